@@ -1,0 +1,105 @@
+/* The graph builder: how an architecture is written down. The built-in architectures (gpt2.c, mlp.c) use nothing else,
+ * and a C program may use it the same way.
+ *
+ *     firnc_graph *graph = firnc_graph_create("two_layers");
+ *     firnc_value x = firnc_input(graph, "features", FIRN_FLOAT32, 2, (uint32_t[]){32, 784});
+ *     firnc_layer_begin(graph, "fc1");
+ *     firnc_pol_begin(graph, (firnc_pol){.level = 0, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true});
+ *     firnc_value h = firnc_linear(graph, x, weight, bias, FIRNC_OUT_IN);
+ *     firnc_pol_end(graph);
+ *     firnc_layer_end(graph);
+ *
+ * The builder only records: shapes are inferred and checked by the shapes pass. Memory belongs to the compiler's arena
+ * and is never freed. Misuse (an unbalanced scope, a value of another graph) is a bug of the caller and aborts. */
+#ifndef FIRNC_GRAPH_H
+#define FIRNC_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan/ops.h"
+
+typedef struct firnc_graph firnc_graph;
+typedef uint32_t firnc_value; /* index of a value of one graph */
+
+#define FIRNC_NONE  UINT32_MAX /* no value: an optional operand left out */
+#define FIRNC_UNSET (-1)
+
+/* --- precision annotation ----------------------------------------------------------------------------------------
+ * The semantics of cstorch.pol: the innermost annotation replaces the outer one entirely while it is active (a level
+ * it leaves unset falls to the model's global level, not to the outer scope); `level` speaks for forward, `bwd_level`
+ * or else `level` for backward; enable_fwd and enable_bwd take a direction out of the annotation. */
+typedef struct firnc_pol {
+    int level;       /* 0, 1, 2 or FIRNC_UNSET */
+    int bwd_level;   /* 0, 1, 2 or FIRNC_UNSET: as level */
+    bool enable_fwd; /* true unless the annotation leaves forward alone */
+    bool enable_bwd;
+} firnc_pol;
+
+/* Annotates every op built until the matching end. Scopes nest. */
+void firnc_pol_begin(firnc_graph *graph, firnc_pol pol);
+void firnc_pol_end(firnc_graph *graph);
+
+/* Annotates the next op only (a call): it replaces the scope for that op. */
+void firnc_pol_next(firnc_graph *graph, firnc_pol pol);
+
+/* --- names --------------------------------------------------------------------------------------------------------
+ * Layers nest; their names joined with '.' name the ops in them ("transformer.h.0.attn.c_attn"), for reports and for
+ * the recipe's POL patterns. Parameters are named in full by the caller (PyTorch's names). */
+void firnc_layer_begin(firnc_graph *graph, const char *name);
+void firnc_layer_end(firnc_graph *graph);
+
+/* --- values ------------------------------------------------------------------------------------------------------ */
+
+typedef enum firnc_init_rule { FIRNC_INIT_CONSTANT, FIRNC_INIT_NORMAL, FIRNC_INIT_UNIFORM } firnc_init_rule;
+
+/* constant: a. normal: mean a, deviation b. uniform: [a, b). */
+typedef struct firnc_init {
+    firnc_init_rule rule;
+    float a, b;
+} firnc_init;
+
+firnc_graph *firnc_graph_create(const char *model);
+
+/* A tensor that each sample fills a part of; dims[0] counts samples. */
+firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims);
+
+/* A trained float32 tensor. decay says whether weight decay applies (not for bias and norm). */
+firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
+                            bool decay);
+
+/* --- ops: plan/ops.def says what each one takes and gives ---------------------------------------------------------- */
+
+enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* layout of a linear weight: PyTorch's Linear, GPT-2's Conv1D */
+enum { FIRNC_GELU_ERF = 0, FIRNC_GELU_TANH = 1 }; /* form of gelu */
+
+firnc_value firnc_linear(firnc_graph *graph, firnc_value x, firnc_value weight, firnc_value bias_or_none, int layout);
+firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
+firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);
+firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b);
+firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon);
+firnc_value firnc_gelu(firnc_graph *graph, firnc_value x, int form);
+firnc_value firnc_relu(firnc_graph *graph, firnc_value x);
+firnc_value firnc_tanh(firnc_graph *graph, firnc_value x);
+/* rate in [0, 1); rate 0 returns x and records nothing, and so does an eval graph. */
+firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate);
+
+typedef struct firnc_attention_options {
+    uint32_t heads, kv_heads;
+    bool causal;
+    float scale;        /* of the scores, such as 1/sqrt(head size) */
+    float dropout_rate; /* of the probabilities; 0 in an eval graph */
+} firnc_attention_options;
+firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options);
+
+firnc_value firnc_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value labels);
+firnc_value firnc_mean_squared_error(firnc_graph *graph, firnc_value prediction, firnc_value target);
+
+/* --- what the graph is for ------------------------------------------------------------------------------------------ */
+
+/* The scalar that is minimised. Exactly once. */
+void firnc_loss(firnc_graph *graph, firnc_value loss);
+/* For an accuracy metric: the logits and labels that it compares. */
+void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value labels);
+
+#endif

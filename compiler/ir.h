@@ -1,0 +1,134 @@
+/* The graph as the passes see it. graph.c and the architectures build it through graph.h; each pass is one file with one
+ * entry function, declared at the end in the order in which driver.c calls them. */
+#ifndef FIRNC_IR_H
+#define FIRNC_IR_H
+
+#include "compiler/graph.h"
+#include "compiler/recipe.h"
+#include "runtime/kernels/kernels.h"
+
+/* Values of RegionKind, Role, PhaseKind and PolOrigin in plan.fbs. */
+enum { FIRNC_STATE, FIRNC_ARENA, FIRNC_CONSTANT };
+enum {
+    FIRNC_ROLE_PARAMETER,
+    FIRNC_ROLE_OPTIMIZER_STATE,
+    FIRNC_ROLE_COUNTER,
+    FIRNC_ROLE_INPUT,
+    FIRNC_ROLE_ACTIVATION,
+    FIRNC_ROLE_GRADIENT,
+    FIRNC_ROLE_RESULT,
+    FIRNC_ROLE_CONSTANT
+};
+enum { FIRNC_PHASE_MICRO_BATCH, FIRNC_PHASE_FINALISE, FIRNC_PHASE_UPDATE, FIRNC_PHASE_BOOKKEEP, FIRNC_PHASE_EVALUATE };
+enum {
+    FIRNC_ORIGIN_NONE,
+    FIRNC_ORIGIN_GLOBAL,
+    FIRNC_ORIGIN_PATTERN,
+    FIRNC_ORIGIN_SCOPE,
+    FIRNC_ORIGIN_CALL,
+    FIRNC_ORIGIN_RULE
+};
+
+typedef struct firnc_value_info {
+    const char *name;
+    firn_shape shape;
+    uint8_t role;
+    uint32_t producer;      /* node, or FIRNC_NONE for inputs, parameters and state; kept by every pass */
+    bool decay;             /* parameters */
+    bool initialised;       /* state: init below says with what (weights, when given, replace it) */
+    firnc_init init;
+    uint32_t rng_id;        /* normal, uniform; given in the order of building */
+    bool persistent;        /* arena: keeps its bytes from phase to phase or step to step */
+    /* after the memory pass */
+    uint8_t region;         /* FIRNC_STATE, FIRNC_ARENA, FIRNC_CONSTANT */
+    uint64_t offset;
+    uint32_t first, last;   /* as Tensor.first and .last in plan.fbs */
+} firnc_value_info;
+
+typedef struct firnc_node {
+    uint16_t code; /* firn_op_code */
+    uint8_t phase;
+    uint8_t input_count, output_count;
+    const char *name; /* the layer path */
+    firnc_value inputs[FIRN_INPUTS_MAX];
+    firnc_value outputs[FIRN_OUTPUTS_MAX]; /* the same value as an input where the op changes it in place */
+    int64_t integers[FIRN_ATTRIBUTES_MAX];
+    float reals[FIRN_ATTRIBUTES_MAX];
+    firn_reduction reductions[FIRN_REDUCTIONS_MAX]; /* after lowering */
+    bool annotated;                                 /* pol below was set by a scope or a call */
+    firnc_pol pol;
+    uint8_t pol_origin;                             /* scope or call, when annotated */
+    bool backward;                                  /* made by autodiff */
+    /* after the pol pass; a backward node takes the backward ones of its forward node as its level and origin */
+    uint8_t level, origin;
+    uint8_t backward_level, backward_origin;
+} firnc_node;
+
+struct firnc_graph {
+    const char *model;
+    bool eval; /* dropout is not recorded */
+    firnc_value_info *values;
+    uint32_t value_count, value_capacity;
+    firnc_node *nodes; /* in an order that respects every dependence */
+    uint32_t node_count, node_capacity;
+    uint32_t rng_ids; /* next rng_id; 0 is the first */
+    firnc_value loss, logits, labels;
+    /* after the training pass (or, in eval, the metric pass): values that the plan names; FIRNC_NONE when absent */
+    firnc_value learning_rate, loss_scale, steps_since_rescale, overflows_since_rescale, skipped_steps, at_floor,
+        finite, gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;
+    /* after the memory pass */
+    uint64_t state_bytes, arena_bytes, live_bytes; /* live_bytes: the lower bound of the arena for this order */
+    /* builder scopes */
+    struct firnc_scope *scopes;
+};
+
+/* What every pass is given. */
+typedef struct firnc_compilation {
+    const firnc_recipe *recipe;
+    firnc_graph *graph;
+    const char *target;    /* --target; "portable" by default */
+    const char *weights;   /* --weights file, or NULL */
+    uint32_t plan_version, security_counter;
+    uint8_t vendor[16], class_id[16];
+} firnc_compilation;
+
+/* Helpers of graph.c for passes. */
+void *firnc_allocate(uint64_t bytes); /* zeroed; exits when memory is out */
+const char *firnc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape);
+/* Appends a node with fresh outputs of the given types; extents come from the op's shape rule. Returns the node. */
+uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
+                        uint8_t input_count, const int64_t *integers, const float *reals, const uint8_t *output_types);
+/* The same with outputs given (ops that change tensors in place). */
+uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name,
+                             const firnc_value *inputs, uint8_t input_count, const int64_t *integers,
+                             const float *reals, const firnc_value *outputs);
+/* "firnc: FILE: message" to stderr; always returns false, so that a pass may `return firnc_fail(...)`. */
+bool firnc_fail(const firnc_compilation *compilation, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- the passes, in order. Each returns false after one line on stderr. ------------------------------------------------ */
+
+typedef bool (*firnc_pass)(firnc_compilation *compilation);
+
+bool firnc_build(firnc_compilation *compilation);        /* architecture -> graph (gpt2.c, mlp.c) */
+bool firnc_infer_shapes(firnc_compilation *compilation); /* shapes.c */
+bool firnc_resolve_pol(firnc_compilation *compilation);  /* pol.c */
+bool firnc_autocast(firnc_compilation *compilation);     /* autocast.c */
+bool firnc_differentiate(firnc_compilation *compilation); /* autodiff.c (train) */
+bool firnc_add_training(firnc_compilation *compilation); /* training.c: accumulation, scaling, clipping, optimizer (train); metric.c (eval) */
+bool firnc_fuse(firnc_compilation *compilation);         /* fuse.c: duplicate casts merged, dead ops removed */
+bool firnc_order(firnc_compilation *compilation);        /* order.c: least live memory */
+bool firnc_plan_memory(firnc_compilation *compilation);  /* memory.c */
+bool firnc_lower(firnc_compilation *compilation);        /* lower.c: POL and target -> reductions */
+
+/* Serialises (write.c): the payload, FlatBuffers then constants. bytes belong to the compiler's arena. */
+typedef struct firnc_payload {
+    uint8_t *bytes;
+    uint64_t flatbuffers_bytes, constants_offset, constants_bytes, total_bytes; /* offsets from the payload's start */
+} firnc_payload;
+bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *payload);
+
+/* --dump-after: the graph as text on stdout. */
+void firnc_dump(const firnc_graph *graph);
+
+#endif

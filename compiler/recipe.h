@@ -1,0 +1,109 @@
+/* A recipe: the YAML of the model zoo's layout, read, checked and with every default filled in. recipe.c is the only
+ * file that knows YAML. Every place a message may point at keeps its line. */
+#ifndef FIRNC_RECIPE_H
+#define FIRNC_RECIPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compiler/graph.h"
+#include "schedules/schedule.h"
+
+#define FIRNC_NODES_MAX  1024
+#define FIRNC_LAYERS_MAX 64
+
+typedef enum firnc_mode { FIRNC_TRAIN = 0, FIRNC_EVAL = 1 } firnc_mode;
+typedef enum firnc_architecture { FIRNC_GPT2, FIRNC_MLP } firnc_architecture;
+typedef enum firnc_optimizer { FIRNC_SGD, FIRNC_ADAMW } firnc_optimizer;
+typedef enum firnc_loss_scaling { FIRNC_SCALING_NONE, FIRNC_SCALING_STATIC, FIRNC_SCALING_DYNAMIC } firnc_loss_scaling;
+typedef enum firnc_clipping { FIRNC_CLIP_NONE, FIRNC_CLIP_NORM, FIRNC_CLIP_VALUE } firnc_clipping;
+typedef enum firnc_activation { FIRNC_RELU, FIRNC_GELU, FIRNC_GELU_NEW, FIRNC_TANH } firnc_activation;
+typedef enum firnc_metric { FIRNC_METRIC_LOSS, FIRNC_METRIC_PERPLEXITY, FIRNC_METRIC_ACCURACY } firnc_metric;
+
+/* trainer.init.model with name: gpt2 */
+typedef struct firnc_gpt2 {
+    uint32_t vocab_size, hidden_size, num_hidden_layers, num_heads, filter_size, max_position_embeddings;
+    uint32_t max_sequence_length; /* T, of the dataloader */
+    firnc_activation nonlinearity;
+    bool share_embedding_weights, use_projection_bias_in_attention, use_ffn_bias_in_attention, use_ffn_bias,
+        use_bias_in_output, attention_softmax_fp32;
+    float dropout_rate, attention_dropout_rate, embedding_dropout_rate, layer_norm_epsilon, initializer_range;
+} firnc_gpt2;
+
+/* trainer.init.model with name: mlp */
+typedef struct firnc_mlp {
+    uint32_t input_size, output_size, hidden_sizes[FIRNC_LAYERS_MAX], hidden_count;
+    firnc_activation activation;
+    float dropout_rate;
+    bool mean_squared_error; /* else softmax cross-entropy */
+} firnc_mlp;
+
+/* One entry of trainer.init.precision.pol: a name pattern ('*' any characters, '?' one) and an annotation. */
+typedef struct firnc_pol_pattern {
+    const char *pattern;
+    firnc_pol pol;
+    uint32_t line;
+} firnc_pol_pattern;
+
+typedef struct firnc_precision {
+    bool mixed;                /* false: float32 throughout */
+    firn_type half;            /* float16, bfloat16, cbfloat16 */
+    int level;                 /* global POL: 0, 1, 2; default 1 */
+    bool emulate;              /* pol_lowering: emulate */
+    firn_type gradient_type;   /* of weights: the half type, or float32 */
+    firnc_loss_scaling scaling;
+    float initial_loss_scale;  /* static: the factor */
+    uint64_t steps_per_increase;
+    float min_loss_scale, max_loss_scale, overflow_tolerance;
+    firnc_clipping clipping;
+    float clip_threshold;
+    const firnc_pol_pattern *patterns; /* the last that matches an op wins */
+    uint32_t pattern_count;
+} firnc_precision;
+
+typedef struct firnc_optimizer_settings {
+    firnc_optimizer kind;
+    float beta1, beta2, epsilon, weight_decay, momentum, dampening;
+    bool correct_bias, nesterov, maximize;
+} firnc_optimizer_settings;
+
+typedef struct firnc_data {
+    bool window;               /* language model: windows of bytes; else records */
+    uint32_t batch_size;       /* samples of a global step */
+    uint32_t micro_batch_size; /* divides batch_size */
+    bool shuffle;              /* sampler permutation, else sequential */
+    uint64_t shuffle_seed;
+    uint32_t stride;           /* windows: elements from one to the next; default the window less the label shift */
+    uint32_t held_out_per_mille;
+    bool held_out;             /* this plan reads the held-out part */
+    bool wrap;                 /* start over at the end of the data, else stop */
+    firn_type feature_element; /* records: element type of stream 0 in the source: uint8 or float32 */
+    firn_type label_element;   /* records: uint8 or int32 (classes), float32 (targets) */
+    float feature_scale, feature_shift;
+} firnc_data;
+
+typedef struct firnc_recipe {
+    const char *file;
+    firnc_mode mode;
+    uint64_t seed;
+    uint64_t steps;            /* train: loop.num_steps; eval: loop.eval_steps, 0 for all the data */
+    bool check_loss;
+    firnc_architecture architecture;
+    firnc_gpt2 gpt2;
+    firnc_mlp mlp;
+    firnc_optimizer_settings optimizer;
+    struct {
+        firn_schedule_node nodes[FIRNC_NODES_MAX];
+        uint32_t count; /* node 0 is the root of the learning rate */
+    } schedule;
+    firnc_precision precision;
+    firnc_data data;           /* of the mode that is compiled */
+    firnc_metric metric;       /* eval */
+} firnc_recipe;
+
+/* Reads, checks and completes a recipe. settings are the `--set a.b=v` words, applied before checking. On a fault
+ * writes one line to stderr (file, line, key, what is wrong, the mend) and returns false. */
+bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
+                       uint32_t setting_count);
+
+#endif

@@ -1,0 +1,105 @@
+/* Ops as both sides see them: codes, the information of plan/ops.def as a table, and the shape rules. Freestanding.
+ * The compiler infers the outputs of an op with its shape rule; the loader recomputes them and compares, which is the
+ * only place where operands are checked: kernels run blind. */
+#ifndef FIRN_PLAN_OPS_H
+#define FIRN_PLAN_OPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FIRN_RANK_MAX       8
+#define FIRN_INPUTS_MAX     8
+#define FIRN_OUTPUTS_MAX    8
+#define FIRN_ATTRIBUTES_MAX 8
+#define FIRN_REDUCTIONS_MAX 4
+
+/* Values of ElementType in plan.fbs. */
+typedef enum firn_type {
+    FIRN_FLOAT32 = 0,
+    FIRN_FLOAT16 = 1,
+    FIRN_BFLOAT16 = 2,
+    FIRN_CBFLOAT16 = 3,
+    FIRN_INT32 = 4,
+    FIRN_INT64 = 5,
+    FIRN_UINT8 = 6
+} firn_type;
+
+typedef enum firn_op_code {
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol,     \
+                gradient)                                                                                              \
+    FIRN_OP_##name = (code),
+#include "plan/ops.def"
+#undef FIRN_OP
+} firn_op_code;
+
+typedef enum firn_autocast {
+    FIRN_AUTOCAST_half,
+    FIRN_AUTOCAST_embedding,
+    FIRN_AUTOCAST_norm,
+    FIRN_AUTOCAST_single,
+    FIRN_AUTOCAST_promote,
+    FIRN_AUTOCAST_follow,
+    FIRN_AUTOCAST_fixed
+} firn_autocast;
+
+typedef enum firn_pol_class {
+    FIRN_POL_none,
+    FIRN_POL_product,
+    FIRN_POL_attention,
+    FIRN_POL_norm
+} firn_pol_class;
+
+/* Type and extent of one tensor. rank is 1 to FIRN_RANK_MAX, every extent at least 1; dims beyond rank are 0. */
+typedef struct firn_shape {
+    uint8_t type; /* firn_type */
+    uint8_t rank;
+    uint32_t dims[FIRN_RANK_MAX];
+} firn_shape;
+
+/* An op with the shapes of what it reads and the attributes it was given. */
+typedef struct firn_op_signature {
+    uint16_t code;
+    uint8_t input_count, output_count, integer_count, real_count;
+    firn_shape inputs[FIRN_INPUTS_MAX];
+    firn_shape outputs[FIRN_OUTPUTS_MAX]; /* see firn_op_infer */
+    int64_t integers[FIRN_ATTRIBUTES_MAX];
+    float reals[FIRN_ATTRIBUTES_MAX];
+} firn_op_signature;
+
+typedef int (*firn_shape_rule)(firn_op_signature *signature);
+
+typedef struct firn_op_info {
+    const char *name;
+    uint16_t code;
+    uint8_t inputs_min, inputs_max, outputs, integers, reals, reductions, in_place;
+    uint8_t autocast; /* firn_autocast */
+    uint8_t pol;      /* firn_pol_class */
+    const char *integer_names, *real_names;
+    firn_shape_rule shape;
+} firn_op_info;
+
+/* The entry of an op, or NULL for a code that is not in plan/ops.def. */
+const firn_op_info *firn_op_find(uint16_t code);
+
+/* Number of ops, and the entry at a position of the table (0 to count - 1), for reports and generated lists. */
+uint32_t firn_op_count(void);
+const firn_op_info *firn_op_at(uint32_t position);
+
+/* Bytes of one element; 0 for a value that is not a firn_type. */
+uint32_t firn_type_bytes(uint8_t type);
+/* "float32" and so on; "?" for a value that is not a firn_type. */
+const char *firn_type_name(uint8_t type);
+/* float16, bfloat16 or cbfloat16. */
+bool firn_type_is_half(uint8_t type);
+
+/* Elements and bytes of a shape. False when the rank or an extent is out of range or the product exceeds 2^62. */
+bool firn_shape_elements(const firn_shape *shape, uint64_t *elements);
+bool firn_shape_bytes(const firn_shape *shape, uint64_t *bytes);
+
+/* Checks counts, attributes, input shapes and types, and fills rank and dims of every output.
+ * In: code, counts, inputs, integers, reals, and outputs[i].type = the type that the caller wants for each output (the
+ * rule refuses a type it cannot give). The caller sets outputs[0] of `fill` whole, since it has no inputs.
+ * Returns FIRN_OK or FIRN_ERROR_OP_UNKNOWN, _OP_OPERANDS, _OP_ATTRIBUTE or _OP_SHAPE. */
+int firn_op_infer(firn_op_signature *signature) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,41 @@
+/* Checking signatures and hashing: the only door to mbedTLS for plan and runtime (signature.c is the only file that
+ * includes it). Signing lives in the compiler. No heap: mbedTLS works in a pool that the caller lends. */
+#ifndef FIRN_PLAN_SIGNATURE_H
+#define FIRN_PLAN_SIGNATURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FIRN_PUBLIC_KEY_BYTES 64u /* X then Y, big-endian */
+
+/* A SHA-256 in progress: caller-owned, no pointer inside. */
+typedef struct firn_sha256 {
+    uint64_t opaque[16];
+} firn_sha256;
+
+/* Each returns FIRN_OK or FIRN_ERROR_HASH. */
+int firn_sha256_begin(firn_sha256 *hash) __attribute__((warn_unused_result));
+int firn_sha256_update(firn_sha256 *hash, const void *bytes, size_t count) __attribute__((warn_unused_result));
+int firn_sha256_end(firn_sha256 *hash, uint8_t digest[32]) __attribute__((warn_unused_result));
+int firn_sha256_of(const void *bytes, size_t count, uint8_t digest[32]) __attribute__((warn_unused_result));
+
+/* Bytes of the pool that firn_signature_check needs on this target (alignment 16). */
+#define FIRN_POOL_BYTES_MAX 8192u
+
+/* SHA-256(0x04 X Y). FIRN_OK or FIRN_ERROR_HASH. */
+int firn_key_hash(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t hash[32]) __attribute__((warn_unused_result));
+
+/* Called from time to time during a check, which takes tens of millions of instructions on a microcontroller. */
+typedef struct firn_alive {
+    void *context;
+    void (*alive)(void *context); /* NULL: nothing is called */
+} firn_alive;
+
+/* Checks a raw r||s ECDSA P-256 signature over a SHA-256 digest. The pool is zeroed and detached before return.
+ * Not reentrant while it runs: mbedTLS's pool allocator is one for the process, so callers hold the port's lock.
+ * Returns FIRN_OK, or KEY, SIGNATURE, POOL_TOO_SMALL (never reported as a bad signature), HASH. */
+int firn_signature_check(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], const uint8_t digest[32],
+                         const uint8_t signature[64], void *pool, size_t pool_bytes, const firn_alive *alive)
+    __attribute__((warn_unused_result));
+
+#endif

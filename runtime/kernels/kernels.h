@@ -1,0 +1,70 @@
+/* What a kernel is given. Kernels run blind: shapes, types, attributes and reductions were checked at load
+ * (plan/shapes.c, plan/semantics.c), so a kernel checks nothing, returns nothing and touches nothing but its operands.
+ * The portable kernels in this folder are the meaning of the ops (plan/NUMERICS.md); any other set must equal them bit
+ * for bit. Freestanding. */
+#ifndef FIRN_KERNELS_H
+#define FIRN_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan/ops.h"
+
+/* A tensor in memory, row-major, aligned to 16 bytes. */
+typedef struct firn_tensor {
+    void *data;
+    size_t elements;
+    uint8_t type; /* firn_type */
+    uint8_t rank;
+    uint32_t dims[FIRN_RANK_MAX];
+} firn_tensor;
+
+/* ReductionKind in plan.fbs. */
+enum { FIRN_REDUCTION_F32 = 0, FIRN_REDUCTION_CHUNKED = 1 };
+
+/* A reduction descriptor (struct Reduction in plan.fbs). */
+typedef struct firn_reduction {
+    uint8_t kind;
+    uint8_t accumulator; /* firn_type */
+    uint8_t output;      /* firn_type */
+    uint32_t chunk;      /* terms; 0 for f32 */
+} firn_reduction;
+
+/* Splits [0, tasks) among threads. body must be free to run for several ranges at once: it may write only what
+ * belongs to its tasks. */
+typedef void (*firn_task_body)(void *argument, size_t begin, size_t end);
+typedef struct firn_parallel {
+    void *context;
+    void (*run)(void *context, size_t tasks, firn_task_body body, void *argument); /* NULL: run in the caller */
+} firn_parallel;
+
+typedef struct firn_kernel_call {
+    uint8_t input_count, output_count;
+    firn_tensor inputs[FIRN_INPUTS_MAX]; /* those of ops that change a tensor in place are written through outputs */
+    firn_tensor outputs[FIRN_OUTPUTS_MAX];
+    int64_t integers[FIRN_ATTRIBUTES_MAX];
+    float reals[FIRN_ATTRIBUTES_MAX];
+    firn_reduction reductions[FIRN_REDUCTIONS_MAX];
+    uint64_t seed;        /* of the plan */
+    uint64_t global_step; /* for random numbers */
+    uint32_t micro_step;
+    firn_parallel parallel;
+} firn_kernel_call;
+
+typedef void (*firn_kernel)(const firn_kernel_call *call);
+
+/* One kernel for each op of plan/ops.def. Where FIRN_KERNELS_ON_DEMAND is defined (firmware) the references in
+ * runtime/kernels/table.c are weak, so that the linker takes only the kernels that `-u firn_kernel_<op>` names. */
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol,     \
+                gradient)                                                                                              \
+    void firn_kernel_##name(const firn_kernel_call *call);
+#include "plan/ops.def"
+#undef FIRN_OP
+
+/* The portable kernel of an op; NULL when it was not linked or the code is unknown. */
+firn_kernel firn_kernel_find(uint16_t code);
+
+/* Runs body over [0, tasks), split or not as `parallel` has it. */
+void firn_parallel_run(const firn_parallel *parallel, size_t tasks, firn_task_body body, void *argument);
+
+#endif

@@ -1,0 +1,133 @@
+/* The arithmetic of Firn: half types, elementary functions, sums, random numbers. plan/NUMERICS.md is the
+ * specification, section by section in the order of this file; this file may not contain anything that depends on a
+ * tensor, an op or a plan. Freestanding: no libm, no errno, no allocation, no global state.
+ *
+ * Every function gives the same bits on every target, compiler and optimisation level, given binary32 arithmetic with
+ * round to nearest even, subnormals kept, and no contraction (-ffp-contract=off). */
+#ifndef FIRN_NUMERICS_H
+#define FIRN_NUMERICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* --- bits ------------------------------------------------------------------------------------------------------- */
+
+#define FIRN_NAN_BITS 0x7fc00000u
+
+static inline uint32_t firn_bits(float x) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float firn_from_bits(uint32_t bits) {
+    float x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Every NaN that is stored is the canonical one. */
+static inline float firn_canonical(float x) {
+    return x == x ? x : firn_from_bits(FIRN_NAN_BITS);
+}
+
+/* a > b ? a : b, and NaN when either is NaN. */
+static inline float firn_maximum(float a, float b) {
+    return a > b ? a : (b == b ? (a == a ? b : a) : b);
+}
+
+/* --- half types ------------------------------------------------------------------------------------------------- */
+
+#define FIRN_CBFLOAT16_BIAS 31 /* assumed: the bias of cbfloat16 is not published */
+
+/* Exact. NaN becomes the canonical NaN. */
+float firn_float16_to_float(uint16_t half);
+float firn_bfloat16_to_float(uint16_t half);
+float firn_cbfloat16_to_float(uint16_t half);
+
+/* Nearest even, subnormals kept, overflow to infinity; NaN becomes 0x7e00, 0x7fc0, 0x7f00 (quiet, positive). */
+uint16_t firn_float16_from_float(float x);
+uint16_t firn_bfloat16_from_float(float x);
+uint16_t firn_cbfloat16_from_float(float x);
+
+/* Element i of an array of `type` (firn_type: float32 or a half type) as float, and back with rounding and canonical
+ * NaN. The switch on type is inside: use firn_widen and firn_narrow in loops. */
+float firn_load(const void *data, uint8_t type, size_t i);
+void firn_store(void *data, uint8_t type, size_t i, float x);
+
+/* count elements of `type` from index `from` to floats, and back. */
+void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count);
+void firn_narrow(void *data, uint8_t type, size_t from, const float *in, size_t count);
+
+/* The float nearest to x among the values of `type`: identity (with canonical NaN) for float32. */
+float firn_round_to(uint8_t type, float x);
+
+/* round(a*b + c) to a half type with one rounding, a, b and c being values of that type. */
+float firn_float16_fma(float a, float b, float c);
+float firn_bfloat16_fma(float a, float b, float c);
+float firn_cbfloat16_fma(float a, float b, float c);
+float firn_half_fma(uint8_t type, float a, float b, float c);
+
+/* --- elementary functions, float to float -------------------------------------------------------------------------
+ * Bounds in ulp are in NUMERICS.md. Special values: as IEEE 754 recommends; NaN in, canonical NaN out. */
+float firn_exp(float x);
+float firn_log(float x);
+float firn_tanh(float x);
+float firn_erf(float x);
+float firn_sin_turns(float turns); /* sin(2 pi t), 0 <= t < 1, for the normal initialiser */
+float firn_cos_turns(float turns);
+float firn_gelu(float x);      /* x/2 (1 + erf(x/sqrt 2)) */
+float firn_gelu_slope(float x); /* its derivative */
+float firn_gelu_tanh(float x); /* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+float firn_gelu_tanh_slope(float x);
+
+static inline float firn_sqrt(float x) {
+    return __builtin_sqrtf(x);
+}
+
+static inline float firn_fma(float a, float b, float c) {
+    return __builtin_fmaf(a, b, c);
+}
+
+/* --- other sums ---------------------------------------------------------------------------------------------------
+ * Blocks of 4,096 elements; inside a block 64 lanes (element i to lane i mod 64, ascending) that begin at +0, folded
+ * 32, 16, 8, 4, 2, 1 (lane[i] += lane[i + half]); block totals are added in order to a total that begins at +0. */
+
+#define FIRN_SUM_BLOCK 4096
+#define FIRN_SUM_LANES 64
+
+typedef struct firn_sum {
+    float lanes[FIRN_SUM_LANES];
+    float total;
+    uint32_t filled; /* elements in the current block */
+} firn_sum;
+
+void firn_sum_begin(firn_sum *sum);
+void firn_sum_add(firn_sum *sum, float x);
+void firn_sum_add_many(firn_sum *sum, const float *x, size_t count); /* the same as adding them one by one */
+float firn_sum_end(const firn_sum *sum);
+
+/* --- random numbers ---------------------------------------------------------------------------------------------- */
+
+/* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011). */
+void firn_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
+/* Where a random number is drawn. The element index is the third ingredient. */
+typedef struct firn_rng {
+    uint64_t seed;
+    uint32_t rng_id;
+    uint64_t global_step;
+    uint32_t micro_step;
+} firn_rng;
+
+/* The 32 random bits of one element: word (element mod 4) of the block element / 4. */
+uint32_t firn_random_bits(const firn_rng *rng, uint64_t element);
+/* Uniform in [0, 1), a multiple of 2^-24. */
+float firn_random_uniform(const firn_rng *rng, uint64_t element);
+/* Normal with mean 0 and deviation 1 (Box-Muller; NUMERICS.md). */
+float firn_random_normal(const firn_rng *rng, uint64_t element);
+
+/* A permutation of [0, count) that depends on seed and epoch only: the image of index. count >= 1, index < count. */
+uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index);
+
+#endif
