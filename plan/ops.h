@@ -98,7 +98,7 @@ bool firn_shape_bytes(const firn_shape *shape, uint64_t *bytes);
 
 /* Checks counts, attributes, input shapes and types, and fills rank and dims of every output.
  * In: code, counts, inputs, integers, reals, and outputs[i].type = the type that the caller wants for each output (the
- * rule refuses a type it cannot give). The caller sets outputs[0] of `fill` whole, since it has no inputs.
+ * rule refuses a type it cannot give).
  * Returns FIRN_OK or FIRN_ERROR_OP_UNKNOWN, _OP_OPERANDS, _OP_ATTRIBUTE or _OP_SHAPE. */
 int firn_op_infer(firn_op_signature *signature) __attribute__((warn_unused_result));
 
