@@ -1,0 +1,129 @@
+"""Golden values for 20 training steps of a tiny GPT-2, made with PyTorch.
+
+Writes, beside this script:
+  gpt2_training.txt           the text (bytes are tokens), made here
+  gpt2_training.safetensors   the initial weights, in the names that the recipe's architecture uses
+  gpt2_training.losses        one line a step: float64 model, float32 model, bfloat16 autocast model
+
+Run: python3 gpt2_training.py
+The optimizer is written out, since torch.optim.AdamW puts epsilon elsewhere: u = m/(sqrt(v) + eps) * sqrt(1 - b2^t)/(1 - b1^t).
+bfloat16: PyTorch autocast for the matrix products and attention; embedding, layer norm and the residual stream give bfloat16, as
+the reference stack's lists have it.
+"""
+import json, math, struct
+from pathlib import Path
+import torch
+import torch.nn.functional as F
+
+HERE = Path(__file__).parent
+V, C, H, L, T, B, P, STEPS = 256, 32, 2, 2, 16, 4, 16, 20
+LR, B1, B2, EPS, WD, CLIP = 3e-3, 0.9, 0.95, 1e-6, 0.01, 1.0
+
+
+def make_text():
+    words = "snow falls and settles the wind packs it the frost holds it and firn is what the winter leaves".split()
+    state, out = 12345, []
+    while sum(len(w) + 1 for w in out) < 1600:
+        state = (state * 1103515245 + 12345) & 0x7FFFFFFF
+        out.append(words[(state >> 16) % len(words)])
+    return (" ".join(out) + "\n").encode()
+
+
+def make_weights():
+    g = torch.Generator().manual_seed(7)
+    n = lambda *shape, std=0.08: torch.randn(*shape, generator=g) * std
+    w = {"transformer.wte.weight": n(V, C), "transformer.wpe.weight": n(P, C)}
+    for i in range(L):
+        p = f"transformer.h.{i}."
+        for name, k, o in (("attn.c_attn", C, 3 * C), ("attn.c_proj", C, C), ("mlp.c_fc", C, 4 * C), ("mlp.c_proj", 4 * C, C)):
+            w[p + name + ".weight"], w[p + name + ".bias"] = n(k, o), n(o, std=0.02)
+        for name in ("ln_1", "ln_2"):
+            w[p + name + ".weight"], w[p + name + ".bias"] = 1 + n(C), n(C, std=0.02)
+    w["transformer.ln_f.weight"], w["transformer.ln_f.bias"] = 1 + n(C), n(C, std=0.02)
+    return {k: v.float() for k, v in sorted(w.items())}
+
+
+def write_safetensors(path, tensors):
+    header, data = {}, b""
+    for name, t in tensors.items():
+        raw = t.numpy().astype("<f4").tobytes()
+        header[name] = {"dtype": "F32", "shape": list(t.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def forward(w, ids, labels, half):
+    low = (lambda x: x.to(torch.bfloat16)) if half else (lambda x: x)
+
+    def norm(x, p):
+        wide = x.float() if half else x
+        mean = wide.mean(-1, keepdim=True)
+        rec = 1 / torch.sqrt(((wide - mean) ** 2).mean(-1, keepdim=True) + 1e-5)
+        x_hat = low((wide - mean) * rec)
+        if not half:
+            return x_hat * w[p + ".weight"] + w[p + ".bias"]
+        return low(x_hat.float() * low(w[p + ".weight"]).float() + low(w[p + ".bias"]).float())
+
+    def dense(x, p):
+        return F.linear(x, w[p + ".weight"].t(), w[p + ".bias"])
+
+    x = low(F.embedding(ids, w["transformer.wte.weight"])) + low(w["transformer.wpe.weight"][:T])
+    for i in range(L):
+        p = f"transformer.h.{i}."
+        q, k, v = dense(norm(x, p + "ln_1"), p + "attn.c_attn").split(C, -1)
+        q, k, v = (y.view(B, T, H, C // H).transpose(1, 2) for y in (q, k, v))
+        a = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(B, T, C)
+        x = x + dense(a, p + "attn.c_proj")
+        x = x + dense(F.gelu(dense(norm(x, p + "ln_2"), p + "mlp.c_fc")), p + "mlp.c_proj")
+    logits = F.linear(norm(x, "transformer.ln_f"), w["transformer.wte.weight"])
+    logits = logits.float() if half else logits
+    return F.cross_entropy(logits.reshape(-1, V), labels.reshape(-1))
+
+
+def train(weights, text, dtype, half):
+    w = {k: v.to(dtype).clone().requires_grad_(True) for k, v in weights.items()}
+    m = {k: torch.zeros_like(v) for k, v in w.items()}
+    s = {k: torch.zeros_like(v) for k, v in w.items()}
+    data = torch.tensor(list(text))
+    windows = (len(data) - (T + 1)) // T + 1
+    losses = []
+    for step in range(STEPS):
+        picks = [(step * B + i) % windows * T for i in range(B)]
+        batch = torch.stack([data[o:o + T + 1] for o in picks])
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+            loss = forward(w, batch[:, :-1], batch[:, 1:], half)
+        losses.append(loss.item())
+        loss.backward()
+        with torch.no_grad():
+            total = torch.sqrt(sum((v.grad ** 2).sum() for v in w.values()))
+            factor = min(1.0, CLIP / (total.item() + 1e-6))
+            t = step + 1
+            correction = math.sqrt(1 - B2 ** t) / (1 - B1 ** t)
+            for k, v in w.items():
+                g = v.grad * factor
+                m[k].mul_(B1).add_(g, alpha=1 - B1)
+                s[k].mul_(B2).addcmul_(g, g, value=1 - B2)
+                decay = 0.0 if k.endswith("bias") or ".ln_" in k else WD
+                v -= LR * (m[k] / (s[k].sqrt() + EPS) * correction + decay * v)
+                v.grad = None
+    return losses
+
+
+def main():
+    torch.set_num_threads(1)
+    text, weights = make_text(), make_weights()
+    (HERE / "gpt2_training.txt").write_bytes(text)
+    write_safetensors(HERE / "gpt2_training.safetensors", weights)
+    wide = train(weights, text, torch.float64, False)
+    single = train(weights, text, torch.float32, False)
+    half = train(weights, text, torch.float32, True)
+    rows = [f"{a:.12f} {b:.9f} {c:.9f}\n" for a, b, c in zip(wide, single, half)]
+    (HERE / "gpt2_training.losses").write_text("".join(rows))
+    apart = max(abs(b - a) / a for a, b in zip(wide, single))
+    told = max(abs(c - a) / a for a, c in zip(wide, half))
+    print(f"float32 against float64: {apart:.2e}; bfloat16 against float64: {told:.2e}")
+
+
+main()

@@ -1,0 +1,187 @@
+"""Golden values of every op, forward and gradient, made with PyTorch in float64 from float32 inputs.
+
+Writes ops_torch.golden beside this script; tests/unit/test_golden_ops.c reads it. Run: python3 ops_torch.py
+
+A case is a block of lines:
+  case NAME OP TOLERANCE           relative to the largest magnitude of an output; 0 means equal bits
+  integers ... / reals ...         attributes in the order of plan/ops.def
+  reduction KIND ACCUMULATOR CHUNK one line for each descriptor, where it is not f32
+  input TYPE DIMS : HEX ...        dims joined by x; float32 as 8 hex digits, half types as 4, int32 as 8, int64 as 16
+  output TYPE DIMS : HEX ...       or "output TYPE DIMS ?" where the value is not compared
+"""
+import math, struct
+from pathlib import Path
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(3)
+D = torch.float64
+lines = []
+
+
+def words(t):
+    if t.dtype in (torch.int32, torch.int64):
+        width = 8 if t.dtype == torch.int32 else 16
+        return " ".join(f"{int(v) & (2 ** (width * 4) - 1):0{width}x}" for v in t.reshape(-1).tolist())
+    return " ".join(struct.pack(">f", v).hex() for v in t.reshape(-1).to(torch.float32).tolist())
+
+
+def shape(t):
+    return "x".join(str(d) for d in t.shape)
+
+
+def case(name, op, inputs, outputs, integers=(), reals=(), tolerance=2e-6):
+    lines.append(f"case {name} {op} {tolerance:g}")
+    if integers:
+        lines.append("integers " + " ".join(str(i) for i in integers))
+    if reals:
+        lines.append("reals " + " ".join(f"{r:.9g}" for r in reals))
+    for t in inputs:
+        kind = {torch.int32: "int32", torch.int64: "int64"}.get(t.dtype, "float32")
+        lines.append(f"input {kind} {shape(t)} : {words(t)}")
+    for t in outputs:
+        if isinstance(t, tuple):
+            lines.append(f"output {t[0]} {'x'.join(map(str, t[1]))} ?")
+        else:
+            kind = {torch.int32: "int32", torch.int64: "int64"}.get(t.dtype, "float32")
+            lines.append(f"output {kind} {shape(t)} : {words(t)}")
+
+
+def rand(*dims, scale=1.0):
+    return (torch.randn(*dims) * scale).float().to(D)
+
+
+def leaf(t):
+    return t.clone().requires_grad_(True)
+
+
+def linear():
+    for layout, n, k, o in ((0, 5, 7, 3), (1, 5, 7, 3), (0, 1, 1, 1), (1, 17, 33, 9)):
+        x, b, dy = leaf(rand(n, k)), leaf(rand(o)), rand(n, o)
+        w = leaf(rand(o, k) if layout == 0 else rand(k, o))
+        y = F.linear(x, w if layout == 0 else w.t(), b)
+        y.backward(dy)
+        tag = f"{layout}_{n}x{k}x{o}"
+        case("linear_" + tag, "linear", [x.detach(), w.detach(), b.detach()], [y.detach()], [layout])
+        case("linear_no_bias_" + tag, "linear", [x.detach(), w.detach()], [(y - b).detach()], [layout])
+        case("linear_dx_" + tag, "linear_backward_input", [dy, w.detach()], [x.grad], [layout])
+        case("linear_dw_" + tag, "linear_backward_weight", [dy, x.detach()], [w.grad], [layout])
+        case("linear_db_" + tag, "sum_leading", [dy], [b.grad], [1])
+
+
+def embedding():
+    table, dy = leaf(rand(9, 4)), rand(2, 5, 4)
+    ids = torch.randint(0, 9, (2, 5), dtype=torch.int32)
+    y = F.embedding(ids.long(), table)
+    y.backward(dy)
+    case("embedding", "embedding", [ids, table.detach()], [y.detach()])
+    case("embedding_dtable", "embedding_backward", [ids, dy], [table.grad], [9])
+    start = rand(9, 4)
+    case("embedding_dtable_start", "embedding_backward", [ids, dy, start], [start + table.grad], [9])
+    case("leading_rows", "leading_rows", [table.detach()], [table.detach()[:6]], [6])
+    rows = rand(6, 4)
+    case("leading_rows_dtable", "leading_rows_backward", [rows], [torch.cat([rows, torch.zeros(3, 4, dtype=D)])], [9])
+
+
+def elementwise():
+    x, dy = leaf(torch.cat([rand(40, scale=2), torch.tensor([0.0, 1e-30, -1e-30, 9.0, -9.0, 30.0, -30.0], dtype=D)])), rand(47)
+    for name, op, f, attributes in (
+            ("gelu_erf", "gelu", lambda v: F.gelu(v), [0]), ("gelu_tanh", "gelu", lambda v: F.gelu(v, approximate="tanh"), [1]),
+            ("relu", "relu", F.relu, []), ("tanh", "tanh", torch.tanh, [])):
+        x.grad = None
+        y = f(x)
+        y.backward(dy)
+        case(name, op, [x.detach()], [y.detach()], attributes)
+        saved = x if op == "gelu" else y
+        case(name + "_dx", op + "_backward", [dy, saved.detach()], [x.grad], attributes)
+    a, b = rand(3, 4, 5), rand(4, 5)
+    case("add_broadcast", "add", [a, b], [a + b])
+    case("sum_leading_2", "sum_leading", [a], [a.sum(0)], [2])
+    case("accumulate", "accumulate", [a, a], [a], [])
+
+
+def layer_norm():
+    for n, c in ((3, 8), (2, 1), (4, 70), (1, 300)):
+        x, g, b, dy = leaf(rand(n, c, scale=3)), leaf(1 + rand(c, scale=.2)), leaf(rand(c)), rand(n, c)
+        y = F.layer_norm(x, (c,), g, b, 1e-5)
+        y.backward(dy)
+        xd = x.detach()
+        mean = xd.mean(-1)
+        rec = 1 / torch.sqrt(xd.var(-1, unbiased=False) + 1e-5)
+        loose = 1e-5 if c > 1 else 2e-3
+        case(f"layer_norm_{n}x{c}", "layer_norm", [xd, g.detach(), b.detach()], [y.detach(), mean, rec], [0], [1e-5], loose)
+        case(f"layer_norm_dx_{n}x{c}", "layer_norm_backward", [dy, xd, g.detach(), mean, rec], [x.grad], [0], (), loose)
+        case(f"layer_norm_affine_{n}x{c}", "layer_norm_backward_affine", [dy, xd, mean, rec], [g.grad, b.grad], [0], (), loose)
+
+
+def attention():
+    for b, t, h, kv, d, causal in ((2, 5, 2, 2, 4, 1), (1, 9, 3, 1, 8, 0), (1, 1, 1, 1, 1, 1), (1, 17, 4, 2, 8, 1)):
+        qkv, dy = leaf(rand(b, t, (h + 2 * kv) * d)), rand(b, t, h * d)
+        q, k, v = qkv.split([h * d, kv * d, kv * d], -1)
+        q = q.reshape(b, t, h, d).transpose(1, 2)
+        k, v = (z.reshape(b, t, kv, d).transpose(1, 2).repeat_interleave(h // kv, 1) for z in (k, v))
+        scale = torch.tensor(1 / math.sqrt(d)).float().item()
+        s = q @ k.transpose(-1, -2) * scale
+        if causal:
+            s = s.masked_fill(torch.triu(torch.ones(t, t, dtype=torch.bool), 1), -math.inf)
+        y = (torch.softmax(s, -1) @ v).transpose(1, 2).reshape(b, t, h * d)
+        y.backward(dy)
+        top = s.amax(-1).detach()
+        total = torch.exp(s - s.amax(-1, keepdim=True)).sum(-1).detach()
+        tag = f"{b}x{t}x{h}x{kv}x{d}"
+        settings, reals = [h, kv, causal, 0, 0], [scale, 0.0]
+        case("attention_" + tag, "attention", [qkv.detach()], [y.detach(), top, total, ("float32", (b, h, t))], settings, reals)
+        case("attention_dqkv_" + tag, "attention_backward", [dy, qkv.detach(), top, total],
+             [qkv.grad, ("float32", (b, h, 3, t))], settings, reals, 4e-6)
+
+
+def losses():
+    one = torch.tensor([0.75], dtype=D)
+    for n, v in ((4, 10), (1, 1), (2, 300)):
+        logits, labels = leaf(rand(n, v, scale=3)), torch.randint(0, v, (n,), dtype=torch.int32)
+        loss = F.cross_entropy(logits, labels.long())
+        (loss * 0.75).backward()
+        top = logits.amax(-1).detach()
+        total = torch.exp(logits - logits.amax(-1, keepdim=True)).sum(-1).detach()
+        case(f"cross_entropy_{n}x{v}", "cross_entropy", [logits.detach(), labels], [loss.detach().reshape(1), top, total])
+        case(f"cross_entropy_dlogits_{n}x{v}", "cross_entropy_backward", [one, logits.detach(), labels, top, total], [logits.grad])
+    p, t = leaf(rand(6, 7)), rand(6, 7)
+    loss = F.mse_loss(p, t)
+    (loss * 0.75).backward()
+    case("mean_squared_error", "mean_squared_error", [p.detach(), t], [loss.detach().reshape(1)])
+    case("mean_squared_error_dprediction", "mean_squared_error_backward", [one, p.detach(), t], [p.grad])
+
+
+def training():
+    g, scale = rand(50), torch.tensor([1024.0], dtype=D)
+    case("unscale", "unscale", [g, scale], [g / 1024])
+    partial = torch.zeros(3, dtype=D)
+    partial[1] = (g ** 2).sum()
+    case("sum_of_squares", "sum_of_squares", [g, torch.zeros(3, dtype=D)], [partial], [1])
+    norm = partial.sum().sqrt().reshape(1)
+    case("gradient_norm", "gradient_norm", [partial], [norm, torch.tensor([1], dtype=torch.int32)])
+    case("clip_coefficient", "clip_coefficient", [norm], [torch.clamp(1 / (norm + 1e-6), max=1)], [], [1.0])
+    case("clip_value", "clip_value", [g], [g.clamp(-0.5, 0.5)], [], [0.5])
+    case("scale_by", "scale_by", [g, torch.tensor([0.25], dtype=D)], [g * 0.25])
+    p, m, v = rand(50), rand(50, scale=.1), rand(50, scale=.1) ** 2
+    b1, b2, eps, wd, lr, t = 0.9, 0.95, 1e-6, 0.01, 3e-3, 3
+    b1, b2, eps, wd, lr = (torch.tensor(z).item() for z in (b1, b2, eps, wd, lr))
+    for correct in (1, 0):
+        m2, v2 = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
+        u = m2 / (v2.sqrt() + eps) * (math.sqrt(1 - b2 ** t) / (1 - b1 ** t) if correct else 1)
+        one = lambda z: torch.tensor([z], dtype=D)
+        case(f"adamw_{correct}", "adamw", [p, g, m, v, one(lr), one(b1 ** t), one(b2 ** t)],
+             [p - lr * (u + wd * p), m2, v2], [correct], [b1, b2, eps, wd], 4e-6)
+    d = g + wd * p
+    case("sgd", "sgd", [p, g, torch.tensor([lr], dtype=D)], [p - lr * d], [0], [wd])
+    for nesterov in (0, 1):
+        buffer = 0.9 * m + (1 - 0.1) * d
+        step = d + 0.9 * buffer if nesterov else buffer
+        case(f"sgd_momentum_{nesterov}", "sgd_momentum", [p, g, torch.tensor([lr], dtype=D), m], [p - lr * step, buffer],
+             [nesterov, 0], [0.9, 0.1, wd])
+
+
+for make in (linear, embedding, elementwise, layer_norm, attention, losses, training):
+    make()
+Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
+print(sum(l.startswith("case") for l in lines), "cases")

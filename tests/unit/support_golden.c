@@ -1,0 +1,247 @@
+/* Reader of golden files; see golden.h. Test code: it may use the heap and stdio. */
+#include "tests/unit/golden.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/kernels/kernels.h"
+#include "runtime/numerics/numerics.h"
+
+typedef struct golden_case {
+    char name[128], op[64];
+    double tolerance;
+    firn_kernel_call call;
+    uint8_t integer_count, real_count, reduction_count;
+    void *expected[FIRN_OUTPUTS_MAX]; /* NULL where the value is not compared */
+} golden_case;
+
+static uint8_t type_by_name(const char *name) {
+    for (uint8_t type = 0; type <= FIRN_UINT8; type++) {
+        if (strcmp(firn_type_name(type), name) == 0) {
+            return type;
+        }
+    }
+    fprintf(stderr, "golden: unknown type %s\n", name);
+    abort();
+}
+
+static const firn_op_info *op_by_name(const char *name) {
+    for (uint32_t i = 0; i < firn_op_count(); i++) {
+        if (strcmp(firn_op_at(i)->name, name) == 0) {
+            return firn_op_at(i);
+        }
+    }
+    fprintf(stderr, "golden: unknown op %s\n", name);
+    abort();
+}
+
+static void *allocate(size_t bytes) {
+    void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (memory == NULL) {
+        abort();
+    }
+    memset(memory, 0xa5, bytes);
+    return memory;
+}
+
+/* Parses "TYPE DIMS : HEX ..." or "TYPE DIMS ?". */
+static void *parse_tensor(char *text, firn_tensor *tensor) {
+    char *save = NULL;
+    tensor->type = type_by_name(strtok_r(text, " ", &save));
+    char *dims = strtok_r(NULL, " ", &save);
+    tensor->rank = 0;
+    tensor->elements = 1;
+    for (char *at = dims; *at != '\0';) {
+        uint32_t extent = (uint32_t)strtoul(at, &at, 10);
+        tensor->dims[tensor->rank++] = extent;
+        tensor->elements *= extent;
+        at += *at == 'x';
+    }
+    uint32_t width = firn_type_bytes(tensor->type);
+    tensor->data = allocate(tensor->elements * width);
+    if (strcmp(strtok_r(NULL, " \n", &save), "?") == 0) {
+        return NULL;
+    }
+    uint8_t *values = allocate(tensor->elements * width);
+    for (size_t i = 0; i < tensor->elements; i++) {
+        uint64_t bits = strtoull(strtok_r(NULL, " \n", &save), NULL, 16);
+        memcpy(values + i * width, &bits, width);
+    }
+    return values;
+}
+
+static double number_at(const void *data, uint8_t type, size_t i) {
+    switch (type) {
+    case FIRN_INT32: {
+        int32_t value;
+        memcpy(&value, (const uint8_t *)data + i * sizeof value, sizeof value);
+        return value;
+    }
+    case FIRN_INT64: {
+        int64_t value;
+        memcpy(&value, (const uint8_t *)data + i * sizeof value, sizeof value);
+        return (double)value;
+    }
+    default:
+        return (double)firn_load(data, type, i);
+    }
+}
+
+static bool output_agrees(const golden_case *golden, unsigned o) {
+    const firn_tensor *output = &golden->call.outputs[o];
+    const uint8_t *expected = golden->expected[o];
+    uint32_t width = firn_type_bytes(output->type);
+    double largest = 0;
+    for (size_t i = 0; i < output->elements; i++) {
+        largest = fmax(largest, fabs(number_at(expected, output->type, i)));
+    }
+    for (size_t i = 0; i < output->elements; i++) {
+        double want = number_at(expected, output->type, i), have = number_at(output->data, output->type, i);
+        bool same = memcmp((const uint8_t *)output->data + i * width, expected + i * width, width) == 0;
+        if (!same && !(golden->tolerance > 0 && fabs(want - have) <= golden->tolerance * largest)) {
+            printf("%s: output %u, element %zu: expected %.9g, got %.9g\n", golden->name, o, i, want, have);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run_case(golden_case *golden) {
+    const firn_op_info *info = op_by_name(golden->op);
+    firn_op_signature signature = {.code = info->code,
+                                   .input_count = golden->call.input_count,
+                                   .output_count = golden->call.output_count,
+                                   .integer_count = golden->integer_count,
+                                   .real_count = golden->real_count};
+    memcpy(signature.integers, golden->call.integers, sizeof signature.integers);
+    memcpy(signature.reals, golden->call.reals, sizeof signature.reals);
+    for (unsigned i = 0; i < golden->call.input_count; i++) {
+        const firn_tensor *input = &golden->call.inputs[i];
+        signature.inputs[i].type = input->type;
+        signature.inputs[i].rank = input->rank;
+        memcpy(signature.inputs[i].dims, input->dims, input->rank * sizeof(uint32_t));
+    }
+    for (unsigned o = 0; o < golden->call.output_count; o++) {
+        signature.outputs[o].type = golden->call.outputs[o].type;
+    }
+    int error = firn_op_infer(&signature);
+    if (error != FIRN_OK) {
+        printf("%s: the shape rule refuses it: %s\n", golden->name, firn_error_text(error));
+        return false;
+    }
+    for (unsigned o = 0; o < golden->call.output_count; o++) {
+        const firn_tensor *output = &golden->call.outputs[o];
+        if (signature.outputs[o].rank != output->rank ||
+            memcmp(signature.outputs[o].dims, output->dims, output->rank * sizeof(uint32_t)) != 0) {
+            printf("%s: the shape rule gives output %u another shape\n", golden->name, o);
+            return false;
+        }
+        if (golden->call.reductions[0].output == 0) {
+            golden->call.reductions[0].output = output->type;
+        }
+    }
+    /* Ops that change a tensor in place find it in their output: every output starts as the input of the same name. */
+    for (unsigned o = 0; o < golden->call.output_count; o++) {
+        for (unsigned i = 0; i < golden->call.input_count; i++) {
+            if (info->in_place != 0 && golden->call.inputs[i].elements == golden->call.outputs[o].elements &&
+                golden->call.inputs[i].type == golden->call.outputs[o].type && (info->in_place >> i & 1) && o == 0) {
+                memcpy(golden->call.outputs[o].data, golden->call.inputs[i].data,
+                       golden->call.inputs[i].elements * firn_type_bytes(golden->call.inputs[i].type));
+                golden->call.inputs[i].data = golden->call.outputs[o].data;
+                break;
+            }
+        }
+    }
+    firn_kernel kernel = firn_kernel_find(info->code);
+    if (kernel == NULL) {
+        printf("%s: no kernel\n", golden->name);
+        return false;
+    }
+    kernel(&golden->call);
+    bool agrees = true;
+    for (unsigned o = 0; o < golden->call.output_count; o++) {
+        if (golden->expected[o] != NULL) {
+            agrees = output_agrees(golden, o) && agrees;
+        }
+    }
+    return agrees;
+}
+
+static void parse_line(golden_case *golden, char *line) {
+    char *rest = strchr(line, ' ');
+    *rest++ = '\0';
+    char *save = NULL;
+    if (strcmp(line, "integers") == 0) {
+        for (char *word = strtok_r(rest, " \n", &save); word != NULL; word = strtok_r(NULL, " \n", &save)) {
+            golden->call.integers[golden->integer_count++] = strtoll(word, NULL, 10);
+        }
+    } else if (strcmp(line, "reals") == 0) {
+        for (char *word = strtok_r(rest, " \n", &save); word != NULL; word = strtok_r(NULL, " \n", &save)) {
+            golden->call.reals[golden->real_count++] = strtof(word, NULL);
+        }
+    } else if (strcmp(line, "reduction") == 0) {
+        firn_reduction *reduction = &golden->call.reductions[golden->reduction_count++];
+        reduction->kind =
+            strcmp(strtok_r(rest, " \n", &save), "chunked") == 0 ? FIRN_REDUCTION_CHUNKED : FIRN_REDUCTION_F32;
+        reduction->accumulator = type_by_name(strtok_r(NULL, " \n", &save));
+        reduction->chunk = (uint32_t)strtoul(strtok_r(NULL, " \n", &save), NULL, 10);
+    } else if (strcmp(line, "input") == 0) {
+        firn_tensor *input = &golden->call.inputs[golden->call.input_count++];
+        void *values = parse_tensor(rest, input);
+        memcpy(input->data, values, input->elements * firn_type_bytes(input->type));
+        free(values);
+    } else if (strcmp(line, "output") == 0) {
+        unsigned o = golden->call.output_count++;
+        golden->expected[o] = parse_tensor(rest, &golden->call.outputs[o]);
+    }
+}
+
+static void release(golden_case *golden) {
+    for (unsigned o = 0; o < golden->call.output_count; o++) {
+        for (unsigned i = 0; i < golden->call.input_count; i++) {
+            if (golden->call.inputs[i].data == golden->call.outputs[o].data) {
+                golden->call.inputs[i].data = NULL;
+            }
+        }
+        free(golden->call.outputs[o].data);
+        free(golden->expected[o]);
+    }
+    for (unsigned i = 0; i < golden->call.input_count; i++) {
+        free(golden->call.inputs[i].data);
+    }
+}
+
+int golden_run(const char *file, int *cases) {
+    FILE *stream = fopen(file, "r");
+    if (stream == NULL) {
+        return -1;
+    }
+    char *line = NULL;
+    size_t capacity = 0;
+    int differ = 0;
+    golden_case golden = {0};
+    bool more = true;
+    while (more) {
+        more = getline(&line, &capacity, stream) > 0;
+        if (!more || strncmp(line, "case ", 5) == 0) {
+            if (golden.name[0] != '\0') {
+                differ += !run_case(&golden);
+                release(&golden);
+                ++*cases;
+            }
+            memset(&golden, 0, sizeof golden);
+            if (more && sscanf(line, "case %127s %63s %lf", golden.name, golden.op, &golden.tolerance) != 3) {
+                differ = -1;
+                break;
+            }
+        } else {
+            parse_line(&golden, line);
+        }
+    }
+    free(line);
+    fclose(stream);
+    return differ;
+}
