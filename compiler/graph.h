@@ -43,6 +43,9 @@ void firnc_pol_end(firnc_graph *graph);
 /* Annotates the next op only (a call): it replaces the scope for that op. */
 void firnc_pol_next(firnc_graph *graph, firnc_pol pol);
 
+/* The same for a rule that belongs to the architecture rather than to its user, so that reports tell them apart. */
+void firnc_pol_rule(firnc_graph *graph, firnc_pol pol);
+
 /* --- names --------------------------------------------------------------------------------------------------------
  * Layers nest; their names joined with '.' name the ops in them ("transformer.h.0.attn.c_attn"), for reports and for
  * the recipe's POL patterns. Parameters are named in full by the caller (PyTorch's names). */
@@ -81,12 +84,14 @@ firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain
 firnc_value firnc_gelu(firnc_graph *graph, firnc_value x, int form);
 firnc_value firnc_relu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_tanh(firnc_graph *graph, firnc_value x);
-/* rate in [0, 1); rate 0 returns x and records nothing, and so does an eval graph. */
+/* rate in [0, 1); rate 0 returns x and records nothing, and so does an eval graph. Each call takes one rng_id all the
+ * same, so that a rate, or the mode, changes no other random number of the graph; likewise attention. */
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate);
 
 typedef struct firnc_attention_options {
     uint32_t heads, kv_heads;
     bool causal;
+    bool half_softmax;  /* scores and probabilities in the half type; only for mixed precision */
     float scale;        /* of the scores, such as 1/sqrt(head size) */
     float dropout_rate; /* of the probabilities; 0 in an eval graph */
 } firnc_attention_options;

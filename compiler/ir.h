@@ -55,9 +55,9 @@ typedef struct firnc_node {
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
     firn_reduction reductions[FIRN_REDUCTIONS_MAX]; /* after lowering */
-    bool annotated;                                 /* pol below was set by a scope or a call */
+    bool annotated;                                 /* pol below was set by a scope, a call or a rule */
     firnc_pol pol;
-    uint8_t pol_origin;                             /* scope or call, when annotated */
+    uint8_t pol_origin;                             /* FIRNC_ORIGIN_SCOPE, _CALL or _RULE, when annotated */
     bool backward;                                  /* made by autodiff */
     /* after the pol pass; a backward node takes the backward ones of its forward node as its level and origin */
     uint8_t level, origin;
@@ -78,8 +78,11 @@ struct firnc_graph {
         finite, gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;
     /* after the memory pass */
     uint64_t state_bytes, arena_bytes, live_bytes; /* live_bytes: the lower bound of the arena for this order */
-    /* builder scopes */
+    /* the builder: open scopes, innermost first, and the annotation of the next op */
     struct firnc_scope *scopes;
+    bool next_annotated;
+    firnc_pol next_pol;
+    uint8_t next_origin; /* FIRNC_ORIGIN_CALL or FIRNC_ORIGIN_RULE */
 };
 
 /* What every pass is given. */
