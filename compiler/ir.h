@@ -62,6 +62,7 @@ typedef struct firnc_node {
     /* after the pol pass; a backward node takes the backward ones of its forward node as its level and origin */
     uint8_t level, origin;
     uint8_t backward_level, backward_origin;
+    uint8_t forward_level; /* backward: the forward node's own level, for what is computed again as forward did */
 } firnc_node;
 
 struct firnc_graph {
@@ -108,6 +109,21 @@ uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, c
                              const float *reals, const firnc_value *outputs);
 /* "firnc: FILE: message" to stderr; always returns false, so that a pass may `return firnc_fail(...)`. */
 bool firnc_fail(const firnc_compilation *compilation, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* For passes that write the list of nodes anew (rewrite.c): takes the whole list out of the graph, and puts nodes back
+ * at the end, where they become the producers of their outputs. */
+typedef struct firnc_node_list {
+    firnc_node *nodes;
+    uint32_t count;
+} firnc_node_list;
+firnc_node_list firnc_take_nodes(firnc_graph *graph);
+void firnc_put_node(firnc_graph *graph, const firnc_node *node);
+
+/* Fills the extents of a node's outputs, whose types are set, by the op's rule (shapes.c). */
+bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node);
+
+/* The least arena that an order needs: the most bytes that live at one time (memory.c). */
+uint64_t firnc_live_bytes(const firnc_graph *graph);
 
 /* --- the passes, in order. Each returns false after one line on stderr. ------------------------------------------------ */
 
