@@ -64,6 +64,10 @@ typedef void (*firn_kernel)(const firn_kernel_call *call);
 /* The portable kernel of an op; NULL when it was not linked or the code is unknown. */
 firn_kernel firn_kernel_find(uint16_t code);
 
+/* Name of the set that firn_kernel_find answers from, for reports (runtime/kernels/set.c; runtime/targets/x86/select.c,
+ * which chooses between two compilations of one source). */
+const char *firn_kernel_set_name(void);
+
 /* Runs body over [0, tasks), split or not as `parallel` has it. */
 void firn_parallel_run(const firn_parallel *parallel, size_t tasks, firn_task_body body, void *argument);
 
