@@ -1,0 +1,154 @@
+# Builds firnc and firn, and runs every check. `make help` lists the targets.
+#
+# Variants build side by side, each into a folder of its own:
+#     make CC=clang BUILD=build/clang
+#     make CFLAGS_EXTRA='-O0 -g' BUILD=build/debug
+# Nothing is installed or fetched by `all`; demo, test and lint install the packages of .packages/list that are missing.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+OBJCOPY ?= objcopy
+BUILD ?= build
+CFLAGS_EXTRA ?=
+WERROR ?= -Werror
+JOBS ?= $(shell nproc)
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Wmissing-prototypes $(WERROR)
+# The numerics depend on these three: no contraction, square root as an instruction, no relaxed floating point.
+FLOATING := -ffp-contract=off -fno-math-errno -fno-fast-math
+CFLAGS := -std=c11 -O2 $(FLOATING) $(WARNINGS) -I. -MMD -MP
+# Word size and sanitizers must be known to the linker too.
+MACHINE := $(filter -m%,$(CFLAGS_EXTRA))
+LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
+
+# --- sources -------------------------------------------------------------------------------------------------------
+
+PLAN := $(filter-out plan/generate.c plan/signature.c,$(wildcard plan/*.c))
+PLAN += $(filter-out plan/generated/writer.c,$(wildcard plan/generated/*.c))
+SCHEDULES := $(wildcard schedules/*.c)
+NUMERICS := $(wildcard runtime/numerics/*.c)
+KERNELS := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c))
+CORE := $(wildcard runtime/*.c)
+HOST := $(wildcard runtime/targets/host/*.c runtime/cli/*.c)
+COMPILER := $(filter-out compiler/main.c,$(wildcard compiler/*.c compiler/*/*.c))
+UNIT_TESTS := $(wildcard tests/unit/test_*.c)
+UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
+
+object = $(patsubst %,$(BUILD)/objects/%.o,$(basename $(1)))
+
+# --- mbedTLS -------------------------------------------------------------------------------------------------------
+# Built from source with plan/mbedtls_config.h, which has no heap; Debian's binary allocates in every check.
+
+MBEDTLS_SOURCE ?= .cache/mbedtls
+-include plan/mbedtls_sources.mk
+MBEDTLS_FLAGS := -I$(MBEDTLS_SOURCE)/include -DMBEDTLS_CONFIG_FILE='"plan/mbedtls_config.h"'
+MBEDTLS_OBJECTS := $(patsubst %.c,%.o,$(notdir $(MBEDTLS_SOURCES)))
+
+.cache/mbedtls/ready:
+	@.packages/fetch-source mbedtls .cache/mbedtls
+
+ifeq ($(MBEDTLS_SOURCE),.cache/mbedtls)
+MBEDTLS_READY := .cache/mbedtls/ready
+endif
+
+# --- objects -------------------------------------------------------------------------------------------------------
+
+# Changes whenever the compiler or its flags do, so that a variant never mixes objects.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(CFLAGS) $(CFLAGS_EXTRA)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(CFLAGS_EXTRA)' > $@
+FORCE:
+
+$(call object,$(KERNELS) $(NUMERICS)): private CFLAGS += -O3
+$(call object,plan/signature.c): private CFLAGS += $(MBEDTLS_FLAGS)
+$(call object,plan/signature.c): | $(MBEDTLS_READY)
+
+$(BUILD)/objects/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
+
+$(BUILD)/objects/%.o: %.cc $(BUILD)/flags $(BUILD)/oracle/plan_generated.h
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -O1 -Wall -Wextra -MMD -MP -I. -I$(BUILD)/oracle $(CFLAGS_EXTRA) -c $< -o $@
+
+$(BUILD)/oracle/plan_generated.h: plan/plan.fbs
+	@mkdir -p $(@D)
+	flatc --cpp -o $(@D) $<
+
+$(BUILD)/mbedtls/%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/library/$*.c -o $@
+
+# Signature checking and the mbedTLS beneath it as one object in which only firn_* can be seen from outside: firnc also
+# links Debian's mbedTLS, for signing.
+$(BUILD)/signature.o: $(call object,plan/signature.c) $(addprefix $(BUILD)/mbedtls/,$(MBEDTLS_OBJECTS))
+	$(CC) $(MACHINE) -r -nostdlib $^ -o $@
+	$(OBJCOPY) --wildcard --keep-global-symbol='firn_*' $@
+
+# --- the two kernel sets of x86 ------------------------------------------------------------------------------------
+# One source, compiled plain and with fused multiply-add. Each set is one object that shows one name,
+# firn_kernel_find_<set>; runtime/targets/x86/select.c picks by CPU. Elsewhere runtime/kernels/table.c is used as it is.
+
+SIMD_FLAGS := -O3 -mavx2 -mfma
+KERNEL_SET := $(KERNELS) $(NUMERICS)
+
+ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)
+KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(call object,runtime/targets/x86/select.c)
+$(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
+else
+KERNEL_OBJECTS := $(call object,runtime/kernels/set.c)
+endif
+
+$(BUILD)/fma/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SIMD_FLAGS) -Dfirn_kernel_find=firn_kernel_find_fma $(CFLAGS_EXTRA) -c $< -o $@
+
+$(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
+	$(CC) $(MACHINE) -r -nostdlib $^ -o $@
+	$(OBJCOPY) --keep-global-symbol=firn_kernel_find_fma $@
+
+# --- libraries and programs ----------------------------------------------------------------------------------------
+
+LIBFIRN := $(BUILD)/libfirn.a
+LIBFIRNC := $(BUILD)/libfirnc.a
+
+$(LIBFIRN): $(call object,$(PLAN) $(SCHEDULES) $(CORE) $(NUMERICS) $(KERNELS)) $(KERNEL_OBJECTS) $(BUILD)/signature.o
+$(LIBFIRNC): $(call object,$(COMPILER) $(wildcard plan/generated/writer.c))
+$(LIBFIRN) $(LIBFIRNC):
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/firnc: $(call object,compiler/main.c) $(LIBFIRNC) $(LIBFIRN)
+	$(CC) $(LDFLAGS) $^ -o $@ -lmbedcrypto -lyaml -lcjson -lz -lm
+
+$(BUILD)/firn: $(call object,$(HOST)) $(LIBFIRN)
+	$(CC) $(LDFLAGS) -pthread $^ -o $@ -lz -lm
+
+.PHONY: all
+all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
+
+$(BUILD)/generate: $(call object,plan/generate.c)
+	$(CC) $(LDFLAGS) $^ -o $@ -lm
+
+# --- tests ---------------------------------------------------------------------------------------------------------
+
+TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_TESTS))
+
+$(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT)) $(LIBFIRNC) $(LIBFIRN)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
+
+.PHONY: unit-tests
+unit-tests: $(TEST_PROGRAMS)
+
+.SECONDARY:
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
