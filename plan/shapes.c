@@ -1,0 +1,625 @@
+/* What each op of plan/ops.def takes and gives, in the order of the table; the comment above a row is what the rule
+ * here checks. Kernels run blind behind these rules, so a rule may not be looser than what its kernel can be given.
+ * Freestanding.
+ *
+ * Words of the table: "real" is float32 or a half type; N is all leading dimensions taken together, at least one; where
+ * a tensor has an extent N alone, any dimensions whose product is N will do, and an output gets the leading dimensions
+ * themselves. A real output may have any real type unless the row says which. */
+#include "plan/shapes.h"
+
+#include <stddef.h>
+
+#include "plan/errors.h"
+
+/* --- shapes ------------------------------------------------------------------------------------------------------- */
+
+static bool is_real(const firn_shape *shape) {
+    return shape->type == FIRN_FLOAT32 || firn_type_is_half(shape->type);
+}
+
+/* Binary32 of any shape. */
+static bool is_single(const firn_shape *shape) {
+    return shape->type == FIRN_FLOAT32;
+}
+
+/* One dimension of that type and extent. */
+static bool is_vector(const firn_shape *shape, uint8_t type, uint32_t extent) {
+    return shape->type == type && shape->rank == 1 && shape->dims[0] == extent;
+}
+
+static uint32_t last_extent(const firn_shape *shape) {
+    return shape->dims[shape->rank - 1];
+}
+
+/* The product of all extents but the last. Inputs are whole, so it cannot overflow. */
+static uint64_t leading_elements(const firn_shape *shape) {
+    uint64_t product = 1;
+    for (uint8_t i = 0; i + 1 < shape->rank; i++)
+        product *= shape->dims[i];
+    return product;
+}
+
+static uint64_t all_elements(const firn_shape *shape) {
+    return leading_elements(shape) * last_extent(shape);
+}
+
+/* a ends with the dimensions of b. */
+static bool ends_with(const firn_shape *a, const firn_shape *b) {
+    if (b->rank > a->rank)
+        return false;
+    for (uint8_t i = 0; i < b->rank; i++) {
+        if (a->dims[a->rank - b->rank + i] != b->dims[i])
+            return false;
+    }
+    return true;
+}
+
+static bool same_extents(const firn_shape *a, const firn_shape *b) {
+    return a->rank == b->rank && ends_with(a, b);
+}
+
+/* x is real[N,C]. */
+static bool is_rows(const firn_shape *shape) {
+    return is_real(shape) && shape->rank >= 2;
+}
+
+/* Fills an output with `rank` extents; those beyond are 0. */
+static void set_extents(firn_shape *output, uint8_t rank, const uint32_t *dims) {
+    for (uint8_t i = 0; i < FIRN_RANK_MAX; i++)
+        output->dims[i] = i < rank ? dims[i] : 0;
+    output->rank = rank;
+}
+
+static void set_like(firn_shape *output, const firn_shape *input) {
+    set_extents(output, input->rank, input->dims);
+}
+
+static void set_one(firn_shape *output) {
+    set_extents(output, 1, (const uint32_t[]){1});
+}
+
+/* The leading dimensions of the input, then `last`. */
+static void set_last(firn_shape *output, const firn_shape *input, uint32_t last) {
+    set_like(output, input);
+    output->dims[input->rank - 1] = last;
+}
+
+/* The leading dimensions of the input, which has at least two. */
+static void set_leading(firn_shape *output, const firn_shape *input) {
+    set_extents(output, (uint8_t)(input->rank - 1), input->dims);
+}
+
+/* --- attributes --------------------------------------------------------------------------------------------------- */
+
+static bool is_flag(int64_t value) {
+    return value == 0 || value == 1;
+}
+
+/* An extent or an id: what an unsigned 32-bit number can hold, from `least`. */
+static bool is_word(int64_t value, int64_t least) {
+    return value >= least && value <= (int64_t)UINT32_MAX;
+}
+
+static bool is_finite(float x) {
+    return x - x == 0.0f;
+}
+
+static bool is_positive(float x) {
+    return x > 0.0f && is_finite(x);
+}
+
+static bool is_not_negative(float x) {
+    return x >= 0.0f && is_finite(x);
+}
+
+/* In [0, 1): a rate of dropout, a beta of Adam. NaN fails. */
+static bool is_rate(float x) {
+    return x >= 0.0f && x < 1.0f;
+}
+
+static bool is_real_type(int64_t value) {
+    return value == FIRN_FLOAT32 || value == FIRN_FLOAT16 || value == FIRN_BFLOAT16 || value == FIRN_CBFLOAT16;
+}
+
+/* --- elementwise rules that several ops share ------------------------------------------------------------------------
+ */
+
+/* x:real -> y:real of the same extents. */
+static int one_to_one(firn_op_signature *s) {
+    if (!is_real(&s->inputs[0]) || !is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(&s->outputs[0], &s->inputs[0]);
+    return FIRN_OK;
+}
+
+/* dy:real, x or y:real -> dx:real, all of the same extents. */
+static int two_to_one(firn_op_signature *s) {
+    if (!is_real(&s->inputs[0]) || !is_real(&s->inputs[1]) || !is_real(&s->outputs[0]) ||
+        !same_extents(&s->inputs[0], &s->inputs[1]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(&s->outputs[0], &s->inputs[0]);
+    return FIRN_OK;
+}
+
+/* A float32 tensor changed in place, whatever its extents. */
+static int change_single(firn_op_signature *s) {
+    if (!is_single(&s->inputs[0]) || !is_single(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(&s->outputs[0], &s->inputs[0]);
+    return FIRN_OK;
+}
+
+/* --- casts and products
+ * ----------------------------------------------------------------------------------------------- */
+
+int firn_shape_cast(firn_op_signature *s) {
+    if (s->inputs[0].type == s->outputs[0].type)
+        return FIRN_ERROR_OP_SHAPE;
+    return one_to_one(s);
+}
+
+/* Extents K and O of a weight under its layout. */
+static bool weight_extents(const firn_op_signature *s, const firn_shape *weight, uint32_t *k, uint32_t *o) {
+    if (!is_real(weight) || weight->rank != 2)
+        return false;
+    *o = weight->dims[s->integers[0] == 0 ? 0 : 1];
+    *k = weight->dims[s->integers[0] == 0 ? 1 : 0];
+    return true;
+}
+
+int firn_shape_linear(firn_op_signature *s) {
+    const firn_shape *x = &s->inputs[0], *weight = &s->inputs[1];
+    uint32_t k, o;
+    if (!is_flag(s->integers[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!is_rows(x) || !weight_extents(s, weight, &k, &o) || x->type != weight->type || last_extent(x) != k ||
+        !is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    if (s->input_count > 2 && (!is_real(&s->inputs[2]) || !is_vector(&s->inputs[2], s->inputs[2].type, o)))
+        return FIRN_ERROR_OP_SHAPE;
+    set_last(&s->outputs[0], x, o);
+    return FIRN_OK;
+}
+
+int firn_shape_linear_backward_input(firn_op_signature *s) {
+    const firn_shape *dy = &s->inputs[0], *weight = &s->inputs[1];
+    uint32_t k, o;
+    if (!is_flag(s->integers[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!is_rows(dy) || !weight_extents(s, weight, &k, &o) || dy->type != weight->type || last_extent(dy) != o ||
+        !is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_last(&s->outputs[0], dy, k);
+    return FIRN_OK;
+}
+
+int firn_shape_linear_backward_weight(firn_op_signature *s) {
+    const firn_shape *dy = &s->inputs[0], *x = &s->inputs[1];
+    if (!is_flag(s->integers[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!is_rows(dy) || !is_rows(x) || dy->type != x->type || leading_elements(dy) != leading_elements(x) ||
+        !is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    uint32_t k = last_extent(x), o = last_extent(dy);
+    bool out_in = s->integers[0] == 0;
+    set_extents(&s->outputs[0], 2, (const uint32_t[]){out_in ? o : k, out_in ? k : o});
+    return FIRN_OK;
+}
+
+/* --- sums, tables, addition
+ * --------------------------------------------------------------------------------------------- */
+
+int firn_shape_sum_leading(firn_op_signature *s) {
+    const firn_shape *x = &s->inputs[0];
+    if (s->integers[0] < 1 || s->integers[0] > x->rank)
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!is_real(x) || !is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    uint8_t rank = (uint8_t)s->integers[0];
+    set_extents(&s->outputs[0], rank, &x->dims[x->rank - rank]);
+    return FIRN_OK;
+}
+
+int firn_shape_embedding(firn_op_signature *s) {
+    const firn_shape *ids = &s->inputs[0], *table = &s->inputs[1];
+    if (ids->type != FIRN_INT32 || ids->rank == FIRN_RANK_MAX || !is_single(table) || table->rank != 2 ||
+        !is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_extents(&s->outputs[0], ids->rank, ids->dims);
+    s->outputs[0].dims[ids->rank] = table->dims[1];
+    s->outputs[0].rank++;
+    return FIRN_OK;
+}
+
+int firn_shape_embedding_backward(firn_op_signature *s) {
+    const firn_shape *ids = &s->inputs[0], *dy = &s->inputs[1];
+    if (!is_word(s->integers[0], 1))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (ids->type != FIRN_INT32 || !is_rows(dy) || leading_elements(dy) != all_elements(ids) ||
+        !is_single(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_extents(&s->outputs[0], 2, (const uint32_t[]){(uint32_t)s->integers[0], last_extent(dy)});
+    if (s->input_count > 2 && (!is_single(&s->inputs[2]) || !same_extents(&s->inputs[2], &s->outputs[0])))
+        return FIRN_ERROR_OP_SHAPE;
+    return FIRN_OK;
+}
+
+int firn_shape_leading_rows(firn_op_signature *s) {
+    const firn_shape *table = &s->inputs[0];
+    if (!is_single(table) || table->rank != 2 || !is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    if (s->integers[0] < 1 || s->integers[0] > (int64_t)table->dims[0])
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    set_extents(&s->outputs[0], 2, (const uint32_t[]){(uint32_t)s->integers[0], table->dims[1]});
+    return FIRN_OK;
+}
+
+int firn_shape_leading_rows_backward(firn_op_signature *s) {
+    const firn_shape *dy = &s->inputs[0];
+    if (!is_real(dy) || dy->rank != 2 || !is_single(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    if (!is_word(s->integers[0], dy->dims[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    set_extents(&s->outputs[0], 2, (const uint32_t[]){(uint32_t)s->integers[0], dy->dims[1]});
+    return FIRN_OK;
+}
+
+int firn_shape_add(firn_op_signature *s) {
+    const firn_shape *a = &s->inputs[0], *b = &s->inputs[1];
+    if (!is_real(a) || !is_real(b) || !ends_with(a, b) || !is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(&s->outputs[0], a);
+    return FIRN_OK;
+}
+
+/* --- layer norm
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/* mean and reciprocal, one of each for every row of x. */
+static bool are_row_values(const firn_shape *values, uint8_t count, const firn_shape *x) {
+    for (uint8_t i = 0; i < count; i++) {
+        if (!is_single(&values[i]) || all_elements(&values[i]) != leading_elements(x))
+            return false;
+    }
+    return true;
+}
+
+int firn_shape_layer_norm(firn_op_signature *s) {
+    const firn_shape *x = &s->inputs[0];
+    if (!is_real_type(s->integers[0]) || !is_positive(s->reals[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!is_rows(x) || !is_vector(&s->inputs[1], FIRN_FLOAT32, last_extent(x)) ||
+        !is_vector(&s->inputs[2], FIRN_FLOAT32, last_extent(x)) || !is_real(&s->outputs[0]) ||
+        !is_single(&s->outputs[1]) || !is_single(&s->outputs[2]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(&s->outputs[0], x);
+    set_leading(&s->outputs[1], x);
+    set_leading(&s->outputs[2], x);
+    return FIRN_OK;
+}
+
+int firn_shape_layer_norm_backward(firn_op_signature *s) {
+    const firn_shape *dy = &s->inputs[0], *x = &s->inputs[1];
+    if (!is_real_type(s->integers[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!is_real(dy) || !is_rows(x) || !same_extents(dy, x) ||
+        !is_vector(&s->inputs[2], FIRN_FLOAT32, last_extent(x)) || !are_row_values(&s->inputs[3], 2, x) ||
+        !is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(&s->outputs[0], x);
+    return FIRN_OK;
+}
+
+int firn_shape_layer_norm_backward_affine(firn_op_signature *s) {
+    const firn_shape *dy = &s->inputs[0], *x = &s->inputs[1];
+    if (!is_real_type(s->integers[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!is_real(dy) || !is_rows(x) || !same_extents(dy, x) || !are_row_values(&s->inputs[2], 2, x) ||
+        !is_real(&s->outputs[0]) || !is_real(&s->outputs[1]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_extents(&s->outputs[0], 1, (const uint32_t[]){last_extent(x)});
+    set_extents(&s->outputs[1], 1, (const uint32_t[]){last_extent(x)});
+    return FIRN_OK;
+}
+
+/* --- activations and dropout
+ * ------------------------------------------------------------------------------------------------ */
+
+int firn_shape_gelu(firn_op_signature *s) {
+    return is_flag(s->integers[0]) ? one_to_one(s) : FIRN_ERROR_OP_ATTRIBUTE;
+}
+
+int firn_shape_gelu_backward(firn_op_signature *s) {
+    return is_flag(s->integers[0]) ? two_to_one(s) : FIRN_ERROR_OP_ATTRIBUTE;
+}
+
+int firn_shape_relu(firn_op_signature *s) {
+    return one_to_one(s);
+}
+
+int firn_shape_relu_backward(firn_op_signature *s) {
+    return two_to_one(s);
+}
+
+int firn_shape_tanh(firn_op_signature *s) {
+    return one_to_one(s);
+}
+
+int firn_shape_tanh_backward(firn_op_signature *s) {
+    return two_to_one(s);
+}
+
+int firn_shape_dropout(firn_op_signature *s) {
+    if (!is_word(s->integers[0], 0) || !is_rate(s->reals[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    return one_to_one(s);
+}
+
+/* --- attention
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+/* Attributes that both directions have, and what follows from them for qkv:[B,T,(heads + 2*kv_heads)*D]. */
+static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, uint32_t *heads, uint32_t *size) {
+    int64_t query = s->integers[0], keys = s->integers[1];
+    if (!is_word(query, 1) || keys < 1 || keys > query || query % keys != 0 || !is_flag(s->integers[2]) ||
+        !is_flag(s->integers[3]) || !is_word(s->integers[4], 0) || !is_positive(s->reals[0]) || !is_rate(s->reals[1]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    /* half_softmax rounds to the half type of qkv, so there must be one. */
+    if (s->integers[3] == 1 && !firn_type_is_half(qkv->type))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    int64_t parts = query + 2 * keys;
+    if (!is_real(qkv) || qkv->rank != 3 || qkv->dims[2] % parts != 0)
+        return FIRN_ERROR_OP_SHAPE;
+    *heads = (uint32_t)query;
+    *size = (uint32_t)(qkv->dims[2] / parts);
+    return FIRN_OK;
+}
+
+int firn_shape_attention(firn_op_signature *s) {
+    const firn_shape *qkv = &s->inputs[0];
+    uint32_t heads, size;
+    int error = attention_extents(s, qkv, &heads, &size);
+    if (error != FIRN_OK)
+        return error;
+    if (!is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_last(&s->outputs[0], qkv, heads * size);
+    for (uint8_t i = 1; i < 4; i++) {
+        if (!is_single(&s->outputs[i]))
+            return FIRN_ERROR_OP_SHAPE;
+        set_extents(&s->outputs[i], 3, (const uint32_t[]){qkv->dims[0], heads, qkv->dims[1]});
+    }
+    return FIRN_OK;
+}
+
+int firn_shape_attention_backward(firn_op_signature *s) {
+    const firn_shape *dy = &s->inputs[0], *qkv = &s->inputs[1];
+    uint32_t heads, size;
+    int error = attention_extents(s, qkv, &heads, &size);
+    if (error != FIRN_OK)
+        return error;
+    if (dy->type != qkv->type || dy->rank != 3 || dy->dims[0] != qkv->dims[0] || dy->dims[1] != qkv->dims[1] ||
+        dy->dims[2] != heads * size)
+        return FIRN_ERROR_OP_SHAPE;
+    for (uint8_t i = 2; i < 4; i++) {
+        const firn_shape *row = &s->inputs[i];
+        if (!is_single(row) || row->rank != 3 || row->dims[0] != qkv->dims[0] || row->dims[1] != heads ||
+            row->dims[2] != qkv->dims[1])
+            return FIRN_ERROR_OP_SHAPE;
+    }
+    if (!is_real(&s->outputs[0]) || !is_single(&s->outputs[1]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(&s->outputs[0], qkv);
+    set_extents(&s->outputs[1], 4, (const uint32_t[]){qkv->dims[0], heads, 3, qkv->dims[1]});
+    return FIRN_OK;
+}
+
+/* --- losses
+ * --------------------------------------------------------------------------------------------------------------------
+ */
+
+/* logits:real[N,V], labels:int32[N]. */
+static bool are_logits(const firn_shape *logits, const firn_shape *labels) {
+    return is_rows(logits) && labels->type == FIRN_INT32 && all_elements(labels) == leading_elements(logits);
+}
+
+int firn_shape_cross_entropy(firn_op_signature *s) {
+    const firn_shape *logits = &s->inputs[0];
+    if (!are_logits(logits, &s->inputs[1]) || !is_single(&s->outputs[0]) || !is_single(&s->outputs[1]) ||
+        !is_single(&s->outputs[2]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_one(&s->outputs[0]);
+    set_leading(&s->outputs[1], logits);
+    set_leading(&s->outputs[2], logits);
+    return FIRN_OK;
+}
+
+int firn_shape_cross_entropy_backward(firn_op_signature *s) {
+    const firn_shape *logits = &s->inputs[1];
+    if (!is_vector(&s->inputs[0], FIRN_FLOAT32, 1) || !are_logits(logits, &s->inputs[2]) ||
+        !are_row_values(&s->inputs[3], 2, logits) || s->outputs[0].type != logits->type)
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(&s->outputs[0], logits);
+    return FIRN_OK;
+}
+
+int firn_shape_mean_squared_error(firn_op_signature *s) {
+    const firn_shape *prediction = &s->inputs[0], *target = &s->inputs[1];
+    if (!is_real(prediction) || !is_single(target) || !same_extents(prediction, target) || !is_single(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_one(&s->outputs[0]);
+    return FIRN_OK;
+}
+
+int firn_shape_mean_squared_error_backward(firn_op_signature *s) {
+    const firn_shape *prediction = &s->inputs[1], *target = &s->inputs[2];
+    if (!is_vector(&s->inputs[0], FIRN_FLOAT32, 1) || !is_real(prediction) || !is_single(target) ||
+        !same_extents(prediction, target) || !is_real(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(&s->outputs[0], prediction);
+    return FIRN_OK;
+}
+
+/* --- gradients: scaling, norm, clipping
+ * ------------------------------------------------------------------------------------------ */
+
+int firn_shape_loss_seed(firn_op_signature *s) {
+    if (!is_positive(s->reals[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if ((s->input_count > 0 && !is_vector(&s->inputs[0], FIRN_FLOAT32, 1)) || !is_single(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_one(&s->outputs[0]);
+    return FIRN_OK;
+}
+
+int firn_shape_accumulate(firn_op_signature *s) {
+    if (!is_real(&s->inputs[1]) || !same_extents(&s->inputs[0], &s->inputs[1]))
+        return FIRN_ERROR_OP_SHAPE;
+    return change_single(s);
+}
+
+int firn_shape_unscale(firn_op_signature *s) {
+    return is_vector(&s->inputs[1], FIRN_FLOAT32, 1) ? change_single(s) : FIRN_ERROR_OP_SHAPE;
+}
+
+int firn_shape_sum_of_squares(firn_op_signature *s) {
+    const firn_shape *partial = &s->inputs[1];
+    if (!is_single(&s->inputs[0]) || !is_single(partial) || partial->rank != 1 || !is_single(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    if (s->integers[0] < 0 || s->integers[0] >= (int64_t)partial->dims[0])
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    set_like(&s->outputs[0], partial);
+    return FIRN_OK;
+}
+
+int firn_shape_gradient_norm(firn_op_signature *s) {
+    if (!is_single(&s->inputs[0]) || s->inputs[0].rank != 1 || !is_single(&s->outputs[0]) ||
+        s->outputs[1].type != FIRN_INT32)
+        return FIRN_ERROR_OP_SHAPE;
+    set_one(&s->outputs[0]);
+    set_one(&s->outputs[1]);
+    return FIRN_OK;
+}
+
+int firn_shape_clip_coefficient(firn_op_signature *s) {
+    if (!is_positive(s->reals[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    return is_vector(&s->inputs[0], FIRN_FLOAT32, 1) ? change_single(s) : FIRN_ERROR_OP_SHAPE;
+}
+
+int firn_shape_scale_by(firn_op_signature *s) {
+    return is_vector(&s->inputs[1], FIRN_FLOAT32, 1) ? change_single(s) : FIRN_ERROR_OP_SHAPE;
+}
+
+int firn_shape_clip_value(firn_op_signature *s) {
+    return is_positive(s->reals[0]) ? change_single(s) : FIRN_ERROR_OP_ATTRIBUTE;
+}
+
+/* --- optimizers, counters, loss scale
+ * ----------------------------------------------------------------------------------------------- */
+
+/* count float32 tensors with the extents of the first, the parameter. */
+static bool are_like_parameter(const firn_shape *tensors, const firn_shape *parameter, uint8_t count) {
+    for (uint8_t i = 0; i < count; i++) {
+        if (!is_single(&tensors[i]) || !same_extents(&tensors[i], parameter))
+            return false;
+    }
+    return true;
+}
+
+/* The outputs are float32 and take the extents of the parameter. */
+static int change_parameter(firn_op_signature *s) {
+    for (uint8_t i = 0; i < s->output_count; i++) {
+        if (!is_single(&s->outputs[i]))
+            return FIRN_ERROR_OP_SHAPE;
+        set_like(&s->outputs[i], &s->inputs[0]);
+    }
+    return FIRN_OK;
+}
+
+int firn_shape_adamw(firn_op_signature *s) {
+    if (!is_flag(s->integers[0]) || !is_rate(s->reals[0]) || !is_rate(s->reals[1]) || !is_positive(s->reals[2]) ||
+        !is_not_negative(s->reals[3]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!are_like_parameter(s->inputs, &s->inputs[0], 4) || !is_vector(&s->inputs[4], FIRN_FLOAT32, 1) ||
+        !is_vector(&s->inputs[5], FIRN_FLOAT32, 1) || !is_vector(&s->inputs[6], FIRN_FLOAT32, 1))
+        return FIRN_ERROR_OP_SHAPE;
+    return change_parameter(s);
+}
+
+int firn_shape_sgd(firn_op_signature *s) {
+    if (!is_flag(s->integers[0]) || !is_not_negative(s->reals[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!are_like_parameter(s->inputs, &s->inputs[0], 2) || !is_vector(&s->inputs[2], FIRN_FLOAT32, 1))
+        return FIRN_ERROR_OP_SHAPE;
+    return change_parameter(s);
+}
+
+int firn_shape_sgd_momentum(firn_op_signature *s) {
+    if (!is_flag(s->integers[0]) || !is_flag(s->integers[1]) || !is_not_negative(s->reals[0]) ||
+        !is_finite(s->reals[1]) || !is_not_negative(s->reals[2]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!are_like_parameter(s->inputs, &s->inputs[0], 2) || !is_vector(&s->inputs[2], FIRN_FLOAT32, 1) ||
+        !are_like_parameter(&s->inputs[3], &s->inputs[0], 1))
+        return FIRN_ERROR_OP_SHAPE;
+    return change_parameter(s);
+}
+
+int firn_shape_multiply(firn_op_signature *s) {
+    if (!is_finite(s->reals[0]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    return is_vector(&s->inputs[0], FIRN_FLOAT32, 1) ? change_single(s) : FIRN_ERROR_OP_SHAPE;
+}
+
+int firn_shape_count(firn_op_signature *s) {
+    if (s->integers[0] < 1 || s->integers[0] > INT32_MAX)
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!is_vector(&s->inputs[0], FIRN_INT64, 1) || s->outputs[0].type != FIRN_INT64)
+        return FIRN_ERROR_OP_SHAPE;
+    set_one(&s->outputs[0]);
+    return FIRN_OK;
+}
+
+/* Checks each of count shapes for one element of the type given for it. */
+static bool are_ones(const firn_shape *shapes, const uint8_t *types, uint8_t count) {
+    for (uint8_t i = 0; i < count; i++) {
+        if (!is_vector(&shapes[i], types[i], 1))
+            return false;
+    }
+    return true;
+}
+
+int firn_shape_loss_scale_update(firn_op_signature *s) {
+    static const uint8_t inputs[] = {FIRN_INT32, FIRN_FLOAT32, FIRN_INT64, FIRN_INT64, FIRN_INT64};
+    static const uint8_t outputs[] = {FIRN_FLOAT32, FIRN_INT64, FIRN_INT64, FIRN_INT64, FIRN_INT32};
+    if (s->integers[0] < 1 || !is_positive(s->reals[0]) || !is_finite(s->reals[1]) || s->reals[1] < s->reals[0] ||
+        !is_not_negative(s->reals[2]))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!are_ones(s->inputs, inputs, 5))
+        return FIRN_ERROR_OP_SHAPE;
+    for (uint8_t i = 0; i < 5; i++) {
+        if (s->outputs[i].type != outputs[i])
+            return FIRN_ERROR_OP_SHAPE;
+        set_one(&s->outputs[i]);
+    }
+    return FIRN_OK;
+}
+
+int firn_shape_metric_mean(firn_op_signature *s) {
+    if (!is_vector(&s->inputs[0], FIRN_FLOAT32, 1) || !is_vector(&s->inputs[1], FIRN_FLOAT32, 2) ||
+        !is_vector(&s->inputs[2], FIRN_INT64, 1) || !is_single(&s->outputs[0]) || s->outputs[1].type != FIRN_INT64)
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(&s->outputs[0], &s->inputs[1]);
+    set_one(&s->outputs[1]);
+    return FIRN_OK;
+}
+
+int firn_shape_metric_accuracy(firn_op_signature *s) {
+    if (!are_logits(&s->inputs[0], &s->inputs[1]) || !is_vector(&s->inputs[2], FIRN_INT64, 1) ||
+        !is_vector(&s->inputs[3], FIRN_INT64, 1) || s->outputs[0].type != FIRN_INT64 ||
+        s->outputs[1].type != FIRN_INT64)
+        return FIRN_ERROR_OP_SHAPE;
+    set_one(&s->outputs[0]);
+    set_one(&s->outputs[1]);
+    return FIRN_OK;
+}

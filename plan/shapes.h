@@ -1,0 +1,16 @@
+/* The shape rules, one for each op of plan/ops.def. Only plan/ops.c calls them, through firn_op_infer, after it has
+ * checked that counts are the table's and that every input is whole. */
+#ifndef FIRN_PLAN_SHAPES_H
+#define FIRN_PLAN_SHAPES_H
+
+#include "plan/ops.h"
+
+/* Each returns FIRN_OK or FIRN_ERROR_OP_ATTRIBUTE or _OP_SHAPE and, on FIRN_OK, has filled rank and dims of every
+ * output. The extents of an output may still be too many elements to count: the caller looks. */
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol,     \
+                gradient)                                                                                              \
+    int firn_shape_##name(firn_op_signature *signature);
+#include "plan/ops.def"
+#undef FIRN_OP
+
+#endif
