@@ -358,6 +358,10 @@ int firn_shape_dropout(firn_op_signature *s) {
 /* --- attention
  * ---------------------------------------------------------------------------------------------------------------- */
 
+/* Rows of scratch for each head: a block of 16 queries at a time; backward keeps scores and their gradient, and D. */
+#define ATTENTION_SCRATCH          16
+#define ATTENTION_BACKWARD_SCRATCH 33
+
 /* Attributes that both directions have, and what follows from them for qkv:[B,T,(heads + 2*kv_heads)*D]. */
 static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, uint32_t *heads, uint32_t *size) {
     int64_t query = s->integers[0], keys = s->integers[1];
@@ -384,11 +388,14 @@ int firn_shape_attention(firn_op_signature *s) {
     if (!is_real(&s->outputs[0]))
         return FIRN_ERROR_OP_SHAPE;
     set_last(&s->outputs[0], qkv, heads * size);
-    for (uint8_t i = 1; i < 4; i++) {
+    for (uint8_t i = 1; i < 3; i++) {
         if (!is_single(&s->outputs[i]))
             return FIRN_ERROR_OP_SHAPE;
         set_extents(&s->outputs[i], 3, (const uint32_t[]){qkv->dims[0], heads, qkv->dims[1]});
     }
+    if (!is_single(&s->outputs[3]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_extents(&s->outputs[3], 4, (const uint32_t[]){qkv->dims[0], heads, ATTENTION_SCRATCH, qkv->dims[1]});
     return FIRN_OK;
 }
 
@@ -410,7 +417,7 @@ int firn_shape_attention_backward(firn_op_signature *s) {
     if (!is_real(&s->outputs[0]) || !is_single(&s->outputs[1]))
         return FIRN_ERROR_OP_SHAPE;
     set_like(&s->outputs[0], qkv);
-    set_extents(&s->outputs[1], 4, (const uint32_t[]){qkv->dims[0], heads, 3, qkv->dims[1]});
+    set_extents(&s->outputs[1], 4, (const uint32_t[]){qkv->dims[0], heads, ATTENTION_BACKWARD_SCRATCH, qkv->dims[1]});
     return FIRN_OK;
 }
 
