@@ -129,6 +129,8 @@ static void print_node(const firnc_graph *graph, const firnc_node *node) {
     putchar(')');
     print_attributes(node, info);
     printf(" \"%s\"", node->name);
+    if (node->half_softmax)
+        printf(" asked half softmax");
     print_pol(node);
     print_reductions(node, info);
     putchar('\n');

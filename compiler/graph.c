@@ -377,10 +377,11 @@ firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
 firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options) {
     if (!(options.dropout_rate >= 0 && options.dropout_rate < 1))
         misuse(graph, "a dropout rate is not in [0, 1)");
-    const int64_t integers[] = {options.heads, options.kv_heads, options.causal, options.half_softmax,
-                                graph->rng_ids++};
+    const int64_t integers[] = {options.heads, options.kv_heads, options.causal, 0, graph->rng_ids++};
     const float reals[] = {options.scale, graph->eval ? 0 : options.dropout_rate};
-    return record(graph, FIRN_OP_attention, &qkv, 1, integers, reals);
+    firnc_value y = record(graph, FIRN_OP_attention, &qkv, 1, integers, reals);
+    graph->nodes[graph->values[y].producer].half_softmax = options.half_softmax;
+    return y;
 }
 
 firnc_value firnc_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value labels) {

@@ -38,6 +38,7 @@ typedef struct firnc_value_info {
     bool initialised;       /* state: init below says with what (weights, when given, replace it) */
     firnc_init init;
     uint32_t rng_id;        /* normal, uniform; given in the order of building */
+    firnc_value gradient;   /* parameters, after autodiff */
     bool persistent;        /* arena: keeps its bytes from phase to phase or step to step */
     /* after the memory pass */
     uint8_t region;         /* FIRNC_STATE, FIRNC_ARENA, FIRNC_CONSTANT */
@@ -58,6 +59,8 @@ typedef struct firnc_node {
     bool annotated;                                 /* pol below was set by a scope, a call or a rule */
     firnc_pol pol;
     uint8_t pol_origin;                             /* FIRNC_ORIGIN_SCOPE, _CALL or _RULE, when annotated */
+    bool half_softmax;                              /* attention: asked for scores and probabilities in the half type.
+                                                     * integers[3] becomes 1 where qkv has that type, not before */
     bool backward;                                  /* made by autodiff */
     /* after the pol pass; a backward node takes the backward ones of its forward node as its level and origin */
     uint8_t level, origin;
@@ -110,14 +113,20 @@ uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, c
 /* "firnc: FILE: message" to stderr; always returns false, so that a pass may `return firnc_fail(...)`. */
 bool firnc_fail(const firnc_compilation *compilation, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* For passes that write the list of nodes anew (rewrite.c): takes the whole list out of the graph, and puts nodes back
- * at the end, where they become the producers of their outputs. */
+/* Helpers of passes.c. For passes that write the list of nodes anew: takes the whole list out of the graph, and puts
+ * nodes back at the end, where they become the producers of their outputs. */
 typedef struct firnc_node_list {
     firnc_node *nodes;
     uint32_t count;
 } firnc_node_list;
 firnc_node_list firnc_take_nodes(firnc_graph *graph);
 void firnc_put_node(firnc_graph *graph, const firnc_node *node);
+/* Whether an output is a tensor that the node was given, and changes, rather than one that it makes. */
+bool firnc_output_is_input(const firnc_node *node, uint8_t output);
+/* The values whose role is wanted, sorted by name; returns how many. */
+uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t role), firnc_value **sorted);
+bool firnc_is_parameter(uint8_t role);
+bool firnc_is_state(uint8_t role); /* parameter, optimizer state or counter: what a checkpoint holds */
 
 /* Fills the extents of a node's outputs, whose types are set, by the op's rule (shapes.c). */
 bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node);
