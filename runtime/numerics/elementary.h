@@ -1,0 +1,170 @@
+/* Elementary functions as inline functions, for loops that the compiler must be able to vectorise. The named functions
+ * of numerics.h are made of these and of nothing else. Each is one fixed sequence of binary32 operations, with selects
+ * in place of branches; plan/NUMERICS.md, "Elementary functions", lists the same sequences and their bounds. The
+ * coefficients come from tests/golden/fit_elementary.py. */
+#ifndef FIRN_NUMERICS_ELEMENTARY_H
+#define FIRN_NUMERICS_ELEMENTARY_H
+
+#include "runtime/numerics/half.h"
+
+/* Adding this to |x| < 2^21 rounds x to an integer, which is then in the low bits. */
+#define FIRN_ROUNDING_MAGIC 0x1.8p23f
+
+static inline float firn_absolute(float x) {
+    return firn_from_bits(firn_bits(x) & FIRN_MAGNITUDE_BITS);
+}
+
+/* |magnitude| with the sign of x. */
+static inline float firn_with_sign(float magnitude, float x) {
+    return firn_from_bits((firn_bits(magnitude) & FIRN_MAGNITUDE_BITS) | (firn_bits(x) & FIRN_SIGN_BIT));
+}
+
+/* x = n ln 2 + r, |r| <= ln 2 / 2; e^x = 2^n (1 + r + r^2 q(r)). 2^n is applied as two factors, each in range, so that
+ * the last product rounds a subnormal result or overflows. Outside [-105, 89] the result does not change any more. */
+static inline float firn_exp_inline(float x) {
+    float above = x < -105.0f ? -105.0f : x;
+    float inside = above > 89.0f ? 89.0f : above;
+    float shifted = firn_fma(inside, 0x1.715476p+0f, FIRN_ROUNDING_MAGIC);
+    float n = shifted - FIRN_ROUNDING_MAGIC;
+    float r = firn_fma(n, 0x1.05c61p-29f, firn_fma(n, -0x1.62e43p-1f, inside));
+    float q = 0x1.6ab95cp-10f;
+    q = firn_fma(q, r, 0x1.123d78p-7f);
+    q = firn_fma(q, r, 0x1.55585ap-5f);
+    q = firn_fma(q, r, 0x1.55548cp-3f);
+    q = firn_fma(q, r, 0x1.fffffcp-2f);
+    float y = firn_fma(r * r, q, r) + 1.0f;
+    uint32_t exponent = firn_bits(shifted) - firn_bits(FIRN_ROUNDING_MAGIC) + 254u; /* n + 254, 102 to 382 */
+    uint32_t first = exponent >> 1;
+    float scaled = y * firn_from_bits(first << 23) * firn_from_bits((exponent - first) << 23);
+    return firn_canonical(scaled);
+}
+
+/* x = 2^k m, sqrt(1/2) <= m < sqrt 2, f = m - 1; log x = k ln 2 + f + f^2 q(f). k times the first 16 bits of ln 2 is
+ * exact, its sum with f is kept with its error, and all that is small is added first. */
+static inline float firn_log_inline(float x) {
+    uint32_t subnormal = (uint32_t)(x < 0x1p-126f);
+    float normal = subnormal != 0 ? x * 0x1p23f : x;
+    uint32_t shifted = firn_bits(normal) + (0x3f800000u - 0x3f3504f3u);
+    float k = (float)(int32_t)((shifted >> 23) - 127u - 23u * subnormal);
+    float f = firn_from_bits((shifted & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+    float q = 0x1.22681ap-4f;
+    q = firn_fma(q, f, -0x1.e7df00p-4f);
+    q = firn_fma(q, f, 0x1.e6107ap-4f);
+    q = firn_fma(q, f, -0x1.fa72b2p-4f);
+    q = firn_fma(q, f, 0x1.23251cp-3f);
+    q = firn_fma(q, f, -0x1.5567d0p-3f);
+    q = firn_fma(q, f, 0x1.99a642p-3f);
+    q = firn_fma(q, f, -0x1.ffffdep-3f);
+    q = firn_fma(q, f, 0x1.555544p-2f);
+    q = firn_fma(q, f, -0.5f);
+    float large = k * 0x1.62e4p-1f;
+    float sum = large + f;
+    float error = (large - sum) + f;
+    float small = firn_fma(f * f, q, firn_fma(k, 0x1.7f7d1cp-20f, error));
+    float finite = sum + small;
+    float infinity = firn_from_bits(FIRN_INFINITY_BITS);
+    float positive = x < infinity ? finite : infinity;
+    float number = x > 0.0f ? positive : -infinity;
+    return firn_from_bits(x >= 0.0f ? firn_bits(number) : FIRN_NAN_BITS);
+}
+
+/* Odd. Below 1: x + x^3 q(x^2). From there on: 1 - 2 / (e^2x + 1). */
+static inline float firn_tanh_inline(float x) {
+    float a = firn_absolute(x);
+    float z = a * a;
+    float q = 0x1.e86d62p-14f;
+    q = firn_fma(q, z, -0x1.aee922p-11f);
+    q = firn_fma(q, z, 0x1.8f9f52p-9f);
+    q = firn_fma(q, z, -0x1.18de98p-7f);
+    q = firn_fma(q, z, 0x1.64c0a4p-6f);
+    q = firn_fma(q, z, -0x1.b9f6dep-5f);
+    q = firn_fma(q, z, 0x1.11103cp-3f);
+    q = firn_fma(q, z, -0x1.555552p-2f);
+    float small = firn_fma(a * z, q, a);
+    float large = 1.0f - 2.0f / (firn_exp_inline(2.0f * a) + 1.0f);
+    return firn_canonical(firn_with_sign(a < 1.0f ? small : large, x));
+}
+
+/* Odd. Below 1: x + x q(x^2). From there on: 1 - e^-g(x), where g fits -log(1 - erf x) up to 4, beyond which erf is 1.
+ */
+static inline float firn_erf_inline(float x) {
+    float a = firn_absolute(x);
+    float z = a * a;
+    float q = 0x1.4771fcp-14f;
+    q = firn_fma(q, z, -0x1.a3515ep-11f);
+    q = firn_fma(q, z, 0x1.53f224p-8f);
+    q = firn_fma(q, z, -0x1.b7f71ap-6f);
+    q = firn_fma(q, z, 0x1.ce2ce6p-4f);
+    q = firn_fma(q, z, -0x1.81273ep-2f);
+    q = firn_fma(q, z, 0x1.06eba8p-3f);
+    float small = firn_fma(a, q, a);
+    float t = a > 4.0f ? 4.0f : a;
+    float g = -0x1.85286ap-13f;
+    g = firn_fma(g, t, 0x1.814a80p-9f);
+    g = firn_fma(g, t, -0x1.654138p-6f);
+    g = firn_fma(g, t, 0x1.a60a26p-4f);
+    g = firn_fma(g, t, 0x1.46c58ep-1f);
+    g = firn_fma(g, t, 0x1.2085b0p+0f);
+    g = firn_fma(g, t, 0x1.72ec6ep-12f);
+    float large = 1.0f - firn_exp_inline(-g);
+    return firn_canonical(firn_with_sign(a < 1.0f ? small : large, x));
+}
+
+/* sin(2 pi t + quarter pi/2), 0 <= t <= 1; NaN outside. t = n/4 + r, |r| <= 1/8; a zero is +0. */
+static inline float firn_sin_quarters(float turns, uint32_t quarter) {
+    float shifted = firn_fma(turns, 4.0f, FIRN_ROUNDING_MAGIC);
+    float r = firn_fma(shifted - FIRN_ROUNDING_MAGIC, -0.25f, turns);
+    float z = r * r;
+    float s = 0x1.443a9ap+5f;
+    s = firn_fma(s, z, -0x1.32adaap+6f);
+    s = firn_fma(s, z, 0x1.466b78p+6f);
+    s = firn_fma(s, z, -0x1.4abbcep+5f);
+    float sine = firn_fma(r, 0x1.921fb6p+2f, r * firn_fma(s, z, -0x1.777a5cp-23f));
+    float c = 0x1.d4f7eep+5f;
+    c = firn_fma(c, z, -0x1.55b2b6p+6f);
+    c = firn_fma(c, z, 0x1.03c1b0p+6f);
+    c = firn_fma(c, z, -0x1.3bd3ccp+4f);
+    float cosine = firn_fma(c, z, 1.0f);
+    uint32_t quadrant = firn_bits(shifted) + quarter;
+    float value = (quadrant & 1u) != 0 ? cosine : sine;
+    float signed_value = firn_from_bits(firn_bits(value) ^ (quadrant & 2u) << 30) + 0.0f;
+    return firn_from_bits(turns >= 0.0f && turns <= 1.0f ? firn_bits(signed_value) : FIRN_NAN_BITS);
+}
+
+/* In the four that follow, x below -16 counts as -16 and, in slopes, x above 16 as 16: the results do not change any
+ * more, and 0 * infinity does not arise. */
+static inline float firn_gelu_inline(float x) {
+    float inside = x < -16.0f ? -16.0f : x;
+    float h = 0.5f * inside;
+    return firn_canonical(firn_fma(h, firn_erf_inline(inside * 0x1.6a09e6p-1f), h));
+}
+
+static inline float firn_gelu_slope_inline(float x) {
+    float above = x < -16.0f ? -16.0f : x;
+    float inside = above > 16.0f ? 16.0f : above;
+    float density = firn_exp_inline(-0.5f * inside * inside) * 0x1.988454p-2f;
+    float integral = firn_fma(0.5f, firn_erf_inline(inside * 0x1.6a09e6p-1f), 0.5f);
+    return firn_canonical(firn_fma(inside, density, integral));
+}
+
+/* The argument of the hyperbolic tangent. */
+static inline float firn_gelu_tanh_argument(float x) {
+    return x * firn_fma(x * x, 0x1.2444f2p-5f, 0x1.988454p-1f);
+}
+
+static inline float firn_gelu_tanh_inline(float x) {
+    float inside = x < -16.0f ? -16.0f : x;
+    float h = 0.5f * inside;
+    return firn_canonical(firn_fma(h, firn_tanh_inline(firn_gelu_tanh_argument(inside)), h));
+}
+
+static inline float firn_gelu_tanh_slope_inline(float x) {
+    float above = x < -16.0f ? -16.0f : x;
+    float inside = above > 16.0f ? 16.0f : above;
+    float t = firn_tanh_inline(firn_gelu_tanh_argument(inside));
+    float inner = firn_fma(inside * inside, 0x1.b6676cp-4f, 0x1.988454p-1f);
+    float weight = 0.5f * inside * firn_fma(-t, t, 1.0f);
+    return firn_canonical(firn_fma(weight, inner, firn_fma(0.5f, t, 0.5f)));
+}
+
+#endif

@@ -1,0 +1,148 @@
+/* The half types: plan/NUMERICS.md, "Half types". Freestanding; the arithmetic itself is in half.h. */
+#include "runtime/numerics/half.h"
+#include "plan/ops.h"
+
+float firn_float16_to_float(uint16_t half) {
+    return firn_half_decode(half, FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+}
+
+float firn_bfloat16_to_float(uint16_t half) {
+    return firn_bfloat16_decode(half);
+}
+
+float firn_cbfloat16_to_float(uint16_t half) {
+    return firn_half_decode(half, FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
+}
+
+uint16_t firn_float16_from_float(float x) {
+    return (uint16_t)firn_half_encode(firn_float16_round(x), FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+}
+
+uint16_t firn_bfloat16_from_float(float x) {
+    return (uint16_t)(firn_bits(firn_bfloat16_round(x)) >> 16);
+}
+
+uint16_t firn_cbfloat16_from_float(float x) {
+    return (uint16_t)firn_half_encode(firn_cbfloat16_round(x), FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
+}
+
+float firn_load(const void *data, uint8_t type, size_t i) {
+    float x;
+    firn_widen(&x, data, type, i, 1);
+    return x;
+}
+
+void firn_store(void *data, uint8_t type, size_t i, float x) {
+    firn_narrow(data, type, i, &x, 1);
+}
+
+void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count) {
+    const uint16_t *halves = data;
+    const float *floats = data;
+    switch (type) {
+    case FIRN_FLOAT16:
+        for (size_t i = 0; i < count; i++)
+            out[i] = firn_half_decode(halves[from + i], FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+        break;
+    case FIRN_BFLOAT16:
+        for (size_t i = 0; i < count; i++)
+            out[i] = firn_bfloat16_decode(halves[from + i]);
+        break;
+    case FIRN_CBFLOAT16:
+        for (size_t i = 0; i < count; i++)
+            out[i] = firn_half_decode(halves[from + i], FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
+        break;
+    default:
+        for (size_t i = 0; i < count; i++)
+            out[i] = firn_canonical(floats[from + i]);
+        break;
+    }
+}
+
+void firn_narrow(void *data, uint8_t type, size_t from, const float *in, size_t count) {
+    uint16_t *halves = data;
+    float *floats = data;
+    switch (type) {
+    case FIRN_FLOAT16:
+        for (size_t i = 0; i < count; i++)
+            halves[from + i] =
+                (uint16_t)firn_half_encode(firn_float16_round(in[i]), FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+        break;
+    case FIRN_BFLOAT16:
+        for (size_t i = 0; i < count; i++)
+            halves[from + i] = (uint16_t)(firn_bits(firn_bfloat16_round(in[i])) >> 16);
+        break;
+    case FIRN_CBFLOAT16:
+        for (size_t i = 0; i < count; i++)
+            halves[from + i] =
+                (uint16_t)firn_half_encode(firn_cbfloat16_round(in[i]), FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
+        break;
+    default:
+        for (size_t i = 0; i < count; i++)
+            floats[from + i] = firn_canonical(in[i]);
+        break;
+    }
+}
+
+float firn_round_to(uint8_t type, float x) {
+    switch (type) {
+    case FIRN_FLOAT16:
+        return firn_float16_round(x);
+    case FIRN_BFLOAT16:
+        return firn_bfloat16_round(x);
+    case FIRN_CBFLOAT16:
+        return firn_cbfloat16_round(x);
+    default:
+        return firn_canonical(x);
+    }
+}
+
+/* The products that are not exact in binary32. Both cases scale by a power of two, exactly, and round to odd there.
+ *   tiny: |ab| < 2^-117 and |c| < 2^-90. Times 2^117 the last bit of ab is at least 2^-149 and the sum is below 2^28.
+ *         Subnormal results are multiples of 2^-133, which is 2^-16 there: the last bit of 2^7.
+ *   huge: ab is beyond binary32, but ab + c may not be. Times 2^-4 the last bit of c is still at least 2^-137, and a
+ *         product that overflows again overflows the result, whatever c is.
+ * The scaled factor is the smaller or the larger one, so that it stays in range itself. */
+float firn_bfloat16_fma_scaled(float a, float b, float c) {
+    const float smallest_normal = firn_power_of_two(-126 + 117), magic = firn_power_of_two(7);
+    uint32_t a_magnitude = firn_bits(a) & FIRN_MAGNITUDE_BITS, b_magnitude = firn_bits(b) & FIRN_MAGNITUDE_BITS;
+    uint32_t c_magnitude = firn_bits(c) & FIRN_MAGNITUDE_BITS;
+    float smaller = a_magnitude < b_magnitude ? a : b, larger = a_magnitude < b_magnitude ? b : a;
+    if ((firn_bits(larger) & FIRN_MAGNITUDE_BITS) >= FIRN_INFINITY_BITS)
+        return firn_canonical(a * b + c);
+    if (c_magnitude >= FIRN_INFINITY_BITS)
+        return firn_canonical(c);
+    if ((firn_bits(a * b) & FIRN_MAGNITUDE_BITS) == FIRN_INFINITY_BITS) {
+        float sum = firn_add_to_odd(larger * 0x1p-4f * smaller, c * 0x1p-4f);
+        return firn_bfloat16_round(sum * 0x1p4f);
+    }
+    float sum = firn_add_to_odd(smaller * 0x1p117f * larger, c * 0x1p117f);
+    uint32_t magnitude = firn_bits(sum) & FIRN_MAGNITUDE_BITS;
+    float subnormal = (firn_from_bits(magnitude) + magic) - magic;
+    float normal = firn_bfloat16_round(firn_from_bits(magnitude));
+    float rounded = (firn_from_bits(magnitude) < smallest_normal ? subnormal : normal) * 0x1p-117f;
+    return firn_from_bits(firn_bits(rounded) | (firn_bits(sum) & FIRN_SIGN_BIT));
+}
+
+float firn_float16_fma(float a, float b, float c) {
+    return firn_float16_fma_inline(a, b, c);
+}
+
+float firn_bfloat16_fma(float a, float b, float c) {
+    return firn_bfloat16_fma_inline(a, b, c);
+}
+
+float firn_cbfloat16_fma(float a, float b, float c) {
+    return firn_cbfloat16_fma_inline(a, b, c);
+}
+
+float firn_half_fma(uint8_t type, float a, float b, float c) {
+    switch (type) {
+    case FIRN_FLOAT16:
+        return firn_float16_fma_inline(a, b, c);
+    case FIRN_BFLOAT16:
+        return firn_bfloat16_fma_inline(a, b, c);
+    default:
+        return firn_cbfloat16_fma_inline(a, b, c);
+    }
+}

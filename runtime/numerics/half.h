@@ -1,0 +1,116 @@
+/* The half types as inline functions, for loops that the compiler must be able to vectorise. The named functions of
+ * numerics.h are made of these and of nothing else. No branches on data, no table: a select becomes a mask.
+ *
+ * A half type is its bits of mantissa and its bias: float16 10, 15; cbfloat16 9, 31; bfloat16 7, 127. */
+#ifndef FIRN_NUMERICS_HALF_H
+#define FIRN_NUMERICS_HALF_H
+
+#include "runtime/numerics/numerics.h"
+
+#define FIRN_INFINITY_BITS  0x7f800000u
+#define FIRN_MAGNITUDE_BITS 0x7fffffffu
+#define FIRN_SIGN_BIT       0x80000000u
+
+enum { FIRN_FLOAT16_MANTISSA = 10, FIRN_FLOAT16_BIAS = 15, FIRN_CBFLOAT16_MANTISSA = 9, FIRN_BFLOAT16_MANTISSA = 7 };
+
+/* 2^exponent, -126 <= exponent <= 127. */
+static inline float firn_power_of_two(int exponent) {
+    return firn_from_bits((uint32_t)(exponent + 127) << 23);
+}
+
+/* The value of a float16 or cbfloat16. A subnormal is its mantissa, as an integer, times the smallest value. */
+static inline float firn_half_decode(uint32_t half, int mantissa, int bias) {
+    const uint32_t infinity = 0x7fffu >> mantissa << mantissa;
+    uint32_t magnitude = half & 0x7fffu;
+    uint32_t normal = (magnitude << (23 - mantissa)) + ((uint32_t)(127 - bias) << 23);
+    uint32_t subnormal = firn_bits((float)(int32_t)magnitude * firn_power_of_two(1 - bias - mantissa));
+    uint32_t finite = magnitude < (1u << mantissa) ? subnormal : normal;
+    uint32_t number = (magnitude == infinity ? FIRN_INFINITY_BITS : finite) | (half & 0x8000u) << 16;
+    return firn_from_bits(magnitude > infinity ? FIRN_NAN_BITS : number);
+}
+
+/* The nearest value of a half type as a float. Above the subnormals: the dropped bits are rounded in the integer.
+ * Among them: adding and taking away a power of two whose last bit is the smallest subnormal rounds to it. */
+static inline float firn_half_round(float x, int mantissa, int bias) {
+    const int drop = 23 - mantissa;
+    const float magic = firn_power_of_two(1 - bias + drop);
+    uint32_t magnitude = firn_bits(x) & FIRN_MAGNITUDE_BITS;
+    uint32_t half_way = (1u << (drop - 1)) - 1u + (magnitude >> drop & 1u);
+    uint32_t normal = (magnitude + half_way) >> drop << drop;
+    uint32_t subnormal = firn_bits((firn_from_bits(magnitude) + magic) - magic);
+    uint32_t finite = magnitude < (uint32_t)(128 - bias) << 23 ? subnormal : normal;
+    uint32_t number = finite >= (uint32_t)(bias + 128) << 23 ? FIRN_INFINITY_BITS : finite;
+    uint32_t bits = number | (firn_bits(x) & FIRN_SIGN_BIT);
+    return firn_from_bits(magnitude > FIRN_INFINITY_BITS ? FIRN_NAN_BITS : bits);
+}
+
+/* The bits of a value of a half type that is given as a float: what firn_half_round gives. */
+static inline uint32_t firn_half_encode(float x, int mantissa, int bias) {
+    const uint32_t infinity = 0x7fffu >> mantissa << mantissa;
+    const float magic = firn_power_of_two(1 - bias + 23 - mantissa);
+    uint32_t magnitude = firn_bits(x) & FIRN_MAGNITUDE_BITS;
+    uint32_t normal = (magnitude - ((uint32_t)(127 - bias) << 23)) >> (23 - mantissa);
+    uint32_t subnormal = firn_bits(firn_from_bits(magnitude) + magic) - firn_bits(magic);
+    uint32_t finite = magnitude < (uint32_t)(128 - bias) << 23 ? subnormal : normal;
+    uint32_t number = magnitude >= FIRN_INFINITY_BITS ? infinity : finite;
+    uint32_t half = number | (firn_bits(x) >> 16 & 0x8000u);
+    return magnitude > FIRN_INFINITY_BITS ? infinity | 1u << (mantissa - 1) : half;
+}
+
+/* bfloat16 is the upper half of a float, subnormals included. */
+static inline float firn_bfloat16_decode(uint32_t half) {
+    return firn_canonical(firn_from_bits(half << 16));
+}
+
+static inline float firn_bfloat16_round(float x) {
+    uint32_t bits = firn_bits(x);
+    uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u;
+    return firn_from_bits((bits & FIRN_MAGNITUDE_BITS) > FIRN_INFINITY_BITS ? FIRN_NAN_BITS : rounded);
+}
+
+static inline float firn_float16_round(float x) {
+    return firn_half_round(x, FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+}
+
+static inline float firn_cbfloat16_round(float x) {
+    return firn_half_round(x, FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
+}
+
+/* p + c rounded to odd: exact, or else the neighbour whose last bit is set. Rounding that to a format with at least two
+ * bits less equals rounding p + c itself. The error of a sum is a float, and TwoSum finds it (Knuth); it is NaN where
+ * the sum is not finite, and then nothing is moved. */
+static inline float firn_add_to_odd(float p, float c) {
+    float sum = p + c;
+    float c_part = sum - p;
+    float p_part = sum - c_part;
+    float error = (p - p_part) + (c - c_part);
+    uint32_t bits = firn_bits(sum);
+    uint32_t inexact = (uint32_t)(error < 0.0f) | (uint32_t)(error > 0.0f);
+    uint32_t away = (firn_bits(error) ^ bits) >> 31; /* 1: the error points to zero, so the magnitude shrinks */
+    return firn_from_bits(bits + (inexact & ~bits) * (1u - 2u * away));
+}
+
+/* The product of two float16 or cbfloat16 values is exact in binary32 (22 and 20 bits, exponents far from the ends). */
+static inline float firn_float16_fma_inline(float a, float b, float c) {
+    return firn_float16_round(firn_add_to_odd(a * b, c));
+}
+
+static inline float firn_cbfloat16_fma_inline(float a, float b, float c) {
+    return firn_cbfloat16_round(firn_add_to_odd(a * b, c));
+}
+
+/* A product of two bfloat16 values has 16 bits, so it is exact in binary32 while it is finite and at least 2^-117; and
+ * a smaller one cannot move a sum away from a bfloat16 c of at least 2^-90. What is left is scaled first, in half.c. */
+float firn_bfloat16_fma_scaled(float a, float b, float c);
+
+static inline float firn_bfloat16_fma_inline(float a, float b, float c) {
+    const uint32_t least_product = (uint32_t)(127 - 117) << 23, least_c = (uint32_t)(127 - 90) << 23;
+    float product = a * b;
+    uint32_t magnitude = firn_bits(product) & FIRN_MAGNITUDE_BITS;
+    uint32_t c_magnitude = firn_bits(c) & FIRN_MAGNITUDE_BITS;
+    if (magnitude < FIRN_INFINITY_BITS && (magnitude >= least_product || c_magnitude >= least_c))
+        return firn_bfloat16_round(firn_add_to_odd(product, c));
+    return firn_bfloat16_fma_scaled(a, b, c);
+}
+
+#endif

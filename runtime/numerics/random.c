@@ -1,0 +1,93 @@
+/* Random numbers that depend on where they are drawn and on nothing else: plan/NUMERICS.md, "Random numbers".
+ * Freestanding. */
+#include "runtime/numerics/numerics.h"
+
+void firn_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    uint32_t k0 = key[0], k1 = key[1];
+    for (int round = 0; round < 10; round++) {
+        uint64_t product0 = (uint64_t)0xd2511f53u * c0, product1 = (uint64_t)0xcd9e8d57u * c2;
+        uint32_t next0 = (uint32_t)(product1 >> 32) ^ c1 ^ k0;
+        uint32_t next2 = (uint32_t)(product0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)product1;
+        c3 = (uint32_t)product0;
+        c0 = next0;
+        c2 = next2;
+        k0 += 0x9e3779b9u;
+        k1 += 0xbb67ae85u;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+/* The four words of the block that an element lies in. */
+static void draw_block(const firn_rng *rng, uint64_t element, uint32_t words[4]) {
+    const uint32_t key[2] = {(uint32_t)rng->seed, (uint32_t)(rng->seed >> 32)};
+    const uint32_t counter[4] = {(uint32_t)(element / 4), rng->rng_id, (uint32_t)rng->global_step,
+                                 (rng->micro_step & 0xffffu) | (uint32_t)(rng->global_step >> 32) << 16};
+    firn_philox(counter, key, words);
+}
+
+/* The upper 24 bits of a word: 0 to 2^24 - 1, exact as a float. */
+static float upper_bits(uint32_t word) {
+    return (float)(int32_t)(word >> 8);
+}
+
+uint32_t firn_random_bits(const firn_rng *rng, uint64_t element) {
+    uint32_t words[4];
+    draw_block(rng, element, words);
+    return words[element % 4];
+}
+
+float firn_random_uniform(const firn_rng *rng, uint64_t element) {
+    return upper_bits(firn_random_bits(rng, element)) * 0x1p-24f;
+}
+
+/* Two neighbours share two words: the first gives the radius, the second the angle. */
+float firn_random_normal(const firn_rng *rng, uint64_t element) {
+    uint32_t words[4];
+    draw_block(rng, element, words);
+    uint32_t pair = (uint32_t)(element % 4) & 2u;
+    float u1 = (upper_bits(words[pair]) + 1.0f) * 0x1p-24f; /* (0, 1] */
+    float u2 = upper_bits(words[pair + 1]) * 0x1p-24f;      /* [0, 1) */
+    float radius = firn_sqrt(-2.0f * firn_log(u1));
+    return radius * (element % 2 == 0 ? firn_cos_turns(u2) : firn_sin_turns(u2));
+}
+
+#define FEISTEL_ROUNDS 8
+#define FEISTEL_TAG    0xffffff00u /* in the place of rng_id: ids from here on belong to this file */
+
+static uint64_t low_bits(uint32_t bits) {
+    return ((uint64_t)1 << bits) - 1;
+}
+
+/* One pass of the network over [0, 2^(left + right)): each half in turn is changed by a keyed function of the other,
+ * which can be undone, so it is a permutation. */
+static uint64_t feistel(uint64_t seed, uint64_t epoch, uint32_t left_bits, uint32_t right_bits, uint64_t value) {
+    const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    uint64_t left = value >> right_bits, right = value & low_bits(right_bits);
+    for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
+        uint32_t words[4];
+        uint32_t from = (uint32_t)(round % 2 == 0 ? left : right);
+        const uint32_t counter[4] = {from, FEISTEL_TAG + round, (uint32_t)epoch, (uint32_t)(epoch >> 32)};
+        firn_philox(counter, key, words);
+        if (round % 2 == 0)
+            right ^= words[0] & low_bits(right_bits);
+        else
+            left ^= words[0] & low_bits(left_bits);
+    }
+    return left << right_bits | right;
+}
+
+uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index) {
+    uint32_t bits = 0;
+    while (bits < 64 && (count - 1) >> bits != 0)
+        bits++;
+    /* Walk the cycle until it is back inside: the domain is less than twice count, so a few steps. */
+    do {
+        index = feistel(seed, epoch, bits / 2, bits - bits / 2, index);
+    } while (index >= count);
+    return index;
+}

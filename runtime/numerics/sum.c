@@ -1,0 +1,53 @@
+/* Sums of floats in one fixed order: plan/NUMERICS.md, "Other sums". Freestanding. */
+#include "runtime/numerics/numerics.h"
+
+#include <string.h>
+
+void firn_sum_begin(firn_sum *sum) {
+    memset(sum, 0, sizeof *sum); /* +0 is all zero bits */
+}
+
+/* The lanes of one block, folded 32, 16, 8, 4, 2, 1. Destroys them. */
+static float fold(float lanes[FIRN_SUM_LANES]) {
+    for (uint32_t half = FIRN_SUM_LANES / 2; half > 0; half /= 2)
+        for (uint32_t i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+static void close_block(firn_sum *sum) {
+    sum->total += fold(sum->lanes);
+    memset(sum->lanes, 0, sizeof sum->lanes);
+    sum->filled = 0;
+}
+
+void firn_sum_add(firn_sum *sum, float x) {
+    sum->lanes[sum->filled % FIRN_SUM_LANES] += x;
+    sum->filled++;
+    if (sum->filled == FIRN_SUM_BLOCK)
+        close_block(sum);
+}
+
+void firn_sum_add_many(firn_sum *sum, const float *x, size_t count) {
+    size_t i = 0;
+    while (i < count && sum->filled % FIRN_SUM_LANES != 0)
+        firn_sum_add(sum, x[i++]);
+    while (count - i >= FIRN_SUM_LANES) {
+        for (uint32_t lane = 0; lane < FIRN_SUM_LANES; lane++)
+            sum->lanes[lane] += x[i + lane];
+        i += FIRN_SUM_LANES;
+        sum->filled += FIRN_SUM_LANES;
+        if (sum->filled == FIRN_SUM_BLOCK)
+            close_block(sum);
+    }
+    while (i < count)
+        firn_sum_add(sum, x[i++]);
+}
+
+float firn_sum_end(const firn_sum *sum) {
+    float lanes[FIRN_SUM_LANES];
+    if (sum->filled == 0)
+        return firn_canonical(sum->total);
+    memcpy(lanes, sum->lanes, sizeof lanes);
+    return firn_canonical(sum->total + fold(lanes));
+}
