@@ -1,0 +1,466 @@
+/* Saving and restoring the state through the port's block storage. A record becomes valid with its last write, the
+ * commit unit; a record that is read back is believed only after its lengths, its SHA-256, its identities and its list
+ * of tensors have been checked, and the bytes that are copied into the state are hashed again on their way. The bytes
+ * of a record are record.c's; nothing here depends on where storage lies. */
+#include <string.h>
+
+#include "runtime/instance.h"
+#include "runtime/record.h"
+
+/* Bytes read at a time while a record is checked. */
+#define READ_BYTES 1024u
+
+static uint64_t round_up(uint64_t value, uint64_t unit) {
+    return (value + (unit - 1)) / unit * unit;
+}
+
+static bool power_of_two(uint32_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+/* The storage of an instance, or NULL with the reason. */
+static const firn_storage *storage_of(const firn_instance *instance, int *status) {
+    *status = FIRN_ERROR_NO_STORAGE;
+    if (instance->port == NULL || instance->port->storage == NULL)
+        return NULL;
+    const firn_storage *storage = instance->port->storage;
+    *status = FIRN_ERROR_ARGUMENT;
+    if (!power_of_two(storage->program_unit) || storage->program_unit > FIRN_RECORD_UNIT_MAX ||
+        storage->erase_unit == 0 || storage->erase_unit % storage->program_unit != 0 ||
+        storage->capacity % storage->erase_unit != 0)
+        return NULL;
+    *status = FIRN_OK;
+    return storage;
+}
+
+/* --- the directory of a plan --- */
+
+static firn_record_entry entry_of(firn_fb_tensor tensor) {
+    firn_record_entry entry = {.name = firn_fb_tensor_name(tensor),
+                               .name_length = firn_fb_tensor_name_length(tensor),
+                               .type = firn_fb_tensor_type(tensor),
+                               .role = firn_fb_tensor_role(tensor),
+                               .rank = (uint8_t)firn_fb_tensor_dims_count(tensor),
+                               .offset = firn_fb_tensor_offset(tensor)};
+    for (uint32_t i = 0; i < entry.rank; i++)
+        entry.dims[i] = firn_fb_tensor_dims_at(tensor, i);
+    return entry;
+}
+
+static uint64_t directory_bytes(firn_fb_plan plan) {
+    uint64_t bytes = 4;
+    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(plan); i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
+        bytes += 4u + firn_fb_tensor_name_length(tensor) + 3u + 4u * firn_fb_tensor_dims_count(tensor) + 8u;
+    }
+    return round_up(bytes, 16);
+}
+
+/* --- writing --- */
+
+/* Where the bytes of a record go: into a hash, or through a buffer of one largest unit into storage. An error sticks.
+ */
+typedef struct writer {
+    const firn_instance *instance;
+    firn_sha256 *hash;           /* NULL: the bytes are programmed */
+    const firn_storage *storage; /* NULL: they are hashed */
+    uint64_t offset;             /* of the buffer's first byte */
+    uint32_t filled;
+    int status;
+    uint8_t buffer[FIRN_RECORD_UNIT_MAX];
+} writer;
+
+static void program(writer *to, const void *bytes, uint32_t count) {
+    if (to->status == FIRN_OK)
+        to->status = to->storage->program(to->instance->port->context, to->offset, bytes, count);
+    to->offset += count;
+    firn_instance_alive(to->instance);
+}
+
+/* Whole multiples of the buffer go straight to storage; what is left waits in the buffer. */
+static void write_through(writer *to, const uint8_t *bytes, uint64_t count) {
+    while (count > 0) {
+        if (to->filled == 0 && count >= FIRN_RECORD_UNIT_MAX) {
+            uint64_t whole = count - count % FIRN_RECORD_UNIT_MAX;
+            uint32_t piece = whole < FIRN_ALIVE_BYTES ? (uint32_t)whole : FIRN_ALIVE_BYTES;
+            program(to, bytes, piece);
+            bytes += piece;
+            count -= piece;
+            continue;
+        }
+        uint32_t space = FIRN_RECORD_UNIT_MAX - to->filled;
+        uint32_t piece = count < space ? (uint32_t)count : space;
+        memcpy(to->buffer + to->filled, bytes, piece);
+        to->filled += piece;
+        bytes += piece;
+        count -= piece;
+        if (to->filled == FIRN_RECORD_UNIT_MAX) {
+            program(to, to->buffer, FIRN_RECORD_UNIT_MAX);
+            to->filled = 0;
+        }
+    }
+}
+
+static void hash_through(writer *to, const uint8_t *bytes, uint64_t count) {
+    while (to->status == FIRN_OK && count > 0) {
+        uint32_t piece = count < FIRN_ALIVE_BYTES ? (uint32_t)count : FIRN_ALIVE_BYTES;
+        to->status = firn_sha256_update(to->hash, bytes, piece);
+        bytes += piece;
+        count -= piece;
+        firn_instance_alive(to->instance);
+    }
+}
+
+static void put(writer *to, const void *bytes, uint64_t count) {
+    if (to->hash != NULL)
+        hash_through(to, bytes, count);
+    else
+        write_through(to, bytes, count);
+}
+
+static void put_zeros(writer *to, uint64_t count) {
+    static const uint8_t zeros[FIRN_RECORD_UNIT_MAX] = {0};
+    put(to, zeros, count); /* always less than one unit */
+}
+
+static void put_directory(writer *to, firn_fb_plan plan) {
+    uint32_t count = firn_fb_plan_state_tensors(plan);
+    uint8_t bytes[FIRN_RECORD_ENTRY_MAX] = {(uint8_t)count, (uint8_t)(count >> 8), (uint8_t)(count >> 16),
+                                            (uint8_t)(count >> 24)};
+    uint64_t written = 4;
+    put(to, bytes, 4);
+    for (uint32_t i = 0; i < count; i++) {
+        firn_record_entry entry = entry_of(firn_fb_plan_tensors_at(plan, i));
+        uint32_t length = firn_record_entry_encode(&entry, bytes);
+        put(to, bytes, length);
+        written += length;
+    }
+    put_zeros(to, round_up(written, 16) - written);
+}
+
+static void put_record(writer *to, const firn_record *record) {
+    uint8_t header[FIRN_RECORD_HEADER_BYTES];
+    firn_record_encode(record, header);
+    put(to, header, sizeof header);
+    put_directory(to, to->instance->plan);
+    put(to, to->instance->state, record->state_bytes);
+}
+
+/* The commit unit: 16 bytes, or one program unit where that is larger, padded with the erased value. */
+static uint32_t commit_bytes(const firn_storage *storage) {
+    return storage->program_unit > FIRN_RECORD_COMMIT_BYTES ? storage->program_unit : FIRN_RECORD_COMMIT_BYTES;
+}
+
+static void put_commit(writer *to) {
+    memset(to->buffer, to->storage->erased_value, sizeof to->buffer);
+    firn_record_commit(to->buffer);
+    program(to, to->buffer, commit_bytes(to->storage));
+}
+
+/* Where the commit unit of a record begins. The sum cannot overflow: the parts were checked against real sizes. */
+static uint64_t commit_offset(const firn_record *record, const firn_storage *storage) {
+    return round_up(FIRN_RECORD_HEADER_BYTES + record->directory_bytes + record->state_bytes, storage->program_unit);
+}
+
+static int write_record(const firn_instance *instance, const firn_storage *storage, const firn_record *record) {
+    uint64_t committed_at = commit_offset(record, storage);
+    uint64_t erase = round_up(committed_at + commit_bytes(storage), storage->erase_unit);
+    if (storage->capacity != 0 && erase > storage->capacity)
+        return FIRN_ERROR_STORAGE_FULL;
+    int status = storage->erase(instance->port->context, 0, erase);
+    if (status != FIRN_OK)
+        return status;
+    writer to = {.instance = instance, .storage = storage};
+    put_record(&to, record);
+    if (to.filled > 0) {
+        uint32_t padded = (uint32_t)round_up(to.filled, storage->program_unit);
+        memset(to.buffer + to.filled, 0, padded - to.filled);
+        program(&to, to.buffer, padded);
+    }
+    put_commit(&to);
+    return to.status == FIRN_OK ? storage->sync(instance->port->context) : to.status;
+}
+
+/* Steps that a state has behind it, for the header of its record. */
+static int record_of(const firn *instance, const firn_instance *self, firn_record *record) {
+    *record = (firn_record){.version = FIRN_RECORD_VERSION,
+                            .sequence = self->sequence + 1,
+                            .directory_bytes = directory_bytes(self->plan),
+                            .state_bytes = self->header.state_bytes};
+    memcpy(record->run_hash, self->header.run_hash, FIRN_HASH_BYTES);
+    memcpy(record->model_hash, self->model_hash, FIRN_HASH_BYTES);
+    int status = firn_progress(instance, &record->global_step);
+    if (status != FIRN_OK)
+        return status;
+    firn_sha256 hash;
+    status = firn_sha256_begin(&hash);
+    if (status != FIRN_OK)
+        return status;
+    writer to = {.instance = self, .hash = &hash};
+    put_record(&to, record);
+    return to.status == FIRN_OK ? firn_sha256_end(&hash, record->digest) : to.status;
+}
+
+int firn_save(firn *instance) {
+    firn_instance *self = firn_instance_of(instance);
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    int status;
+    const firn_storage *storage = storage_of(self, &status);
+    if (storage == NULL)
+        return status;
+    firn_record record;
+    status = record_of(instance, self, &record);
+    if (status == FIRN_OK)
+        status = write_record(self, storage, &record);
+    if (status == FIRN_OK)
+        self->sequence = record.sequence;
+    return status;
+}
+
+/* --- reading --- */
+
+typedef struct reader {
+    const firn_instance *instance;
+    const firn_storage *storage;
+    uint64_t limit; /* bytes that can be read */
+    firn_record record;
+    uint8_t header[FIRN_RECORD_HEADER_BYTES]; /* as stored, but zeros in the place of the digest */
+} reader;
+
+/* Every read is inside the limit, or is none. */
+static int get(const reader *from, uint64_t offset, void *bytes, uint32_t count) {
+    if (offset > from->limit || from->limit - offset < count)
+        return FIRN_ERROR_CHECKPOINT_DAMAGED;
+    firn_instance_alive(from->instance);
+    return from->storage->read(from->instance->port->context, offset, bytes, count) == 0 ? FIRN_OK : FIRN_ERROR_STORAGE;
+}
+
+static bool all_are(const uint8_t *bytes, uint32_t count, uint8_t value) {
+    for (uint32_t i = 0; i < count; i++)
+        if (bytes[i] != value)
+            return false;
+    return true;
+}
+
+static int read_header(reader *from) {
+    const firn_storage *storage = from->storage;
+    from->limit = storage->stored != NULL ? storage->stored(from->instance->port->context) : storage->capacity;
+    if (from->limit == 0)
+        return FIRN_ERROR_CHECKPOINT_MISSING;
+    int status = get(from, 0, from->header, sizeof from->header);
+    if (status != FIRN_OK)
+        return status;
+    if (storage->stored == NULL && all_are(from->header, sizeof from->header, storage->erased_value))
+        return FIRN_ERROR_CHECKPOINT_MISSING;
+    status = firn_record_decode(&from->record, from->header);
+    if (status != FIRN_OK)
+        return status;
+    firn_record undigested = from->record;
+    memset(undigested.digest, 0, sizeof undigested.digest);
+    firn_record_encode(&undigested, from->header);
+    return FIRN_OK;
+}
+
+/* Header, directory and state must fit into what is stored; from here on sums of the lengths cannot overflow. */
+static int check_lengths(const reader *from) {
+    uint64_t left = from->limit - FIRN_RECORD_HEADER_BYTES;
+    if (from->record.directory_bytes < 16 || from->record.directory_bytes % 16 != 0 ||
+        from->record.directory_bytes > left)
+        return FIRN_ERROR_CHECKPOINT_DAMAGED;
+    left -= from->record.directory_bytes;
+    return from->record.state_bytes <= left ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
+}
+
+static int check_commit(const reader *from) {
+    uint8_t expected[FIRN_RECORD_UNIT_MAX], found[FIRN_RECORD_UNIT_MAX];
+    uint32_t bytes = commit_bytes(from->storage);
+    memset(expected, from->storage->erased_value, sizeof expected);
+    firn_record_commit(expected);
+    int status = get(from, commit_offset(&from->record, from->storage), found, bytes);
+    if (status != FIRN_OK)
+        return status;
+    return memcmp(found, expected, bytes) == 0 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
+}
+
+/* Adds `count` stored bytes to a hash. They go through `kept` when that is not NULL: the hash then covers the very
+ * bytes that were kept. */
+static int hash_stored(const reader *from, firn_sha256 *hash, uint64_t offset, uint64_t count, uint8_t *kept) {
+    uint8_t buffer[READ_BYTES];
+    for (uint64_t at = 0; at < count;) {
+        uint32_t most = kept != NULL ? FIRN_ALIVE_BYTES : READ_BYTES;
+        uint32_t piece = count - at < most ? (uint32_t)(count - at) : most;
+        uint8_t *bytes = kept != NULL ? kept + (size_t)at : buffer;
+        int status = get(from, offset + at, bytes, piece);
+        if (status == FIRN_OK)
+            status = firn_sha256_update(hash, bytes, piece);
+        if (status != FIRN_OK)
+            return status;
+        at += piece;
+    }
+    return FIRN_OK;
+}
+
+/* Compares the SHA-256 of the record with the one in its header; the first `keep` bytes of the state are stored in the
+ * state block as they pass. */
+static int check_digest(const reader *from, uint64_t keep) {
+    uint64_t state_at = FIRN_RECORD_HEADER_BYTES + from->record.directory_bytes;
+    uint8_t digest[FIRN_HASH_BYTES];
+    firn_sha256 hash;
+    int status = firn_sha256_begin(&hash);
+    if (status == FIRN_OK)
+        status = firn_sha256_update(&hash, from->header, sizeof from->header);
+    if (status == FIRN_OK)
+        status = hash_stored(from, &hash, FIRN_RECORD_HEADER_BYTES, from->record.directory_bytes, NULL);
+    if (status == FIRN_OK)
+        status = hash_stored(from, &hash, state_at, keep, from->instance->state);
+    if (status == FIRN_OK)
+        status = hash_stored(from, &hash, state_at + keep, from->record.state_bytes - keep, NULL);
+    if (status == FIRN_OK)
+        status = firn_sha256_end(&hash, digest);
+    if (status != FIRN_OK)
+        return status;
+    return memcmp(digest, from->record.digest, sizeof digest) == 0 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
+}
+
+static bool is_train(const firn_instance *instance) {
+    return instance->header.mode == FIRN_MODE_TRAIN;
+}
+
+static int check_identity(const reader *from) {
+    const firn_instance *instance = from->instance;
+    if (is_train(instance))
+        return memcmp(from->record.run_hash, instance->header.run_hash, FIRN_HASH_BYTES) == 0
+                   ? FIRN_OK
+                   : FIRN_ERROR_CHECKPOINT_OTHER_RUN;
+    return memcmp(from->record.model_hash, instance->model_hash, FIRN_HASH_BYTES) == 0
+               ? FIRN_OK
+               : FIRN_ERROR_CHECKPOINT_OTHER_MODEL;
+}
+
+static bool same_entry(const firn_record_entry *a, const firn_record_entry *b) {
+    return a->name_length == b->name_length && memcmp(a->name, b->name, a->name_length) == 0 && a->type == b->type &&
+           a->role == b->role && a->rank == b->rank && memcmp(a->dims, b->dims, sizeof a->dims) == 0 &&
+           a->offset == b->offset;
+}
+
+/* Position of the first tensor from `position` on that the plan takes from a record: any for train, a parameter for
+ * eval. */
+static uint32_t next_wanted(const firn_instance *instance, uint32_t position) {
+    uint32_t count = firn_fb_plan_state_tensors(instance->plan);
+    while (position < count && !is_train(instance) &&
+           firn_fb_tensor_role(firn_fb_plan_tensors_at(instance->plan, position)) != FIRN_FB_ROLE_PARAMETER)
+        position++;
+    return position;
+}
+
+/* Compares the directory with the plan, entry by entry: names, types, shapes, roles and places. A run resumes with the
+ * very same list; an evaluation needs the same parameters in the same places. */
+static int check_directory(const reader *from) {
+    const firn_instance *instance = from->instance;
+    uint8_t bytes[FIRN_RECORD_ENTRY_MAX];
+    uint64_t end = FIRN_RECORD_HEADER_BYTES + from->record.directory_bytes, at = FIRN_RECORD_HEADER_BYTES + 4;
+    int status = get(from, FIRN_RECORD_HEADER_BYTES, bytes, 4);
+    uint32_t count = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    uint32_t wanted = next_wanted(instance, 0);
+    for (uint32_t i = 0; status == FIRN_OK && i < count; i++) {
+        uint32_t available = end - at < sizeof bytes ? (uint32_t)(end - at) : (uint32_t)sizeof bytes;
+        status = get(from, at, bytes, available);
+        if (status != FIRN_OK)
+            return status;
+        firn_record_entry entry;
+        uint32_t length = firn_record_entry_decode(&entry, bytes, available);
+        if (length == 0)
+            return FIRN_ERROR_CHECKPOINT_DAMAGED;
+        at += length;
+        if (!is_train(instance) && entry.role != FIRN_FB_ROLE_PARAMETER)
+            continue;
+        if (wanted >= firn_fb_plan_state_tensors(instance->plan))
+            return FIRN_ERROR_CHECKPOINT_DAMAGED;
+        firn_record_entry expected = entry_of(firn_fb_plan_tensors_at(instance->plan, wanted));
+        if (!same_entry(&entry, &expected))
+            return FIRN_ERROR_CHECKPOINT_DAMAGED;
+        wanted = next_wanted(instance, wanted + 1);
+    }
+    if (status != FIRN_OK)
+        return status;
+    return wanted == firn_fb_plan_state_tensors(instance->plan) && end - at < 16 ? FIRN_OK
+                                                                                 : FIRN_ERROR_CHECKPOINT_DAMAGED;
+}
+
+/* Bytes of the state that a plan takes from a record: all of it, or, for eval, up to the end of the last parameter. */
+static uint64_t kept_bytes(const firn_instance *instance) {
+    if (is_train(instance))
+        return instance->header.state_bytes;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(instance->plan); i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(instance->plan, i);
+        if (firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_PARAMETER)
+            continue;
+        uint64_t end = firn_fb_tensor_offset(tensor) +
+                       firn_instance_elements(tensor) * firn_type_bytes(firn_fb_tensor_type(tensor));
+        bytes = end > bytes ? end : bytes;
+    }
+    return bytes;
+}
+
+/* The whole record, before a byte of it reaches the state. */
+static int check_record(reader *from) {
+    int status = read_header(from);
+    if (status == FIRN_OK)
+        status = check_lengths(from);
+    if (status == FIRN_OK)
+        status = check_commit(from);
+    if (status == FIRN_OK)
+        status = check_digest(from, 0);
+    if (status == FIRN_OK)
+        status = check_identity(from);
+    if (status == FIRN_OK)
+        status = check_directory(from);
+    if (status != FIRN_OK)
+        return status;
+    bool whole = from->record.state_bytes == from->instance->header.state_bytes;
+    return (whole || !is_train(from->instance)) && from->record.state_bytes >= kept_bytes(from->instance)
+               ? FIRN_OK
+               : FIRN_ERROR_CHECKPOINT_DAMAGED;
+}
+
+/* A record carries no signature. Counters that a step would add to are kept far from where they would overflow. */
+static int check_counters(const firn_instance *instance) {
+    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(instance->plan); i++) {
+        if (firn_fb_tensor_type(firn_fb_plan_tensors_at(instance->plan, i)) != FIRN_FB_ELEMENT_TYPE_INT64)
+            continue;
+        firn_tensor tensor = firn_instance_tensor(instance, i);
+        for (size_t e = 0; e < tensor.elements; e++) {
+            int64_t value;
+            memcpy(&value, (const uint8_t *)tensor.data + 8 * e, sizeof value);
+            if (value < 0 || value > (INT64_C(1) << 62))
+                return FIRN_ERROR_CHECKPOINT_DAMAGED;
+        }
+    }
+    return FIRN_OK;
+}
+
+int firn_restore(firn *instance) {
+    firn_instance *self = firn_instance_of(instance);
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    self->condition = FIRN_CONDITION_EMPTY;
+    int status;
+    reader from = {.instance = self, .storage = storage_of(self, &status)};
+    if (from.storage == NULL)
+        return status;
+    status = check_record(&from);
+    if (status != FIRN_OK)
+        return status;
+    if (!is_train(self)) /* counters and metric of an evaluation begin anew */
+        firn_initialise_state(self);
+    status = check_digest(&from, kept_bytes(self));
+    if (status == FIRN_OK)
+        status = check_counters(self);
+    if (status != FIRN_OK)
+        return status;
+    self->sequence = from.record.sequence;
+    self->condition = FIRN_CONDITION_READY;
+    return FIRN_OK;
+}

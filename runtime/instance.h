@@ -1,0 +1,103 @@
+/* What lies behind the opaque bytes of a `firn`, and the functions that the files of the runtime share. Private to
+ * the core (the .c files of this folder): no user and no target includes it. */
+#ifndef FIRN_INSTANCE_H
+#define FIRN_INSTANCE_H
+
+#include "plan/container.h"
+#include "plan/generated/reader.h"
+#include "plan/signature.h"
+#include "runtime/firn.h"
+#include "runtime/kernels/kernels.h"
+
+/* Every long loop calls the port's `alive` at least once for so many bytes. */
+#define FIRN_ALIVE_BYTES 65536u
+
+/* What the state block holds. */
+typedef enum firn_condition {
+    FIRN_CONDITION_EMPTY = 0,   /* nothing yet, or a restore that failed */
+    FIRN_CONDITION_READY = 1,   /* the state between two steps */
+    FIRN_CONDITION_POISONED = 2 /* a step began to write and did not end */
+} firn_condition;
+
+/* may_alias: the user zeroes these bytes through the type `firn`. */
+typedef struct __attribute__((may_alias)) firn_instance {
+    uint64_t mark; /* FIRN_INSTANCE_MARK once a plan is bound; anything else: unprogrammed */
+    firn_header header;
+    uint8_t plan_hash[FIRN_HASH_BYTES];
+    uint8_t model_hash[FIRN_HASH_BYTES];
+    const uint8_t *file; /* the verified bytes */
+    uint8_t *state, *arena;
+    const firn_port *port; /* NULL: none */
+    firn_fb_plan plan;
+    uint32_t condition; /* firn_condition */
+    uint32_t sequence;  /* of the checkpoint saved or restored last */
+} firn_instance;
+
+#define FIRN_INSTANCE_MARK 0x66697270726f6721u
+
+_Static_assert(sizeof(firn_instance) <= sizeof(firn), "an instance fits into the opaque bytes");
+_Static_assert(_Alignof(firn_instance) <= _Alignof(firn), "and is no more aligned than they are");
+
+/* --- open.c ------------------------------------------------------------------------------------------------------- */
+
+/* The instance behind the opaque bytes, or NULL when it holds no plan. */
+firn_instance *firn_instance_of(firn *instance);
+const firn_instance *firn_instance_view(const firn *instance);
+
+/* Feeds the watchdog. */
+void firn_instance_alive(const firn_instance *instance);
+
+/* A check that cannot fail has failed. Does not return. */
+void firn_instance_trap(const firn_instance *instance, int error) __attribute__((noreturn));
+
+/* The tensor at an index of the plan that was checked at load, in memory. */
+firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index);
+
+/* Element 0 of an int64, an int32 or a float32 tensor. */
+int64_t firn_instance_int64(const firn_instance *instance, uint32_t index);
+int32_t firn_instance_int32(const firn_instance *instance, uint32_t index);
+float firn_instance_float(const firn_instance *instance, uint32_t index);
+void firn_instance_set_int64(const firn_instance *instance, uint32_t index, int64_t value);
+void firn_instance_set_float(const firn_instance *instance, uint32_t index, float value);
+
+/* Elements of a tensor of the plan; the product was checked at load. */
+uint64_t firn_instance_elements(firn_fb_tensor tensor);
+
+/* How kernels split their work. */
+firn_parallel firn_instance_parallel(const firn_instance *instance);
+
+/* --- execute.c ---------------------------------------------------------------------------------------------------- */
+
+/* FIRN_OK, or KERNEL_MISSING when an op of the plan has no kernel in this build. */
+int firn_execute_check(firn_fb_plan plan) FIRN_CHECK_RESULT;
+
+/* Runs every op of the phases of one kind, in order. */
+void firn_execute_phase(const firn_instance *instance, uint8_t kind, uint64_t global_step, uint32_t micro_step);
+
+/* --- sample.c ----------------------------------------------------------------------------------------------------- */
+
+/* A source that was found to fit the plan: how many samples its part has. */
+typedef struct firn_samples {
+    const firn_source *source;
+    uint64_t count;
+} firn_samples;
+
+/* Checks a source against the plan. SOURCE, DATA_TYPE or DATA_TOO_SHORT; ARGUMENT. */
+int firn_samples_begin(const firn_instance *instance, const firn_source *source,
+                       firn_samples *samples) FIRN_CHECK_RESULT;
+
+/* Fills every input with the samples of one micro-batch, the first being draw number `cursor`. Writes inputs only.
+ * SOURCE, DATA_RANGE, or DATA_END. */
+int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) FIRN_CHECK_RESULT;
+
+/* --- initialise.c ------------------------------------------------------------------------------------------------- */
+
+/* Fills the whole state block with the plan's initial values. */
+void firn_initialise_state(const firn_instance *instance);
+
+/* --- digest.c ----------------------------------------------------------------------------------------------------- */
+
+/* SHA-256 of the descriptors of the parameters, in the order of their names. */
+int firn_model_hash(firn_fb_plan plan, uint8_t hash[FIRN_HASH_BYTES]) FIRN_CHECK_RESULT;
+
+#endif

@@ -1,0 +1,341 @@
+/* Opening: the chain of checks that every plan passes, in its one order, and the binding of a plan that passed. Nothing
+ * of the payload is read before the signature holds; no check is made here that another file makes; and nothing is
+ * remembered of a plan that was refused. */
+#include <string.h>
+
+#include "plan/semantics.h"
+#include "plan/verifier.h"
+#include "runtime/instance.h"
+
+/* --- the instance behind the opaque bytes --- */
+
+firn_instance *firn_instance_of(firn *instance) {
+    firn_instance *self = (firn_instance *)(void *)instance;
+    return self != NULL && self->mark == FIRN_INSTANCE_MARK ? self : NULL;
+}
+
+const firn_instance *firn_instance_view(const firn *instance) {
+    const firn_instance *self = (const firn_instance *)(const void *)instance;
+    return self != NULL && self->mark == FIRN_INSTANCE_MARK ? self : NULL;
+}
+
+void firn_instance_alive(const firn_instance *instance) {
+    if (instance->port != NULL && instance->port->alive != NULL)
+        instance->port->alive(instance->port->context);
+}
+
+void firn_instance_trap(const firn_instance *instance, int error) {
+    if (instance->port != NULL && instance->port->trap != NULL)
+        instance->port->trap(instance->port->context, error);
+    __builtin_trap();
+}
+
+firn_parallel firn_instance_parallel(const firn_instance *instance) {
+    firn_parallel parallel = {0};
+    if (instance->port != NULL) {
+        parallel.context = instance->port->context;
+        parallel.run = instance->port->parallel_for;
+    }
+    return parallel;
+}
+
+uint64_t firn_instance_elements(firn_fb_tensor tensor) {
+    uint64_t elements = 1;
+    for (uint32_t i = 0; i < firn_fb_tensor_dims_count(tensor); i++)
+        elements *= firn_fb_tensor_dims_at(tensor, i);
+    return elements;
+}
+
+firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index) {
+    firn_fb_tensor description = firn_fb_plan_tensors_at(instance->plan, index);
+    firn_fb_region region = firn_fb_plan_regions_at(instance->plan, firn_fb_tensor_region(description));
+    const uint8_t *block;
+    switch (firn_fb_region_kind(region)) {
+    case FIRN_FB_REGION_KIND_STATE:
+        block = instance->state;
+        break;
+    case FIRN_FB_REGION_KIND_ARENA:
+        block = instance->arena;
+        break;
+    default:
+        block = instance->file + instance->header.constants_offset;
+        break;
+    }
+    firn_tensor tensor = {0};
+    tensor.data = (void *)(uintptr_t)(block + (size_t)firn_fb_tensor_offset(description));
+    tensor.elements = (size_t)firn_instance_elements(description);
+    tensor.type = firn_fb_tensor_type(description);
+    tensor.rank = (uint8_t)firn_fb_tensor_dims_count(description);
+    for (uint32_t i = 0; i < tensor.rank; i++)
+        tensor.dims[i] = firn_fb_tensor_dims_at(description, i);
+    return tensor;
+}
+
+int64_t firn_instance_int64(const firn_instance *instance, uint32_t index) {
+    int64_t value;
+    memcpy(&value, firn_instance_tensor(instance, index).data, sizeof value);
+    return value;
+}
+
+int32_t firn_instance_int32(const firn_instance *instance, uint32_t index) {
+    int32_t value;
+    memcpy(&value, firn_instance_tensor(instance, index).data, sizeof value);
+    return value;
+}
+
+float firn_instance_float(const firn_instance *instance, uint32_t index) {
+    float value;
+    memcpy(&value, firn_instance_tensor(instance, index).data, sizeof value);
+    return value;
+}
+
+void firn_instance_set_int64(const firn_instance *instance, uint32_t index, int64_t value) {
+    memcpy(firn_instance_tensor(instance, index).data, &value, sizeof value);
+}
+
+void firn_instance_set_float(const firn_instance *instance, uint32_t index, float value) {
+    memcpy(firn_instance_tensor(instance, index).data, &value, sizeof value);
+}
+
+/* --- checks of the configuration --- */
+
+static bool aligned(const void *block) {
+    return (uintptr_t)block % FIRN_BLOCK_ALIGNMENT == 0;
+}
+
+/* True when a block is there, aligned, and ends before the end of the address space. */
+static bool usable(const void *block, uint64_t bytes) {
+    return block != NULL && aligned(block) && bytes <= UINTPTR_MAX - (uintptr_t)block;
+}
+
+static bool apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
+    uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
+    return first < second ? a_bytes <= second - first : b_bytes <= first - second;
+}
+
+static int check_config(const firn_config *config) {
+    if (config == NULL || config->public_key == NULL || !usable(config->plan, config->plan_bytes) ||
+        !usable(config->state, config->state_bytes) || !usable(config->arena, config->arena_bytes))
+        return FIRN_ERROR_ARGUMENT;
+    if (!apart(config->plan, config->plan_bytes, config->state, config->state_bytes) ||
+        !apart(config->plan, config->plan_bytes, config->arena, config->arena_bytes) ||
+        !apart(config->state, config->state_bytes, config->arena, config->arena_bytes))
+        return FIRN_ERROR_ARGUMENT;
+    if (config->port != NULL && config->port->struct_size < sizeof(firn_port))
+        return FIRN_ERROR_ARGUMENT;
+    if (config->port != NULL && (config->port->lock == NULL) != (config->port->unlock == NULL))
+        return FIRN_ERROR_ARGUMENT;
+    return FIRN_OK;
+}
+
+/* --- the chain --- */
+
+static int check_sizes(const firn_header *header, const firn_config *config) {
+    if (config->state_bytes < header->state_bytes)
+        return FIRN_ERROR_STATE_TOO_SMALL;
+    if (config->arena_bytes < header->arena_bytes || header->arena_bytes < header->pool_bytes)
+        return FIRN_ERROR_ARENA_TOO_SMALL;
+    return FIRN_OK;
+}
+
+/* SHA-256 of `count` bytes, with a sign of life now and then. */
+static int hash_span(const firn_instance *instance, const uint8_t *bytes, uint64_t count,
+                     uint8_t digest[FIRN_HASH_BYTES]) {
+    firn_sha256 hash;
+    int status = firn_sha256_begin(&hash);
+    for (uint64_t at = 0; status == FIRN_OK && at < count;) {
+        uint64_t left = count - at;
+        size_t piece = left < FIRN_ALIVE_BYTES ? (size_t)left : FIRN_ALIVE_BYTES;
+        status = firn_sha256_update(&hash, bytes + at, piece);
+        at += piece;
+        firn_instance_alive(instance);
+    }
+    return status == FIRN_OK ? firn_sha256_end(&hash, digest) : status;
+}
+
+static int check_signature(const firn_instance *instance, const firn_config *config) {
+    uint8_t key_hash[FIRN_HASH_BYTES];
+    int status = firn_key_hash(config->public_key, key_hash);
+    if (status != FIRN_OK)
+        return status;
+    if (memcmp(key_hash, instance->header.key_hash, sizeof key_hash) != 0)
+        return FIRN_ERROR_WRONG_KEY;
+    const firn_port *port = instance->port;
+    firn_alive alive = {NULL, NULL};
+    if (port != NULL) {
+        alive.context = port->context;
+        alive.alive = port->alive;
+    }
+    if (port != NULL && port->lock != NULL)
+        port->lock(port->context);
+    status = firn_signature_check(config->public_key, instance->plan_hash,
+                                  instance->file + (instance->header.total_bytes - FIRN_SIGNATURE_BYTES), config->arena,
+                                  (size_t)instance->header.pool_bytes, &alive);
+    if (port != NULL && port->unlock != NULL)
+        port->unlock(port->context);
+    return status;
+}
+
+/* The run hash is an identity that resuming relies on, so it is checked like everything else. */
+static int check_run_hash(const firn_instance *instance) {
+    uint8_t hash[FIRN_HASH_BYTES];
+    uint64_t payload_bytes = instance->header.total_bytes - FIRN_HEADER_BYTES - FIRN_SIGNATURE_BYTES;
+    int status = hash_span(instance, instance->file + FIRN_HEADER_BYTES, payload_bytes, hash);
+    if (status != FIRN_OK)
+        return status;
+    return memcmp(hash, instance->header.run_hash, sizeof hash) == 0 ? FIRN_OK : FIRN_ERROR_HEADER_MISMATCH;
+}
+
+static int read_counter(const firn_instance *instance, uint32_t *stored) {
+    *stored = 0;
+    if (instance->port == NULL || instance->port->counter == NULL)
+        return FIRN_OK;
+    return instance->port->counter->read(instance->port->context, stored);
+}
+
+static int advance_counter(const firn_instance *instance, uint32_t stored) {
+    if (instance->port == NULL || instance->port->counter == NULL || instance->header.security_counter == stored)
+        return FIRN_OK;
+    return instance->port->counter->advance(instance->port->context, instance->header.security_counter);
+}
+
+/* Rules of part "container" that need more than the header: bytes, signature, counter. */
+static int check_container(firn_instance *instance, const firn_config *config, uint32_t *stored_counter) {
+    uint64_t signed_bytes = instance->header.total_bytes - FIRN_SIGNATURE_BYTES;
+    int status = hash_span(instance, instance->file, signed_bytes, instance->plan_hash);
+    if (status == FIRN_OK)
+        status = check_signature(instance, config);
+    if (status == FIRN_OK)
+        status = check_run_hash(instance);
+    if (status == FIRN_OK)
+        status = read_counter(instance, stored_counter);
+    if (status == FIRN_OK && instance->header.security_counter < *stored_counter)
+        status = FIRN_ERROR_SECURITY_COUNTER;
+    return status;
+}
+
+static int check_payload(firn_instance *instance) {
+    if (memcmp(instance->header.schema_hash, firn_schema_hash, FIRN_HASH_BYTES) != 0)
+        return FIRN_ERROR_SCHEMA_HASH;
+    const uint8_t *payload = instance->file + FIRN_HEADER_BYTES;
+    int status = firn_fb_verify(payload, instance->header.flatbuffers_bytes);
+    if (status != FIRN_OK)
+        return status;
+    firn_instance_alive(instance);
+    instance->plan = firn_fb_plan_root(payload);
+    status = firn_semantics_check(instance->plan, &instance->header);
+    if (status == FIRN_OK)
+        status = firn_execute_check(instance->plan);
+    if (status == FIRN_OK)
+        status = firn_model_hash(instance->plan, instance->model_hash);
+    return status;
+}
+
+/* The whole chain, in the order of plan/FORMAT.md. */
+static int verify(firn_instance *instance, const firn_config *config) {
+    int status = firn_header_decode(&instance->header, config->plan, config->plan_bytes);
+    if (status == FIRN_OK)
+        status = check_sizes(&instance->header, config);
+    uint32_t stored_counter = 0;
+    if (status == FIRN_OK)
+        status = check_container(instance, config, &stored_counter);
+    if (status == FIRN_OK)
+        status = check_payload(instance);
+    if (status == FIRN_OK)
+        status = advance_counter(instance, stored_counter);
+    return status;
+}
+
+int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
+    if (plan == NULL || sizes == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *sizes = (firn_sizes){0};
+    firn_header header;
+    int status = firn_header_decode(&header, plan, plan_bytes);
+    if (status != FIRN_OK)
+        return status;
+    *sizes = (firn_sizes){.state_bytes = header.state_bytes, .arena_bytes = header.arena_bytes};
+    return FIRN_OK;
+}
+
+uint64_t firn_workspace_bytes(const firn_config *config) {
+    (void)config; /* the portable kernels need none, whatever the plan */
+    return 0;
+}
+
+int firn_open(firn *instance, const firn_config *config) {
+    if (instance == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    if (firn_instance_view(instance) != NULL)
+        return FIRN_ERROR_ALREADY_PROGRAMMED;
+    int status = check_config(config);
+    if (status != FIRN_OK)
+        return status;
+    firn_instance opened = {0};
+    opened.file = config->plan;
+    opened.state = config->state;
+    opened.arena = config->arena;
+    opened.port = config->port;
+    status = verify(&opened, config);
+    if (status != FIRN_OK)
+        return status;
+    /* So that no result can depend on what the memory held before. */
+    memset(opened.arena, 0, (size_t)opened.header.arena_bytes);
+    opened.condition = FIRN_CONDITION_EMPTY;
+    opened.mark = FIRN_INSTANCE_MARK;
+    memset(instance, 0, sizeof *instance);
+    memcpy(instance, &opened, sizeof opened);
+    return FIRN_OK;
+}
+
+/* --- what was opened --- */
+
+int firn_describe(const firn *instance, firn_info *info) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (info == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *info = (firn_info){0};
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    firn_fb_sampler sampler = firn_fb_plan_sampler(self->plan);
+    info->model = firn_fb_plan_model(self->plan);
+    info->target = firn_fb_plan_target(self->plan);
+    info->kernels = firn_kernel_set_name();
+    memcpy(info->plan_hash, self->plan_hash, FIRN_HASH_BYTES);
+    memcpy(info->run_hash, self->header.run_hash, FIRN_HASH_BYTES);
+    memcpy(info->model_hash, self->model_hash, FIRN_HASH_BYTES);
+    info->eval = self->header.mode == FIRN_MODE_EVAL;
+    info->steps = firn_fb_plan_steps(self->plan);
+    info->micro_batches = firn_fb_plan_micro_batches(self->plan);
+    info->samples = firn_fb_sampler_samples(sampler);
+    info->window = firn_fb_sampler_window(sampler);
+    info->plan_version = self->header.plan_version;
+    info->security_counter = self->header.security_counter;
+    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(self->plan); i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(self->plan, i);
+        if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER)
+            info->parameters += firn_instance_elements(tensor);
+    }
+    return FIRN_OK;
+}
+
+int firn_tensor_at(const firn *instance, uint32_t position, firn_tensor_info *info) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (info == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *info = (firn_tensor_info){0};
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (position >= firn_fb_plan_tensors_count(self->plan))
+        return FIRN_ERROR_ARGUMENT;
+    firn_fb_tensor description = firn_fb_plan_tensors_at(self->plan, position);
+    firn_tensor tensor = firn_instance_tensor(self, position);
+    info->name = firn_fb_tensor_name(description);
+    info->type = tensor.type;
+    info->role = firn_fb_tensor_role(description);
+    info->rank = tensor.rank;
+    memcpy(info->dims, tensor.dims, sizeof info->dims);
+    info->data = tensor.data;
+    info->bytes = (uint64_t)tensor.elements * firn_type_bytes(tensor.type);
+    return FIRN_OK;
+}

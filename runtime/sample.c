@@ -1,0 +1,230 @@
+/* The sampler and the inputs: which sample each draw is, and how its elements become tensors. Everything that a source
+ * says is untrusted: types, lengths and values are checked here, and here only. Only input tensors are written. */
+#include <string.h>
+
+#include "runtime/instance.h"
+#include "runtime/numerics/numerics.h"
+
+/* Elements that are converted at a time. */
+#define PIECE 256u
+
+/* --- the part of the data that the plan reads --- */
+
+/* floor(elements * per_mille / 1000), without overflow. */
+static uint64_t held_out(uint64_t elements, uint32_t per_mille) {
+    return elements / 1000 * per_mille + elements % 1000 * per_mille / 1000;
+}
+
+/* The part of a segment of `elements`: its first element and its length. */
+typedef struct span {
+    uint64_t first, length;
+} span;
+
+static span part_of(firn_fb_sampler sampler, uint64_t elements) {
+    uint64_t tail = held_out(elements, firn_fb_sampler_held_out_per_mille(sampler));
+    switch (firn_fb_sampler_part(sampler)) {
+    case FIRN_FB_DATA_PART_TRAIN:
+        return (span){0, elements - tail};
+    case FIRN_FB_DATA_PART_HELD_OUT:
+        return (span){elements - tail, tail};
+    default:
+        return (span){0, elements};
+    }
+}
+
+static uint64_t windows_of(firn_fb_sampler sampler, uint64_t length) {
+    uint64_t window = firn_fb_sampler_window(sampler);
+    return length < window ? 0 : (length - window) / firn_fb_sampler_stride(sampler) + 1;
+}
+
+/* Elements of all segments. False when their sum is not a number of elements that can exist. */
+static bool stream_elements(const firn_stream *stream, uint64_t *elements) {
+    *elements = 0;
+    for (uint32_t i = 0; i < stream->segment_count; i++) {
+        if (stream->segments[i].elements > (UINT64_C(1) << 62) - *elements)
+            return false;
+        *elements += stream->segments[i].elements;
+    }
+    return true;
+}
+
+/* --- checking a source --- */
+
+/* Elements of one sample in an input tensor. */
+static uint64_t sample_elements(const firn_tensor *tensor) {
+    return tensor->elements / tensor->dims[0];
+}
+
+static bool records(firn_fb_sampler sampler) {
+    return firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_RECORD;
+}
+
+static int check_input(const firn_instance *instance, const firn_source *source, firn_fb_input input,
+                       bool unit_is_record) {
+    if (firn_fb_input_stream(input) >= source->stream_count)
+        return FIRN_ERROR_DATA_TYPE;
+    const firn_stream *stream = &source->streams[firn_fb_input_stream(input)];
+    if (stream->element != firn_fb_input_element(input))
+        return FIRN_ERROR_DATA_TYPE;
+    firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_tensor(input));
+    uint64_t record = unit_is_record ? sample_elements(&tensor) : 1;
+    return stream->record_elements == record ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
+}
+
+static int check_stream(const firn_stream *stream) {
+    if (stream->segments == NULL || stream->segment_count == 0 || stream->record_elements == 0)
+        return FIRN_ERROR_ARGUMENT;
+    uint64_t elements;
+    if (!stream_elements(stream, &elements))
+        return FIRN_ERROR_SOURCE;
+    return elements % stream->record_elements == 0 ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
+}
+
+static int check_source(const firn_instance *instance, const firn_source *source) {
+    if (source == NULL || source->streams == NULL || source->stream_count == 0 || source->read == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    for (uint32_t i = 0; i < source->stream_count; i++) {
+        int status = check_stream(&source->streams[i]);
+        if (status != FIRN_OK)
+            return status;
+    }
+    bool unit_is_record = records(firn_fb_plan_sampler(instance->plan));
+    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
+        int status = check_input(instance, source, firn_fb_plan_inputs_at(instance->plan, i), unit_is_record);
+        if (status != FIRN_OK)
+            return status;
+    }
+    return FIRN_OK;
+}
+
+static uint64_t stream_records(const firn_stream *stream) {
+    uint64_t elements = 0;
+    (void)stream_elements(stream, &elements); /* checked with the stream */
+    return elements / stream->record_elements;
+}
+
+/* Samples of the part, counting records of stream 0 or windows of its segments. */
+static uint64_t count_samples(firn_fb_sampler sampler, const firn_source *source) {
+    if (records(sampler))
+        return part_of(sampler, stream_records(&source->streams[0])).length;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < source->streams[0].segment_count; i++)
+        count += windows_of(sampler, part_of(sampler, source->streams[0].segments[i].elements).length);
+    return count;
+}
+
+int firn_samples_begin(const firn_instance *instance, const firn_source *source, firn_samples *samples) {
+    *samples = (firn_samples){0};
+    int status = check_source(instance, source);
+    if (status != FIRN_OK)
+        return status;
+    firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
+    if (records(sampler)) /* every stream has the same records */
+        for (uint32_t i = 1; i < source->stream_count; i++)
+            if (stream_records(&source->streams[i]) != stream_records(&source->streams[0]))
+                return FIRN_ERROR_DATA_TYPE;
+    samples->source = source;
+    samples->count = count_samples(sampler, source);
+    return samples->count < firn_fb_sampler_samples(sampler) ? FIRN_ERROR_DATA_TOO_SHORT : FIRN_OK;
+}
+
+/* --- where a sample lies --- */
+
+/* The sample at an index of the part: its first element in stream 0 (window) or its record. */
+static uint64_t place_of(firn_fb_sampler sampler, const firn_samples *samples, uint64_t index) {
+    const firn_stream *stream = &samples->source->streams[0];
+    if (records(sampler))
+        return part_of(sampler, stream_records(stream)).first + index;
+    uint64_t before = 0; /* elements of the segments passed */
+    for (uint32_t i = 0; i < stream->segment_count; i++) {
+        span part = part_of(sampler, stream->segments[i].elements);
+        uint64_t windows = windows_of(sampler, part.length);
+        if (index < windows)
+            return before + part.first + index * firn_fb_sampler_stride(sampler);
+        index -= windows;
+        before += stream->segments[i].elements;
+    }
+    return before; /* not reached: index is less than the sum of the windows */
+}
+
+/* The place of draw number `draw`. */
+static uint64_t place_of_draw(firn_fb_sampler sampler, const firn_samples *samples, uint64_t draw) {
+    uint64_t epoch = draw / samples->count, index = draw % samples->count;
+    if (firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_PERMUTATION)
+        index = firn_permute(firn_fb_sampler_seed(sampler), epoch, samples->count, index);
+    return place_of(sampler, samples, index);
+}
+
+/* --- from elements to tensors --- */
+
+/* Integers, checked against the plan's limit. */
+static int convert_integers(firn_fb_input input, const uint8_t *elements, uint32_t count, int32_t *out) {
+    uint32_t limit = firn_fb_input_limit(input);
+    for (uint32_t i = 0; i < count; i++) {
+        int32_t value = elements[i];
+        if (firn_fb_input_element(input) == FIRN_FB_ELEMENT_TYPE_INT32)
+            memcpy(&value, elements + 4 * i, sizeof value);
+        if (value < 0 || (uint32_t)value >= limit)
+            return FIRN_ERROR_DATA_RANGE;
+        out[i] = value;
+    }
+    return FIRN_OK;
+}
+
+static void convert_floats(firn_fb_input input, const uint8_t *elements, uint32_t count, float *out) {
+    float scale = firn_fb_input_scale(input), shift = firn_fb_input_shift(input);
+    for (uint32_t i = 0; i < count; i++) {
+        float value;
+        if (firn_fb_input_element(input) == FIRN_FB_ELEMENT_TYPE_FLOAT32)
+            memcpy(&value, elements + 4 * i, sizeof value);
+        else
+            value = firn_fma((float)elements[i], scale, shift);
+        out[i] = firn_canonical(value);
+    }
+}
+
+/* Copies the elements of one sample into its place of the input tensor. */
+static int fill_sample(firn_fb_input input, const firn_tensor *tensor, const firn_source *source, uint64_t first,
+                       uint32_t sample) {
+    _Alignas(16) uint8_t elements[4 * PIECE];
+    uint64_t count = sample_elements(tensor);
+    uint8_t *out = (uint8_t *)tensor->data + (size_t)(4 * count * sample);
+    for (uint64_t at = 0; at < count;) {
+        uint32_t piece = count - at < PIECE ? (uint32_t)(count - at) : PIECE;
+        if (source->read(source->context, firn_fb_input_stream(input), first + at, piece, elements) != 0)
+            return FIRN_ERROR_SOURCE;
+        if (tensor->type == FIRN_INT32) {
+            int status = convert_integers(input, elements, piece, (int32_t *)(void *)(out + (size_t)(4 * at)));
+            if (status != FIRN_OK)
+                return status;
+        } else {
+            convert_floats(input, elements, piece, (float *)(void *)(out + (size_t)(4 * at)));
+        }
+        at += piece;
+    }
+    return FIRN_OK;
+}
+
+/* True when the draws [cursor, cursor + samples) lie in the only epoch of a plan that stops at its end. */
+static bool epoch_has(const firn_samples *samples, uint64_t cursor, uint32_t wanted) {
+    return cursor <= samples->count && samples->count - cursor >= wanted;
+}
+
+int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) {
+    firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
+    uint32_t wanted = firn_fb_sampler_samples(sampler);
+    if (firn_fb_sampler_epoch_end(sampler) == FIRN_FB_EPOCH_END_STOP && !epoch_has(samples, cursor, wanted))
+        return FIRN_ERROR_DATA_END;
+    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
+        firn_fb_input input = firn_fb_plan_inputs_at(instance->plan, i);
+        firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_tensor(input));
+        uint64_t unit = records(sampler) ? sample_elements(&tensor) : 1;
+        for (uint32_t s = 0; s < wanted; s++) {
+            uint64_t first = place_of_draw(sampler, samples, cursor + s) * unit + firn_fb_input_advance(input);
+            int status = fill_sample(input, &tensor, samples->source, first, s);
+            if (status != FIRN_OK)
+                return status;
+        }
+    }
+    return FIRN_OK;
+}

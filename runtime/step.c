@@ -1,0 +1,268 @@
+/* One step, train or eval: the order in which the parts of a plan run, and when the state counts as valid. What is
+ * computed is in the plan's ops; which samples are read is in sample.c. */
+#include <string.h>
+
+#include "runtime/float_environment.h"
+#include "runtime/instance.h"
+#include "runtime/numerics/numerics.h"
+#include "schedules/schedule.h"
+
+/* What a step works with: the plan's tables looked up once. */
+typedef struct step {
+    const firn_instance *instance;
+    firn_samples samples;
+    uint64_t global_step; /* before the step */
+    uint64_t cursor;      /* draws taken, counting this step's; stored only when the step succeeds */
+} step;
+
+static bool finite(float x) {
+    return (firn_bits(x) & 0x7f800000u) != 0x7f800000u;
+}
+
+static uint32_t cursor_of(const firn_instance *instance) {
+    return firn_fb_sampler_cursor(firn_fb_plan_sampler(instance->plan));
+}
+
+static bool scaling_is(const firn_instance *instance, uint8_t kind) {
+    return firn_fb_plan_loss_scaler_present(instance->plan) &&
+           firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(instance->plan)) == kind;
+}
+
+static float loss_of(const firn_instance *instance) {
+    return firn_instance_float(instance, firn_fb_output_tensor(firn_fb_plan_outputs_at(instance->plan, 0)));
+}
+
+/* Common to both modes: what must hold before a step may begin. */
+static int check_condition(const firn_instance *instance) {
+    switch (instance->condition) {
+    case FIRN_CONDITION_READY:
+        return FIRN_OK;
+    case FIRN_CONDITION_POISONED:
+        return FIRN_ERROR_POISONED;
+    default:
+        return FIRN_ERROR_NO_STATE;
+    }
+}
+
+/* --- train --- */
+
+/* Evaluates every schedule at the optimizer step into its tensor. */
+static void set_schedules(const firn_instance *instance, uint64_t optimizer_step) {
+    const firn_schedule_node *nodes =
+        (const firn_schedule_node *)(const void *)firn_fb_plan_schedule_nodes_data(instance->plan);
+    for (uint32_t i = 0; i < firn_fb_plan_schedules_count(instance->plan); i++) {
+        firn_fb_schedule schedule = firn_fb_plan_schedules_at(instance->plan, i);
+        float value = firn_schedule_value(nodes, firn_fb_schedule_root(schedule), optimizer_step);
+        firn_instance_set_float(instance, firn_fb_schedule_tensor(schedule), value);
+    }
+}
+
+static float learning_rate_of(const firn_instance *instance) {
+    if (firn_fb_plan_groups_count(instance->plan) == 0)
+        return 0;
+    uint32_t schedule = firn_fb_parameter_group_schedule(firn_fb_plan_groups_at(instance->plan, 0));
+    return firn_instance_float(instance, firn_fb_schedule_tensor(firn_fb_plan_schedules_at(instance->plan, schedule)));
+}
+
+/* A static scale of 1 has no tensor. */
+static float loss_scale_of(const firn_instance *instance) {
+    if (!firn_fb_plan_loss_scaler_present(instance->plan) || scaling_is(instance, FIRN_FB_LOSS_SCALING_NONE))
+        return 1;
+    uint32_t scale = firn_fb_loss_scaler_scale(firn_fb_plan_loss_scaler(instance->plan));
+    return scale < firn_fb_plan_tensors_count(instance->plan) ? firn_instance_float(instance, scale) : 1;
+}
+
+static float gradient_norm_of(const firn_instance *instance) {
+    uint32_t norm = firn_fb_plan_gradient_norm(instance->plan);
+    return norm < firn_fb_plan_tensors_count(instance->plan) ? firn_instance_float(instance, norm)
+                                                             : firn_from_bits(FIRN_NAN_BITS);
+}
+
+/* Forward and backward of every micro-batch. Touches no state: an error here costs nothing. The mean of the losses is
+ * their sum in order, divided by their number. */
+static int run_micro_batches(step *step, float *mean_loss) {
+    const firn_instance *instance = step->instance;
+    uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
+    float total = 0;
+    int status = FIRN_OK;
+    for (uint32_t micro = 0; status == FIRN_OK && micro < micro_batches; micro++) {
+        status = firn_samples_fill(instance, &step->samples, step->cursor);
+        if (status != FIRN_OK)
+            return status;
+        step->cursor += firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
+        firn_execute_phase(instance, FIRN_FB_PHASE_KIND_MICRO_BATCH, step->global_step, micro);
+        float loss = loss_of(instance);
+        total = micro == 0 ? loss : total + loss;
+        if (firn_fb_plan_check_loss(instance->plan) && !finite(loss))
+            status = FIRN_ERROR_LOSS_NOT_FINITE;
+    }
+    *mean_loss = firn_canonical(micro_batches == 1 ? total : total / (float)micro_batches);
+    return status;
+}
+
+/* The part that writes the state. */
+static void finish_step(step *step, bool skipped) {
+    const firn_instance *instance = step->instance;
+    if (!skipped)
+        firn_execute_phase(instance, FIRN_FB_PHASE_KIND_UPDATE, step->global_step, 0);
+    firn_execute_phase(instance, FIRN_FB_PHASE_KIND_BOOKKEEP, step->global_step, 0);
+    firn_instance_set_int64(instance, cursor_of(instance), (int64_t)step->cursor);
+}
+
+static bool at_floor(const firn_instance *instance) {
+    return scaling_is(instance, FIRN_FB_LOSS_SCALING_DYNAMIC) &&
+           firn_instance_int32(instance, firn_fb_loss_scaler_at_floor(firn_fb_plan_loss_scaler(instance->plan))) != 0;
+}
+
+static int train(firn_instance *instance, step *step, firn_step_report *report) {
+    uint32_t global_step = firn_fb_plan_global_step(instance->plan);
+    uint32_t optimizer_step = firn_fb_plan_optimizer_step(instance->plan);
+    report->global_step = step->global_step;
+    report->optimizer_step = (uint64_t)firn_instance_int64(instance, optimizer_step);
+    set_schedules(instance, report->optimizer_step);
+    report->learning_rate = learning_rate_of(instance);
+    report->loss_scale = loss_scale_of(instance);
+    report->gradient_norm = firn_from_bits(FIRN_NAN_BITS);
+    int status = run_micro_batches(step, &report->loss);
+    if (status != FIRN_OK)
+        return status;
+    firn_execute_phase(instance, FIRN_FB_PHASE_KIND_FINALISE, step->global_step, 0);
+    report->gradient_norm = gradient_norm_of(instance);
+    report->skipped = scaling_is(instance, FIRN_FB_LOSS_SCALING_DYNAMIC) &&
+                      firn_instance_int32(instance, firn_fb_plan_finite(instance->plan)) == 0;
+    /* Poisoned until the last write, in case the port does not come back from one of its functions. */
+    instance->condition = FIRN_CONDITION_POISONED;
+    finish_step(step, report->skipped);
+    instance->condition = FIRN_CONDITION_READY;
+    report->global_step = (uint64_t)firn_instance_int64(instance, global_step);
+    report->optimizer_step = (uint64_t)firn_instance_int64(instance, optimizer_step);
+    return at_floor(instance) ? FIRN_ERROR_LOSS_SCALE_FLOOR : FIRN_OK;
+}
+
+int firn_train_step(firn *instance, const firn_source *source, firn_step_report *report) {
+    firn_instance *self = firn_instance_of(instance);
+    if (report == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *report = (firn_step_report){0};
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (self->header.mode != FIRN_MODE_TRAIN)
+        return FIRN_ERROR_WRONG_MODE;
+    int status = check_condition(self);
+    if (status != FIRN_OK)
+        return status;
+    step step = {.instance = self,
+                 .global_step = (uint64_t)firn_instance_int64(self, firn_fb_plan_global_step(self->plan)),
+                 .cursor = (uint64_t)firn_instance_int64(self, cursor_of(self))};
+    if (step.global_step >= firn_fb_plan_steps(self->plan))
+        return FIRN_ERROR_RUN_COMPLETE;
+    status = firn_samples_begin(self, source, &step.samples);
+    if (status != FIRN_OK)
+        return status;
+    uint32_t before = firn_float_begin();
+    status = train(self, &step, report);
+    firn_float_end(before);
+    return status;
+}
+
+/* --- eval --- */
+
+/* Steps done: one micro-batch of samples each. */
+static uint64_t eval_steps(const firn_instance *instance) {
+    uint64_t cursor = (uint64_t)firn_instance_int64(instance, cursor_of(instance));
+    return cursor / firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
+}
+
+/* True when the samples of the part are used up, or the plan's number of steps is done. An evaluation reads the data
+ * once at most, whatever the sampler does at its end. */
+static bool eval_is_over(const step *step) {
+    const firn_instance *instance = step->instance;
+    uint64_t steps = firn_fb_plan_steps(instance->plan);
+    if (steps != 0)
+        return step->global_step >= steps;
+    return step->cursor > step->samples.count - firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
+}
+
+static int evaluate(firn_instance *instance, step *step) {
+    int status = firn_samples_fill(instance, &step->samples, step->cursor);
+    if (status != FIRN_OK)
+        return status;
+    step->cursor += firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
+    instance->condition = FIRN_CONDITION_POISONED;
+    firn_execute_phase(instance, FIRN_FB_PHASE_KIND_EVALUATE, step->global_step, 0);
+    firn_instance_set_int64(instance, cursor_of(instance), (int64_t)step->cursor);
+    instance->condition = FIRN_CONDITION_READY;
+    if (firn_fb_plan_check_loss(instance->plan) && !finite(loss_of(instance)))
+        return FIRN_ERROR_LOSS_NOT_FINITE;
+    return FIRN_OK;
+}
+
+int firn_eval_step(firn *instance, const firn_source *source) {
+    firn_instance *self = firn_instance_of(instance);
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (self->header.mode != FIRN_MODE_EVAL)
+        return FIRN_ERROR_WRONG_MODE;
+    int status = check_condition(self);
+    if (status != FIRN_OK)
+        return status;
+    step step = {.instance = self,
+                 .global_step = eval_steps(self),
+                 .cursor = (uint64_t)firn_instance_int64(self, cursor_of(self))};
+    status = firn_samples_begin(self, source, &step.samples);
+    if (status != FIRN_OK)
+        return status;
+    if (eval_is_over(&step))
+        return FIRN_ERROR_DATA_END;
+    uint32_t before = firn_float_begin();
+    status = evaluate(self, &step);
+    firn_float_end(before);
+    return status;
+}
+
+static float metric_value(const firn_instance *instance, firn_fb_metric metric) {
+    float count = (float)firn_instance_int64(instance, firn_fb_metric_count(metric));
+    if (firn_fb_metric_kind(metric) == FIRN_FB_METRIC_KIND_ACCURACY)
+        return (float)firn_instance_int64(instance, firn_fb_metric_sum(metric)) / count;
+    float sum_and_carry[2];
+    memcpy(sum_and_carry, firn_instance_tensor(instance, firn_fb_metric_sum(metric)).data, sizeof sum_and_carry);
+    float mean = (sum_and_carry[0] + sum_and_carry[1]) / count;
+    return firn_fb_metric_kind(metric) == FIRN_FB_METRIC_KIND_PERPLEXITY ? firn_exp(mean) : mean;
+}
+
+int firn_eval_result(const firn *instance, float *value) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (value == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *value = firn_from_bits(FIRN_NAN_BITS);
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (self->header.mode != FIRN_MODE_EVAL || !firn_fb_plan_metric_present(self->plan))
+        return FIRN_ERROR_WRONG_MODE;
+    int status = check_condition(self);
+    if (status != FIRN_OK)
+        return status;
+    firn_fb_metric metric = firn_fb_plan_metric(self->plan);
+    if (firn_instance_int64(self, firn_fb_metric_count(metric)) <= 0)
+        return FIRN_ERROR_NO_RESULT;
+    uint32_t before = firn_float_begin();
+    *value = firn_canonical(metric_value(self, metric));
+    firn_float_end(before);
+    return FIRN_OK;
+}
+
+int firn_progress(const firn *instance, uint64_t *steps) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (steps == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *steps = 0;
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    int status = check_condition(self);
+    if (status != FIRN_OK)
+        return status;
+    *steps = self->header.mode == FIRN_MODE_EVAL
+                 ? eval_steps(self)
+                 : (uint64_t)firn_instance_int64(self, firn_fb_plan_global_step(self->plan));
+    return FIRN_OK;
+}
