@@ -11,7 +11,7 @@
 
 #include "plan/errors.h"
 
-/* --- shapes ------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------------------------- */
 
 static bool is_real(const firn_shape *shape) {
     return shape->type == FIRN_FLOAT32 || firn_type_is_half(shape->type);
@@ -89,7 +89,7 @@ static void set_leading(firn_shape *output, const firn_shape *input) {
     set_extents(output, (uint8_t)(input->rank - 1), input->dims);
 }
 
-/* --- attributes --------------------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------------------------- */
 
 static bool is_flag(int64_t value) {
     return value == 0 || value == 1;
@@ -121,8 +121,7 @@ static bool is_real_type(int64_t value) {
     return value == FIRN_FLOAT32 || value == FIRN_FLOAT16 || value == FIRN_BFLOAT16 || value == FIRN_CBFLOAT16;
 }
 
-/* --- elementwise rules that several ops share ------------------------------------------------------------------------
- */
+/* --- elementwise rules that several ops share ------------------------------------------------------------------- */
 
 /* x:real -> y:real of the same extents. */
 static int one_to_one(firn_op_signature *s) {
@@ -149,7 +148,7 @@ static int change_single(firn_op_signature *s) {
     return FIRN_OK;
 }
 
-/* --- casts and products ------------------------------------------------------------------------------------------- */
+/* --- casts and products ----------------------------------------------------------------------------------------- */
 
 int firn_shape_cast(firn_op_signature *s) {
     if (s->inputs[0].type == s->outputs[0].type)
@@ -205,7 +204,7 @@ int firn_shape_linear_backward_weight(firn_op_signature *s) {
     return FIRN_OK;
 }
 
-/* --- sums, tables, addition --------------------------------------------------------------------------------------- */
+/* --- sums, tables, addition ------------------------------------------------------------------------------------- */
 
 int firn_shape_sum_leading(firn_op_signature *s) {
     const firn_shape *x = &s->inputs[0];
@@ -270,7 +269,7 @@ int firn_shape_add(firn_op_signature *s) {
     return FIRN_OK;
 }
 
-/* --- layer norm --------------------------------------------------------------------------------------------------- */
+/* --- layer norm ------------------------------------------------------------------------------------------------- */
 
 /* mean and reciprocal, one of each for every row of x. */
 static bool are_row_values(const firn_shape *values, uint8_t count, const firn_shape *x) {
@@ -319,7 +318,7 @@ int firn_shape_layer_norm_backward_affine(firn_op_signature *s) {
     return FIRN_OK;
 }
 
-/* --- activations and dropout -------------------------------------------------------------------------------------- */
+/* --- activations and dropout ------------------------------------------------------------------------------------ */
 
 int firn_shape_gelu(firn_op_signature *s) {
     return is_flag(s->integers[0]) ? one_to_one(s) : FIRN_ERROR_OP_ATTRIBUTE;
@@ -351,7 +350,7 @@ int firn_shape_dropout(firn_op_signature *s) {
     return one_to_one(s);
 }
 
-/* --- attention ---------------------------------------------------------------------------------------------------- */
+/* --- attention -------------------------------------------------------------------------------------------------- */
 
 /* Rows of scratch for each head: a block of 16 queries at a time; backward keeps scores and their gradient, and D. */
 #define ATTENTION_SCRATCH          16
@@ -462,7 +461,7 @@ int firn_shape_mean_squared_error_backward(firn_op_signature *s) {
     return FIRN_OK;
 }
 
-/* --- gradients: scaling, norm, clipping --------------------------------------------------------------------------- */
+/* --- gradients: scaling, norm, clipping ------------------------------------------------------------------------- */
 
 int firn_shape_loss_seed(firn_op_signature *s) {
     if (!is_positive(s->reals[0]))
@@ -516,7 +515,7 @@ int firn_shape_clip_value(firn_op_signature *s) {
     return is_positive(s->reals[0]) ? change_single(s) : FIRN_ERROR_OP_ATTRIBUTE;
 }
 
-/* --- optimizers, counters, loss scale ----------------------------------------------------------------------------- */
+/* --- optimizers, counters, loss scale --------------------------------------------------------------------------- */
 
 /* count float32 tensors with the extents of the first, the parameter. */
 static bool are_like_parameter(const firn_shape *tensors, const firn_shape *parameter, uint8_t count) {

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* --- checking -------------------------------------------------------------------------------------------------------
- */
+/* --- checking --------------------------------------------------------------------------------------------------- */
 
 /* Every value is rounded to binary32 in the end, so larger ones could only become infinite. NaN fails. */
 static bool is_single_range(double value) {
@@ -98,7 +97,7 @@ uint32_t firn_schedule_check(const firn_schedule_node *nodes, uint32_t count) {
     return 0;
 }
 
-/* --- evaluation --------------------------------------------------------------------------------------------------- */
+/* --- evaluation ------------------------------------------------------------------------------------------------- */
 
 /* sin(pi/2 * y), 0 <= y <= 1/2: the series to the 17th power, whose next term is below 2^-63 of the result. */
 static double sine_of_quarter_turns(double y) {

@@ -101,7 +101,7 @@ static void test_names(void **state) {
     assert_string_equal(firn_schedule_name(4), "?");
 }
 
-/* --- refusals ----------------------------------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------------------------------- */
 
 /* 0 sequential of 1..3; 1 sequential of 4, 5; the others leaves; 6 a second root. */
 #define VALID_NODES 7
