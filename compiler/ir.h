@@ -127,12 +127,16 @@ bool firnc_output_is_input(const firnc_node *node, uint8_t output);
 uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t role), firnc_value **sorted);
 bool firnc_is_parameter(uint8_t role);
 bool firnc_is_state(uint8_t role); /* parameter, optimizer state or counter: what a checkpoint holds */
+firn_shape firnc_scalar(firn_type type);
+/* State that begins with every element `initial`; a counter is int64[1] and begins at 0. */
+firnc_value firnc_state_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape, float initial);
+firnc_value firnc_counter_new(firnc_graph *graph, const char *name);
 
 /* Fills the extents of a node's outputs, whose types are set, by the op's rule (shapes.c). */
 bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node);
 
-/* The least arena that an order needs: the most bytes that live at one time (memory.c). */
-uint64_t firnc_live_bytes(const firnc_graph *graph);
+/* The most bytes of the arena that live at one time in the order of the nodes (memory.c). Fills first and last. */
+uint64_t firnc_live_bytes(firnc_graph *graph);
 
 /* --- the passes, in order. Each returns false after one line on stderr. ------------------------------------------------ */
 
@@ -143,7 +147,8 @@ bool firnc_infer_shapes(firnc_compilation *compilation); /* shapes.c */
 bool firnc_resolve_pol(firnc_compilation *compilation);  /* pol.c */
 bool firnc_autocast(firnc_compilation *compilation);     /* autocast.c */
 bool firnc_differentiate(firnc_compilation *compilation); /* autodiff.c (train) */
-bool firnc_add_training(firnc_compilation *compilation); /* training.c: accumulation, scaling, clipping, optimizer (train); metric.c (eval) */
+bool firnc_add_training(firnc_compilation *compilation); /* training.c: the rest of the step; in eval, firnc_add_metric */
+bool firnc_add_metric(firnc_compilation *compilation);   /* metric.c (eval) */
 bool firnc_fuse(firnc_compilation *compilation);         /* fuse.c: duplicate casts merged, dead ops removed */
 bool firnc_order(firnc_compilation *compilation);        /* order.c: least live memory */
 bool firnc_plan_memory(firnc_compilation *compilation);  /* memory.c */

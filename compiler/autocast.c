@@ -1,0 +1,82 @@
+/* The autocast pass. In: a float32 graph with POL resolved. Out: the graph in mixed precision: every value with its
+ * type, casts where an op wants another, one cast for a value and type (so a weight is cast once an iteration). What an
+ * op wants is the autocast column of plan/ops.def. With precision off the graph stays float32. */
+#include "compiler/ir.h"
+
+typedef struct casting {
+    firnc_graph *graph;
+    uint8_t half;
+    firnc_value *halves; /* the half copy of each value of the graph as it was, or FIRNC_NONE */
+} casting;
+
+static uint8_t type_of(const firnc_graph *graph, firnc_value value) {
+    return graph->values[value].shape.type;
+}
+
+/* The half form of a value, which is cast at its first use. */
+static firnc_value to_half(casting *c, firnc_value value, const firnc_node *consumer) {
+    if (type_of(c->graph, value) != FIRN_FLOAT32)
+        return value;
+    if (c->halves[value] == FIRNC_NONE) {
+        uint32_t node =
+            firnc_node_new(c->graph, FIRN_OP_cast, consumer->phase, consumer->name, &value, 1, NULL, NULL, &c->half);
+        firnc_value half = c->graph->nodes[node].outputs[0];
+        c->graph->values[half].name = firnc_format("%s/%s", c->graph->values[value].name, firn_type_name(c->half));
+        c->halves[value] = half;
+    }
+    return c->halves[value];
+}
+
+static uint8_t widest(const firnc_graph *graph, const firnc_node *node) {
+    for (uint8_t i = 0; i < node->input_count; i++)
+        if (type_of(graph, node->inputs[i]) == FIRN_FLOAT32)
+            return FIRN_FLOAT32;
+    return type_of(graph, node->inputs[0]);
+}
+
+/* The type of output 0, after casting the inputs of a `half` op. The other outputs stay float32. */
+static uint8_t convert(casting *c, firnc_node *node) {
+    switch ((firn_autocast)firn_op_find(node->code)->autocast) {
+    case FIRN_AUTOCAST_half:
+        for (uint8_t i = 0; i < node->input_count; i++)
+            node->inputs[i] = to_half(c, node->inputs[i], node);
+        return c->half;
+    case FIRN_AUTOCAST_embedding:
+        return c->half;
+    case FIRN_AUTOCAST_norm:
+        return node->level >= 1 ? c->half : type_of(c->graph, node->inputs[0]);
+    case FIRN_AUTOCAST_promote: /* the op itself widens, exactly */
+        return widest(c->graph, node);
+    case FIRN_AUTOCAST_follow:
+        return type_of(c->graph, node->inputs[0]);
+    case FIRN_AUTOCAST_single: /* likewise */
+    case FIRN_AUTOCAST_fixed:
+        break;
+    }
+    return type_of(c->graph, node->outputs[0]);
+}
+
+bool firnc_autocast(firnc_compilation *compilation) {
+    firnc_graph *graph = compilation->graph;
+    if (!compilation->recipe->precision.mixed)
+        return true;
+    casting c = {.graph = graph, .half = (uint8_t)compilation->recipe->precision.half};
+    c.halves = firnc_allocate(graph->value_count * sizeof *c.halves);
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        c.halves[i] = FIRNC_NONE;
+
+    firnc_node_list list = firnc_take_nodes(graph);
+    for (uint32_t i = 0; i < list.count; i++) {
+        firnc_node node = list.nodes[i];
+        uint8_t type = convert(&c, &node);
+        graph->values[node.outputs[0]].shape.type = type;
+        if (node.code == FIRN_OP_layer_norm)
+            node.integers[0] = type; /* the affine part works in the type of the output */
+        if (node.code == FIRN_OP_attention)
+            node.integers[3] = node.half_softmax; /* what the architecture asks; POL may ask too (lower.c) */
+        firnc_put_node(graph, &node);
+        if (!firnc_infer_node(compilation, &node))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,50 @@
+/* The shapes pass. In: the graph as it was built, outputs with a type and no extents. Out: every value with its
+ * extents, every op checked by the rule that the loader will check it by (plan/shapes.c). */
+#include <string.h>
+
+#include "compiler/ir.h"
+#include "plan/errors.h"
+
+/* "float32[32,784], float32[10,784]" */
+static const char *operands_text(const firnc_graph *graph, const firnc_node *node) {
+    const char *text = "";
+    for (uint8_t i = 0; i < node->input_count; i++) {
+        const firn_shape *shape = &graph->values[node->inputs[i]].shape;
+        text = firnc_format("%s%s%s[", text, i == 0 ? "" : ", ", firn_type_name(shape->type));
+        for (uint8_t j = 0; j < shape->rank; j++)
+            text = firnc_format("%s%s%u", text, j == 0 ? "" : ",", (unsigned)shape->dims[j]);
+        text = firnc_format("%s]", text);
+    }
+    return text;
+}
+
+bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node) {
+    firnc_graph *graph = compilation->graph;
+    const firn_op_info *info = firn_op_find(node->code);
+    firn_op_signature signature = {.code = node->code,
+                                   .input_count = node->input_count,
+                                   .output_count = node->output_count,
+                                   .integer_count = info->integers,
+                                   .real_count = info->reals};
+    for (uint8_t i = 0; i < node->input_count; i++)
+        signature.inputs[i] = graph->values[node->inputs[i]].shape;
+    for (uint8_t i = 0; i < node->output_count; i++)
+        signature.outputs[i].type = graph->values[node->outputs[i]].shape.type;
+    memcpy(signature.integers, node->integers, sizeof signature.integers);
+    memcpy(signature.reals, node->reals, sizeof signature.reals);
+    int error = firn_op_infer(&signature);
+    if (error != FIRN_OK)
+        return firnc_fail(compilation, "layer %s: %s(%s): %s; check the sizes that the model gives this layer",
+                          node->name, info->name, operands_text(graph, node), firn_error_text(error));
+    for (uint8_t i = 0; i < node->output_count; i++)
+        graph->values[node->outputs[i]].shape = signature.outputs[i];
+    return true;
+}
+
+bool firnc_infer_shapes(firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (!firnc_infer_node(compilation, &graph->nodes[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,262 @@
+/* The training pass; for an eval graph metric.c is called instead. In: the micro-batch phase with every parameter's
+ * gradient. Out: the whole step:
+ *
+ *     micro_batch  the seed of the gradient takes 1/micro_batches and the loss scale; gradients are accumulated
+ *     finalise     unscale; squares, norm and finiteness; clip
+ *     update       powers of beta, the optimizer for each parameter, the optimizer step
+ *     bookkeep     loss scale, global step
+ *
+ * and the state that these need. Semantics: NUMERICS.md, "Optimizers" and "Loss scaling". */
+#include "compiler/ir.h"
+
+typedef struct training {
+    firnc_graph *graph;
+    const firnc_recipe *recipe;
+    firnc_value *parameters; /* sorted by name */
+    uint32_t count;
+    firnc_value beta1_power, beta2_power;
+} training;
+
+/* --- values
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/* A scalar of the arena that the runtime reads or writes between the phases. */
+static firnc_value exchanged(firnc_graph *graph, const char *name, uint8_t role, firn_type type) {
+    firnc_value value = firnc_value_new(graph, name, role, firnc_scalar(type));
+    graph->values[value].persistent = true;
+    return value;
+}
+
+static void name_result(firnc_graph *graph, firnc_value value, const char *name) {
+    graph->values[value].name = name;
+    graph->values[value].role = FIRNC_ROLE_RESULT;
+    graph->values[value].persistent = true;
+}
+
+static bool is_dynamic(const training *t) {
+    return t->recipe->precision.scaling == FIRNC_SCALING_DYNAMIC;
+}
+
+static bool is_scaled(const training *t) {
+    return is_dynamic(t) ||
+           (t->recipe->precision.scaling == FIRNC_SCALING_STATIC && t->recipe->precision.initial_loss_scale != 1);
+}
+
+static const char *name_of(const training *t, firnc_value value) {
+    return t->graph->values[value].name;
+}
+
+/* --- micro_batch
+ * ------------------------------------------------------------------------------------------------------ */
+
+static void seed_loss(const training *t, uint32_t micro_batches) {
+    firnc_graph *graph = t->graph;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        firnc_node *node = &graph->nodes[i];
+        if (node->code != FIRN_OP_loss_seed)
+            continue;
+        node->reals[0] = 1 / (float)micro_batches;
+        if (is_scaled(t)) {
+            node->inputs[0] = graph->loss_scale;
+            node->input_count = 1;
+        }
+    }
+}
+
+static void accumulate_gradients(const training *t) {
+    firnc_graph *graph = t->graph;
+    for (uint32_t i = 0; i < t->count; i++) {
+        firnc_value parameter = t->parameters[i], gradient = graph->values[parameter].gradient;
+        graph->values[gradient].role = FIRNC_ROLE_ACTIVATION;
+        firnc_value total = firnc_value_new(graph, firnc_format("total.%s", name_of(t, gradient)), FIRNC_ROLE_GRADIENT,
+                                            graph->values[gradient].shape);
+        graph->values[total].persistent = true;
+        firnc_node_in_place(graph, FIRN_OP_accumulate, FIRNC_PHASE_MICRO_BATCH, name_of(t, parameter),
+                            (firnc_value[]){total, gradient}, 2, NULL, NULL, &total);
+        graph->values[parameter].gradient = total;
+    }
+}
+
+/* --- finalise
+ * --------------------------------------------------------------------------------------------------------- */
+
+/* An op that changes the gradient of a parameter in place, with at most one operand more. */
+static void change_gradient(const training *t, uint16_t code, firnc_value parameter, firnc_value other,
+                            const float *reals) {
+    firnc_value gradient = t->graph->values[parameter].gradient;
+    firnc_node_in_place(t->graph, code, FIRNC_PHASE_FINALISE, name_of(t, parameter), (firnc_value[]){gradient, other},
+                        other == FIRNC_NONE ? 1 : 2, NULL, reals, &gradient);
+}
+
+static void find_norm(const training *t) {
+    firnc_graph *graph = t->graph;
+    firn_shape shape = {.type = FIRN_FLOAT32, .rank = 1, .dims = {t->count}};
+    firnc_value partial = firnc_value_new(graph, "gradient_norm.partial", FIRNC_ROLE_ACTIVATION, shape);
+    graph->values[partial].persistent = true; /* each op fills in one element */
+    for (uint32_t i = 0; i < t->count; i++) {
+        int64_t index = i;
+        firnc_value gradient = graph->values[t->parameters[i]].gradient;
+        firnc_node_in_place(graph, FIRN_OP_sum_of_squares, FIRNC_PHASE_FINALISE, name_of(t, t->parameters[i]),
+                            (firnc_value[]){gradient, partial}, 2, &index, NULL, &partial);
+    }
+    uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_norm, FIRNC_PHASE_FINALISE, "gradient_norm", &partial, 1,
+                                   NULL, NULL, (uint8_t[]){FIRN_FLOAT32, FIRN_INT32});
+    graph->gradient_norm = graph->nodes[node].outputs[0];
+    name_result(graph, graph->gradient_norm, "gradient_norm");
+    if (is_dynamic(t)) {
+        graph->finite = graph->nodes[node].outputs[1];
+        name_result(graph, graph->finite, "finite");
+    }
+}
+
+static void clip_by_norm(const training *t) {
+    firnc_graph *graph = t->graph;
+    uint8_t type = FIRN_FLOAT32;
+    uint32_t node = firnc_node_new(graph, FIRN_OP_clip_coefficient, FIRNC_PHASE_FINALISE, "clip", &graph->gradient_norm,
+                                   1, NULL, &t->recipe->precision.clip_threshold, &type);
+    firnc_value coefficient = graph->nodes[node].outputs[0];
+    for (uint32_t i = 0; i < t->count; i++)
+        change_gradient(t, FIRN_OP_scale_by, t->parameters[i], coefficient, NULL);
+}
+
+static void finalise(const training *t) {
+    const firnc_precision *precision = &t->recipe->precision;
+    if (is_scaled(t))
+        for (uint32_t i = 0; i < t->count; i++)
+            change_gradient(t, FIRN_OP_unscale, t->parameters[i], t->graph->loss_scale, NULL);
+    if (is_dynamic(t) || precision->clipping == FIRNC_CLIP_NORM)
+        find_norm(t);
+    if (precision->clipping == FIRNC_CLIP_NORM)
+        clip_by_norm(t);
+    if (precision->clipping == FIRNC_CLIP_VALUE)
+        for (uint32_t i = 0; i < t->count; i++)
+            change_gradient(t, FIRN_OP_clip_value, t->parameters[i], FIRNC_NONE, &precision->clip_threshold);
+}
+
+/* --- update
+ * ----------------------------------------------------------------------------------------------------------- */
+
+static firnc_value optimizer_state(const training *t, const char *kind, firnc_value parameter) {
+    return firnc_state_new(t->graph, firnc_format("optimizer.%s.%s", kind, name_of(t, parameter)),
+                           FIRNC_ROLE_OPTIMIZER_STATE, t->graph->values[parameter].shape, 0);
+}
+
+static firnc_value advance_power(const training *t, const char *name, float beta) {
+    firnc_value power = firnc_state_new(t->graph, name, FIRNC_ROLE_OPTIMIZER_STATE, firnc_scalar(FIRN_FLOAT32), 1);
+    firnc_node_in_place(t->graph, FIRN_OP_multiply, FIRNC_PHASE_UPDATE, "optimizer", &power, 1, NULL, &beta, &power);
+    return power;
+}
+
+static void update_adamw(const training *t, firnc_value parameter, float weight_decay) {
+    const firnc_optimizer_settings *settings = &t->recipe->optimizer;
+    firnc_graph *graph = t->graph;
+    firnc_value mean = optimizer_state(t, "exp_avg", parameter);
+    firnc_value square = optimizer_state(t, "exp_avg_sq", parameter);
+    const firnc_value inputs[] = {
+        parameter,     graph->values[parameter].gradient, mean, square, graph->learning_rate, t->beta1_power,
+        t->beta2_power};
+    const int64_t correct_bias = settings->correct_bias;
+    const float reals[] = {settings->beta1, settings->beta2, settings->epsilon, weight_decay};
+    firnc_node_in_place(graph, FIRN_OP_adamw, FIRNC_PHASE_UPDATE, name_of(t, parameter), inputs, 7, &correct_bias,
+                        reals, (firnc_value[]){parameter, mean, square});
+}
+
+static void update_sgd(const training *t, firnc_value parameter, float weight_decay) {
+    const firnc_optimizer_settings *settings = &t->recipe->optimizer;
+    firnc_graph *graph = t->graph;
+    firnc_value gradient = graph->values[parameter].gradient;
+    if (settings->momentum == 0) {
+        const int64_t maximize = settings->maximize;
+        firnc_node_in_place(graph, FIRN_OP_sgd, FIRNC_PHASE_UPDATE, name_of(t, parameter),
+                            (firnc_value[]){parameter, gradient, graph->learning_rate}, 3, &maximize, &weight_decay,
+                            &parameter);
+        return;
+    }
+    firnc_value buffer = optimizer_state(t, "momentum_buffer", parameter);
+    const int64_t integers[] = {settings->nesterov, settings->maximize};
+    const float reals[] = {settings->momentum, settings->dampening, weight_decay};
+    firnc_node_in_place(graph, FIRN_OP_sgd_momentum, FIRNC_PHASE_UPDATE, name_of(t, parameter),
+                        (firnc_value[]){parameter, gradient, graph->learning_rate, buffer}, 4, integers, reals,
+                        (firnc_value[]){parameter, buffer});
+}
+
+static void count_one(firnc_graph *graph, uint8_t phase, firnc_value counter) {
+    const int64_t step = 1;
+    firnc_node_in_place(graph, FIRN_OP_count, phase, "counters", &counter, 1, &step, NULL, &counter);
+}
+
+static void update(training *t) {
+    const firnc_optimizer_settings *settings = &t->recipe->optimizer;
+    t->graph->learning_rate = exchanged(t->graph, "learning_rate", FIRNC_ROLE_INPUT, FIRN_FLOAT32);
+    if (settings->kind == FIRNC_ADAMW) {
+        t->beta1_power = advance_power(t, "optimizer.beta1_power", settings->beta1);
+        t->beta2_power = advance_power(t, "optimizer.beta2_power", settings->beta2);
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        firnc_value parameter = t->parameters[i];
+        float weight_decay = t->graph->values[parameter].decay ? settings->weight_decay : 0;
+        if (settings->kind == FIRNC_ADAMW)
+            update_adamw(t, parameter, weight_decay);
+        else
+            update_sgd(t, parameter, weight_decay);
+    }
+    count_one(t->graph, FIRNC_PHASE_UPDATE, t->graph->optimizer_step);
+}
+
+/* --- bookkeep
+ * --------------------------------------------------------------------------------------------------------- */
+
+static void update_loss_scale(const training *t) {
+    const firnc_precision *precision = &t->recipe->precision;
+    firnc_graph *graph = t->graph;
+    graph->at_floor = exchanged(graph, "at_floor", FIRNC_ROLE_RESULT, FIRN_INT32);
+    const firnc_value inputs[] = {graph->finite, graph->loss_scale, graph->steps_since_rescale,
+                                  graph->overflows_since_rescale, graph->skipped_steps};
+    const firnc_value outputs[] = {graph->loss_scale, graph->steps_since_rescale, graph->overflows_since_rescale,
+                                   graph->skipped_steps, graph->at_floor};
+    const int64_t steps = (int64_t)precision->steps_per_increase;
+    const float reals[] = {precision->min_loss_scale, precision->max_loss_scale, precision->overflow_tolerance};
+    uint32_t node = firnc_node_in_place(graph, FIRN_OP_loss_scale_update, FIRNC_PHASE_BOOKKEEP, "scaler", inputs, 5,
+                                        &steps, reals, outputs);
+    graph->values[graph->at_floor].producer = node;
+}
+
+/* --- the pass
+ * --------------------------------------------------------------------------------------------------------- */
+
+static void add_state(const training *t) {
+    firnc_graph *graph = t->graph;
+    graph->global_step = firnc_counter_new(graph, "counters.global_step");
+    graph->optimizer_step = firnc_counter_new(graph, "counters.optimizer_step");
+    graph->cursor = firnc_counter_new(graph, "counters.cursor");
+    if (is_scaled(t))
+        graph->loss_scale = firnc_state_new(graph, "scaler.loss_scale", FIRNC_ROLE_OPTIMIZER_STATE,
+                                            firnc_scalar(FIRN_FLOAT32), t->recipe->precision.initial_loss_scale);
+    if (is_dynamic(t)) {
+        graph->steps_since_rescale = firnc_counter_new(graph, "scaler.steps_since_rescale");
+        graph->overflows_since_rescale = firnc_counter_new(graph, "scaler.overflows_since_rescale");
+        graph->skipped_steps = firnc_counter_new(graph, "scaler.num_skipped_steps");
+    }
+}
+
+bool firnc_add_training(firnc_compilation *compilation) {
+    firnc_graph *graph = compilation->graph;
+    if (graph->eval)
+        return firnc_add_metric(compilation);
+    const firnc_data *data = &compilation->recipe->data;
+    uint32_t micro_batches = data->batch_size / data->micro_batch_size;
+    training t = {.graph = graph, .recipe = compilation->recipe};
+    t.count = firnc_sorted_values(graph, firnc_is_parameter, &t.parameters);
+
+    add_state(&t);
+    name_result(graph, graph->loss, "loss");
+    seed_loss(&t, micro_batches);
+    if (micro_batches > 1)
+        accumulate_gradients(&t);
+    finalise(&t);
+    update(&t);
+    if (is_dynamic(&t))
+        update_loss_scale(&t);
+    count_one(graph, FIRNC_PHASE_BOOKKEEP, graph->global_step);
+    return true;
+}
