@@ -26,13 +26,17 @@ static inline float firn_exp_inline(float x) {
     float inside = above > 89.0f ? 89.0f : above;
     float shifted = firn_fma(inside, 0x1.715476p+0f, FIRN_ROUNDING_MAGIC);
     float n = shifted - FIRN_ROUNDING_MAGIC;
-    float r = firn_fma(n, 0x1.05c61p-29f, firn_fma(n, -0x1.62e43p-1f, inside));
-    float q = 0x1.6ab95cp-10f;
-    q = firn_fma(q, r, 0x1.123d78p-7f);
-    q = firn_fma(q, r, 0x1.55585ap-5f);
-    q = firn_fma(q, r, 0x1.55548cp-3f);
+    float high = firn_fma(n, -0x1.62e43p-1f, inside); /* exact */
+    float low = n * 0x1.05c61p-29f;
+    float r = high + low;
+    float q = 0x1.6a473p-10f;
+    q = firn_fma(q, r, 0x1.1239a4p-7f);
+    q = firn_fma(q, r, 0x1.5558b6p-5f);
+    q = firn_fma(q, r, 0x1.555492p-3f);
     q = firn_fma(q, r, 0x1.fffffcp-2f);
-    float y = firn_fma(r * r, q, r) + 1.0f;
+    float sum = 1.0f + high;
+    float error = (1.0f - sum) + high;
+    float y = sum + firn_fma(r * r, q, low + error);
     uint32_t exponent = firn_bits(shifted) - firn_bits(FIRN_ROUNDING_MAGIC) + 254u; /* n + 254, 102 to 382 */
     uint32_t first = exponent >> 1;
     float scaled = y * firn_from_bits(first << 23) * firn_from_bits((exponent - first) << 23);
@@ -47,16 +51,16 @@ static inline float firn_log_inline(float x) {
     uint32_t shifted = firn_bits(normal) + (0x3f800000u - 0x3f3504f3u);
     float k = (float)(int32_t)((shifted >> 23) - 127u - 23u * subnormal);
     float f = firn_from_bits((shifted & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
-    float q = 0x1.22681ap-4f;
-    q = firn_fma(q, f, -0x1.e7df00p-4f);
-    q = firn_fma(q, f, 0x1.e6107ap-4f);
-    q = firn_fma(q, f, -0x1.fa72b2p-4f);
-    q = firn_fma(q, f, 0x1.23251cp-3f);
-    q = firn_fma(q, f, -0x1.5567d0p-3f);
-    q = firn_fma(q, f, 0x1.99a642p-3f);
-    q = firn_fma(q, f, -0x1.ffffdep-3f);
-    q = firn_fma(q, f, 0x1.555544p-2f);
-    q = firn_fma(q, f, -0.5f);
+    float q = 0x1.148028p-4f;
+    q = firn_fma(q, f, -0x1.de0ed4p-4f);
+    q = firn_fma(q, f, 0x1.e6c174p-4f);
+    q = firn_fma(q, f, -0x1.fc26fcp-4f);
+    q = firn_fma(q, f, 0x1.233b7p-3f);
+    q = firn_fma(q, f, -0x1.555c4cp-3f);
+    q = firn_fma(q, f, 0x1.99a478p-3f);
+    q = firn_fma(q, f, -0x1.000006p-2f);
+    q = firn_fma(q, f, 0x1.555548p-2f);
+    q = firn_fma(q, f, -0x1p-1f);
     float large = k * 0x1.62e4p-1f;
     float sum = large + f;
     float error = (large - sum) + f;
@@ -72,12 +76,12 @@ static inline float firn_log_inline(float x) {
 static inline float firn_tanh_inline(float x) {
     float a = firn_absolute(x);
     float z = a * a;
-    float q = 0x1.e86d62p-14f;
-    q = firn_fma(q, z, -0x1.aee922p-11f);
-    q = firn_fma(q, z, 0x1.8f9f52p-9f);
-    q = firn_fma(q, z, -0x1.18de98p-7f);
-    q = firn_fma(q, z, 0x1.64c0a4p-6f);
-    q = firn_fma(q, z, -0x1.b9f6dep-5f);
+    float q = 0x1.e76c16p-14f;
+    q = firn_fma(q, z, -0x1.ae8cbap-11f);
+    q = firn_fma(q, z, 0x1.8f862cp-9f);
+    q = firn_fma(q, z, -0x1.18db64p-7f);
+    q = firn_fma(q, z, 0x1.64c044p-6f);
+    q = firn_fma(q, z, -0x1.b9f6dap-5f);
     q = firn_fma(q, z, 0x1.11103cp-3f);
     q = firn_fma(q, z, -0x1.555552p-2f);
     float small = firn_fma(a * z, q, a);
@@ -85,12 +89,12 @@ static inline float firn_tanh_inline(float x) {
     return firn_canonical(firn_with_sign(a < 1.0f ? small : large, x));
 }
 
-/* Odd. Below 1: x + x q(x^2). From there on: 1 - e^-g(x), where g fits -log(1 - erf x) up to 4, beyond which erf is 1.
- */
+/* Odd. Below 1: x + x q(x^2). From there on: 1 - e^-g(x) / 8, where g fits -log(8 (1 - erf x)) up to 4, beyond which
+ * erf is 1. The 8 keeps g small, and so exact, where 1 - erf x is large. */
 static inline float firn_erf_inline(float x) {
     float a = firn_absolute(x);
     float z = a * a;
-    float q = 0x1.4771fcp-14f;
+    float q = 0x1.4771fep-14f;
     q = firn_fma(q, z, -0x1.a3515ep-11f);
     q = firn_fma(q, z, 0x1.53f224p-8f);
     q = firn_fma(q, z, -0x1.b7f71ap-6f);
@@ -99,14 +103,14 @@ static inline float firn_erf_inline(float x) {
     q = firn_fma(q, z, 0x1.06eba8p-3f);
     float small = firn_fma(a, q, a);
     float t = a > 4.0f ? 4.0f : a;
-    float g = -0x1.85286ap-13f;
-    g = firn_fma(g, t, 0x1.814a80p-9f);
-    g = firn_fma(g, t, -0x1.654138p-6f);
-    g = firn_fma(g, t, 0x1.a60a26p-4f);
-    g = firn_fma(g, t, 0x1.46c58ep-1f);
-    g = firn_fma(g, t, 0x1.2085b0p+0f);
-    g = firn_fma(g, t, 0x1.72ec6ep-12f);
-    float large = 1.0f - firn_exp_inline(-g);
+    float g = -0x1.853404p-13f;
+    g = firn_fma(g, t, 0x1.815088p-9f);
+    g = firn_fma(g, t, -0x1.6543dap-6f);
+    g = firn_fma(g, t, 0x1.a60b62p-4f);
+    g = firn_fma(g, t, 0x1.46c564p-1f);
+    g = firn_fma(g, t, 0x1.2085bcp+0f);
+    g = firn_fma(g, t, -0x1.0a1f8ep+1f);
+    float large = firn_fma(firn_exp_inline(-g), -0.125f, 1.0f);
     return firn_canonical(firn_with_sign(a < 1.0f ? small : large, x));
 }
 
@@ -115,14 +119,14 @@ static inline float firn_sin_quarters(float turns, uint32_t quarter) {
     float shifted = firn_fma(turns, 4.0f, FIRN_ROUNDING_MAGIC);
     float r = firn_fma(shifted - FIRN_ROUNDING_MAGIC, -0.25f, turns);
     float z = r * r;
-    float s = 0x1.443a9ap+5f;
+    float s = 0x1.443a98p+5f;
     s = firn_fma(s, z, -0x1.32adaap+6f);
     s = firn_fma(s, z, 0x1.466b78p+6f);
     s = firn_fma(s, z, -0x1.4abbcep+5f);
     float sine = firn_fma(r, 0x1.921fb6p+2f, r * firn_fma(s, z, -0x1.777a5cp-23f));
-    float c = 0x1.d4f7eep+5f;
-    c = firn_fma(c, z, -0x1.55b2b6p+6f);
-    c = firn_fma(c, z, 0x1.03c1b0p+6f);
+    float c = 0x1.d4f49p+5f;
+    c = firn_fma(c, z, -0x1.55b2b2p+6f);
+    c = firn_fma(c, z, 0x1.03c1bp+6f);
     c = firn_fma(c, z, -0x1.3bd3ccp+4f);
     float cosine = firn_fma(c, z, 1.0f);
     uint32_t quadrant = firn_bits(shifted) + quarter;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Derives the coefficients in runtime/numerics/elementary.h: minimax polynomials by Remez exchange on a dense grid, in
+"""Derives the coefficients in runtime/numerics/elementary.h: minimax polynomials by Lawson's iteration on a dense grid, in
 decimal arithmetic of 60 digits. Coefficients are rounded to binary32 one after the other, lowest power first, and the
 rest is fitted again each time, so that a later coefficient makes up for the rounding of an earlier one.
 
@@ -73,83 +73,87 @@ def solve(rows, right):
     return x
 
 
-def remez(grid, target, weight, powers):
-    """Coefficients of x^powers that minimise the largest |weight * (target - sum)| on the grid."""
-    n = len(powers)
-    last = len(grid) - 1
-    basis = [[x ** p if p else D(1) for p in powers] for x in grid]
-    picks = [round((1 - float(cos(PI * k / n))) / 2 * last) for k in range(n + 1)]
-    for _ in range(12):
-        rows = [basis[i] + [D(-1 if k % 2 else 1) / weight[i]] for k, i in enumerate(picks)]
-        solution = solve(rows, [target[i] for i in picks])
-        error = [weight[i] * (target[i] - sum(c * b for c, b in zip(solution, basis[i]))) for i in range(last + 1)]
-        runs, start = [], 0
-        for i in range(1, last + 2):
-            if i > last or (error[i] > 0) != (error[start] > 0):
-                runs.append(max(range(start, i), key=lambda j: abs(error[j])))
-                start = i
-        while len(runs) > n + 1:
-            runs.pop(0 if abs(error[runs[0]]) < abs(error[runs[-1]]) else -1)
-        if len(runs) < n + 1 or runs == picks:
-            break
-        picks = runs
-    return solution[:n], max(abs(e) for e in error)
+def minimax(grid, target, weight, powers, rounds=60):
+    """Coefficients of x^powers that make the largest |weight * (target - sum)| on the grid about as small as it can be:
+    Lawson's iteration, least squares whose weights grow where the error is large. It also takes powers that begin
+    above 0 on an interval around 0, where an exchange algorithm does not work."""
+    basis = [[w * x ** p if p else w for p in powers] for x, w in zip(grid, weight)]
+    right = [w * t for t, w in zip(target, weight)]
+    share = [D(1)] * len(grid)
+    best, least = None, None
+    for _ in range(rounds):
+        scaled = [[s * b for b in row] for row, s in zip(basis, share)]
+        matrix = [[sum(row[i] * other[j] for row, other in zip(scaled, basis)) for j in range(len(powers))]
+                  for i in range(len(powers))]
+        vector = [sum(row[i] * r for row, r in zip(scaled, right)) for i in range(len(powers))]
+        solution = solve(matrix, vector)
+        error = [abs(r - sum(c * b for c, b in zip(solution, row))) for r, row in zip(right, basis)]
+        if least is None or max(error) < least:
+            best, least = solution, max(error)
+        share = [s * e for s, e in zip(share, error)]
+        total = sum(share)
+        share = [s / total for s in share]
+    return best, least
 
 
-def fit(name, function, weight, low, high, powers, points=400):
+def fit(name, function, weight, low, high, count, points=161):
     grid = [(D(low) + D(high)) / 2 - (D(high) - D(low)) / 2 * cos(PI * k / points) for k in range(points + 1)]
-    target = [function(x) for x in grid]
+    rest = [function(x) for x in grid]
     weights = [weight(x) for x in grid]
-    rest, fixed, left = target[:], [], list(powers)
-    while left:
-        solution, worst = remez(grid, rest, weights, left)
+    rounded, ideal = [], None
+    for k in range(count):
+        solution, worst = minimax(grid, rest, weights, range(k, count))
+        ideal = ideal or worst
         c = to_float(solution[0])
-        fixed.append(c)
-        rest = [t - D(c) * (x ** left[0] if left[0] else 1) for t, x in zip(rest, grid)]
-        left.pop(0)
+        rounded.append(c)
+        rest = [t - D(c) * (x ** k if k else 1) for t, x in zip(rest, grid)]
     worst = max(abs(w * r) for w, r in zip(weights, rest))
-    print(f'/* {name}: powers {powers[0]} to {powers[-1]} on [{float(low):.6g}, {float(high):.6g}], '
-          f'error {float(worst):.2e} = 2^{float(worst.ln() / LN2):.1f} */')
-    print('    ' + ', '.join(c.hex() + 'f' for c in fixed))
+    print(f'/* {name}: {count} coefficients on [{float(low):.6g}, {float(high):.6g}], relative error '
+          f'2^{float(worst.ln() / LN2):.1f}, before rounding them 2^{float(ideal.ln() / LN2):.1f} */')
+    print('    ' + ', '.join(short(c) for c in rounded))
+
+
+def short(c):
+    """A C constant without the zeros that float.hex adds."""
+    mantissa, exponent = float(c).hex().split('p')
+    return mantissa.rstrip('0').rstrip('.') + 'p' + exponent + 'f'
 
 
 def split(name, x):
     high = to_float(x)
-    print(f'/* {name} */ {high.hex()}f, {to_float(x - D(high)).hex()}f')
+    print(f'/* {name} */ {short(high)}, {short(to_float(x - D(high)))}')
 
 
 def main():
     split('1/ln 2', 1 / LN2)
     split('ln 2', LN2)
     ln2_16 = D(int(LN2 * 2 ** 16)) / 2 ** 16
-    print(f'/* ln 2 to 16 bits, and the rest */ {float(ln2_16).hex()}f, {to_float(LN2 - ln2_16).hex()}f')
+    print(f'/* ln 2 to 16 bits, and the rest */ {short(ln2_16)}, {short(to_float(LN2 - ln2_16))}')
     split('2 pi', 2 * PI)
     split('sqrt(1/2)', D('0.5').sqrt())
     split('sqrt(2/pi)', (2 / PI).sqrt())
     split('sqrt(2/pi) 0.044715', (2 / PI).sqrt() * D('0.044715'))
     split('1/sqrt(2 pi)', 1 / (2 * PI).sqrt())
-    one = D(1)
+    split('3 sqrt(2/pi) 0.044715', (2 / PI).sqrt() * D('0.134145'))
+    # e^r = 1 + r + r^2 q(r)
     half = LN2 / 2 * D('1.001')
-    # e^r = 1 + r + r^2 q(r); r itself is not fitted. The grid never hits 0 (an even number of points would).
-    fit('exp: q', lambda r: (r.exp() - 1 - r) / (r * r), lambda r: r * r / r.exp(), -half, half, range(5), 401)
+    fit('exp: q', lambda r: (r.exp() - 1 - r) / (r * r), lambda r: r * r / r.exp(), -half, half, 5)
     # log(1 + f) = f + f^2 q(f)
-    low, high = D('0.5').sqrt() - 1, D(2).sqrt() - 1
-    fit('log: q', lambda f: ((1 + f).ln() - f) / (f * f), lambda f: abs(f * f / (1 + f).ln()), low * D('1.0001'),
-        high * D('1.0001'), range(9), 401)
-    # tanh(x) = x + x z q(z), z = x^2
-    fit('tanh: q', lambda z: (tanh(z.sqrt()) / z.sqrt() - 1) / z, lambda z: z * z.sqrt() / tanh(z.sqrt()), D('1e-9'),
-        D('1.0'), range(7))
-    # erf(x) = x + x q(z)
-    fit('erf, small: q', lambda z: erf(z.sqrt()) / z.sqrt() - 1, lambda z: z.sqrt() / erf(z.sqrt()), D('1e-9'),
-        D('1.0'), range(7))
-    # -log(1 - erf(x))
-    fit('erf, large: g', lambda x: -(1 - erf(x)).ln(), lambda x: 1 - erf(x), D('1.0'), D('4.0'), range(9))
-    # sin(2 pi r) = r (2 pi) + r z q(z), cos(2 pi r) = 1 + z q(z), |r| <= 1/8
-    eighth = one / 64 * D('1.001')
+    low, high = (D('0.5').sqrt() - 1) * D('1.0001'), (D(2).sqrt() - 1) * D('1.0001')
+    fit('log: q', lambda f: ((1 + f).ln() - f) / (f * f), lambda f: abs(f * f / (1 + f).ln()), low, high, 10)
+    # tanh x = x + x z q(z), z = x^2
+    least, most = D('1e-9'), D(1)
+    fit('tanh: q', lambda z: (tanh(z.sqrt()) / z.sqrt() - 1) / z, lambda z: z * z.sqrt() / tanh(z.sqrt()), least, most,
+        8)
+    # erf x = x + x q(z), z = x^2
+    fit('erf, small: q', lambda z: erf(z.sqrt()) / z.sqrt() - 1, lambda z: z.sqrt() / erf(z.sqrt()), least, most, 7)
+    # -log(8 (1 - erf x)); what counts is its error times 1 - erf x
+    fit('erf, large: g', lambda x: -(8 * (1 - erf(x))).ln(), lambda x: 1 - erf(x), D(1), D(4), 7)
+    # sin(2 pi r) = 2 pi r + r z q(z), cos(2 pi r) = 1 + z q(z), z = r^2, |r| <= 1/8
+    most = D('1.001') / 64
     fit('sin: q', lambda z: (sin(2 * PI * z.sqrt()) / z.sqrt() - 2 * PI) / z,
-        lambda z: z * z.sqrt() / sin(2 * PI * z.sqrt()), D('1e-9'), eighth, range(4))
-    fit('cos: q', lambda z: (cos(2 * PI * z.sqrt()) - 1) / z, lambda z: z / cos(2 * PI * z.sqrt()), D('1e-9'), eighth,
-        range(4))
+        lambda z: z * z.sqrt() / sin(2 * PI * z.sqrt()), least, most, 4)
+    fit('cos: q', lambda z: (cos(2 * PI * z.sqrt()) - 1) / z, lambda z: z / cos(2 * PI * z.sqrt()), least, most, 4)
 
 
 main()
