@@ -21,6 +21,10 @@ BUILD ?= build
 CFLAGS_EXTRA ?=
 WERROR ?= -Werror
 JOBS ?= $(shell nproc)
+# V=1 shows each command in full.
+V ?=
+quiet = $(if $(V),,@)
+say = @$(if $(V),true,echo '    $(1)')
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Wmissing-prototypes $(WERROR)
 # The numerics depend on these three: no contraction, square root as an instruction, no relaxed floating point.
@@ -73,26 +77,30 @@ $(call object,plan/signature.c): private CFLAGS += $(MBEDTLS_FLAGS)
 $(call object,plan/signature.c): | $(MBEDTLS_READY)
 
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
+	$(call say,$@)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/objects/%.o: %.cc $(BUILD)/flags $(BUILD)/oracle/plan_generated.h
+	$(call say,$@)
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 -O1 -Wall -Wextra -MMD -MP -I. -I$(BUILD)/oracle $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CXX) -std=c++17 -O1 -Wall -Wextra -MMD -MP -I. -I$(BUILD)/oracle $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/oracle/plan_generated.h: plan/plan.fbs
 	@mkdir -p $(@D)
-	flatc --cpp -o $(@D) $<
+	$(quiet)flatc --cpp -o $(@D) $<
 
 $(BUILD)/mbedtls/%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
+	$(call say,$@)
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/library/$*.c -o $@
+	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/library/$*.c -o $@
 
 # Signature checking and the mbedTLS beneath it as one object in which only firn_* can be seen from outside: firnc also
 # links Debian's mbedTLS, for signing.
 $(BUILD)/signature.o: $(call object,plan/signature.c) $(addprefix $(BUILD)/mbedtls/,$(MBEDTLS_OBJECTS))
-	$(CC) $(MACHINE) -r -nostdlib $^ -o $@
-	$(OBJCOPY) --wildcard --keep-global-symbol='firn_*' $@
+	$(call say,$@)
+	$(quiet)$(CC) $(MACHINE) -r -nostdlib $^ -o $@
+	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firn_*' $@
 
 # --- the two kernel sets of x86 ------------------------------------------------------------------------------------
 # One source, compiled plain and with fused multiply-add. Each set is one object that shows one name,
@@ -109,12 +117,14 @@ KERNEL_OBJECTS := $(call object,runtime/kernels/set.c)
 endif
 
 $(BUILD)/fma/%.o: %.c $(BUILD)/flags
+	$(call say,$@)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SIMD_FLAGS) -Dfirn_kernel_find=firn_kernel_find_fma $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CC) $(CFLAGS) $(SIMD_FLAGS) -Dfirn_kernel_find=firn_kernel_find_fma $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
-	$(CC) $(MACHINE) -r -nostdlib $^ -o $@
-	$(OBJCOPY) --keep-global-symbol=firn_kernel_find_fma $@
+	$(call say,$@)
+	$(quiet)$(CC) $(MACHINE) -r -nostdlib $^ -o $@
+	$(quiet)$(OBJCOPY) --keep-global-symbol=firn_kernel_find_fma $@
 
 # --- libraries and programs ----------------------------------------------------------------------------------------
 
@@ -124,31 +134,95 @@ LIBFIRNC := $(BUILD)/libfirnc.a
 $(LIBFIRN): $(call object,$(PLAN) $(SCHEDULES) $(CORE) $(NUMERICS) $(KERNELS)) $(KERNEL_OBJECTS) $(BUILD)/signature.o
 $(LIBFIRNC): $(call object,$(COMPILER) $(wildcard plan/generated/writer.c))
 $(LIBFIRN) $(LIBFIRNC):
+	$(call say,$@)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(quiet)$(AR) rcs $@ $^
 
 $(BUILD)/firnc: $(call object,compiler/main.c) $(LIBFIRNC) $(LIBFIRN)
-	$(CC) $(LDFLAGS) $^ -o $@ -lmbedcrypto -lyaml -lcjson -lz -lm
+	$(call say,$@)
+	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lmbedcrypto -lyaml -lcjson -lz -lm
 
 $(BUILD)/firn: $(call object,$(HOST)) $(LIBFIRN)
-	$(CC) $(LDFLAGS) -pthread $^ -o $@ -lz -lm
+	$(call say,$@)
+	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lz -lm
 
 .PHONY: all
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
 
 $(BUILD)/generate: $(call object,plan/generate.c)
-	$(CC) $(LDFLAGS) $^ -o $@ -lm
+	$(call say,$@)
+	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lm
 
 # --- tests ---------------------------------------------------------------------------------------------------------
 
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_TESTS))
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT)) $(LIBFIRNC) $(LIBFIRN)
+	$(call say,$@)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
+	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
 
 .PHONY: unit-tests
 unit-tests: $(TEST_PROGRAMS)
+
+SANITIZED := $(BUILD)/sanitized
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
+
+.PHONY: test
+test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
+	@.packages/install test
+	@$(MAKE) --no-print-directory -j$(JOBS) all unit-tests firmware
+	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests
+	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
+
+.PHONY: demo
+demo: ## freeze, sign, train and evaluate a small GPT-2, here and on two emulated boards; DATA=file
+	@.packages/install demo
+	@$(MAKE) --no-print-directory -j$(JOBS) all firmware
+	@BUILD=$(BUILD) DATA='$(DATA)' compiler/recipes/demo.sh
+
+# --- checks of the text --------------------------------------------------------------------------------------------
+
+LINTED := $(filter-out plan/generated/%,$(shell git ls-files '*.c' '*.h' 2>/dev/null))
+TIDIED := $(filter compiler/%.c plan/%.c schedules/%.c runtime/%.c,$(LINTED))
+
+.PHONY: lint
+lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warnings as errors
+	@.packages/install lint
+	clang-format --dry-run -Werror $(LINTED)
+	$(MAKE) --no-print-directory -j$(JOBS) CC=gcc BUILD=$(BUILD)/gcc all unit-tests
+	$(MAKE) --no-print-directory -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests
+	$(MAKE) --no-print-directory -j$(JOBS) tidy cppcheck
+
+.PHONY: tidy cppcheck
+tidy: $(patsubst %,$(BUILD)/tidy/%.ok,$(TIDIED))
+$(BUILD)/tidy/%.ok: % .clang-tidy | $(MBEDTLS_READY)
+	@mkdir -p $(@D)
+	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(FLOATING) -I. $(TIDY_FLAGS)
+	@touch $@
+
+cppcheck:
+	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
+	    --suppressions-list=.cppcheck -I. $(CPPCHECKED)
+
+# --- microcontrollers ----------------------------------------------------------------------------------------------
+
+include runtime/targets/firmware.mk
+
+# --- the rest ------------------------------------------------------------------------------------------------------
+
+.PHONY: generate
+generate: $(BUILD)/generate ## make plan/generated again from plan/plan.fbs
+	flatc --binary --schema --bfbs-builtins -o $(BUILD) plan/plan.fbs
+	$(BUILD)/generate $(BUILD)/plan.bfbs plan/generated
+
+.PHONY: clean
+clean: ## remove what was built; fetched sources stay in .cache
+	rm -rf $(BUILD)
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

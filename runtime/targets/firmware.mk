@@ -1,0 +1,99 @@
+# Firmware for the two microcontrollers: the same sources, compiled for each into $(BUILD)/<target>/.
+
+TARGETS := cortex-m7 rv32
+
+cortex-m7_CROSS := arm-none-eabi-
+cortex-m7_MACHINE := -mcpu=cortex-m7 -mthumb -mfpu=fpv5-sp-d16 -mfloat-abi=hard
+cortex-m7_SCRIPT := runtime/targets/cortex-m7/mps2-an500.ld
+
+rv32_CROSS := riscv64-unknown-elf-
+rv32_MACHINE := -march=rv32imafc -mabi=ilp32f
+rv32_SCRIPT := runtime/targets/rv32/virt.ld
+
+# Of picolibc only string.h and its mem* functions are used; start code and linker scripts are ours.
+FIRMWARE_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
+FIRMWARE_CFLAGS := -std=c11 $(FLOATING) $(WARNINGS) -I. -MMD -MP -fcallgraph-info=su $(FIRMWARE_FLAGS)
+FIRMWARE_LDFLAGS := $(FIRMWARE_FLAGS) -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
+
+FIRMWARE_KERNELS := $(filter-out runtime/kernels/table.c,$(KERNELS))
+FIRMWARE_SOURCES := $(PLAN) $(SCHEDULES) $(CORE) $(NUMERICS) runtime/kernels/set.c
+EMULATED := $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
+
+# The kernels that a plan uses, for an example that is linked with nothing else: make size PLAN=P, or those of an MLP.
+ifdef PLAN
+EXAMPLE_KERNELS = $(shell $(BUILD)/firnc inspect '$(PLAN)' --kernels)
+endif
+
+# $(1) is the target. Objects of $(1), by source.
+firmware_objects = $(patsubst %.c,$(BUILD)/$(1)/objects/%.o,$(2))
+
+define FIRMWARE_RULES
+$(BUILD)/$(1)/objects/%.o: %.c $(BUILD)/$(1)/flags
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_CFLAGS) $$(OPTIMIZE) $$(OWN_FLAGS) -c $$< -o $$@
+
+$(BUILD)/$(1)/flags: FORCE
+	@mkdir -p $$(@D)
+	@echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' | cmp -s - $$@ || echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' > $$@
+
+# Small, but for what a step spends its time in.
+$(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(KERNELS) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
+$(call firmware_objects,$(1),$(NUMERICS) $(FIRMWARE_KERNELS)): private OPTIMIZE := -O2
+$(call firmware_objects,$(1),runtime/targets/firmware_main.c runtime/targets/$(1)/start.c): private OPTIMIZE := -Os
+$(call firmware_objects,$(1),plan/signature.c): private OWN_FLAGS := $(MBEDTLS_FLAGS)
+$(call firmware_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
+
+# The table again, with weak references: the linker then takes only the kernels that are asked for with -u.
+$(BUILD)/$(1)/objects/table-on-demand.o: runtime/kernels/table.c $(BUILD)/$(1)/flags
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_CFLAGS) -Os -DFIRN_KERNELS_ON_DEMAND -c $$< -o $$@
+
+$(BUILD)/$(1)/mbedtls/%.o: $(BUILD)/$(1)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) -std=c11 -Os -w -MMD -MP -fcallgraph-info=su -I. $(FIRMWARE_FLAGS) $(MBEDTLS_FLAGS) \
+	    -c $(MBEDTLS_SOURCE)/library/$$*.c -o $$@
+
+$(BUILD)/$(1)/signature.o: $(call firmware_objects,$(1),plan/signature.c) \
+		$(addprefix $(BUILD)/$(1)/mbedtls/,$(MBEDTLS_OBJECTS))
+	$$(call say,$$@)
+	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) -r -nostdlib $$^ -o $$@
+	$$(quiet)$($(1)_CROSS)objcopy --wildcard --keep-global-symbol='firn_*' $$@
+
+$(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS))
+	$$(call say,$$@)
+	@rm -f $$@
+	$$(quiet)$($(1)_CROSS)ar rcs $$@ $$^
+
+$(1)_OBJECTS := $(call firmware_objects,$(1),runtime/targets/$(1)/start.c $(FIRMWARE_SOURCES)) $(BUILD)/$(1)/signature.o
+$(1)_LINK = $($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map
+
+# The example with every kernel, and with those of one plan.
+$(BUILD)/$(1)/example.elf: $$($(1)_OBJECTS) $(call firmware_objects,$(1),runtime/targets/firmware_main.c \
+		runtime/kernels/table.c) $(BUILD)/$(1)/kernels.a $($(1)_SCRIPT)
+	$$(call say,$$@)
+	$$(quiet)$$($(1)_LINK) $$(filter %.o %.a,$$^) -o $$@
+
+$(BUILD)/$(1)/example-on-demand.elf: $$($(1)_OBJECTS) $(call firmware_objects,$(1),runtime/targets/firmware_main.c) \
+		$(BUILD)/$(1)/objects/table-on-demand.o $(BUILD)/$(1)/kernels.a $($(1)_SCRIPT) FORCE
+	$$(call say,$$@)
+	$$(quiet)$$($(1)_LINK) $$(filter %.o %.a,$$^) $$(addprefix -Wl$$(comma)-u$$(comma)firn_kernel_,$$(EXAMPLE_KERNELS)) -o $$@
+
+# The runner for the emulator; the key that it trusts is linked in.
+$(BUILD)/$(1)/emulator-%.elf: $(BUILD)/keys/%.c $$($(1)_OBJECTS) $(call firmware_objects,$(1),$(EMULATED) \
+		runtime/kernels/table.c) $(BUILD)/$(1)/kernels.a $($(1)_SCRIPT)
+	$$(call say,$$@)
+	$$(quiet)$$($(1)_LINK) -std=c11 $$(filter %.c %.o %.a,$$^) -o $$@.part
+	@mv $$@.part $$@
+
+.PHONY: firmware-$(1)
+firmware-$(1): $(BUILD)/$(1)/example.elf $$($(1)_OBJECTS) $(call firmware_objects,$(1),$(EMULATED))
+endef
+
+comma := ,
+$(foreach target,$(TARGETS),$(eval $(call FIRMWARE_RULES,$(target))))
+
+.PHONY: firmware
+firmware: $(patsubst %,firmware-%,$(TARGETS))

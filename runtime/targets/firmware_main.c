@@ -1,0 +1,54 @@
+/* A device that learns: what to copy into a firmware. Static blocks, nothing from the C library but memcpy. What a
+ * product adds: its own data in read_samples, a checkpoint slot in the port, and what to do when an error comes back. */
+#include <string.h>
+
+#include "plan/ops.h"
+#include "runtime/firn.h"
+#include "runtime/targets/board.h"
+#include "runtime/targets/plan_file.h"
+
+/* The sizes that `firnc inspect` prints for the plan. firn_open refuses blocks that are too small. */
+#ifndef STATE_BYTES
+#    define STATE_BYTES (256 * 1024)
+#    define ARENA_BYTES (1024 * 1024)
+#endif
+#define SAMPLE_BYTES 65536
+
+/* X and Y of the key that signs plans, from `firnc keygen`. This one is made of zeros: no plan passes it. */
+static const uint8_t public_key[64] = {0};
+
+static _Alignas(FIRN_BLOCK_ALIGNMENT) uint8_t state[STATE_BYTES], arena[ARENA_BYTES];
+static uint8_t samples[SAMPLE_BYTES]; /* what the device has recorded */
+static firn instance;
+
+static int read_samples(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
+    (void)context;
+    (void)stream; /* a window plan has one stream of bytes */
+    memcpy(elements, samples + first, count);
+    return 0;
+}
+
+/* Freezes the device's fate: from open on, this plan and no other. */
+static int learn(void) {
+    static const firn_port port = {.struct_size = sizeof(firn_port)};
+    static const firn_segment segment = {SAMPLE_BYTES};
+    static const firn_stream stream = {FIRN_UINT8, 1, &segment, 1};
+    static const firn_source source = {NULL, &stream, 1, read_samples};
+    firn_config config = {.plan = firn_plan_region, .public_key = public_key, .state = state, .arena = arena,
+                          .state_bytes = sizeof state, .arena_bytes = sizeof arena, .port = &port};
+    firn_step_report report;
+
+    config.plan_bytes = firn_plan_file_bytes(firn_plan_region, (size_t)(firn_plan_region_end - firn_plan_region));
+    int error = firn_open(&instance, &config);
+    if (error == FIRN_OK) {
+        error = firn_initialise(&instance);
+    }
+    while (error == FIRN_OK) {
+        error = firn_train_step(&instance, &source, &report);
+    }
+    return error; /* FIRN_ERROR_RUN_COMPLETE when all is well */
+}
+
+int main(void) {
+    return learn();
+}

@@ -1,0 +1,62 @@
+#!/bin/sh
+# Runs every test, two at a time: the unit tests of $BUILD, those of $SANITIZED, and tests/end_to_end/*.sh. One line
+# for each, and a closing line. A test passes when it exits with 0 within its time. Called by `make test`.
+#
+#     tests/run.sh [NAME]...        only the tests whose names contain one of the words
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+BUILD=${BUILD:-build}
+SANITIZED=${SANITIZED:-$BUILD/sanitized}
+export BUILD SANITIZED
+logs=$BUILD/test-logs
+limit=${TEST_SECONDS:-600}
+
+# run_one COMMAND NAME: one line on stdout, and the end of the log when it failed.
+if [ "${1:-}" = --one ]; then
+    name=$3
+    log=$logs/$name.log
+    mkdir -p "$(dirname "$log")"
+    begin=$(date +%s)
+    timeout "$limit" "$2" >"$log" 2>&1 </dev/null
+    status=$?
+    seconds=$(($(date +%s) - begin))
+    if [ $status -eq 0 ]; then
+        echo "passed  $name  ${seconds} s"
+    else
+        reason="exit $status"
+        [ $status -eq 124 ] && reason="stopped after $limit s"
+        printf 'FAILED  %s  %s s  %s; the end of %s:\n%s\n' "$name" "$seconds" "$reason" "$log" \
+            "$(tail -n 25 "$log" | sed 's/^/    /')"
+    fi
+    exit 0
+fi
+
+# A line "command name" for each test; the end-to-end ones first, because they take longest.
+list_tests() {
+    for script in tests/end_to_end/*.sh; do
+        [ -x "$script" ] && echo "$script end_to_end/$(basename "$script" .sh)"
+    done
+    for source in tests/unit/test_*.c; do
+        test=$(basename "$source" .c)
+        echo "$SANITIZED/tests/$test sanitized/$test"
+        echo "$BUILD/tests/$test unit/$test"
+    done
+}
+
+selected() {
+    if [ $# -eq 0 ]; then
+        cat
+    else
+        pattern=$(printf '%s\n' "$@")
+        grep -F "$pattern"
+    fi
+}
+
+rm -rf "$logs"
+mkdir -p "$logs"
+list_tests | selected "$@" | xargs -r -P 2 -n 2 "$0" --one | tee "$logs/results"
+passed=$(grep -c '^passed ' "$logs/results")
+failed=$(grep -c '^FAILED ' "$logs/results")
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

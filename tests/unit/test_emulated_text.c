@@ -1,0 +1,60 @@
+/* The text of the emulated targets against printf. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/targets/emulated/text.h"
+
+static void expect_float(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    char expected[64];
+    snprintf(expected, sizeof expected, "%.9g", (double)value);
+    text line = {0};
+    text_add_float(&line, value);
+    if (value != value)
+        assert_string_equal(line.bytes, "nan");
+    else
+        assert_string_equal(line.bytes, expected);
+}
+
+static void floats_are_written_as_printf_writes_them(void **state) {
+    (void)state;
+    const uint32_t edges[] = {0,          0x80000000, 1,          0x007fffff, 0x00800000, 0x7f7fffff, 0x7f800000,
+                              0xff800000, 0x7fc00000, 0x3f800000, 0x40490fdb, 0x4e6e6b28, 0x4e6e6b27, 0x4cbebc20,
+                              0x38d1b717, 0x38d1b718, 0x3dcccccd, 0x42c80000, 0x49742400, 0xc2f6e979};
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        expect_float(edges[i]);
+    uint32_t bits = 12345;
+    for (int i = 0; i < 20000; i++) {
+        bits = bits * 1664525u + 1013904223u;
+        expect_float(bits);
+    }
+}
+
+static void integers_and_cut_lines(void **state) {
+    (void)state;
+    text line = {0};
+    text_add_unsigned(&line, 0);
+    text_add(&line, " ");
+    text_add_unsigned(&line, UINT64_MAX);
+    text_add(&line, " ");
+    text_add_hex(&line, 0xdeadbeef, 8);
+    assert_string_equal(line.bytes, "0 18446744073709551615 deadbeef");
+    for (int i = 0; i < 100; i++)
+        text_add(&line, "0123456789");
+    assert_int_equal(line.used, sizeof line.bytes - 1);
+    assert_int_equal(strlen(line.bytes), line.used);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floats_are_written_as_printf_writes_them),
+        cmocka_unit_test(integers_and_cut_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
