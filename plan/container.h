@@ -18,23 +18,23 @@ enum { FIRN_MODE_TRAIN = 0, FIRN_MODE_EVAL = 1 };
 /* A decoded header. Sizes in bytes. */
 typedef struct firn_header {
     uint32_t container_version;
-    uint64_t total_bytes;          /* of the file, signature included */
-    uint32_t algorithm;            /* FIRN_ALGORITHM_*; none is what `compile --unsigned` writes and nothing runs */
-    uint32_t signature_bytes;      /* 64 for ECDSA P-256, 0 for none */
-    uint32_t mode;                 /* FIRN_MODE_* */
-    uint32_t image_id;             /* train 0, eval 1 */
-    uint32_t plan_version;         /* the user's, for reports */
-    uint32_t security_counter;     /* refused when below the device's */
+    uint64_t total_bytes;      /* of the file, signature included */
+    uint32_t algorithm;        /* FIRN_ALGORITHM_*; none is what `compile --unsigned` writes and nothing runs */
+    uint32_t signature_bytes;  /* 64 for ECDSA P-256, 0 for none */
+    uint32_t mode;             /* FIRN_MODE_* */
+    uint32_t image_id;         /* train 0, eval 1 */
+    uint32_t plan_version;     /* the user's, for reports */
+    uint32_t security_counter; /* refused when below the device's */
     uint8_t vendor[16], class_id[16];
     uint8_t schema_hash[FIRN_HASH_BYTES]; /* SHA-256 of the canonical listing of the schema */
     uint8_t key_hash[FIRN_HASH_BYTES];    /* SHA-256(0x04 X Y) of the key that signs */
     uint8_t run_hash[FIRN_HASH_BYTES];    /* SHA-256 of the payload */
-    uint64_t state_bytes;          /* size of the state block */
-    uint64_t arena_bytes;          /* of the arena block; at least pool_bytes */
-    uint64_t pool_bytes;           /* of the verification pool, lent from the arena */
-    uint64_t flatbuffers_bytes;    /* length of the FlatBuffers part; it starts at FIRN_HEADER_BYTES */
-    uint64_t constants_offset;     /* from the start of the file, a multiple of 64 */
-    uint64_t constants_bytes;      /* may be 0 */
+    uint64_t state_bytes;                 /* size of the state block */
+    uint64_t arena_bytes;                 /* of the arena block; at least pool_bytes */
+    uint64_t pool_bytes;                  /* of the verification pool, lent from the arena */
+    uint64_t flatbuffers_bytes;           /* length of the FlatBuffers part; it starts at FIRN_HEADER_BYTES */
+    uint64_t constants_offset;            /* from the start of the file, a multiple of 64 */
+    uint64_t constants_bytes;             /* may be 0 */
 } firn_header;
 
 /* Writes the 256 bytes; reserved bytes are zero. */
@@ -44,7 +44,8 @@ void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYT
  * whole file). Nothing is trusted yet: the signature has not been checked.
  * Returns FIRN_OK or TRUNCATED, MAGIC, CONTAINER_VERSION, HEADER, TRAILING_BYTES, UNSIGNED, ALGORITHM, PLAN_TOO_LARGE;
  * on an error *header is all zero. An unsigned plan is decoded only by firn_header_decode_unsigned (for firnc sign). */
-int firn_header_decode(firn_header *header, const uint8_t *file, uint64_t file_bytes) __attribute__((warn_unused_result));
+int firn_header_decode(firn_header *header, const uint8_t *file, uint64_t file_bytes)
+    __attribute__((warn_unused_result));
 int firn_header_decode_unsigned(firn_header *header, const uint8_t *file, uint64_t file_bytes)
     __attribute__((warn_unused_result));
 

@@ -23,7 +23,8 @@ int firn_sha256_of(const void *bytes, size_t count, uint8_t digest[32]) __attrib
 #define FIRN_POOL_BYTES_MAX 8192u
 
 /* SHA-256(0x04 X Y). FIRN_OK or FIRN_ERROR_HASH. */
-int firn_key_hash(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t hash[32]) __attribute__((warn_unused_result));
+int firn_key_hash(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t hash[32])
+    __attribute__((warn_unused_result));
 
 /* Called from time to time during a check, which takes tens of millions of instructions on a microcontroller. */
 typedef struct firn_alive {

@@ -1,0 +1,86 @@
+/* How generated/reader.h gets at the bytes of a verified FlatBuffers part. No check stands here: firn_fb_verify has
+ * made them all, alignment included. Freestanding. */
+#ifndef FIRN_PLAN_ACCESS_H
+#define FIRN_PLAN_ACCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint8_t firn_fb_load_uint8(const uint8_t *at) {
+    return *at;
+}
+
+static inline uint16_t firn_fb_load_uint16(const uint8_t *at) {
+    uint16_t value;
+    memcpy(&value, __builtin_assume_aligned(at, 2), sizeof value);
+    return value;
+}
+
+static inline uint32_t firn_fb_load_uint32(const uint8_t *at) {
+    uint32_t value;
+    memcpy(&value, __builtin_assume_aligned(at, 4), sizeof value);
+    return value;
+}
+
+static inline uint64_t firn_fb_load_uint64(const uint8_t *at) {
+    uint64_t value;
+    memcpy(&value, __builtin_assume_aligned(at, 8), sizeof value);
+    return value;
+}
+
+static inline int8_t firn_fb_load_int8(const uint8_t *at) {
+    return (int8_t)firn_fb_load_uint8(at);
+}
+
+static inline int16_t firn_fb_load_int16(const uint8_t *at) {
+    return (int16_t)firn_fb_load_uint16(at);
+}
+
+static inline int32_t firn_fb_load_int32(const uint8_t *at) {
+    return (int32_t)firn_fb_load_uint32(at);
+}
+
+static inline int64_t firn_fb_load_int64(const uint8_t *at) {
+    return (int64_t)firn_fb_load_uint64(at);
+}
+
+static inline float firn_fb_load_float(const uint8_t *at) {
+    float value;
+    memcpy(&value, __builtin_assume_aligned(at, 4), sizeof value);
+    return value;
+}
+
+static inline double firn_fb_load_double(const uint8_t *at) {
+    double value;
+    memcpy(&value, __builtin_assume_aligned(at, 8), sizeof value);
+    return value;
+}
+
+/* Where a table's field lies, or NULL when it is absent. slot is 4 + 2 * id. */
+static inline const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot) {
+    const uint8_t *vtable = table - firn_fb_load_int32(table);
+    if (firn_fb_load_uint16(vtable) <= slot)
+        return NULL;
+    uint16_t offset = firn_fb_load_uint16(vtable + slot);
+    return offset == 0 ? NULL : table + offset;
+}
+
+/* The string, vector or table that an offset leads to. */
+static inline const uint8_t *firn_fb_follow(const uint8_t *offset) {
+    return offset + firn_fb_load_uint32(offset);
+}
+
+/* Elements of a vector or bytes of a string; 0 when the field is absent. */
+static inline uint32_t firn_fb_count(const uint8_t *table, uint32_t slot) {
+    const uint8_t *offset = firn_fb_slot(table, slot);
+    return offset == NULL ? 0 : firn_fb_load_uint32(firn_fb_follow(offset));
+}
+
+/* The first element of a vector or byte of a string; NULL when the field is absent. */
+static inline const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot) {
+    const uint8_t *offset = firn_fb_slot(table, slot);
+    return offset == NULL ? NULL : firn_fb_follow(offset) + 4;
+}
+
+#endif

@@ -1,0 +1,839 @@
+/* Read access to the FlatBuffers part of a plan, in place, after firn_fb_verify and never before: there are
+ * no checks here. An absent scalar reads as its default, an absent string as "", an absent vector as one of no
+ * elements, an absent struct as zeros; an absent table must not be asked for. An index must be below its count.
+ * Freestanding.
+ * Written by plan/generate.c from plan/plan.fbs; change those instead. */
+/* clang-format off */
+#ifndef FIRN_PLAN_GENERATED_READER_H
+#define FIRN_PLAN_GENERATED_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "plan/access.h"
+
+/* The schema hash: SHA-256 of plan/generated/schema.txt. */
+extern const uint8_t firn_schema_hash[32];
+
+enum {
+    FIRN_FB_CLIPPING_NONE = 0,
+    FIRN_FB_CLIPPING_NORM = 1,
+    FIRN_FB_CLIPPING_VALUE = 2
+};
+
+enum {
+    FIRN_FB_DATA_PART_ALL = 0,
+    FIRN_FB_DATA_PART_TRAIN = 1,
+    FIRN_FB_DATA_PART_HELD_OUT = 2
+};
+
+enum {
+    FIRN_FB_ELEMENT_TYPE_FLOAT32 = 0,
+    FIRN_FB_ELEMENT_TYPE_FLOAT16 = 1,
+    FIRN_FB_ELEMENT_TYPE_BFLOAT16 = 2,
+    FIRN_FB_ELEMENT_TYPE_CBFLOAT16 = 3,
+    FIRN_FB_ELEMENT_TYPE_INT32 = 4,
+    FIRN_FB_ELEMENT_TYPE_INT64 = 5,
+    FIRN_FB_ELEMENT_TYPE_UINT8 = 6
+};
+
+enum {
+    FIRN_FB_EPOCH_END_WRAP = 0,
+    FIRN_FB_EPOCH_END_STOP = 1
+};
+
+enum {
+    FIRN_FB_INITIALISER_RULE_CONSTANT = 0,
+    FIRN_FB_INITIALISER_RULE_NORMAL = 1,
+    FIRN_FB_INITIALISER_RULE_UNIFORM = 2,
+    FIRN_FB_INITIALISER_RULE_WEIGHTS = 3
+};
+
+enum {
+    FIRN_FB_LOSS_SCALING_NONE = 0,
+    FIRN_FB_LOSS_SCALING_STATIC = 1,
+    FIRN_FB_LOSS_SCALING_DYNAMIC = 2
+};
+
+enum {
+    FIRN_FB_METRIC_KIND_MEAN_LOSS = 0,
+    FIRN_FB_METRIC_KIND_PERPLEXITY = 1,
+    FIRN_FB_METRIC_KIND_ACCURACY = 2
+};
+
+enum {
+    FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL = 0
+};
+
+enum {
+    FIRN_FB_MODE_TRAIN = 0,
+    FIRN_FB_MODE_EVAL = 1
+};
+
+enum {
+    FIRN_FB_PHASE_KIND_MICRO_BATCH = 0,
+    FIRN_FB_PHASE_KIND_FINALISE = 1,
+    FIRN_FB_PHASE_KIND_UPDATE = 2,
+    FIRN_FB_PHASE_KIND_BOOKKEEP = 3,
+    FIRN_FB_PHASE_KIND_EVALUATE = 4
+};
+
+enum {
+    FIRN_FB_POL_LOWERING_NATIVE = 0,
+    FIRN_FB_POL_LOWERING_EMULATE = 1
+};
+
+enum {
+    FIRN_FB_POL_ORIGIN_NONE = 0,
+    FIRN_FB_POL_ORIGIN_GLOBAL = 1,
+    FIRN_FB_POL_ORIGIN_PATTERN = 2,
+    FIRN_FB_POL_ORIGIN_SCOPE = 3,
+    FIRN_FB_POL_ORIGIN_CALL = 4,
+    FIRN_FB_POL_ORIGIN_RULE = 5
+};
+
+enum {
+    FIRN_FB_REDUCTION_KIND_F32 = 0,
+    FIRN_FB_REDUCTION_KIND_CHUNKED = 1
+};
+
+enum {
+    FIRN_FB_REGION_KIND_STATE = 0,
+    FIRN_FB_REGION_KIND_ARENA = 1,
+    FIRN_FB_REGION_KIND_CONSTANT = 2
+};
+
+enum {
+    FIRN_FB_ROLE_PARAMETER = 0,
+    FIRN_FB_ROLE_OPTIMIZER_STATE = 1,
+    FIRN_FB_ROLE_COUNTER = 2,
+    FIRN_FB_ROLE_INPUT = 3,
+    FIRN_FB_ROLE_ACTIVATION = 4,
+    FIRN_FB_ROLE_GRADIENT = 5,
+    FIRN_FB_ROLE_RESULT = 6,
+    FIRN_FB_ROLE_CONSTANT = 7
+};
+
+enum {
+    FIRN_FB_SAMPLE_UNIT_WINDOW = 0,
+    FIRN_FB_SAMPLE_UNIT_RECORD = 1
+};
+
+enum {
+    FIRN_FB_SAMPLER_KIND_SEQUENTIAL = 0,
+    FIRN_FB_SAMPLER_KIND_PERMUTATION = 1
+};
+
+enum {
+    FIRN_FB_SCHEDULE_KEY_LEARNING_RATE = 0,
+    FIRN_FB_SCHEDULE_KEY_WEIGHT_DECAY = 1
+};
+
+enum {
+    FIRN_FB_SCHEDULE_KIND_CONSTANT = 0,
+    FIRN_FB_SCHEDULE_KIND_LINEAR = 1,
+    FIRN_FB_SCHEDULE_KIND_COSINE = 2,
+    FIRN_FB_SCHEDULE_KIND_SEQUENTIAL = 3
+};
+
+typedef struct firn_fb_pol {
+    uint8_t level;
+    uint8_t origin;
+} firn_fb_pol;
+_Static_assert(sizeof(firn_fb_pol) == 2, "no padding");
+
+typedef struct firn_fb_reduction {
+    uint8_t kind;
+    uint8_t accumulator;
+    uint8_t output;
+    uint8_t reserved;
+    uint32_t chunk;
+    uint32_t chunk_origin;
+    float initial;
+} firn_fb_reduction;
+_Static_assert(sizeof(firn_fb_reduction) == 16, "no padding");
+
+typedef struct firn_fb_schedule_node {
+    uint16_t kind;
+    uint16_t child_count;
+    uint32_t first_child;
+    uint64_t total;
+    uint64_t start;
+    uint64_t auxiliary;
+    double initial;
+    double final;
+    double rate;
+    double power;
+} firn_fb_schedule_node;
+_Static_assert(sizeof(firn_fb_schedule_node) == 64, "no padding");
+
+typedef struct firn_fb_initialiser {
+    const uint8_t *at;
+} firn_fb_initialiser;
+
+typedef struct firn_fb_input {
+    const uint8_t *at;
+} firn_fb_input;
+
+typedef struct firn_fb_loss_scaler {
+    const uint8_t *at;
+} firn_fb_loss_scaler;
+
+typedef struct firn_fb_metric {
+    const uint8_t *at;
+} firn_fb_metric;
+
+typedef struct firn_fb_op {
+    const uint8_t *at;
+} firn_fb_op;
+
+typedef struct firn_fb_output {
+    const uint8_t *at;
+} firn_fb_output;
+
+typedef struct firn_fb_parameter_group {
+    const uint8_t *at;
+} firn_fb_parameter_group;
+
+typedef struct firn_fb_phase {
+    const uint8_t *at;
+} firn_fb_phase;
+
+typedef struct firn_fb_plan {
+    const uint8_t *at;
+} firn_fb_plan;
+
+typedef struct firn_fb_region {
+    const uint8_t *at;
+} firn_fb_region;
+
+typedef struct firn_fb_sampler {
+    const uint8_t *at;
+} firn_fb_sampler;
+
+typedef struct firn_fb_schedule {
+    const uint8_t *at;
+} firn_fb_schedule;
+
+typedef struct firn_fb_tensor {
+    const uint8_t *at;
+} firn_fb_tensor;
+
+static inline uint32_t firn_fb_initialiser_tensor(firn_fb_initialiser table) {
+    const uint8_t *at = firn_fb_slot(table.at, 4);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint8_t firn_fb_initialiser_rule(firn_fb_initialiser table) {
+    const uint8_t *at = firn_fb_slot(table.at, 6);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint32_t firn_fb_initialiser_rng_id(firn_fb_initialiser table) {
+    const uint8_t *at = firn_fb_slot(table.at, 8);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline float firn_fb_initialiser_a(firn_fb_initialiser table) {
+    const uint8_t *at = firn_fb_slot(table.at, 10);
+    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
+}
+
+static inline float firn_fb_initialiser_b(firn_fb_initialiser table) {
+    const uint8_t *at = firn_fb_slot(table.at, 12);
+    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
+}
+
+static inline uint64_t firn_fb_initialiser_weights(firn_fb_initialiser table) {
+    const uint8_t *at = firn_fb_slot(table.at, 14);
+    return at == NULL ? 0u : firn_fb_load_uint64(at);
+}
+
+static inline const char *firn_fb_input_name(firn_fb_input table) {
+    const uint8_t *at = firn_fb_elements(table.at, 4);
+    return at == NULL ? "" : (const char *)at;
+}
+
+static inline uint32_t firn_fb_input_name_length(firn_fb_input table) {
+    return firn_fb_count(table.at, 4);
+}
+
+static inline uint32_t firn_fb_input_tensor(firn_fb_input table) {
+    const uint8_t *at = firn_fb_slot(table.at, 6);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint8_t firn_fb_input_stream(firn_fb_input table) {
+    const uint8_t *at = firn_fb_slot(table.at, 8);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint8_t firn_fb_input_element(firn_fb_input table) {
+    const uint8_t *at = firn_fb_slot(table.at, 10);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint32_t firn_fb_input_advance(firn_fb_input table) {
+    const uint8_t *at = firn_fb_slot(table.at, 12);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_input_limit(firn_fb_input table) {
+    const uint8_t *at = firn_fb_slot(table.at, 14);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline float firn_fb_input_scale(firn_fb_input table) {
+    const uint8_t *at = firn_fb_slot(table.at, 16);
+    return at == NULL ? 0x1p+0f : firn_fb_load_float(at);
+}
+
+static inline float firn_fb_input_shift(firn_fb_input table) {
+    const uint8_t *at = firn_fb_slot(table.at, 18);
+    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
+}
+
+static inline uint8_t firn_fb_loss_scaler_kind(firn_fb_loss_scaler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 4);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint32_t firn_fb_loss_scaler_scale(firn_fb_loss_scaler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 6);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_loss_scaler_steps_since_rescale(firn_fb_loss_scaler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 8);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_loss_scaler_overflows_since_rescale(firn_fb_loss_scaler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 10);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_loss_scaler_skipped_steps(firn_fb_loss_scaler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 12);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_loss_scaler_at_floor(firn_fb_loss_scaler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 14);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint8_t firn_fb_metric_kind(firn_fb_metric table) {
+    const uint8_t *at = firn_fb_slot(table.at, 4);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint32_t firn_fb_metric_sum(firn_fb_metric table) {
+    const uint8_t *at = firn_fb_slot(table.at, 6);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_metric_count(firn_fb_metric table) {
+    const uint8_t *at = firn_fb_slot(table.at, 8);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint16_t firn_fb_op_code(firn_fb_op table) {
+    const uint8_t *at = firn_fb_slot(table.at, 4);
+    return at == NULL ? 0u : firn_fb_load_uint16(at);
+}
+
+static inline const char *firn_fb_op_name(firn_fb_op table) {
+    const uint8_t *at = firn_fb_elements(table.at, 6);
+    return at == NULL ? "" : (const char *)at;
+}
+
+static inline uint32_t firn_fb_op_name_length(firn_fb_op table) {
+    return firn_fb_count(table.at, 6);
+}
+
+static inline uint32_t firn_fb_op_inputs_count(firn_fb_op table) {
+    return firn_fb_count(table.at, 8);
+}
+
+static inline uint32_t firn_fb_op_inputs_at(firn_fb_op table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 8) + (size_t)4 * index;
+    return firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_op_outputs_count(firn_fb_op table) {
+    return firn_fb_count(table.at, 10);
+}
+
+static inline uint32_t firn_fb_op_outputs_at(firn_fb_op table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 10) + (size_t)4 * index;
+    return firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_op_integers_count(firn_fb_op table) {
+    return firn_fb_count(table.at, 12);
+}
+
+static inline int64_t firn_fb_op_integers_at(firn_fb_op table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 12) + (size_t)8 * index;
+    return firn_fb_load_int64(at);
+}
+
+static inline uint32_t firn_fb_op_reals_count(firn_fb_op table) {
+    return firn_fb_count(table.at, 14);
+}
+
+static inline float firn_fb_op_reals_at(firn_fb_op table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 14) + (size_t)4 * index;
+    return firn_fb_load_float(at);
+}
+
+static inline uint32_t firn_fb_op_reductions_count(firn_fb_op table) {
+    return firn_fb_count(table.at, 16);
+}
+
+static inline const uint8_t *firn_fb_op_reductions_data(firn_fb_op table) {
+    return firn_fb_elements(table.at, 16);
+}
+
+static inline firn_fb_reduction firn_fb_op_reductions_at(firn_fb_op table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 16) + (size_t)16 * index;
+    firn_fb_reduction value;
+    memcpy(&value, __builtin_assume_aligned(at, 4), sizeof value);
+    return value;
+}
+
+static inline bool firn_fb_op_pol_present(firn_fb_op table) {
+    return firn_fb_slot(table.at, 18) != NULL;
+}
+
+static inline firn_fb_pol firn_fb_op_pol(firn_fb_op table) {
+    firn_fb_pol value = {0};
+    const uint8_t *at = firn_fb_slot(table.at, 18);
+    if (at != NULL)
+        memcpy(&value, __builtin_assume_aligned(at, 1), sizeof value);
+    return value;
+}
+
+static inline const char *firn_fb_output_name(firn_fb_output table) {
+    const uint8_t *at = firn_fb_elements(table.at, 4);
+    return at == NULL ? "" : (const char *)at;
+}
+
+static inline uint32_t firn_fb_output_name_length(firn_fb_output table) {
+    return firn_fb_count(table.at, 4);
+}
+
+static inline uint32_t firn_fb_output_tensor(firn_fb_output table) {
+    const uint8_t *at = firn_fb_slot(table.at, 6);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline const char *firn_fb_parameter_group_name(firn_fb_parameter_group table) {
+    const uint8_t *at = firn_fb_elements(table.at, 4);
+    return at == NULL ? "" : (const char *)at;
+}
+
+static inline uint32_t firn_fb_parameter_group_name_length(firn_fb_parameter_group table) {
+    return firn_fb_count(table.at, 4);
+}
+
+static inline const char *firn_fb_parameter_group_optimizer(firn_fb_parameter_group table) {
+    const uint8_t *at = firn_fb_elements(table.at, 6);
+    return at == NULL ? "" : (const char *)at;
+}
+
+static inline uint32_t firn_fb_parameter_group_optimizer_length(firn_fb_parameter_group table) {
+    return firn_fb_count(table.at, 6);
+}
+
+static inline uint32_t firn_fb_parameter_group_schedule(firn_fb_parameter_group table) {
+    const uint8_t *at = firn_fb_slot(table.at, 8);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline float firn_fb_parameter_group_weight_decay(firn_fb_parameter_group table) {
+    const uint8_t *at = firn_fb_slot(table.at, 10);
+    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
+}
+
+static inline uint32_t firn_fb_parameter_group_parameters_count(firn_fb_parameter_group table) {
+    return firn_fb_count(table.at, 12);
+}
+
+static inline uint32_t firn_fb_parameter_group_parameters_at(firn_fb_parameter_group table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 12) + (size_t)4 * index;
+    return firn_fb_load_uint32(at);
+}
+
+static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) {
+    const uint8_t *at = firn_fb_slot(table.at, 4);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint32_t firn_fb_phase_ops_count(firn_fb_phase table) {
+    return firn_fb_count(table.at, 6);
+}
+
+static inline firn_fb_op firn_fb_phase_ops_at(firn_fb_phase table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 6) + (size_t)4 * index;
+    return (firn_fb_op){firn_fb_follow(at)};
+}
+
+static inline uint32_t firn_fb_plan_numerics_version(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 4);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint8_t firn_fb_plan_mode(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 6);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint8_t firn_fb_plan_pol_lowering(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 8);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint8_t firn_fb_plan_micro_batch_order(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 10);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline bool firn_fb_plan_check_loss(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 12);
+    return at == NULL ? true : firn_fb_load_uint8(at) != 0;
+}
+
+static inline uint32_t firn_fb_plan_micro_batches(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 14);
+    return at == NULL ? 1u : firn_fb_load_uint32(at);
+}
+
+static inline uint64_t firn_fb_plan_seed(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 16);
+    return at == NULL ? 0u : firn_fb_load_uint64(at);
+}
+
+static inline uint64_t firn_fb_plan_steps(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 18);
+    return at == NULL ? 0u : firn_fb_load_uint64(at);
+}
+
+static inline const char *firn_fb_plan_model(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_elements(table.at, 20);
+    return at == NULL ? "" : (const char *)at;
+}
+
+static inline uint32_t firn_fb_plan_model_length(firn_fb_plan table) {
+    return firn_fb_count(table.at, 20);
+}
+
+static inline const char *firn_fb_plan_compiler(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_elements(table.at, 22);
+    return at == NULL ? "" : (const char *)at;
+}
+
+static inline uint32_t firn_fb_plan_compiler_length(firn_fb_plan table) {
+    return firn_fb_count(table.at, 22);
+}
+
+static inline const char *firn_fb_plan_target(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_elements(table.at, 24);
+    return at == NULL ? "" : (const char *)at;
+}
+
+static inline uint32_t firn_fb_plan_target_length(firn_fb_plan table) {
+    return firn_fb_count(table.at, 24);
+}
+
+static inline uint32_t firn_fb_plan_regions_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 26);
+}
+
+static inline firn_fb_region firn_fb_plan_regions_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 26) + (size_t)4 * index;
+    return (firn_fb_region){firn_fb_follow(at)};
+}
+
+static inline uint32_t firn_fb_plan_tensors_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 28);
+}
+
+static inline firn_fb_tensor firn_fb_plan_tensors_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 28) + (size_t)4 * index;
+    return (firn_fb_tensor){firn_fb_follow(at)};
+}
+
+static inline uint32_t firn_fb_plan_state_tensors(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 30);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_plan_phases_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 32);
+}
+
+static inline firn_fb_phase firn_fb_plan_phases_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 32) + (size_t)4 * index;
+    return (firn_fb_phase){firn_fb_follow(at)};
+}
+
+static inline uint32_t firn_fb_plan_inputs_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 34);
+}
+
+static inline firn_fb_input firn_fb_plan_inputs_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 34) + (size_t)4 * index;
+    return (firn_fb_input){firn_fb_follow(at)};
+}
+
+static inline uint32_t firn_fb_plan_outputs_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 36);
+}
+
+static inline firn_fb_output firn_fb_plan_outputs_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 36) + (size_t)4 * index;
+    return (firn_fb_output){firn_fb_follow(at)};
+}
+
+static inline bool firn_fb_plan_sampler_present(firn_fb_plan table) {
+    return firn_fb_slot(table.at, 38) != NULL;
+}
+
+static inline firn_fb_sampler firn_fb_plan_sampler(firn_fb_plan table) {
+    return (firn_fb_sampler){firn_fb_follow(firn_fb_slot(table.at, 38))};
+}
+
+static inline uint32_t firn_fb_plan_schedule_nodes_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 40);
+}
+
+static inline const uint8_t *firn_fb_plan_schedule_nodes_data(firn_fb_plan table) {
+    return firn_fb_elements(table.at, 40);
+}
+
+static inline firn_fb_schedule_node firn_fb_plan_schedule_nodes_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 40) + (size_t)64 * index;
+    firn_fb_schedule_node value;
+    memcpy(&value, __builtin_assume_aligned(at, 8), sizeof value);
+    return value;
+}
+
+static inline uint32_t firn_fb_plan_schedules_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 42);
+}
+
+static inline firn_fb_schedule firn_fb_plan_schedules_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 42) + (size_t)4 * index;
+    return (firn_fb_schedule){firn_fb_follow(at)};
+}
+
+static inline uint32_t firn_fb_plan_groups_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 44);
+}
+
+static inline firn_fb_parameter_group firn_fb_plan_groups_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 44) + (size_t)4 * index;
+    return (firn_fb_parameter_group){firn_fb_follow(at)};
+}
+
+static inline bool firn_fb_plan_loss_scaler_present(firn_fb_plan table) {
+    return firn_fb_slot(table.at, 46) != NULL;
+}
+
+static inline firn_fb_loss_scaler firn_fb_plan_loss_scaler(firn_fb_plan table) {
+    return (firn_fb_loss_scaler){firn_fb_follow(firn_fb_slot(table.at, 46))};
+}
+
+static inline uint8_t firn_fb_plan_clipping(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 48);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline float firn_fb_plan_clip_threshold(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 50);
+    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
+}
+
+static inline uint32_t firn_fb_plan_initialisers_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 52);
+}
+
+static inline firn_fb_initialiser firn_fb_plan_initialisers_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 52) + (size_t)4 * index;
+    return (firn_fb_initialiser){firn_fb_follow(at)};
+}
+
+static inline bool firn_fb_plan_metric_present(firn_fb_plan table) {
+    return firn_fb_slot(table.at, 54) != NULL;
+}
+
+static inline firn_fb_metric firn_fb_plan_metric(firn_fb_plan table) {
+    return (firn_fb_metric){firn_fb_follow(firn_fb_slot(table.at, 54))};
+}
+
+static inline uint32_t firn_fb_plan_global_step(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 56);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_plan_optimizer_step(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 58);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_plan_finite(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 60);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_plan_gradient_norm(firn_fb_plan table) {
+    const uint8_t *at = firn_fb_slot(table.at, 62);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint8_t firn_fb_region_kind(firn_fb_region table) {
+    const uint8_t *at = firn_fb_slot(table.at, 4);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint64_t firn_fb_region_bytes(firn_fb_region table) {
+    const uint8_t *at = firn_fb_slot(table.at, 6);
+    return at == NULL ? 0u : firn_fb_load_uint64(at);
+}
+
+static inline uint32_t firn_fb_region_alignment(firn_fb_region table) {
+    const uint8_t *at = firn_fb_slot(table.at, 8);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint8_t firn_fb_sampler_kind(firn_fb_sampler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 4);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint8_t firn_fb_sampler_unit(firn_fb_sampler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 6);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint8_t firn_fb_sampler_part(firn_fb_sampler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 8);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint8_t firn_fb_sampler_epoch_end(firn_fb_sampler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 10);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint32_t firn_fb_sampler_window(firn_fb_sampler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 12);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_sampler_stride(firn_fb_sampler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 14);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_sampler_samples(firn_fb_sampler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 16);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_sampler_held_out_per_mille(firn_fb_sampler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 18);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint64_t firn_fb_sampler_seed(firn_fb_sampler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 20);
+    return at == NULL ? 0u : firn_fb_load_uint64(at);
+}
+
+static inline uint32_t firn_fb_sampler_cursor(firn_fb_sampler table) {
+    const uint8_t *at = firn_fb_slot(table.at, 22);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline const char *firn_fb_schedule_name(firn_fb_schedule table) {
+    const uint8_t *at = firn_fb_elements(table.at, 4);
+    return at == NULL ? "" : (const char *)at;
+}
+
+static inline uint32_t firn_fb_schedule_name_length(firn_fb_schedule table) {
+    return firn_fb_count(table.at, 4);
+}
+
+static inline uint8_t firn_fb_schedule_key(firn_fb_schedule table) {
+    const uint8_t *at = firn_fb_slot(table.at, 6);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint32_t firn_fb_schedule_root(firn_fb_schedule table) {
+    const uint8_t *at = firn_fb_slot(table.at, 8);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_schedule_tensor(firn_fb_schedule table) {
+    const uint8_t *at = firn_fb_slot(table.at, 10);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline const char *firn_fb_tensor_name(firn_fb_tensor table) {
+    const uint8_t *at = firn_fb_elements(table.at, 4);
+    return at == NULL ? "" : (const char *)at;
+}
+
+static inline uint32_t firn_fb_tensor_name_length(firn_fb_tensor table) {
+    return firn_fb_count(table.at, 4);
+}
+
+static inline uint8_t firn_fb_tensor_type(firn_fb_tensor table) {
+    const uint8_t *at = firn_fb_slot(table.at, 6);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint8_t firn_fb_tensor_role(firn_fb_tensor table) {
+    const uint8_t *at = firn_fb_slot(table.at, 8);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint8_t firn_fb_tensor_region(firn_fb_tensor table) {
+    const uint8_t *at = firn_fb_slot(table.at, 10);
+    return at == NULL ? 0u : firn_fb_load_uint8(at);
+}
+
+static inline uint64_t firn_fb_tensor_offset(firn_fb_tensor table) {
+    const uint8_t *at = firn_fb_slot(table.at, 12);
+    return at == NULL ? 0u : firn_fb_load_uint64(at);
+}
+
+static inline uint32_t firn_fb_tensor_dims_count(firn_fb_tensor table) {
+    return firn_fb_count(table.at, 14);
+}
+
+static inline uint32_t firn_fb_tensor_dims_at(firn_fb_tensor table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 14) + (size_t)4 * index;
+    return firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_tensor_first(firn_fb_tensor table) {
+    const uint8_t *at = firn_fb_slot(table.at, 16);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_tensor_last(firn_fb_tensor table) {
+    const uint8_t *at = firn_fb_slot(table.at, 18);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline firn_fb_plan firn_fb_plan_root(const uint8_t *buffer) {
+    return (firn_fb_plan){firn_fb_follow(buffer)};
+}
+
+#endif

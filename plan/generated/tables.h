@@ -1,0 +1,16 @@
+/* What the schema says, as data for plan/verifier.c. Freestanding.
+ * Written by plan/generate.c from plan/plan.fbs; change those instead. */
+/* clang-format off */
+#ifndef FIRN_PLAN_GENERATED_TABLES_H
+#define FIRN_PLAN_GENERATED_TABLES_H
+
+#include "plan/verifier.h"
+
+enum { FIRN_FB_ROOT = 8, FIRN_FB_DEPTH = 3, FIRN_FB_IDENTIFIER = 0x4e524946 };
+
+extern const firn_fb_field_rule firn_fb_fields[];
+extern const firn_fb_table_rule firn_fb_tables[];
+extern const firn_fb_inline_rule firn_fb_inlines[];
+extern const firn_fb_check firn_fb_checks[];
+
+#endif
