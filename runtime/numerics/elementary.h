@@ -19,11 +19,21 @@ static inline float firn_with_sign(float magnitude, float x) {
     return firn_from_bits((firn_bits(magnitude) & FIRN_MAGNITUDE_BITS) | (firn_bits(x) & FIRN_SIGN_BIT));
 }
 
+/* x, but not below low nor above high; a NaN stays one. */
+static inline float firn_limit(float x, float low, float high) {
+    float above = firn_select_float(x < low, low, x);
+    return firn_select_float(above > high, high, above);
+}
+
+/* As firn_canonical, without a branch. */
+static inline float firn_quiet(float x) {
+    return firn_select_float(x == x, x, firn_from_bits(FIRN_NAN_BITS));
+}
+
 /* x = n ln 2 + r, |r| <= ln 2 / 2; e^x = 2^n (1 + r + r^2 q(r)). 2^n is applied as two factors, each in range, so that
  * the last product rounds a subnormal result or overflows. Outside [-105, 89] the result does not change any more. */
 static inline float firn_exp_inline(float x) {
-    float above = x < -105.0f ? -105.0f : x;
-    float inside = above > 89.0f ? 89.0f : above;
+    float inside = firn_limit(x, -105.0f, 89.0f);
     float shifted = firn_fma(inside, 0x1.715476p+0f, FIRN_ROUNDING_MAGIC);
     float n = shifted - FIRN_ROUNDING_MAGIC;
     float high = firn_fma(n, -0x1.62e43p-1f, inside); /* exact */
@@ -40,14 +50,14 @@ static inline float firn_exp_inline(float x) {
     uint32_t exponent = firn_bits(shifted) - firn_bits(FIRN_ROUNDING_MAGIC) + 254u; /* n + 254, 102 to 382 */
     uint32_t first = exponent >> 1;
     float scaled = y * firn_from_bits(first << 23) * firn_from_bits((exponent - first) << 23);
-    return firn_canonical(scaled);
+    return firn_quiet(scaled);
 }
 
 /* x = 2^k m, sqrt(1/2) <= m < sqrt 2, f = m - 1; log x = k ln 2 + f + f^2 q(f). k times the first 16 bits of ln 2 is
  * exact, its sum with f is kept with its error, and all that is small is added first. */
 static inline float firn_log_inline(float x) {
-    uint32_t subnormal = (uint32_t)(x < 0x1p-126f);
-    float normal = subnormal != 0 ? x * 0x1p23f : x;
+    uint32_t subnormal = x < 0x1p-126f;
+    float normal = firn_select_float(subnormal, x * 0x1p23f, x);
     uint32_t shifted = firn_bits(normal) + (0x3f800000u - 0x3f3504f3u);
     float k = (float)(int32_t)((shifted >> 23) - 127u - 23u * subnormal);
     float f = firn_from_bits((shifted & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
@@ -67,9 +77,9 @@ static inline float firn_log_inline(float x) {
     float small = firn_fma(f * f, q, firn_fma(k, 0x1.7f7d1cp-20f, error));
     float finite = sum + small;
     float infinity = firn_from_bits(FIRN_INFINITY_BITS);
-    float positive = x < infinity ? finite : infinity;
-    float number = x > 0.0f ? positive : -infinity;
-    return firn_from_bits(x >= 0.0f ? firn_bits(number) : FIRN_NAN_BITS);
+    float positive = firn_select_float(x < infinity, finite, infinity);
+    float number = firn_select_float(x > 0.0f, positive, -infinity);
+    return firn_select_float(x >= 0.0f, number, firn_from_bits(FIRN_NAN_BITS));
 }
 
 /* Odd. Below 1: x + x^3 q(x^2). From there on: 1 - 2 / (e^2x + 1). */
@@ -86,7 +96,7 @@ static inline float firn_tanh_inline(float x) {
     q = firn_fma(q, z, -0x1.555552p-2f);
     float small = firn_fma(a * z, q, a);
     float large = 1.0f - 2.0f / (firn_exp_inline(2.0f * a) + 1.0f);
-    return firn_canonical(firn_with_sign(a < 1.0f ? small : large, x));
+    return firn_quiet(firn_with_sign(firn_select_float(a < 1.0f, small, large), x));
 }
 
 /* Odd. Below 1: x + x q(x^2). From there on: 1 - e^-g(x) / 8, where g fits -log(8 (1 - erf x)) up to 4, beyond which
@@ -102,7 +112,7 @@ static inline float firn_erf_inline(float x) {
     q = firn_fma(q, z, -0x1.81273ep-2f);
     q = firn_fma(q, z, 0x1.06eba8p-3f);
     float small = firn_fma(a, q, a);
-    float t = a > 4.0f ? 4.0f : a;
+    float t = firn_select_float(a > 4.0f, 4.0f, a);
     float g = -0x1.853404p-13f;
     g = firn_fma(g, t, 0x1.815088p-9f);
     g = firn_fma(g, t, -0x1.6543dap-6f);
@@ -111,7 +121,7 @@ static inline float firn_erf_inline(float x) {
     g = firn_fma(g, t, 0x1.2085bcp+0f);
     g = firn_fma(g, t, -0x1.0a1f8ep+1f);
     float large = firn_fma(firn_exp_inline(-g), -0.125f, 1.0f);
-    return firn_canonical(firn_with_sign(a < 1.0f ? small : large, x));
+    return firn_quiet(firn_with_sign(firn_select_float(a < 1.0f, small, large), x));
 }
 
 /* sin(2 pi t + quarter pi/2), 0 <= t <= 1; NaN outside. t = n/4 + r, |r| <= 1/8; a zero is +0. */
@@ -130,25 +140,25 @@ static inline float firn_sin_quarters(float turns, uint32_t quarter) {
     c = firn_fma(c, z, -0x1.3bd3ccp+4f);
     float cosine = firn_fma(c, z, 1.0f);
     uint32_t quadrant = firn_bits(shifted) + quarter;
-    float value = (quadrant & 1u) != 0 ? cosine : sine;
+    float value = firn_select_float(quadrant & 1u, cosine, sine);
     float signed_value = firn_from_bits(firn_bits(value) ^ (quadrant & 2u) << 30) + 0.0f;
-    return firn_from_bits(turns >= 0.0f && turns <= 1.0f ? firn_bits(signed_value) : FIRN_NAN_BITS);
+    uint32_t inside = (uint32_t)(turns >= 0.0f) & (uint32_t)(turns <= 1.0f);
+    return firn_select_float(inside, signed_value, firn_from_bits(FIRN_NAN_BITS));
 }
 
 /* In the four that follow, x below -16 counts as -16 and, in slopes, x above 16 as 16: the results do not change any
  * more, and 0 * infinity does not arise. */
 static inline float firn_gelu_inline(float x) {
-    float inside = x < -16.0f ? -16.0f : x;
+    float inside = firn_select_float(x < -16.0f, -16.0f, x);
     float h = 0.5f * inside;
-    return firn_canonical(firn_fma(h, firn_erf_inline(inside * 0x1.6a09e6p-1f), h));
+    return firn_quiet(firn_fma(h, firn_erf_inline(inside * 0x1.6a09e6p-1f), h));
 }
 
 static inline float firn_gelu_slope_inline(float x) {
-    float above = x < -16.0f ? -16.0f : x;
-    float inside = above > 16.0f ? 16.0f : above;
+    float inside = firn_limit(x, -16.0f, 16.0f);
     float density = firn_exp_inline(-0.5f * inside * inside) * 0x1.988454p-2f;
     float integral = firn_fma(0.5f, firn_erf_inline(inside * 0x1.6a09e6p-1f), 0.5f);
-    return firn_canonical(firn_fma(inside, density, integral));
+    return firn_quiet(firn_fma(inside, density, integral));
 }
 
 /* The argument of the hyperbolic tangent. */
@@ -157,18 +167,17 @@ static inline float firn_gelu_tanh_argument(float x) {
 }
 
 static inline float firn_gelu_tanh_inline(float x) {
-    float inside = x < -16.0f ? -16.0f : x;
+    float inside = firn_select_float(x < -16.0f, -16.0f, x);
     float h = 0.5f * inside;
-    return firn_canonical(firn_fma(h, firn_tanh_inline(firn_gelu_tanh_argument(inside)), h));
+    return firn_quiet(firn_fma(h, firn_tanh_inline(firn_gelu_tanh_argument(inside)), h));
 }
 
 static inline float firn_gelu_tanh_slope_inline(float x) {
-    float above = x < -16.0f ? -16.0f : x;
-    float inside = above > 16.0f ? 16.0f : above;
+    float inside = firn_limit(x, -16.0f, 16.0f);
     float t = firn_tanh_inline(firn_gelu_tanh_argument(inside));
     float inner = firn_fma(inside * inside, 0x1.b6676cp-4f, 0x1.988454p-1f);
     float weight = 0.5f * inside * firn_fma(-t, t, 1.0f);
-    return firn_canonical(firn_fma(weight, inner, firn_fma(0.5f, t, 0.5f)));
+    return firn_quiet(firn_fma(weight, inner, firn_fma(0.5f, t, 0.5f)));
 }
 
 #endif

@@ -13,6 +13,16 @@
 
 enum { FIRN_FLOAT16_MANTISSA = 10, FIRN_FLOAT16_BIAS = 15, FIRN_CBFLOAT16_MANTISSA = 9, FIRN_BFLOAT16_MANTISSA = 7 };
 
+/* yes where condition is 1, no where it is 0. A mask, where ?: could become a branch that stops a loop from being
+ * vectorised. */
+static inline uint32_t firn_select(uint32_t condition, uint32_t yes, uint32_t no) {
+    return no ^ ((no ^ yes) & (0u - condition));
+}
+
+static inline float firn_select_float(uint32_t condition, float yes, float no) {
+    return firn_from_bits(firn_select(condition, firn_bits(yes), firn_bits(no)));
+}
+
 /* 2^exponent, -126 <= exponent <= 127. */
 static inline float firn_power_of_two(int exponent) {
     return firn_from_bits((uint32_t)(exponent + 127) << 23);
@@ -24,9 +34,9 @@ static inline float firn_half_decode(uint32_t half, int mantissa, int bias) {
     uint32_t magnitude = half & 0x7fffu;
     uint32_t normal = (magnitude << (23 - mantissa)) + ((uint32_t)(127 - bias) << 23);
     uint32_t subnormal = firn_bits((float)(int32_t)magnitude * firn_power_of_two(1 - bias - mantissa));
-    uint32_t finite = magnitude < (1u << mantissa) ? subnormal : normal;
-    uint32_t number = (magnitude == infinity ? FIRN_INFINITY_BITS : finite) | (half & 0x8000u) << 16;
-    return firn_from_bits(magnitude > infinity ? FIRN_NAN_BITS : number);
+    uint32_t finite = firn_select(magnitude < 1u << mantissa, subnormal, normal);
+    uint32_t number = firn_select(magnitude == infinity, FIRN_INFINITY_BITS, finite) | (half & 0x8000u) << 16;
+    return firn_from_bits(firn_select(magnitude > infinity, FIRN_NAN_BITS, number));
 }
 
 /* The nearest value of a half type as a float. Above the subnormals: the dropped bits are rounded in the integer.
@@ -38,10 +48,10 @@ static inline float firn_half_round(float x, int mantissa, int bias) {
     uint32_t half_way = (1u << (drop - 1)) - 1u + (magnitude >> drop & 1u);
     uint32_t normal = (magnitude + half_way) >> drop << drop;
     uint32_t subnormal = firn_bits((firn_from_bits(magnitude) + magic) - magic);
-    uint32_t finite = magnitude < (uint32_t)(128 - bias) << 23 ? subnormal : normal;
-    uint32_t number = finite >= (uint32_t)(bias + 128) << 23 ? FIRN_INFINITY_BITS : finite;
+    uint32_t finite = firn_select(magnitude < (uint32_t)(128 - bias) << 23, subnormal, normal);
+    uint32_t number = firn_select(finite >= (uint32_t)(bias + 128) << 23, FIRN_INFINITY_BITS, finite);
     uint32_t bits = number | (firn_bits(x) & FIRN_SIGN_BIT);
-    return firn_from_bits(magnitude > FIRN_INFINITY_BITS ? FIRN_NAN_BITS : bits);
+    return firn_from_bits(firn_select(magnitude > FIRN_INFINITY_BITS, FIRN_NAN_BITS, bits));
 }
 
 /* The bits of a value of a half type that is given as a float: what firn_half_round gives. */
@@ -51,10 +61,10 @@ static inline uint32_t firn_half_encode(float x, int mantissa, int bias) {
     uint32_t magnitude = firn_bits(x) & FIRN_MAGNITUDE_BITS;
     uint32_t normal = (magnitude - ((uint32_t)(127 - bias) << 23)) >> (23 - mantissa);
     uint32_t subnormal = firn_bits(firn_from_bits(magnitude) + magic) - firn_bits(magic);
-    uint32_t finite = magnitude < (uint32_t)(128 - bias) << 23 ? subnormal : normal;
-    uint32_t number = magnitude >= FIRN_INFINITY_BITS ? infinity : finite;
+    uint32_t finite = firn_select(magnitude < (uint32_t)(128 - bias) << 23, subnormal, normal);
+    uint32_t number = firn_select(magnitude >= FIRN_INFINITY_BITS, infinity, finite);
     uint32_t half = number | (firn_bits(x) >> 16 & 0x8000u);
-    return magnitude > FIRN_INFINITY_BITS ? infinity | 1u << (mantissa - 1) : half;
+    return firn_select(magnitude > FIRN_INFINITY_BITS, infinity | 1u << (mantissa - 1), half);
 }
 
 /* bfloat16 is the upper half of a float, subnormals included. */
@@ -65,7 +75,7 @@ static inline float firn_bfloat16_decode(uint32_t half) {
 static inline float firn_bfloat16_round(float x) {
     uint32_t bits = firn_bits(x);
     uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u;
-    return firn_from_bits((bits & FIRN_MAGNITUDE_BITS) > FIRN_INFINITY_BITS ? FIRN_NAN_BITS : rounded);
+    return firn_from_bits(firn_select((bits & FIRN_MAGNITUDE_BITS) > FIRN_INFINITY_BITS, FIRN_NAN_BITS, rounded));
 }
 
 static inline float firn_float16_round(float x) {
@@ -99,18 +109,27 @@ static inline float firn_cbfloat16_fma_inline(float a, float b, float c) {
     return firn_cbfloat16_round(firn_add_to_odd(a * b, c));
 }
 
-/* A product of two bfloat16 values has 16 bits, so it is exact in binary32 while it is finite and at least 2^-117; and
- * a smaller one cannot move a sum away from a bfloat16 c of at least 2^-90. What is left is scaled first, in half.c. */
+/* A product of two bfloat16 values has 16 bits, so it is exact in binary32 while it is finite and at least 2^-117, or
+ * zero because a factor is; and a smaller one cannot move a sum away from a bfloat16 c of at least 2^-90. 1 where this
+ * holds and firn_bfloat16_fma_plain may be used: a loop may ask for a whole row first, and so be vectorised. */
+static inline uint32_t firn_bfloat16_is_plain(float a, float b, float c) {
+    const uint32_t least_product = (uint32_t)(127 - 117) << 23, least_c = (uint32_t)(127 - 90) << 23;
+    uint32_t magnitude = firn_bits(a * b) & FIRN_MAGNITUDE_BITS;
+    uint32_t c_magnitude = firn_bits(c) & FIRN_MAGNITUDE_BITS;
+    uint32_t zero = (uint32_t)(a == 0.0f) | (uint32_t)(b == 0.0f);
+    uint32_t enough = zero | (uint32_t)(magnitude >= least_product) | (uint32_t)(c_magnitude >= least_c);
+    return enough & (uint32_t)(magnitude < FIRN_INFINITY_BITS);
+}
+
+static inline float firn_bfloat16_fma_plain(float a, float b, float c) {
+    return firn_bfloat16_round(firn_add_to_odd(a * b, c));
+}
+
+/* What is left is scaled first: half.c. */
 float firn_bfloat16_fma_scaled(float a, float b, float c);
 
 static inline float firn_bfloat16_fma_inline(float a, float b, float c) {
-    const uint32_t least_product = (uint32_t)(127 - 117) << 23, least_c = (uint32_t)(127 - 90) << 23;
-    float product = a * b;
-    uint32_t magnitude = firn_bits(product) & FIRN_MAGNITUDE_BITS;
-    uint32_t c_magnitude = firn_bits(c) & FIRN_MAGNITUDE_BITS;
-    if (magnitude < FIRN_INFINITY_BITS && (magnitude >= least_product || c_magnitude >= least_c))
-        return firn_bfloat16_round(firn_add_to_odd(product, c));
-    return firn_bfloat16_fma_scaled(a, b, c);
+    return firn_bfloat16_is_plain(a, b, c) != 0 ? firn_bfloat16_fma_plain(a, b, c) : firn_bfloat16_fma_scaled(a, b, c);
 }
 
 #endif

@@ -76,9 +76,9 @@ float firn_tanh(float x);
 float firn_erf(float x);
 float firn_sin_turns(float turns); /* sin(2 pi t), 0 <= t < 1, for the normal initialiser */
 float firn_cos_turns(float turns);
-float firn_gelu(float x);      /* x/2 (1 + erf(x/sqrt 2)) */
+float firn_gelu(float x);       /* x/2 (1 + erf(x/sqrt 2)) */
 float firn_gelu_slope(float x); /* its derivative */
-float firn_gelu_tanh(float x); /* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+float firn_gelu_tanh(float x);  /* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
 float firn_gelu_tanh_slope(float x);
 
 static inline float firn_sqrt(float x) {
