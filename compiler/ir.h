@@ -7,6 +7,8 @@
 #include "compiler/recipe.h"
 #include "runtime/kernels/kernels.h"
 
+#define FIRNC_VERSION "0.1.0"
+
 /* Values of RegionKind, Role, PhaseKind and PolOrigin in plan.fbs. */
 enum { FIRNC_STATE, FIRNC_ARENA, FIRNC_CONSTANT };
 enum {
