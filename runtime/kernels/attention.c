@@ -1,0 +1,375 @@
+/* Attention as one op: scores, softmax, dropout, values, and the gradient of all of it. Rows of scores are made sixteen
+ * at a time in the scratch tensor of their head and made again by the backward pass; nothing of T x T is kept.
+ * Freestanding. */
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/product.h"
+#include "runtime/numerics/elementary.h"
+
+enum { ROWS = FIRN_TILE_ROWS };
+
+typedef struct attention {
+    const firn_kernel_call *call;
+    const firn_tensor *qkv;
+    size_t batch, steps, heads, kv_heads, size; /* B, T, heads, kv_heads, D */
+    size_t group;                               /* query heads of one key head */
+    size_t width;                               /* elements of one position of qkv */
+    bool causal;
+    uint8_t softmax_type; /* scores and probabilities round to it: float32, or the half type with half_softmax */
+    float scale, dropout_rate;
+    firn_rng rng;
+} attention;
+
+/* A query head, with its share of the scratch. */
+typedef struct head {
+    size_t batch, query, key; /* query head, and the key head that it reads */
+    size_t row;               /* of its first query in row_max and row_sum */
+    float *probabilities;     /* [ROWS][T]: scores, then probabilities; rows of queries, later of keys */
+    float *gradients;         /* [ROWS][T]: of the probabilities, then of the scores; backward only */
+} head;
+
+static attention describe(const firn_kernel_call *call, const firn_tensor *qkv) {
+    attention a = {.call = call, .qkv = qkv, .batch = qkv->dims[0], .steps = qkv->dims[1], .width = qkv->dims[2]};
+    a.heads = (size_t)call->integers[0];
+    a.kv_heads = (size_t)call->integers[1];
+    a.size = a.width / (a.heads + 2 * a.kv_heads);
+    a.group = a.heads / a.kv_heads;
+    a.causal = call->integers[2] != 0;
+    a.softmax_type = call->integers[3] != 0 ? qkv->type : FIRN_FLOAT32;
+    a.scale = call->reals[0];
+    a.dropout_rate = call->reals[1];
+    a.rng = (firn_rng){call->seed, (uint32_t)call->integers[4], call->global_step, call->micro_step};
+    return a;
+}
+
+/* --- the matrices of a head: [T][D], from the first step to the last -------------------------------------------------
+ */
+
+static firn_matrix part_of(const firn_tensor *tensor, size_t batch, size_t steps, size_t width, size_t column) {
+    return (firn_matrix){tensor->data, tensor->type, batch * steps * width + column, width, 1};
+}
+
+static firn_matrix queries(const attention *a, const head *h) {
+    return part_of(a->qkv, h->batch, a->steps, a->width, h->query * a->size);
+}
+
+static firn_matrix keys(const attention *a, const head *h) {
+    return part_of(a->qkv, h->batch, a->steps, a->width, (a->heads + h->key) * a->size);
+}
+
+static firn_matrix values(const attention *a, const head *h) {
+    return part_of(a->qkv, h->batch, a->steps, a->width, (a->heads + a->kv_heads + h->key) * a->size);
+}
+
+/* y or dy */
+static firn_matrix outputs(const attention *a, const head *h, const firn_tensor *y) {
+    return part_of(y, h->batch, a->steps, a->heads * a->size, h->query * a->size);
+}
+
+static firn_matrix from_row(firn_matrix m, size_t row) {
+    m.first += row * m.row_step;
+    return m;
+}
+
+static firn_matrix transposed(firn_matrix m) {
+    return (firn_matrix){m.data, m.type, m.first, m.column_step, m.row_step};
+}
+
+/* D of each query, behind the two blocks; backward only. */
+static float *projections(const attention *a, const head *h) {
+    return h->gradients + ROWS * a->steps;
+}
+
+/* --- blocks of rows --------------------------------------------------------------------------------------------------
+ */
+
+/* block[r][column] = factor * left[r] . right[column] for the columns [begin, end); rows of both have D elements.
+ * Columns that the causal mask takes away may be among them: nobody reads those. */
+static void multiply_rows(const attention *a, float *block, firn_matrix left, size_t rows, firn_matrix right,
+                          size_t begin, size_t end, uint8_t reduction, float factor) {
+    firn_product product = {.left = left,
+                            .right = transposed(from_row(right, begin)),
+                            .rows = rows,
+                            .columns = end - begin,
+                            .terms = a->size,
+                            .present = FIRN_TERMS_ALL,
+                            .reduction = a->call->reductions[reduction]};
+    firn_tile tile;
+    for (size_t number = 0; number < firn_product_tiles(&product); number++) {
+        firn_product_tile(&product, number, &tile);
+        for (size_t row = 0; row < tile.rows; row++)
+            for (size_t column = 0; column < tile.columns; column++)
+                block[(tile.row + row) * a->steps + begin + tile.column + column] = factor * tile.values[row][column];
+    }
+}
+
+/* block times right, where row r of the block has the terms that are present (all of them without the causal mask). */
+static firn_product block_product(const attention *a, const float *block, size_t rows, firn_matrix right,
+                                  size_t diagonal, firn_terms present, uint8_t reduction) {
+    return (firn_product){.left = {block, FIRN_FLOAT32, 0, a->steps, 1},
+                          .right = right,
+                          .rows = rows,
+                          .columns = a->size,
+                          .terms = a->steps,
+                          .present = a->causal ? present : FIRN_TERMS_ALL,
+                          .diagonal = diagonal,
+                          .reduction = a->call->reductions[reduction]};
+}
+
+/* out[row][column] = factor * sum over heads of sum over terms of left[row][term] right[term][column], rounded once.
+ * The heads of a group follow each other, in the scratch and in the positions. */
+typedef struct combination {
+    firn_product product; /* of the first head */
+    size_t heads, left_step, right_step;
+    float factor;
+    firn_matrix out;
+    void *out_data;
+} combination;
+
+static void combine_tile(const combination *c, size_t number) {
+    firn_tile total, tile;
+    firn_product product = c->product;
+    firn_product_tile(&product, number, &total);
+    for (size_t head = 1; head < c->heads; head++) {
+        product.left.first += c->left_step;
+        product.right.first += c->right_step;
+        firn_product_tile(&product, number, &tile);
+        for (size_t row = 0; row < tile.rows; row++)
+            for (size_t column = 0; column < tile.columns; column++)
+                total.values[row][column] += tile.values[row][column];
+    }
+    for (size_t row = 0; row < total.rows; row++) {
+        for (size_t column = 0; column < total.columns; column++)
+            total.values[row][column] *= c->factor;
+        firn_narrow(c->out_data, c->out.type, c->out.first + (total.row + row) * c->out.row_step + total.column,
+                    total.values[row], total.columns);
+    }
+}
+
+static void combine(const combination *c) {
+    for (size_t number = 0; number < firn_product_tiles(&c->product); number++)
+        combine_tile(c, number);
+}
+
+/* --- softmax and dropout of a row
+ * ---------------------------------------------------------------------------------------- */
+
+/* Keys that query i sees. */
+static size_t seen(const attention *a, size_t query) {
+    return a->causal ? query + 1 : a->steps;
+}
+
+/* The first query that sees key j. */
+static size_t first_seeing(const attention *a, size_t key) {
+    return a->causal ? key : 0;
+}
+
+/* Where the random number of a probability is. */
+static uint64_t element(const attention *a, const head *h, size_t query, size_t key) {
+    return (((uint64_t)h->batch * a->heads + h->query) * a->steps + query) * a->steps + key;
+}
+
+/* e^(score - maximum) for scores of one query. */
+static void exponentials(const attention *a, float *scores, size_t count, float maximum) {
+    for (size_t i = 0; i < count; i++)
+        scores[i] = firn_exp_inline(scores[i] - maximum);
+    firn_block_round(a->softmax_type, scores, count);
+}
+
+/* Exponentials of one query to its probabilities. */
+static void normalise(const attention *a, float *x, size_t count, float sum) {
+    for (size_t i = 0; i < count; i++)
+        x[i] /= sum;
+    firn_block_round(a->qkv->type, x, count);
+}
+
+/* Scores of one key to its probabilities: each has the maximum and the sum of its query. */
+static void normalise_across(const attention *a, float *scores, size_t count, const float *maxima, const float *sums) {
+    for (size_t i = 0; i < count; i++)
+        scores[i] = firn_exp_inline(scores[i] - maxima[i]);
+    firn_block_round(a->softmax_type, scores, count);
+    for (size_t i = 0; i < count; i++)
+        scores[i] /= sums[i];
+    firn_block_round(a->qkv->type, scores, count);
+}
+
+/* Dropout of x, whose random numbers begin at `first` and are `step` apart. */
+static void drop(const attention *a, float *x, size_t count, uint64_t first, uint64_t step) {
+    float factors[FIRN_BLOCK];
+    if (a->dropout_rate == 0.0f)
+        return;
+    for (size_t at = 0; at < count; at += FIRN_BLOCK) {
+        size_t run = firn_smaller(FIRN_BLOCK, count - at);
+        firn_block_dropout_factors(&a->rng, first + at * step, step, a->dropout_rate, factors, run);
+        for (size_t i = 0; i < run; i++)
+            x[at + i] = firn_dropped(x[at + i], factors[i]);
+    }
+}
+
+/* --- tasks: the query heads of one key head
+ * --------------------------------------------------------------------------- */
+
+enum { FORWARD_SCRATCH = ROWS, BACKWARD_SCRATCH = 2 * ROWS + 1 }; /* rows of T floats for each query head */
+
+static head head_of(const attention *a, size_t task, size_t member, const firn_tensor *scratch, size_t scratch_rows) {
+    head h = {.batch = task / a->kv_heads, .key = task % a->kv_heads};
+    float *floats = scratch->data;
+    h.query = h.key * a->group + member;
+    h.row = (h.batch * a->heads + h.query) * a->steps;
+    h.probabilities = floats + h.row * scratch_rows;
+    h.gradients = h.probabilities + ROWS * a->steps;
+    return h;
+}
+
+/* --- forward --------------------------------------------------------------------------------------------------------
+ */
+
+static void softmax_row(const attention *a, const head *h, float *scores, size_t query) {
+    float *maximum = (float *)a->call->outputs[1].data + h->row + query;
+    float *total = (float *)a->call->outputs[2].data + h->row + query;
+    const size_t count = seen(a, query);
+    firn_sum sum;
+    firn_block_round(a->softmax_type, scores, count);
+    *maximum = firn_block_maximum(scores[0], scores, count);
+    exponentials(a, scores, count, *maximum);
+    firn_sum_begin(&sum);
+    firn_sum_add_many(&sum, scores, count);
+    *total = firn_sum_end(&sum);
+    normalise(a, scores, count, *total);
+    drop(a, scores, count, element(a, h, query, 0), 1);
+    firn_block_round(a->qkv->type, scores, count);
+}
+
+static void attention_block(const attention *a, const head *h, size_t query) {
+    const size_t rows = firn_smaller(ROWS, a->steps - query);
+    const firn_tensor *y = &a->call->outputs[0];
+    multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, seen(a, query + rows - 1),
+                  0, a->scale);
+    for (size_t row = 0; row < rows; row++)
+        softmax_row(a, h, h->probabilities + row * a->steps, query + row);
+    combination c = {.heads = 1, .factor = 1.0f, .out_data = y->data};
+    c.product = block_product(a, h->probabilities, rows, values(a, h), query, FIRN_TERMS_UP_TO_DIAGONAL, 1);
+    c.out = from_row(outputs(a, h, y), query);
+    combine(&c);
+}
+
+static void attention_heads(void *argument, size_t begin, size_t end) {
+    const attention *a = argument;
+    for (size_t task = begin; task < end; task++)
+        for (size_t member = 0; member < a->group; member++) {
+            const head h = head_of(a, task, member, &a->call->outputs[3], FORWARD_SCRATCH);
+            for (size_t query = 0; query < a->steps; query += ROWS)
+                attention_block(a, &h, query);
+        }
+}
+
+/* y = dropout(softmax(scale q k^T)) v */
+void firn_kernel_attention(const firn_kernel_call *call) {
+    attention a = describe(call, &call->inputs[0]);
+    firn_parallel_run(&call->parallel, a.batch * a.kv_heads, attention_heads, &a);
+}
+
+/* --- backward, queries
+ * ------------------------------------------------------------------------------------------------- */
+
+/* Rows of the scratch hold scores and dP. After it: gradients of the scores, and D in the head's projections. */
+static void score_gradients_of_query(const attention *a, const head *h, size_t row, size_t query) {
+    const float *maxima = a->call->inputs[2].data, *sums = a->call->inputs[3].data;
+    const size_t count = seen(a, query);
+    float *p = h->probabilities + row * a->steps, *gradient = h->gradients + row * a->steps;
+    float products[FIRN_BLOCK];
+    firn_sum projection;
+    firn_block_round(a->softmax_type, p, count);
+    exponentials(a, p, count, maxima[h->row + query]);
+    normalise(a, p, count, sums[h->row + query]);
+    drop(a, gradient, count, element(a, h, query, 0), 1);
+    firn_sum_begin(&projection);
+    for (size_t at = 0; at < count; at += FIRN_BLOCK) {
+        size_t run = firn_smaller(FIRN_BLOCK, count - at);
+        for (size_t i = 0; i < run; i++)
+            products[i] = p[at + i] * gradient[at + i];
+        firn_sum_add_many(&projection, products, run);
+    }
+    const float d = firn_sum_end(&projection);
+    projections(a, h)[query] = d;
+    for (size_t i = 0; i < count; i++)
+        gradient[i] = p[i] * (gradient[i] - d);
+    firn_block_round(a->qkv->type, gradient, count);
+}
+
+/* dq_i = scale sum_j dS_ij k_j */
+static void query_block(const attention *a, const head *h, size_t query) {
+    const firn_tensor *dy = &a->call->inputs[0], *dqkv = &a->call->outputs[0];
+    const size_t rows = firn_smaller(ROWS, a->steps - query), end = seen(a, query + rows - 1);
+    multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, end, 0, a->scale);
+    multiply_rows(a, h->gradients, from_row(outputs(a, h, dy), query), rows, values(a, h), 0, end, 1, 1.0f);
+    for (size_t row = 0; row < rows; row++)
+        score_gradients_of_query(a, h, row, query + row);
+    combination c = {.heads = 1, .factor = a->scale, .out_data = dqkv->data};
+    c.product = block_product(a, h->gradients, rows, keys(a, h), query, FIRN_TERMS_UP_TO_DIAGONAL, 2);
+    c.out = from_row(part_of(dqkv, h->batch, a->steps, a->width, h->query * a->size), query);
+    combine(&c);
+}
+
+/* --- backward, keys and values
+ * --------------------------------------------------------------------------------------------- */
+
+/* Rows of the scratch hold scores and dP of one key. After it: dropped probabilities, and gradients of the scores. */
+static void score_gradients_of_key(const attention *a, const head *h, size_t row, size_t key) {
+    const float *maxima = (const float *)a->call->inputs[2].data + h->row;
+    const float *sums = (const float *)a->call->inputs[3].data + h->row;
+    const size_t first = first_seeing(a, key), count = a->steps - first;
+    const float *d = projections(a, h) + first;
+    float *p = h->probabilities + row * a->steps + first, *gradient = h->gradients + row * a->steps + first;
+    firn_block_round(a->softmax_type, p, count);
+    normalise_across(a, p, count, maxima + first, sums + first);
+    drop(a, gradient, count, element(a, h, first, key), a->steps);
+    for (size_t i = 0; i < count; i++)
+        gradient[i] = p[i] * (gradient[i] - d[i]);
+    firn_block_round(a->qkv->type, gradient, count);
+    drop(a, p, count, element(a, h, first, key), a->steps);
+    firn_block_round(a->qkv->type, p, count);
+}
+
+/* dk_j = scale sum_i dS_ij q_i;  dv_j = sum_i P_ij dy_i; over all query heads of the key head */
+static void key_block(const attention *a, size_t task, size_t key) {
+    const firn_tensor *dy = &a->call->inputs[0], *dqkv = &a->call->outputs[0], *scratch = &a->call->outputs[1];
+    const size_t rows = firn_smaller(ROWS, a->steps - key), begin = first_seeing(a, key);
+    for (size_t member = 0; member < a->group; member++) {
+        const head h = head_of(a, task, member, scratch, BACKWARD_SCRATCH);
+        multiply_rows(a, h.probabilities, from_row(keys(a, &h), key), rows, queries(a, &h), begin, a->steps, 0,
+                      a->scale);
+        multiply_rows(a, h.gradients, from_row(values(a, &h), key), rows, outputs(a, &h, dy), begin, a->steps, 1, 1.0f);
+        for (size_t row = 0; row < rows; row++)
+            score_gradients_of_key(a, &h, row, key + row);
+    }
+    const head h = head_of(a, task, 0, scratch, BACKWARD_SCRATCH);
+    combination c = {.heads = a->group, .right_step = a->size, .out_data = dqkv->data};
+    c.left_step = BACKWARD_SCRATCH * a->steps;
+    c.product = block_product(a, h.gradients, rows, queries(a, &h), key, FIRN_TERMS_FROM_DIAGONAL, 2);
+    c.out = from_row(part_of(dqkv, h.batch, a->steps, a->width, (a->heads + h.key) * a->size), key);
+    c.factor = a->scale;
+    combine(&c);
+    c.product = block_product(a, h.probabilities, rows, outputs(a, &h, dy), key, FIRN_TERMS_FROM_DIAGONAL, 1);
+    c.out = from_row(part_of(dqkv, h.batch, a->steps, a->width, (a->heads + a->kv_heads + h.key) * a->size), key);
+    c.factor = 1.0f;
+    combine(&c);
+}
+
+static void attention_backward_heads(void *argument, size_t begin, size_t end) {
+    const attention *a = argument;
+    for (size_t task = begin; task < end; task++) {
+        for (size_t member = 0; member < a->group; member++) {
+            const head h = head_of(a, task, member, &a->call->outputs[1], BACKWARD_SCRATCH);
+            for (size_t query = 0; query < a->steps; query += ROWS)
+                query_block(a, &h, query);
+        }
+        for (size_t key = 0; key < a->steps; key += ROWS)
+            key_block(a, task, key);
+    }
+}
+
+/* dP = dropout(dy v^T), D = sum_j P dP, dS = P (dP - D), and the products of dS and P with q, k and dy */
+void firn_kernel_attention_backward(const firn_kernel_call *call) {
+    attention a = describe(call, &call->inputs[1]);
+    firn_parallel_run(&call->parallel, a.batch * a.kv_heads, attention_backward_heads, &a);
+}

@@ -1,0 +1,57 @@
+/* How kernels walk over elements: a block at a time, widened to float32 on the stack, computed, narrowed. Nothing here
+ * knows an op. Freestanding. */
+#ifndef FIRN_KERNELS_BLOCKS_H
+#define FIRN_KERNELS_BLOCKS_H
+
+#include "runtime/kernels/kernels.h"
+#include "runtime/numerics/numerics.h"
+
+enum { FIRN_BLOCK = 256 }; /* elements: one kilobyte of floats */
+
+static inline size_t firn_smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static inline size_t firn_last_extent(const firn_tensor *tensor) {
+    return tensor->dims[tensor->rank - 1];
+}
+
+/* All leading dimensions taken together. */
+static inline size_t firn_rows(const firn_tensor *tensor) {
+    return tensor->elements / firn_last_extent(tensor);
+}
+
+static inline size_t firn_blocks(size_t elements) {
+    return (elements - 1) / FIRN_BLOCK + 1;
+}
+
+/* Elements of a block: all are full but the last. */
+static inline size_t firn_block_elements(size_t elements, size_t block) {
+    return firn_smaller(FIRN_BLOCK, elements - block * FIRN_BLOCK);
+}
+
+/* Runs body over tasks with the call as its argument. */
+static inline void firn_split(const firn_kernel_call *call, size_t tasks, firn_task_body body) {
+    firn_parallel_run(&call->parallel, tasks, body, (void *)call);
+}
+
+/* --- short arrays of floats (blocks.c) ------------------------------------------------------------------------------
+ */
+
+/* firn_maximum over m and all elements, with +0 for either zero: no order shows in the result. */
+float firn_block_maximum(float m, const float *x, size_t count);
+
+/* Each element rounded to the values of a type. */
+void firn_block_round(uint8_t type, float *x, size_t count);
+
+/* Dropout: for the elements first, first + step, ... 1 / (1 - rate) where the random number is at least rate, else 0.
+ */
+void firn_block_dropout_factors(const firn_rng *rng, uint64_t first, uint64_t step, float rate, float *factors,
+                                size_t count);
+
+/* A dropped element is +0, whatever it was. */
+static inline float firn_dropped(float x, float factor) {
+    return factor > 0.0f ? x * factor : 0.0f;
+}
+
+#endif

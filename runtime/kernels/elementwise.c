@@ -1,0 +1,222 @@
+/* Ops that compute each element by itself, and the sum that undoes a broadcast. Freestanding. */
+#include "runtime/kernels/blocks.h"
+#include "runtime/numerics/elementary.h"
+
+/* Block `block` of input i as floats; returns its elements. */
+static size_t widen_block(float *x, const firn_kernel_call *call, size_t input, size_t block) {
+    const firn_tensor *tensor = &call->inputs[input];
+    size_t count = firn_block_elements(tensor->elements, block);
+    firn_widen(x, tensor->data, tensor->type, block * FIRN_BLOCK, count);
+    return count;
+}
+
+static void narrow_block(const firn_kernel_call *call, size_t block, const float *y, size_t count) {
+    firn_narrow(call->outputs[0].data, call->outputs[0].type, block * FIRN_BLOCK, y, count);
+}
+
+static void for_each_block(const firn_kernel_call *call, firn_task_body body) {
+    firn_split(call, firn_blocks(call->outputs[0].elements), body);
+}
+
+/* --- cast
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static void cast_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    float x[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = widen_block(x, call, 0, block);
+        narrow_block(call, block, x, count);
+    }
+}
+
+void firn_kernel_cast(const firn_kernel_call *call) {
+    for_each_block(call, cast_blocks);
+}
+
+/* --- add and sum_leading
+ * ------------------------------------------------------------------------------------------------ */
+
+/* count elements of b from element `from` of the sum: b begins again and again. */
+static void widen_repeated(float *out, const firn_tensor *b, size_t from, size_t count) {
+    size_t at = from % b->elements;
+    while (count > 0) {
+        size_t run = firn_smaller(count, b->elements - at);
+        firn_widen(out, b->data, b->type, at, run);
+        out += run;
+        count -= run;
+        at = 0;
+    }
+}
+
+static void add_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    float a[FIRN_BLOCK], b[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = widen_block(a, call, 0, block);
+        widen_repeated(b, &call->inputs[1], block * FIRN_BLOCK, count);
+        for (size_t i = 0; i < count; i++)
+            a[i] += b[i];
+        narrow_block(call, block, a, count);
+    }
+}
+
+void firn_kernel_add(const firn_kernel_call *call) {
+    for_each_block(call, add_blocks);
+}
+
+static void sum_leading_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const firn_tensor *x = &call->inputs[0];
+    const size_t columns = call->outputs[0].elements, rows = x->elements / columns;
+    float row_values[FIRN_BLOCK], sums[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = firn_block_elements(columns, block);
+        for (size_t i = 0; i < count; i++)
+            sums[i] = 0.0f;
+        for (size_t row = 0; row < rows; row++) {
+            firn_widen(row_values, x->data, x->type, row * columns + block * FIRN_BLOCK, count);
+            for (size_t i = 0; i < count; i++)
+                sums[i] += row_values[i];
+        }
+        narrow_block(call, block, sums, count);
+    }
+}
+
+void firn_kernel_sum_leading(const firn_kernel_call *call) {
+    for_each_block(call, sum_leading_blocks);
+}
+
+/* --- gelu
+ * ------------------------------------------------------------------------------------------------------------- */
+
+/* Form of gelu, attribute 0. */
+enum { WITH_ERF = 0, WITH_TANH = 1 };
+
+static void gelu_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    float x[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = widen_block(x, call, 0, block);
+        if (call->integers[0] == WITH_TANH)
+            for (size_t i = 0; i < count; i++)
+                x[i] = firn_gelu_tanh_inline(x[i]);
+        else
+            for (size_t i = 0; i < count; i++)
+                x[i] = firn_gelu_inline(x[i]);
+        narrow_block(call, block, x, count);
+    }
+}
+
+void firn_kernel_gelu(const firn_kernel_call *call) {
+    for_each_block(call, gelu_blocks);
+}
+
+static void gelu_backward_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    float dy[FIRN_BLOCK], x[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = widen_block(dy, call, 0, block);
+        widen_block(x, call, 1, block);
+        if (call->integers[0] == WITH_TANH)
+            for (size_t i = 0; i < count; i++)
+                x[i] = dy[i] * firn_gelu_tanh_slope_inline(x[i]);
+        else
+            for (size_t i = 0; i < count; i++)
+                x[i] = dy[i] * firn_gelu_slope_inline(x[i]);
+        narrow_block(call, block, x, count);
+    }
+}
+
+void firn_kernel_gelu_backward(const firn_kernel_call *call) {
+    for_each_block(call, gelu_backward_blocks);
+}
+
+/* --- relu
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static void relu_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    float x[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = widen_block(x, call, 0, block);
+        for (size_t i = 0; i < count; i++)
+            x[i] = x[i] <= 0.0f ? 0.0f : x[i];
+        narrow_block(call, block, x, count);
+    }
+}
+
+void firn_kernel_relu(const firn_kernel_call *call) {
+    for_each_block(call, relu_blocks);
+}
+
+static void relu_backward_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    float dy[FIRN_BLOCK], y[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = widen_block(dy, call, 0, block);
+        widen_block(y, call, 1, block);
+        for (size_t i = 0; i < count; i++)
+            dy[i] = y[i] <= 0.0f ? 0.0f : dy[i];
+        narrow_block(call, block, dy, count);
+    }
+}
+
+void firn_kernel_relu_backward(const firn_kernel_call *call) {
+    for_each_block(call, relu_backward_blocks);
+}
+
+/* --- tanh
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static void tanh_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    float x[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = widen_block(x, call, 0, block);
+        for (size_t i = 0; i < count; i++)
+            x[i] = firn_tanh_inline(x[i]);
+        narrow_block(call, block, x, count);
+    }
+}
+
+void firn_kernel_tanh(const firn_kernel_call *call) {
+    for_each_block(call, tanh_blocks);
+}
+
+/* dx = dy (1 - y^2) */
+static void tanh_backward_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    float dy[FIRN_BLOCK], y[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = widen_block(dy, call, 0, block);
+        widen_block(y, call, 1, block);
+        for (size_t i = 0; i < count; i++)
+            dy[i] = dy[i] * firn_fma(-y[i], y[i], 1.0f);
+        narrow_block(call, block, dy, count);
+    }
+}
+
+void firn_kernel_tanh_backward(const firn_kernel_call *call) {
+    for_each_block(call, tanh_backward_blocks);
+}
+
+/* --- dropout
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static void dropout_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const firn_rng rng = {call->seed, (uint32_t)call->integers[0], call->global_step, call->micro_step};
+    float x[FIRN_BLOCK], factors[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = widen_block(x, call, 0, block);
+        firn_block_dropout_factors(&rng, (uint64_t)block * FIRN_BLOCK, 1, call->reals[0], factors, count);
+        for (size_t i = 0; i < count; i++)
+            x[i] = firn_dropped(x[i], factors[i]);
+        narrow_block(call, block, x, count);
+    }
+}
+
+void firn_kernel_dropout(const firn_kernel_call *call) {
+    for_each_block(call, dropout_blocks);
+}

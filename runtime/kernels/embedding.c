@@ -1,0 +1,69 @@
+/* Tables looked up by id or by position, and the gradients that go back into them. Freestanding. */
+#include "runtime/kernels/blocks.h"
+
+/* count elements from one tensor to another, through float32. */
+static void copy(const firn_tensor *to, size_t to_first, const firn_tensor *from, size_t from_first, size_t count) {
+    float x[FIRN_BLOCK];
+    for (size_t at = 0; at < count; at += FIRN_BLOCK) {
+        size_t run = firn_smaller(FIRN_BLOCK, count - at);
+        firn_widen(x, from->data, from->type, from_first + at, run);
+        firn_narrow(to->data, to->type, to_first + at, x, run);
+    }
+}
+
+static void clear(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = 0.0f;
+}
+
+/* --- embedding ------------------------------------------------------------------------------------------------------
+ */
+
+static void embedding_rows(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const int32_t *ids = call->inputs[0].data;
+    const size_t width = firn_last_extent(&call->inputs[1]);
+    for (size_t row = begin; row < end; row++)
+        copy(&call->outputs[0], row * width, &call->inputs[1], (size_t)ids[row] * width, width);
+}
+
+/* y[n] = table[ids[n]] */
+void firn_kernel_embedding(const firn_kernel_call *call) {
+    firn_split(call, call->inputs[0].elements, embedding_rows);
+}
+
+/* dtable[ids[n]] += dy[n], n ascending. Rows may repeat, so positions are never split among threads. */
+void firn_kernel_embedding_backward(const firn_kernel_call *call) {
+    const int32_t *ids = call->inputs[0].data;
+    const firn_tensor *dy = &call->inputs[1], *dtable = &call->outputs[0];
+    const size_t width = firn_last_extent(dtable);
+    float *sums = dtable->data;
+    float x[FIRN_BLOCK];
+    if (call->input_count < 3)
+        clear(sums, dtable->elements);
+    else if (call->inputs[2].data != dtable->data)
+        copy(dtable, 0, &call->inputs[2], 0, dtable->elements);
+    for (size_t row = 0; row < call->inputs[0].elements; row++) {
+        float *sum = &sums[(size_t)ids[row] * width];
+        for (size_t at = 0; at < width; at += FIRN_BLOCK) {
+            size_t count = firn_smaller(FIRN_BLOCK, width - at);
+            firn_widen(x, dy->data, dy->type, row * width + at, count);
+            for (size_t i = 0; i < count; i++)
+                sum[at + i] = firn_canonical(sum[at + i] + x[i]);
+        }
+    }
+}
+
+/* --- leading rows ---------------------------------------------------------------------------------------------------
+ */
+
+void firn_kernel_leading_rows(const firn_kernel_call *call) {
+    copy(&call->outputs[0], 0, &call->inputs[0], 0, call->outputs[0].elements);
+}
+
+void firn_kernel_leading_rows_backward(const firn_kernel_call *call) {
+    const firn_tensor *dy = &call->inputs[0], *dtable = &call->outputs[0];
+    float *rest = dtable->data;
+    copy(dtable, 0, dy, 0, dy->elements);
+    clear(rest + dy->elements, dtable->elements - dy->elements);
+}

@@ -1,0 +1,164 @@
+/* Layer norm: statistics in float32, the affine part in the type that attribute 0 names. Freestanding. */
+#include "runtime/kernels/blocks.h"
+
+/* A block of row `row` of a tensor of rows, from column `at`; returns its elements. */
+static size_t widen_row(float *x, const firn_tensor *tensor, size_t row, size_t at) {
+    const size_t width = firn_last_extent(tensor), count = firn_smaller(FIRN_BLOCK, width - at);
+    firn_widen(x, tensor->data, tensor->type, row * width + at, count);
+    return count;
+}
+
+/* --- forward
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static float row_mean(const firn_tensor *x, size_t row) {
+    const size_t width = firn_last_extent(x);
+    float values[FIRN_BLOCK];
+    firn_sum sum;
+    firn_sum_begin(&sum);
+    for (size_t at = 0; at < width; at += FIRN_BLOCK)
+        firn_sum_add_many(&sum, values, widen_row(values, x, row, at));
+    return firn_canonical(firn_sum_end(&sum) / (float)width);
+}
+
+static float row_variance(const firn_tensor *x, size_t row, float mean) {
+    const size_t width = firn_last_extent(x);
+    float values[FIRN_BLOCK];
+    firn_sum sum;
+    firn_sum_begin(&sum);
+    for (size_t at = 0; at < width; at += FIRN_BLOCK) {
+        size_t count = widen_row(values, x, row, at);
+        for (size_t i = 0; i < count; i++)
+            values[i] = (values[i] - mean) * (values[i] - mean);
+        firn_sum_add_many(&sum, values, count);
+    }
+    return firn_sum_end(&sum) / (float)width;
+}
+
+static void normalise_row(const firn_kernel_call *call, size_t row, float mean, float reciprocal) {
+    const firn_tensor *x = &call->inputs[0], *gain = &call->inputs[1], *bias = &call->inputs[2], *y = &call->outputs[0];
+    const uint8_t affine = (uint8_t)call->integers[0];
+    const size_t width = firn_last_extent(x);
+    float values[FIRN_BLOCK], gains[FIRN_BLOCK], biases[FIRN_BLOCK];
+    for (size_t at = 0; at < width; at += FIRN_BLOCK) {
+        size_t count = widen_row(values, x, row, at);
+        widen_row(gains, gain, 0, at);
+        widen_row(biases, bias, 0, at);
+        for (size_t i = 0; i < count; i++)
+            values[i] = (values[i] - mean) * reciprocal;
+        firn_block_round(affine, values, count);
+        firn_block_round(affine, gains, count);
+        firn_block_round(affine, biases, count);
+        for (size_t i = 0; i < count; i++)
+            values[i] = firn_fma(values[i], gains[i], biases[i]);
+        firn_narrow(y->data, y->type, row * width + at, values, count);
+    }
+}
+
+static void layer_norm_rows(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const firn_tensor *x = &call->inputs[0];
+    float *means = call->outputs[1].data, *reciprocals = call->outputs[2].data;
+    for (size_t row = begin; row < end; row++) {
+        means[row] = row_mean(x, row);
+        float variance = row_variance(x, row, means[row]);
+        reciprocals[row] = firn_canonical(1.0f / firn_sqrt(variance + call->reals[0]));
+        normalise_row(call, row, means[row], reciprocals[row]);
+    }
+}
+
+/* y = gain (x - mean) / sqrt(variance + epsilon) + bias */
+void firn_kernel_layer_norm(const firn_kernel_call *call) {
+    firn_split(call, firn_rows(&call->inputs[0]), layer_norm_rows);
+}
+
+/* --- backward, input
+ * ---------------------------------------------------------------------------------------------------- */
+
+/* A block of the row's normalised input and of the gradient that reaches it, dy * gain. */
+static size_t widen_gradient(float *normal, float *gradient, const firn_kernel_call *call, size_t row, size_t at) {
+    const float *means = call->inputs[3].data, *reciprocals = call->inputs[4].data;
+    const float mean = means[row], reciprocal = reciprocals[row];
+    float gains[FIRN_BLOCK];
+    size_t count = widen_row(gradient, &call->inputs[0], row, at);
+    widen_row(normal, &call->inputs[1], row, at);
+    widen_row(gains, &call->inputs[2], 0, at);
+    firn_block_round((uint8_t)call->integers[0], gains, count);
+    for (size_t i = 0; i < count; i++) {
+        normal[i] = (normal[i] - mean) * reciprocal;
+        gradient[i] = gradient[i] * gains[i];
+    }
+    return count;
+}
+
+static void layer_norm_backward_row(const firn_kernel_call *call, size_t row) {
+    const firn_tensor *dx = &call->outputs[0];
+    const float *reciprocals = call->inputs[4].data;
+    const size_t width = firn_last_extent(dx);
+    float normal[FIRN_BLOCK], gradient[FIRN_BLOCK];
+    firn_sum gradients, projections;
+    firn_sum_begin(&gradients);
+    firn_sum_begin(&projections);
+    for (size_t at = 0; at < width; at += FIRN_BLOCK) {
+        size_t count = widen_gradient(normal, gradient, call, row, at);
+        firn_sum_add_many(&gradients, gradient, count);
+        for (size_t i = 0; i < count; i++)
+            normal[i] = gradient[i] * normal[i];
+        firn_sum_add_many(&projections, normal, count);
+    }
+    const float mean_gradient = firn_sum_end(&gradients) / (float)width;
+    const float mean_projection = firn_sum_end(&projections) / (float)width;
+    for (size_t at = 0; at < width; at += FIRN_BLOCK) {
+        size_t count = widen_gradient(normal, gradient, call, row, at);
+        for (size_t i = 0; i < count; i++)
+            gradient[i] = reciprocals[row] * firn_fma(-normal[i], mean_projection, gradient[i] - mean_gradient);
+        firn_narrow(dx->data, dx->type, row * width + at, gradient, count);
+    }
+}
+
+static void layer_norm_backward_rows(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    for (size_t row = begin; row < end; row++)
+        layer_norm_backward_row(call, row);
+}
+
+/* dx = (g - mean(g) - x_hat mean(g x_hat)) / deviation, g = dy gain */
+void firn_kernel_layer_norm_backward(const firn_kernel_call *call) {
+    firn_split(call, firn_rows(&call->inputs[1]), layer_norm_backward_rows);
+}
+
+/* --- backward, gain and bias
+ * ---------------------------------------------------------------------------------------------- */
+
+static void affine_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const firn_tensor *dy = &call->inputs[0], *x = &call->inputs[1];
+    const firn_tensor *dgain = &call->outputs[0], *dbias = &call->outputs[1];
+    const float *means = call->inputs[2].data, *reciprocals = call->inputs[3].data;
+    const uint8_t affine = (uint8_t)call->integers[0];
+    float gain_sums[FIRN_BLOCK], bias_sums[FIRN_BLOCK], gradient[FIRN_BLOCK], normal[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        const size_t at = block * FIRN_BLOCK, block_count = firn_block_elements(dgain->elements, block);
+        for (size_t i = 0; i < block_count; i++)
+            gain_sums[i] = bias_sums[i] = 0.0f;
+        for (size_t row = 0; row < firn_rows(x); row++) {
+            const float mean = means[row], reciprocal = reciprocals[row];
+            size_t count = widen_row(gradient, dy, row, at);
+            widen_row(normal, x, row, at);
+            for (size_t i = 0; i < count; i++)
+                normal[i] = (normal[i] - mean) * reciprocal;
+            firn_block_round(affine, normal, count);
+            for (size_t i = 0; i < count; i++) {
+                gain_sums[i] = firn_fma(gradient[i], normal[i], gain_sums[i]);
+                bias_sums[i] += gradient[i];
+            }
+        }
+        firn_narrow(dgain->data, dgain->type, at, gain_sums, block_count);
+        firn_narrow(dbias->data, dbias->type, at, bias_sums, block_count);
+    }
+}
+
+/* dgain = sum over rows of dy x_hat, dbias = sum over rows of dy */
+void firn_kernel_layer_norm_backward_affine(const firn_kernel_call *call) {
+    firn_split(call, firn_blocks(call->outputs[0].elements), affine_blocks);
+}

@@ -1,0 +1,97 @@
+/* Linear layers: y = x W^T + b and its gradients. The products are in product.c; here stands which matrix is which.
+ * Freestanding. */
+#include "runtime/kernels/product.h"
+#include "runtime/numerics/numerics.h"
+
+/* Layout of a weight, attribute 0. */
+enum { OUT_IN = 0, IN_OUT = 1 };
+
+static size_t last_extent(const firn_tensor *tensor) {
+    return tensor->dims[tensor->rank - 1];
+}
+
+static size_t rows_of(const firn_tensor *tensor) {
+    return tensor->elements / last_extent(tensor);
+}
+
+/* The tensor as a matrix of rows by its last extent. */
+static firn_matrix matrix(const firn_tensor *tensor) {
+    return (firn_matrix){tensor->data, tensor->type, 0, last_extent(tensor), 1};
+}
+
+static firn_matrix transposed(firn_matrix m) {
+    return (firn_matrix){m.data, m.type, m.first, m.column_step, m.row_step};
+}
+
+typedef struct linear {
+    firn_product product;
+    const firn_tensor *bias; /* one value for each column, or NULL */
+    const firn_tensor *out;
+} linear;
+
+static void add_bias(firn_tile *tile, const firn_tensor *bias) {
+    float values[FIRN_TILE_COLUMNS];
+    firn_widen(values, bias->data, bias->type, tile->column, tile->columns);
+    for (size_t row = 0; row < tile->rows; row++)
+        for (size_t column = 0; column < tile->columns; column++)
+            tile->values[row][column] += values[column];
+}
+
+static void tiles(void *argument, size_t begin, size_t end) {
+    const linear *job = argument;
+    firn_tile tile;
+    for (size_t number = begin; number < end; number++) {
+        firn_product_tile(&job->product, number, &tile);
+        if (job->bias != NULL)
+            add_bias(&tile, job->bias);
+        for (size_t row = 0; row < tile.rows; row++)
+            firn_narrow(job->out->data, job->out->type, (tile.row + row) * job->product.columns + tile.column,
+                        tile.values[row], tile.columns);
+    }
+}
+
+static void run(const firn_kernel_call *call, linear *job) {
+    job->out = &call->outputs[0];
+    job->product.present = FIRN_TERMS_ALL;
+    job->product.reduction = call->reductions[0];
+    firn_parallel_run(&call->parallel, firn_product_tiles(&job->product), tiles, job);
+}
+
+/* y[n,o] = sum_k x[n,k] w[o,k] + bias[o] */
+void firn_kernel_linear(const firn_kernel_call *call) {
+    const firn_tensor *x = &call->inputs[0], *weight = &call->inputs[1];
+    firn_matrix w = matrix(weight);
+    linear job = {.bias = call->input_count > 2 ? &call->inputs[2] : NULL};
+    job.product.left = matrix(x);
+    job.product.right = call->integers[0] == OUT_IN ? transposed(w) : w;
+    job.product.rows = rows_of(x);
+    job.product.terms = last_extent(x);
+    job.product.columns = weight->elements / last_extent(x);
+    run(call, &job);
+}
+
+/* dx[n,k] = sum_o dy[n,o] w[o,k] */
+void firn_kernel_linear_backward_input(const firn_kernel_call *call) {
+    const firn_tensor *dy = &call->inputs[0], *weight = &call->inputs[1];
+    firn_matrix w = matrix(weight);
+    linear job = {.bias = NULL};
+    job.product.left = matrix(dy);
+    job.product.right = call->integers[0] == OUT_IN ? w : transposed(w);
+    job.product.rows = rows_of(dy);
+    job.product.terms = last_extent(dy);
+    job.product.columns = weight->elements / last_extent(dy);
+    run(call, &job);
+}
+
+/* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged */
+void firn_kernel_linear_backward_weight(const firn_kernel_call *call) {
+    const firn_tensor *dy = &call->inputs[0], *x = &call->inputs[1];
+    const firn_tensor *rows = call->integers[0] == OUT_IN ? dy : x, *columns = call->integers[0] == OUT_IN ? x : dy;
+    linear job = {.bias = NULL};
+    job.product.left = transposed(matrix(rows));
+    job.product.right = matrix(columns);
+    job.product.rows = last_extent(rows);
+    job.product.terms = rows_of(x);
+    job.product.columns = last_extent(columns);
+    run(call, &job);
+}

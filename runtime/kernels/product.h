@@ -1,0 +1,47 @@
+/* The matrix product behind linear layers and attention: one tile of
+ *     out[row][column] = sum over terms ascending of left[row][term] * right[term][column]
+ * as its reduction descriptor says. Tiles do not share anything, so any number of threads may compute them in any
+ * order. Knows nothing of layers. Freestanding. */
+#ifndef FIRN_KERNELS_PRODUCT_H
+#define FIRN_KERNELS_PRODUCT_H
+
+#include "runtime/kernels/kernels.h"
+
+enum { FIRN_TILE_ROWS = 16, FIRN_TILE_COLUMNS = 16 };
+
+/* Element (row, column) of a matrix is element first + row * row_step + column * column_step of data. One of the steps
+ * is 1. */
+typedef struct firn_matrix {
+    const void *data;
+    uint8_t type; /* float32 or a half type */
+    size_t first, row_step, column_step;
+} firn_matrix;
+
+/* Which terms a row has. Those that it lacks are not in its sum, not even as zeros. */
+typedef enum firn_terms {
+    FIRN_TERMS_ALL,
+    FIRN_TERMS_UP_TO_DIAGONAL, /* row r: 0 to diagonal + r */
+    FIRN_TERMS_FROM_DIAGONAL   /* row r: from diagonal + r */
+} firn_terms;
+
+typedef struct firn_product {
+    firn_matrix left, right;
+    size_t rows, columns, terms;
+    firn_terms present;
+    size_t diagonal;
+    firn_reduction reduction;
+} firn_product;
+
+typedef struct firn_tile {
+    size_t row, column;   /* where it lies in the product: multiples of the tile's extents */
+    size_t rows, columns; /* what of it lies inside the product */
+    float values[FIRN_TILE_ROWS][FIRN_TILE_COLUMNS];
+} firn_tile;
+
+/* Tiles of a product, numbered row by row. */
+size_t firn_product_tiles(const firn_product *product);
+
+/* Computes one tile; values are the finished sums, not yet rounded to an output type. */
+void firn_product_tile(const firn_product *product, size_t number, firn_tile *tile);
+
+#endif

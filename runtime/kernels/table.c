@@ -1,0 +1,23 @@
+/* Finds the kernel of an op. The table is plan/ops.def; nothing may be added by hand. Freestanding. */
+#include "runtime/kernels/kernels.h"
+
+#ifdef FIRN_KERNELS_ON_DEMAND
+/* Weak: a kernel that nothing else asks for is not taken from the archive, and its entry is NULL. */
+#    define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol, \
+                    gradient)                                                                                          \
+        extern __typeof__(firn_kernel_##name) firn_kernel_##name __attribute__((weak));
+#    include "plan/ops.def"
+#    undef FIRN_OP
+#endif
+
+static const firn_kernel kernels[] = {
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol,     \
+                gradient)                                                                                              \
+    [code] = firn_kernel_##name,
+#include "plan/ops.def"
+#undef FIRN_OP
+};
+
+firn_kernel firn_kernel_find(uint16_t code) {
+    return code < sizeof kernels / sizeof kernels[0] ? kernels[code] : NULL;
+}
