@@ -1,4 +1,6 @@
 /* Reader of golden files; see golden.h. Test code: it may use the heap and stdio. */
+#define _POSIX_C_SOURCE 200809L /* getline, strtok_r */
+
 #include "tests/unit/golden.h"
 
 #include <math.h>
@@ -7,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/errors.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/numerics/numerics.h"
 
