@@ -1,23 +1,25 @@
 /* Running totals of an evaluation. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
-static void add_to_count(const firn_tensor *tensor, uint64_t step) {
-    int64_t *count = tensor->data;
-    *count = (int64_t)((uint64_t)*count + step);
+static void add_to_count(const firn_tensor *from, const firn_tensor *to, uint64_t step) {
+    const uint64_t *before = from->data;
+    uint64_t *after = to->data;
+    *after = *before + step;
 }
 
 /* sum is a float32 total and what its roundings lost so far (TwoSum, Knuth). A total that is not finite has lost
  * nothing that could be given back. */
 void firn_kernel_metric_mean(const firn_kernel_call *call) {
-    const float *value = call->inputs[0].data;
-    float *sum = call->outputs[0].data;
-    float total = sum[0] + *value;
-    float value_part = total - sum[0];
+    const float value = *(const float *)call->inputs[0].data;
+    const float *before = call->inputs[1].data;
+    float *after = call->outputs[0].data;
+    float total = before[0] + value;
+    float value_part = total - before[0];
     float sum_part = total - value_part;
-    float lost = (sum[0] - sum_part) + (*value - value_part);
-    sum[0] = firn_canonical(total);
-    sum[1] = total - total == 0.0f ? firn_canonical(sum[1] + lost) : 0.0f;
-    add_to_count(&call->outputs[1], 1);
+    float lost = before[1] + ((before[0] - sum_part) + (value - value_part));
+    after[0] = firn_canonical(total);
+    after[1] = total - total == 0.0f ? firn_canonical(lost) : 0.0f;
+    add_to_count(&call->inputs[2], &call->outputs[1], 1);
 }
 
 /* Whether the label is where the first maximum of the row stands. A comparison with NaN is false, so a row that holds
@@ -42,6 +44,6 @@ void firn_kernel_metric_accuracy(const firn_kernel_call *call) {
     uint64_t correct = 0;
     for (size_t row = 0; row < firn_rows(logits); row++)
         correct += is_right(logits, row, (size_t)labels[row]);
-    add_to_count(&call->outputs[0], correct);
-    add_to_count(&call->outputs[1], firn_rows(logits));
+    add_to_count(&call->inputs[2], &call->outputs[0], correct);
+    add_to_count(&call->inputs[3], &call->outputs[1], firn_rows(logits));
 }

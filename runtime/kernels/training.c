@@ -60,13 +60,12 @@ void firn_kernel_accumulate(const firn_kernel_call *call) {
 }
 
 static void multiply_tensor(const firn_kernel_call *call, float factor) {
-    const firn_tensor *tensor = &call->outputs[0];
     float x[FIRN_BLOCK];
-    for (size_t block = 0; block < firn_blocks(tensor->elements); block++) {
-        size_t count = widen_block(x, tensor, block);
+    for (size_t block = 0; block < firn_blocks(call->outputs[0].elements); block++) {
+        size_t count = widen_block(x, &call->inputs[0], block);
         for (size_t i = 0; i < count; i++)
             x[i] *= factor;
-        narrow_block(tensor, block, x, count);
+        narrow_block(&call->outputs[0], block, x, count);
     }
 }
 
@@ -118,7 +117,7 @@ void firn_kernel_scale_by(const firn_kernel_call *call) {
 }
 
 void firn_kernel_clip_value(const firn_kernel_call *call) {
-    const firn_tensor *gradient = &call->outputs[0];
+    const firn_tensor *gradient = &call->inputs[0];
     const float limit = call->reals[0];
     float x[FIRN_BLOCK];
     for (size_t block = 0; block < firn_blocks(gradient->elements); block++) {
@@ -127,7 +126,7 @@ void firn_kernel_clip_value(const firn_kernel_call *call) {
             float below = x[i] > limit ? limit : x[i];
             x[i] = below < -limit ? -limit : below;
         }
-        narrow_block(gradient, block, x, count);
+        narrow_block(&call->outputs[0], block, x, count);
     }
 }
 
@@ -149,10 +148,10 @@ static void adamw_blocks(void *argument, size_t begin, size_t end) {
     const float rate = scalar(&call->inputs[4]), correction = adamw_correction(call);
     float p[FIRN_BLOCK], g[FIRN_BLOCK], m[FIRN_BLOCK], v[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(p, &call->outputs[0], block);
+        size_t count = widen_block(p, &call->inputs[0], block);
         widen_block(g, &call->inputs[1], block);
-        widen_block(m, &call->outputs[1], block);
-        widen_block(v, &call->outputs[2], block);
+        widen_block(m, &call->inputs[2], block);
+        widen_block(v, &call->inputs[3], block);
         for (size_t i = 0; i < count; i++) {
             m[i] = firn_fma(1.0f - beta1, g[i], beta1 * m[i]);
             v[i] = firn_fma(1.0f - beta2, g[i] * g[i], beta2 * v[i]);
@@ -183,7 +182,7 @@ static void sgd_blocks(void *argument, size_t begin, size_t end) {
     const float rate = scalar(&call->inputs[2]);
     float p[FIRN_BLOCK], g[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(p, &call->outputs[0], block);
+        size_t count = widen_block(p, &call->inputs[0], block);
         widen_direction(g, p, &call->inputs[1], block, call->integers[0] != 0, call->reals[0]);
         for (size_t i = 0; i < count; i++)
             p[i] = firn_fma(-rate, g[i], p[i]);
@@ -202,8 +201,8 @@ static void sgd_momentum_blocks(void *argument, size_t begin, size_t end) {
     const float momentum = call->reals[0], fresh = 1.0f - call->reals[1], rate = scalar(&call->inputs[2]);
     float p[FIRN_BLOCK], g[FIRN_BLOCK], b[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(p, &call->outputs[0], block);
-        widen_block(b, &call->outputs[1], block);
+        size_t count = widen_block(p, &call->inputs[0], block);
+        widen_block(b, &call->inputs[3], block);
         widen_direction(g, p, &call->inputs[1], block, call->integers[1] != 0, call->reals[2]);
         for (size_t i = 0; i < count; i++) {
             b[i] = firn_fma(momentum, b[i], fresh * g[i]);
