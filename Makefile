@@ -42,7 +42,8 @@ SCHEDULES := $(wildcard schedules/*.c)
 NUMERICS := $(wildcard runtime/numerics/*.c)
 KERNELS := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c))
 CORE := $(wildcard runtime/*.c)
-HOST := $(wildcard runtime/targets/host/*.c runtime/cli/*.c)
+TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
+HOST := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c runtime/cli/*.c)
 COMPILER := $(filter-out compiler/main.c,$(wildcard compiler/*.c compiler/*/*.c))
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
@@ -171,7 +172,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 .PHONY: test
 test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
 	@.packages/install test
-	@$(MAKE) --no-print-directory -j$(JOBS) all unit-tests firmware
+	@$(MAKE) --no-print-directory -j$(JOBS) all unit-tests firmware variants
 	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 

@@ -17,7 +17,7 @@ FIRMWARE_LDFLAGS := $(FIRMWARE_FLAGS) -nostartfiles -Wl,--gc-sections -Wl,--fata
 
 FIRMWARE_KERNELS := $(filter-out runtime/kernels/table.c,$(KERNELS))
 FIRMWARE_SOURCES := $(PLAN) $(SCHEDULES) $(CORE) $(NUMERICS) runtime/kernels/set.c
-EMULATED := $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
+EMULATED := $(TARGETS_COMMON) $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
 
 # The kernels that a plan uses, for an example that is linked with nothing else: make size PLAN=P, or those of an MLP.
 ifdef PLAN
@@ -97,3 +97,70 @@ $(foreach target,$(TARGETS),$(eval $(call FIRMWARE_RULES,$(target))))
 
 .PHONY: firmware
 firmware: $(patsubst %,firmware-%,$(TARGETS))
+
+# --- what firmware must hold to ------------------------------------------------------------------------------------
+
+call_graph = find $(BUILD)/$(1)/objects $(BUILD)/$(1)/mbedtls -name '*.ci' ! -path '*/runtime/targets/*' -exec cat {} +
+
+define CHECK_RULES
+.PHONY: check-$(1) size-$(1)
+check-$(1): $(BUILD)/$(1)/example.elf runtime/targets/stack.awk
+	@runtime/targets/check-symbols $($(1)_CROSS)nm $$< $$($(1)_OBJECTS) $(BUILD)/$(1)/kernels.a
+	@echo '$(1): no allocator, no printf, no double outside schedules; stack of each function, the platform apart:'
+	@$(call call_graph,$(1)) | awk -f runtime/targets/stack.awk
+
+size-$(1): $(BUILD)/$(1)/example.elf $(BUILD)/$(1)/example-on-demand.elf
+	@echo '$(1), every kernel:'
+	@awk -f runtime/targets/size.awk $(BUILD)/$(1)/example.elf.map
+	@echo '$(1), the kernels of $(EXAMPLE):'
+	@awk -f runtime/targets/size.awk $(BUILD)/$(1)/example-on-demand.elf.map
+endef
+$(foreach target,$(TARGETS),$(eval $(call CHECK_RULES,$(target))))
+
+.PHONY: targets
+targets: ## build the firmware example for both microcontrollers, check it, print its stack
+	@.packages/install targets
+	@$(MAKE) --no-print-directory -j$(JOBS) firmware
+	@$(MAKE) --no-print-directory $(patsubst %,check-%,$(TARGETS))
+
+.PHONY: size
+size: ## code size by part, with every kernel and with those of a plan; PLAN=P
+	@.packages/install targets
+	@$(MAKE) --no-print-directory -s -j$(JOBS) firmware $(BUILD)/firnc $(EXAMPLE) V=1 >&2
+	@$(MAKE) --no-print-directory $(patsubst %,size-%,$(TARGETS))
+
+# --- running a plan ------------------------------------------------------------------------------------------------
+
+# The key that PUB names, as a file whose name is its content, so that runs with different keys do not meet.
+ifdef PUB
+KEY := $(shell sha256sum < '$(PUB)' 2>/dev/null | cut -c 1-16)
+endif
+
+$(BUILD)/keys/%.c: runtime/targets/emulated/public-key
+	@mkdir -p $(@D)
+	@runtime/targets/emulated/public-key --c '$(PUB)' > $@.part && mv $@.part $@
+
+# The same runner for this machine and for variants of its compiler, without semihosting.
+$(BUILD)/runner: $(call object,$(TARGETS_COMMON) $(filter-out %/semihosting.c,$(wildcard runtime/targets/emulated/*.c))) \
+		$(LIBFIRN)
+	$(call say,$@)
+	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lm
+
+emulate_PROGRAM := $(if $(filter host,$(TARGET)),$(BUILD)/runner,$(BUILD)/$(TARGET)/emulator-$(KEY).elf)
+
+.PHONY: emulate
+emulate: ## run a plan on an emulated board: TARGET=cortex-m7|rv32 PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F]
+	@test -n '$(filter host $(TARGETS),$(TARGET))' || { echo 'emulate: TARGET is $(TARGETS) or host' >&2; exit 2; }
+	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
+	@$(MAKE) --no-print-directory -s -j$(JOBS) $(emulate_PROGRAM) V=1 >&2
+	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
+	    RESUME='$(RESUME)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(emulate_PROGRAM)
+
+# Compilers, levels and word sizes that must give the same bits.
+VARIANTS := gcc-O0 gcc-O3 clang-O0 clang-O2 gcc-m32 clang-m32
+variant_FLAGS = CC=$(word 1,$(subst -, ,$(1))) CFLAGS_EXTRA='-$(word 2,$(subst -, ,$(1)))$(if $(findstring m32,$(1)), -msse2 -mfpmath=sse)'
+
+.PHONY: variants $(patsubst %,variant-%,$(VARIANTS))
+variants: $(patsubst %,variant-%,$(VARIANTS))
+$(patsubst %,variant-%,$(VARIANTS)): variant-%:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/variants/$* $(call variant_FLAGS,$*) $(BUILD)/variants/$*/runner

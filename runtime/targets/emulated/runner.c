@@ -204,10 +204,9 @@ static int print_digest(void) {
 
 static int run(const options *asked, const firn_info *info) {
     static data opened;
-    const char *fault = data_open(&opened, info->window == 0);
-    if (fault != NULL)
-        return report_fault("the data", fault, EXIT_WRONG);
-    int error = fill_state(asked, info->eval);
+    int error = data_open(&opened, info->window == 0);
+    if (error == FIRN_OK)
+        error = fill_state(asked, info->eval);
     if (error != FIRN_OK)
         return report_error(error);
     error = info->eval ? evaluate(asked->steps, &opened.source) : train(asked->steps, &opened.source);

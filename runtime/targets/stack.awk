@@ -1,0 +1,110 @@
+# The deepest stack of each public function, from the call graphs that gcc writes (-fcallgraph-info=su). Exits with 1
+# when a function can call itself or has a frame whose size is not known when it is compiled.
+#
+# A call through a pointer is taken to reach every function that it can mean:
+#     runtime/execute.c     the kernels
+#     runtime/kernels/*.c   the task bodies: static functions of the runtime that nobody calls by name
+#     the rest of runtime/  the port and the data source, which are the platform's and not counted
+#     plan/                 the shape rules
+#     mbedTLS               the pool allocator, and what signature.c lends it
+# Functions of the C library and of the compiler's support library have no frame here; those that occur are leaves.
+
+BEGIN { FS = "\"" }
+
+/^node:/ {
+    count = split($4, lines, /\\n/)
+    if (count < 3)
+        next
+    split(lines[2], place, ":")
+    file[$2] = place[1]
+    bytes[$2] = lines[3] + 0
+    if (lines[3] ~ /dynamic/ && lines[3] !~ /bounded/)
+        unbounded[$2] = 1
+}
+
+/^edge:/ {
+    calls[$2] = calls[$2] SUBSEP $4
+    called[$4] = 1
+}
+
+function name_of(title) {
+    sub(/.*:/, "", title)
+    return title
+}
+
+function is_static(title) {
+    return title ~ /:/
+}
+
+# What a pointer that is called in a function of `from` can mean.
+function may_mean(from, title) {
+    if (from == "runtime/execute.c")
+        return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
+    if (from ~ /^runtime\/kernels\//)
+        return file[title] ~ /^runtime\// && file[title] !~ /^runtime\/targets\// && is_static(title) &&
+               !(title in called)
+    if (from ~ /^plan\/signature\.c$/ || from ~ /library\//)
+        return (file[title] ~ /memory_buffer_alloc\.c$/ || file[title] == "plan/signature.c") && is_static(title) &&
+               !(title in called)
+    return from ~ /^plan\// && title ~ /^firn_shape_/
+}
+
+function fault(words) {
+    print "stack: " words > "/dev/stderr"
+    failed = 1
+}
+
+# Deepest stack from a function downwards, its own frame included; below[] remembers where it goes.
+function depth(title,    targets, i, n, target, here, deepest) {
+    if (title in known)
+        return known[title]
+    if (!(title in bytes))
+        return 0
+    if (title in open_now) {
+        fault(name_of(title) " can call itself")
+        return 0
+    }
+    if (title in unbounded)
+        fault(name_of(title) " has a frame whose size is not known")
+    open_now[title] = 1
+    deepest = 0
+    n = split(calls[title], targets, SUBSEP)
+    for (i = 1; i <= n; i++) {
+        if (targets[i] == "__indirect_call") {
+            for (target in bytes) {
+                if (!may_mean(file[title], target))
+                    continue
+                here = depth(target)
+                if (here > deepest) {
+                    deepest = here
+                    below[title] = target
+                }
+            }
+        } else if (targets[i] != "") {
+            here = depth(targets[i])
+            if (here > deepest) {
+                deepest = here
+                below[title] = targets[i]
+            }
+        }
+    }
+    delete open_now[title]
+    known[title] = bytes[title] + deepest
+    return known[title]
+}
+
+END {
+    n = split("firn_open firn_initialise firn_train_step firn_eval_step firn_save firn_restore firn_digest", entries, " ")
+    for (i = 1; i <= n; i++) {
+        if (!(entries[i] in bytes)) {
+            fault("there is no function " entries[i])
+            continue
+        }
+        total = depth(entries[i])
+        path = ""
+        for (title = entries[i]; title != ""; title = below[title])
+            path = path " " name_of(title) "(" bytes[title] ")"
+        printf "    %6d bytes %s\n", total, path
+    }
+    exit failed
+}
