@@ -107,11 +107,18 @@ static firnc_value feed_forward_branch(model m, const char *block, firnc_value x
     return y;
 }
 
+static firnc_value residual(model m, const char *layer, firnc_value x, firnc_value branch) {
+    firnc_layer_begin(m.graph, layer);
+    firnc_value y = firnc_add(m.graph, x, branch);
+    firnc_layer_end(m.graph);
+    return y;
+}
+
 static firnc_value block(model m, uint32_t index, firnc_value x) {
     const char *name = firnc_format("transformer.h.%u", (unsigned)index);
     firnc_layer_begin(m.graph, firnc_format("h.%u", (unsigned)index));
-    x = firnc_add(m.graph, x, attention_branch(m, name, norm(m, name, "ln_1", x)));
-    x = firnc_add(m.graph, x, feed_forward_branch(m, name, norm(m, name, "ln_2", x)));
+    x = residual(m, "add_1", x, attention_branch(m, name, norm(m, name, "ln_1", x)));
+    x = residual(m, "add_2", x, feed_forward_branch(m, name, norm(m, name, "ln_2", x)));
     firnc_layer_end(m.graph);
     return x;
 }

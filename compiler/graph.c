@@ -20,7 +20,7 @@ typedef struct firnc_scope {
     struct firnc_scope *outer;
 } firnc_scope;
 
-/* --- memory and text --------------------------------------------------------------------------------------------- */
+/* --- memory and text ------------------------------------------------------------------------------------------- */
 
 /* Blocks are chained so that a leak checker sees that they are still wanted. */
 typedef struct block {
@@ -73,7 +73,7 @@ static _Noreturn void misuse(const firnc_graph *graph, const char *what) {
     abort();
 }
 
-/* --- values and nodes --------------------------------------------------------------------------------------------- */
+/* --- values and nodes ------------------------------------------------------------------------------------------ */
 
 /* Room for one more: doubles the array, in fresh memory. Pointers into the old one keep reading the old elements. */
 static void *grown(void *elements, uint32_t count, uint32_t *capacity, size_t size) {
@@ -108,7 +108,8 @@ firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, 
         misuse(graph, "a name is longer than 200 bytes");
     graph->values = grown(graph->values, graph->value_count, &graph->value_capacity, sizeof *graph->values);
     firnc_value value = graph->value_count++;
-    graph->values[value] = (firnc_value_info){.name = name, .shape = shape, .role = role, .producer = FIRNC_NONE};
+    graph->values[value] =
+        (firnc_value_info){.name = name, .shape = shape, .role = role, .producer = FIRNC_NONE, .gradient = FIRNC_NONE};
     return value;
 }
 
@@ -226,7 +227,7 @@ uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, c
     return graph->node_count - 1;
 }
 
-/* --- scopes ------------------------------------------------------------------------------------------------------- */
+/* --- scopes ---------------------------------------------------------------------------------------------------- */
 
 static void scope_push(firnc_graph *graph, firnc_scope content) {
     firnc_scope *scope = firnc_allocate(sizeof *scope);
@@ -283,8 +284,7 @@ void firnc_layer_end(firnc_graph *graph) {
     scope_pop(graph, true);
 }
 
-/* --- values of the builder ------------------------------------------------------------------------------------------
- */
+/* --- values of the builder ------------------------------------------------------------------------------------- */
 
 static firn_shape make_shape(const firnc_graph *graph, firn_type type, uint8_t rank, const uint32_t *dims) {
     if (rank == 0 || rank > FIRN_RANK_MAX)
@@ -313,8 +313,7 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
     return value;
 }
 
-/* --- ops of the builder ---------------------------------------------------------------------------------------------
- */
+/* --- ops of the builder ---------------------------------------------------------------------------------------- */
 
 /* Records an op. Its outputs have no extents until the shapes pass; everything is float32 until the autocast pass. */
 static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,

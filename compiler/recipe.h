@@ -1,5 +1,5 @@
-/* A recipe: the YAML of the model zoo's layout, read, checked and with every default filled in. recipe.c is the only
- * file that knows YAML. Every place a message may point at keeps its line. */
+/* A recipe: the YAML of the model zoo's layout, read, checked and with every default filled in. tree.c is the only file
+ * that knows YAML, recipe.c and the recipe_*.c beside it are those that know the keys. */
 #ifndef FIRNC_RECIPE_H
 #define FIRNC_RECIPE_H
 
@@ -19,6 +19,11 @@ typedef enum firnc_loss_scaling { FIRNC_SCALING_NONE, FIRNC_SCALING_STATIC, FIRN
 typedef enum firnc_clipping { FIRNC_CLIP_NONE, FIRNC_CLIP_NORM, FIRNC_CLIP_VALUE } firnc_clipping;
 typedef enum firnc_activation { FIRNC_RELU, FIRNC_GELU, FIRNC_GELU_NEW, FIRNC_TANH } firnc_activation;
 typedef enum firnc_metric { FIRNC_METRIC_LOSS, FIRNC_METRIC_PERPLEXITY, FIRNC_METRIC_ACCURACY } firnc_metric;
+
+/* Why there is no train_and_eval, and what to do instead. */
+#define FIRNC_ONE_MODE                                                                                                 \
+    "a plan has one mode, because a runtime instance is programmed once and cannot change afterwards; compile two "    \
+    "plans, one with --mode train and one with --mode eval"
 
 /* trainer.init.model with name: gpt2 */
 typedef struct firnc_gpt2 {
@@ -46,13 +51,13 @@ typedef struct firnc_pol_pattern {
 } firnc_pol_pattern;
 
 typedef struct firnc_precision {
-    bool mixed;                /* false: float32 throughout */
-    firn_type half;            /* float16, bfloat16, cbfloat16 */
-    int level;                 /* global POL: 0, 1, 2; default 1 */
-    bool emulate;              /* pol_lowering: emulate */
-    firn_type gradient_type;   /* of weights: the half type, or float32 */
+    bool mixed;              /* false: float32 throughout */
+    firn_type half;          /* float16, bfloat16, cbfloat16 */
+    int level;               /* global POL: 0, 1, 2; default 1 */
+    bool emulate;            /* pol_lowering: emulate */
+    firn_type gradient_type; /* of weights: the half type, or float32 */
     firnc_loss_scaling scaling;
-    float initial_loss_scale;  /* static: the factor */
+    float initial_loss_scale; /* static: the factor */
     uint64_t steps_per_increase;
     float min_loss_scale, max_loss_scale, overflow_tolerance;
     firnc_clipping clipping;
@@ -73,7 +78,7 @@ typedef struct firnc_data {
     uint32_t micro_batch_size; /* divides batch_size */
     bool shuffle;              /* sampler permutation, else sequential */
     uint64_t shuffle_seed;
-    uint32_t stride;           /* windows: elements from one to the next; default the window less the label shift */
+    uint32_t stride; /* windows: elements from one to the next; default the window less the label shift */
     uint32_t held_out_per_mille;
     bool held_out;             /* this plan reads the held-out part */
     bool wrap;                 /* start over at the end of the data, else stop */
@@ -86,7 +91,7 @@ typedef struct firnc_recipe {
     const char *file;
     firnc_mode mode;
     uint64_t seed;
-    uint64_t steps;            /* train: loop.num_steps; eval: loop.eval_steps, 0 for all the data */
+    uint64_t steps; /* train: loop.num_steps; eval: loop.eval_steps, 0 for all the data */
     bool check_loss;
     firnc_architecture architecture;
     firnc_gpt2 gpt2;
@@ -97,8 +102,8 @@ typedef struct firnc_recipe {
         uint32_t count; /* node 0 is the root of the learning rate */
     } schedule;
     firnc_precision precision;
-    firnc_data data;           /* of the mode that is compiled */
-    firnc_metric metric;       /* eval */
+    firnc_data data;     /* of the mode that is compiled */
+    firnc_metric metric; /* eval */
 } firnc_recipe;
 
 /* Reads, checks and completes a recipe. settings are the `--set a.b=v` words, applied before checking. On a fault

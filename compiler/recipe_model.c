@@ -1,0 +1,153 @@
+/* trainer.init.model: the keys of the built-in architectures, with the model zoo's names and defaults. */
+#include "compiler/recipe_parts.h"
+
+/* Sizes are far above what a model has and far below what overflows a product of two. */
+#define SIZE_MAX_OF_MODEL (1 << 24)
+
+static const firnc_choice architectures[] = {{"gpt2", FIRNC_GPT2}, {"mlp", FIRNC_MLP}, {NULL, 0}};
+static const firnc_choice activations[] = {
+    {"gelu", FIRNC_GELU}, {"gelu_new", FIRNC_GELU_NEW}, {"relu", FIRNC_RELU}, {"tanh", FIRNC_TANH}, {NULL, 0}};
+static const firnc_choice losses[] = {{"cross_entropy", 0}, {"mean_squared_error", 1}, {NULL, 0}};
+static const firnc_choice flags[] = {{"true", 1}, {"True", 1}, {"false", 0}, {"False", 0}, {NULL, 0}};
+static const firnc_choice halves[] = {
+    {"float16", FIRN_FLOAT16}, {"bfloat16", FIRN_BFLOAT16}, {"cbfloat16", FIRN_CBFLOAT16}, {NULL, 0}};
+
+/* A model as it stands in the recipe: what the recipe keeps, and what is only needed while it is read. */
+typedef struct settings {
+    int architecture;
+    firnc_gpt2 gpt2;
+    firnc_mlp mlp;
+    int loss;
+    bool compute_eval_metrics;
+    firnc_model_precision said;
+} settings;
+
+#define GPT2(member)  offsetof(settings, gpt2.member)
+#define MLP(member)   offsetof(settings, mlp.member)
+#define OTHER(member) offsetof(settings, member)
+
+static const firnc_field gpt2_fields[] = {
+    {"name", .kind = FIRNC_FIELD_CHOICE, OTHER(architecture), .choices = architectures, .required = true},
+    {"vocab_size", .kind = FIRNC_FIELD_WHOLE, GPT2(vocab_size), 2, SIZE_MAX_OF_MODEL, .required = true},
+    {"hidden_size", .kind = FIRNC_FIELD_WHOLE, GPT2(hidden_size), 1, SIZE_MAX_OF_MODEL, .required = true},
+    {"num_hidden_layers", .kind = FIRNC_FIELD_WHOLE, GPT2(num_hidden_layers), 1, 1000, .required = true},
+    {"num_heads", .kind = FIRNC_FIELD_WHOLE, GPT2(num_heads), 1, SIZE_MAX_OF_MODEL, .required = true},
+    {"filter_size", .kind = FIRNC_FIELD_WHOLE, GPT2(filter_size), 1, SIZE_MAX_OF_MODEL},
+    {"max_position_embeddings", .kind = FIRNC_FIELD_WHOLE, GPT2(max_position_embeddings), 1, SIZE_MAX_OF_MODEL},
+    {"nonlinearity", .kind = FIRNC_FIELD_CHOICE, GPT2(nonlinearity), .choices = activations},
+    {"share_embedding_weights", .kind = FIRNC_FIELD_FLAG, GPT2(share_embedding_weights)},
+    {"use_projection_bias_in_attention", .kind = FIRNC_FIELD_FLAG, GPT2(use_projection_bias_in_attention)},
+    {"use_ffn_bias_in_attention", .kind = FIRNC_FIELD_FLAG, GPT2(use_ffn_bias_in_attention)},
+    {"use_ffn_bias", .kind = FIRNC_FIELD_FLAG, GPT2(use_ffn_bias)},
+    {"use_bias_in_output", .kind = FIRNC_FIELD_FLAG, GPT2(use_bias_in_output)},
+    {"attention_softmax_fp32", .kind = FIRNC_FIELD_FLAG, GPT2(attention_softmax_fp32)},
+    {"dropout_rate", .kind = FIRNC_FIELD_SINGLE, GPT2(dropout_rate), 0, 1, .below_high = true},
+    {"attention_dropout_rate", .kind = FIRNC_FIELD_SINGLE, GPT2(attention_dropout_rate), 0, 1, .below_high = true},
+    {"embedding_dropout_rate", .kind = FIRNC_FIELD_SINGLE, GPT2(embedding_dropout_rate), 0, 1, .below_high = true},
+    {"layer_norm_epsilon", .kind = FIRNC_FIELD_SINGLE, GPT2(layer_norm_epsilon), 0, 1, .above_low = true},
+    {"initializer_range", .kind = FIRNC_FIELD_SINGLE, GPT2(initializer_range), 0, 1000, .above_low = true},
+    {"compute_eval_metrics", .kind = FIRNC_FIELD_FLAG, OTHER(compute_eval_metrics)},
+    {"mixed_precision", .kind = FIRNC_FIELD_CHOICE, OTHER(said.mixed), .choices = flags},
+    {"fp16_type", .kind = FIRNC_FIELD_CHOICE, OTHER(said.half), .choices = halves},
+    {"position_embedding_type", .kind = FIRNC_FIELD_FIXED, .only = "learned"},
+    {"attention_type", .kind = FIRNC_FIELD_FIXED, .only = "scaled_dot_product"},
+    {"norm_type", .kind = FIRNC_FIELD_FIXED, .only = "layernorm"},
+    {"loss_scaling", .kind = FIRNC_FIELD_FIXED, .only = "num_tokens"},
+    {"loss_weight", .kind = FIRNC_FIELD_FIXED, .only = "1.0"},
+    {"initializers", .kind = FIRNC_FIELD_REFUSED, .only = "use initializer_range, or give the values with --weights"},
+};
+
+static const firnc_field mlp_fields[] = {
+    {"name", .kind = FIRNC_FIELD_CHOICE, OTHER(architecture), .choices = architectures, .required = true},
+    {"input_size", .kind = FIRNC_FIELD_WHOLE, MLP(input_size), 1, SIZE_MAX_OF_MODEL, .required = true},
+    {"hidden_sizes", .kind = FIRNC_FIELD_ENTRIES},
+    {"output_size", .kind = FIRNC_FIELD_WHOLE, MLP(output_size), 1, SIZE_MAX_OF_MODEL, .required = true},
+    {"nonlinearity", .kind = FIRNC_FIELD_CHOICE, MLP(activation), .choices = activations},
+    {"dropout_rate", .kind = FIRNC_FIELD_SINGLE, MLP(dropout_rate), 0, 1, .below_high = true},
+    {"loss", .kind = FIRNC_FIELD_CHOICE, OTHER(loss), .choices = losses},
+    {"compute_eval_metrics", .kind = FIRNC_FIELD_FLAG, OTHER(compute_eval_metrics)},
+    {"mixed_precision", .kind = FIRNC_FIELD_CHOICE, OTHER(said.mixed), .choices = flags},
+    {"fp16_type", .kind = FIRNC_FIELD_CHOICE, OTHER(said.half), .choices = halves},
+};
+
+#undef GPT2
+#undef MLP
+#undef OTHER
+
+static const firnc_gpt2 gpt2_defaults = {
+    .max_position_embeddings = 1024,
+    .nonlinearity = FIRNC_GELU,
+    .share_embedding_weights = true,
+    .use_projection_bias_in_attention = true,
+    .use_ffn_bias_in_attention = true,
+    .use_ffn_bias = true,
+    .use_bias_in_output = false,
+    .attention_softmax_fp32 = true,
+    .dropout_rate = 0.1F,
+    .attention_dropout_rate = 0.1F,
+    .embedding_dropout_rate = FIRNC_UNSET, /* as dropout_rate */
+    .layer_norm_epsilon = 1e-5F,
+    .initializer_range = 0.02F,
+};
+
+static bool read_gpt2(const firnc_tree *model, settings *s) {
+    s->gpt2 = gpt2_defaults;
+    if (!firnc_fields_read(model, gpt2_fields, sizeof gpt2_fields / sizeof gpt2_fields[0], s))
+        return false;
+    firnc_gpt2 *gpt2 = &s->gpt2;
+    if (gpt2->hidden_size % gpt2->num_heads != 0)
+        return firnc_tree_fail(firnc_tree_child(model, "num_heads"),
+                               "hidden_size %u is not divisible by %u heads; choose a number of heads that divides it",
+                               (unsigned)gpt2->hidden_size, (unsigned)gpt2->num_heads);
+    if (gpt2->filter_size == 0)
+        gpt2->filter_size = 4 * gpt2->hidden_size;
+    if (gpt2->embedding_dropout_rate < 0)
+        gpt2->embedding_dropout_rate = gpt2->dropout_rate;
+    return true;
+}
+
+static bool read_hidden_sizes(const firnc_tree *list, firnc_mlp *mlp) {
+    static const firnc_field size = {.kind = FIRNC_FIELD_WHOLE, .low = 1, .high = SIZE_MAX_OF_MODEL};
+    if (list == NULL)
+        return true;
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next) {
+        uint64_t value;
+        if (mlp->hidden_count == FIRNC_LAYERS_MAX)
+            return firnc_tree_fail(entry, "more than %d hidden layers; leave some out", FIRNC_LAYERS_MAX);
+        if (!firnc_field_whole(entry, &size, &value))
+            return false;
+        mlp->hidden_sizes[mlp->hidden_count++] = (uint32_t)value;
+    }
+    return true;
+}
+
+static bool read_mlp(const firnc_tree *model, settings *s) {
+    s->mlp.activation = FIRNC_RELU;
+    if (!firnc_fields_read(model, mlp_fields, sizeof mlp_fields / sizeof mlp_fields[0], s))
+        return false;
+    s->mlp.mean_squared_error = s->loss == 1;
+    if (!s->mlp.mean_squared_error && s->mlp.output_size < 2)
+        return firnc_tree_fail(firnc_tree_child(model, "output_size"),
+                               "one class is nothing to tell apart; write at least 2, or loss: mean_squared_error");
+    return read_hidden_sizes(firnc_tree_child(model, "hidden_sizes"), &s->mlp);
+}
+
+bool firnc_recipe_model(firnc_recipe *recipe, const firnc_tree *model, firnc_model_precision *said,
+                        bool *compute_metrics) {
+    const firnc_tree *name = firnc_tree_child(model, "name");
+    if (name == NULL)
+        return firnc_tree_fail(model, "name is missing; add one of %s", firnc_choices_text(architectures));
+    int architecture;
+    if (!firnc_field_choice(name, architectures, &architecture))
+        return false;
+
+    settings s = {.said = {.mixed = FIRNC_UNSET, .half = FIRNC_UNSET}, .compute_eval_metrics = true};
+    if (!(architecture == FIRNC_GPT2 ? read_gpt2(model, &s) : read_mlp(model, &s)))
+        return false;
+    recipe->architecture = (firnc_architecture)architecture;
+    recipe->gpt2 = s.gpt2;
+    recipe->mlp = s.mlp;
+    *said = s.said;
+    *compute_metrics = s.compute_eval_metrics;
+    return true;
+}
