@@ -1,0 +1,61 @@
+/* firn digest: SHA-256 of the state in a checkpoint, the same that `firn train` prints at its end; and per tensor, to
+ * find where two runs part. */
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+
+static int add_number(firn_sha256 *hash, uint32_t value) {
+    uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16), (uint8_t)(value >> 24)};
+    return firn_sha256_update(hash, bytes, sizeof bytes);
+}
+
+/* u32 name length, name, u8 type, u8 rank, u32 dims, then the bytes of the tensor. */
+static int add_tensor(firn_sha256 *hash, const cli_record *record, const cli_record_entry *entry) {
+    const uint8_t type_and_rank[2] = {entry->entry.type, entry->entry.rank};
+    int error = add_number(hash, entry->entry.name_length);
+    if (error == FIRN_OK)
+        error = firn_sha256_update(hash, entry->name, entry->entry.name_length);
+    if (error == FIRN_OK)
+        error = firn_sha256_update(hash, type_and_rank, sizeof type_and_rank);
+    for (uint32_t i = 0; error == FIRN_OK && i < entry->entry.rank; i++)
+        error = add_number(hash, entry->entry.dims[i]);
+    if (error == FIRN_OK)
+        error = firn_sha256_update(hash, record->state + entry->entry.offset, (size_t)entry->bytes);
+    return error;
+}
+
+/* The digest of tensors [first, last). */
+static int digest_of(const cli_record *record, uint32_t first, uint32_t last, uint8_t digest[32]) {
+    firn_sha256 hash;
+    int error = firn_sha256_begin(&hash);
+    for (uint32_t i = first; error == FIRN_OK && i < last; i++)
+        error = add_tensor(&hash, record, &record->entries[i]);
+    return error == FIRN_OK ? firn_sha256_end(&hash, digest) : error;
+}
+
+static int print_digests(const cli_options *options, const cli_record *record) {
+    uint8_t digest[32];
+    int error = FIRN_OK;
+    for (uint32_t i = 0; options->per_tensor && error == FIRN_OK && i < record->count; i++) {
+        char text[65];
+        error = digest_of(record, i, i + 1, digest);
+        cli_hex(text, digest);
+        printf("%s %s\n", text, record->entries[i].name);
+    }
+    if (error == FIRN_OK)
+        error = digest_of(record, 0, record->count, digest);
+    if (error != FIRN_OK) {
+        firn_host_fail(options->file, "%s", firn_error_text(error));
+        return cli_exit_code(error);
+    }
+    return cli_print_digest(digest);
+}
+
+int cli_digest(const cli_options *options) {
+    cli_record record;
+    int status = cli_record_load(&record, options->file);
+    if (status == CLI_OK)
+        status = print_digests(options, &record);
+    cli_record_unload(&record);
+    return status;
+}

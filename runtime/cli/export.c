@@ -1,0 +1,120 @@
+/* firn export: the parameters of a checkpoint as safetensors (a length, a JSON header, the tensors). The file is
+ * written beside its place and moved there when it is complete. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/cli/cli.h"
+
+#define ROLE_PARAMETER 0 /* Role in plan.fbs */
+
+static bool is_parameter(const cli_record_entry *entry) {
+    return entry->entry.role == ROLE_PARAMETER;
+}
+
+/* Names are checked for nothing but their length when a record is read: whatever JSON cannot hold bare is escaped. */
+static void print_name(FILE *to, const char *name) {
+    fputc('"', to);
+    for (const unsigned char *c = (const unsigned char *)name; *c != 0; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(to, "\\%c", *c);
+        else if (*c < 0x20 || *c > 0x7e)
+            fprintf(to, "\\u%04x", *c);
+        else
+            fputc(*c, to);
+    }
+    fputc('"', to);
+}
+
+/* The header, padded with spaces so that the tensors begin at a multiple of 8. */
+static void print_header(FILE *to, const cli_record *record) {
+    char hash[65];
+    cli_hex(hash, record->header.model_hash);
+    fprintf(to, "{\"__metadata__\":{\"format\":\"pt\",\"global_step\":\"%llu\",\"model_hash\":\"%s\"}",
+            (unsigned long long)record->header.global_step, hash);
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < record->count; i++) {
+        const cli_record_entry *entry = &record->entries[i];
+        if (!is_parameter(entry))
+            continue;
+        fputc(',', to);
+        print_name(to, entry->name);
+        fputs(":{\"dtype\":\"F32\",\"shape\":[", to);
+        for (uint32_t d = 0; d < entry->entry.rank; d++)
+            fprintf(to, "%s%lu", d == 0 ? "" : ",", (unsigned long)entry->entry.dims[d]);
+        fprintf(to, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)offset,
+                (unsigned long long)(offset + entry->bytes));
+        offset += entry->bytes;
+    }
+    fputc('}', to);
+    fflush(to);
+    for (long at = ftell(to); at % 8 != 0; at++)
+        fputc(' ', to);
+}
+
+static bool write_tensors(FILE *to, const cli_record *record, const char *header, size_t header_bytes) {
+    uint8_t length[8];
+    for (uint32_t i = 0; i < 8; i++)
+        length[i] = (uint8_t)((uint64_t)header_bytes >> (8 * i));
+    bool written =
+        fwrite(length, 1, sizeof length, to) == sizeof length && fwrite(header, 1, header_bytes, to) == header_bytes;
+    for (uint32_t i = 0; written && i < record->count; i++) {
+        const cli_record_entry *entry = &record->entries[i];
+        if (is_parameter(entry))
+            written = fwrite(record->state + entry->entry.offset, 1, (size_t)entry->bytes, to) == entry->bytes;
+    }
+    return written && fflush(to) == 0 && fsync(fileno(to)) == 0;
+}
+
+static int write_file(const char *path, const cli_record *record, const char *header, size_t header_bytes) {
+    char *temporary = firn_host_path(path, ".tmp");
+    FILE *file = fopen(temporary, "wb");
+    bool written = file != NULL && write_tensors(file, record, header, header_bytes);
+    int error = errno;
+    if (file != NULL && fclose(file) != 0 && written) {
+        written = false;
+        error = errno;
+    }
+    if (written && rename(temporary, path) != 0) {
+        written = false;
+        error = errno;
+    }
+    if (!written) {
+        if (file != NULL)
+            unlink(temporary);
+        firn_host_fail(path, "cannot be written: %s", strerror(error));
+    }
+    free(temporary);
+    return written ? CLI_OK : CLI_FILE;
+}
+
+static int export_record(const cli_options *options, const cli_record *record) {
+    for (uint32_t i = 0; i < record->count; i++)
+        if (is_parameter(&record->entries[i]) && record->entries[i].entry.type != FIRN_FLOAT32) {
+            firn_host_fail(options->file, "the parameter %s is not float32", record->entries[i].name);
+            return CLI_REFUSED;
+        }
+    char *header = NULL;
+    size_t header_bytes = 0;
+    FILE *text = open_memstream(&header, &header_bytes);
+    if (text == NULL) {
+        firn_host_fail("memory", "%s", strerror(errno));
+        return CLI_FILE;
+    }
+    print_header(text, record);
+    fclose(text);
+    int status = write_file(options->output, record, header, header_bytes);
+    free(header);
+    return status;
+}
+
+int cli_export(const cli_options *options) {
+    cli_record record;
+    int status = cli_record_load(&record, options->file);
+    if (status == CLI_OK)
+        status = export_record(options, &record);
+    cli_record_unload(&record);
+    return status;
+}

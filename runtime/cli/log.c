@@ -1,0 +1,159 @@
+/* The log of a run: JSON lines. The first says what ran; the others, one for each step, what came of it. Everything but
+ * the fields "seconds" and "elapsed" is the same whenever and wherever the run is made, interrupted or not. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/cli/cli.h"
+
+/* --- writing --- */
+
+static bool cannot_write(const cli_log *log) {
+    return firn_host_fail(log->path, "the log cannot be written: %s", strerror(errno));
+}
+
+/* A number that JSON can hold, in as many digits as give the float back; null for NaN and infinity. */
+static void print_number(FILE *to, const char *name, float value) {
+    if (isfinite(value))
+        fprintf(to, ",\"%s\":%.9g", name, (double)value);
+    else
+        fprintf(to, ",\"%s\":null", name);
+}
+
+static uint32_t bits_of(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static void print_hash(FILE *to, const char *name, const uint8_t hash[32]) {
+    char text[65];
+    cli_hex(text, hash);
+    fprintf(to, ",\"%s\":\"%s\"", name, text);
+}
+
+/* Strings of a plan are printable ASCII. */
+static void print_string(FILE *to, const char *name, const char *text) {
+    fprintf(to, ",\"%s\":\"", name);
+    for (; *text != 0; text++)
+        fprintf(to, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    fputc('"', to);
+}
+
+static void print_head(FILE *to, const cli_session *session) {
+    const firn_info *info = &session->info;
+    fprintf(to, "{\"firn\":\"%s\"", FIRN_VERSION);
+    print_string(to, "model", info->model);
+    print_hash(to, "plan_hash", info->plan_hash);
+    print_hash(to, "run_hash", info->run_hash);
+    print_hash(to, "model_hash", info->model_hash);
+    print_string(to, "target", info->target);
+    print_string(to, "kernels", info->kernels);
+    print_hash(to, "data_sha256", session->data.sha256);
+    fprintf(to, ",\"parameters\":%llu,\"steps\":%llu,\"samples_per_step\":%llu,\"window\":%lu}\n",
+            (unsigned long long)info->parameters, (unsigned long long)info->steps,
+            (unsigned long long)info->samples * info->micro_batches, (unsigned long)info->window);
+}
+
+bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed) {
+    if (log->file == NULL)
+        return true;
+    /* A step that was not finished has not been counted. */
+    uint64_t step = report->global_step + (error == FIRN_ERROR_LOSS_NOT_FINITE ? 1 : 0);
+    fprintf(log->file, "{\"step\":%llu", (unsigned long long)step);
+    print_number(log->file, "loss", report->loss);
+    fprintf(log->file, ",\"loss_bits\":\"%08lx\"", (unsigned long)bits_of(report->loss));
+    print_number(log->file, "learning_rate", report->learning_rate);
+    print_number(log->file, "loss_scale", report->loss_scale);
+    print_number(log->file, "gradient_norm", report->gradient_norm);
+    fprintf(log->file, ",\"skipped\":%s", report->skipped ? "true" : "false");
+    if (error != FIRN_OK)
+        print_string(log->file, "error", firn_error_name(error));
+    fprintf(log->file, ",\"seconds\":%.6f,\"elapsed\":%.3f}\n", seconds, elapsed);
+    return (fflush(log->file) == 0 && !ferror(log->file)) || cannot_write(log);
+}
+
+bool cli_log_sync(cli_log *log) {
+    if (log->file == NULL)
+        return true;
+    /* A pipe or a device has nothing to make durable. */
+    bool synced = fflush(log->file) == 0 && (fsync(fileno(log->file)) == 0 || errno == EINVAL || errno == EROFS);
+    return synced || cannot_write(log);
+}
+
+void cli_log_end(cli_log *log) {
+    if (log->file != NULL)
+        fclose(log->file);
+    log->file = NULL;
+}
+
+/* --- going on with a log --- */
+
+/* The step of a line, or 0 when it is none. */
+static uint64_t step_of(const char *line) {
+    static const char begin[] = "{\"step\":";
+    return strncmp(line, begin, sizeof begin - 1) == 0 ? strtoull(line + sizeof begin - 1, NULL, 10) : 0;
+}
+
+/* Bytes of the log that stay: its first line and those of steps up to `steps_done`; a last line without its end goes.
+ */
+static int measure(FILE *file, const char *path, const char *head, uint64_t steps_done, long *bytes) {
+    char *line = NULL;
+    size_t space = 0;
+    ssize_t length = getline(&line, &space, file);
+    bool same = length > 0 && strcmp(line, head) == 0;
+    *bytes = ftell(file);
+    while (same && (length = getline(&line, &space, file)) > 0 && line[length - 1] == '\n') {
+        uint64_t step = step_of(line);
+        if (step == 0 || step > steps_done)
+            break;
+        *bytes = ftell(file);
+    }
+    free(line);
+    if (same)
+        return CLI_OK;
+    firn_host_fail(path, "is the log of another run: its first line names another plan, version, kernel set or data; "
+                         "give the data of the run, or another --log");
+    return CLI_FILE;
+}
+
+static int go_on(cli_log *log, const char *head, uint64_t steps_done) {
+    long bytes = 0;
+    int status = measure(log->file, log->path, head, steps_done, &bytes);
+    if (status != CLI_OK)
+        return status;
+    if (ftruncate(fileno(log->file), bytes) != 0 || fseek(log->file, bytes, SEEK_SET) != 0) {
+        cannot_write(log);
+        return CLI_FILE;
+    }
+    return CLI_OK;
+}
+
+int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done) {
+    *log = (cli_log){.path = session->options->log};
+    if (log->path == NULL)
+        return CLI_OK;
+    char *head = NULL;
+    size_t length = 0;
+    FILE *text = open_memstream(&head, &length);
+    if (text == NULL)
+        return CLI_FILE;
+    print_head(text, session);
+    fclose(text);
+    int status = CLI_OK;
+    log->file = session->options->resume ? fopen(log->path, "r+") : NULL;
+    if (log->file != NULL) {
+        status = go_on(log, head, steps_done);
+    } else {
+        log->file = fopen(log->path, "w");
+        if (log->file == NULL || fputs(head, log->file) < 0 || fflush(log->file) != 0) {
+            cannot_write(log);
+            status = CLI_FILE;
+        }
+    }
+    free(head);
+    return status;
+}

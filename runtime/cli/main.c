@@ -1,0 +1,28 @@
+/* firn, the host runner: picks the command. */
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+
+static const struct {
+    const char *name;
+    int (*run)(const cli_options *options);
+} commands[] = {{"train", cli_train}, {"eval", cli_eval}, {"export", cli_export}, {"digest", cli_digest}};
+
+int main(int count, char **words) {
+    if (count == 2 && (strcmp(words[1], "help") == 0 || strcmp(words[1], "--help") == 0)) {
+        cli_help(stdout);
+        return cli_flush();
+    }
+    if (count == 2 && strcmp(words[1], "--version") == 0) {
+        puts("firn " FIRN_VERSION);
+        return cli_flush();
+    }
+    static cli_options options;
+    int status = cli_options_read(&options, count - 1, words + 1);
+    if (status != CLI_OK)
+        return status;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(options.command, commands[i].name) == 0)
+            return commands[i].run(&options);
+    return CLI_USAGE;
+}

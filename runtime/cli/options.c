@@ -1,0 +1,238 @@
+/* The command line of firn: which options each command takes, and reading them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+
+enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8 };
+
+static const struct {
+    const char *name;
+    unsigned bit;
+    const char *operand;
+} commands[] = {{"train", TRAIN, "PLAN"},
+                {"eval", EVAL, "PLAN"},
+                {"export", EXPORT, "CHECKPOINT"},
+                {"digest", DIGEST, "CHECKPOINT"}};
+
+typedef enum option_id {
+    OPTION_PUB,
+    OPTION_DATA,
+    OPTION_LABELS,
+    OPTION_CHECKPOINT,
+    OPTION_CHECKPOINT_EVERY,
+    OPTION_RESUME,
+    OPTION_STEPS,
+    OPTION_LOG,
+    OPTION_COUNTER,
+    OPTION_THREADS,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_OUTPUT,
+    OPTION_PER_TENSOR
+} option_id;
+
+static const struct {
+    const char *name, *brief; /* brief: the short form, or NULL */
+    option_id id;
+    bool has_value;
+    unsigned commands; /* that take it */
+    unsigned needed;   /* that cannot do without it */
+} known[] = {
+    {"--pub", NULL, OPTION_PUB, true, TRAIN | EVAL, TRAIN | EVAL},
+    {"--data", NULL, OPTION_DATA, true, TRAIN | EVAL, TRAIN | EVAL},
+    {"--labels", NULL, OPTION_LABELS, true, TRAIN | EVAL, 0},
+    {"--checkpoint", NULL, OPTION_CHECKPOINT, true, TRAIN | EVAL, EVAL},
+    {"--checkpoint-every", NULL, OPTION_CHECKPOINT_EVERY, true, TRAIN, 0},
+    {"--resume", NULL, OPTION_RESUME, false, TRAIN, 0},
+    {"--steps", NULL, OPTION_STEPS, true, TRAIN, 0},
+    {"--log", NULL, OPTION_LOG, true, TRAIN, 0},
+    {"--counter", NULL, OPTION_COUNTER, true, TRAIN | EVAL, 0},
+    {"--threads", NULL, OPTION_THREADS, true, TRAIN | EVAL, 0},
+    {"--quiet", "-q", OPTION_QUIET, false, TRAIN | EVAL, 0},
+    {"--verbose", "-v", OPTION_VERBOSE, false, TRAIN | EVAL, 0},
+    {"--output", "-o", OPTION_OUTPUT, true, EXPORT, EXPORT},
+    {"--per-tensor", NULL, OPTION_PER_TENSOR, false, DIGEST, 0},
+};
+
+#define KNOWN    (sizeof known / sizeof *known)
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+void cli_help(FILE *to) {
+    fputs("firn runs a plan that firnc froze and signed.\n"
+          "\n"
+          "  firn train PLAN --pub PUB --data F [options]         runs train steps; last prints `digest <hex>`\n"
+          "      --steps N                so many more steps (default: to the end of the run)\n"
+          "      --checkpoint F           where the state is saved at the end, and by Ctrl-C\n"
+          "      --checkpoint-every N     also after every N steps\n"
+          "      --resume                 go on from the checkpoint\n"
+          "      --log F.jsonl            one line of JSON for each step\n"
+          "  firn eval PLAN --pub PUB --data F --checkpoint F     prints one number, the metric of the plan\n"
+          "\n"
+          "  Both take:\n"
+          "      --pub PUB                the public key (PEM) whose plans may run\n"
+          "      --data F                 a file, or a folder for the files in it; may be given again. Any file as\n"
+          "                               bytes, .npy or IDX, packed with gzip or not\n"
+          "      --labels F               labels or targets of the records in --data\n"
+          "      --counter F              the security counter: plans older than it are refused\n"
+          "      --threads N              default: one for each CPU; the result is the same with any number\n"
+          "      --quiet, --verbose       no progress; more of it\n"
+          "\n"
+          "  firn export CHECKPOINT -o F.safetensors              the parameters in float32\n"
+          "  firn digest CHECKPOINT [--per-tensor]                SHA-256 of the state\n"
+          "  firn help | --version\n"
+          "\n"
+          "Exit: 0 success, 1 a file is wrong, 2 the command line is, 3 plan or checkpoint refused, 4 stopped by its\n"
+          "numbers (the loss is not finite, or the loss scale at its floor), 130 interrupted (the state was saved).\n",
+          to);
+}
+
+static int usage(const char *where, const char *text, const char *word) {
+    firn_host_fail(where, "%s%s; `firn help` shows the command line", text, word);
+    return CLI_USAGE;
+}
+
+static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_t *number) {
+    char *end;
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno != 0 || *end != 0 || value < least || value > most)
+        return false;
+    *number = value;
+    return true;
+}
+
+static bool set_path(const char **place, const char *value) {
+    if (*place != NULL || *value == 0)
+        return false;
+    *place = value;
+    return true;
+}
+
+/* Stores the value of an option. False when it is not one that the option can have, or was given before. */
+static bool set(cli_options *options, option_id id, const char *value) {
+    uint64_t number;
+    switch (id) {
+    case OPTION_PUB:
+        return set_path(&options->key, value);
+    case OPTION_LABELS:
+        return set_path(&options->labels, value);
+    case OPTION_CHECKPOINT:
+        return set_path(&options->checkpoint, value);
+    case OPTION_LOG:
+        return set_path(&options->log, value);
+    case OPTION_COUNTER:
+        return set_path(&options->counter, value);
+    case OPTION_OUTPUT:
+        return set_path(&options->output, value);
+    case OPTION_DATA:
+        if (options->data_count == CLI_DATA_MAX || *value == 0)
+            return false;
+        options->data[options->data_count++] = value;
+        return true;
+    case OPTION_CHECKPOINT_EVERY:
+        return options->checkpoint_every == 0 && read_number(value, 1, UINT64_MAX, &options->checkpoint_every);
+    case OPTION_STEPS:
+        if (options->steps_given || !read_number(value, 0, UINT64_MAX, &options->steps))
+            return false;
+        return options->steps_given = true;
+    case OPTION_THREADS:
+        if (options->threads != 0 || !read_number(value, 1, 256, &number))
+            return false;
+        options->threads = (unsigned)number;
+        return true;
+    case OPTION_RESUME:
+        return options->resume = true;
+    case OPTION_QUIET:
+        return options->quiet = true;
+    case OPTION_VERBOSE:
+        return options->verbose = true;
+    case OPTION_PER_TENSOR:
+        return options->per_tensor = true;
+    }
+    return false;
+}
+
+/* Position in `known`, or KNOWN. *value is set when the word carries one ("--steps=3"). */
+static size_t find(const char *word, const char **value) {
+    const char *equals = strchr(word, '=');
+    size_t length = equals != NULL && word[1] == '-' ? (size_t)(equals - word) : strlen(word);
+    *value = word[length] == '=' ? word + length + 1 : NULL;
+    for (size_t i = 0; i < KNOWN; i++) {
+        if (strlen(known[i].name) == length && memcmp(known[i].name, word, length) == 0)
+            return i;
+        if (known[i].brief != NULL && strcmp(known[i].brief, word) == 0)
+            return i;
+    }
+    return KNOWN;
+}
+
+/* Reads the option at words[*at] and steps over it. */
+static int read_option(cli_options *options, unsigned command, int count, char *const *words, int *at) {
+    const char *word = words[(*at)++], *value;
+    size_t i = find(word, &value);
+    if (i == KNOWN || (known[i].commands & command) == 0)
+        return usage(options->command, "does not know the option ", word);
+    if (!known[i].has_value && value != NULL)
+        return usage(options->command, "takes no value after ", known[i].name);
+    if (known[i].has_value && value == NULL) {
+        if (*at == count)
+            return usage(options->command, "needs a value after ", word);
+        value = words[(*at)++];
+    }
+    if (!set(options, known[i].id, value == NULL ? "" : value))
+        return usage(options->command, "has a wrong value, or two, for ", known[i].name);
+    return CLI_OK;
+}
+
+static bool is_given(const cli_options *options, option_id id) {
+    switch (id) {
+    case OPTION_PUB:
+        return options->key != NULL;
+    case OPTION_DATA:
+        return options->data_count > 0;
+    case OPTION_CHECKPOINT:
+        return options->checkpoint != NULL;
+    case OPTION_OUTPUT:
+        return options->output != NULL;
+    default:
+        return true;
+    }
+}
+
+/* What a command cannot do without, and options that make no sense alone. */
+static int check(const cli_options *options, unsigned command, const char *operand) {
+    if (options->file == NULL)
+        return usage(options->command, "needs a ", operand);
+    for (size_t i = 0; i < KNOWN; i++)
+        if ((known[i].needed & command) != 0 && !is_given(options, known[i].id))
+            return usage(options->command, "needs ", known[i].name);
+    if (options->checkpoint == NULL && (options->resume || options->checkpoint_every != 0))
+        return usage(options->command, "needs --checkpoint with ", options->resume ? "--resume" : "--checkpoint-every");
+    return CLI_OK;
+}
+
+int cli_options_read(cli_options *options, int count, char *const *words) {
+    *options = (cli_options){0};
+    if (count == 0)
+        return usage("command line", "is empty", "");
+    options->command = words[0];
+    size_t c = 0;
+    while (c < COMMANDS && strcmp(words[0], commands[c].name) != 0)
+        c++;
+    if (c == COMMANDS)
+        return usage("command line", "has no command ", words[0]);
+    for (int at = 1; at < count;) {
+        if (words[at][0] == '-' && words[at][1] != 0) {
+            int status = read_option(options, commands[c].bit, count, words, &at);
+            if (status != CLI_OK)
+                return status;
+        } else if (!set_path(&options->file, words[at++])) {
+            return usage(options->command, "has one word too many: ", words[at - 1]);
+        }
+    }
+    return check(options, commands[c].bit, commands[c].operand);
+}

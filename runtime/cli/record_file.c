@@ -1,0 +1,120 @@
+/* A checkpoint file read without its plan: everything that the record says about itself is checked first, as the
+ * library checks it. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+
+static int damaged(const char *path, int error) {
+    firn_host_fail(path, "%s (%s)", firn_error_text(error), firn_error_name(error));
+    return CLI_REFUSED;
+}
+
+static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        firn_host_fail(path, "cannot be read: %s", strerror(errno));
+        return CLI_FILE;
+    }
+    off_t size = fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : -1;
+    bool sized = size >= 0 && fseeko(file, 0, SEEK_SET) == 0;
+    *contents = sized ? firn_host_allocate((size_t)size) : NULL;
+    *count = sized ? (uint64_t)size : 0;
+    bool whole = sized && fread(*contents, 1, (size_t)size, file) == (size_t)size;
+    fclose(file);
+    if (whole)
+        return CLI_OK;
+    firn_host_fail(path, "cannot be read to its end");
+    return CLI_FILE;
+}
+
+/* The commit unit begins at the next multiple of a program unit that the file does not name: one of them must fit. */
+static bool is_committed(const uint8_t *contents, uint64_t count, uint64_t end) {
+    uint8_t commit[FIRN_RECORD_COMMIT_BYTES];
+    firn_record_commit(commit);
+    for (uint64_t unit = 1; unit <= FIRN_RECORD_UNIT_MAX; unit *= 2) {
+        uint64_t at = (end + (unit - 1)) / unit * unit;
+        if (at <= count && count - at >= sizeof commit && memcmp(contents + at, commit, sizeof commit) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_digest(const cli_record *record, uint64_t end) {
+    uint8_t header[FIRN_RECORD_HEADER_BYTES], digest[FIRN_HASH_BYTES];
+    firn_record undigested = record->header;
+    memset(undigested.digest, 0, sizeof undigested.digest);
+    firn_record_encode(&undigested, header);
+    firn_sha256 hash;
+    if (firn_sha256_begin(&hash) != FIRN_OK || firn_sha256_update(&hash, header, sizeof header) != FIRN_OK ||
+        firn_sha256_update(&hash, record->contents + sizeof header, (size_t)(end - sizeof header)) != FIRN_OK ||
+        firn_sha256_end(&hash, digest) != FIRN_OK)
+        return FIRN_ERROR_HASH;
+    return memcmp(digest, record->header.digest, sizeof digest) == 0 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
+}
+
+/* The bytes of a tensor, which must lie in the state. */
+static bool measure(cli_record_entry *entry, uint64_t state_bytes) {
+    firn_shape shape = {.type = entry->entry.type, .rank = entry->entry.rank};
+    memcpy(shape.dims, entry->entry.dims, sizeof shape.dims);
+    return firn_shape_bytes(&shape, &entry->bytes) && entry->entry.offset <= state_bytes &&
+           state_bytes - entry->entry.offset >= entry->bytes;
+}
+
+static int read_directory(cli_record *record) {
+    const uint8_t *at = record->contents + FIRN_RECORD_HEADER_BYTES;
+    uint64_t left = record->header.directory_bytes - 4;
+    uint32_t count = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    if (count == 0 || count > left / 20) /* an entry has at least 20 bytes */
+        return FIRN_ERROR_CHECKPOINT_DAMAGED;
+    record->entries = firn_host_allocate(count * sizeof *record->entries);
+    at += 4;
+    for (uint32_t i = 0; i < count; i++) {
+        cli_record_entry *entry = &record->entries[i];
+        uint32_t length = firn_record_entry_decode(&entry->entry, at, left);
+        if (length == 0 || !measure(entry, record->header.state_bytes))
+            return FIRN_ERROR_CHECKPOINT_DAMAGED;
+        memcpy(entry->name, entry->entry.name, entry->entry.name_length);
+        at += length;
+        left -= length;
+    }
+    record->count = count;
+    return left < 16 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
+}
+
+static int check(cli_record *record, uint64_t count) {
+    if (count < FIRN_RECORD_HEADER_BYTES)
+        return FIRN_ERROR_CHECKPOINT_DAMAGED;
+    int error = firn_record_decode(&record->header, record->contents);
+    if (error != FIRN_OK)
+        return error;
+    uint64_t left = count - FIRN_RECORD_HEADER_BYTES;
+    if (record->header.directory_bytes < 16 || record->header.directory_bytes > left ||
+        record->header.state_bytes > left - record->header.directory_bytes)
+        return FIRN_ERROR_CHECKPOINT_DAMAGED;
+    uint64_t state_at = FIRN_RECORD_HEADER_BYTES + record->header.directory_bytes;
+    record->state = record->contents + state_at;
+    if (!is_committed(record->contents, count, state_at + record->header.state_bytes))
+        return FIRN_ERROR_CHECKPOINT_DAMAGED;
+    error = check_digest(record, state_at + record->header.state_bytes);
+    return error == FIRN_OK ? read_directory(record) : error;
+}
+
+int cli_record_load(cli_record *record, const char *path) {
+    uint64_t count;
+    *record = (cli_record){0};
+    int status = read_file(path, &record->contents, &count);
+    if (status != CLI_OK)
+        return status;
+    int error = check(record, count);
+    return error == FIRN_OK ? CLI_OK : damaged(path, error);
+}
+
+void cli_record_unload(cli_record *record) {
+    free(record->entries);
+    free(record->contents);
+    *record = (cli_record){0};
+}

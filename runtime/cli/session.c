@@ -1,0 +1,179 @@
+/* Opening a plan with everything around it, and what the library's errors mean to the user of the command line. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cli/cli.h"
+
+/* --- errors --- */
+
+/* Which file an error is about. */
+typedef enum subject { PLAN, DATA, CHECKPOINT, COUNTER } subject;
+
+/* What to do about an error, where the error's text does not say it. */
+static const struct {
+    int error;
+    const char *mend;
+} mends[] = {
+    {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train, eval those with --mode eval"},
+    {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},
+    {FIRN_ERROR_SIGNATURE, "compile it again, or get it again from where it came"},
+    {FIRN_ERROR_UNSIGNED, "sign it by `firnc sign` and `firnc attach`"},
+    {FIRN_ERROR_SCHEMA_HASH, "compile it again with the firnc of this version"},
+    {FIRN_ERROR_NUMERICS_VERSION, "compile it again with the firnc of this version"},
+    {FIRN_ERROR_SECURITY_COUNTER, "compile it with a --security-counter that is not below the stored one"},
+    {FIRN_ERROR_CHECKPOINT_MISSING, "leave out --resume to begin a run, or name the file that has it"},
+    {FIRN_ERROR_CHECKPOINT_DAMAGED, "use another copy; a damaged one is never read in part"},
+    {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it"},
+    {FIRN_ERROR_CHECKPOINT_OTHER_MODEL, "evaluate with a plan of the same architecture"},
+    {FIRN_ERROR_STORAGE_FULL, "the disk is full: make room and save again; the checkpoint before is untouched"},
+    {FIRN_ERROR_STORAGE, "look at the folder's permissions and the disk"},
+    {FIRN_ERROR_COUNTER, "the file must hold one decimal number and its folder be writable"},
+    {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch or max_sequence_length"},
+    {FIRN_ERROR_DATA_TYPE, "records need --data and --labels with the shapes and element types of the recipe"},
+    {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
+    {FIRN_ERROR_LOSS_NOT_FINITE, "the state is that of the step before; try a lower learning rate or loss scaling"},
+    {FIRN_ERROR_LOSS_SCALE_FLOOR, "the gradients overflow at every scale; try another half type or learning rate"},
+};
+
+static const char *mend_of(int error) {
+    for (size_t i = 0; i < sizeof mends / sizeof *mends; i++)
+        if (mends[i].error == error)
+            return mends[i].mend;
+    return NULL;
+}
+
+static subject subject_of(int error) {
+    if (error <= FIRN_ERROR_CHECKPOINT_MISSING && error > FIRN_ERROR_STORAGE)
+        return CHECKPOINT;
+    if (error == FIRN_ERROR_STORAGE || error == FIRN_ERROR_STORAGE_FULL || error == FIRN_ERROR_NO_STORAGE)
+        return CHECKPOINT;
+    if (error == FIRN_ERROR_COUNTER)
+        return COUNTER;
+    if (error <= FIRN_ERROR_SOURCE && error >= FIRN_ERROR_DATA_END)
+        return DATA;
+    return PLAN;
+}
+
+int cli_exit_code(int error) {
+    if (error == FIRN_OK)
+        return CLI_OK;
+    if (error <= FIRN_ERROR_LOSS_NOT_FINITE)
+        return CLI_NUMBERS;
+    return error <= FIRN_ERROR_STORAGE ? CLI_FILE : CLI_REFUSED;
+}
+
+int cli_error(const cli_session *session, int error) {
+    const cli_options *options = session->options;
+    const char *where = options->file, *mend = mend_of(error);
+    switch (subject_of(error)) {
+    case CHECKPOINT:
+        where = options->checkpoint;
+        break;
+    case COUNTER:
+        where = options->counter;
+        break;
+    case DATA:
+        where = options->data[0];
+        break;
+    case PLAN:
+        break;
+    }
+    firn_host_fail(where, "%s (%s)%s%s", firn_error_text(error), firn_error_name(error), mend != NULL ? "; " : "",
+                   mend != NULL ? mend : "");
+    return cli_exit_code(error);
+}
+
+/* --- opening --- */
+
+/* A block of the size that the plan asks for. NULL when there is no such memory. */
+static void *allocate_block(uint64_t bytes) {
+    if (bytes > SIZE_MAX - FIRN_BLOCK_ALIGNMENT)
+        return NULL;
+    size_t rounded = ((size_t)bytes + FIRN_BLOCK_ALIGNMENT) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
+    return aligned_alloc(FIRN_BLOCK_ALIGNMENT, rounded);
+}
+
+static int open_plan(cli_session *session) {
+    const cli_options *options = session->options;
+    uint8_t key[FIRN_PUBLIC_KEY_BYTES];
+    firn_sizes sizes;
+    if (!firn_host_key_load(key, options->key) || !firn_host_plan_load(&session->plan, options->file))
+        return CLI_FILE;
+    if (options->verbose && session->plan.lost != NULL)
+        firn_host_fail(options->file, "%s", session->plan.lost);
+    int error = firn_plan_sizes(session->plan.bytes, session->plan.count, &sizes);
+    if (error != FIRN_OK)
+        return cli_error(session, error);
+    session->state = allocate_block(sizes.state_bytes);
+    session->arena = allocate_block(sizes.arena_bytes);
+    if (session->state == NULL || session->arena == NULL) {
+        firn_host_fail(options->file, "needs %llu bytes of state and %llu of arena, more than there is",
+                       (unsigned long long)sizes.state_bytes, (unsigned long long)sizes.arena_bytes);
+        return CLI_FILE;
+    }
+    firn_config config = {.plan = session->plan.bytes,
+                          .plan_bytes = session->plan.count,
+                          .public_key = key,
+                          .state = session->state,
+                          .state_bytes = sizes.state_bytes,
+                          .arena = session->arena,
+                          .arena_bytes = sizes.arena_bytes,
+                          .port = &session->port.port};
+    error = firn_open(&session->firn, &config);
+    if (error == FIRN_OK)
+        error = firn_describe(&session->firn, &session->info);
+    return error == FIRN_OK ? CLI_OK : cli_error(session, error);
+}
+
+int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
+    *session = (cli_session){.options = options};
+    unsigned threads = options->threads != 0 ? options->threads : firn_host_cpus();
+    firn_host_port_begin(&session->port, options->checkpoint, options->counter, threads);
+    int status = open_plan(session);
+    if (status != CLI_OK)
+        return status;
+    if (session->info.eval != eval)
+        return cli_error(session, FIRN_ERROR_WRONG_MODE);
+    if (options->verbose)
+        fprintf(stderr, "model %s, %llu parameters, %llu steps, target %s, kernels: %s\n", session->info.model,
+                (unsigned long long)session->info.parameters, (unsigned long long)session->info.steps,
+                session->info.target, session->info.kernels);
+    return firn_host_data_open(&session->data, options->data, options->data_count, options->labels,
+                               session->info.window == 0)
+               ? CLI_OK
+               : CLI_FILE;
+}
+
+void cli_session_end(cli_session *session) {
+    firn_host_data_close(&session->data);
+    firn_host_port_end(&session->port);
+    firn_host_plan_unload(&session->plan);
+    free(session->state);
+    free(session->arena);
+}
+
+/* --- output --- */
+
+void cli_hex(char text[65], const uint8_t hash[32]) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < 32; i++) {
+        text[2 * i] = digits[hash[i] >> 4];
+        text[2 * i + 1] = digits[hash[i] & 15];
+    }
+    text[64] = 0;
+}
+
+int cli_flush(void) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return CLI_OK;
+    firn_host_fail("stdout", "cannot be written: %s", strerror(errno));
+    return CLI_FILE;
+}
+
+int cli_print_digest(const uint8_t digest[32]) {
+    char text[65];
+    cli_hex(text, digest);
+    printf("digest %s\n", text);
+    return cli_flush();
+}

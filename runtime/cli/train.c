@@ -1,0 +1,144 @@
+/* firn train: steps until the run is complete, the wanted number is done, a signal comes, or the numbers stop it. */
+#define _POSIX_C_SOURCE 200809L
+#include <signal.h>
+
+#include "runtime/cli/cli.h"
+
+/* Set by the first signal; the second finds the default action. */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal_number) {
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static void catch_signals(void) {
+    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    /* A file that may not grow is an error to report, not a reason to die. */
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+typedef struct run {
+    cli_session session;
+    cli_log log;
+    cli_progress progress;
+    uint64_t first, last; /* global steps at the beginning and the end of this call */
+    uint64_t saved;       /* global step of the checkpoint on disk, or UINT64_MAX */
+} run;
+
+static int begin_state(run *run) {
+    cli_session *session = &run->session;
+    bool resume = session->options->resume;
+    int error = resume ? firn_restore(&session->firn) : firn_initialise(&session->firn);
+    if (error == FIRN_OK)
+        error = firn_progress(&session->firn, &run->first);
+    if (error != FIRN_OK)
+        return cli_error(session, error);
+    uint64_t left = session->info.steps - run->first;
+    bool fewer = session->options->steps_given && session->options->steps < left;
+    run->last = run->first + (fewer ? session->options->steps : left);
+    run->saved = resume ? run->first : UINT64_MAX;
+    return CLI_OK;
+}
+
+/* Saves after what the log has is durable, so that a log is never behind its checkpoint. */
+static int save(run *run, uint64_t step) {
+    if (run->session.options->checkpoint == NULL || run->saved == step)
+        return CLI_OK;
+    if (!cli_log_sync(&run->log))
+        return CLI_FILE;
+    int error = firn_save(&run->session.firn);
+    if (error != FIRN_OK) {
+        cli_progress_end(&run->progress);
+        return cli_error(&run->session, error);
+    }
+    run->saved = step;
+    return CLI_OK;
+}
+
+/* Data that ends is the end of a run whose sampler stops there. */
+static int stop_by_error(run *run, const firn_step_report *report, int error) {
+    cli_progress_end(&run->progress);
+    if (error == FIRN_ERROR_DATA_END) {
+        if (!run->session.options->quiet)
+            fprintf(stderr, "the data has come to its end after step %llu\n", (unsigned long long)report->global_step);
+        return CLI_OK;
+    }
+    return cli_error(&run->session, error);
+}
+
+/* Runs the steps. *step is the number done in all, whose state is saved whatever the end was. */
+static int run_steps(run *run, uint64_t *step) {
+    uint64_t every = run->session.options->checkpoint_every;
+    int status = CLI_OK;
+    while (status == CLI_OK && *step < run->last && !interrupted) {
+        firn_step_report report;
+        double before = cli_seconds();
+        int error = firn_train_step(&run->session.firn, &run->session.data.source, &report);
+        double now = cli_seconds();
+        bool done = error == FIRN_OK || error == FIRN_ERROR_LOSS_SCALE_FLOOR;
+        *step = done ? report.global_step : *step;
+        bool logged = (!done && error != FIRN_ERROR_LOSS_NOT_FINITE) ||
+                      cli_log_step(&run->log, &report, error, now - before, now - run->progress.started);
+        if (done)
+            cli_progress_step(&run->progress, &report);
+        if (error != FIRN_OK) {
+            report.global_step = *step;
+            return stop_by_error(run, &report, error) == CLI_OK ? CLI_OK : cli_exit_code(error);
+        }
+        status = logged ? CLI_OK : CLI_FILE;
+        if (status == CLI_OK && every != 0 && *step % every == 0)
+            status = save(run, *step);
+    }
+    cli_progress_end(&run->progress);
+    return status;
+}
+
+static int print_digest(const run *run) {
+    uint8_t digest[32];
+    int error = firn_digest(&run->session.firn, digest);
+    return error == FIRN_OK ? cli_print_digest(digest) : cli_error(&run->session, error);
+}
+
+static int finish_interrupted(const run *run, uint64_t step) {
+    const char *checkpoint = run->session.options->checkpoint;
+    if (checkpoint != NULL)
+        fprintf(stderr, "interrupted after step %llu; %s has it, --resume goes on\n", (unsigned long long)step,
+                checkpoint);
+    else
+        fprintf(stderr, "interrupted after step %llu; nothing was saved without --checkpoint\n",
+                (unsigned long long)step);
+    return CLI_INTERRUPTED;
+}
+
+static int train(run *run) {
+    int status = begin_state(run);
+    if (status == CLI_OK)
+        status = cli_log_begin(&run->log, &run->session, run->first);
+    if (status != CLI_OK)
+        return status;
+    catch_signals();
+    cli_progress_begin(&run->progress, &run->session, run->first, run->last);
+    uint64_t step = run->first;
+    status = run_steps(run, &step);
+    bool stopped = interrupted != 0 && status == CLI_OK && step < run->last;
+    int saving = status == CLI_OK || status == CLI_NUMBERS ? save(run, step) : CLI_OK;
+    if (status != CLI_OK || saving != CLI_OK)
+        return status != CLI_OK ? status : saving;
+    status = print_digest(run);
+    return stopped && status == CLI_OK ? finish_interrupted(run, step) : status;
+}
+
+int cli_train(const cli_options *options) {
+    static run run;
+    int status = cli_session_begin(&run.session, options, false);
+    if (status == CLI_OK)
+        status = train(&run);
+    cli_log_end(&run.log);
+    cli_session_end(&run.session);
+    return status;
+}

@@ -1,0 +1,314 @@
+/* Data from files: opening, unpacking gzip, hashing, and a source that the library reads. A file is read where it lies,
+ * through its descriptor, so that one that is cut short during a run is an error and not a fault. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "plan/ops.h"
+#include "runtime/targets/host/host.h"
+
+#define PIECE_BYTES 65536u
+
+struct firn_host_file {
+    char *name;
+    int descriptor;  /* -1 when the contents are in memory */
+    uint8_t *memory; /* unpacked contents */
+    firn_data_file file;
+    firn_data_layout layout;
+};
+
+/* --- one file --- */
+
+static int read_descriptor(void *context, uint64_t offset, void *bytes, uint32_t count) {
+    const firn_host_file *file = context;
+    uint8_t *to = bytes;
+    while (count > 0) {
+        ssize_t got = pread(file->descriptor, to, count, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return FIRN_ERROR_SOURCE;
+        to += got;
+        count -= (uint32_t)got;
+        offset += (uint64_t)got;
+    }
+    return FIRN_OK;
+}
+
+static int read_memory(void *context, uint64_t offset, void *bytes, uint32_t count) {
+    const firn_host_file *file = context;
+    memcpy(bytes, file->memory + offset, count);
+    return FIRN_OK;
+}
+
+/* Unpacks a whole gzip file. */
+static bool unpack(firn_host_file *file) {
+    int copy = dup(file->descriptor);
+    gzFile packed = copy < 0 ? NULL : gzdopen(copy, "rb");
+    if (packed == NULL) {
+        if (copy >= 0)
+            close(copy);
+        return firn_host_fail(file->name, "cannot be unpacked: %s", strerror(errno));
+    }
+    size_t count = 0, space = 0;
+    int got = 0;
+    do {
+        if (space - count < PIECE_BYTES) {
+            space = 2 * space + PIECE_BYTES;
+            uint8_t *larger = realloc(file->memory, space);
+            if (larger == NULL)
+                break;
+            file->memory = larger;
+        }
+        got = gzread(packed, file->memory + count, PIECE_BYTES);
+        count += got > 0 ? (size_t)got : 0;
+    } while (got > 0);
+    bool whole = got == 0 && gzclose(packed) == Z_OK;
+    if (!whole)
+        return firn_host_fail(file->name, "is a damaged or truncated gzip file, or too large to unpack into memory");
+    close(file->descriptor);
+    file->descriptor = -1;
+    file->file = (firn_data_file){.context = file, .bytes = count, .read = read_memory};
+    return true;
+}
+
+static bool is_gzip(const firn_host_file *file) {
+    uint8_t magic[3];
+    return file->file.bytes >= sizeof magic && read_descriptor((void *)(uintptr_t)file, 0, magic, sizeof magic) == 0 &&
+           magic[0] == 0x1f && magic[1] == 0x8b && magic[2] == 8;
+}
+
+static bool look(firn_host_file *file) {
+    switch (firn_data_look(&file->file, &file->layout)) {
+    case FIRN_OK:
+        return true;
+    case FIRN_ERROR_DATA_TYPE:
+        return firn_host_fail(file->name, "is an array that cannot be used; it must hold uint8, int32 or float32 in C "
+                                          "order, such as numpy.save writes after astype and ascontiguousarray");
+    default:
+        return firn_host_fail(file->name, "cannot be read");
+    }
+}
+
+static firn_host_file *open_file(const char *path, int flags) {
+    firn_host_file *file = firn_host_allocate(sizeof *file);
+    struct stat status;
+    file->name = firn_host_path(path, "");
+    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
+    if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0) {
+        firn_host_fail(path, "cannot be read: %s", strerror(errno));
+        return NULL;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        firn_host_fail(path, "is neither a file nor a folder");
+        return NULL;
+    }
+    file->file = (firn_data_file){.context = file, .bytes = (uint64_t)status.st_size, .read = read_descriptor};
+    if (is_gzip(file) && !unpack(file))
+        return NULL;
+    return look(file) ? file : NULL;
+}
+
+static void close_file(firn_host_file *file) {
+    if (file->descriptor >= 0)
+        close(file->descriptor);
+    free(file->memory);
+    free(file->name);
+    free(file);
+}
+
+/* --- a stream of files --- */
+
+static bool add_file(firn_host_stream *stream, const char *path, int flags) {
+    firn_host_file *file = open_file(path, flags);
+    if (file == NULL)
+        return false;
+    firn_host_file **larger = realloc(stream->files, (stream->count + 1) * sizeof *larger);
+    if (larger == NULL)
+        return firn_host_fail(path, "no memory is left");
+    stream->files = larger;
+    stream->files[stream->count++] = file;
+    return true;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names of the regular files in a folder, sorted by their bytes. */
+static char **list_folder(const char *path, size_t *count) {
+    DIR *folder = opendir(path);
+    char **names = NULL;
+    *count = 0;
+    if (folder == NULL) {
+        firn_host_fail(path, "cannot be read: %s", strerror(errno));
+        return NULL;
+    }
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        struct stat status;
+        if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+            continue;
+        char **larger = realloc(names, (*count + 1) * sizeof *larger);
+        if (larger == NULL)
+            break;
+        names = larger;
+        names[(*count)++] = firn_host_path(entry->d_name, "");
+    }
+    closedir(folder);
+    if (*count == 0)
+        firn_host_fail(path, "has no file in it");
+    else
+        qsort(names, *count, sizeof *names, by_name);
+    return names;
+}
+
+static bool add_folder(firn_host_stream *stream, const char *path) {
+    size_t count;
+    char **names = list_folder(path, &count);
+    char *folder = firn_host_path(path, "/");
+    bool added = count > 0;
+    for (size_t i = 0; i < count; i++) {
+        char *name = firn_host_path(folder, names[i]);
+        added = added && add_file(stream, name, O_NOFOLLOW);
+        free(name);
+        free(names[i]);
+    }
+    free(folder);
+    free(names);
+    return added;
+}
+
+static bool add_path(firn_host_stream *stream, const char *path) {
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return firn_host_fail(path, "cannot be read: %s", strerror(errno));
+    return S_ISDIR(status.st_mode) ? add_folder(stream, path) : add_file(stream, path, 0);
+}
+
+/* All files of a stream have one element type and, for records, one record shape. */
+static bool agree(const firn_host_stream *stream, bool records) {
+    const firn_host_file *first = stream->files[0];
+    for (uint32_t i = 0; i < stream->count; i++) {
+        const firn_host_file *file = stream->files[i];
+        if (records && file->layout.format == FIRN_DATA_RAW)
+            return firn_host_fail(file->name, "is not an array; this plan reads records, from .npy or IDX files");
+        if (file->layout.element != first->layout.element ||
+            (records && firn_data_record_elements(&file->layout) != firn_data_record_elements(&first->layout)))
+            return firn_host_fail(file->name, "has another element type or record shape than %s", first->name);
+    }
+    return true;
+}
+
+static bool describe(firn_stream *described, firn_host_stream *stream, bool records) {
+    if (!agree(stream, records))
+        return false;
+    stream->segments = firn_host_allocate(stream->count * sizeof *stream->segments);
+    stream->starts = firn_host_allocate(stream->count * sizeof *stream->starts);
+    uint64_t start = 0;
+    for (uint32_t i = 0; i < stream->count; i++) {
+        stream->segments[i].elements = stream->files[i]->layout.elements;
+        stream->starts[i] = start;
+        start += stream->files[i]->layout.elements;
+    }
+    stream->name = stream->files[0]->name;
+    *described = (firn_stream){.element = stream->files[0]->layout.element,
+                               .record_elements = records ? firn_data_record_elements(&stream->files[0]->layout) : 1,
+                               .segments = stream->segments,
+                               .segment_count = stream->count};
+    return true;
+}
+
+/* The last segment that begins at or before an element and is not empty before it. */
+static uint32_t segment_of(const firn_host_stream *stream, uint64_t element) {
+    uint32_t low = 0, high = stream->count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (stream->starts[middle] <= element)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int read_elements(void *context, uint32_t stream_index, uint64_t first, uint32_t count, void *elements) {
+    const firn_host_data *data = context;
+    const firn_host_stream *stream = &data->files[stream_index];
+    uint32_t bytes = firn_type_bytes(data->streams[stream_index].element);
+    uint8_t *to = elements;
+    uint32_t i = segment_of(stream, first);
+    while (count > 0 && i < stream->count) {
+        const firn_host_file *file = stream->files[i];
+        uint64_t at = first - stream->starts[i], there = file->layout.elements - at;
+        uint32_t piece = there < count ? (uint32_t)there : count;
+        int status = firn_data_read(&file->file, &file->layout, at, piece, to);
+        if (status != FIRN_OK)
+            return status;
+        to += (size_t)piece * bytes;
+        first += piece;
+        count -= piece;
+        i++;
+    }
+    return count == 0 ? FIRN_OK : FIRN_ERROR_SOURCE;
+}
+
+/* --- hashing --- */
+
+static bool hash_file(firn_sha256 *hash, const firn_host_file *file) {
+    static uint8_t bytes[PIECE_BYTES];
+    for (uint64_t at = 0; at < file->file.bytes;) {
+        uint64_t left = file->file.bytes - at;
+        uint32_t piece = left < PIECE_BYTES ? (uint32_t)left : PIECE_BYTES;
+        if (file->file.read(file->file.context, at, bytes, piece) != 0 ||
+            firn_sha256_update(hash, bytes, piece) != FIRN_OK)
+            return firn_host_fail(file->name, "cannot be read to its end");
+        at += piece;
+    }
+    return true;
+}
+
+static bool hash_data(firn_host_data *data) {
+    firn_sha256 hash;
+    bool hashed = firn_sha256_begin(&hash) == FIRN_OK;
+    for (uint32_t s = 0; s < data->source.stream_count; s++)
+        for (uint32_t i = 0; hashed && i < data->files[s].count; i++)
+            hashed = hash_file(&hash, data->files[s].files[i]);
+    return hashed && firn_sha256_end(&hash, data->sha256) == FIRN_OK;
+}
+
+/* --- both streams --- */
+
+bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
+                         bool records) {
+    *data = (firn_host_data){0};
+    for (uint32_t i = 0; i < path_count; i++)
+        if (!add_path(&data->files[0], paths[i]))
+            return false;
+    if (labels != NULL && !add_path(&data->files[1], labels))
+        return false;
+    uint32_t count = labels != NULL ? 2 : 1;
+    for (uint32_t s = 0; s < count; s++)
+        if (!describe(&data->streams[s], &data->files[s], records))
+            return false;
+    data->source =
+        (firn_source){.context = data, .streams = data->streams, .stream_count = count, .read = read_elements};
+    return hash_data(data);
+}
+
+void firn_host_data_close(firn_host_data *data) {
+    for (uint32_t s = 0; s < 2; s++) {
+        for (uint32_t i = 0; i < data->files[s].count; i++)
+            close_file(data->files[s].files[i]);
+        free(data->files[s].files);
+        free(data->files[s].segments);
+        free(data->files[s].starts);
+    }
+    *data = (firn_host_data){0};
+}

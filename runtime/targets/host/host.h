@@ -1,0 +1,107 @@
+/* The port of a workstation: plan in sealed memory, checkpoint and security counter in files, threads, keys from PEM,
+ * data from files. Used by the command line and by tests; the library knows nothing of it. Functions that return bool
+ * write one line to stderr before they return false. */
+#ifndef FIRN_HOST_H
+#define FIRN_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan/signature.h"
+#include "runtime/firn.h"
+#include "runtime/targets/dataset.h"
+
+/* --- messages (message.c) ---------------------------------------------------------------------------------------- */
+
+/* "firn: WHERE: text" on stderr; always returns false. */
+bool firn_host_fail(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Memory, zeroed; says so and exits with 1 when there is none. */
+void *firn_host_allocate(size_t bytes);
+
+/* path with an ending added, in memory of its own. */
+char *firn_host_path(const char *path, const char *ending);
+
+/* --- plan (plan.c) -------------------------------------------------------------------------------------------------
+ */
+
+typedef struct firn_host_plan {
+    const void *bytes; /* read-only; aligned to a page */
+    uint64_t count;
+    const char *lost; /* NULL: sealed, nobody can write to it; else what this kernel could not promise */
+} firn_host_plan;
+
+/* Copies a file into sealed memory and maps it read-only. */
+bool firn_host_plan_load(firn_host_plan *plan, const char *path);
+void firn_host_plan_unload(firn_host_plan *plan);
+
+/* --- key (key.c) ---------------------------------------------------------------------------------------------------
+ */
+
+/* Reads a P-256 public key from PEM ("BEGIN PUBLIC KEY"). */
+bool firn_host_key_load(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *path);
+
+/* The same from text. False, without a message, when the text is anything else. */
+bool firn_host_key_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, size_t length);
+
+/* --- threads (threads.c) -------------------------------------------------------------------------------------------
+ */
+
+typedef struct firn_host_threads firn_host_threads;
+
+/* CPUs that this process may run on. */
+unsigned firn_host_cpus(void);
+/* A pool in which `threads` threads work, the caller's being one. NULL for 1, or when no thread can be made. */
+firn_host_threads *firn_host_threads_start(unsigned threads);
+void firn_host_threads_stop(firn_host_threads *pool);
+void firn_host_threads_run(firn_host_threads *pool, size_t tasks,
+                           void (*body)(void *argument, size_t begin, size_t end), void *argument);
+
+/* --- the port (port.c) ---------------------------------------------------------------------------------------------
+ */
+
+typedef struct firn_host_port {
+    firn_port port;           /* its context is this struct */
+    firn_storage storage;     /* one file, replaced as a whole: a record is written beside it and renamed on sync */
+    firn_counter counter;     /* a file with one decimal number */
+    const char *checkpoint;   /* NULL: no storage */
+    char *temporary;          /* where a record is written */
+    const char *counter_path; /* NULL: no counter */
+    firn_host_threads *threads;
+    int reading, writing; /* file descriptors, or -1 */
+} firn_host_port;
+
+/* Fills in a port. The paths may be NULL and must outlive it. Never fails: what is wrong with a file shows in use. */
+void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const char *counter, unsigned threads);
+void firn_host_port_end(firn_host_port *port);
+
+/* --- data (data.c) -------------------------------------------------------------------------------------------------
+ */
+
+typedef struct firn_host_file firn_host_file;
+
+/* One stream made of files: each is a segment. */
+typedef struct firn_host_stream {
+    firn_host_file **files;
+    firn_segment *segments;
+    uint64_t *starts; /* element at which each segment begins */
+    uint32_t count;
+    const char *name; /* of the first file, for messages */
+} firn_host_stream;
+
+typedef struct firn_host_data {
+    firn_source source;
+    firn_stream streams[2];
+    firn_host_stream files[2];
+    uint8_t sha256[32]; /* over the contents of the files (uncompressed): features or text, then labels */
+} firn_host_data;
+
+/* Opens the files of stream 0 and, when labels is not NULL, the one of stream 1. A directory stands for the regular
+ * files in it, sorted by name, links not followed. Compressed files (gzip) are unpacked into memory. records: the plan
+ * reads records, so files are arrays and agree in the shape of a record. */
+bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
+                         bool records);
+void firn_host_data_close(firn_host_data *data);
+
+#endif

@@ -1,0 +1,113 @@
+/* The host's copy of a plan: bytes in a memory file that is sealed, so that neither this process nor another can write
+ * to it, shrink it or grow it, then mapped read-only. Nothing is checked here; the library checks the bytes it will
+ * run. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/targets/host/host.h"
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
+
+/* Reads exactly count bytes. */
+static bool read_all(int file, uint8_t *bytes, size_t count) {
+    while (count > 0) {
+        ssize_t got = read(file, bytes, count);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        bytes += got;
+        count -= (size_t)got;
+    }
+    return true;
+}
+
+/* A memory file with the contents of `file`, or -1. */
+static int copy_to_memory(int file, size_t count) {
+    int memory = memfd_create("firn-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (memory < 0)
+        return -1;
+    void *bytes = MAP_FAILED;
+    if (ftruncate(memory, (off_t)count) == 0)
+        bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    bool copied = bytes != MAP_FAILED && read_all(file, bytes, count);
+    if (bytes != MAP_FAILED)
+        munmap(bytes, count);
+    if (!copied || fcntl(memory, F_ADD_SEALS, SEALS) != 0) {
+        close(memory);
+        return -1;
+    }
+    return memory;
+}
+
+/* Maps a sealed file so that mprotect cannot make it writable either. That takes a descriptor that was opened for
+ * reading, through /proc: a kernel before 6.7 refuses a shared mapping of a sealed file through the one it came with.
+ */
+static const void *map_sealed(int memory, size_t count, const char **lost) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+    int reopened = open(path, O_RDONLY | O_CLOEXEC);
+    void *bytes = mmap(NULL, count, PROT_READ, MAP_SHARED, reopened >= 0 ? reopened : memory, 0);
+    if (reopened >= 0)
+        close(reopened);
+    *lost = NULL;
+    if (bytes != MAP_FAILED)
+        return bytes;
+    bytes = mmap(NULL, count, PROT_READ, MAP_PRIVATE, memory, 0);
+    *lost = "the kernel refuses a shared mapping of a sealed file: this process could make its copy writable";
+    return bytes != MAP_FAILED ? bytes : NULL;
+}
+
+/* Without memory files: ordinary memory, made read-only. */
+static const void *map_plain(int file, size_t count, const char **lost) {
+    void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes == MAP_FAILED)
+        return NULL;
+    *lost = "the kernel has no sealed memory: this process could make its copy of the plan writable";
+    if (lseek(file, 0, SEEK_SET) == 0 && read_all(file, bytes, count) && mprotect(bytes, count, PROT_READ) == 0)
+        return bytes;
+    munmap(bytes, count);
+    return NULL;
+}
+
+bool firn_host_plan_load(firn_host_plan *plan, const char *path) {
+    *plan = (firn_host_plan){0};
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (file < 0 || fstat(file, &status) != 0) {
+        firn_host_fail(path, "cannot be read: %s", strerror(errno));
+        if (file >= 0)
+            close(file);
+        return false;
+    }
+    if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+        close(file);
+        return firn_host_fail(path, "%s", S_ISREG(status.st_mode) ? "is empty" : "is not a file");
+    }
+    size_t count = (size_t)status.st_size;
+    int memory = copy_to_memory(file, count);
+    if (memory >= 0) {
+        plan->bytes = map_sealed(memory, count, &plan->lost);
+        close(memory);
+    } else {
+        plan->bytes = map_plain(file, count, &plan->lost);
+    }
+    close(file);
+    if (plan->bytes == NULL)
+        return firn_host_fail(path, "%zu bytes cannot be loaded: %s", count, strerror(errno));
+    plan->count = count;
+    return true;
+}
+
+void firn_host_plan_unload(firn_host_plan *plan) {
+    if (plan->bytes != NULL)
+        munmap((void *)(uintptr_t)plan->bytes, plan->count);
+    *plan = (firn_host_plan){0};
+}
