@@ -42,9 +42,11 @@ static firnc_value emit(differentiation *d, uint16_t code, const firnc_value *in
                                     integers, reals, types);
     firnc_node *made = &d->graph->nodes[index];
     made->backward = true;
-    made->level = made->backward_level = d->node->backward_level;
-    made->origin = made->backward_origin = d->node->backward_origin;
-    made->forward_level = d->node->level;
+    if (firn_op_find(code)->pol != FIRN_POL_none) {
+        made->level = made->backward_level = d->node->backward_level;
+        made->origin = made->backward_origin = d->node->backward_origin;
+        made->forward_level = d->node->level;
+    }
     return made->outputs[0];
 }
 
@@ -90,8 +92,7 @@ static bool wanted(const differentiation *d, uint8_t operand) {
     return operand < d->node->input_count && d->wanted[d->node->inputs[operand]];
 }
 
-/* --- the rules: dy is the gradient of output 0 of the node that is being walked
- * ---------------------------------------- */
+/* --- the rules: dy is the gradient of output 0 of the node that is being walked ----------------------------------- */
 
 typedef bool (*gradient_rule)(differentiation *d, firnc_value dy);
 
@@ -245,8 +246,7 @@ static gradient_rule find_rule(uint16_t code) {
     return firnc_gradient_none;
 }
 
-/* --- the walk -------------------------------------------------------------------------------------------------------
- */
+/* --- the walk ----------------------------------------------------------------------------------------------------- */
 
 /* Adds up what was contributed to a value. */
 static void complete(differentiation *d, firnc_value value) {

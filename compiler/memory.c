@@ -23,8 +23,7 @@ static uint64_t bytes_of(const firnc_value_info *value) {
     return bytes;
 }
 
-/* --- lifetimes
- * -------------------------------------------------------------------------------------------------------- */
+/* --- lifetimes ---------------------------------------------------------------------------------------------------- */
 
 static void touch(firnc_value_info *value, uint32_t node) {
     if (value->last == FIRNC_NONE) {
@@ -55,8 +54,7 @@ static void find_lifetimes(firnc_graph *graph) {
     }
 }
 
-/* --- buffers
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- buffers ------------------------------------------------------------------------------------------------------ */
 
 typedef struct buffers {
     firnc_buffer *list;
@@ -113,8 +111,7 @@ uint64_t firnc_live_bytes(firnc_graph *graph) {
     return firnc_lower_bound(b.list, b.count);
 }
 
-/* --- the pass
- * --------------------------------------------------------------------------------------------------------- */
+/* --- the pass ----------------------------------------------------------------------------------------------------- */
 
 static void lay_out_state(firnc_graph *graph, bool parameters, uint64_t *end) {
     firnc_value *sorted;

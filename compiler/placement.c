@@ -1,6 +1,7 @@
-/* Placement of buffers (compiler/memory.h). Several orders and two rules for choosing a gap are tried; the best is then
- * bettered by moving what lies on top to the front of its order, until the lower bound is reached or nothing helps.
- * Deterministic: ties fall to the lower index. */
+/* Placement of buffers (compiler/memory.h). Two ways of placing are tried under several weights: into the gaps,
+ * heaviest first; and upwards, always what can lie lowest next, the heavier first among equals. Upwards is then
+ * bettered by making what lies on top, or any buffer, heavier, for as long as the budget lasts or until the lower bound
+ * is reached. Deterministic: the same buffers get the same offsets. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,11 @@
 #include "compiler/ir.h"
 #include "compiler/memory.h"
 
-/* A search of this many placements is a second for a thousand buffers. */
-#define ATTEMPTS 400
+/* Pairs of buffers that the search may look at: well under a second. */
+#define BUDGET       200000000u
+#define ATTEMPTS_MAX 2000u
 
-/* --- the lower bound
- * -------------------------------------------------------------------------------------------------- */
+/* --- the lower bound ---------------------------------------------------------------------------------------------- */
 
 typedef struct event {
     uint64_t time; /* 2 * first when a buffer begins, 2 * last + 1 when it ends */
@@ -39,8 +40,48 @@ uint64_t firnc_lower_bound(const firnc_buffer *buffers, uint32_t count) {
     return most;
 }
 
-/* --- orders
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+typedef enum weighing { BY_SIZE, BY_LIFETIME, BY_AREA, BY_LONG_AREA, BY_START, WEIGHINGS } weighing;
+
+static double weigh(const firnc_buffer *buffer, weighing kind) {
+    double lifetime = (double)buffer->last - (double)buffer->first + 1;
+    double bytes = (double)buffer->bytes;
+    switch (kind) {
+    case BY_SIZE:
+        return bytes;
+    case BY_LIFETIME:
+        return lifetime;
+    case BY_AREA:
+        return lifetime * bytes;
+    case BY_LONG_AREA:
+        return lifetime * lifetime * bytes;
+    case BY_START:
+    case WEIGHINGS:
+        break;
+    }
+    return 1 / ((double)buffer->first + 1);
+}
+
+/* --- the two ways of placing -------------------------------------------------------------------------------------- */
+
+typedef struct placement {
+    firnc_buffer *buffers;
+    uint32_t count;
+    double *weights;
+    uint32_t *placed; /* scratch: indices by ascending offset */
+    uint64_t *floors; /* scratch: the least offset of each buffer, PLACED when it has its place */
+} placement;
+
+#define PLACED UINT64_MAX
+
+static bool meet(const firnc_buffer *a, const firnc_buffer *b) {
+    return a->first <= b->last && b->first <= a->last;
+}
+
+static uint64_t end_of(const firnc_buffer *buffer) {
+    return buffer->offset + buffer->bytes;
+}
 
 typedef struct ranked {
     double weight;
@@ -54,132 +95,136 @@ static int heaviest_first(const void *a, const void *b) {
     return (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
-typedef enum order_kind { BY_SIZE, BY_LIFETIME, BY_AREA, BY_START, ORDER_KINDS } order_kind;
-
-static double weight(const firnc_buffer *buffer, order_kind kind) {
-    double lifetime = (double)buffer->last - (double)buffer->first + 1;
-    switch (kind) {
-    case BY_SIZE:
-        return (double)buffer->bytes;
-    case BY_LIFETIME:
-        return lifetime;
-    case BY_AREA:
-        return lifetime * (double)buffer->bytes;
-    case BY_START:
-    case ORDER_KINDS:
-        break;
-    }
-    return -(double)buffer->first;
-}
-
-static void make_order(const firnc_buffer *buffers, uint32_t count, order_kind kind, uint32_t *order) {
-    ranked *list = firnc_allocate((uint64_t)count * sizeof *list);
-    for (uint32_t i = 0; i < count; i++)
-        list[i] = (ranked){.weight = weight(&buffers[i], kind), .buffer = i};
-    qsort(list, count, sizeof *list, heaviest_first);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = list[i].buffer;
-}
-
-/* --- placing one after the other
- * ---------------------------------------------------------------------------------------- */
-
-static bool meet(const firnc_buffer *a, const firnc_buffer *b) {
-    return a->first <= b->last && b->first <= a->last;
-}
-
-/* The offset of the lowest gap that holds the buffer, or of the tightest, or the top. placed is sorted by offset. */
-static uint64_t find_gap(const firnc_buffer *buffers, const uint32_t *placed, uint32_t placed_count,
-                         const firnc_buffer *buffer, bool tightest) {
-    uint64_t end = 0, best = UINT64_MAX, best_gap = UINT64_MAX;
+/* The offset of the tightest gap below the top that holds the buffer, or the top. */
+static uint64_t find_gap(const placement *p, uint32_t placed_count, const firnc_buffer *buffer) {
+    uint64_t end = 0, best = 0, best_gap = UINT64_MAX;
     for (uint32_t i = 0; i < placed_count; i++) {
-        const firnc_buffer *other = &buffers[placed[i]];
+        const firnc_buffer *other = &p->buffers[p->placed[i]];
         if (!meet(other, buffer))
             continue;
         if (other->offset > end && other->offset - end >= buffer->bytes && other->offset - end < best_gap) {
             best = end;
             best_gap = other->offset - end;
-            if (!tightest)
-                return best;
         }
-        if (other->offset + other->bytes > end)
-            end = other->offset + other->bytes;
+        if (end_of(other) > end)
+            end = end_of(other);
     }
-    return best != UINT64_MAX ? best : end;
+    return best_gap != UINT64_MAX ? best : end;
 }
 
-static uint64_t place_in_order(firnc_buffer *buffers, uint32_t count, const uint32_t *order, bool tightest,
-                               uint32_t *placed) {
+/* Heaviest first, each into its tightest gap. Returns the top. */
+static uint64_t place_into_gaps(placement *p) {
+    ranked *order = firnc_allocate((uint64_t)p->count * sizeof *order);
+    for (uint32_t i = 0; i < p->count; i++)
+        order[i] = (ranked){.weight = p->weights[i], .buffer = i};
+    qsort(order, p->count, sizeof *order, heaviest_first);
     uint64_t top = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        firnc_buffer *buffer = &buffers[order[i]];
-        buffer->offset = find_gap(buffers, placed, i, buffer, tightest);
+    for (uint32_t i = 0; i < p->count; i++) {
+        firnc_buffer *buffer = &p->buffers[order[i].buffer];
+        buffer->offset = find_gap(p, i, buffer);
         uint32_t at = i;
-        for (; at > 0 && buffers[placed[at - 1]].offset > buffer->offset; at--)
-            placed[at] = placed[at - 1];
-        placed[at] = order[i];
-        if (buffer->offset + buffer->bytes > top)
-            top = buffer->offset + buffer->bytes;
+        for (; at > 0 && p->buffers[p->placed[at - 1]].offset > buffer->offset; at--)
+            p->placed[at] = p->placed[at - 1];
+        p->placed[at] = order[i].buffer;
+        top = end_of(buffer) > top ? end_of(buffer) : top;
     }
     return top;
 }
 
-/* --- the search
- * --------------------------------------------------------------------------------------------------------- */
-
-typedef struct search {
-    firnc_buffer *buffers;
-    uint32_t count;
-    uint32_t *placed; /* scratch */
-    uint64_t bound, best;
-    uint64_t *best_offsets;
-} search;
-
-/* Places in that order by both rules and keeps the best so far. Returns the lower top of the two. */
-static uint64_t attempt(search *s, const uint32_t *order) {
-    uint64_t lower = UINT64_MAX;
-    for (int tightest = 1; tightest >= 0; tightest--) {
-        uint64_t top = place_in_order(s->buffers, s->count, order, tightest != 0, s->placed);
-        lower = top < lower ? top : lower;
-        if (top >= s->best)
-            continue;
-        s->best = top;
-        for (uint32_t i = 0; i < s->count; i++)
-            s->best_offsets[i] = s->buffers[i].offset;
-    }
-    return lower;
+static uint32_t lowest(const placement *p) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < p->count; i++)
+        if (p->floors[i] < p->floors[best] || (p->floors[i] == p->floors[best] && p->weights[i] > p->weights[best]))
+            best = i;
+    return best;
 }
 
-/* Moves the buffer that ends highest in the last placement to the front; the first in the order among several. */
-static void promote_top(const search *s, uint32_t *order) {
-    uint32_t at = 0;
+/* Always the buffer that can lie lowest on those already placed. Returns the top. */
+static uint64_t place_upwards(placement *p) {
     uint64_t top = 0;
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint64_t end = s->buffers[order[i]].offset + s->buffers[order[i]].bytes;
-        if (end > top) {
-            top = end;
-            at = i;
+    memset(p->floors, 0, p->count * sizeof *p->floors);
+    for (uint32_t left = p->count; left > 0; left--) {
+        uint32_t next = lowest(p);
+        firnc_buffer *buffer = &p->buffers[next];
+        buffer->offset = p->floors[next];
+        p->floors[next] = PLACED;
+        top = end_of(buffer) > top ? end_of(buffer) : top;
+        for (uint32_t i = 0; i < p->count; i++)
+            if (p->floors[i] < end_of(buffer) && meet(&p->buffers[i], buffer))
+                p->floors[i] = end_of(buffer);
+    }
+    return top;
+}
+
+/* --- the search --------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    placement p;
+    uint64_t bound, best;
+    uint64_t *best_offsets;
+    uint64_t random;
+} search;
+
+static uint64_t keep_best(search *s, uint64_t top) {
+    if (top < s->best) {
+        s->best = top;
+        for (uint32_t i = 0; i < s->p.count; i++)
+            s->best_offsets[i] = s->p.buffers[i].offset;
+    }
+    return top;
+}
+
+/* A linear congruential generator: variety is all that is asked of it. */
+static uint32_t draw(search *s, uint32_t below) {
+    s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(s->random >> 33) % below;
+}
+
+static uint32_t top_buffer(const placement *p) {
+    uint32_t top = 0;
+    for (uint32_t i = 1; i < p->count; i++)
+        if (end_of(&p->buffers[i]) > end_of(&p->buffers[top]))
+            top = i;
+    return top;
+}
+
+/* Doubles the weight of what lies on top, one time in three of any buffer; takes it back when that was worse. */
+static void better(search *s, uint32_t attempts) {
+    placement *p = &s->p;
+    uint64_t current = keep_best(s, place_upwards(p));
+    uint32_t top = top_buffer(p);
+    for (uint32_t i = 0; i < attempts && s->best > s->bound; i++) {
+        uint32_t changed = draw(s, 3) == 0 ? draw(s, p->count) : top;
+        double before = p->weights[changed];
+        p->weights[changed] = 2 * before;
+        uint64_t height = keep_best(s, place_upwards(p));
+        if (height <= current) {
+            current = height;
+            top = top_buffer(p);
+        } else {
+            p->weights[changed] = before;
         }
     }
-    uint32_t promoted = order[at];
-    memmove(order + 1, order, at * sizeof *order);
-    order[0] = promoted;
 }
 
 uint64_t firnc_place_buffers(firnc_buffer *buffers, uint32_t count) {
     if (count == 0)
         return 0;
-    search s = {.buffers = buffers, .count = count, .best = UINT64_MAX, .bound = firnc_lower_bound(buffers, count)};
-    s.placed = firnc_allocate((uint64_t)count * sizeof *s.placed);
+    search s = {.p = {.buffers = buffers, .count = count},
+                .bound = firnc_lower_bound(buffers, count),
+                .best = UINT64_MAX,
+                .random = 1};
+    s.p.weights = firnc_allocate((uint64_t)count * sizeof *s.p.weights);
+    s.p.placed = firnc_allocate((uint64_t)count * sizeof *s.p.placed);
+    s.p.floors = firnc_allocate((uint64_t)count * sizeof *s.p.floors);
     s.best_offsets = firnc_allocate((uint64_t)count * sizeof *s.best_offsets);
-    uint32_t *order = firnc_allocate((uint64_t)count * sizeof *order);
-    for (int kind = BY_SIZE; kind < ORDER_KINDS && s.best > s.bound; kind++) {
-        make_order(buffers, count, (order_kind)kind, order);
-        attempt(&s, order);
-        for (uint32_t i = 0; i < ATTEMPTS / ORDER_KINDS && s.best > s.bound; i++) {
-            promote_top(&s, order);
-            attempt(&s, order);
-        }
+    uint64_t attempts = BUDGET / WEIGHINGS / ((uint64_t)count * count);
+    for (int kind = 0; kind < WEIGHINGS && s.best > s.bound; kind++) {
+        for (uint32_t i = 0; i < count; i++)
+            s.p.weights[i] = weigh(&buffers[i], (weighing)kind);
+        keep_best(&s, place_into_gaps(&s.p));
+        if (s.best > s.bound)
+            better(&s, attempts < ATTEMPTS_MAX ? (uint32_t)attempts : ATTEMPTS_MAX);
     }
     for (uint32_t i = 0; i < count; i++)
         buffers[i].offset = s.best_offsets[i];

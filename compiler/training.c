@@ -17,8 +17,7 @@ typedef struct training {
     firnc_value beta1_power, beta2_power;
 } training;
 
-/* --- values
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------------------------------------- */
 
 /* A scalar of the arena that the runtime reads or writes between the phases. */
 static firnc_value exchanged(firnc_graph *graph, const char *name, uint8_t role, firn_type type) {
@@ -46,8 +45,7 @@ static const char *name_of(const training *t, firnc_value value) {
     return t->graph->values[value].name;
 }
 
-/* --- micro_batch
- * ------------------------------------------------------------------------------------------------------ */
+/* --- micro_batch -------------------------------------------------------------------------------------------------- */
 
 static void seed_loss(const training *t, uint32_t micro_batches) {
     firnc_graph *graph = t->graph;
@@ -77,8 +75,7 @@ static void accumulate_gradients(const training *t) {
     }
 }
 
-/* --- finalise
- * --------------------------------------------------------------------------------------------------------- */
+/* --- finalise ----------------------------------------------------------------------------------------------------- */
 
 /* An op that changes the gradient of a parameter in place, with at most one operand more. */
 static void change_gradient(const training *t, uint16_t code, firnc_value parameter, firnc_value other,
@@ -133,8 +130,7 @@ static void finalise(const training *t) {
             change_gradient(t, FIRN_OP_clip_value, t->parameters[i], FIRNC_NONE, &precision->clip_threshold);
 }
 
-/* --- update
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- update ------------------------------------------------------------------------------------------------------- */
 
 static firnc_value optimizer_state(const training *t, const char *kind, firnc_value parameter) {
     return firnc_state_new(t->graph, firnc_format("optimizer.%s.%s", kind, name_of(t, parameter)),
@@ -203,8 +199,7 @@ static void update(training *t) {
     count_one(t->graph, FIRNC_PHASE_UPDATE, t->graph->optimizer_step);
 }
 
-/* --- bookkeep
- * --------------------------------------------------------------------------------------------------------- */
+/* --- bookkeep ----------------------------------------------------------------------------------------------------- */
 
 static void update_loss_scale(const training *t) {
     const firnc_precision *precision = &t->recipe->precision;
@@ -221,8 +216,7 @@ static void update_loss_scale(const training *t) {
     graph->values[graph->at_floor].producer = node;
 }
 
-/* --- the pass
- * --------------------------------------------------------------------------------------------------------- */
+/* --- the pass ----------------------------------------------------------------------------------------------------- */
 
 static void add_state(const training *t) {
     firnc_graph *graph = t->graph;

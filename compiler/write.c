@@ -31,8 +31,7 @@ static uint64_t rounded_up(uint64_t bytes, uint64_t alignment) {
     return (bytes + (alignment - 1)) / alignment * alignment;
 }
 
-/* --- tensors and regions --------------------------------------------------------------------------------------------
- */
+/* --- tensors and regions ------------------------------------------------------------------------------------------ */
 
 /* State sorted by name, then every arena tensor that an op touches. */
 static void number_tensors(writing *w) {
@@ -80,8 +79,7 @@ static void fill_regions(const writing *w, firn_native_plan *plan) {
     plan->regions = regions;
 }
 
-/* --- ops ------------------------------------------------------------------------------------------------------------
- */
+/* --- ops ---------------------------------------------------------------------------------------------------------- */
 
 static const uint32_t *tensors_of(const writing *w, const firnc_value *values, uint8_t count) {
     uint32_t *tensors = firnc_allocate(count * sizeof *tensors);
@@ -133,8 +131,7 @@ static void fill_phases(const writing *w, firn_native_plan *plan) {
     plan->phases = phases;
 }
 
-/* --- data -----------------------------------------------------------------------------------------------------------
- */
+/* --- data --------------------------------------------------------------------------------------------------------- */
 
 static firnc_value find_input(const firnc_graph *graph, const char *name) {
     for (firnc_value i = 0; i < graph->value_count; i++)
@@ -206,8 +203,7 @@ static void fill_outputs(const writing *w, firn_native_plan *plan) {
     plan->outputs_count = 1;
 }
 
-/* --- optimizer ------------------------------------------------------------------------------------------------------
- */
+/* --- optimizer ---------------------------------------------------------------------------------------------------- */
 
 static void fill_schedules(const writing *w, firn_native_plan *plan) {
     uint32_t count = w->recipe->schedule.count;
@@ -281,8 +277,7 @@ static void fill_scaling(const writing *w, firn_native_plan *plan) {
     plan->loss_scaler = scaler;
 }
 
-/* --- initial values and weights -------------------------------------------------------------------------------------
- */
+/* --- initial values and weights ----------------------------------------------------------------------------------- */
 
 /* Weights lie in the constants segment in the order of the parameters' names, each at a multiple of 64. */
 static bool read_weights(writing *w, uint64_t *offsets) {
@@ -333,8 +328,7 @@ static bool fill_initialisers(writing *w, firn_native_plan *plan) {
     return true;
 }
 
-/* --- the plan -------------------------------------------------------------------------------------------------------
- */
+/* --- the plan ----------------------------------------------------------------------------------------------------- */
 
 static void fill_metric(const writing *w, firn_native_plan *plan) {
     static const uint8_t kinds[] = {[FIRNC_METRIC_LOSS] = FIRN_FB_METRIC_KIND_MEAN_LOSS,
