@@ -1,0 +1,265 @@
+/* Rule 17, between the ops: every tensor is written before it is read, is used only while it lives, shares its bytes
+ * with none that lives at the same time, and is changed only by an op that may. Ops are numbered through all phases;
+ * the ops of micro_batch run again for each micro-batch, those of update may be skipped. */
+#include "plan/semantics_parts.h"
+
+/* --- ops that change a tensor ----------------------------------------------------------------------------------- */
+
+#define CHANGED_MAX 4
+#define FRESH       UINT8_MAX /* an output that is no input */
+
+/* Output j of the op is the very tensor of inputs[j]; outputs beyond count are fresh. Ops that are not here have fresh
+ * outputs only. */
+static const struct {
+    uint16_t code;
+    uint8_t count;
+    uint8_t inputs[CHANGED_MAX];
+} changing_ops[] = {
+    {FIRN_OP_accumulate, 1, {0}},
+    {FIRN_OP_unscale, 1, {0}},
+    {FIRN_OP_sum_of_squares, 1, {1}},
+    {FIRN_OP_scale_by, 1, {0}},
+    {FIRN_OP_clip_value, 1, {0}},
+    {FIRN_OP_adamw, 3, {0, 2, 3}},
+    {FIRN_OP_sgd, 1, {0}},
+    {FIRN_OP_sgd_momentum, 2, {0, 3}},
+    {FIRN_OP_multiply, 1, {0}},
+    {FIRN_OP_count, 1, {0}},
+    {FIRN_OP_metric_mean, 2, {1, 2}},
+    {FIRN_OP_metric_accuracy, 2, {2, 3}},
+    {FIRN_OP_loss_scale_update, 4, {1, 2, 3, 4}},
+};
+
+/* The input that output j changes, or FRESH. */
+static uint8_t changed_input(uint16_t code, uint32_t j) {
+    for (uint32_t i = 0; i < sizeof changing_ops / sizeof changing_ops[0]; i++) {
+        if (changing_ops[i].code == code)
+            return j < changing_ops[i].count ? changing_ops[i].inputs[j] : FRESH;
+    }
+    return FRESH;
+}
+
+/* --- reads and writes of one op --------------------------------------------------------------------------------- */
+
+static bool is_alive(firn_fb_tensor tensor, uint32_t n) {
+    return firn_fb_tensor_first(tensor) <= n && n <= firn_fb_tensor_last(tensor);
+}
+
+/* State changes only after the micro-batches, parameters only where a step is not skipped; an evaluation changes only
+ * its metric. */
+static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
+    uint16_t code = firn_fb_op_code(op);
+    if (role == FIRN_FB_ROLE_PARAMETER)
+        return phase == FIRN_FB_PHASE_KIND_UPDATE;
+    switch (phase) {
+    case FIRN_FB_PHASE_KIND_FINALISE:
+    case FIRN_FB_PHASE_KIND_UPDATE:
+    case FIRN_FB_PHASE_KIND_BOOKKEEP:
+        return true;
+    case FIRN_FB_PHASE_KIND_EVALUATE:
+        return code == FIRN_OP_metric_mean || code == FIRN_OP_metric_accuracy;
+    default:
+        return false;
+    }
+}
+
+/* Output j is the input that it changes and no other input, or no input at all; and no other output. */
+static bool operands_are_apart(firn_fb_op op, uint32_t j) {
+    uint32_t tensor = firn_fb_op_outputs_at(op, j);
+    uint8_t changed = changed_input(firn_fb_op_code(op), j);
+    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
+        if ((firn_fb_op_inputs_at(op, i) == tensor) != (i == changed))
+            return false;
+    }
+    for (uint32_t i = 0; i < j; i++) {
+        if (firn_fb_op_outputs_at(op, i) == tensor)
+            return false;
+    }
+    return true;
+}
+
+static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase, uint32_t j) {
+    uint32_t index = firn_fb_op_outputs_at(op, j);
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    bool fresh = changed_input(firn_fb_op_code(op), j) == FRESH;
+    if (!is_alive(tensor, n) || !operands_are_apart(op, j) || firn_semantics_is_filled(plan, index) ||
+        index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)))
+        return false;
+    switch (firn_semantics_region(plan, tensor)) {
+    case FIRN_FB_REGION_KIND_STATE:
+        return !fresh && may_change_state(op, phase, firn_fb_tensor_role(tensor));
+    case FIRN_FB_REGION_KIND_ARENA:
+        return !fresh || firn_semantics_is_persistent(tensor) || n == firn_fb_tensor_first(tensor);
+    default:
+        return false;
+    }
+}
+
+static bool op_is_legal(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase) {
+    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
+        if (!is_alive(firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(op, i)), n))
+            return false;
+    }
+    for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++) {
+        if (!may_write(plan, op, n, phase, j))
+            return false;
+    }
+    return true;
+}
+
+static int check_accesses(firn_fb_plan plan) {
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
+            if (!op_is_legal(plan, firn_fb_phase_ops_at(phase, i), n, firn_fb_phase_kind(phase)))
+                return FIRN_ERROR_OP_ORDER;
+        }
+    }
+    return FIRN_OK;
+}
+
+/* --- written before read ---------------------------------------------------------------------------------------- */
+
+/* Whether an op among [begin, end) puts the square sum number `index` into partial. */
+static bool has_partial(firn_fb_plan plan, uint32_t partial, uint32_t begin, uint32_t end, int64_t index) {
+    for (uint32_t n = begin; n < end; n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        if (firn_fb_op_code(op) == FIRN_OP_sum_of_squares && firn_fb_op_outputs_at(op, 0) == partial &&
+            firn_fb_op_integers_at(op, 0) == index)
+            return true;
+    }
+    return false;
+}
+
+/* A tensor that sum_of_squares fills element by element, from op `first` on, is read by gradient_norm alone, and only
+ * when every element is there. */
+static bool partial_is_whole(firn_fb_plan plan, uint32_t partial, uint32_t first) {
+    uint32_t elements = firn_fb_tensor_dims_at(firn_fb_plan_tensors_at(plan, partial), 0);
+    uint32_t ops = firn_semantics_op_count(plan);
+    for (uint32_t n = first; n < ops; n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        if (!firn_semantics_reads(op, partial) ||
+            (firn_fb_op_code(op) == FIRN_OP_sum_of_squares && firn_semantics_writes(op, partial)))
+            continue;
+        if (firn_fb_op_code(op) != FIRN_OP_gradient_norm || elements > n - first)
+            return false;
+        for (uint32_t i = 0; i < elements; i++) {
+            if (!has_partial(plan, partial, first, n, i))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether an op of that phase reads or writes the tensor. */
+static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; firn_fb_phase_kind(phase) == kind && i < firn_fb_phase_ops_count(phase); i++) {
+            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            if (firn_semantics_reads(op, tensor) || firn_semantics_writes(op, tensor))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A tensor of the arena that the runtime does not fill holds nothing until its first op, which must therefore write all
+ * of it. Two ops begin a tensor although they read it: sum_of_squares, see above, and accumulate, which overwrites at
+ * micro-step 0 and so needs its total kept from one micro-batch to the next. */
+static bool is_born(firn_fb_plan plan, uint32_t index) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    bool persistent = firn_semantics_is_persistent(tensor);
+    uint32_t first = persistent ? firn_semantics_first_touch(plan, index) : firn_fb_tensor_first(tensor);
+    if (first >= firn_semantics_op_count(plan))
+        return false;
+    uint8_t phase;
+    firn_fb_op op = firn_semantics_op(plan, first, &phase);
+    if (!firn_semantics_writes(op, index))
+        return false;
+    /* What an update leaves undone, nobody may miss. */
+    if (phase == FIRN_FB_PHASE_KIND_UPDATE && phase_touches(plan, FIRN_FB_PHASE_KIND_BOOKKEEP, index))
+        return false;
+    if (!firn_semantics_reads(op, index))
+        return true;
+    if (firn_fb_op_code(op) == FIRN_OP_sum_of_squares)
+        return partial_is_whole(plan, index, first);
+    return firn_fb_op_code(op) == FIRN_OP_accumulate && persistent && phase == FIRN_FB_PHASE_KIND_MICRO_BATCH;
+}
+
+/* Inputs are filled before op 0, so they live from there; the values of schedules are filled once a step. */
+static bool is_filled_in_time(firn_fb_plan plan, uint32_t index) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    if (firn_semantics_input_of(plan, index) < firn_fb_plan_inputs_count(plan))
+        return firn_fb_tensor_first(tensor) == 0;
+    return firn_semantics_is_persistent(tensor);
+}
+
+static int check_contents(firn_fb_plan plan) {
+    for (uint32_t i = firn_fb_plan_state_tensors(plan); i < firn_fb_plan_tensors_count(plan); i++) {
+        if (firn_semantics_region(plan, firn_fb_plan_tensors_at(plan, i)) != FIRN_FB_REGION_KIND_ARENA)
+            continue;
+        if (!(firn_semantics_is_filled(plan, i) ? is_filled_in_time(plan, i) : is_born(plan, i)))
+            return FIRN_ERROR_OP_ORDER;
+    }
+    return FIRN_OK;
+}
+
+/* --- bytes that two tensors share ------------------------------------------------------------------------------- */
+
+static bool lifetimes_meet(firn_fb_tensor a, firn_fb_tensor b) {
+    return firn_fb_tensor_first(a) <= firn_fb_tensor_last(b) && firn_fb_tensor_first(b) <= firn_fb_tensor_last(a);
+}
+
+/* Both lie in the arena, and no tensor is empty. */
+static bool bytes_meet(firn_fb_tensor a, firn_fb_tensor b) {
+    uint64_t a_offset = firn_fb_tensor_offset(a), b_offset = firn_fb_tensor_offset(b);
+    return a_offset <= b_offset ? b_offset - a_offset < firn_semantics_bytes(a)
+                                : a_offset - b_offset < firn_semantics_bytes(b);
+}
+
+/* The op in which a dies and b is born works in place: b is its output 0, takes exactly the bytes of a, and wherever a
+ * is an operand the op table allows it. */
+static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_index) {
+    firn_fb_tensor a = firn_fb_plan_tensors_at(plan, a_index), b = firn_fb_plan_tensors_at(plan, b_index);
+    uint32_t n = firn_fb_tensor_last(a);
+    if (n != firn_fb_tensor_first(b) || n >= firn_semantics_op_count(plan) ||
+        firn_fb_tensor_offset(a) != firn_fb_tensor_offset(b) || firn_semantics_bytes(a) != firn_semantics_bytes(b))
+        return false;
+    uint8_t phase;
+    firn_fb_op op = firn_semantics_op(plan, n, &phase);
+    uint32_t allowed = firn_op_find(firn_fb_op_code(op))->in_place;
+    if (firn_fb_op_outputs_at(op, 0) != b_index)
+        return false;
+    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
+        if (firn_fb_op_inputs_at(op, i) == a_index && (allowed >> i & 1u) == 0)
+            return false;
+    }
+    return firn_semantics_reads(op, a_index);
+}
+
+static int check_overlaps(firn_fb_plan plan) {
+    uint32_t count = firn_fb_plan_tensors_count(plan);
+    for (uint32_t i = firn_fb_plan_state_tensors(plan); i < count; i++) {
+        firn_fb_tensor a = firn_fb_plan_tensors_at(plan, i);
+        if (firn_semantics_region(plan, a) != FIRN_FB_REGION_KIND_ARENA)
+            continue;
+        for (uint32_t j = i + 1; j < count; j++) {
+            firn_fb_tensor b = firn_fb_plan_tensors_at(plan, j);
+            if (lifetimes_meet(a, b) && firn_semantics_region(plan, b) == FIRN_FB_REGION_KIND_ARENA &&
+                bytes_meet(a, b) && !succeeds_in_place(plan, i, j) && !succeeds_in_place(plan, j, i))
+                return FIRN_ERROR_OVERLAP;
+        }
+    }
+    return FIRN_OK;
+}
+
+int firn_semantics_flow(firn_fb_plan plan) {
+    int error = check_accesses(plan);
+    if (error == FIRN_OK)
+        error = check_contents(plan);
+    return error == FIRN_OK ? check_overlaps(plan) : error;
+}
