@@ -146,15 +146,12 @@ static bool firnc_gradient_add(differentiation *d, firnc_value dy) {
         return true;
     firnc_value b = d->node->inputs[1];
     int64_t rank = shape_of(d, b)->rank;
-    uint64_t elements, repeated;
-    if (!firn_shape_elements(shape_of(d, b), &elements) || !firn_shape_elements(shape_of(d, dy), &repeated))
-        return false; /* both were inferred */
-    if (elements == repeated) {
+    if (rank == shape_of(d, dy)->rank) {
         contribute(d, 1, dy);
-    } else {
-        uint8_t type = gradient_type(d, b);
-        contribute(d, 1, emit(d, FIRN_OP_sum_leading, &dy, 1, &rank, NULL, &type));
+        return true;
     }
+    uint8_t type = gradient_type(d, b);
+    contribute(d, 1, emit(d, FIRN_OP_sum_leading, &dy, 1, &rank, NULL, &type));
     return true;
 }
 

@@ -55,7 +55,6 @@ static const firn_native_tensor *make_tensors(const writing *w) {
     firn_native_tensor *tensors = firnc_allocate(w->tensors * sizeof *tensors);
     for (uint32_t i = 0; i < w->tensors; i++) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
-        bool arena = value->region == FIRNC_ARENA;
         tensors[i] = (firn_native_tensor){.name = value->name,
                                           .type = value->shape.type,
                                           .role = value->role,
@@ -63,8 +62,8 @@ static const firn_native_tensor *make_tensors(const writing *w) {
                                           .offset = value->offset,
                                           .dims = value->shape.dims,
                                           .dims_count = value->shape.rank,
-                                          .first = arena ? value->first : 0,
-                                          .last = arena ? value->last : 0};
+                                          .first = value->first,
+                                          .last = value->last};
     }
     return tensors;
 }
