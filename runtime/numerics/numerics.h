@@ -124,6 +124,8 @@ typedef struct firn_rng {
 uint32_t firn_random_bits(const firn_rng *rng, uint64_t element);
 /* Uniform in [0, 1), a multiple of 2^-24. */
 float firn_random_uniform(const firn_rng *rng, uint64_t element);
+/* The same for count elements from `first`. */
+void firn_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
 /* Normal with mean 0 and deviation 1 (Box-Muller; NUMERICS.md). */
 float firn_random_normal(const firn_rng *rng, uint64_t element);
 

@@ -2,6 +2,8 @@
  * Freestanding. */
 #include "runtime/numerics/numerics.h"
 
+#include <string.h>
+
 void firn_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = key[0], k1 = key[1];
@@ -43,6 +45,47 @@ uint32_t firn_random_bits(const firn_rng *rng, uint64_t element) {
 
 float firn_random_uniform(const firn_rng *rng, uint64_t element) {
     return upper_bits(firn_random_bits(rng, element)) * 0x1p-24f;
+}
+
+enum { BLOCKS = 16, BLOCK_ELEMENTS = 4 };
+
+/* firn_philox for neighbouring blocks, from that of `element`, side by side in vectors: words[w][b] is word w of block
+ * b. */
+static void draw_blocks(const firn_rng *rng, uint64_t element, uint32_t words[BLOCK_ELEMENTS][BLOCKS]) {
+    uint32_t key0 = (uint32_t)rng->seed, key1 = (uint32_t)(rng->seed >> 32);
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        words[0][b] = (uint32_t)(element / BLOCK_ELEMENTS) + b;
+        words[1][b] = rng->rng_id;
+        words[2][b] = (uint32_t)rng->global_step;
+        words[3][b] = (rng->micro_step & 0xffffu) | (uint32_t)(rng->global_step >> 32) << 16;
+    }
+    for (int round = 0; round < 10; round++) {
+        for (uint32_t b = 0; b < BLOCKS; b++) {
+            uint64_t product0 = (uint64_t)0xd2511f53u * words[0][b], product1 = (uint64_t)0xcd9e8d57u * words[2][b];
+            words[0][b] = (uint32_t)(product1 >> 32) ^ words[1][b] ^ key0;
+            words[2][b] = (uint32_t)(product0 >> 32) ^ words[3][b] ^ key1;
+            words[1][b] = (uint32_t)product1;
+            words[3][b] = (uint32_t)product0;
+        }
+        key0 += 0x9e3779b9u;
+        key1 += 0xbb67ae85u;
+    }
+}
+
+void firn_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, size_t count) {
+    uint32_t words[BLOCK_ELEMENTS][BLOCKS];
+    float drawn[BLOCKS * BLOCK_ELEMENTS];
+    size_t skip = (size_t)(first % BLOCK_ELEMENTS); /* of the first block */
+    for (size_t done = 0; done < count; skip = 0) {
+        draw_blocks(rng, first + done, words);
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            for (uint32_t w = 0; w < BLOCK_ELEMENTS; w++)
+                drawn[b * BLOCK_ELEMENTS + w] = upper_bits(words[w][b]) * 0x1p-24f;
+        size_t have = BLOCKS * BLOCK_ELEMENTS - skip, want = count - done;
+        size_t take = want < have ? want : have;
+        memcpy(out + done, drawn + skip, take * sizeof *out);
+        done += take;
+    }
 }
 
 /* Two neighbours share two words: the first gives the radius, the second the angle. */
