@@ -1,0 +1,239 @@
+/* See plan_walk.h. test_plan_flatc.c compares what this visits with what flatc prints, so that no field is forgotten.
+ */
+#include "tests/unit/plan_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* These need macros: they make the accessor's name from those of the table and the field. */
+#define SCALAR(owner, field, kind) sink->kind(sink->context, #field, firn_fb_##owner##_##field(table))
+#define CHOICE(owner, field, enumeration)                                                                              \
+    sink->choice(sink->context, #field, #enumeration, firn_fb_##owner##_##field(table))
+#define TEXT(owner, field)                                                                                             \
+    sink->text(sink->context, #field, firn_fb_##owner##_##field(table), firn_fb_##owner##_##field##_length(table))
+#define OBJECT(owner, field, type)                                                                                     \
+    do {                                                                                                               \
+        if (firn_fb_##owner##_##field##_present(table))                                                                \
+            walk_##type(firn_fb_##owner##_##field(table), #field, sink);                                               \
+    } while (0)
+#define ELEMENTS(owner, field, visit)                                                                                  \
+    do {                                                                                                               \
+        uint32_t count = firn_fb_##owner##_##field##_count(table);                                                     \
+        if (count != 0)                                                                                                \
+            sink->open(sink->context, #field, '[');                                                                    \
+        for (uint32_t i = 0; i < count; i++)                                                                           \
+            visit;                                                                                                     \
+        if (count != 0)                                                                                                \
+            sink->close(sink->context, ']');                                                                           \
+    } while (0)
+#define VECTOR(owner, field, kind)                                                                                     \
+    ELEMENTS(owner, field, sink->kind(sink->context, NULL, firn_fb_##owner##_##field##_at(table, i)))
+#define OBJECTS(owner, field, type)                                                                                    \
+    ELEMENTS(owner, field, walk_##type(firn_fb_##owner##_##field##_at(table, i), NULL, sink))
+#define STRUCTS(owner, field, type)                                                                                    \
+    do {                                                                                                               \
+        OBJECTS(owner, field, type);                                                                                   \
+        for (uint32_t i = 0; i < firn_fb_##owner##_##field##_count(table); i++) {                                      \
+            firn_fb_##type value = firn_fb_##owner##_##field##_at(table, i);                                           \
+            if (memcmp(firn_fb_##owner##_##field##_data(table) + i * sizeof value, &value, sizeof value) != 0)         \
+                abort();                                                                                               \
+        }                                                                                                              \
+    } while (0)
+
+static void walk_pol(firn_fb_pol value, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    sink->natural(sink->context, "level", value.level);
+    sink->choice(sink->context, "origin", "PolOrigin", value.origin);
+    sink->close(sink->context, '}');
+}
+
+static void walk_reduction(firn_fb_reduction value, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    sink->choice(sink->context, "kind", "ReductionKind", value.kind);
+    sink->choice(sink->context, "accumulator", "ElementType", value.accumulator);
+    sink->choice(sink->context, "output", "ElementType", value.output);
+    sink->natural(sink->context, "reserved", value.reserved);
+    sink->natural(sink->context, "chunk", value.chunk);
+    sink->natural(sink->context, "chunk_origin", value.chunk_origin);
+    sink->single(sink->context, "initial", value.initial);
+    sink->close(sink->context, '}');
+}
+
+static void walk_schedule_node(firn_fb_schedule_node value, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    sink->choice(sink->context, "kind", "ScheduleKind", value.kind);
+    sink->natural(sink->context, "child_count", value.child_count);
+    sink->natural(sink->context, "first_child", value.first_child);
+    sink->natural(sink->context, "total", value.total);
+    sink->natural(sink->context, "start", value.start);
+    sink->natural(sink->context, "auxiliary", value.auxiliary);
+    sink->real(sink->context, "initial", value.initial);
+    sink->real(sink->context, "final", value.final);
+    sink->real(sink->context, "rate", value.rate);
+    sink->real(sink->context, "power", value.power);
+    sink->close(sink->context, '}');
+}
+
+static void walk_region(firn_fb_region table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    CHOICE(region, kind, RegionKind);
+    SCALAR(region, bytes, natural);
+    SCALAR(region, alignment, natural);
+    sink->close(sink->context, '}');
+}
+
+static void walk_tensor(firn_fb_tensor table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    TEXT(tensor, name);
+    CHOICE(tensor, type, ElementType);
+    CHOICE(tensor, role, Role);
+    SCALAR(tensor, region, natural);
+    SCALAR(tensor, offset, natural);
+    VECTOR(tensor, dims, natural);
+    SCALAR(tensor, first, natural);
+    SCALAR(tensor, last, natural);
+    sink->close(sink->context, '}');
+}
+
+static void walk_op(firn_fb_op table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    SCALAR(op, code, natural);
+    TEXT(op, name);
+    VECTOR(op, inputs, natural);
+    VECTOR(op, outputs, natural);
+    VECTOR(op, integers, integer);
+    VECTOR(op, reals, single);
+    STRUCTS(op, reductions, reduction);
+    OBJECT(op, pol, pol);
+    sink->close(sink->context, '}');
+}
+
+static void walk_phase(firn_fb_phase table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    CHOICE(phase, kind, PhaseKind);
+    OBJECTS(phase, ops, op);
+    sink->close(sink->context, '}');
+}
+
+static void walk_input(firn_fb_input table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    TEXT(input, name);
+    SCALAR(input, tensor, natural);
+    SCALAR(input, stream, natural);
+    CHOICE(input, element, ElementType);
+    SCALAR(input, advance, natural);
+    SCALAR(input, limit, natural);
+    SCALAR(input, scale, single);
+    SCALAR(input, shift, single);
+    sink->close(sink->context, '}');
+}
+
+static void walk_output(firn_fb_output table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    TEXT(output, name);
+    SCALAR(output, tensor, natural);
+    sink->close(sink->context, '}');
+}
+
+static void walk_sampler(firn_fb_sampler table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    CHOICE(sampler, kind, SamplerKind);
+    CHOICE(sampler, unit, SampleUnit);
+    CHOICE(sampler, part, DataPart);
+    CHOICE(sampler, epoch_end, EpochEnd);
+    SCALAR(sampler, window, natural);
+    SCALAR(sampler, stride, natural);
+    SCALAR(sampler, samples, natural);
+    SCALAR(sampler, held_out_per_mille, natural);
+    SCALAR(sampler, seed, natural);
+    SCALAR(sampler, cursor, natural);
+    sink->close(sink->context, '}');
+}
+
+static void walk_schedule(firn_fb_schedule table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    TEXT(schedule, name);
+    CHOICE(schedule, key, ScheduleKey);
+    SCALAR(schedule, root, natural);
+    SCALAR(schedule, tensor, natural);
+    sink->close(sink->context, '}');
+}
+
+static void walk_parameter_group(firn_fb_parameter_group table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    TEXT(parameter_group, name);
+    TEXT(parameter_group, optimizer);
+    SCALAR(parameter_group, schedule, natural);
+    SCALAR(parameter_group, weight_decay, single);
+    VECTOR(parameter_group, parameters, natural);
+    sink->close(sink->context, '}');
+}
+
+static void walk_loss_scaler(firn_fb_loss_scaler table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    CHOICE(loss_scaler, kind, LossScaling);
+    SCALAR(loss_scaler, scale, natural);
+    SCALAR(loss_scaler, steps_since_rescale, natural);
+    SCALAR(loss_scaler, overflows_since_rescale, natural);
+    SCALAR(loss_scaler, skipped_steps, natural);
+    SCALAR(loss_scaler, at_floor, natural);
+    sink->close(sink->context, '}');
+}
+
+static void walk_initialiser(firn_fb_initialiser table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    SCALAR(initialiser, tensor, natural);
+    CHOICE(initialiser, rule, InitialiserRule);
+    SCALAR(initialiser, rng_id, natural);
+    SCALAR(initialiser, a, single);
+    SCALAR(initialiser, b, single);
+    SCALAR(initialiser, weights, natural);
+    sink->close(sink->context, '}');
+}
+
+static void walk_metric(firn_fb_metric table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    CHOICE(metric, kind, MetricKind);
+    SCALAR(metric, sum, natural);
+    SCALAR(metric, count, natural);
+    sink->close(sink->context, '}');
+}
+
+static void walk_plan(firn_fb_plan table, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    SCALAR(plan, numerics_version, natural);
+    CHOICE(plan, mode, Mode);
+    CHOICE(plan, pol_lowering, PolLowering);
+    CHOICE(plan, micro_batch_order, MicroBatchOrder);
+    SCALAR(plan, check_loss, truth);
+    SCALAR(plan, micro_batches, natural);
+    SCALAR(plan, seed, natural);
+    SCALAR(plan, steps, natural);
+    TEXT(plan, model);
+    TEXT(plan, compiler);
+    TEXT(plan, target);
+    OBJECTS(plan, regions, region);
+    OBJECTS(plan, tensors, tensor);
+    SCALAR(plan, state_tensors, natural);
+    OBJECTS(plan, phases, phase);
+    OBJECTS(plan, inputs, input);
+    OBJECTS(plan, outputs, output);
+    OBJECT(plan, sampler, sampler);
+    STRUCTS(plan, schedule_nodes, schedule_node);
+    OBJECTS(plan, schedules, schedule);
+    OBJECTS(plan, groups, parameter_group);
+    OBJECT(plan, loss_scaler, loss_scaler);
+    CHOICE(plan, clipping, Clipping);
+    SCALAR(plan, clip_threshold, single);
+    OBJECTS(plan, initialisers, initialiser);
+    OBJECT(plan, metric, metric);
+    SCALAR(plan, global_step, natural);
+    SCALAR(plan, optimizer_step, natural);
+    SCALAR(plan, finite, natural);
+    SCALAR(plan, gradient_norm, natural);
+    sink->close(sink->context, '}');
+}
+
+void plan_walk(firn_fb_plan plan, const walk_sink *sink) {
+    walk_plan(plan, NULL, sink);
+}

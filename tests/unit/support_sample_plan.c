@@ -1,0 +1,178 @@
+/* See sample_plan.h. */
+#include "tests/unit/sample_plan.h"
+
+#define COUNT(array) (uint32_t)(sizeof(array) / sizeof((array)[0]))
+
+static const firn_native_region regions[] = {
+    {.kind = FIRN_FB_REGION_KIND_ARENA, .bytes = 1099511627776, .alignment = 64},
+    {.kind = FIRN_FB_REGION_KIND_CONSTANT, .bytes = 3, .alignment = 1},
+};
+
+static const uint32_t dims_two[] = {3, 4294967295u};
+static const uint32_t dims_one[] = {1};
+
+static const firn_native_tensor tensors[] = {
+    {.name = "h.0.weight",
+     .type = FIRN_FB_ELEMENT_TYPE_CBFLOAT16,
+     .role = FIRN_FB_ROLE_CONSTANT,
+     .region = 1,
+     .offset = 4503599627370497,
+     .dims = dims_two,
+     .dims_count = 2,
+     .first = 7,
+     .last = 4294967295u},
+    {.name = "~ \"odd\\\" /name!",
+     .type = FIRN_FB_ELEMENT_TYPE_UINT8,
+     .role = FIRN_FB_ROLE_OPTIMIZER_STATE,
+     .dims = dims_one,
+     .dims_count = 1},
+};
+
+static const uint32_t operands[] = {1, 0, 1};
+static const int64_t integers[] = {-9007199254740993, 0, 12};
+static const float reals[] = {0.5f, -1.25f};
+static const firn_fb_reduction reductions[] = {
+    {.kind = FIRN_FB_REDUCTION_KIND_CHUNKED,
+     .accumulator = FIRN_FB_ELEMENT_TYPE_FLOAT16,
+     .output = FIRN_FB_ELEMENT_TYPE_BFLOAT16,
+     .reserved = 1,
+     .chunk = 64,
+     .chunk_origin = 2,
+     .initial = 0.25f},
+    {.kind = FIRN_FB_REDUCTION_KIND_F32},
+};
+
+static const firn_native_op ops[] = {
+    {.code = 65535,
+     .name = "block.0.attention",
+     .inputs = operands,
+     .inputs_count = COUNT(operands),
+     .outputs = operands,
+     .outputs_count = 1,
+     .integers = integers,
+     .integers_count = COUNT(integers),
+     .reals = reals,
+     .reals_count = COUNT(reals),
+     .reductions = reductions,
+     .reductions_count = COUNT(reductions),
+     .pol_present = true,
+     .pol = {.level = 2, .origin = FIRN_FB_POL_ORIGIN_RULE}},
+    {.code = 1, .name = "x", .outputs = operands, .outputs_count = 2},
+};
+
+static const firn_native_phase phases[] = {
+    {.kind = FIRN_FB_PHASE_KIND_EVALUATE, .ops = ops, .ops_count = 2},
+    {.kind = FIRN_FB_PHASE_KIND_MICRO_BATCH, .ops = ops, .ops_count = 1},
+};
+
+static const firn_native_input inputs[] = {
+    {.name = "input_ids",
+     .tensor = 1,
+     .stream = 2,
+     .element = FIRN_FB_ELEMENT_TYPE_INT32,
+     .advance = 3,
+     .limit = 256,
+     .scale = 0.125f,
+     .shift = -0.5f},
+    {.name = "plain", .scale = 1.0f},
+};
+
+static const firn_native_output outputs[] = {{.name = "loss", .tensor = 1}};
+
+static const firn_native_sampler sampler = {
+    .kind = FIRN_FB_SAMPLER_KIND_PERMUTATION,
+    .unit = FIRN_FB_SAMPLE_UNIT_RECORD,
+    .part = FIRN_FB_DATA_PART_HELD_OUT,
+    .epoch_end = FIRN_FB_EPOCH_END_STOP,
+    .window = 65,
+    .stride = 32,
+    .samples = 4,
+    .held_out_per_mille = 100,
+    .seed = 18446744073709551615u,
+    .cursor = 9,
+};
+
+static const firn_fb_schedule_node nodes[] = {
+    {.kind = FIRN_FB_SCHEDULE_KIND_SEQUENTIAL,
+     .child_count = 1,
+     .first_child = 1,
+     .total = 100,
+     .start = 5,
+     .auxiliary = 6,
+     .initial = 0.5,
+     .final = 0.0625,
+     .rate = 0.75,
+     .power = 2.5},
+    {.kind = FIRN_FB_SCHEDULE_KIND_CONSTANT, .initial = 0.25},
+};
+
+static const firn_native_schedule schedules[] = {
+    {.name = "warm-up", .key = FIRN_FB_SCHEDULE_KEY_WEIGHT_DECAY, .root = 1, .tensor = 4},
+};
+
+static const firn_native_parameter_group groups[] = {
+    {.name = "decay",
+     .optimizer = "AdamW",
+     .schedule = 1,
+     .weight_decay = 0.5f,
+     .parameters = operands,
+     .parameters_count = 3},
+};
+
+static const firn_native_loss_scaler loss_scaler = {
+    .kind = FIRN_FB_LOSS_SCALING_DYNAMIC,
+    .scale = 1,
+    .steps_since_rescale = 2,
+    .overflows_since_rescale = 3,
+    .skipped_steps = 4,
+    .at_floor = 5,
+};
+
+static const firn_native_initialiser initialisers[] = {
+    {.tensor = 1, .rule = FIRN_FB_INITIALISER_RULE_WEIGHTS, .rng_id = 2, .a = 0.5f, .b = 1.5f, .weights = 16},
+    {.tensor = 0},
+};
+
+static const firn_native_metric metric = {.kind = FIRN_FB_METRIC_KIND_ACCURACY, .sum = 1, .count = 2};
+
+const firn_native_plan sample_plan = {
+    .numerics_version = 1,
+    .mode = FIRN_FB_MODE_EVAL,
+    .pol_lowering = FIRN_FB_POL_LOWERING_EMULATE,
+    .micro_batch_order = FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL,
+    .check_loss = false,
+    .micro_batches = 3,
+    .seed = 9223372036854775809u,
+    .steps = 1000,
+    .model = "gpt2",
+    .compiler = "firnc 0.1.0",
+    .target = "portable",
+    .regions = regions,
+    .regions_count = COUNT(regions),
+    .tensors = tensors,
+    .tensors_count = COUNT(tensors),
+    .state_tensors = 1,
+    .phases = phases,
+    .phases_count = COUNT(phases),
+    .inputs = inputs,
+    .inputs_count = COUNT(inputs),
+    .outputs = outputs,
+    .outputs_count = COUNT(outputs),
+    .sampler = &sampler,
+    .schedule_nodes = nodes,
+    .schedule_nodes_count = COUNT(nodes),
+    .schedules = schedules,
+    .schedules_count = COUNT(schedules),
+    .groups = groups,
+    .groups_count = COUNT(groups),
+    .loss_scaler = &loss_scaler,
+    .clipping = FIRN_FB_CLIPPING_VALUE,
+    .clip_threshold = 1.5f,
+    .initialisers = initialisers,
+    .initialisers_count = COUNT(initialisers),
+    .metric = &metric,
+    .global_step = 1,
+    .optimizer_step = 2,
+    .finite = 3,
+    .gradient_norm = 4294967295u,
+};

@@ -1,0 +1,511 @@
+/* The FlatBuffers rules, one at a time, and then by hundreds of thousands of random changes beside the C++ verifier of
+ * flatbuffers (tests/oracle), on 64 and on 32 bits. Runs from the root of the repository; needs flatc, g++ and gcc
+ * -m32. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "plan/container.h"
+#include "plan/errors.h"
+#include "plan/generated/tables.h"
+#include "plan/verifier.h"
+#include "tests/unit/sample_plan.h"
+
+#define MUTATIONS "400000"
+
+/* Slots of fields that the tests reach for: 4 + 2 * id, the ids being those of plan/generated/schema.txt. */
+enum {
+    PLAN_MODE = 6,
+    PLAN_CHECK_LOSS = 12,
+    PLAN_SEED = 16,
+    PLAN_MODEL = 20,
+    PLAN_REGIONS = 26,
+    PLAN_TENSORS = 28,
+    PLAN_SCHEDULE_NODES = 40,
+    PLAN_LOSS_SCALER = 46,
+    PLAN_CLIP_THRESHOLD = 50,
+    PLAN_INITIALISERS = 52,
+    TENSOR_NAME = 4,
+    TENSOR_TYPE = 6,
+    TENSOR_DIMS = 14,
+    PHASE_OPS = 6,
+    OP_REALS = 14,
+    OP_REDUCTIONS = 16,
+    OP_POL = 18
+};
+
+/* The sample in memory of exactly its size, fresh for each test, so that the sanitizers see any read past its end. */
+static uint8_t *buffer;
+static size_t bytes;
+static firn_fb_plan plan;
+
+static uint8_t *exact_copy(const uint8_t *from, size_t count) {
+    void *memory = NULL;
+    assert_int_equal(posix_memalign(&memory, FIRN_PAYLOAD_ALIGNMENT, count == 0 ? 1 : count), 0);
+    memcpy(memory, from, count);
+    return memory;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    uint8_t *written = firn_native_write(&sample_plan, &bytes);
+    assert_non_null(written);
+    buffer = exact_copy(written, bytes);
+    free(written);
+    plan = firn_fb_plan_root(buffer);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    free(buffer);
+    return 0;
+}
+
+static int verify(void) {
+    return firn_fb_verify(buffer, bytes);
+}
+
+/* The buffer is ours to damage; the accessors only hand out pointers to const. */
+static uint8_t *writable(const uint8_t *at) {
+    assert_non_null(at);
+    return buffer + (at - buffer);
+}
+
+static uint8_t *field(const uint8_t *table, uint32_t slot) {
+    return writable(firn_fb_slot(table, slot));
+}
+
+/* Where the count of a vector or string stands. */
+static uint8_t *sequence(const uint8_t *table, uint32_t slot) {
+    return writable(firn_fb_follow(field(table, slot)));
+}
+
+static uint8_t *vtable(const uint8_t *table) {
+    return writable(table - firn_fb_load_int32(table));
+}
+
+static void put16(uint8_t *at, uint16_t value) {
+    memcpy(at, &value, sizeof value);
+}
+
+static void put32(uint8_t *at, uint32_t value) {
+    memcpy(at, &value, sizeof value);
+}
+
+static firn_fb_op first_op(void) {
+    return firn_fb_phase_ops_at(firn_fb_plan_phases_at(plan, 0), 0);
+}
+
+static void accepts_the_sample(void **state) {
+    (void)state;
+    assert_int_equal(verify(), FIRN_OK);
+}
+
+static void rule_1_base_and_length(void **state) {
+    (void)state;
+    for (unsigned shift = 1; shift < FIRN_PAYLOAD_ALIGNMENT; shift++) {
+        uint8_t *block = exact_copy(buffer, bytes);
+        block = realloc(block, bytes + 2 * FIRN_PAYLOAD_ALIGNMENT);
+        assert_non_null(block);
+        uint8_t *aligned = block + (64 - (uintptr_t)block % 64) % 64;
+        memmove(aligned + shift, buffer, bytes);
+        assert_int_equal(firn_fb_verify(aligned + shift, bytes), FIRN_ERROR_SCHEMA_ALIGNMENT);
+        free(block);
+    }
+    assert_int_equal(firn_fb_verify(buffer, 0), FIRN_ERROR_SCHEMA_BOUNDS);
+    assert_int_equal(firn_fb_verify(buffer, 7), FIRN_ERROR_SCHEMA_BOUNDS);
+    assert_int_equal(firn_fb_verify(buffer, UINT64_C(0x80000000)), FIRN_ERROR_SCHEMA_BOUNDS);
+    assert_int_equal(firn_fb_verify(buffer, (UINT64_C(1) << 32) + bytes), FIRN_ERROR_SCHEMA_BOUNDS);
+    assert_int_equal(firn_fb_verify(buffer, UINT64_MAX), FIRN_ERROR_SCHEMA_BOUNDS);
+}
+
+/* What the buffer ends with is reachable, so no shorter one can pass. */
+static void rule_1_truncated_at_every_length(void **state) {
+    (void)state;
+    for (size_t length = 0; length < bytes; length++) {
+        uint8_t *copy = exact_copy(buffer, length);
+        assert_int_not_equal(firn_fb_verify(copy, length), FIRN_OK);
+        free(copy);
+    }
+}
+
+static void rule_2_identifier(void **state) {
+    (void)state;
+    for (unsigned bit = 0; bit < 32; bit++) {
+        buffer[4 + bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_IDENTIFIER);
+        buffer[4 + bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    /* a size prefix before the root moves the identifier */
+    memmove(buffer + 4, buffer, bytes - 4);
+    put32(buffer, (uint32_t)bytes - 4);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_IDENTIFIER);
+}
+
+static void expect_offset_refused(uint8_t *at) {
+    uint32_t good = firn_fb_load_uint32(at), here = (uint32_t)(at - buffer);
+    const uint32_t unaligned[] = {good + 1, good + 2, good + 3, 0xfffffffd, 0xffffffff};
+    const uint32_t outside[] = {0,          (uint32_t)bytes & ~3u,
+                                0x7ffffffc, 0x80000000,
+                                0xfffffffc, 0xfffffff8,
+                                0u - here,  (((uint32_t)bytes + 3) & ~3u) - here};
+    for (size_t i = 0; i < sizeof unaligned / sizeof unaligned[0]; i++) {
+        put32(at, unaligned[i]);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
+    }
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+        put32(at, outside[i]);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+    }
+    put32(at, good);
+    assert_int_equal(verify(), FIRN_OK);
+}
+
+static void rule_4_offsets(void **state) {
+    (void)state;
+    expect_offset_refused(buffer);
+    expect_offset_refused(field(plan.at, PLAN_MODEL));
+    expect_offset_refused(field(plan.at, PLAN_TENSORS));
+    expect_offset_refused(field(plan.at, PLAN_LOSS_SCALER));
+    expect_offset_refused(sequence(plan.at, PLAN_TENSORS) + 4);
+    expect_offset_refused(field(firn_fb_plan_tensors_at(plan, 1).at, TENSOR_NAME));
+    put32(buffer, 4); /* the root inside the identifier */
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+}
+
+static void rule_5_vtable_place(void **state) {
+    (void)state;
+    uint8_t *table = writable(plan.at);
+    uint32_t here = (uint32_t)(table - buffer);
+    put32(table, firn_fb_load_uint32(table) + 1);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
+    put32(table, here + 2); /* before the buffer */
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+    put32(table, here - (uint32_t)((bytes - 2) & ~(size_t)1)); /* two bytes before its end */
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+    put32(table, 0x80000000);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+}
+
+static void rules_6_and_7_sizes(void **state) {
+    (void)state;
+    const firn_fb_table_rule *rule = &firn_fb_tables[FIRN_FB_ROOT];
+    uint8_t *v = vtable(plan.at);
+    uint16_t vtable_bytes = firn_fb_load_uint16(v), table_bytes = firn_fb_load_uint16(v + 2);
+    const uint16_t malformed[] = {0, 2, 3, (uint16_t)(vtable_bytes - 1), (uint16_t)(4 + 2 * rule->field_count + 2)};
+    for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++) {
+        put16(v, malformed[i]);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
+    }
+    put16(v, 0xfffe);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+    put16(v, vtable_bytes);
+    for (uint16_t size = 0; size < 4; size++) {
+        put16(v + 2, size);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
+    }
+    put16(v + 2, 0xffff);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+    put16(v + 2, (uint16_t)(table_bytes - 1)); /* the last field now sticks out */
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
+}
+
+static void rule_8_slots(void **state) {
+    (void)state;
+    uint8_t *v = vtable(plan.at);
+    uint16_t table_bytes = firn_fb_load_uint16(v + 2), good = firn_fb_load_uint16(v + PLAN_SEED);
+    for (uint16_t place = 1; place < 4; place++) {
+        put16(v + PLAN_SEED, place);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
+    }
+    put16(v + PLAN_SEED, (uint16_t)(table_bytes - 7));
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
+    put16(v + PLAN_SEED, 0xfff8);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
+    put16(v + PLAN_SEED, (uint16_t)(good + 4)); /* an eight-byte field on a multiple of four */
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
+    put16(v + PLAN_SEED, (uint16_t)(good + 1));
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
+}
+
+static void rule_9_required(void **state) {
+    (void)state;
+    uint8_t *v = vtable(plan.at);
+    const firn_fb_table_rule *rule = &firn_fb_tables[FIRN_FB_ROOT];
+    unsigned required = 0;
+    for (uint32_t i = 0; i < rule->field_count; i++) {
+        bool wanted = (firn_fb_fields[rule->first_field + i].flags & FIRN_FB_FLAG_REQUIRED) != 0;
+        uint16_t good = firn_fb_load_uint16(v + 4 + 2 * i);
+        put16(v + 4 + 2 * i, 0);
+        assert_int_equal(verify(), wanted ? FIRN_ERROR_SCHEMA_REQUIRED : FIRN_OK);
+        put16(v + 4 + 2 * i, good);
+        required += wanted ? 1 : 0;
+    }
+    assert_int_equal(required, 10);
+    put16(v, 4 + 2 * 17); /* a vtable that ends before the sampler's slot */
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_REQUIRED);
+}
+
+static void expect_byte_at_most(uint8_t *at, unsigned most) {
+    uint8_t good = *at;
+    for (unsigned value = 0; value < 256; value++) {
+        *at = (uint8_t)value;
+        assert_int_equal(verify(), value <= most ? FIRN_OK : FIRN_ERROR_SCHEMA_VALUE);
+    }
+    *at = good;
+}
+
+static void rule_10_values(void **state) {
+    (void)state;
+    const firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, 0);
+    const firn_fb_op op = first_op();
+    expect_byte_at_most(field(plan.at, PLAN_CHECK_LOSS), 1);
+    expect_byte_at_most(field(plan.at, PLAN_MODE), FIRN_FB_MODE_EVAL);
+    expect_byte_at_most(field(tensor.at, TENSOR_TYPE), FIRN_FB_ELEMENT_TYPE_UINT8);
+    expect_byte_at_most(field(op.at, OP_POL) + 1, FIRN_FB_POL_ORIGIN_RULE);
+    expect_byte_at_most(field(op.at, OP_POL), 255);
+    for (unsigned member = 0; member < 3; member++) /* kind, accumulator, output of the second reduction */
+        expect_byte_at_most(sequence(op.at, OP_REDUCTIONS) + 4 + 16 + member,
+                            member == 0 ? FIRN_FB_REDUCTION_KIND_CHUNKED : FIRN_FB_ELEMENT_TYPE_UINT8);
+    uint8_t *kind = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + 64;
+    put16(kind, FIRN_FB_SCHEDULE_KIND_SEQUENTIAL + 1);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
+    put16(kind, 0x0100); /* the second byte counts */
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
+}
+
+static void expect_finite_float(uint8_t *at, int refusal) {
+    const uint32_t bad[] = {0x7f800000, 0xff800000, 0x7f800001, 0x7fc00000, 0xffffffff};
+    const uint32_t fine[] = {0x7f7fffff, 0xff7fffff, 0x00000001, 0x80000000, 0};
+    for (size_t i = 0; i < 5; i++) {
+        put32(at, bad[i]);
+        assert_int_equal(verify(), refusal);
+        put32(at, fine[i]);
+        assert_int_equal(verify(), FIRN_OK);
+    }
+}
+
+static void rule_10_floats(void **state) {
+    (void)state;
+    expect_finite_float(field(plan.at, PLAN_CLIP_THRESHOLD), FIRN_ERROR_SCHEMA_VALUE);
+    expect_finite_float(sequence(first_op().at, OP_REALS) + 4 + 4, FIRN_ERROR_SCHEMA_VALUE);
+    /* the initial value of a reduction is not marked: the semantic rules want it to be +0 */
+    expect_finite_float(sequence(first_op().at, OP_REDUCTIONS) + 4 + 12, FIRN_OK);
+    for (unsigned member = 32; member < 64; member += 8) {
+        uint8_t *high = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + 64 + member + 4;
+        uint32_t good = firn_fb_load_uint32(high);
+        put32(high, 0x7ff00000);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
+        put32(high, 0xfff80000);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
+        put32(high, 0x7fefffff);
+        assert_int_equal(verify(), FIRN_OK);
+        put32(high, good);
+    }
+}
+
+static void rule_11_vectors(void **state) {
+    (void)state;
+    uint8_t *dims = sequence(firn_fb_plan_tensors_at(plan, 1).at, TENSOR_DIMS);
+    uint8_t *initialisers = sequence(plan.at, PLAN_INITIALISERS);
+    uint32_t after = (uint32_t)(bytes - (size_t)(initialisers + 4 - buffer));
+    put32(dims, 0);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
+    put32(dims, 9);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
+    put32(dims, 0xffffffff);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
+    put32(dims, 1);
+    put32(initialisers, after / 4 + 1);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+    put32(initialisers, 65536);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
+    put32(initialisers, 65537);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
+}
+
+/* Structs of eight-byte members, moved to a multiple of four. */
+static void rule_11_alignment(void **state) {
+    (void)state;
+    uint8_t *nodes = sequence(plan.at, PLAN_SCHEDULE_NODES), *offset = field(plan.at, PLAN_SCHEDULE_NODES);
+    memmove(nodes + 4, nodes, 4 + 64);
+    put32(nodes + 4, 1);
+    put32(offset, firn_fb_load_uint32(offset) + 4);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
+}
+
+static void rule_12_strings(void **state) {
+    (void)state;
+    uint8_t *model = sequence(plan.at, PLAN_MODEL), *text = model + 4;
+    uint32_t length = firn_fb_load_uint32(model);
+    for (unsigned value = 0; value < 256; value++) {
+        text[1] = (uint8_t)value;
+        assert_int_equal(verify(), value >= 0x20 && value <= 0x7e ? FIRN_OK : FIRN_ERROR_SCHEMA_STRING);
+    }
+    text[1] = 'p';
+    text[length] = 1;
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_STRING);
+    text[length] = 0;
+    put32(model, length - 1); /* not followed by a zero */
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_STRING);
+    put32(model, 0);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
+    put32(model, 201);
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
+}
+
+/* A string whose bytes end with the buffer, so that its terminator would lie behind it. */
+static void rule_12_terminator_in_range(void **state) {
+    (void)state;
+    uint8_t *offset = field(plan.at, PLAN_MODEL);
+    uint8_t *copy = NULL;
+    size_t padded = ((bytes + 3) & ~(size_t)3) + 8;
+    uint32_t from = (uint32_t)(offset - buffer);
+    copy = exact_copy(buffer, bytes);
+    void *longer = NULL;
+    assert_int_equal(posix_memalign(&longer, FIRN_PAYLOAD_ALIGNMENT, padded), 0);
+    memset(longer, 0, padded);
+    memcpy(longer, copy, bytes);
+    uint8_t *text = (uint8_t *)longer + padded - 8;
+    memcpy(text, "\4\0\0\0gpt2", 8);
+    put32((uint8_t *)longer + from, (uint32_t)(padded - 8) - from);
+    assert_int_equal(firn_fb_verify(longer, padded), FIRN_ERROR_SCHEMA_BOUNDS);
+    memcpy(text, "\3\0\0\0gpt\0", 8);
+    assert_int_equal(firn_fb_verify(longer, padded), FIRN_OK);
+    free(longer);
+    free(copy);
+}
+
+/* Five phases lead to the same list of ops: what an attacker would use to make a short file long to check. */
+static void rule_15_nothing_is_shared(void **state) {
+    (void)state;
+    enum { OPS = 1000, PHASES = 5 };
+    static firn_native_op ops[OPS];
+    firn_native_phase phases[PHASES];
+    for (size_t i = 0; i < OPS; i++)
+        ops[i] = sample_plan.phases[0].ops[0];
+    for (size_t i = 0; i < PHASES; i++)
+        phases[i] = (firn_native_phase){.ops = ops, .ops_count = i + 1 < PHASES ? 1 : OPS};
+    firn_native_plan large = sample_plan;
+    large.phases = phases;
+    large.phases_count = PHASES;
+    free(buffer);
+    buffer = firn_native_write(&large, &bytes);
+    assert_non_null(buffer);
+    assert_int_equal(verify(), FIRN_OK);
+
+    plan = firn_fb_plan_root(buffer);
+    uint8_t *shared = sequence(firn_fb_plan_phases_at(plan, PHASES - 1).at, PHASE_OPS);
+    for (uint32_t i = 0; i + 1 < PHASES; i++) {
+        uint8_t *offset = field(firn_fb_plan_phases_at(plan, i).at, PHASE_OPS);
+        put32(offset, (uint32_t)(shared - offset));
+    }
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BUDGET);
+}
+
+/* --- beside the oracle -----------------------------------------------------------------------------------------------
+ */
+
+static char folder[64];
+
+static void run(const char *command, char *output, size_t output_bytes) {
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    size_t got = fread(output, 1, output_bytes - 1, pipe);
+    output[got] = 0;
+    int status = pclose(pipe);
+    if (status != 0)
+        fail_msg("exit status %d from: %s", status, command);
+}
+
+static void build_and_run(const char *format, char *output, size_t output_bytes) {
+    char command[2048];
+    int length = snprintf(command, sizeof command, format, folder, folder, folder, folder, folder, folder);
+    assert_in_range(length, 1, sizeof command - 1);
+    run(command, output, output_bytes);
+}
+
+static void write_seed(const char *name, const uint8_t *data, size_t count) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A plan with nothing in it but what is required. */
+static void write_small_seed(void) {
+    firn_native_plan small = sample_plan;
+    size_t count = 0;
+    small.schedule_nodes_count = small.schedules_count = small.groups_count = 0;
+    small.tensors_count = small.phases_count = small.inputs_count = small.initialisers_count = 1;
+    small.loss_scaler = NULL;
+    small.metric = NULL;
+    uint8_t *written = firn_native_write(&small, &count);
+    assert_non_null(written);
+    assert_int_equal(firn_fb_verify(written, count), FIRN_OK);
+    write_seed("small.plan", written, count);
+    free(written);
+}
+
+#define SANITIZE "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "
+#define OURS     "tests/oracle/mutate.c plan/verifier.c plan/generated/tables.c tests/unit/support_plan_walk.c "
+#define MUTATE   "%s/mutate " MUTATIONS " %s/sample.plan %s/small.plan"
+
+static void random_changes_beside_the_oracle(void **state) {
+    (void)state;
+    char wide[256], narrow[256];
+    unsigned accepted = 0, refused = 0;
+    strcpy(folder, "/tmp/firn-verifier-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    write_seed("sample.plan", buffer, bytes);
+    write_small_seed();
+    build_and_run("flatc --cpp -o %s plan/plan.fbs && g++ -std=c++17 " SANITIZE
+                  "-I%s -c tests/oracle/oracle.cc -o %s/oracle.o",
+                  wide, sizeof wide);
+    build_and_run("gcc -std=c11 " SANITIZE "-I. " OURS "%s/oracle.o -lstdc++ -o %s/mutate", wide, sizeof wide);
+    build_and_run(MUTATE, wide, sizeof wide);
+    build_and_run("gcc -m32 -std=c11 " SANITIZE "-I. " OURS "tests/oracle/without_oracle.c -o %s/mutate", narrow,
+                  sizeof narrow);
+    build_and_run(MUTATE, narrow, sizeof narrow);
+    build_and_run("rm -r %s", (char[8]){0}, 8);
+    print_message("%s", wide);
+    assert_string_equal(wide, narrow);
+    assert_int_equal(sscanf(wide, "accepted %u refused %u", &accepted, &refused), 2);
+    assert_true(accepted > (accepted + refused) / 20 && refused > (accepted + refused) / 20);
+}
+
+int main(void) {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        CASE(accepts_the_sample),
+        CASE(rule_1_base_and_length),
+        CASE(rule_1_truncated_at_every_length),
+        CASE(rule_2_identifier),
+        CASE(rule_4_offsets),
+        CASE(rule_5_vtable_place),
+        CASE(rules_6_and_7_sizes),
+        CASE(rule_8_slots),
+        CASE(rule_9_required),
+        CASE(rule_10_values),
+        CASE(rule_10_floats),
+        CASE(rule_11_vectors),
+        CASE(rule_11_alignment),
+        CASE(rule_12_strings),
+        CASE(rule_12_terminator_in_range),
+        CASE(rule_15_nothing_is_shared),
+        CASE(random_changes_beside_the_oracle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
