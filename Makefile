@@ -36,15 +36,15 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 
 # --- sources -------------------------------------------------------------------------------------------------------
 
-PLAN := $(filter-out plan/generate.c plan/signature.c,$(wildcard plan/*.c))
-PLAN += $(filter-out plan/generated/writer.c,$(wildcard plan/generated/*.c))
-SCHEDULES := $(wildcard schedules/*.c)
-NUMERICS := $(wildcard runtime/numerics/*.c)
-KERNELS := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c))
-CORE := $(wildcard runtime/*.c)
+PLAN_SOURCES := $(filter-out plan/generate.c plan/signature.c,$(wildcard plan/*.c))
+PLAN_SOURCES += $(filter-out plan/generated/writer.c,$(wildcard plan/generated/*.c))
+SCHEDULES_SOURCES := $(wildcard schedules/*.c)
+NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
+KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c))
+CORE_SOURCES := $(wildcard runtime/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
-HOST := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c runtime/cli/*.c)
-COMPILER := $(filter-out compiler/main.c,$(wildcard compiler/*.c compiler/*/*.c))
+HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c runtime/cli/*.c)
+COMPILER_SOURCES := $(filter-out compiler/main.c,$(wildcard compiler/*.c compiler/*/*.c))
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
 
@@ -73,7 +73,8 @@ $(BUILD)/flags: FORCE
 	@echo '$(CC) $(CFLAGS) $(CFLAGS_EXTRA)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(CFLAGS_EXTRA)' > $@
 FORCE:
 
-$(call object,$(KERNELS) $(NUMERICS)): private CFLAGS += -O3
+# gcc warns of vectors that plain x86 passes in memory; here they are passed inside one file only.
+$(call object,$(KERNELS_SOURCES) $(NUMERICS_SOURCES)): private CFLAGS += -O3 -Wno-psabi
 $(call object,plan/signature.c): private CFLAGS += $(MBEDTLS_FLAGS)
 $(call object,plan/signature.c): | $(MBEDTLS_READY)
 
@@ -108,7 +109,7 @@ $(BUILD)/signature.o: $(call object,plan/signature.c) $(addprefix $(BUILD)/mbedt
 # firn_kernel_find_<set>; runtime/targets/x86/select.c picks by CPU. Elsewhere runtime/kernels/table.c is used as it is.
 
 SIMD_FLAGS := -O3 -mavx2 -mfma
-KERNEL_SET := $(KERNELS) $(NUMERICS)
+KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 
 ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)
 KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(call object,runtime/targets/x86/select.c)
@@ -131,10 +132,12 @@ $(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
 
 LIBFIRN := $(BUILD)/libfirn.a
 LIBFIRNC := $(BUILD)/libfirnc.a
+LIBFIRNHOST := $(BUILD)/libfirnhost.a
 
-$(LIBFIRN): $(call object,$(PLAN) $(SCHEDULES) $(CORE) $(NUMERICS) $(KERNELS)) $(KERNEL_OBJECTS) $(BUILD)/signature.o
-$(LIBFIRNC): $(call object,$(COMPILER) $(wildcard plan/generated/writer.c))
-$(LIBFIRN) $(LIBFIRNC):
+$(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) $(KERNEL_OBJECTS) $(BUILD)/signature.o
+$(LIBFIRNC): $(call object,$(COMPILER_SOURCES) $(wildcard plan/generated/writer.c))
+$(LIBFIRNHOST): $(call object,$(filter-out runtime/cli/main.c,$(HOST_SOURCES)))
+$(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST):
 	$(call say,$@)
 	@rm -f $@
 	$(quiet)$(AR) rcs $@ $^
@@ -143,7 +146,7 @@ $(BUILD)/firnc: $(call object,compiler/main.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lmbedcrypto -lyaml -lcjson -lz -lm
 
-$(BUILD)/firn: $(call object,$(HOST)) $(LIBFIRN)
+$(BUILD)/firn: $(call object,runtime/cli/main.c) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lz -lm
 
@@ -158,7 +161,7 @@ $(BUILD)/generate: $(call object,plan/generate.c)
 
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_TESTS))
 
-$(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT)) $(LIBFIRNC) $(LIBFIRN)
+$(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT)) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm

@@ -15,8 +15,8 @@ FIRMWARE_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fn
 FIRMWARE_CFLAGS := -std=c11 $(FLOATING) $(WARNINGS) -I. -MMD -MP -fcallgraph-info=su $(FIRMWARE_FLAGS)
 FIRMWARE_LDFLAGS := $(FIRMWARE_FLAGS) -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
 
-FIRMWARE_KERNELS := $(filter-out runtime/kernels/table.c,$(KERNELS))
-FIRMWARE_SOURCES := $(PLAN) $(SCHEDULES) $(CORE) $(NUMERICS) runtime/kernels/set.c
+FIRMWARE_KERNELS := $(filter-out runtime/kernels/table.c,$(KERNELS_SOURCES))
+FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) runtime/kernels/set.c
 EMULATED := $(TARGETS_COMMON) $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
 
 # The kernels that a plan uses, for an example that is linked with nothing else: make size PLAN=P, or those of an MLP.
@@ -38,8 +38,8 @@ $(BUILD)/$(1)/flags: FORCE
 	@echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' | cmp -s - $$@ || echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' > $$@
 
 # Small, but for what a step spends its time in.
-$(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(KERNELS) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
-$(call firmware_objects,$(1),$(NUMERICS) $(FIRMWARE_KERNELS)): private OPTIMIZE := -O2
+$(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
+$(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS)): private OPTIMIZE := -O2
 $(call firmware_objects,$(1),runtime/targets/firmware_main.c runtime/targets/$(1)/start.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),plan/signature.c): private OWN_FLAGS := $(MBEDTLS_FLAGS)
 $(call firmware_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
@@ -146,15 +146,21 @@ $(BUILD)/runner: $(call object,$(TARGETS_COMMON) $(filter-out %/semihosting.c,$(
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lm
 
-emulate_PROGRAM := $(if $(filter host,$(TARGET)),$(BUILD)/runner,$(BUILD)/$(TARGET)/emulator-$(KEY).elf)
+EMULATOR := $(if $(filter host,$(TARGET)),$(BUILD)/runner,$(BUILD)/$(TARGET)/emulator-$(KEY).elf)
 
 .PHONY: emulate
 emulate: ## run a plan on an emulated board: TARGET=cortex-m7|rv32 PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F]
 	@test -n '$(filter host $(TARGETS),$(TARGET))' || { echo 'emulate: TARGET is $(TARGETS) or host' >&2; exit 2; }
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
-	@$(MAKE) --no-print-directory -s -j$(JOBS) $(emulate_PROGRAM) V=1 >&2
+	@$(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
-	    RESUME='$(RESUME)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(emulate_PROGRAM)
+	    RESUME='$(RESUME)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
+
+# The program alone; prints where it is.
+.PHONY: emulator
+emulator:
+	@$(MAKE) --no-print-directory -s $(EMULATOR) V=1 >&2
+	@echo $(EMULATOR)
 
 # Compilers, levels and word sizes that must give the same bits.
 VARIANTS := gcc-O0 gcc-O3 clang-O0 clang-O2 gcc-m32 clang-m32

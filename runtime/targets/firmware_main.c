@@ -1,5 +1,5 @@
-/* A device that learns: what to copy into a firmware. Static blocks, nothing from the C library but memcpy. What a
- * product adds: its own data in read_samples, a checkpoint slot in the port, and what to do when an error comes back. */
+/* A device that learns: what to copy into a firmware. Static blocks, and nothing of the C library but memcpy. A product
+ * adds its own data in read_samples, a checkpoint slot in the port, and what to do when an error comes back. */
 #include <string.h>
 
 #include "plan/ops.h"
@@ -28,25 +28,29 @@ static int read_samples(void *context, uint32_t stream, uint64_t first, uint32_t
     return 0;
 }
 
-/* Freezes the device's fate: from open on, this plan and no other. */
-static int learn(void) {
-    static const firn_port port = {.struct_size = sizeof(firn_port)};
-    static const firn_segment segment = {SAMPLE_BYTES};
-    static const firn_stream stream = {FIRN_UINT8, 1, &segment, 1};
-    static const firn_source source = {NULL, &stream, 1, read_samples};
-    firn_config config = {.plan = firn_plan_region, .public_key = public_key, .state = state, .arena = arena,
-                          .state_bytes = sizeof state, .arena_bytes = sizeof arena, .port = &port};
-    firn_step_report report;
+static const firn_segment segment = {SAMPLE_BYTES};
+static const firn_stream stream = {FIRN_UINT8, 1, &segment, 1};
+static const firn_source source = {NULL, &stream, 1, read_samples};
+static const firn_port port = {.struct_size = sizeof port};
 
-    config.plan_bytes = firn_plan_file_bytes(firn_plan_region, (size_t)(firn_plan_region_end - firn_plan_region));
+/* From open on this plan is run, and no other. The end, when all is well, is FIRN_ERROR_RUN_COMPLETE. */
+static int learn(void) {
+    const size_t region = (size_t)(firn_plan_region_end - firn_plan_region);
+    const firn_config config = {.plan = firn_plan_region,
+                                .plan_bytes = firn_plan_file_bytes(firn_plan_region, region),
+                                .public_key = public_key,
+                                .state = state,
+                                .state_bytes = sizeof state,
+                                .arena = arena,
+                                .arena_bytes = sizeof arena,
+                                .port = &port};
+    firn_step_report report;
     int error = firn_open(&instance, &config);
-    if (error == FIRN_OK) {
+    if (error == FIRN_OK)
         error = firn_initialise(&instance);
-    }
-    while (error == FIRN_OK) {
+    while (error == FIRN_OK)
         error = firn_train_step(&instance, &source, &report);
-    }
-    return error; /* FIRN_ERROR_RUN_COMPLETE when all is well */
+    return error;
 }
 
 int main(void) {

@@ -5,22 +5,22 @@
 #include "runtime/targets/board.h"
 
 /* Registers of the system control block and of the MPU (Armv7-M Architecture Reference Manual, B3.2 and B3.5). */
-#define SHCSR (*(volatile uint32_t *)0xe000ed24u)
-#define MMFAR (*(volatile uint32_t *)0xe000ed34u)
-#define CPACR (*(volatile uint32_t *)0xe000ed88u)
+#define SHCSR    (*(volatile uint32_t *)0xe000ed24u)
+#define MMFAR    (*(volatile uint32_t *)0xe000ed34u)
+#define CPACR    (*(volatile uint32_t *)0xe000ed88u)
 #define MPU_CTRL (*(volatile uint32_t *)0xe000ed94u)
-#define MPU_RNR (*(volatile uint32_t *)0xe000ed98u)
+#define MPU_RNR  (*(volatile uint32_t *)0xe000ed98u)
 #define MPU_RBAR (*(volatile uint32_t *)0xe000ed9cu)
 #define MPU_RASR (*(volatile uint32_t *)0xe000eda0u)
 
-#define SHCSR_MEMFAULTENA (1u << 16)
-#define CPACR_FPU_FULL (0xfu << 20)
-#define MPU_CTRL_ENABLE 1u
+#define SHCSR_MEMFAULTENA   (1u << 16)
+#define CPACR_FPU_FULL      (0xfu << 20)
+#define MPU_CTRL_ENABLE     1u
 #define MPU_CTRL_PRIVDEFENA (1u << 2) /* outside the regions, privileged code sees the default map */
-#define RASR_ENABLE 1u
-#define RASR_XN (1u << 28)
-#define RASR_READ_ONLY (6u << 24) /* for privileged and unprivileged code */
-#define RASR_NORMAL_MEMORY (1u << 17)
+#define RASR_ENABLE         1u
+#define RASR_XN             (1u << 28)
+#define RASR_READ_ONLY      (6u << 24) /* for privileged and unprivileged code */
+#define RASR_NORMAL_MEMORY  (1u << 17)
 
 extern uint8_t firn_data_begin[], firn_data_end[], firn_bss_begin[], firn_bss_end[], firn_stack_top[];
 extern const uint8_t firn_data_image[];

@@ -3,7 +3,7 @@
 
 #include "runtime/targets/emulated/system.h"
 
-#define NAME "checkpoint"
+#define NAME     "checkpoint"
 #define NEW_NAME "checkpoint.new"
 
 static int read_stored(void *context, uint64_t offset, void *bytes, uint32_t count) {

@@ -19,8 +19,8 @@ static int open_stream(data *opened, uint32_t index, const char *name, bool reco
     *file = (firn_data_file){&opened->handles[index], (uint64_t)length, read_file};
     int error = firn_data_look(file, layout);
     opened->segments[index].elements = layout->elements;
-    opened->streams[index] = (firn_stream){layout->element, records ? firn_data_record_elements(layout) : 1,
-                                           &opened->segments[index], 1};
+    opened->streams[index] =
+        (firn_stream){layout->element, records ? firn_data_record_elements(layout) : 1, &opened->segments[index], 1};
     return error;
 }
 

@@ -3,8 +3,8 @@
  * checkpoint come from the emulator. Words of the command line:
  *
  *     steps=N           how many steps
- *     resume            begin with the file `checkpoint` (an eval plan: take its parameters)
- *     save              write it at the end
+ *     resume            begin with the file `checkpoint`; an eval plan always takes its parameters from there
+ *     save              write it at the end of a train plan's steps
  *     try=write-plan    write into the loaded plan, which must fault
  *     try=second-open   load a plan into the instance that holds one, which must be refused
  */
@@ -133,10 +133,9 @@ static int open_plan(const firn_port *port) {
     return firn_open(&instance, &config);
 }
 
+/* An eval plan has nothing of its own to begin with. */
 static int fill_state(const options *asked, bool eval) {
-    if (!asked->resume)
-        return eval ? FIRN_ERROR_CHECKPOINT_MISSING : firn_initialise(&instance);
-    return firn_restore(&instance);
+    return asked->resume || eval ? firn_restore(&instance) : firn_initialise(&instance);
 }
 
 /* --- running --- */
@@ -210,7 +209,7 @@ static int run(const options *asked, const firn_info *info) {
     if (error != FIRN_OK)
         return report_error(error);
     error = info->eval ? evaluate(asked->steps, &opened.source) : train(asked->steps, &opened.source);
-    int saved = asked->save && error == FIRN_OK ? firn_save(&instance) : FIRN_OK;
+    int saved = asked->save && !info->eval && error == FIRN_OK ? firn_save(&instance) : FIRN_OK;
     int digested = print_digest();
     if (error == FIRN_OK)
         error = saved != FIRN_OK ? saved : digested;

@@ -33,9 +33,9 @@ void text_add_hex(text *line, uint64_t value, unsigned digits) {
 
 /* --- float to decimal: the value is an integer of at most 13 limbs times a power of ten --- */
 
-#define LIMBS 14
+#define LIMBS     14
 #define LIMB_BASE 1000000000u
-#define DIGITS 9 /* significant ones */
+#define DIGITS    9 /* significant ones */
 
 typedef struct decimal {
     uint32_t limbs[LIMBS]; /* base 10^9, least significant first */

@@ -8,8 +8,8 @@
 #define MSTATUS_FS_INITIAL (1u << 13)
 /* pmpcfg, one byte for each entry (Privileged Architecture, 3.7.1). */
 #define PMP_LOCKED 0x80u
-#define PMP_NAPOT 0x18u
-#define PMP_READ 0x01u
+#define PMP_NAPOT  0x18u
+#define PMP_READ   0x01u
 
 extern uint8_t firn_data_begin[], firn_data_end[], firn_bss_begin[], firn_bss_end[];
 extern const uint8_t firn_data_image[];

@@ -1,0 +1,163 @@
+#!/bin/sh
+# The same plan gives the same bits on every machine: losses of each step and the digest after five, of a GPT-2 and of an
+# MLP, in every format and POL, with overflow, subnormals and NaN; on the host with both kernel sets, two compilers,
+# three optimisation levels, two word sizes and two numbers of threads, on Cortex-M7 and on RISC-V.
+set -eu
+
+BUILD=${BUILD:-build}
+STEPS=5
+RUN=runtime/targets/emulated/run
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+compared=0
+
+"$BUILD/firnc" keygen "$folder/test" >"$folder/log"
+PUB=$folder/test.pub.pem
+
+# --- data: text, and 64 records of 28 x 28 bytes with labels 0 to 9, as IDX ---
+
+licences=/usr/share/common-licenses
+cat $licences/GPL-3 $licences/LGPL-2.1 $licences/GPL-2 >"$folder/text"
+{
+    printf '\0\0\010\003\0\0\0\100\0\0\0\034\0\0\0\034'
+    head -c $((64 * 784)) "$folder/text"
+} >"$folder/images"
+{
+    printf '\0\0\010\001\0\0\0\100'
+    head -c 64 "$folder/text" | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011'
+} >"$folder/labels"
+
+# --- running ---
+
+# run WHERE CHECKPOINT STEPS: the lines of a run of the current plan; an error of the numbers is part of the result.
+run() {
+    checkpoint=$2
+    steps=$3
+    set -- "$1" "$BUILD/variants/${1#variant-}/runner"
+    case $1 in
+    cortex-m7 | rv32)
+        make -s BUILD="$BUILD" emulate TARGET="$1" PLAN="$plan" PUB="$PUB" DATA="$data" LABELS="$labels" \
+            STEPS="$steps" CHECKPOINT="$checkpoint" RESUME= 2>&1 | grep -v '^make'
+        ;;
+    plain)
+        FIRN_KERNELS=plain PLAN=$plan PUB=$PUB DATA=$data LABELS=$labels STEPS=$steps CHECKPOINT=$checkpoint \
+            $RUN host "$BUILD/runner" 2>&1
+        ;;
+    host)
+        PLAN=$plan PUB=$PUB DATA=$data LABELS=$labels STEPS=$steps CHECKPOINT=$checkpoint \
+            $RUN host "$BUILD/runner" 2>&1
+        ;;
+    *)
+        PLAN=$plan PUB=$PUB DATA=$data LABELS=$labels STEPS=$steps CHECKPOINT=$checkpoint $RUN host "$2" 2>&1
+        ;;
+    esac || true
+}
+
+# The first tensor in which two places differ, after the first step that differs.
+explain() {
+    step=$(diff "$folder/expected" "$folder/got" | sed -n 's/^[<>] step \([0-9]*\).*/\1/p' | head -n 1)
+    step=${step:-$STEPS}
+    echo "  first line that differs:"
+    diff "$folder/expected" "$folder/got" | sed -n '2p;/^>/{p;q;}'
+    rm -f "$folder/a" "$folder/b"
+    run host "$folder/a" "$step" >/dev/null
+    run "$1" "$folder/b" "$step" >/dev/null
+    "$BUILD/firn" digest "$folder/a" --per-tensor >"$folder/a.txt" || return 0
+    "$BUILD/firn" digest "$folder/b" --per-tensor >"$folder/b.txt" || return 0
+    echo "  first tensor that differs after step $step:"
+    diff "$folder/a.txt" "$folder/b.txt" | sed -n '2p;/^>/{p;q;}'
+}
+
+compare() {
+    run "$1" "" $STEPS >"$folder/got"
+    compared=$((compared + 1))
+    if ! cmp -s "$folder/expected" "$folder/got"; then
+        failures=$((failures + 1))
+        echo "$name differs on $1"
+        explain "$1"
+    fi
+}
+
+# check NAME WANTED [SETTING]...: freezes the recipe with settings and compares every place with the host. WANTED is a
+# pattern that the lines must hold, so that a case shows what it is for.
+check() {
+    name="$model $1"
+    wanted=$2
+    shift 2
+    plan=$folder/plan
+    for setting in "$@"; do
+        set -- "$@" --set "trainer.init.$setting"
+        shift
+    done
+    if ! "$BUILD/firnc" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$plan" "$@" \
+        >"$folder/log" 2>&1; then
+        echo "$name does not compile:"
+        cat "$folder/log"
+        failures=$((failures + 1))
+        return
+    fi
+    run host "" $STEPS >"$folder/expected"
+    if ! grep -q '^digest ' "$folder/expected" || ! grep -Eq "$wanted" "$folder/expected"; then
+        echo "$name: no line has '$wanted'"
+        cat "$folder/expected"
+        failures=$((failures + 1))
+        return
+    fi
+    for place in plain variant-gcc-O0 variant-gcc-O3 variant-clang-O0 variant-clang-O2 variant-gcc-m32 \
+        variant-clang-m32 cortex-m7 rv32; do
+        compare $place
+    done
+    compare_command_line
+}
+
+# The digest of `firn train`, with one thread and with two.
+compare_command_line() {
+    for threads in 1 2; do
+        "$BUILD/firn" train "$plan" --pub "$PUB" --data "$data" ${labels:+--labels "$labels"} --steps $STEPS \
+            --threads $threads --quiet >"$folder/got" 2>&1 || true
+        compared=$((compared + 1))
+        if [ "$(grep '^digest ' "$folder/got")" != "$(grep '^digest ' "$folder/expected")" ]; then
+            failures=$((failures + 1))
+            echo "$name differs with firn train --threads $threads"
+            cat "$folder/got"
+        fi
+    done
+}
+
+# --- the cases ---
+
+float16="precision.fp16_type=float16 precision.loss_scaling_factor=dynamic"
+bfloat16="precision.fp16_type=bfloat16"
+cbfloat16="precision.fp16_type=cbfloat16 precision.loss_scaling_factor=dynamic"
+pol() {
+    echo "precision.precision_opt_level=$1 precision.pol_lowering=emulate"
+}
+
+# Word splitting of the settings is meant.
+check_formats() {
+    check "float32" "step 5 loss" precision.enabled=false
+    check "float16, dynamic, POL 0" "step 5 loss" $float16 precision.precision_opt_level=0
+    check "bfloat16, POL 0" "step 5 loss" $bfloat16 precision.precision_opt_level=0
+    check "cbfloat16, dynamic, POL 0" "step 5 loss" $cbfloat16 precision.precision_opt_level=0
+    for level in 1 2; do
+        check "float16, dynamic, POL $level" "step 5 loss" $float16 $(pol $level)
+        check "bfloat16, POL $level" "step 5 loss" $bfloat16 $(pol $level)
+        check "cbfloat16, dynamic, POL $level" "step 5 loss" $cbfloat16 $(pol $level)
+    done
+    check "overflow" "skipped" $float16 $(pol 1) precision.initial_loss_scale=1e30 precision.max_loss_scale=1e30
+    check "subnormal gradients" "step 5 loss" precision.fp16_type=float16 precision.loss_scaling_factor=1e-6 $(pol 2)
+}
+
+model=gpt2 recipe=compiler/recipes/small_gpt2.yaml data=$folder/text labels=
+check_formats
+check "subnormal parameters" "step 5 loss" precision.enabled=false model.initializer_range=1e-39
+check "NaN that goes on" "step 5 loss nan 0x7fc00000" precision.enabled=false loop.check_loss=false \
+    optimizer.AdamW.weight_decay=3e38
+check "NaN that stops" "LOSS_NOT_FINITE" precision.enabled=false optimizer.AdamW.weight_decay=3e38
+
+model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
+check_formats
+
+echo "$compared runs compared, $failures differ"
+[ $failures -eq 0 ] && [ $compared -gt 0 ]
