@@ -192,14 +192,14 @@ static void normalise_across(const attention *a, float *scores, size_t count, co
     firn_block_round(a->qkv->type, scores, count);
 }
 
-/* Dropout of x, whose random numbers begin at `first` and are `step` apart. */
-static void drop(const attention *a, float *x, size_t count, uint64_t first, uint64_t step) {
+/* Dropout of the keys that a query sees. */
+static void drop(const attention *a, const head *h, float *x, size_t count, size_t query) {
     float factors[FIRN_BLOCK];
     if (a->dropout_rate == 0.0f)
         return;
     for (size_t at = 0; at < count; at += FIRN_BLOCK) {
         size_t run = firn_smaller(FIRN_BLOCK, count - at);
-        firn_block_dropout_factors(&a->rng, first + at * step, step, a->dropout_rate, factors, run);
+        firn_block_dropout_factors(&a->rng, element(a, h, query, at), a->dropout_rate, factors, run);
         for (size_t i = 0; i < run; i++)
             x[at + i] = firn_dropped(x[at + i], factors[i]);
     }
@@ -235,7 +235,7 @@ static void softmax_row(const attention *a, const head *h, float *scores, size_t
     firn_sum_add_many(&sum, scores, count);
     *total = firn_sum_end(&sum);
     normalise(a, scores, count, *total);
-    drop(a, scores, count, element(a, h, query, 0), 1);
+    drop(a, h, scores, count, query);
     firn_block_round(a->qkv->type, scores, count);
 }
 
@@ -281,7 +281,7 @@ static void score_gradients_of_query(const attention *a, const head *h, size_t r
     firn_block_round(a->softmax_type, p, count);
     exponentials(a, p, count, maxima[h->row + query]);
     normalise(a, p, count, sums[h->row + query]);
-    drop(a, gradient, count, element(a, h, query, 0), 1);
+    drop(a, h, gradient, count, query);
     firn_sum_begin(&projection);
     for (size_t at = 0; at < count; at += FIRN_BLOCK) {
         size_t run = firn_smaller(FIRN_BLOCK, count - at);
@@ -313,21 +313,47 @@ static void query_block(const attention *a, const head *h, size_t query) {
 /* --- backward, keys and values
  * --------------------------------------------------------------------------------------------- */
 
-/* Rows of the scratch hold scores and dP of one key. After it: dropped probabilities, and gradients of the scores. */
-static void score_gradients_of_key(const attention *a, const head *h, size_t row, size_t key) {
-    const float *maxima = (const float *)a->call->inputs[2].data + h->row;
-    const float *sums = (const float *)a->call->inputs[3].data + h->row;
-    const size_t first = first_seeing(a, key), count = a->steps - first;
-    const float *d = projections(a, h) + first;
-    float *p = h->probabilities + row * a->steps + first, *gradient = h->gradients + row * a->steps + first;
+/* What dropout makes of the probabilities of a block of keys and ROWS or fewer queries, as [key][query]. Drawn by
+ * query, because neighbours in the order of random numbers are keys. */
+static void draw_factors(const attention *a, const head *h, size_t key, size_t keys, size_t query, size_t queries,
+                         float factors[ROWS][ROWS]) {
+    float drawn[ROWS];
+    for (size_t i = 0; i < queries; i++) {
+        firn_block_dropout_factors(&a->rng, element(a, h, query + i, key), a->dropout_rate, drawn, keys);
+        for (size_t j = 0; j < keys; j++)
+            factors[j][i] = drawn[j];
+    }
+}
+
+/* Scores and dP of one key and some of its queries become dropped probabilities and gradients of the scores. */
+static void score_gradients_of_key(const attention *a, const head *h, size_t row, size_t query, size_t count,
+                                   const float *factors) {
+    const float *maxima = (const float *)a->call->inputs[2].data + h->row + query;
+    const float *sums = (const float *)a->call->inputs[3].data + h->row + query;
+    const float *d = projections(a, h) + query;
+    float *p = h->probabilities + row * a->steps + query, *gradient = h->gradients + row * a->steps + query;
     firn_block_round(a->softmax_type, p, count);
-    normalise_across(a, p, count, maxima + first, sums + first);
-    drop(a, gradient, count, element(a, h, first, key), a->steps);
+    normalise_across(a, p, count, maxima, sums);
     for (size_t i = 0; i < count; i++)
-        gradient[i] = p[i] * (gradient[i] - d[i]);
+        gradient[i] = p[i] * (firn_dropped(gradient[i], factors[i]) - d[i]);
     firn_block_round(a->qkv->type, gradient, count);
-    drop(a, p, count, element(a, h, first, key), a->steps);
+    for (size_t i = 0; i < count; i++)
+        p[i] = firn_dropped(p[i], factors[i]);
     firn_block_round(a->qkv->type, p, count);
+}
+
+/* The same for a block of keys and all queries that see one of them. */
+static void score_gradients_of_keys(const attention *a, const head *h, size_t key, size_t rows) {
+    float factors[ROWS][ROWS];
+    for (size_t query = first_seeing(a, key); query < a->steps; query += ROWS) {
+        const size_t count = firn_smaller(ROWS, a->steps - query);
+        draw_factors(a, h, key, rows, query, count, factors);
+        for (size_t row = 0; row < rows; row++) {
+            const size_t first = first_seeing(a, key + row), skip = first > query ? first - query : 0;
+            if (skip < count)
+                score_gradients_of_key(a, h, row, query + skip, count - skip, &factors[row][skip]);
+        }
+    }
 }
 
 /* dk_j = scale sum_i dS_ij q_i;  dv_j = sum_i P_ij dy_i; over all query heads of the key head */
@@ -339,8 +365,7 @@ static void key_block(const attention *a, size_t task, size_t key) {
         multiply_rows(a, h.probabilities, from_row(keys(a, &h), key), rows, queries(a, &h), begin, a->steps, 0,
                       a->scale);
         multiply_rows(a, h.gradients, from_row(values(a, &h), key), rows, outputs(a, &h, dy), begin, a->steps, 1, 1.0f);
-        for (size_t row = 0; row < rows; row++)
-            score_gradients_of_key(a, &h, row, key + row);
+        score_gradients_of_keys(a, &h, key, rows);
     }
     const head h = head_of(a, task, 0, scratch, BACKWARD_SCRATCH);
     combination c = {.heads = a->group, .right_step = a->size, .out_data = dqkv->data};

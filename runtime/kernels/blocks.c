@@ -3,9 +3,20 @@
 
 #include "runtime/numerics/half.h"
 
+enum { LANES = 16 };
+
 float firn_block_maximum(float m, const float *x, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        m = firn_maximum(m, x[i]);
+    float lanes[LANES];
+    size_t i = 0;
+    for (size_t lane = 0; lane < LANES; lane++)
+        lanes[lane] = m;
+    for (; count - i >= LANES; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++)
+            lanes[lane] = firn_maximum(lanes[lane], x[i + lane]);
+    for (; i < count; i++)
+        lanes[0] = firn_maximum(lanes[0], x[i]);
+    for (size_t lane = 0; lane < LANES; lane++)
+        m = firn_maximum(m, lanes[lane]);
     return firn_canonical(m + 0.0f);
 }
 
@@ -28,9 +39,14 @@ void firn_block_round(uint8_t type, float *x, size_t count) {
     }
 }
 
-void firn_block_dropout_factors(const firn_rng *rng, uint64_t first, uint64_t step, float rate, float *factors,
-                                size_t count) {
+void firn_block_dropout_factors(const firn_rng *rng, uint64_t first, float rate, float *factors, size_t count) {
     const float scale = 1.0f / (1.0f - rate);
+    if (rate == 0.0f) { /* nothing is dropped: no need to draw */
+        for (size_t i = 0; i < count; i++)
+            factors[i] = 1.0f;
+        return;
+    }
+    firn_random_uniform_many(factors, rng, first, count);
     for (size_t i = 0; i < count; i++)
-        factors[i] = firn_random_uniform(rng, first + i * step) >= rate ? scale : 0.0f;
+        factors[i] = factors[i] >= rate ? scale : 0.0f;
 }

@@ -44,10 +44,8 @@ float firn_block_maximum(float m, const float *x, size_t count);
 /* Each element rounded to the values of a type. */
 void firn_block_round(uint8_t type, float *x, size_t count);
 
-/* Dropout: for the elements first, first + step, ... 1 / (1 - rate) where the random number is at least rate, else 0.
- */
-void firn_block_dropout_factors(const firn_rng *rng, uint64_t first, uint64_t step, float rate, float *factors,
-                                size_t count);
+/* Dropout: for count elements from `first`, 1 / (1 - rate) where the random number is at least rate, else 0. */
+void firn_block_dropout_factors(const firn_rng *rng, uint64_t first, float rate, float *factors, size_t count);
 
 /* A dropped element is +0, whatever it was. */
 static inline float firn_dropped(float x, float factor) {

@@ -210,7 +210,7 @@ static void dropout_blocks(void *argument, size_t begin, size_t end) {
     float x[FIRN_BLOCK], factors[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count = widen_block(x, call, 0, block);
-        firn_block_dropout_factors(&rng, (uint64_t)block * FIRN_BLOCK, 1, call->reals[0], factors, count);
+        firn_block_dropout_factors(&rng, (uint64_t)block * FIRN_BLOCK, call->reals[0], factors, count);
         for (size_t i = 0; i < count; i++)
             x[i] = firn_dropped(x[i], factors[i]);
         narrow_block(call, block, x, count);

@@ -70,35 +70,43 @@ static inline void multiply_add(lanes *sum, float a, const lanes *b) {
         (*sum)[i] = firn_fma(a, (*b)[i], (*sum)[i]);
 }
 
+static inline void load(lanes *out, const float *x) {
+    memcpy(out, x, sizeof *out);
+}
+
 /* Four rows at once, so that each vector of the right factor is loaded once for all of them. */
 static void add_four_rows(float (*sums)[COLUMNS], const block *block, size_t row) {
     const float *left = &block->left[row * block->left_row_step];
     const size_t row_step = block->left_row_step, terms = block->end - block->begin;
-    lanes s[4][2], right[2];
+    lanes s[4][2];
     memcpy(s, sums, sizeof s);
     for (size_t term = 0; term < terms; term++, left += block->left_term_step) {
-        memcpy(right, block->right[term], sizeof right);
-        multiply_add(&s[0][0], left[0], &right[0]);
-        multiply_add(&s[0][1], left[0], &right[1]);
-        multiply_add(&s[1][0], left[row_step], &right[0]);
-        multiply_add(&s[1][1], left[row_step], &right[1]);
-        multiply_add(&s[2][0], left[2 * row_step], &right[0]);
-        multiply_add(&s[2][1], left[2 * row_step], &right[1]);
-        multiply_add(&s[3][0], left[3 * row_step], &right[0]);
-        multiply_add(&s[3][1], left[3 * row_step], &right[1]);
+        lanes low, high;
+        load(&low, block->right[term]);
+        load(&high, block->right[term] + LANES);
+        multiply_add(&s[0][0], left[0], &low);
+        multiply_add(&s[0][1], left[0], &high);
+        multiply_add(&s[1][0], left[row_step], &low);
+        multiply_add(&s[1][1], left[row_step], &high);
+        multiply_add(&s[2][0], left[2 * row_step], &low);
+        multiply_add(&s[2][1], left[2 * row_step], &high);
+        multiply_add(&s[3][0], left[3 * row_step], &low);
+        multiply_add(&s[3][1], left[3 * row_step], &high);
     }
     memcpy(sums, s, sizeof s);
 }
 
 /* One row over the terms [begin, end) of the block. */
 static void add_row(float sums[COLUMNS], const block *block, size_t row, size_t begin, size_t end) {
-    lanes s[2], right[2];
+    lanes s[2];
     memcpy(s, sums, sizeof s);
     for (size_t term = begin; term < end; term++) {
-        float left = block->left[row * block->left_row_step + term * block->left_term_step];
-        memcpy(right, block->right[term], sizeof right);
-        multiply_add(&s[0], left, &right[0]);
-        multiply_add(&s[1], left, &right[1]);
+        const float left = block->left[row * block->left_row_step + term * block->left_term_step];
+        lanes low, high;
+        load(&low, block->right[term]);
+        load(&high, block->right[term] + LANES);
+        multiply_add(&s[0], left, &low);
+        multiply_add(&s[1], left, &high);
     }
     memcpy(sums, s, sizeof s);
 }

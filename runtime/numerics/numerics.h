@@ -33,7 +33,8 @@ static inline float firn_canonical(float x) {
 
 /* a > b ? a : b, and NaN when either is NaN. */
 static inline float firn_maximum(float a, float b) {
-    return a > b ? a : (b == b ? (a == a ? b : a) : b);
+    float larger = a > b ? a : b; /* b where b is NaN */
+    return a == a ? larger : a;
 }
 
 /* --- half types ------------------------------------------------------------------------------------------------- */
