@@ -43,7 +43,7 @@ NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c))
 CORE_SOURCES := $(wildcard runtime/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
-HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c runtime/cli/*.c)
+HOST_SOURCES := $(TARGETS_COMMON) $(filter-out runtime/cli/main.c,$(wildcard runtime/targets/host/*.c runtime/cli/*.c))
 COMPILER_SOURCES := $(filter-out compiler/main.c,$(wildcard compiler/*.c compiler/*/*.c))
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
@@ -132,6 +132,7 @@ $(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
 
 LIBFIRN := $(BUILD)/libfirn.a
 LIBFIRNC := $(BUILD)/libfirnc.a
+LIBHOST := $(BUILD)/libhost.a
 LIBFIRNHOST := $(BUILD)/libfirnhost.a
 
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) $(KERNEL_OBJECTS) $(BUILD)/signature.o
