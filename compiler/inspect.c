@@ -1,0 +1,323 @@
+/* firnc inspect: reads a plan as the runtime would, the signature apart, and works out what follows from it. Nothing of
+ * the payload is looked at before the FlatBuffers rules and the semantic rules have held. */
+#include "compiler/inspect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/files.h"
+#include "compiler/inspect_report.h"
+#include "compiler/ir.h"
+#include "compiler/memory.h"
+#include "plan/errors.h"
+#include "plan/semantics.h"
+#include "plan/signature.h"
+#include "plan/verifier.h"
+#include "schedules/schedule.h"
+
+#define FILE_LIMIT ((uint64_t)1 << 40)
+
+/* The checkpoint record, as FORMAT.md has it. */
+#define CHECKPOINT_HEADER_BYTES 256u
+#define CHECKPOINT_COMMIT_BYTES 16u
+#define CHECKPOINT_ENTRY_BYTES  15u /* name length, type, role, rank and offset; without name and extents */
+
+/* --- words -------------------------------------------------------------------------------------------------------- */
+
+static const char *word(const char *const *words, size_t count, uint8_t value) {
+    return value < count ? words[value] : "?";
+}
+
+#define WORD(words, value) word(words, sizeof(words) / sizeof *(words), value)
+
+const char *firnc_phase_word(uint8_t kind) {
+    static const char *const words[] = {"micro_batch", "finalise", "update", "bookkeep", "evaluate"};
+    return WORD(words, kind);
+}
+
+const char *firnc_role_word(uint8_t role) {
+    static const char *const words[] = {"parameter",  "optimizer_state", "counter", "input",
+                                        "activation", "gradient",        "result",  "constant"};
+    return WORD(words, role);
+}
+
+const char *firnc_region_word(uint8_t kind) {
+    static const char *const words[] = {"state", "arena", "constant"};
+    return WORD(words, kind);
+}
+
+const char *firnc_origin_word(uint8_t origin) {
+    static const char *const words[] = {"none", "global", "pattern", "scope", "call", "rule"};
+    return WORD(words, origin);
+}
+
+const char *firnc_scaling_word(uint8_t kind) {
+    static const char *const words[] = {"none", "static", "dynamic"};
+    return WORD(words, kind);
+}
+
+const char *firnc_clipping_word(uint8_t kind) {
+    static const char *const words[] = {"none", "norm", "value"};
+    return WORD(words, kind);
+}
+
+const char *firnc_metric_word(uint8_t kind) {
+    static const char *const words[] = {"mean_loss", "perplexity", "accuracy"};
+    return WORD(words, kind);
+}
+
+const char *firnc_part_word(uint8_t part) {
+    static const char *const words[] = {"all", "train", "held_out"};
+    return WORD(words, part);
+}
+
+const char *firnc_reduction_text(firn_fb_reduction reduction) {
+    if (reduction.kind == FIRN_FB_REDUCTION_KIND_F32)
+        return firnc_format("f32 to %s", firn_type_name(reduction.output));
+    return firnc_format("chunked %u in %s, to %s", (unsigned)reduction.chunk, firn_type_name(reduction.accumulator),
+                        firn_type_name(reduction.output));
+}
+
+const char *firnc_schedule_text(firn_fb_schedule_node node) {
+    const char *name = firn_schedule_name(node.kind);
+    switch (node.kind) {
+    case FIRN_SCHEDULE_CONSTANT:
+        return firnc_format("%s %.9g", name, node.initial);
+    case FIRN_SCHEDULE_SEQUENTIAL:
+        return firnc_format("%s of %u", name, (unsigned)node.child_count);
+    default:
+        return firnc_format("%s from %.9g to %.9g in %llu steps", name, node.initial, node.final,
+                            (unsigned long long)node.total);
+    }
+}
+
+const char *firnc_hex(const uint8_t *bytes, uint32_t count) {
+    char *text = firnc_allocate(2 * (uint64_t)count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        snprintf(text + 2 * (size_t)i, 3, "%02x", (unsigned)bytes[i]);
+    return text;
+}
+
+/* --- what follows from a plan ------------------------------------------------------------------------------------- */
+
+firn_shape firnc_tensor_shape(firn_fb_tensor tensor) {
+    firn_shape shape = {.type = firn_fb_tensor_type(tensor), .rank = (uint8_t)firn_fb_tensor_dims_count(tensor)};
+    for (uint8_t i = 0; i < shape.rank; i++)
+        shape.dims[i] = firn_fb_tensor_dims_at(tensor, i);
+    return shape;
+}
+
+uint64_t firnc_tensor_bytes(firn_fb_tensor tensor) {
+    firn_shape shape = firnc_tensor_shape(tensor);
+    uint64_t bytes = 0;
+    return firn_shape_bytes(&shape, &bytes) ? bytes : 0;
+}
+
+static uint64_t elements_of(const firn_shape *shape) {
+    uint64_t elements = 0;
+    return firn_shape_elements(shape, &elements) ? elements : 0;
+}
+
+static firn_shape shape_at(firn_fb_plan plan, uint32_t tensor) {
+    return firnc_tensor_shape(firn_fb_plan_tensors_at(plan, tensor));
+}
+
+/* Products of attention: scores and values forward; scores again, dP, dQ, dK and dV backward. */
+static uint64_t attention_cost(firn_fb_op op, const firn_shape *qkv, uint64_t products) {
+    uint64_t heads = (uint64_t)firn_fb_op_integers_at(op, 0), kv_heads = (uint64_t)firn_fb_op_integers_at(op, 1);
+    uint64_t steps = qkv->dims[1], size = qkv->dims[2] / (heads + 2 * kv_heads);
+    uint64_t pairs = firn_fb_op_integers_at(op, 2) != 0 ? steps * (steps + 1) / 2 : steps * steps;
+    return products * qkv->dims[0] * heads * pairs * size;
+}
+
+uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
+    if (firn_fb_op_reductions_count(op) == 0)
+        return 0;
+    firn_shape a = shape_at(plan, firn_fb_op_inputs_at(op, 0)),
+               b = shape_at(plan, firn_fb_op_inputs_at(op, 1 % firn_fb_op_inputs_count(op)));
+    firn_shape y = shape_at(plan, firn_fb_op_outputs_at(op, 0));
+    switch (firn_fb_op_code(op)) {
+    case FIRN_OP_linear:
+    case FIRN_OP_linear_backward_input:
+        return elements_of(&a) * y.dims[y.rank - 1];
+    case FIRN_OP_linear_backward_weight:
+        return elements_of(&a) * b.dims[b.rank - 1];
+    case FIRN_OP_attention:
+        return attention_cost(op, &a, 2);
+    case FIRN_OP_attention_backward:
+        return attention_cost(op, &b, 5);
+    default:
+        return 0;
+    }
+}
+
+static void count_ops(firnc_report *report) {
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(report->plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(report->plan, p);
+        bool repeated = firn_fb_phase_kind(phase) == FIRN_FB_PHASE_KIND_MICRO_BATCH;
+        uint64_t times = repeated ? firn_fb_plan_micro_batches(report->plan) : 1;
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
+            report->multiply_adds += times * firnc_op_cost(report->plan, firn_fb_phase_ops_at(phase, i));
+        report->ops += firn_fb_phase_ops_count(phase);
+    }
+}
+
+typedef struct placed_tensor {
+    firnc_buffer buffer;
+    uint32_t index;
+} placed_tensor;
+
+static int by_place_and_time(const void *a, const void *b) {
+    const firnc_buffer *x = &((const placed_tensor *)a)->buffer, *y = &((const placed_tensor *)b)->buffer;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Tensors that follow each other in place are one buffer: the same bytes, the next born in the op where one dies. */
+static void find_live_bytes(firnc_report *report) {
+    uint32_t tensors = firn_fb_plan_tensors_count(report->plan), count = 0;
+    placed_tensor *placed = firnc_allocate(tensors * sizeof *placed);
+    for (uint32_t i = firn_fb_plan_state_tensors(report->plan); i < tensors; i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
+        firn_fb_region region = firn_fb_plan_regions_at(report->plan, firn_fb_tensor_region(tensor));
+        if (firn_fb_region_kind(region) == FIRN_FB_REGION_KIND_ARENA)
+            placed[count++].buffer = (firnc_buffer){.bytes = (firnc_tensor_bytes(tensor) + 15) / 16 * 16,
+                                                    .first = firn_fb_tensor_first(tensor),
+                                                    .last = firn_fb_tensor_last(tensor),
+                                                    .offset = firn_fb_tensor_offset(tensor)};
+    }
+    qsort(placed, count, sizeof *placed, by_place_and_time);
+    firnc_buffer *buffers = firnc_allocate(count * sizeof *buffers);
+    uint32_t made = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const firnc_buffer *next = &placed[i].buffer;
+        firnc_buffer *last = made > 0 ? &buffers[made - 1] : NULL;
+        if (last != NULL && last->offset == next->offset && last->bytes == next->bytes && next->first <= last->last)
+            last->last = next->last > last->last ? next->last : last->last;
+        else
+            buffers[made++] = *next;
+    }
+    report->live_bytes = firnc_lower_bound(buffers, made);
+}
+
+static void measure_state(firnc_report *report) {
+    uint64_t directory = sizeof(uint32_t);
+    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(report->plan); i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
+        firn_shape shape = firnc_tensor_shape(tensor);
+        directory += CHECKPOINT_ENTRY_BYTES + firn_fb_tensor_name_length(tensor) + sizeof(uint32_t) * shape.rank;
+        if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER)
+            report->parameters += elements_of(&shape);
+    }
+    report->checkpoint_bytes =
+        CHECKPOINT_HEADER_BYTES + (directory + 15) / 16 * 16 + report->header.state_bytes + CHECKPOINT_COMMIT_BYTES;
+}
+
+static void find_arena(firnc_report *report) {
+    for (uint32_t i = 0; i < firn_fb_plan_regions_count(report->plan); i++) {
+        firn_fb_region region = firn_fb_plan_regions_at(report->plan, i);
+        if (firn_fb_region_kind(region) == FIRN_FB_REGION_KIND_ARENA)
+            report->plan_arena_bytes = firn_fb_region_bytes(region);
+    }
+    find_live_bytes(report);
+}
+
+/* Names, types and extents of the parameters; they come in the order of their names. */
+static int hash_model(firnc_report *report) {
+    firn_sha256 hash;
+    int status = firn_sha256_begin(&hash);
+    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(report->plan) && status == FIRN_OK; i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
+        if (firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_PARAMETER)
+            continue;
+        firn_shape shape = firnc_tensor_shape(tensor);
+        uint32_t length = firn_fb_tensor_name_length(tensor);
+        status = firn_sha256_update(&hash, &length, sizeof length);
+        if (status == FIRN_OK)
+            status = firn_sha256_update(&hash, firn_fb_tensor_name(tensor), length);
+        if (status == FIRN_OK)
+            status = firn_sha256_update(&hash, (const uint8_t[]){shape.type, shape.rank}, 2);
+        if (status == FIRN_OK)
+            status = firn_sha256_update(&hash, shape.dims, shape.rank * sizeof *shape.dims);
+    }
+    return status == FIRN_OK ? firn_sha256_end(&hash, report->model_hash) : status;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* An unsigned plan may be looked at too. */
+static int decode(firnc_report *report, const firnc_bytes *bytes) {
+    int status = firn_header_decode(&report->header, bytes->data, bytes->count);
+    if (status == FIRN_ERROR_UNSIGNED)
+        status = firn_header_decode_unsigned(&report->header, bytes->data, bytes->count);
+    if (status == FIRN_OK && memcmp(report->header.schema_hash, firn_schema_hash, FIRN_HASH_BYTES) != 0)
+        status = FIRN_ERROR_SCHEMA_HASH;
+    return status;
+}
+
+static int verify(firnc_report *report, const firnc_bytes *bytes) {
+    const firn_header *header = &report->header;
+    uint64_t covered = header->total_bytes - header->signature_bytes;
+    uint8_t run_hash[FIRN_HASH_BYTES];
+    int status = firn_sha256_of(bytes->data, (size_t)covered, report->plan_hash);
+    if (status == FIRN_OK)
+        status = firn_sha256_of(bytes->data + FIRN_HEADER_BYTES, (size_t)covered - FIRN_HEADER_BYTES, run_hash);
+    if (status == FIRN_OK && memcmp(run_hash, header->run_hash, FIRN_HASH_BYTES) != 0)
+        status = FIRN_ERROR_HEADER_MISMATCH;
+    if (status == FIRN_OK)
+        status = firn_fb_verify(bytes->data + FIRN_HEADER_BYTES, header->flatbuffers_bytes);
+    if (status != FIRN_OK)
+        return status;
+    report->plan = firn_fb_plan_root(bytes->data + FIRN_HEADER_BYTES);
+    return firn_semantics_check(report->plan, header);
+}
+
+/* The words that make a firmware link take the kernels of this plan and no others. */
+static void print_kernels(const firnc_report *report) {
+    for (uint32_t k = 0; k < firn_op_count(); k++) {
+        const firn_op_info *info = firn_op_at(k);
+        bool used = false;
+        for (uint32_t p = 0; p < firn_fb_plan_phases_count(report->plan); p++) {
+            firn_fb_phase phase = firn_fb_plan_phases_at(report->plan, p);
+            for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase) && !used; i++)
+                used = firn_fb_op_code(firn_fb_phase_ops_at(phase, i)) == info->code;
+        }
+        if (used)
+            printf("-Wl,-u,firn_kernel_%s\n", info->name);
+    }
+}
+
+int firnc_inspect(const char *file, firnc_inspect_form form) {
+    firnc_report report = {.file = file};
+    firnc_bytes bytes;
+    if (!firnc_file_read(file, FILE_LIMIT, &bytes))
+        return 1;
+    int status = decode(&report, &bytes);
+    if (status == FIRN_OK)
+        status = verify(&report, &bytes);
+    if (status == FIRN_OK)
+        status = hash_model(&report);
+    if (status != FIRN_OK) {
+        fprintf(stderr, "firnc: %s: %s\n", file, firn_error_text(status));
+        return 3;
+    }
+    count_ops(&report);
+    measure_state(&report);
+    find_arena(&report);
+    switch (form) {
+    case FIRNC_INSPECT_TABLE:
+        firnc_print_text(&report);
+        break;
+    case FIRNC_INSPECT_JSON:
+        firnc_print_json(&report);
+        break;
+    case FIRNC_INSPECT_KERNELS:
+        print_kernels(&report);
+        break;
+    }
+    return 0;
+}
