@@ -146,10 +146,12 @@ static bool read_clipping(const firnc_tree *mapping, const settings *s, firnc_pr
     return true;
 }
 
-/* The reference's rule for GPT-2, whatever its own key says. */
+/* The reference's rule for GPT-2, whatever its own key says. Like all that POL allows, it holds where POL is taken
+ * literally; under native lowering the lower pass decides for each op. */
 static void half_softmax_rule(firnc_recipe *recipe) {
     const firnc_precision *precision = &recipe->precision;
-    if (precision->level == 2 || (precision->level == 1 && precision->half == FIRN_CBFLOAT16))
+    bool low = precision->level == 2 || (precision->level == 1 && precision->half == FIRN_CBFLOAT16);
+    if (precision->emulate && low)
         recipe->gpt2.attention_softmax_fp32 = false;
 }
 

@@ -1,0 +1,82 @@
+/* firnc: finds the subcommand and hands over. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/commands.h"
+#include "compiler/fields.h"
+#include "compiler/ir.h"
+#include "compiler/options.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *usage;
+} commands[] = {
+    {"keygen", firnc_keygen_command,
+     "firnc keygen NAME                     makes NAME.key.pem (secret) and NAME.pub.pem; never overwrites\n"},
+    {"compile", firnc_compile_command,
+     "firnc compile RECIPE --mode train|eval --key KEY -o PLAN\n"
+     "    [--set a.b=VALUE]...              change a key of the recipe\n"
+     "    [--weights F.safetensors]         initial values of the parameters\n"
+     "    [--target T]                      portable (default), avx512fp16, armv8.1m\n"
+     "    [--dump-after PASS]               print the graph; without -o no plan is written and no key needed\n"
+     "    [--security-counter N] [--plan-version N] [--vendor X] [--class X]\n"
+     "    [--unsigned --pub PUB]            instead of --key: for firnc sign and firnc attach\n"},
+    {"sign", firnc_sign_command,
+     "firnc sign PLAN --key KEY -o SIGNATURE    of an unsigned plan\n"
+     "firnc sign PLAN --digest              the SHA-256 that a hardware module is to sign\n"},
+    {"attach", firnc_attach_command,
+     "firnc attach PLAN --signature SIGNATURE --pub PUB -o SIGNED    64 raw bytes or DER\n"},
+    {"inspect", firnc_inspect_command,
+     "firnc inspect PLAN [--json]           what is in a plan: memory, ops, schedule, sizes, totals\n"
+     "firnc inspect PLAN --kernels          the kernels that it needs, for a firmware link\n"},
+    {"schedule", firnc_schedule_command,
+     "firnc schedule RECIPE|PLAN [--steps A:B] [--set a.b=VALUE]...    learning rate of steps A to B - 1, as CSV\n"},
+    {"verify", firnc_verify_command,
+     "firnc verify PLAN --pub PUB [--counter FILE]    every check that a device makes\n"},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static int print_help(void) {
+    printf("firnc " FIRNC_VERSION ": freezes a training run into one signed plan\n\n");
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        printf("%s", commands[i].usage);
+    printf("firnc help | --version\n\n"
+           "Exit code: 0 success, 1 a recipe or file is wrong, 2 the command line is wrong, 3 a plan is refused.\n");
+    return FIRNC_EXIT_OK;
+}
+
+static int fail_unknown(const char *word) {
+    const char *names[COMMAND_COUNT + 1] = {NULL};
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i].name;
+    fprintf(stderr, "firnc: %s: unknown command; the nearest known one is %s\n", word, firnc_nearest(word, names));
+    return FIRNC_EXIT_USAGE;
+}
+
+static bool asks_for_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        fprintf(stderr, "firnc: the command is missing; see firnc help\n");
+        return FIRNC_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "help") == 0 || asks_for_help(argv[1]))
+        return print_help();
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("firnc " FIRNC_VERSION "\n");
+        return FIRNC_EXIT_OK;
+    }
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            if (argc == 3 && asks_for_help(argv[2])) {
+                printf("%s", commands[i].usage);
+                return FIRNC_EXIT_OK;
+            }
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    return fail_unknown(argv[1]);
+}

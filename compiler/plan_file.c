@@ -1,0 +1,154 @@
+/* Plans as files: the container around the payload, and the chain of checks. What the payload holds is written by
+ * write.c and checked by plan/; keys are in sign.c. */
+#include "compiler/plan_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/errors.h"
+#include "plan/semantics.h"
+#include "plan/signature.h"
+#include "plan/verifier.h"
+
+/* --- making ------------------------------------------------------------------------------------------------------- */
+
+static bool hash_failed(int status) {
+    if (status != FIRN_OK)
+        fprintf(stderr, "firnc: %s; this is a bug of firnc\n", firn_error_text(status));
+    return status != FIRN_OK;
+}
+
+/* Memory at a multiple of 64, where the verifier wants a plan to lie. */
+static uint8_t *aligned(uint64_t count) {
+    uint8_t *memory = firnc_allocate(count + FIRN_PAYLOAD_ALIGNMENT);
+    return memory + (FIRN_PAYLOAD_ALIGNMENT - (uintptr_t)memory % FIRN_PAYLOAD_ALIGNMENT) % FIRN_PAYLOAD_ALIGNMENT;
+}
+
+bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *payload, const uint8_t *public_key,
+                     firnc_bytes *file) {
+    const firnc_graph *graph = compilation->graph;
+    uint32_t mode = graph->eval ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN;
+    firn_header header = {.container_version = FIRN_CONTAINER_VERSION,
+                          .total_bytes = FIRN_HEADER_BYTES + payload->total_bytes,
+                          .algorithm = FIRN_ALGORITHM_NONE,
+                          .mode = mode,
+                          .image_id = mode,
+                          .plan_version = compilation->plan_version,
+                          .security_counter = compilation->security_counter,
+                          .state_bytes = graph->state_bytes,
+                          .arena_bytes = graph->arena_bytes,
+                          .pool_bytes = FIRN_POOL_BYTES_MAX,
+                          .flatbuffers_bytes = payload->flatbuffers_bytes,
+                          .constants_offset = FIRN_HEADER_BYTES + payload->constants_offset,
+                          .constants_bytes = payload->constants_bytes};
+    if (header.arena_bytes < header.pool_bytes)
+        header.arena_bytes = header.pool_bytes; /* which is lent from the arena */
+    memcpy(header.vendor, compilation->vendor, sizeof header.vendor);
+    memcpy(header.class_id, compilation->class_id, sizeof header.class_id);
+    memcpy(header.schema_hash, firn_schema_hash, sizeof header.schema_hash);
+    if (hash_failed(firn_key_hash(public_key, header.key_hash)) ||
+        hash_failed(firn_sha256_of(payload->bytes, payload->total_bytes, header.run_hash)))
+        return false;
+    *file = (firnc_bytes){.data = aligned(header.total_bytes), .count = header.total_bytes};
+    firn_header_encode(&header, file->data);
+    memcpy(file->data + FIRN_HEADER_BYTES, payload->bytes, payload->total_bytes);
+    return true;
+}
+
+bool firnc_plan_prepare(const char *name, firnc_bytes *file, uint8_t digest[32]) {
+    firn_header header;
+    int status = firn_header_decode_unsigned(&header, file->data, file->count);
+    if (status != FIRN_OK) {
+        firnc_plan_refuse(name, status);
+        return false;
+    }
+    header.algorithm = FIRN_ALGORITHM_ECDSA_P256;
+    header.signature_bytes = FIRN_SIGNATURE_BYTES;
+    header.total_bytes += FIRN_SIGNATURE_BYTES;
+    firnc_bytes prepared = {.data = aligned(header.total_bytes), .count = header.total_bytes};
+    memcpy(prepared.data, file->data, file->count);
+    firn_header_encode(&header, prepared.data);
+    *file = prepared;
+    return !hash_failed(firn_sha256_of(file->data, file->count - FIRN_SIGNATURE_BYTES, digest));
+}
+
+void firnc_plan_attach(firnc_bytes *file, const uint8_t signature[64]) {
+    memcpy(file->data + (file->count - FIRN_SIGNATURE_BYTES), signature, FIRN_SIGNATURE_BYTES);
+}
+
+/* --- checking ----------------------------------------------------------------------------------------------------- */
+
+static int check_signature(const firnc_bytes *file, const uint8_t *public_key, firnc_plan_file *checked) {
+    uint8_t key_hash[FIRN_HASH_BYTES];
+    int status = firn_key_hash(public_key, key_hash);
+    if (status == FIRN_OK && memcmp(key_hash, checked->header.key_hash, sizeof key_hash) != 0)
+        status = FIRN_ERROR_WRONG_KEY;
+    if (status != FIRN_OK)
+        return status;
+    uint8_t *pool = firnc_allocate(FIRN_POOL_BYTES_MAX);
+    uint64_t pool_bytes = checked->header.pool_bytes;
+    return firn_signature_check(public_key, checked->plan_hash, file->data + (file->count - FIRN_SIGNATURE_BYTES), pool,
+                                pool_bytes < FIRN_POOL_BYTES_MAX ? pool_bytes : FIRN_POOL_BYTES_MAX, NULL);
+}
+
+static int check_run_hash(const firnc_bytes *file, const firn_header *header) {
+    uint8_t hash[FIRN_HASH_BYTES];
+    uint64_t payload_bytes = header->total_bytes - FIRN_HEADER_BYTES - header->signature_bytes;
+    int status = firn_sha256_of(file->data + FIRN_HEADER_BYTES, payload_bytes, hash);
+    if (status == FIRN_OK && memcmp(hash, header->run_hash, sizeof hash) != 0)
+        status = FIRN_ERROR_HEADER_MISMATCH;
+    return status;
+}
+
+static int check_payload(const firnc_bytes *file, firnc_plan_file *checked) {
+    if (memcmp(checked->header.schema_hash, firn_schema_hash, FIRN_HASH_BYTES) != 0)
+        return FIRN_ERROR_SCHEMA_HASH;
+    const uint8_t *payload = file->data + FIRN_HEADER_BYTES;
+    int status = firn_fb_verify(payload, checked->header.flatbuffers_bytes);
+    if (status != FIRN_OK)
+        return status;
+    checked->plan = firn_fb_plan_root(payload);
+    return firn_semantics_check(checked->plan, &checked->header);
+}
+
+int firnc_plan_check(const firnc_bytes *file, const uint8_t *public_key, uint32_t counter, firnc_plan_file *checked) {
+    memset(checked, 0, sizeof *checked);
+    firn_header *header = &checked->header;
+    int status = firn_header_decode(header, file->data, file->count);
+    if (status == FIRN_ERROR_UNSIGNED && public_key == NULL)
+        status = firn_header_decode_unsigned(header, file->data, file->count);
+    if (status == FIRN_OK)
+        status = firn_sha256_of(file->data, header->total_bytes - header->signature_bytes, checked->plan_hash);
+    if (status == FIRN_OK && public_key != NULL)
+        status = check_signature(file, public_key, checked);
+    if (status == FIRN_OK)
+        status = check_run_hash(file, header);
+    if (status == FIRN_OK && public_key != NULL && header->security_counter < counter)
+        status = FIRN_ERROR_SECURITY_COUNTER;
+    if (status == FIRN_OK)
+        status = check_payload(file, checked);
+    return status;
+}
+
+void firnc_plan_refuse(const char *name, int error) {
+    const char *mend = "get the plan again from where it was compiled";
+    if (error == FIRN_ERROR_WRONG_KEY || error == FIRN_ERROR_KEY)
+        mend = "give the public key that belongs to the key it was signed with";
+    else if (error == FIRN_ERROR_UNSIGNED)
+        mend = "sign it with firnc sign and firnc attach";
+    else if (error == FIRN_ERROR_ALGORITHM)
+        mend = "give a plan that firnc compile --unsigned wrote, or one of this version of Firn";
+    else if (error == FIRN_ERROR_SECURITY_COUNTER)
+        mend = "compile it again with a higher --security-counter";
+    else if (error == FIRN_ERROR_SCHEMA_HASH || error == FIRN_ERROR_CONTAINER_VERSION ||
+             error == FIRN_ERROR_NUMERICS_VERSION)
+        mend = "compile it again with this version of firnc";
+    fprintf(stderr, "firnc: %s: refused: %s (%s); %s\n", name, firn_error_text(error), firn_error_name(error), mend);
+}
+
+void firnc_print_hash(const char *label, const uint8_t hash[FIRN_HASH_BYTES]) {
+    printf("%s ", label);
+    for (uint32_t i = 0; i < FIRN_HASH_BYTES; i++)
+        printf("%02x", (unsigned)hash[i]);
+    putchar('\n');
+}

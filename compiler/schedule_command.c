@@ -1,0 +1,91 @@
+/* firnc schedule: the learning rate of each step as the runtime will use it, from a recipe or from a plan. The column
+ * has nine digits, which tell every float32 from its neighbours. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/commands.h"
+#include "compiler/options.h"
+#include "compiler/plan_file.h"
+#include "plan/errors.h"
+
+/* A checked list of nodes. */
+typedef struct schedule {
+    firn_schedule_node nodes[FIRNC_NODES_MAX];
+    uint32_t root;
+    uint64_t steps; /* of the run */
+} schedule;
+
+/* "A:B", from A up to but not including B; either may be left out. */
+static bool read_steps(const char *text, uint64_t *from, uint64_t *to) {
+    char first[24] = {0};
+    const char *colon = strchr(text, ':');
+    if (colon == NULL || (size_t)(colon - text) >= sizeof first)
+        return false;
+    memcpy(first, text, (size_t)(colon - text));
+    return (first[0] == '\0' || firnc_number_read(first, UINT64_MAX, from)) &&
+           (colon[1] == '\0' || firnc_number_read(colon + 1, UINT64_MAX, to)) && *from <= *to;
+}
+
+static bool from_recipe(const char *name, const firnc_texts *settings, schedule *s) {
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    if (!firnc_recipe_read(recipe, name, FIRNC_TRAIN, settings->text, settings->count))
+        return false;
+    memcpy(s->nodes, recipe->schedule.nodes, sizeof s->nodes);
+    s->steps = recipe->steps;
+    return true;
+}
+
+/* The schedule of a plan that passes its checks, signature apart: nothing is run here. Returns the exit code. */
+static int from_plan(const char *name, const firnc_bytes *file, schedule *s) {
+    firnc_plan_file checked;
+    int error = firnc_plan_check(file, NULL, 0, &checked);
+    if (error != FIRN_OK) {
+        firnc_plan_refuse(name, error);
+        return FIRNC_EXIT_REFUSED;
+    }
+    if (firn_fb_plan_schedules_count(checked.plan) == 0) {
+        fprintf(stderr, "firnc: %s: has no schedule, as it is for %s; give a plan to train\n", name,
+                checked.header.mode == FIRN_MODE_EVAL ? "evaluation" : "training");
+        return FIRNC_EXIT_WRONG;
+    }
+    const uint8_t *nodes = firn_fb_plan_schedule_nodes_data(checked.plan);
+    memcpy(s->nodes, nodes, firn_fb_plan_schedule_nodes_count(checked.plan) * sizeof s->nodes[0]);
+    s->root = firn_fb_schedule_root(firn_fb_plan_schedules_at(checked.plan, 0));
+    s->steps = firn_fb_plan_steps(checked.plan);
+    return FIRNC_EXIT_OK;
+}
+
+static bool is_plan(const firnc_bytes *file) {
+    return file->count >= 8 && memcmp(file->data, "FIRNPLAN", 8) == 0;
+}
+
+int firnc_schedule_command(int argc, char **argv) {
+    const char *name, *steps = NULL;
+    firnc_texts settings = {0};
+    const firnc_option options[] = {{.name = "--steps", .text = &steps}, {.name = "--set", .texts = &settings}};
+    if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
+        return FIRNC_EXIT_USAGE;
+    uint64_t from = 0, to = UINT64_MAX;
+    if (steps != NULL && !read_steps(steps, &from, &to))
+        return firnc_usage("schedule", "--steps: %s is not a range; write 0:100 for the first hundred steps", steps);
+    firnc_bytes file;
+    schedule *s = firnc_allocate(sizeof *s);
+    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &file))
+        return FIRNC_EXIT_WRONG;
+    if (is_plan(&file) && settings.count > 0)
+        return firnc_usage("schedule", "--set: a plan is frozen; give its recipe");
+    int status = is_plan(&file)                    ? from_plan(name, &file, s)
+                 : from_recipe(name, &settings, s) ? FIRNC_EXIT_OK
+                                                   : FIRNC_EXIT_WRONG;
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    if (to == UINT64_MAX)
+        to = s->steps;
+    printf("step,learning_rate\n");
+    for (uint64_t step = from; step < to; step++)
+        printf("%llu,%.9g\n", (unsigned long long)step, (double)firn_schedule_value(s->nodes, s->root, step));
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return FIRNC_EXIT_OK;
+    fprintf(stderr, "firnc: standard output cannot be written; make room where it goes\n");
+    return FIRNC_EXIT_WRONG;
+}
