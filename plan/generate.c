@@ -24,7 +24,7 @@
 
 static const char *input_name;
 
-static void fail(const char *place, const char *mend) {
+static void refuse(const char *place, const char *mend) {
     fprintf(stderr, "%s: %s: %s\n", input_name, place, mend);
     exit(1);
 }
@@ -32,7 +32,7 @@ static void fail(const char *place, const char *mend) {
 static void *allocate(size_t count, size_t size) {
     void *memory = calloc(count == 0 ? 1 : count, size);
     if (memory == NULL)
-        fail("memory", "there is not enough");
+        refuse("memory", "there is not enough");
     return memory;
 }
 
@@ -94,7 +94,7 @@ static size_t input_bytes;
 /* Little-endian integer of 1, 2, 4 or 8 bytes. */
 static uint64_t load(size_t at, size_t bytes) {
     if (bytes > input_bytes || at > input_bytes - bytes)
-        fail("binary schema", "it is damaged; make it again with flatc");
+        refuse("binary schema", "it is damaged; make it again with flatc");
     uint64_t value = 0;
     for (size_t i = 0; i < bytes; i++)
         value |= (uint64_t)input[at + i] << (8 * i);
@@ -139,23 +139,23 @@ static const char *string(size_t table, size_t number) {
         return "";
     size_t bytes = (size_t)load(at, 4);
     if (load(at + 4 + bytes, 1) != 0)
-        fail("binary schema", "it is damaged; make it again with flatc");
+        refuse("binary schema", "it is damaged; make it again with flatc");
     return (const char *)input + at + 4;
 }
 
 static void read_input(const char *name) {
     FILE *file = fopen(name, "rb");
     if (file == NULL)
-        fail("open", "cannot read it");
+        refuse("open", "cannot read it");
     size_t capacity = 1 << 20;
     uint8_t *bytes = allocate(capacity, 1);
     input_bytes = fread(bytes, 1, capacity, file);
     if (ferror(file) != 0 || input_bytes == capacity)
-        fail("read", "not a binary schema, or more than a megabyte");
+        refuse("read", "not a binary schema, or more than a megabyte");
     fclose(file);
     input = bytes;
     if (load(4, 4) != 0x53424642u) /* "BFBS" */
-        fail("identifier", "not a binary schema; make it with flatc -b --schema");
+        refuse("identifier", "not a binary schema; make it with flatc -b --schema");
 }
 
 /* --- the schema as the generator sees it -----------------------------------------------------------------------------
@@ -225,7 +225,7 @@ static void make_snake(char snake[NAME_BYTES], const char *name) {
     size_t length = 0;
     for (size_t i = 0; name[i] != 0; i++) {
         if (length + 3 > NAME_BYTES)
-            fail(name, "the name is too long");
+            refuse(name, "the name is too long");
         if (is_upper(name[i]) && i > 0)
             snake[length++] = '_';
         snake[length++] = is_upper(name[i]) ? (char)(name[i] - 'A' + 'a') : name[i];
@@ -233,16 +233,9 @@ static void make_snake(char snake[NAME_BYTES], const char *name) {
     snake[length] = 0;
 }
 
-static const char *make_upper(const char *snake) {
-    char *upper = allocate(strlen(snake) + 1, 1);
-    for (size_t i = 0; snake[i] != 0; i++)
-        upper[i] = snake[i] >= 'a' && snake[i] <= 'z' ? (char)(snake[i] - 'a' + 'A') : snake[i];
-    return upper;
-}
-
 static const char *local_name(const char *name) {
     if (strncmp(name, NAMESPACE, strlen(NAMESPACE)) != 0)
-        fail(name, "everything must be in namespace firn");
+        refuse(name, "everything must be in namespace firn");
     return name + strlen(NAMESPACE);
 }
 
@@ -257,17 +250,17 @@ static void read_enumeration(struct enumeration *out, size_t table) {
     out->value_count = vector_count(table, ENUM_VALUES);
     out->values = allocate(out->value_count, sizeof *out->values);
     if (scalar(table, ENUM_IS_UNION, 1, 0) != 0)
-        fail(out->name, "unions are not allowed");
+        refuse(out->name, "unions are not allowed");
     if (out->base != BASE_UINT8 && out->base != BASE_UINT16)
-        fail(out->name, "an enumeration is ubyte or ushort");
+        refuse(out->name, "an enumeration is ubyte or ushort");
     if (vector_count(table, ENUM_ATTRIBUTES) != 0)
-        fail(out->name, "an enumeration has no attributes");
+        refuse(out->name, "an enumeration has no attributes");
     if (out->value_count == 0 || out->value_count > ENUM_VALUES_MAX)
-        fail(out->name, "it has no values or too many");
+        refuse(out->name, "it has no values or too many");
     for (size_t i = 0; i < out->value_count; i++) {
         size_t value = vector_table(table, ENUM_VALUES, i);
         if (scalar(value, VALUE_VALUE, 8, 0) != i)
-            fail(out->name, "the values must be 0, 1, 2 and so on");
+            refuse(out->name, "the values must be 0, 1, 2 and so on");
         out->values[i] = string(value, VALUE_NAME);
     }
 }
@@ -280,13 +273,13 @@ static void read_field_attributes(struct field *out, size_t table) {
             char *end = NULL;
             out->max = strtoul(string(attribute, ATTRIBUTE_VALUE), &end, 10);
             if (*end != 0 || out->max == 0 || out->max > LIMIT_MAX)
-                fail(out->name, "max must be a number from 1 to 65536");
+                refuse(out->name, "max must be a number from 1 to 65536");
         } else if (strcmp(key, "finite") == 0) {
             out->finite = true;
         } else if (strcmp(key, "ascii") == 0) {
             out->ascii = true;
         } else if (strcmp(key, "required") != 0 && strcmp(key, "id") != 0) {
-            fail(key, "an attribute that the generator does not know");
+            refuse(key, "an attribute that the generator does not know");
         }
     }
 }
@@ -320,24 +313,24 @@ static void read_field(struct field *out, size_t table, bool in_struct) {
 
     enum base_type inner = innermost(out);
     if (scalar_of(inner) == NULL && inner != BASE_OBJECT && out->base != BASE_STRING)
-        fail(out->name, "a type that the generator does not know");
+        refuse(out->name, "a type that the generator does not know");
     if (in_struct && scalar_of(out->base) == NULL)
-        fail(out->name, "a struct holds scalars only");
+        refuse(out->name, "a struct holds scalars only");
     if (index >= 0 && inner == BASE_OBJECT)
         out->object = &objects[index];
     else if (index >= 0 && scalar_of(inner) != NULL)
         out->enumeration = &enumerations[index];
     if (scalar(table, FIELD_DEPRECATED, 1, 0) != 0)
-        fail(out->name, "remove the field instead: plans are bound to one schema by its hash");
+        refuse(out->name, "remove the field instead: plans are bound to one schema by its hash");
     if (scalar(table, FIELD_KEY, 1, 0) != 0 ||
         (scalar_of(out->base) != NULL && scalar(table, FIELD_OPTIONAL, 1, 0) != 0))
-        fail(out->name, "keys and optional scalars are not allowed");
+        refuse(out->name, "keys and optional scalars are not allowed");
     if (has_length(out->base) != (out->max != 0))
-        fail(out->name, "every vector and string, and nothing else, needs (max: N)");
+        refuse(out->name, "every vector and string, and nothing else, needs (max: N)");
     if (out->ascii && out->base != BASE_STRING)
-        fail(out->name, "ascii is for strings");
+        refuse(out->name, "ascii is for strings");
     if (out->finite && !is_floating(inner))
-        fail(out->name, "finite is for floats");
+        refuse(out->name, "finite is for floats");
 }
 
 static int compare_fields(const void *a, const void *b) {
@@ -350,11 +343,11 @@ static void check_struct(const struct object *object) {
     unsigned end = 0;
     for (size_t i = 0; i < object->field_count; i++) {
         if (object->fields[i].offset != end)
-            fail(object->name, "a struct must not need padding");
+            refuse(object->name, "a struct must not need padding");
         end += scalar_of(object->fields[i].base)->bytes;
     }
     if (end != object->bytes || object->bytes > UINT8_MAX)
-        fail(object->name, "a struct must not need padding, and holds at most 255 bytes");
+        refuse(object->name, "a struct must not need padding, and holds at most 255 bytes");
 }
 
 static void read_object(struct object *out, size_t table) {
@@ -366,13 +359,13 @@ static void read_object(struct object *out, size_t table) {
     out->field_count = vector_count(table, OBJECT_FIELDS);
     out->fields = allocate(out->field_count, sizeof *out->fields);
     if (vector_count(table, OBJECT_ATTRIBUTES) != 0)
-        fail(out->name, "attributes of a table or a struct (force_align too) are not allowed");
+        refuse(out->name, "attributes of a table or a struct (force_align too) are not allowed");
     for (size_t i = 0; i < out->field_count; i++)
         read_field(&out->fields[i], vector_table(table, OBJECT_FIELDS, i), out->is_struct);
     qsort(out->fields, out->field_count, sizeof *out->fields, compare_fields);
     for (size_t i = 0; i < out->field_count; i++)
         if (out->fields[i].id != i)
-            fail(out->name, "the ids of its fields have a gap");
+            refuse(out->name, "the ids of its fields have a gap");
     if (out->is_struct)
         check_struct(out);
 }
@@ -381,7 +374,7 @@ static void read_object(struct object *out, size_t table) {
 static unsigned depth_of(const struct object *object, unsigned above) {
     unsigned deepest = 0;
     if (above == DEPTH_MAX)
-        fail(object->name, "tables are nested too deep, or contain themselves");
+        refuse(object->name, "tables are nested too deep, or contain themselves");
     for (size_t i = 0; i < object->field_count; i++) {
         const struct object *inner = object->fields[i].object;
         unsigned depth = inner == NULL || inner->is_struct ? 0 : depth_of(inner, above + 1);
@@ -396,7 +389,7 @@ static void read_schema(void) {
     unsigned tables = 0;
     identifier = string(schema, SCHEMA_IDENTIFIER);
     if (strlen(identifier) != 4)
-        fail("file_identifier", "it must have four characters");
+        refuse("file_identifier", "it must have four characters");
     enumeration_count = vector_count(schema, SCHEMA_ENUMS);
     enumerations = allocate(enumeration_count, sizeof *enumerations);
     object_count = vector_count(schema, SCHEMA_OBJECTS);
@@ -415,7 +408,7 @@ static void read_schema(void) {
         if (strcmp(objects[i].name, root_name) == 0)
             root = &objects[i];
     if (root == NULL || total_fields > FIELDS_MAX)
-        fail("root_type", "there is none, or the schema has more than 256 fields");
+        refuse("root_type", "there is none, or the schema has more than 256 fields");
 }
 
 /* --- the canonical listing -------------------------------------------------------------------------------------------
@@ -430,14 +423,14 @@ static void list(const char *format, ...) {
         listing_capacity = 2 * listing_capacity + 4096;
         listing = realloc(listing, listing_capacity);
         if (listing == NULL)
-            fail("memory", "there is not enough");
+            refuse("memory", "there is not enough");
     }
     va_list arguments;
     va_start(arguments, format);
     int written = vsnprintf(listing + listing_bytes, 1024, format, arguments);
     va_end(arguments);
     if (written < 0 || written >= 1024)
-        fail("listing", "a line is too long");
+        refuse("listing", "a line is too long");
     listing_bytes += (size_t)written;
 }
 
@@ -505,7 +498,8 @@ static void begin_file(const char *name, const char *purpose) {
     snprintf(path, bytes, "%s/%s", output_directory, name);
     output = fopen(path, "w");
     if (output == NULL)
-        fail(path, "cannot write it");
+        refuse(path, "cannot write it");
+    free(path);
     if (purpose != NULL)
         fprintf(output,
                 "/* %s\n * Written by plan/generate.c from plan/plan.fbs; change those instead. */\n/* clang-format "
@@ -515,7 +509,7 @@ static void begin_file(const char *name, const char *purpose) {
 
 static void end_file(void) {
     if (ferror(output) != 0 || fclose(output) != 0)
-        fail(output_directory, "writing failed; is the disk full?");
+        refuse(output_directory, "writing failed; is the disk full?");
 }
 
 static void put(const char *format, ...) {
@@ -523,6 +517,11 @@ static void put(const char *format, ...) {
     va_start(arguments, format);
     vfprintf(output, format, arguments);
     va_end(arguments);
+}
+
+static void put_upper(const char *name) {
+    for (size_t i = 0; name[i] != 0; i++)
+        fputc(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i], output);
 }
 
 static const char *c_type_of(const struct field *field) {
@@ -537,9 +536,13 @@ static const char *c_type_of(const struct field *field) {
 static void put_enumerations(void) {
     for (size_t i = 0; i < enumeration_count; i++) {
         put("\nenum {\n");
-        for (size_t j = 0; j < enumerations[i].value_count; j++)
-            put("    FIRN_FB_%s_%s = %zu%s\n", make_upper(enumerations[i].snake), make_upper(enumerations[i].values[j]),
-                j, j + 1 < enumerations[i].value_count ? "," : "");
+        for (size_t j = 0; j < enumerations[i].value_count; j++) {
+            put("    FIRN_FB_");
+            put_upper(enumerations[i].snake);
+            put("_");
+            put_upper(enumerations[i].values[j]);
+            put(" = %zu%s\n", j, j + 1 < enumerations[i].value_count ? "," : "");
+        }
         put("};\n");
     }
 }
@@ -722,7 +725,7 @@ static unsigned inline_row_count, check_row_count;
 
 static void add_check(struct inline_row *row, unsigned offset, const char *kind, size_t most) {
     if (check_row_count == UINT8_MAX)
-        fail("checks", "the schema has too many");
+        refuse("checks", "the schema has too many");
     check_rows[check_row_count++] = (struct check_row){offset, kind, most};
     row->check_count++;
 }
@@ -931,7 +934,7 @@ int main(int argument_count, char **arguments) {
     read_schema();
     make_listing();
     if (firn_sha256_of(listing, listing_bytes, hash) != FIRN_OK)
-        fail("listing", "SHA-256 failed");
+        refuse("listing", "SHA-256 failed");
     begin_file("schema.txt", NULL);
     put("%.*s", (int)listing_bytes, listing);
     end_file();

@@ -1,0 +1,351 @@
+/* Our FlatBuffers and flatc's are the same: flatc prints every field of what we write as we read it, we read every
+ * field of what flatc writes, and plan/generated is what the schema gives. Runs from the root of the repository; needs
+ * flatc. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "plan/errors.h"
+#include "plan/signature.h"
+#include "plan/verifier.h"
+#include "tests/unit/plan_walk.h"
+#include "tests/unit/sample_plan.h"
+
+/* The generator as a function, so that it too runs under the sanitizers. */
+int generate_main(int argument_count, char **arguments);
+#define main generate_main
+#include "plan/generate.c"
+#undef main
+
+static char folder[64];
+
+static int make_folder(void **state) {
+    (void)state;
+    strcpy(folder, "/tmp/firn-flatc-XXXXXX");
+    return mkdtemp(folder) == NULL ? -1 : 0;
+}
+
+/* Runs a command in which every %s is the folder. */
+static void run(const char *format) {
+    char command[512];
+    snprintf(command, sizeof command, format, folder, folder, folder, folder);
+    int status = system(command);
+    if (status != 0)
+        fail_msg("exit status %d from: %s", status, command);
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    run("rm -r %s");
+    return 0;
+}
+
+/* A file and a zero byte behind it, in memory aligned to 64. */
+static uint8_t *read_file(const char *name, size_t *count) {
+    FILE *file = fopen(name, "rb");
+    if (file == NULL)
+        fail_msg("cannot read %s", name);
+    void *memory = NULL;
+    assert_int_equal(posix_memalign(&memory, 64, 1 << 20), 0);
+    *count = fread(memory, 1, (1 << 20) - 1, file);
+    fclose(file);
+    ((uint8_t *)memory)[*count] = 0;
+    return memory;
+}
+
+static uint8_t *read_from_folder(const char *name, size_t *count) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return read_file(path, count);
+}
+
+/* --- what we read, as JSON without white space -----------------------------------------------------------------------
+ */
+
+static char json[1 << 16];
+static size_t json_bytes;
+static char *listed; /* plan/generated/schema.txt, for the names of enumerations */
+
+static void print(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int count = vsnprintf(json + json_bytes, sizeof json - json_bytes, format, arguments);
+    va_end(arguments);
+    assert_in_range(count, 0, sizeof json - json_bytes - 1);
+    json_bytes += (size_t)count;
+}
+
+static void print_name(const char *name) {
+    if (json_bytes != 0 && json[json_bytes - 1] != '{' && json[json_bytes - 1] != '[')
+        print(",");
+    if (name != NULL)
+        print("\"%s\":", name);
+}
+
+static void print_open(void *context, const char *name, char bracket) {
+    (void)context;
+    print_name(name);
+    print("%c", bracket);
+}
+
+static void print_close(void *context, char bracket) {
+    (void)context;
+    print("%c", bracket);
+}
+
+static void print_integer(void *context, const char *name, int64_t value) {
+    (void)context;
+    print_name(name);
+    print("%lld", (long long)value);
+}
+
+static void print_natural(void *context, const char *name, uint64_t value) {
+    (void)context;
+    print_name(name);
+    print("%llu", (unsigned long long)value);
+}
+
+/* The name of a value, from the listing: "enum NAME type\n    0 first\n    1 second\n". */
+static void print_choice(void *context, const char *name, const char *enumeration, uint64_t value) {
+    char head[64], row[32], found[64];
+    (void)context;
+    print_name(name);
+    snprintf(head, sizeof head, "\nenum %s ", enumeration);
+    snprintf(row, sizeof row, "\n    %llu ", (unsigned long long)value);
+    const char *at = strstr(listed, head);
+    assert_non_null(at);
+    at = strstr(at, row);
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "%*u %63s", found), 1);
+    print("\"%s\"", found);
+}
+
+static void print_truth(void *context, const char *name, bool value) {
+    (void)context;
+    print_name(name);
+    print("%s", value ? "true" : "false");
+}
+
+/* As flatc does: decimals without zeros at the end, but at least one. The sample has no value that this would round. */
+static void print_decimals(double value) {
+    print("%.6f", value);
+    while (json[json_bytes - 1] == '0' && json[json_bytes - 2] != '.')
+        json_bytes--;
+}
+
+static void print_single(void *context, const char *name, float value) {
+    (void)context;
+    print_name(name);
+    print_decimals((double)value);
+}
+
+static void print_real(void *context, const char *name, double value) {
+    (void)context;
+    print_name(name);
+    print_decimals(value);
+}
+
+static void print_text(void *context, const char *name, const char *value, uint32_t length) {
+    (void)context;
+    print_name(name);
+    print("\"");
+    for (uint32_t i = 0; i < length; i++)
+        print(value[i] == '"' || value[i] == '\\' ? "\\%c" : "%c", value[i]);
+    print("\"");
+    assert_int_equal(value[length], 0);
+}
+
+static const walk_sink printer = {NULL,         print_open,  print_close,  print_integer, print_natural,
+                                  print_choice, print_truth, print_single, print_real,    print_text};
+
+static const char *json_of(const uint8_t *buffer) {
+    size_t count = 0;
+    listed = (char *)read_file("plan/generated/schema.txt", &count);
+    json_bytes = 0;
+    plan_walk(firn_fb_plan_root(buffer), &printer);
+    json[json_bytes] = 0;
+    free(listed);
+    return json;
+}
+
+static void remove_white_space(char *text) {
+    bool quoted = false, escaped = false;
+    char *to = text;
+    for (const char *from = text; *from != 0; from++) {
+        if (*from == '"' && !escaped)
+            quoted = !quoted;
+        escaped = *from == '\\' && !escaped;
+        if (quoted || strchr(" \t\r\n", *from) == NULL)
+            *to++ = *from;
+    }
+    *to = 0;
+}
+
+/* --- the tests -------------------------------------------------------------------------------------------------------
+ */
+
+static void write_to_folder(const char *name, const uint8_t *data, size_t count) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A plan of ours through flatc to JSON and back: three texts, of which all are the same. */
+static void expect_agreement(const firn_native_plan *native) {
+    size_t count = 0, json_count = 0, theirs_count = 0;
+    uint8_t *ours = firn_native_write(native, &count);
+    assert_non_null(ours);
+    assert_int_equal(firn_fb_verify(ours, count), FIRN_OK);
+    write_to_folder("ours.plan", ours, count);
+    run("flatc -t --json --strict-json --raw-binary --defaults-json -o %s plan/plan.fbs -- %s/ours.plan");
+    run("mkdir -p %s/theirs && flatc -b -o %s/theirs plan/plan.fbs %s/ours.json");
+
+    char *printed = (char *)read_from_folder("ours.json", &json_count);
+    remove_white_space(printed);
+    assert_string_equal(json_of(ours), printed);
+
+    uint8_t *theirs = read_from_folder("theirs/ours.plan", &theirs_count);
+    assert_int_equal(firn_fb_verify(theirs, theirs_count), FIRN_OK);
+    assert_string_equal(json_of(theirs), printed);
+    free(ours);
+    free(printed);
+    free(theirs);
+}
+
+static void flatc_reads_what_we_write_and_we_read_what_it_writes(void **state) {
+    (void)state;
+    expect_agreement(&sample_plan);
+}
+
+static void so_also_where_much_is_left_out(void **state) {
+    (void)state;
+    firn_native_plan small = sample_plan;
+    small.schedule_nodes = NULL;
+    small.schedule_nodes_count = small.schedules_count = small.groups_count = 0;
+    small.loss_scaler = NULL;
+    small.metric = NULL;
+    small.check_loss = true;
+    small.micro_batches = 1;
+    small.mode = FIRN_FB_MODE_TRAIN;
+    small.seed = small.steps = small.gradient_norm = 0;
+    small.clip_threshold = 0;
+    expect_agreement(&small);
+}
+
+/* The sample gives every field of every table and struct, so that the comparison above leaves none out. */
+static void the_sample_gives_every_field(void **state) {
+    (void)state;
+    size_t listing_count = 0, count = 0;
+    char *text = (char *)read_file("plan/generated/schema.txt", &listing_count), key[64], rest[8];
+    uint8_t *ours = firn_native_write(&sample_plan, &count);
+    bool in_record = false;
+    unsigned fields = 0;
+    json_of(ours);
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        if (line[0] != ' ')
+            in_record = strncmp(line, "table ", 6) == 0 || strncmp(line, "struct ", 7) == 0;
+        if (line[0] != ' ' || !in_record)
+            continue;
+        key[0] = '"';
+        assert_int_equal(sscanf(line, "%*u %61s %7s", key + 1, rest), 2);
+        strcat(key, "\":");
+        if (strstr(json, key) == NULL)
+            fail_msg("the sample has no field %s", key);
+        fields++;
+    }
+    assert_true(fields > 100);
+    free(text);
+    free(ours);
+}
+
+static void the_same_values_give_the_same_bytes(void **state) {
+    (void)state;
+    size_t first_count = 0, second_count = 0;
+    uint8_t *first = firn_native_write(&sample_plan, &first_count);
+    void *disturbance = malloc(12345);
+    uint8_t *second = firn_native_write(&sample_plan, &second_count);
+    assert_int_equal(first_count, second_count);
+    assert_memory_equal(first, second, first_count);
+    free(first);
+    free(disturbance);
+    free(second);
+}
+
+static void the_writer_refuses_what_the_schema_forbids(void **state) {
+    (void)state;
+    size_t count = 0;
+    char name[202];
+    firn_native_plan bad = sample_plan;
+    bad.sampler = NULL;
+    assert_null(firn_native_write(&bad, &count));
+    bad = sample_plan;
+    bad.model = "";
+    assert_null(firn_native_write(&bad, &count));
+    bad.model = NULL;
+    assert_null(firn_native_write(&bad, &count));
+    memset(name, 'n', sizeof name);
+    name[201] = 0;
+    bad.model = name;
+    assert_null(firn_native_write(&bad, &count));
+    name[200] = 0;
+    uint8_t *longest = firn_native_write(&bad, &count);
+    assert_non_null(longest);
+    assert_int_equal(firn_fb_verify(longest, count), FIRN_OK);
+    free(longest);
+    bad = sample_plan;
+    bad.regions_count = 9;
+    assert_null(firn_native_write(&bad, &count));
+}
+
+/* Generated from a copy under another name and path: neither may show in the result. */
+static void generated_code_is_what_the_schema_gives(void **state) {
+    (void)state;
+    static const char *const names[] = {"schema.txt", "reader.h", "tables.c", "tables.h", "writer.c", "writer.h"};
+    char schema[96], generated_name[128], checked_in_name[64];
+    uint8_t hash[32];
+    run("mkdir %s/generated && cp plan/plan.fbs %s/other.fbs && flatc -b --schema --bfbs-builtins --bfbs-comments "
+        "-o %s %s/other.fbs");
+    snprintf(schema, sizeof schema, "%s/other.bfbs", folder);
+    snprintf(generated_name, sizeof generated_name, "%s/generated", folder);
+    char *arguments[] = {(char[]){"generate"}, schema, generated_name, NULL};
+    assert_int_equal(generate_main(3, arguments), 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        size_t fresh_count = 0, count = 0;
+        snprintf(generated_name, sizeof generated_name, "%s/generated/%s", folder, names[i]);
+        snprintf(checked_in_name, sizeof checked_in_name, "plan/generated/%s", names[i]);
+        char *fresh = (char *)read_file(generated_name, &fresh_count);
+        char *checked_in = (char *)read_file(checked_in_name, &count);
+        if (strcmp(fresh, checked_in) != 0)
+            fail_msg("%s is not what plan/plan.fbs gives; run make generate", checked_in_name);
+        if (i == 0) {
+            assert_int_equal(firn_sha256_of(fresh, fresh_count, hash), FIRN_OK);
+            assert_memory_equal(hash, firn_schema_hash, sizeof hash);
+        }
+        free(fresh);
+        free(checked_in);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flatc_reads_what_we_write_and_we_read_what_it_writes),
+        cmocka_unit_test(so_also_where_much_is_left_out),
+        cmocka_unit_test(the_sample_gives_every_field),
+        cmocka_unit_test(the_same_values_give_the_same_bytes),
+        cmocka_unit_test(the_writer_refuses_what_the_schema_forbids),
+        cmocka_unit_test(generated_code_is_what_the_schema_gives),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
