@@ -1,0 +1,148 @@
+/* An interpreter of graphs for tests (tests/unit/support_interpreter.h). */
+#include "tests/unit/support_interpreter.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/numerics/numerics.h"
+
+#define GARBAGE 0xa5
+
+static size_t bytes_of(const firnc_value_info *value) {
+    uint64_t bytes = 0;
+    assert_true(firn_shape_bytes(&value->shape, &bytes));
+    return (size_t)bytes;
+}
+
+size_t test_elements(const firnc_graph *graph, firnc_value value) {
+    uint64_t elements = 0;
+    assert_true(firn_shape_elements(&graph->values[value].shape, &elements));
+    return (size_t)elements;
+}
+
+static float initial_value(const firnc_value_info *value, const firn_rng *rng, size_t element) {
+    switch (value->init.rule) {
+    case FIRNC_INIT_NORMAL:
+        return firn_fma(value->init.b, firn_random_normal(rng, element), value->init.a);
+    case FIRNC_INIT_UNIFORM:
+        return firn_fma(value->init.b - value->init.a, firn_random_uniform(rng, element), value->init.a);
+    case FIRNC_INIT_CONSTANT:
+        break;
+    }
+    return value->init.a;
+}
+
+static void initialise(const test_machine *machine) {
+    for (firnc_value i = 0; i < machine->graph->value_count; i++) {
+        const firnc_value_info *value = &machine->graph->values[i];
+        if (!firnc_is_state(value->role))
+            continue;
+        assert_true(value->initialised);
+        firn_rng rng = {.seed = machine->seed, .rng_id = value->rng_id};
+        if (value->shape.type == FIRN_INT64)
+            memset(machine->data[i], 0, bytes_of(value));
+        else
+            for (size_t j = 0; j < test_elements(machine->graph, i); j++)
+                firn_store(machine->data[i], value->shape.type, j, initial_value(value, &rng, j));
+    }
+}
+
+static uint8_t *garbage(size_t bytes) {
+    uint8_t *memory = firnc_allocate(bytes);
+    memset(memory, GARBAGE, bytes);
+    return memory;
+}
+
+test_machine test_machine_apart(const firnc_graph *graph, uint64_t seed) {
+    test_machine machine = {.graph = graph, .seed = seed, .data = firnc_allocate(graph->value_count * sizeof(void *))};
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        machine.data[i] = garbage(bytes_of(&graph->values[i]));
+    initialise(&machine);
+    return machine;
+}
+
+test_machine test_machine_planned(const firnc_graph *graph, uint64_t seed) {
+    test_machine machine = {.graph = graph, .seed = seed, .data = firnc_allocate(graph->value_count * sizeof(void *))};
+    machine.state = garbage((size_t)graph->state_bytes);
+    machine.arena = garbage((size_t)graph->arena_bytes);
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_value_info *value = &graph->values[i];
+        bool state = value->region == FIRNC_STATE;
+        if (value->first == FIRNC_NONE)
+            continue; /* no node touches it */
+        assert_true(value->offset + bytes_of(value) <= (state ? graph->state_bytes : graph->arena_bytes));
+        machine.data[i] = (state ? machine.state : machine.arena) + value->offset;
+    }
+    initialise(&machine);
+    return machine;
+}
+
+static firn_tensor tensor(const test_machine *machine, firnc_value value) {
+    const firn_shape *shape = &machine->graph->values[value].shape;
+    firn_tensor result = {.data = machine->data[value],
+                          .elements = test_elements(machine->graph, value),
+                          .type = shape->type,
+                          .rank = shape->rank};
+    memcpy(result.dims, shape->dims, sizeof result.dims);
+    return result;
+}
+
+void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t global_step, uint32_t micro_step) {
+    const firnc_graph *graph = machine->graph;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        if (node->phase != phase)
+            continue;
+        firn_kernel_call call = {.input_count = node->input_count,
+                                 .output_count = node->output_count,
+                                 .seed = machine->seed,
+                                 .global_step = global_step,
+                                 .micro_step = micro_step};
+        for (uint8_t j = 0; j < node->input_count; j++)
+            call.inputs[j] = tensor(machine, node->inputs[j]);
+        for (uint8_t j = 0; j < node->output_count; j++)
+            call.outputs[j] = tensor(machine, node->outputs[j]);
+        memcpy(call.integers, node->integers, sizeof call.integers);
+        memcpy(call.reals, node->reals, sizeof call.reals);
+        memcpy(call.reductions, node->reductions, sizeof call.reductions);
+        firn_kernel kernel = firn_kernel_find(node->code);
+        assert_non_null(kernel);
+        kernel(&call);
+    }
+}
+
+firnc_value test_value(const firnc_graph *graph, const char *name) {
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (strcmp(graph->values[i].name, name) == 0)
+            return i;
+    fail_msg("no value is called %s", name);
+    return FIRNC_NONE;
+}
+
+float test_element(const test_machine *machine, firnc_value value, size_t element) {
+    return firn_load(machine->data[value], machine->graph->values[value].shape.type, element);
+}
+
+void test_fill_inputs(const test_machine *machine, uint32_t limit, uint64_t draw) {
+    const firnc_graph *graph = machine->graph;
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_value_info *value = &graph->values[i];
+        if (value->role != FIRNC_ROLE_INPUT || machine->data[i] == NULL)
+            continue;
+        firn_rng rng = {.seed = 99, .rng_id = i, .global_step = draw};
+        for (size_t j = 0; j < test_elements(graph, i); j++) {
+            if (value->shape.type == FIRN_INT32)
+                ((int32_t *)machine->data[i])[j] = (int32_t)(firn_random_bits(&rng, j) % limit);
+            else
+                ((float *)machine->data[i])[j] = 2 * firn_random_uniform(&rng, j) - 1;
+        }
+    }
+    if (graph->learning_rate != FIRNC_NONE)
+        *(float *)machine->data[graph->learning_rate] = 0.125f;
+}

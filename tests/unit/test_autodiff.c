@@ -1,0 +1,272 @@
+/* Automatic differentiation: gradients against finite differences of the loss that the same kernels compute, and the
+ * structure that numbers cannot show (types, order of sums, levels). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/numerics/numerics.h"
+#include "tests/unit/support_interpreter.h"
+#include "tests/unit/support_recipes.h"
+
+#define SEED 7
+
+static uint32_t limit_of(const firnc_recipe *recipe) {
+    return recipe->architecture == FIRNC_GPT2 ? recipe->gpt2.vocab_size : recipe->mlp.output_size;
+}
+
+static double loss_at(const test_machine *machine, const firnc_recipe *recipe) {
+    test_fill_inputs(machine, limit_of(recipe), 1);
+    test_machine_run(machine, FIRNC_PHASE_MICRO_BATCH, 3, 0);
+    return (double)test_element(machine, machine->graph->loss, 0);
+}
+
+/* Moves a parameter along a direction of +1 and -1, both ways. Whether the slope of the loss is that of its gradient.
+ */
+static bool slope_agrees(const test_machine *machine, const firnc_recipe *recipe, firnc_value parameter) {
+    const firnc_graph *graph = machine->graph;
+    size_t count = test_elements(graph, parameter);
+    float *elements = machine->data[parameter];
+    float *before = firnc_allocate(count * sizeof *before), *direction = firnc_allocate(count * sizeof *direction);
+    const float step = 0x1p-13f; /* small, so that no relu turns its corner */
+    firn_rng rng = {.seed = 5, .rng_id = parameter};
+
+    loss_at(machine, recipe);
+    double expected = 0;
+    for (size_t i = 0; i < count; i++) {
+        before[i] = elements[i];
+        direction[i] = firn_random_bits(&rng, i) % 2 == 0 ? 1.0f : -1.0f;
+        expected += (double)direction[i] * (double)test_element(machine, graph->values[parameter].gradient, i);
+    }
+    double losses[2];
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < count; i++)
+            elements[i] = before[i] + (side == 0 ? -step : step) * direction[i];
+        losses[side] = loss_at(machine, recipe);
+    }
+    memcpy(elements, before, count * sizeof *before);
+    double slope = (losses[1] - losses[0]) / (2 * (double)step);
+    double error = slope > expected ? slope - expected : expected - slope;
+    double size = expected > 0 ? expected : -expected;
+    if (error <= 2e-3 + 1e-2 * size)
+        return true;
+    print_message("%s: slope %g, gradient %g\n", graph->values[parameter].name, slope, expected);
+    return false;
+}
+
+static void check_gradients(const firnc_recipe *recipe) {
+    firnc_compilation compilation = test_compilation(recipe);
+    test_run_passes(&compilation, firnc_lower);
+    test_machine machine = test_machine_apart(compilation.graph, SEED);
+    firnc_value *parameters;
+    uint32_t count = firnc_sorted_values(compilation.graph, firnc_is_parameter, &parameters);
+    assert_true(count > 0);
+    for (uint32_t i = 0; i < count; i++)
+        assert_true(slope_agrees(&machine, recipe, parameters[i]));
+}
+
+static void test_gpt2_gradients(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    check_gradients(&recipe);
+    recipe.gpt2.share_embedding_weights = false;
+    recipe.gpt2.use_bias_in_output = true;
+    recipe.gpt2.nonlinearity = FIRNC_GELU_NEW;
+    recipe.gpt2.dropout_rate = 0.25f;
+    recipe.gpt2.attention_dropout_rate = 0.25f;
+    recipe.gpt2.embedding_dropout_rate = 0.25f;
+    check_gradients(&recipe);
+    recipe.data.batch_size = recipe.data.micro_batch_size = 1;
+    check_gradients(&recipe);
+}
+
+static void test_mlp_gradients(void **state) {
+    (void)state;
+    static const firnc_activation activations[] = {FIRNC_TANH, FIRNC_RELU, FIRNC_GELU, FIRNC_GELU_NEW};
+    for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++) {
+        firnc_recipe recipe = test_mlp_recipe();
+        recipe.mlp.activation = activations[i];
+        check_gradients(&recipe);
+        recipe.mlp.mean_squared_error = true;
+        recipe.mlp.dropout_rate = 0.5f;
+        recipe.data.label_element = FIRN_FLOAT32;
+        check_gradients(&recipe);
+    }
+}
+
+/* The check sees a gradient that is a twentieth too large. */
+static void test_check_can_fail(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_lower);
+    for (uint32_t i = 0; i < compilation.graph->node_count; i++)
+        if (compilation.graph->nodes[i].code == FIRN_OP_loss_seed)
+            compilation.graph->nodes[i].reals[0] = 1.05f;
+    test_machine machine = test_machine_apart(compilation.graph, SEED);
+    assert_false(slope_agrees(&machine, &recipe, test_value(compilation.graph, "layers.2.bias")));
+}
+
+/* Two micro-batches of one sample give the gradient of one batch of two. */
+static void test_accumulation(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    firnc_compilation whole = test_compilation(&recipe);
+    test_run_passes(&whole, firnc_lower);
+    test_machine one = test_machine_apart(whole.graph, SEED);
+    test_fill_inputs(&one, recipe.gpt2.vocab_size, 1);
+    test_machine_run(&one, FIRNC_PHASE_MICRO_BATCH, 0, 0);
+
+    firnc_recipe halves = recipe;
+    halves.data.micro_batch_size = 1;
+    firnc_compilation parts = test_compilation(&halves);
+    test_run_passes(&parts, firnc_lower);
+    test_machine two = test_machine_apart(parts.graph, SEED);
+    const char *const inputs[] = {"input_ids", "labels"};
+    for (uint32_t micro = 0; micro < 2; micro++) {
+        for (size_t i = 0; i < 2; i++) {
+            const int32_t *ids = one.data[test_value(whole.graph, inputs[i])];
+            memcpy(two.data[test_value(parts.graph, inputs[i])], ids + 8 * micro, 8 * sizeof *ids);
+        }
+        test_machine_run(&two, FIRNC_PHASE_MICRO_BATCH, 0, micro);
+    }
+    firnc_value *parameters;
+    uint32_t count = firnc_sorted_values(whole.graph, firnc_is_parameter, &parameters);
+    for (uint32_t i = 0; i < count; i++) {
+        firnc_value other = test_value(parts.graph, whole.graph->values[parameters[i]].name);
+        for (size_t j = 0; j < test_elements(whole.graph, other); j++) {
+            float a = test_element(&one, whole.graph->values[parameters[i]].gradient, j);
+            float b = test_element(&two, parts.graph->values[other].gradient, j);
+            assert_float_equal(a, b, 1e-6);
+        }
+    }
+}
+
+/* A tied weight: the output layer's gradient first, then the rows of the embedding on top of it, in place. */
+static void test_tied_weight(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_lower);
+    const firnc_graph *graph = compilation.graph;
+    const firnc_node *rows = test_find_node(graph, FIRN_OP_embedding_backward, "transformer.wte");
+    assert_int_equal(rows->input_count, 3);
+    firnc_value table = test_value(graph, "transformer.wte.weight");
+    assert_int_equal(rows->outputs[0], graph->values[table].gradient);
+    const firnc_node *widened = &graph->nodes[graph->values[rows->inputs[2]].producer];
+    assert_int_equal(widened->code, FIRN_OP_cast);
+    const firnc_node *product = &graph->nodes[graph->values[widened->inputs[0]].producer];
+    assert_int_equal(product->code, FIRN_OP_linear_backward_weight);
+    assert_string_equal(product->name, "lm_head");
+    assert_int_equal(graph->values[rows->inputs[2]].offset, graph->values[rows->outputs[0]].offset);
+}
+
+/* gradient_type: half rounds dW to the half type and then widens it; float32 has no cast between. */
+static void test_gradient_type(void **state) {
+    (void)state;
+    for (int single = 0; single < 2; single++) {
+        firnc_recipe recipe = test_gpt2_recipe();
+        test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
+        if (single)
+            recipe.precision.gradient_type = FIRN_FLOAT32;
+        firnc_compilation compilation = test_compilation(&recipe);
+        test_run_passes(&compilation, firnc_lower);
+        const firnc_graph *graph = compilation.graph;
+        uint8_t expected = single ? FIRN_FLOAT32 : FIRN_CBFLOAT16;
+        for (uint32_t i = 0; i < graph->node_count; i++) {
+            const firnc_node *node = &graph->nodes[i];
+            if (node->code == FIRN_OP_linear_backward_weight || node->code == FIRN_OP_sum_leading ||
+                node->code == FIRN_OP_layer_norm_backward_affine)
+                assert_int_equal(graph->values[node->outputs[0]].shape.type, expected);
+            if (node->code == FIRN_OP_linear_backward_input)
+                assert_int_equal(graph->values[node->outputs[0]].shape.type, FIRN_CBFLOAT16);
+        }
+        firnc_value *parameters;
+        uint32_t count = firnc_sorted_values(graph, firnc_is_parameter, &parameters);
+        for (uint32_t i = 0; i < count; i++) {
+            const firnc_value_info *gradient = &graph->values[graph->values[parameters[i]].gradient];
+            assert_int_equal(gradient->shape.type, FIRN_FLOAT32);
+            assert_int_equal(gradient->role, FIRNC_ROLE_GRADIENT);
+        }
+    }
+}
+
+/* The residual stream: the gradient through the branch is added before the one that passes by, and nothing is computed
+ * for the inputs. */
+static void test_order_of_sums(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    firnc_graph *graph = firnc_graph_create("residual");
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3});
+    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 2, (uint32_t[]){4, 3});
+    firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    firnc_value w1 = firnc_parameter(graph, "w1", 2, (uint32_t[]){3, 3}, init, true);
+    firnc_value w2 = firnc_parameter(graph, "w2", 2, (uint32_t[]){3, 3}, init, true);
+    firnc_layer_begin(graph, "first");
+    firnc_value h = firnc_linear(graph, x, w1, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_layer_end(graph);
+    firnc_layer_begin(graph, "branch");
+    firnc_value branch = firnc_linear(graph, h, w2, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_layer_end(graph);
+    firnc_layer_begin(graph, "sum");
+    firnc_loss(graph, firnc_mean_squared_error(graph, firnc_add(graph, branch, h), target));
+    firnc_layer_end(graph);
+    firnc_compilation compilation = test_compilation(&recipe);
+    compilation.graph = graph;
+    assert_true(firnc_infer_shapes(&compilation));
+    assert_true(firnc_resolve_pol(&compilation));
+    assert_true(firnc_differentiate(&compilation));
+    const firnc_node *sum = NULL;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].backward && graph->nodes[i].code == FIRN_OP_add)
+            sum = &graph->nodes[i];
+    assert_non_null(sum);
+    assert_int_equal(graph->nodes[graph->values[sum->inputs[0]].producer].code, FIRN_OP_linear_backward_input);
+    assert_int_equal(graph->nodes[graph->values[sum->inputs[1]].producer].code, FIRN_OP_mean_squared_error_backward);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        assert_false(graph->nodes[i].code == FIRN_OP_linear_backward_input &&
+                     strcmp(graph->nodes[i].name, "first") == 0);
+}
+
+static void test_backward_levels(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_mixed(&recipe, FIRN_FLOAT16, 1);
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_differentiate);
+    const firnc_node *head = test_find_node(compilation.graph, FIRN_OP_linear_backward_weight, "lm_head");
+    assert_int_equal(head->level, 0);
+    assert_int_equal(head->origin, FIRNC_ORIGIN_RULE);
+    assert_int_equal(head->forward_level, 1);
+    assert_true(head->backward);
+    const firnc_node *other =
+        test_find_node(compilation.graph, FIRN_OP_linear_backward_weight, "transformer.h.1.mlp.c_fc");
+    assert_int_equal(other->level, 1);
+    assert_int_equal(other->origin, FIRNC_ORIGIN_GLOBAL);
+}
+
+/* A parameter that the loss does not depend on is refused. */
+static void test_unused_parameter(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_autocast);
+    firnc_parameter(compilation.graph, "idle", 1, (uint32_t[]){3}, (firnc_init){.a = 1}, false);
+    assert_false(firnc_differentiate(&compilation));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpt2_gradients),   cmocka_unit_test(test_mlp_gradients),
+        cmocka_unit_test(test_check_can_fail),   cmocka_unit_test(test_accumulation),
+        cmocka_unit_test(test_tied_weight),      cmocka_unit_test(test_gradient_type),
+        cmocka_unit_test(test_order_of_sums),    cmocka_unit_test(test_backward_levels),
+        cmocka_unit_test(test_unused_parameter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
