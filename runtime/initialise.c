@@ -49,6 +49,13 @@ static void fill_floats(const firn_instance *instance, firn_fb_initialiser initi
     firn_parallel_run(&parallel, (tensor->elements + (TASK - 1)) / TASK, fill_tasks, &job);
 }
 
+/* Counters. The value is a whole number, checked at load. */
+static void fill_integers(int64_t value, const firn_tensor *tensor) {
+    uint8_t *out = tensor->data;
+    for (size_t i = 0; i < tensor->elements; i++)
+        memcpy(out + i * sizeof value, &value, sizeof value);
+}
+
 static void apply(const firn_instance *instance, firn_fb_initialiser initialiser) {
     firn_tensor tensor = firn_instance_tensor(instance, firn_fb_initialiser_tensor(initialiser));
     if (firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_WEIGHTS) {
@@ -58,7 +65,7 @@ static void apply(const firn_instance *instance, firn_fb_initialiser initialiser
     } else if (tensor.type == FIRN_FLOAT32) {
         fill_floats(instance, initialiser, &tensor);
     } else {
-        memset(tensor.data, 0, tensor.elements * firn_type_bytes(tensor.type)); /* counters begin at 0 */
+        fill_integers((int64_t)firn_fb_initialiser_a(initialiser), &tensor);
     }
 }
 

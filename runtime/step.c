@@ -173,8 +173,8 @@ static uint64_t eval_steps(const firn_instance *instance) {
     return cursor / firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
 }
 
-/* True when the samples of the part are used up, or the plan's number of steps is done. An evaluation reads the data
- * once at most, whatever the sampler does at its end. */
+/* True when the plan's number of steps is done, or, where it has none, when the samples of the part are used up: then
+ * the data is read once, whatever the sampler does at its end. */
 static bool eval_is_over(const step *step) {
     const firn_instance *instance = step->instance;
     uint64_t steps = firn_fb_plan_steps(instance->plan);

@@ -1,0 +1,527 @@
+/* See support_signed_plans.h. */
+#include "tests/unit/support_signed_plans.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <mbedtls/ecdsa.h>
+#include <mbedtls/sha256.h>
+
+#include "plan/ops.h"
+
+const signed_plan_settings support_settings = {
+    .sampler = FIRN_FB_SAMPLER_KIND_PERMUTATION,
+    .part = FIRN_FB_DATA_PART_ALL,
+    .epoch_end = FIRN_FB_EPOCH_END_WRAP,
+    .stride = 2,
+    .micro_batches = 2,
+    .steps = 30,
+    .seed = 7,
+    .learning_rate = 0.5f,
+    .initial_scale = 1024.0f,
+    .minimum_scale = 0.00006103515625f,
+    .check_loss = true,
+    .metric = FIRN_FB_METRIC_KIND_PERPLEXITY,
+    .security_counter = 3,
+};
+
+/* --- putting a plan together --- */
+
+enum { TENSORS_MAX = 32, OPS_MAX = 16, LIST_MAX = 8 };
+
+typedef struct builder {
+    firn_native_plan plan;
+    firn_native_region regions[2];
+    firn_native_tensor tensors[TENSORS_MAX];
+    uint32_t dims[TENSORS_MAX][4];
+    firn_native_phase phases[4];
+    firn_native_op ops[OPS_MAX];
+    uint32_t operands[OPS_MAX][2][LIST_MAX];
+    int64_t integers[OPS_MAX][LIST_MAX];
+    float reals[OPS_MAX][LIST_MAX];
+    firn_fb_reduction reduction;
+    uint32_t op_count;
+    firn_native_input inputs[2];
+    firn_native_output output;
+    firn_native_sampler sampler;
+    firn_fb_schedule_node nodes[3];
+    firn_native_schedule schedule;
+    firn_native_parameter_group group;
+    uint32_t parameters[1];
+    firn_native_loss_scaler scaler;
+    firn_native_initialiser initialisers[TENSORS_MAX];
+    firn_native_metric metric;
+    uint64_t state_bytes, arena_bytes;
+} builder;
+
+/* Adds a tensor with dimensions ended by 0. */
+static uint32_t tensor(builder *b, const char *name, uint8_t type, uint8_t role, uint64_t *end, const uint32_t *dims) {
+    uint32_t index = b->plan.tensors_count++, rank = 0;
+    uint64_t bytes = firn_type_bytes(type);
+    for (; dims[rank] != 0; rank++) {
+        b->dims[index][rank] = dims[rank];
+        bytes *= dims[rank];
+    }
+    uint64_t offset = (*end + 15) / 16 * 16;
+    *end = offset + bytes;
+    b->tensors[index] = (firn_native_tensor){.name = name,
+                                             .type = type,
+                                             .role = role,
+                                             .region = end == &b->state_bytes ? 0 : 1,
+                                             .offset = offset,
+                                             .dims = b->dims[index],
+                                             .dims_count = rank,
+                                             .first = 0,
+                                             .last = UINT32_MAX};
+    return index;
+}
+
+static uint32_t arena(builder *b, const char *name, uint8_t type, uint8_t role, const uint32_t *dims) {
+    return tensor(b, name, type, role, &b->arena_bytes, dims);
+}
+
+/* The rest of the state; parameters are placed before it. */
+static uint32_t counter(builder *b, const char *name) {
+    b->initialisers[b->plan.tensors_count] = (firn_native_initialiser){.tensor = b->plan.tensors_count};
+    return tensor(b, name, FIRN_INT64, FIRN_FB_ROLE_COUNTER, &b->state_bytes, (uint32_t[]){1, 0});
+}
+
+/* Operand lists end with -1. */
+static firn_native_op *op(builder *b, uint16_t code, const char *name, const int *inputs, const int *outputs) {
+    uint32_t i = b->op_count++;
+    firn_native_op *op = &b->ops[i];
+    *op = (firn_native_op){.code = code, .name = name};
+    for (; inputs[op->inputs_count] >= 0; op->inputs_count++)
+        b->operands[i][0][op->inputs_count] = (uint32_t)inputs[op->inputs_count];
+    for (; outputs[op->outputs_count] >= 0; op->outputs_count++)
+        b->operands[i][1][op->outputs_count] = (uint32_t)outputs[op->outputs_count];
+    op->inputs = op->inputs_count > 0 ? b->operands[i][0] : NULL;
+    op->outputs = b->operands[i][1];
+    return op;
+}
+
+static void with_integer(builder *b, firn_native_op *op, int64_t value) {
+    int64_t *list = b->integers[op - b->ops];
+    list[op->integers_count++] = value;
+    op->integers = list;
+}
+
+static void with_real(builder *b, firn_native_op *op, float value) {
+    float *list = b->reals[op - b->ops];
+    list[op->reals_count++] = value;
+    op->reals = list;
+}
+
+/* Ops from the end of the phase before to here. */
+static void phase(builder *b, uint8_t kind) {
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < b->plan.phases_count; i++)
+        before += b->phases[i].ops_count;
+    b->phases[b->plan.phases_count++] =
+        (firn_native_phase){.kind = kind, .ops = b->ops + before, .ops_count = b->op_count - before};
+}
+
+static void begin(builder *b, const signed_plan_settings *settings, uint8_t mode) {
+    memset(b, 0, sizeof *b);
+    b->plan = (firn_native_plan){.numerics_version = FIRN_NUMERICS_VERSION,
+                                 .mode = mode,
+                                 .check_loss = settings->check_loss,
+                                 .micro_batches = mode == FIRN_FB_MODE_TRAIN ? settings->micro_batches : 1,
+                                 .seed = settings->seed,
+                                 .steps = settings->steps,
+                                 .model = "bigram",
+                                 .compiler = "by hand",
+                                 .target = "portable",
+                                 .global_step = UINT32_MAX,
+                                 .optimizer_step = UINT32_MAX,
+                                 .finite = UINT32_MAX,
+                                 .gradient_norm = UINT32_MAX};
+    b->sampler = (firn_native_sampler){.kind = settings->sampler,
+                                       .unit = FIRN_FB_SAMPLE_UNIT_WINDOW,
+                                       .part = settings->part,
+                                       .epoch_end = settings->epoch_end,
+                                       .window = BIGRAM_WINDOW,
+                                       .stride = settings->stride,
+                                       .samples = BIGRAM_SAMPLES,
+                                       .held_out_per_mille = settings->held_out_per_mille,
+                                       .seed = settings->seed};
+}
+
+/* Places the parameter, which comes first in the block, before the counters that were placed already. */
+static void parameter(builder *b, const signed_plan_settings *settings, const char *name, const uint32_t *dims) {
+    uint64_t end = 0;
+    uint32_t index = tensor(b, name, FIRN_FLOAT32, FIRN_FB_ROLE_PARAMETER, &end, dims);
+    b->tensors[index].region = 0;
+    uint64_t shift = (end + 15) / 16 * 16;
+    for (uint32_t i = 0; i < index; i++)
+        b->tensors[i].offset += shift;
+    b->state_bytes += shift;
+    b->parameters[0] = index;
+    b->initialisers[index] = (firn_native_initialiser){.tensor = index,
+                                                       .rule = settings->uniform ? FIRN_FB_INITIALISER_RULE_UNIFORM
+                                                                                 : FIRN_FB_INITIALISER_RULE_NORMAL,
+                                                       .rng_id = 1,
+                                                       .a = settings->uniform ? -0.25f : 0.0f,
+                                                       .b = 0.5f};
+    b->plan.state_tensors = index + 1;
+}
+
+/* Serialises, puts the header before and signs. */
+static void finish(builder *b, const signed_plan_settings *settings, signed_plan *plan) {
+    b->regions[0] = (firn_native_region){
+        .kind = FIRN_FB_REGION_KIND_STATE, .bytes = (b->state_bytes + 15) / 16 * 16, .alignment = 64};
+    b->regions[1] = (firn_native_region){
+        .kind = FIRN_FB_REGION_KIND_ARENA, .bytes = (b->arena_bytes + 63) / 64 * 64, .alignment = 64};
+    if (settings->spoil_code != 0)
+        b->ops[0].code = settings->spoil_code;
+    b->plan.regions = b->regions;
+    b->plan.regions_count = 2;
+    b->plan.tensors = b->tensors;
+    b->plan.phases = b->phases;
+    b->plan.inputs = b->inputs;
+    b->plan.outputs = &b->output;
+    b->plan.outputs_count = 1;
+    b->plan.sampler = &b->sampler;
+    b->plan.initialisers = b->initialisers;
+    b->plan.initialisers_count = b->plan.state_tensors;
+    size_t bytes = 0;
+    uint8_t *payload = firn_native_write(&b->plan, &bytes);
+    assert_non_null(payload);
+    uint64_t constants = (FIRN_HEADER_BYTES + bytes + 63) / 64 * 64;
+    assert_true(constants + FIRN_SIGNATURE_BYTES <= sizeof plan->file);
+    memset(plan, 0, sizeof *plan);
+    plan->bytes = constants + FIRN_SIGNATURE_BYTES;
+    memcpy(plan->file + FIRN_HEADER_BYTES, payload, bytes);
+    free(payload);
+    uint64_t arena_bytes = b->regions[1].bytes > 8192 ? b->regions[1].bytes : 8192;
+    firn_header header = {.container_version = FIRN_CONTAINER_VERSION,
+                          .total_bytes = plan->bytes,
+                          .algorithm = FIRN_ALGORITHM_ECDSA_P256,
+                          .signature_bytes = FIRN_SIGNATURE_BYTES,
+                          .mode = b->plan.mode,
+                          .image_id = b->plan.mode,
+                          .plan_version = 1,
+                          .security_counter = settings->security_counter,
+                          .state_bytes = b->regions[0].bytes,
+                          .arena_bytes = arena_bytes,
+                          .pool_bytes = 8192,
+                          .flatbuffers_bytes = bytes,
+                          .constants_offset = constants};
+    memcpy(header.schema_hash, firn_schema_hash, sizeof header.schema_hash);
+    firn_header_encode(&header, plan->file);
+    support_sign(plan, false);
+}
+
+/* --- the three plans --- */
+
+static void window_inputs(builder *b) {
+    const uint32_t dims[] = {BIGRAM_SAMPLES, BIGRAM_WINDOW - 1, 0};
+    for (uint32_t i = 0; i < 2; i++)
+        b->inputs[i] = (firn_native_input){
+            .name = i == 0 ? "input_ids" : "labels",
+            .tensor = arena(b, i == 0 ? "input_ids" : "labels", FIRN_INT32, FIRN_FB_ROLE_INPUT, dims),
+            .element = FIRN_UINT8,
+            .advance = i,
+            .limit = BIGRAM_VOCABULARY,
+            .scale = 1.0f};
+    b->plan.inputs_count = 2;
+}
+
+static uint32_t scalar(builder *b, const char *name, uint8_t type, uint8_t role) {
+    return arena(b, name, type, role, (uint32_t[]){1, 0});
+}
+
+/* embedding and cross-entropy; returns the loss. `saved` receives row_max and row_sum. */
+static int forward(builder *b, int table, int *logits, int saved[2]) {
+    const uint32_t three[] = {BIGRAM_SAMPLES, BIGRAM_WINDOW - 1, BIGRAM_VOCABULARY, 0};
+    const uint32_t rows[] = {BIGRAM_SAMPLES, BIGRAM_WINDOW - 1, 0};
+    int ids = (int)b->inputs[0].tensor, labels = (int)b->inputs[1].tensor;
+    *logits = (int)arena(b, "logits", FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION, three);
+    int loss = (int)scalar(b, "loss", FIRN_FLOAT32, FIRN_FB_ROLE_RESULT);
+    saved[0] = (int)arena(b, "row_max", FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION, rows);
+    saved[1] = (int)arena(b, "row_sum", FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION, rows);
+    op(b, FIRN_OP_embedding, "table", (int[]){ids, table, -1}, (int[]){*logits, -1});
+    op(b, FIRN_OP_cross_entropy, "loss", (int[]){*logits, labels, -1}, (int[]){loss, saved[0], saved[1], -1});
+    b->output = (firn_native_output){.name = "loss", .tensor = (uint32_t)loss};
+    return loss;
+}
+
+void support_bigram(signed_plan *plan, const signed_plan_settings *settings) {
+    static builder b;
+    begin(&b, settings, FIRN_FB_MODE_TRAIN);
+    const uint32_t square[] = {BIGRAM_VOCABULARY, BIGRAM_VOCABULARY, 0}, one[] = {1, 0};
+    /* sorted by name, in memory too */
+    int cursor = (int)counter(&b, "counters.cursor");
+    int global_step = (int)counter(&b, "counters.global_step");
+    int optimizer_step = (int)counter(&b, "counters.optimizer_step");
+    int scale = (int)tensor(&b, "scaler.loss_scale", FIRN_FLOAT32, FIRN_FB_ROLE_OPTIMIZER_STATE, &b.state_bytes, one);
+    b.initialisers[scale] = (firn_native_initialiser){.tensor = (uint32_t)scale, .a = settings->initial_scale};
+    int skipped = (int)counter(&b, "scaler.num_skipped_steps");
+    int overflows = (int)counter(&b, "scaler.overflows_since_rescale");
+    int since = (int)counter(&b, "scaler.steps_since_rescale");
+    parameter(&b, settings, "table", square);
+    int table = (int)b.parameters[0];
+
+    window_inputs(&b);
+    int ids = (int)b.inputs[0].tensor, labels = (int)b.inputs[1].tensor;
+    int logits, saved[2];
+    forward(&b, table, &logits, saved);
+    int seed = (int)scalar(&b, "loss.seed", FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT);
+    int dlogits = (int)arena(&b, "logits.gradient", FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT,
+                             (uint32_t[]){BIGRAM_SAMPLES, BIGRAM_WINDOW - 1, BIGRAM_VOCABULARY, 0});
+    int gradient = (int)arena(&b, "table.gradient", FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT, square);
+    int total = (int)arena(&b, "table.total", FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT, square);
+    int partial = (int)scalar(&b, "partial", FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT);
+    int norm = (int)scalar(&b, "norm", FIRN_FLOAT32, FIRN_FB_ROLE_RESULT);
+    int finite = (int)scalar(&b, "finite", FIRN_INT32, FIRN_FB_ROLE_RESULT);
+    int at_floor = (int)scalar(&b, "at_floor", FIRN_INT32, FIRN_FB_ROLE_RESULT);
+    int rate = (int)scalar(&b, "learning_rate", FIRN_FLOAT32, FIRN_FB_ROLE_INPUT);
+
+    with_real(&b, op(&b, FIRN_OP_loss_seed, "loss", (int[]){scale, -1}, (int[]){seed, -1}),
+              settings->seed_factor != 0.0f ? settings->seed_factor : 1.0f / (float)settings->micro_batches);
+    op(&b, FIRN_OP_cross_entropy_backward, "loss", (int[]){seed, logits, labels, saved[0], saved[1], -1},
+       (int[]){dlogits, -1});
+    with_integer(&b, op(&b, FIRN_OP_embedding_backward, "table", (int[]){ids, dlogits, -1}, (int[]){gradient, -1}),
+                 BIGRAM_VOCABULARY);
+    op(&b, FIRN_OP_accumulate, "table", (int[]){total, gradient, -1}, (int[]){total, -1});
+    phase(&b, FIRN_FB_PHASE_KIND_MICRO_BATCH);
+    op(&b, FIRN_OP_unscale, "table", (int[]){total, scale, -1}, (int[]){total, -1});
+    with_integer(&b, op(&b, FIRN_OP_sum_of_squares, "table", (int[]){total, partial, -1}, (int[]){partial, -1}), 0);
+    op(&b, FIRN_OP_gradient_norm, "norm", (int[]){partial, -1}, (int[]){norm, finite, -1});
+    phase(&b, FIRN_FB_PHASE_KIND_FINALISE);
+    firn_native_op *sgd = op(&b, FIRN_OP_sgd, "table", (int[]){table, total, rate, -1}, (int[]){table, -1});
+    with_integer(&b, sgd, 0);
+    with_real(&b, sgd, 0.0f);
+    with_integer(&b, op(&b, FIRN_OP_count, "optimizer_step", (int[]){optimizer_step, -1}, (int[]){optimizer_step, -1}),
+                 1);
+    phase(&b, FIRN_FB_PHASE_KIND_UPDATE);
+    firn_native_op *update =
+        op(&b, FIRN_OP_loss_scale_update, "scaler", (int[]){finite, scale, since, overflows, skipped, -1},
+           (int[]){scale, since, overflows, skipped, at_floor, -1});
+    with_integer(&b, update, 2000);
+    with_real(&b, update, settings->minimum_scale);
+    with_real(&b, update, 0x1p126f);
+    with_real(&b, update, 0.0f);
+    with_integer(&b, op(&b, FIRN_OP_count, "global_step", (int[]){global_step, -1}, (int[]){global_step, -1}), 1);
+    phase(&b, FIRN_FB_PHASE_KIND_BOOKKEEP);
+
+    /* half the rate at first, then the rate */
+    b.nodes[0] = (firn_fb_schedule_node){.kind = FIRN_FB_SCHEDULE_KIND_SEQUENTIAL, .child_count = 2, .first_child = 1};
+    b.nodes[1] = (firn_fb_schedule_node){
+        .kind = FIRN_FB_SCHEDULE_KIND_CONSTANT, .total = 4, .initial = (double)settings->learning_rate / 2};
+    b.nodes[2] = (firn_fb_schedule_node){
+        .kind = FIRN_FB_SCHEDULE_KIND_CONSTANT, .start = 4, .initial = (double)settings->learning_rate};
+    b.schedule = (firn_native_schedule){.name = "learning_rate", .tensor = (uint32_t)rate};
+    b.group = (firn_native_parameter_group){
+        .name = "all", .optimizer = "SGD", .parameters = b.parameters, .parameters_count = 1};
+    b.scaler = (firn_native_loss_scaler){.kind = FIRN_FB_LOSS_SCALING_DYNAMIC,
+                                         .scale = (uint32_t)scale,
+                                         .steps_since_rescale = (uint32_t)since,
+                                         .overflows_since_rescale = (uint32_t)overflows,
+                                         .skipped_steps = (uint32_t)skipped,
+                                         .at_floor = (uint32_t)at_floor};
+    b.sampler.cursor = (uint32_t)cursor;
+    b.plan.schedule_nodes = b.nodes;
+    b.plan.schedule_nodes_count = 3;
+    b.plan.schedules = &b.schedule;
+    b.plan.schedules_count = 1;
+    b.plan.groups = &b.group;
+    b.plan.groups_count = 1;
+    b.plan.loss_scaler = &b.scaler;
+    b.plan.global_step = (uint32_t)global_step;
+    b.plan.optimizer_step = (uint32_t)optimizer_step;
+    b.plan.finite = (uint32_t)finite;
+    b.plan.gradient_norm = (uint32_t)norm;
+    finish(&b, settings, plan);
+}
+
+void support_bigram_eval(signed_plan *plan, const signed_plan_settings *settings) {
+    static builder b;
+    begin(&b, settings, FIRN_FB_MODE_EVAL);
+    int cursor = (int)counter(&b, "counters.cursor");
+    int count = (int)counter(&b, "metric.count");
+    int sum =
+        (int)tensor(&b, "metric.sum", FIRN_FLOAT32, FIRN_FB_ROLE_OPTIMIZER_STATE, &b.state_bytes, (uint32_t[]){2, 0});
+    b.initialisers[sum] = (firn_native_initialiser){.tensor = (uint32_t)sum};
+    parameter(&b, settings, "table", (uint32_t[]){BIGRAM_VOCABULARY, BIGRAM_VOCABULARY, 0});
+    window_inputs(&b);
+    int logits, saved[2];
+    int loss = forward(&b, (int)b.parameters[0], &logits, saved);
+    op(&b, FIRN_OP_metric_mean, "metric", (int[]){loss, sum, count, -1}, (int[]){sum, count, -1});
+    phase(&b, FIRN_FB_PHASE_KIND_EVALUATE);
+    b.metric = (firn_native_metric){.kind = settings->metric, .sum = (uint32_t)sum, .count = (uint32_t)count};
+    b.plan.metric = &b.metric;
+    b.sampler.cursor = (uint32_t)cursor;
+    finish(&b, settings, plan);
+}
+
+void support_classifier(signed_plan *plan, const signed_plan_settings *settings) {
+    static builder b;
+    begin(&b, settings, FIRN_FB_MODE_EVAL);
+    int cursor = (int)counter(&b, "counters.cursor");
+    int correct = (int)counter(&b, "metric.correct");
+    int count = (int)counter(&b, "metric.count");
+    parameter(&b, settings, "weight", (uint32_t[]){4, 3, 0});
+    b.inputs[0] = (firn_native_input){
+        .name = "features",
+        .tensor = arena(&b, "features", FIRN_FLOAT32, FIRN_FB_ROLE_INPUT, (uint32_t[]){BIGRAM_SAMPLES, 3, 0}),
+        .element = FIRN_UINT8,
+        .scale = 0.5f,
+        .shift = -1.0f};
+    b.inputs[1] = (firn_native_input){
+        .name = "labels",
+        .tensor = arena(&b, "labels", FIRN_INT32, FIRN_FB_ROLE_INPUT, (uint32_t[]){BIGRAM_SAMPLES, 0}),
+        .stream = 1,
+        .element = FIRN_UINT8,
+        .limit = 4,
+        .scale = 1.0f};
+    b.plan.inputs_count = 2;
+    const uint32_t rows[] = {BIGRAM_SAMPLES, 0};
+    int logits = (int)arena(&b, "logits", FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION, (uint32_t[]){BIGRAM_SAMPLES, 4, 0});
+    int loss = (int)scalar(&b, "loss", FIRN_FLOAT32, FIRN_FB_ROLE_RESULT);
+    int row_max = (int)arena(&b, "row_max", FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION, rows);
+    int row_sum = (int)arena(&b, "row_sum", FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION, rows);
+    int features = (int)b.inputs[0].tensor, labels = (int)b.inputs[1].tensor;
+    firn_native_op *linear =
+        op(&b, FIRN_OP_linear, "fc", (int[]){features, (int)b.parameters[0], -1}, (int[]){logits, -1});
+    with_integer(&b, linear, 0);
+    b.reduction = (firn_fb_reduction){.kind = FIRN_FB_REDUCTION_KIND_F32};
+    linear->reductions = &b.reduction;
+    linear->reductions_count = 1;
+    op(&b, FIRN_OP_cross_entropy, "loss", (int[]){logits, labels, -1}, (int[]){loss, row_max, row_sum, -1});
+    op(&b, FIRN_OP_metric_accuracy, "metric", (int[]){logits, labels, correct, count, -1}, (int[]){correct, count, -1});
+    phase(&b, FIRN_FB_PHASE_KIND_EVALUATE);
+    b.output = (firn_native_output){.name = "loss", .tensor = (uint32_t)loss};
+    b.metric =
+        (firn_native_metric){.kind = FIRN_FB_METRIC_KIND_ACCURACY, .sum = (uint32_t)correct, .count = (uint32_t)count};
+    b.plan.metric = &b.metric;
+    b.sampler.unit = FIRN_FB_SAMPLE_UNIT_RECORD;
+    b.sampler.window = 0;
+    b.sampler.stride = 0;
+    b.sampler.cursor = (uint32_t)cursor;
+    finish(&b, settings, plan);
+}
+
+/* --- signing --- */
+
+static int no_random(void *context, unsigned char *bytes, size_t count) {
+    (void)context; /* blinding only: the nonce is that of RFC 6979 */
+    memset(bytes, 1, count);
+    return 0;
+}
+
+static void sha256(const uint8_t *bytes, uint64_t count, uint8_t hash[32]) {
+    assert_int_equal(mbedtls_sha256_ret(bytes, (size_t)count, hash, 0), 0);
+}
+
+/* A private key of a fixed number, and its public half. */
+static void make_key(mbedtls_ecp_keypair *pair, int number, uint8_t public_key[64]) {
+    uint8_t point[65];
+    size_t length = 0;
+    mbedtls_ecp_keypair_init(pair);
+    assert_int_equal(mbedtls_ecp_group_load(&pair->grp, MBEDTLS_ECP_DP_SECP256R1), 0);
+    assert_int_equal(mbedtls_mpi_lset(&pair->d, number), 0);
+    assert_int_equal(mbedtls_ecp_mul(&pair->grp, &pair->Q, &pair->d, &pair->grp.G, no_random, NULL), 0);
+    assert_int_equal(
+        mbedtls_ecp_point_write_binary(&pair->grp, &pair->Q, MBEDTLS_ECP_PF_UNCOMPRESSED, &length, point, sizeof point),
+        0);
+    memcpy(public_key, point + 1, 64);
+}
+
+static void sign_with(signed_plan *plan, int number, bool hashes) {
+    mbedtls_ecp_keypair pair;
+    mbedtls_mpi r, s;
+    uint8_t public_key[64], point[65] = {4}, digest[32];
+    make_key(&pair, number, public_key);
+    memcpy(point + 1, public_key, sizeof public_key);
+    uint64_t signed_bytes = plan->bytes - FIRN_SIGNATURE_BYTES;
+    if (hashes) {
+        firn_header header;
+        assert_int_equal(firn_header_decode(&header, plan->file, plan->bytes), FIRN_OK);
+        sha256(point, sizeof point, header.key_hash);
+        sha256(plan->file + FIRN_HEADER_BYTES, signed_bytes - FIRN_HEADER_BYTES, header.run_hash);
+        firn_header_encode(&header, plan->file);
+        memcpy(plan->key, public_key, sizeof plan->key);
+    }
+    sha256(plan->file, signed_bytes, digest);
+    mbedtls_mpi_init(&r);
+    mbedtls_mpi_init(&s);
+    assert_int_equal(mbedtls_ecdsa_sign_det_ext(&pair.grp, &r, &s, &pair.d, digest, sizeof digest, MBEDTLS_MD_SHA256,
+                                                no_random, NULL),
+                     0);
+    assert_int_equal(mbedtls_mpi_write_binary(&r, plan->file + signed_bytes, 32), 0);
+    assert_int_equal(mbedtls_mpi_write_binary(&s, plan->file + signed_bytes + 32, 32), 0);
+    mbedtls_mpi_free(&r);
+    mbedtls_mpi_free(&s);
+    mbedtls_ecp_keypair_free(&pair);
+}
+
+void support_sign(signed_plan *plan, bool second) {
+    sign_with(plan, second ? 54321 : 12345, true);
+}
+
+void support_sign_bytes(signed_plan *plan) {
+    sign_with(plan, 12345, false);
+}
+
+/* --- running --- */
+
+int support_open(opened *opened, const signed_plan *plan, const firn_port *port) {
+    firn_config config = {.plan = plan->file,
+                          .plan_bytes = plan->bytes,
+                          .public_key = plan->key,
+                          .state = opened->state,
+                          .state_bytes = sizeof opened->state,
+                          .arena = opened->arena,
+                          .arena_bytes = sizeof opened->arena,
+                          .port = port};
+    memset(&opened->firn, 0, sizeof opened->firn);
+    return firn_open(&opened->firn, &config);
+}
+
+static int read_bytes(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
+    bytes_source *source = context;
+    source->reads++;
+    if (source->reads == source->fail_after)
+        return FIRN_ERROR_SOURCE;
+    memcpy(elements, (stream == 0 ? source->bytes : source->labels) + first, count);
+    return 0;
+}
+
+void support_text(bytes_source *source, const uint8_t *bytes, const uint64_t *lengths) {
+    *source = (bytes_source){.bytes = bytes};
+    uint32_t count = 0;
+    for (; lengths[count] != 0; count++)
+        source->segments[count].elements = lengths[count];
+    source->streams[0] = (firn_stream){
+        .element = FIRN_UINT8, .record_elements = 1, .segments = source->segments, .segment_count = count};
+    source->source =
+        (firn_source){.context = source, .streams = source->streams, .stream_count = 1, .read = read_bytes};
+}
+
+void support_records(bytes_source *source, const uint8_t *features, const uint8_t *labels, uint32_t width,
+                     uint64_t records) {
+    *source = (bytes_source){.bytes = features, .labels = labels};
+    source->segments[0].elements = records * width;
+    source->segments[1].elements = records;
+    for (uint32_t i = 0; i < 2; i++)
+        source->streams[i] = (firn_stream){.element = FIRN_UINT8,
+                                           .record_elements = i == 0 ? width : 1,
+                                           .segments = &source->segments[i],
+                                           .segment_count = 1};
+    source->source =
+        (firn_source){.context = source, .streams = source->streams, .stream_count = 2, .read = read_bytes};
+}
+
+firn_tensor_info support_tensor(const firn *firn, const char *name) {
+    firn_tensor_info info;
+    for (uint32_t i = 0; firn_tensor_at(firn, i, &info) == FIRN_OK; i++)
+        if (strcmp(info.name, name) == 0)
+            return info;
+    fail_msg("no tensor %s", name);
+    return info;
+}

@@ -1,0 +1,751 @@
+/* Opening and running: what is refused and with which error, what a step leaves behind, and that nothing but the plan
+ * and the data has a say in the result. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <mbedtls/sha256.h>
+
+#include "plan/ops.h"
+#include "runtime/numerics/numerics.h"
+#include "runtime/targets/host/host.h"
+#include "tests/unit/support_signed_plans.h"
+
+static const uint8_t text[] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 2, 4, 6,
+                               0, 2, 4, 6, 1, 3, 5, 7, 1, 3, 5, 7, 7, 6, 5, 4, 3, 2, 1, 0,
+                               7, 6, 5, 4, 3, 2, 1, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6};
+static const uint64_t whole[] = {sizeof text, 0};
+
+static signed_plan plan;
+static opened one, two;
+
+static void open_bigram(opened *opened, const signed_plan_settings *settings, const firn_port *port) {
+    support_bigram(&plan, settings);
+    assert_int_equal(support_open(opened, &plan, port), FIRN_OK);
+    assert_int_equal(firn_initialise(&opened->firn), FIRN_OK);
+}
+
+static void assert_near(double a, double b, double bound) {
+    assert_true(a - b <= bound && b - a <= bound);
+}
+
+static void digest_of(const opened *opened, uint8_t digest[32]) {
+    assert_int_equal(firn_digest(&opened->firn, digest), FIRN_OK);
+}
+
+static void assert_same_state(const opened *a, const opened *b) {
+    uint8_t first[32], second[32];
+    digest_of(a, first);
+    digest_of(b, second);
+    assert_memory_equal(first, second, sizeof first);
+}
+
+static void train(opened *opened, bytes_source *source, int steps, firn_step_report *report) {
+    for (int i = 0; i < steps; i++)
+        assert_int_equal(firn_train_step(&opened->firn, &source->source, report), FIRN_OK);
+}
+
+/* --- opening --- */
+
+static void opens_and_describes(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+    firn_info info;
+    assert_int_equal(firn_describe(&one.firn, &info), FIRN_OK);
+    assert_string_equal(info.model, "bigram");
+    assert_false(info.eval);
+    assert_int_equal(info.steps, 30);
+    assert_int_equal(info.window, BIGRAM_WINDOW);
+    assert_int_equal(info.samples, BIGRAM_SAMPLES);
+    assert_int_equal(info.micro_batches, 2);
+    assert_int_equal(info.parameters, BIGRAM_VOCABULARY * BIGRAM_VOCABULARY);
+    assert_int_equal(info.security_counter, 3);
+    uint8_t hash[32];
+    mbedtls_sha256_ret(plan.file, (size_t)plan.bytes - 64, hash, 0);
+    assert_memory_equal(info.plan_hash, hash, 32);
+    mbedtls_sha256_ret(plan.file + 256, (size_t)plan.bytes - 256 - 64, hash, 0);
+    assert_memory_equal(info.run_hash, hash, 32);
+}
+
+static void is_programmed_once(void **state) {
+    (void)state;
+    open_bigram(&one, &support_settings, NULL);
+    uint8_t before[32], after[32];
+    digest_of(&one, before);
+    firn_config config = {.plan = plan.file,
+                          .plan_bytes = plan.bytes,
+                          .public_key = plan.key,
+                          .state = two.state,
+                          .state_bytes = sizeof two.state,
+                          .arena = two.arena,
+                          .arena_bytes = sizeof two.arena};
+    assert_int_equal(firn_open(&one.firn, &config), FIRN_ERROR_ALREADY_PROGRAMMED);
+    digest_of(&one, after);
+    assert_memory_equal(before, after, 32);
+}
+
+static void needs_a_plan(void **state) {
+    (void)state;
+    firn empty = {0};
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    firn_info info;
+    firn_tensor_info tensor;
+    uint8_t digest[32];
+    uint64_t steps;
+    float value;
+    assert_int_equal(firn_describe(&empty, &info), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_initialise(&empty), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_train_step(&empty, &source.source, &report), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_eval_step(&empty, &source.source), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_eval_result(&empty, &value), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_progress(&empty, &steps), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_save(&empty), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_restore(&empty), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_digest(&empty, digest), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_tensor_at(&empty, 0, &tensor), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_open(NULL, NULL), FIRN_ERROR_ARGUMENT);
+}
+
+static void refuses_wrong_arguments(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    const firn_config good = {.plan = plan.file,
+                              .plan_bytes = plan.bytes,
+                              .public_key = plan.key,
+                              .state = one.state,
+                              .state_bytes = sizeof one.state,
+                              .arena = one.arena,
+                              .arena_bytes = sizeof one.arena};
+    firn_sizes sizes;
+    assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
+    firn firn = {0};
+    firn_config bad = good;
+    bad.state_bytes = sizes.state_bytes - 1;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_STATE_TOO_SMALL);
+    bad = good;
+    bad.arena_bytes = sizes.arena_bytes - 1;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARENA_TOO_SMALL);
+    bad = good;
+    bad.arena = one.arena + 32;
+    bad.arena_bytes -= 32;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad = good;
+    bad.arena = one.state;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad = good;
+    bad.state = NULL;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad = good;
+    bad.public_key = NULL;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    const firn_port small = {.struct_size = 8};
+    bad = good;
+    bad.port = &small;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    /* Exactly the sizes that the plan asks for are enough. */
+    bad = good;
+    bad.state_bytes = sizes.state_bytes;
+    bad.arena_bytes = sizes.arena_bytes;
+    assert_int_equal(firn_workspace_bytes(&bad), 0);
+    assert_int_equal(firn_open(&firn, &bad), FIRN_OK);
+}
+
+static int open_error(void) {
+    return support_open(&one, &plan, NULL);
+}
+
+static void refuses_other_bytes(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    uint64_t bytes = plan.bytes;
+    plan.bytes = bytes + 1;
+    assert_int_equal(open_error(), FIRN_ERROR_TRAILING_BYTES);
+    for (plan.bytes = 1; plan.bytes < bytes; plan.bytes++)
+        assert_int_equal(open_error(), FIRN_ERROR_TRUNCATED);
+    /* Behind the header every bit is the signature's: of the payload and of the signature itself. */
+    for (uint64_t bit = 0; bit < 8 * (bytes - 256); bit += bit < 8 * (bytes - 256 - 64) ? 509 : 7) {
+        plan.file[256 + bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_int_equal(open_error(), FIRN_ERROR_SIGNATURE);
+        plan.file[256 + bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    for (uint32_t bit = 0; bit < 8 * 256; bit++) {
+        plan.file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_int_not_equal(open_error(), FIRN_OK);
+        firn_info info;
+        assert_int_equal(firn_describe(&one.firn, &info), FIRN_ERROR_NOT_OPEN);
+        plan.file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    assert_int_equal(open_error(), FIRN_OK);
+}
+
+static void refuses_another_key(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    static signed_plan other;
+    other = plan;
+    support_sign(&other, true);
+    memcpy(other.key, plan.key, sizeof plan.key);
+    assert_int_equal(support_open(&one, &other, NULL), FIRN_ERROR_WRONG_KEY);
+}
+
+/* Each is signed, so that only the check that it names can refuse it. */
+static void refuses_signed_faults(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    firn_header header;
+    assert_int_equal(firn_header_decode(&header, plan.file, plan.bytes), FIRN_OK);
+    const firn_header good = header;
+    header.schema_hash[5] ^= 1;
+    firn_header_encode(&header, plan.file);
+    support_sign(&plan, false);
+    assert_int_equal(open_error(), FIRN_ERROR_SCHEMA_HASH);
+    header = good;
+    header.run_hash[5] ^= 1;
+    firn_header_encode(&header, plan.file);
+    support_sign_bytes(&plan);
+    assert_int_equal(open_error(), FIRN_ERROR_HEADER_MISMATCH);
+    header = good;
+    header.state_bytes += 16;
+    firn_header_encode(&header, plan.file);
+    support_sign(&plan, false);
+    assert_int_equal(open_error(), FIRN_ERROR_HEADER_MISMATCH);
+    header = good;
+    header.pool_bytes = 64;
+    firn_header_encode(&header, plan.file);
+    support_sign(&plan, false);
+    assert_int_equal(open_error(), FIRN_ERROR_POOL_TOO_SMALL);
+    signed_plan_settings unknown = support_settings;
+    unknown.spoil_code = 60000;
+    support_bigram(&plan, &unknown);
+    assert_int_equal(open_error(), FIRN_ERROR_OP_UNKNOWN);
+}
+
+/* --- the security counter and the rest of the port --- */
+
+typedef struct device {
+    uint32_t counter;
+    bool broken;
+    int locks, most_locks, alive, advances;
+} device;
+
+static int counter_read(void *context, uint32_t *value) {
+    *value = ((device *)context)->counter;
+    return ((device *)context)->broken ? FIRN_ERROR_COUNTER : 0;
+}
+
+static int counter_advance(void *context, uint32_t value) {
+    device *self = context;
+    assert_true(value >= self->counter);
+    self->counter = value;
+    self->advances++;
+    return 0;
+}
+
+static void device_lock(void *context) {
+    device *self = context;
+    self->locks++;
+    if (self->locks > self->most_locks)
+        self->most_locks = self->locks;
+}
+
+static void device_unlock(void *context) {
+    ((device *)context)->locks--;
+}
+
+static void device_alive(void *context) {
+    ((device *)context)->alive++;
+}
+
+static const firn_counter counter = {counter_read, counter_advance};
+
+static firn_port port_of(device *device) {
+    return (firn_port){.struct_size = sizeof(firn_port),
+                       .context = device,
+                       .counter = &counter,
+                       .lock = device_lock,
+                       .unlock = device_unlock,
+                       .alive = device_alive};
+}
+
+static void obeys_the_security_counter(void **state) {
+    (void)state;
+    device device = {.counter = 2};
+    const firn_port port = port_of(&device);
+    support_bigram(&plan, &support_settings); /* counter 3 */
+    assert_int_equal(support_open(&one, &plan, &port), FIRN_OK);
+    assert_int_equal(device.counter, 3);
+    assert_int_equal(device.most_locks, 1);
+    assert_int_equal(device.locks, 0);
+    assert_true(device.alive > 10);
+    assert_int_equal(support_open(&one, &plan, &port), FIRN_OK); /* equal is enough */
+    assert_int_equal(device.advances, 1);
+    device.counter = 4;
+    assert_int_equal(support_open(&one, &plan, &port), FIRN_ERROR_SECURITY_COUNTER);
+    device.counter = 2;
+    device.broken = true;
+    assert_int_equal(support_open(&one, &plan, &port), FIRN_ERROR_COUNTER);
+}
+
+/* A plan that is refused later than the counter's check does not advance it. */
+static void refused_plans_leave_the_counter(void **state) {
+    (void)state;
+    device device = {.counter = 2};
+    const firn_port port = port_of(&device);
+    signed_plan_settings unknown = support_settings;
+    unknown.spoil_code = 60000;
+    support_bigram(&plan, &unknown);
+    assert_int_equal(support_open(&one, &plan, &port), FIRN_ERROR_OP_UNKNOWN);
+    assert_int_equal(device.counter, 2);
+    support_bigram(&plan, &support_settings);
+    plan.file[300] ^= 1;
+    assert_int_equal(support_open(&one, &plan, &port), FIRN_ERROR_SIGNATURE);
+    assert_int_equal(device.counter, 2);
+}
+
+/* --- train steps --- */
+
+static void trains(void **state) {
+    (void)state;
+    open_bigram(&one, &support_settings, NULL);
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report, first;
+    train(&one, &source, 1, &first);
+    assert_int_equal(first.global_step, 1);
+    assert_int_equal(first.optimizer_step, 1);
+    assert_false(first.skipped);
+    assert_float_equal(first.learning_rate, 0.25f, 0);
+    assert_float_equal(first.loss_scale, 1024.0f, 0);
+    assert_true(first.gradient_norm > 0.01f && first.gradient_norm < 10.0f);
+    assert_true(first.loss > 1.5f && first.loss < 3.0f); /* about log 8 */
+    train(&one, &source, 4, &report);
+    assert_float_equal(report.learning_rate, 0.5f, 0); /* optimizer step 4 */
+    train(&one, &source, 25, &report);
+    assert_int_equal(report.global_step, 30);
+    assert_true(report.loss < first.loss - 0.2f);
+    uint64_t steps;
+    assert_int_equal(firn_progress(&one.firn, &steps), FIRN_OK);
+    assert_int_equal(steps, 30);
+    uint8_t before[32], after[32];
+    digest_of(&one, before);
+    assert_int_equal(firn_train_step(&one.firn, &source.source, &report), FIRN_ERROR_RUN_COMPLETE);
+    digest_of(&one, after);
+    assert_memory_equal(before, after, 32);
+    int64_t cursor;
+    memcpy(&cursor, support_tensor(&one.firn, "counters.cursor").data, sizeof cursor);
+    assert_int_equal(cursor, 30 * 2 * BIGRAM_SAMPLES);
+}
+
+/* The whole computation of one step, again, in the plainest way. */
+static void one_step_is_right(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    settings.sampler = FIRN_FB_SAMPLER_KIND_SEQUENTIAL;
+    settings.micro_batches = 1;
+    open_bigram(&one, &settings, NULL);
+    enum { V = BIGRAM_VOCABULARY };
+    double before[V][V], gradient[V][V] = {{0}}, loss = 0;
+    const float *table = support_tensor(&one.firn, "table").data;
+    for (int i = 0; i < V * V; i++)
+        before[i / V][i % V] = (double)table[i];
+    const int terms = BIGRAM_SAMPLES * (BIGRAM_WINDOW - 1);
+    for (int sample = 0; sample < BIGRAM_SAMPLES; sample++)
+        for (int t = 0; t < BIGRAM_WINDOW - 1; t++) {
+            const uint8_t *at = text + sample * 2 + t; /* windows begin two apart */
+            double sum = 0;
+            for (int v = 0; v < V; v++)
+                sum += (double)firn_exp((float)before[at[0]][v]);
+            loss += ((double)firn_log((float)sum) - before[at[0]][at[1]]) / terms;
+            for (int v = 0; v < V; v++)
+                gradient[at[0]][v] +=
+                    ((double)firn_exp((float)before[at[0]][v]) / sum - (v == at[1] ? 1.0 : 0.0)) / terms;
+        }
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    train(&one, &source, 1, &report);
+    assert_near((double)report.loss, loss, 1e-5);
+    for (int i = 0; i < V * V; i++)
+        assert_near((double)table[i], before[i / V][i % V] - 0.25 * gradient[i / V][i % V], 1e-6);
+}
+
+static void errors_of_data_cost_nothing(void **state) {
+    (void)state;
+    open_bigram(&one, &support_settings, NULL);
+    open_bigram(&two, &support_settings, NULL);
+    bytes_source good, bad;
+    support_text(&good, text, whole);
+    firn_step_report report;
+    train(&one, &good, 3, &report);
+    train(&two, &good, 3, &report);
+    /* a read that fails, at every place of a step, the second micro-batch included */
+    uint32_t reads = 0;
+    for (uint32_t place = 1; place <= 8; place++) {
+        support_text(&bad, text, whole);
+        bad.fail_after = place;
+        assert_int_equal(firn_train_step(&one.firn, &bad.source, &report), FIRN_ERROR_SOURCE);
+        reads = bad.reads;
+    }
+    assert_int_equal(reads, 8); /* two micro-batches, two samples, two inputs */
+    uint8_t outside[sizeof text];
+    memset(outside, BIGRAM_VOCABULARY, sizeof outside);
+    support_text(&bad, outside, whole);
+    assert_int_equal(firn_train_step(&one.firn, &bad.source, &report), FIRN_ERROR_DATA_RANGE);
+    support_text(&bad, text, (const uint64_t[]){BIGRAM_WINDOW, 0});
+    assert_int_equal(firn_train_step(&one.firn, &bad.source, &report), FIRN_ERROR_DATA_TOO_SHORT);
+    support_text(&bad, text, whole);
+    bad.streams[0].element = FIRN_INT32;
+    assert_int_equal(firn_train_step(&one.firn, &bad.source, &report), FIRN_ERROR_DATA_TYPE);
+    assert_int_equal(firn_train_step(&one.firn, NULL, &report), FIRN_ERROR_ARGUMENT);
+    assert_same_state(&one, &two);
+    train(&one, &good, 3, &report);
+    train(&two, &good, 3, &report);
+    assert_same_state(&one, &two);
+}
+
+static void a_loss_that_is_not_finite_stops(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    settings.learning_rate = 3e38f;
+    open_bigram(&one, &settings, NULL);
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    uint8_t before[32], after[32];
+    int status = FIRN_OK;
+    uint64_t steps = 0;
+    while (status == FIRN_OK && steps < 20) {
+        digest_of(&one, before);
+        assert_int_equal(firn_progress(&one.firn, &steps), FIRN_OK);
+        status = firn_train_step(&one.firn, &source.source, &report);
+    }
+    assert_int_equal(status, FIRN_ERROR_LOSS_NOT_FINITE);
+    assert_int_equal(report.global_step, steps);
+    assert_false(report.loss - report.loss == 0.0f);
+    digest_of(&one, after);
+    assert_memory_equal(before, after, 32);
+    /* A plan that does not check goes on. */
+    settings.check_loss = false;
+    open_bigram(&one, &settings, NULL);
+    train(&one, &source, (int)steps, &report);
+    assert_true(report.loss - report.loss == 0.0f);
+    train(&one, &source, 1, &report);
+    assert_false(report.loss - report.loss == 0.0f);
+    assert_int_equal(report.global_step, steps + 1);
+}
+
+/* The scale is 2^126 and the loss counts eightfold: infinite at first, and at the second step, after one halving. */
+static signed_plan_settings overflowing(void) {
+    signed_plan_settings settings = support_settings;
+    settings.initial_scale = 0x1p126f;
+    settings.seed_factor = 8.0f;
+    return settings;
+}
+
+static void overflows_are_skipped(void **state) {
+    (void)state;
+    const signed_plan_settings settings = overflowing();
+    open_bigram(&one, &settings, NULL);
+    bytes_source source;
+    support_text(&source, text, whole);
+    float before[BIGRAM_VOCABULARY * BIGRAM_VOCABULARY];
+    const firn_tensor_info table = support_tensor(&one.firn, "table");
+    memcpy(before, table.data, sizeof before);
+    firn_step_report report;
+    for (uint64_t i = 1; i <= 2; i++) {
+        train(&one, &source, 1, &report);
+        assert_true(report.skipped);
+        assert_int_equal(report.global_step, i);
+        assert_int_equal(report.optimizer_step, 0);
+        assert_float_equal(report.loss_scale, i == 1 ? 0x1p126f : 0x1p125f, 0);
+        assert_false(report.gradient_norm - report.gradient_norm == 0.0f);
+        assert_memory_equal(table.data, before, sizeof before);
+    }
+    train(&one, &source, 1, &report);
+    assert_false(report.skipped);
+    assert_int_equal(report.global_step, 3);
+    assert_int_equal(report.optimizer_step, 1);
+    assert_float_equal(report.learning_rate, 0.25f, 0); /* the schedule did not move with the skipped steps */
+    assert_memory_not_equal(table.data, before, sizeof before);
+    int64_t skipped;
+    memcpy(&skipped, support_tensor(&one.firn, "scaler.num_skipped_steps").data, sizeof skipped);
+    assert_int_equal(skipped, 2);
+}
+
+static void the_floor_of_the_scale_stops(void **state) {
+    (void)state;
+    signed_plan_settings settings = overflowing();
+    settings.minimum_scale = 0x1p125f;
+    open_bigram(&one, &settings, NULL);
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    train(&one, &source, 1, &report);
+    assert_int_equal(firn_train_step(&one.firn, &source.source, &report), FIRN_ERROR_LOSS_SCALE_FLOOR);
+    assert_true(report.skipped);
+    assert_int_equal(report.global_step, 2); /* the state is complete */
+    uint8_t digest[32];
+    digest_of(&one, digest);
+}
+
+/* --- nothing else has a say --- */
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    open_bigram(&one, &support_settings, NULL);
+    train(&one, &source, 10, &report);
+    for (unsigned threads = 2; threads <= 5; threads += 3) {
+        firn_host_port host;
+        firn_host_port_begin(&host, NULL, NULL, threads);
+        open_bigram(&two, &support_settings, &host.port);
+        train(&two, &source, 10, &report);
+        assert_same_state(&one, &two);
+        firn_host_port_end(&host);
+    }
+}
+
+static void old_memory_does_not_matter(void **state) {
+    (void)state;
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    memset(&one, 0x00, sizeof one);
+    memset(&two, 0xff, sizeof two);
+    open_bigram(&one, &support_settings, NULL);
+    open_bigram(&two, &support_settings, NULL);
+    train(&one, &source, 10, &report);
+    train(&two, &source, 10, &report);
+    firn_sizes sizes;
+    assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
+    assert_memory_equal(one.state, two.state, (size_t)sizes.state_bytes);
+}
+
+#if defined(__SSE__)
+static uint32_t control_word(void) {
+    uint32_t word;
+    __asm__ volatile("stmxcsr %0" : "=m"(word));
+    return word;
+}
+
+static void set_control_word(uint32_t word) {
+    __asm__ volatile("ldmxcsr %0" : : "m"(word) : "memory");
+}
+
+/* The caller may compute with another rounding; it gets its own back. */
+static void the_callers_rounding_does_not_matter(void **state) {
+    (void)state;
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    open_bigram(&one, &support_settings, NULL);
+    train(&one, &source, 10, &report);
+    const uint32_t usual = control_word(), upward_and_flushing = 0x1f80 | 0x4000 | 0x8040;
+    support_bigram(&plan, &support_settings);
+    assert_int_equal(support_open(&two, &plan, NULL), FIRN_OK);
+    set_control_word(upward_and_flushing);
+    int status = firn_initialise(&two.firn);
+    for (int i = 0; status == FIRN_OK && i < 10; i++)
+        status = firn_train_step(&two.firn, &source.source, &report);
+    const uint32_t left = control_word();
+    set_control_word(usual);
+    assert_int_equal(status, FIRN_OK);
+    assert_int_equal(left & 0xffc0, upward_and_flushing & 0xffc0);
+    assert_same_state(&one, &two);
+}
+#endif
+
+static void initial_values_follow_the_rule(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    open_bigram(&one, &settings, NULL);
+    const float *table = support_tensor(&one.firn, "table").data;
+    const firn_rng rng = {.seed = settings.seed, .rng_id = 1};
+    for (uint32_t i = 0; i < BIGRAM_VOCABULARY * BIGRAM_VOCABULARY; i++)
+        assert_int_equal(firn_bits(table[i]), firn_bits(firn_fma(0.5f, firn_random_normal(&rng, i), 0.0f)));
+    settings.uniform = true;
+    open_bigram(&one, &settings, NULL);
+    table = support_tensor(&one.firn, "table").data;
+    for (uint32_t i = 0; i < BIGRAM_VOCABULARY * BIGRAM_VOCABULARY; i++) {
+        assert_int_equal(firn_bits(table[i]), firn_bits(firn_fma(0.75f, firn_random_uniform(&rng, i), -0.25f)));
+        assert_true(table[i] >= -0.25f && table[i] < 0.5f);
+    }
+    settings.seed++;
+    open_bigram(&two, &settings, NULL);
+    assert_memory_not_equal(one.state, two.state, 256);
+}
+
+/* --- conditions --- */
+
+static void needs_a_state(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    uint8_t digest[32];
+    uint64_t steps;
+    assert_int_equal(firn_train_step(&one.firn, &source.source, &report), FIRN_ERROR_NO_STATE);
+    assert_int_equal(firn_digest(&one.firn, digest), FIRN_ERROR_NO_STATE);
+    assert_int_equal(firn_progress(&one.firn, &steps), FIRN_ERROR_NO_STATE);
+    assert_int_equal(firn_save(&one.firn), FIRN_ERROR_NO_STORAGE);
+    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_NO_STORAGE);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    assert_int_equal(firn_train_step(&one.firn, &source.source, &report), FIRN_OK);
+}
+
+static jmp_buf escape;
+static int calls_left;
+
+/* A port that does not come back, as a watchdog that resets does not. */
+static void leave(void *context) {
+    (void)context;
+    if (--calls_left == 0)
+        longjmp(escape, 1);
+}
+
+static void a_step_that_never_ended_poisons(void **state) {
+    (void)state;
+    const firn_port port = {.struct_size = sizeof port, .alive = leave};
+    bytes_source source;
+    support_text(&source, text, whole);
+    bool poisoned = false, untouched = false;
+    for (int at = 1; at <= 20; at++) {
+        calls_left = 0;
+        open_bigram(&one, &support_settings, &port);
+        firn_step_report report;
+        calls_left = at;
+        if (setjmp(escape) == 0)
+            assert_int_equal(firn_train_step(&one.firn, &source.source, &report), FIRN_OK);
+        calls_left = 0;
+        int status = firn_train_step(&one.firn, &source.source, &report);
+        poisoned = poisoned || status == FIRN_ERROR_POISONED;
+        untouched = untouched || (status == FIRN_OK && report.global_step == 1);
+        if (status == FIRN_ERROR_POISONED) {
+            uint8_t digest[32];
+            assert_int_equal(firn_digest(&one.firn, digest), FIRN_ERROR_POISONED);
+            assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+            assert_int_equal(firn_train_step(&one.firn, &source.source, &report), FIRN_OK);
+        }
+    }
+    assert_true(poisoned);
+    assert_true(untouched);
+}
+
+/* --- eval --- */
+
+static void evaluates(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    settings.sampler = FIRN_FB_SAMPLER_KIND_SEQUENTIAL;
+    settings.metric = FIRN_FB_METRIC_KIND_MEAN_LOSS;
+    settings.steps = 0;
+    support_bigram_eval(&plan, &settings);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    float mean, perplexity;
+    assert_int_equal(firn_train_step(&one.firn, &source.source, &report), FIRN_ERROR_WRONG_MODE);
+    assert_int_equal(firn_eval_result(&one.firn, &mean), FIRN_ERROR_NO_RESULT);
+    double sum = 0;
+    uint32_t steps = 0;
+    const float *loss = support_tensor(&one.firn, "loss").data;
+    while (firn_eval_step(&one.firn, &source.source) == FIRN_OK) {
+        sum += (double)*loss;
+        steps++;
+    }
+    assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_END);
+    assert_int_equal(steps, ((sizeof text - BIGRAM_WINDOW) / 2 + 1) / 2); /* windows, in batches of 2 */
+    assert_int_equal(firn_eval_result(&one.firn, &mean), FIRN_OK);
+    assert_near((double)mean, sum / steps, 1e-6);
+    uint64_t progress;
+    assert_int_equal(firn_progress(&one.firn, &progress), FIRN_OK);
+    assert_int_equal(progress, steps);
+
+    settings.metric = FIRN_FB_METRIC_KIND_PERPLEXITY;
+    settings.steps = 3;
+    support_bigram_eval(&plan, &settings);
+    assert_int_equal(support_open(&two, &plan, NULL), FIRN_OK);
+    assert_int_equal(firn_initialise(&two.firn), FIRN_OK);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(firn_eval_step(&two.firn, &source.source), FIRN_OK);
+    assert_int_equal(firn_eval_step(&two.firn, &source.source), FIRN_ERROR_DATA_END);
+    assert_int_equal(firn_eval_result(&two.firn, &perplexity), FIRN_OK);
+    assert_true(perplexity > 5.0f && perplexity < 20.0f);
+}
+
+static void counts_what_is_right(void **state) {
+    (void)state;
+    support_classifier(&plan, &support_settings);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    uint8_t features[3 * 20], labels[20];
+    for (uint32_t i = 0; i < sizeof features; i++)
+        features[i] = (uint8_t)(i * 7 % 5);
+    for (uint32_t i = 0; i < sizeof labels; i++)
+        labels[i] = (uint8_t)(i % 4);
+    bytes_source source;
+    support_records(&source, features, labels, 3, 20);
+    int right = 0, seen = 0;
+    for (int step = 0; step < 10; step++) {
+        assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_OK);
+        const float *logits = support_tensor(&one.firn, "logits").data;
+        const int32_t *wanted = support_tensor(&one.firn, "labels").data;
+        for (int row = 0; row < BIGRAM_SAMPLES; row++, seen++) {
+            int best = 0;
+            for (int c = 1; c < 4; c++)
+                best = logits[4 * row + c] > logits[4 * row + best] ? c : best;
+            right += best == wanted[row];
+        }
+    }
+    float accuracy;
+    assert_int_equal(firn_eval_result(&one.firn, &accuracy), FIRN_OK);
+    assert_float_equal(accuracy, (float)right / (float)seen, 0);
+    labels[3] = 4;
+    int status = FIRN_OK;
+    for (int step = 0; step < 10 && status == FIRN_OK; step++)
+        status = firn_eval_step(&one.firn, &source.source);
+    assert_int_equal(status, FIRN_ERROR_DATA_RANGE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opens_and_describes),
+        cmocka_unit_test(is_programmed_once),
+        cmocka_unit_test(needs_a_plan),
+        cmocka_unit_test(refuses_wrong_arguments),
+        cmocka_unit_test(refuses_other_bytes),
+        cmocka_unit_test(refuses_another_key),
+        cmocka_unit_test(refuses_signed_faults),
+        cmocka_unit_test(obeys_the_security_counter),
+        cmocka_unit_test(refused_plans_leave_the_counter),
+        cmocka_unit_test(trains),
+        cmocka_unit_test(one_step_is_right),
+        cmocka_unit_test(errors_of_data_cost_nothing),
+        cmocka_unit_test(a_loss_that_is_not_finite_stops),
+        cmocka_unit_test(overflows_are_skipped),
+        cmocka_unit_test(the_floor_of_the_scale_stops),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(old_memory_does_not_matter),
+#if defined(__SSE__)
+        cmocka_unit_test(the_callers_rounding_does_not_matter),
+#endif
+        cmocka_unit_test(initial_values_follow_the_rule),
+        cmocka_unit_test(needs_a_state),
+        cmocka_unit_test(a_step_that_never_ended_poisons),
+        cmocka_unit_test(evaluates),
+        cmocka_unit_test(counts_what_is_right),
+    };
+    return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
+}
