@@ -147,7 +147,7 @@ static inline float firn_sin_quarters(float turns, uint32_t quarter) {
 }
 
 /* In the four that follow, x below -16 counts as -16 and, in slopes, x above 16 as 16: the results do not change any
- * more, and 0 * infinity does not arise. */
+ * more, and neither 0 * infinity nor infinity / infinity arises. */
 static inline float firn_gelu_inline(float x) {
     float inside = firn_select_float(x < -16.0f, -16.0f, x);
     float h = 0.5f * inside;
@@ -161,23 +161,26 @@ static inline float firn_gelu_slope_inline(float x) {
     return firn_quiet(firn_fma(inside, density, integral));
 }
 
-/* The argument of the hyperbolic tangent. */
-static inline float firn_gelu_tanh_argument(float x) {
-    return x * firn_fma(x * x, 0x1.2444f2p-5f, 0x1.988454p-1f);
+/* x/2 (1 + tanh u) = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3). This is -2u. */
+static inline float firn_gelu_tanh_exponent(float x) {
+    return x * firn_fma(x * x, -0x1.2444f2p-4f, -0x1.988454p+0f);
 }
 
 static inline float firn_gelu_tanh_inline(float x) {
     float inside = firn_select_float(x < -16.0f, -16.0f, x);
-    float h = 0.5f * inside;
-    return firn_quiet(firn_fma(h, firn_tanh_inline(firn_gelu_tanh_argument(inside)), h));
+    return firn_quiet(inside / (1.0f + firn_exp_inline(firn_gelu_tanh_exponent(inside))));
 }
 
+/* With s = 1 / (1 + e^-2u): s + x s (1 - s) 2u'. The smaller of s and 1 - s is taken from e^-2|u|, so nothing cancels.
+ */
 static inline float firn_gelu_tanh_slope_inline(float x) {
     float inside = firn_limit(x, -16.0f, 16.0f);
-    float t = firn_tanh_inline(firn_gelu_tanh_argument(inside));
-    float inner = firn_fma(inside * inside, 0x1.b6676cp-4f, 0x1.988454p-1f);
-    float weight = 0.5f * inside * firn_fma(-t, t, 1.0f);
-    return firn_quiet(firn_fma(weight, inner, firn_fma(0.5f, t, 0.5f)));
+    float e = firn_exp_inline(-firn_absolute(firn_gelu_tanh_exponent(inside)));
+    float larger = 1.0f / (1.0f + e);
+    float smaller = e * larger;
+    float inner = firn_fma(inside * inside, 0x1.b6676cp-3f, 0x1.988454p+0f);
+    float s = firn_select_float(inside < 0.0f, smaller, larger);
+    return firn_quiet(firn_fma(inside * (larger * smaller), inner, s));
 }
 
 #endif

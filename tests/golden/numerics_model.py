@@ -113,8 +113,12 @@ def multiply(a, b):
 
 
 def divide(a, b):
-    """Finite a, positive b or infinity."""
+    """b positive, infinity or NaN; a and b not both infinite."""
     x, y = FLOAT32.decode(a), FLOAT32.decode(b)
+    if x is None or y is None:
+        return FLOAT32.nan
+    if x[1] == 'inf':
+        return a
     if y[1] == 'inf':
         return FLOAT32.encode((x[0] ^ y[0], Fraction(0)))
     return FLOAT32.encode((x[0] ^ y[0], x[1] / y[1]))
@@ -300,22 +304,22 @@ def gelu_slope(x):
     return fma(x, density, fma(HALF, erf(multiply(x, constant('sqrt(1/2)'))), HALF))
 
 
-def gelu_tanh_argument(x):
-    return multiply(x, fma(multiply(x, x), constant('gelu cubic'), constant('sqrt(2/pi)')))
+def gelu_tanh_exponent(x):
+    return multiply(x, fma(multiply(x, x), negate(constant('gelu cubic 2')), negate(constant('sqrt(2/pi) 2'))))
 
 
 def gelu_tanh(x):
     x = limit(x, -16, None)
-    h = multiply(HALF, x)
-    return fma(h, tanh(gelu_tanh_argument(x)), h)
+    return divide(x, add(ONE, exp(gelu_tanh_exponent(x))))
 
 
 def gelu_tanh_slope(x):
     x = limit(x, -16, 16)
-    t = tanh(gelu_tanh_argument(x))
-    inner = fma(multiply(x, x), constant('gelu cubic 3'), constant('sqrt(2/pi)'))
-    weight = multiply(multiply(HALF, x), fma(negate(t), t, ONE))
-    return fma(weight, inner, fma(HALF, t, HALF))
+    e = exp(gelu_tanh_exponent(x) | 0x80000000)
+    larger = divide(ONE, add(ONE, e))
+    smaller = multiply(e, larger)
+    inner = fma(multiply(x, x), constant('gelu cubic 6'), constant('sqrt(2/pi) 2'))
+    return fma(multiply(x, multiply(larger, smaller)), inner, smaller if less(x, 0) else larger)
 
 
 FUNCTIONS = [exp, log, tanh, erf, sin_turns, cos_turns, gelu, gelu_slope, gelu_tanh, gelu_tanh_slope]

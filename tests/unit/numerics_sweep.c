@@ -40,7 +40,7 @@ static void sweep_functions(uint64_t *hash, uint32_t density) {
     for (uint32_t i = 0; i < 500 * density; i++) {
         add_float(hash, firn_sqrt(any_float(i)) > 0.0f ? firn_sqrt(any_float(i)) : 0.0f);
         add_float(hash, firn_canonical(firn_fma(any_float(i), middling_float(i), any_float(i + 7))));
-        add_float(hash, firn_maximum(any_float(i), any_float(i + 1)));
+        add_float(hash, firn_canonical(firn_maximum(any_float(i), any_float(i + 1))));
     }
 }
 

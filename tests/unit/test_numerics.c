@@ -425,7 +425,7 @@ static void test_special_values(void **state) {
                  {firn_gelu_slope, minus, 0},
                  {firn_gelu_slope, 0, 0x3f000000u},
                  {firn_gelu_tanh, plus, plus},
-                 {firn_gelu_tanh, minus, 0},
+                 {firn_gelu_tanh, minus, negative_zero},
                  {firn_gelu_tanh, 0, 0},
                  {firn_gelu_tanh_slope, plus, one},
                  {firn_gelu_tanh_slope, minus, 0},
