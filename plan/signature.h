@@ -19,8 +19,8 @@ int firn_sha256_update(firn_sha256 *hash, const void *bytes, size_t count) __att
 int firn_sha256_end(firn_sha256 *hash, uint8_t digest[32]) __attribute__((warn_unused_result));
 int firn_sha256_of(const void *bytes, size_t count, uint8_t digest[32]) __attribute__((warn_unused_result));
 
-/* Bytes of the pool that firn_signature_check needs on this target (alignment 16). */
-#define FIRN_POOL_BYTES_MAX 8192u
+/* Bytes of a pool that is enough on every target. Measured: 4144 with 64-bit words, 3072 with 32-bit ones. */
+#define FIRN_POOL_BYTES_MAX 4608u
 
 /* SHA-256(0x04 X Y). FIRN_OK or FIRN_ERROR_HASH. */
 int firn_key_hash(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t hash[32])
