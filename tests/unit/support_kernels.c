@@ -1,0 +1,186 @@
+/* See support_kernels.h. */
+#define _POSIX_C_SOURCE 200112L
+#include "tests/unit/support_kernels.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void *memory(size_t bytes) {
+    void *block = NULL;
+    if (posix_memalign(&block, 64, bytes) != 0)
+        abort();
+    return block;
+}
+
+static size_t bytes_of(const firn_tensor *tensor) {
+    return tensor->elements * firn_type_bytes(tensor->type);
+}
+
+firn_tensor tensor_new(uint8_t type, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+    firn_tensor tensor = {.type = type, .elements = 1, .dims = {a, b, c, d}};
+    while (tensor.rank < 4 && tensor.dims[tensor.rank] != 0)
+        tensor.elements *= tensor.dims[tensor.rank++];
+    tensor.data = memory(bytes_of(&tensor));
+    memset(tensor.data, 0xa5, bytes_of(&tensor));
+    return tensor;
+}
+
+firn_tensor tensor_copy(const firn_tensor *from) {
+    firn_tensor tensor = *from;
+    tensor.data = memory(bytes_of(from));
+    memcpy(tensor.data, from->data, bytes_of(from));
+    return tensor;
+}
+
+void tensor_free(firn_tensor *tensor) {
+    free(tensor->data);
+    tensor->data = NULL;
+}
+
+uint32_t draw(uint32_t *state, uint32_t limit) {
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return (uint32_t)((uint64_t)*state * limit >> 32);
+}
+
+void tensor_fill(firn_tensor *tensor, uint32_t seed, float spread) {
+    uint32_t state = seed * 2654435761u + 88172645u;
+    for (size_t i = 0; i < tensor->elements; i++)
+        set(tensor, i, spread * ((float)draw(&state, 2000001) / 1000000.0f - 1.0f));
+}
+
+void tensor_sprinkle(firn_tensor *tensor, uint32_t seed) {
+    static const uint32_t special[] = {0x7fc00000, 0x7f800000, 0xff800000, 0x00000000, 0x80000000, 0x00000001,
+                                       0x80400000, 0x7f7fffff, 0x33800000, 0x00800000, 0x477fe000, 0xb3000001};
+    uint32_t state = seed * 2654435761u + 12345u;
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)
+        set(tensor, draw(&state, (uint32_t)tensor->elements), firn_from_bits(special[i]));
+}
+
+float get(const firn_tensor *tensor, size_t i) {
+    return firn_load(tensor->data, tensor->type, i);
+}
+
+void set(firn_tensor *tensor, size_t i, float x) {
+    firn_store(tensor->data, tensor->type, i, x);
+}
+
+static uint32_t canonical_nan(uint8_t type) {
+    switch (type) {
+    case FIRN_FLOAT16:
+        return 0x7e00;
+    case FIRN_BFLOAT16:
+        return 0x7fc0;
+    case FIRN_CBFLOAT16:
+        return 0x7f00;
+    default:
+        return FIRN_NAN_BITS;
+    }
+}
+
+void assert_same(const firn_tensor *expected, const firn_tensor *actual, const char *what) {
+    const uint32_t width = firn_type_bytes(expected->type);
+    assert_int_equal(expected->type, actual->type);
+    assert_int_equal(expected->elements, actual->elements);
+    for (size_t i = 0; i < expected->elements; i++) {
+        const uint8_t *e = (const uint8_t *)expected->data + i * width, *a = (const uint8_t *)actual->data + i * width;
+        uint64_t expected_bits = 0, actual_bits = 0;
+        memcpy(&expected_bits, e, width);
+        memcpy(&actual_bits, a, width);
+        bool number = expected->type > FIRN_CBFLOAT16 || !isnan(get(actual, i));
+        if (expected_bits != actual_bits || (!number && actual_bits != canonical_nan(expected->type)))
+            fail_msg("%s: %s element %zu of %zu: expected %llx, got %llx", what, firn_type_name(expected->type), i,
+                     expected->elements, (unsigned long long)expected_bits, (unsigned long long)actual_bits);
+    }
+}
+
+/* Three ranges, the last first; an empty one may be among them. */
+static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
+    (void)context;
+    const size_t first = tasks / 3, second = tasks - tasks / 5;
+    body(argument, second, tasks);
+    body(argument, first, second);
+    body(argument, 0, first);
+}
+
+/* Deep copy; tensors that share memory go on sharing it. */
+static firn_kernel_call copy_call(const firn_kernel_call *call) {
+    firn_kernel_call copy = *call;
+    for (uint8_t i = 0; i < call->input_count; i++)
+        copy.inputs[i] = tensor_copy(&call->inputs[i]);
+    for (uint8_t o = 0; o < call->output_count; o++) {
+        bool shared = false;
+        for (uint8_t i = 0; i < call->input_count; i++)
+            if (call->inputs[i].data == call->outputs[o].data) {
+                copy.outputs[o].data = copy.inputs[i].data;
+                shared = true;
+            }
+        if (!shared)
+            copy.outputs[o] = tensor_copy(&call->outputs[o]);
+    }
+    return copy;
+}
+
+static void free_call(firn_kernel_call *call) {
+    for (uint8_t o = 0; o < call->output_count; o++) {
+        bool shared = false;
+        for (uint8_t i = 0; i < call->input_count; i++)
+            shared = shared || call->inputs[i].data == call->outputs[o].data;
+        if (!shared)
+            tensor_free(&call->outputs[o]);
+    }
+    for (uint8_t i = 0; i < call->input_count; i++)
+        tensor_free(&call->inputs[i]);
+}
+
+void run_kernel(uint16_t code, firn_kernel_call *call) {
+    const firn_kernel kernel = firn_kernel_find(code);
+    assert_non_null(kernel);
+    firn_kernel_call split = copy_call(call);
+    split.parallel.run = run_split;
+    kernel(call);
+    kernel(&split);
+    for (uint8_t o = 0; o < call->output_count; o++)
+        if (memcmp(call->outputs[o].data, split.outputs[o].data, bytes_of(&call->outputs[o])) != 0)
+            fail_msg("op %u: output %u depends on how tasks are split", code, o);
+    free_call(&split);
+}
+
+float reduce(firn_reduction reduction, const float *a, const float *b, size_t count, size_t first) {
+    float total = 0.0f, sum = 0.0f;
+    if (reduction.kind == FIRN_REDUCTION_F32) {
+        for (size_t k = 0; k < count; k++)
+            total = fmaf(a[k], b[k], total);
+        return total;
+    }
+    for (size_t k = 0; k < count; k++) {
+        sum = firn_half_fma(reduction.accumulator, a[k], b[k], sum);
+        if ((first + k + 1) % reduction.chunk == 0 || k + 1 == count) {
+            total += sum;
+            sum = 0.0f;
+        }
+    }
+    return total;
+}
+
+float other_sum(const float *x, size_t count) {
+    float total = 0.0f;
+    for (size_t block = 0; block < count; block += 4096) {
+        float lane[64] = {0};
+        for (size_t i = block; i < count && i < block + 4096; i++)
+            lane[(i - block) % 64] += x[i];
+        for (size_t half = 32; half > 0; half /= 2)
+            for (size_t i = 0; i < half; i++)
+                lane[i] += lane[i + half];
+        total += lane[0];
+    }
+    return total;
+}

@@ -1,0 +1,219 @@
+/* Linear layers, forward and backward, against the formula written with three loops: all types, layouts and reductions,
+ * shapes around the edges of a tile, special values, the absent bias. Equal bits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support_kernels.h"
+
+typedef struct shape {
+    uint32_t n, k, o;
+} shape;
+
+static const shape shapes[] = {{1, 1, 1},   {1, 129, 33}, {17, 33, 15}, {16, 32, 16}, {15, 31, 17}, {33, 1, 2},
+                               {3, 200, 5}, {5, 64, 48},  {130, 3, 7},  {7, 65, 1},   {64, 17, 31}, {4, 127, 19}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static const uint32_t chunks[] = {0, 64, 128, 5, 1}; /* 0: float32 throughout */
+enum { CHUNKS = sizeof chunks / sizeof chunks[0] };
+
+static firn_reduction reduction_of(uint8_t type, uint32_t chunk) {
+    if (chunk == 0)
+        return (firn_reduction){FIRN_REDUCTION_F32, FIRN_FLOAT32, type, 0};
+    return (firn_reduction){FIRN_REDUCTION_CHUNKED, type, type, chunk};
+}
+
+static float weight_at(const firn_tensor *weight, int layout, shape s, size_t o, size_t k) {
+    return get(weight, layout == 0 ? o * s.k + k : k * s.o + o);
+}
+
+typedef struct operands {
+    firn_tensor x, weight, bias, dy, y, dx, dweight;
+} operands;
+
+static operands operands_new(uint8_t type, uint8_t out_type, int layout, shape s) {
+    operands t = {.x = tensor_new(type, s.n, s.k, 0, 0),
+                  .bias = tensor_new(layout == 0 ? FIRN_FLOAT32 : type, s.o, 0, 0, 0),
+                  .dy = tensor_new(type, s.n, s.o, 0, 0),
+                  .y = tensor_new(out_type, s.n, s.o, 0, 0),
+                  .dx = tensor_new(out_type, s.n, s.k, 0, 0)};
+    t.weight = layout == 0 ? tensor_new(type, s.o, s.k, 0, 0) : tensor_new(type, s.k, s.o, 0, 0);
+    t.dweight = layout == 0 ? tensor_new(out_type, s.o, s.k, 0, 0) : tensor_new(out_type, s.k, s.o, 0, 0);
+    tensor_fill(&t.x, s.k, 2.0f);
+    tensor_fill(&t.weight, s.o, 1.0f);
+    tensor_fill(&t.bias, 3, 1.0f);
+    tensor_fill(&t.dy, s.n, 0.5f);
+    return t;
+}
+
+static void operands_free(operands *t) {
+    tensor_free(&t->x);
+    tensor_free(&t->weight);
+    tensor_free(&t->bias);
+    tensor_free(&t->dy);
+    tensor_free(&t->y);
+    tensor_free(&t->dx);
+    tensor_free(&t->dweight);
+}
+
+static void check_forward(const operands *t, int layout, shape s, firn_reduction reduction, int with_bias) {
+    firn_kernel_call call = {.input_count = (uint8_t)(2 + with_bias),
+                             .output_count = 1,
+                             .inputs = {t->x, t->weight, t->bias},
+                             .outputs = {t->y},
+                             .integers = {layout},
+                             .reductions = {reduction}};
+    firn_tensor expected = tensor_new(t->y.type, s.n, s.o, 0, 0);
+    float *a = malloc(s.k * sizeof *a), *b = malloc(s.k * sizeof *b);
+    for (size_t n = 0; n < s.n; n++)
+        for (size_t o = 0; o < s.o; o++) {
+            for (size_t k = 0; k < s.k; k++) {
+                a[k] = get(&t->x, n * s.k + k);
+                b[k] = weight_at(&t->weight, layout, s, o, k);
+            }
+            float sum = reduce(reduction, a, b, s.k, 0);
+            set(&expected, n * s.o + o, with_bias ? sum + get(&t->bias, o) : sum);
+        }
+    run_kernel(FIRN_OP_linear, &call);
+    assert_same(&expected, &t->y, "linear");
+    tensor_free(&expected);
+    free(a);
+    free(b);
+}
+
+static void check_backward_input(const operands *t, int layout, shape s, firn_reduction reduction) {
+    firn_kernel_call call = {.input_count = 2,
+                             .output_count = 1,
+                             .inputs = {t->dy, t->weight},
+                             .outputs = {t->dx},
+                             .integers = {layout},
+                             .reductions = {reduction}};
+    firn_tensor expected = tensor_new(t->dx.type, s.n, s.k, 0, 0);
+    float *a = malloc(s.o * sizeof *a), *b = malloc(s.o * sizeof *b);
+    for (size_t n = 0; n < s.n; n++)
+        for (size_t k = 0; k < s.k; k++) {
+            for (size_t o = 0; o < s.o; o++) {
+                a[o] = get(&t->dy, n * s.o + o);
+                b[o] = weight_at(&t->weight, layout, s, o, k);
+            }
+            set(&expected, n * s.k + k, reduce(reduction, a, b, s.o, 0));
+        }
+    run_kernel(FIRN_OP_linear_backward_input, &call);
+    assert_same(&expected, &t->dx, "linear_backward_input");
+    tensor_free(&expected);
+    free(a);
+    free(b);
+}
+
+static void check_backward_weight(const operands *t, int layout, shape s, firn_reduction reduction) {
+    firn_kernel_call call = {.input_count = 2,
+                             .output_count = 1,
+                             .inputs = {t->dy, t->x},
+                             .outputs = {t->dweight},
+                             .integers = {layout},
+                             .reductions = {reduction}};
+    firn_tensor expected = tensor_new(t->dweight.type, t->dweight.dims[0], t->dweight.dims[1], 0, 0);
+    float *a = malloc(s.n * sizeof *a), *b = malloc(s.n * sizeof *b);
+    for (size_t o = 0; o < s.o; o++)
+        for (size_t k = 0; k < s.k; k++) {
+            for (size_t n = 0; n < s.n; n++) {
+                a[n] = get(&t->dy, n * s.o + o);
+                b[n] = get(&t->x, n * s.k + k);
+            }
+            set(&expected, layout == 0 ? o * s.k + k : k * s.o + o, reduce(reduction, a, b, s.n, 0));
+        }
+    run_kernel(FIRN_OP_linear_backward_weight, &call);
+    assert_same(&expected, &t->dweight, "linear_backward_weight");
+    tensor_free(&expected);
+    free(a);
+    free(b);
+}
+
+static void check_all(uint8_t type, uint8_t out_type, shape s, uint32_t chunk, int special) {
+    const firn_reduction reduction = reduction_of(type, chunk);
+    for (int layout = 0; layout < 2; layout++) {
+        operands t = operands_new(type, out_type, layout, s);
+        if (special) {
+            tensor_sprinkle(&t.x, 1);
+            tensor_sprinkle(&t.weight, 2);
+            tensor_sprinkle(&t.dy, 3);
+            tensor_sprinkle(&t.bias, 4);
+        }
+        check_forward(&t, layout, s, reduction, 0);
+        check_forward(&t, layout, s, reduction, 1);
+        check_backward_input(&t, layout, s, reduction);
+        check_backward_weight(&t, layout, s, reduction);
+        operands_free(&t);
+    }
+}
+
+static void linear_in_float32(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++)
+        for (int i = 0; i < SHAPES; i++)
+            check_all(type, type, shapes[i], 0, 0);
+}
+
+static void linear_in_chunks(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT16; type <= FIRN_CBFLOAT16; type++)
+        for (int i = 0; i < SHAPES; i++)
+            for (int c = 1; c < CHUNKS; c++)
+                check_all(type, type, shapes[i], chunks[c], 0);
+}
+
+static void linear_with_special_values(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++) {
+        check_all(type, type, (shape){33, 70, 21}, 0, 1);
+        if (type != FIRN_FLOAT32)
+            check_all(type, FIRN_FLOAT32, (shape){33, 70, 21}, 64, 1);
+    }
+}
+
+/* Gradients of half weights may be kept in float32, and float32 layers may give a half type. */
+static void linear_rounds_to_the_output(void **state) {
+    (void)state;
+    check_all(FIRN_BFLOAT16, FIRN_FLOAT32, (shape){19, 40, 18}, 0, 0);
+    check_all(FIRN_FLOAT16, FIRN_FLOAT32, (shape){19, 140, 18}, 128, 0);
+    check_all(FIRN_FLOAT32, FIRN_CBFLOAT16, (shape){19, 40, 18}, 0, 0);
+}
+
+/* In bfloat16 counting ends at 256, because 257 lies half-way to 258 and goes back to the even 256. */
+static void chunks_can_be_told_from_float32(void **state) {
+    (void)state;
+    firn_tensor x = tensor_new(FIRN_BFLOAT16, 1, 512, 0, 0), weight = tensor_new(FIRN_BFLOAT16, 1, 512, 0, 0);
+    firn_tensor y = tensor_new(FIRN_FLOAT32, 1, 1, 0, 0);
+    for (size_t i = 0; i < 512; i++) {
+        set(&x, i, 1.0f);
+        set(&weight, i, 1.0f);
+    }
+    firn_kernel_call call = {.input_count = 2, .output_count = 1, .inputs = {x, weight}, .outputs = {y}};
+    run_kernel(FIRN_OP_linear, &call);
+    assert_true(get(&y, 0) == 512.0f);
+    call.reductions[0] = reduction_of(FIRN_BFLOAT16, 512);
+    run_kernel(FIRN_OP_linear, &call);
+    assert_true(get(&y, 0) == 256.0f);
+    call.reductions[0] = reduction_of(FIRN_BFLOAT16, 256);
+    run_kernel(FIRN_OP_linear, &call);
+    assert_true(get(&y, 0) == 512.0f);
+    tensor_free(&x);
+    tensor_free(&weight);
+    tensor_free(&y);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear_in_float32),
+        cmocka_unit_test(linear_in_chunks),
+        cmocka_unit_test(linear_with_special_values),
+        cmocka_unit_test(linear_rounds_to_the_output),
+        cmocka_unit_test(chunks_can_be_told_from_float32),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
