@@ -4,25 +4,36 @@
 
 #include <string.h>
 
+/* One round of Philox on the counter c. */
+static inline void mix(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t key0, uint32_t key1) {
+    uint64_t product0 = (uint64_t)0xd2511f53u * *c0, product1 = (uint64_t)0xcd9e8d57u * *c2;
+    *c0 = (uint32_t)(product1 >> 32) ^ *c1 ^ key0;
+    *c2 = (uint32_t)(product0 >> 32) ^ *c3 ^ key1;
+    *c1 = (uint32_t)product1;
+    *c3 = (uint32_t)product0;
+}
+
+static inline void next_key(uint32_t *key0, uint32_t *key1) {
+    *key0 += 0x9e3779b9u;
+    *key1 += 0xbb67ae85u;
+}
+
+enum { PHILOX_ROUNDS = 10 };
+
 void firn_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    uint32_t k0 = key[0], k1 = key[1];
-    for (int round = 0; round < 10; round++) {
-        uint64_t product0 = (uint64_t)0xd2511f53u * c0, product1 = (uint64_t)0xcd9e8d57u * c2;
-        uint32_t next0 = (uint32_t)(product1 >> 32) ^ c1 ^ k0;
-        uint32_t next2 = (uint32_t)(product0 >> 32) ^ c3 ^ k1;
-        c1 = (uint32_t)product1;
-        c3 = (uint32_t)product0;
-        c0 = next0;
-        c2 = next2;
-        k0 += 0x9e3779b9u;
-        k1 += 0xbb67ae85u;
+    uint32_t key0 = key[0], key1 = key[1];
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+        mix(&c0, &c1, &c2, &c3, key0, key1);
+        next_key(&key0, &key1);
     }
     out[0] = c0;
     out[1] = c1;
     out[2] = c2;
     out[3] = c3;
 }
+
+/* --- random numbers of elements --------------------------------------------------------------------------------- */
 
 /* The four words of the block that an element lies in. */
 static void draw_block(const firn_rng *rng, uint64_t element, uint32_t words[4]) {
@@ -47,7 +58,8 @@ float firn_random_uniform(const firn_rng *rng, uint64_t element) {
     return upper_bits(firn_random_bits(rng, element)) * 0x1p-24f;
 }
 
-enum { BLOCKS = 16, BLOCK_ELEMENTS = 4 };
+#define BLOCKS         16u
+#define BLOCK_ELEMENTS 4u
 
 /* firn_philox for neighbouring blocks, from that of `element`, side by side in vectors: words[w][b] is word w of block
  * b. */
@@ -59,16 +71,10 @@ static void draw_blocks(const firn_rng *rng, uint64_t element, uint32_t words[BL
         words[2][b] = (uint32_t)rng->global_step;
         words[3][b] = (rng->micro_step & 0xffffu) | (uint32_t)(rng->global_step >> 32) << 16;
     }
-    for (int round = 0; round < 10; round++) {
-        for (uint32_t b = 0; b < BLOCKS; b++) {
-            uint64_t product0 = (uint64_t)0xd2511f53u * words[0][b], product1 = (uint64_t)0xcd9e8d57u * words[2][b];
-            words[0][b] = (uint32_t)(product1 >> 32) ^ words[1][b] ^ key0;
-            words[2][b] = (uint32_t)(product0 >> 32) ^ words[3][b] ^ key1;
-            words[1][b] = (uint32_t)product1;
-            words[3][b] = (uint32_t)product0;
-        }
-        key0 += 0x9e3779b9u;
-        key1 += 0xbb67ae85u;
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+        for (uint32_t b = 0; b < BLOCKS; b++)
+            mix(&words[0][b], &words[1][b], &words[2][b], &words[3][b], key0, key1);
+        next_key(&key0, &key1);
     }
 }
 
@@ -81,7 +87,7 @@ void firn_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, s
         for (uint32_t b = 0; b < BLOCKS; b++)
             for (uint32_t w = 0; w < BLOCK_ELEMENTS; w++)
                 drawn[b * BLOCK_ELEMENTS + w] = upper_bits(words[w][b]) * 0x1p-24f;
-        size_t have = BLOCKS * BLOCK_ELEMENTS - skip, want = count - done;
+        size_t have = (size_t)(BLOCKS * BLOCK_ELEMENTS) - skip, want = count - done;
         size_t take = want < have ? want : have;
         memcpy(out + done, drawn + skip, take * sizeof *out);
         done += take;
@@ -98,6 +104,9 @@ float firn_random_normal(const firn_rng *rng, uint64_t element) {
     float radius = firn_sqrt(-2.0f * firn_log(u1));
     return radius * (element % 2 == 0 ? firn_cos_turns(u2) : firn_sin_turns(u2));
 }
+
+/* --- permutations ---------------------------------------------------------------------------------------------------
+ */
 
 #define FEISTEL_ROUNDS 8
 #define FEISTEL_TAG    0xffffff00u /* in the place of rng_id: ids from here on belong to this file */

@@ -522,6 +522,24 @@ static void test_random_numbers_match_the_model(void **state) {
     }
 }
 
+/* Many at once, from any element, across blocks and across the end of the counter's word. */
+static void test_many_random_numbers_are_the_same(void **state) {
+    (void)state;
+    const firn_rng rng = {.seed = 77, .rng_id = 5, .global_step = 0x123456789au, .micro_step = 9};
+    const uint64_t firsts[] = {0, 1, 2, 3, 63, 1000, ((uint64_t)1 << 34) - 70};
+    float many[200];
+    for (size_t f = 0; f < COUNT(firsts); f++) {
+        for (size_t count = 0; count <= 200; count += 1 + count / 9) {
+            many[count % 200] = -1.0f;
+            firn_random_uniform_many(many, &rng, firsts[f], count);
+            for (size_t i = 0; i < count; i++)
+                assert_int_equal(firn_bits(many[i]), firn_bits(firn_random_uniform(&rng, firsts[f] + i)));
+            if (count < 200)
+                assert_true(many[count] == -1.0f);
+        }
+    }
+}
+
 static void test_random_numbers_are_spread(void **state) {
     (void)state;
     enum { DRAWS = 200000 };
@@ -615,6 +633,7 @@ int main(void) {
         cmocka_unit_test(test_sum_of_nan_is_canonical),
         cmocka_unit_test(test_philox_known_answers),
         cmocka_unit_test(test_random_numbers_match_the_model),
+        cmocka_unit_test(test_many_random_numbers_are_the_same),
         cmocka_unit_test(test_random_numbers_are_spread),
         cmocka_unit_test(test_permutations_match_the_model),
         cmocka_unit_test(test_permutations_are_bijective),
