@@ -54,6 +54,15 @@ def write_safetensors(path, tensors):
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
+def attend(q, k, v, low):
+    """Scores, softmax and sums wide; probabilities in the half type before the product with v, as the reference stack has it."""
+    with torch.autocast("cpu", enabled=False):
+        wide = torch.float64 if q.dtype == torch.float64 else torch.float32
+        s = q.to(wide) @ k.to(wide).transpose(-1, -2) / math.sqrt(C // H)
+        s = s.masked_fill(torch.triu(torch.ones(T, T, dtype=torch.bool), 1), -math.inf)
+        return low(low(torch.softmax(s, -1)).to(wide) @ v.to(wide))
+
+
 def forward(w, ids, labels, half):
     low = (lambda x: x.to(torch.bfloat16)) if half else (lambda x: x)
 
@@ -74,7 +83,7 @@ def forward(w, ids, labels, half):
         p = f"transformer.h.{i}."
         q, k, v = dense(norm(x, p + "ln_1"), p + "attn.c_attn").split(C, -1)
         q, k, v = (y.view(B, T, H, C // H).transpose(1, 2) for y in (q, k, v))
-        a = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(B, T, C)
+        a = attend(q, k, v, low).transpose(1, 2).reshape(B, T, C)
         x = x + dense(a, p + "attn.c_proj")
         x = x + dense(F.gelu(dense(norm(x, p + "ln_2"), p + "mlp.c_fc")), p + "mlp.c_proj")
     logits = F.linear(norm(x, "transformer.ln_f"), w["transformer.wte.weight"])

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Twenty training steps of a tiny GPT-2 against PyTorch (tests/golden/gpt2_training.py).
+#
+#   float32    every loss within 1e-6 of PyTorch's float64 run, relative
+#   bfloat16   every loss within 5e-4 of PyTorch's autocast run, relative; the first, which no gradient has touched yet,
+#              within 2e-6, and by that measure the float32 run is told apart
+set -eu
+BUILD=${BUILD:-build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+golden=tests/golden/gpt2_training
+
+# losses NAME MIXED: compiles and trains, and leaves the losses in $work/NAME, one a line.
+losses() {
+    "$BUILD/firnc" compile tests/end_to_end/gpt2_training.yaml --mode train --key "$work/key.key.pem" \
+        --weights $golden.safetensors --set trainer.init.precision.enabled="$2" -o "$work/$1.plan" >/dev/null
+    "$BUILD/firn" train "$work/$1.plan" --pub "$work/key.pub.pem" --data $golden.txt --quiet --log "$work/$1.jsonl" >/dev/null
+    sed -n 's/.*"step":.*"loss": *\([^,}]*\),.*/\1/p' "$work/$1.jsonl" >"$work/$1"
+    [ "$(wc -l <"$work/$1")" -eq 20 ] || {
+        echo "gpt2_training: $1: the log does not have 20 steps"
+        exit 1
+    }
+}
+
+# apart NAME COLUMN FIRST LAST: the largest relative distance from a column of the golden file over steps FIRST to LAST.
+apart() {
+    paste -d ' ' "$work/$1" $golden.losses | awk -v column="$2" -v first="$3" -v last="$4" '
+        NR >= first && NR <= last { d = ($1 - $(column + 1)) / $(column + 1); if (d < 0) d = -d; if (d > most) most = d }
+        END { printf "%.3e\n", most }'
+}
+
+# expect NAME DISTANCE RELATION BOUND
+status=0
+expect() {
+    if awk -v d="$2" -v b="$4" "BEGIN { exit !(d $3 b) }"; then
+        echo "ok: $1: $2 $3 $4"
+    else
+        echo "failed: $1: $2 is not $3 $4"
+        status=1
+    fi
+}
+
+"$BUILD/firnc" keygen "$work/key" >/dev/null
+losses float32 false
+losses bfloat16 true
+expect "float32 from PyTorch's float64, 20 steps" "$(apart float32 1 1 20)" "<=" 1e-6
+expect "bfloat16 from PyTorch's autocast, 20 steps" "$(apart bfloat16 3 1 20)" "<=" 5e-4
+expect "bfloat16 from PyTorch's autocast, first step" "$(apart bfloat16 3 1 1)" "<=" 2e-6
+expect "float32 from PyTorch's autocast, first step" "$(apart float32 3 1 1)" ">=" 1e-5
+exit $status
