@@ -1,0 +1,78 @@
+#!/bin/sh
+# The main job from end to end: freeze, sign, verify, train, evaluate, draw, and show that two microcontrollers compute the
+# same bits. Run by `make demo`, from the root of the repository, after the programs are built.
+#
+#   DATA=F   train on this file or folder instead of the licence texts that Debian carries
+#   OUT=D    where the plans, the log, the checkpoint and the drawing go (build/demo)
+set -eu
+
+DATA=${DATA:-/usr/share/common-licenses}
+OUT=${OUT:-build/demo}
+FIRNC=${FIRNC:-build/firnc}
+FIRN=${FIRN:-build/firn}
+RECIPES=compiler/recipes
+EMULATED_STEPS=5
+
+say() {
+    printf '\n== %s\n' "$1"
+}
+
+# The file that the emulated targets read: the first regular file of the data.
+first_file() {
+    if [ -d "$1" ]; then
+        find "$1" -maxdepth 1 -type f -size +8k | LC_ALL=C sort | head -n 1
+    else
+        printf '%s\n' "$1"
+    fi
+}
+
+[ -e "$DATA" ] || {
+    echo "demo: $DATA: there is no such file or folder; give one with DATA=" >&2
+    exit 1
+}
+rm -rf "$OUT"
+mkdir -p "$OUT"
+
+say "A key to sign with"
+"$FIRNC" keygen "$OUT/demo"
+
+say "Freeze and sign the training run ($RECIPES/demo_gpt2.yaml)"
+"$FIRNC" compile "$RECIPES/demo_gpt2.yaml" --mode train --key "$OUT/demo.key.pem" -o "$OUT/train.plan"
+"$FIRNC" verify "$OUT/train.plan" --pub "$OUT/demo.pub.pem"
+"$FIRNC" inspect "$OUT/train.plan" | tail -n 12
+
+say "Train on $DATA (the tail of each file is held out)"
+"$FIRN" train "$OUT/train.plan" --pub "$OUT/demo.pub.pem" --data "$DATA" --checkpoint "$OUT/model.ckpt" \
+    --log "$OUT/train.jsonl"
+last=$(grep '"step":' "$OUT/train.jsonl" | tail -n 20 | sed 's/.*"loss": *\([^,}]*\).*/\1/' |
+    awk '{ sum += $1 } END { printf "%.4f", sum / NR }')
+
+say "Evaluate on the held-out text, with a second plan of the same model"
+"$FIRNC" compile "$RECIPES/demo_gpt2.yaml" --mode eval --key "$OUT/demo.key.pem" -o "$OUT/eval.plan"
+perplexity=$("$FIRN" eval "$OUT/eval.plan" --pub "$OUT/demo.pub.pem" --data "$DATA" --checkpoint "$OUT/model.ckpt")
+held_out=$(awk -v p="$perplexity" 'BEGIN { printf "%.4f", log(p) }')
+echo "mean training loss of the last 20 steps: $last nats per byte"
+echo "held-out perplexity: $perplexity (that is $held_out nats per byte)"
+awk -f "$RECIPES/curves.awk" "$OUT/train.jsonl" >"$OUT/curves.svg"
+echo "curves: $OUT/curves.svg"
+
+say "The first $EMULATED_STEPS steps of a small plan on three machines"
+file=$(first_file "$DATA")
+"$FIRNC" compile "$RECIPES/small_gpt2.yaml" --mode train --key "$OUT/demo.key.pem" -o "$OUT/small.plan"
+"$FIRN" train "$OUT/small.plan" --pub "$OUT/demo.pub.pem" --data "$file" --steps "$EMULATED_STEPS" --quiet \
+    --checkpoint "$OUT/small.ckpt" >"$OUT/host.txt"
+"$FIRN" digest "$OUT/small.ckpt" | sed 's/^/host       /'
+status=0
+expected=$("$FIRN" digest "$OUT/small.ckpt")
+for target in cortex-m7 rv32; do
+    ${MAKE:-make} -s emulate TARGET="$target" PLAN="$OUT/small.plan" PUB="$OUT/demo.pub.pem" DATA="$file" \
+        STEPS="$EMULATED_STEPS" >"$OUT/$target.txt"
+    digest=$(tail -n 1 "$OUT/$target.txt")
+    printf '%-10s %s\n' "$target" "$digest"
+    [ "$digest" = "$expected" ] || status=1
+done
+if [ "$status" -ne 0 ]; then
+    echo "demo: the digests differ" >&2
+    exit 1
+fi
+echo "The three digests are equal."
