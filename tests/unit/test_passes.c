@@ -1,0 +1,800 @@
+/* The passes one by one: what each leaves in the graph, and the payload at the end. Autodiff and memory have tests of
+ * their own. */
+#define _XOPEN_SOURCE 700 /* mkstemp, dup2, truncate, P_tmpdir */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "plan/container.h"
+#include "plan/errors.h"
+#include "plan/semantics.h"
+#include "plan/verifier.h"
+#include "runtime/numerics/numerics.h"
+#include "tests/unit/support_recipes.h"
+
+static uint32_t count_nodes(const firnc_graph *graph, uint16_t code) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        count += graph->nodes[i].code == code;
+    return count;
+}
+
+static const firnc_value_info *named(const firnc_graph *graph, const char *name) {
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (strcmp(graph->values[i].name, name) == 0)
+            return &graph->values[i];
+    return NULL;
+}
+
+static uint8_t output_type(const firnc_graph *graph, const firnc_node *node, uint8_t output) {
+    return graph->values[node->outputs[output]].shape.type;
+}
+
+/* What a call writes to stderr, at most 999 bytes. */
+static const char *errors_of(bool (*call)(firnc_compilation *), firnc_compilation *compilation, bool expected) {
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    fflush(stderr);
+    int before = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    bool result = call(compilation);
+    fflush(stderr);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    char *text = firnc_allocate(1000);
+    rewind(file);
+    size_t count = fread(text, 1, 999, file);
+    text[count] = '\0';
+    fclose(file);
+    assert_int_equal(result, expected);
+    return text;
+}
+
+static void assert_contains(const char *text, const char *part) {
+    if (strstr(text, part) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", part, text);
+}
+
+/* --- shapes ------------------------------------------------------------------------------------------------------- */
+
+static void test_shapes_name_the_layer(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("crooked");
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 7});
+    firnc_value weight = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 6}, (firnc_init){0}, true);
+    firnc_layer_begin(graph, "encoder");
+    firnc_layer_begin(graph, "dense");
+    firnc_linear(graph, x, weight, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_layer_end(graph);
+    firnc_layer_end(graph);
+    const char *text = errors_of(firnc_infer_shapes, &compilation, false);
+    assert_contains(text, "firnc: test.yaml: layer encoder.dense: linear(float32[4,7], float32[3,6])");
+}
+
+/* --- POL ---------------------------------------------------------------------------------------------------------- */
+
+/* One linear op in layer "block.dense" under the given annotations; the node after the pass. */
+typedef struct annotations {
+    const firnc_pol *scope, *inner, *call, *rule;
+} annotations;
+
+static const firnc_node *resolved(firnc_recipe *recipe, annotations a) {
+    static firnc_compilation compilation;
+    compilation = test_compilation(recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("one");
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 6});
+    firnc_value weight = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 6}, (firnc_init){0}, true);
+    if (a.scope != NULL)
+        firnc_pol_begin(graph, *a.scope);
+    if (a.inner != NULL)
+        firnc_pol_begin(graph, *a.inner);
+    if (a.call != NULL)
+        firnc_pol_next(graph, *a.call);
+    if (a.rule != NULL)
+        firnc_pol_rule(graph, *a.rule);
+    firnc_layer_begin(graph, "block.dense");
+    firnc_value y = firnc_linear(graph, x, weight, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_layer_end(graph);
+    if (a.inner != NULL)
+        firnc_pol_end(graph);
+    if (a.scope != NULL)
+        firnc_pol_end(graph);
+    firnc_relu(graph, y);
+    assert_true(firnc_infer_shapes(&compilation));
+    assert_true(firnc_resolve_pol(&compilation));
+    return &graph->nodes[0];
+}
+
+static void assert_pol(const firnc_node *node, int level, int origin, int backward_level, int backward_origin) {
+    assert_int_equal(node->level, level);
+    assert_int_equal(node->origin, origin);
+    assert_int_equal(node->backward_level, backward_level);
+    assert_int_equal(node->backward_origin, backward_origin);
+}
+
+enum { GLOBAL = FIRNC_ORIGIN_GLOBAL, PATTERN = FIRNC_ORIGIN_PATTERN, SCOPE = FIRNC_ORIGIN_SCOPE };
+enum { CALL = FIRNC_ORIGIN_CALL, RULE = FIRNC_ORIGIN_RULE };
+
+static const firnc_pol level_0 = {.level = 0, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true};
+static const firnc_pol level_2 = {.level = 2, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true};
+static const firnc_pol backward_0 = {.level = FIRNC_UNSET, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true};
+static const firnc_pol both = {.level = 2, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true};
+static const firnc_pol unset = {.level = FIRNC_UNSET, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true};
+static const firnc_pol no_forward = {.level = 2, .bwd_level = FIRNC_UNSET, .enable_fwd = false, .enable_bwd = true};
+static const firnc_pol no_backward = {.level = 2, .bwd_level = 0, .enable_fwd = true, .enable_bwd = false};
+
+static void test_pol_annotations(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    assert_pol(resolved(&recipe, (annotations){0}), 1, GLOBAL, 1, GLOBAL);
+    assert_pol(resolved(&recipe, (annotations){.scope = &level_0}), 0, SCOPE, 0, SCOPE);
+    assert_pol(resolved(&recipe, (annotations){.scope = &both}), 2, SCOPE, 0, SCOPE);
+    assert_pol(resolved(&recipe, (annotations){.scope = &backward_0}), 1, GLOBAL, 0, SCOPE);
+    assert_pol(resolved(&recipe, (annotations){.scope = &no_forward}), 1, GLOBAL, 2, SCOPE);
+    assert_pol(resolved(&recipe, (annotations){.scope = &no_backward}), 2, SCOPE, 1, GLOBAL);
+    /* the innermost replaces the outer entirely, also where it says nothing */
+    assert_pol(resolved(&recipe, (annotations){.scope = &level_0, .inner = &unset}), 1, GLOBAL, 1, GLOBAL);
+    assert_pol(resolved(&recipe, (annotations){.scope = &level_2, .inner = &backward_0}), 1, GLOBAL, 0, SCOPE);
+    assert_pol(resolved(&recipe, (annotations){.scope = &level_0, .call = &level_2}), 2, CALL, 2, CALL);
+    assert_pol(resolved(&recipe, (annotations){.rule = &backward_0}), 1, GLOBAL, 0, RULE);
+}
+
+static void test_pol_patterns(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    const firnc_pol_pattern patterns[] = {{.pattern = "*", .pol = level_0}, {.pattern = "block.d?nse", .pol = level_2}};
+    recipe.precision.patterns = patterns;
+    recipe.precision.pattern_count = 2;
+    assert_pol(resolved(&recipe, (annotations){0}), 2, PATTERN, 2, PATTERN); /* the last that matches */
+    assert_pol(resolved(&recipe, (annotations){.scope = &level_0}), 0, SCOPE, 0, SCOPE);
+    assert_pol(resolved(&recipe, (annotations){.call = &backward_0}), 1, GLOBAL, 0, CALL);
+    assert_pol(resolved(&recipe, (annotations){.rule = &backward_0}), 2, PATTERN, 2, PATTERN);
+    recipe.precision.pattern_count = 1;
+    assert_pol(resolved(&recipe, (annotations){0}), 0, PATTERN, 0, PATTERN);
+}
+
+static void test_pattern_without_layer(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    const firnc_pol_pattern patterns[] = {{.pattern = "*.h.*.mlp.c_f?", .pol = level_0},
+                                          {.pattern = "lm_haed", .pol = level_0, .line = 41}};
+    recipe.precision.patterns = patterns;
+    recipe.precision.pattern_count = 2;
+    firnc_compilation compilation = test_compilation(&recipe);
+    assert_true(firnc_build(&compilation) && firnc_infer_shapes(&compilation));
+    const char *text = errors_of(firnc_resolve_pol, &compilation, false);
+    assert_contains(text, "line 41");
+    assert_contains(text, "\"lm_haed\"");
+    recipe.precision.pattern_count = 1;
+    assert_true(firnc_resolve_pol(&compilation));
+    assert_int_equal(test_find_node(compilation.graph, FIRN_OP_linear, "transformer.h.1.mlp.c_fc")->level, 0);
+    assert_int_equal(test_find_node(compilation.graph, FIRN_OP_linear, "transformer.h.1.mlp.c_proj")->level, 1);
+}
+
+/* --- autocast ----------------------------------------------------------------------------------------------------- */
+
+static void test_autocast_off(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    recipe.precision.half = FIRN_BFLOAT16;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_autocast);
+    assert_int_equal(count_nodes(compilation.graph, FIRN_OP_cast), 0);
+    for (firnc_value i = 0; i < compilation.graph->value_count; i++)
+        assert_false(firn_type_is_half(compilation.graph->values[i].shape.type));
+}
+
+static void test_autocast_gpt2(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_autocast);
+    const firnc_graph *graph = compilation.graph;
+    /* each layer has four weights and four biases; then the tied output weight. The residual stream is half already. */
+    assert_int_equal(count_nodes(graph, FIRN_OP_cast), 2 * 8 + 1);
+    const firnc_node *head = test_find_node(graph, FIRN_OP_linear, "lm_head");
+    assert_int_equal(output_type(graph, head, 0), FIRN_CBFLOAT16);
+    assert_string_equal(graph->values[head->inputs[1]].name, "transformer.wte.weight/cbfloat16");
+    const firnc_node *embedding = test_find_node(graph, FIRN_OP_embedding, "transformer.wte");
+    assert_string_equal(graph->values[embedding->inputs[1]].name, "transformer.wte.weight");
+    assert_int_equal(output_type(graph, embedding, 0), FIRN_CBFLOAT16);
+    const firnc_node *attention = test_find_node(graph, FIRN_OP_attention, "transformer.h.0.attn");
+    assert_int_equal(output_type(graph, attention, 0), FIRN_CBFLOAT16);
+    assert_int_equal(output_type(graph, attention, 1), FIRN_FLOAT32);
+    const firnc_node *norm = test_find_node(graph, FIRN_OP_layer_norm, "transformer.ln_f");
+    assert_int_equal(norm->integers[0], FIRN_CBFLOAT16);
+    assert_int_equal(output_type(graph, norm, 1), FIRN_FLOAT32);
+    const firnc_node *loss = test_find_node(graph, FIRN_OP_cross_entropy, "loss");
+    assert_int_equal(graph->values[loss->inputs[0]].shape.type, FIRN_CBFLOAT16); /* widened inside the op */
+    assert_int_equal(output_type(graph, loss, 0), FIRN_FLOAT32);
+}
+
+/* Layer norm of a float32 input: half at POL 1, float32 at POL 0. One input that two layers share is cast once. */
+static void test_autocast_norm_and_cache(void **state) {
+    (void)state;
+    for (int level = 0; level < 2; level++) {
+        firnc_recipe recipe = test_mlp_recipe();
+        test_make_mixed(&recipe, FIRN_FLOAT16, level);
+        firnc_compilation compilation = test_compilation(&recipe);
+        firnc_graph *graph = compilation.graph = firnc_graph_create("norm");
+        firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 6});
+        uint32_t six = 6;
+        firnc_value gain = firnc_parameter(graph, "gain", 1, &six, (firnc_init){.a = 1}, false);
+        firnc_value bias = firnc_parameter(graph, "bias", 1, &six, (firnc_init){0}, false);
+        firnc_value weight = firnc_parameter(graph, "w", 2, (uint32_t[]){6, 6}, (firnc_init){0}, true);
+        firnc_value n = firnc_layer_norm(graph, x, gain, bias, 1e-5f);
+        firnc_value a = firnc_linear(graph, x, weight, FIRNC_NONE, FIRNC_OUT_IN);
+        firnc_value b = firnc_linear(graph, x, weight, FIRNC_NONE, FIRNC_IN_OUT);
+        firnc_value sum = firnc_add(graph, n, firnc_add(graph, a, b));
+        assert_true(firnc_infer_shapes(&compilation) && firnc_resolve_pol(&compilation));
+        assert_true(firnc_autocast(&compilation));
+        uint8_t expected = level == 0 ? FIRN_FLOAT32 : FIRN_FLOAT16;
+        assert_int_equal(graph->values[n].shape.type, expected);
+        assert_int_equal(graph->nodes[graph->values[n].producer].integers[0], expected);
+        assert_int_equal(graph->values[sum].shape.type, expected); /* the wider of the two */
+        assert_int_equal(count_nodes(graph, FIRN_OP_cast), 2);
+    }
+}
+
+static void test_half_softmax_wish(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_mixed(&recipe, FIRN_FLOAT16, 1);
+    recipe.gpt2.attention_softmax_fp32 = false;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_lower);
+    const firnc_node *forward = test_find_node(compilation.graph, FIRN_OP_attention, "transformer.h.0.attn");
+    const firnc_node *backward = test_find_node(compilation.graph, FIRN_OP_attention_backward, "transformer.h.0.attn");
+    assert_int_equal(forward->integers[3], 1);
+    assert_int_equal(backward->integers[3], 1);
+    assert_int_equal(forward->reductions[0].output, FIRN_FLOAT16);
+    assert_int_equal(forward->reductions[0].kind, FIRN_REDUCTION_F32);
+}
+
+/* --- training ----------------------------------------------------------------------------------------------------- */
+
+static void test_training_adamw(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_add_training);
+    const firnc_graph *graph = compilation.graph;
+    const firnc_node *weight = test_find_node(graph, FIRN_OP_adamw, "transformer.h.0.attn.c_attn.weight");
+    const firnc_node *bias = test_find_node(graph, FIRN_OP_adamw, "transformer.h.0.attn.c_attn.bias");
+    assert_float_equal(weight->reals[3], 0.125, 0);
+    assert_float_equal(bias->reals[3], 0, 0);
+    const firnc_value_info *power = named(graph, "optimizer.beta1_power");
+    assert_non_null(power);
+    assert_float_equal(power->init.a, 1, 0);
+    assert_int_equal(count_nodes(graph, FIRN_OP_multiply), 2);
+    assert_non_null(named(graph, "optimizer.exp_avg.transformer.wte.weight"));
+    assert_non_null(named(graph, "optimizer.exp_avg_sq.transformer.wte.weight"));
+    assert_int_equal(graph->loss_scale, FIRNC_NONE);
+    assert_int_equal(graph->gradient_norm, FIRNC_NONE);
+    assert_int_equal(graph->finite, FIRNC_NONE);
+    assert_int_equal(count_nodes(graph, FIRN_OP_accumulate), 0);
+    assert_int_equal(count_nodes(graph, FIRN_OP_count), 2);
+    assert_string_equal(graph->values[graph->loss].name, "loss");
+}
+
+static void test_training_sgd(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    firnc_compilation plain = test_compilation(&recipe);
+    test_run_passes(&plain, firnc_add_training);
+    assert_int_equal(count_nodes(plain.graph, FIRN_OP_sgd), 6);
+    firnc_recipe with_momentum = recipe;
+    with_momentum.optimizer.momentum = 0.5f;
+    with_momentum.optimizer.nesterov = true;
+    firnc_compilation momentum = test_compilation(&with_momentum);
+    test_run_passes(&momentum, firnc_add_training);
+    assert_int_equal(count_nodes(momentum.graph, FIRN_OP_sgd_momentum), 6);
+    assert_non_null(named(momentum.graph, "optimizer.momentum_buffer.layers.0.weight"));
+}
+
+static void test_training_scaling(void **state) {
+    (void)state;
+    static const struct {
+        firnc_loss_scaling scaling;
+        float initial;
+        bool scaled, dynamic;
+    } cases[] = {{FIRNC_SCALING_NONE, 1, false, false},
+                 {FIRNC_SCALING_STATIC, 1, false, false},
+                 {FIRNC_SCALING_STATIC, 128, true, false},
+                 {FIRNC_SCALING_DYNAMIC, 32768, true, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        firnc_recipe recipe = test_mlp_recipe();
+        recipe.precision.scaling = cases[i].scaling;
+        recipe.precision.initial_loss_scale = cases[i].initial;
+        firnc_compilation compilation = test_compilation(&recipe);
+        test_run_passes(&compilation, firnc_add_training);
+        const firnc_graph *graph = compilation.graph;
+        const firnc_node *seed = test_find_node(graph, FIRN_OP_loss_seed, "loss");
+        assert_int_equal(seed->input_count, cases[i].scaled);
+        assert_int_equal(count_nodes(graph, FIRN_OP_unscale), cases[i].scaled ? 6 : 0);
+        assert_int_equal(named(graph, "scaler.loss_scale") != NULL, cases[i].scaled);
+        assert_int_equal(count_nodes(graph, FIRN_OP_loss_scale_update), cases[i].dynamic);
+        assert_int_equal(count_nodes(graph, FIRN_OP_sum_of_squares), cases[i].dynamic ? 6 : 0);
+        assert_int_equal(graph->finite != FIRNC_NONE, cases[i].dynamic);
+        assert_int_equal(named(graph, "scaler.num_skipped_steps") != NULL, cases[i].dynamic);
+    }
+}
+
+static void test_training_clipping(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    recipe.precision.clipping = FIRNC_CLIP_NORM;
+    recipe.precision.clip_threshold = 2;
+    firnc_compilation by_norm = test_compilation(&recipe);
+    test_run_passes(&by_norm, firnc_lower);
+    assert_int_equal(count_nodes(by_norm.graph, FIRN_OP_scale_by), 6);
+    const firnc_node *coefficient = test_find_node(by_norm.graph, FIRN_OP_clip_coefficient, "clip");
+    assert_float_equal(coefficient->reals[0], 2, 0);
+    /* squares are summed in the order of the parameters' names */
+    const firnc_node *squares = test_find_node(by_norm.graph, FIRN_OP_sum_of_squares, "layers.1.bias");
+    assert_int_equal(squares->integers[0], 2);
+
+    recipe.precision.clipping = FIRNC_CLIP_VALUE;
+    firnc_compilation by_value = test_compilation(&recipe);
+    test_run_passes(&by_value, firnc_lower);
+    assert_int_equal(count_nodes(by_value.graph, FIRN_OP_clip_value), 6);
+    assert_int_equal(count_nodes(by_value.graph, FIRN_OP_gradient_norm), 0);
+}
+
+static void test_training_micro_batches(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    recipe.data.micro_batch_size = 1;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_add_training);
+    assert_int_equal(count_nodes(compilation.graph, FIRN_OP_accumulate), 6);
+    assert_float_equal(test_find_node(compilation.graph, FIRN_OP_loss_seed, "loss")->reals[0], 0.25, 0);
+    const firnc_value_info *total = named(compilation.graph, "total.gradient.layers.0.bias");
+    assert_non_null(total);
+    assert_true(total->persistent);
+    assert_int_equal(total->role, FIRNC_ROLE_GRADIENT);
+}
+
+static void test_metric(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    recipe.mode = FIRNC_EVAL;
+    recipe.metric = FIRNC_METRIC_ACCURACY;
+    firnc_compilation accuracy = test_compilation(&recipe);
+    test_run_passes(&accuracy, firnc_lower);
+    assert_int_equal(count_nodes(accuracy.graph, FIRN_OP_metric_accuracy), 1);
+    assert_non_null(named(accuracy.graph, "metric.correct"));
+    assert_int_equal(accuracy.graph->nodes[0].phase, FIRNC_PHASE_EVALUATE);
+    recipe.mlp.mean_squared_error = true;
+    firnc_compilation refused = test_compilation(&recipe);
+    test_run_passes(&refused, firnc_autocast);
+    assert_contains(errors_of(firnc_add_training, &refused, false), "accuracy needs classes");
+}
+
+/* --- fuse and order ----------------------------------------------------------------------------------------------- */
+
+static void test_fuse(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_add_training);
+    firnc_graph *graph = compilation.graph;
+    uint32_t before = graph->node_count;
+    /* two casts of the same value, added up, and read by nobody */
+    firnc_value x = graph->nodes[0].outputs[0];
+    uint8_t half = FIRN_BFLOAT16, single = FIRN_FLOAT32;
+    firnc_value casts[2];
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t node = firnc_node_new(graph, FIRN_OP_cast, FIRNC_PHASE_MICRO_BATCH, "extra", &x, 1, NULL, NULL, &half);
+        casts[i] = graph->nodes[node].outputs[0];
+    }
+    uint32_t sum = firnc_node_new(graph, FIRN_OP_add, FIRNC_PHASE_MICRO_BATCH, "extra", casts, 2, NULL, NULL, &single);
+    firnc_value read = graph->nodes[sum].outputs[0];
+    assert_true(firnc_fuse(&compilation));
+    assert_int_equal(graph->node_count, before);
+    assert_int_equal(count_nodes(graph, FIRN_OP_cast), 0);
+
+    /* the same, read: by the loss in this case */
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t node = firnc_node_new(graph, FIRN_OP_cast, FIRNC_PHASE_MICRO_BATCH, "extra", &x, 1, NULL, NULL, &half);
+        casts[i] = graph->nodes[node].outputs[0];
+    }
+    sum = firnc_node_new(graph, FIRN_OP_add, FIRNC_PHASE_MICRO_BATCH, "extra", casts, 2, NULL, NULL, &single);
+    read = graph->nodes[sum].outputs[0];
+    graph->at_floor = read; /* any name that the plan gives keeps a value */
+    assert_true(firnc_fuse(&compilation));
+    assert_int_equal(graph->node_count, before + 2);
+    const firnc_node *kept = &graph->nodes[graph->values[read].producer];
+    assert_int_equal(kept->code, FIRN_OP_add);
+    assert_int_equal(kept->inputs[0], kept->inputs[1]);
+}
+
+/* Phases stay together, what is read was written, and no arena is larger for it. */
+static void test_order(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
+    recipe.precision.clipping = FIRNC_CLIP_NORM;
+    recipe.precision.clip_threshold = 1;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_fuse);
+    firnc_graph *graph = compilation.graph;
+    uint64_t before = firnc_live_bytes(graph);
+    uint32_t nodes = graph->node_count;
+    assert_true(firnc_order(&compilation));
+    assert_int_equal(graph->node_count, nodes);
+    uint64_t after = firnc_live_bytes(graph);
+    print_message("live at once: %llu bytes as built, %llu as ordered\n", (unsigned long long)before,
+                  (unsigned long long)after);
+    assert_true(after <= before);
+    bool *written = firnc_allocate(graph->value_count);
+    bool clipped = false;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        assert_true(i == 0 || graph->nodes[i - 1].phase <= node->phase);
+        for (uint8_t j = 0; j < node->input_count; j++) {
+            const firnc_value_info *value = &graph->values[node->inputs[j]];
+            assert_true(written[node->inputs[j]] || value->producer == FIRNC_NONE);
+            assert_true(value->producer == FIRNC_NONE || value->producer < i || firnc_output_is_input(node, 0));
+        }
+        for (uint8_t j = 0; j < node->output_count; j++)
+            written[node->outputs[j]] = true;
+        assert_false(clipped && node->code == FIRN_OP_sum_of_squares); /* the norm is of gradients not yet clipped */
+        clipped = clipped || node->code == FIRN_OP_scale_by;
+    }
+}
+
+/* --- lowering ----------------------------------------------------------------------------------------------------- */
+
+typedef struct lowered {
+    firn_reduction linear, dx, scores, values, backward_scores, backward_values;
+    int half_softmax, backward_half_softmax;
+} lowered;
+
+static lowered lower(firn_type half, int level, bool emulate, const char *target) {
+    firnc_recipe recipe = test_gpt2_recipe();
+    if (half != FIRN_FLOAT32)
+        test_make_mixed(&recipe, half, level);
+    recipe.precision.level = level;
+    recipe.precision.emulate = emulate;
+    firnc_compilation compilation = test_compilation(&recipe);
+    compilation.target = target;
+    test_run_passes(&compilation, firnc_lower);
+    const firnc_graph *graph = compilation.graph;
+    const firnc_node *attention = test_find_node(graph, FIRN_OP_attention, "transformer.h.1.attn");
+    const firnc_node *backward = test_find_node(graph, FIRN_OP_attention_backward, "transformer.h.1.attn");
+    return (lowered){
+        .linear = test_find_node(graph, FIRN_OP_linear, "transformer.h.0.mlp.c_fc")->reductions[0],
+        .dx = test_find_node(graph, FIRN_OP_linear_backward_input, "transformer.h.0.mlp.c_fc")->reductions[0],
+        .scores = attention->reductions[0],
+        .values = attention->reductions[1],
+        .backward_scores = backward->reductions[0],
+        .backward_values = backward->reductions[2],
+        .half_softmax = (int)attention->integers[3],
+        .backward_half_softmax = (int)backward->integers[3]};
+}
+
+static void assert_f32(firn_reduction reduction, firn_type output) {
+    assert_int_equal(reduction.kind, FIRN_REDUCTION_F32);
+    assert_int_equal(reduction.accumulator, FIRN_FLOAT32);
+    assert_int_equal(reduction.output, output);
+    assert_int_equal(reduction.chunk, 0);
+}
+
+static void assert_chunked(firn_reduction reduction, firn_type half, firn_type output, uint32_t chunk) {
+    assert_int_equal(reduction.kind, FIRN_REDUCTION_CHUNKED);
+    assert_int_equal(reduction.accumulator, half);
+    assert_int_equal(reduction.output, output);
+    assert_int_equal(reduction.chunk, chunk);
+}
+
+static void test_lower_table(void **state) {
+    (void)state;
+    static const firn_type halves[] = {FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
+    for (size_t i = 0; i < 3; i++) {
+        firn_type half = halves[i];
+        lowered at_0 = lower(half, 0, true, "portable");
+        assert_f32(at_0.linear, half);
+        assert_f32(at_0.scores, FIRN_FLOAT32);
+        lowered at_1 = lower(half, 1, true, "portable");
+        assert_chunked(at_1.linear, half, half, 64);
+        assert_chunked(at_1.dx, half, half, 64);
+        assert_f32(at_1.scores, FIRN_FLOAT32);
+        assert_f32(at_1.backward_values, half);
+        assert_int_equal(at_1.half_softmax, 0);
+        lowered at_2 = lower(half, 2, true, "portable");
+        assert_chunked(at_2.linear, half, half, 128);
+        assert_chunked(at_2.scores, half, half, 128);
+        assert_chunked(at_2.values, half, half, 128);
+        assert_chunked(at_2.backward_scores, half, half, 128);
+        assert_int_equal(at_2.half_softmax, 1);
+        assert_int_equal(at_2.backward_half_softmax, 1);
+        /* native: only where the target multiplies the type */
+        lowered portable = lower(half, 2, false, "portable");
+        assert_f32(portable.linear, half);
+        assert_f32(portable.values, half);
+        assert_int_equal(portable.half_softmax, 0);
+        static const char *const targets[] = {"avx512fp16", "armv8.1m"};
+        for (size_t t = 0; t < 2; t++) {
+            lowered native = lower(half, 2, false, targets[t]);
+            if (half == FIRN_FLOAT16)
+                assert_chunked(native.linear, half, half, 128);
+            else
+                assert_f32(native.linear, half);
+            assert_int_equal(native.half_softmax, half == FIRN_FLOAT16);
+        }
+    }
+    lowered single = lower(FIRN_FLOAT32, 2, true, "avx512fp16");
+    assert_f32(single.linear, FIRN_FLOAT32);
+    assert_f32(single.values, FIRN_FLOAT32);
+    assert_int_equal(single.half_softmax, 0);
+}
+
+/* Scores are computed again by backward as forward had them, whatever backward's own level. */
+static void test_lower_backward_levels(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
+    recipe.precision.emulate = true;
+    const firnc_pol_pattern patterns[] = {{.pattern = "*.attn", .pol = both}};
+    recipe.precision.patterns = patterns;
+    recipe.precision.pattern_count = 1;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_lower);
+    const firnc_node *backward = test_find_node(compilation.graph, FIRN_OP_attention_backward, "transformer.h.0.attn");
+    assert_chunked(backward->reductions[0], FIRN_BFLOAT16, FIRN_BFLOAT16, 128);
+    assert_f32(backward->reductions[1], FIRN_BFLOAT16);
+    assert_f32(backward->reductions[2], FIRN_BFLOAT16);
+    assert_int_equal(backward->integers[3], 1);
+    const firnc_node *head = test_find_node(compilation.graph, FIRN_OP_linear_backward_input, "lm_head");
+    assert_f32(head->reductions[0], FIRN_BFLOAT16); /* the rule of GPT-2 at POL 1 */
+    assert_chunked(test_find_node(compilation.graph, FIRN_OP_linear, "lm_head")->reductions[0], FIRN_BFLOAT16,
+                   FIRN_BFLOAT16, 64);
+}
+
+static void test_unknown_target(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    compilation.target = "z80";
+    test_run_passes(&compilation, firnc_plan_memory);
+    assert_contains(errors_of(firnc_lower, &compilation, false), "\"z80\"");
+}
+
+/* --- the payload -------------------------------------------------------------------------------------------------- */
+
+static firnc_payload write_payload(const firnc_recipe *recipe, const char *weights, firnc_compilation *compilation) {
+    *compilation = test_compilation(recipe);
+    compilation->weights = weights;
+    test_run_passes(compilation, firnc_lower);
+    firnc_payload payload = {0};
+    assert_true(firnc_write_payload(compilation, &payload));
+    return payload;
+}
+
+/* Verifies the FlatBuffers part in memory aligned as a plan is. */
+static firn_fb_plan verified(const firnc_compilation *compilation, const firnc_payload *payload) {
+    uint8_t *memory = firnc_allocate(payload->flatbuffers_bytes + FIRN_PAYLOAD_ALIGNMENT);
+    memory += FIRN_PAYLOAD_ALIGNMENT - (uintptr_t)memory % FIRN_PAYLOAD_ALIGNMENT;
+    memcpy(memory, payload->bytes, payload->flatbuffers_bytes);
+    assert_int_equal(firn_fb_verify(memory, payload->flatbuffers_bytes), FIRN_OK);
+    firn_fb_plan plan = firn_fb_plan_root(memory);
+    firn_header header = {.mode = compilation->recipe->mode == FIRNC_EVAL ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN,
+                          .state_bytes = compilation->graph->state_bytes,
+                          .arena_bytes = compilation->graph->arena_bytes,
+                          .constants_bytes = payload->constants_bytes};
+    assert_string_equal(firn_error_name(firn_semantics_check(plan, &header)), firn_error_name(FIRN_OK));
+    return plan;
+}
+
+/* Every shape of step is one that the loader accepts, and is written the same twice. */
+static void test_payload_variants(void **state) {
+    (void)state;
+    static const firn_type types[] = {FIRN_FLOAT32, FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
+    for (uint32_t variant = 0; variant < 4 * 3 * 8; variant++) {
+        firn_type type = types[variant % 4];
+        uint32_t rest = variant / 12;
+        firnc_recipe recipe = (rest & 1) != 0 ? test_mlp_recipe() : test_gpt2_recipe();
+        recipe.mode = (rest & 2) != 0 ? FIRNC_EVAL : FIRNC_TRAIN;
+        if (type != FIRN_FLOAT32)
+            test_make_mixed(&recipe, type, (int)(variant / 4 % 3));
+        recipe.precision.emulate = (variant & 1) != 0;
+        if (recipe.mode == FIRNC_TRAIN && (rest & 4) != 0) {
+            recipe.data.micro_batch_size /= 2;
+            recipe.precision.scaling = FIRNC_SCALING_DYNAMIC;
+            recipe.precision.clipping = (variant & 1) != 0 ? FIRNC_CLIP_NORM : FIRNC_CLIP_VALUE;
+            recipe.precision.clip_threshold = 1;
+            recipe.optimizer.momentum = 0.5f;
+        } else {
+            recipe.data.batch_size = recipe.data.micro_batch_size;
+        }
+        firnc_compilation first, second;
+        firnc_payload a = write_payload(&recipe, NULL, &first), b = write_payload(&recipe, NULL, &second);
+        assert_int_equal(a.total_bytes, b.total_bytes);
+        assert_memory_equal(a.bytes, b.bytes, (size_t)a.total_bytes);
+        assert_int_equal(a.constants_bytes, 0);
+        verified(&first, &a);
+    }
+}
+
+static void test_payload_fields(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    recipe.data.held_out_per_mille = 50;
+    recipe.data.shuffle = true;
+    recipe.data.shuffle_seed = 77;
+    recipe.data.micro_batch_size = 1;
+    firnc_compilation compilation;
+    firnc_payload payload = write_payload(&recipe, NULL, &compilation);
+    firn_fb_plan plan = verified(&compilation, &payload);
+    assert_int_equal(firn_fb_plan_micro_batches(plan), 2);
+    assert_int_equal(firn_fb_plan_steps(plan), 10);
+    assert_int_equal(firn_fb_plan_phases_count(plan), 3); /* nothing to finalise */
+    firn_fb_sampler sampler = firn_fb_plan_sampler(plan);
+    assert_int_equal(firn_fb_sampler_window(sampler), 9);
+    assert_int_equal(firn_fb_sampler_stride(sampler), 8);
+    assert_int_equal(firn_fb_sampler_samples(sampler), 1);
+    assert_int_equal(firn_fb_sampler_part(sampler), FIRN_FB_DATA_PART_TRAIN);
+    assert_int_equal(firn_fb_sampler_kind(sampler), FIRN_FB_SAMPLER_KIND_PERMUTATION);
+    assert_int_equal(firn_fb_sampler_seed(sampler), 77);
+    assert_int_equal(firn_fb_plan_inputs_count(plan), 2);
+    firn_fb_input labels = firn_fb_plan_inputs_at(plan, 1);
+    assert_string_equal(firn_fb_input_name(labels), "labels");
+    assert_int_equal(firn_fb_input_advance(labels), 1);
+    assert_int_equal(firn_fb_input_limit(labels), 11);
+    assert_int_equal(firn_fb_plan_groups_count(plan), 2);
+    assert_float_equal(firn_fb_parameter_group_weight_decay(firn_fb_plan_groups_at(plan, 0)), 0.125, 0);
+    assert_float_equal(firn_fb_parameter_group_weight_decay(firn_fb_plan_groups_at(plan, 1)), 0, 0);
+    assert_false(firn_fb_plan_loss_scaler_present(plan));
+    assert_int_equal(firn_fb_plan_gradient_norm(plan), UINT32_MAX);
+    /* a row of the table asks for a level, and the op says who asked */
+    uint32_t rules = 0;
+    firn_fb_phase phase = firn_fb_plan_phases_at(plan, 0);
+    for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
+        firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+        rules += firn_fb_op_pol_present(op) && firn_fb_op_pol(op).origin == FIRN_FB_POL_ORIGIN_RULE;
+        assert_int_equal(firn_fb_op_pol_present(op), firn_op_find(firn_fb_op_code(op))->pol != FIRN_POL_none);
+    }
+    assert_int_equal(rules, 0); /* the rule is for mixed precision */
+}
+
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+/* A safetensors file of the small MLP; every weight is 1/4 in the given dtype. */
+static const char *make_weights(const char *dtype, size_t size, const void *quarter, const char *drop) {
+    static const struct {
+        const char *name, *shape;
+        size_t elements;
+    } tensors[] = {{"layers.0.weight", "5,6", 30}, {"layers.0.bias", "5", 5},      {"layers.1.weight", "4,5", 20},
+                   {"layers.1.bias", "4", 4},      {"layers.2.weight", "3,4", 12}, {"layers.2.bias", "3", 3}};
+    const char *header = "{";
+    size_t offset = 0;
+    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
+        size_t end = offset + tensors[i].elements * size;
+        if (drop == NULL || strcmp(drop, tensors[i].name) != 0)
+            header = firnc_format("%s%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", header,
+                                  header[1] == '\0' ? "" : ",", tensors[i].name, dtype, tensors[i].shape, offset, end);
+        offset = end;
+    }
+    header = firnc_format("%s}", header);
+    char *name = firnc_allocate(sizeof P_tmpdir "/firn-weights-XXXXXX");
+    strcpy(name, P_tmpdir "/firn-weights-XXXXXX");
+    int descriptor = mkstemp(name);
+    assert_true(descriptor >= 0);
+    FILE *file = fdopen(descriptor, "wb");
+    assert_non_null(file);
+    uint64_t length = strlen(header);
+    assert_int_equal(fwrite(&length, 8, 1, file), 1);
+    assert_int_equal(fwrite(header, 1, (size_t)length, file), length);
+    for (size_t i = 0; i < offset / size; i++)
+        assert_int_equal(fwrite(quarter, size, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    return name;
+}
+
+static bool try_write(firnc_compilation *compilation) {
+    firnc_payload payload = {0};
+    return firnc_write_payload(compilation, &payload);
+}
+
+static void check_weights(const char *dtype, size_t size, const void *quarter) {
+    firnc_recipe recipe = test_mlp_recipe();
+    const char *file = make_weights(dtype, size, quarter, NULL);
+    firnc_compilation compilation;
+    firnc_payload payload = write_payload(&recipe, file, &compilation);
+    unlink(file);
+    firn_fb_plan plan = verified(&compilation, &payload);
+    assert_int_equal(payload.constants_offset % 64, 0);
+    assert_int_equal(payload.total_bytes, payload.constants_offset + payload.constants_bytes);
+    uint32_t from_weights = 0;
+    for (uint32_t i = 0; i < firn_fb_plan_initialisers_count(plan); i++) {
+        firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, i);
+        if (firn_fb_initialiser_rule(initialiser) != FIRN_FB_INITIALISER_RULE_WEIGHTS)
+            continue;
+        from_weights++;
+        assert_int_equal(firn_fb_initialiser_weights(initialiser) % 64, 0);
+        float value;
+        memcpy(&value, payload.bytes + payload.constants_offset + firn_fb_initialiser_weights(initialiser),
+               sizeof value);
+        assert_float_equal(value, 0.25, 0);
+    }
+    assert_int_equal(from_weights, 6);
+}
+
+static void test_weights(void **state) {
+    (void)state;
+    const float single = 0.25f;
+    const uint16_t half = 0x3400, brain = 0x3e80;
+    check_weights("F32", sizeof single, &single);
+    check_weights("F16", sizeof half, &half);
+    check_weights("BF16", sizeof brain, &brain);
+}
+
+static void check_refused(const char *file, const char *message) {
+    firnc_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    compilation.weights = file;
+    test_run_passes(&compilation, firnc_lower);
+    assert_contains(errors_of(try_write, &compilation, false), message);
+}
+
+static void test_weights_refused(void **state) {
+    (void)state;
+    const float single = 0.25f, infinite = firn_from_bits(0x7f800000u);
+    const char *missing = make_weights("F32", 4, &single, "layers.1.bias");
+    check_refused(missing, "layers.1.bias");
+    const char *strange = make_weights("I64", 4, &single, NULL);
+    check_refused(strange, "dtype");
+    const char *shorter = make_weights("F32", 4, &single, NULL);
+    assert_int_equal(truncate(shorter, 600), 0);
+    check_refused(shorter, "data_offsets");
+    assert_int_equal(truncate(shorter, 20), 0);
+    check_refused(shorter, "not a safetensors file");
+    const char *unbounded = make_weights("F32", 4, &infinite, NULL);
+    check_refused(unbounded, "NaN or infinity");
+    check_refused("no-such-file.safetensors", "no-such-file.safetensors");
+    unlink(missing);
+    unlink(strange);
+    unlink(shorter);
+    unlink(unbounded);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes_name_the_layer),
+        cmocka_unit_test(test_pol_annotations),
+        cmocka_unit_test(test_pol_patterns),
+        cmocka_unit_test(test_pattern_without_layer),
+        cmocka_unit_test(test_autocast_off),
+        cmocka_unit_test(test_autocast_gpt2),
+        cmocka_unit_test(test_autocast_norm_and_cache),
+        cmocka_unit_test(test_half_softmax_wish),
+        cmocka_unit_test(test_training_adamw),
+        cmocka_unit_test(test_training_sgd),
+        cmocka_unit_test(test_training_scaling),
+        cmocka_unit_test(test_training_clipping),
+        cmocka_unit_test(test_training_micro_batches),
+        cmocka_unit_test(test_metric),
+        cmocka_unit_test(test_fuse),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_lower_table),
+        cmocka_unit_test(test_lower_backward_levels),
+        cmocka_unit_test(test_unknown_target),
+        cmocka_unit_test(test_payload_variants),
+        cmocka_unit_test(test_payload_fields),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_weights_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
