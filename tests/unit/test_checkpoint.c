@@ -1,0 +1,490 @@
+/* Checkpoints on a flash in memory that keeps its own rules, fails at any operation, and loses power at any operation
+ * with that operation half done. Whatever happened, a restore gives exactly a state that was saved, or an error. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <mbedtls/sha256.h>
+
+#include "runtime/record.h"
+#include "tests/unit/support_signed_plans.h"
+
+enum { FLASH_BYTES = 4096, ERASE_BYTES = 512 };
+
+typedef enum fault {
+    NO_FAULT,
+    REFUSED, /* the operation does nothing and says so; power stays */
+    CUT,     /* power goes before the operation */
+    TORN,    /* power goes in the middle of it */
+    GARBAGE, /* power goes in the middle, and the unit that was open holds anything */
+    FAULTS
+} fault;
+
+typedef struct flash {
+    uint8_t bytes[FLASH_BYTES];
+    bool written[FLASH_BYTES]; /* since the last erase */
+    uint32_t unit;
+    uint32_t operations; /* done so far */
+    uint32_t fault_at;   /* the operation at which it happens, counted from 1 */
+    fault fault;
+    bool dead;                 /* power is gone */
+    uint32_t reads, change_at; /* from the read of this number on, the first byte read is another; 0: never */
+    firn_storage storage;
+    firn_port port;
+} flash;
+
+/* True when the operation is to be done in full. *partial: it is to be done in part. */
+static bool goes_well(flash *flash, bool *partial) {
+    *partial = false;
+    if (flash->dead)
+        return false;
+    if (++flash->operations != flash->fault_at || flash->fault == NO_FAULT)
+        return true;
+    flash->dead = flash->fault != REFUSED;
+    *partial = flash->fault == TORN || flash->fault == GARBAGE;
+    return false;
+}
+
+static int flash_read(void *context, uint64_t offset, void *bytes, uint32_t count) {
+    flash *self = context;
+    assert_true(offset <= FLASH_BYTES && FLASH_BYTES - offset >= count);
+    if (self->dead)
+        return FIRN_ERROR_STORAGE;
+    memcpy(bytes, self->bytes + offset, count);
+    if (++self->reads >= self->change_at && self->change_at != 0)
+        ((uint8_t *)bytes)[0] ^= 1;
+    return 0;
+}
+
+static void program(flash *flash, uint64_t offset, const uint8_t *bytes, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        assert_false(flash->written[offset + i]);
+        flash->written[offset + i] = true;
+        flash->bytes[offset + i] = bytes[i];
+    }
+}
+
+static int flash_program(void *context, uint64_t offset, const void *bytes, uint32_t count) {
+    flash *self = context;
+    bool partial;
+    assert_true(offset % self->unit == 0 && count % self->unit == 0 && count > 0);
+    assert_true(offset <= FLASH_BYTES && FLASH_BYTES - offset >= count);
+    if (goes_well(self, &partial)) {
+        program(self, offset, bytes, count);
+        return 0;
+    }
+    if (partial) {
+        uint32_t done = count / 2 / self->unit * self->unit;
+        program(self, offset, bytes, done);
+        for (uint32_t i = 0; self->fault == GARBAGE && i < self->unit && done + i < count; i++)
+            self->bytes[offset + done + i] = (uint8_t)(((const uint8_t *)bytes)[done + i] ^ (i % 3 == 0 ? 0x5a : 0));
+    }
+    return FIRN_ERROR_STORAGE;
+}
+
+static int flash_erase(void *context, uint64_t offset, uint64_t count) {
+    flash *self = context;
+    bool partial;
+    assert_true(offset % ERASE_BYTES == 0 && count % ERASE_BYTES == 0 && count <= FLASH_BYTES - offset);
+    bool whole = goes_well(self, &partial);
+    if (whole || partial) {
+        uint64_t done = whole ? count : count / 2 + 3;
+        memset(self->bytes + offset, 0xff, done);
+        memset(self->written + offset, 0, done);
+        if (partial && self->fault == GARBAGE)
+            memset(self->bytes + offset + done, 0xa5, 7);
+    }
+    return whole ? 0 : FIRN_ERROR_STORAGE;
+}
+
+static int flash_sync(void *context) {
+    bool partial;
+    return goes_well(context, &partial) ? 0 : FIRN_ERROR_STORAGE;
+}
+
+static void flash_begin(flash *flash, uint32_t unit) {
+    memset(flash, 0, sizeof *flash);
+    memset(flash->bytes, 0xff, sizeof flash->bytes);
+    flash->unit = unit;
+    flash->storage = (firn_storage){.program_unit = unit,
+                                    .erase_unit = ERASE_BYTES,
+                                    .capacity = FLASH_BYTES,
+                                    .erased_value = 0xff,
+                                    .read = flash_read,
+                                    .program = flash_program,
+                                    .erase = flash_erase,
+                                    .sync = flash_sync};
+    flash->port = (firn_port){.struct_size = sizeof flash->port, .context = flash, .storage = &flash->storage};
+}
+
+/* Power comes back. */
+static void flash_restart(flash *flash) {
+    flash->dead = false;
+    flash->fault = NO_FAULT;
+    flash->operations = 0;
+}
+
+/* --- instances --- */
+
+static const uint8_t text[] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 2, 4, 6, 0, 2, 4, 6, 1, 3, 5, 7};
+static const uint64_t whole[] = {sizeof text, 0};
+static signed_plan plan, other_plan;
+static opened one, two;
+static flash memory;
+
+static void train(opened *opened, int steps) {
+    bytes_source source;
+    firn_step_report report;
+    support_text(&source, text, whole);
+    for (int i = 0; i < steps; i++)
+        assert_int_equal(firn_train_step(&opened->firn, &source.source, &report), FIRN_OK);
+}
+
+static void begin(opened *opened) {
+    assert_int_equal(support_open(opened, &plan, &memory.port), FIRN_OK);
+    assert_int_equal(firn_initialise(&opened->firn), FIRN_OK);
+}
+
+static void digest_of(const opened *opened, uint8_t digest[32]) {
+    assert_int_equal(firn_digest(&opened->firn, digest), FIRN_OK);
+}
+
+/* Saves a run of 3 steps and leaves its digest. */
+static void save_three(uint32_t unit, uint8_t digest[32]) {
+    flash_begin(&memory, unit);
+    support_bigram(&plan, &support_settings);
+    begin(&one);
+    train(&one, 3);
+    assert_int_equal(firn_save(&one.firn), FIRN_OK);
+    digest_of(&one, digest);
+}
+
+/* --- tests --- */
+
+static void resumes_with_the_same_bits(void **state) {
+    (void)state;
+    static const uint32_t units[] = {1, 4, 16, 64, 256};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        uint8_t saved[32], restored[32], straight[32];
+        save_three(units[i], saved);
+        assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
+        assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+        digest_of(&two, restored);
+        assert_memory_equal(saved, restored, 32);
+        uint64_t steps;
+        assert_int_equal(firn_progress(&two.firn, &steps), FIRN_OK);
+        assert_int_equal(steps, 3);
+        train(&one, 7);
+        train(&two, 7);
+        digest_of(&one, straight);
+        digest_of(&two, restored);
+        assert_memory_equal(straight, restored, 32);
+    }
+}
+
+static void counts_records(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    firn_record record;
+    save_three(16, digest);
+    assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
+    assert_int_equal(record.sequence, 1);
+    assert_int_equal(record.global_step, 3);
+    assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    assert_int_equal(firn_save(&two.firn), FIRN_OK);
+    assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
+    assert_int_equal(record.sequence, 2);
+}
+
+static void nothing_is_missing_not_damaged(void **state) {
+    (void)state;
+    flash_begin(&memory, 16);
+    support_bigram(&plan, &support_settings);
+    begin(&one);
+    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_MISSING);
+    uint8_t digest[32];
+    assert_int_equal(firn_digest(&one.firn, digest), FIRN_ERROR_NO_STATE); /* as firn.h promises */
+}
+
+static void says_when_it_does_not_fit(void **state) {
+    (void)state;
+    flash_begin(&memory, 16);
+    memory.storage.capacity = ERASE_BYTES;
+    support_bigram(&plan, &support_settings);
+    begin(&one);
+    assert_int_equal(firn_save(&one.firn), FIRN_ERROR_STORAGE_FULL);
+    assert_int_equal(memory.operations, 0);
+    train(&one, 1); /* and the instance goes on */
+}
+
+/* Every operation of a save, failing in every way, over an older record. */
+static void survives_faults(void **state) {
+    (void)state;
+    static const uint32_t units[] = {1, 16, 256};
+    uint8_t older[32], newer[32], restored[32];
+    uint32_t old_seen = 0, new_seen = 0, refused = 0;
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+        save_three(units[u], older);
+        const flash before = memory;
+        const opened trained = one;
+        memory.operations = 0;
+        begin(&one);
+        train(&one, 5);
+        digest_of(&one, newer);
+        assert_int_equal(firn_save(&one.firn), FIRN_OK);
+        const uint32_t operations = memory.operations;
+        assert_true(operations > 4);
+        for (uint32_t at = 1; at <= operations; at++) {
+            for (fault kind = REFUSED; kind < FAULTS; kind++) {
+                memory = before;
+                memory.port.context = &memory;
+                memory.port.storage = &memory.storage;
+                memory.operations = 0;
+                memory.fault_at = at;
+                memory.fault = kind;
+                one = trained;
+                begin(&one);
+                train(&one, 5);
+                assert_int_equal(firn_save(&one.firn), FIRN_ERROR_STORAGE);
+                train(&one, 1); /* a save that failed does not stop a run */
+                flash_restart(&memory);
+                assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
+                int status = firn_restore(&two.firn);
+                if (status == FIRN_OK) {
+                    digest_of(&two, restored);
+                    bool is_old = memcmp(restored, older, 32) == 0, is_new = memcmp(restored, newer, 32) == 0;
+                    assert_true(is_old || is_new);
+                    old_seen += is_old;
+                    new_seen += is_new;
+                } else {
+                    assert_true(status == FIRN_ERROR_CHECKPOINT_DAMAGED || status == FIRN_ERROR_CHECKPOINT_MISSING);
+                    uint8_t digest[32];
+                    assert_int_equal(firn_digest(&two.firn, digest), FIRN_ERROR_NO_STATE);
+                    refused++;
+                }
+            }
+        }
+    }
+    assert_true(old_seen > 0 && new_seen > 0 && refused > 0);
+}
+
+static int restore_error(void) {
+    assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
+    return firn_restore(&two.firn);
+}
+
+/* Bytes of the record that is stored, with its commit unit. */
+static uint32_t record_bytes(void) {
+    firn_record record;
+    assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
+    return (uint32_t)(FIRN_RECORD_HEADER_BYTES + record.directory_bytes + record.state_bytes) + 16;
+}
+
+static void finds_every_flipped_bit(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    save_three(16, digest);
+    const uint32_t bits = 8 * record_bytes();
+    assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
+    for (uint32_t bit = 0; bit < bits; bit++) {
+        memory.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        int status = firn_restore(&two.firn);
+        assert_true(status == FIRN_ERROR_CHECKPOINT_DAMAGED || status == FIRN_ERROR_CHECKPOINT_VERSION);
+        memory.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+}
+
+static uint64_t stored_bytes;
+
+static uint64_t stored(void *context) {
+    (void)context;
+    return stored_bytes;
+}
+
+static void finds_every_truncation(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    save_three(16, digest);
+    const uint32_t bytes = record_bytes();
+    memory.storage.stored = stored;
+    assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
+    stored_bytes = 0;
+    assert_int_equal(firn_restore(&two.firn), FIRN_ERROR_CHECKPOINT_MISSING);
+    for (stored_bytes = 1; stored_bytes < bytes; stored_bytes++)
+        assert_int_equal(firn_restore(&two.firn), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+}
+
+/* Bytes that were good when they were checked and are others when they are copied. */
+static void believes_only_what_it_copies(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    save_three(16, digest);
+    memory.reads = 0;
+    assert_int_equal(restore_error(), FIRN_OK);
+    const uint32_t reads = memory.reads;
+    for (uint32_t at = 1; at <= reads; at++) {
+        memory.reads = 0;
+        memory.change_at = at;
+        assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_DAMAGED);
+        assert_int_equal(firn_digest(&two.firn, digest), FIRN_ERROR_NO_STATE);
+    }
+}
+
+/* --- records that are whole, but not the plan's --- */
+
+static void belongs_to_one_run(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    save_three(16, digest);
+    signed_plan_settings settings = support_settings;
+    settings.seed++;
+    support_bigram(&other_plan, &settings);
+    assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn), FIRN_ERROR_CHECKPOINT_OTHER_RUN);
+    /* Another key signs the same run. */
+    support_bigram(&other_plan, &support_settings);
+    support_sign(&other_plan, true);
+    assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+}
+
+static void evaluation_takes_the_parameters(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    save_three(16, digest);
+    support_bigram_eval(&other_plan, &support_settings);
+    assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    firn_tensor_info trained = support_tensor(&one.firn, "table"), evaluated = support_tensor(&two.firn, "table");
+    assert_int_equal(trained.bytes, evaluated.bytes);
+    assert_memory_equal(trained.data, evaluated.data, (size_t)trained.bytes);
+    static const uint8_t zero[8] = {0};
+    assert_memory_equal(support_tensor(&two.firn, "counters.cursor").data, zero, 8);
+    assert_memory_equal(support_tensor(&two.firn, "metric.count").data, zero, 8);
+    support_classifier(&other_plan, &support_settings);
+    assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn), FIRN_ERROR_CHECKPOINT_OTHER_MODEL);
+}
+
+/* Makes the stored record whole again after a change of its contents. */
+static void seal(void) {
+    firn_record record;
+    assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
+    memset(record.digest, 0, sizeof record.digest);
+    firn_record_encode(&record, memory.bytes);
+    mbedtls_sha256_ret(memory.bytes, record_bytes() - 16, record.digest, 0);
+    firn_record_encode(&record, memory.bytes);
+}
+
+/* The place in the stored record of a name in its directory. */
+static uint32_t place_of(const char *name) {
+    for (uint32_t at = FIRN_RECORD_HEADER_BYTES; at < record_bytes(); at++)
+        if (memcmp(memory.bytes + at, name, strlen(name)) == 0)
+            return at;
+    fail_msg("%s is not in the record", name);
+    return 0;
+}
+
+/* A record has no signature: whoever can write one may put anything into it. */
+static void checks_what_a_hash_cannot(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    save_three(16, digest);
+    const flash good = memory;
+    seal();
+    assert_int_equal(restore_error(), FIRN_OK);       /* sealing is what the library does */
+    memory.bytes[place_of("scaler.loss_scale")] ^= 1; /* another name */
+    seal();
+    assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    memcpy(memory.bytes, good.bytes, sizeof memory.bytes);
+    memory.bytes[place_of("table") + 5 + 1] ^= 1; /* another role */
+    seal();
+    assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    memcpy(memory.bytes, good.bytes, sizeof memory.bytes);
+    memory.bytes[FIRN_RECORD_HEADER_BYTES]--; /* one tensor fewer */
+    seal();
+    assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    memcpy(memory.bytes, good.bytes, sizeof memory.bytes);
+    memory.bytes[FIRN_RECORD_HEADER_BYTES]++;
+    seal();
+    assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    memcpy(memory.bytes, good.bytes, sizeof memory.bytes);
+    firn_record record;
+    assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
+    uint64_t state_at = FIRN_RECORD_HEADER_BYTES + record.directory_bytes;
+    memory.bytes[state_at + 8 * 8 * 4 + 7] = 0x80; /* the cursor, first after the table: negative */
+    seal();
+    assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    assert_int_equal(firn_digest(&two.firn, digest), FIRN_ERROR_NO_STATE);
+    memcpy(memory.bytes, good.bytes, sizeof memory.bytes);
+    memory.bytes[8] = 2;
+    assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_VERSION);
+}
+
+/* Random damage that is sealed again: refused, or a run that keeps its rules. */
+static void runs_or_refuses(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    save_three(16, digest);
+    const flash good = memory;
+    uint32_t random = 1;
+    for (int i = 0; i < 2000; i++) {
+        memcpy(memory.bytes, good.bytes, sizeof memory.bytes);
+        const uint32_t bytes = record_bytes();
+        random = random * 1664525u + 1013904223u;
+        memory.bytes[FIRN_RECORD_HEADER_BYTES + (random >> 8) % (bytes - 16 - FIRN_RECORD_HEADER_BYTES)] ^=
+            (uint8_t)(1u << random % 8);
+        seal();
+        if (i == 0)
+            assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
+        if (firn_restore(&two.firn) != FIRN_OK)
+            continue;
+        bytes_source source;
+        firn_step_report report;
+        support_text(&source, text, whole);
+        (void)!firn_train_step(&two.firn, &source.source, &report);
+    }
+}
+
+static void refuses_storage_that_cannot_be(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    save_three(16, digest);
+    const firn_storage good = memory.storage;
+    memory.storage.program_unit = 24;
+    assert_int_equal(firn_save(&one.firn), FIRN_ERROR_ARGUMENT);
+    memory.storage = good;
+    memory.storage.program_unit = 512;
+    assert_int_equal(firn_save(&one.firn), FIRN_ERROR_ARGUMENT);
+    memory.storage = good;
+    memory.storage.erase_unit = 0;
+    assert_int_equal(firn_save(&one.firn), FIRN_ERROR_ARGUMENT);
+    memory.storage = good;
+    memory.storage.capacity = 100;
+    assert_int_equal(firn_save(&one.firn), FIRN_ERROR_ARGUMENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resumes_with_the_same_bits),
+        cmocka_unit_test(counts_records),
+        cmocka_unit_test(nothing_is_missing_not_damaged),
+        cmocka_unit_test(says_when_it_does_not_fit),
+        cmocka_unit_test(survives_faults),
+        cmocka_unit_test(finds_every_flipped_bit),
+        cmocka_unit_test(finds_every_truncation),
+        cmocka_unit_test(believes_only_what_it_copies),
+        cmocka_unit_test(belongs_to_one_run),
+        cmocka_unit_test(evaluation_takes_the_parameters),
+        cmocka_unit_test(checks_what_a_hash_cannot),
+        cmocka_unit_test(runs_or_refuses),
+        cmocka_unit_test(refuses_storage_that_cannot_be),
+    };
+    return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);
+}
