@@ -1,0 +1,520 @@
+/* The op table and the shape rules. Shapes are written as text, "f32[2,3]", so that a case is one line: what goes in
+ * and what must come out, or the error. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plan/errors.h"
+#include "plan/ops.h"
+
+/* --- shapes as text --------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text;
+    uint8_t type;
+} type_texts[] = {
+    {"f32", FIRN_FLOAT32}, {"f16", FIRN_FLOAT16}, {"b16", FIRN_BFLOAT16}, {"c16", FIRN_CBFLOAT16},
+    {"i32", FIRN_INT32},   {"i64", FIRN_INT64},   {"u08", FIRN_UINT8},
+};
+
+static uint8_t type_of(const char *text) {
+    for (size_t i = 0; i < sizeof type_texts / sizeof type_texts[0]; i++) {
+        if (strncmp(text, type_texts[i].text, 3) == 0)
+            return type_texts[i].type;
+    }
+    fail_msg("no type: %s", text);
+    return 0;
+}
+
+/* Reads "f32[2,3] i32[2]" into shapes; a type alone leaves rank 0. Returns how many. */
+static uint8_t read_shapes(const char *text, firn_shape *shapes) {
+    uint8_t count = 0;
+    while (*text != '\0') {
+        firn_shape *shape = &shapes[count++];
+        *shape = (firn_shape){.type = type_of(text)};
+        text += 3;
+        while (*text == '[' || *text == ',') {
+            unsigned long extent = 0;
+            int length = 0;
+            assert_int_equal(sscanf(text + 1, "%lu%n", &extent, &length), 1);
+            if (shape->rank < FIRN_RANK_MAX)
+                shape->dims[shape->rank] = (uint32_t)extent;
+            shape->rank++;
+            text += 1 + length;
+        }
+        text += *text == ']';
+        text += *text == ' ';
+    }
+    return count;
+}
+
+/* --- one op, one case ------------------------------------------------------------------------------------------- */
+
+typedef struct shape_case {
+    uint16_t code;
+    const char *inputs;
+    const char *outputs; /* as they must be; where the case is refused, types are enough */
+    int64_t integers[5];
+    float reals[4];
+    int error;
+} shape_case;
+
+static bool same_shape(const firn_shape *a, const firn_shape *b) {
+    return a->type == b->type && a->rank == b->rank && memcmp(a->dims, b->dims, sizeof a->dims) == 0;
+}
+
+/* Whether the case goes as it says; tells when not. */
+static bool case_holds(const shape_case *c, size_t number) {
+    const firn_op_info *info = firn_op_find(c->code);
+    firn_shape expected[FIRN_OUTPUTS_MAX] = {{0}};
+    firn_op_signature signature = {.code = c->code, .integer_count = info->integers, .real_count = info->reals};
+    signature.input_count = read_shapes(c->inputs, signature.inputs);
+    signature.output_count = read_shapes(c->outputs, expected);
+    for (uint8_t i = 0; i < signature.output_count; i++)
+        signature.outputs[i].type = expected[i].type;
+    memcpy(signature.integers, c->integers, sizeof c->integers);
+    memcpy(signature.reals, c->reals, sizeof c->reals);
+    int error = firn_op_infer(&signature);
+    bool holds = error == c->error;
+    for (uint8_t i = 0; holds && error == FIRN_OK && i < signature.output_count; i++)
+        holds = same_shape(&signature.outputs[i], &expected[i]);
+    if (!holds)
+        print_message("case %zu, %s(%s): %s\n", number, info->name, c->inputs, firn_error_name(error));
+    return holds;
+}
+
+#define ACCEPTED  .error = FIRN_OK
+#define SHAPE     .error = FIRN_ERROR_OP_SHAPE
+#define ATTRIBUTE .error = FIRN_ERROR_OP_ATTRIBUTE
+#define OPERANDS  .error = FIRN_ERROR_OP_OPERANDS
+
+static const shape_case cases[] = {
+    {FIRN_OP_cast, "f32[2,3]", "b16[2,3]", ACCEPTED},
+    {FIRN_OP_cast, "c16[7]", "f16[7]", ACCEPTED},
+    {FIRN_OP_cast, "f32[2,3]", "f32", SHAPE},
+    {FIRN_OP_cast, "i32[2,3]", "f32", SHAPE},
+    {FIRN_OP_cast, "f32[2,3]", "i32", SHAPE},
+    {FIRN_OP_cast, "f32[2,3] f32[2,3]", "b16", OPERANDS},
+    {FIRN_OP_cast, "f32[2,3]", "b16 b16", OPERANDS},
+    {FIRN_OP_cast, "f32[2,0]", "b16", SHAPE},
+    {FIRN_OP_cast, "f32", "b16", SHAPE},
+    {FIRN_OP_cast, "f32[1,1,1,1,1,1,1,2]", "b16[1,1,1,1,1,1,1,2]", ACCEPTED},
+    {FIRN_OP_cast, "f32[1,1,1,1,1,1,1,1,1]", "b16", SHAPE},
+    {FIRN_OP_cast, "f32[4294967295,4294967295]", "b16", SHAPE},
+
+    {FIRN_OP_linear, "f32[4,3] f32[5,3]", "f32[4,5]", ACCEPTED},
+    {FIRN_OP_linear, "f32[4,3] f32[3,5] f32[5]", "f32[4,5]", .integers = {1}, ACCEPTED},
+    {FIRN_OP_linear, "b16[2,4,3] b16[5,3] f32[5]", "b16[2,4,5]", ACCEPTED},
+    {FIRN_OP_linear, "b16[2,4,3] b16[5,3] b16[5]", "f32[2,4,5]", ACCEPTED},
+    {FIRN_OP_linear, "f32[4,3] f32[3,5]", "f32", SHAPE},
+    {FIRN_OP_linear, "f32[4,3] f32[5,3]", "f32", .integers = {1}, SHAPE},
+    {FIRN_OP_linear, "f32[4,3] f32[5,3]", "f32", .integers = {2}, ATTRIBUTE},
+    {FIRN_OP_linear, "f32[4,3] f32[5,3]", "f32", .integers = {-1}, ATTRIBUTE},
+    {FIRN_OP_linear, "b16[4,3] f32[5,3]", "b16", SHAPE},
+    {FIRN_OP_linear, "b16[4,3] f16[5,3]", "b16", SHAPE},
+    {FIRN_OP_linear, "i32[4,3] i32[5,3]", "f32", SHAPE},
+    {FIRN_OP_linear, "f32[3] f32[5,3]", "f32", SHAPE},
+    {FIRN_OP_linear, "f32[4,3] f32[1,5,3]", "f32", SHAPE},
+    {FIRN_OP_linear, "f32[4,3] f32[5,3] f32[3]", "f32", SHAPE},
+    {FIRN_OP_linear, "f32[4,3] f32[5,3] f32[1,5]", "f32", SHAPE},
+    {FIRN_OP_linear, "f32[4,3] f32[5,3] i32[5]", "f32", SHAPE},
+    {FIRN_OP_linear, "f32[4,3] f32[5,3]", "i64", SHAPE},
+    {FIRN_OP_linear, "f32[4,3]", "f32", OPERANDS},
+    {FIRN_OP_linear, "f32[2147483648,65536,1] f32[2147483648,1]", "f32", SHAPE},
+
+    {FIRN_OP_linear_backward_input, "b16[2,4,5] b16[5,3]", "b16[2,4,3]", ACCEPTED},
+    {FIRN_OP_linear_backward_input, "f32[4,5] f32[3,5]", "f32[4,3]", .integers = {1}, ACCEPTED},
+    {FIRN_OP_linear_backward_input, "f32[4,3] f32[5,3]", "f32", SHAPE},
+    {FIRN_OP_linear_backward_input, "f32[4,5] b16[5,3]", "f32", SHAPE},
+    {FIRN_OP_linear_backward_input, "f32[4,5] f32[5,3]", "f32", .integers = {3}, ATTRIBUTE},
+    {FIRN_OP_linear_backward_weight, "f32[2,4,5] f32[2,4,3]", "f32[5,3]", ACCEPTED},
+    {FIRN_OP_linear_backward_weight, "b16[8,5] b16[2,4,3]", "f32[3,5]", .integers = {1}, ACCEPTED},
+    {FIRN_OP_linear_backward_weight, "f32[4,5] f32[3,3]", "f32", SHAPE},
+    {FIRN_OP_linear_backward_weight, "f32[4,5] b16[4,3]", "f32", SHAPE},
+    {FIRN_OP_linear_backward_weight, "f32[4,5] f32[3]", "f32", SHAPE},
+    {FIRN_OP_linear_backward_weight, "f32[4,5] f32[4,3]", "f32", .integers = {2}, ATTRIBUTE},
+
+    {FIRN_OP_sum_leading, "f32[2,4,5]", "f32[5]", .integers = {1}, ACCEPTED},
+    {FIRN_OP_sum_leading, "b16[2,4,5]", "f32[4,5]", .integers = {2}, ACCEPTED},
+    {FIRN_OP_sum_leading, "f32[2,4,5]", "f32[2,4,5]", .integers = {3}, ACCEPTED},
+    {FIRN_OP_sum_leading, "f32[2,4,5]", "f32", .integers = {0}, ATTRIBUTE},
+    {FIRN_OP_sum_leading, "f32[2,4,5]", "f32", .integers = {4}, ATTRIBUTE},
+    {FIRN_OP_sum_leading, "i32[2,4,5]", "f32", .integers = {1}, SHAPE},
+
+    {FIRN_OP_embedding, "i32[2,3] f32[7,4]", "b16[2,3,4]", ACCEPTED},
+    {FIRN_OP_embedding, "i32[6] f32[7,4]", "f32[6,4]", ACCEPTED},
+    {FIRN_OP_embedding, "i32[1,1,1,1,1,1,1,1] f32[7,4]", "f32", SHAPE},
+    {FIRN_OP_embedding, "i64[2,3] f32[7,4]", "f32", SHAPE},
+    {FIRN_OP_embedding, "i32[2,3] b16[7,4]", "b16", SHAPE},
+    {FIRN_OP_embedding, "i32[2,3] f32[7]", "f32", SHAPE},
+    {FIRN_OP_embedding, "i32[2,3] f32[7,4]", "i32", SHAPE},
+    {FIRN_OP_embedding_backward, "i32[2,3] b16[2,3,4]", "f32[7,4]", .integers = {7}, ACCEPTED},
+    {FIRN_OP_embedding_backward, "i32[2,3] b16[2,3,4] f32[7,4]", "f32[7,4]", .integers = {7}, ACCEPTED},
+    {FIRN_OP_embedding_backward, "i32[2,3] b16[2,2,4]", "f32", .integers = {7}, SHAPE},
+    {FIRN_OP_embedding_backward, "i32[2,3] b16[2,3,4] f32[6,4]", "f32", .integers = {7}, SHAPE},
+    {FIRN_OP_embedding_backward, "i32[2,3] b16[2,3,4] b16[7,4]", "f32", .integers = {7}, SHAPE},
+    {FIRN_OP_embedding_backward, "i32[2,3] b16[2,3,4]", "b16", .integers = {7}, SHAPE},
+    {FIRN_OP_embedding_backward, "i32[2,3] b16[2,3,4]", "f32", .integers = {0}, ATTRIBUTE},
+    {FIRN_OP_embedding_backward, "i32[2,3] b16[2,3,4]", "f32", .integers = {INT64_C(1) << 32}, ATTRIBUTE},
+
+    {FIRN_OP_leading_rows, "f32[9,4]", "b16[5,4]", .integers = {5}, ACCEPTED},
+    {FIRN_OP_leading_rows, "f32[9,4]", "f32[9,4]", .integers = {9}, ACCEPTED},
+    {FIRN_OP_leading_rows, "f32[9,4]", "f32", .integers = {10}, ATTRIBUTE},
+    {FIRN_OP_leading_rows, "f32[9,4]", "f32", .integers = {0}, ATTRIBUTE},
+    {FIRN_OP_leading_rows, "b16[9,4]", "f32", .integers = {5}, SHAPE},
+    {FIRN_OP_leading_rows_backward, "b16[5,4]", "f32[9,4]", .integers = {9}, ACCEPTED},
+    {FIRN_OP_leading_rows_backward, "b16[5,4]", "f32", .integers = {4}, ATTRIBUTE},
+    {FIRN_OP_leading_rows_backward, "b16[5,4]", "b16", .integers = {9}, SHAPE},
+
+    {FIRN_OP_add, "f32[2,3,4] f32[2,3,4]", "f32[2,3,4]", ACCEPTED},
+    {FIRN_OP_add, "b16[2,3,4] f32[4]", "f32[2,3,4]", ACCEPTED},
+    {FIRN_OP_add, "f32[2,3,4] b16[3,4]", "f32[2,3,4]", ACCEPTED},
+    {FIRN_OP_add, "f32[2,3,4] f32[2,3]", "f32", SHAPE},
+    {FIRN_OP_add, "f32[4] f32[3,4]", "f32", SHAPE},
+    {FIRN_OP_add, "f32[4] i32[4]", "f32", SHAPE},
+
+    {FIRN_OP_layer_norm, "b16[2,3,4] f32[4] f32[4]", "b16[2,3,4] f32[2,3] f32[2,3]", .reals = {1e-5f}, ACCEPTED},
+    {FIRN_OP_layer_norm, "f32[3,4] f32[4] f32[4]", "b16[3,4] f32[3] f32[3]", .integers = {2}, .reals = {1e-5f},
+     ACCEPTED},
+    {FIRN_OP_layer_norm, "f32[3,4] f32[4] f32[4]", "f32 f32 f32", .integers = {4}, .reals = {1e-5f}, ATTRIBUTE},
+    {FIRN_OP_layer_norm, "f32[3,4] f32[4] f32[4]", "f32 f32 f32", .reals = {0}, ATTRIBUTE},
+    {FIRN_OP_layer_norm, "f32[3,4] f32[4] f32[4]", "f32 f32 f32", .reals = {NAN}, ATTRIBUTE},
+    {FIRN_OP_layer_norm, "f32[3,4] f32[4] f32[4]", "f32 f32 f32", .reals = {INFINITY}, ATTRIBUTE},
+    {FIRN_OP_layer_norm, "f32[3,4] b16[4] f32[4]", "f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_layer_norm, "f32[3,4] f32[4] f32[3]", "f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_layer_norm, "f32[3,4] f32[4] f32[4]", "f32 b16 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_layer_norm, "f32[4] f32[4] f32[4]", "f32 f32 f32", .reals = {1e-5f}, SHAPE},
+    {FIRN_OP_layer_norm_backward, "b16[2,3,4] f32[2,3,4] f32[4] f32[2,3] f32[2,3]", "b16[2,3,4]", ACCEPTED},
+    {FIRN_OP_layer_norm_backward, "f32[2,3,4] f32[2,3,4] f32[4] f32[6] f32[2,3]", "f32[2,3,4]", ACCEPTED},
+    {FIRN_OP_layer_norm_backward, "f32[2,3,4] f32[2,3,4] f32[4] f32[5] f32[2,3]", "f32", SHAPE},
+    {FIRN_OP_layer_norm_backward, "f32[3,4] f32[2,4] f32[4] f32[2] f32[2]", "f32", SHAPE},
+    {FIRN_OP_layer_norm_backward, "f32[3,4] f32[3,4] f32[3] f32[3] f32[3]", "f32", SHAPE},
+    {FIRN_OP_layer_norm_backward, "f32[3,4] f32[3,4] f32[4] f32[3] f32[3]", "f32", .integers = {-1}, ATTRIBUTE},
+    {FIRN_OP_layer_norm_backward_affine, "b16[2,3,4] f32[2,3,4] f32[2,3] f32[2,3]", "f32[4] b16[4]", ACCEPTED},
+    {FIRN_OP_layer_norm_backward_affine, "b16[2,3,4] f32[2,3,4] f32[2,3] b16[2,3]", "f32 f32", SHAPE},
+    {FIRN_OP_layer_norm_backward_affine, "b16[2,3,4] f32[2,3,4] f32[2,3] f32[2,3]", "f32 i32", SHAPE},
+    {FIRN_OP_layer_norm_backward_affine, "b16[3,4] f32[3,4] f32[3] f32[3]", "f32 f32", .integers = {6}, ATTRIBUTE},
+
+    {FIRN_OP_gelu, "b16[2,3]", "b16[2,3]", .integers = {1}, ACCEPTED},
+    {FIRN_OP_gelu, "b16[2,3]", "b16", .integers = {2}, ATTRIBUTE},
+    {FIRN_OP_gelu_backward, "b16[2,3] f32[2,3]", "b16[2,3]", ACCEPTED},
+    {FIRN_OP_gelu_backward, "b16[2,3] f32[3,2]", "b16", SHAPE},
+    {FIRN_OP_gelu_backward, "b16[2,3] f32[2,3]", "b16", .integers = {2}, ATTRIBUTE},
+    {FIRN_OP_relu, "f32[5]", "f32[5]", ACCEPTED},
+    {FIRN_OP_relu, "i32[5]", "f32", SHAPE},
+    {FIRN_OP_relu_backward, "f32[5] f32[5]", "f32[5]", ACCEPTED},
+    {FIRN_OP_relu_backward, "f32[5] f32[4]", "f32", SHAPE},
+    {FIRN_OP_tanh, "c16[5]", "c16[5]", ACCEPTED},
+    {FIRN_OP_tanh, "c16[5]", "u08", SHAPE},
+    {FIRN_OP_tanh_backward, "c16[5] c16[5]", "c16[5]", ACCEPTED},
+    {FIRN_OP_tanh_backward, "c16[5] i64[5]", "c16", SHAPE},
+    {FIRN_OP_dropout, "f32[2,3]", "f32[2,3]", .integers = {UINT32_MAX}, .reals = {0.1f}, ACCEPTED},
+    {FIRN_OP_dropout, "f32[2,3]", "f32[2,3]", .reals = {0}, ACCEPTED},
+    {FIRN_OP_dropout, "f32[2,3]", "f32", .reals = {1}, ATTRIBUTE},
+    {FIRN_OP_dropout, "f32[2,3]", "f32", .reals = {-0.1f}, ATTRIBUTE},
+    {FIRN_OP_dropout, "f32[2,3]", "f32", .reals = {NAN}, ATTRIBUTE},
+    {FIRN_OP_dropout, "f32[2,3]", "f32", .integers = {-1}, ATTRIBUTE},
+    {FIRN_OP_dropout, "f32[2,3]", "f32", .integers = {INT64_C(1) << 32}, ATTRIBUTE},
+
+    {FIRN_OP_attention,
+     "f32[2,5,12]",
+     "f32[2,5,4] f32[2,2,5] f32[2,2,5] f32[2,2,16,5]",
+     {2, 2, 1, 0, 3},
+     {0.5f, 0.1f},
+     ACCEPTED},
+    {FIRN_OP_attention,
+     "b16[2,5,16]",
+     "b16[2,5,8] f32[2,4,5] f32[2,4,5] f32[2,4,16,5]",
+     {4, 2, 0, 1, 0},
+     {0.5f, 0},
+     ACCEPTED},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 1, 0}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {0, 2, 1, 0, 0}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 0, 1, 0, 0}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,21]", "f32 f32 f32 f32", {3, 2, 1, 0, 0}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 4, 1, 0, 0}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 2, 0, 0}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, -1}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0}, {0, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0}, {0.5f, 1}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,13]", "f32 f32 f32 f32", {2, 2, 1, 0, 0}, {0.5f, 0}, SHAPE},
+    {FIRN_OP_attention, "f32[2,5,4]", "f32 f32 f32 f32", {2, 2, 1, 0, 0}, {0.5f, 0}, SHAPE},
+    {FIRN_OP_attention, "f32[5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0}, {0.5f, 0}, SHAPE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 b16 f32 f32", {2, 2, 1, 0, 0}, {0.5f, 0}, SHAPE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {UINT32_MAX, UINT32_MAX, 1, 0, 0}, {0.5f, 0}, SHAPE},
+    {FIRN_OP_attention_backward,
+     "b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
+     "b16[2,5,16] f32[2,4,33,5]",
+     {4, 2, 1, 1, 0},
+     {0.5f, 0},
+     ACCEPTED},
+    {FIRN_OP_attention_backward,
+     "f32[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
+     "b16 f32",
+     {4, 2, 1, 0, 0},
+     {0.5f, 0},
+     SHAPE},
+    {FIRN_OP_attention_backward,
+     "b16[2,5,6] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
+     "b16 f32",
+     {4, 2, 1, 0, 0},
+     {0.5f, 0},
+     SHAPE},
+    {FIRN_OP_attention_backward,
+     "b16[2,5,8] b16[2,5,16] f32[2,5,4] f32[2,4,5]",
+     "b16 f32",
+     {4, 2, 1, 0, 0},
+     {0.5f, 0},
+     SHAPE},
+    {FIRN_OP_attention_backward,
+     "b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
+     "b16 b16",
+     {4, 2, 1, 0, 0},
+     {0.5f, 0},
+     SHAPE},
+    {FIRN_OP_attention_backward,
+     "b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
+     "b16 f32",
+     {4, 3, 1, 0, 0},
+     {0.5f, 0},
+     ATTRIBUTE},
+
+    {FIRN_OP_cross_entropy, "f32[2,3,7] i32[2,3]", "f32[1] f32[2,3] f32[2,3]", ACCEPTED},
+    {FIRN_OP_cross_entropy, "b16[6,7] i32[2,3]", "f32[1] f32[6] f32[6]", ACCEPTED},
+    {FIRN_OP_cross_entropy, "f32[6,7] i32[7]", "f32 f32 f32", SHAPE},
+    {FIRN_OP_cross_entropy, "f32[6,7] i64[6]", "f32 f32 f32", SHAPE},
+    {FIRN_OP_cross_entropy, "f32[7] i32[1]", "f32 f32 f32", SHAPE},
+    {FIRN_OP_cross_entropy, "f32[6,7] i32[6]", "b16 f32 f32", SHAPE},
+    {FIRN_OP_cross_entropy_backward, "f32[1] b16[6,7] i32[2,3] f32[6] f32[6]", "b16[6,7]", ACCEPTED},
+    {FIRN_OP_cross_entropy_backward, "f32[1] b16[6,7] i32[6] f32[6] f32[6]", "f32", SHAPE},
+    {FIRN_OP_cross_entropy_backward, "f32[2] f32[6,7] i32[6] f32[6] f32[6]", "f32", SHAPE},
+    {FIRN_OP_cross_entropy_backward, "f32[1] f32[6,7] i32[6] f32[5] f32[6]", "f32", SHAPE},
+    {FIRN_OP_mean_squared_error, "b16[2,3] f32[2,3]", "f32[1]", ACCEPTED},
+    {FIRN_OP_mean_squared_error, "f32[2,3] b16[2,3]", "f32", SHAPE},
+    {FIRN_OP_mean_squared_error, "f32[2,3] f32[6]", "f32", SHAPE},
+    {FIRN_OP_mean_squared_error_backward, "f32[1] b16[2,3] f32[2,3]", "f32[2,3]", ACCEPTED},
+    {FIRN_OP_mean_squared_error_backward, "f32[1,1] b16[2,3] f32[2,3]", "f32", SHAPE},
+
+    {FIRN_OP_loss_seed, "", "f32[1]", .reals = {0.25f}, ACCEPTED},
+    {FIRN_OP_loss_seed, "f32[1]", "f32[1]", .reals = {1}, ACCEPTED},
+    {FIRN_OP_loss_seed, "f32[2]", "f32", .reals = {1}, SHAPE},
+    {FIRN_OP_loss_seed, "", "f32", .reals = {0}, ATTRIBUTE},
+    {FIRN_OP_accumulate, "f32[2,3] b16[2,3]", "f32[2,3]", ACCEPTED},
+    {FIRN_OP_accumulate, "b16[2,3] b16[2,3]", "f32", SHAPE},
+    {FIRN_OP_accumulate, "f32[2,3] b16[3,2]", "f32", SHAPE},
+    {FIRN_OP_unscale, "f32[2,3] f32[1]", "f32[2,3]", ACCEPTED},
+    {FIRN_OP_unscale, "f32[2,3] f32[2]", "f32", SHAPE},
+    {FIRN_OP_unscale, "b16[2,3] f32[1]", "f32", SHAPE},
+    {FIRN_OP_sum_of_squares, "f32[2,3] f32[4]", "f32[4]", .integers = {3}, ACCEPTED},
+    {FIRN_OP_sum_of_squares, "f32[2,3] f32[4]", "f32", .integers = {4}, ATTRIBUTE},
+    {FIRN_OP_sum_of_squares, "f32[2,3] f32[4]", "f32", .integers = {-1}, ATTRIBUTE},
+    {FIRN_OP_sum_of_squares, "f32[2,3] f32[2,2]", "f32", SHAPE},
+    {FIRN_OP_gradient_norm, "f32[4]", "f32[1] i32[1]", ACCEPTED},
+    {FIRN_OP_gradient_norm, "f32[2,2]", "f32 i32", SHAPE},
+    {FIRN_OP_gradient_norm, "f32[4]", "f32 f32", SHAPE},
+    {FIRN_OP_clip_coefficient, "f32[1]", "f32[1]", .reals = {1}, ACCEPTED},
+    {FIRN_OP_clip_coefficient, "f32[1]", "f32", .reals = {0}, ATTRIBUTE},
+    {FIRN_OP_clip_coefficient, "f32[2]", "f32", .reals = {1}, SHAPE},
+    {FIRN_OP_scale_by, "f32[2,3] f32[1]", "f32[2,3]", ACCEPTED},
+    {FIRN_OP_scale_by, "f32[2,3] f32[1,1]", "f32", SHAPE},
+    {FIRN_OP_clip_value, "f32[2,3]", "f32[2,3]", .reals = {0.5f}, ACCEPTED},
+    {FIRN_OP_clip_value, "f32[2,3]", "f32", .reals = {-1}, ATTRIBUTE},
+    {FIRN_OP_clip_value, "c16[2,3]", "f32", .reals = {1}, SHAPE},
+
+    {FIRN_OP_adamw,
+     "f32[2,3] f32[2,3] f32[2,3] f32[2,3] f32[1] f32[1] f32[1]",
+     "f32[2,3] f32[2,3] f32[2,3]",
+     {1},
+     {0.9f, 0.95f, 1e-8f, 0.01f},
+     ACCEPTED},
+    {FIRN_OP_adamw,
+     "f32[2,3] b16[2,3] f32[2,3] f32[2,3] f32[1] f32[1] f32[1]",
+     "f32 f32 f32",
+     {1},
+     {0.9f, 0.95f, 1e-8f, 0},
+     SHAPE},
+    {FIRN_OP_adamw,
+     "f32[2,3] f32[2,3] f32[2,3] f32[6] f32[1] f32[1] f32[1]",
+     "f32 f32 f32",
+     {1},
+     {0.9f, 0.95f, 1e-8f, 0},
+     SHAPE},
+    {FIRN_OP_adamw,
+     "f32[2,3] f32[2,3] f32[2,3] f32[2,3] f32[2] f32[1] f32[1]",
+     "f32 f32 f32",
+     {1},
+     {0.9f, 0.95f, 1e-8f, 0},
+     SHAPE},
+    {FIRN_OP_adamw,
+     "f32[2] f32[2] f32[2] f32[2] f32[1] f32[1] f32[1]",
+     "f32 f32 f32",
+     {2},
+     {0.9f, 0.95f, 1e-8f, 0},
+     ATTRIBUTE},
+    {FIRN_OP_adamw,
+     "f32[2] f32[2] f32[2] f32[2] f32[1] f32[1] f32[1]",
+     "f32 f32 f32",
+     {1},
+     {1, 0.95f, 1e-8f, 0},
+     ATTRIBUTE},
+    {FIRN_OP_adamw,
+     "f32[2] f32[2] f32[2] f32[2] f32[1] f32[1] f32[1]",
+     "f32 f32 f32",
+     {1},
+     {0.9f, 0.95f, 0, 0},
+     ATTRIBUTE},
+    {FIRN_OP_adamw,
+     "f32[2] f32[2] f32[2] f32[2] f32[1] f32[1] f32[1]",
+     "f32 f32 f32",
+     {1},
+     {0.9f, 0.95f, 1, -1},
+     ATTRIBUTE},
+    {FIRN_OP_sgd, "f32[2,3] f32[2,3] f32[1]", "f32[2,3]", {0}, {0.1f}, ACCEPTED},
+    {FIRN_OP_sgd, "f32[2,3] f32[2,3] f32[2]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_sgd, "f32[2,3] f32[2,3] f32[1]", "f32", {2}, {0}, ATTRIBUTE},
+    {FIRN_OP_sgd, "f32[2,3] f32[2,3] f32[1]", "f32", {0}, {-0.1f}, ATTRIBUTE},
+    {FIRN_OP_sgd_momentum, "f32[2] f32[2] f32[1] f32[2]", "f32[2] f32[2]", {1, 0}, {0.9f, 0, 0}, ACCEPTED},
+    {FIRN_OP_sgd_momentum, "f32[2] f32[2] f32[1] f32[3]", "f32 f32", {1, 0}, {0.9f, 0, 0}, SHAPE},
+    {FIRN_OP_sgd_momentum, "f32[2] f32[2] f32[1] f32[2]", "f32 f32", {1, 0}, {-0.9f, 0, 0}, ATTRIBUTE},
+    {FIRN_OP_sgd_momentum, "f32[2] f32[2] f32[1] f32[2]", "f32 f32", {1, 0}, {0.9f, NAN, 0}, ATTRIBUTE},
+    {FIRN_OP_multiply, "f32[1]", "f32[1]", .reals = {0.9f}, ACCEPTED},
+    {FIRN_OP_multiply, "f32[2]", "f32", .reals = {0.9f}, SHAPE},
+    {FIRN_OP_multiply, "f32[1]", "f32", .reals = {INFINITY}, ATTRIBUTE},
+    {FIRN_OP_count, "i64[1]", "i64[1]", .integers = {1}, ACCEPTED},
+    {FIRN_OP_count, "i32[1]", "i64", .integers = {1}, SHAPE},
+    {FIRN_OP_count, "i64[1]", "i64", .integers = {0}, ATTRIBUTE},
+    {FIRN_OP_count, "i64[1]", "i64", .integers = {INT64_C(1) << 31}, ATTRIBUTE},
+    {FIRN_OP_loss_scale_update,
+     "i32[1] f32[1] i64[1] i64[1] i64[1]",
+     "f32[1] i64[1] i64[1] i64[1] i32[1]",
+     {2000},
+     {0x1p-14f, 0x1p15f, 0},
+     ACCEPTED},
+    {FIRN_OP_loss_scale_update, "i32[1] f32[1] i64[1] i64[1] i32[1]", "f32 i64 i64 i64 i32", {2000}, {1, 2, 0}, SHAPE},
+    {FIRN_OP_loss_scale_update, "i32[1] f32[1] i64[1] i64[1] i64[1]", "f32 i64 i64 i64 i64", {2000}, {1, 2, 0}, SHAPE},
+    {FIRN_OP_loss_scale_update, "i32[1] f32[1] i64[1] i64[1] i64[1]", "f32 i64 i64 i64 i32", {0}, {1, 2, 0}, ATTRIBUTE},
+    {FIRN_OP_loss_scale_update, "i32[1] f32[1] i64[1] i64[1] i64[1]", "f32 i64 i64 i64 i32", {1}, {0, 2, 0}, ATTRIBUTE},
+    {FIRN_OP_loss_scale_update, "i32[1] f32[1] i64[1] i64[1] i64[1]", "f32 i64 i64 i64 i32", {1}, {2, 1, 0}, ATTRIBUTE},
+    {FIRN_OP_loss_scale_update,
+     "i32[1] f32[1] i64[1] i64[1] i64[1]",
+     "f32 i64 i64 i64 i32",
+     {1},
+     {1, 2, -1},
+     ATTRIBUTE},
+    {FIRN_OP_metric_mean, "f32[1] f32[2] i64[1]", "f32[2] i64[1]", ACCEPTED},
+    {FIRN_OP_metric_mean, "f32[1] f32[1] i64[1]", "f32 i64", SHAPE},
+    {FIRN_OP_metric_accuracy, "b16[2,3,7] i32[2,3] i64[1] i64[1]", "i64[1] i64[1]", ACCEPTED},
+    {FIRN_OP_metric_accuracy, "b16[2,3,7] i32[2,4] i64[1] i64[1]", "i64 i64", SHAPE},
+};
+
+static void test_every_rule(void **state) {
+    (void)state;
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        wrong += !case_holds(&cases[i], i);
+    assert_int_equal(wrong, 0);
+}
+
+/* No rule goes without a case that it accepts and one that it refuses. */
+static void test_every_op_has_cases(void **state) {
+    (void)state;
+    for (uint32_t op = 0; op < firn_op_count(); op++) {
+        int accepted = 0, refused = 0;
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            accepted += cases[i].code == firn_op_at(op)->code && cases[i].error == FIRN_OK;
+            refused += cases[i].code == firn_op_at(op)->code && cases[i].error != FIRN_OK;
+        }
+        if (accepted == 0 || refused == 0)
+            fail_msg("%s: %d accepted, %d refused", firn_op_at(op)->name, accepted, refused);
+    }
+}
+
+/* --- the table -------------------------------------------------------------------------------------------------- */
+
+static uint8_t words_of(const char *text) {
+    uint8_t words = 0;
+    for (; *text != '\0'; text++)
+        words = (uint8_t)(words + (text[0] != ' ' && (text[1] == ' ' || text[1] == '\0')));
+    return words;
+}
+
+static void test_table(void **state) {
+    (void)state;
+    assert_null(firn_op_at(firn_op_count()));
+    assert_null(firn_op_find(0));
+    assert_null(firn_op_find(UINT16_MAX));
+    for (uint32_t i = 0; i < firn_op_count(); i++) {
+        const firn_op_info *info = firn_op_at(i);
+        assert_ptr_equal(firn_op_find(info->code), info);
+        assert_int_equal(info->integers, words_of(info->integer_names));
+        assert_int_equal(info->reals, words_of(info->real_names));
+        assert_true(info->inputs_min <= info->inputs_max && info->inputs_max <= FIRN_INPUTS_MAX);
+        assert_true(info->outputs >= 1 && info->outputs <= FIRN_OUTPUTS_MAX);
+        assert_true(info->integers <= FIRN_ATTRIBUTES_MAX && info->reals <= FIRN_ATTRIBUTES_MAX);
+        assert_true(info->reductions <= FIRN_REDUCTIONS_MAX);
+        assert_int_equal(info->in_place >> info->inputs_max, 0);
+    }
+    assert_int_equal(firn_op_find(FIRN_OP_attention)->integers, 5);
+    assert_int_equal(firn_op_find(FIRN_OP_adamw)->reals, 4);
+}
+
+static void test_unknown_ops_and_counts(void **state) {
+    (void)state;
+    firn_op_signature unknown = {.code = 28};
+    assert_int_equal(firn_op_infer(&unknown), FIRN_ERROR_OP_UNKNOWN);
+    firn_op_signature many = {.code = FIRN_OP_relu, .input_count = UINT8_MAX, .output_count = 1};
+    assert_int_equal(firn_op_infer(&many), FIRN_ERROR_OP_OPERANDS);
+    firn_op_signature attributes = {.code = FIRN_OP_relu, .input_count = 1, .output_count = 1, .integer_count = 1};
+    assert_int_equal(firn_op_infer(&attributes), FIRN_ERROR_OP_ATTRIBUTE);
+    firn_op_signature reals = {.code = FIRN_OP_relu, .input_count = 1, .output_count = 1, .real_count = UINT8_MAX};
+    assert_int_equal(firn_op_infer(&reals), FIRN_ERROR_OP_ATTRIBUTE);
+}
+
+static void test_types(void **state) {
+    (void)state;
+    static const uint32_t bytes[] = {4, 2, 2, 2, 4, 8, 1, 0, 0};
+    static const char *const names[] = {"float32", "float16", "bfloat16", "cbfloat16", "int32",
+                                        "int64",   "uint8",   "?",        "?"};
+    for (uint8_t type = 0; type < 9; type++) {
+        assert_int_equal(firn_type_bytes(type), bytes[type]);
+        assert_string_equal(firn_type_name(type), names[type]);
+        assert_int_equal(firn_type_is_half(type), bytes[type] == 2);
+    }
+    assert_int_equal(firn_type_bytes(UINT8_MAX), 0);
+}
+
+static void test_sizes_do_not_wrap(void **state) {
+    (void)state;
+    uint64_t value = 7;
+    firn_shape shape = {.type = FIRN_UINT8, .rank = 2, .dims = {1u << 31, 1u << 31}};
+    assert_true(firn_shape_elements(&shape, &value));
+    assert_true(value == UINT64_C(1) << 62);
+    assert_true(firn_shape_bytes(&shape, &value));
+    shape.type = FIRN_FLOAT16;
+    assert_false(firn_shape_bytes(&shape, &value));
+    shape.dims[1]++;
+    assert_false(firn_shape_elements(&shape, &value));
+    shape.dims[1] = 0;
+    assert_false(firn_shape_elements(&shape, &value));
+    shape = (firn_shape){.type = FIRN_FLOAT32, .rank = 0};
+    assert_false(firn_shape_elements(&shape, &value));
+    shape = (firn_shape){.type = FIRN_FLOAT32, .rank = 9, .dims = {1, 1, 1, 1, 1, 1, 1, 1}};
+    assert_false(firn_shape_elements(&shape, &value));
+    shape = (firn_shape){.type = 7, .rank = 1, .dims = {1}};
+    assert_false(firn_shape_bytes(&shape, &value));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_rule), cmocka_unit_test(test_every_op_has_cases),
+        cmocka_unit_test(test_table),      cmocka_unit_test(test_unknown_ops_and_counts),
+        cmocka_unit_test(test_types),      cmocka_unit_test(test_sizes_do_not_wrap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
