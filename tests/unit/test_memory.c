@@ -133,7 +133,8 @@ static void check_graph(const firnc_graph *graph) {
             if (b->first == FIRNC_NONE || b->region != a->region)
                 continue;
             uint64_t a_bytes, b_bytes;
-            assert_true(firn_shape_bytes(&a->shape, &a_bytes) && firn_shape_bytes(&b->shape, &b_bytes));
+            assert_true(firn_shape_bytes(&a->shape, &a_bytes));
+            assert_true(firn_shape_bytes(&b->shape, &b_bytes));
             firnc_buffer x = {.bytes = a_bytes, .first = a->first, .last = a->last, .offset = a->offset};
             firnc_buffer y = {.bytes = b_bytes, .first = b->first, .last = b->last, .offset = b->offset};
             if (!overlap(&x, &y))
