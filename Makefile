@@ -32,6 +32,8 @@ FLOATING := -ffp-contract=off -fno-math-errno -fno-fast-math
 CFLAGS := -std=c11 -O2 $(FLOATING) $(WARNINGS) -I. -MMD -MP
 # Word size and sanitizers must be known to the linker too.
 MACHINE := $(filter -m%,$(CFLAGS_EXTRA))
+# Several objects as one. Groups are dissolved: a member that is made local cannot stand for its twin elsewhere.
+PARTIAL_LINK := -r -nostdlib -Wl,--force-group-allocation
 LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 
 # --- sources -------------------------------------------------------------------------------------------------------
@@ -101,7 +103,7 @@ $(BUILD)/mbedtls/%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
 # links Debian's mbedTLS, for signing.
 $(BUILD)/signature.o: $(call object,plan/signature.c) $(addprefix $(BUILD)/mbedtls/,$(MBEDTLS_OBJECTS))
 	$(call say,$@)
-	$(quiet)$(CC) $(MACHINE) -r -nostdlib $^ -o $@
+	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
 	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firn_*' $@
 
 # --- the two kernel sets of x86 ------------------------------------------------------------------------------------
@@ -125,7 +127,7 @@ $(BUILD)/fma/%.o: %.c $(BUILD)/flags
 
 $(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
 	$(call say,$@)
-	$(quiet)$(CC) $(MACHINE) -r -nostdlib $^ -o $@
+	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
 	$(quiet)$(OBJCOPY) --keep-global-symbol=firn_kernel_find_fma $@
 
 # --- libraries and programs ----------------------------------------------------------------------------------------

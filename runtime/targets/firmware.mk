@@ -59,7 +59,7 @@ $(BUILD)/$(1)/mbedtls/%.o: $(BUILD)/$(1)/flags plan/mbedtls_config.h $(MBEDTLS_R
 $(BUILD)/$(1)/signature.o: $(call firmware_objects,$(1),plan/signature.c) \
 		$(addprefix $(BUILD)/$(1)/mbedtls/,$(MBEDTLS_OBJECTS))
 	$$(call say,$$@)
-	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) -r -nostdlib $$^ -o $$@
+	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) $(PARTIAL_LINK) $$^ -o $$@
 	$$(quiet)$($(1)_CROSS)objcopy --wildcard --keep-global-symbol='firn_*' $$@
 
 $(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS))

@@ -22,6 +22,7 @@ const char *system_command_line(void) {
 
 void system_print(const char *text) {
     fputs(text, stdout);
+    fflush(stdout); /* in order with what goes to stderr */
 }
 
 void system_print_error(const char *text) {
@@ -57,14 +58,16 @@ bool system_rename(const char *from, const char *to) {
 }
 
 const uint8_t *system_plan(uint64_t *bytes) {
-    int file = system_open("plan", false);
-    int64_t length = file < 0 ? 0 : system_length(file);
-    if (length <= 0) {
-        return NULL;
+    static const uint8_t *plan;
+    static uint64_t length;
+    int file = plan == NULL ? system_open("plan", false) : -1;
+    if (file >= 0) {
+        length = (uint64_t)system_length(file);
+        void *mapped = mmap(NULL, (size_t)length, PROT_READ, MAP_SHARED, file, 0);
+        plan = mapped == MAP_FAILED ? NULL : mapped;
     }
-    void *plan = mmap(NULL, (size_t)length, PROT_READ, MAP_SHARED, file, 0);
-    *bytes = (uint64_t)length;
-    return plan == MAP_FAILED ? NULL : plan;
+    *bytes = length;
+    return plan;
 }
 
 const uint8_t *system_public_key(void) {
