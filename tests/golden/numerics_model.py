@@ -407,12 +407,17 @@ def fma_cases(form, chance):
     """Triples that are likely to go wrong: ties and near-ties of the sum, cancellation, subnormals, the overflow
     boundary, products that binary32 cannot hold, and every pair of special values."""
     top, least = form.infinity - 1, 1 << form.mantissa_bits
-    special = [0, 1, least - 1, least, top, form.infinity, form.nan, form.bias << form.mantissa_bits]
-    special += [s | form.sign_bit for s in special]
-    for a in special:
-        for b in special:
-            for c in special[(a + b) % 7::7]:
+    negative = form.sign_bit
+    for a in (0, top, top | negative, form.infinity, form.infinity | negative, form.nan):
+        for b in (0, top, form.infinity):
+            for c in (0, negative, top, top | negative, form.infinity, form.infinity | negative, form.nan):
                 yield a, b, c
+    small = [0, 1, least - 1, least, form.bias << form.mantissa_bits]
+    small += [s | negative for s in small]
+    for a in small:
+        for b in small:
+            yield a, b, chance.choice(small)
+            yield a, b, chance.choice(small)
 
     def any_half():
         return chance.randrange(form.infinity) | chance.choice([0, form.sign_bit])
@@ -450,6 +455,27 @@ def fma_cases(form, chance):
         yield a_bits, b_bits ^ form.sign_bit, c
         if b_bits & (form.sign_bit - 1):
             yield a_bits, b_bits - 1, c
+    for _ in range(60):
+        # A tie but for something far below: beyond 24 bits, where a binary32 fma would lose it. First the product is
+        # half a unit of c, less 2^-2m of itself; then the product is the tie and c the small thing.
+        m = form.mantissa_bits
+        field = chance.randrange(form.bias, form.bias + 3)
+        c = field << m | chance.randrange(least)
+        a = (form.bias << m) + 1
+        b = (field - m - 2 << m) + (least - 2)
+        sign = chance.choice([0, negative])
+        yield a, b | sign, c
+        yield a, b | sign, c | negative
+        while True:
+            x, y = least + chance.randrange(least), least + chance.randrange(least)
+            odd = x * y
+            while odd % 2 == 0:
+                odd //= 2
+            if odd.bit_length() == m + 2:
+                break
+        tiny = chance.randrange(1, max(2, form.bias - 25 << m))
+        for c in (tiny, tiny | negative, 0):
+            yield (form.bias << m) + x - least | sign, (form.bias << m) + y - least, c
     for _ in range(50):
         # Around the largest value, and sums of subnormals.
         yield any_half(), encode(Fraction(chance.randrange(1, 64), 8)), top - chance.randrange(3)
