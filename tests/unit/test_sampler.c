@@ -1,0 +1,247 @@
+/* Which samples a plan draws, in which order, and how their elements become tensors: the inputs that each eval step
+ * left in the arena against a list made here in the plainest way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/numerics/numerics.h"
+#include "tests/unit/support_signed_plans.h"
+
+enum { TEXT = 400, PLACES_MAX = 1024 };
+
+static uint8_t text[TEXT];
+static signed_plan plan;
+static opened one;
+
+static void fill_text(void) {
+    uint32_t random = 12345;
+    for (uint32_t i = 0; i < TEXT; i++) {
+        random = random * 1664525u + 1013904223u;
+        text[i] = (uint8_t)(random >> 24) % BIGRAM_VOCABULARY;
+    }
+}
+
+/* --- the plain list --- */
+
+typedef struct places {
+    uint32_t at[PLACES_MAX]; /* first element of each window of the part */
+    uint32_t count;
+} places;
+
+static places list_windows(const signed_plan_settings *settings, const uint64_t *lengths) {
+    places list = {.count = 0};
+    uint32_t before = 0;
+    for (uint32_t s = 0; lengths[s] != 0; s++) {
+        uint32_t length = (uint32_t)lengths[s], tail = length * settings->held_out_per_mille / 1000;
+        uint32_t begin = settings->part == FIRN_FB_DATA_PART_HELD_OUT ? length - tail : 0;
+        uint32_t end = settings->part == FIRN_FB_DATA_PART_TRAIN ? length - tail : length;
+        for (uint32_t at = begin; at + BIGRAM_WINDOW <= end; at += settings->stride)
+            list.at[list.count++] = before + at;
+        before += length;
+    }
+    return list;
+}
+
+static uint32_t place_of_draw(const signed_plan_settings *settings, const places *list, uint64_t draw) {
+    uint64_t epoch = draw / list->count, index = draw % list->count;
+    if (settings->sampler == FIRN_FB_SAMPLER_KIND_PERMUTATION)
+        index = firn_permute(settings->seed, epoch, list->count, index);
+    return list->at[index];
+}
+
+/* --- comparing --- */
+
+static void begin(const signed_plan_settings *settings) {
+    support_bigram_eval(&plan, settings);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+}
+
+static void expect_batch(const signed_plan_settings *settings, const places *list, uint64_t cursor) {
+    const int32_t *ids = support_tensor(&one.firn, "input_ids").data;
+    const int32_t *labels = support_tensor(&one.firn, "labels").data;
+    for (uint32_t s = 0; s < BIGRAM_SAMPLES; s++) {
+        uint32_t at = place_of_draw(settings, list, cursor + s);
+        for (uint32_t t = 0; t < BIGRAM_WINDOW - 1; t++) {
+            assert_int_equal(ids[s * (BIGRAM_WINDOW - 1) + t], text[at + t]);
+            assert_int_equal(labels[s * (BIGRAM_WINDOW - 1) + t], text[at + t + 1]);
+        }
+    }
+}
+
+/* Runs to the end, or `most` steps, and returns the number of steps. */
+static uint32_t expect_all(const signed_plan_settings *settings, const uint64_t *lengths, uint32_t most) {
+    bytes_source source;
+    support_text(&source, text, lengths);
+    const places list = list_windows(settings, lengths);
+    begin(settings);
+    uint32_t steps = 0;
+    int status = FIRN_OK;
+    while (steps < most && (status = firn_eval_step(&one.firn, &source.source)) == FIRN_OK) {
+        expect_batch(settings, &list, (uint64_t)steps * BIGRAM_SAMPLES);
+        steps++;
+    }
+    if (steps < most)
+        assert_int_equal(status, FIRN_ERROR_DATA_END);
+    return steps;
+}
+
+static const uint64_t segments[] = {101, 3, 40, 5, 63, 4, 90, 0};
+
+/* --- tests --- */
+
+static void every_sampler_draws_what_it_should(void **state) {
+    (void)state;
+    for (uint32_t turn = 0; turn < 2 * 3 * 3 * 4; turn++) {
+        static const uint32_t strides[] = {1, 4, 7}, per_mille[] = {0, 1, 100, 999};
+        signed_plan_settings settings = support_settings;
+        settings.sampler = (uint8_t)(turn % 2);
+        settings.part = (uint8_t)(turn / 2 % 3);
+        settings.stride = strides[turn / 6 % 3];
+        settings.held_out_per_mille = per_mille[turn / 18];
+        settings.steps = 0;
+        const places list = list_windows(&settings, segments);
+        bytes_source source;
+        support_text(&source, text, segments);
+        if (list.count < BIGRAM_SAMPLES) {
+            begin(&settings);
+            assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_TOO_SHORT);
+            continue;
+        }
+        assert_int_equal(expect_all(&settings, segments, UINT32_MAX), list.count / BIGRAM_SAMPLES);
+    }
+}
+
+static void train_and_held_out_share_nothing(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    settings.held_out_per_mille = 200;
+    settings.stride = 1;
+    settings.part = FIRN_FB_DATA_PART_TRAIN;
+    const places trained = list_windows(&settings, segments);
+    settings.part = FIRN_FB_DATA_PART_HELD_OUT;
+    const places held = list_windows(&settings, segments);
+    assert_true(held.count > 0);
+    for (uint32_t i = 0; i < trained.count; i++)
+        for (uint32_t j = 0; j < held.count; j++)
+            assert_true(trained.at[i] + BIGRAM_WINDOW <= held.at[j] || held.at[j] + BIGRAM_WINDOW <= trained.at[i]);
+}
+
+static void wrapping_starts_another_epoch(void **state) {
+    (void)state;
+    static const uint64_t lengths[] = {21, 0};
+    signed_plan_settings settings = support_settings;
+    settings.stride = 3;
+    settings.steps = 100;
+    assert_int_equal(list_windows(&settings, lengths).count, 6);
+    for (uint8_t sampler = 0; sampler < 2; sampler++) {
+        settings.sampler = sampler;
+        assert_int_equal(expect_all(&settings, lengths, 1000), 100);
+    }
+    static const uint64_t seven[] = {24, 0}; /* windows that batches of two do not divide */
+    assert_int_equal(list_windows(&settings, seven).count, 7);
+    assert_int_equal(expect_all(&settings, seven, 1000), 100);
+}
+
+static void stopping_ends_with_the_epoch(void **state) {
+    (void)state;
+    static const uint64_t seven[] = {24, 0};
+    signed_plan_settings settings = support_settings;
+    settings.stride = 3;
+    settings.steps = 100;
+    settings.epoch_end = FIRN_FB_EPOCH_END_STOP;
+    assert_int_equal(expect_all(&settings, seven, 1000), 3);
+}
+
+static void a_permutation_draws_each_once(void **state) {
+    (void)state;
+    for (uint64_t count = 1; count < 300; count += 7)
+        for (uint64_t epoch = 0; epoch < 3; epoch++) {
+            bool seen[300] = {false};
+            for (uint64_t index = 0; index < count; index++) {
+                uint64_t image = firn_permute(9, epoch, count, index);
+                assert_true(image < count && !seen[image]);
+                seen[image] = true;
+            }
+        }
+}
+
+static void records_become_tensors(void **state) {
+    (void)state;
+    enum { RECORDS = 10 };
+    uint8_t features[3 * RECORDS], labels[RECORDS];
+    for (uint32_t i = 0; i < sizeof features; i++)
+        features[i] = (uint8_t)(i * 8);
+    for (uint32_t i = 0; i < sizeof labels; i++)
+        labels[i] = (uint8_t)(i % 4);
+    signed_plan_settings settings = support_settings;
+    settings.sampler = FIRN_FB_SAMPLER_KIND_SEQUENTIAL;
+    settings.part = FIRN_FB_DATA_PART_HELD_OUT;
+    settings.held_out_per_mille = 450; /* the last four */
+    settings.steps = 0;
+    support_classifier(&plan, &settings);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    bytes_source source;
+    support_records(&source, features, labels, 3, RECORDS);
+    for (uint32_t step = 0; step < 2; step++) {
+        assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_OK);
+        const float *x = support_tensor(&one.firn, "features").data;
+        const int32_t *y = support_tensor(&one.firn, "labels").data;
+        for (uint32_t i = 0; i < BIGRAM_SAMPLES; i++) {
+            uint32_t record = 6 + step * BIGRAM_SAMPLES + i;
+            assert_int_equal(y[i], labels[record]);
+            for (uint32_t c = 0; c < 3; c++)
+                assert_float_equal(x[3 * i + c], (float)features[3 * record + c] * 0.5f - 1.0f, 0);
+        }
+    }
+    assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_END);
+}
+
+static void streams_must_fit(void **state) {
+    (void)state;
+    uint8_t features[30] = {0}, labels[10] = {0};
+    support_classifier(&plan, &support_settings);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    bytes_source source;
+    support_records(&source, features, labels, 3, 10);
+    source.source.stream_count = 1;
+    assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_TYPE);
+    support_records(&source, features, labels, 2, 10);
+    assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_TYPE);
+    support_records(&source, features, labels, 3, 10);
+    source.segments[1].elements = 9; /* fewer labels than features */
+    assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_TYPE);
+    support_records(&source, features, labels, 3, 10);
+    source.segments[0].elements = 29; /* half a record */
+    assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_TYPE);
+    support_records(&source, features, labels, 3, 10);
+    source.segments[0].elements = UINT64_MAX;
+    assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_SOURCE);
+    support_records(&source, features, labels, 3, 1);
+    assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_TOO_SHORT);
+    support_records(&source, features, labels, 3, 10);
+    source.streams[0].segment_count = 0;
+    assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_ARGUMENT);
+    support_records(&source, features, labels, 3, 10);
+    assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_OK);
+}
+
+int main(void) {
+    fill_text();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_sampler_draws_what_it_should),
+        cmocka_unit_test(train_and_held_out_share_nothing),
+        cmocka_unit_test(wrapping_starts_another_epoch),
+        cmocka_unit_test(stopping_ends_with_the_epoch),
+        cmocka_unit_test(a_permutation_draws_each_once),
+        cmocka_unit_test(records_become_tensors),
+        cmocka_unit_test(streams_must_fit),
+    };
+    return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
+}
