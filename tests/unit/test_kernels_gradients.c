@@ -1,0 +1,223 @@
+/* Every backward kernel against central finite differences of its forward kernel, in float32. The quantity that is
+ * differentiated is the sum of the outputs, each times a fixed weight; the weights are what the backward kernel gets as
+ * the gradient of its output. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support_kernels.h"
+
+static double weighted(const firn_tensor *y, const firn_tensor *weights) {
+    double sum = 0.0;
+    for (size_t i = 0; i < y->elements; i++)
+        sum += (double)get(y, i) * (double)get(weights, i);
+    return sum;
+}
+
+/* Moves every element of x (an input of call) both ways and compares the slope of output 0 with dx. */
+static void check_gradient(uint16_t code, firn_kernel_call *call, firn_tensor *x, const firn_tensor *weights,
+                           const firn_tensor *dx, const char *what) {
+    const firn_kernel kernel = firn_kernel_find(code);
+    double largest = 0.0;
+    for (size_t i = 0; i < dx->elements; i++)
+        largest = fmax(largest, fabs((double)get(dx, i)));
+    for (size_t i = 0; i < x->elements; i++) {
+        const float before = get(x, i), step = 0x1p-7f;
+        set(x, i, before + step);
+        kernel(call);
+        const double above = weighted(&call->outputs[0], weights);
+        set(x, i, before - step);
+        kernel(call);
+        const double below = weighted(&call->outputs[0], weights);
+        set(x, i, before);
+        const double slope = (above - below) / (2.0 * (double)step), given = (double)get(dx, i);
+        if (!(fabs(slope - given) <= 2e-3 * largest + 1e-4))
+            fail_msg("%s: element %zu: finite difference %g, gradient %g", what, i, slope, given);
+    }
+}
+
+static firn_tensor filled(uint32_t a, uint32_t b, uint32_t c, uint32_t seed) {
+    firn_tensor tensor = tensor_new(FIRN_FLOAT32, a, b, c, 0);
+    tensor_fill(&tensor, seed, 1.0f);
+    return tensor;
+}
+
+static void linear(void **state) {
+    (void)state;
+    for (int64_t layout = 0; layout < 2; layout++) {
+        firn_tensor x = filled(4, 5, 0, 1), w = layout == 0 ? filled(3, 5, 0, 2) : filled(5, 3, 0, 2);
+        firn_tensor b = filled(3, 0, 0, 3), y = filled(4, 3, 0, 4), dy = filled(4, 3, 0, 5);
+        firn_tensor dx = tensor_copy(&x), dw = tensor_copy(&w), db = tensor_copy(&b);
+        firn_kernel_call call = {
+            .input_count = 3, .output_count = 1, .inputs = {x, w, b}, .outputs = {y}, .integers = {layout}};
+        firn_kernel_call of_x = {
+            .input_count = 2, .output_count = 1, .inputs = {dy, w}, .outputs = {dx}, .integers = {layout}};
+        firn_kernel_call of_w = {
+            .input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {dw}, .integers = {layout}};
+        firn_kernel_call of_b = {.input_count = 1, .output_count = 1, .inputs = {dy}, .outputs = {db}, .integers = {1}};
+        run_kernel(FIRN_OP_linear_backward_input, &of_x);
+        run_kernel(FIRN_OP_linear_backward_weight, &of_w);
+        run_kernel(FIRN_OP_sum_leading, &of_b);
+        check_gradient(FIRN_OP_linear, &call, &x, &dy, &dx, "linear: x");
+        check_gradient(FIRN_OP_linear, &call, &w, &dy, &dw, "linear: weight");
+        check_gradient(FIRN_OP_linear, &call, &b, &dy, &db, "linear: bias");
+        firn_tensor *all[] = {&x, &w, &b, &y, &dy, &dx, &dw, &db};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+            tensor_free(all[i]);
+    }
+}
+
+/* An op of one input whose backward takes dy and either x or y. */
+static void check_activation(uint16_t forward, uint16_t backward, int64_t form, int takes_output) {
+    firn_tensor x = filled(40, 0, 0, 7), y = filled(40, 0, 0, 8), dy = filled(40, 0, 0, 9), dx = tensor_copy(&x);
+    firn_kernel_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .integers = {form}};
+    run_kernel(forward, &call);
+    firn_kernel_call gradient = {
+        .input_count = 2, .output_count = 1, .inputs = {dy, takes_output ? y : x}, .outputs = {dx}, .integers = {form}};
+    run_kernel(backward, &gradient);
+    check_gradient(forward, &call, &x, &dy, &dx, "activation");
+    tensor_free(&x);
+    tensor_free(&y);
+    tensor_free(&dy);
+    tensor_free(&dx);
+}
+
+static void activations(void **state) {
+    (void)state;
+    check_activation(FIRN_OP_gelu, FIRN_OP_gelu_backward, 0, 0);
+    check_activation(FIRN_OP_gelu, FIRN_OP_gelu_backward, 1, 0);
+    check_activation(FIRN_OP_relu, FIRN_OP_relu_backward, 0, 1);
+    check_activation(FIRN_OP_tanh, FIRN_OP_tanh_backward, 0, 1);
+}
+
+/* The same op is its own gradient. */
+static void dropout(void **state) {
+    (void)state;
+    firn_tensor x = filled(40, 0, 0, 7), y = tensor_copy(&x), dy = filled(40, 0, 0, 9), dx = tensor_copy(&x);
+    firn_kernel_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .reals = {0.4f}};
+    firn_kernel_call gradient = {.input_count = 1, .output_count = 1, .inputs = {dy}, .outputs = {dx}, .reals = {0.4f}};
+    run_kernel(FIRN_OP_dropout, &gradient);
+    check_gradient(FIRN_OP_dropout, &call, &x, &dy, &dx, "dropout");
+    tensor_free(&x);
+    tensor_free(&y);
+    tensor_free(&dy);
+    tensor_free(&dx);
+}
+
+static void embedding(void **state) {
+    (void)state;
+    firn_tensor ids = tensor_new(FIRN_INT32, 6, 0, 0, 0), table = filled(4, 3, 0, 1), y = filled(6, 3, 0, 2);
+    firn_tensor dy = filled(6, 3, 0, 3), dtable = tensor_copy(&table);
+    for (int32_t i = 0; i < 6; i++)
+        ((int32_t *)ids.data)[i] = i * i % 4;
+    firn_kernel_call call = {.input_count = 2, .output_count = 1, .inputs = {ids, table}, .outputs = {y}};
+    firn_kernel_call gradient = {
+        .input_count = 2, .output_count = 1, .inputs = {ids, dy}, .outputs = {dtable}, .integers = {4}};
+    run_kernel(FIRN_OP_embedding_backward, &gradient);
+    check_gradient(FIRN_OP_embedding, &call, &table, &dy, &dtable, "embedding");
+    tensor_free(&ids);
+    tensor_free(&table);
+    tensor_free(&y);
+    tensor_free(&dy);
+    tensor_free(&dtable);
+}
+
+static void layer_norm(void **state) {
+    (void)state;
+    firn_tensor x = filled(3, 9, 0, 1), gain = filled(9, 0, 0, 2), bias = filled(9, 0, 0, 3), y = filled(3, 9, 0, 4);
+    firn_tensor mean = filled(3, 0, 0, 5), reciprocal = filled(3, 0, 0, 6), dy = filled(3, 9, 0, 7);
+    firn_tensor dx = tensor_copy(&x), dgain = tensor_copy(&gain), dbias = tensor_copy(&bias);
+    firn_kernel_call call = {.input_count = 3,
+                             .output_count = 3,
+                             .inputs = {x, gain, bias},
+                             .outputs = {y, mean, reciprocal},
+                             .reals = {1e-5f}};
+    run_kernel(FIRN_OP_layer_norm, &call);
+    firn_kernel_call of_x = {
+        .input_count = 5, .output_count = 1, .inputs = {dy, x, gain, mean, reciprocal}, .outputs = {dx}};
+    firn_kernel_call of_affine = {
+        .input_count = 4, .output_count = 2, .inputs = {dy, x, mean, reciprocal}, .outputs = {dgain, dbias}};
+    run_kernel(FIRN_OP_layer_norm_backward, &of_x);
+    run_kernel(FIRN_OP_layer_norm_backward_affine, &of_affine);
+    check_gradient(FIRN_OP_layer_norm, &call, &x, &dy, &dx, "layer_norm: x");
+    check_gradient(FIRN_OP_layer_norm, &call, &gain, &dy, &dgain, "layer_norm: gain");
+    check_gradient(FIRN_OP_layer_norm, &call, &bias, &dy, &dbias, "layer_norm: bias");
+    firn_tensor *all[] = {&x, &gain, &bias, &y, &mean, &reciprocal, &dy, &dx, &dgain, &dbias};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+static void check_attention(uint32_t steps, int64_t heads, int64_t kv_heads, int64_t causal, float rate) {
+    const uint32_t size = 4, width = (uint32_t)(heads + 2 * kv_heads) * size, out = (uint32_t)heads * size;
+    firn_tensor qkv = filled(2, steps, width, 1), y = filled(2, steps, out, 2), dy = filled(2, steps, out, 3);
+    firn_tensor maxima = filled(2, (uint32_t)heads, steps, 4), sums = tensor_copy(&maxima), dqkv = tensor_copy(&qkv);
+    firn_tensor scratch = tensor_new(FIRN_FLOAT32, 2, (uint32_t)heads, 16, steps);
+    firn_tensor backward_scratch = tensor_new(FIRN_FLOAT32, 2, (uint32_t)heads, 33, steps);
+    firn_kernel_call call = {.input_count = 1,
+                             .output_count = 4,
+                             .inputs = {qkv},
+                             .outputs = {y, maxima, sums, scratch},
+                             .integers = {heads, kv_heads, causal, 0, 3},
+                             .reals = {0.5f, rate},
+                             .seed = 5};
+    firn_kernel_call gradient = {.input_count = 4,
+                                 .output_count = 2,
+                                 .inputs = {dy, qkv, maxima, sums},
+                                 .outputs = {dqkv, backward_scratch},
+                                 .integers = {heads, kv_heads, causal, 0, 3},
+                                 .reals = {0.5f, rate},
+                                 .seed = 5};
+    run_kernel(FIRN_OP_attention, &call);
+    run_kernel(FIRN_OP_attention_backward, &gradient);
+    check_gradient(FIRN_OP_attention, &call, &qkv, &dy, &dqkv, "attention");
+    firn_tensor *all[] = {&qkv, &y, &dy, &maxima, &sums, &dqkv, &scratch, &backward_scratch};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+static void attention(void **state) {
+    (void)state;
+    for (int64_t causal = 0; causal < 2; causal++) {
+        check_attention(5, 2, 2, causal, 0.0f);
+        check_attention(18, 2, 1, causal, 0.0f);
+        check_attention(7, 3, 1, causal, 0.3f);
+    }
+}
+
+static void losses(void **state) {
+    (void)state;
+    firn_tensor logits = filled(3, 7, 0, 1), labels = tensor_new(FIRN_INT32, 3, 0, 0, 0), loss = filled(1, 0, 0, 2);
+    firn_tensor maxima = filled(3, 0, 0, 3), sums = filled(3, 0, 0, 4), dloss = filled(1, 0, 0, 5);
+    firn_tensor dlogits = tensor_copy(&logits), target = filled(3, 7, 0, 6);
+    for (int32_t i = 0; i < 3; i++)
+        ((int32_t *)labels.data)[i] = 2 * i;
+    firn_kernel_call call = {
+        .input_count = 2, .output_count = 3, .inputs = {logits, labels}, .outputs = {loss, maxima, sums}};
+    firn_kernel_call gradient = {
+        .input_count = 5, .output_count = 1, .inputs = {dloss, logits, labels, maxima, sums}, .outputs = {dlogits}};
+    run_kernel(FIRN_OP_cross_entropy, &call);
+    run_kernel(FIRN_OP_cross_entropy_backward, &gradient);
+    check_gradient(FIRN_OP_cross_entropy, &call, &logits, &dloss, &dlogits, "cross_entropy");
+    firn_kernel_call squared = {.input_count = 2, .output_count = 1, .inputs = {logits, target}, .outputs = {loss}};
+    firn_kernel_call of_squared = {
+        .input_count = 3, .output_count = 1, .inputs = {dloss, logits, target}, .outputs = {dlogits}};
+    run_kernel(FIRN_OP_mean_squared_error_backward, &of_squared);
+    check_gradient(FIRN_OP_mean_squared_error, &squared, &logits, &dloss, &dlogits, "mean_squared_error");
+    firn_tensor *all[] = {&logits, &labels, &loss, &maxima, &sums, &dloss, &dlogits, &target};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear),    cmocka_unit_test(activations), cmocka_unit_test(dropout),
+        cmocka_unit_test(embedding), cmocka_unit_test(layer_norm),  cmocka_unit_test(attention),
+        cmocka_unit_test(losses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,421 @@
+/* Kernels of the finalise, update and bookkeep phases: against the formula of each element, and the loss scaler against
+ * what the reference says in words. Equal bits. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support_kernels.h"
+
+static const uint32_t sizes[] = {1, 64, 256, 257, 5000};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+static firn_tensor filled(uint8_t type, uint32_t size, uint32_t seed, float spread) {
+    firn_tensor tensor = tensor_new(type, size, 0, 0, 0);
+    tensor_fill(&tensor, seed, spread);
+    return tensor;
+}
+
+static firn_tensor scalar(float x) {
+    firn_tensor tensor = tensor_new(FIRN_FLOAT32, 1, 0, 0, 0);
+    set(&tensor, 0, x);
+    return tensor;
+}
+
+static firn_tensor counter(int64_t x) {
+    firn_tensor tensor = tensor_new(FIRN_INT64, 1, 0, 0, 0);
+    *(int64_t *)tensor.data = x;
+    return tensor;
+}
+
+static firn_tensor flag(int32_t x) {
+    firn_tensor tensor = tensor_new(FIRN_INT32, 1, 0, 0, 0);
+    *(int32_t *)tensor.data = x;
+    return tensor;
+}
+
+static int64_t count_in(const firn_tensor *tensor) {
+    return *(const int64_t *)tensor->data;
+}
+
+static int32_t flag_in(const firn_tensor *tensor) {
+    return *(const int32_t *)tensor->data;
+}
+
+/* --- one tensor changed in place by one number
+ * ----------------------------------------------------------------------------- */
+
+static float times(float x, float by) {
+    return x * by;
+}
+
+static float times_inverse(float x, float by) {
+    return x * (1.0f / by);
+}
+
+static float limited(float x, float by) {
+    return isnan(x) ? x : fminf(fmaxf(x, -by), by);
+}
+
+/* by is given as input 1, or as an attribute. */
+static void check_change(uint16_t code, bool input, float by, float (*formula)(float x, float by)) {
+    for (int i = 0; i < SIZES; i++) {
+        firn_tensor x = filled(FIRN_FLOAT32, sizes[i], 3, 4.0f), factor = scalar(by);
+        tensor_sprinkle(&x, 5);
+        firn_tensor expected = tensor_copy(&x);
+        for (size_t e = 0; e < x.elements; e++)
+            set(&expected, e, formula(get(&x, e), by));
+        firn_kernel_call call = {
+            .input_count = input ? 2 : 1, .output_count = 1, .inputs = {x, factor}, .outputs = {x}};
+        call.reals[0] = input ? 0.0f : by;
+        run_kernel(code, &call);
+        assert_same(&expected, &x, "changed by one number");
+        tensor_free(&x);
+        tensor_free(&factor);
+        tensor_free(&expected);
+    }
+}
+
+static void changes(void **state) {
+    (void)state;
+    check_change(FIRN_OP_unscale, true, 3.0f, times_inverse);
+    check_change(FIRN_OP_unscale, true, 65536.0f, times_inverse);
+    check_change(FIRN_OP_scale_by, true, 0.3f, times);
+    check_change(FIRN_OP_multiply, false, 0.999f, times);
+    check_change(FIRN_OP_clip_value, false, 1.5f, limited);
+}
+
+static void accumulate(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++)
+        for (uint32_t micro_step = 0; micro_step < 2; micro_step++) {
+            firn_tensor total = filled(FIRN_FLOAT32, 300, 1, 1.0f), gradient = filled(type, 300, 2, 1.0f);
+            tensor_sprinkle(&gradient, 2);
+            if (micro_step == 0)
+                tensor_sprinkle(&total, 3); /* what an earlier step left may not be seen */
+            firn_tensor expected = tensor_copy(&total);
+            for (size_t e = 0; e < total.elements; e++)
+                set(&expected, e, micro_step == 0 ? get(&gradient, e) : get(&total, e) + get(&gradient, e));
+            firn_kernel_call call = {.input_count = 2,
+                                     .output_count = 1,
+                                     .inputs = {total, gradient},
+                                     .outputs = {total},
+                                     .micro_step = micro_step};
+            run_kernel(FIRN_OP_accumulate, &call);
+            assert_same(&expected, &total, "accumulate");
+            tensor_free(&total);
+            tensor_free(&gradient);
+            tensor_free(&expected);
+        }
+}
+
+static void count(void **state) {
+    (void)state;
+    firn_tensor steps = counter(0xffffffff);
+    firn_kernel_call call = {
+        .input_count = 1, .output_count = 1, .inputs = {steps}, .outputs = {steps}, .integers = {1}};
+    run_kernel(FIRN_OP_count, &call);
+    assert_true(count_in(&steps) == 0x100000000);
+    tensor_free(&steps);
+}
+
+/* --- norm and clipping
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static void gradient_norm_of(float a, float b, float expected_norm, int32_t expected_finite) {
+    firn_tensor partial = tensor_new(FIRN_FLOAT32, 2, 0, 0, 0), norm = scalar(0.0f), finite = flag(7);
+    set(&partial, 0, a);
+    set(&partial, 1, b);
+    firn_kernel_call call = {.input_count = 1, .output_count = 2, .inputs = {partial}, .outputs = {norm, finite}};
+    run_kernel(FIRN_OP_gradient_norm, &call);
+    assert_int_equal(firn_bits(get(&norm, 0)), firn_bits(expected_norm));
+    assert_int_equal(flag_in(&finite), expected_finite);
+    tensor_free(&partial);
+    tensor_free(&norm);
+    tensor_free(&finite);
+}
+
+static void gradient_norm(void **state) {
+    (void)state;
+    gradient_norm_of(9.0f, 16.0f, 5.0f, 1);
+    gradient_norm_of(0.0f, 0.0f, 0.0f, 1);
+    gradient_norm_of(3e38f, 3e38f, INFINITY, 0);
+    gradient_norm_of(INFINITY, 1.0f, INFINITY, 0);
+    gradient_norm_of(1.0f, NAN, firn_from_bits(FIRN_NAN_BITS), 0);
+}
+
+static void sum_of_squares(void **state) {
+    (void)state;
+    for (int i = 0; i < SIZES; i++) {
+        firn_tensor gradient = filled(FIRN_FLOAT32, sizes[i], 4, 3.0f), partial = filled(FIRN_FLOAT32, 5, 1, 1.0f);
+        firn_tensor expected = tensor_copy(&partial);
+        float *squares = malloc(sizes[i] * sizeof *squares);
+        for (size_t e = 0; e < sizes[i]; e++)
+            squares[e] = get(&gradient, e) * get(&gradient, e);
+        set(&expected, 3, other_sum(squares, sizes[i]));
+        firn_kernel_call call = {
+            .input_count = 2, .output_count = 1, .inputs = {gradient, partial}, .outputs = {partial}, .integers = {3}};
+        run_kernel(FIRN_OP_sum_of_squares, &call);
+        assert_same(&expected, &partial, "sum_of_squares");
+        tensor_free(&gradient);
+        tensor_free(&partial);
+        tensor_free(&expected);
+        free(squares);
+    }
+}
+
+static void coefficient_of(float norm_value, float expected) {
+    firn_tensor norm = scalar(norm_value), coefficient = scalar(-1.0f);
+    firn_kernel_call call = {
+        .input_count = 1, .output_count = 1, .inputs = {norm}, .outputs = {coefficient}, .reals = {1.0f}};
+    run_kernel(FIRN_OP_clip_coefficient, &call);
+    assert_int_equal(firn_bits(get(&coefficient, 0)), firn_bits(expected));
+    tensor_free(&norm);
+    tensor_free(&coefficient);
+}
+
+static void clip_coefficient(void **state) {
+    (void)state;
+    coefficient_of(0.0f, 1.0f);
+    coefficient_of(0.5f, 1.0f);
+    coefficient_of(4.0f, 1.0f / (4.0f + 1e-6f));
+    coefficient_of(1.0f, 1.0f / (1.0f + 1e-6f));
+    coefficient_of(INFINITY, 0.0f);
+    coefficient_of(NAN, firn_from_bits(FIRN_NAN_BITS));
+}
+
+/* --- optimizers
+ * --------------------------------------------------------------------------------------------------------------------
+ */
+
+static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias) {
+    const float beta1 = 0.9f, beta2 = 0.95f, epsilon = 1e-8f, decay = 0.01f, rate = 3e-3f;
+    firn_tensor p = filled(FIRN_FLOAT32, size, 1, 1.0f), g = filled(type, size, 2, 0.1f);
+    firn_tensor m = filled(FIRN_FLOAT32, size, 3, 0.1f), v = filled(FIRN_FLOAT32, size, 4, 0.1f);
+    firn_tensor lr = scalar(rate), power1 = scalar(0.81f), power2 = scalar(0.9025f);
+    for (size_t i = 0; i < size; i++)
+        set(&v, i, fabsf(get(&v, i)));
+    tensor_sprinkle(&g, 5);
+    firn_tensor e_p = tensor_copy(&p), e_m = tensor_copy(&m), e_v = tensor_copy(&v);
+    const float correction = correct_bias ? sqrtf(1.0f - 0.9025f) / (1.0f - 0.81f) : 1.0f;
+    for (size_t i = 0; i < size; i++) {
+        float gradient = get(&g, i), before = get(&p, i);
+        float first = fmaf(1.0f - beta1, gradient, beta1 * get(&m, i));
+        float second = fmaf(1.0f - beta2, gradient * gradient, beta2 * get(&v, i));
+        float update = first / (sqrtf(second) + epsilon) * correction;
+        set(&e_m, i, first);
+        set(&e_v, i, second);
+        set(&e_p, i, fmaf(-rate, fmaf(decay, before, update), before));
+    }
+    firn_kernel_call call = {.input_count = 7,
+                             .output_count = 3,
+                             .inputs = {p, g, m, v, lr, power1, power2},
+                             .outputs = {p, m, v},
+                             .integers = {correct_bias},
+                             .reals = {beta1, beta2, epsilon, decay}};
+    run_kernel(FIRN_OP_adamw, &call);
+    assert_same(&e_p, &p, "adamw: parameter");
+    assert_same(&e_m, &m, "adamw: exp_avg");
+    assert_same(&e_v, &v, "adamw: exp_avg_sq");
+    firn_tensor *all[] = {&p, &g, &m, &v, &lr, &power1, &power2, &e_p, &e_m, &e_v};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+static void adamw(void **state) {
+    (void)state;
+    for (int i = 0; i < SIZES; i++)
+        for (int64_t correct_bias = 0; correct_bias < 2; correct_bias++) {
+            check_adamw(FIRN_FLOAT32, sizes[i], correct_bias);
+            check_adamw(FIRN_BFLOAT16, sizes[i], correct_bias);
+        }
+}
+
+static void check_sgd(uint32_t size, bool maximize, bool with_momentum, bool nesterov) {
+    const float decay = 0.1f, rate = 0.05f, momentum = 0.9f, dampening = 0.25f;
+    firn_tensor p = filled(FIRN_FLOAT32, size, 1, 1.0f), g = filled(FIRN_FLOAT32, size, 2, 1.0f);
+    firn_tensor b = filled(FIRN_FLOAT32, size, 3, 1.0f), lr = scalar(rate);
+    firn_tensor e_p = tensor_copy(&p), e_b = tensor_copy(&b);
+    for (size_t i = 0; i < size; i++) {
+        float before = get(&p, i), gradient = fmaf(decay, before, maximize ? -get(&g, i) : get(&g, i));
+        float buffer = fmaf(momentum, get(&b, i), (1.0f - dampening) * gradient);
+        float step = !with_momentum ? gradient : nesterov ? fmaf(momentum, buffer, gradient) : buffer;
+        set(&e_b, i, buffer);
+        set(&e_p, i, fmaf(-rate, step, before));
+    }
+    firn_kernel_call plain = {.input_count = 3,
+                              .output_count = 1,
+                              .inputs = {p, g, lr},
+                              .outputs = {p},
+                              .integers = {maximize},
+                              .reals = {decay}};
+    firn_kernel_call with = {.input_count = 4,
+                             .output_count = 2,
+                             .inputs = {p, g, lr, b},
+                             .outputs = {p, b},
+                             .integers = {nesterov, maximize},
+                             .reals = {momentum, dampening, decay}};
+    if (with_momentum) {
+        run_kernel(FIRN_OP_sgd_momentum, &with);
+        assert_same(&e_b, &b, "sgd_momentum: buffer");
+    } else {
+        run_kernel(FIRN_OP_sgd, &plain);
+    }
+    assert_same(&e_p, &p, "sgd");
+    firn_tensor *all[] = {&p, &g, &b, &lr, &e_p, &e_b};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+static void sgd(void **state) {
+    (void)state;
+    for (int i = 0; i < SIZES; i++)
+        for (int bits = 0; bits < 8; bits++)
+            check_sgd(sizes[i], (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0);
+}
+
+/* --- loss scaler
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct scaler {
+    firn_tensor finite, scale, steps, overflows, skipped, at_floor;
+    int64_t steps_per_increase;
+    float minimum, maximum, tolerance;
+} scaler;
+
+static scaler scaler_new(float scale, int64_t steps_per_increase, float minimum, float maximum, float tolerance) {
+    return (scaler){.finite = flag(1),
+                    .scale = scalar(scale),
+                    .steps = counter(0),
+                    .overflows = counter(0),
+                    .skipped = counter(0),
+                    .at_floor = flag(7),
+                    .steps_per_increase = steps_per_increase,
+                    .minimum = minimum,
+                    .maximum = maximum,
+                    .tolerance = tolerance};
+}
+
+static void scaler_free(scaler *s) {
+    firn_tensor *all[] = {&s->finite, &s->scale, &s->steps, &s->overflows, &s->skipped, &s->at_floor};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+static void update(scaler *s, int32_t finite) {
+    *(int32_t *)s->finite.data = finite;
+    firn_kernel_call call = {.input_count = 5,
+                             .output_count = 5,
+                             .inputs = {s->finite, s->scale, s->steps, s->overflows, s->skipped},
+                             .outputs = {s->scale, s->steps, s->overflows, s->skipped, s->at_floor},
+                             .integers = {s->steps_per_increase},
+                             .reals = {s->minimum, s->maximum, s->tolerance}};
+    run_kernel(FIRN_OP_loss_scale_update, &call);
+}
+
+static void assert_scaler(const scaler *s, float scale, int64_t steps, int64_t overflows, int64_t skipped) {
+    assert_true(get(&s->scale, 0) == scale);
+    assert_true(count_in(&s->steps) == steps);
+    assert_true(count_in(&s->overflows) == overflows);
+    assert_true(count_in(&s->skipped) == skipped);
+}
+
+static void scale_grows_on_the_2001st_step(void **state) {
+    (void)state;
+    scaler s = scaler_new(1024.0f, 2000, 0x1p-14f, 32768.0f, 0.0f);
+    for (int i = 0; i < 2000; i++)
+        update(&s, 1);
+    assert_scaler(&s, 1024.0f, 2000, 0, 0);
+    update(&s, 1);
+    assert_scaler(&s, 2048.0f, 0, 0, 0);
+    assert_int_equal(flag_in(&s.at_floor), 0);
+    scaler_free(&s);
+}
+
+static void scale_stays_below_its_maximum(void **state) {
+    (void)state;
+    scaler s = scaler_new(24000.0f, 1, 1.0f, 32768.0f, 0.0f);
+    update(&s, 1);
+    update(&s, 1);
+    assert_scaler(&s, 32768.0f, 0, 0, 0);
+    scaler_free(&s);
+}
+
+static void one_overflow_halves(void **state) {
+    (void)state;
+    scaler s = scaler_new(1024.0f, 2000, 1.0f, 32768.0f, 0.0f);
+    update(&s, 1);
+    update(&s, 0);
+    assert_scaler(&s, 512.0f, 0, 0, 1);
+    scaler_free(&s);
+}
+
+static void tolerated_overflows_are_skipped_all_the_same(void **state) {
+    (void)state;
+    scaler s = scaler_new(1024.0f, 2000, 1.0f, 32768.0f, 0.25f);
+    update(&s, 0); /* 1/1 is above */
+    assert_scaler(&s, 512.0f, 0, 0, 1);
+    for (int i = 0; i < 3; i++)
+        update(&s, 1);
+    update(&s, 0); /* 1/4 is not above 0.25 */
+    assert_scaler(&s, 512.0f, 4, 1, 2);
+    update(&s, 0); /* 2/5 is */
+    assert_scaler(&s, 256.0f, 0, 0, 3);
+    scaler_free(&s);
+}
+
+static void floor_is_told_when_a_halving_goes_below_it(void **state) {
+    (void)state;
+    scaler s = scaler_new(4.0f, 2000, 1.5f, 32768.0f, 0.0f);
+    update(&s, 0);
+    assert_scaler(&s, 2.0f, 0, 0, 1);
+    assert_int_equal(flag_in(&s.at_floor), 0);
+    update(&s, 0);
+    assert_scaler(&s, 1.5f, 0, 0, 2);
+    assert_int_equal(flag_in(&s.at_floor), 1);
+    update(&s, 1);
+    assert_int_equal(flag_in(&s.at_floor), 0);
+    scaler_free(&s);
+}
+
+/* Counters beyond 2^32 become floats as a conversion of 64 bits would make them: 2^60 + 2^36 is a tie and goes to the
+ * even 2^60; 2^59 + 2^35 + 1 is one above a tie and goes up. */
+static void large_counters(void **state) {
+    (void)state;
+    scaler s = scaler_new(64.0f, INT64_MAX, 1.0f, 32768.0f, 0.5f);
+    *(int64_t *)s.steps.data = 0x1000001000000000 - 1;
+    *(int64_t *)s.overflows.data = 0x0800000800000000;
+    update(&s, 1); /* exactly one half */
+    assert_scaler(&s, 64.0f, 0x1000001000000000, 0x0800000800000000, 0);
+    *(int64_t *)s.steps.data = 0x1000001000000000 - 1;
+    *(int64_t *)s.overflows.data = 0x0800000800000001;
+    update(&s, 1);
+    assert_scaler(&s, 32.0f, 0, 0, 0);
+    scaler_free(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes),
+        cmocka_unit_test(accumulate),
+        cmocka_unit_test(count),
+        cmocka_unit_test(sum_of_squares),
+        cmocka_unit_test(gradient_norm),
+        cmocka_unit_test(clip_coefficient),
+        cmocka_unit_test(adamw),
+        cmocka_unit_test(sgd),
+        cmocka_unit_test(scale_grows_on_the_2001st_step),
+        cmocka_unit_test(scale_stays_below_its_maximum),
+        cmocka_unit_test(one_overflow_halves),
+        cmocka_unit_test(tolerated_overflows_are_skipped_all_the_same),
+        cmocka_unit_test(floor_is_told_when_a_halving_goes_below_it),
+        cmocka_unit_test(large_counters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
