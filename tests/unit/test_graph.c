@@ -1,0 +1,367 @@
+/* The graph builder: names, scopes of annotation, random number identities, the two architectures, and that misuse
+ * aborts instead of building something else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support_recipes.h"
+
+static const firnc_init zero = {.rule = FIRNC_INIT_CONSTANT};
+static const firnc_init gauss = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+
+static const firnc_node *last_node(const firnc_graph *graph) {
+    return &graph->nodes[graph->node_count - 1];
+}
+
+static const firnc_value_info *find_value(const firnc_graph *graph, const char *name) {
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (strcmp(graph->values[i].name, name) == 0)
+            return &graph->values[i];
+    return NULL;
+}
+
+static firnc_graph *graph_with_input(firnc_value *x) {
+    firnc_graph *graph = firnc_graph_create("toy");
+    *x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){2, 3});
+    return graph;
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static void layers_join_with_dots(void **state) {
+    (void)state;
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    firnc_relu(graph, x);
+    assert_string_equal(last_node(graph)->name, "toy");
+    firnc_layer_begin(graph, "h.0");
+    firnc_layer_begin(graph, "mlp");
+    firnc_value y = firnc_relu(graph, x);
+    assert_string_equal(last_node(graph)->name, "h.0.mlp");
+    assert_string_equal(graph->values[y].name, "h.0.mlp/relu");
+    firnc_layer_end(graph);
+    firnc_relu(graph, x);
+    assert_string_equal(last_node(graph)->name, "h.0");
+    firnc_layer_end(graph);
+}
+
+/* --- annotation --------------------------------------------------------------------------------------------------- */
+
+static firnc_pol level(int value) {
+    return (firnc_pol){.level = value, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true};
+}
+
+static void expect_pol(const firnc_graph *graph, int wanted, uint8_t origin) {
+    assert_true(last_node(graph)->annotated);
+    assert_int_equal(last_node(graph)->pol.level, wanted);
+    assert_int_equal(last_node(graph)->pol_origin, origin);
+}
+
+static void the_innermost_annotation_replaces_the_outer(void **state) {
+    (void)state;
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    firnc_relu(graph, x);
+    assert_false(last_node(graph)->annotated);
+    firnc_pol_begin(graph, level(2));
+    firnc_pol_begin(graph, (firnc_pol){.level = FIRNC_UNSET, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true});
+    firnc_layer_begin(graph, "inner"); /* a layer between does not hide the annotation */
+    firnc_relu(graph, x);
+    expect_pol(graph, FIRNC_UNSET, FIRNC_ORIGIN_SCOPE);
+    assert_int_equal(last_node(graph)->pol.bwd_level, 0);
+    firnc_layer_end(graph);
+    firnc_pol_end(graph);
+    firnc_relu(graph, x);
+    expect_pol(graph, 2, FIRNC_ORIGIN_SCOPE);
+    firnc_pol_end(graph);
+    firnc_relu(graph, x);
+    assert_false(last_node(graph)->annotated);
+}
+
+static void a_call_annotates_one_op(void **state) {
+    (void)state;
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    firnc_pol_begin(graph, level(2));
+    firnc_pol_next(graph, level(0));
+    firnc_relu(graph, x);
+    expect_pol(graph, 0, FIRNC_ORIGIN_CALL);
+    firnc_relu(graph, x);
+    expect_pol(graph, 2, FIRNC_ORIGIN_SCOPE);
+    firnc_pol_rule(graph, level(1));
+    firnc_relu(graph, x);
+    expect_pol(graph, 1, FIRNC_ORIGIN_RULE);
+    firnc_pol_end(graph);
+}
+
+/* --- random numbers ----------------------------------------------------------------------------------------------- */
+
+static uint32_t rng_of_last_parameter(bool eval, float rate) {
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    graph->eval = eval;
+    firnc_parameter(graph, "first", 1, (uint32_t[]){3}, gauss, true);
+    firnc_value y = firnc_dropout(graph, x, rate);
+    assert_int_equal(y == x, eval || rate == 0);
+    assert_int_equal(graph->node_count, y == x ? 0 : 1);
+    firnc_value last = firnc_parameter(graph, "last", 1, (uint32_t[]){3}, gauss, true);
+    return graph->values[last].rng_id;
+}
+
+static void neither_mode_nor_rate_moves_random_numbers(void **state) {
+    (void)state;
+    uint32_t expected = rng_of_last_parameter(false, 0.5F);
+    assert_int_equal(expected, 2);
+    assert_int_equal(rng_of_last_parameter(true, 0.5F), expected);
+    assert_int_equal(rng_of_last_parameter(false, 0), expected);
+}
+
+static void attention_in_an_eval_graph_drops_nothing(void **state) {
+    (void)state;
+    for (int eval = 0; eval <= 1; eval++) {
+        firnc_graph *graph = firnc_graph_create("toy");
+        graph->eval = eval == 1;
+        firnc_value qkv = firnc_input(graph, "qkv", FIRN_FLOAT32, 3, (uint32_t[]){1, 4, 12});
+        firnc_attention(graph, qkv,
+                        (firnc_attention_options){.heads = 2, .kv_heads = 2, .scale = 1, .dropout_rate = 0.25F});
+        assert_float_equal(last_node(graph)->reals[1], eval == 1 ? 0 : 0.25F, 0);
+        assert_int_equal(last_node(graph)->phase, eval == 1 ? FIRNC_PHASE_EVALUATE : FIRNC_PHASE_MICRO_BATCH);
+    }
+}
+
+/* --- helpers of passes -------------------------------------------------------------------------------------------- */
+
+static void a_graph_grows_and_keeps_what_it_has(void **state) {
+    (void)state;
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    for (int i = 0; i < 1000; i++)
+        firnc_relu(graph, x);
+    assert_int_equal(graph->node_count, 1000);
+    for (uint32_t i = 0; i < 1000; i++) {
+        assert_int_equal(graph->nodes[i].outputs[0], i + 1);
+        assert_int_equal(graph->values[i + 1].producer, i);
+    }
+}
+
+static void a_new_node_has_the_shapes_of_its_rule(void **state) {
+    (void)state;
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    firnc_value weight = firnc_parameter(graph, "weight", 2, (uint32_t[]){5, 3}, zero, true);
+    uint8_t type = FIRN_FLOAT32;
+    uint32_t node = firnc_node_new(graph, FIRN_OP_linear, FIRNC_PHASE_MICRO_BATCH, "layer", (firnc_value[]){x, weight},
+                                   2, (int64_t[]){FIRNC_OUT_IN}, NULL, &type);
+    const firn_shape *shape = &graph->values[graph->nodes[node].outputs[0]].shape;
+    assert_int_equal(shape->rank, 2);
+    assert_int_equal(shape->dims[0], 2);
+    assert_int_equal(shape->dims[1], 5);
+}
+
+/* --- misuse ---------------------------------------------------------------------------------------------------------
+ */
+
+static void end_without_begin(firnc_graph *graph) {
+    firnc_layer_end(graph);
+}
+
+static void ends_crossed(firnc_graph *graph) {
+    firnc_layer_begin(graph, "a");
+    firnc_pol_begin(graph, level(0));
+    firnc_layer_end(graph);
+}
+
+static void value_of_nowhere(firnc_graph *graph) {
+    firnc_relu(graph, 77);
+}
+
+static void same_parameter_twice(firnc_graph *graph) {
+    firnc_parameter(graph, "p", 1, (uint32_t[]){1}, zero, false);
+    firnc_parameter(graph, "p", 1, (uint32_t[]){1}, zero, false);
+}
+
+static void two_losses(firnc_graph *graph) {
+    firnc_loss(graph, 0);
+    firnc_loss(graph, 0);
+}
+
+static void level_three(firnc_graph *graph) {
+    firnc_pol_begin(graph, level(3));
+}
+
+static void rate_of_one(firnc_graph *graph) {
+    firnc_dropout(graph, 0, 1);
+}
+
+static void misuse_aborts(void **state) {
+    (void)state;
+    static void (*const cases[])(firnc_graph *) = {
+        end_without_begin, ends_crossed, value_of_nowhere, same_parameter_twice, two_losses, level_three, rate_of_one};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fflush(NULL);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            firnc_value x;
+            firnc_graph *graph = graph_with_input(&x);
+            fclose(stderr);
+            cases[i](graph);
+            _exit(0);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+    }
+}
+
+/* --- architectures --------------------------------------------------------------------------------------------------
+ */
+
+static const firnc_graph *built(const firnc_recipe *recipe) {
+    firnc_compilation compilation = test_compilation(recipe);
+    test_run_passes(&compilation, firnc_infer_shapes);
+    return compilation.graph;
+}
+
+/* These, and no others. */
+static void expect_parameters(const firnc_graph *graph, const char *const *names, uint32_t count) {
+    uint32_t found = 0;
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        found += graph->values[i].role == FIRNC_ROLE_PARAMETER;
+    for (uint32_t i = 0; i < count; i++)
+        if (find_value(graph, names[i]) == NULL)
+            fail_msg("there is no parameter %s", names[i]);
+    assert_int_equal(found, count);
+}
+
+static void gpt2_has_the_names_of_hugging_face(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    recipe.gpt2.num_hidden_layers = 1;
+    static const char *const names[] = {"transformer.wte.weight",
+                                        "transformer.wpe.weight",
+                                        "transformer.h.0.ln_1.weight",
+                                        "transformer.h.0.ln_1.bias",
+                                        "transformer.h.0.attn.c_attn.weight",
+                                        "transformer.h.0.attn.c_attn.bias",
+                                        "transformer.h.0.attn.c_proj.weight",
+                                        "transformer.h.0.attn.c_proj.bias",
+                                        "transformer.h.0.ln_2.weight",
+                                        "transformer.h.0.ln_2.bias",
+                                        "transformer.h.0.mlp.c_fc.weight",
+                                        "transformer.h.0.mlp.c_fc.bias",
+                                        "transformer.h.0.mlp.c_proj.weight",
+                                        "transformer.h.0.mlp.c_proj.bias",
+                                        "transformer.ln_f.weight",
+                                        "transformer.ln_f.bias"};
+    const firnc_graph *graph = built(&recipe);
+    expect_parameters(graph, names, 16);
+    const firn_shape *shape = &find_value(graph, "transformer.h.0.attn.c_attn.weight")->shape;
+    assert_int_equal(shape->dims[0], 16); /* in, out */
+    assert_int_equal(shape->dims[1], 48);
+    assert_true(find_value(graph, "transformer.h.0.attn.c_attn.weight")->decay);
+    assert_false(find_value(graph, "transformer.h.0.attn.c_attn.bias")->decay);
+    assert_false(find_value(graph, "transformer.ln_f.weight")->decay);
+    assert_float_equal(find_value(graph, "transformer.ln_f.weight")->init.a, 1, 0);
+    assert_float_equal(find_value(graph, "transformer.h.0.mlp.c_fc.weight")->init.b, 0.25F, 0);
+    /* divided by sqrt(2 * layers) */
+    assert_float_equal(find_value(graph, "transformer.h.0.mlp.c_proj.weight")->init.b, 0.25F / 1.41421356F, 1e-7F);
+    assert_float_equal(find_value(graph, "transformer.h.0.attn.c_proj.weight")->init.b, 0.25F / 1.41421356F, 1e-7F);
+}
+
+static void gpt2_leaves_out_what_the_recipe_leaves_out(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    recipe.gpt2.num_hidden_layers = 1;
+    recipe.gpt2.share_embedding_weights = false;
+    recipe.gpt2.use_bias_in_output = true;
+    recipe.gpt2.use_projection_bias_in_attention = false;
+    recipe.gpt2.use_ffn_bias_in_attention = false;
+    recipe.gpt2.use_ffn_bias = false;
+    static const char *const names[] = {"lm_head.weight",
+                                        "lm_head.bias",
+                                        "transformer.wte.weight",
+                                        "transformer.wpe.weight",
+                                        "transformer.h.0.ln_1.weight",
+                                        "transformer.h.0.ln_1.bias",
+                                        "transformer.h.0.attn.c_attn.weight",
+                                        "transformer.h.0.attn.c_proj.weight",
+                                        "transformer.h.0.ln_2.weight",
+                                        "transformer.h.0.ln_2.bias",
+                                        "transformer.h.0.mlp.c_fc.weight",
+                                        "transformer.h.0.mlp.c_proj.weight",
+                                        "transformer.ln_f.weight",
+                                        "transformer.ln_f.bias"};
+    expect_parameters(built(&recipe), names, 14);
+}
+
+static void the_output_layer_goes_backward_at_level_0(void **state) {
+    (void)state;
+    for (int global = 0; global <= 2; global++) {
+        firnc_recipe recipe = test_gpt2_recipe();
+        test_make_mixed(&recipe, FIRN_BFLOAT16, global);
+        const firnc_node *node = test_find_node(built(&recipe), FIRN_OP_linear, "lm_head");
+        assert_int_equal(node->annotated, global == 1);
+        if (global == 1) {
+            assert_int_equal(node->pol.level, FIRNC_UNSET);
+            assert_int_equal(node->pol.bwd_level, 0);
+            assert_int_equal(node->pol_origin, FIRNC_ORIGIN_RULE);
+        }
+    }
+}
+
+static void half_softmax_is_for_mixed_precision(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    recipe.gpt2.attention_softmax_fp32 = false;
+    assert_false(test_find_node(built(&recipe), FIRN_OP_attention, "transformer.h.1.attn")->half_softmax);
+    test_make_mixed(&recipe, FIRN_FLOAT16, 1);
+    assert_true(test_find_node(built(&recipe), FIRN_OP_attention, "transformer.h.1.attn")->half_softmax);
+}
+
+static void an_mlp_has_the_names_of_pytorch(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    static const char *const names[] = {"layers.0.weight", "layers.0.bias",   "layers.1.weight",
+                                        "layers.1.bias",   "layers.2.weight", "layers.2.bias"};
+    const firnc_graph *graph = built(&recipe);
+    expect_parameters(graph, names, 6);
+    const firnc_value_info *weight = find_value(graph, "layers.1.weight"), *bias = find_value(graph, "layers.1.bias");
+    assert_int_equal(weight->shape.dims[0], 4); /* out, in */
+    assert_int_equal(weight->shape.dims[1], 5);
+    assert_int_equal(weight->init.rule, FIRNC_INIT_UNIFORM);
+    assert_float_equal(weight->init.b, 0.4472136F, 1e-7F); /* 1/sqrt(5) */
+    assert_float_equal(weight->init.a, -0.4472136F, 1e-7F);
+    assert_float_equal(bias->init.b, 0.4472136F, 1e-7F);
+    assert_true(weight->rng_id != bias->rng_id);
+    assert_true(graph->logits != FIRNC_NONE);
+    recipe.mlp.mean_squared_error = true;
+    recipe.data.label_element = FIRN_FLOAT32;
+    assert_non_null(find_value(built(&recipe), "targets"));
+    assert_true(built(&recipe)->logits == FIRNC_NONE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_join_with_dots),
+        cmocka_unit_test(the_innermost_annotation_replaces_the_outer),
+        cmocka_unit_test(a_call_annotates_one_op),
+        cmocka_unit_test(neither_mode_nor_rate_moves_random_numbers),
+        cmocka_unit_test(attention_in_an_eval_graph_drops_nothing),
+        cmocka_unit_test(a_graph_grows_and_keeps_what_it_has),
+        cmocka_unit_test(a_new_node_has_the_shapes_of_its_rule),
+        cmocka_unit_test(misuse_aborts),
+        cmocka_unit_test(gpt2_has_the_names_of_hugging_face),
+        cmocka_unit_test(gpt2_leaves_out_what_the_recipe_leaves_out),
+        cmocka_unit_test(the_output_layer_goes_backward_at_level_0),
+        cmocka_unit_test(half_softmax_is_for_mixed_precision),
+        cmocka_unit_test(an_mlp_has_the_names_of_pytorch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,577 @@
+/* Recipes: what is understood, what is filled in, and what is refused with file, line, key and mend. */
+#define _XOPEN_SOURCE 700
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "compiler/ir.h"
+
+/* A recipe with as little as there can be. Tests count its lines. */
+static const char minimal[] = "trainer:\n"                   /* 1 */
+                              "  init:\n"                    /* 2 */
+                              "    seed: 7\n"                /* 3 */
+                              "    model:\n"                 /* 4 */
+                              "      name: gpt2\n"           /* 5 */
+                              "      vocab_size: 256\n"      /* 6 */
+                              "      hidden_size: 32\n"      /* 7 */
+                              "      num_hidden_layers: 2\n" /* 8 */
+                              "      num_heads: 4\n"         /* 9 */
+                              "      max_position_embeddings: 64\n"
+                              "    optimizer:\n"            /* 11 */
+                              "      AdamW:\n"              /* 12 */
+                              "        lr: 0.001\n"         /* 13 */
+                              "    precision:\n"            /* 14 */
+                              "      fp16_type: bfloat16\n" /* 15 */
+                              "    loop:\n"                 /* 16 */
+                              "      num_steps: 100\n"      /* 17 */
+                              "  fit:\n"                    /* 18 */
+                              "    train_dataloader:\n"     /* 19 */
+                              "      batch_size: 8\n";      /* 20 */
+
+static const char mlp[] = "trainer:\n"
+                          "  init:\n"
+                          "    model: {name: mlp, input_size: 6, hidden_sizes: [5, 4], output_size: 3}\n"
+                          "    optimizer: {sgd: {momentum: 0.5, lr: 0.25}}\n"
+                          "    loop: {max_steps: 10}\n"
+                          "  fit:\n"
+                          "    train_dataloader: {batch_size: 4}\n";
+
+/* A text with the first occurrence of one piece replaced by another. */
+static const char *edited(const char *text, const char *from, const char *to) {
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    return firnc_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+static char file_name[] = "/tmp/firn-recipe-XXXXXX";
+static char message[4096];
+
+static int make_file(void **state) {
+    (void)state;
+    int file = mkstemp(file_name);
+    return file < 0 ? -1 : close(file);
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    return unlink(file_name);
+}
+
+/* Reads a recipe; what goes to stderr meanwhile is left in `message`. */
+static bool read_file(firnc_recipe *recipe, const char *name, firnc_mode mode, const char *const *settings,
+                      uint32_t count) {
+    fflush(stderr);
+    int saved = dup(2);
+    FILE *capture = tmpfile();
+    assert_true(saved >= 0 && capture != NULL && dup2(fileno(capture), 2) == 2);
+    bool good = firnc_recipe_read(recipe, name, mode, settings, count);
+    fflush(stderr);
+    assert_true(dup2(saved, 2) == 2);
+    close(saved);
+    rewind(capture);
+    message[fread(message, 1, sizeof message - 1, capture)] = '\0';
+    fclose(capture);
+    return good;
+}
+
+static bool read_text(firnc_recipe *recipe, const char *text, firnc_mode mode, const char *const *settings,
+                      uint32_t count) {
+    FILE *file = fopen(file_name, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
+    return read_file(recipe, file_name, mode, settings, count);
+}
+
+static firnc_recipe *accepted_set(const char *text, firnc_mode mode, const char *const *settings, uint32_t count) {
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    if (!read_text(recipe, text, mode, settings, count))
+        fail_msg("refused: %s", message);
+    return recipe;
+}
+
+static firnc_recipe *accepted(const char *text, firnc_mode mode) {
+    return accepted_set(text, mode, NULL, 0);
+}
+
+static firnc_recipe *set(const char *setting) {
+    return accepted_set(minimal, FIRNC_TRAIN, &setting, 1);
+}
+
+/* The message is one line that begins with file and `place` and has every one of the words. */
+static void expect_message(const char *place, const char *words) {
+    const char *start = firnc_format("firnc: %s%s", file_name, place);
+    if (strncmp(message, start, strlen(start)) != 0)
+        fail_msg("expected a message that begins with %s, got %s", start, message);
+    if (strstr(message, words) == NULL)
+        fail_msg("expected %s in %s", words, message);
+    assert_int_equal(strcspn(message, "\n") + 1, strlen(message));
+    assert_non_null(strchr(message, ';')); /* the mend */
+}
+
+static void refused(const char *text, firnc_mode mode, const char *place, const char *words) {
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    if (read_text(recipe, text, mode, NULL, 0))
+        fail_msg("accepted, although %s was expected", words);
+    expect_message(place, words);
+}
+
+/* The minimal recipe with one piece replaced. */
+static void refused_edit(const char *from, const char *to, const char *place, const char *words) {
+    refused(edited(minimal, from, to), FIRNC_TRAIN, place, words);
+}
+
+static void refused_set(const char *setting, const char *place, const char *words) {
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    if (read_text(recipe, minimal, FIRNC_TRAIN, &setting, 1))
+        fail_msg("accepted: %s", setting);
+    expect_message(place, words);
+}
+
+/* --- defaults -------------------------------------------------------------------------------------------------------
+ */
+
+static void what_is_left_out_has_the_reference_s_default(void **state) {
+    (void)state;
+    const firnc_recipe *r = accepted(minimal, FIRNC_TRAIN);
+    assert_int_equal(r->seed, 7);
+    assert_int_equal(r->steps, 100);
+    assert_true(r->check_loss);
+    assert_int_equal(r->gpt2.filter_size, 128);
+    assert_int_equal(r->gpt2.max_sequence_length, 64);
+    assert_int_equal(r->gpt2.nonlinearity, FIRNC_GELU);
+    assert_true(r->gpt2.share_embedding_weights && r->gpt2.use_ffn_bias && r->gpt2.use_ffn_bias_in_attention &&
+                r->gpt2.use_projection_bias_in_attention && r->gpt2.attention_softmax_fp32);
+    assert_false(r->gpt2.use_bias_in_output);
+    assert_float_equal(r->gpt2.dropout_rate, 0.1F, 0);
+    assert_float_equal(r->gpt2.embedding_dropout_rate, 0.1F, 0);
+    assert_float_equal(r->gpt2.layer_norm_epsilon, 1e-5F, 0);
+    assert_float_equal(r->gpt2.initializer_range, 0.02F, 0);
+    assert_float_equal(r->optimizer.beta1, 0.9F, 0);
+    assert_float_equal(r->optimizer.beta2, 0.999F, 0);
+    assert_float_equal(r->optimizer.epsilon, 1e-6F, 0);
+    assert_float_equal(r->optimizer.weight_decay, 0, 0);
+    assert_true(r->optimizer.correct_bias);
+    assert_true(r->precision.mixed);
+    assert_int_equal(r->precision.level, 1);
+    assert_false(r->precision.emulate);
+    assert_int_equal(r->precision.gradient_type, FIRN_BFLOAT16);
+    assert_int_equal(r->precision.scaling, FIRNC_SCALING_NONE);
+    assert_int_equal(r->precision.clipping, FIRNC_CLIP_NONE);
+    assert_int_equal(r->data.micro_batch_size, 8);
+    assert_int_equal(r->data.stride, 64);
+    assert_int_equal(r->data.shuffle_seed, 7);
+    assert_true(r->data.wrap && r->data.window && !r->data.shuffle && !r->data.held_out);
+    assert_int_equal(r->schedule.count, 1);
+    assert_int_equal(r->schedule.nodes[0].kind, FIRN_SCHEDULE_CONSTANT);
+    assert_true(r->schedule.nodes[0].initial == 0.001);
+}
+
+static void dropout_of_embeddings_follows_dropout(void **state) {
+    (void)state;
+    assert_float_equal(set("trainer.init.model.dropout_rate=0.5")->gpt2.embedding_dropout_rate, 0.5F, 0);
+    assert_float_equal(set("trainer.init.model.embedding_dropout_rate=0")->gpt2.embedding_dropout_rate, 0, 0);
+}
+
+static void an_mlp_is_read(void **state) {
+    (void)state;
+    const firnc_recipe *r = accepted(mlp, FIRNC_TRAIN);
+    assert_int_equal(r->architecture, FIRNC_MLP);
+    assert_int_equal(r->mlp.hidden_count, 2);
+    assert_int_equal(r->mlp.hidden_sizes[1], 4);
+    assert_int_equal(r->mlp.activation, FIRNC_RELU);
+    assert_int_equal(r->steps, 10);
+    assert_int_equal(r->optimizer.kind, FIRNC_SGD);
+    assert_float_equal(r->optimizer.momentum, 0.5F, 0);
+    assert_int_equal(r->data.feature_element, FIRN_UINT8);
+    assert_int_equal(r->data.label_element, FIRN_UINT8);
+    assert_float_equal(r->data.feature_scale, 1, 0);
+    assert_int_equal(accepted(mlp, FIRNC_EVAL)->metric, FIRNC_METRIC_ACCURACY);
+    const char *squared = edited(mlp, "output_size: 3", "output_size: 3, loss: mean_squared_error");
+    assert_int_equal(accepted(squared, FIRNC_TRAIN)->data.label_element, FIRN_FLOAT32);
+    assert_int_equal(accepted(squared, FIRNC_EVAL)->metric, FIRNC_METRIC_LOSS);
+}
+
+static void an_eval_plan_reads_what_training_never_saw(void **state) {
+    (void)state;
+    const char *text = edited(minimal, "batch_size: 8\n",
+                              "batch_size: 8\n      micro_batch_size: 2\n      stride: 3\n      shuffle: true\n"
+                              "      held_out_per_mille: 50\n");
+    const firnc_recipe *train = accepted(text, FIRNC_TRAIN), *eval = accepted(text, FIRNC_EVAL);
+    assert_int_equal(train->data.micro_batch_size, 2);
+    assert_int_equal(train->data.stride, 3);
+    assert_false(train->data.held_out);
+    assert_int_equal(eval->data.batch_size, 8);
+    assert_int_equal(eval->data.micro_batch_size, 8);
+    assert_int_equal(eval->data.stride, 64);
+    assert_int_equal(eval->data.held_out_per_mille, 50);
+    assert_true(eval->data.held_out && !eval->data.wrap && !eval->data.shuffle);
+    assert_int_equal(eval->steps, 0);
+    assert_int_equal(eval->metric, FIRNC_METRIC_PERPLEXITY);
+    const char *own = firnc_format("%s  validate:\n    metric: loss\n    val_dataloader:\n      batch_size: 3\n", text);
+    assert_int_equal(accepted(own, FIRNC_EVAL)->data.batch_size, 3);
+    assert_int_equal(accepted(own, FIRNC_EVAL)->metric, FIRNC_METRIC_LOSS);
+}
+
+/* --- precision ------------------------------------------------------------------------------------------------------
+ */
+
+static firnc_precision precision(const char *keys) {
+    return accepted(edited(minimal, "fp16_type: bfloat16", keys), FIRNC_TRAIN)->precision;
+}
+
+static void dynamic_scaling_has_the_reference_s_defaults(void **state) {
+    (void)state;
+    firnc_precision p = precision("fp16_type: float16\n      loss_scaling_factor: dynamic");
+    assert_int_equal(p.scaling, FIRNC_SCALING_DYNAMIC);
+    assert_float_equal(p.initial_loss_scale, 32768, 0);
+    assert_float_equal(p.max_loss_scale, 32768, 0);
+    assert_float_equal(p.min_loss_scale, 0x1p-14F, 0);
+    assert_int_equal(p.steps_per_increase, 2000);
+    assert_float_equal(p.overflow_tolerance, 0, 0);
+    p = precision("fp16_type: cbfloat16\n      loss_scaling_factor: dynamic");
+    assert_float_equal(p.initial_loss_scale, 0x1p31F, 0);
+    p = precision("fp16_type: float16\n      loss_scaling_factor: dynamic\n      max_loss_scale: 1024.0");
+    assert_float_equal(p.initial_loss_scale, 1024, 0); /* min(max, initial) */
+    p = precision("fp16_type: float16\n      loss_scaling_factor: dynamic\n      initial_loss_scale: 0.00001");
+    assert_float_equal(p.initial_loss_scale, 0.00001F, 0); /* not raised to the minimum */
+}
+
+static void static_scaling_is_a_number_other_than_one(void **state) {
+    (void)state;
+    assert_int_equal(precision("loss_scaling_factor: 1.0").scaling, FIRNC_SCALING_NONE);
+    assert_int_equal(precision("loss_scaling_factor: null").scaling, FIRNC_SCALING_NONE);
+    firnc_precision p = precision("loss_scaling_factor: 128");
+    assert_int_equal(p.scaling, FIRNC_SCALING_STATIC);
+    assert_float_equal(p.initial_loss_scale, 128, 0);
+}
+
+static void float32_needs_no_scaling(void **state) {
+    (void)state;
+    firnc_precision p = precision("enabled: false\n      loss_scaling_factor: dynamic\n      max_gradient_norm: 2");
+    assert_false(p.mixed);
+    assert_int_equal(p.scaling, FIRNC_SCALING_NONE);
+    assert_int_equal(p.gradient_type, FIRN_FLOAT32);
+    assert_int_equal(p.clipping, FIRNC_CLIP_NORM);
+    assert_float_equal(p.clip_threshold, 2, 0);
+}
+
+static void cbfloat16_without_dynamic_scaling_is_warned_of(void **state) {
+    (void)state;
+    (void)precision("fp16_type: cbfloat16");
+    assert_non_null(strstr(message, "warning: cbfloat16"));
+    (void)precision("fp16_type: cbfloat16\n      loss_scaling_factor: dynamic");
+    assert_string_equal(message, "");
+}
+
+static void patterns_keep_their_order_and_lines(void **state) {
+    (void)state;
+    firnc_precision p = precision("pol:\n"
+                                  "        - {pattern: 'transformer.h.*', level: 2, bwd_level: 0}\n"
+                                  "        - {pattern: lm_head, bwd_level: 1, enable_fwd: false}");
+    assert_int_equal(p.pattern_count, 2);
+    assert_string_equal(p.patterns[0].pattern, "transformer.h.*");
+    assert_int_equal(p.patterns[0].pol.level, 2);
+    assert_int_equal(p.patterns[0].pol.bwd_level, 0);
+    assert_int_equal(p.patterns[0].line, 16);
+    assert_int_equal(p.patterns[1].pol.level, FIRNC_UNSET);
+    assert_false(p.patterns[1].pol.enable_fwd);
+    assert_true(p.patterns[1].pol.enable_bwd);
+}
+
+static bool float32_softmax(const char *keys) {
+    return accepted(edited(minimal, "fp16_type: bfloat16", keys), FIRNC_TRAIN)->gpt2.attention_softmax_fp32;
+}
+
+static void pol_allows_a_half_softmax_where_it_is_taken_literally(void **state) {
+    (void)state;
+    assert_true(float32_softmax("precision_opt_level: 2"));
+    assert_false(float32_softmax("precision_opt_level: 2\n      pol_lowering: emulate"));
+    assert_true(float32_softmax("precision_opt_level: 1\n      pol_lowering: emulate"));
+    assert_false(
+        float32_softmax("fp16_type: cbfloat16\n      loss_scaling_factor: dynamic\n      pol_lowering: emulate"));
+}
+
+static void the_model_may_say_the_precision(void **state) {
+    (void)state;
+    const char *text = edited(minimal, "fp16_type: bfloat16", "max_gradient_value: 1");
+    text = edited(text, "name: gpt2", "name: gpt2\n      fp16_type: float16");
+    assert_int_equal(accepted(text, FIRNC_TRAIN)->precision.half, FIRN_FLOAT16);
+    refused_edit("name: gpt2", "name: gpt2\n      fp16_type: float16",
+                 ":6: trainer.init.model.fp16_type: ", "says otherwise");
+    text = edited(minimal, "name: gpt2", "name: gpt2\n      mixed_precision: false");
+    assert_false(accepted(text, FIRNC_TRAIN)->precision.mixed);
+    refused(edited(text, "fp16_type: bfloat16", "enabled: true"), FIRNC_TRAIN,
+            ":6: trainer.init.model.mixed_precision: ", "says otherwise");
+}
+
+/* --- schedules ------------------------------------------------------------------------------------------------------
+ */
+
+static const char *with_schedule(const char *lines) {
+    return edited(minimal, "    precision:\n", firnc_format("    schedulers:\n%s    precision:\n", lines));
+}
+
+static void a_sequence_is_laid_out_after_its_parent(void **state) {
+    (void)state;
+    const firnc_recipe *r = accepted(
+        with_schedule("      - sequential:\n"
+                      "          milestones: [10, 30]\n"
+                      "          schedulers:\n"
+                      "            - linear: {initial_learning_rate: 0, end_learning_rate: 1e-3, total_iters: 10}\n"
+                      "            - SequentialLR:\n"
+                      "                schedulers:\n"
+                      "                  - ConstantLR: {learning_rate: 1e-3, total_iters: 5}\n"
+                      "                  - COSINEDECAYLR: {initial_learning_rate: 1e-3, end_learning_rate: 1e-4, "
+                      "total_iters: 15}\n"
+                      "            - Constant: {learning_rate: 1e-4}\n"),
+        FIRNC_TRAIN);
+    assert_int_equal(r->schedule.count, 6);
+    const firn_schedule_node *nodes = r->schedule.nodes;
+    assert_int_equal(nodes[0].kind, FIRN_SCHEDULE_SEQUENTIAL);
+    assert_int_equal(nodes[0].child_count, 3);
+    assert_int_equal(nodes[0].first_child, 1);
+    assert_int_equal(nodes[2].start, 10);
+    assert_int_equal(nodes[2].first_child, 4);
+    assert_int_equal(nodes[3].start, 30);
+    assert_int_equal(nodes[5].start, 5);
+    assert_int_equal(firn_schedule_check(nodes, r->schedule.count), 0);
+    assert_true(firn_schedule_value(nodes, 0, 0) == 0);
+    assert_true(firn_schedule_value(nodes, 0, 10) == 1e-3F);
+    assert_true(firn_schedule_value(nodes, 0, 1000) == 1e-4F);
+}
+
+static void schedules_are_checked(void **state) {
+    (void)state;
+    refused(with_schedule("      - LinearLR:\n"
+                          "          initial_learning_rate: 0\n"
+                          "          end_learning_rate: 1\n"
+                          "          total_iters: -5\n"),
+            FIRNC_TRAIN, ":18: trainer.init.schedulers.0.LinearLR.total_iters: ", "-5 is negative");
+    refused(with_schedule("      - LinearLR: {initial_learning_rate: 0, end_learning_rate: 1, total_iters: 0}\n"),
+            FIRNC_TRAIN, ":15: trainer.init.schedulers.0.LinearLR.total_iters: ", "out of range");
+    refused(with_schedule("      - LinearLR: {initial_learning_rate: 0, end_learning_rate: 1}\n"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.LinearLR: ", "total_iters is missing");
+    refused(with_schedule("      - ConstantLR: {learning_rate: 1}\n      - ConstantLR: {learning_rate: 1}\n"),
+            FIRNC_TRAIN, ":16: trainer.init.schedulers.1: ", "SequentialLR");
+    refused(with_schedule("      - PolynomialLR: {learning_rate: 1}\n"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.PolynomialLR: ", "ConstantLR, LinearLR, CosineDecayLR, SequentialLR");
+    refused(with_schedule("      - CosineDecayLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 2, "
+                          "cycle: true}\n"),
+            FIRNC_TRAIN, ":15: trainer.init.schedulers.0.CosineDecayLR.cycle: ", "unknown key");
+    static const char sequence[] = "      - SequentialLR:\n"
+                                   "          milestones: [11]\n"
+                                   "          schedulers:\n"
+                                   "            - ConstantLR: {learning_rate: 1, total_iters: 10}\n"
+                                   "            - ConstantLR: {learning_rate: 1}\n";
+    refused(with_schedule(sequence), FIRNC_TRAIN,
+            ":16: trainer.init.schedulers.0.SequentialLR.milestones.0: ", "add up to 10");
+    refused(with_schedule(edited(sequence, ", total_iters: 10", "")), FIRNC_TRAIN,
+            ":19: trainer.init.schedulers.0.SequentialLR.schedulers.1: ", "has no end");
+    refused(with_schedule(edited(sequence, "[11]", "[10, 20]")), FIRNC_TRAIN,
+            ":16: trainer.init.schedulers.0.SequentialLR.milestones: ", "2 milestones for 2 schedules");
+}
+
+/* --- refused --------------------------------------------------------------------------------------------------------
+ */
+
+static void precision_is_refused_by_line_and_key(void **state) {
+    (void)state;
+    refused_edit("fp16_type: bfloat16", "fp16_type: float8",
+                 ":15: trainer.init.precision.fp16_type: ", "float16, bfloat16, cbfloat16");
+    refused_edit("fp16_type: bfloat16", "precision_opt_level: 3",
+                 ":15: trainer.init.precision.precision_opt_level: ", "3 is out of range");
+    refused_edit("fp16_type: bfloat16", "max_gradient_norm: 1.0\n      max_gradient_value: 1.0",
+                 ":16: trainer.init.precision.max_gradient_value: ", "exclude each other");
+    refused_edit("fp16_type: bfloat16", "max_gradient_norm: 0",
+                 ":15: trainer.init.precision.max_gradient_norm: ", "above 0");
+    refused_edit("fp16_type: bfloat16", "loss_scaling_factor: dynamik",
+                 ":15: trainer.init.precision.loss_scaling_factor: ", "dynamic");
+    refused_edit("fp16_type: bfloat16", "min_loss_scale: 0.00001",
+                 ":15: trainer.init.precision.min_loss_scale: ", "out of range");
+    refused_edit("fp16_type: bfloat16", "min_loss_scale: 8\n      max_loss_scale: 4",
+                 ":15: trainer.init.precision.min_loss_scale: ", "above max_loss_scale");
+    refused_edit("fp16_type: bfloat16", "overflow_tolerance: -0.5",
+                 ":15: trainer.init.precision.overflow_tolerance: ", "out of range");
+    refused_edit("fp16_type: bfloat16", "pol: [{level: 1}]",
+                 ":15: trainer.init.precision.pol.0: ", "pattern is missing");
+    refused_edit("fp16_type: bfloat16", "pol: [{pattern: a, level: 3}]",
+                 ":15: trainer.init.precision.pol.0.level: ", "out of range");
+}
+
+static void the_mode_of_a_plan_is_one(void **state) {
+    (void)state;
+    refused_edit("seed: 7", "mode: train_and_eval", ":3: trainer.init.mode: ", "programmed once");
+    assert_non_null(strstr(message, "compile two plans"));
+    refused_edit("seed: 7", "mode: eval", ":3: trainer.init.mode: ", "--mode is train");
+    refused_edit("seed: 7", "mode: tran", ":3: trainer.init.mode: ", "not a mode");
+    (void)accepted(edited(minimal, "seed: 7", "mode: train"), FIRNC_TRAIN);
+}
+
+static void unknown_keys_are_told_with_the_nearest(void **state) {
+    (void)state;
+    refused_edit("seed: 7", "sead: 7", ":3: trainer.init.sead: ", "nearest known one is seed");
+    refused_edit("num_steps: 100", "num_step: 100", ":17: trainer.init.loop.num_step: ", "is num_steps");
+    refused_edit("vocab_size", "vocabsize", ":6: trainer.init.model.vocabsize: ", "is vocab_size");
+    refused_edit("fp16_type", "fp16type", ":15: trainer.init.precision.fp16type: ", "is fp16_type");
+    refused_edit("lr: 0.001", "lr: 0.001\n        weigth_decay: 0",
+                 ":14: trainer.init.optimizer.AdamW.weigth_decay: ", "is weight_decay");
+    refused_edit("batch_size: 8", "batchsize: 8", ":20: trainer.fit.train_dataloader.batchsize: ", "is batch_size");
+    refused_edit("  fit:", "  fitt:", ":18: trainer.fitt: ", "is fit");
+    refused_edit("trainer:", "Trainer:", ":1: Trainer: ", "is trainer");
+}
+
+static void wrong_types_and_ranges(void **state) {
+    (void)state;
+    refused_edit("seed: 7", "seed: seven", ":3: trainer.init.seed: ", "not a whole number");
+    refused_edit("seed: 7", "seed: 7.5", ":3: trainer.init.seed: ", "not a whole number");
+    refused_edit("seed: 7", "seed: '7'", ":3: trainer.init.seed: ", "not a whole number");
+    refused_edit("seed: 7", "seed: [7]", ":3: trainer.init.seed: ", "a list is not");
+    refused_edit("seed: 7", "seed: -1", ":3: trainer.init.seed: ", "negative");
+    refused_edit("seed: 7", "seed: 18446744073709551616", ":3: trainer.init.seed: ", "out of range");
+    refused_edit("num_steps: 100", "num_steps: 0", ":17: trainer.init.loop.num_steps: ", "out of range");
+    refused_edit("num_steps: 100", "num_steps: 100\n      max_steps: 100",
+                 ":18: trainer.init.loop.max_steps: ", "another name");
+    refused_edit("lr: 0.001", "lr: 0x1p-3", ":13: trainer.init.optimizer.AdamW.lr: ", "not a number");
+    refused_edit("lr: 0.001", "lr: .inf", ":13: trainer.init.optimizer.AdamW.lr: ", "not a number");
+    refused_edit("lr: 0.001", "lr: 1e999", ":13: trainer.init.optimizer.AdamW.lr: ", "out of range");
+    refused_edit("lr: 0.001", "betas: [0.9]", ":13: trainer.init.optimizer.AdamW.betas: ", "two entries");
+    refused_edit("lr: 0.001", "betas: [0.9, 1.0]", ":13: trainer.init.optimizer.AdamW.betas.1: ", "below 1");
+    refused_edit("lr: 0.001", "correct_bias: maybe",
+                 ":13: trainer.init.optimizer.AdamW.correct_bias: ", "true or false");
+    refused_edit("AdamW", "Adam", ":12: trainer.init.optimizer.Adam: ", "AdamW, SGD");
+    refused_edit("num_heads: 4", "num_heads: 5", ":9: trainer.init.model.num_heads: ", "not divisible by 5 heads");
+    refused_edit("num_heads: 4", "num_heads: 4\n      dropout_rate: 1.0",
+                 ":10: trainer.init.model.dropout_rate: ", "below 1");
+    refused_edit("name: gpt2", "name: gpt3", ":5: trainer.init.model.name: ", "gpt2, mlp");
+    refused_edit("num_heads: 4", "num_heads: 4\n      position_embedding_type: rotary",
+                 ":10: trainer.init.model.position_embedding_type: ", "write learned");
+    refused_edit("      hidden_size: 32\n", "", ":4: trainer.init.model: ", "hidden_size is missing");
+    refused_edit("    optimizer:\n      AdamW:\n        lr: 0.001\n", "", ":2: trainer.init: ", "optimizer is missing");
+    refused_edit("AdamW:\n        lr: 0.001", "SGD: {momentum: 0.5}", ":2: trainer.init: ", "no learning rate");
+    refused_edit("AdamW:\n        lr: 0.001", "SGD: {lr: 1, nesterov: true}",
+                 ":12: trainer.init.optimizer.SGD.nesterov: ", "momentum");
+}
+
+static void data_is_checked(void **state) {
+    (void)state;
+    refused_edit("batch_size: 8", "batch_size: 8\n      micro_batch_size: 3",
+                 ":21: trainer.fit.train_dataloader.micro_batch_size: ", "8 is not divisible by 3");
+    refused_edit("batch_size: 8", "batch_size: 8\n      max_sequence_length: 65",
+                 ":21: trainer.fit.train_dataloader.max_sequence_length: ", "max_position_embeddings 64");
+    refused_edit("batch_size: 8", "batch_size: 8\n      held_out_per_mille: 1000",
+                 ":21: trainer.fit.train_dataloader.held_out_per_mille: ", "out of range");
+    refused_edit("batch_size: 8", "batch_size: 8\n      held_out: true",
+                 ":21: trainer.fit.train_dataloader.held_out: ", "nothing is held out");
+    refused_edit("batch_size: 8", "batch_size: 8\n      feature_scale: 2",
+                 ":21: trainer.fit.train_dataloader.feature_scale: ", "records");
+    refused(edited(mlp, "batch_size: 4", "batch_size: 4, stride: 2"), FIRNC_TRAIN,
+            ":7: trainer.fit.train_dataloader.stride: ", "text");
+    refused(edited(mlp, "batch_size: 4", "batch_size: 4, label_type: float32"), FIRNC_TRAIN,
+            ":7: trainer.fit.train_dataloader.label_type: ", "classes");
+    refused_edit("  fit:\n    train_dataloader:\n      batch_size: 8\n", "", ":1: trainer: ", "train_dataloader");
+    refused(firnc_format("%s  validate:\n    val_dataloader: {micro_batch_size: 2}\n", minimal), FIRNC_EVAL,
+            ":22: trainer.validate.val_dataloader.micro_batch_size: ", "eval plan");
+    refused(firnc_format("%s  validate:\n    val_dataloader: {wrap: true}\n", minimal), FIRNC_EVAL,
+            ":1: trainer: ", "never ends");
+}
+
+static void yaml_is_held_short(void **state) {
+    (void)state;
+    refused_edit("seed: 7", "seed: 7\n    seed: 8", ":4: trainer.init.seed: ", "line 3");
+    refused_edit("seed: 7", "seed: &a 7", ":3: ", "anchors");
+    refused_edit("seed: 7", "seed: *a", ":3: ", "aliases");
+    refused_edit("seed: 7", "seed: !!int 7", ":3: ", "tags");
+    refused_edit("seed: 7", "[a, b]: 7", ":3: ", "keys are words");
+    refused_edit("seed: 7", "seed: [7", ":", "not YAML");
+    refused("", FIRNC_TRAIN, ":1: ", "trainer");
+    refused("- trainer\n", FIRNC_TRAIN, ":1: ", "trainer");
+    refused(firnc_format("%s---\ntrainer: {}\n", minimal), FIRNC_TRAIN, ":21: ", "second document");
+    char deep[512];
+    memset(deep, '[', sizeof deep);
+    deep[sizeof deep - 1] = '\0';
+    refused(deep, FIRNC_TRAIN, ":1: ", "nested deeper");
+}
+
+static void what_cannot_change_the_run_is_ignored(void **state) {
+    (void)state;
+    const char *text = edited(minimal, "seed: 7",
+                              "seed: 7\n    backend: {backend_type: CSX}\n    model_dir: ./somewhere\n"
+                              "    checkpoint: {steps: 10}\n    logging: {log_steps: 1}\n    loggers: [x]\n"
+                              "    callbacks:\n      - CheckLoss: {}\n      - ComputeNorm:");
+    (void)accepted(text, FIRNC_TRAIN);
+    refused_edit("seed: 7", "callbacks:\n      - FreezeParameters: {}",
+                 ":4: trainer.init.callbacks.0: ", "FreezeParameters may change the run");
+    refused_edit("seed: 7", "sparsity: {}", ":3: trainer.init.sparsity: ", "not supported");
+}
+
+/* --- settings -------------------------------------------------------------------------------------------------------
+ */
+
+static void a_setting_replaces_a_value(void **state) {
+    (void)state;
+    assert_int_equal(set("trainer.init.seed=3")->seed, 3);
+    assert_float_equal(set("trainer.init.optimizer.AdamW.betas=[0.5, 0.75]")->optimizer.beta2, 0.75F, 0);
+    assert_int_equal(set("trainer.init.precision.precision_opt_level=0")->precision.level, 0);
+    assert_false(set("trainer.init.loop.check_loss=false")->check_loss);
+    assert_int_equal(set("trainer.fit.train_dataloader.max_sequence_length=16")->gpt2.max_sequence_length, 16);
+    static const char *const two[] = {"trainer.init.schedulers=[{ConstantLR: {learning_rate: 1}}]",
+                                      "trainer.init.schedulers.0.ConstantLR.learning_rate=0.25"};
+    assert_true(accepted_set(minimal, FIRNC_TRAIN, two, 2)->schedule.nodes[0].initial == 0.25);
+}
+
+static void a_setting_must_name_a_key(void **state) {
+    (void)state;
+    refused_set("trainer.init.sed=3", ": --set trainer.init.sed: ", "nearest known one is seed");
+    refused_set("trainer.init.seed=x", ": --set trainer.init.seed: ", "not a whole number");
+    refused_set("trainer.init.seed.a=1", ":3: trainer.init.seed: ", "single value");
+    refused_set("trainer.init.seed", ": --set trainer.init.seed: ", "has no value");
+    refused_set("trainer..seed=1", ": --set trainer..seed: ", "empty word");
+    refused_set("trainer.init.seed=[1", ": --set trainer.init.seed: ", "not YAML");
+    refused_set("trainer.init.optimizer.adamw.eps=1", ":11: trainer.init.optimizer: ", "one key");
+    refused_set("trainer.init.model.vocab_size=-1", ": --set trainer.init.model.vocab_size: ", "negative");
+}
+
+static void an_unreadable_file_is_told(void **state) {
+    (void)state;
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    assert_false(read_file(recipe, "/nowhere/recipe.yaml", FIRNC_TRAIN, NULL, 0));
+    assert_non_null(strstr(message, "firnc: /nowhere/recipe.yaml: cannot be opened: "));
+    assert_false(read_file(recipe, "/", FIRNC_TRAIN, NULL, 0));
+    assert_non_null(strstr(message, "firnc: /: cannot be read: "));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_left_out_has_the_reference_s_default),
+        cmocka_unit_test(dropout_of_embeddings_follows_dropout),
+        cmocka_unit_test(an_mlp_is_read),
+        cmocka_unit_test(an_eval_plan_reads_what_training_never_saw),
+        cmocka_unit_test(dynamic_scaling_has_the_reference_s_defaults),
+        cmocka_unit_test(static_scaling_is_a_number_other_than_one),
+        cmocka_unit_test(float32_needs_no_scaling),
+        cmocka_unit_test(cbfloat16_without_dynamic_scaling_is_warned_of),
+        cmocka_unit_test(patterns_keep_their_order_and_lines),
+        cmocka_unit_test(pol_allows_a_half_softmax_where_it_is_taken_literally),
+        cmocka_unit_test(the_model_may_say_the_precision),
+        cmocka_unit_test(a_sequence_is_laid_out_after_its_parent),
+        cmocka_unit_test(schedules_are_checked),
+        cmocka_unit_test(precision_is_refused_by_line_and_key),
+        cmocka_unit_test(the_mode_of_a_plan_is_one),
+        cmocka_unit_test(unknown_keys_are_told_with_the_nearest),
+        cmocka_unit_test(wrong_types_and_ranges),
+        cmocka_unit_test(data_is_checked),
+        cmocka_unit_test(yaml_is_held_short),
+        cmocka_unit_test(what_cannot_change_the_run_is_ignored),
+        cmocka_unit_test(a_setting_replaces_a_value),
+        cmocka_unit_test(a_setting_must_name_a_key),
+        cmocka_unit_test(an_unreadable_file_is_told),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}

@@ -1,0 +1,277 @@
+/* Keys, signatures and sealed plans: RFC 6979's own vector, PEM, and every check of firnc verify. */
+#define _XOPEN_SOURCE 700
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "compiler/commands.h"
+#include "compiler/plan_file.h"
+#include "compiler/sign.h"
+#include "plan/errors.h"
+#include "tests/unit/support_recipes.h"
+
+static char folder[] = "/tmp/firn-sign-XXXXXX";
+
+static int make_folder(void **state) {
+    (void)state;
+    return mkdtemp(folder) == NULL ? -1 : 0;
+}
+
+static const char *inside(const char *name) {
+    return firnc_format("%s/%s", folder, name);
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    static const char *const names[] = {"k.key.pem", "k.pub.pem", "raw", "half.pub.pem", "plan"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        (void)unlink(inside(names[i]));
+    return rmdir(folder);
+}
+
+static void hexadecimal(const char *text, uint8_t *bytes) {
+    for (size_t i = 0; text[2 * i] != '\0'; i++) {
+        const char pair[] = {text[2 * i], text[2 * i + 1], '\0'};
+        bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
+    }
+}
+
+/* RFC 6979, A.2.5: the key, and its signature with SHA-256 of "sample". */
+static firnc_key known_key(void) {
+    firnc_key key;
+    hexadecimal("c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721", key.secret);
+    hexadecimal("60fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6"
+                "7903fe1008b8bc99a41ae9e95628bc64f2f1b20c2d7e9f5177a3c294d4462299",
+                key.public_key);
+    return key;
+}
+
+static void a_signature_is_that_of_rfc_6979(void **state) {
+    (void)state;
+    uint8_t expected[64], signature[64], digest[32];
+    hexadecimal("efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716"
+                "f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8",
+                expected);
+    firnc_key key = known_key();
+    assert_int_equal(firn_sha256_of("sample", 6, digest), FIRN_OK);
+    assert_true(firnc_sign(&key, digest, signature));
+    assert_memory_equal(signature, expected, sizeof signature);
+}
+
+static void a_key_that_is_not_one_signs_nothing(void **state) {
+    (void)state;
+    uint8_t signature[64], digest[32] = {1};
+    firnc_key key = known_key();
+    key.public_key[0] ^= 1; /* not on the curve */
+    assert_false(firnc_sign(&key, digest, signature));
+    key = known_key();
+    memset(key.secret, 0, sizeof key.secret);
+    assert_false(firnc_sign(&key, digest, signature));
+    firnc_key other;
+    assert_true(firnc_key_generate(&other));
+    key = known_key();
+    memcpy(key.public_key, other.public_key, sizeof key.public_key); /* of another pair */
+    assert_false(firnc_sign(&key, digest, signature));
+}
+
+/* --- keygen ---------------------------------------------------------------------------------------------------------
+ */
+
+static int keygen(const char *name) {
+    char *argv[] = {(char *)(uintptr_t) "keygen", (char *)(uintptr_t)name, NULL};
+    return firnc_keygen_command(2, argv);
+}
+
+static void keygen_writes_a_pair_and_never_over_one(void **state) {
+    (void)state;
+    firnc_key key;
+    uint8_t public_key[FIRN_PUBLIC_KEY_BYTES];
+    assert_int_equal(keygen(inside("k")), FIRNC_EXIT_OK);
+    struct stat status;
+    assert_int_equal(stat(inside("k.key.pem"), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    assert_true(firnc_key_read(inside("k.key.pem"), &key));
+    assert_true(firnc_public_key_read(inside("k.pub.pem"), public_key));
+    assert_memory_equal(key.public_key, public_key, sizeof public_key);
+
+    firnc_bytes before, after;
+    assert_true(firnc_file_read(inside("k.key.pem"), 4096, &before));
+    assert_int_equal(keygen(inside("k")), FIRNC_EXIT_WRONG);
+    assert_true(firnc_file_read(inside("k.key.pem"), 4096, &after));
+    assert_int_equal(before.count, after.count);
+    assert_memory_equal(before.data, after.data, before.count);
+
+    /* Only the public half is there: nothing is left of the attempt. */
+    assert_true(firnc_file_write(inside("half.pub.pem"), "x", 1));
+    assert_int_equal(keygen(inside("half")), FIRNC_EXIT_WRONG);
+    assert_int_not_equal(access(inside("half.key.pem"), F_OK), 0);
+}
+
+static void a_public_key_may_be_raw(void **state) {
+    (void)state;
+    firnc_key key = known_key();
+    uint8_t public_key[FIRN_PUBLIC_KEY_BYTES];
+    assert_true(firnc_file_write(inside("raw"), key.public_key, sizeof key.public_key));
+    assert_true(firnc_public_key_read(inside("raw"), public_key));
+    assert_memory_equal(public_key, key.public_key, sizeof public_key);
+    assert_false(firnc_public_key_read(inside("k.key.pem"), public_key));
+    assert_false(firnc_key_read(inside("k.pub.pem"), &key));
+    assert_false(firnc_key_read(inside("nothing"), &key));
+}
+
+static void der_becomes_raw(void **state) {
+    (void)state;
+    /* SEQUENCE { INTEGER r, INTEGER s }. r has its first bit set, so DER puts a zero byte before it; s begins with two
+     * zero bytes, which DER leaves out. */
+    static const uint8_t before_r[] = {0x30, 0x43, 0x02, 0x21, 0x00}, before_s[] = {0x02, 0x1e};
+    uint8_t raw[64], expected[64] = {0}, der[5 + 32 + 2 + 30];
+    memset(expected, 0x95, 32);
+    memset(expected + 34, 0x17, 30);
+    memcpy(der, before_r, 5);
+    memcpy(der + 5, expected, 32);
+    memcpy(der + 37, before_s, 2);
+    memcpy(der + 39, expected + 34, 30);
+    assert_true(firnc_signature_decode(&(firnc_bytes){.data = der, .count = sizeof der}, raw));
+    assert_memory_equal(raw, expected, sizeof raw);
+    for (uint64_t count = 0; count < sizeof der; count++)
+        if (count != 64)
+            assert_false(firnc_signature_decode(&(firnc_bytes){.data = der, .count = count}, raw));
+}
+
+/* --- sealed plans
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* The plan of a small model, unsigned, for the known key. */
+static firnc_bytes sealed(uint32_t security_counter) {
+    static firnc_recipe recipe;
+    recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    compilation.security_counter = security_counter;
+    test_run_passes(&compilation, firnc_lower);
+    firnc_payload payload;
+    firnc_bytes file;
+    firnc_key key = known_key();
+    assert_true(firnc_write_payload(&compilation, &payload));
+    assert_true(firnc_plan_seal(&compilation, &payload, key.public_key, &file));
+    return file;
+}
+
+static firnc_bytes signed_plan(uint32_t security_counter) {
+    firnc_bytes file = sealed(security_counter);
+    uint8_t digest[32], signature[64];
+    firnc_key key = known_key();
+    assert_true(firnc_plan_prepare("plan", &file, digest));
+    assert_true(firnc_sign(&key, digest, signature));
+    firnc_plan_attach(&file, signature);
+    return file;
+}
+
+static int check(const firnc_bytes *file, uint32_t counter) {
+    firnc_plan_file checked;
+    firnc_key key = known_key();
+    return firnc_plan_check(file, key.public_key, counter, &checked);
+}
+
+static void a_signed_plan_passes(void **state) {
+    (void)state;
+    firnc_bytes file = signed_plan(4), again = signed_plan(4);
+    assert_int_equal(file.count, again.count);
+    assert_memory_equal(file.data, again.data, file.count);
+    assert_int_equal(check(&file, 0), FIRN_OK);
+    assert_int_equal(check(&file, 4), FIRN_OK);
+    assert_int_equal(check(&file, 5), FIRN_ERROR_SECURITY_COUNTER);
+}
+
+static void an_unsigned_plan_is_only_looked_at(void **state) {
+    (void)state;
+    firnc_bytes file = sealed(0);
+    firnc_plan_file checked;
+    assert_int_equal(check(&file, 0), FIRN_ERROR_UNSIGNED);
+    assert_int_equal(firnc_plan_check(&file, NULL, 0, &checked), FIRN_OK);
+    assert_string_equal(firn_fb_plan_model(checked.plan), "mlp");
+}
+
+static void another_key_is_told_from_a_bad_signature(void **state) {
+    (void)state;
+    firnc_bytes file = signed_plan(0);
+    firnc_plan_file checked;
+    firnc_key other;
+    assert_true(firnc_key_generate(&other));
+    assert_int_equal(firnc_plan_check(&file, other.public_key, 0, &checked), FIRN_ERROR_WRONG_KEY);
+    file.data[file.count - 1] ^= 1;
+    assert_int_equal(check(&file, 0), FIRN_ERROR_SIGNATURE);
+}
+
+static void a_plan_that_was_touched_is_refused(void **state) {
+    (void)state;
+    firnc_bytes file = signed_plan(0);
+    for (uint64_t i = 0; i < file.count; i += i < FIRN_HEADER_BYTES ? 16 : 997) {
+        file.data[i] ^= 0x10;
+        assert_int_not_equal(check(&file, 0), FIRN_OK);
+        file.data[i] ^= 0x10;
+    }
+    firnc_bytes shorter = file;
+    shorter.count--;
+    assert_int_equal(check(&shorter, 0), FIRN_ERROR_TRUNCATED);
+    assert_int_equal(check(&file, 0), FIRN_OK);
+}
+
+static void the_run_hash_must_be_that_of_the_payload(void **state) {
+    (void)state;
+    firnc_bytes file = signed_plan(0);
+    firn_header header;
+    assert_int_equal(firn_header_decode(&header, file.data, file.count), FIRN_OK);
+    header.run_hash[0] ^= 1;
+    firn_header_encode(&header, file.data);
+    uint8_t digest[32], signature[64];
+    firnc_key key = known_key();
+    assert_int_equal(firn_sha256_of(file.data, file.count - 64, digest), FIRN_OK);
+    assert_true(firnc_sign(&key, digest, signature));
+    firnc_plan_attach(&file, signature);
+    assert_int_equal(check(&file, 0), FIRN_ERROR_HEADER_MISMATCH);
+}
+
+/* --- files ----------------------------------------------------------------------------------------------------------
+ */
+
+static void a_file_is_replaced_whole_or_not_at_all(void **state) {
+    (void)state;
+    firnc_bytes bytes;
+    assert_true(firnc_file_write(inside("plan"), "old", 3));
+    assert_true(firnc_file_write(inside("plan"), "newer", 5));
+    assert_true(firnc_file_read(inside("plan"), 100, &bytes));
+    assert_int_equal(bytes.count, 5);
+    assert_memory_equal(bytes.data, "newer", 5);
+    assert_false(firnc_file_read(inside("plan"), 4, &bytes));
+    assert_false(firnc_file_write(folder, "x", 1));
+    assert_false(firnc_file_write("/dev/null", "x", 1));
+    assert_false(firnc_file_write(inside("missing/plan"), "x", 1));
+    struct stat status;
+    assert_int_equal(stat("/dev/null", &status), 0);
+    assert_true(S_ISCHR(status.st_mode));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_signature_is_that_of_rfc_6979),
+        cmocka_unit_test(a_key_that_is_not_one_signs_nothing),
+        cmocka_unit_test(keygen_writes_a_pair_and_never_over_one),
+        cmocka_unit_test(a_public_key_may_be_raw),
+        cmocka_unit_test(der_becomes_raw),
+        cmocka_unit_test(a_signed_plan_passes),
+        cmocka_unit_test(an_unsigned_plan_is_only_looked_at),
+        cmocka_unit_test(another_key_is_told_from_a_bad_signature),
+        cmocka_unit_test(a_plan_that_was_touched_is_refused),
+        cmocka_unit_test(the_run_hash_must_be_that_of_the_payload),
+        cmocka_unit_test(a_file_is_replaced_whole_or_not_at_all),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
