@@ -1,0 +1,404 @@
+/* The workstation's port: plans that cannot be written to, keys, the counter file, checkpoints on a disk that may be
+ * full, threads, and data from files. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+#include <mbedtls/sha256.h>
+
+#include "plan/ops.h"
+#include "runtime/targets/host/host.h"
+#include "tests/unit/support_signed_plans.h"
+
+static char folder[64];
+static signed_plan plan;
+static opened one, two;
+
+/* A path in the test's folder; good until the fourth call after it. */
+static const char *at(const char *name) {
+    static char paths[4][128];
+    static unsigned turn;
+    char *path = paths[turn++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *name, const void *bytes, size_t count) {
+    FILE *file = fopen(at(name), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+static size_t read_file(const char *name, void *bytes, size_t most) {
+    FILE *file = fopen(at(name), "rb");
+    if (file == NULL)
+        return 0;
+    size_t count = fread(bytes, 1, most, file);
+    fclose(file);
+    return count;
+}
+
+static bool exists(const char *name) {
+    return access(at(name), F_OK) == 0;
+}
+
+static int begin(void **state) {
+    (void)state;
+    strcpy(folder, P_tmpdir "/firn-test-XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+static int end(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+/* --- plan --- */
+
+/* True when the child that does it is killed by a fault. */
+static bool faults(void (*action)(const firn_host_plan *), const firn_host_plan *loaded) {
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        signal(SIGBUS, SIG_DFL);
+        action(loaded);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS);
+}
+
+static void write_to_it(const firn_host_plan *loaded) {
+    *(volatile uint8_t *)(uintptr_t)loaded->bytes = 0;
+}
+
+static void a_loaded_plan_cannot_be_written(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    write_file("plan", plan.file, (size_t)plan.bytes);
+    firn_host_plan loaded;
+    assert_true(firn_host_plan_load(&loaded, at("plan")));
+    assert_int_equal(loaded.count, plan.bytes);
+    assert_memory_equal(loaded.bytes, plan.file, (size_t)plan.bytes);
+    assert_true(faults(write_to_it, &loaded));
+    if (loaded.lost == NULL)
+        assert_int_equal(mprotect((void *)(uintptr_t)loaded.bytes, (size_t)loaded.count, PROT_READ | PROT_WRITE), -1);
+    /* The file may change; what was loaded does not. */
+    write_file("plan", "other", 5);
+    assert_memory_equal(loaded.bytes, plan.file, (size_t)plan.bytes);
+    firn_host_plan_unload(&loaded);
+    assert_false(firn_host_plan_load(&loaded, at("none")));
+    assert_false(firn_host_plan_load(&loaded, folder));
+    write_file("empty", "", 0);
+    assert_false(firn_host_plan_load(&loaded, at("empty")));
+}
+
+/* --- keys --- */
+
+static const char pem[] = "-----BEGIN PUBLIC KEY-----\n"
+                          "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt\n"
+                          "6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==\n"
+                          "-----END PUBLIC KEY-----\n"; /* the generator of the curve */
+
+static void reads_keys(void **state) {
+    (void)state;
+    static const uint8_t x[4] = {0x6b, 0x17, 0xd1, 0xf2}, y[4] = {0x37, 0xbf, 0x51, 0xf5};
+    uint8_t key[64];
+    assert_true(firn_host_key_parse(key, pem, sizeof pem - 1));
+    assert_memory_equal(key, x, 4);
+    assert_memory_equal(key + 60, y, 4);
+    assert_true(firn_host_key_parse(key, pem, sizeof pem - 2)); /* without the last line end */
+    for (size_t length = 0; length < sizeof pem - 2; length++)
+        assert_false(firn_host_key_parse(key, pem, length));
+    /* Every byte counts but those of the point itself. */
+    char changed[sizeof pem];
+    for (size_t i = 0; i < 27 + 36; i++) {
+        memcpy(changed, pem, sizeof pem);
+        changed[i] = changed[i] == 'A' ? 'B' : 'A';
+        assert_false(firn_host_key_parse(key, changed, sizeof pem - 1));
+    }
+    for (size_t i = sizeof pem - 1 - 28; i < sizeof pem - 2; i++) {
+        memcpy(changed, pem, sizeof pem);
+        changed[i] = 'A';
+        assert_false(firn_host_key_parse(key, changed, sizeof pem - 1));
+    }
+    write_file("key", pem, sizeof pem - 1);
+    assert_true(firn_host_key_load(key, at("key")));
+    static char long_file[600];
+    memset(long_file, '\n', sizeof long_file);
+    memcpy(long_file, pem, sizeof pem - 1);
+    write_file("long", long_file, sizeof long_file);
+    assert_false(firn_host_key_load(key, at("long")));
+    assert_false(firn_host_key_load(key, at("none")));
+}
+
+/* --- counter --- */
+
+static int counter_value(firn_host_port *port, uint32_t *value) {
+    return port->counter.read(port->port.context, value);
+}
+
+static void keeps_a_counter(void **state) {
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s", at("counter"));
+    firn_host_port port;
+    firn_host_port_begin(&port, NULL, path, 1);
+    uint32_t value = 9;
+    assert_int_equal(counter_value(&port, &value), FIRN_OK);
+    assert_int_equal(value, 0); /* no file yet */
+    assert_int_equal(port.counter.advance(port.port.context, 4294967295u), FIRN_OK);
+    assert_int_equal(counter_value(&port, &value), FIRN_OK);
+    assert_int_equal(value, 4294967295u);
+    assert_false(exists("counter.tmp"));
+    static const char *const bad[] = {"", "x\n", "-1\n", "4294967296\n", "12", "1 2\n", "99999999999999999999\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_file("counter", bad[i], strlen(bad[i]));
+        assert_int_equal(counter_value(&port, &value), FIRN_ERROR_COUNTER);
+    }
+    support_bigram(&plan, &support_settings);
+    write_file("counter", "3\n", 2);
+    assert_int_equal(support_open(&one, &plan, &port.port), FIRN_OK);
+    write_file("counter", "4\n", 2);
+    assert_int_equal(support_open(&one, &plan, &port.port), FIRN_ERROR_SECURITY_COUNTER);
+    firn_host_port_end(&port);
+}
+
+/* --- checkpoints --- */
+
+static void digest_of(const opened *opened, uint8_t digest[32]) {
+    assert_int_equal(firn_digest(&opened->firn, digest), FIRN_OK);
+}
+
+static const uint8_t text[40] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7};
+static const uint64_t whole[] = {sizeof text, 0};
+
+static void train(opened *opened) {
+    bytes_source source;
+    firn_step_report report;
+    support_text(&source, text, whole);
+    assert_int_equal(firn_train_step(&opened->firn, &source.source, &report), FIRN_OK);
+}
+
+static void saves_into_a_file(void **state) {
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s", at("checkpoint"));
+    firn_host_port port;
+    firn_host_port_begin(&port, path, NULL, 2);
+    support_bigram(&plan, &support_settings);
+    assert_int_equal(support_open(&one, &plan, &port.port), FIRN_OK);
+    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_MISSING);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    train(&one);
+    assert_int_equal(firn_save(&one.firn), FIRN_OK);
+    assert_false(exists("checkpoint.tmp"));
+    uint8_t saved[32], restored[32];
+    digest_of(&one, saved);
+    assert_int_equal(support_open(&two, &plan, &port.port), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    digest_of(&two, restored);
+    assert_memory_equal(saved, restored, 32);
+
+    /* A disk with no room: its own error, the file before is whole, and nothing is left over. */
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 700;
+    signal(SIGXFSZ, SIG_IGN);
+    train(&one);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int status = firn_save(&one.firn);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, FIRN_ERROR_STORAGE_FULL);
+    assert_false(exists("checkpoint.tmp"));
+    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    digest_of(&two, restored);
+    assert_memory_equal(saved, restored, 32);
+
+    assert_int_equal(firn_save(&one.firn), FIRN_OK);
+    firn_host_port_end(&port);
+    firn_host_port_begin(&port, at("no-such-folder/checkpoint"), NULL, 1);
+    assert_int_equal(support_open(&one, &plan, &port.port), FIRN_OK);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    assert_int_equal(firn_save(&one.firn), FIRN_ERROR_STORAGE);
+    firn_host_port_end(&port);
+}
+
+/* --- threads --- */
+
+typedef struct marks {
+    uint8_t seen[1000];
+} marks;
+
+static void mark(void *argument, size_t first, size_t last) {
+    marks *self = argument;
+    for (size_t i = first; i < last; i++)
+        self->seen[i]++;
+}
+
+static void threads_cover_every_task_once(void **state) {
+    (void)state;
+    assert_true(firn_host_cpus() >= 1);
+    assert_null(firn_host_threads_start(1));
+    for (unsigned threads = 2; threads < 9; threads += 3) {
+        firn_host_threads *pool = firn_host_threads_start(threads);
+        assert_non_null(pool);
+        for (size_t tasks = 0; tasks < 1000; tasks += 1 + tasks / 3) {
+            static marks seen;
+            memset(&seen, 0, sizeof seen);
+            firn_host_threads_run(pool, tasks, mark, &seen);
+            for (size_t i = 0; i < sizeof seen.seen; i++)
+                assert_int_equal(seen.seen[i], i < tasks);
+        }
+        firn_host_threads_stop(pool);
+    }
+}
+
+/* --- data --- */
+
+static void expect_bytes(const firn_source *source, uint32_t stream, uint64_t first, const char *expected) {
+    char found[64] = {0};
+    assert_int_equal(source->read(source->context, stream, first, (uint32_t)strlen(expected), found), 0);
+    assert_string_equal(found, expected);
+}
+
+static void expect_hash(const firn_host_data *data, const char *contents) {
+    uint8_t hash[32];
+    mbedtls_sha256_ret((const uint8_t *)contents, strlen(contents), hash, 0);
+    assert_memory_equal(data->sha256, hash, 32);
+}
+
+static void reads_files_and_folders(void **state) {
+    (void)state;
+    assert_int_equal(mkdir(at("texts"), 0777), 0);
+    assert_int_equal(mkdir(at("texts/inner"), 0777), 0);
+    write_file("texts/b", "second", 6);
+    write_file("texts/a", "first ", 6);
+    write_file("texts/B", "before both ", 12);
+    write_file("texts/empty", "", 0);
+    write_file("texts/inner/c", "never", 5);
+    assert_int_equal(symlink("a", at("texts/link")), 0);
+    write_file("last", "!", 1);
+    const char *paths[] = {at("texts"), at("last")};
+    firn_host_data data;
+    assert_true(firn_host_data_open(&data, paths, 2, NULL, false));
+    assert_int_equal(data.source.stream_count, 1);
+    assert_int_equal(data.streams[0].segment_count, 5);
+    assert_int_equal(data.streams[0].segments[0].elements, 12);
+    assert_int_equal(data.streams[0].segments[3].elements, 0);
+    expect_bytes(&data.source, 0, 12, "first ");
+    expect_bytes(&data.source, 0, 9, "th first sec");
+    expect_bytes(&data.source, 0, 24, "!");
+    char byte[2];
+    assert_int_equal(data.source.read(data.source.context, 0, 24, 2, byte), FIRN_ERROR_SOURCE);
+    expect_hash(&data, "before both first second!");
+    firn_host_data_close(&data);
+    const char *none[] = {at("nothing")};
+    assert_false(firn_host_data_open(&data, none, 1, NULL, false));
+    firn_host_data_close(&data);
+}
+
+static void unpacks_gzip(void **state) {
+    (void)state;
+    gzFile packed = gzopen(at("packed.gz"), "wb");
+    assert_non_null(packed);
+    char line[32];
+    uint8_t hash[32];
+    mbedtls_sha256_context sum;
+    mbedtls_sha256_init(&sum);
+    mbedtls_sha256_starts_ret(&sum, 0);
+    for (int i = 0; i < 20000; i++) {
+        int length = snprintf(line, sizeof line, "line %05d\n", i);
+        gzwrite(packed, line, (unsigned)length);
+        mbedtls_sha256_update_ret(&sum, (const uint8_t *)line, (size_t)length);
+    }
+    mbedtls_sha256_finish_ret(&sum, hash);
+    gzclose(packed);
+    const char *paths[] = {at("packed.gz")};
+    firn_host_data data;
+    assert_true(firn_host_data_open(&data, paths, 1, NULL, false));
+    assert_int_equal(data.streams[0].segments[0].elements, 20000 * 11);
+    expect_bytes(&data.source, 0, 11 * 12345, "line 12345\n");
+    assert_memory_equal(data.sha256, hash, 32);
+    firn_host_data_close(&data);
+    static uint8_t bytes[100000];
+    size_t count = read_file("packed.gz", bytes, sizeof bytes);
+    write_file("packed.gz", bytes, count / 2);
+    const char *cut[] = {at("packed.gz")};
+    assert_false(firn_host_data_open(&data, cut, 1, NULL, false));
+    firn_host_data_close(&data);
+}
+
+static void reads_records(void **state) {
+    (void)state;
+    static const char images[] = "\0\0\10\3\0\0\0\2\0\0\0\2\0\0\0\1abcd", labels[] = "\0\0\10\1\0\0\0\2\1\2";
+    write_file("images", images, sizeof images - 1);
+    write_file("labels", labels, sizeof labels - 1);
+    write_file("raw", "abcd", 4);
+    const char *paths[] = {at("images")};
+    char labels_path[128];
+    snprintf(labels_path, sizeof labels_path, "%s", at("labels"));
+    firn_host_data data;
+    assert_true(firn_host_data_open(&data, paths, 1, labels_path, true));
+    assert_int_equal(data.source.stream_count, 2);
+    assert_int_equal(data.streams[0].record_elements, 2);
+    assert_int_equal(data.streams[0].segments[0].elements, 4);
+    assert_int_equal(data.streams[1].record_elements, 1);
+    expect_bytes(&data.source, 0, 2, "cd");
+    expect_bytes(&data.source, 1, 0, "\1\2");
+    uint8_t both[sizeof images + sizeof labels], hash[32];
+    memcpy(both, images, sizeof images - 1);
+    memcpy(both + sizeof images - 1, labels, sizeof labels - 1);
+    mbedtls_sha256_ret(both, sizeof images + sizeof labels - 2, hash, 0);
+    assert_memory_equal(data.sha256, hash, 32);
+    firn_host_data_close(&data);
+    const char *raw[] = {at("raw")};
+    assert_false(firn_host_data_open(&data, raw, 1, labels_path, true)); /* bytes have no records */
+    firn_host_data_close(&data);
+}
+
+/* A file that shrinks while it is read is an error, not a fault. */
+static void a_file_that_shrinks_is_an_error(void **state) {
+    (void)state;
+    write_file("shrinks", "0123456789", 10);
+    const char *paths[] = {at("shrinks")};
+    firn_host_data data;
+    assert_true(firn_host_data_open(&data, paths, 1, NULL, false));
+    write_file("shrinks", "01", 2);
+    char byte[4];
+    assert_int_equal(data.source.read(data.source.context, 0, 5, 4, byte), FIRN_ERROR_SOURCE);
+    firn_host_data_close(&data);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_loaded_plan_cannot_be_written),
+        cmocka_unit_test(reads_keys),
+        cmocka_unit_test(keeps_a_counter),
+        cmocka_unit_test(saves_into_a_file),
+        cmocka_unit_test(threads_cover_every_task_once),
+        cmocka_unit_test(reads_files_and_folders),
+        cmocka_unit_test(unpacks_gzip),
+        cmocka_unit_test(reads_records),
+        cmocka_unit_test(a_file_that_shrinks_is_an_error),
+    };
+    return cmocka_run_group_tests_name("host", tests, begin, end);
+}
