@@ -65,6 +65,14 @@ static int set_up(void **state) {
     return 0;
 }
 
+static void replace_buffer(const firn_native_plan *native) {
+    free(buffer);
+    buffer = firn_native_write(native, &bytes);
+    assert_non_null(buffer);
+    plan = firn_fb_plan_root(buffer);
+    assert_int_equal(firn_fb_verify(buffer, bytes), FIRN_OK);
+}
+
 static int tear_down(void **state) {
     (void)state;
     free(buffer);
@@ -218,6 +226,28 @@ static void rules_6_and_7_sizes(void **state) {
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
     put16(v + 2, (uint16_t)(table_bytes - 1)); /* the last field now sticks out */
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
+}
+
+/* A table of no fields, and one whose only field is larger than what is left of the table. */
+static void rules_7_and_8_small_tables(void **state) {
+    (void)state;
+    const firn_native_region one_field = {.bytes = 1};
+    uint8_t *empty = vtable(firn_fb_plan_initialisers_at(plan, 1).at);
+    assert_int_equal(firn_fb_load_uint16(empty), 4);
+    for (uint16_t size = 0; size < 4; size++) {
+        put16(empty + 2, size);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
+    }
+    firn_native_plan changed = sample_plan;
+    changed.regions = &one_field;
+    changed.regions_count = 1;
+    replace_buffer(&changed);
+    uint8_t *single = vtable(firn_fb_plan_regions_at(plan, 0).at);
+    assert_int_equal(firn_fb_load_uint16(single + 2), 12);
+    for (uint16_t size = 4; size < 12; size++) {
+        put16(single + 2, size);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
+    }
 }
 
 static void rule_8_slots(void **state) {
@@ -387,7 +417,7 @@ static void rule_12_terminator_in_range(void **state) {
 }
 
 /* Five phases lead to the same list of ops: what an attacker would use to make a short file long to check. */
-static void rule_15_nothing_is_shared(void **state) {
+static void rule_15_no_vector_is_shared(void **state) {
     (void)state;
     enum { OPS = 1000, PHASES = 5 };
     static firn_native_op ops[OPS];
@@ -399,17 +429,29 @@ static void rule_15_nothing_is_shared(void **state) {
     firn_native_plan large = sample_plan;
     large.phases = phases;
     large.phases_count = PHASES;
-    free(buffer);
-    buffer = firn_native_write(&large, &bytes);
-    assert_non_null(buffer);
-    assert_int_equal(verify(), FIRN_OK);
-
-    plan = firn_fb_plan_root(buffer);
+    replace_buffer(&large);
     uint8_t *shared = sequence(firn_fb_plan_phases_at(plan, PHASES - 1).at, PHASE_OPS);
     for (uint32_t i = 0; i + 1 < PHASES; i++) {
         uint8_t *offset = field(firn_fb_plan_phases_at(plan, i).at, PHASE_OPS);
         put32(offset, (uint32_t)(shared - offset));
     }
+    assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BUDGET);
+}
+
+/* Thousands of entries lead to one table. */
+static void rule_15_no_table_is_shared(void **state) {
+    (void)state;
+    enum { ENTRIES = 4096 };
+    static firn_native_initialiser entries[ENTRIES];
+    entries[ENTRIES - 1] = sample_plan.initialisers[0];
+    firn_native_plan large = sample_plan;
+    large.initialisers = entries;
+    large.initialisers_count = ENTRIES;
+    replace_buffer(&large);
+    uint8_t *slots = sequence(plan.at, PLAN_INITIALISERS) + 4;
+    uint32_t last = firn_fb_load_uint32(slots + 4 * (ENTRIES - 1));
+    for (uint32_t i = 0; i < ENTRIES; i++)
+        put32(slots + 4 * i, last + 4 * (ENTRIES - 1 - i));
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BUDGET);
 }
 
@@ -496,6 +538,7 @@ int main(void) {
         CASE(rule_4_offsets),
         CASE(rule_5_vtable_place),
         CASE(rules_6_and_7_sizes),
+        CASE(rules_7_and_8_small_tables),
         CASE(rule_8_slots),
         CASE(rule_9_required),
         CASE(rule_10_values),
@@ -504,7 +547,8 @@ int main(void) {
         CASE(rule_11_alignment),
         CASE(rule_12_strings),
         CASE(rule_12_terminator_in_range),
-        CASE(rule_15_nothing_is_shared),
+        CASE(rule_15_no_vector_is_shared),
+        CASE(rule_15_no_table_is_shared),
         CASE(random_changes_beside_the_oracle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
