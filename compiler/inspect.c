@@ -1,5 +1,4 @@
-/* firnc inspect: reads a plan as the runtime would, the signature apart, and works out what follows from it. Nothing of
- * the payload is looked at before the FlatBuffers rules and the semantic rules have held. */
+/* firnc inspect: has a plan checked as the runtime would, the signature apart, and works out what follows from it. */
 #include "compiler/inspect.h"
 
 #include <stdio.h>
@@ -10,13 +9,10 @@
 #include "compiler/inspect_report.h"
 #include "compiler/ir.h"
 #include "compiler/memory.h"
+#include "compiler/plan_file.h"
 #include "plan/errors.h"
-#include "plan/semantics.h"
 #include "plan/signature.h"
-#include "plan/verifier.h"
 #include "schedules/schedule.h"
-
-#define FILE_LIMIT ((uint64_t)1 << 40)
 
 /* The checkpoint record, as FORMAT.md has it. */
 #define CHECKPOINT_HEADER_BYTES 256u
@@ -247,35 +243,6 @@ static int hash_model(firnc_report *report) {
     return status == FIRN_OK ? firn_sha256_end(&hash, report->model_hash) : status;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------ */
-
-/* An unsigned plan may be looked at too. */
-static int decode(firnc_report *report, const firnc_bytes *bytes) {
-    int status = firn_header_decode(&report->header, bytes->data, bytes->count);
-    if (status == FIRN_ERROR_UNSIGNED)
-        status = firn_header_decode_unsigned(&report->header, bytes->data, bytes->count);
-    if (status == FIRN_OK && memcmp(report->header.schema_hash, firn_schema_hash, FIRN_HASH_BYTES) != 0)
-        status = FIRN_ERROR_SCHEMA_HASH;
-    return status;
-}
-
-static int verify(firnc_report *report, const firnc_bytes *bytes) {
-    const firn_header *header = &report->header;
-    uint64_t covered = header->total_bytes - header->signature_bytes;
-    uint8_t run_hash[FIRN_HASH_BYTES];
-    int status = firn_sha256_of(bytes->data, (size_t)covered, report->plan_hash);
-    if (status == FIRN_OK)
-        status = firn_sha256_of(bytes->data + FIRN_HEADER_BYTES, (size_t)covered - FIRN_HEADER_BYTES, run_hash);
-    if (status == FIRN_OK && memcmp(run_hash, header->run_hash, FIRN_HASH_BYTES) != 0)
-        status = FIRN_ERROR_HEADER_MISMATCH;
-    if (status == FIRN_OK)
-        status = firn_fb_verify(bytes->data + FIRN_HEADER_BYTES, header->flatbuffers_bytes);
-    if (status != FIRN_OK)
-        return status;
-    report->plan = firn_fb_plan_root(bytes->data + FIRN_HEADER_BYTES);
-    return firn_semantics_check(report->plan, header);
-}
-
 /* The words that make a firmware link take the kernels of this plan and no others. */
 static void print_kernels(const firnc_report *report) {
     for (uint32_t k = 0; k < firn_op_count(); k++) {
@@ -294,15 +261,17 @@ static void print_kernels(const firnc_report *report) {
 int firnc_inspect(const char *file, firnc_inspect_form form) {
     firnc_report report = {.file = file};
     firnc_bytes bytes;
-    if (!firnc_file_read(file, FILE_LIMIT, &bytes))
+    firnc_plan_file checked;
+    if (!firnc_file_read(file, FIRNC_PLAN_BYTES_MAX, &bytes))
         return 1;
-    int status = decode(&report, &bytes);
-    if (status == FIRN_OK)
-        status = verify(&report, &bytes);
+    int status = firnc_plan_check(&bytes, NULL, 0, &checked);
+    report.header = checked.header;
+    report.plan = checked.plan;
+    memcpy(report.plan_hash, checked.plan_hash, sizeof report.plan_hash);
     if (status == FIRN_OK)
         status = hash_model(&report);
     if (status != FIRN_OK) {
-        fprintf(stderr, "firnc: %s: %s\n", file, firn_error_text(status));
+        firnc_plan_refuse(file, status);
         return 3;
     }
     count_ops(&report);

@@ -2,6 +2,7 @@
  * that decide whether it fits a device. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/inspect_report.h"
@@ -21,7 +22,18 @@ static const char *grouped(uint64_t value) {
 }
 
 static void line(const char *label, const char *text) {
-    printf("%-18s %s\n", label, text);
+    printf("%-20s %s\n", label, text);
+}
+
+/* The shortest decimal that reads back as the same float. */
+static const char *real_text(float value) {
+    const char *text = "";
+    for (int digits = 6; digits <= 9; digits++) {
+        text = firnc_format("%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value)
+            break;
+    }
+    return text;
 }
 
 static void heading(const char *text) {
@@ -96,17 +108,17 @@ static void print_data(firn_fb_plan plan) {
 static void print_optimizer(firn_fb_plan plan) {
     for (uint32_t i = 0; i < firn_fb_plan_groups_count(plan); i++) {
         firn_fb_parameter_group group = firn_fb_plan_groups_at(plan, i);
-        line("group", firnc_format("%s: %s, %u tensors, weight decay %.9g", firn_fb_parameter_group_name(group),
+        line("group", firnc_format("%s: %s, %u tensors, weight decay %s", firn_fb_parameter_group_name(group),
                                    firn_fb_parameter_group_optimizer(group),
                                    (unsigned)firn_fb_parameter_group_parameters_count(group),
-                                   (double)firn_fb_parameter_group_weight_decay(group)));
+                                   real_text(firn_fb_parameter_group_weight_decay(group))));
     }
     uint8_t scaling = firn_fb_plan_loss_scaler_present(plan) ? firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(plan))
                                                              : (uint8_t)FIRN_FB_LOSS_SCALING_NONE;
     line("loss scaling", firnc_scaling_word(scaling));
     const char *threshold = "";
     if (firn_fb_plan_clipping(plan) != FIRN_FB_CLIPPING_NONE)
-        threshold = firnc_format(" at %.9g", (double)firn_fb_plan_clip_threshold(plan));
+        threshold = firnc_format(" at %s", real_text(firn_fb_plan_clip_threshold(plan)));
     line("clipping", firnc_format("%s%s", firnc_clipping_word(firn_fb_plan_clipping(plan)), threshold));
 }
 
@@ -148,10 +160,10 @@ static void print_memory(firn_fb_plan plan) {
 static void print_op(firn_fb_plan plan, firn_fb_op op, uint32_t number) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     uint64_t cost = firnc_op_cost(plan, op);
-    printf("  %5u  %-26s %-34s", (unsigned)number, info->name, firn_fb_op_name(op));
+    printf("  %5u  %-26s %s", (unsigned)number, info->name, firn_fb_op_name(op));
     if (firn_fb_op_pol_present(op)) {
         firn_fb_pol pol = firn_fb_op_pol(op);
-        printf(" POL %u (%s)", (unsigned)pol.level, firnc_origin_word(pol.origin));
+        printf("  POL %u (%s)", (unsigned)pol.level, firnc_origin_word(pol.origin));
     }
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
         printf("%s %s", i == 0 ? " ->" : ";", firnc_reduction_text(firn_fb_op_reductions_at(op, i)));
