@@ -1,0 +1,110 @@
+#!/bin/sh
+# What firnc refuses: each case ends with its exit code and one line that names the file, the line, the key and the mend,
+# and leaves no plan behind.
+set -eu
+
+BUILD=${BUILD:-build}
+FIRNC=$BUILD/firnc
+RECIPE=compiler/recipes/small_gpt2.yaml
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+cases=0
+
+fail() {
+    echo "$1"
+    sed 's/^/    /' "$folder/got"
+    failures=$((failures + 1))
+}
+
+# expect NAME STATUS PATTERN COMMAND...: one line on stderr that matches the pattern, that exit code, and no plan.
+expect() {
+    name=$1
+    wanted=$2
+    pattern=$3
+    shift 3
+    status=0
+    cases=$((cases + 1))
+    "$@" >"$folder/out" 2>"$folder/got" </dev/null || status=$?
+    [ "$status" -eq "$wanted" ] || fail "$name: exit $status, not $wanted"
+    [ "$(wc -l <"$folder/got")" -eq 1 ] || fail "$name: not one line"
+    grep -Eq "$pattern" "$folder/got" || fail "$name: no line matches '$pattern'"
+    [ ! -e "$folder/plan" ] || fail "$name: a plan was written"
+    rm -f "$folder/plan"
+}
+
+compile() {
+    "$FIRNC" compile "$@" --key "$folder/test.key.pem" -o "$folder/plan"
+}
+
+# edited NAME KEY SCRIPT WORDS: the recipe changed by sed is refused at the line that has KEY, with those words.
+edited() {
+    sed "$3" "$RECIPE" >"$folder/recipe.yaml"
+    line=$(grep -n "^ *-* *$2:" "$folder/recipe.yaml" | head -n 1 | cut -d : -f 1)
+    expect "$1" 1 "^firnc: $folder/recipe.yaml:$line: trainer[a-zA-Z0-9_.]*\.$2: .*; " \
+        compile "$folder/recipe.yaml" --mode train
+    grep -Eq -e "$4" "$folder/got" || fail "$1: no line has '$4'"
+}
+
+"$FIRNC" keygen "$folder/test" >"$folder/out"
+
+edited "train_and_eval in the recipe" mode 's/^    seed: 3$/    mode: train_and_eval/' 'programmed once.*compile two plans'
+edited "both clip keys" max_gradient_value '/max_gradient_norm/a\      max_gradient_value: 1.0' 'exclude each other'
+edited "POL 3" precision_opt_level 's/precision_opt_level: 1/precision_opt_level: 3/' '3 is out of range'
+edited "unknown key" precison 's/^    precision:/    precison:/' 'unknown key; the nearest known one is precision'
+edited "negative length" total_iters 's/total_iters: 4$/total_iters: -4/' '-4 is negative'
+edited "float8" fp16_type 's/fp16_type: bfloat16/fp16_type: float8/' 'float16, bfloat16, cbfloat16'
+edited "micro-batches" micro_batch_size 's/micro_batch_size: 2/micro_batch_size: 3/' 'not divisible by 3'
+edited "heads" num_heads 's/num_heads: 2/num_heads: 3/' 'not divisible by 3 heads'
+sed 's/^    seed: 3$/&\n    seed: 4/' "$RECIPE" >"$folder/recipe.yaml"
+expect "twice" 1 "^firnc: $folder/recipe.yaml:[0-9]+: trainer.init.seed: .* in line [0-9]+; " \
+    compile "$folder/recipe.yaml" --mode train
+edited "wrong type" hidden_size 's/hidden_size: 16/hidden_size: wide/' 'not a whole number'
+
+expect "--mode train_and_eval" 1 "^firnc: $RECIPE: --mode train_and_eval: .*programmed once.*; compile two plans" \
+    compile "$RECIPE" --mode train_and_eval
+expect "no file" 1 "^firnc: $folder/none.yaml: cannot be opened: .*; " compile "$folder/none.yaml" --mode train
+expect "a folder" 1 "^firnc: $folder: cannot be read: .*; " compile "$folder" --mode train
+printf 'trainer: &a\n  init: *a\n' >"$folder/recipe.yaml"
+expect "an alias" 1 "^firnc: $folder/recipe.yaml:1: .*anchors.*; " compile "$folder/recipe.yaml" --mode train
+printf 'trainer: [\n' >"$folder/recipe.yaml"
+expect "not YAML" 1 "^firnc: $folder/recipe.yaml:[0-9]+: not YAML: .*; " compile "$folder/recipe.yaml" --mode train
+expect "an unknown setting" 1 "^firnc: $RECIPE: --set trainer.init.sede: unknown key; .* seed" \
+    compile "$RECIPE" --mode train --set trainer.init.sede=1
+expect "a pattern that matches nothing" 1 "^firnc: $RECIPE: .*no layer matches" \
+    compile "$RECIPE" --mode train --set 'trainer.init.precision.pol.0.pattern=transformer.x'
+
+expect "no mode" 2 "^firnc compile: --mode: " compile "$RECIPE"
+expect "no such pass" 2 "build, shapes, pol, autocast, autodiff, training, fuse, order, memory, lower" \
+    compile "$RECIPE" --mode train --dump-after all
+expect "no such target" 2 "portable, avx512fp16, armv8.1m" compile "$RECIPE" --mode train --target pdp11
+expect "no such option" 2 "nearest known one is --mode" compile "$RECIPE" --mood train
+expect "no such command" 2 "nearest known one is compile" "$FIRNC" compil
+expect "a counter that is not one" 2 "^firnc compile: --security-counter: " \
+    compile "$RECIPE" --mode train --security-counter -1
+expect "a key that is not one" 1 "^firnc: $folder/test.pub.pem: not a private key; " \
+    "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.pub.pem" -o "$folder/plan"
+expect "a folder that is not there" 1 "^firnc: $folder/none/plan: cannot be written: .*; " \
+    "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/none/plan"
+expect "a key that is there" 1 "^firnc: $folder/test.key.pem: .*never overwritten" "$FIRNC" keygen "$folder/test"
+
+# The checks of firnc verify have exit code 3.
+"$FIRNC" compile "$RECIPE" --mode train --unsigned --pub "$folder/test.pub.pem" -o "$folder/unsigned" >"$folder/out"
+"$FIRNC" sign "$folder/unsigned" --key "$folder/test.key.pem" -o "$folder/signature"
+"$FIRNC" attach "$folder/unsigned" --signature "$folder/signature" --pub "$folder/test.pub.pem" -o "$folder/attached"
+"$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/signed" >"$folder/out"
+cmp "$folder/attached" "$folder/signed" || failures=$((failures + 1))
+"$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" >"$folder/out" || failures=$((failures + 1))
+"$FIRNC" keygen "$folder/other" >"$folder/out"
+echo 1 >"$folder/counter"
+expect "unsigned" 3 "UNSIGNED" "$FIRNC" verify "$folder/unsigned" --pub "$folder/test.pub.pem"
+expect "wrong key" 3 "WRONG_KEY" "$FIRNC" verify "$folder/signed" --pub "$folder/other.pub.pem"
+expect "too old" 3 "SECURITY_COUNTER" "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" \
+    --counter "$folder/counter"
+expect "signed twice" 3 "ALGORITHM" "$FIRNC" sign "$folder/signed" --digest
+head -c 64 "$folder/signed" >"$folder/forged"
+expect "a signature of another plan" 3 "SIGNATURE" "$FIRNC" attach "$folder/unsigned" \
+    --signature "$folder/forged" --pub "$folder/test.pub.pem" -o "$folder/plan"
+
+echo "$cases cases, $failures failures"
+[ "$failures" -eq 0 ]
