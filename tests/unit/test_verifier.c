@@ -49,7 +49,7 @@ static size_t bytes;
 static firn_fb_plan plan;
 
 static uint8_t *exact_copy(const uint8_t *from, size_t count) {
-    void *memory = NULL;
+    static void *memory; /* not on the stack: gcc 12 takes what it points to for its own lifetime */
     assert_int_equal(posix_memalign(&memory, FIRN_PAYLOAD_ALIGNMENT, count == 0 ? 1 : count), 0);
     memcpy(memory, from, count);
     return memory;
