@@ -1,0 +1,211 @@
+/* firnc inspect: what it prints is what the compiler planned, and a plan that is damaged is refused. */
+#define _XOPEN_SOURCE 700 /* mkstemp, dup2, truncate, P_tmpdir */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "compiler/inspect.h"
+#include "compiler/plan_file.h"
+#include "tests/unit/support_recipes.h"
+
+#define OUTPUT_MOST 2000000
+
+/* An unsigned plan of a recipe, in a file of its own. */
+static const char *make_plan(const firnc_recipe *recipe, firnc_compilation *compilation, uint64_t *bytes) {
+    static const uint8_t public_key[64] = {4};
+    *compilation = test_compilation(recipe);
+    compilation->plan_version = 12;
+    compilation->security_counter = 34;
+    test_run_passes(compilation, firnc_lower);
+    firnc_payload payload = {0};
+    firnc_bytes file;
+    assert_true(firnc_write_payload(compilation, &payload));
+    assert_true(firnc_plan_seal(compilation, &payload, public_key, &file));
+    char *name = firnc_allocate(sizeof P_tmpdir "/firn-inspect-XXXXXX");
+    strcpy(name, P_tmpdir "/firn-inspect-XXXXXX");
+    int descriptor = mkstemp(name);
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, file.data, (size_t)file.count), file.count);
+    close(descriptor);
+    *bytes = file.count;
+    return name;
+}
+
+/* What inspect prints to one of the standard streams; asserts its exit code. */
+static char *output_of(const char *plan, firnc_inspect_form form, int stream, int expected) {
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    fflush(NULL);
+    int before = dup(stream);
+    dup2(fileno(file), stream);
+    int result = firnc_inspect(plan, form);
+    fflush(NULL);
+    dup2(before, stream);
+    close(before);
+    char *text = firnc_allocate(OUTPUT_MOST + 1);
+    rewind(file);
+    text[fread(text, 1, OUTPUT_MOST, file)] = '\0';
+    fclose(file);
+    assert_int_equal(result, expected);
+    return text;
+}
+
+static void assert_contains(const char *text, const char *part) {
+    if (strstr(text, part) == NULL)
+        fail_msg("\"%s\" is not in the output", part);
+}
+
+static uint64_t number(const cJSON *object, const char *name) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (!cJSON_IsNumber(item))
+        fail_msg("no number is called %s", name);
+    return (uint64_t)item->valuedouble;
+}
+
+static const char *string(const cJSON *object, const char *name) {
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+    if (text == NULL)
+        fail_msg("no string is called %s", name);
+    return text;
+}
+
+static void test_json_mlp(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    recipe.data.micro_batch_size = 2;
+    firnc_compilation compilation;
+    uint64_t bytes;
+    const char *plan = make_plan(&recipe, &compilation, &bytes);
+    cJSON *root = cJSON_Parse(output_of(plan, FIRNC_INSPECT_JSON, STDOUT_FILENO, 0));
+    assert_non_null(root);
+    assert_string_equal(string(root, "mode"), "train");
+    assert_string_equal(string(root, "signature"), "unsigned");
+    assert_int_equal(number(root, "plan_version"), 12);
+    assert_int_equal(number(root, "security_counter"), 34);
+    const cJSON *totals = cJSON_GetObjectItemCaseSensitive(root, "totals");
+    assert_int_equal(number(totals, "plan_bytes"), bytes);
+    assert_int_equal(number(totals, "ops"), compilation.graph->node_count);
+    assert_int_equal(number(totals, "parameters"), 5 * 6 + 5 + 4 * 5 + 4 + 3 * 4 + 3);
+    assert_int_equal(number(totals, "state_bytes"), compilation.graph->state_bytes);
+    assert_int_equal(number(totals, "plan_arena_bytes"), compilation.graph->arena_bytes);
+    assert_int_equal(number(totals, "live_bytes"), compilation.graph->live_bytes);
+    /* four records: forward and dW of three layers, dx of two */
+    assert_int_equal(number(totals, "multiply_adds"), 4 * (2 * (30 + 20 + 12) + (20 + 12)));
+    /* header, directory, state, commit unit */
+    uint64_t checkpoint = number(totals, "checkpoint_bytes");
+    assert_true(checkpoint > 256 + compilation.graph->state_bytes + 16);
+    assert_int_equal(checkpoint % 16, 0);
+    const cJSON *phases = cJSON_GetObjectItemCaseSensitive(root, "phases");
+    assert_int_equal(cJSON_GetArraySize(phases), 3);
+    const cJSON *op, *ops = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(phases, 0), "ops");
+    uint32_t products = 0;
+    cJSON_ArrayForEach(op, ops) {
+        products += strcmp(string(op, "op"), "linear") == 0 && strcmp(string(op, "layer"), "layers.0") == 0;
+    }
+    assert_int_equal(products, 1);
+    cJSON_Delete(root);
+    unlink(plan);
+}
+
+/* The bound that inspect works out from a plan is the compiler's own, and the cost of attention is that of its pairs.
+ */
+static void test_json_gpt2(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
+    recipe.precision.scaling = FIRNC_SCALING_DYNAMIC;
+    firnc_compilation compilation;
+    uint64_t bytes;
+    const char *plan = make_plan(&recipe, &compilation, &bytes);
+    cJSON *root = cJSON_Parse(output_of(plan, FIRNC_INSPECT_JSON, STDOUT_FILENO, 0));
+    assert_non_null(root);
+    const cJSON *totals = cJSON_GetObjectItemCaseSensitive(root, "totals");
+    assert_int_equal(number(totals, "live_bytes"), compilation.graph->live_bytes);
+    uint64_t tokens = 2 * 8, weights = 2 * (16 * 48 + 16 * 16 + 2 * 16 * 32) + 11 * 16;
+    uint64_t pairs = 2 * 2 * 2 * (8 * 9 / 2) * 8; /* samples, layers, heads, pairs of positions, head size */
+    assert_int_equal(number(totals, "multiply_adds"), 3 * tokens * weights + (2 + 5) * pairs);
+    cJSON_Delete(root);
+    unlink(plan);
+}
+
+static void test_table(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
+    recipe.precision.emulate = true;
+    firnc_compilation compilation;
+    uint64_t bytes;
+    const char *plan = make_plan(&recipe, &compilation, &bytes);
+    const char *text = output_of(plan, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0);
+    assert_contains(text, "unsigned: nothing runs this plan");
+    assert_contains(text, "POL 1 (global) -> chunked 64 in bfloat16, to bfloat16");
+    assert_contains(text, "POL 0 (rule) -> f32 to bfloat16");
+    assert_contains(text, "softmax in float32");
+    assert_contains(text, "affine in bfloat16");
+    const char *totals = strstr(text, "\ntotals\n");
+    assert_non_null(totals);
+    static const char *const words[] = {"flash", "checkpoint", "state", "arena", "workspace", "verification pool"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        assert_contains(totals, words[i]);
+    unlink(plan);
+}
+
+/* Every kernel of the plan once, and no other. */
+static void test_kernels(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    recipe.mode = FIRNC_EVAL;
+    firnc_compilation compilation;
+    uint64_t bytes;
+    const char *plan = make_plan(&recipe, &compilation, &bytes);
+    assert_string_equal(output_of(plan, FIRNC_INSPECT_KERNELS, STDOUT_FILENO, 0),
+                        "-Wl,-u,firn_kernel_linear\n-Wl,-u,firn_kernel_tanh\n-Wl,-u,firn_kernel_cross_entropy\n"
+                        "-Wl,-u,firn_kernel_metric_mean\n");
+    unlink(plan);
+}
+
+static void flip(const char *name, long at) {
+    FILE *file = fopen(name, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    int byte = fgetc(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    assert_int_equal(fputc(byte ^ 1, file), byte ^ 1);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation;
+    uint64_t bytes;
+    const char *plan = make_plan(&recipe, &compilation, &bytes);
+    static const long places[] = {0, 8, 84, 150, 180, 250, 256, 400, 1000};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        flip(plan, places[i]);
+        assert_contains(output_of(plan, FIRNC_INSPECT_TABLE, STDERR_FILENO, 3), plan);
+        flip(plan, places[i]);
+    }
+    assert_contains(output_of(plan, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0), "totals");
+    assert_int_equal(truncate(plan, (off_t)bytes - 1), 0);
+    assert_contains(output_of(plan, FIRNC_INSPECT_JSON, STDERR_FILENO, 3), plan);
+    unlink(plan);
+    assert_contains(output_of(plan, FIRNC_INSPECT_TABLE, STDERR_FILENO, 1), plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json_mlp), cmocka_unit_test(test_json_gpt2), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_kernels),  cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
