@@ -2,17 +2,17 @@
  *
  * Life of an instance, all memory being the caller's:
  *
- *     firn_plan_sizes(plan, bytes, &sizes)          how large state and arena must be (from the header, before any check)
+ *     firn_plan_sizes(plan, bytes, &sizes)          how large state and arena must be (from the header, unchecked)
  *     firn_open(&firn, &config)                     verifies and binds: signature, counter, schema, semantics
  *     firn_initialise(&firn) or firn_restore(&firn) fills the state
  *     firn_train_step(&firn, &source, &report) ...  or firn_eval_step
  *     firn_save(&firn)
  *
- * An instance is programmed once: a second firn_open returns FIRN_ERROR_ALREADY_PROGRAMMED. There are no globals of ours,
- * so a process may hold several instances. Nothing here allocates, recurses, prints or uses the file system.
+ * An instance is programmed once: a second firn_open returns FIRN_ERROR_ALREADY_PROGRAMMED. There are no globals of
+ * ours, so a process may hold several instances. Nothing here allocates, recurses, prints or uses the file system.
  *
- * Unless a function says otherwise: it returns FIRN_OK or a negative firn_error; it may not be called from an interrupt or
- * from two threads on one instance at the same time; it keeps no pointer that it was given, firn_open apart. */
+ * Unless a function says otherwise: it returns FIRN_OK or a negative firn_error; it may not be called from an interrupt
+ * or from two threads on one instance at the same time; it keeps no pointer that it was given, firn_open apart. */
 #ifndef FIRN_H
 #define FIRN_H
 
@@ -49,8 +49,9 @@ typedef struct firn_storage {
     uint32_t erase_unit;   /* a multiple of program_unit */
     uint64_t capacity;     /* a multiple of erase_unit; 0: it grows as it is written (a file) */
     uint8_t erased_value;  /* what an erased byte reads as: 0xff for most flash */
-    /* Each returns 0, or FIRN_ERROR_STORAGE, or FIRN_ERROR_STORAGE_FULL (program). erase begins a new record: on a file
-     * system the old one stays valid until sync after the last program. */
+    /* Each returns 0, or FIRN_ERROR_STORAGE, or FIRN_ERROR_STORAGE_FULL (erase, program, sync). A record is one erase
+     * from offset 0, programs with ascending offsets, and one sync after the last of them: on a file system the old
+     * record stays valid until that sync. The record's SHA-256 finds programs that were lost or reordered before it. */
     int (*read)(void *context, uint64_t offset, void *bytes, uint32_t count);
     int (*program)(void *context, uint64_t offset, const void *bytes, uint32_t count);
     int (*erase)(void *context, uint64_t offset, uint64_t count);
@@ -61,18 +62,18 @@ typedef struct firn_storage {
 
 /* The security counter of the device: it only grows. */
 typedef struct firn_counter {
-    int (*read)(void *context, uint32_t *value);    /* 0 or FIRN_ERROR_COUNTER */
-    int (*advance)(void *context, uint32_t value);  /* never called with less than what read gave; power-safe */
+    int (*read)(void *context, uint32_t *value);   /* 0 or FIRN_ERROR_COUNTER */
+    int (*advance)(void *context, uint32_t value); /* only called with more than what read gave; power-safe */
 } firn_counter;
 
 typedef struct firn_port {
-    uint32_t struct_size;            /* sizeof(firn_port): how a later library knows which fields are there */
-    void *context;                   /* handed to every function below */
-    const firn_storage *storage;     /* NULL: firn_save and firn_restore return FIRN_ERROR_NO_STORAGE */
-    const firn_counter *counter;     /* NULL: the device has no counter; every security counter is accepted */
-    void (*lock)(void *context);     /* around the signature check, whose pool is one for the process. NULL: one thread */
+    uint32_t struct_size;        /* sizeof(firn_port): how a later library knows which fields are there */
+    void *context;               /* handed to every function below */
+    const firn_storage *storage; /* NULL: firn_save and firn_restore return FIRN_ERROR_NO_STORAGE */
+    const firn_counter *counter; /* NULL: the device has no counter; every security counter is accepted */
+    void (*lock)(void *context); /* around the signature check, whose pool is one for the process. NULL: one thread */
     void (*unlock)(void *context);
-    void (*alive)(void *context);    /* called now and then during long work, to feed a watchdog. NULL: not called */
+    void (*alive)(void *context); /* called now and then during long work, to feed a watchdog. NULL: not called */
     /* Runs body(argument, begin, end) over disjoint ranges that cover [0, tasks) and returns when all are done. Every
      * thread must run with round to nearest and subnormals kept. NULL: everything in the caller. */
     void (*parallel_for)(void *context, size_t tasks, void (*body)(void *argument, size_t begin, size_t end),
@@ -81,7 +82,7 @@ typedef struct firn_port {
     void (*trap)(void *context, int error);
 } firn_port;
 
-/* --- the data source ------------------------------------------------------------------------------------------------ */
+/* --- the data source ---------------------------------------------------------------------------------------------- */
 
 /* A stretch of one stream; windows do not cross from one to the next. */
 typedef struct firn_segment {
@@ -90,9 +91,9 @@ typedef struct firn_segment {
 
 /* One stream of records or bytes: its segments follow each other. */
 typedef struct firn_stream {
-    uint8_t element;               /* ElementType: uint8 (6), int32 (4), float32 (0) */
-    uint32_t record_elements;      /* elements of one record; 1 for bytes of text */
-    const firn_segment *segments;  /* at least one */
+    uint8_t element;              /* ElementType: uint8 (6), int32 (4), float32 (0) */
+    uint32_t record_elements;     /* elements of one record; 1 for bytes of text */
+    const firn_segment *segments; /* at least one */
     uint32_t segment_count;
 } firn_stream;
 
@@ -105,7 +106,7 @@ typedef struct firn_source {
     int (*read)(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements);
 } firn_source;
 
-/* --- opening --------------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 typedef struct firn_sizes {
     uint64_t state_bytes;
@@ -117,16 +118,16 @@ typedef struct firn_sizes {
 int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) FIRN_CHECK_RESULT;
 
 typedef struct firn_config {
-    const void *plan;              /* stays mapped and unchanged while the instance lives; aligned to 64 */
+    const void *plan; /* stays mapped and unchanged while the instance lives; aligned to 64 */
     uint64_t plan_bytes;
-    const uint8_t *public_key;     /* 64 bytes, X then Y */
-    void *state;                   /* aligned to 64 */
+    const uint8_t *public_key; /* 64 bytes, X then Y */
+    void *state;               /* aligned to 64 */
     uint64_t state_bytes;
-    void *arena;                   /* aligned to 64 */
+    void *arena; /* aligned to 64 */
     uint64_t arena_bytes;
-    void *workspace;               /* NULL when firn_workspace_bytes is 0 */
+    void *workspace; /* NULL when firn_workspace_bytes is 0 */
     uint64_t workspace_bytes;
-    const firn_port *port;         /* stays valid while the instance lives; NULL: no port at all */
+    const firn_port *port; /* stays valid while the instance lives; NULL: no port at all */
 } firn_config;
 
 /* An instance. Zero it before firn_open. */
@@ -135,8 +136,9 @@ typedef struct firn {
 } firn;
 
 /* Verifies the plan (container, SHA-256, signature, security counter, FlatBuffers rules, semantic rules, in this order)
- * and binds it. On success the device's counter is advanced to the plan's. On any error the instance stays unprogrammed.
- * Cost: one pass over the plan, one ECDSA check, and time that grows with the square of the arena's tensors. */
+ * and binds it. On success the device's counter is advanced to the plan's. On any error the instance stays
+ * unprogrammed. Cost: one pass over the plan, one ECDSA check, and time that grows with the square of the arena's
+ * tensors. */
 int firn_open(firn *instance, const firn_config *config) FIRN_CHECK_RESULT;
 
 /* Bytes of workspace that a verified plan needs with this build's kernels: 0 for the portable set. */
@@ -148,36 +150,38 @@ typedef struct firn_info {
     uint8_t plan_hash[32];                /* SHA-256 of the signed range */
     uint8_t run_hash[32], model_hash[32];
     bool eval;
-    uint64_t steps;                       /* length of the run; 0: all the data (eval) */
-    uint32_t micro_batches, samples;      /* samples of one micro-batch */
-    uint32_t window;                      /* elements of a window, label shift included; 0: records */
+    uint64_t steps;                  /* length of the run; 0: all the data (eval) */
+    uint32_t micro_batches, samples; /* samples of one micro-batch */
+    uint32_t window;                 /* elements of a window, label shift included; 0: records */
     uint32_t plan_version, security_counter;
-    uint64_t parameters;                  /* elements of all parameters */
+    uint64_t parameters; /* elements of all parameters */
 } firn_info;
 int firn_describe(const firn *instance, firn_info *info) FIRN_CHECK_RESULT;
 
-/* --- running --------------------------------------------------------------------------------------------------------- */
+/* --- running ------------------------------------------------------------------------------------------------------ */
 
 /* Fills the state with the plan's initial values; the counters become 0. */
 int firn_initialise(firn *instance) FIRN_CHECK_RESULT;
 
 typedef struct firn_step_report {
-    uint64_t global_step;    /* after this step */
+    uint64_t global_step; /* after this step */
     uint64_t optimizer_step;
-    float loss;              /* mean over the micro-batches */
-    float learning_rate;     /* of the first group, as used in this step */
-    float loss_scale;        /* as used in this step; 1 without scaling */
-    float gradient_norm;     /* before clipping; NaN when the plan does not compute it */
-    bool skipped;            /* the gradients were not finite: nothing was updated */
+    float loss;          /* mean over the micro-batches */
+    float learning_rate; /* of the first group, as used in this step */
+    float loss_scale;    /* as used in this step; 1 without scaling */
+    float gradient_norm; /* before clipping; NaN when the plan does not compute it */
+    bool skipped;        /* the gradients were not finite: nothing was updated */
 } firn_step_report;
 
 /* One global step. Refused on an eval plan (WRONG_MODE) and after the last step of the run (RUN_COMPLETE).
- * Before anything is written: SOURCE errors leave the state as it was. A loss that is not finite (LOSS_NOT_FINITE, when the plan
- * checks it) is found before the update: the state is that of the step before. LOSS_SCALE_FLOOR comes after the step, whose
- * state is complete. *report is filled in both cases. A power cut leaves the state block undefined: restore. */
+ * Before anything is written: SOURCE errors leave the state as it was. A loss that is not finite (LOSS_NOT_FINITE, when
+ * the plan checks it) is found before the update: the state is that of the step before. LOSS_SCALE_FLOOR comes after
+ * the step, whose state is complete. *report is filled in both cases. A power cut leaves the state block undefined:
+ * restore. */
 int firn_train_step(firn *instance, const firn_source *source, firn_step_report *report) FIRN_CHECK_RESULT;
 
-/* One batch of an evaluation. DATA_END when the part of the data that the plan reads is exhausted. */
+/* One batch of an evaluation. DATA_END after the plan's number of steps, or, where it has none, when too few samples
+ * for another batch are left of the part that it reads. LOSS_NOT_FINITE (when the plan checks it) comes after it. */
 int firn_eval_step(firn *instance, const firn_source *source) FIRN_CHECK_RESULT;
 
 /* The one value of the plan's metric over the eval steps so far. NO_RESULT before the first. */
@@ -186,7 +190,8 @@ int firn_eval_result(const firn *instance, float *value) FIRN_CHECK_RESULT;
 /* Global steps consumed (train) or eval steps done. */
 int firn_progress(const firn *instance, uint64_t *steps) FIRN_CHECK_RESULT;
 
-/* Writes a checkpoint through the port's storage: record, then commit unit last. State is valid between steps only. */
+/* Writes a checkpoint through the port's storage: record, then commit unit last. State is valid between steps only. An
+ * error costs the record that was there, except on a port that keeps it until sync; the instance goes on. */
 int firn_save(firn *instance) FIRN_CHECK_RESULT;
 
 /* Reads a checkpoint back. A train plan needs the same run hash; an eval plan the same model hash, and takes the
@@ -196,13 +201,13 @@ int firn_restore(firn *instance) FIRN_CHECK_RESULT;
 /* SHA-256 over every state tensor: name, type, shape, canonical bytes, sorted by name. */
 int firn_digest(const firn *instance, uint8_t digest[32]) FIRN_CHECK_RESULT;
 
-/* --- looking at tensors ------------------------------------------------------------------------------------------------ */
+/* --- looking at tensors ------------------------------------------------------------------------------------------- */
 
 typedef struct firn_tensor_info {
     const char *name;
-    uint8_t type, role, rank;  /* ElementType, Role */
+    uint8_t type, role, rank; /* ElementType, Role */
     uint32_t dims[8];
-    const void *data;          /* read-only view into state, arena or plan, valid between steps */
+    const void *data; /* read-only view into state, arena or plan, valid between steps */
     uint64_t bytes;
 } firn_tensor_info;
 /* Tensor at a position of the plan's list; ARGUMENT when there is none. */
