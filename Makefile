@@ -73,6 +73,7 @@ endif
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(CFLAGS) $(CFLAGS_EXTRA)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(CFLAGS_EXTRA)' > $@
+.PHONY: FORCE
 FORCE:
 
 # gcc warns of vectors that plain x86 passes in memory; here they are passed inside one file only.
@@ -134,12 +135,12 @@ $(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
 
 LIBFIRN := $(BUILD)/libfirn.a
 LIBFIRNC := $(BUILD)/libfirnc.a
-LIBHOST := $(BUILD)/libhost.a
 LIBFIRNHOST := $(BUILD)/libfirnhost.a
 
-$(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) $(KERNEL_OBJECTS) $(BUILD)/signature.o
+$(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
+		$(KERNEL_OBJECTS) $(BUILD)/signature.o
 $(LIBFIRNC): $(call object,$(COMPILER_SOURCES) $(wildcard plan/generated/writer.c))
-$(LIBFIRNHOST): $(call object,$(filter-out runtime/cli/main.c,$(HOST_SOURCES)))
+$(LIBFIRNHOST): $(call object,$(HOST_SOURCES) runtime/targets/emulated/text.c)
 $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST):
 	$(call say,$@)
 	@rm -f $@
@@ -156,7 +157,7 @@ $(BUILD)/firn: $(call object,runtime/cli/main.c) $(LIBFIRNHOST) $(LIBFIRN)
 .PHONY: all
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
 
-$(BUILD)/generate: $(call object,plan/generate.c)
+$(BUILD)/generate: $(call object,plan/generate.c) $(BUILD)/signature.o
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lm
 
@@ -178,14 +179,14 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 .PHONY: test
 test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
 	@.packages/install test
-	@$(MAKE) --no-print-directory -j$(JOBS) all unit-tests firmware variants
-	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants
+	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
 .PHONY: demo
 demo: ## freeze, sign, train and evaluate a small GPT-2, here and on two emulated boards; DATA=file
 	@.packages/install demo
-	@$(MAKE) --no-print-directory -j$(JOBS) all firmware
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all firmware
 	@BUILD=$(BUILD) DATA='$(DATA)' compiler/recipes/demo.sh
 
 # --- checks of the text --------------------------------------------------------------------------------------------
@@ -197,9 +198,9 @@ TIDIED := $(filter compiler/%.c plan/%.c schedules/%.c runtime/%.c,$(LINTED))
 lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warnings as errors
 	@.packages/install lint
 	clang-format --dry-run -Werror $(LINTED)
-	$(MAKE) --no-print-directory -j$(JOBS) CC=gcc BUILD=$(BUILD)/gcc all unit-tests
-	$(MAKE) --no-print-directory -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests
-	$(MAKE) --no-print-directory -j$(JOBS) tidy cppcheck
+	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=gcc BUILD=$(BUILD)/gcc all unit-tests
+	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests
+	@$(MAKE) --no-print-directory -s -j$(JOBS) tidy cppcheck
 
 .PHONY: tidy cppcheck
 tidy: $(patsubst %,$(BUILD)/tidy/%.ok,$(TIDIED))
@@ -220,7 +221,7 @@ include runtime/targets/firmware.mk
 
 .PHONY: generate
 generate: $(BUILD)/generate ## make plan/generated again from plan/plan.fbs
-	flatc --binary --schema --bfbs-builtins -o $(BUILD) plan/plan.fbs
+	flatc --binary --schema --bfbs-builtins --bfbs-comments -o $(BUILD) plan/plan.fbs
 	$(BUILD)/generate $(BUILD)/plan.bfbs plan/generated
 
 .PHONY: clean
@@ -231,5 +232,7 @@ clean: ## remove what was built; fetched sources stay in .cache
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.SECONDARY:
+# Made on the way to something else, and kept.
+.PRECIOUS: $(BUILD)/objects/%.o $(BUILD)/fma/%.o $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -19,10 +19,15 @@ FIRMWARE_KERNELS := $(filter-out runtime/kernels/table.c,$(KERNELS_SOURCES))
 FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) runtime/kernels/set.c
 EMULATED := $(TARGETS_COMMON) $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
 
-# The kernels that a plan uses, for an example that is linked with nothing else: make size PLAN=P, or those of an MLP.
-ifdef PLAN
-EXAMPLE_KERNELS = $(shell $(BUILD)/firnc inspect '$(PLAN)' --kernels)
-endif
+# The plan whose kernels the smaller of the two examples is linked with: make size PLAN=P.
+EXAMPLE := $(or $(PLAN),$(BUILD)/example/small_mlp.plan)
+EXAMPLE_KERNELS = $(shell $(BUILD)/firnc inspect '$(EXAMPLE)' --kernels)
+
+$(BUILD)/example/%.plan: compiler/recipes/%.yaml $(BUILD)/firnc
+	@mkdir -p $(@D)
+	@rm -f $(@D)/key.*
+	@$(BUILD)/firnc keygen $(@D)/key > $(@D)/log
+	@$(BUILD)/firnc compile $< --mode train --key $(@D)/key.key.pem -o $@ > $(@D)/log
 
 # $(1) is the target. Objects of $(1), by source.
 firmware_objects = $(patsubst %.c,$(BUILD)/$(1)/objects/%.o,$(2))
@@ -79,7 +84,7 @@ $(BUILD)/$(1)/example.elf: $$($(1)_OBJECTS) $(call firmware_objects,$(1),runtime
 $(BUILD)/$(1)/example-on-demand.elf: $$($(1)_OBJECTS) $(call firmware_objects,$(1),runtime/targets/firmware_main.c) \
 		$(BUILD)/$(1)/objects/table-on-demand.o $(BUILD)/$(1)/kernels.a $($(1)_SCRIPT) FORCE
 	$$(call say,$$@)
-	$$(quiet)$$($(1)_LINK) $$(filter %.o %.a,$$^) $$(addprefix -Wl$$(comma)-u$$(comma)firn_kernel_,$$(EXAMPLE_KERNELS)) -o $$@
+	$$(quiet)$$($(1)_LINK) $$(filter %.o %.a,$$^) $$(EXAMPLE_KERNELS) -o $$@
 
 # The runner for the emulator; the key that it trusts is linked in.
 $(BUILD)/$(1)/emulator-%.elf: $(BUILD)/keys/%.c $$($(1)_OBJECTS) $(call firmware_objects,$(1),$(EMULATED) \
@@ -92,7 +97,6 @@ $(BUILD)/$(1)/emulator-%.elf: $(BUILD)/keys/%.c $$($(1)_OBJECTS) $(call firmware
 firmware-$(1): $(BUILD)/$(1)/example.elf $$($(1)_OBJECTS) $(call firmware_objects,$(1),$(EMULATED))
 endef
 
-comma := ,
 $(foreach target,$(TARGETS),$(eval $(call FIRMWARE_RULES,$(target))))
 
 .PHONY: firmware
@@ -126,7 +130,7 @@ targets: ## build the firmware example for both microcontrollers, check it, prin
 .PHONY: size
 size: ## code size by part, with every kernel and with those of a plan; PLAN=P
 	@.packages/install targets
-	@$(MAKE) --no-print-directory -s -j$(JOBS) firmware $(BUILD)/firnc $(EXAMPLE) V=1 >&2
+	@$(MAKE) --no-print-directory -s -j$(JOBS) firmware $(EXAMPLE) V=1 >&2
 	@$(MAKE) --no-print-directory $(patsubst %,size-%,$(TARGETS))
 
 # --- running a plan ------------------------------------------------------------------------------------------------
@@ -169,4 +173,4 @@ variant_FLAGS = CC=$(word 1,$(subst -, ,$(1))) CFLAGS_EXTRA='-$(word 2,$(subst -
 .PHONY: variants $(patsubst %,variant-%,$(VARIANTS))
 variants: $(patsubst %,variant-%,$(VARIANTS))
 $(patsubst %,variant-%,$(VARIANTS)): variant-%:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/variants/$* $(call variant_FLAGS,$*) $(BUILD)/variants/$*/runner
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/variants/$* $(call variant_FLAGS,$*) $(BUILD)/variants/$*/runner
