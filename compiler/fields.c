@@ -216,8 +216,8 @@ static bool read_fixed(const firnc_tree *node, const char *only) {
 /* --- mappings ----------------------------------------------------------------------------------------------------- */
 
 static bool read_value(const firnc_tree *node, const firnc_field *field, void *structure) {
-    void *to = structure == NULL ? NULL : (char *)structure + field->offset;
-    uint64_t whole;
+    void *to = (char *)structure + field->offset;
+    uint64_t whole = 0;
     switch (field->kind) {
     case FIRNC_FIELD_FLAG:
         return read_flag(node, to);
@@ -259,6 +259,9 @@ static bool read_child(const firnc_tree *child, const firnc_field *fields, uint3
 }
 
 bool firnc_fields_read(const firnc_tree *mapping, const firnc_field *fields, uint32_t count, void *structure) {
+    uint64_t nothing = 0;
+    if (structure == NULL)
+        structure = &nothing;
     if (mapping->kind != FIRNC_MAPPING)
         return firnc_tree_fail(mapping, "%s is not a mapping; put keys below it", value_text(mapping));
     for (const firnc_tree *child = mapping->first; child != NULL; child = child->next)

@@ -73,19 +73,18 @@ static float residual_deviation(const firnc_gpt2 *settings) {
 
 static firnc_value attention_branch(model m, const char *block, firnc_value x) {
     const firnc_gpt2 *settings = m.settings;
-    uint32_t size = settings->hidden_size;
+    uint32_t size = settings->hidden_size, head_size = size / settings->num_heads;
     const char *prefix = firnc_format("%s.attn", block);
     firnc_layer_begin(m.graph, "attn");
     firnc_value qkv = linear(m, prefix, "c_attn", x, size, 3 * size, settings->initializer_range,
                              settings->use_projection_bias_in_attention);
-    firnc_value mixed =
-        firnc_attention(m.graph, qkv,
-                        (firnc_attention_options){.heads = settings->num_heads,
-                                                  .kv_heads = settings->num_heads,
-                                                  .causal = true,
-                                                  .half_softmax = m.half_softmax,
-                                                  .scale = 1 / firn_sqrt((float)(size / settings->num_heads)),
-                                                  .dropout_rate = settings->attention_dropout_rate});
+    firnc_value mixed = firnc_attention(m.graph, qkv,
+                                        (firnc_attention_options){.heads = settings->num_heads,
+                                                                  .kv_heads = settings->num_heads,
+                                                                  .causal = true,
+                                                                  .half_softmax = m.half_softmax,
+                                                                  .scale = 1 / firn_sqrt((float)head_size),
+                                                                  .dropout_rate = settings->attention_dropout_rate});
     firnc_value y = linear(m, prefix, "c_proj", mixed, size, size, residual_deviation(settings),
                            settings->use_ffn_bias_in_attention);
     y = firnc_dropout(m.graph, y, settings->dropout_rate);

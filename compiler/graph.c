@@ -163,10 +163,10 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
         check_value(graph, inputs[i]);
         node->inputs[i] = inputs[i];
     }
-    if (info->integers > 0)
-        memcpy(node->integers, integers, info->integers * sizeof *integers);
-    if (info->reals > 0)
-        memcpy(node->reals, reals, info->reals * sizeof *reals);
+    for (uint8_t i = 0; i < info->integers && integers != NULL; i++)
+        node->integers[i] = integers[i];
+    for (uint8_t i = 0; i < info->reals && reals != NULL; i++)
+        node->reals[i] = reals[i];
     return node;
 }
 
@@ -210,6 +210,13 @@ uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const 
     return index;
 }
 
+static bool same_shape(const firn_shape *a, const firn_shape *b) {
+    bool same = a->type == b->type && a->rank == b->rank;
+    for (uint8_t i = 0; i < FIRN_RANK_MAX; i++)
+        same = same && a->dims[i] == b->dims[i];
+    return same;
+}
+
 uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name,
                              const firnc_value *inputs, uint8_t input_count, const int64_t *integers,
                              const float *reals, const firnc_value *outputs) {
@@ -222,7 +229,7 @@ uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, c
     }
     firn_op_signature signature = infer(graph, node, types);
     for (uint8_t i = 0; i < node->output_count; i++)
-        if (memcmp(&signature.outputs[i], &graph->values[outputs[i]].shape, sizeof(firn_shape)) != 0)
+        if (!same_shape(&signature.outputs[i], &graph->values[outputs[i]].shape))
             misuse(graph, firnc_format("an output of %s has another shape than its op gives", name));
     return graph->node_count - 1;
 }

@@ -4,7 +4,8 @@
  *     firnc_graph *graph = firnc_graph_create("two_layers");
  *     firnc_value x = firnc_input(graph, "features", FIRN_FLOAT32, 2, (uint32_t[]){32, 784});
  *     firnc_layer_begin(graph, "fc1");
- *     firnc_pol_begin(graph, (firnc_pol){.level = 0, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true});
+ *     firnc_pol float32_sums = {.level = 0, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true};
+ *     firnc_pol_begin(graph, float32_sums);
  *     firnc_value h = firnc_linear(graph, x, weight, bias, FIRNC_OUT_IN);
  *     firnc_pol_end(graph);
  *     firnc_layer_end(graph);
@@ -52,7 +53,7 @@ void firnc_pol_rule(firnc_graph *graph, firnc_pol pol);
 void firnc_layer_begin(firnc_graph *graph, const char *name);
 void firnc_layer_end(firnc_graph *graph);
 
-/* --- values ------------------------------------------------------------------------------------------------------ */
+/* --- values ---------------------------------------------------------------------------------------------------- */
 
 typedef enum firnc_init_rule { FIRNC_INIT_CONSTANT, FIRNC_INIT_NORMAL, FIRNC_INIT_UNIFORM } firnc_init_rule;
 
@@ -71,7 +72,7 @@ firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, ui
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay);
 
-/* --- ops: plan/ops.def says what each one takes and gives ---------------------------------------------------------- */
+/* --- ops: plan/ops.def says what each one takes and gives ------------------------------------------------------ */
 
 enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* layout of a linear weight: PyTorch's Linear, GPT-2's Conv1D */
 enum { FIRNC_GELU_ERF = 0, FIRNC_GELU_TANH = 1 }; /* form of gelu */
@@ -100,7 +101,7 @@ firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention
 firnc_value firnc_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value labels);
 firnc_value firnc_mean_squared_error(firnc_graph *graph, firnc_value prediction, firnc_value target);
 
-/* --- what the graph is for ------------------------------------------------------------------------------------------ */
+/* --- what the graph is for ------------------------------------------------------------------------------------- */
 
 /* The scalar that is minimised. Exactly once. */
 void firnc_loss(firnc_graph *graph, firnc_value loss);

@@ -1,5 +1,5 @@
-/* The graph as the passes see it. graph.c and the architectures build it through graph.h; each pass is one file with one
- * entry function, declared at the end in the order in which driver.c calls them. */
+/* The graph as the passes see it. graph.c and the architectures build it through graph.h; each pass is one file with
+ * one entry function, declared at the end in the order in which driver.c calls them. */
 #ifndef FIRNC_IR_H
 #define FIRNC_IR_H
 
@@ -35,17 +35,17 @@ typedef struct firnc_value_info {
     const char *name;
     firn_shape shape;
     uint8_t role;
-    uint32_t producer;      /* node, or FIRNC_NONE for inputs, parameters and state; kept by every pass */
-    bool decay;             /* parameters */
-    bool initialised;       /* state: init below says with what (weights, when given, replace it) */
+    uint32_t producer; /* node, or FIRNC_NONE for inputs, parameters and state; kept by every pass */
+    bool decay;        /* parameters */
+    bool initialised;  /* state: init below says with what (weights, when given, replace it) */
     firnc_init init;
-    uint32_t rng_id;        /* normal, uniform; given in the order of building */
-    firnc_value gradient;   /* parameters, after autodiff */
-    bool persistent;        /* arena: keeps its bytes from phase to phase or step to step */
+    uint32_t rng_id;      /* normal, uniform; given in the order of building */
+    firnc_value gradient; /* parameters, after autodiff */
+    bool persistent;      /* arena: keeps its bytes from phase to phase or step to step */
     /* after the memory pass */
-    uint8_t region;         /* FIRNC_STATE, FIRNC_ARENA, FIRNC_CONSTANT */
+    uint8_t region; /* FIRNC_STATE, FIRNC_ARENA, FIRNC_CONSTANT */
     uint64_t offset;
-    uint32_t first, last;   /* as Tensor.first and .last in plan.fbs */
+    uint32_t first, last; /* as Tensor.first and .last in plan.fbs */
 } firnc_value_info;
 
 typedef struct firnc_node {
@@ -60,10 +60,10 @@ typedef struct firnc_node {
     firn_reduction reductions[FIRN_REDUCTIONS_MAX]; /* after lowering */
     bool annotated;                                 /* pol below was set by a scope, a call or a rule */
     firnc_pol pol;
-    uint8_t pol_origin;                             /* FIRNC_ORIGIN_SCOPE, _CALL or _RULE, when annotated */
-    bool half_softmax;                              /* attention: asked for scores and probabilities in the half type.
-                                                     * integers[3] becomes 1 where qkv has that type, not before */
-    bool backward;                                  /* made by autodiff */
+    uint8_t pol_origin; /* FIRNC_ORIGIN_SCOPE, _CALL or _RULE, when annotated */
+    bool half_softmax;  /* attention: asked for scores and probabilities in the half type.
+                         * integers[3] becomes 1 where qkv has that type, not before */
+    bool backward;      /* made by autodiff */
     /* after the pol pass; a backward node takes the backward ones of its forward node as its level and origin */
     uint8_t level, origin;
     uint8_t backward_level, backward_origin;
@@ -95,8 +95,8 @@ struct firnc_graph {
 typedef struct firnc_compilation {
     const firnc_recipe *recipe;
     firnc_graph *graph;
-    const char *target;    /* --target; "portable" by default */
-    const char *weights;   /* --weights file, or NULL */
+    const char *target;  /* --target; "portable" by default */
+    const char *weights; /* --weights file, or NULL */
     uint32_t plan_version, security_counter;
     uint8_t vendor[16], class_id[16];
 } firnc_compilation;
@@ -140,21 +140,21 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
 /* The most bytes of the arena that live at one time in the order of the nodes (memory.c). Fills first and last. */
 uint64_t firnc_live_bytes(firnc_graph *graph);
 
-/* --- the passes, in order. Each returns false after one line on stderr. ------------------------------------------------ */
+/* --- the passes, in order. Each returns false after one line on stderr. ---------------------------------------- */
 
 typedef bool (*firnc_pass)(firnc_compilation *compilation);
 
-bool firnc_build(firnc_compilation *compilation);        /* architecture -> graph (gpt2.c, mlp.c) */
-bool firnc_infer_shapes(firnc_compilation *compilation); /* shapes.c */
-bool firnc_resolve_pol(firnc_compilation *compilation);  /* pol.c */
-bool firnc_autocast(firnc_compilation *compilation);     /* autocast.c */
+bool firnc_build(firnc_compilation *compilation);         /* architecture -> graph (gpt2.c, mlp.c) */
+bool firnc_infer_shapes(firnc_compilation *compilation);  /* shapes.c */
+bool firnc_resolve_pol(firnc_compilation *compilation);   /* pol.c */
+bool firnc_autocast(firnc_compilation *compilation);      /* autocast.c */
 bool firnc_differentiate(firnc_compilation *compilation); /* autodiff.c (train) */
-bool firnc_add_training(firnc_compilation *compilation); /* training.c: the rest of the step; in eval, firnc_add_metric */
-bool firnc_add_metric(firnc_compilation *compilation);   /* metric.c (eval) */
-bool firnc_fuse(firnc_compilation *compilation);         /* fuse.c: duplicate casts merged, dead ops removed */
-bool firnc_order(firnc_compilation *compilation);        /* order.c: least live memory */
-bool firnc_plan_memory(firnc_compilation *compilation);  /* memory.c */
-bool firnc_lower(firnc_compilation *compilation);        /* lower.c: POL and target -> reductions */
+bool firnc_add_training(firnc_compilation *compilation);  /* training.c: the rest of a step; eval: firnc_add_metric */
+bool firnc_add_metric(firnc_compilation *compilation);    /* metric.c (eval) */
+bool firnc_fuse(firnc_compilation *compilation);          /* fuse.c: duplicate casts merged, dead ops removed */
+bool firnc_order(firnc_compilation *compilation);         /* order.c: least live memory */
+bool firnc_plan_memory(firnc_compilation *compilation);   /* memory.c */
+bool firnc_lower(firnc_compilation *compilation);         /* lower.c: POL and target -> reductions */
 
 /* Serialises (write.c): the payload, FlatBuffers then constants. bytes belong to the compiler's arena. */
 typedef struct firnc_payload {

@@ -107,14 +107,19 @@ static const char *child_path(const firnc_tree *parent, const char *key, uint32_
     return firnc_format("%s%s%u", parent->path, dot, (unsigned)position);
 }
 
+/* The list or mapping that was opened last and is still open, or NULL. */
+static firnc_tree *innermost(const builder *b) {
+    return b->depth == 0 ? NULL : b->open[b->depth - 1];
+}
+
 /* Hangs a node into the innermost open list or mapping, or makes it the root. */
 static bool attach(builder *b, firnc_tree *node) {
-    if (b->depth == 0) {
+    firnc_tree *parent = innermost(b);
+    if (parent == NULL) {
         b->root = node;
         return true;
     }
     uint32_t level = b->depth - 1;
-    firnc_tree *parent = b->open[level];
     if (b->count[level] == ENTRIES_MAX)
         return fail_at(b, node->line, "a list or mapping has more than 4096 entries; make it shorter");
     node->key = b->key;
@@ -152,7 +157,7 @@ static bool open_node(builder *b, firnc_tree_kind kind, uint32_t line) {
 
 /* A scalar that stands where a mapping expects a key. */
 static bool take_key(builder *b, const char *text, uint32_t line) {
-    const firnc_tree *mapping = b->open[b->depth - 1];
+    const firnc_tree *mapping = innermost(b);
     const firnc_tree *earlier = find(mapping, text, strlen(text));
     if (earlier != NULL)
         return firnc_tree_fail(
@@ -164,7 +169,8 @@ static bool take_key(builder *b, const char *text, uint32_t line) {
 }
 
 static bool expects_key(const builder *b) {
-    return b->depth > 0 && b->open[b->depth - 1]->kind == FIRNC_MAPPING && b->key == NULL;
+    const firnc_tree *parent = innermost(b);
+    return parent != NULL && parent->kind == FIRNC_MAPPING && b->key == NULL;
 }
 
 static bool take_scalar(builder *b, const yaml_event_t *event, uint32_t line) {
