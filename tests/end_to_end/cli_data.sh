@@ -1,0 +1,165 @@
+#!/bin/sh
+# Data in every form that firn reads gives the same run; firn eval prints one number; an exported checkpoint goes back in
+# as weights and comes out the same.
+set -eu
+
+BUILD=${BUILD:-build}
+FIRN=$BUILD/firn
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+fail() {
+    echo "FAILED: $1"
+    cat "$folder/out" "$folder/err"
+    failures=$((failures + 1))
+}
+
+# expect NAME STATUS PATTERN COMMAND...
+expect() {
+    name=$1
+    wanted=$2
+    pattern=$3
+    shift 3
+    status=0
+    "$@" >"$folder/out" 2>"$folder/err" </dev/null || status=$?
+    [ "$status" -eq "$wanted" ] || fail "$name: exit $status, not $wanted"
+    [ "$wanted" -eq 0 ] || grep -q -- "$pattern" "$folder/err" || fail "$name: no '$pattern' on stderr"
+}
+
+same() {
+    cmp -s "$2" "$3" || fail "$1"
+}
+
+"$BUILD/firnc" keygen "$folder/test" >"$folder/out"
+PUB=$folder/test.pub.pem
+# compile NAME RECIPE MODE [--set ...]
+compile() {
+    plan=$folder/$1.plan
+    recipe=compiler/recipes/$2
+    mode=$3
+    shift 3
+    "$BUILD/firnc" compile "$recipe" --mode "$mode" --key "$folder/test.key.pem" -o "$plan" "$@" >"$folder/out"
+}
+compile mlp small_mlp.yaml train
+compile mlp_eval small_mlp.yaml eval
+compile gpt2 small_gpt2.yaml train
+compile gpt2_eval small_gpt2.yaml eval
+
+# --- records: 120 images of 28 x 28 with labels 0 to 9 --------------------------------------------------------------
+
+cat /usr/share/common-licenses/GPL-3 /usr/share/common-licenses/GPL-2 /usr/share/common-licenses/LGPL-2.1 \
+    /usr/share/common-licenses/GPL-3 >"$folder/text"
+head -c 94080 "$folder/text" >"$folder/pixels"
+head -c 120 "$folder/text" | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011' >"$folder/classes"
+{
+    printf '\0\0\010\003\0\0\0\170\0\0\0\034\0\0\0\034'
+    cat "$folder/pixels"
+} >"$folder/images"
+{
+    printf '\0\0\010\001\0\0\0\170'
+    cat "$folder/classes"
+} >"$folder/labels"
+gzip -c "$folder/images" >"$folder/images.gz"
+gzip -c "$folder/labels" >"$folder/labels.gz"
+# npy FILE SHAPE: a header of 128 bytes before what comes in
+npy() {
+    printf '\223NUMPY\001\0\166\0%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': $2, }" >"$1"
+    cat >>"$1"
+}
+npy "$folder/images.npy" '(120, 784)' <"$folder/pixels"
+npy "$folder/labels.npy" '(120,)' <"$folder/classes"
+
+mlp() {
+    "$FIRN" train "$folder/mlp.plan" --pub "$PUB" --quiet --steps 12 "$@"
+}
+expect "IDX" 0 "" mlp --data "$folder/images" --labels "$folder/labels" --checkpoint "$folder/mlp" \
+    --log "$folder/idx.jsonl"
+cp "$folder/out" "$folder/idx"
+expect "IDX in gzip" 0 "" mlp --data "$folder/images.gz" --labels "$folder/labels.gz" --log "$folder/gz.jsonl"
+same "gzip is another run" "$folder/out" "$folder/idx"
+head -n 1 "$folder/idx.jsonl" >"$folder/a"
+head -n 1 "$folder/gz.jsonl" >"$folder/b"
+same "the log has another SHA-256 for the same contents" "$folder/a" "$folder/b"
+sum=$(cat "$folder/images" "$folder/labels" | sha256sum | cut -d ' ' -f 1)
+grep -q "\"data_sha256\":\"$sum\"" "$folder/a" || fail "the SHA-256 is that of features, then labels"
+expect ".npy" 0 "" mlp --data "$folder/images.npy" --labels "$folder/labels.npy"
+same ".npy is another run" "$folder/out" "$folder/idx"
+cat "$folder/classes" "$folder/classes" | npy "$folder/both.npy" '(240,)'
+expect "two files of records" 0 "" mlp --data "$folder/images" --data "$folder/images.gz" --labels "$folder/both.npy"
+
+expect "accuracy" 0 "" "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data "$folder/images" \
+    --labels "$folder/labels" --checkpoint "$folder/mlp"
+grep -Eqx '(0|1|0\.[0-9]+|[0-9.]+e-[0-9]+)' "$folder/out" || fail "accuracy is one number from 0 to 1"
+[ "$(wc -l <"$folder/out")" -eq 1 ] || fail "eval prints one line"
+
+expect "no labels" 1 DATA_TYPE mlp --data "$folder/images"
+expect "labels for features" 1 DATA_TYPE mlp --data "$folder/labels" --labels "$folder/labels"
+expect "raw bytes for records" 1 "not an array" mlp --data "$folder/pixels" --labels "$folder/labels"
+tr '\000-\011' '\001-\012' <"$folder/classes" | npy "$folder/eleven.npy" '(120,)'
+expect "a class too high" 1 DATA_RANGE mlp --data "$folder/images" --labels "$folder/eleven.npy"
+head -c 50 "$folder/classes" | npy "$folder/fewer.npy" '(50,)'
+expect "fewer labels than images" 1 DATA_TYPE mlp --data "$folder/images" --labels "$folder/fewer.npy"
+npy "$folder/wrong.npy" '(121,)' <"$folder/classes"
+expect "a .npy that is too short" 1 "cannot be used" mlp --data "$folder/images" --labels "$folder/wrong.npy"
+head -c 5000 "$folder/images.gz" >"$folder/cut.gz"
+expect "gzip that is cut" 1 "gzip" mlp --data "$folder/cut.gz" --labels "$folder/labels"
+
+# --- text ----------------------------------------------------------------------------------------------------------
+
+gpt2() {
+    "$FIRN" train "$folder/gpt2.plan" --pub "$PUB" --quiet --steps 5 "$@"
+}
+mkdir "$folder/texts"
+cp /usr/share/common-licenses/GPL-2 "$folder/texts/b"
+cp /usr/share/common-licenses/GPL-3 "$folder/texts/a"
+ln -s a "$folder/texts/link"
+expect "two files" 0 "" gpt2 --data "$folder/texts/a" --data "$folder/texts/b" --log "$folder/two.jsonl"
+cp "$folder/out" "$folder/two"
+expect "a folder" 0 "" gpt2 --data "$folder/texts" --checkpoint "$folder/c"
+same "a folder is not its files by name" "$folder/out" "$folder/two"
+gzip "$folder/texts/a"
+expect "gzip in a folder" 0 "" gpt2 --data "$folder/texts"
+same "gzip in a folder is another run" "$folder/out" "$folder/two"
+expect "the other order" 0 "" gpt2 --data "$folder/texts/b" --data "$folder/texts/a.gz"
+if cmp -s "$folder/out" "$folder/two"; then fail "the order of files has no influence"; fi
+expect "one file" 0 "" gpt2 --data "$folder/texts/b" --log "$folder/one.jsonl"
+sum=$(sha256sum "$folder/texts/b" | cut -d ' ' -f 1)
+grep -q "\"data_sha256\":\"$sum\"" "$folder/one.jsonl" || fail "the SHA-256 of one file is sha256sum's"
+
+expect "perplexity" 0 "" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts" \
+    --checkpoint "$folder/c"
+grep -Eqx '[0-9]+(\.[0-9]+)?' "$folder/out" || fail "perplexity is one number"
+cp "$folder/out" "$folder/perplexity"
+expect "eval of a train plan" 3 WRONG_MODE "$FIRN" eval "$folder/gpt2.plan" --pub "$PUB" --data "$folder/texts" \
+    --checkpoint "$folder/c"
+expect "train of an eval plan" 3 WRONG_MODE "$FIRN" train "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts"
+expect "eval of another model" 3 CHECKPOINT_OTHER_MODEL "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
+    --data "$folder/texts" --checkpoint "$folder/mlp"
+expect "eval without a checkpoint there" 3 CHECKPOINT_MISSING "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
+    --data "$folder/texts" --checkpoint "$folder/none"
+
+# --- out and in again ------------------------------------------------------------------------------------------------
+
+expect "export" 0 "" "$FIRN" export "$folder/c" -o "$folder/c.safetensors"
+compile again small_gpt2.yaml train --weights "$folder/c.safetensors"
+expect "no step" 0 "" "$FIRN" train "$folder/again.plan" --pub "$PUB" --data "$folder/texts" --quiet --steps 0 \
+    --checkpoint "$folder/again"
+for checkpoint in c again; do
+    "$FIRN" digest "$folder/$checkpoint" --per-tensor | grep ' transformer\.' >"$folder/$checkpoint.parameters"
+done
+[ -s "$folder/c.parameters" ] || fail "digest --per-tensor names the parameters"
+same "weights changed on their way through safetensors" "$folder/c.parameters" "$folder/again.parameters"
+expect "eval of the imported weights" 0 "" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts" \
+    --checkpoint "$folder/again"
+same "they have another perplexity" "$folder/out" "$folder/perplexity"
+expect "nowhere to export" 1 "cannot be written" "$FIRN" export "$folder/c" -o "$folder/none/x"
+cp "$folder/c.safetensors" "$folder/kept"
+expect "no room to export" 1 "cannot be written" sh -c "ulimit -f 8; exec '$FIRN' export '$folder/c' -o '$folder/kept'"
+same "a failed export took the file before" "$folder/kept" "$folder/c.safetensors"
+[ ! -e "$folder/kept.tmp" ] || fail "a failed export left half a file"
+printf 'FIRNCKPT' >"$folder/not"
+expect "not a checkpoint" 3 CHECKPOINT_DAMAGED "$FIRN" digest "$folder/not"
+expect "no such checkpoint" 1 "cannot be read" "$FIRN" digest "$folder/nothing"
+
+[ $failures -eq 0 ]
