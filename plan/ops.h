@@ -12,6 +12,7 @@
 #define FIRN_OUTPUTS_MAX    8
 #define FIRN_ATTRIBUTES_MAX 8
 #define FIRN_REDUCTIONS_MAX 4
+#define FIRN_RNG_ID_END     0xffffff00u /* an rng_id is below; NUMERICS.md keeps the rest for itself */
 
 /* Values of ElementType in plan.fbs. */
 typedef enum firn_type {
@@ -42,12 +43,7 @@ typedef enum firn_autocast {
     FIRN_AUTOCAST_fixed
 } firn_autocast;
 
-typedef enum firn_pol_class {
-    FIRN_POL_none,
-    FIRN_POL_product,
-    FIRN_POL_attention,
-    FIRN_POL_norm
-} firn_pol_class;
+typedef enum firn_pol_class { FIRN_POL_none, FIRN_POL_product, FIRN_POL_attention, FIRN_POL_norm } firn_pol_class;
 
 /* Type and extent of one tensor. rank is 1 to FIRN_RANK_MAX, every extent at least 1; dims beyond rank are 0. */
 typedef struct firn_shape {
