@@ -49,9 +49,21 @@ static bool is_positive(float x) {
 
 /* --- the mode --------------------------------------------------------------------------------------------------- */
 
+/* The gradient of a step is the mean over its micro-batches: each begins with that share. */
+static bool shares_are_even(firn_fb_plan plan) {
+    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        if (firn_fb_op_code(op) == FIRN_OP_loss_seed &&
+            firn_fb_op_reals_at(op, 0) != 1.0f / (float)firn_fb_plan_micro_batches(plan))
+            return false;
+    }
+    return true;
+}
+
 static int check_train(firn_fb_plan plan) {
     if (firn_fb_plan_steps(plan) < 1 || firn_fb_plan_steps(plan) > INT64_MAX || firn_fb_plan_micro_batches(plan) < 1 ||
-        firn_fb_plan_metric_present(plan))
+        firn_fb_plan_metric_present(plan) || !shares_are_even(plan))
         return FIRN_ERROR_FIELD;
     bool clips = firn_fb_plan_clipping(plan) != FIRN_FB_CLIPPING_NONE;
     float threshold = firn_fb_plan_clip_threshold(plan);
@@ -308,6 +320,7 @@ static bool is_initialiser(firn_fb_plan plan, firn_fb_initialiser initialiser, u
     bool single = firn_fb_tensor_type(tensor) == FIRN_FLOAT32;
     float a = firn_fb_initialiser_a(initialiser), b = firn_fb_initialiser_b(initialiser);
     bool plain = firn_fb_initialiser_rng_id(initialiser) == 0 && b == 0.0f;
+    bool drawn = firn_fb_initialiser_rng_id(initialiser) < FIRN_RNG_ID_END;
     uint8_t rule = firn_fb_initialiser_rule(initialiser);
     if (rule != FIRN_FB_INITIALISER_RULE_WEIGHTS && firn_fb_initialiser_weights(initialiser) != 0)
         return false;
@@ -315,9 +328,9 @@ static bool is_initialiser(firn_fb_plan plan, firn_fb_initialiser initialiser, u
     case FIRN_FB_INITIALISER_RULE_CONSTANT:
         return plain && (single || is_int64(a));
     case FIRN_FB_INITIALISER_RULE_NORMAL:
-        return single && b >= 0.0f;
+        return single && drawn && b >= 0.0f;
     case FIRN_FB_INITIALISER_RULE_UNIFORM:
-        return single && b >= a;
+        return single && drawn && b >= a;
     case FIRN_FB_INITIALISER_RULE_WEIGHTS:
         return plain && a == 0.0f && weights_fit(initialiser, tensor, constants_bytes);
     default:

@@ -95,9 +95,13 @@ static bool is_flag(int64_t value) {
     return value == 0 || value == 1;
 }
 
-/* An extent or an id: what an unsigned 32-bit number can hold, from `least`. */
+/* An extent: what an unsigned 32-bit number can hold, from `least`. */
 static bool is_word(int64_t value, int64_t least) {
     return value >= least && value <= (int64_t)UINT32_MAX;
+}
+
+static bool is_rng_id(int64_t value) {
+    return value >= 0 && value < (int64_t)FIRN_RNG_ID_END;
 }
 
 static bool is_finite(float x) {
@@ -345,7 +349,7 @@ int firn_shape_tanh_backward(firn_op_signature *s) {
 }
 
 int firn_shape_dropout(firn_op_signature *s) {
-    if (!is_word(s->integers[0], 0) || !is_rate(s->reals[0]))
+    if (!is_rng_id(s->integers[0]) || !is_rate(s->reals[0]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     return one_to_one(s);
 }
@@ -360,7 +364,7 @@ int firn_shape_dropout(firn_op_signature *s) {
 static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, uint32_t *heads, uint32_t *size) {
     int64_t query = s->integers[0], keys = s->integers[1];
     if (!is_word(query, 1) || keys < 1 || keys > query || query % keys != 0 || !is_flag(s->integers[2]) ||
-        !is_flag(s->integers[3]) || !is_word(s->integers[4], 0) || !is_positive(s->reals[0]) || !is_rate(s->reals[1]))
+        !is_flag(s->integers[3]) || !is_rng_id(s->integers[4]) || !is_positive(s->reals[0]) || !is_rate(s->reals[1]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     /* half_softmax rounds to the half type of qkv, so there must be one. */
     if (s->integers[3] == 1 && !firn_type_is_half(qkv->type))

@@ -220,6 +220,7 @@ static void static_scale_of_one(support_plan *s) {
 static void several_micro_batches(support_plan *s) {
     accumulate(s);
     s->plan.micro_batches = 4;
+    s->operands[TRAIN_OP_LOSS_SEED].reals[0] = 0.25f;
 }
 
 static void cast_beside(support_plan *s) {
@@ -835,6 +836,10 @@ static void no_micro_batches(support_plan *s) {
     s->plan.micro_batches = 0;
 }
 
+static void micro_batches_that_do_not_share_alike(support_plan *s) {
+    s->plan.micro_batches = 2;
+}
+
 static void metric_in_a_train_plan(support_plan *s) {
     s->metric = (firn_native_metric){.count = TRAIN_STEPS};
     s->plan.metric = &s->metric;
@@ -896,6 +901,10 @@ static void negative_deviation(support_plan *s) {
 
 static void range_upside_down(support_plan *s) {
     s->initialisers[TRAIN_WEIGHT].b = -1;
+}
+
+static void random_numbers_that_numerics_md_keeps(support_plan *s) {
+    s->initialisers[TRAIN_WEIGHT].rng_id = FIRN_RNG_ID_END;
 }
 
 static void constant_with_a_second_number(support_plan *s) {
@@ -1206,6 +1215,8 @@ static const struct {
     {"run of no steps", support_plan_train, run_of_no_steps, FIRN_ERROR_FIELD},
     {"run longer than a counter", support_plan_train, run_longer_than_a_counter, FIRN_ERROR_FIELD},
     {"no micro-batches", support_plan_train, no_micro_batches, FIRN_ERROR_FIELD},
+    {"micro-batches that do not share alike", support_plan_train, micro_batches_that_do_not_share_alike,
+     FIRN_ERROR_FIELD},
     {"metric in a train plan", support_plan_train, metric_in_a_train_plan, FIRN_ERROR_FIELD},
     {"clipping without a threshold", support_plan_train, clipping_without_a_threshold, FIRN_ERROR_FIELD},
     {"threshold without clipping", support_plan_train, threshold_without_clipping, FIRN_ERROR_FIELD},
@@ -1221,6 +1232,8 @@ static const struct {
     {"counter drawn at random", support_plan_train, counter_drawn_at_random, FIRN_ERROR_INITIALISER},
     {"negative deviation", support_plan_train, negative_deviation, FIRN_ERROR_INITIALISER},
     {"range upside down", support_plan_train, range_upside_down, FIRN_ERROR_INITIALISER},
+    {"random numbers that NUMERICS.md keeps", support_plan_train, random_numbers_that_numerics_md_keeps,
+     FIRN_ERROR_INITIALISER},
     {"constant with a second number", support_plan_train, constant_with_a_second_number, FIRN_ERROR_INITIALISER},
     {"weights where there are none", support_plan_train, weights_where_there_are_none, FIRN_ERROR_INITIALISER},
     {"weights that leave the constants", support_plan_train, weights_that_leave_the_constants, FIRN_ERROR_INITIALISER},
