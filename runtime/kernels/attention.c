@@ -41,8 +41,7 @@ static attention describe(const firn_kernel_call *call, const firn_tensor *qkv) 
     return a;
 }
 
-/* --- the matrices of a head: [T][D], from the first step to the last -------------------------------------------------
- */
+/* --- the matrices of a head: [T][D], from the first step to the last ---------------------------------------------- */
 
 static firn_matrix part_of(const firn_tensor *tensor, size_t batch, size_t steps, size_t width, size_t column) {
     return (firn_matrix){tensor->data, tensor->type, batch * steps * width + column, width, 1};
@@ -79,8 +78,7 @@ static float *projections(const attention *a, const head *h) {
     return h->gradients + ROWS * a->steps;
 }
 
-/* --- blocks of rows --------------------------------------------------------------------------------------------------
- */
+/* --- blocks of rows ----------------------------------------------------------------------------------------------- */
 
 /* block[r][column] = factor * left[r] . right[column] for the columns [begin, end); rows of both have D elements.
  * Columns that the causal mask takes away may be among them: nobody reads those. */
@@ -150,8 +148,7 @@ static void combine(const combination *c) {
         combine_tile(c, number);
 }
 
-/* --- softmax and dropout of a row
- * ---------------------------------------------------------------------------------------- */
+/* --- softmax and dropout of a row --------------------------------------------------------------------------------- */
 
 /* Keys that query i sees. */
 static size_t seen(const attention *a, size_t query) {
@@ -205,8 +202,7 @@ static void drop(const attention *a, const head *h, float *x, size_t count, size
     }
 }
 
-/* --- tasks: the query heads of one key head
- * --------------------------------------------------------------------------- */
+/* --- tasks: the query heads of one key head ----------------------------------------------------------------------- */
 
 enum { FORWARD_SCRATCH = ROWS, BACKWARD_SCRATCH = 2 * ROWS + 1 }; /* rows of T floats for each query head */
 
@@ -220,8 +216,7 @@ static head head_of(const attention *a, size_t task, size_t member, const firn_t
     return h;
 }
 
-/* --- forward --------------------------------------------------------------------------------------------------------
- */
+/* --- forward ------------------------------------------------------------------------------------------------------ */
 
 static void softmax_row(const attention *a, const head *h, float *scores, size_t query) {
     float *maximum = (float *)a->call->outputs[1].data + h->row + query;
@@ -268,8 +263,7 @@ void firn_kernel_attention(const firn_kernel_call *call) {
     firn_parallel_run(&call->parallel, a.batch * a.kv_heads, attention_heads, &a);
 }
 
-/* --- backward, queries
- * ------------------------------------------------------------------------------------------------- */
+/* --- backward, queries -------------------------------------------------------------------------------------------- */
 
 /* Rows of the scratch hold scores and dP. After it: gradients of the scores, and D in the head's projections. */
 static void score_gradients_of_query(const attention *a, const head *h, size_t row, size_t query) {
@@ -310,8 +304,7 @@ static void query_block(const attention *a, const head *h, size_t query) {
     combine(&c);
 }
 
-/* --- backward, keys and values
- * --------------------------------------------------------------------------------------------- */
+/* --- backward, keys and values ------------------------------------------------------------------------------------ */
 
 /* What dropout makes of the probabilities of a block of keys and ROWS or fewer queries, as [key][query]. Drawn by
  * query, because neighbours in the order of random numbers are keys. */

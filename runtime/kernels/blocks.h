@@ -35,8 +35,7 @@ static inline void firn_split(const firn_kernel_call *call, size_t tasks, firn_t
     firn_parallel_run(&call->parallel, tasks, body, (void *)call);
 }
 
-/* --- short arrays of floats (blocks.c) ------------------------------------------------------------------------------
- */
+/* --- short arrays of floats (blocks.c) ---------------------------------------------------------------------------- */
 
 /* firn_maximum over m and all elements, with +0 for either zero: no order shows in the result. */
 float firn_block_maximum(float m, const float *x, size_t count);

@@ -18,8 +18,7 @@ static void for_each_block(const firn_kernel_call *call, firn_task_body body) {
     firn_split(call, firn_blocks(call->outputs[0].elements), body);
 }
 
-/* --- cast
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- cast --------------------------------------------------------------------------------------------------------- */
 
 static void cast_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
@@ -34,8 +33,7 @@ void firn_kernel_cast(const firn_kernel_call *call) {
     for_each_block(call, cast_blocks);
 }
 
-/* --- add and sum_leading
- * ------------------------------------------------------------------------------------------------ */
+/* --- add and sum_leading ------------------------------------------------------------------------------------------ */
 
 /* count elements of b from element `from` of the sum: b begins again and again. */
 static void widen_repeated(float *out, const firn_tensor *b, size_t from, size_t count) {
@@ -87,8 +85,7 @@ void firn_kernel_sum_leading(const firn_kernel_call *call) {
     for_each_block(call, sum_leading_blocks);
 }
 
-/* --- gelu
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- gelu --------------------------------------------------------------------------------------------------------- */
 
 /* Form of gelu, attribute 0. */
 enum { WITH_ERF = 0, WITH_TANH = 1 };
@@ -132,8 +129,7 @@ void firn_kernel_gelu_backward(const firn_kernel_call *call) {
     for_each_block(call, gelu_backward_blocks);
 }
 
-/* --- relu
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- relu --------------------------------------------------------------------------------------------------------- */
 
 static void relu_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
@@ -166,8 +162,7 @@ void firn_kernel_relu_backward(const firn_kernel_call *call) {
     for_each_block(call, relu_backward_blocks);
 }
 
-/* --- tanh
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- tanh --------------------------------------------------------------------------------------------------------- */
 
 static void tanh_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
@@ -201,8 +196,7 @@ void firn_kernel_tanh_backward(const firn_kernel_call *call) {
     for_each_block(call, tanh_backward_blocks);
 }
 
-/* --- dropout
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- dropout ------------------------------------------------------------------------------------------------------ */
 
 static void dropout_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;

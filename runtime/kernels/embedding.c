@@ -16,8 +16,7 @@ static void clear(float *x, size_t count) {
         x[i] = 0.0f;
 }
 
-/* --- embedding ------------------------------------------------------------------------------------------------------
- */
+/* --- embedding ---------------------------------------------------------------------------------------------------- */
 
 static void embedding_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
@@ -54,8 +53,7 @@ void firn_kernel_embedding_backward(const firn_kernel_call *call) {
     }
 }
 
-/* --- leading rows ---------------------------------------------------------------------------------------------------
- */
+/* --- leading rows ------------------------------------------------------------------------------------------------- */
 
 void firn_kernel_leading_rows(const firn_kernel_call *call) {
     copy(&call->outputs[0], 0, &call->inputs[0], 0, call->outputs[0].elements);

@@ -8,8 +8,7 @@ static size_t widen_row(float *x, const firn_tensor *tensor, size_t row, size_t 
     return count;
 }
 
-/* --- forward
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- forward ------------------------------------------------------------------------------------------------------ */
 
 static float row_mean(const firn_tensor *x, size_t row) {
     const size_t width = firn_last_extent(x);
@@ -72,8 +71,7 @@ void firn_kernel_layer_norm(const firn_kernel_call *call) {
     firn_split(call, firn_rows(&call->inputs[0]), layer_norm_rows);
 }
 
-/* --- backward, input
- * ---------------------------------------------------------------------------------------------------- */
+/* --- backward, input ---------------------------------------------------------------------------------------------- */
 
 /* A block of the row's normalised input and of the gradient that reaches it, dy * gain. */
 static size_t widen_gradient(float *normal, float *gradient, const firn_kernel_call *call, size_t row, size_t at) {
@@ -127,8 +125,7 @@ void firn_kernel_layer_norm_backward(const firn_kernel_call *call) {
     firn_split(call, firn_rows(&call->inputs[1]), layer_norm_backward_rows);
 }
 
-/* --- backward, gain and bias
- * ---------------------------------------------------------------------------------------------- */
+/* --- backward, gain and bias -------------------------------------------------------------------------------------- */
 
 static void affine_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
@@ -138,12 +135,12 @@ static void affine_blocks(void *argument, size_t begin, size_t end) {
     const uint8_t affine = (uint8_t)call->integers[0];
     float gain_sums[FIRN_BLOCK], bias_sums[FIRN_BLOCK], gradient[FIRN_BLOCK], normal[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        const size_t at = block * FIRN_BLOCK, block_count = firn_block_elements(dgain->elements, block);
-        for (size_t i = 0; i < block_count; i++)
+        const size_t at = block * FIRN_BLOCK, count = firn_block_elements(dgain->elements, block);
+        for (size_t i = 0; i < count; i++)
             gain_sums[i] = bias_sums[i] = 0.0f;
         for (size_t row = 0; row < firn_rows(x); row++) {
             const float mean = means[row], reciprocal = reciprocals[row];
-            size_t count = widen_row(gradient, dy, row, at);
+            widen_row(gradient, dy, row, at);
             widen_row(normal, x, row, at);
             for (size_t i = 0; i < count; i++)
                 normal[i] = (normal[i] - mean) * reciprocal;
@@ -153,8 +150,8 @@ static void affine_blocks(void *argument, size_t begin, size_t end) {
                 bias_sums[i] += gradient[i];
             }
         }
-        firn_narrow(dgain->data, dgain->type, at, gain_sums, block_count);
-        firn_narrow(dbias->data, dbias->type, at, bias_sums, block_count);
+        firn_narrow(dgain->data, dgain->type, at, gain_sums, count);
+        firn_narrow(dbias->data, dbias->type, at, bias_sums, count);
     }
 }
 

@@ -12,8 +12,7 @@ static void set_scalar(const firn_tensor *tensor, float x) {
     *value = firn_canonical(x);
 }
 
-/* --- cross entropy of softmax
- * ------------------------------------------------------------------------------------------- */
+/* --- cross entropy of softmax ------------------------------------------------------------------------------------- */
 
 static float row_maximum(const firn_tensor *logits, size_t row) {
     const size_t width = firn_last_extent(logits);
@@ -96,8 +95,7 @@ void firn_kernel_cross_entropy_backward(const firn_kernel_call *call) {
     firn_split(call, firn_rows(&call->inputs[1]), cross_entropy_backward_rows);
 }
 
-/* --- mean squared error
- * --------------------------------------------------------------------------------------------------- */
+/* --- mean squared error ------------------------------------------------------------------------------------------- */
 
 /* A block of prediction - target; returns its elements. */
 static size_t widen_difference(float *x, const firn_tensor *prediction, const firn_tensor *target, size_t block) {
@@ -143,8 +141,7 @@ void firn_kernel_mean_squared_error_backward(const firn_kernel_call *call) {
     firn_split(call, firn_blocks(call->outputs[0].elements), mean_squared_error_backward_blocks);
 }
 
-/* --- the seed of the backward pass
- * ------------------------------------------------------------------------------------------ */
+/* --- the seed of the backward pass -------------------------------------------------------------------------------- */
 
 void firn_kernel_loss_seed(const firn_kernel_call *call) {
     float scale = call->input_count > 0 ? scalar(&call->inputs[0]) : 1.0f;

@@ -56,8 +56,7 @@ static void widen_right(block *block, const firn_matrix *right, const firn_tile 
     }
 }
 
-/* --- sums in float32 ------------------------------------------------------------------------------------------------
- */
+/* --- sums in float32 ---------------------------------------------------------------------------------------------- */
 
 /* Eight floats in one register where the target has such registers. Passed by address only: the way vectors are passed
  * by value depends on the target's options. */
@@ -111,8 +110,7 @@ static void add_row(float sums[COLUMNS], const block *block, size_t row, size_t 
     memcpy(sums, s, sizeof s);
 }
 
-/* --- sums inside a chunk, in a half type
- * ------------------------------------------------------------------------------ */
+/* --- sums inside a chunk, in a half type -------------------------------------------------------------------------- */
 
 static void add_row_half(uint8_t type, float sums[COLUMNS], const block *block, size_t row, size_t begin, size_t end) {
     for (size_t term = begin; term < end; term++) {
@@ -135,8 +133,7 @@ static void add_row_half(uint8_t type, float sums[COLUMNS], const block *block, 
     }
 }
 
-/* --- tiles
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- tiles -------------------------------------------------------------------------------------------------------- */
 
 /* The terms of a row that lie in the block, counted from the block's first. Empty when end <= begin. */
 static void present_terms(const firn_product *product, const block *block, size_t row, size_t *begin, size_t *end) {

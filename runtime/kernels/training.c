@@ -37,8 +37,7 @@ static void for_each_block(const firn_kernel_call *call, firn_task_body body) {
     firn_split(call, firn_blocks(call->outputs[0].elements), body);
 }
 
-/* --- micro-batches and loss scale
- * --------------------------------------------------------------------------------------- */
+/* --- micro-batches and loss scale --------------------------------------------------------------------------------- */
 
 static void accumulate_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
@@ -77,8 +76,7 @@ void firn_kernel_multiply(const firn_kernel_call *call) {
     multiply_tensor(call, call->reals[0]);
 }
 
-/* --- norm and clipping
- * ---------------------------------------------------------------------------------------------------- */
+/* --- norm and clipping -------------------------------------------------------------------------------------------- */
 
 void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
     const firn_tensor *gradient = &call->inputs[0];
@@ -130,8 +128,7 @@ void firn_kernel_clip_value(const firn_kernel_call *call) {
     }
 }
 
-/* --- optimizers
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- optimizers --------------------------------------------------------------------------------------------------- */
 
 /* sqrt(1 - beta2^t) / (1 - beta1^t), or 1 */
 static float adamw_correction(const firn_kernel_call *call) {
@@ -218,8 +215,7 @@ void firn_kernel_sgd_momentum(const firn_kernel_call *call) {
     for_each_block(call, sgd_momentum_blocks);
 }
 
-/* --- counters
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- counters ----------------------------------------------------------------------------------------------------- */
 
 void firn_kernel_count(const firn_kernel_call *call) {
     set_counter(&call->outputs[0], counter(&call->inputs[0]) + (uint64_t)call->integers[0]);

@@ -6,6 +6,9 @@
 #include "runtime/kernels/kernels.h"
 #include "runtime/numerics/numerics.h"
 
+/* Real types are FIRN_FLOAT32 to this one; the half types follow FIRN_FLOAT32. */
+static const uint8_t last_real_type = FIRN_CBFLOAT16;
+
 /* A tensor of rank 1 to 4 (extents of 0 end the list), every byte 0xa5. */
 firn_tensor tensor_new(uint8_t type, uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 firn_tensor tensor_copy(const firn_tensor *from);

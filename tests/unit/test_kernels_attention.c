@@ -66,8 +66,7 @@ static firn_kernel_call call_of(const setting *s) {
         .micro_step = 2};
 }
 
-/* --- the formula
- * ------------------------------------------------------------------------------------------------------ */
+/* --- the formula -------------------------------------------------------------------------------------------------- */
 
 /* part 0: queries of query head h, 1: keys, 2: values, of the key head that h reads. */
 static size_t place(const setting *s, int part, uint32_t b, uint32_t h, uint32_t t, uint32_t d) {
@@ -166,7 +165,8 @@ static void expect_values(const setting *s, const firn_kernel_call *call, const 
             const uint32_t count = s->causal ? i + 1 : s->steps;
             for (uint32_t j = 0; j < count; j++)
                 v[j] = get(qkv, place(s, 2, b, h, j, d));
-            set(y, place_out(s, b, h, i, d), reduce(call->reductions[1], &m->p_dropped[i * s->steps], v, count, 0));
+            set(y, place_out(s, b, h, i, d),
+                reduce(call->reductions[1], &m->p_dropped[(size_t)i * s->steps], v, count, 0));
         }
 }
 
@@ -212,7 +212,7 @@ static void expect_gradients(const setting *s, const firn_kernel_call *call, con
                 const uint32_t h = key * group + g, count = s->causal ? i + 1 : s->steps;
                 for (uint32_t j = 0; j < count; j++)
                     column[j] = get(&t->qkv, place(s, 1, b, h, j, d));
-                float sum = reduce(call->reductions[2], &of_heads[g].ds[i * s->steps], column, count, 0);
+                float sum = reduce(call->reductions[2], &of_heads[g].ds[(size_t)i * s->steps], column, count, 0);
                 set(dqkv, place(s, 0, b, h, i, d), call->reals[0] * sum);
             }
     for (uint32_t j = 0; j < s->steps; j++)
@@ -230,8 +230,7 @@ static void expect_gradients(const setting *s, const firn_kernel_call *call, con
         }
 }
 
-/* --- comparison
- * --------------------------------------------------------------------------------------------------------- */
+/* --- comparison --------------------------------------------------------------------------------------------------- */
 
 static void check_tensors(const setting *s, tensors *t) {
     const uint32_t group = s->heads / s->kv_heads;
@@ -306,7 +305,7 @@ static void for_each_setting(void (*f)(setting s)) {
 }
 
 static void in_every_type(setting s) {
-    for (s.type = FIRN_FLOAT32; s.type <= FIRN_CBFLOAT16; s.type++)
+    for (s.type = FIRN_FLOAT32; s.type <= last_real_type; s.type++)
         check(s);
 }
 
@@ -329,7 +328,7 @@ static void attention_with_dropout(void **state) {
 
 static void with_half_softmax(setting s) {
     s.half_softmax = true;
-    for (s.type = FIRN_FLOAT16; s.type <= FIRN_CBFLOAT16; s.type++)
+    for (s.type = FIRN_FLOAT16; s.type <= last_real_type; s.type++)
         check(s);
 }
 
@@ -341,7 +340,7 @@ static void attention_with_half_softmax(void **state) {
 static void with_chunks(setting s) {
     s.half_softmax = true;
     s.dropout = 0.1f;
-    for (s.type = FIRN_FLOAT16; s.type <= FIRN_CBFLOAT16; s.type++) {
+    for (s.type = FIRN_FLOAT16; s.type <= last_real_type; s.type++) {
         s.score_chunk = s.value_chunk = s.key_chunk = 128;
         check(s);
         s.score_chunk = 3;
@@ -364,7 +363,7 @@ static void special_values_stay_behind_the_mask(void **state) {
     (void)state;
     setting s = {.batch = 1, .steps = 20, .heads = 2, .kv_heads = 1, .size = 4, .causal = true};
     const uint32_t width = 4 * 4;
-    for (s.type = FIRN_FLOAT32; s.type <= FIRN_CBFLOAT16; s.type++) {
+    for (s.type = FIRN_FLOAT32; s.type <= last_real_type; s.type++) {
         tensors t = tensors_new(&s);
         for (uint32_t i = 18 * width; i < 20 * width; i++)
             set(&t.qkv, i, i % 3 == 0 ? INFINITY : i % 3 == 1 ? NAN : -INFINITY);
@@ -378,7 +377,7 @@ static void special_values_stay_behind_the_mask(void **state) {
 static void attention_with_special_values(void **state) {
     (void)state;
     setting s = {.batch = 2, .steps = 35, .heads = 2, .kv_heads = 2, .size = 6};
-    for (s.type = FIRN_FLOAT32; s.type <= FIRN_CBFLOAT16; s.type++)
+    for (s.type = FIRN_FLOAT32; s.type <= last_real_type; s.type++)
         for (int causal = 0; causal < 2; causal++) {
             s.causal = causal != 0;
             tensors t = tensors_new(&s);

@@ -16,8 +16,7 @@
 static const uint32_t sizes[] = {1, 2, 31, 255, 256, 257, 513, 4097};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
-/* --- one or two inputs of equal extents
- * --------------------------------------------------------------------------------- */
+/* --- one or two inputs of equal extents --------------------------------------------------------------------------- */
 
 typedef float (*formula)(float a, float b, const firn_kernel_call *call, uint64_t element);
 
@@ -53,7 +52,7 @@ static void check_elements(uint16_t code, uint8_t inputs, firn_kernel_call setti
 
 /* Every type to itself, in place on each input too, and to another type. */
 static void check_types(uint16_t code, uint8_t inputs, firn_kernel_call settings, formula f) {
-    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++) {
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         for (int in_place = -1; in_place < inputs; in_place++)
             check_elements(code, inputs, settings, type, type, in_place, f);
         check_elements(code, inputs, settings, type, (uint8_t)((type + 1) % 4), -1, f);
@@ -67,8 +66,8 @@ static float is_itself(float a, float b, const firn_kernel_call *call, uint64_t 
 
 static void casts(void **state) {
     (void)state;
-    for (uint8_t from = FIRN_FLOAT32; from <= FIRN_CBFLOAT16; from++)
-        for (uint8_t to = FIRN_FLOAT32; to <= FIRN_CBFLOAT16; to++)
+    for (uint8_t from = FIRN_FLOAT32; from <= last_real_type; from++)
+        for (uint8_t to = FIRN_FLOAT32; to <= last_real_type; to++)
             if (from != to)
                 check_elements(FIRN_OP_cast, 1, (firn_kernel_call){0}, from, to, -1, is_itself);
 }
@@ -152,8 +151,7 @@ static void dropout_drops_the_rate(void **state) {
     tensor_free(&y);
 }
 
-/* --- broadcasts
- * --------------------------------------------------------------------------------------------------------- */
+/* --- broadcasts --------------------------------------------------------------------------------------------------- */
 
 static void add_repeats_b(void **state) {
     (void)state;
@@ -179,7 +177,7 @@ static void add_repeats_b(void **state) {
 static void sum_leading(void **state) {
     (void)state;
     static const uint32_t extents[][2] = {{1, 1}, {1, 300}, {300, 1}, {13, 257}, {5, 4}};
-    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++)
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int i = 0; i < 5; i++) {
             const uint32_t rows = extents[i][0], columns = extents[i][1];
             firn_tensor x = tensor_new(type, rows, columns, 0, 0), y = tensor_new(type, columns, 0, 0, 0);
@@ -203,8 +201,7 @@ static void sum_leading(void **state) {
         }
 }
 
-/* --- tables
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- tables ------------------------------------------------------------------------------------------------------- */
 
 enum { WORDS = 11, POSITIONS = 23 };
 
@@ -219,7 +216,7 @@ static firn_tensor some_ids(void) {
 static void embeddings(void **state) {
     (void)state;
     static const uint32_t widths[] = {1, 7, 256, 261};
-    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++)
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int i = 0; i < 4; i++) {
             firn_tensor ids = some_ids(), table = tensor_new(FIRN_FLOAT32, WORDS, widths[i], 0, 0);
             firn_tensor y = tensor_new(type, POSITIONS, widths[i], 0, 0);
@@ -272,7 +269,7 @@ static void check_embedding_backward(uint8_t type, uint32_t width, int start) {
 
 static void embedding_gradients(void **state) {
     (void)state;
-    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++)
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int start = 0; start < 3; start++) {
             check_embedding_backward(type, 5, start);
             check_embedding_backward(type, 300, start);
@@ -281,7 +278,7 @@ static void embedding_gradients(void **state) {
 
 static void leading_rows(void **state) {
     (void)state;
-    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++) {
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         firn_tensor table = tensor_new(FIRN_FLOAT32, 9, 100, 0, 0), rows = tensor_new(type, 4, 100, 0, 0);
         firn_tensor expected_rows = tensor_copy(&rows), expected = tensor_copy(&table), back = tensor_copy(&table);
         tensor_fill(&table, 1, 1.0f);
@@ -307,8 +304,7 @@ static void leading_rows(void **state) {
     }
 }
 
-/* --- layer norm
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- layer norm --------------------------------------------------------------------------------------------------- */
 
 enum { NORM_ROWS = 6 };
 
@@ -428,7 +424,7 @@ static void layer_norm(void **state) {
     for (int i = 0; i < 7; i++)
         for (int special = 0; special < 2; special++) {
             check_norm(FIRN_FLOAT32, FIRN_FLOAT32, FIRN_FLOAT32, widths[i], special != 0);
-            for (uint8_t half = FIRN_FLOAT16; half <= FIRN_CBFLOAT16; half++) {
+            for (uint8_t half = FIRN_FLOAT16; half <= last_real_type; half++) {
                 check_norm(half, half, half, widths[i], special != 0);
                 check_norm(FIRN_FLOAT32, half, half, widths[i], special != 0);
                 check_norm(half, FIRN_FLOAT32, FIRN_FLOAT32, widths[i], special != 0);
@@ -436,8 +432,7 @@ static void layer_norm(void **state) {
         }
 }
 
-/* --- losses
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- losses ------------------------------------------------------------------------------------------------------- */
 
 static float row_maximum(const float *x, size_t count) {
     float top = -INFINITY;
@@ -501,7 +496,7 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, boo
 
 static void cross_entropy(void **state) {
     (void)state;
-    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++)
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int special = 0; special < 2; special++) {
             check_cross_entropy(type, 1, 1, false, special != 0);
             check_cross_entropy(type, 5, 10, true, special != 0);
@@ -559,7 +554,7 @@ static void check_squared_error(uint8_t type, uint32_t size, bool in_place) {
 
 static void mean_squared_error(void **state) {
     (void)state;
-    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++)
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int i = 0; i < SIZES; i++)
             check_squared_error(type, sizes[i], i % 2 == 1);
 }
@@ -579,8 +574,7 @@ static void loss_seed(void **state) {
     tensor_free(&dloss);
 }
 
-/* --- metrics
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- metrics ------------------------------------------------------------------------------------------------------ */
 
 static void metric_mean_keeps_what_rounding_loses(void **state) {
     (void)state;

@@ -154,14 +154,14 @@ static void check_all(uint8_t type, uint8_t out_type, shape s, uint32_t chunk, i
 
 static void linear_in_float32(void **state) {
     (void)state;
-    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++)
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (int i = 0; i < SHAPES; i++)
             check_all(type, type, shapes[i], 0, 0);
 }
 
 static void linear_in_chunks(void **state) {
     (void)state;
-    for (uint8_t type = FIRN_FLOAT16; type <= FIRN_CBFLOAT16; type++)
+    for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
         for (int i = 0; i < SHAPES; i++)
             for (int c = 1; c < CHUNKS; c++)
                 check_all(type, type, shapes[i], chunks[c], 0);
@@ -169,7 +169,7 @@ static void linear_in_chunks(void **state) {
 
 static void linear_with_special_values(void **state) {
     (void)state;
-    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++) {
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         check_all(type, type, (shape){33, 70, 21}, 0, 1);
         if (type != FIRN_FLOAT32)
             check_all(type, FIRN_FLOAT32, (shape){33, 70, 21}, 64, 1);

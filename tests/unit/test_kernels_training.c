@@ -47,8 +47,7 @@ static int32_t flag_in(const firn_tensor *tensor) {
     return *(const int32_t *)tensor->data;
 }
 
-/* --- one tensor changed in place by one number
- * ----------------------------------------------------------------------------- */
+/* --- one tensor changed in place by one number -------------------------------------------------------------------- */
 
 static float times(float x, float by) {
     return x * by;
@@ -92,7 +91,7 @@ static void changes(void **state) {
 
 static void accumulate(void **state) {
     (void)state;
-    for (uint8_t type = FIRN_FLOAT32; type <= FIRN_CBFLOAT16; type++)
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
         for (uint32_t micro_step = 0; micro_step < 2; micro_step++) {
             firn_tensor total = filled(FIRN_FLOAT32, 300, 1, 1.0f), gradient = filled(type, 300, 2, 1.0f);
             tensor_sprinkle(&gradient, 2);
@@ -124,8 +123,7 @@ static void count(void **state) {
     tensor_free(&steps);
 }
 
-/* --- norm and clipping
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- norm and clipping -------------------------------------------------------------------------------------------- */
 
 static void gradient_norm_of(float a, float b, float expected_norm, int32_t expected_finite) {
     firn_tensor partial = tensor_new(FIRN_FLOAT32, 2, 0, 0, 0), norm = scalar(0.0f), finite = flag(7);
@@ -189,9 +187,7 @@ static void clip_coefficient(void **state) {
     coefficient_of(NAN, firn_from_bits(FIRN_NAN_BITS));
 }
 
-/* --- optimizers
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- optimizers --------------------------------------------------------------------------------------------------- */
 
 static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias) {
     const float beta1 = 0.9f, beta2 = 0.95f, epsilon = 1e-8f, decay = 0.01f, rate = 3e-3f;
@@ -279,9 +275,7 @@ static void sgd(void **state) {
             check_sgd(sizes[i], (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0);
 }
 
-/* --- loss scaler
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- loss scaler -------------------------------------------------------------------------------------------------- */
 
 typedef struct scaler {
     firn_tensor finite, scale, steps, overflows, skipped, at_floor;
