@@ -418,7 +418,7 @@ static void read_schema(void) {
 static char *listing;
 static size_t listing_bytes, listing_capacity;
 
-static void list(const char *format, ...) {
+static void __attribute__((format(printf, 1, 2))) list(const char *format, ...) {
     if (listing_capacity - listing_bytes < 1024) {
         listing_capacity = 2 * listing_capacity + 4096;
         listing = realloc(listing, listing_capacity);
@@ -512,7 +512,7 @@ static void end_file(void) {
         refuse(output_directory, "writing failed; is the disk full?");
 }
 
-static void put(const char *format, ...) {
+static void __attribute__((format(printf, 1, 2))) put(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vfprintf(output, format, arguments);

@@ -41,7 +41,7 @@ int firn_sha256_end(firn_sha256 *hash, uint8_t digest[32]) {
 }
 
 int firn_sha256_of(const void *bytes, size_t count, uint8_t digest[32]) {
-    firn_sha256 hash;
+    firn_sha256 hash = {{0}};
     int status = firn_sha256_begin(&hash);
     if (status == FIRN_OK)
         status = firn_sha256_update(&hash, bytes, count);
@@ -74,25 +74,25 @@ static struct {
 } pool_state;
 
 /* In place of mbedTLS's platform.c. The pool allocator hands its functions in here when it is attached. */
-int mbedtls_platform_set_calloc_free(void *(*take)(size_t, size_t), void (*give)(void *)) {
-    pool_state.take = take;
-    pool_state.give = give;
+int mbedtls_platform_set_calloc_free(void *(*calloc_func)(size_t, size_t), void (*free_func)(void *)) {
+    pool_state.take = calloc_func;
+    pool_state.give = free_func;
     return 0;
 }
 
 /* Thousands of these make up a check, so this is also where life is shown. */
-void *mbedtls_calloc(size_t count, size_t size) {
+void *mbedtls_calloc(size_t n, size_t size) {
     if (pool_state.alive != NULL && pool_state.alive->alive != NULL)
         pool_state.alive->alive(pool_state.alive->context);
-    void *memory = pool_state.take == NULL ? NULL : pool_state.take(count, size);
+    void *memory = pool_state.take == NULL ? NULL : pool_state.take(n, size);
     if (memory == NULL)
         pool_state.exhausted = true;
     return memory;
 }
 
-void mbedtls_free(void *memory) {
+void mbedtls_free(void *ptr) {
     if (pool_state.give != NULL)
-        pool_state.give(memory);
+        pool_state.give(ptr);
 }
 
 static void attach_pool(void *pool, size_t bytes, const firn_alive *alive) {

@@ -142,7 +142,7 @@ static int check_sequence(verifier *v, uint32_t at, const firn_fb_field_rule *ru
     if ((first & (element->alignment - 1u)) != 0)
         return FIRN_ERROR_SCHEMA_ALIGNMENT;
     for (uint32_t i = 0; i < count && status == FIRN_OK; i++)
-        status = check_values(v->buffer + first + i * element_bytes, element);
+        status = check_values(v->buffer + (first + i * element_bytes), element);
     return status;
 }
 

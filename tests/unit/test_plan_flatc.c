@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include <setjmp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -338,6 +340,70 @@ static void generated_code_is_what_the_schema_gives(void **state) {
     }
 }
 
+/* In a process of its own: it keeps what it has read, and leaves by exit when it refuses. */
+static int generate_apart(const char *schema, const char *directory) {
+    fflush(NULL);
+    pid_t process = fork();
+    if (process == 0) {
+        char name[] = "generate", schema_name[128], directory_name[128];
+        snprintf(schema_name, sizeof schema_name, "%s", schema);
+        snprintf(directory_name, sizeof directory_name, "%s", directory);
+        char *arguments[] = {name, schema_name, directory_name, NULL};
+        _exit(freopen("/dev/null", "w", stderr) == NULL ? 99 : generate_main(3, arguments));
+    }
+    int status = 0;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Whatever the verifier's tables could not express must not pass in silence. */
+static void the_generator_refuses_what_it_does_not_know(void **state) {
+    (void)state;
+    static const char head[] = "namespace firn; attribute \"max\"; attribute \"finite\"; attribute \"ascii\"; "
+                               "attribute \"odd\"; file_identifier \"FIRN\";\n";
+    static const struct {
+        const char *text;
+        int status;
+    } schemas[] = {
+        {"table Plan { a:uint; b:string (max: 3, ascii); c:[float] (max: 2, finite); }", 0},
+        {"table Plan { a:string; }", 1},
+        {"table Plan { a:[uint]; }", 1},
+        {"table Plan { a:[uint] (max: 0); }", 1},
+        {"table Plan { a:[uint] (max: 65537); }", 1},
+        {"table Plan { a:uint (max: 3); }", 1},
+        {"table Plan { a:uint (finite); }", 1},
+        {"table Plan { a:[uint] (max: 3, ascii); }", 1},
+        {"table Plan { a:uint (odd); }", 1},
+        {"table Plan { a:uint (deprecated); }", 1},
+        {"table Plan { a:uint = null; }", 1},
+        {"table Plan { a:[string] (max: 3); }", 1},
+        {"table Plan { a:[ubyte] (max: 8, nested_flatbuffer: \"Plan\"); }", 1},
+        {"table Plan { a:string (key, max: 3); }", 1},
+        {"table Plan { a:Plan; }", 1},
+        {"table Other { a:uint; } union Any { Other } table Plan { a:Any; }", 1},
+        {"enum Kind : ubyte { one = 1, two } table Plan { a:Kind = one; }", 1},
+        {"enum Kind : ubyte (bit_flags) { one, two } table Plan { a:Kind; }", 1},
+        {"enum Kind : int { one, two } table Plan { a:Kind; }", 1},
+        {"struct Pair { a:ubyte; b:uint; } table Plan { a:Pair; }", 1},
+        {"struct Pair (force_align: 16) { a:ulong; b:ulong; } table Plan { a:Pair; }", 1},
+        {"struct Pair { a:[ubyte:4]; } table Plan { a:Pair; }", 1},
+        {"struct In { a:uint; } struct Pair { a:In; } table Plan { a:Pair; }", 1},
+        {"namespace other; table Far { a:uint; } namespace firn; table Plan { a:other.Far; }", 1},
+    };
+    char schema[128], directory[128], text[1024];
+    snprintf(schema, sizeof schema, "%s/bad.bfbs", folder);
+    snprintf(directory, sizeof directory, "%s/refused", folder);
+    run("mkdir %s/refused");
+    for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++) {
+        int count = snprintf(text, sizeof text, "%s%s\nroot_type Plan;\n", head, schemas[i].text);
+        write_to_folder("bad.fbs", (const uint8_t *)text, (size_t)count);
+        run("flatc -b --schema --bfbs-builtins -o %s %s/bad.fbs");
+        if (generate_apart(schema, directory) != schemas[i].status)
+            fail_msg("not expected of: %s", schemas[i].text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flatc_reads_what_we_write_and_we_read_what_it_writes),
@@ -345,6 +411,7 @@ int main(void) {
         cmocka_unit_test(the_sample_gives_every_field),
         cmocka_unit_test(the_same_values_give_the_same_bytes),
         cmocka_unit_test(the_writer_refuses_what_the_schema_forbids),
+        cmocka_unit_test(the_generator_refuses_what_it_does_not_know),
         cmocka_unit_test(generated_code_is_what_the_schema_gives),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -80,7 +80,7 @@ static int check(void) {
 static void sha256_vectors(void **state) {
     (void)state;
     uint8_t hash[32];
-    firn_sha256 running;
+    firn_sha256 running = {{0}};
     static uint8_t million[1000000];
     assert_int_equal(firn_sha256_of("", 0, hash), FIRN_OK);
     expect_hex(hash, "E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855");
