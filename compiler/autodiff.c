@@ -275,7 +275,7 @@ static void survey(differentiation *d) {
     d->value_count = graph->value_count;
     d->wanted = firnc_allocate(d->value_count * sizeof *d->wanted);
     d->first_consumer = firnc_allocate(d->value_count * sizeof *d->first_consumer);
-    d->contributions = firnc_allocate(d->value_count * sizeof *d->contributions);
+    d->contributions = firnc_allocate(d->value_count * sizeof(contribution *));
     d->gradients = firnc_allocate(d->value_count * sizeof *d->gradients);
     for (firnc_value i = 0; i < d->value_count; i++) {
         d->wanted[i] = graph->values[i].role == FIRNC_ROLE_PARAMETER;

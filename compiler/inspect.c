@@ -115,10 +115,6 @@ static uint64_t elements_of(const firn_shape *shape) {
     return firn_shape_elements(shape, &elements) ? elements : 0;
 }
 
-static firn_shape shape_at(firn_fb_plan plan, uint32_t tensor) {
-    return firnc_tensor_shape(firn_fb_plan_tensors_at(plan, tensor));
-}
-
 /* Products of attention: scores and values forward; scores again, dP, dQ, dK and dV backward. */
 static uint64_t attention_cost(firn_fb_op op, const firn_shape *qkv, uint64_t products) {
     uint64_t heads = (uint64_t)firn_fb_op_integers_at(op, 0), kv_heads = (uint64_t)firn_fb_op_integers_at(op, 1);
@@ -127,22 +123,31 @@ static uint64_t attention_cost(firn_fb_op op, const firn_shape *qkv, uint64_t pr
     return products * qkv->dims[0] * heads * pairs * size;
 }
 
+static firn_shape input_shape(firn_fb_plan plan, firn_fb_op op, uint32_t input) {
+    return firnc_tensor_shape(firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(op, input)));
+}
+
+/* A product of all elements of the first operand with each of so many columns. */
+static uint64_t product_cost(firn_fb_plan plan, firn_fb_op op, const firn_shape *columns) {
+    firn_shape first = input_shape(plan, op, 0);
+    return elements_of(&first) * columns->dims[columns->rank - 1];
+}
+
 uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
-    if (firn_fb_op_reductions_count(op) == 0)
-        return 0;
-    firn_shape a = shape_at(plan, firn_fb_op_inputs_at(op, 0)),
-               b = shape_at(plan, firn_fb_op_inputs_at(op, 1 % firn_fb_op_inputs_count(op)));
-    firn_shape y = shape_at(plan, firn_fb_op_outputs_at(op, 0));
+    firn_shape output = firnc_tensor_shape(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, 0))), operand;
     switch (firn_fb_op_code(op)) {
     case FIRN_OP_linear:
     case FIRN_OP_linear_backward_input:
-        return elements_of(&a) * y.dims[y.rank - 1];
+        return product_cost(plan, op, &output);
     case FIRN_OP_linear_backward_weight:
-        return elements_of(&a) * b.dims[b.rank - 1];
+        operand = input_shape(plan, op, 1);
+        return product_cost(plan, op, &operand);
     case FIRN_OP_attention:
-        return attention_cost(op, &a, 2);
+        operand = input_shape(plan, op, 0);
+        return attention_cost(op, &operand, 2);
     case FIRN_OP_attention_backward:
-        return attention_cost(op, &b, 5);
+        operand = input_shape(plan, op, 1);
+        return attention_cost(op, &operand, 5);
     default:
         return 0;
     }

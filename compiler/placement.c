@@ -28,8 +28,8 @@ static int by_time(const void *a, const void *b) {
 uint64_t firnc_lower_bound(const firnc_buffer *buffers, uint32_t count) {
     event *events = firnc_allocate(2 * (uint64_t)count * sizeof *events);
     for (uint32_t i = 0; i < count; i++) {
-        events[2 * i] = (event){.time = 2 * (uint64_t)buffers[i].first, .bytes = buffers[i].bytes};
-        events[2 * i + 1] = (event){.time = 2 * (uint64_t)buffers[i].last + 1, .bytes = buffers[i].bytes};
+        events[i] = (event){.time = 2 * (uint64_t)buffers[i].first, .bytes = buffers[i].bytes};
+        events[(size_t)count + i] = (event){.time = 2 * (uint64_t)buffers[i].last + 1, .bytes = buffers[i].bytes};
     }
     qsort(events, 2 * (size_t)count, sizeof *events, by_time);
     uint64_t live = 0, most = 0;

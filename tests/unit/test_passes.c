@@ -400,18 +400,17 @@ static void test_fuse(void **state) {
         casts[i] = graph->nodes[node].outputs[0];
     }
     uint32_t sum = firnc_node_new(graph, FIRN_OP_add, FIRNC_PHASE_MICRO_BATCH, "extra", casts, 2, NULL, NULL, &single);
-    firnc_value read = graph->nodes[sum].outputs[0];
     assert_true(firnc_fuse(&compilation));
     assert_int_equal(graph->node_count, before);
     assert_int_equal(count_nodes(graph, FIRN_OP_cast), 0);
 
-    /* the same, read: by the loss in this case */
+    /* the same, with a result that is wanted */
     for (size_t i = 0; i < 2; i++) {
         uint32_t node = firnc_node_new(graph, FIRN_OP_cast, FIRNC_PHASE_MICRO_BATCH, "extra", &x, 1, NULL, NULL, &half);
         casts[i] = graph->nodes[node].outputs[0];
     }
     sum = firnc_node_new(graph, FIRN_OP_add, FIRNC_PHASE_MICRO_BATCH, "extra", casts, 2, NULL, NULL, &single);
-    read = graph->nodes[sum].outputs[0];
+    firnc_value read = graph->nodes[sum].outputs[0];
     graph->at_floor = read; /* any name that the plan gives keeps a value */
     assert_true(firnc_fuse(&compilation));
     assert_int_equal(graph->node_count, before + 2);
@@ -587,7 +586,7 @@ static firnc_payload write_payload(const firnc_recipe *recipe, const char *weigh
 static firn_fb_plan verified(const firnc_compilation *compilation, const firnc_payload *payload) {
     uint8_t *memory = firnc_allocate(payload->flatbuffers_bytes + FIRN_PAYLOAD_ALIGNMENT);
     memory += FIRN_PAYLOAD_ALIGNMENT - (uintptr_t)memory % FIRN_PAYLOAD_ALIGNMENT;
-    memcpy(memory, payload->bytes, payload->flatbuffers_bytes);
+    memcpy(memory, payload->bytes, (size_t)payload->flatbuffers_bytes);
     assert_int_equal(firn_fb_verify(memory, payload->flatbuffers_bytes), FIRN_OK);
     firn_fb_plan plan = firn_fb_plan_root(memory);
     firn_header header = {.mode = compilation->recipe->mode == FIRNC_EVAL ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN,
