@@ -59,6 +59,15 @@ static bool asks_for_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* Runs a command; what it printed must have arrived. */
+static int run(int (*command)(int argc, char **argv), int argc, char **argv) {
+    int status = command(argc, argv);
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || status != FIRNC_EXIT_OK)
+        return status;
+    fprintf(stderr, "firnc: standard output cannot be written; make room where it goes\n");
+    return FIRNC_EXIT_WRONG;
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) {
         fprintf(stderr, "firnc: the command is missing; see firnc help\n");
@@ -76,7 +85,7 @@ int main(int argc, char **argv) {
                 printf("%s", commands[i].usage);
                 return FIRNC_EXIT_OK;
             }
-            return commands[i].run(argc - 1, argv + 1);
+            return run(commands[i].run, argc - 1, argv + 1);
         }
     return fail_unknown(argv[1]);
 }

@@ -84,8 +84,5 @@ int firnc_schedule_command(int argc, char **argv) {
     printf("step,learning_rate\n");
     for (uint64_t step = from; step < to; step++)
         printf("%llu,%.9g\n", (unsigned long long)step, (double)firn_schedule_value(s->nodes, s->root, step));
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return FIRNC_EXIT_OK;
-    fprintf(stderr, "firnc: standard output cannot be written; make room where it goes\n");
-    return FIRNC_EXIT_WRONG;
+    return FIRNC_EXIT_OK;
 }

@@ -88,6 +88,8 @@ expect "a folder that is not there" 1 "^firnc: $folder/none/plan: cannot be writ
     "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/none/plan"
 expect "a key that is there" 1 "^firnc: $folder/test.key.pem: .*never overwritten" "$FIRNC" keygen "$folder/test"
 
+expect "a full disk" 1 "standard output cannot be written; " sh -c "'$FIRNC' schedule '$RECIPE' >/dev/full"
+
 # The checks of firnc verify have exit code 3.
 "$FIRNC" compile "$RECIPE" --mode train --unsigned --pub "$folder/test.pub.pem" -o "$folder/unsigned" >"$folder/out"
 "$FIRNC" sign "$folder/unsigned" --key "$folder/test.key.pem" -o "$folder/signature"
