@@ -1,0 +1,188 @@
+/* How far the elementary functions are from the exact values, against the binary64 functions of the C library, whose
+ * own error does not show at this scale. The limits are those that plan/NUMERICS.md states.
+ *
+ * A sample of floats by default. FIRN_TEST_EXHAUSTIVE=1 in the environment takes every float (some minutes) and is how
+ * the table in NUMERICS.md was measured. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/numerics/numerics.h"
+
+/* --- the exact functions
+ * ---------------------------------------------------------------------------------------------- */
+
+static const double pi = 3.14159265358979323846, root_half = 0.70710678118654752440;
+
+static double exact_exp(double x) {
+    return exp(x);
+}
+
+static double exact_log(double x) {
+    return log(x);
+}
+
+static double exact_tanh(double x) {
+    return tanh(x);
+}
+
+static double exact_erf(double x) {
+    return erf(x);
+}
+
+/* The quarter turns are taken off exactly first, so that zeros are zeros. */
+static double sine_of_quarters(double t, double quarters) {
+    double nearest = floor(4 * t + 0.5), rest = 2 * pi * (t - nearest / 4), turn = fmod(nearest + quarters, 4);
+    double size = fmod(turn, 2) == 0 ? sin(rest) : cos(rest);
+    return turn < 2 ? size : -size;
+}
+
+static double exact_sin_turns(double t) {
+    return sine_of_quarters(t, 0);
+}
+
+static double exact_cos_turns(double t) {
+    return sine_of_quarters(t, 1);
+}
+
+static double exact_gelu(double x) {
+    return 0.5 * x * erfc(-x * root_half);
+}
+
+static double exact_gelu_slope(double x) {
+    return 0.5 * erfc(-x * root_half) + x * exp(-0.5 * x * x) / sqrt(2 * pi);
+}
+
+static double tanh_argument(double x) {
+    return sqrt(2 / pi) * (x + 0.044715 * x * x * x);
+}
+
+static double exact_gelu_tanh(double x) {
+    return x / (1 + exp(-2 * tanh_argument(x)));
+}
+
+static double exact_gelu_tanh_slope(double x) {
+    double t = tanh(tanh_argument(x));
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * sqrt(2 / pi) * (1 + 3 * 0.044715 * x * x);
+}
+
+/* --- what an error is measured in
+ * ------------------------------------------------------------------------------------- */
+
+/* The distance of the floats around the exact value. */
+static double ulp(double x, double exact) {
+    (void)x;
+    int exponent;
+    (void)frexp(exact, &exponent);
+    return ldexp(1, exponent - 24 < -149 ? -149 : exponent - 24);
+}
+
+/* The same around the argument, of which a gelu keeps a share: a negative one gives a small result from a large
+ * argument. */
+static double ulp_of_argument(double x, double exact) {
+    (void)exact;
+    return ulp(x, x);
+}
+
+static double of_one(double x, double exact) {
+    (void)x;
+    (void)exact;
+    return 0x1p-24;
+}
+
+typedef struct measured {
+    const char *name;
+    float (*function)(float);
+    double (*exact)(double);
+    double (*unit)(double, double);
+    float low, high; /* the domain that is measured */
+    float least;     /* below this magnitude the function is a constant or a multiple of x: a sample is enough */
+    double limit;
+} measured;
+
+#define LARGEST 0x1.fffffep+127f
+
+static const measured functions[] = {
+    {"exp", firn_exp, exact_exp, ulp, -104.0f, 88.5f, 0x1p-26f, 0.78},
+    {"log", firn_log, exact_log, ulp, 0x1p-149f, LARGEST, 0x1p-149f, 0.83},
+    {"tanh", firn_tanh, exact_tanh, ulp, -16.0f, 16.0f, 0x1p-14f, 0.96},
+    {"erf", firn_erf, exact_erf, ulp, -16.0f, 16.0f, 0x1p-14f, 0.99},
+    {"sin_turns", firn_sin_turns, exact_sin_turns, ulp, 0.0f, 1.0f, 0x1p-26f, 0.95},
+    {"cos_turns", firn_cos_turns, exact_cos_turns, ulp, 0.0f, 1.0f, 0x1p-26f, 0.88},
+    {"gelu", firn_gelu, exact_gelu, ulp_of_argument, -LARGEST, 16.0f, 0x1p-20f, 1.02},
+    {"gelu_slope", firn_gelu_slope, exact_gelu_slope, of_one, -LARGEST, LARGEST, 0x1p-20f, 2.4},
+    {"gelu_tanh", firn_gelu_tanh, exact_gelu_tanh, ulp_of_argument, -LARGEST, 16.0f, 0x1p-20f, 1.7},
+    {"gelu_tanh_slope", firn_gelu_tanh_slope, exact_gelu_tanh_slope, of_one, -LARGEST, LARGEST, 0x1p-20f, 3.6},
+};
+
+typedef struct worst {
+    double error;
+    float at;
+} worst;
+
+/* The largest error among the floats from `begin` to `end`, by their bits. */
+static void measure(const measured *function, uint32_t begin, uint32_t end, uint32_t step, worst *worst) {
+    for (uint64_t bits = begin; bits <= end; bits += step) {
+        float x = firn_from_bits((uint32_t)bits);
+        double exact = function->exact((double)x);
+        double error = fabs((double)function->function(x) - exact) / function->unit((double)x, exact);
+        if (!(error <= worst->error)) {
+            worst->error = error == error ? error : (double)INFINITY;
+            worst->at = x;
+        }
+    }
+}
+
+/* The same for one sign, up to a magnitude. */
+static void measure_side(const measured *function, uint32_t sign, float most, uint32_t step, worst *worst) {
+    const uint32_t sample = 4001, dense = firn_bits(function->least);
+    if (firn_bits(most) < dense)
+        return;
+    measure(function, sign + 1, sign + dense, sample, worst);
+    /* From 32 on, the gelu forms do not change any more either. */
+    float end = function->unit == ulp || most < 32.0f ? most : 32.0f;
+    measure(function, sign + dense, sign + firn_bits(end), step, worst);
+    measure(function, sign + firn_bits(end), sign + firn_bits(most), sample, worst);
+}
+
+static void test_errors_stay_within_the_limits(void **state) {
+    (void)state;
+    const char *exhaustive = getenv("FIRN_TEST_EXHAUSTIVE");
+    const uint32_t step = exhaustive != NULL && strcmp(exhaustive, "1") == 0 ? 1 : 997;
+    uint32_t beyond = 0;
+    for (size_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
+        const measured *at = &functions[f];
+        worst worst = {0, 0};
+        measure_side(at, 0, at->high, step, &worst);
+        if (at->low < 0)
+            measure_side(at, 0x80000000u, -at->low, step, &worst);
+        print_message("%-16s %.4f at %a\n", at->name, worst.error, (double)worst.at);
+        beyond += !(worst.error <= at->limit);
+    }
+    assert_int_equal(beyond, 0);
+}
+
+/* exp overflows and underflows exactly where it should. */
+static void test_ends_of_exp(void **state) {
+    (void)state;
+    for (uint32_t bits = firn_bits(88.5f); bits <= firn_bits(110.0f); bits += 3) {
+        double exact = exp((double)firn_from_bits(bits));
+        float y = firn_exp(firn_from_bits(bits)), tiny = firn_exp(-firn_from_bits(bits));
+        assert_true(exact < 0x1.ffffffp+127 ? fabs((double)y - exact) <= 0x1p+104 : y == (float)INFINITY);
+        assert_true(fabs((double)tiny - exp(-(double)firn_from_bits(bits))) <= 0x1p-149 * 0.77);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_errors_stay_within_the_limits),
+        cmocka_unit_test(test_ends_of_exp),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
