@@ -20,7 +20,7 @@ typedef struct signed_plan_settings {
     uint32_t stride, held_out_per_mille, micro_batches;
     uint64_t steps, seed;
     float learning_rate, initial_scale, minimum_scale;
-    float seed_factor; /* of the loss; 0: 1 / micro_batches */
+    float gradient_factor; /* not 0: the gradient of the loss is multiplied by this, to make it overflow */
     bool check_loss;
     uint8_t metric; /* bigram_eval: mean_loss or perplexity */
     uint32_t security_counter;

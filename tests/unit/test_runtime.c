@@ -440,11 +440,12 @@ static void a_loss_that_is_not_finite_stops(void **state) {
     assert_int_equal(report.global_step, steps + 1);
 }
 
-/* The scale is 2^126 and the loss counts eightfold: infinite at first, and at the second step, after one halving. */
+/* The scale is 2^126 and the gradient of each loss counts eightfold: infinite at first, and at the second step, after
+ * one halving. */
 static signed_plan_settings overflowing(void) {
     signed_plan_settings settings = support_settings;
     settings.initial_scale = 0x1p126f;
-    settings.seed_factor = 8.0f;
+    settings.gradient_factor = 16.0f; /* and halved, for two micro-batches */
     return settings;
 }
 

@@ -70,8 +70,8 @@ static bool unpack(firn_host_file *file) {
         got = gzread(packed, file->memory + count, PIECE_BYTES);
         count += got > 0 ? (size_t)got : 0;
     } while (got > 0);
-    bool whole = got == 0 && gzclose(packed) == Z_OK;
-    if (!whole)
+    bool closed = gzclose(packed) == Z_OK; /* which finds a file that is cut */
+    if (got != 0 || !closed)
         return firn_host_fail(file->name, "is a damaged or truncated gzip file, or too large to unpack into memory");
     close(file->descriptor);
     file->descriptor = -1;
@@ -97,31 +97,32 @@ static bool look(firn_host_file *file) {
     }
 }
 
-static firn_host_file *open_file(const char *path, int flags) {
-    firn_host_file *file = firn_host_allocate(sizeof *file);
-    struct stat status;
-    file->name = firn_host_path(path, "");
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC | flags);
-    if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0) {
-        firn_host_fail(path, "cannot be read: %s", strerror(errno));
-        return NULL;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        firn_host_fail(path, "is neither a file nor a folder");
-        return NULL;
-    }
-    file->file = (firn_data_file){.context = file, .bytes = (uint64_t)status.st_size, .read = read_descriptor};
-    if (is_gzip(file) && !unpack(file))
-        return NULL;
-    return look(file) ? file : NULL;
-}
-
 static void close_file(firn_host_file *file) {
     if (file->descriptor >= 0)
         close(file->descriptor);
     free(file->memory);
     free(file->name);
     free(file);
+}
+
+static bool open_contents(firn_host_file *file, int flags) {
+    struct stat status;
+    file->descriptor = open(file->name, O_RDONLY | O_CLOEXEC | flags);
+    if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0)
+        return firn_host_fail(file->name, "cannot be read: %s", strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        return firn_host_fail(file->name, "is neither a file nor a folder");
+    file->file = (firn_data_file){.context = file, .bytes = (uint64_t)status.st_size, .read = read_descriptor};
+    return (!is_gzip(file) || unpack(file)) && look(file);
+}
+
+static firn_host_file *open_file(const char *path, int flags) {
+    firn_host_file *file = firn_host_allocate(sizeof *file);
+    file->name = firn_host_path(path, "");
+    if (open_contents(file, flags))
+        return file;
+    close_file(file);
+    return NULL;
 }
 
 /* --- a stream of files --- */
