@@ -8,19 +8,20 @@
 #include "plan/shapes.h"
 
 /* Words of a string literal as a constant expression (so macros, not a function): plan/ops.def lists the names of
- * attributes, the table wants their number as well. */
-#define NAMES_BYTES_MAX   48
-#define SPACE_AT(text, i) ((text)[(i) < sizeof(text) ? (i) : sizeof(text) - 1] == ' ')
+ * attributes, the table wants their number as well. The literal is made longer, so that 48 bytes can be looked at. */
+#define ZEROS_OF_8        "\0\0\0\0\0\0\0\0"
+#define ZEROS_OF_48       ZEROS_OF_8 ZEROS_OF_8 ZEROS_OF_8 ZEROS_OF_8 ZEROS_OF_8 ZEROS_OF_8
+#define SPACE_AT(text, i) ((text ZEROS_OF_48)[i] == ' ')
 #define SPACES_OF_8(text, i)                                                                                           \
     (SPACE_AT(text, (i)) + SPACE_AT(text, (i) + 1) + SPACE_AT(text, (i) + 2) + SPACE_AT(text, (i) + 3) +               \
      SPACE_AT(text, (i) + 4) + SPACE_AT(text, (i) + 5) + SPACE_AT(text, (i) + 6) + SPACE_AT(text, (i) + 7))
 #define WORDS(text)                                                                                                    \
-    ((sizeof(text) > 1) + SPACES_OF_8(text, 0) + SPACES_OF_8(text, 8) + SPACES_OF_8(text, 16) +                        \
+    (((text)[0] != '\0') + SPACES_OF_8(text, 0) + SPACES_OF_8(text, 8) + SPACES_OF_8(text, 16) +                       \
      SPACES_OF_8(text, 24) + SPACES_OF_8(text, 32) + SPACES_OF_8(text, 40))
 
 #define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol,     \
                 gradient)                                                                                              \
-    _Static_assert(sizeof(integers) <= NAMES_BYTES_MAX && sizeof(reals) <= NAMES_BYTES_MAX, "WORDS looks no further");
+    _Static_assert(sizeof(integers) <= sizeof(ZEROS_OF_48) && sizeof(reals) <= sizeof(ZEROS_OF_48), #name);
 #include "plan/ops.def"
 #undef FIRN_OP
 

@@ -304,7 +304,8 @@ static int check_counters(firn_fb_plan plan) {
 
 /* A whole number that int64 holds exactly. */
 static bool is_int64(float x) {
-    return x >= -0x1p63f && x < 0x1p63f && (float)(int64_t)x == x;
+    const float limit = 9223372036854775808.0f; /* 2^63 */
+    return x >= -limit && x < limit && (float)(int64_t)x == x;
 }
 
 static bool weights_fit(firn_fb_initialiser initialiser, firn_fb_tensor tensor, uint64_t constants_bytes) {

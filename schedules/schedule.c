@@ -3,6 +3,7 @@
  * every bit. The trees are walked with loops. Freestanding. */
 #include "schedules/schedule.h"
 
+#include <float.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,7 +11,7 @@
 
 /* Every value is rounded to binary32 in the end, so larger ones could only become infinite. NaN fails. */
 static bool is_single_range(double value) {
-    return value >= -0x1.fffffep127 && value <= 0x1.fffffep127;
+    return value >= -(double)FLT_MAX && value <= (double)FLT_MAX;
 }
 
 /* +0, bit by bit: a field that is not used has one spelling only. */

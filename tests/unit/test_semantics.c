@@ -143,6 +143,15 @@ static void accumulate(support_plan *s) {
     s->header.arena_bytes += 64;
 }
 
+/* Of a single partial sum, which has the shape of a norm, a coefficient is made without the norm. */
+static void read_partial(support_plan *s) {
+    s->dims[TRAIN_PARTIAL][0] = 1;
+    s->tensors[TRAIN_PARTIAL].last = TRAIN_OP_COEFFICIENT;
+    s->tensors[TRAIN_COEFFICIENT].offset = 160;
+    s->ops[TRAIN_OP_SQUARES_WEIGHT] = s->ops[TRAIN_OP_UNSCALE_WEIGHT];
+    s->operands[TRAIN_OP_COEFFICIENT].inputs[0] = TRAIN_PARTIAL;
+}
+
 /* The floor is found in the update, and an op of bookkeep wants to know it. */
 static void depend_on_update(support_plan *s) {
     support_op *op = append_op(s, TRAIN_OP_LOSS_SCALE);
@@ -233,6 +242,21 @@ static void float_features(support_plan *s) {
     s->inputs[0].shift = 0;
 }
 
+static void no_loss_scaling(support_plan *s) {
+    s->loss_scaler.kind = FIRN_FB_LOSS_SCALING_NONE;
+}
+
+static void tensor_of_constants(support_plan *s) {
+    add_constants(s, 64);
+    s->dims[TRAIN_TENSORS][0] = 16;
+    s->tensors[s->plan.tensors_count++] = (firn_native_tensor){.name = "constant",
+                                                               .role = FIRN_FB_ROLE_CONSTANT,
+                                                               .region = 2,
+                                                               .dims = s->dims[TRAIN_TENSORS],
+                                                               .dims_count = 1,
+                                                               .last = UINT32_MAX};
+}
+
 static void all_the_data(support_plan *s) {
     s->plan.steps = 0;
 }
@@ -252,6 +276,8 @@ static const struct {
     {"no finalise phase", support_plan_train, leave_out_finalise},
     {"a cast beside its input", support_plan_eval, cast_beside},
     {"features in float32", support_plan_train, float_features},
+    {"a loss scaler that does nothing", support_plan_train, no_loss_scaling},
+    {"a tensor among the constants", support_plan_train, tensor_of_constants},
     {"an evaluation of all the data", support_plan_eval, all_the_data},
 };
 
@@ -691,6 +717,12 @@ static void labels_that_are_scaled(support_plan *s) {
     s->inputs[1].scale = 2;
 }
 
+static void input_of_a_type_that_no_data_fills(support_plan *s) {
+    s->tensors[TRAIN_FEATURES].type = FIRN_FLOAT32;
+    s->tensors[add_tensor(s, TRAIN_FEATURES)].type = FIRN_BFLOAT16;
+    s->inputs[0].tensor = TRAIN_TENSORS;
+}
+
 static void records_with_an_advance(support_plan *s) {
     s->inputs[0].advance = 1;
 }
@@ -782,6 +814,10 @@ static void floor_in_the_state(support_plan *s) {
 
 static void finite_of_float32(support_plan *s) {
     s->plan.finite = TRAIN_NORM;
+}
+
+static void finite_that_nothing_computes(support_plan *s) {
+    s->plan.finite = add_tensor(s, TRAIN_FINITE);
 }
 
 static void finite_known_too_late(support_plan *s) {
@@ -907,6 +943,10 @@ static void random_numbers_that_numerics_md_keeps(support_plan *s) {
     s->initialisers[TRAIN_WEIGHT].rng_id = FIRN_RNG_ID_END;
 }
 
+static void constant_with_an_offset_of_weights(support_plan *s) {
+    s->initialisers[TRAIN_BIAS].weights = 16;
+}
+
 static void constant_with_a_second_number(support_plan *s) {
     s->initialisers[TRAIN_BIAS].b = 1;
 }
@@ -1018,6 +1058,10 @@ static void partial_sums_read_before_they_are_whole(support_plan *s) {
     swap_ops(s, TRAIN_OP_SQUARES_WEIGHT, TRAIN_OP_NORM);
 }
 
+static void partial_sums_read_by_another_op(support_plan *s) {
+    read_partial(s);
+}
+
 static void accumulation_that_does_not_last(support_plan *s) {
     accumulate(s);
     s->tensors[TRAIN_DWEIGHT].first = TRAIN_OP_UNSCALE_BIAS;
@@ -1060,6 +1104,14 @@ static void in_place_on_an_input_that_lives_on(support_plan *s) {
 
 static void in_place_where_the_op_does_not_allow_it(support_plan *s) {
     s->tensors[add_cast(s)].offset = s->tensors[EVAL_Y].offset;
+}
+
+static void in_place_of_a_tensor_that_the_op_does_not_read(support_plan *s) {
+    s->tensors[TRAIN_DWEIGHT].offset = 288;
+    s->tensors[TRAIN_DBIAS].offset = 144;
+    s->tensors[TRAIN_DLOSS].last = TRAIN_OP_DBIAS;
+    s->tensors[TRAIN_DLOSS].offset = 0;
+    s->regions[1].bytes = s->header.arena_bytes = 512;
 }
 
 static void output_1_in_place_of_an_input(support_plan *s) {
@@ -1180,6 +1232,7 @@ static const struct {
     {"features from int32", support_plan_train, features_from_int32, FIRN_ERROR_SAMPLER},
     {"float32 features that are scaled", support_plan_train, float32_features_that_are_scaled, FIRN_ERROR_SAMPLER},
     {"labels that are scaled", support_plan_train, labels_that_are_scaled, FIRN_ERROR_SAMPLER},
+    {"input of a type that no data fills", support_plan_train, input_of_a_type_that_no_data_fills, FIRN_ERROR_SAMPLER},
     {"records with an advance", support_plan_train, records_with_an_advance, FIRN_ERROR_SAMPLER},
     {"schedule of no steps", support_plan_train, schedule_of_no_steps, FIRN_ERROR_SCHEDULE},
     {"schedule without a root", support_plan_train, schedule_without_a_root, FIRN_ERROR_SCHEDULE},
@@ -1202,6 +1255,7 @@ static const struct {
     {"skipped steps without a tensor", support_plan_train, skipped_steps_without_a_tensor, FIRN_ERROR_ROLE},
     {"floor in the state", support_plan_train, floor_in_the_state, FIRN_ERROR_ROLE},
     {"finite of float32", support_plan_train, finite_of_float32, FIRN_ERROR_ROLE},
+    {"finite that nothing computes", support_plan_train, finite_that_nothing_computes, FIRN_ERROR_ROLE},
     {"finite known too late", support_plan_train, finite_known_too_late, FIRN_ERROR_ROLE},
     {"gradient norm of int32", support_plan_train, gradient_norm_of_int32, FIRN_ERROR_ROLE},
     {"clipping by a norm that is not there", support_plan_train, clipping_by_a_norm_that_is_not_there, FIRN_ERROR_ROLE},
@@ -1234,6 +1288,8 @@ static const struct {
     {"range upside down", support_plan_train, range_upside_down, FIRN_ERROR_INITIALISER},
     {"random numbers that NUMERICS.md keeps", support_plan_train, random_numbers_that_numerics_md_keeps,
      FIRN_ERROR_INITIALISER},
+    {"constant with an offset of weights", support_plan_train, constant_with_an_offset_of_weights,
+     FIRN_ERROR_INITIALISER},
     {"constant with a second number", support_plan_train, constant_with_a_second_number, FIRN_ERROR_INITIALISER},
     {"weights where there are none", support_plan_train, weights_where_there_are_none, FIRN_ERROR_INITIALISER},
     {"weights that leave the constants", support_plan_train, weights_that_leave_the_constants, FIRN_ERROR_INITIALISER},
@@ -1265,6 +1321,7 @@ static const struct {
     {"partial sum missing", support_plan_train, partial_sum_missing, FIRN_ERROR_OP_ORDER},
     {"partial sums read before they are whole", support_plan_train, partial_sums_read_before_they_are_whole,
      FIRN_ERROR_OP_ORDER},
+    {"partial sums read by another op", support_plan_train, partial_sums_read_by_another_op, FIRN_ERROR_OP_ORDER},
     {"accumulation that does not last", support_plan_train, accumulation_that_does_not_last, FIRN_ERROR_OP_ORDER},
     {"result of an update that may be skipped", support_plan_train, result_of_an_update_that_may_be_skipped,
      FIRN_ERROR_OP_ORDER},
@@ -1278,6 +1335,8 @@ static const struct {
     {"in place on an input that lives on", support_plan_train, in_place_on_an_input_that_lives_on, FIRN_ERROR_OVERLAP},
     {"in place where the op does not allow it", support_plan_eval, in_place_where_the_op_does_not_allow_it,
      FIRN_ERROR_OVERLAP},
+    {"in place of a tensor that the op does not read", support_plan_train,
+     in_place_of_a_tensor_that_the_op_does_not_read, FIRN_ERROR_OVERLAP},
     {"output 1 in place of an input", support_plan_eval, output_1_in_place_of_an_input, FIRN_ERROR_OVERLAP},
 };
 

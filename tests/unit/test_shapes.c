@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -40,13 +40,13 @@ static uint8_t read_shapes(const char *text, firn_shape *shapes) {
         *shape = (firn_shape){.type = type_of(text)};
         text += 3;
         while (*text == '[' || *text == ',') {
-            unsigned long extent = 0;
-            int length = 0;
-            assert_int_equal(sscanf(text + 1, "%lu%n", &extent, &length), 1);
+            char *end;
+            unsigned long extent = strtoul(text + 1, &end, 10);
+            assert_true(end > text + 1);
             if (shape->rank < FIRN_RANK_MAX)
                 shape->dims[shape->rank] = (uint32_t)extent;
             shape->rank++;
-            text += 1 + length;
+            text = end;
         }
         text += *text == ']';
         text += *text == ' ';
