@@ -98,13 +98,24 @@ static uint64_t step_of(const char *line) {
     return strncmp(line, begin, sizeof begin - 1) == 0 ? strtoull(line + sizeof begin - 1, NULL, 10) : 0;
 }
 
+/* True when both lines have the field with the same value, which is a hash. */
+static bool same_hash(const char *line, const char *head, const char *field) {
+    const char *a = strstr(line, field), *b = strstr(head, field);
+    return a != NULL && b != NULL && strncmp(a, b, strlen(field) + 64) == 0;
+}
+
+/* The log of a run is that of its plan and its data, whichever machine wrote it. */
+static bool same_run(const char *line, const char *head) {
+    return same_hash(line, head, "\"run_hash\":\"") && same_hash(line, head, "\"data_sha256\":\"");
+}
+
 /* Bytes of the log that stay: its first line and those of steps up to `steps_done`; a last line without its end goes.
  */
 static int measure(FILE *file, const char *path, const char *head, uint64_t steps_done, long *bytes) {
     char *line = NULL;
     size_t space = 0;
     ssize_t length = getline(&line, &space, file);
-    bool same = length > 0 && strcmp(line, head) == 0;
+    bool same = length > 0 && same_run(line, head);
     *bytes = ftell(file);
     while (same && (length = getline(&line, &space, file)) > 0 && line[length - 1] == '\n') {
         uint64_t step = step_of(line);
@@ -115,8 +126,8 @@ static int measure(FILE *file, const char *path, const char *head, uint64_t step
     free(line);
     if (same)
         return CLI_OK;
-    firn_host_fail(path, "is the log of another run: its first line names another plan, version, kernel set or data; "
-                         "give the data of the run, or another --log");
+    firn_host_fail(path, "is the log of another run: its first line names another plan or other data; give the data "
+                         "of the run, or another --log");
     return CLI_FILE;
 }
 

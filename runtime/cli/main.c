@@ -1,4 +1,6 @@
 /* firn, the host runner: picks the command. */
+#define _POSIX_C_SOURCE 200809L
+#include <signal.h>
 #include <string.h>
 
 #include "runtime/cli/cli.h"
@@ -9,6 +11,8 @@ static const struct {
 } commands[] = {{"train", cli_train}, {"eval", cli_eval}, {"export", cli_export}, {"digest", cli_digest}};
 
 int main(int count, char **words) {
+    /* A file that may not grow is an error to report, not a reason to die. */
+    signal(SIGXFSZ, SIG_IGN);
     if (count == 2 && (strcmp(words[1], "help") == 0 || strcmp(words[1], "--help") == 0)) {
         cli_help(stdout);
         return cli_flush();

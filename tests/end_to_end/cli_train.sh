@@ -1,0 +1,210 @@
+#!/bin/sh
+# firn train and eval as a user sees them: resuming, interrupting, the log, and each way of stopping with its exit code
+# and its one line on stderr.
+set -eu
+
+BUILD=${BUILD:-build}
+FIRN=$BUILD/firn
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+fail() {
+    echo "FAILED: $1"
+    cat "$folder/out" "$folder/err"
+    failures=$((failures + 1))
+}
+
+# expect NAME STATUS PATTERN COMMAND...: the command ends with that status, and with an error it writes exactly one line
+# on stderr, which has the pattern.
+expect() {
+    name=$1
+    wanted=$2
+    pattern=$3
+    shift 3
+    status=0
+    "$@" >"$folder/out" 2>"$folder/err" </dev/null || status=$?
+    [ "$status" -eq "$wanted" ] || fail "$name: exit $status, not $wanted"
+    if [ "$wanted" -ne 0 ]; then
+        [ "$(wc -l <"$folder/err")" -eq 1 ] || fail "$name: not one line on stderr"
+        grep -q -- "$pattern" "$folder/err" || fail "$name: no '$pattern' on stderr"
+    fi
+}
+
+# same NAME FILE FILE
+same() {
+    cmp -s "$2" "$3" || fail "$1"
+}
+
+# compile NAME [--set ...]: a train plan of the small GPT-2
+compile() {
+    plan=$1
+    shift
+    "$BUILD/firnc" compile compiler/recipes/small_gpt2.yaml --mode train --key "$folder/test.key.pem" \
+        -o "$folder/$plan.plan" "$@" >"$folder/out"
+}
+
+# lines LOG: what must be the same in every log of a run
+lines() {
+    sed 's/,"seconds":[0-9.]*,"elapsed":[0-9.]*}/}/' "$1"
+}
+
+"$BUILD/firnc" keygen "$folder/test" >"$folder/out"
+"$BUILD/firnc" keygen "$folder/other" >"$folder/out"
+PUB=$folder/test.pub.pem
+DATA=$folder/text
+cat /usr/share/common-licenses/GPL-3 /usr/share/common-licenses/GPL-2 >"$DATA"
+compile small
+PLAN=$folder/small.plan
+train() {
+    "$FIRN" train "$PLAN" --pub "$PUB" --data "$DATA" --quiet "$@"
+}
+
+# --- resuming ------------------------------------------------------------------------------------------------------
+
+expect "20 steps" 0 "" train --steps 20 --checkpoint "$folder/a" --log "$folder/a.jsonl"
+cp "$folder/out" "$folder/a.digest"
+grep -Eqx 'digest [0-9a-f]{64}' "$folder/a.digest" || fail "train ends with the digest"
+[ "$(wc -l <"$folder/a.jsonl")" -eq 21 ] || fail "a line for each step, and one"
+
+expect "10 steps" 0 "" train --steps 10 --checkpoint "$folder/b" --log "$folder/b.jsonl"
+expect "10 more" 0 "" train --steps 10 --checkpoint "$folder/b" --log "$folder/b.jsonl" --resume
+same "a resumed run has another digest" "$folder/out" "$folder/a.digest"
+lines "$folder/a.jsonl" >"$folder/a.lines"
+lines "$folder/b.jsonl" >"$folder/b.lines"
+same "a resumed run has another log" "$folder/a.lines" "$folder/b.lines"
+
+# Steps that the log has and the checkpoint does not are made again; so is half a line.
+expect "checkpoint every 4" 0 "" train --steps 10 --checkpoint "$folder/c" --checkpoint-every 4 --log "$folder/c.jsonl"
+expect "4 steps" 0 "" train --steps 4 --checkpoint "$folder/c"
+printf '{"step":11,"lo' >>"$folder/c.jsonl"
+expect "16 more" 0 "" train --steps 16 --checkpoint "$folder/c" --log "$folder/c.jsonl" --resume
+lines "$folder/c.jsonl" >"$folder/c.lines"
+same "a log that ran ahead is cut back" "$folder/a.lines" "$folder/c.lines"
+
+expect "threads" 0 "" train --steps 20 --threads 3
+same "three threads have another digest" "$folder/out" "$folder/a.digest"
+expect "to the end" 0 "" train --resume --checkpoint "$folder/a"
+expect "beyond the end" 0 "" train --resume --checkpoint "$folder/a"
+expect "--steps=N is --steps N" 0 "" train --steps=20
+same "--steps=20 has another digest" "$folder/out" "$folder/a.digest"
+
+cp "$DATA" "$folder/changed"
+printf x >>"$folder/changed"
+expect "other data under the same log" 1 "another run" "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/changed" \
+    --quiet --resume --checkpoint "$folder/b" --log "$folder/b.jsonl"
+
+# --- interrupting --------------------------------------------------------------------------------------------------
+
+# A run that would last for hours.
+compile long --set trainer.init.loop.num_steps=100000000
+for signal in INT TERM; do
+    # A shell that is not interactive starts its background jobs with SIGINT ignored; env gives it back.
+    env --default-signal=INT "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
+        --checkpoint "$folder/stopped" --log "$folder/stopped.jsonl" >"$folder/out" 2>"$folder/err" &
+    child=$!
+    until [ -e "$folder/stopped.jsonl" ] && [ "$(wc -l <"$folder/stopped.jsonl")" -gt 5 ]; do sleep 0.05; done
+    kill -$signal $child
+    status=0
+    wait $child || status=$?
+    [ $status -eq 130 ] || fail "SIG$signal: exit $status, not 130"
+    grep -q interrupted "$folder/err" || fail "SIG$signal: says so"
+    done_steps=$(($(wc -l <"$folder/stopped.jsonl") - 1))
+    cp "$folder/out" "$folder/stopped.digest"
+    expect "the same number of steps" 0 "" "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
+        --steps "$done_steps"
+    same "SIG$signal: an interrupted run is another" "$folder/out" "$folder/stopped.digest"
+    expect "its checkpoint" 0 "" "$FIRN" digest "$folder/stopped"
+    same "SIG$signal: the checkpoint is another" "$folder/out" "$folder/stopped.digest"
+    rm -f "$folder/stopped.jsonl"
+done
+
+# --- stopped by the numbers ----------------------------------------------------------------------------------------
+
+compile hot --set trainer.init.precision.enabled=false --set trainer.init.precision.max_gradient_norm=null \
+    --set trainer.init.schedulers.0.SequentialLR.schedulers.0.LinearLR.initial_learning_rate=1e30 \
+    --set trainer.init.schedulers.0.SequentialLR.schedulers.0.LinearLR.end_learning_rate=1e30
+expect "a loss that is not finite" 4 LOSS_NOT_FINITE "$FIRN" train "$folder/hot.plan" --pub "$PUB" --data "$DATA" \
+    --quiet --checkpoint "$folder/hot" --log "$folder/hot.jsonl"
+tail -n 1 "$folder/hot.jsonl" | grep -q '"loss":null.*"error":"LOSS_NOT_FINITE"' || fail "the log has the loss"
+expect "the state of the step before was saved" 0 "" "$FIRN" digest "$folder/hot"
+
+compile floor --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
+    --set trainer.init.precision.initial_loss_scale=1e38 --set trainer.init.precision.max_loss_scale=1e38 \
+    --set trainer.init.precision.min_loss_scale=1e37
+expect "a loss scale at its floor" 4 LOSS_SCALE_FLOOR "$FIRN" train "$folder/floor.plan" --pub "$PUB" --data "$DATA" \
+    --quiet --checkpoint "$folder/floor" --log "$folder/floor.jsonl"
+tail -n 1 "$folder/floor.jsonl" | grep -q '"error":"LOSS_SCALE_FLOOR"' || fail "the log has the floor"
+expect "the state was saved" 0 "" "$FIRN" digest "$folder/floor"
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+head -c 10 "$DATA" >"$folder/short"
+expect "data that is too short" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/short" --quiet
+expect "no data" 1 "none" "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/none" --quiet
+expect "a folder without files" 1 "no file" sh -c "mkdir '$folder/void' && '$FIRN' train '$PLAN' --pub '$PUB' --data '$folder/void'"
+expect "no key" 1 "none.pem" "$FIRN" train "$PLAN" --pub "$folder/none.pem" --data "$DATA"
+expect "a key that is none" 1 "PEM" "$FIRN" train "$PLAN" --pub "$DATA" --data "$DATA"
+expect "no plan" 1 "none.plan" "$FIRN" train "$folder/none.plan" --pub "$PUB" --data "$DATA"
+expect "nowhere to save" 1 STORAGE train --steps 1 --checkpoint "$folder/none/c"
+expect "nowhere to log" 1 "log" train --steps 1 --log "$folder/none/log"
+
+# A disk that is full: files may have 8 blocks of 512 bytes, and the checkpoint is larger.
+cp "$folder/b" "$folder/kept"
+expect "a full disk" 1 STORAGE_FULL sh -c "ulimit -f 8; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet \
+    --resume --checkpoint '$folder/b' --steps 3"
+same "a full disk took the checkpoint before" "$folder/b" "$folder/kept"
+[ ! -e "$folder/b.tmp" ] || fail "a full disk left half a checkpoint"
+if [ -c /dev/full ]; then
+    expect "a full disk under the log" 1 "log cannot be written" train --steps 1 --log /dev/full
+    expect "nowhere to print" 1 stdout sh -c "'$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet --steps 1 >/dev/full"
+fi
+
+# --- refused -------------------------------------------------------------------------------------------------------
+
+expect "another key" 3 WRONG_KEY "$FIRN" train "$PLAN" --pub "$folder/other.pub.pem" --data "$DATA"
+head -c 5000 "$PLAN" >"$folder/cut.plan"
+expect "a plan that is cut" 3 TRUNCATED "$FIRN" train "$folder/cut.plan" --pub "$PUB" --data "$DATA"
+cp "$PLAN" "$folder/longer.plan"
+printf x >>"$folder/longer.plan"
+expect "a byte too many" 3 TRAILING_BYTES "$FIRN" train "$folder/longer.plan" --pub "$PUB" --data "$DATA"
+expect "not a plan" 3 MAGIC "$FIRN" train "$DATA" --pub "$PUB" --data "$DATA"
+echo 7 >"$folder/counter"
+expect "an old plan" 3 SECURITY_COUNTER train --counter "$folder/counter"
+compile newer --security-counter 9
+expect "a newer plan" 0 "" "$FIRN" train "$folder/newer.plan" --pub "$PUB" --data "$DATA" --quiet --steps 1 \
+    --counter "$folder/counter"
+[ "$(cat "$folder/counter")" -eq 9 ] || fail "the counter grows with the plan"
+echo nine >"$folder/counter"
+expect "a counter that is none" 1 COUNTER train --counter "$folder/counter"
+expect "no checkpoint to resume" 3 CHECKPOINT_MISSING train --resume --checkpoint "$folder/none"
+expect "another plan's checkpoint" 3 CHECKPOINT_OTHER_RUN train --resume --checkpoint "$folder/hot"
+head -c 3000 "$folder/a" >"$folder/cut"
+expect "a checkpoint that is cut" 3 CHECKPOINT_DAMAGED train --resume --checkpoint "$folder/cut"
+expect "digest of it" 3 CHECKPOINT_DAMAGED "$FIRN" digest "$folder/cut"
+expect "export of it" 3 CHECKPOINT_DAMAGED "$FIRN" export "$folder/cut" -o "$folder/cut.safetensors"
+[ ! -e "$folder/cut.safetensors" ] || fail "a damaged checkpoint was exported"
+
+# --- the command line ----------------------------------------------------------------------------------------------
+
+expect "nothing" 2 "firn help" "$FIRN"
+expect "an unknown command" 2 "trian" "$FIRN" trian "$PLAN"
+expect "an unknown option" 2 "--speed" train --speed 9
+expect "an option of another command" 2 "--per-tensor" train --per-tensor
+expect "a value that is no number" 2 "--steps" train --steps many
+expect "a negative number" 2 "--steps" train --steps -1
+expect "no value" 2 "--log" train --log
+expect "twice" 2 "--steps" train --steps 1 --steps 2
+expect "a second plan" 2 "one word too many" train "$PLAN"
+expect "no key option" 2 "--pub" "$FIRN" train "$PLAN" --data "$DATA"
+expect "no data option" 2 "--data" "$FIRN" train "$PLAN" --pub "$PUB"
+expect "no plan option" 2 "PLAN" "$FIRN" train --pub "$PUB" --data "$DATA"
+expect "resume without checkpoint" 2 "--checkpoint" train --resume
+expect "eval without checkpoint" 2 "--checkpoint" "$FIRN" eval "$PLAN" --pub "$PUB" --data "$DATA"
+expect "export without output" 2 "--output" "$FIRN" export "$folder/a"
+expect "help" 0 "" "$FIRN" help
+grep -q "firn train PLAN" "$folder/out" || fail "help shows the command line"
+expect "version" 0 "" "$FIRN" --version
+grep -q "^firn [0-9]" "$folder/out" || fail "--version prints it"
+
+[ $failures -eq 0 ]
