@@ -187,7 +187,7 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 demo: ## freeze, sign, train and evaluate a small GPT-2, here and on two emulated boards; DATA=file
 	@.packages/install demo
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all firmware
-	@BUILD=$(BUILD) DATA='$(DATA)' compiler/recipes/demo.sh
+	@BUILD=$(BUILD) FIRNC=$(BUILD)/firnc FIRN=$(BUILD)/firn OUT=$(BUILD)/demo DATA='$(DATA)' compiler/recipes/demo.sh
 
 # --- checks of the text --------------------------------------------------------------------------------------------
 

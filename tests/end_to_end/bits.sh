@@ -6,7 +6,6 @@ set -eu
 
 BUILD=${BUILD:-build}
 STEPS=5
-RUN=runtime/targets/emulated/run
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failures=0
@@ -38,27 +37,23 @@ cat $licences/GPL-3 $licences/LGPL-2.1 $licences/GPL-2 >"$folder/text"
 
 # --- running ---
 
+for target in cortex-m7 rv32; do
+    make -s --no-print-directory BUILD="$BUILD" emulator TARGET=$target PUB="$PUB" >"$folder/$target"
+done
+
 # run WHERE CHECKPOINT STEPS: the lines of a run of the current plan; an error of the numbers is part of the result.
 run() {
-    checkpoint=$2
-    steps=$3
-    program=$BUILD/variants/$1/runner
+    target=host
     kernels=
     case $1 in
-    cortex-m7 | rv32)
-        make -s BUILD="$BUILD" emulate TARGET="$1" PLAN="$plan" PUB="$PUB" DATA="$data" LABELS="$labels" \
-            STEPS="$steps" CHECKPOINT="$checkpoint" RESUME= 2>"$folder/errors"
-        grep -v '^make' "$folder/errors"
-        ;;
-    *)
-        case $1 in
-        host) program=$BUILD/runner ;;
-        plain) program=$BUILD/runner kernels=plain ;;
-        esac
-        FIRN_KERNELS=$kernels PLAN=$plan PUB=$PUB DATA=$data LABELS=$labels STEPS=$steps CHECKPOINT=$checkpoint \
-            $RUN host "$program" 2>&1
-        ;;
-    esac || true
+    cortex-m7 | rv32) target=$1 program=$(cat "$folder/$1") ;;
+    host) program=$BUILD/runner ;;
+    plain) program=$BUILD/runner kernels=plain ;;
+    *) program=$BUILD/variants/$1/runner ;;
+    esac
+    FIRN_KERNELS=$kernels PLAN=$plan PUB=$PUB DATA=$data LABELS=$labels STEPS=$3 CHECKPOINT=$2 \
+        runtime/targets/emulated/run "$target" "$program" 2>"$folder/errors" || true
+    cat "$folder/errors"
 }
 
 # The first tensor in which two places differ, after the first step that differs.
@@ -70,8 +65,10 @@ explain() {
     rm -f "$folder/a" "$folder/b"
     run host "$folder/a" "$step" >/dev/null
     run "$1" "$folder/b" "$step" >/dev/null
-    "$BUILD/firn" digest "$folder/a" --per-tensor >"$folder/a.txt" || return 0
-    "$BUILD/firn" digest "$folder/b" --per-tensor >"$folder/b.txt" || return 0
+    for side in a b; do
+        [ -f "$folder/$side" ] || return 0
+        "$BUILD/firn" digest "$folder/$side" --per-tensor >"$folder/$side.txt"
+    done
     echo "  first tensor that differs after step $step:"
     diff "$folder/a.txt" "$folder/b.txt" | sed -n '2p;/^>/{p;q;}'
 }
