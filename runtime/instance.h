@@ -98,6 +98,6 @@ void firn_initialise_state(const firn_instance *instance);
 /* --- digest.c ----------------------------------------------------------------------------------------------------- */
 
 /* SHA-256 of the descriptors of the parameters, in the order of their names. */
-int firn_model_hash(firn_fb_plan plan, uint8_t hash[FIRN_HASH_BYTES]) FIRN_CHECK_RESULT;
+int firn_model_hash(firn_fb_plan plan, uint8_t digest[FIRN_HASH_BYTES]) FIRN_CHECK_RESULT;
 
 #endif

@@ -33,8 +33,8 @@ static span part_of(firn_fb_sampler sampler, uint64_t elements) {
 }
 
 static uint64_t windows_of(firn_fb_sampler sampler, uint64_t length) {
-    uint64_t window = firn_fb_sampler_window(sampler);
-    return length < window ? 0 : (length - window) / firn_fb_sampler_stride(sampler) + 1;
+    uint64_t window = firn_fb_sampler_window(sampler), stride = firn_fb_sampler_stride(sampler);
+    return length < window || stride == 0 ? 0 : (length - window) / stride + 1;
 }
 
 /* Elements of all segments. False when their sum is not a number of elements that can exist. */
@@ -163,7 +163,7 @@ static int convert_integers(firn_fb_input input, const uint8_t *elements, uint32
     for (uint32_t i = 0; i < count; i++) {
         int32_t value = elements[i];
         if (firn_fb_input_element(input) == FIRN_FB_ELEMENT_TYPE_INT32)
-            memcpy(&value, elements + 4 * i, sizeof value);
+            memcpy(&value, elements + (size_t)4 * i, sizeof value);
         if (value < 0 || (uint32_t)value >= limit)
             return FIRN_ERROR_DATA_RANGE;
         out[i] = value;
@@ -176,7 +176,7 @@ static void convert_floats(firn_fb_input input, const uint8_t *elements, uint32_
     for (uint32_t i = 0; i < count; i++) {
         float value;
         if (firn_fb_input_element(input) == FIRN_FB_ELEMENT_TYPE_FLOAT32)
-            memcpy(&value, elements + 4 * i, sizeof value);
+            memcpy(&value, elements + (size_t)4 * i, sizeof value);
         else
             value = firn_fma((float)elements[i], scale, shift);
         out[i] = firn_canonical(value);

@@ -19,6 +19,14 @@ static bool finite(float x) {
     return (firn_bits(x) & 0x7f800000u) != 0x7f800000u;
 }
 
+/* Samples of a micro-batch, at least 1. */
+static uint32_t samples_of(const firn_instance *instance) {
+    uint32_t samples = firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
+    if (samples == 0)
+        firn_instance_trap(instance, FIRN_ERROR_SAMPLER);
+    return samples;
+}
+
 static uint32_t cursor_of(const firn_instance *instance) {
     return firn_fb_sampler_cursor(firn_fb_plan_sampler(instance->plan));
 }
@@ -89,7 +97,7 @@ static int run_micro_batches(step *step, float *mean_loss) {
         status = firn_samples_fill(instance, &step->samples, step->cursor);
         if (status != FIRN_OK)
             return status;
-        step->cursor += firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
+        step->cursor += samples_of(instance);
         firn_execute_phase(instance, FIRN_FB_PHASE_KIND_MICRO_BATCH, step->global_step, micro);
         float loss = loss_of(instance);
         total = micro == 0 ? loss : total + loss;
@@ -169,8 +177,7 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
 
 /* Steps done: one micro-batch of samples each. */
 static uint64_t eval_steps(const firn_instance *instance) {
-    uint64_t cursor = (uint64_t)firn_instance_int64(instance, cursor_of(instance));
-    return cursor / firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
+    return (uint64_t)firn_instance_int64(instance, cursor_of(instance)) / samples_of(instance);
 }
 
 /* True when the plan's number of steps is done, or, where it has none, when the samples of the part are used up: then
@@ -180,14 +187,14 @@ static bool eval_is_over(const step *step) {
     uint64_t steps = firn_fb_plan_steps(instance->plan);
     if (steps != 0)
         return step->global_step >= steps;
-    return step->cursor > step->samples.count - firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
+    return step->cursor > step->samples.count - samples_of(instance);
 }
 
 static int evaluate(firn_instance *instance, step *step) {
     int status = firn_samples_fill(instance, &step->samples, step->cursor);
     if (status != FIRN_OK)
         return status;
-    step->cursor += firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
+    step->cursor += samples_of(instance);
     instance->condition = FIRN_CONDITION_POISONED;
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_EVALUATE, step->global_step, 0);
     firn_instance_set_int64(instance, cursor_of(instance), (int64_t)step->cursor);

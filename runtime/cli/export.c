@@ -44,9 +44,9 @@ static void print_header(FILE *to, const cli_record *record) {
         fputs(":{\"dtype\":\"F32\",\"shape\":[", to);
         for (uint32_t d = 0; d < entry->entry.rank; d++)
             fprintf(to, "%s%lu", d == 0 ? "" : ",", (unsigned long)entry->entry.dims[d]);
-        fprintf(to, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)offset,
-                (unsigned long long)(offset + entry->bytes));
-        offset += entry->bytes;
+        uint64_t end = offset + entry->bytes;
+        fprintf(to, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)offset, (unsigned long long)end);
+        offset = end;
     }
     fputc('}', to);
     fflush(to);

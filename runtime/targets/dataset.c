@@ -65,7 +65,7 @@ static int look_idx(const firn_data_file *file, firn_data_layout *layout, bool *
     if (file->read(file->context, 4, head + 4, 4u * idx.rank) != 0)
         return FIRN_ERROR_SOURCE;
     for (uint32_t i = 0; i < idx.rank; i++)
-        idx.dims[i] = big32(head + 4 + 4 * i);
+        idx.dims[i] = big32(head + 4 + (size_t)4 * i);
     if (!count_elements(&idx, file->bytes) || !fills(&idx, file->bytes))
         return FIRN_OK;
     *layout = idx;

@@ -62,17 +62,14 @@ static bool unpack(firn_host_file *file) {
     do {
         if (space - count < PIECE_BYTES) {
             space = 2 * space + PIECE_BYTES;
-            uint8_t *larger = realloc(file->memory, space);
-            if (larger == NULL)
-                break;
-            file->memory = larger;
+            file->memory = firn_host_grow(file->memory, space);
         }
         got = gzread(packed, file->memory + count, PIECE_BYTES);
         count += got > 0 ? (size_t)got : 0;
     } while (got > 0);
     bool closed = gzclose(packed) == Z_OK; /* which finds a file that is cut */
     if (got != 0 || !closed)
-        return firn_host_fail(file->name, "is a damaged or truncated gzip file, or too large to unpack into memory");
+        return firn_host_fail(file->name, "is a damaged or truncated gzip file");
     close(file->descriptor);
     file->descriptor = -1;
     file->file = (firn_data_file){.context = file, .bytes = count, .read = read_memory};
@@ -131,10 +128,7 @@ static bool add_file(firn_host_stream *stream, const char *path, int flags) {
     firn_host_file *file = open_file(path, flags);
     if (file == NULL)
         return false;
-    firn_host_file **larger = realloc(stream->files, (stream->count + 1) * sizeof *larger);
-    if (larger == NULL)
-        return firn_host_fail(path, "no memory is left");
-    stream->files = larger;
+    stream->files = firn_host_grow(stream->files, (stream->count + 1) * sizeof(void *));
     stream->files[stream->count++] = file;
     return true;
 }
@@ -156,10 +150,7 @@ static char **list_folder(const char *path, size_t *count) {
         struct stat status;
         if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
             continue;
-        char **larger = realloc(names, (*count + 1) * sizeof *larger);
-        if (larger == NULL)
-            break;
-        names = larger;
+        names = firn_host_grow(names, (*count + 1) * sizeof(void *));
         names[(*count)++] = firn_host_path(entry->d_name, "");
     }
     closedir(folder);

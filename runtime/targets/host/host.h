@@ -19,6 +19,8 @@ bool firn_host_fail(const char *where, const char *format, ...) __attribute__((f
 
 /* Memory, zeroed; says so and exits with 1 when there is none. */
 void *firn_host_allocate(size_t bytes);
+/* The same memory with room for more, which is not zeroed. */
+void *firn_host_grow(void *memory, size_t bytes);
 
 /* path with an ending added, in memory of its own. */
 char *firn_host_path(const char *path, const char *ending);

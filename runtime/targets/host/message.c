@@ -16,8 +16,7 @@ bool firn_host_fail(const char *where, const char *format, ...) {
     return false;
 }
 
-void *firn_host_allocate(size_t bytes) {
-    void *memory = calloc(1, bytes == 0 ? 1 : bytes);
+static void *there_must_be(void *memory, size_t bytes) {
     if (memory == NULL) {
         firn_host_fail("memory", "%zu bytes are not to be had", bytes);
         exit(1);
@@ -25,10 +24,17 @@ void *firn_host_allocate(size_t bytes) {
     return memory;
 }
 
+void *firn_host_allocate(size_t bytes) {
+    return there_must_be(calloc(1, bytes == 0 ? 1 : bytes), bytes);
+}
+
+void *firn_host_grow(void *memory, size_t bytes) {
+    return there_must_be(realloc(memory, bytes), bytes);
+}
+
 char *firn_host_path(const char *path, const char *ending) {
-    size_t length = strlen(path), more = strlen(ending);
-    char *joined = firn_host_allocate(length + more + 1);
-    memcpy(joined, path, length);
-    memcpy(joined + length, ending, more);
+    size_t bytes = strlen(path) + strlen(ending) + 1;
+    char *joined = firn_host_allocate(bytes);
+    snprintf(joined, bytes, "%s%s", path, ending);
     return joined;
 }
