@@ -1,0 +1,143 @@
+/* The log as a JSON parser reads it, whatever the numbers and the names are, and exit codes. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "runtime/cli/cli.h"
+#include "runtime/numerics/numerics.h"
+
+static char path[128];
+
+static int begin(void **state) {
+    (void)state;
+    snprintf(path, sizeof path, "%s/firn-log-XXXXXX", P_tmpdir);
+    int file = mkstemp(path);
+    return file < 0 || close(file) != 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+/* A log of these reports, as text. */
+static char *log_of(const firn_step_report *reports, size_t count, int error) {
+    static cli_session session;
+    cli_options options = {.log = path};
+    session = (cli_session){.options = &options};
+    session.info = (firn_info){.model = "a \"model\" \\ name", .target = "portable", .kernels = "portable", .steps = 9};
+    cli_log log;
+    assert_int_equal(cli_log_begin(&log, &session, 0), CLI_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_true(cli_log_step(&log, &reports[i], i + 1 == count ? error : FIRN_OK, 0.5, 1.5));
+    assert_true(cli_log_sync(&log));
+    cli_log_end(&log);
+    static char text[8192];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = 0;
+    return text;
+}
+
+/* The line as an object; *text moves to the next one. */
+static cJSON *line_of(char **text) {
+    char *stop = strchr(*text, '\n');
+    assert_non_null(stop);
+    *stop = 0;
+    cJSON *line = cJSON_ParseWithOpts(*text, NULL, 1);
+    assert_non_null(line);
+    *text = stop + 1;
+    return line;
+}
+
+static double number(const cJSON *line, const char *name) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(line, name);
+    assert_true(cJSON_IsNumber(item));
+    return item->valuedouble;
+}
+
+static void the_log_is_json(void **state) {
+    (void)state;
+    const float awkward[] = {1.0f, 0.1f, -0.0f, 0x1p-149f, 0x1.fffffep127f, 16777217.0f, 1e-7f, 3.14159274f, 2.5e-30f};
+    enum { COUNT = sizeof awkward / sizeof *awkward };
+    firn_step_report reports[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++)
+        reports[i] = (firn_step_report){.global_step = i + 1,
+                                        .loss = awkward[i],
+                                        .learning_rate = awkward[i],
+                                        .loss_scale = 1,
+                                        .gradient_norm = firn_from_bits(FIRN_NAN_BITS),
+                                        .skipped = i == 2};
+    char *text = log_of(reports, COUNT, FIRN_OK);
+    cJSON *head = line_of(&text);
+    assert_string_equal(cJSON_GetObjectItem(head, "firn")->valuestring, FIRN_VERSION);
+    assert_string_equal(cJSON_GetObjectItem(head, "model")->valuestring, "a \"model\" \\ name");
+    assert_int_equal(strlen(cJSON_GetObjectItem(head, "data_sha256")->valuestring), 64);
+    cJSON_Delete(head);
+    for (int i = 0; i < COUNT; i++) {
+        cJSON *line = line_of(&text);
+        assert_int_equal((int)number(line, "step"), i + 1);
+        assert_int_equal(firn_bits((float)number(line, "loss")), firn_bits(awkward[i])); /* %.9g gives the float back */
+        assert_int_equal(strtoul(cJSON_GetObjectItem(line, "loss_bits")->valuestring, NULL, 16), firn_bits(awkward[i]));
+        assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "gradient_norm")));
+        assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(line, "skipped")), i == 2);
+        assert_true(number(line, "seconds") > 0 && number(line, "elapsed") > 0);
+        assert_null(cJSON_GetObjectItem(line, "error"));
+        cJSON_Delete(line);
+    }
+    assert_int_equal(*text, 0);
+}
+
+static void a_stop_is_in_the_log(void **state) {
+    (void)state;
+    firn_step_report report = {.global_step = 4, .loss = firn_from_bits(FIRN_NAN_BITS)};
+    char *text = log_of(&report, 1, FIRN_ERROR_LOSS_NOT_FINITE);
+    cJSON_Delete(line_of(&text));
+    cJSON *line = line_of(&text);
+    assert_int_equal((int)number(line, "step"), 5); /* the step that was not finished */
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "loss")));
+    assert_string_equal(cJSON_GetObjectItem(line, "loss_bits")->valuestring, "7fc00000");
+    assert_string_equal(cJSON_GetObjectItem(line, "error")->valuestring, "LOSS_NOT_FINITE");
+    cJSON_Delete(line);
+}
+
+static void exit_codes_follow_the_range(void **state) {
+    (void)state;
+    static const struct {
+        int error, code;
+    } expected[] = {
+        {FIRN_OK, 0},
+        {FIRN_ERROR_WRONG_MODE, 3},
+        {FIRN_ERROR_TRUNCATED, 3},
+        {FIRN_ERROR_SIGNATURE, 3},
+        {FIRN_ERROR_SCHEMA_BOUNDS, 3},
+        {FIRN_ERROR_OP_SHAPE, 3},
+        {FIRN_ERROR_CHECKPOINT_OTHER_RUN, 3},
+        {FIRN_ERROR_STORAGE_FULL, 1},
+        {FIRN_ERROR_COUNTER, 1},
+        {FIRN_ERROR_DATA_TOO_SHORT, 1},
+        {FIRN_ERROR_LOSS_NOT_FINITE, 4},
+        {FIRN_ERROR_LOSS_SCALE_FLOOR, 4},
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_int_equal(cli_exit_code(expected[i].error), expected[i].code);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_log_is_json),
+        cmocka_unit_test(a_stop_is_in_the_log),
+        cmocka_unit_test(exit_codes_follow_the_range),
+    };
+    return cmocka_run_group_tests_name("cli", tests, begin, end);
+}
