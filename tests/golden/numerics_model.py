@@ -580,4 +580,5 @@ def main():
             write_golden(out)
 
 
-main()
+if __name__ == '__main__':
+    main()
