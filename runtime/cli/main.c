@@ -13,7 +13,7 @@ static const struct {
 int main(int count, char **words) {
     /* A file that may not grow is an error to report, not a reason to die. */
     signal(SIGXFSZ, SIG_IGN);
-    if (count == 2 && (strcmp(words[1], "help") == 0 || strcmp(words[1], "--help") == 0)) {
+    if (count > 1 && (strcmp(words[1], "help") == 0 || strcmp(words[count - 1], "--help") == 0)) {
         cli_help(stdout);
         return cli_flush();
     }

@@ -25,6 +25,7 @@ typedef struct run {
     cli_progress progress;
     uint64_t first, last; /* global steps at the beginning and the end of this call */
     uint64_t saved;       /* global step of the checkpoint on disk, or UINT64_MAX */
+    bool stuck;           /* log or checkpoint could not be written: do not try again */
 } run;
 
 static int begin_state(run *run) {
@@ -46,9 +47,11 @@ static int begin_state(run *run) {
 static int save(run *run, uint64_t step) {
     if (run->session.options->checkpoint == NULL || run->saved == step)
         return CLI_OK;
-    if (!cli_log_sync(&run->log))
+    run->stuck = !cli_log_sync(&run->log);
+    if (run->stuck)
         return CLI_FILE;
     int error = firn_save(&run->session.firn);
+    run->stuck = error != FIRN_OK;
     if (error != FIRN_OK) {
         cli_progress_end(&run->progress);
         return cli_error(&run->session, error);
@@ -85,8 +88,9 @@ static int run_steps(run *run, uint64_t *step) {
             cli_progress_step(&run->progress, &report);
         if (error != FIRN_OK) {
             report.global_step = *step;
-            return stop_by_error(run, &report, error) == CLI_OK ? CLI_OK : cli_exit_code(error);
+            return stop_by_error(run, &report, error);
         }
+        run->stuck = !logged;
         status = logged ? CLI_OK : CLI_FILE;
         if (status == CLI_OK && every != 0 && *step % every == 0)
             status = save(run, *step);
@@ -112,6 +116,16 @@ static int finish_interrupted(const run *run, uint64_t step) {
     return CLI_INTERRUPTED;
 }
 
+/* What is kept at the end of a run, however it ended; but one that did not get to its first step, because its data or
+ * its plan is wrong, must not replace a checkpoint that is there. */
+static int save_at_end(run *run, int status, uint64_t step) {
+    bool failed = status != CLI_OK && status != CLI_NUMBERS;
+    if (run->stuck || (failed && step == run->first))
+        return status;
+    int saving = save(run, step);
+    return status != CLI_OK ? status : saving;
+}
+
 static int train(run *run) {
     int status = begin_state(run);
     if (status == CLI_OK)
@@ -123,9 +137,9 @@ static int train(run *run) {
     uint64_t step = run->first;
     status = run_steps(run, &step);
     bool stopped = interrupted != 0 && status == CLI_OK && step < run->last;
-    int saving = status == CLI_OK || status == CLI_NUMBERS ? save(run, step) : CLI_OK;
-    if (status != CLI_OK || saving != CLI_OK)
-        return status != CLI_OK ? status : saving;
+    status = save_at_end(run, status, step);
+    if (status != CLI_OK)
+        return status;
     status = print_digest(run);
     return stopped && status == CLI_OK ? finish_interrupted(run, step) : status;
 }

@@ -141,6 +141,21 @@ expect "the state was saved" 0 "" "$FIRN" digest "$folder/floor"
 
 head -c 10 "$DATA" >"$folder/short"
 expect "data that is too short" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/short" --quiet
+cp "$folder/b" "$folder/kept"
+expect "data that is too short for a new run" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/short" \
+    --quiet --checkpoint "$folder/b"
+same "a run that never began took a checkpoint" "$folder/b" "$folder/kept"
+
+# Data that goes bad on the way: a byte that the plan does not allow, far behind.
+compile ascii --set trainer.init.model.vocab_size=128 --set trainer.fit.train_dataloader.shuffle=false
+{
+    head -c 400 "$DATA"
+    printf '\377'
+    cat "$DATA"
+} >"$folder/bad"
+expect "a value out of range" 1 DATA_RANGE "$FIRN" train "$folder/ascii.plan" --pub "$PUB" --data "$folder/bad" --quiet \
+    --checkpoint "$folder/bad.ckpt" --log "$folder/bad.jsonl"
+expect "the steps before it were saved" 0 "" "$FIRN" digest "$folder/bad.ckpt"
 expect "no data" 1 "none" "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/none" --quiet
 expect "a folder without files" 1 "no file" sh -c "mkdir '$folder/void' && '$FIRN' train '$PLAN' --pub '$PUB' --data '$folder/void'"
 expect "no key" 1 "none.pem" "$FIRN" train "$PLAN" --pub "$folder/none.pem" --data "$DATA"
