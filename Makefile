@@ -192,7 +192,8 @@ demo: ## freeze, sign, train and evaluate a small GPT-2, here and on two emulate
 # --- checks of the text --------------------------------------------------------------------------------------------
 
 LINTED := $(filter-out plan/generated/%,$(shell git ls-files '*.c' '*.h' 2>/dev/null))
-TIDIED := $(filter compiler/%.c plan/%.c schedules/%.c runtime/%.c,$(LINTED))
+# semihosting.c is not for this machine; both cross compilers see it with all warnings.
+TIDIED := $(filter-out %/semihosting.c,$(filter compiler/%.c plan/%.c schedules/%.c runtime/%.c,$(LINTED)))
 
 .PHONY: lint
 lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warnings as errors
@@ -203,15 +204,18 @@ lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warning
 	@$(MAKE) --no-print-directory -s -j$(JOBS) tidy cppcheck
 
 .PHONY: tidy cppcheck
+# A file is looked at again when it or any header has changed.
 tidy: $(patsubst %,$(BUILD)/tidy/%.ok,$(TIDIED))
-$(BUILD)/tidy/%.ok: % .clang-tidy | $(MBEDTLS_READY)
+$(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY)
 	@mkdir -p $(@D)
-	clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(FLOATING) -I. $(TIDY_FLAGS)
+	$(call say,clang-tidy $<)
+	$(quiet)clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(FLOATING) -I. \
+	    $(if $(filter plan/signature.c,$<),$(MBEDTLS_FLAGS)) 2> $@.log || { cat $@.log >&2; exit 1; }
 	@touch $@
 
 cppcheck:
 	cppcheck --quiet --std=c11 --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
-	    --suppressions-list=.cppcheck -I. $(CPPCHECKED)
+	    --suppressions-list=.cppcheck -I. $(filter %.c,$(LINTED))
 
 # --- microcontrollers ----------------------------------------------------------------------------------------------
 

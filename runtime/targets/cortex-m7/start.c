@@ -58,6 +58,10 @@ __attribute__((section(".vectors"), used)) static const vector_table vectors = {
     firn_stack_top, firn_start, other_fault, other_fault, memory_fault, other_fault, other_fault, {NULL},
 };
 
+static size_t bytes_between(const uint8_t *begin, const uint8_t *end) {
+    return (size_t)((uintptr_t)end - (uintptr_t)begin);
+}
+
 /* The region's size is a power of two, and it begins at a multiple of it: the linker script sees to that. */
 static void make_plan_read_only(void) {
     uint32_t begin = (uint32_t)(uintptr_t)firn_plan_region;
@@ -74,8 +78,8 @@ static void make_plan_read_only(void) {
 void firn_start(void) {
     CPACR |= CPACR_FPU_FULL;
     __asm__ volatile("dsb\n isb" ::: "memory");
-    memcpy(firn_data_begin, firn_data_image, (size_t)(firn_data_end - firn_data_begin));
-    memset(firn_bss_begin, 0, (size_t)(firn_bss_end - firn_bss_begin));
+    memcpy(firn_data_begin, firn_data_image, bytes_between(firn_data_begin, firn_data_end));
+    memset(firn_bss_begin, 0, bytes_between(firn_bss_begin, firn_bss_end));
     make_plan_read_only();
     main();
     for (;;) {

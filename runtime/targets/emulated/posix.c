@@ -12,7 +12,7 @@
 
 #include "runtime/targets/emulated/system.h"
 
-#define BLOCKS_BYTES (512u * 1024 * 1024)
+#define BLOCKS_BYTES ((size_t)512 * 1024 * 1024)
 
 static char command_line[512];
 

@@ -98,20 +98,15 @@ static uint32_t leading_digits(const decimal *number, int32_t *power) {
     return digits;
 }
 
-/* "123000000" with trailing zeros cut, and a point after `whole` digits (0: "0." and nothing before it). */
+/* Nine digits with a point after `whole` of them; zeros behind the point are cut, and the point with them. */
 static void add_digits(text *line, uint32_t digits, int32_t whole) {
-    char characters[DIGITS];
-    for (size_t i = DIGITS; i != 0; i--) {
-        characters[i - 1] = (char)('0' + digits % 10);
-        digits /= 10;
-    }
-    int32_t used = DIGITS;
-    while (used > 1 && used > whole && characters[used - 1] == '0')
-        used--;
-    for (int32_t i = 0; i < used; i++) {
+    uint32_t unit = LIMB_BASE / 10;
+    for (int32_t i = 0; i < whole || digits != 0; i++) {
         if (i == whole)
             add_character(line, '.');
-        add_character(line, characters[i]);
+        add_character(line, (char)('0' + digits / unit));
+        digits %= unit;
+        unit /= 10;
     }
 }
 
@@ -134,9 +129,9 @@ static void add_finite(text *line, uint32_t mantissa, int32_t exponent) {
         text_add(line, "0.");
         for (int32_t i = power; i < -1; i++)
             text_add(line, "0");
-        add_digits(line, digits, DIGITS);
-        while (line->bytes[line->used - 1] == '0')
-            line->bytes[--line->used] = '\0';
+        while (digits % 10 == 0)
+            digits /= 10;
+        text_add_unsigned(line, digits);
     } else {
         add_digits(line, digits, power + 1);
     }

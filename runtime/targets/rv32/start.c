@@ -32,6 +32,10 @@ __attribute__((aligned(4))) void firn_trap(void) {
     firn_board_fault(address);
 }
 
+static size_t bytes_between(const uint8_t *begin, const uint8_t *end) {
+    return (size_t)((uintptr_t)end - (uintptr_t)begin);
+}
+
 /* The region's size is a power of two, and it begins at a multiple of it: the linker script sees to that. */
 static void make_plan_read_only(void) {
     uintptr_t begin = (uintptr_t)firn_plan_region;
@@ -43,8 +47,8 @@ static void make_plan_read_only(void) {
 void firn_start_in_c(void) {
     __asm__ volatile("csrs mstatus, %0" : : "r"(MSTATUS_FS_INITIAL) : "memory");
     __asm__ volatile("csrw mtvec, %0" : : "r"((uintptr_t)firn_trap));
-    memcpy(firn_data_begin, firn_data_image, (size_t)(firn_data_end - firn_data_begin));
-    memset(firn_bss_begin, 0, (size_t)(firn_bss_end - firn_bss_begin));
+    memcpy(firn_data_begin, firn_data_image, bytes_between(firn_data_begin, firn_data_end));
+    memset(firn_bss_begin, 0, bytes_between(firn_bss_begin, firn_bss_end));
     make_plan_read_only();
     main();
     for (;;) {
