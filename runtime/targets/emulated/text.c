@@ -100,13 +100,13 @@ static uint32_t leading_digits(const decimal *number, int32_t *power) {
 
 /* Nine digits with a point after `whole` of them; zeros behind the point are cut, and the point with them. */
 static void add_digits(text *line, uint32_t digits, int32_t whole) {
-    uint32_t unit = LIMB_BASE / 10;
-    for (int32_t i = 0; unit != 0 && (i < whole || digits != 0); i++) {
-        if (i == whole)
+    int32_t place = 0;
+    for (uint32_t unit = LIMB_BASE / 10; unit != 0 && (place < whole || digits != 0); unit /= 10) {
+        if (place == whole)
             add_character(line, '.');
         add_character(line, (char)('0' + digits / unit));
         digits %= unit;
-        unit /= 10;
+        place++;
     }
 }
 
