@@ -98,15 +98,20 @@ static uint32_t leading_digits(const decimal *number, int32_t *power) {
     return digits;
 }
 
-/* Nine digits with a point after `whole` of them; zeros behind the point are cut, and the point with them. */
+/* Nine digits with a point after `whole` of them, 1 to 9; zeros behind the point are cut, and the point with them. */
 static void add_digits(text *line, uint32_t digits, int32_t whole) {
-    int32_t place = 0;
-    for (uint32_t unit = LIMB_BASE / 10; unit != 0 && (place < whole || digits != 0); unit /= 10) {
-        if (place == whole)
+    char characters[DIGITS];
+    for (size_t i = DIGITS; i != 0; i--) {
+        characters[i - 1] = (char)('0' + digits % 10);
+        digits /= 10;
+    }
+    int32_t used = DIGITS;
+    while (used > whole && characters[used - 1] == '0')
+        used--;
+    for (int32_t i = 0; i < used; i++) {
+        if (i == whole)
             add_character(line, '.');
-        add_character(line, (char)('0' + digits / unit));
-        digits %= unit;
-        place++;
+        add_character(line, characters[i]);
     }
 }
 
