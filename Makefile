@@ -198,6 +198,7 @@ TIDIED := $(filter-out %/semihosting.c,$(filter compiler/%.c plan/%.c schedules/
 .PHONY: lint
 lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warnings as errors
 	@.packages/install lint
+	@$(if $(LINTED),:,$(error lint looks at the files that git knows, and git lists none))
 	clang-format --dry-run -Werror $(LINTED)
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=gcc BUILD=$(BUILD)/gcc all unit-tests
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests
