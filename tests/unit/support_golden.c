@@ -153,6 +153,7 @@ static bool run_case(golden_case *golden) {
                 golden->call.inputs[i].type == golden->call.outputs[o].type && (info->in_place >> i & 1) && o == 0) {
                 memcpy(golden->call.outputs[o].data, golden->call.inputs[i].data,
                        golden->call.inputs[i].elements * firn_type_bytes(golden->call.inputs[i].type));
+                free(golden->call.inputs[i].data);
                 golden->call.inputs[i].data = golden->call.outputs[o].data;
                 break;
             }
