@@ -12,9 +12,9 @@ failures=0
 compared=0
 
 variants="gcc-O0 gcc-O3 clang-O0 clang-O2 gcc-m32 clang-m32"
-for variant in $variants; do
-    [ -x "$BUILD/variants/$variant/runner" ] || {
-        echo "$BUILD/variants/$variant/runner is missing; make variants builds it" >&2
+for program in "$BUILD/runner" $(printf "$BUILD/variants/%s/runner " $variants); do
+    [ -x "$program" ] || {
+        echo "$program is missing; make test builds it" >&2
         exit 1
     }
 done
