@@ -93,7 +93,8 @@ static double number_at(const void *data, uint8_t type, size_t i) {
     }
 }
 
-static bool output_agrees(const golden_case *golden, unsigned o) {
+/* The first element that is neither equal in its bits nor within the tolerance; the number of elements when all are. */
+static size_t first_difference(const golden_case *golden, unsigned o, double tolerance) {
     const firn_tensor *output = &golden->call.outputs[o];
     const uint8_t *expected = golden->expected[o];
     uint32_t width = firn_type_bytes(output->type);
@@ -104,15 +105,31 @@ static bool output_agrees(const golden_case *golden, unsigned o) {
     for (size_t i = 0; i < output->elements; i++) {
         double want = number_at(expected, output->type, i), have = number_at(output->data, output->type, i);
         bool same = memcmp((const uint8_t *)output->data + i * width, expected + i * width, width) == 0;
-        if (!same && !(golden->tolerance > 0 && fabs(want - have) <= golden->tolerance * largest)) {
-            printf("%s: output %u, element %zu: expected %.9g, got %.9g\n", golden->name, o, i, want, have);
-            return false;
+        if (!same && !(tolerance > 0 && fabs(want - have) <= tolerance * largest)) {
+            return i;
         }
     }
-    return true;
+    return output->elements;
 }
 
-static bool run_case(golden_case *golden) {
+static bool outputs_agree(const golden_case *golden, double tolerance, bool print) {
+    bool agree = true;
+    for (unsigned o = 0; o < golden->call.output_count; o++) {
+        const firn_tensor *output = &golden->call.outputs[o];
+        size_t i = golden->expected[o] == NULL ? output->elements : first_difference(golden, o, tolerance);
+        if (i < output->elements) {
+            agree = false;
+            if (print) {
+                printf("%s: output %u, element %zu: expected %.9g, got %.9g\n", golden->name, o, i,
+                       number_at(golden->expected[o], output->type, i), number_at(output->data, output->type, i));
+            }
+        }
+    }
+    return agree;
+}
+
+/* Checks the case with the shape rule of its op and runs the kernel. */
+static bool execute(golden_case *golden) {
     const firn_op_info *info = op_by_name(golden->op);
     firn_op_signature signature = {.code = info->code,
                                    .input_count = golden->call.input_count,
@@ -165,13 +182,45 @@ static bool run_case(golden_case *golden) {
         return false;
     }
     kernel(&golden->call);
-    bool agrees = true;
-    for (unsigned o = 0; o < golden->call.output_count; o++) {
-        if (golden->expected[o] != NULL) {
-            agrees = output_agrees(golden, o) && agrees;
+    return true;
+}
+
+static bool run_case(golden_case *golden) {
+    return execute(golden) && outputs_agree(golden, golden->tolerance, true);
+}
+
+/* The same values in float32. */
+static void *widened(void *values, uint8_t type, size_t elements) {
+    float *wide = allocate(elements * sizeof *wide);
+    for (size_t i = 0; i < elements; i++) {
+        wide[i] = firn_load(values, type, i);
+    }
+    free(values);
+    return wide;
+}
+
+/* Runs the case with float32 in place of every half type. True when the result is another one, and one that the
+ * rounding of a half type explains. */
+static bool run_in_float32(golden_case *golden) {
+    const double rounding = 1.0 / 16;
+    firn_kernel_call *call = &golden->call;
+    for (unsigned i = 0; i < call->input_count; i++) {
+        if (firn_type_is_half(call->inputs[i].type)) {
+            call->inputs[i].data = widened(call->inputs[i].data, call->inputs[i].type, call->inputs[i].elements);
+            call->inputs[i].type = FIRN_FLOAT32;
         }
     }
-    return agrees;
+    for (unsigned o = 0; o < call->output_count; o++) {
+        firn_tensor *output = &call->outputs[o];
+        if (firn_type_is_half(output->type)) {
+            free(output->data);
+            output->data = allocate(output->elements * sizeof(float));
+            golden->expected[o] = widened(golden->expected[o], output->type, output->elements);
+            output->type = FIRN_FLOAT32;
+        }
+    }
+    memset(call->reductions, 0, sizeof call->reductions);
+    return execute(golden) && !outputs_agree(golden, 0, false) && outputs_agree(golden, rounding, true);
 }
 
 static void parse_line(golden_case *golden, char *line) {
@@ -186,6 +235,11 @@ static void parse_line(golden_case *golden, char *line) {
         for (char *word = strtok_r(rest, " \n", &save); word != NULL; word = strtok_r(NULL, " \n", &save)) {
             golden->call.reals[golden->real_count++] = strtof(word, NULL);
         }
+    } else if (strcmp(line, "random") == 0) {
+        char *at = rest;
+        golden->call.seed = strtoull(at, &at, 10);
+        golden->call.global_step = strtoull(at, &at, 10);
+        golden->call.micro_step = (uint32_t)strtoul(at, &at, 10);
     } else if (strcmp(line, "reduction") == 0) {
         firn_reduction *reduction = &golden->call.reductions[golden->reduction_count++];
         reduction->kind =
@@ -218,27 +272,30 @@ static void release(golden_case *golden) {
     }
 }
 
-int golden_run(const char *file, int *cases) {
+/* Gives each case (the one of that name, where there is a name) to judge. Returns how many it finds wrong. */
+static int run_file(const char *file, const char *name, bool (*judge)(golden_case *golden), int *cases) {
     FILE *stream = fopen(file, "r");
     if (stream == NULL) {
         return -1;
     }
     char *line = NULL;
     size_t capacity = 0;
-    int differ = 0;
+    int wrong = 0;
     golden_case golden = {0};
     bool more = true;
     while (more) {
         more = getline(&line, &capacity, stream) > 0;
         if (!more || strncmp(line, "case ", 5) == 0) {
             if (golden.name[0] != '\0') {
-                differ += !run_case(&golden);
+                if (name == NULL || strcmp(golden.name, name) == 0) {
+                    wrong += !judge(&golden);
+                    ++*cases;
+                }
                 release(&golden);
-                ++*cases;
             }
             memset(&golden, 0, sizeof golden);
             if (more && sscanf(line, "case %127s %63s %lf", golden.name, golden.op, &golden.tolerance) != 3) {
-                differ = -1;
+                wrong = -1;
                 break;
             }
         } else {
@@ -247,5 +304,14 @@ int golden_run(const char *file, int *cases) {
     }
     free(line);
     fclose(stream);
-    return differ;
+    return wrong;
+}
+
+int golden_run(const char *file, int *cases) {
+    return run_file(file, NULL, run_case, cases);
+}
+
+bool golden_differs_in_float32(const char *file, const char *name) {
+    int cases = 0;
+    return run_file(file, name, run_in_float32, &cases) == 0 && cases == 1;
 }

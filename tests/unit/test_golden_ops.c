@@ -16,7 +16,41 @@ static void agrees_with_pytorch(void **state) {
     assert_int_equal(cases, 75);
 }
 
+static void equals_the_model(void **state) {
+    (void)state;
+    int cases = 0;
+    assert_int_equal(golden_run("tests/golden/ops_half.golden", &cases), 0);
+    assert_int_equal(cases, 642);
+}
+
+/* The values that bfloat16 cases take are the same in float32; only the roundings on the way go. */
+static void bfloat16_is_not_float32(void **state) {
+    (void)state;
+    static const char *const cases[] = {
+        "bfloat16_add_broadcast",
+        "bfloat16_attention_full_softmax0_f32_1",
+        "bfloat16_attention_dqkv_full_softmax0_f32_1",
+        "bfloat16_embedding",
+        "bfloat16_layer_norm_affine_bfloat16_2x65",
+        "bfloat16_layer_norm_dx_affine_bfloat16_2x65",
+        "bfloat16_linear_chunk128_layout1",
+        "bfloat16_linear_chunk64_layout0",
+        "bfloat16_linear_f32_layout0",
+        "bfloat16_linear_dw_chunk128_layout1",
+        "bfloat16_linear_dw_chunk64_layout0",
+        "bfloat16_linear_dw_f32_layout0",
+        "bfloat16_linear_dx_chunk128_layout1",
+        "bfloat16_linear_dx_chunk64_layout0",
+        "bfloat16_linear_dx_f32_layout0",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (!golden_differs_in_float32("tests/golden/ops_half.golden", cases[i]))
+            fail_msg("%s is the same in float32, or is nothing like it", cases[i]);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_pytorch)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_pytorch), cmocka_unit_test(equals_the_model),
+                                       cmocka_unit_test(bfloat16_is_not_float32)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

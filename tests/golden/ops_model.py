@@ -1,0 +1,1003 @@
+#!/usr/bin/env python3
+"""An independent model of the section Ops of plan/NUMERICS.md, op by op, on the exact scalar functions of
+numerics_model.py. It shares nothing with our C code: it was written from the document alone, so that a kernel that
+computes something else, or a document that does not say enough, shows.
+
+Writes ops_half.golden beside this script; tests/unit/test_golden_ops.c reads it. Run: python3 ops_model.py
+The form of the file is told at the head of ops_torch.py; every tolerance here is 0, equal bits. One kind of line more:
+  random SEED GLOBAL_STEP MICRO_STEP   where random numbers are drawn; 0 0 0 without it
+Inside, a value is the 32 bits of the binary32 number that it is, also where a tensor holds it in a half type."""
+from fractions import Fraction
+from functools import lru_cache
+import os
+import random
+
+import numerics_model as scalar
+from numerics_model import ONE, NAN, INFINITY, add, fma, less, multiply, negate, number, subtract
+from numerics_model import blocked_sum, exact_fma, exp, is_nan, log, uniform
+
+FORMATS = {form.name: form for form in [scalar.FLOAT32] + scalar.HALVES}
+HALF_NAMES = ['bfloat16', 'float16', 'cbfloat16']
+ZERO, MINUS_ZERO = 0, 0x80000000
+F32 = ('f32', 'float32', 0)
+
+# --- scalars that the model of the functions does not have ------------------------------------------------------------
+
+
+def real(x):
+    """The float nearest to a decimal number."""
+    return number(Fraction(x))
+
+
+@lru_cache(None)
+def narrow(form_name, x):
+    """The bits in that type of the value nearest to x."""
+    return FORMATS[form_name].encode(scalar.FLOAT32.decode(x))
+
+
+@lru_cache(None)
+def widen(form_name, bits):
+    return scalar.FLOAT32.encode(FORMATS[form_name].decode(bits))
+
+
+def round_to(form_name, x):
+    return widen(form_name, narrow(form_name, x))
+
+
+@lru_cache(None)
+def decoded(form_name, bits):
+    return FORMATS[form_name].decode(bits)
+
+
+def round16(form_name, a, b, c):
+    return FORMATS[form_name].encode(exact_fma(*(decoded(form_name, v) for v in (a, b, c))))
+
+
+def divide(a, b):
+    x, y = scalar.FLOAT32.decode(a), scalar.FLOAT32.decode(b)
+    if x is None or y is None or (x[1] == 'inf' and y[1] == 'inf') or (x[1] == 0 and y[1] == 0):
+        return NAN
+    sign = x[0] ^ y[0]
+    if x[1] == 'inf' or y[1] == 0:
+        return scalar.FLOAT32.encode((sign, 'inf'))
+    if y[1] == 'inf':
+        return scalar.FLOAT32.encode((sign, Fraction(0)))
+    return scalar.FLOAT32.encode((sign, x[1] / y[1]))
+
+
+def square_root(x):
+    if is_nan(x) or less(x, ZERO):
+        return NAN
+    return x if x == INFINITY else scalar.square_root(x)
+
+
+cached_exp = lru_cache(None)(exp)
+
+
+def largest(values):
+    """maximum over all values, plus +0."""
+    total = values[0]
+    for b in values[1:]:
+        if not less(b, total):
+            total = NAN if is_nan(total) or is_nan(b) else b
+    return add(total, ZERO)
+
+
+def canonical_sum(values):
+    total = blocked_sum(values)
+    return NAN if is_nan(total) else total
+
+
+def ascending(values):
+    total = ZERO
+    for x in values:
+        total = add(total, x)
+    return total
+
+
+def reduce(descriptor, terms):
+    """terms: (k, a, b) of the present terms, k ascending."""
+    kind, form_name, chunk = descriptor
+    if kind == 'f32':
+        total = ZERO
+        for _, a, b in terms:
+            total = fma(a, b, total)
+        return total
+    total, part, current = ZERO, ZERO, None
+    for k, a, b in terms:
+        if k // chunk != current:
+            total = add(total, widen(form_name, part))
+            part, current = ZERO, k // chunk
+        part = round16(form_name, narrow(form_name, a), narrow(form_name, b), part)
+    return add(total, widen(form_name, part))
+
+
+# --- tensors ----------------------------------------------------------------------------------------------------------
+
+
+def count(dims):
+    product = 1
+    for d in dims:
+        product *= d
+    return product
+
+
+class Tensor:
+    """Values row by row; words are what memory holds."""
+
+    def __init__(self, kind, dims, values):
+        self.kind, self.dims, self.elements = kind, tuple(dims), count(dims)
+        if kind in FORMATS:
+            self.words = [narrow(kind, v) for v in values]
+            self.values = [widen(kind, w) for w in self.words]
+        else:
+            self.words = [v % 2 ** {'int32': 32, 'int64': 64}[kind] for v in values]
+            self.values = list(values)
+        assert len(self.values) == self.elements
+
+    def rows(self):
+        """The values as a list of rows of the last dimension."""
+        width = self.dims[-1]
+        return [self.values[i:i + width] for i in range(0, self.elements, width)]
+
+    def text(self):
+        width = {'float32': 8, 'int32': 8, 'int64': 16}.get(self.kind, 4)
+        return f'{self.kind} {"x".join(map(str, self.dims))} : ' + ' '.join(f'{w:0{width}x}' for w in self.words)
+
+
+class Unread:
+    """An output whose values nobody may read."""
+
+    def __init__(self, kind, dims):
+        self.kind, self.dims = kind, dims
+
+    def text(self):
+        return f'{self.kind} {"x".join(map(str, self.dims))} ?'
+
+
+def flat(rows):
+    return [x for row in rows for x in row]
+
+
+# --- the ops ----------------------------------------------------------------------------------------------------------
+# Each takes the type of its first output, the tensors, then the attributes by name, and gives the list of its outputs.
+
+
+def cast(kind, x):
+    return [Tensor(kind, x.dims, x.values)]
+
+
+def weight_rows(w, layout):
+    """[o][k] in either layout."""
+    return w.rows() if layout == 0 else [list(column) for column in zip(*w.rows())]
+
+
+def linear(kind, x, w, bias=None, *, layout, reductions):
+    w_rows, y = weight_rows(w, layout), []
+    for row in x.rows():
+        for o, weights in enumerate(w_rows):
+            total = reduce(reductions[0], [(k, a, b) for k, (a, b) in enumerate(zip(row, weights))])
+            y.append(total if bias is None else add(total, bias.values[o]))
+    return [Tensor(kind, x.dims[:-1] + (len(w_rows),), y)]
+
+
+def linear_backward_input(kind, dy, w, *, layout, reductions):
+    columns = list(zip(*weight_rows(w, layout)))
+    dx = [reduce(reductions[0], [(o, a, b) for o, (a, b) in enumerate(zip(row, column))])
+          for row in dy.rows() for column in columns]
+    return [Tensor(kind, dy.dims[:-1] + (len(columns),), dx)]
+
+
+def linear_backward_weight(kind, dy, x, *, layout, reductions):
+    dy_columns, x_columns = list(zip(*dy.rows())), list(zip(*x.rows()))
+    dw = [[reduce(reductions[0], [(n, a, b) for n, (a, b) in enumerate(zip(g, v))]) for v in x_columns]
+          for g in dy_columns]
+    if layout == 1:
+        dw = list(zip(*dw))
+    return [Tensor(kind, (len(dw), len(dw[0])), flat(dw))]
+
+
+def sum_leading(kind, x, *, rank):
+    dims = x.dims[len(x.dims) - rank:]
+    width = count(dims)
+    return [Tensor(kind, dims, [ascending(x.values[c::width]) for c in range(width)])]
+
+
+def embedding(kind, ids, table):
+    rows = table.rows()
+    return [Tensor(kind, ids.dims + table.dims[1:], flat(rows[i] for i in ids.values))]
+
+
+def embedding_backward(kind, ids, dy, start=None, *, rows):
+    width = dy.dims[-1]
+    table = [list(r) for r in start.rows()] if start else [[ZERO] * width for _ in range(rows)]
+    for i, gradient in zip(ids.values, dy.rows()):
+        table[i] = [add(a, b) for a, b in zip(table[i], gradient)]
+    return [Tensor(kind, (rows, width), flat(table))]
+
+
+def leading_rows(kind, table, *, rows):
+    return [Tensor(kind, (rows, table.dims[1]), flat(table.rows()[:rows]))]
+
+
+def leading_rows_backward(kind, dy, *, rows):
+    return [Tensor(kind, (rows, dy.dims[1]), dy.values + [ZERO] * (rows * dy.dims[1] - dy.elements))]
+
+
+def add_op(kind, a, b):
+    return [Tensor(kind, a.dims, [add(x, b.values[i % b.elements]) for i, x in enumerate(a.values)])]
+
+
+def layer_norm(kind, x, gain, bias, *, affine, epsilon):
+    y, means, reciprocals = [], [], []
+    for row in x.rows():
+        c = number(len(row))
+        mean = divide(canonical_sum(row), c)
+        centred = [subtract(v, mean) for v in row]
+        variance = divide(canonical_sum([multiply(d, d) for d in centred]), c)
+        reciprocal = divide(ONE, square_root(add(variance, epsilon)))
+        for d, g, b in zip(centred, gain.values, bias.values):
+            y.append(fma(round_to(affine, multiply(d, reciprocal)), round_to(affine, g), round_to(affine, b)))
+        means.append(mean)
+        reciprocals.append(reciprocal)
+    return [Tensor(kind, x.dims, y), Tensor('float32', x.dims[:-1], means),
+            Tensor('float32', x.dims[:-1], reciprocals)]
+
+
+def normalised(row, mean, reciprocal):
+    return [multiply(subtract(v, mean), reciprocal) for v in row]
+
+
+def layer_norm_backward(kind, dy, x, gain, mean, reciprocal, *, affine):
+    dx = []
+    for gradient, row, m, r in zip(dy.rows(), x.rows(), mean.values, reciprocal.values):
+        c, normal = number(len(row)), normalised(row, m, r)
+        g = [multiply(d, round_to(affine, w)) for d, w in zip(gradient, gain.values)]
+        a = divide(canonical_sum(g), c)
+        b = divide(canonical_sum([multiply(u, v) for u, v in zip(g, normal)]), c)
+        dx += [multiply(r, fma(negate(v), b, subtract(u, a))) for u, v in zip(g, normal)]
+    return [Tensor(kind, x.dims, dx)]
+
+
+def layer_norm_backward_affine(kind, dy, x, mean, reciprocal, *, affine):
+    width = x.dims[-1]
+    dgain, dbias = [ZERO] * width, [ZERO] * width
+    for gradient, row, m, r in zip(dy.rows(), x.rows(), mean.values, reciprocal.values):
+        normal = normalised(row, m, r)
+        dgain = [fma(d, round_to(affine, v), t) for d, v, t in zip(gradient, normal, dgain)]
+        dbias = [add(t, d) for d, t in zip(gradient, dbias)]
+    return [Tensor(kind, (width,), dgain), Tensor(kind, (width,), dbias)]
+
+
+def gelu(kind, x, *, form):
+    return [Tensor(kind, x.dims, [(scalar.gelu_tanh if form else scalar.gelu)(v) for v in x.values])]
+
+
+def gelu_backward(kind, dy, x, *, form):
+    slope = scalar.gelu_tanh_slope if form else scalar.gelu_slope
+    return [Tensor(kind, x.dims, [multiply(d, slope(v)) for d, v in zip(dy.values, x.values)])]
+
+
+def at_most_zero(x):
+    return not is_nan(x) and not less(ZERO, x)
+
+
+def relu(kind, x):
+    return [Tensor(kind, x.dims, [ZERO if at_most_zero(v) else v for v in x.values])]
+
+
+def relu_backward(kind, dy, y):
+    return [Tensor(kind, y.dims, [ZERO if at_most_zero(v) else d for d, v in zip(dy.values, y.values)])]
+
+
+def tanh(kind, x):
+    return [Tensor(kind, x.dims, [scalar.tanh(v) for v in x.values])]
+
+
+def tanh_backward(kind, dy, y):
+    return [Tensor(kind, y.dims, [multiply(d, fma(negate(v), v, ONE)) for d, v in zip(dy.values, y.values)])]
+
+
+def keep_factor(rate):
+    return divide(ONE, subtract(ONE, rate))
+
+
+def is_kept(place, rng_id, element, rate):
+    seed, step, micro = place
+    return not less(uniform((seed, rng_id, step, micro), element), rate)
+
+
+def dropout(kind, x, *, rng_id, rate, place=(0, 0, 0)):
+    factor = keep_factor(rate)
+    return [Tensor(kind, x.dims, [multiply(v, factor) if is_kept(place, rng_id, i, rate) else ZERO
+                                  for i, v in enumerate(x.values)])]
+
+
+class Heads:
+    """What both directions of attention share: the operands of one batch, and p and r of a query."""
+
+    def __init__(self, qkv, b, settings):
+        self.__dict__.update(settings)
+        self.b, self.time = b, qkv.dims[1]
+        self.depth = qkv.dims[2] // (self.heads + 2 * self.kv_heads)
+        self.rows = qkv.rows()[b * self.time:(b + 1) * self.time]
+        self.operand = qkv.kind
+        self.softmax = qkv.kind if self.half_softmax else 'float32'
+
+    def part(self, t, head):
+        """The D elements of a head in the order of qkv: queries, then keys, then values."""
+        return self.rows[t][head * self.depth:(head + 1) * self.depth]
+
+    def key_head(self, h):
+        return h // (self.heads // self.kv_heads)
+
+    def query(self, h, i):
+        return self.part(i, h)
+
+    def key(self, h, j):
+        return self.part(j, self.heads + self.key_head(h))
+
+    def value(self, h, j):
+        return self.part(j, self.heads + self.kv_heads + self.key_head(h))
+
+    def seen(self, i):
+        return range(i + 1 if self.causal else self.time)
+
+    def scores(self, h, i):
+        q = self.query(h, i)
+        return [round_to(self.softmax, multiply(self.scale, reduce(self.reductions[0], [
+            (d, a, b) for d, (a, b) in enumerate(zip(q, self.key(h, j)))]))) for j in self.seen(i)]
+
+    def exponentials(self, scores, row_max):
+        return [round_to(self.softmax, cached_exp(subtract(s, row_max))) for s in scores]
+
+    def probabilities(self, exponentials, row_sum):
+        return [round_to(self.operand, divide(e, row_sum)) for e in exponentials]
+
+    def kept(self, h, i, j):
+        element = ((self.b * self.heads + h) * self.time + i) * self.time + j
+        return self.dropout_rate == ZERO or is_kept(self.place, self.rng_id, element, self.dropout_rate)
+
+    def after_dropout(self, h, i, p):
+        factor = keep_factor(self.dropout_rate)
+        return [round_to(self.operand, multiply(x, factor)) if self.kept(h, i, j) else ZERO for j, x in enumerate(p)]
+
+
+def attention(kind, qkv, **settings):
+    settings.setdefault('place', (0, 0, 0))
+    batch, time, _ = qkv.dims
+    heads = settings['heads']
+    y, row_max, row_sum = [], [], []
+    for b in range(batch):
+        of = Heads(qkv, b, settings)
+        out = [[] for _ in range(time)]
+        for h in range(heads):
+            for i in range(time):
+                s = of.scores(h, i)
+                top = largest(s)
+                e = of.exponentials(s, top)
+                total = canonical_sum(e)
+                r = of.after_dropout(h, i, of.probabilities(e, total))
+                row_max.append(top)
+                row_sum.append(total)
+                out[i] += [reduce(of.reductions[1], [(j, r[j], of.value(h, j)[d]) for j in of.seen(i)])
+                           for d in range(of.depth)]
+        y += flat(out)
+    rows = (batch, heads, time)
+    return [Tensor(kind, (batch, time, heads * of.depth), y), Tensor('float32', rows, row_max),
+            Tensor('float32', rows, row_sum), Unread('float32', (batch, heads, 16, time))]
+
+
+def attention_backward(kind, dy, qkv, row_max, row_sum, **settings):
+    settings.setdefault('place', (0, 0, 0))
+    batch, time, _ = qkv.dims
+    heads, kv_heads = settings['heads'], settings['kv_heads']
+    dqkv = []
+    for b in range(batch):
+        of = Heads(qkv, b, settings)
+        scores_of, values_of, gradients_of = of.reductions
+        factor, depth = keep_factor(of.dropout_rate), range(of.depth)
+        dq = [[None] * heads for _ in range(time)]
+        dk, dv = ([[None] * kv_heads for _ in range(time)] for _ in range(2))
+        for h in range(heads):
+            gradient = [row[h * of.depth:(h + 1) * of.depth] for row in dy.rows()[b * time:(b + 1) * time]]
+            r, ds = [], []
+            for i in range(time):
+                at = (b * heads + h) * time + i
+                p = of.probabilities(of.exponentials(of.scores(h, i), row_max.values[at]), row_sum.values[at])
+                r.append(of.after_dropout(h, i, p))
+                dp = []
+                for j in of.seen(i):
+                    u = reduce(values_of, [(d, gradient[i][d], of.value(h, j)[d]) for d in depth])
+                    dp.append(multiply(u, factor) if of.kept(h, i, j) else ZERO)
+                total = canonical_sum([multiply(a, c) for a, c in zip(p, dp)])
+                ds.append([round_to(of.operand, multiply(a, subtract(c, total))) for a, c in zip(p, dp)])
+                dq[i][h] = [multiply(of.scale, reduce(gradients_of, [
+                    (j, ds[i][j], of.key(h, j)[d]) for j in of.seen(i)])) for d in depth]
+            g = of.key_head(h)
+            for j in range(time):
+                seeing = [i for i in range(time) if j in of.seen(i)]
+                to_key = [reduce(gradients_of, [(i, ds[i][j], of.query(h, i)[d]) for i in seeing]) for d in depth]
+                to_value = [reduce(values_of, [(i, r[i][j], gradient[i][d]) for i in seeing]) for d in depth]
+                for total, part in ((dk, to_key), (dv, to_value)):
+                    total[j][g] = part if total[j][g] is None else [add(x, z) for x, z in zip(total[j][g], part)]
+        for t in range(time):
+            dqkv += flat(dq[t]) + [multiply(of.scale, x) for x in flat(dk[t])] + flat(dv[t])
+    return [Tensor(kind, qkv.dims, dqkv), Unread('float32', (batch, heads, 33, time))]
+
+
+def cross_entropy(kind, logits, labels):
+    tops, sums, losses = [], [], []
+    for row, label in zip(logits.rows(), labels.values):
+        top = largest(row)
+        total = canonical_sum([cached_exp(subtract(v, top)) for v in row])
+        losses.append(subtract(log(total), subtract(row[label], top)))
+        tops.append(top)
+        sums.append(total)
+    loss = divide(canonical_sum(losses), number(len(losses)))
+    rows = logits.dims[:-1]
+    return [Tensor(kind, (1,), [loss]), Tensor('float32', rows, tops), Tensor('float32', rows, sums)]
+
+
+def cross_entropy_backward(kind, dloss, logits, labels, row_max, row_sum):
+    f, d = divide(dloss.values[0], number(len(labels.values))), []
+    for row, label, top, total in zip(logits.rows(), labels.values, row_max.values, row_sum.values):
+        for v, x in enumerate(row):
+            p = divide(cached_exp(subtract(x, top)), total)
+            d.append(multiply(subtract(p, ONE) if v == label else p, f))
+    return [Tensor(kind, logits.dims, d)]
+
+
+def mean_squared_error(kind, prediction, target):
+    d = [subtract(p, t) for p, t in zip(prediction.values, target.values)]
+    return [Tensor(kind, (1,), [divide(canonical_sum([multiply(x, x) for x in d]), number(len(d)))])]
+
+
+def mean_squared_error_backward(kind, dloss, prediction, target):
+    f = divide(multiply(number(2), dloss.values[0]), number(prediction.elements))
+    return [Tensor(kind, prediction.dims, [multiply(subtract(p, t), f)
+                                           for p, t in zip(prediction.values, target.values)])]
+
+
+def loss_seed(kind, scale=None, *, factor):
+    return [Tensor(kind, (1,), [multiply(factor, scale.values[0] if scale else ONE)])]
+
+
+def accumulate(kind, total, g, *, place=(0, 0, 0)):
+    later = [add(a, b) for a, b in zip(total.values, g.values)]
+    return [Tensor(kind, total.dims, g.values if place[2] == 0 else later)]
+
+
+def unscale(kind, g, scale):
+    c = divide(ONE, scale.values[0])
+    return [Tensor(kind, g.dims, [multiply(x, c) for x in g.values])]
+
+
+def sum_of_squares(kind, g, partial, *, index):
+    values = list(partial.values)
+    values[index] = canonical_sum([multiply(x, x) for x in g.values])
+    return [Tensor(kind, partial.dims, values)]
+
+
+def gradient_norm(kind, partial):
+    norm = square_root(canonical_sum(partial.values))
+    return [Tensor(kind, (1,), [norm]), Tensor('int32', (1,), [int(less(norm, INFINITY))])]
+
+
+def clip_coefficient(kind, norm, *, limit):
+    c = divide(limit, add(norm.values[0], number('0x1.0c6f7ap-20')))
+    return [Tensor(kind, (1,), [ONE if less(ONE, c) else c])]
+
+
+def scale_by(kind, g, coefficient):
+    return [Tensor(kind, g.dims, [multiply(x, coefficient.values[0]) for x in g.values])]
+
+
+def clip_value(kind, g, *, limit):
+    return [Tensor(kind, g.dims, [limit if less(limit, x) else negate(limit) if less(x, negate(limit)) else x
+                                  for x in g.values])]
+
+
+def adamw(kind, parameter, gradient, exp_avg, exp_avg_sq, rate, power1, power2, *, correct_bias, beta1, beta2, epsilon,
+          weight_decay):
+    correction = ONE
+    if correct_bias:
+        correction = divide(square_root(subtract(ONE, power2.values[0])), subtract(ONE, power1.values[0]))
+    new = []
+    for p, g, m, v in zip(parameter.values, gradient.values, exp_avg.values, exp_avg_sq.values):
+        m = fma(subtract(ONE, beta1), g, multiply(beta1, m))
+        v = fma(subtract(ONE, beta2), multiply(g, g), multiply(beta2, v))
+        u = multiply(divide(m, add(square_root(v), epsilon)), correction)
+        new.append((fma(negate(rate.values[0]), fma(weight_decay, p, u), p), m, v))
+    return [Tensor(kind, parameter.dims, list(column)) for column in zip(*new)]
+
+
+def decayed(p, g, weight_decay, maximize):
+    return fma(weight_decay, p, negate(g) if maximize else g)
+
+
+def sgd(kind, parameter, gradient, rate, *, maximize, weight_decay):
+    return [Tensor(kind, parameter.dims, [fma(negate(rate.values[0]), decayed(p, g, weight_decay, maximize), p)
+                                          for p, g in zip(parameter.values, gradient.values)])]
+
+
+def sgd_momentum(kind, parameter, gradient, rate, buffer, *, nesterov, maximize, momentum, dampening, weight_decay):
+    new = []
+    for p, g, b in zip(parameter.values, gradient.values, buffer.values):
+        g = decayed(p, g, weight_decay, maximize)
+        b = fma(momentum, b, multiply(subtract(ONE, dampening), g))
+        new.append((fma(negate(rate.values[0]), fma(momentum, b, g) if nesterov else b, p), b))
+    return [Tensor(kind, parameter.dims, list(column)) for column in zip(*new)]
+
+
+def multiply_op(kind, x, *, factor):
+    return [Tensor(kind, x.dims, [multiply(x.values[0], factor)])]
+
+
+def count_op(kind, counter, *, step):
+    return [Tensor(kind, counter.dims, [(counter.values[0] + step) % 2 ** 64])]
+
+
+def loss_scale_update(kind, finite, scale, steps, overflows, skipped, *, steps_per_increase, minimum, maximum,
+                      overflow_tolerance):
+    scale, steps, overflows, skipped = (t.values[0] for t in (scale, steps, overflows, skipped))
+    o = int(finite.values[0] == 0)
+    skipped, steps, overflows = skipped + o, steps + 1, overflows + o
+    if less(overflow_tolerance, divide(number(overflows), number(steps))):
+        scale, steps, overflows = multiply(scale, real('0.5')), 0, 0
+    if steps_per_increase < steps:
+        scale, steps, overflows = multiply(scale, number(2)), 0, 0
+    scale = maximum if less(maximum, scale) else scale
+    at_floor = int(less(scale, minimum))
+    scale = minimum if less(scale, minimum) else scale
+    return [Tensor(kind, (1,), [scale])] + [Tensor('int64', (1,), [n]) for n in (steps, overflows, skipped)] + \
+        [Tensor('int32', (1,), [at_floor])]
+
+
+def metric_mean(kind, value, total, counter):
+    x, (total, carry) = value.values[0], total.values
+    t = add(total, x)
+    seen = subtract(t, total)
+    rest = subtract(t, seen)
+    lost = add(carry, add(subtract(total, rest), subtract(x, seen)))
+    finite = not is_nan(t) and t & 0x7fffffff != INFINITY
+    return [Tensor(kind, (2,), [t, lost if finite else ZERO]), Tensor('int64', (1,), [counter.values[0] + 1])]
+
+
+def metric_accuracy(kind, logits, labels, correct, counter):
+    right = 0
+    for row, label in zip(logits.rows(), labels.values):
+        x = row[label]
+        right += not any(is_nan(v) for v in row) and not any(
+            less(x, other) or (v < label and not less(other, x)) for v, other in enumerate(row))
+    return [Tensor(kind, (1,), [correct.values[0] + right]),
+            Tensor('int64', (1,), [counter.values[0] + len(labels.values)])]
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
+# Attributes in the order of plan/ops.def.
+INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_softmax index correct_bias nesterov '
+            'maximize step steps_per_increase').split()
+ATTRIBUTES = {
+    'attention': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
+    'attention_backward': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
+    'layer_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
+    'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
+    'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
+    'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
+OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op)
+
+lines = []
+names = set()
+
+
+def decimal(bits):
+    """Nine digits give the float back."""
+    sign, magnitude = scalar.FLOAT32.decode(bits)
+    return f'{-float(magnitude) if sign else float(magnitude):.9g}'
+
+
+def case(name, op, kind, inputs, **attributes):
+    """Runs the model, writes the case, and gives the outputs."""
+    assert name not in names
+    names.add(name)
+    outputs = OPS[op](kind, *inputs, **attributes)
+    lines.append(f'case {name} {op} 0')
+    order = ATTRIBUTES.get(op, ' '.join(a for a in attributes if a not in ('reductions', 'place'))).split()
+    assert set(order) == set(attributes) - {'reductions', 'place'}
+    integers = [TYPE_NUMBERS[attributes[a]] if a == 'affine' else attributes[a] for a in order if a in INTEGERS]
+    reals = [decimal(attributes[a]) for a in order if a not in INTEGERS]
+    if integers:
+        lines.append('integers ' + ' '.join(map(str, integers)))
+    if reals:
+        lines.append('reals ' + ' '.join(reals))
+    if any(attributes.get('place', ())):
+        lines.append('random ' + ' '.join(map(str, attributes['place'])))
+    for reduction, accumulator, chunk in attributes.get('reductions', []):
+        lines.append(f'reduction {reduction} {accumulator} {chunk}')
+    lines.extend('input ' + t.text() for t in inputs)
+    lines.extend('output ' + t.text() for t in outputs)
+    return outputs
+
+
+chance = random.Random(7)
+
+
+def values(n, low=-4, high=1):
+    """n floats of either sign, 2^low to 2^(high + 1), made from integers alone."""
+    return [chance.getrandbits(1) << 31 | (127 + chance.randint(low, high)) << 23 | chance.getrandbits(23)
+            for _ in range(n)]
+
+
+def tensor(kind, *dims, low=-4, high=1):
+    return Tensor(kind, dims, values(count(dims), low, high))
+
+
+def integers(kind, dims, below):
+    return Tensor(kind, dims, [chance.randrange(below) for _ in range(count(dims))])
+
+
+def one(x):
+    return Tensor('float32', (1,), [x])
+
+
+def edges(kind):
+    """Values of that type that are likely to go wrong, with both signs."""
+    form = FORMATS[kind]
+    least = 1 << form.mantissa_bits
+    bits = [0, 1, 2, least - 1, least, least + 1, form.infinity - 1, form.infinity, form.bias << form.mantissa_bits]
+    return [widen(kind, b | s) for b in bits for s in (0, form.sign_bit)] + [NAN]
+
+
+def float_edges(kind):
+    """Floats about the places where rounding to that type turns."""
+    form, found = FORMATS[kind], []
+    for bits in (0, 1, (1 << form.mantissa_bits) - 1, form.bias << form.mantissa_bits, form.infinity - 2,
+                 form.infinity - 1):
+        unit = Fraction(2) ** (max(bits >> form.mantissa_bits, 1) - form.bias - form.mantissa_bits)
+        middle = number(form.decode(bits)[1] + unit / 2)
+        found += [x | s for x in (max(middle, 1) - 1, middle, middle + 1) for s in (0, MINUS_ZERO)]
+    return [x if not is_nan(x) else NAN for x in found]
+
+
+def chunked(kind, chunk):
+    return ('chunked', kind, chunk)
+
+
+def with_values(t, changes):
+    words = list(t.values)
+    for at, x in changes.items():
+        words[at] = x
+    return Tensor(t.kind, t.dims, words)
+
+
+def casts(kind):
+    name = kind + '_cast'
+    plain = edges('float32') + values(20) + values(10, -120, 120)
+    case(name + '_from_float32', 'cast', kind, [Tensor('float32', (len(plain),), plain)])
+    ties = float_edges(kind)
+    case(name + '_from_float32_ties', 'cast', kind, [Tensor('float32', (len(ties),), ties)])
+    own = edges(kind) + values(20)
+    case(name + '_to_float32', 'cast', 'float32', [Tensor(kind, (len(own),), own)])
+    for other in HALF_NAMES:
+        if other != kind:
+            case(f'{name}_to_{other}', 'cast', other, [Tensor(kind, (len(own),), own)])
+
+
+def products(kind):
+    if kind == 'float32':
+        reductions = [('f32', F32)]
+    else:
+        reductions = [('f32', F32)] + [(f'chunk{c}', chunked(kind, c)) for c in (64, 128)]
+    for tag, r in reductions:
+        # Sums of 131 terms; the layout of the weight changes nothing in them, so each reduction takes one of the two.
+        k, o, layout = 131, 2, int(tag == 'chunk128')
+        end = f'_{tag}_layout{layout}'
+        w = tensor(kind, *((o, k) if layout == 0 else (k, o)))
+        bias = [tensor('float32' if tag == 'f32' else kind, o)] if layout == 0 else []
+        case(kind + '_linear' + end, 'linear', kind, [tensor(kind, 1, k), w] + bias, layout=layout, reductions=[r])
+        w = tensor(kind, *((k, o) if layout == 0 else (o, k)))
+        case(kind + '_linear_dx' + end, 'linear_backward_input', kind, [tensor(kind, 1, k), w], layout=layout,
+             reductions=[r])
+        case(kind + '_linear_dw' + end, 'linear_backward_weight', 'float32' if layout else kind,
+             [tensor(kind, k, 1), tensor(kind, k, o)], layout=layout, reductions=[r])
+        # Short sums in a larger tile; a bias or none the other way round; the other type of output.
+        n, k, o = 5, 3, 17
+        for layout in (0, 1) if tag == 'f32' else (1,) if tag == 'chunk64' else (0,):
+            end = f'_{tag}_tile{layout}'
+            x, dy = tensor(kind, n, k), tensor(kind, n, o)
+            w = tensor(kind, *((o, k) if layout == 0 else (k, o)))
+            bias = [tensor(kind, o)] if layout == 1 else []
+            case(kind + '_linear' + end, 'linear', 'float32', [x, w] + bias, layout=layout, reductions=[r])
+            case(kind + '_linear_dx' + end, 'linear_backward_input', 'float32' if layout else kind, [dy, w],
+                 layout=layout, reductions=[r])
+            case(kind + '_linear_dw' + end, 'linear_backward_weight', kind, [dy, x], layout=layout, reductions=[r])
+        # Every pair of edges meets somewhere; so do sums that overflow and products that are subnormal.
+        special = edges(kind)
+        positive = special[::2]
+        x = Tensor(kind, (len(positive), 2), flat(zip(positive, values(len(positive)))))
+        w = Tensor(kind, (len(special), 2), flat(zip(special, reversed(special))))
+        case(f'{kind}_linear_{tag}_edges', 'linear', kind, [x, w], layout=0, reductions=[r])
+        top = widen(kind, FORMATS[kind].infinity - 1)
+        tiny = widen(kind, 1)
+        x = Tensor(kind, (3, 4), [top, top, negate(top), negate(top), tiny, negate(tiny), tiny, negate(tiny),
+                                  ONE, real('0.5'), negate(ONE), tiny])
+        w = Tensor(kind, (5, 4), [ONE] * 4 + [real('0.5')] * 4 + [negate(real('0.5'))] * 4 +
+                   [real('2'), real('-2'), real('2'), real('-2')] + [tiny, ONE, tiny, ONE])
+        case(f'{kind}_linear_{tag}_overflow', 'linear', kind, [x, w], layout=0, reductions=[r])
+        case(f'{kind}_linear_{tag}_overflow_float32', 'linear', 'float32', [x, w], layout=0, reductions=[r])
+
+
+def tables_and_sums(kind):
+    x = tensor(kind, 5, 3, 4)
+    case(kind + '_sum_leading_1', 'sum_leading', kind, [x], rank=1)
+    case(kind + '_sum_leading_2', 'sum_leading', 'float32', [x], rank=2)
+    special = edges(kind)
+    x = Tensor(kind, (2, len(special)), special + special[1:] + special[:1])
+    case(kind + '_sum_leading_edges', 'sum_leading', kind, [x], rank=1)
+    x = Tensor(kind, (1, len(special)), special)
+    case(kind + '_sum_leading_single', 'sum_leading', kind, [x], rank=1)
+    ids, table = Tensor('int32', (2, 6), [0, 3, 1, 2, 6, 3, 3, 0, 5, 1, 4, 2]), tensor('float32', 7, 5)
+    case(kind + '_embedding', 'embedding', kind, [ids, table])
+    case(kind + '_embedding_edges', 'embedding', kind,
+         [ids, with_values(table, {3: NAN, 9: MINUS_ZERO, 11: 1, 17: INFINITY})])
+    dy = with_values(tensor(kind, 2, 6, 5), {0: MINUS_ZERO, 12: INFINITY, 31: NAN, 47: widen(kind, 1)})
+    case(kind + '_embedding_dtable', 'embedding_backward', 'float32', [ids, dy], rows=7)
+    case(kind + '_embedding_dtable_start', 'embedding_backward', 'float32', [ids, dy, table], rows=7)
+    case(kind + '_leading_rows', 'leading_rows', kind, [table], rows=4)
+    dy = with_values(tensor(kind, 4, 5), {2: MINUS_ZERO, 7: NAN})
+    case(kind + '_leading_rows_dtable', 'leading_rows_backward', 'float32', [dy], rows=6)
+    a, b = tensor(kind, 2, 3, 5), tensor(kind, 3, 5)
+    case(kind + '_add_broadcast', 'add', kind, [a, b])
+    rows = special[::2] + [MINUS_ZERO, negate(INFINITY)]
+    a = Tensor(kind, (len(rows), len(special)), [x for x in rows for _ in special])
+    case(kind + '_add_edges', 'add', kind, [a, Tensor(kind, (len(special),), special)])
+    if kind != 'float32':
+        a, b = tensor(kind, 2, 11), tensor('float32', 11)
+        case(kind + '_add_float32', 'add', 'float32', [a, b])
+        case(kind + '_add_float32_to_half', 'add', kind, [a, b])
+        a = tensor('float32', 2, 11)
+        case(kind + '_add_to_float32', 'add', kind, [a, tensor(kind, 11)])
+        case(kind + '_add_two_halves', 'add', 'float32',
+             [tensor(kind, 2, 11), tensor(HALF_NAMES[HALF_NAMES.index(kind) - 1], 11)])
+
+
+def layer_norms(kind):
+    for affine in sorted({'float32', kind}):
+        for n, c in ((2, 7), (2, 65)) if affine == kind else ((2, 7),):
+            tag = f'_affine_{affine}_{n}x{c}'
+            out = 'float32' if c == 7 else kind
+            x, gain, bias = tensor(kind, n, c), tensor('float32', c, low=-1), tensor('float32', c)
+            epsilon = real('1e-5')
+            _, mean, reciprocal = case(kind + '_layer_norm' + tag, 'layer_norm', out, [x, gain, bias], affine=affine,
+                                       epsilon=epsilon)
+            dy = tensor(out, n, c)
+            case(kind + '_layer_norm_dx' + tag, 'layer_norm_backward', kind, [dy, x, gain, mean, reciprocal],
+                 affine=affine)
+            case(kind + '_layer_norm_affine' + tag, 'layer_norm_backward_affine', 'float32' if c == 65 else kind,
+                 [dy, x, mean, reciprocal], affine=affine)
+        # A constant row, overflow of the squares, infinity, NaN, subnormals, a zero row of -0.
+        top, tiny = widen(kind, FORMATS[kind].infinity - 1), widen(kind, 1)
+        rows = [[real(3)] * 4, [top, negate(top), top, ONE], [INFINITY, ONE, ONE, ONE], [ONE, NAN, ONE, ONE],
+                [tiny, negate(tiny), ZERO, tiny], [MINUS_ZERO] * 4, [ONE, ONE, ONE, top]]
+        x = Tensor(kind, (len(rows), 4), flat(rows))
+        gain, bias = Tensor('float32', (4,), [ONE, real('1e30'), negate(ONE), number(1)]), tensor('float32', 4)
+        tag = f'_affine_{affine}_edges'
+        _, mean, reciprocal = case(kind + '_layer_norm' + tag, 'layer_norm', kind, [x, gain, bias], affine=affine,
+                                   epsilon=real('1e-5'))
+        dy = tensor(kind, len(rows), 4)
+        case(kind + '_layer_norm_dx' + tag, 'layer_norm_backward', kind, [dy, x, gain, mean, reciprocal], affine=affine)
+        case(kind + '_layer_norm_affine' + tag, 'layer_norm_backward_affine', kind, [dy, x, mean, reciprocal],
+             affine=affine)
+
+
+def activations(kind):
+    special = edges(kind) + values(8, -5, 4)
+    x = Tensor(kind, (len(special),), special)
+    dy = with_values(tensor(kind, len(special)), {1: NAN, 3: INFINITY, 6: MINUS_ZERO, 25: negate(INFINITY)})
+    other = 'float32' if kind != 'float32' else 'float16'
+    for form in (0, 1):
+        case(f'{kind}_gelu_{form}', 'gelu', kind, [x], form=form)
+        case(f'{kind}_gelu_dx_{form}', 'gelu_backward', kind, [dy, x], form=form)
+    case(kind + '_gelu_other', 'gelu', other, [x], form=1)
+    case(kind + '_relu', 'relu', kind, [x])
+    case(kind + '_relu_dx', 'relu_backward', kind, [dy, x])
+    y, = case(kind + '_tanh', 'tanh', kind, [x])
+    case(kind + '_tanh_dx', 'tanh_backward', kind, [dy, y])
+    case(kind + '_tanh_dx_float32', 'tanh_backward', 'float32', [dy, y])
+    x = Tensor(kind, (2, 13), special[:26])
+    rate = real('0.1')
+    for place, rng_id in (((0, 0, 0), 3), ((0x123456789abcdef0, 2 ** 33 + 5, 2), 0xfffffeff)):
+        case(f'{kind}_dropout_{rng_id}', 'dropout', kind, [x], rng_id=rng_id, rate=rate, place=place)
+    case(kind + '_dropout_none', 'dropout', kind, [x], rng_id=1, rate=ZERO)
+    case(kind + '_dropout_most', 'dropout', kind, [x], rng_id=1, rate=real('0.875'), place=(77, 0, 0))
+
+
+def attention_pair(name, kind, dims, heads, kv_heads, causal, half_softmax, r, rate=ZERO, place=(0, 0, 0), rng_id=9,
+                   changes=None, scale=None, dy_changes=None):
+    """Both directions of one attention, the second on what the first gave."""
+    batch, time, depth = dims
+    settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=half_softmax, rng_id=rng_id,
+                    scale=scale or divide(ONE, square_root(number(depth))), dropout_rate=rate, place=place)
+    qkv = with_values(tensor(kind, batch, time, (heads + 2 * kv_heads) * depth), changes or {})
+    dy = with_values(tensor(kind, batch, time, heads * depth), dy_changes or {})
+    _, row_max, row_sum, _ = case(name, 'attention', kind, [qkv], reductions=[r, r], **settings)
+    case(name.replace('attention', 'attention_dqkv'), 'attention_backward', kind, [dy, qkv, row_max, row_sum],
+         reductions=[r, r, r], **settings)
+
+
+def attentions(kind):
+    half = kind != 'float32'
+    turn = 0
+    for causal in (0, 1):
+        for half_softmax in (0, 1) if half else (0,):
+            for r in (F32, chunked(kind, 64)) if half else (F32,):
+                turn += 1
+                # The parity of the three settings decides where dropout takes part.
+                rate = real('0.3') if (turn + causal + half_softmax) % 2 else ZERO
+                tag = f'{"causal" if causal else "full"}_softmax{half_softmax}_{r[0]}_{turn}'
+                attention_pair(f'{kind}_attention_{tag}', kind, (2, 3, 3), 4 if turn % 3 == 0 else 2, 1 + turn % 2,
+                               causal, half_softmax, r, rate, (1234567, 40 + turn, turn % 4))
+    top, tiny = widen(kind, FORMATS[kind].infinity - 1), widen(kind, 1)
+    # Two query heads of depth 2, a key head and a value head: an infinite query, a NaN key, scores that overflow, zeros
+    # with a sign and an infinite value, an infinite value that two queries see.
+    width = 8
+    changes = ({0: INFINITY, width + 1: tiny, 2 * width + 2: MINUS_ZERO}, {2 * width + 4: NAN},
+               {0: top, 4: top, 5: top, width + 4: top, width: top, 3 * width + 6: top},
+               {i: MINUS_ZERO for i in range(4 * width)} | {6: tiny, 7: INFINITY}, {2 * width + 6: INFINITY})
+    for half_softmax, r in ((0, F32), (1, chunked(kind, 128))) if half else ((0, F32),):
+        for i, change in enumerate(changes):
+            attention_pair(f'{kind}_attention_edges_{r[0]}_{i}', kind, (1, 4, 2), 2, 1, 1, half_softmax, r,
+                           changes=change, scale=ONE, dy_changes={3: top, 9: NAN} if i == 3 else None)
+    if half:
+        attention_pair(kind + '_attention_long_64', kind, (1, 66, 1), 2, 1, 1, 1, chunked(kind, 64),
+                       real('0.125'), (3, 9, 1))
+        attention_pair(kind + '_attention_deep_64', kind, (1, 2, 66), 1, 1, 0, 0, chunked(kind, 64))
+    else:
+        attention_pair(kind + '_attention_long', kind, (1, 20, 1), 2, 1, 1, 0, F32, real('0.125'), (3, 9, 1))
+
+
+def losses(kind):
+    dloss = one(real('3/7'))
+    labels = integers('int32', (2,), 65)
+    logits = tensor(kind, 2, 65, high=3)
+    _, top, total = case(kind + '_cross_entropy', 'cross_entropy', 'float32', [logits, labels])
+    case(kind + '_cross_entropy_dlogits', 'cross_entropy_backward', kind, [dloss, logits, labels, top, total])
+    tiny = widen(kind, 1)
+    large = widen(kind, FORMATS[kind].infinity - 1)
+    # Each row alone, so that one bad row does not hide the others behind the mean.
+    rows = [[INFINITY, ONE, ONE], [negate(INFINITY), ONE, real(2)], [ONE, NAN, ONE], [large, negate(large), ZERO],
+            [MINUS_ZERO, MINUS_ZERO, MINUS_ZERO], [negate(INFINITY)] * 3, [tiny, negate(tiny), ZERO],
+            [ZERO, MINUS_ZERO, ZERO]]
+    for i, row in enumerate(rows):
+        logits, labels = Tensor(kind, (1, 3), row), Tensor('int32', (1,), [i % 3])
+        _, top, total = case(f'{kind}_cross_entropy_edges_{i}', 'cross_entropy', 'float32', [logits, labels])
+        case(f'{kind}_cross_entropy_dlogits_edges_{i}', 'cross_entropy_backward', kind,
+             [dloss, logits, labels, top, total])
+    logits = Tensor(kind, (len(rows), 3), flat(rows))
+    for label in range(3):
+        case(f'{kind}_metric_accuracy_{label}', 'metric_accuracy', 'int64',
+             [logits, Tensor('int32', (len(rows),), [label] * len(rows)), Tensor('int64', (1,), [2 ** 40]),
+              Tensor('int64', (1,), [2 ** 40 + 3])])
+    for i, (n, changes) in enumerate(((13, {}), (1, {2: INFINITY}), (1, {3: large, 4: NAN}))):
+        prediction, target = with_values(tensor(kind, n, 5), changes), tensor('float32', n, 5)
+        case(f'{kind}_mean_squared_error_{i}', 'mean_squared_error', 'float32', [prediction, target])
+        case(f'{kind}_mean_squared_error_dprediction_{i}', 'mean_squared_error_backward', kind,
+             [dloss, prediction, target])
+    total, g = tensor('float32', 17), tensor(kind, 17)
+    g = with_values(g, {2: NAN, 3: MINUS_ZERO, 4: INFINITY})
+    case(kind + '_accumulate_first', 'accumulate', 'float32', [total, g])
+    case(kind + '_accumulate_later', 'accumulate', 'float32', [total, g], place=(5, 6, 1))
+
+
+def long_sums():
+    """Longer than one block of 4,096 would make the file large; longer than one round of the lanes is enough here, and
+    numerics.def has the blocks."""
+    x = tensor('float32', 1, 130)
+    _, mean, reciprocal = case('float32_layer_norm_130', 'layer_norm', 'float32',
+                               [x, tensor('float32', 130), tensor('float32', 130)], affine='float32',
+                               epsilon=real('1e-5'))
+    case('float32_layer_norm_130_dx', 'layer_norm_backward', 'float32',
+         [tensor('float32', 1, 130), x, tensor('float32', 130), mean, reciprocal], affine='float32')
+
+
+def training():
+    special = edges('float32')
+    g = Tensor('float32', (len(special) + 20,), special + values(20))
+    plain = tensor('float32', 137)
+    for i, scale in enumerate((real('1e38'), number(3), number(Fraction(1, 2 ** 140)))):
+        case(f'float32_unscale_{i}', 'unscale', 'float32', [g, one(scale)])
+        case(f'float32_scale_by_{i}', 'scale_by', 'float32', [g, one(scale)])
+    case('float32_clip_value', 'clip_value', 'float32', [g], limit=real('0.75'))
+    partial = tensor('float32', 5)
+    case('float32_sum_of_squares', 'sum_of_squares', 'float32', [plain, partial], index=3)
+    case('float32_sum_of_squares_nan', 'sum_of_squares', 'float32', [g, partial], index=0)
+    g = tensor('float32', 70, high=70)
+    case('float32_sum_of_squares_overflow', 'sum_of_squares', 'float32', [g, partial], index=4)
+    positive = [x & 0x7fffffff for x in values(70)]
+    for i, changes in enumerate(({}, {3: INFINITY}, {69: NAN}, {5: 0x7f000000, 6: 0x7f7fffff})):
+        parts = with_values(Tensor('float32', (70,), positive), changes)
+        norm, _ = case(f'float32_gradient_norm_{i}', 'gradient_norm', 'float32', [parts])
+        case(f'float32_clip_coefficient_{i}', 'clip_coefficient', 'float32', [norm], limit=real('1.4'))
+    for i, norm in enumerate((ZERO, real('0.5'), real('1.4'), real('1.3999'), 1, 0x7f7fffff)):
+        case(f'float32_clip_coefficient_of_{i}', 'clip_coefficient', 'float32', [one(norm)], limit=real('1.4'))
+    case('float32_gradient_norm_zero', 'gradient_norm', 'float32', [Tensor('float32', (2,), [ZERO, MINUS_ZERO])])
+    for i, x in enumerate((real(1024), INFINITY, 1)):
+        case(f'float32_loss_seed_{i}', 'loss_seed', 'float32', [one(x)], factor=real('1/3'))
+    case('float32_loss_seed', 'loss_seed', 'float32', [], factor=real('1/3'))
+
+    names_of = dict(beta1=real('0.9'), beta2=real('0.95'), epsilon=real('1e-6'), weight_decay=real('0.01'))
+    for correct_bias in (0, 1):
+        p, m, v = tensor('float32', 13), Tensor('float32', (13,), [ZERO] * 13), Tensor('float32', (13,), [ZERO] * 13)
+        power1 = power2 = one(ONE)
+        for step in range(3):
+            name = f'float32_adamw_{correct_bias}_{step}'
+            power1, = case(name + '_power1', 'multiply', 'float32', [power1], factor=names_of['beta1'])
+            power2, = case(name + '_power2', 'multiply', 'float32', [power2], factor=names_of['beta2'])
+            g = with_values(tensor('float32', 13, low=-12), {0: ZERO, 1: MINUS_ZERO, 2: 1, 3: 0x5f800000})
+            p, m, v = case(name, 'adamw', 'float32', [p, g, m, v, one(real('0.003')), power1, power2],
+                           correct_bias=correct_bias, **names_of)
+        g = with_values(g, {5: INFINITY, 6: NAN})
+        case(f'float32_adamw_{correct_bias}_nan', 'adamw', 'float32',
+             [p, g, m, v, one(real('0.003')), power1, power2], correct_bias=correct_bias, **names_of)
+    for nesterov in (0, 1):
+        for maximize in (0, 1):
+            p, b = tensor('float32', 21), Tensor('float32', (21,), [ZERO] * 21)
+            for step in range(2):
+                g = with_values(tensor('float32', 21), {0: ZERO, 1: MINUS_ZERO, 2: 1, 3: INFINITY, 4: NAN})
+                p, b = case(f'float32_sgd_momentum_{nesterov}{maximize}_{step}', 'sgd_momentum', 'float32',
+                            [p, g, one(real('0.1')), b], nesterov=nesterov, maximize=maximize, momentum=real('0.9'),
+                            dampening=real('0.3'), weight_decay=real('0.01'))
+    for maximize in (0, 1):
+        case(f'float32_sgd_{maximize}', 'sgd', 'float32',
+             [tensor('float32', 21), with_values(tensor('float32', 21), {1: NAN, 2: MINUS_ZERO}), one(real('0.1'))],
+             maximize=maximize, weight_decay=real('0.01'))
+    for i, n in enumerate((0, 2 ** 32 - 1, -1)):
+        case(f'count_{i}', 'count', 'int64', [Tensor('int64', (1,), [n])], step=3)
+
+    total, counter = Tensor('float32', (2,), [ZERO, ZERO]), Tensor('int64', (1,), [0])
+    for i, x in enumerate(values(4, -20, 20) + [0x7f7fffff, 0x7f7fffff, ONE, NAN]):
+        total, counter = case(f'float32_metric_mean_{i}', 'metric_mean', 'float32', [one(x), total, counter])
+
+
+def loss_scales():
+    """Runs of finite (1) and other (0) steps: growth, halving, a tolerance, the floor and the ceiling."""
+    runs = {'growth': ([1] * 4 + [0, 1], 65536, 3, '1', '16777216', '0'),
+            'floor': ([0, 0, 0, 1, 0], 4, 3, '1', '16777216', '0'),
+            'ceiling': ([1] * 5, 512, 1, '1', '1000', '0'),
+            'tolerance': ([1, 0, 0, 1, 1, 0, 1, 1, 1], 1024, 4, '1/16', '16777216', '0.34'),
+            'uneven': ([0, 0, 1, 1, 1], 3, 1, '0.7', '2.9', '0')}
+    for name, (finite, scale, every, low, high, tolerance) in runs.items():
+        state = [one(real(scale))] + [Tensor('int64', (1,), [n]) for n in (0, 0, 7)]
+        for i, f in enumerate(finite):
+            state = case(f'loss_scale_{name}_{i}', 'loss_scale_update', 'float32', [Tensor('int32', (1,), [f])] + state,
+                         steps_per_increase=every, minimum=real(low), maximum=real(high),
+                         overflow_tolerance=real(tolerance))[:4]
+    state = [one(real(1024))] + [Tensor('int64', (1,), [n]) for n in (2 ** 24, 2 ** 23, 2 ** 40)]
+    case('loss_scale_large_counters', 'loss_scale_update', 'float32', [Tensor('int32', (1,), [0])] + state,
+         steps_per_increase=2 ** 40, minimum=ONE, maximum=real('16777216'), overflow_tolerance=real('0.5'))
+
+
+def main():
+    for kind in HALF_NAMES + ['float32']:
+        if kind != 'float32':
+            casts(kind)
+        products(kind)
+        tables_and_sums(kind)
+        layer_norms(kind)
+        activations(kind)
+        attentions(kind)
+        losses(kind)
+    long_sums()
+    training()
+    loss_scales()
+    path = os.path.join(scalar.HERE, 'ops_half.golden')
+    with open(path, 'w', encoding='ascii') as out:
+        out.write('\n'.join(lines) + '\n')
+    print(len(names), 'cases,', os.path.getsize(path), 'bytes')
+
+
+if __name__ == '__main__':
+    main()
