@@ -1,0 +1,66 @@
+#!/bin/sh
+# A run that moves from machine to machine by its checkpoint has the bits of a run that stays: two steps on Cortex-M7,
+# two on RISC-V, one in `firn train`. And `make emulate` says what is wrong with its variables.
+set -eu
+
+BUILD=${BUILD:-build}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+fail() {
+    echo "$1"
+    failures=$((failures + 1))
+}
+
+emulate() {
+    make -s --no-print-directory BUILD="$BUILD" emulate "$@" </dev/null
+}
+
+"$BUILD/firnc" keygen "$folder/test" >"$folder/log"
+PUB=$folder/test.pub.pem
+DATA=/usr/share/common-licenses/GPL-3
+"$BUILD/firnc" compile compiler/recipes/small_gpt2.yaml --mode train --key "$folder/test.key.pem" -o "$folder/plan" \
+    --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
+    >"$folder/log"
+"$BUILD/firn" train "$folder/plan" --pub "$PUB" --data $DATA --steps 5 --quiet --checkpoint "$folder/whole" \
+    >"$folder/log"
+
+emulate TARGET=cortex-m7 PLAN="$folder/plan" PUB="$PUB" DATA=$DATA STEPS=2 CHECKPOINT="$folder/moving" \
+    >"$folder/first"
+emulate TARGET=rv32 PLAN="$folder/plan" PUB="$PUB" DATA=$DATA STEPS=2 CHECKPOINT="$folder/moving" RESUME=1 \
+    >"$folder/second"
+grep -q '^step 4 loss' "$folder/second" || fail "rv32 did not go on where cortex-m7 had stopped"
+"$BUILD/firn" train "$folder/plan" --pub "$PUB" --data $DATA --steps 1 --quiet --checkpoint "$folder/moving" --resume \
+    >"$folder/log"
+for run in whole moving; do
+    "$BUILD/firn" digest "$folder/$run" --per-tensor >"$folder/$run.txt"
+done
+if ! cmp -s "$folder/whole.txt" "$folder/moving.txt"; then
+    fail "the run that moved differs; the first tensor:"
+    diff "$folder/whole.txt" "$folder/moving.txt" | sed -n '2p;/^>/{p;q;}'
+fi
+
+# refused PATTERN VARIABLE...: make emulate fails, with a line like the pattern.
+refused() {
+    pattern=$1
+    shift
+    if emulate "$@" >"$folder/log" 2>&1; then
+        fail "make emulate $* went through"
+    elif ! grep -q "$pattern" "$folder/log"; then
+        fail "make emulate $*: no line has '$pattern'"
+        cat "$folder/log"
+    fi
+}
+
+refused 'TARGET is' TARGET=pdp11 PLAN="$folder/plan" PUB="$PUB" DATA=$DATA
+refused 'PUB=.*cannot be read' TARGET=rv32 PLAN="$folder/plan" PUB="$folder/none" DATA=$DATA
+refused 'PLAN=.*cannot be read' TARGET=rv32 PLAN="$folder/none" PUB="$PUB" DATA=$DATA
+refused 'DATA=.*cannot be read' TARGET=cortex-m7 PLAN="$folder/plan" PUB="$PUB" DATA="$folder/none"
+refused 'not a public key' TARGET=cortex-m7 PLAN="$folder/plan" PUB=$DATA DATA=$DATA
+"$BUILD/firnc" keygen "$folder/other" >"$folder/log"
+refused '^WRONG_KEY' TARGET=cortex-m7 PLAN="$folder/plan" PUB="$folder/other.pub.pem" DATA=$DATA
+printf 'too short' >"$folder/short"
+refused '^DATA_TOO_SHORT' TARGET=rv32 PLAN="$folder/plan" PUB="$PUB" DATA="$folder/short"
+
+[ $failures -eq 0 ]
