@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs every test, two at a time: the unit tests of $BUILD, those of $SANITIZED, and tests/end_to_end/*.sh. One line
-# for each, and a closing line. A test passes when it exits with 0 within its time. Called by `make test`.
+# for each, and a closing line. A test passes when it exits with 0 within its time; one that cannot be started fails, and
+# so does a run that did not come to its end. Called by `make test`.
 #
 #     tests/run.sh [NAME]...        only the tests whose names contain one of the words
 set -u
@@ -35,7 +36,7 @@ fi
 # A line "command name" for each test; the end-to-end ones first, because they take longest.
 list_tests() {
     for script in tests/end_to_end/*.sh; do
-        [ -x "$script" ] && echo "$script end_to_end/$(basename "$script" .sh)"
+        echo "$script end_to_end/$(basename "$script" .sh)"
     done
     for source in tests/unit/test_*.c; do
         test=$(basename "$source" .c)
@@ -55,8 +56,10 @@ selected() {
 
 rm -rf "$logs"
 mkdir -p "$logs"
-list_tests | selected "$@" | xargs -r -P 2 -n 2 "$0" --one | tee "$logs/results"
+list_tests | selected "$@" >"$logs/list"
+xargs -r -P 2 -n 2 "$0" --one <"$logs/list" | tee "$logs/results"
+listed=$(wc -l <"$logs/list")
 passed=$(grep -c '^passed ' "$logs/results")
 failed=$(grep -c '^FAILED ' "$logs/results")
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+echo "$passed passed, $failed failed, of $listed"
+[ "$passed" -eq "$listed" ] && [ "$listed" -gt 0 ]

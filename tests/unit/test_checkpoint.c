@@ -427,10 +427,12 @@ static void checks_what_a_hash_cannot(void **state) {
     assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_VERSION);
 }
 
-/* Random damage that is sealed again: refused, or a run that keeps its rules. */
+/* Random damage that is sealed again: refused, or a run that keeps its rules: it makes a step, or stops with an error
+ * that numbers and counters can cause. */
 static void runs_or_refuses(void **state) {
     (void)state;
     uint8_t digest[32];
+    uint32_t refused = 0, ran = 0;
     save_three(16, digest);
     const flash good = memory;
     uint32_t random = 1;
@@ -443,13 +445,21 @@ static void runs_or_refuses(void **state) {
         seal();
         if (i == 0)
             assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
-        if (firn_restore(&two.firn) != FIRN_OK)
+        int status = firn_restore(&two.firn);
+        if (status != FIRN_OK) {
+            assert_int_equal(status, FIRN_ERROR_CHECKPOINT_DAMAGED);
+            refused++;
             continue;
+        }
         bytes_source source;
         firn_step_report report;
         support_text(&source, text, whole);
-        (void)!firn_train_step(&two.firn, &source.source, &report);
+        status = firn_train_step(&two.firn, &source.source, &report);
+        ran += status == FIRN_OK;
+        assert_true(status == FIRN_OK || status == FIRN_ERROR_RUN_COMPLETE || status == FIRN_ERROR_LOSS_NOT_FINITE ||
+                    status == FIRN_ERROR_LOSS_SCALE_FLOOR);
     }
+    assert_true(refused > 100 && ran > 100);
 }
 
 static void refuses_storage_that_cannot_be(void **state) {
