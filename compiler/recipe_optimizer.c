@@ -14,7 +14,7 @@ static const firnc_field adamw_fields[] = {
     {"learning_rate", .kind = FIRNC_FIELD_OTHER},
     {"lr", .kind = FIRNC_FIELD_OTHER},
     {"betas", .kind = FIRNC_FIELD_ENTRIES},
-    {"eps", .kind = FIRNC_FIELD_SINGLE, AT(epsilon), 0, 1},
+    {"eps", .kind = FIRNC_FIELD_SINGLE, AT(epsilon), 0, 1, .above_low = true},
     {"weight_decay", .kind = FIRNC_FIELD_SINGLE, AT(weight_decay), 0, 1e30},
     {"correct_bias", .kind = FIRNC_FIELD_FLAG, AT(correct_bias)},
     {"amsgrad", .kind = FIRNC_FIELD_FIXED, .only = "false"},
