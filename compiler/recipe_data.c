@@ -92,8 +92,12 @@ static bool check_records(const firnc_tree *loader, settings *s, const firnc_mlp
     if (label != NULL && (s->data.label_element == FIRN_FLOAT32) != mlp->mean_squared_error)
         return firnc_tree_fail(label, mlp->mean_squared_error ? "mean_squared_error has float32 targets; write float32"
                                                               : "cross_entropy has classes; write uint8 or int32");
-    if (s->data.feature_element == FIRN_FLOAT32 && (scale != NULL || shift != NULL))
+    if (s->data.feature_element != FIRN_FLOAT32)
+        return true;
+    if (scale != NULL || shift != NULL)
         return firnc_tree_fail(scale != NULL ? scale : shift, "float32 features are taken as they are; remove it");
+    s->data.feature_scale = 1; /* what was inherited is for bytes */
+    s->data.feature_shift = 0;
     return true;
 }
 
