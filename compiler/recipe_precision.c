@@ -42,8 +42,8 @@ static const firnc_field fields[] = {
 
 /* Absent, null and 1.0 mean none; another number is the static factor. */
 static bool read_factor(const firnc_tree *node, firnc_precision *precision) {
-    static const firnc_field factor = {.kind = FIRNC_FIELD_DOUBLE, .low = 0, .high = 3e38, .above_low = true};
-    double value = 1;
+    static const firnc_field factor = {.kind = FIRNC_FIELD_SINGLE, .low = 0, .above_low = true};
+    float value = 1;
     if (node == NULL)
         return true;
     if (node->kind == FIRNC_SCALAR && strcmp(node->text, "dynamic") == 0) {
@@ -52,11 +52,11 @@ static bool read_factor(const firnc_tree *node, firnc_precision *precision) {
     }
     if (node->kind != FIRNC_SCALAR || !node->plain || strpbrk(node->text, "0123456789") == NULL)
         return firnc_tree_fail(node, "is neither a number nor dynamic; write dynamic, or a number above 0");
-    if (!firnc_field_number(node, &factor, &value))
+    if (!firnc_field_single(node, &factor, &value))
         return false;
-    if ((float)value != 1) {
+    if (value != 1) {
         precision->scaling = FIRNC_SCALING_STATIC;
-        precision->initial_loss_scale = (float)value;
+        precision->initial_loss_scale = value;
     }
     return true;
 }
@@ -73,6 +73,10 @@ static bool complete_scaling(firnc_precision *precision, const settings *s, cons
                                (double)precision->min_loss_scale, (double)precision->max_loss_scale);
     if (precision->scaling == FIRNC_SCALING_DYNAMIC) {
         float initial = s->initial != 0 ? s->initial : usual;
+        if (initial < precision->min_loss_scale) /* which the reference would not raise */
+            return firnc_tree_fail(firnc_tree_child(mapping, s->initial != 0 ? "initial_loss_scale" : "min_loss_scale"),
+                                   "initial_loss_scale %.9g is below min_loss_scale %.9g; change one of them",
+                                   (double)initial, (double)precision->min_loss_scale);
         precision->initial_loss_scale = initial < precision->max_loss_scale ? initial : precision->max_loss_scale;
     }
     return true;

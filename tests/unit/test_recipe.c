@@ -219,6 +219,20 @@ static void an_eval_plan_reads_what_training_never_saw(void **state) {
     assert_int_equal(accepted(own, FIRNC_EVAL)->metric, FIRNC_METRIC_LOSS);
 }
 
+static void scaled_bytes_may_be_float32_in_evaluation(void **state) {
+    (void)state;
+    const char *text = edited(mlp, "batch_size: 4", "batch_size: 4, feature_scale: 0.5, feature_shift: -1");
+    const firnc_data eval = accepted(text, FIRNC_EVAL)->data;
+    assert_float_equal(eval.feature_scale, 0.5, 0);
+    assert_float_equal(eval.feature_shift, -1, 0);
+    text = firnc_format("%s  validate:\n    val_dataloader: {feature_type: float32}\n", text);
+    const firnc_data train = accepted(text, FIRNC_TRAIN)->data, other = accepted(text, FIRNC_EVAL)->data;
+    assert_float_equal(train.feature_scale, 0.5, 0);
+    assert_int_equal(other.feature_element, FIRN_FLOAT32);
+    assert_float_equal(other.feature_scale, 1, 0);
+    assert_float_equal(other.feature_shift, 0, 0);
+}
+
 /* --- precision ------------------------------------------------------------------------------------------------------
  */
 
@@ -239,8 +253,9 @@ static void dynamic_scaling_has_the_reference_s_defaults(void **state) {
     assert_float_equal(p.initial_loss_scale, 0x1p31F, 0);
     p = precision("fp16_type: float16\n      loss_scaling_factor: dynamic\n      max_loss_scale: 1024.0");
     assert_float_equal(p.initial_loss_scale, 1024, 0); /* min(max, initial) */
-    p = precision("fp16_type: float16\n      loss_scaling_factor: dynamic\n      initial_loss_scale: 0.00001");
-    assert_float_equal(p.initial_loss_scale, 0.00001F, 0); /* not raised to the minimum */
+    p = precision("fp16_type: float16\n      loss_scaling_factor: dynamic\n      initial_loss_scale: 8\n"
+                  "      min_loss_scale: 8");
+    assert_float_equal(p.initial_loss_scale, 8, 0);
 }
 
 static void static_scaling_is_a_number_other_than_one(void **state) {
@@ -393,6 +408,17 @@ static void precision_is_refused_by_line_and_key(void **state) {
                  ":15: trainer.init.precision.max_gradient_norm: ", "above 0");
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: dynamik",
                  ":15: trainer.init.precision.loss_scaling_factor: ", "dynamic");
+    refused_edit("fp16_type: bfloat16", "loss_scaling_factor: 0",
+                 ":15: trainer.init.precision.loss_scaling_factor: ", "above 0");
+    refused_edit("fp16_type: bfloat16", "loss_scaling_factor: 1e-300",
+                 ":15: trainer.init.precision.loss_scaling_factor: ", "out of range in float32");
+    refused_edit("fp16_type: bfloat16", "loss_scaling_factor: 1e39",
+                 ":15: trainer.init.precision.loss_scaling_factor: ", "out of range in float32");
+    refused_edit("fp16_type: bfloat16", "loss_scaling_factor: dynamic\n      initial_loss_scale: 0.00001",
+                 ":16: trainer.init.precision.initial_loss_scale: ", "below min_loss_scale");
+    refused_edit("fp16_type: bfloat16",
+                 "loss_scaling_factor: dynamic\n      min_loss_scale: 65536\n      max_loss_scale: 131072",
+                 ":16: trainer.init.precision.min_loss_scale: ", "initial_loss_scale 32768 is below");
     refused_edit("fp16_type: bfloat16", "min_loss_scale: 0.00001",
                  ":15: trainer.init.precision.min_loss_scale: ", "out of range");
     refused_edit("fp16_type: bfloat16", "min_loss_scale: 8\n      max_loss_scale: 4",
@@ -443,6 +469,8 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("lr: 0.001", "lr: 1e999", ":13: trainer.init.optimizer.AdamW.lr: ", "out of range");
     refused_edit("lr: 0.001", "betas: [0.9]", ":13: trainer.init.optimizer.AdamW.betas: ", "two entries");
     refused_edit("lr: 0.001", "betas: [0.9, 1.0]", ":13: trainer.init.optimizer.AdamW.betas.1: ", "below 1");
+    refused_edit("lr: 0.001", "eps: 0", ":13: trainer.init.optimizer.AdamW.eps: ", "above 0");
+    refused_edit("lr: 0.001", "eps: 1e-50", ":13: trainer.init.optimizer.AdamW.eps: ", "out of range in float32");
     refused_edit("lr: 0.001", "correct_bias: maybe",
                  ":13: trainer.init.optimizer.AdamW.correct_bias: ", "true or false");
     refused_edit("AdamW", "Adam", ":12: trainer.init.optimizer.Adam: ", "AdamW, SGD");
@@ -553,6 +581,7 @@ int main(void) {
         cmocka_unit_test(dropout_of_embeddings_follows_dropout),
         cmocka_unit_test(an_mlp_is_read),
         cmocka_unit_test(an_eval_plan_reads_what_training_never_saw),
+        cmocka_unit_test(scaled_bytes_may_be_float32_in_evaluation),
         cmocka_unit_test(dynamic_scaling_has_the_reference_s_defaults),
         cmocka_unit_test(static_scaling_is_a_number_other_than_one),
         cmocka_unit_test(float32_needs_no_scaling),
