@@ -313,7 +313,7 @@ static bool weights_fit(firn_fb_initialiser initialiser, firn_fb_tensor tensor, 
     return offset % 16 == 0 && offset <= constants_bytes && bytes <= constants_bytes - offset;
 }
 
-/* Fields that the rule does not use are zero. */
+/* Counters begin at 0, whatever the seed or the weights. Fields that the rule does not use are zero. */
 static bool is_initialiser(firn_fb_plan plan, firn_fb_initialiser initialiser, uint64_t constants_bytes) {
     if (firn_fb_initialiser_tensor(initialiser) >= firn_fb_plan_state_tensors(plan))
         return false;
@@ -324,6 +324,8 @@ static bool is_initialiser(firn_fb_plan plan, firn_fb_initialiser initialiser, u
     bool drawn = firn_fb_initialiser_rng_id(initialiser) < FIRN_RNG_ID_END;
     uint8_t rule = firn_fb_initialiser_rule(initialiser);
     if (rule != FIRN_FB_INITIALISER_RULE_WEIGHTS && firn_fb_initialiser_weights(initialiser) != 0)
+        return false;
+    if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_COUNTER && (rule != FIRN_FB_INITIALISER_RULE_CONSTANT || a != 0.0f))
         return false;
     switch (rule) {
     case FIRN_FB_INITIALISER_RULE_CONSTANT:

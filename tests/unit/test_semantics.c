@@ -926,6 +926,10 @@ static void counter_that_begins_too_high(support_plan *s) {
     s->initialisers[TRAIN_CURSOR].a = 0x1p63f;
 }
 
+static void counter_that_begins_at_minus_one(support_plan *s) {
+    s->initialisers[TRAIN_CURSOR].a = -1;
+}
+
 static void counter_drawn_at_random(support_plan *s) {
     s->initialisers[TRAIN_CURSOR].rule = FIRN_FB_INITIALISER_RULE_UNIFORM;
 }
@@ -1283,6 +1287,7 @@ static const struct {
     {"initialiser of an activation", support_plan_train, initialiser_of_an_activation, FIRN_ERROR_INITIALISER},
     {"counter that begins at a half", support_plan_train, counter_that_begins_at_a_half, FIRN_ERROR_INITIALISER},
     {"counter that begins too high", support_plan_train, counter_that_begins_too_high, FIRN_ERROR_INITIALISER},
+    {"counter that begins at minus one", support_plan_train, counter_that_begins_at_minus_one, FIRN_ERROR_INITIALISER},
     {"counter drawn at random", support_plan_train, counter_drawn_at_random, FIRN_ERROR_INITIALISER},
     {"negative deviation", support_plan_train, negative_deviation, FIRN_ERROR_INITIALISER},
     {"range upside down", support_plan_train, range_upside_down, FIRN_ERROR_INITIALISER},
