@@ -40,7 +40,8 @@ static const char *mend_of(int error) {
     for (size_t i = 0; i < sizeof mends / sizeof *mends; i++)
         if (mends[i].error == error)
             return mends[i].mend;
-    return NULL;
+    bool damaged = error <= FIRN_ERROR_TRUNCATED && error > FIRN_ERROR_CHECKPOINT_MISSING;
+    return damaged ? "get the plan again from where it came" : NULL;
 }
 
 static subject subject_of(int error) {
