@@ -1,14 +1,12 @@
-/* Plans as files: the container around the payload, and the chain of checks. What the payload holds is written by
- * write.c and checked by plan/; keys are in sign.c. */
+/* Plans as files: the container around the payload, and what to say of one that was refused. What the
+ * payload holds is written by write.c; the checks are plan/check.c; keys are in sign.c. */
 #include "compiler/plan_file.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "plan/errors.h"
-#include "plan/semantics.h"
 #include "plan/signature.h"
-#include "plan/verifier.h"
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
@@ -78,56 +76,22 @@ void firnc_plan_attach(firnc_bytes *file, const uint8_t signature[64]) {
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
 
-static int check_signature(const firnc_bytes *file, const uint8_t *public_key, firnc_plan_file *checked) {
-    uint8_t key_hash[FIRN_HASH_BYTES];
-    int status = firn_key_hash(public_key, key_hash);
-    if (status == FIRN_OK && memcmp(key_hash, checked->header.key_hash, sizeof key_hash) != 0)
-        status = FIRN_ERROR_WRONG_KEY;
-    if (status != FIRN_OK)
-        return status;
-    uint8_t *pool = firnc_allocate(FIRN_POOL_BYTES_MAX);
-    uint64_t pool_bytes = checked->header.pool_bytes;
-    return firn_signature_check(public_key, checked->plan_hash, file->data + (file->count - FIRN_SIGNATURE_BYTES), pool,
-                                pool_bytes < FIRN_POOL_BYTES_MAX ? pool_bytes : FIRN_POOL_BYTES_MAX, NULL);
-}
-
-static int check_run_hash(const firnc_bytes *file, const firn_header *header) {
-    uint8_t hash[FIRN_HASH_BYTES];
-    uint64_t payload_bytes = header->total_bytes - FIRN_HEADER_BYTES - header->signature_bytes;
-    int status = firn_sha256_of(file->data + FIRN_HEADER_BYTES, payload_bytes, hash);
-    if (status == FIRN_OK && memcmp(hash, header->run_hash, sizeof hash) != 0)
-        status = FIRN_ERROR_HEADER_MISMATCH;
-    return status;
-}
-
-static int check_payload(const firnc_bytes *file, firnc_plan_file *checked) {
-    if (memcmp(checked->header.schema_hash, firn_schema_hash, FIRN_HASH_BYTES) != 0)
-        return FIRN_ERROR_SCHEMA_HASH;
-    const uint8_t *payload = file->data + FIRN_HEADER_BYTES;
-    int status = firn_fb_verify(payload, checked->header.flatbuffers_bytes);
-    if (status != FIRN_OK)
-        return status;
-    checked->plan = firn_fb_plan_root(payload);
-    return firn_semantics_check(checked->plan, &checked->header);
+static int counter_given(void *context, uint32_t *value) {
+    *value = *(const uint32_t *)context;
+    return FIRN_OK;
 }
 
 int firnc_plan_check(const firnc_bytes *file, const uint8_t *public_key, uint32_t counter, firnc_plan_file *checked) {
-    memset(checked, 0, sizeof *checked);
-    firn_header *header = &checked->header;
-    int status = firn_header_decode(header, file->data, file->count);
-    if (status == FIRN_ERROR_UNSIGNED && public_key == NULL)
-        status = firn_header_decode_unsigned(header, file->data, file->count);
-    if (status == FIRN_OK)
-        status = firn_sha256_of(file->data, header->total_bytes - header->signature_bytes, checked->plan_hash);
-    if (status == FIRN_OK && public_key != NULL)
-        status = check_signature(file, public_key, checked);
-    if (status == FIRN_OK)
-        status = check_run_hash(file, header);
-    if (status == FIRN_OK && public_key != NULL && header->security_counter < counter)
-        status = FIRN_ERROR_SECURITY_COUNTER;
-    if (status == FIRN_OK)
-        status = check_payload(file, checked);
-    return status;
+    const firn_check_request request = {.file = file->data,
+                                        .file_bytes = file->count,
+                                        .public_key = public_key,
+                                        .state_bytes = UINT64_MAX,
+                                        .arena_bytes = UINT64_MAX,
+                                        .pool = firnc_allocate(FIRN_POOL_BYTES_MAX),
+                                        .pool_bytes = FIRN_POOL_BYTES_MAX,
+                                        .context = &counter,
+                                        .counter = counter_given};
+    return public_key != NULL ? firn_check(&request, checked) : firn_check_untrusted(&request, checked);
 }
 
 void firnc_plan_refuse(const char *name, int error) {

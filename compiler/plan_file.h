@@ -4,8 +4,7 @@
 
 #include "compiler/files.h"
 #include "compiler/ir.h"
-#include "plan/container.h"
-#include "plan/generated/reader.h"
+#include "plan/check.h"
 
 #define FIRNC_PLAN_BYTES_MAX (UINT64_C(1) << 40)
 
@@ -21,11 +20,7 @@ bool firnc_plan_prepare(const char *name, firnc_bytes *file, uint8_t digest[32])
 void firnc_plan_attach(firnc_bytes *file, const uint8_t signature[64]);
 
 /* What firnc_plan_check found. */
-typedef struct firnc_plan_file {
-    firn_header header;
-    firn_fb_plan plan;
-    uint8_t plan_hash[32];
-} firnc_plan_file;
+typedef firn_checked firnc_plan_file;
 
 /* The checks of plan/FORMAT.md in their order, ending with the first that fails. public_key NULL: the plan is read
  * without trusting it, signed or not, and signature and counter are left out. Returns FIRN_OK or the error. */

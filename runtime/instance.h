@@ -3,14 +3,12 @@
 #ifndef FIRN_INSTANCE_H
 #define FIRN_INSTANCE_H
 
+#include "plan/check.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
 #include "plan/signature.h"
 #include "runtime/firn.h"
 #include "runtime/kernels/kernels.h"
-
-/* Every long loop calls the port's `alive` at least once for so many bytes. */
-#define FIRN_ALIVE_BYTES 65536u
 
 /* What the state block holds. */
 typedef enum firn_condition {

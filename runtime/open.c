@@ -1,10 +1,9 @@
-/* Opening: the chain of checks that every plan passes, in its one order, and the binding of a plan that passed. Nothing
- * of the payload is read before the signature holds; no check is made here that another file makes; and nothing is
- * remembered of a plan that was refused. */
+/* Opening: the chain of checks of plan/check.c, with what only a device can say (its blocks, its counter, its kernels),
+ * and the binding of a plan that passed. No check is made here that another file makes, and nothing is remembered of a
+ * plan that was refused. */
 #include <string.h>
 
-#include "plan/semantics.h"
-#include "plan/verifier.h"
+#include "plan/check.h"
 #include "runtime/instance.h"
 
 /* --- the instance behind the opaque bytes --- */
@@ -130,67 +129,23 @@ static int check_config(const firn_config *config) {
 
 /* --- the chain --- */
 
-static int check_sizes(const firn_header *header, const firn_config *config) {
-    if (config->state_bytes < header->state_bytes)
-        return FIRN_ERROR_STATE_TOO_SMALL;
-    if (config->arena_bytes < header->arena_bytes || header->arena_bytes < header->pool_bytes)
-        return FIRN_ERROR_ARENA_TOO_SMALL;
-    return FIRN_OK;
-}
-
-/* SHA-256 of `count` bytes, with a sign of life now and then. */
-static int hash_span(const firn_instance *instance, const uint8_t *bytes, uint64_t count,
-                     uint8_t digest[FIRN_HASH_BYTES]) {
-    firn_sha256 hash;
-    int status = firn_sha256_begin(&hash);
-    for (uint64_t at = 0; status == FIRN_OK && at < count;) {
-        uint64_t left = count - at;
-        size_t piece = left < FIRN_ALIVE_BYTES ? (size_t)left : FIRN_ALIVE_BYTES;
-        status = firn_sha256_update(&hash, bytes + at, piece);
-        at += piece;
-        firn_instance_alive(instance);
-    }
-    return status == FIRN_OK ? firn_sha256_end(&hash, digest) : status;
-}
-
-static int check_signature(const firn_instance *instance, const firn_config *config) {
-    uint8_t key_hash[FIRN_HASH_BYTES];
-    int status = firn_key_hash(config->public_key, key_hash);
-    if (status != FIRN_OK)
-        return status;
-    if (memcmp(key_hash, instance->header.key_hash, sizeof key_hash) != 0)
-        return FIRN_ERROR_WRONG_KEY;
-    const firn_port *port = instance->port;
-    firn_alive alive = {NULL, NULL};
+static firn_check_request request_of(const firn_config *config) {
+    firn_check_request request = {.file = config->plan,
+                                  .file_bytes = config->plan_bytes,
+                                  .public_key = config->public_key,
+                                  .state_bytes = config->state_bytes,
+                                  .arena_bytes = config->arena_bytes,
+                                  .pool = config->arena,
+                                  .pool_bytes = config->arena_bytes};
+    const firn_port *port = config->port;
     if (port != NULL) {
-        alive.context = port->context;
-        alive.alive = port->alive;
+        request.context = port->context;
+        request.alive = port->alive;
+        request.lock = port->lock;
+        request.unlock = port->unlock;
+        request.counter = port->counter != NULL ? port->counter->read : NULL;
     }
-    if (port != NULL && port->lock != NULL)
-        port->lock(port->context);
-    status = firn_signature_check(config->public_key, instance->plan_hash,
-                                  instance->file + (instance->header.total_bytes - FIRN_SIGNATURE_BYTES), config->arena,
-                                  (size_t)instance->header.pool_bytes, &alive);
-    if (port != NULL && port->unlock != NULL)
-        port->unlock(port->context);
-    return status;
-}
-
-/* The run hash is an identity that resuming relies on, so it is checked like everything else. */
-static int check_run_hash(const firn_instance *instance) {
-    uint8_t hash[FIRN_HASH_BYTES];
-    uint64_t payload_bytes = instance->header.total_bytes - FIRN_HEADER_BYTES - FIRN_SIGNATURE_BYTES;
-    int status = hash_span(instance, instance->file + FIRN_HEADER_BYTES, payload_bytes, hash);
-    if (status != FIRN_OK)
-        return status;
-    return memcmp(hash, instance->header.run_hash, sizeof hash) == 0 ? FIRN_OK : FIRN_ERROR_HEADER_MISMATCH;
-}
-
-static int read_counter(const firn_instance *instance, uint32_t *stored) {
-    *stored = 0;
-    if (instance->port == NULL || instance->port->counter == NULL)
-        return FIRN_OK;
-    return instance->port->counter->read(instance->port->context, stored);
+    return request;
 }
 
 static int advance_counter(const firn_instance *instance, uint32_t stored) {
@@ -199,50 +154,21 @@ static int advance_counter(const firn_instance *instance, uint32_t stored) {
     return instance->port->counter->advance(instance->port->context, instance->header.security_counter);
 }
 
-/* Rules of part "container" that need more than the header: bytes, signature, counter. */
-static int check_container(firn_instance *instance, const firn_config *config, uint32_t *stored_counter) {
-    uint64_t signed_bytes = instance->header.total_bytes - FIRN_SIGNATURE_BYTES;
-    int status = hash_span(instance, instance->file, signed_bytes, instance->plan_hash);
-    if (status == FIRN_OK)
-        status = check_signature(instance, config);
-    if (status == FIRN_OK)
-        status = check_run_hash(instance);
-    if (status == FIRN_OK)
-        status = read_counter(instance, stored_counter);
-    if (status == FIRN_OK && instance->header.security_counter < *stored_counter)
-        status = FIRN_ERROR_SECURITY_COUNTER;
-    return status;
-}
-
-static int check_payload(firn_instance *instance) {
-    if (memcmp(instance->header.schema_hash, firn_schema_hash, FIRN_HASH_BYTES) != 0)
-        return FIRN_ERROR_SCHEMA_HASH;
-    const uint8_t *payload = instance->file + FIRN_HEADER_BYTES;
-    int status = firn_fb_verify(payload, instance->header.flatbuffers_bytes);
-    if (status != FIRN_OK)
-        return status;
-    firn_instance_alive(instance);
-    instance->plan = firn_fb_plan_root(payload);
-    status = firn_semantics_check(instance->plan, &instance->header);
-    if (status == FIRN_OK)
-        status = firn_execute_check(instance->plan);
-    if (status == FIRN_OK)
-        status = firn_model_hash(instance->plan, instance->model_hash);
-    return status;
-}
-
 /* The whole chain, in the order of plan/FORMAT.md. */
 static int verify(firn_instance *instance, const firn_config *config) {
-    int status = firn_header_decode(&instance->header, config->plan, config->plan_bytes);
+    const firn_check_request request = request_of(config);
+    firn_checked checked;
+    int status = firn_check(&request, &checked);
+    if (status != FIRN_OK)
+        return status;
+    instance->header = checked.header;
+    instance->plan = checked.plan;
+    memcpy(instance->plan_hash, checked.plan_hash, sizeof instance->plan_hash);
+    status = firn_execute_check(instance->plan);
     if (status == FIRN_OK)
-        status = check_sizes(&instance->header, config);
-    uint32_t stored_counter = 0;
+        status = firn_model_hash(instance->plan, instance->model_hash);
     if (status == FIRN_OK)
-        status = check_container(instance, config, &stored_counter);
-    if (status == FIRN_OK)
-        status = check_payload(instance);
-    if (status == FIRN_OK)
-        status = advance_counter(instance, stored_counter);
+        status = advance_counter(instance, checked.device_counter);
     return status;
 }
 
