@@ -6,7 +6,7 @@
  *     update       powers of beta, the optimizer for each parameter, the optimizer step
  *     bookkeep     loss scale, global step
  *
- * and the state that these need. Semantics: NUMERICS.md, "Optimizers" and "Loss scaling". */
+ * and the state that these need. Semantics: NUMERICS.md, "Finalise", "Update" and "Bookkeep". */
 #include "compiler/ir.h"
 
 typedef struct training {

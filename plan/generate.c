@@ -906,7 +906,7 @@ static void put_native_row(const struct object *object, const struct field *fiel
 }
 
 static void write_writer(void) {
-    begin_file("writer.c", "Where the members of the native structs lie, as data for plan/builder.c. Host only.");
+    begin_file("writer.c", "Where the members of the native structs lie, as data for plan/builder.h. Host only.");
     put("#include \"plan/generated/writer.h\"\n\n#include \"plan/builder.h\"\n");
     put("#include \"plan/generated/tables.h\"\n\nstatic const firn_native_field native_fields[] = {\n");
     for (size_t i = 0; i < object_count; i++)

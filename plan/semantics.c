@@ -1,4 +1,4 @@
-/* Rule 17: the frame of a plan (numerics, header, regions, tensors, state, phases), then the parts of
+/* Rule 17 of FORMAT.md: the frame of a plan (numerics, header, regions, tensors, state, phases), then the parts of
  * semantics_parts.h. The FlatBuffers rules have held, so counts are within the schema's limits, enumerations are known
  * and what is required is there; all else is checked here and nowhere else. Bounds by subtraction. No recursion. */
 #include "plan/semantics.h"

@@ -1,5 +1,5 @@
-/* Rule 17, the fields around the ops: what the runtime fills, evaluates, reads and counts, each checked against the
- * tensors that it names. After this the runtime may follow every index of the plan without looking. */
+/* Rule 17 of FORMAT.md, the fields around the ops: what the runtime fills, evaluates, reads and counts, each checked
+ * against the tensors that it names. After this the runtime may follow every index of the plan without looking. */
 #include "plan/semantics_parts.h"
 #include "schedules/schedule.h"
 

@@ -1,6 +1,6 @@
-/* Rule 17, between the ops: every tensor is written before it is read, is used only while it lives, shares its bytes
- * with none that lives at the same time, and is changed only by an op that may. Ops are numbered through all phases;
- * the ops of micro_batch run again for each micro-batch, those of update may be skipped. */
+/* Rule 17 of FORMAT.md, between the ops: every tensor is written before it is read, is used only while it lives, shares
+ * its bytes with none that lives at the same time, and is changed only by an op that may. Ops are numbered through all
+ * phases; the ops of micro_batch run again for each micro-batch, those of update may be skipped. */
 #include "plan/semantics_parts.h"
 
 /* --- ops that change a tensor ----------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Rule 17, each op by itself: after this, a kernel that is called with the op's operands stays inside them. What the op
- * means beside the others is in semantics_flow.c. */
+/* Rule 17 of FORMAT.md, each op by itself: after this, a kernel that is called with the op's operands stays inside
+ * them. What the op means beside the others is in semantics_flow.c. */
 #include "plan/semantics_parts.h"
 
 /* --- operands and attributes ------------------------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* Where the members of the native structs lie, as data for plan/builder.c. Host only.
+/* Where the members of the native structs lie, as data for plan/builder.h. Host only.
  * Written by plan/generate.c from plan/plan.fbs; change those instead. */
 /* clang-format off */
 #include "plan/generated/writer.h"

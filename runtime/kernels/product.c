@@ -1,4 +1,4 @@
-/* The matrix product: plan/NUMERICS.md, "Reductions" and "Products". Blocks of both factors are widened to float32 on
+/* The matrix product: plan/NUMERICS.md, "Reductions". Blocks of both factors are widened to float32 on
  * the stack, sixteen outputs to a row stand side by side in vectors, and each output sees its terms in ascending order;
  * no sum is ever split. Freestanding. */
 #include "runtime/kernels/product.h"
