@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/cli/cli.h"
 
@@ -54,40 +53,36 @@ static void print_header(FILE *to, const cli_record *record) {
         fputc(' ', to);
 }
 
-static bool write_tensors(FILE *to, const cli_record *record, const char *header, size_t header_bytes) {
+/* Writes a piece and moves *at behind it. */
+static bool put(const firn_host_replacement *to, uint64_t *at, const void *bytes, uint64_t count) {
+    bool written = firn_host_replace_write(to, *at, bytes, (size_t)count);
+    *at += count;
+    return written;
+}
+
+static bool write_tensors(const firn_host_replacement *to, const cli_record *record, const char *header,
+                          size_t header_bytes) {
     uint8_t length[8];
     for (uint32_t i = 0; i < 8; i++)
         length[i] = (uint8_t)((uint64_t)header_bytes >> (8 * i));
-    bool written =
-        fwrite(length, 1, sizeof length, to) == sizeof length && fwrite(header, 1, header_bytes, to) == header_bytes;
+    uint64_t at = 0;
+    bool written = put(to, &at, length, sizeof length) && put(to, &at, header, header_bytes);
     for (uint32_t i = 0; written && i < record->count; i++) {
         const cli_record_entry *entry = &record->entries[i];
         if (is_parameter(entry))
-            written = fwrite(record->state + entry->entry.offset, 1, (size_t)entry->bytes, to) == entry->bytes;
+            written = put(to, &at, record->state + entry->entry.offset, entry->bytes);
     }
-    return written && fflush(to) == 0 && fsync(fileno(to)) == 0;
+    return written;
 }
 
 static int write_file(const char *path, const cli_record *record, const char *header, size_t header_bytes) {
-    char *temporary = firn_host_path(path, ".tmp");
-    FILE *file = fopen(temporary, "wb");
-    bool written = file != NULL && write_tensors(file, record, header, header_bytes);
-    int error = errno;
-    if (file != NULL && fclose(file) != 0 && written) {
-        written = false;
-        error = errno;
-    }
-    if (written && rename(temporary, path) != 0) {
-        written = false;
-        error = errno;
-    }
-    if (!written) {
-        if (file != NULL)
-            unlink(temporary);
-        firn_host_fail(path, "cannot be written: %s", strerror(error));
-    }
-    free(temporary);
-    return written ? CLI_OK : CLI_FILE;
+    firn_host_replacement file;
+    if (firn_host_replace_begin(&file, path) && write_tensors(&file, record, header, header_bytes) &&
+        firn_host_replace_end(&file))
+        return CLI_OK;
+    firn_host_replace_abandon(&file);
+    firn_host_fail(path, "cannot be written: %s", strerror(errno));
+    return CLI_FILE;
 }
 
 static int export_record(const cli_options *options, const cli_record *record) {
@@ -111,6 +106,8 @@ static int export_record(const cli_options *options, const cli_record *record) {
 }
 
 int cli_export(const cli_options *options) {
+    if (!firn_host_replaceable(options->output))
+        return CLI_FILE;
     cli_record record;
     int status = cli_record_load(&record, options->file);
     if (status == CLI_OK)

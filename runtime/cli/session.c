@@ -27,7 +27,7 @@ static const struct {
     {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_MODEL, "evaluate with a plan of the same architecture"},
     {FIRN_ERROR_STORAGE_FULL, "the disk is full: make room and save again; the checkpoint before is untouched"},
-    {FIRN_ERROR_STORAGE, "look at the folder's permissions and the disk"},
+    {FIRN_ERROR_STORAGE, "look at the folder's permissions and the disk; only a regular file is replaced"},
     {FIRN_ERROR_COUNTER, "the file must hold one decimal number and its folder be writable"},
     {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch or max_sequence_length"},
     {FIRN_ERROR_DATA_TYPE, "records need --data and --labels with the shapes and element types of the recipe"},

@@ -242,6 +242,50 @@ static void saves_into_a_file(void **state) {
     firn_host_port_end(&port);
 }
 
+/* Renaming would put a file in the place of whatever is there: a pipe, a device, a link. */
+static void replaces_only_files(void **state) {
+    (void)state;
+    firn_host_port port;
+    uint32_t value;
+    struct stat status;
+    support_bigram(&plan, &support_settings);
+    assert_int_equal(mkfifo(at("pipe"), 0666), 0);
+    assert_int_equal(symlink("nothing", at("to-nothing")), 0);
+    static const char *const refused[] = {"pipe", "to-nothing", "."};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        assert_false(firn_host_replaceable(at(refused[i])));
+        firn_host_port_begin(&port, at(refused[i]), at(refused[i]), 1);
+        assert_int_equal(port.counter.advance(port.port.context, 1), FIRN_ERROR_COUNTER);
+        port.port.counter = NULL;
+        assert_int_equal(support_open(&one, &plan, &port.port), FIRN_OK);
+        assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_MISSING);
+        assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+        assert_int_equal(firn_save(&one.firn), FIRN_ERROR_STORAGE);
+        firn_host_port_end(&port);
+    }
+    assert_int_equal(stat(at("pipe"), &status), 0);
+    assert_true(S_ISFIFO(status.st_mode));
+    assert_int_equal(lstat(at("to-nothing"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+
+    /* The file behind a link is replaced, and the link stays. */
+    assert_int_equal(mkdir(at("behind"), 0777), 0);
+    write_file("behind/counter", "3\n", 2);
+    assert_int_equal(symlink("behind/counter", at("link")), 0);
+    assert_true(firn_host_replaceable(at("link")) && firn_host_replaceable(at("none")));
+    firn_host_port_begin(&port, NULL, at("link"), 1);
+    assert_int_equal(port.counter.advance(port.port.context, 8), FIRN_OK);
+    assert_int_equal(counter_value(&port, &value), FIRN_OK);
+    assert_int_equal(value, 8);
+    assert_int_equal(lstat(at("link"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    char stored[8] = {0};
+    assert_int_equal(read_file("behind/counter", stored, sizeof stored), 2);
+    assert_string_equal(stored, "8\n");
+    assert_false(exists("behind/counter.tmp"));
+    firn_host_port_end(&port);
+}
+
 /* --- threads --- */
 
 typedef struct marks {
@@ -394,6 +438,7 @@ int main(void) {
         cmocka_unit_test(reads_keys),
         cmocka_unit_test(keeps_a_counter),
         cmocka_unit_test(saves_into_a_file),
+        cmocka_unit_test(replaces_only_files),
         cmocka_unit_test(threads_cover_every_task_once),
         cmocka_unit_test(reads_files_and_folders),
         cmocka_unit_test(unpacks_gzip),

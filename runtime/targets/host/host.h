@@ -60,6 +60,28 @@ void firn_host_threads_stop(firn_host_threads *pool);
 void firn_host_threads_run(firn_host_threads *pool, size_t tasks,
                            void (*body)(void *argument, size_t begin, size_t end), void *argument);
 
+/* --- replacing files (replace.c) -----------------------------------------------------------------------------------
+ */
+
+/* A file that is being written beside the one whose place it takes. The functions return false with errno set. */
+typedef struct firn_host_replacement {
+    char *target;    /* the file, links resolved */
+    char *temporary; /* target.tmp */
+    int file;        /* open for writing, or -1 */
+} firn_host_replacement;
+
+/* True when a regular file is there, or nothing; else false, after a message. */
+bool firn_host_replaceable(const char *path);
+/* ENOTSUP: something else than a regular file is there. */
+bool firn_host_replace_begin(firn_host_replacement *replacement, const char *path);
+bool firn_host_replace_write(const firn_host_replacement *replacement, uint64_t offset, const void *bytes,
+                             size_t count);
+/* Makes it durable and moves it to its place. On a failure the file that was there stays, unless only the last step
+ * failed, the sync of the folder. */
+bool firn_host_replace_end(firn_host_replacement *replacement);
+/* Removes it; keeps errno. Also after a failure, and for a replacement that holds only a file of -1. */
+void firn_host_replace_abandon(firn_host_replacement *replacement);
+
 /* --- the port (port.c) ---------------------------------------------------------------------------------------------
  */
 
@@ -68,10 +90,10 @@ typedef struct firn_host_port {
     firn_storage storage;     /* one file, replaced as a whole: a record is written beside it and renamed on sync */
     firn_counter counter;     /* a file with one decimal number */
     const char *checkpoint;   /* NULL: no storage */
-    char *temporary;          /* where a record is written */
     const char *counter_path; /* NULL: no counter */
     firn_host_threads *threads;
-    int reading, writing; /* file descriptors, or -1 */
+    int reading;                   /* file descriptor, or -1 */
+    firn_host_replacement writing; /* the record */
 } firn_host_port;
 
 /* Fills in a port. The paths may be NULL and must outlive it. Never fails: what is wrong with a file shows in use. */

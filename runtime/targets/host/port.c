@@ -4,7 +4,6 @@
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,32 +40,6 @@ static void close_file(int *file) {
     *file = -1;
 }
 
-/* The rename is safe only when the folder's entry is. */
-static bool sync_folder(const char *path) {
-    char *copy = firn_host_path(path, "");
-    int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(copy);
-    if (folder < 0)
-        return false;
-    bool synced = fsync(folder) == 0;
-    close(folder);
-    return synced;
-}
-
-static bool write_all(int file, const uint8_t *bytes, size_t count, uint64_t offset) {
-    while (count > 0) {
-        ssize_t wrote = pwrite(file, bytes, count, (off_t)offset);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return false;
-        bytes += wrote;
-        count -= (size_t)wrote;
-        offset += (uint64_t)wrote;
-    }
-    return true;
-}
-
 /* What the last system call's failure means to the library. */
 static int storage_error(void) {
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? FIRN_ERROR_STORAGE_FULL : FIRN_ERROR_STORAGE;
@@ -78,7 +51,7 @@ static uint64_t stored(void *context) {
     firn_host_port *port = context;
     struct stat status;
     close_file(&port->reading);
-    port->reading = open(port->checkpoint, O_RDONLY | O_CLOEXEC);
+    port->reading = open(port->checkpoint, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe does not hold us */
     if (port->reading < 0 || fstat(port->reading, &status) != 0 || !S_ISREG(status.st_mode))
         return 0;
     return (uint64_t)status.st_size;
@@ -103,8 +76,7 @@ static int storage_read(void *context, uint64_t offset, void *bytes, uint32_t co
 /* A record that was not finished is removed; the one before it is where it was. */
 static int abandon(firn_host_port *port) {
     int error = storage_error();
-    close_file(&port->writing);
-    unlink(port->temporary);
+    firn_host_replace_abandon(&port->writing);
     return error;
 }
 
@@ -112,24 +84,18 @@ static int storage_erase(void *context, uint64_t offset, uint64_t count) {
     firn_host_port *port = context;
     (void)offset;
     (void)count;
-    close_file(&port->writing);
-    port->writing = open(port->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    return port->writing >= 0 ? FIRN_OK : storage_error();
+    firn_host_replace_abandon(&port->writing);
+    return firn_host_replace_begin(&port->writing, port->checkpoint) ? FIRN_OK : storage_error();
 }
 
 static int storage_program(void *context, uint64_t offset, const void *bytes, uint32_t count) {
     firn_host_port *port = context;
-    return write_all(port->writing, bytes, count, offset) ? FIRN_OK : abandon(port);
+    return firn_host_replace_write(&port->writing, offset, bytes, count) ? FIRN_OK : abandon(port);
 }
 
 static int storage_sync(void *context) {
     firn_host_port *port = context;
-    if (fsync(port->writing) != 0)
-        return abandon(port);
-    close_file(&port->writing);
-    if (rename(port->temporary, port->checkpoint) != 0)
-        return abandon(port);
-    return sync_folder(port->checkpoint) ? FIRN_OK : FIRN_ERROR_STORAGE;
+    return firn_host_replace_end(&port->writing) ? FIRN_OK : storage_error();
 }
 
 /* --- counter --- */
@@ -158,21 +124,19 @@ static int counter_advance(void *context, uint32_t value) {
     const firn_host_port *port = context;
     char text[16];
     int length = snprintf(text, sizeof text, "%lu\n", (unsigned long)value);
-    char *temporary = firn_host_path(port->counter_path, ".tmp");
-    int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    bool written = file >= 0 && write_all(file, (const uint8_t *)text, (size_t)length, 0) && fsync(file) == 0;
-    close_file(&file);
-    bool replaced = written && rename(temporary, port->counter_path) == 0 && sync_folder(port->counter_path);
-    if (!replaced)
-        unlink(temporary);
-    free(temporary);
-    return replaced ? FIRN_OK : FIRN_ERROR_COUNTER;
+    firn_host_replacement file;
+    if (!firn_host_replace_begin(&file, port->counter_path))
+        return FIRN_ERROR_COUNTER;
+    if (firn_host_replace_write(&file, 0, text, (size_t)length) && firn_host_replace_end(&file))
+        return FIRN_OK;
+    firn_host_replace_abandon(&file);
+    return FIRN_ERROR_COUNTER;
 }
 
 /* --- the port --- */
 
 void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const char *counter, unsigned threads) {
-    *port = (firn_host_port){.checkpoint = checkpoint, .counter_path = counter, .reading = -1, .writing = -1};
+    *port = (firn_host_port){.checkpoint = checkpoint, .counter_path = counter, .reading = -1, .writing = {.file = -1}};
     port->storage = (firn_storage){.program_unit = 16,
                                    .erase_unit = 16,
                                    .capacity = 0,
@@ -191,15 +155,11 @@ void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const ch
                              .lock = lock,
                              .unlock = unlock,
                              .parallel_for = port->threads != NULL ? parallel_for : NULL};
-    if (checkpoint != NULL)
-        port->temporary = firn_host_path(checkpoint, ".tmp");
 }
 
 void firn_host_port_end(firn_host_port *port) {
     close_file(&port->reading);
-    close_file(&port->writing);
+    firn_host_replace_abandon(&port->writing);
     firn_host_threads_stop(port->threads);
-    free(port->temporary);
     port->threads = NULL;
-    port->temporary = NULL;
 }
