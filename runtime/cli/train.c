@@ -28,6 +28,21 @@ typedef struct run {
     bool stuck;           /* log or checkpoint could not be written: do not try again */
 } run;
 
+/* A checkpoint that is there is somebody's run: it is gone on with, by --resume, or left alone. Whatever could not be
+ * replaced is found now and not after the steps. */
+static int check_checkpoint(const run *run) {
+    const cli_options *options = run->session.options;
+    if (options->checkpoint == NULL)
+        return CLI_OK;
+    if (!firn_host_replaceable(options->checkpoint))
+        return CLI_FILE;
+    const firn_storage *storage = run->session.port.port.storage;
+    if (options->resume || storage->stored(run->session.port.port.context) == 0)
+        return CLI_OK;
+    firn_host_fail(options->checkpoint, "is there already; give --resume to go on with it, or another name");
+    return CLI_FILE;
+}
+
 static int begin_state(run *run) {
     cli_session *session = &run->session;
     bool resume = session->options->resume;
@@ -127,7 +142,9 @@ static int save_at_end(run *run, int status, uint64_t step) {
 }
 
 static int train(run *run) {
-    int status = begin_state(run);
+    int status = check_checkpoint(run);
+    if (status == CLI_OK)
+        status = begin_state(run);
     if (status == CLI_OK)
         status = cli_log_begin(&run->log, &run->session, run->first);
     if (status != CLI_OK)

@@ -76,11 +76,22 @@ same "a resumed run has another log" "$folder/a.lines" "$folder/b.lines"
 
 # Steps that the log has and the checkpoint does not are made again; so is half a line.
 expect "checkpoint every 4" 0 "" train --steps 10 --checkpoint "$folder/c" --checkpoint-every 4 --log "$folder/c.jsonl"
+rm "$folder/c"
 expect "4 steps" 0 "" train --steps 4 --checkpoint "$folder/c"
 printf '{"step":11,"lo' >>"$folder/c.jsonl"
 expect "16 more" 0 "" train --steps 16 --checkpoint "$folder/c" --log "$folder/c.jsonl" --resume
 lines "$folder/c.jsonl" >"$folder/c.lines"
 same "a log that ran ahead is cut back" "$folder/a.lines" "$folder/c.lines"
+
+# Without --resume a run that is there is not begun anew.
+for steps in 0 3; do
+    cp "$folder/a" "$folder/a.kept"
+    cp "$folder/a.jsonl" "$folder/a.jsonl.kept"
+    expect "a checkpoint that is there, $steps steps" 1 "--resume" train --steps $steps --checkpoint "$folder/a" \
+        --log "$folder/a.jsonl"
+    same "a new run took a checkpoint" "$folder/a" "$folder/a.kept"
+    same "a new run took a log" "$folder/a.jsonl" "$folder/a.jsonl.kept"
+done
 
 expect "threads" 0 "" train --steps 20 --threads 3
 same "three threads have another digest" "$folder/out" "$folder/a.digest"
@@ -116,7 +127,7 @@ for signal in INT TERM; do
     same "SIG$signal: an interrupted run is another" "$folder/out" "$folder/stopped.digest"
     expect "its checkpoint" 0 "" "$FIRN" digest "$folder/stopped"
     same "SIG$signal: the checkpoint is another" "$folder/out" "$folder/stopped.digest"
-    rm -f "$folder/stopped.jsonl"
+    rm -f "$folder/stopped.jsonl" "$folder/stopped"
 done
 
 # --- stopped by the numbers ----------------------------------------------------------------------------------------
@@ -142,8 +153,8 @@ expect "the state was saved" 0 "" "$FIRN" digest "$folder/floor"
 head -c 10 "$DATA" >"$folder/short"
 expect "data that is too short" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/short" --quiet
 cp "$folder/b" "$folder/kept"
-expect "data that is too short for a new run" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/short" \
-    --quiet --checkpoint "$folder/b"
+expect "data that is too short to go on" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/short" \
+    --quiet --resume --checkpoint "$folder/b"
 same "a run that never began took a checkpoint" "$folder/b" "$folder/kept"
 
 # Data that goes bad on the way: a byte that the plan does not allow, far behind.
@@ -162,6 +173,14 @@ expect "no key" 1 "none.pem" "$FIRN" train "$PLAN" --pub "$folder/none.pem" --da
 expect "a key that is none" 1 "PEM" "$FIRN" train "$PLAN" --pub "$DATA" --data "$DATA"
 expect "no plan" 1 "none.plan" "$FIRN" train "$folder/none.plan" --pub "$PUB" --data "$DATA"
 expect "nowhere to save" 1 STORAGE train --steps 1 --checkpoint "$folder/none/c"
+mkfifo "$folder/pipe"
+expect "a pipe for a checkpoint" 1 "not a regular file" train --steps 1 --checkpoint "$folder/pipe"
+expect "a pipe for an export" 1 "not a regular file" "$FIRN" export "$folder/a" -o "$folder/pipe"
+[ -p "$folder/pipe" ] || fail "a pipe was replaced"
+ln -s a.safetensors "$folder/link"
+: >"$folder/a.safetensors"
+expect "an export behind a link" 0 "" "$FIRN" export "$folder/a" -o "$folder/link"
+[ -L "$folder/link" ] && [ -s "$folder/a.safetensors" ] || fail "the link was replaced, not its file"
 expect "nowhere to log" 1 "log" train --steps 1 --log "$folder/none/log"
 
 # A disk that is full: files may have 8 blocks of 512 bytes, and the checkpoint is larger.
