@@ -43,7 +43,11 @@ extern "C" {
 /* --- the port: what the platform supplies ------------------------------------------------------------------------- */
 
 /* Block storage for one checkpoint slot. Units are bytes; offsets and lengths of program are multiples of program_unit,
- * of erase multiples of erase_unit, of read any. A byte is programmed at most once between erases. */
+ * of erase multiples of erase_unit, of read any. A byte is programmed at most once between erases.
+ *
+ * The one slot is erased before it is written: on raw flash a power cut during firn_save loses the record that was
+ * there together with the new one, and the run begins anew. Where that may not be, the port must keep the old record
+ * until sync (as a file does that is renamed). Two slots, told apart by the record's sequence number, are to come. */
 typedef struct firn_storage {
     uint32_t program_unit; /* 1 to 256, a power of two */
     uint32_t erase_unit;   /* a multiple of program_unit */
@@ -191,7 +195,8 @@ int firn_eval_result(const firn *instance, float *value) FIRN_CHECK_RESULT;
 int firn_progress(const firn *instance, uint64_t *steps) FIRN_CHECK_RESULT;
 
 /* Writes a checkpoint through the port's storage: record, then commit unit last. State is valid between steps only. An
- * error costs the record that was there, except on a port that keeps it until sync; the instance goes on. */
+ * error or a power cut costs the record that was there, except on a port that keeps it until sync; after an error the
+ * instance goes on. */
 int firn_save(firn *instance) FIRN_CHECK_RESULT;
 
 /* Reads a checkpoint back. A train plan needs the same run hash; an eval plan the same model hash, and takes the

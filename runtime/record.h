@@ -20,7 +20,7 @@
 
 typedef struct firn_record {
     uint32_t version;
-    uint32_t sequence; /* grows by one with every record of a run */
+    uint32_t sequence; /* one more with every record of a run: which of two is younger. Nothing depends on it yet */
     uint64_t directory_bytes, state_bytes;
     uint64_t global_step;
     uint8_t run_hash[FIRN_HASH_BYTES];
