@@ -1,4 +1,5 @@
 /* firnc verify: every check that a device makes before it runs a plan, without running it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,22 +9,26 @@
 #include "compiler/sign.h"
 #include "plan/errors.h"
 
-#define COUNTER_FILE_MAX 64
+#define COUNTER_FILE_MAX 15
 
-/* A counter is a number on a line of its own, as the host runner keeps it. No file: a device that has seen no plan. */
+/* A counter is digits and the end of their line, as the host runner keeps it. Only where there is no such file has the
+ * device seen no plan: one that cannot be read may hold any number. */
 static bool read_counter(const char *name, uint32_t *counter) {
     firnc_bytes bytes;
     uint64_t number = 0;
     FILE *file = fopen(name, "rb");
     *counter = 0;
-    if (file == NULL)
+    if (file == NULL && errno == ENOENT)
         return true;
-    fclose(file);
+    if (file != NULL)
+        fclose(file);
     if (!firnc_file_read(name, COUNTER_FILE_MAX, &bytes))
         return false;
     char *text = (char *)bytes.data;
-    text[strcspn(text, "\n")] = '\0';
-    if (!firnc_number_read(text, UINT32_MAX, &number)) {
+    bool line = bytes.count > 0 && strcspn(text, "\n") == bytes.count - 1 && text[bytes.count - 1] == '\n';
+    if (line)
+        text[bytes.count - 1] = '\0';
+    if (!line || !firnc_number_read(text, UINT32_MAX, &number)) {
         fprintf(stderr, "firnc: %s: not a counter; give the file that firn --counter keeps\n", name);
         return false;
     }
