@@ -24,7 +24,7 @@ bool firnc_key_encode(const firnc_key *key, firnc_bytes *private_pem, firnc_byte
 /* A private key in PEM or DER, without a password. */
 bool firnc_key_read(const char *file, firnc_key *key);
 
-/* A public key in PEM or DER, or its 64 raw bytes. */
+/* A public key in PEM ("PUBLIC KEY"), as keygen writes it and firn reads it. */
 bool firnc_public_key_read(const char *file, uint8_t public_key[FIRN_PUBLIC_KEY_BYTES]);
 
 void firnc_wipe(void *bytes, uint64_t count);

@@ -56,8 +56,10 @@ static int sign_with(const char *key_name, const char *name, const char *output,
 int firnc_sign_command(int argc, char **argv) {
     const char *name, *key = NULL, *output = NULL;
     bool digest_only = false;
-    const firnc_option options[] = {
-        {.name = "--key", .text = &key}, {.name = "-o", .text = &output}, {.name = "--digest", .flag = &digest_only}};
+    const firnc_option options[] = {{.name = "--key", .text = &key},
+                                    {.name = "-o", .text = &output},
+                                    {.name = "--output", .text = &output},
+                                    {.name = "--digest", .flag = &digest_only}};
     if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
         return FIRNC_EXIT_USAGE;
     if (digest_only ? key != NULL || output != NULL : key == NULL || output == NULL)
@@ -80,7 +82,8 @@ int firnc_attach_command(int argc, char **argv) {
     const char *name, *signature_name = NULL, *pub = NULL, *output = NULL;
     const firnc_option options[] = {{.name = "--signature", .text = &signature_name},
                                     {.name = "--pub", .text = &pub},
-                                    {.name = "-o", .text = &output}};
+                                    {.name = "-o", .text = &output},
+                                    {.name = "--output", .text = &output}};
     if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
         return FIRNC_EXIT_USAGE;
     if (signature_name == NULL || pub == NULL || output == NULL)
