@@ -31,19 +31,39 @@ static const struct {
      "firnc inspect PLAN [--json]           what is in a plan: memory, ops, schedule, sizes, totals\n"
      "firnc inspect PLAN --kernels          the kernels that it needs, for a firmware link\n"},
     {"schedule", firnc_schedule_command,
-     "firnc schedule RECIPE|PLAN [--steps A:B] [--set a.b=VALUE]...    learning rate of steps A to B - 1, as CSV\n"},
+     "firnc schedule RECIPE|PLAN [--steps A:B] [--set a.b=VALUE]...    learning rates as CSV, of the\n"
+     "    optimizer steps A to B - 1\n"},
     {"verify", firnc_verify_command,
      "firnc verify PLAN --pub PUB [--counter FILE]    every check that a device makes\n"},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
-static int print_help(void) {
+static int print_help(int argc, char **argv) {
+    (void)argc;
+    (void)argv;
     printf("firnc " FIRNC_VERSION ": freezes a training run into one signed plan\n\n");
     for (int i = 0; i < COMMAND_COUNT; i++)
         printf("%s", commands[i].usage);
     printf("firnc help | --version\n\n"
+           "PUB is a public key in PEM, as keygen writes it. -o may be written --output.\n"
            "Exit code: 0 success, 1 a recipe or file is wrong, 2 the command line is wrong, 3 a plan is refused.\n");
+    return FIRNC_EXIT_OK;
+}
+
+static int print_version(int argc, char **argv) {
+    (void)argc;
+    (void)argv;
+    printf("firnc " FIRNC_VERSION "\n");
+    return FIRNC_EXIT_OK;
+}
+
+/* The usage of the command argv[0]. */
+static int print_usage(int argc, char **argv) {
+    (void)argc;
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(argv[0], commands[i].name) == 0)
+            printf("%s", commands[i].usage);
     return FIRNC_EXIT_OK;
 }
 
@@ -74,18 +94,11 @@ int main(int argc, char **argv) {
         return FIRNC_EXIT_USAGE;
     }
     if (strcmp(argv[1], "help") == 0 || asks_for_help(argv[1]))
-        return print_help();
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("firnc " FIRNC_VERSION "\n");
-        return FIRNC_EXIT_OK;
-    }
+        return run(print_help, argc - 1, argv + 1);
+    if (strcmp(argv[1], "--version") == 0)
+        return run(print_version, argc - 1, argv + 1);
     for (int i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(argv[1], commands[i].name) == 0) {
-            if (argc == 3 && asks_for_help(argv[2])) {
-                printf("%s", commands[i].usage);
-                return FIRNC_EXIT_OK;
-            }
-            return run(commands[i].run, argc - 1, argv + 1);
-        }
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return run(argc == 3 && asks_for_help(argv[2]) ? print_usage : commands[i].run, argc - 1, argv + 1);
     return fail_unknown(argv[1]);
 }

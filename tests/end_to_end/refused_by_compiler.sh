@@ -88,12 +88,15 @@ expect "a folder that is not there" 1 "^firnc: $folder/none/plan: cannot be writ
     "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/none/plan"
 expect "a key that is there" 1 "^firnc: $folder/test.key.pem: .*never overwritten" "$FIRNC" keygen "$folder/test"
 
-expect "a full disk" 1 "standard output cannot be written; " sh -c "'$FIRNC' schedule '$RECIPE' >/dev/full"
+for words in "schedule '$RECIPE'" help --version "compile --help"; do
+    expect "a full disk: $words" 1 "standard output cannot be written; " sh -c "'$FIRNC' $words >/dev/full"
+done
 
 # The checks of firnc verify have exit code 3.
 "$FIRNC" compile "$RECIPE" --mode train --unsigned --pub "$folder/test.pub.pem" -o "$folder/unsigned" >"$folder/out"
-"$FIRNC" sign "$folder/unsigned" --key "$folder/test.key.pem" -o "$folder/signature"
-"$FIRNC" attach "$folder/unsigned" --signature "$folder/signature" --pub "$folder/test.pub.pem" -o "$folder/attached"
+"$FIRNC" sign "$folder/unsigned" --key "$folder/test.key.pem" --output "$folder/signature"
+"$FIRNC" attach "$folder/unsigned" --signature "$folder/signature" --pub "$folder/test.pub.pem" \
+    --output="$folder/attached"
 "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/signed" >"$folder/out"
 cmp "$folder/attached" "$folder/signed" || failures=$((failures + 1))
 "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" >"$folder/out" || failures=$((failures + 1))
@@ -103,6 +106,24 @@ expect "unsigned" 3 "UNSIGNED" "$FIRNC" verify "$folder/unsigned" --pub "$folder
 expect "wrong key" 3 "WRONG_KEY" "$FIRNC" verify "$folder/signed" --pub "$folder/other.pub.pem"
 expect "too old" 3 "SECURITY_COUNTER" "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" \
     --counter "$folder/counter"
+# A counter that cannot be read is not one that is 0.
+expect "a counter behind a file" 1 "^firnc: $folder/counter/1: cannot be opened: .*; " \
+    "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder/counter/1"
+expect "a folder as a counter" 1 "^firnc: $folder: cannot be read: .*; " \
+    "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder"
+for text in '' '0' '\n' '0\n\n' '0\n1\n' ' 0\n' '-0\n' '0\r\n' '4294967296\n' '0\000\n'; do
+    printf -- "$text" >"$folder/counter"
+    expect "the counter '$text'" 1 "^firnc: $folder/counter: not a counter; " \
+        "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder/counter"
+done
+printf '00\n' >"$folder/counter"
+for name in counter no_such_file; do
+    "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder/$name" >"$folder/out" ||
+        failures=$((failures + 1))
+done
+head -c 64 /dev/zero >"$folder/raw.key"
+expect "a public key that is not PEM" 1 "^firnc: $folder/raw.key: not a public key in PEM; " \
+    "$FIRNC" verify "$folder/signed" --pub "$folder/raw.key"
 expect "signed twice" 3 "ALGORITHM" "$FIRNC" sign "$folder/signed" --digest
 head -c 64 "$folder/signed" >"$folder/forged"
 expect "a signature of another plan" 3 "SIGNATURE" "$FIRNC" attach "$folder/unsigned" \
