@@ -91,15 +91,19 @@ static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
     return good;
 }
 
-/* Makes a new name in a folder durable. A folder that cannot be synced (some file systems) is no error. */
-static void sync_folder(const char *name) {
+/* Makes a new name in a folder durable. Some file systems cannot sync a folder, and one that may be written need not be
+ * one that may be opened: neither is an error. False with errno set. */
+static bool sync_folder(const char *name) {
     const char *slash = strrchr(name, '/');
     const char *folder = slash == NULL ? "." : slash == name ? "/" : firnc_format("%.*s", (int)(slash - name), name);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0)
-        return;
-    (void)fsync(descriptor);
+        return errno == EACCES;
+    bool good = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
+    int error = errno;
     close(descriptor);
+    errno = error;
+    return good;
 }
 
 /* The file that a name stands for, through symbolic links, so that renaming replaces the file and not the link. NULL
@@ -139,8 +143,7 @@ bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
         unlink(temporary);
         return false;
     }
-    sync_folder(target);
-    return true;
+    return sync_folder(target) || fail(name, "made durable", "check the disk and write it again");
 }
 
 bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {
@@ -149,11 +152,10 @@ bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsi
         return fail(name, "made",
                     errno == EEXIST ? "it is never overwritten: choose another name or move it away"
                                     : "check that its folder exists and may be written");
-    if (!write_and_close(file, bytes, count)) {
+    if (!write_and_close(file, bytes, count) || !sync_folder(name)) {
         fail(name, "written", "make room on the disk, or choose another folder");
         unlink(name);
         return false;
     }
-    sync_folder(name);
     return true;
 }

@@ -1,0 +1,92 @@
+/* What firnc says of its files when a disk does not do as it should: fsync is replaced here. */
+#define _XOPEN_SOURCE 700
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "compiler/files.h"
+#include "compiler/ir.h"
+
+static char folder[] = "/tmp/firn-files-XXXXXX";
+static int file_error, folder_error; /* what syncing ends with; 0: well */
+static uint32_t folders_synced;
+
+int fsync(int descriptor) {
+    struct stat status;
+    assert_int_equal(fstat(descriptor, &status), 0);
+    if (S_ISDIR(status.st_mode))
+        folders_synced++;
+    errno = S_ISDIR(status.st_mode) ? folder_error : file_error;
+    return errno == 0 ? 0 : -1;
+}
+
+static const char *inside(const char *name) {
+    return firnc_format("%s/%s", folder, name);
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    return mkdtemp(folder) == NULL ? -1 : 0;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    (void)unlink(inside("written"));
+    return rmdir(folder); /* which fails when anything else was left behind */
+}
+
+static void a_name_is_synced_with_its_folder(void **state) {
+    (void)state;
+    folders_synced = 0;
+    assert_true(firnc_file_write(inside("written"), "one", 3));
+    assert_int_equal(folders_synced, 1);
+    assert_true(firnc_file_create(inside("made"), "two", 3, 0600));
+    assert_int_equal(folders_synced, 2);
+    assert_int_equal(unlink(inside("made")), 0);
+}
+
+static void a_folder_that_cannot_be_synced_is_no_error(void **state) {
+    (void)state;
+    static const int errors[] = {EINVAL, ENOTSUP};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        folder_error = errors[i];
+        assert_true(firnc_file_write(inside("written"), "one", 3));
+        assert_true(firnc_file_create(inside("made"), "two", 3, 0600));
+        assert_int_equal(unlink(inside("made")), 0);
+    }
+    folder_error = 0;
+}
+
+static void a_disk_that_fails_is_told(void **state) {
+    (void)state;
+    folder_error = EIO;
+    assert_false(firnc_file_write(inside("written"), "one", 3));
+    assert_false(firnc_file_create(inside("made"), "two", 3, 0600));
+    assert_int_not_equal(access(inside("made"), F_OK), 0);
+    folder_error = 0;
+    file_error = EIO;
+    assert_false(firnc_file_write(inside("written"), "other", 5));
+    assert_false(firnc_file_create(inside("made"), "two", 3, 0600));
+    assert_int_not_equal(access(inside("made"), F_OK), 0);
+    file_error = 0;
+    firnc_bytes bytes;
+    assert_true(firnc_file_read(inside("written"), 100, &bytes));
+    assert_int_equal(bytes.count, 3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_is_synced_with_its_folder),
+        cmocka_unit_test(a_folder_that_cannot_be_synced_is_no_error),
+        cmocka_unit_test(a_disk_that_fails_is_told),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
