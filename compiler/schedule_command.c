@@ -1,5 +1,6 @@
-/* firnc schedule: the learning rate of each step as the runtime will use it, from a recipe or from a plan. The column
- * has nine digits, which tell every float32 from its neighbours. */
+/* firnc schedule: the learning rates as the runtime will use them, from a recipe or from a plan. They belong to
+ * optimizer steps: a step whose gradient is not finite is a global step and no optimizer step, so the rate stays for
+ * the next one. Nine digits tell every float32 from its neighbours. */
 #include <stdio.h>
 #include <string.h>
 
@@ -81,7 +82,7 @@ int firnc_schedule_command(int argc, char **argv) {
         return status;
     if (to == UINT64_MAX)
         to = s->steps;
-    printf("step,learning_rate\n");
+    printf("optimizer_step,learning_rate\n");
     for (uint64_t step = from; step < to; step++)
         printf("%llu,%.9g\n", (unsigned long long)step, (double)firn_schedule_value(s->nodes, s->root, step));
     return FIRNC_EXIT_OK;
