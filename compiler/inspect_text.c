@@ -76,7 +76,7 @@ static void print_run(const firnc_report *report) {
                       firn_fb_plan_target(plan),
                       firn_fb_plan_pol_lowering(plan) == FIRN_FB_POL_LOWERING_EMULATE ? "emulate" : "native",
                       (unsigned)firn_fb_plan_numerics_version(plan)));
-    line("steps", eval && steps == 0 ? "all the data" : grouped(steps));
+    line("steps", eval && steps == 0 ? "every whole batch of the data" : grouped(steps));
     line("micro-batches", firnc_format("%u of %u samples", (unsigned)firn_fb_plan_micro_batches(plan),
                                        (unsigned)firn_fb_sampler_samples(firn_fb_plan_sampler(plan))));
     line("seed", firnc_format("%" PRIu64, firn_fb_plan_seed(plan)));

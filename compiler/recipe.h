@@ -91,7 +91,7 @@ typedef struct firnc_recipe {
     const char *file;
     firnc_mode mode;
     uint64_t seed;
-    uint64_t steps; /* train: loop.num_steps; eval: loop.eval_steps, 0 for all the data */
+    uint64_t steps; /* train: loop.num_steps; eval: loop.eval_steps, 0: every whole batch of the data */
     bool check_loss;
     firnc_architecture architecture;
     firnc_gpt2 gpt2;

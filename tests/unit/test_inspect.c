@@ -151,6 +151,11 @@ static void test_table(void **state) {
     assert_contains(text, "POL 0 (rule) -> f32 to bfloat16");
     assert_contains(text, "softmax in float32");
     assert_contains(text, "affine in bfloat16");
+    recipe.mode = FIRNC_EVAL;
+    recipe.steps = 0;
+    const char *eval = make_plan(&recipe, &compilation, &bytes);
+    assert_contains(output_of(eval, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0), "every whole batch of the data");
+    unlink(eval);
     const char *totals = strstr(text, "\ntotals\n");
     assert_non_null(totals);
     static const char *const words[] = {"flash", "checkpoint", "state", "arena", "workspace", "verification pool"};
