@@ -445,14 +445,14 @@ int firn_restore(firn *instance) {
     firn_instance *self = firn_instance_of(instance);
     if (self == NULL)
         return FIRN_ERROR_NOT_OPEN;
-    self->condition = FIRN_CONDITION_EMPTY;
     int status;
     reader from = {.instance = self, .storage = storage_of(self, &status)};
     if (from.storage == NULL)
         return status;
     status = check_record(&from);
     if (status != FIRN_OK)
-        return status;
+        return status; /* and the state is what it was */
+    self->condition = FIRN_CONDITION_EMPTY;
     if (!is_train(self)) /* counters and metric of an evaluation begin anew */
         firn_initialise_state(self);
     status = check_digest(&from, kept_bytes(self));

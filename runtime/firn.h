@@ -200,7 +200,9 @@ int firn_progress(const firn *instance, uint64_t *steps) FIRN_CHECK_RESULT;
 int firn_save(firn *instance) FIRN_CHECK_RESULT;
 
 /* Reads a checkpoint back. A train plan needs the same run hash; an eval plan the same model hash, and takes the
- * parameters alone. On an error the state holds nothing (NO_STATE until initialised or restored). */
+ * parameters alone. The whole record is checked before the state is touched: an error leaves the state as it was,
+ * unless storage gave other bytes the second time, while they were copied: then the state holds nothing (NO_STATE until
+ * initialised or restored). */
 int firn_restore(firn *instance) FIRN_CHECK_RESULT;
 
 /* SHA-256 over every state tensor: name, type, shape, canonical bytes, sorted by name. */

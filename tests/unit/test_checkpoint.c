@@ -206,8 +206,44 @@ static void nothing_is_missing_not_damaged(void **state) {
     support_bigram(&plan, &support_settings);
     begin(&one);
     assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_MISSING);
-    uint8_t digest[32];
-    assert_int_equal(firn_digest(&one.firn, digest), FIRN_ERROR_NO_STATE); /* as firn.h promises */
+}
+
+/* A restore that finds nothing to believe costs a running instance nothing; one that failed halfway, the state. */
+static void keeps_a_good_state(void **state) {
+    (void)state;
+    uint8_t saved[32], later[32], after[32];
+    save_three(16, saved);
+    train(&one, 2);
+    digest_of(&one, later);
+    const flash good = memory;
+    memory.storage.erase_unit = 0;
+    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_ARGUMENT);
+    memory.storage = good.storage;
+    memory.port.storage = NULL;
+    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_NO_STORAGE);
+    memory.port.storage = &memory.storage;
+    memory.bytes[FIRN_RECORD_HEADER_BYTES + 40] ^= 1;
+    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    memset(memory.bytes, 0xff, sizeof memory.bytes);
+    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_MISSING);
+    memory.dead = true;
+    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_STORAGE);
+    digest_of(&one, after);
+    assert_memory_equal(later, after, 32);
+
+    memory = good;
+    train(&one, 1); /* and goes on */
+    memory.reads = 0;
+    assert_int_equal(firn_restore(&one.firn), FIRN_OK);
+    memory.change_at = memory.reads; /* the last of them, which is of the copy */
+    memory.reads = 0;
+    train(&one, 1);
+    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    assert_int_equal(firn_digest(&one.firn, after), FIRN_ERROR_NO_STATE);
+    memory.change_at = 0;
+    assert_int_equal(firn_restore(&one.firn), FIRN_OK);
+    digest_of(&one, after);
+    assert_memory_equal(saved, after, 32);
 }
 
 static void says_when_it_does_not_fit(void **state) {
@@ -485,6 +521,7 @@ int main(void) {
         cmocka_unit_test(resumes_with_the_same_bits),
         cmocka_unit_test(counts_records),
         cmocka_unit_test(nothing_is_missing_not_damaged),
+        cmocka_unit_test(keeps_a_good_state),
         cmocka_unit_test(says_when_it_does_not_fit),
         cmocka_unit_test(survives_faults),
         cmocka_unit_test(finds_every_flipped_bit),
