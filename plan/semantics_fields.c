@@ -262,15 +262,31 @@ static int check_gradient_norm(firn_fb_plan plan) {
                : FIRN_ERROR_ROLE;
 }
 
+/* Exactly one op of the plan writes sum or count: a metric of that kind, which writes both. */
+static bool is_measured_once(firn_fb_plan plan, uint32_t sum, uint32_t count, uint16_t code) {
+    uint32_t writers = 0;
+    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        if (!firn_semantics_writes(op, sum) && !firn_semantics_writes(op, count))
+            continue;
+        if (firn_fb_op_code(op) != code || firn_fb_op_outputs_at(op, 0) != sum || firn_fb_op_outputs_at(op, 1) != count)
+            return false;
+        writers++;
+    }
+    return writers == 1;
+}
+
 static int check_metric(firn_fb_plan plan) {
     firn_fb_metric metric = firn_fb_plan_metric(plan);
     uint32_t sum = firn_fb_metric_sum(metric), count = firn_fb_metric_count(metric);
-    bool has_sum = firn_fb_metric_kind(metric) == FIRN_FB_METRIC_KIND_ACCURACY
-                       ? is_counter(plan, sum)
-                       : is_state_vector(plan, sum, FIRN_FLOAT32, 2);
+    bool accuracy = firn_fb_metric_kind(metric) == FIRN_FB_METRIC_KIND_ACCURACY;
+    bool has_sum = accuracy ? is_counter(plan, sum) : is_state_vector(plan, sum, FIRN_FLOAT32, 2);
     uint32_t cursor = firn_fb_sampler_cursor(firn_fb_plan_sampler(plan));
-    return has_sum && is_counter(plan, count) && sum != count && sum != cursor && count != cursor ? FIRN_OK
-                                                                                                  : FIRN_ERROR_ROLE;
+    if (!has_sum || !is_counter(plan, count) || sum == count || sum == cursor || count == cursor ||
+        !is_measured_once(plan, sum, count, accuracy ? FIRN_OP_metric_accuracy : FIRN_OP_metric_mean))
+        return FIRN_ERROR_ROLE;
+    return FIRN_OK;
 }
 
 /* --- counters --------------------------------------------------------------------------------------------------- */

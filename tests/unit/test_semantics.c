@@ -876,6 +876,10 @@ static void micro_batches_that_do_not_share_alike(support_plan *s) {
     s->plan.micro_batches = 2;
 }
 
+static void metric_that_no_op_computes(support_plan *s) {
+    s->phases[0].ops_count--;
+}
+
 static void metric_in_a_train_plan(support_plan *s) {
     s->metric = (firn_native_metric){.count = TRAIN_STEPS};
     s->plan.metric = &s->metric;
@@ -1275,6 +1279,7 @@ static const struct {
     {"no micro-batches", support_plan_train, no_micro_batches, FIRN_ERROR_FIELD},
     {"micro-batches that do not share alike", support_plan_train, micro_batches_that_do_not_share_alike,
      FIRN_ERROR_FIELD},
+    {"metric that no op computes", support_plan_eval, metric_that_no_op_computes, FIRN_ERROR_ROLE},
     {"metric in a train plan", support_plan_train, metric_in_a_train_plan, FIRN_ERROR_FIELD},
     {"clipping without a threshold", support_plan_train, clipping_without_a_threshold, FIRN_ERROR_FIELD},
     {"threshold without clipping", support_plan_train, threshold_without_clipping, FIRN_ERROR_FIELD},
@@ -1330,7 +1335,7 @@ static const struct {
     {"accumulation that does not last", support_plan_train, accumulation_that_does_not_last, FIRN_ERROR_OP_ORDER},
     {"result of an update that may be skipped", support_plan_train, result_of_an_update_that_may_be_skipped,
      FIRN_ERROR_OP_ORDER},
-    {"metric op that changes the cursor", support_plan_eval, metric_op_that_changes_the_cursor, FIRN_ERROR_OP_ORDER},
+    {"metric op that changes the cursor", support_plan_eval, metric_op_that_changes_the_cursor, FIRN_ERROR_ROLE},
     {"two tensors in the same bytes", support_plan_train, two_tensors_in_the_same_bytes, FIRN_ERROR_OVERLAP},
     {"tensor inside another", support_plan_train, tensor_inside_another, FIRN_ERROR_OVERLAP},
     {"tensor in the bytes of an input", support_plan_train, tensor_in_the_bytes_of_an_input, FIRN_ERROR_OVERLAP},
