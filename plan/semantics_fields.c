@@ -79,7 +79,9 @@ static int check_evaluate(firn_fb_plan plan) {
     if (firn_fb_plan_steps(plan) > INT64_MAX || firn_fb_plan_micro_batches(plan) != 1 ||
         !firn_fb_plan_metric_present(plan) || firn_fb_plan_schedules_count(plan) != 0 ||
         firn_fb_plan_groups_count(plan) != 0 || firn_fb_plan_loss_scaler_present(plan) ||
-        firn_fb_plan_clipping(plan) != FIRN_FB_CLIPPING_NONE || firn_fb_plan_clip_threshold(plan) != 0.0f)
+        firn_fb_plan_clipping(plan) != FIRN_FB_CLIPPING_NONE || firn_fb_plan_clip_threshold(plan) != 0.0f ||
+        firn_fb_plan_global_step(plan) != NO_TENSOR || firn_fb_plan_optimizer_step(plan) != NO_TENSOR ||
+        firn_fb_plan_finite(plan) != NO_TENSOR || firn_fb_plan_gradient_norm(plan) != NO_TENSOR)
         return FIRN_ERROR_FIELD;
     return FIRN_OK;
 }

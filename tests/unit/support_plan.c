@@ -93,6 +93,9 @@ static void begin(support_plan *s, uint8_t mode, uint64_t state_bytes, uint64_t 
                                  .outputs_count = 1,
                                  .sampler = &s->sampler,
                                  .initialisers = s->initialisers,
+                                 .global_step = UINT32_MAX,
+                                 .optimizer_step = UINT32_MAX,
+                                 .finite = UINT32_MAX,
                                  .gradient_norm = UINT32_MAX};
 }
 

@@ -905,6 +905,22 @@ static void eval_plan_with_a_loss_scaler(support_plan *s) {
     s->plan.loss_scaler = &s->loss_scaler;
 }
 
+static void eval_plan_with_a_global_step(support_plan *s) {
+    s->plan.global_step = EVAL_CURSOR;
+}
+
+static void eval_plan_with_an_optimizer_step(support_plan *s) {
+    s->plan.optimizer_step = 0;
+}
+
+static void eval_plan_with_finite(support_plan *s) {
+    s->plan.finite = 0;
+}
+
+static void eval_plan_with_a_gradient_norm(support_plan *s) {
+    s->plan.gradient_norm = 0;
+}
+
 static void eval_plan_with_clipping(support_plan *s) {
     s->plan.clipping = FIRN_FB_CLIPPING_VALUE;
     s->plan.clip_threshold = 1;
@@ -1286,6 +1302,10 @@ static const struct {
     {"eval plan without a metric", support_plan_eval, eval_plan_without_a_metric, FIRN_ERROR_FIELD},
     {"eval plan with micro-batches", support_plan_eval, eval_plan_with_micro_batches, FIRN_ERROR_FIELD},
     {"eval plan with a loss scaler", support_plan_eval, eval_plan_with_a_loss_scaler, FIRN_ERROR_FIELD},
+    {"eval plan with a global step", support_plan_eval, eval_plan_with_a_global_step, FIRN_ERROR_FIELD},
+    {"eval plan with an optimizer step", support_plan_eval, eval_plan_with_an_optimizer_step, FIRN_ERROR_FIELD},
+    {"eval plan with finite", support_plan_eval, eval_plan_with_finite, FIRN_ERROR_FIELD},
+    {"eval plan with a gradient norm", support_plan_eval, eval_plan_with_a_gradient_norm, FIRN_ERROR_FIELD},
     {"eval plan with clipping", support_plan_eval, eval_plan_with_clipping, FIRN_ERROR_FIELD},
     {"initialiser missing", support_plan_train, initialiser_missing, FIRN_ERROR_INITIALISER},
     {"initialiser twice", support_plan_train, initialiser_twice, FIRN_ERROR_INITIALISER},
