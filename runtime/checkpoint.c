@@ -454,7 +454,7 @@ int firn_restore(firn *instance) {
         return status; /* and the state is what it was */
     self->condition = FIRN_CONDITION_EMPTY;
     if (!is_train(self)) /* counters and metric of an evaluation begin anew */
-        firn_initialise_state(self);
+        firn_initialise_state(self, false);
     status = check_digest(&from, kept_bytes(self));
     if (status == FIRN_OK)
         status = check_counters(self);

@@ -69,23 +69,30 @@ static void apply(const firn_instance *instance, firn_fb_initialiser initialiser
     }
 }
 
-void firn_initialise_state(const firn_instance *instance) {
+static bool is_parameter(const firn_instance *instance, firn_fb_initialiser initialiser) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(instance->plan, firn_fb_initialiser_tensor(initialiser));
+    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER;
+}
+
+void firn_initialise_state(const firn_instance *instance, bool with_parameters) {
+    uint32_t before = firn_float_begin();
     memset(instance->state, 0, (size_t)instance->header.state_bytes);
     for (uint32_t i = 0; i < firn_fb_plan_initialisers_count(instance->plan); i++) {
-        apply(instance, firn_fb_plan_initialisers_at(instance->plan, i));
+        firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(instance->plan, i);
+        if (with_parameters || !is_parameter(instance, initialiser))
+            apply(instance, initialiser);
         firn_instance_alive(instance);
     }
+    firn_float_end(before);
 }
 
 int firn_initialise(firn *instance) {
     firn_instance *self = firn_instance_of(instance);
     if (self == NULL)
         return FIRN_ERROR_NOT_OPEN;
-    uint32_t before = firn_float_begin();
     self->condition = FIRN_CONDITION_EMPTY;
-    firn_initialise_state(self);
+    firn_initialise_state(self, true);
     self->sequence = 0;
     self->condition = FIRN_CONDITION_READY;
-    firn_float_end(before);
     return FIRN_OK;
 }

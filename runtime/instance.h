@@ -90,8 +90,8 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
 
 /* --- initialise.c ------------------------------------------------------------------------------------------------- */
 
-/* Fills the whole state block with the plan's initial values. */
-void firn_initialise_state(const firn_instance *instance);
+/* Fills the whole state block with the plan's initial values; without parameters those stay zero. */
+void firn_initialise_state(const firn_instance *instance, bool with_parameters);
 
 /* --- digest.c ----------------------------------------------------------------------------------------------------- */
 

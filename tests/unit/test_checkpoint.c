@@ -408,6 +408,33 @@ static void evaluation_takes_the_parameters(void **state) {
     assert_int_equal(firn_restore(&two.firn), FIRN_ERROR_CHECKPOINT_OTHER_MODEL);
 }
 
+static uint8_t initial_table[16];
+static bool table_was_drawn;
+
+static void look_at_table(void *context) {
+    (void)context;
+    table_was_drawn = table_was_drawn || memcmp(two.state, initial_table, sizeof initial_table) == 0;
+}
+
+/* Parameters come from the record: drawing them first would cost as much as a large model has of them. */
+static void evaluation_draws_no_parameters(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    save_three(16, digest);
+    support_bigram_eval(&other_plan, &support_settings);
+    memory.port.alive = look_at_table;
+    assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
+    assert_int_equal(firn_initialise(&two.firn), FIRN_OK);
+    memcpy(initial_table, two.state, sizeof initial_table); /* the table is the only parameter, and first */
+    assert_memory_not_equal(initial_table, support_tensor(&one.firn, "table").data, sizeof initial_table);
+    memset(two.state, 0, sizeof two.state);
+    table_was_drawn = false;
+    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    assert_false(table_was_drawn);
+    assert_int_equal(firn_initialise(&two.firn), FIRN_OK);
+    assert_true(table_was_drawn); /* what would have been seen */
+}
+
 /* Makes the stored record whole again after a change of its contents. */
 static void seal(void) {
     firn_record record;
@@ -518,19 +545,13 @@ static void refuses_storage_that_cannot_be(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resumes_with_the_same_bits),
-        cmocka_unit_test(counts_records),
-        cmocka_unit_test(nothing_is_missing_not_damaged),
-        cmocka_unit_test(keeps_a_good_state),
-        cmocka_unit_test(says_when_it_does_not_fit),
-        cmocka_unit_test(survives_faults),
-        cmocka_unit_test(finds_every_flipped_bit),
-        cmocka_unit_test(finds_every_truncation),
-        cmocka_unit_test(believes_only_what_it_copies),
-        cmocka_unit_test(belongs_to_one_run),
-        cmocka_unit_test(evaluation_takes_the_parameters),
-        cmocka_unit_test(checks_what_a_hash_cannot),
-        cmocka_unit_test(runs_or_refuses),
+        cmocka_unit_test(resumes_with_the_same_bits),      cmocka_unit_test(counts_records),
+        cmocka_unit_test(nothing_is_missing_not_damaged),  cmocka_unit_test(keeps_a_good_state),
+        cmocka_unit_test(says_when_it_does_not_fit),       cmocka_unit_test(survives_faults),
+        cmocka_unit_test(finds_every_flipped_bit),         cmocka_unit_test(finds_every_truncation),
+        cmocka_unit_test(believes_only_what_it_copies),    cmocka_unit_test(belongs_to_one_run),
+        cmocka_unit_test(evaluation_takes_the_parameters), cmocka_unit_test(evaluation_draws_no_parameters),
+        cmocka_unit_test(checks_what_a_hash_cannot),       cmocka_unit_test(runs_or_refuses),
         cmocka_unit_test(refuses_storage_that_cannot_be),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);
