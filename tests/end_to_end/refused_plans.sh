@@ -1,0 +1,116 @@
+#!/bin/sh
+# What firn refuses, plan or checkpoint: each ends with exit 3 and one line on stderr that names the file, what is wrong,
+# its error and the mend. tests/unit/test_trust_sweep.c tries what is too much for processes; a second load into one
+# instance is in frozen.sh, because firn loads once.
+set -eu
+
+BUILD=${BUILD:-build}
+FIRN=$BUILD/firn
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+cases=0
+
+fail() {
+    echo "FAILED: $1"
+    sed 's/^/    /' "$folder/err"
+    failures=$((failures + 1))
+}
+
+# refused ERROR FILE COMMAND...: exit 3, nothing on stdout, and the one line "firn: FILE: text (ERROR); mend".
+refused() {
+    wanted=$1
+    file=$2
+    shift 2
+    status=0
+    cases=$((cases + 1))
+    "$@" >"$folder/out" 2>"$folder/err" </dev/null || status=$?
+    [ "$status" -eq 3 ] || fail "$wanted: exit $status, not 3"
+    [ "$(wc -l <"$folder/err")" -eq 1 ] || fail "$wanted: not one line on stderr"
+    grep -q "^firn: $file: ..* ($wanted); ..*" "$folder/err" || fail "$wanted: the line does not say file, error, mend"
+    [ ! -s "$folder/out" ] || fail "$wanted: something on stdout"
+}
+
+train() {
+    "$FIRN" train "$@" --pub "$PUB" --data "$DATA" --steps 1 --quiet
+}
+
+evaluate() {
+    "$FIRN" eval "$@" --pub "$PUB" --data "$DATA" --quiet
+}
+
+# flipped BYTE: a copy of the plan with one bit of that byte changed.
+flipped() {
+    cp "$PLAN" "$folder/changed"
+    byte=$(od -A n -t u1 -j "$1" -N 1 "$folder/changed" | tr -d ' ')
+    printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$folder/changed" bs=1 seek="$1" conv=notrunc 2>"$folder/err"
+}
+
+"$BUILD/firnc" keygen "$folder/test" >"$folder/out"
+"$BUILD/firnc" keygen "$folder/other" >"$folder/out"
+PUB=$folder/test.pub.pem
+DATA=/usr/share/common-licenses/GPL-3
+compile() {
+    "$BUILD/firnc" compile compiler/recipes/small_gpt2.yaml --key "$folder/test.key.pem" --security-counter 5 \
+        >"$folder/out" "$@"
+}
+compile --mode train -o "$folder/train.plan"
+compile --mode eval -o "$folder/eval.plan"
+compile --mode train -o "$folder/other.plan" --set trainer.init.seed=4
+compile --mode eval -o "$folder/wider.plan" --set trainer.init.model.filter_size=48
+PLAN=$folder/train.plan
+size=$(wc -c <"$PLAN")
+
+# The bytes.
+"$BUILD/firnc" compile compiler/recipes/small_gpt2.yaml --mode train --unsigned --pub "$PUB" -o "$folder/unsigned.plan" \
+    >"$folder/out"
+refused UNSIGNED "$folder/unsigned.plan" train "$folder/unsigned.plan"
+refused WRONG_KEY "$PLAN" "$FIRN" train "$PLAN" --pub "$folder/other.pub.pem" --data "$DATA" --quiet
+for length in 1 255 256 1000 $((size - 64)) $((size - 1)); do
+    head -c "$length" "$PLAN" >"$folder/changed"
+    refused TRUNCATED "$folder/changed" train "$folder/changed"
+done
+cp "$PLAN" "$folder/changed"
+printf x >>"$folder/changed"
+refused TRAILING_BYTES "$folder/changed" train "$folder/changed"
+flipped 0
+refused MAGIC "$folder/changed" train "$folder/changed"
+flipped 9
+refused CONTAINER_VERSION "$folder/changed" train "$folder/changed"
+flipped 25
+refused ALGORITHM "$folder/changed" train "$folder/changed"
+flipped 255
+refused HEADER "$folder/changed" train "$folder/changed"
+flipped 112
+refused WRONG_KEY "$folder/changed" train "$folder/changed"
+for byte in 44 100 150 256 5000 $((size - 65)) $((size - 64)) $((size - 1)); do
+    flipped "$byte"
+    refused SIGNATURE "$folder/changed" train "$folder/changed"
+done
+
+# What a signature does not help. A plan that the same hands signed, with nothing changed, runs.
+echo 6 >"$folder/counter"
+refused SECURITY_COUNTER "$PLAN" train "$PLAN" --counter "$folder/counter"
+[ "$(cat "$folder/counter")" = 6 ] || fail "the counter was changed"
+"$BUILD/tests/test_trust_sweep" forge "$folder"
+own=$PUB
+PUB=$folder/forged.pub.pem
+train "$folder/forged.plan" >"$folder/out" 2>"$folder/err" || fail "a plan signed by the test's key"
+refused SCHEMA_HASH "$folder/schema.plan" train "$folder/schema.plan"
+refused NUMERICS_VERSION "$folder/numerics.plan" train "$folder/numerics.plan"
+PUB=$own
+
+# The other mode, and the checkpoints of other plans.
+train "$PLAN" --checkpoint "$folder/checkpoint" >"$folder/out" 2>"$folder/err" || fail "training"
+refused WRONG_MODE "$folder/eval.plan" train "$folder/eval.plan"
+refused WRONG_MODE "$PLAN" evaluate "$PLAN" --checkpoint "$folder/checkpoint"
+refused CHECKPOINT_OTHER_RUN "$folder/checkpoint" \
+    train "$folder/other.plan" --checkpoint "$folder/checkpoint" --resume
+refused CHECKPOINT_OTHER_MODEL "$folder/checkpoint" evaluate "$folder/wider.plan" --checkpoint "$folder/checkpoint"
+refused CHECKPOINT_MISSING "$folder/none" train "$PLAN" --checkpoint "$folder/none" --resume
+head -c 1000 "$folder/checkpoint" >"$folder/half"
+refused CHECKPOINT_DAMAGED "$folder/half" train "$PLAN" --checkpoint "$folder/half" --resume
+evaluate "$folder/eval.plan" --checkpoint "$folder/checkpoint" >"$folder/out" 2>"$folder/err" || fail "evaluating"
+
+echo "$cases cases, $failures failures"
+[ "$failures" -eq 0 ]

@@ -1,0 +1,628 @@
+/* What is refused, on plans that the compiler makes of the small recipes. Damage of every kind is refused by firn_open,
+ * each kind with its own error. The same damage signed again, and then every field of the schema set to values that
+ * nobody would write, is either refused by the rules of the payload or runs: initialised, two steps, digest, saved,
+ * restored, in blocks of exactly the size that the header says, which the sanitizers watch.
+ *
+ * `test_trust_sweep forge FOLDER` writes signed plans that no compiler would, for tests/end_to_end/refused_plans.sh. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "plan/generated/tables.h"
+#include "plan/semantics.h"
+#include "plan/verifier.h"
+#include "tests/unit/plan_walk.h"
+#include "tests/unit/support_compiled_plans.h"
+#include "tests/unit/support_spots.h"
+
+#define RANDOM_FLIPS 10000u
+#define SEED         20240607u
+#define RUN_SECONDS  30 /* more than any legal plan of these sizes needs for two steps */
+
+/* --- the plans ---------------------------------------------------------------------------------------------------- */
+
+enum { GPT2_TRAIN, GPT2_SCALED, GPT2_EVAL, MLP_TRAIN, MLP_EVAL, PLANS };
+static compiled_plan plans[PLANS];
+
+static int make_plans(void **state) {
+    (void)state;
+    static const char gpt2[] = "compiler/recipes/small_gpt2.yaml", mlp[] = "compiler/recipes/small_mlp.yaml";
+    static const char *const scaled[] = {
+        "trainer.init.precision.fp16_type=float16", "trainer.init.precision.loss_scaling_factor=dynamic",
+        "trainer.init.precision.precision_opt_level=2", "trainer.init.precision.pol_lowering=emulate"};
+    compiled_plan_make(&plans[GPT2_TRAIN], gpt2, FIRNC_TRAIN, NULL, 0);
+    compiled_plan_make(&plans[GPT2_SCALED], gpt2, FIRNC_TRAIN, scaled, 4);
+    compiled_plan_make(&plans[GPT2_EVAL], gpt2, FIRNC_EVAL, NULL, 0);
+    compiled_plan_make(&plans[MLP_TRAIN], mlp, FIRNC_TRAIN, NULL, 0);
+    compiled_plan_make(&plans[MLP_EVAL], mlp, FIRNC_EVAL, NULL, 0);
+    static const char *const names[PLANS] = {"gpt2 train", "gpt2 train, scaled", "gpt2 eval", "mlp train", "mlp eval"};
+    for (int i = 0; i < PLANS; i++)
+        plans[i].name = names[i];
+    return 0;
+}
+
+static int free_plans(void **state) {
+    (void)state;
+    for (int i = 0; i < PLANS; i++)
+        compiled_plan_free(&plans[i]);
+    return 0;
+}
+
+/* --- counting, and saying where it went wrong --------------------------------------------------------------------- */
+
+#define ERRORS 1000
+static uint32_t counts[ERRORS];
+
+static void count(int status) {
+    assert_true(status <= 0 && status > -ERRORS);
+    counts[-status]++;
+}
+
+static uint32_t total_of(int from, int to) {
+    uint32_t total = 0;
+    for (int error = from; error >= to; error--)
+        total += counts[-error];
+    return total;
+}
+
+/* The table of a sweep, and the next begins at 0. */
+static void print_counts(const char *title) {
+    printf("%s\n", title);
+    for (int error = 0; error < ERRORS; error++)
+        if (counts[error] != 0)
+            printf("    %7u  %s\n", (unsigned)counts[error], error == 0 ? "accepted" : firn_error_name(-error));
+    memset(counts, 0, sizeof counts);
+}
+
+static char doing[200];
+
+static void say_what(void) {
+    ssize_t written = write(STDERR_FILENO, doing, strlen(doing));
+    (void)written;
+}
+
+/* Of the sanitizers: called before they end the program. */
+extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
+/* A small generator of its own, so that a seed means the same everywhere. */
+static uint32_t draw(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33);
+}
+
+static void flip(compiled_plan *plan, uint64_t bit) {
+    plan->file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+}
+
+static int open_error(const compiled_plan *plan) {
+    compiled_run run;
+    int status = compiled_run_open(&run, plan, 0);
+    compiled_run_close(&run);
+    return status;
+}
+
+/* --- damage ------------------------------------------------------------------------------------------------------- */
+
+static void every_plan_opens_and_runs(void **state) {
+    (void)state;
+    for (int i = 0; i < PLANS; i++) {
+        compiled_run run;
+        assert_int_equal(compiled_run_open(&run, &plans[i], 5), FIRN_OK);
+        assert_int_equal(compiled_run_steps(&run), FIRN_OK);
+        compiled_run_close(&run);
+    }
+}
+
+/* In memory of exactly the length. */
+static void truncated_at_every_length(void **state) {
+    (void)state;
+    for (int i = 0; i < PLANS; i++)
+        for (uint64_t length = 1; length < plans[i].bytes; length++) {
+            compiled_plan shorter = {.file = plans[i].file, .bytes = length}, copy;
+            compiled_plan_copy(&copy, &shorter);
+            count(open_error(&copy));
+            compiled_plan_free(&copy);
+        }
+    assert_int_equal(counts[-FIRN_ERROR_TRUNCATED], total_of(0, 1 - ERRORS));
+    print_counts("truncated at every length, 5 plans");
+}
+
+static void trailing_bytes(void **state) {
+    (void)state;
+    for (int i = 0; i < PLANS; i++) {
+        compiled_plan longer;
+        compiled_plan_copy(&longer, &plans[i]);
+        longer.file = realloc(longer.file, (size_t)longer.bytes + 256);
+        assert_non_null(longer.file);
+        compiled_plan moved = {.file = longer.file, .bytes = plans[i].bytes + 256}, again;
+        memset(moved.file + plans[i].bytes, 0, 256);
+        compiled_plan_copy(&again, &moved);
+        for (again.bytes = plans[i].bytes + 1; again.bytes <= moved.bytes; again.bytes++)
+            assert_int_equal(open_error(&again), FIRN_ERROR_TRAILING_BYTES);
+        compiled_plan_free(&again);
+        compiled_plan_free(&moved);
+    }
+}
+
+static void not_signed_or_by_another_key(void **state) {
+    (void)state;
+    for (int i = 0; i < PLANS; i++) {
+        compiled_plan plan;
+        compiled_plan_copy(&plan, &plans[i]);
+        firn_header header = compiled_plan_header(&plan);
+        compiled_plan_sign_bytes(&plan, true); /* which claims to be signed by ours */
+        assert_int_equal(open_error(&plan), FIRN_ERROR_SIGNATURE);
+        header.key_hash[0] ^= 1;
+        compiled_plan_set_header(&plan, &header);
+        compiled_plan_sign_bytes(&plan, true);
+        assert_int_equal(open_error(&plan), FIRN_ERROR_WRONG_KEY);
+        header.algorithm = FIRN_ALGORITHM_NONE;
+        header.signature_bytes = 0;
+        header.total_bytes -= FIRN_SIGNATURE_BYTES;
+        compiled_plan_set_header(&plan, &header);
+        plan.bytes = header.total_bytes;
+        assert_int_equal(open_error(&plan), FIRN_ERROR_UNSIGNED);
+        compiled_plan_free(&plan);
+    }
+}
+
+/* The header's rules see some flips, the key hash some, the signature all others. */
+static void a_flip_of_every_bit_of_header_and_signature(void **state) {
+    (void)state;
+    static const int which[] = {GPT2_EVAL, MLP_TRAIN};
+    for (int i = 0; i < 2; i++) {
+        compiled_plan plan;
+        compiled_plan_copy(&plan, &plans[which[i]]);
+        uint64_t signature = 8 * (plan.bytes - FIRN_SIGNATURE_BYTES);
+        for (uint64_t bit = 0; bit < 8 * plan.bytes; bit = bit == 8 * FIRN_HEADER_BYTES - 1 ? signature : bit + 1) {
+            flip(&plan, bit);
+            int status = open_error(&plan);
+            count(status);
+            assert_true(bit < signature || status == FIRN_ERROR_SIGNATURE);
+            flip(&plan, bit);
+        }
+        compiled_plan_free(&plan);
+    }
+    /* Block sizes that were grown come to nothing before a byte is hashed. */
+    uint32_t refused = total_of(FIRN_ERROR_STATE_TOO_SMALL, FIRN_ERROR_ARENA_TOO_SMALL) +
+                       total_of(FIRN_ERROR_TRUNCATED, FIRN_ERROR_PLAN_TOO_LARGE) +
+                       total_of(FIRN_ERROR_SIGNATURE, FIRN_ERROR_POOL_TOO_SMALL);
+    assert_int_equal(refused, 2 * 8 * (FIRN_HEADER_BYTES + FIRN_SIGNATURE_BYTES));
+    assert_int_equal(counts[-FIRN_ERROR_WRONG_KEY], 2 * 256);
+    print_counts("every bit of header and signature, 2 plans");
+}
+
+/* Any bit of the payload, FlatBuffers or padding. */
+static uint64_t random_bit(const compiled_plan *plan, uint64_t *seed) {
+    uint64_t bits = 8 * (plan->bytes - FIRN_HEADER_BYTES - FIRN_SIGNATURE_BYTES);
+    return 8 * FIRN_HEADER_BYTES + draw(seed) % bits;
+}
+
+static void flips_of_the_payload(void **state) {
+    (void)state;
+    uint64_t seed = SEED;
+    for (uint32_t n = 0; n < RANDOM_FLIPS; n++) {
+        compiled_plan *plan = &plans[n % PLANS];
+        uint64_t bit = random_bit(plan, &seed);
+        flip(plan, bit);
+        count(open_error(plan));
+        flip(plan, bit);
+    }
+    assert_int_equal(counts[-FIRN_ERROR_SIGNATURE], RANDOM_FLIPS);
+    printf("seed %u: ", SEED);
+    print_counts("random bits of the payload");
+}
+
+/* --- damage that is signed again ---------------------------------------------------------------------------------- */
+
+static bool is_payload_error(int status) {
+    return (status <= FIRN_ERROR_SCHEMA_BOUNDS && status > FIRN_ERROR_CHECKPOINT_MISSING);
+}
+
+/* How the run of an accepted plan may end: well, for want of fitting data, or by its numbers. */
+static bool is_clean_end(int status) {
+    bool data = status <= FIRN_ERROR_SOURCE && status >= FIRN_ERROR_DATA_END;
+    bool numbers = status == FIRN_ERROR_LOSS_NOT_FINITE || status == FIRN_ERROR_LOSS_SCALE_FLOOR;
+    return status == FIRN_OK || status == FIRN_ERROR_RUN_COMPLETE || data || numbers;
+}
+
+static uint32_t ran, ended_early;
+
+/* Opens, and runs what was accepted. Returns what firn_open said. */
+static int open_and_run(const compiled_plan *plan) {
+    compiled_run run;
+    alarm(RUN_SECONDS);
+    int status = compiled_run_open(&run, plan, 0);
+    if (status == FIRN_OK) {
+        int end = compiled_run_steps(&run);
+        if (!is_clean_end(end))
+            fail_msg("%s: %s", doing, firn_error_name(end));
+        ran++;
+        ended_early += end != FIRN_OK;
+    }
+    alarm(0);
+    compiled_run_close(&run);
+    return status;
+}
+
+static void print_runs(const char *title) {
+    print_counts(title);
+    printf("    %7u  ran, %u of them to an error of data or numbers\n", (unsigned)ran, (unsigned)ended_early);
+    ran = ended_early = 0;
+}
+
+/* Bytes of the header that may say another thing of the same payload: versions, counter, vendor and class; more pool
+ * within the arena; FlatBuffers that end inside their padding. */
+static bool is_free(unsigned byte) {
+    return (byte >= 40 && byte < 80) || (byte >= 192 && byte < 208);
+}
+
+/* The run hash is not mended, so that it is tried too; the key hash is what the key says. */
+static void header_flips_signed_again(void **state) {
+    (void)state;
+    static const int which[] = {GPT2_EVAL, MLP_TRAIN};
+    uint32_t tried = 0;
+    for (int i = 0; i < 2; i++) {
+        compiled_plan plan;
+        compiled_plan_copy(&plan, &plans[which[i]]);
+        for (uint64_t bit = 0; bit < 8 * FIRN_HEADER_BYTES; bit++) {
+            firn_header header;
+            flip(&plan, bit);
+            snprintf(doing, sizeof doing, "%s: bit %llu of the header, signed again\n", plan.name,
+                     (unsigned long long)bit);
+            if (firn_header_decode(&header, plan.file, plan.bytes) == FIRN_OK) {
+                compiled_plan_sign_bytes(&plan, false);
+                int status = open_and_run(&plan);
+                if (status == FIRN_OK && !is_free((unsigned)bit / 8))
+                    fail_msg("%s: accepted", doing);
+                count(status);
+                tried++;
+            }
+            flip(&plan, bit);
+        }
+        compiled_plan_free(&plan);
+    }
+    assert_true(tried > 2 * 8 * (40 + 96));
+    assert_int_equal(counts[-FIRN_ERROR_SCHEMA_HASH], 2 * 256);
+    assert_int_equal(counts[-FIRN_ERROR_WRONG_KEY], 2 * 256);
+    assert_true(counts[-FIRN_ERROR_HEADER_MISMATCH] >= 2 * 256);
+    print_runs("bits of the header that it survives, signed again, 2 plans");
+}
+
+/* The rules of the payload alone, on a copy of exactly its length. */
+static int payload_status(const compiled_plan *plan) {
+    firn_header header = compiled_plan_header(plan);
+    compiled_plan part = {.file = plan->file + FIRN_HEADER_BYTES, .bytes = header.flatbuffers_bytes}, copy;
+    compiled_plan_copy(&copy, &part);
+    int status = firn_fb_verify(copy.file, copy.bytes);
+    if (status == FIRN_OK)
+        status = firn_semantics_check(firn_fb_plan_root(copy.file), &header);
+    compiled_plan_free(&copy);
+    return status;
+}
+
+/* A changed plan, signed again. Most are refused by the rules of the payload, which needs no signature to be seen: of
+ * these only some (`whole`), but all that are accepted, are signed and go through firn_open, which must say the same.
+ */
+static int sign_and_run(compiled_plan *plan, bool whole) {
+    int status = payload_status(plan);
+    if (status != FIRN_OK && !is_payload_error(status))
+        fail_msg("%s: %s", doing, firn_error_name(status));
+    if (status == FIRN_OK || whole) {
+        compiled_plan_sign(plan);
+        int opened = open_and_run(plan);
+        if (opened != status)
+            fail_msg("%s: %s, but firn_open: %s", doing, firn_error_name(status), firn_error_name(opened));
+    }
+    return status;
+}
+
+static void payload_flips_signed_again(void **state) {
+    (void)state;
+    uint64_t seed = SEED + 1;
+    for (uint32_t n = 0; n < RANDOM_FLIPS; n++) {
+        compiled_plan plan;
+        compiled_plan_copy(&plan, &plans[n % PLANS]);
+        uint64_t bit = random_bit(&plan, &seed);
+        snprintf(doing, sizeof doing, "%s: bit %llu, signed again\n", plan.name, (unsigned long long)bit);
+        flip(&plan, bit);
+        count(sign_and_run(&plan, n % 4 == 0));
+        compiled_plan_free(&plan);
+    }
+    assert_true(total_of(FIRN_ERROR_SCHEMA_BOUNDS, FIRN_ERROR_SCHEMA_BUDGET) > RANDOM_FLIPS / 10);
+    assert_true(total_of(FIRN_ERROR_NUMERICS_VERSION, FIRN_ERROR_FIELD) > RANDOM_FLIPS / 10);
+    assert_true(ran > RANDOM_FLIPS / 50);
+    printf("seed %u: ", SEED + 1);
+    print_runs("random bits of the payload, signed again");
+}
+
+/* --- every field -------------------------------------------------------------------------------------------------- */
+
+/* All that plan_walk sees, folded into one number. */
+static void fold(void *context, const void *bytes, size_t number) {
+    uint64_t *sum = context;
+    for (size_t i = 0; i < number; i++)
+        *sum = (*sum ^ ((const uint8_t *)bytes)[i]) * 1099511628211u;
+}
+
+static void fold_bracket(void *context, const char *name, char bracket) {
+    (void)name;
+    fold(context, &bracket, 1);
+}
+
+static void fold_close(void *context, char bracket) {
+    fold(context, &bracket, 1);
+}
+
+static void fold_integer(void *context, const char *name, int64_t value) {
+    (void)name;
+    fold(context, &value, sizeof value);
+}
+
+static void fold_natural(void *context, const char *name, uint64_t value) {
+    (void)name;
+    fold(context, &value, sizeof value);
+}
+
+static void fold_choice(void *context, const char *name, const char *enumeration, uint64_t value) {
+    (void)enumeration;
+    fold_natural(context, name, value);
+}
+
+static void fold_truth(void *context, const char *name, bool value) {
+    fold_natural(context, name, value);
+}
+
+static void fold_single(void *context, const char *name, float value) {
+    (void)name;
+    fold(context, &value, sizeof value);
+}
+
+static void fold_real(void *context, const char *name, double value) {
+    (void)name;
+    fold(context, &value, sizeof value);
+}
+
+static void fold_text(void *context, const char *name, const char *value, uint32_t length) {
+    (void)name;
+    fold(context, value, length);
+}
+
+static uint64_t content_of(const compiled_plan *plan) {
+    uint64_t sum = 14695981039346656037u;
+    const walk_sink sink = {.context = &sum,
+                            .open = fold_bracket,
+                            .close = fold_close,
+                            .integer = fold_integer,
+                            .natural = fold_natural,
+                            .choice = fold_choice,
+                            .truth = fold_truth,
+                            .single = fold_single,
+                            .real = fold_real,
+                            .text = fold_text};
+    plan_walk(firn_fb_plan_root(plan->file + FIRN_HEADER_BYTES), &sink);
+    return sum;
+}
+
+/* The same plan with every field written out, signed; it opens and runs. */
+static void expand(compiled_plan *plan, const compiled_plan *from) {
+    compiled_plan_copy(plan, from);
+    uint32_t bytes = 0;
+    uint8_t *expanded =
+        spots_expand(from->file + FIRN_HEADER_BYTES, (uint32_t)compiled_plan_header(from).flatbuffers_bytes, &bytes);
+    compiled_plan_replace(plan, expanded, bytes);
+    free(expanded);
+    compiled_plan_sign(plan);
+    assert_int_equal(open_and_run(plan), FIRN_OK);
+    assert_true(content_of(plan) == content_of(from));
+}
+
+static void try_change(compiled_plan *plan, const spot *spot, uint64_t value, uint32_t number) {
+    uint8_t header[FIRN_HEADER_BYTES];
+    uint8_t *flatbuffers = plan->file + FIRN_HEADER_BYTES;
+    uint64_t before = spots_load(flatbuffers, spot);
+    snprintf(doing, sizeof doing, "%s: field %u of table %u, at %u: %llu became %llu\n", plan->name,
+             (unsigned)spot->field, (unsigned)spot->table, (unsigned)spot->at, (unsigned long long)before,
+             (unsigned long long)value);
+    memcpy(header, plan->file, sizeof header);
+    spots_store(flatbuffers, spot, value);
+    if (firn_fb_verify(flatbuffers, compiled_plan_header(plan).flatbuffers_bytes) == FIRN_OK)
+        compiled_plan_fit_header(plan);
+    count(sign_and_run(plan, number % 16 == 0));
+    spots_store(flatbuffers, spot, before);
+    memcpy(plan->file, header, sizeof header);
+}
+
+/* Each spot gets every `stride`th of its variants, beginning with another one at each spot. */
+static void change_every_field(int which, uint32_t stride) {
+    compiled_plan plan;
+    expand(&plan, &plans[which]);
+    const uint8_t *flatbuffers = plan.file + FIRN_HEADER_BYTES;
+    uint32_t spots_count = spots_find(flatbuffers, NULL, 0), number = 0;
+    spot *spots = calloc(spots_count, sizeof *spots);
+    assert_non_null(spots);
+    spots_find(flatbuffers, spots, spots_count);
+    for (uint32_t i = 0; i < spots_count; i++) {
+        uint64_t value = spots_load(flatbuffers, &spots[i]), changed = value;
+        uint32_t variants = spots_variant(&spots[i], value, UINT32_MAX, &changed);
+        for (uint32_t v = variants == 1 ? 0 : i % stride; v < variants; v += stride) {
+            spots_variant(&spots[i], value, v, &changed);
+            if (changed != value)
+                try_change(&plan, &spots[i], changed, number++);
+        }
+    }
+    printf("%s: %u values of %u bytes; ", plan.name, (unsigned)spots_count,
+           (unsigned)compiled_plan_header(&plan).flatbuffers_bytes);
+    free(spots);
+    compiled_plan_free(&plan);
+    print_runs("fields set to what nobody would write");
+}
+
+static void every_field(void **state) {
+    (void)state;
+    change_every_field(MLP_EVAL, 1);
+    change_every_field(MLP_TRAIN, 2);
+    change_every_field(GPT2_EVAL, 2);
+    change_every_field(GPT2_TRAIN, 19);
+    change_every_field(GPT2_SCALED, 19);
+}
+
+/* --- each its own error ------------------------------------------------------------------------------------------- */
+
+static void wrong_schema(compiled_plan *plan) {
+    firn_header header = compiled_plan_header(plan);
+    header.schema_hash[31] ^= 0x80;
+    compiled_plan_set_header(plan, &header);
+    compiled_plan_sign(plan);
+}
+
+/* numerics_version is field 0 of the root. */
+static void wrong_numerics(compiled_plan *plan) {
+    uint32_t bytes = 0;
+    uint8_t *expanded =
+        spots_expand(plan->file + FIRN_HEADER_BYTES, (uint32_t)compiled_plan_header(plan).flatbuffers_bytes, &bytes);
+    spot first;
+    spots_find(expanded, &first, 1);
+    assert_int_equal(spots_load(expanded, &first), FIRN_NUMERICS_VERSION);
+    spots_store(expanded, &first, FIRN_NUMERICS_VERSION + 1);
+    compiled_plan_replace(plan, expanded, bytes);
+    free(expanded);
+    compiled_plan_sign(plan);
+}
+
+static int status_after(const compiled_plan *plan, void (*change)(compiled_plan *plan)) {
+    compiled_plan copy;
+    compiled_plan_copy(&copy, plan);
+    change(&copy);
+    int status = open_error(&copy);
+    compiled_plan_free(&copy);
+    return status;
+}
+
+static void below_the_stored_counter(void **state) {
+    (void)state;
+    for (int i = 0; i < PLANS; i++) {
+        compiled_run run;
+        assert_int_equal(compiled_run_open(&run, &plans[i], 6), FIRN_ERROR_SECURITY_COUNTER);
+        compiled_run_close(&run);
+        assert_int_equal(compiled_run_open(&run, &plans[i], 4), FIRN_OK);
+        assert_int_equal(run.port.counter, 5);
+        compiled_run_close(&run);
+    }
+}
+
+static void another_schema_or_numerics(void **state) {
+    (void)state;
+    for (int i = 0; i < PLANS; i++) {
+        assert_int_equal(status_after(&plans[i], wrong_schema), FIRN_ERROR_SCHEMA_HASH);
+        assert_int_equal(status_after(&plans[i], wrong_numerics), FIRN_ERROR_NUMERICS_VERSION);
+    }
+}
+
+/* A checkpoint of each train plan into every plan: its own run resumes, its own model is evaluated. */
+static void checkpoints_of_other_plans(void **state) {
+    (void)state;
+    static const int expected[2][PLANS] = {{FIRN_OK, FIRN_ERROR_CHECKPOINT_OTHER_RUN, FIRN_OK,
+                                            FIRN_ERROR_CHECKPOINT_OTHER_RUN, FIRN_ERROR_CHECKPOINT_OTHER_MODEL},
+                                           {FIRN_ERROR_CHECKPOINT_OTHER_RUN, FIRN_ERROR_CHECKPOINT_OTHER_RUN,
+                                            FIRN_ERROR_CHECKPOINT_OTHER_MODEL, FIRN_OK, FIRN_OK}};
+    static const int writers[2] = {GPT2_TRAIN, MLP_TRAIN};
+    for (int i = 0; i < 2; i++) {
+        compiled_run writer, reader;
+        assert_int_equal(compiled_run_open(&writer, &plans[writers[i]], 0), FIRN_OK);
+        assert_int_equal(compiled_run_steps(&writer), FIRN_OK);
+        for (int j = 0; j < PLANS; j++) {
+            uint64_t steps;
+            assert_int_equal(compiled_run_open(&reader, &plans[j], 0), FIRN_OK);
+            compiled_port own = reader.port;
+            reader.port.record = writer.port.record;
+            reader.port.stored = writer.port.stored;
+            assert_int_equal(firn_restore(&reader.firn), expected[i][j]);
+            assert_int_equal(firn_progress(&reader.firn, &steps),
+                             expected[i][j] == FIRN_OK ? FIRN_OK : FIRN_ERROR_NO_STATE);
+            reader.port.record = own.record;
+            compiled_run_close(&reader);
+        }
+        compiled_run_close(&writer);
+    }
+}
+
+static void the_other_mode_and_a_second_plan(void **state) {
+    (void)state;
+    for (int i = 0; i < PLANS; i++) {
+        compiled_run run;
+        firn_step_report report;
+        firn_info info;
+        assert_int_equal(compiled_run_open(&run, &plans[i], 0), FIRN_OK);
+        assert_int_equal(firn_initialise(&run.firn), FIRN_OK);
+        assert_int_equal(firn_describe(&run.firn, &info), FIRN_OK);
+        assert_int_equal(info.eval ? firn_train_step(&run.firn, compiled_source(&run), &report)
+                                   : firn_eval_step(&run.firn, compiled_source(&run)),
+                         FIRN_ERROR_WRONG_MODE);
+        for (int j = 0; j < PLANS; j++) {
+            const firn_config other = {.plan = plans[j].file, .plan_bytes = plans[j].bytes, .public_key = compiled_key};
+            assert_int_equal(firn_open(&run.firn, &other), FIRN_ERROR_ALREADY_PROGRAMMED);
+        }
+        compiled_run_close(&run);
+    }
+}
+
+/* --- plans for the command line ----------------------------------------------------------------------------------- */
+
+static bool write_file(const char *folder, const char *name, const void *bytes, size_t count_of_bytes) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    bool good = file != NULL && fwrite(bytes, 1, count_of_bytes, file) == count_of_bytes;
+    return file != NULL && fclose(file) == 0 && good;
+}
+
+static bool write_changed(const char *folder, const char *name, void (*change)(compiled_plan *plan)) {
+    compiled_plan copy;
+    compiled_plan_copy(&copy, &plans[GPT2_TRAIN]);
+    if (change != NULL)
+        change(&copy);
+    bool good = write_file(folder, name, copy.file, (size_t)copy.bytes);
+    compiled_plan_free(&copy);
+    return good;
+}
+
+static int forge(const char *folder) {
+    void *state = NULL;
+    make_plans(&state);
+    firnc_bytes key = compiled_key_pem();
+    bool good = write_file(folder, "forged.pub.pem", key.data, (size_t)key.count) &&
+                write_changed(folder, "forged.plan", NULL) && write_changed(folder, "schema.plan", wrong_schema) &&
+                write_changed(folder, "numerics.plan", wrong_numerics);
+    free_plans(&state);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "forge") == 0)
+        return forge(argv[2]);
+    if (__sanitizer_set_death_callback != NULL)
+        __sanitizer_set_death_callback(say_what);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_plan_opens_and_runs),
+        cmocka_unit_test(truncated_at_every_length),
+        cmocka_unit_test(trailing_bytes),
+        cmocka_unit_test(not_signed_or_by_another_key),
+        cmocka_unit_test(a_flip_of_every_bit_of_header_and_signature),
+        cmocka_unit_test(flips_of_the_payload),
+        cmocka_unit_test(header_flips_signed_again),
+        cmocka_unit_test(payload_flips_signed_again),
+        cmocka_unit_test(every_field),
+        cmocka_unit_test(below_the_stored_counter),
+        cmocka_unit_test(another_schema_or_numerics),
+        cmocka_unit_test(checkpoints_of_other_plans),
+        cmocka_unit_test(the_other_mode_and_a_second_plan),
+    };
+    return cmocka_run_group_tests(tests, make_plans, free_plans);
+}
