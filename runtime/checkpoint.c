@@ -27,7 +27,7 @@ static const firn_storage *storage_of(const firn_instance *instance, int *status
     *status = FIRN_ERROR_ARGUMENT;
     if (!power_of_two(storage->program_unit) || storage->program_unit > FIRN_RECORD_UNIT_MAX ||
         storage->erase_unit == 0 || storage->erase_unit % storage->program_unit != 0 ||
-        storage->capacity % storage->erase_unit != 0)
+        storage->capacity % storage->erase_unit != 0 || (storage->capacity == 0 && storage->stored == NULL))
         return NULL;
     *status = FIRN_OK;
     return storage;

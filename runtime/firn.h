@@ -51,7 +51,7 @@ extern "C" {
 typedef struct firn_storage {
     uint32_t program_unit; /* 1 to 256, a power of two */
     uint32_t erase_unit;   /* a multiple of program_unit */
-    uint64_t capacity;     /* a multiple of erase_unit; 0: it grows as it is written (a file) */
+    uint64_t capacity;     /* a multiple of erase_unit; 0: it grows as it is written (a file), and `stored` is needed */
     uint8_t erased_value;  /* what an erased byte reads as: 0xff for most flash */
     /* Each returns 0, or FIRN_ERROR_STORAGE, or FIRN_ERROR_STORAGE_FULL (erase, program, sync). A record is one erase
      * from offset 0, programs with ascending offsets, and one sync after the last of them: on a file system the old
@@ -60,7 +60,7 @@ typedef struct firn_storage {
     int (*program)(void *context, uint64_t offset, const void *bytes, uint32_t count);
     int (*erase)(void *context, uint64_t offset, uint64_t count);
     int (*sync)(void *context);
-    /* Bytes that are stored now, or 0 when nothing is. NULL: capacity. */
+    /* Bytes that are stored now, or 0 when nothing is. NULL: capacity, which then is not 0 (ARGUMENT). */
     uint64_t (*stored)(void *context);
 } firn_storage;
 
@@ -106,6 +106,8 @@ typedef struct firn_source {
     const firn_stream *streams;
     uint32_t stream_count;
     /* Copies count elements of a stream, from element `first` (counted through all segments), little-endian and packed.
+     * [first, first + count) lies inside the elements that the stream's segments declare; it may go from one segment
+     * into the next. Called in the thread that called firn_train_step or firn_eval_step, never from parallel_for.
      * 0 or FIRN_ERROR_SOURCE. */
     int (*read)(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements);
 } firn_source;

@@ -488,6 +488,11 @@ int support_open(opened *opened, const signed_plan *plan, const firn_port *port)
 
 static int read_bytes(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
     bytes_source *source = context;
+    uint64_t declared = 0;
+    assert_true(stream < source->source.stream_count);
+    for (uint32_t i = 0; i < source->streams[stream].segment_count; i++)
+        declared += source->streams[stream].segments[i].elements;
+    assert_true(first <= declared && count <= declared - first); /* as firn.h promises to a source */
     source->reads++;
     if (source->reads == source->fail_after)
         return FIRN_ERROR_SOURCE;

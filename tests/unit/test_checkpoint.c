@@ -541,6 +541,13 @@ static void refuses_storage_that_cannot_be(void **state) {
     memory.storage = good;
     memory.storage.capacity = 100;
     assert_int_equal(firn_save(&one.firn), FIRN_ERROR_ARGUMENT);
+    memory.storage = good;
+    memory.storage.capacity = 0; /* with nobody to say how much is stored */
+    assert_int_equal(firn_save(&one.firn), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_ARGUMENT);
+    memory.storage.stored = stored;
+    stored_bytes = record_bytes();
+    assert_int_equal(firn_restore(&one.firn), FIRN_OK);
 }
 
 int main(void) {
