@@ -20,6 +20,11 @@ static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
         return CLI_FILE;
     }
     off_t size = fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : -1;
+    if (size >= 0 && (uintmax_t)size != (size_t)size) { /* only where addresses have 32 bits */
+        fclose(file);
+        firn_host_fail(path, "has more bytes than there can be memory for; read it on a 64-bit machine");
+        return CLI_FILE;
+    }
     bool sized = size >= 0 && fseeko(file, 0, SEEK_SET) == 0;
     *contents = sized ? firn_host_allocate((size_t)size) : NULL;
     *count = sized ? (uint64_t)size : 0;
