@@ -8,8 +8,9 @@
  *     firn_train_step(&firn, &source, &report) ...  or firn_eval_step
  *     firn_save(&firn)
  *
- * An instance is programmed once: a second firn_open returns FIRN_ERROR_ALREADY_PROGRAMMED. There are no globals of
- * ours, so a process may hold several instances. Nothing here allocates, recurses, prints or uses the file system.
+ * An instance is programmed once: a second firn_open returns FIRN_ERROR_ALREADY_PROGRAMMED. No global of ours is
+ * written but the signature check's pool, between the port's lock and unlock; so a process may hold several instances.
+ * Nothing here allocates, recurses, prints or uses the file system.
  *
  * Unless a function says otherwise: it returns FIRN_OK or a negative firn_error; it may not be called from an interrupt
  * or from two threads on one instance at the same time; it keeps no pointer that it was given, firn_open apart. */
@@ -75,7 +76,9 @@ typedef struct firn_port {
     void *context;               /* handed to every function below */
     const firn_storage *storage; /* NULL: firn_save and firn_restore return FIRN_ERROR_NO_STORAGE */
     const firn_counter *counter; /* NULL: the device has no counter; every security counter is accepted */
-    void (*lock)(void *context); /* around the signature check, whose pool is one for the process. NULL: one thread */
+    /* Around the signature check, whose pool is one for the process. NULL: one thread; two firn_open at the same time
+     * are then a bug of the caller, even on two instances. */
+    void (*lock)(void *context);
     void (*unlock)(void *context);
     void (*alive)(void *context); /* called now and then during long work, to feed a watchdog. NULL: not called */
     /* Runs body(argument, begin, end) over disjoint ranges that cover [0, tasks) and returns when all are done. Every

@@ -1,6 +1,8 @@
-/* The log of a run: JSON lines. The first says what ran; the others, one for each step, what came of it. Everything but
- * the fields "seconds" and "elapsed" is the same whenever and wherever the run is made, interrupted or not. */
-#define _POSIX_C_SOURCE 200809L
+/* The log of a run: JSON lines. The first says what ran; the others, one for each step, what came of it. Everything is
+ * the same whenever and wherever the run is made, interrupted or not, but for "seconds" and "elapsed" of a step and for
+ * "kernels" of the first line, which names the kernel set of the machine that began the log. */
+#define _POSIX_C_SOURCE   200809L
+#define _FILE_OFFSET_BITS 64
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -111,17 +113,17 @@ static bool same_run(const char *line, const char *head) {
 
 /* Bytes of the log that stay: its first line and those of steps up to `steps_done`; a last line without its end goes.
  */
-static int measure(FILE *file, const char *path, const char *head, uint64_t steps_done, long *bytes) {
+static int measure(FILE *file, const char *path, const char *head, uint64_t steps_done, off_t *bytes) {
     char *line = NULL;
     size_t space = 0;
     ssize_t length = getline(&line, &space, file);
     bool same = length > 0 && same_run(line, head);
-    *bytes = ftell(file);
+    *bytes = ftello(file);
     while (same && (length = getline(&line, &space, file)) > 0 && line[length - 1] == '\n') {
         uint64_t step = step_of(line);
         if (step == 0 || step > steps_done)
             break;
-        *bytes = ftell(file);
+        *bytes = ftello(file);
     }
     free(line);
     if (same)
@@ -132,11 +134,11 @@ static int measure(FILE *file, const char *path, const char *head, uint64_t step
 }
 
 static int go_on(cli_log *log, const char *head, uint64_t steps_done) {
-    long bytes = 0;
+    off_t bytes = 0;
     int status = measure(log->file, log->path, head, steps_done, &bytes);
     if (status != CLI_OK)
         return status;
-    if (ftruncate(fileno(log->file), bytes) != 0 || fseek(log->file, bytes, SEEK_SET) != 0) {
+    if (ftruncate(fileno(log->file), bytes) != 0 || fseeko(log->file, bytes, SEEK_SET) != 0) {
         cannot_write(log);
         return CLI_FILE;
     }
