@@ -231,8 +231,8 @@ static gradient_rule find_rule(uint16_t code) {
         uint16_t code;
         gradient_rule rule;
     } rules[] = {
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol,     \
-                gradient)                                                                                              \
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
+                autocast, pol, gradient)                                                                               \
     {(code), firnc_gradient_##gradient},
 #include "plan/ops.def"
 #undef FIRN_OP

@@ -19,18 +19,23 @@
     (((text)[0] != '\0') + SPACES_OF_8(text, 0) + SPACES_OF_8(text, 8) + SPACES_OF_8(text, 16) +                       \
      SPACES_OF_8(text, 24) + SPACES_OF_8(text, 32) + SPACES_OF_8(text, 40))
 
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol,     \
-                gradient)                                                                                              \
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
+                autocast, pol, gradient)                                                                               \
     _Static_assert(sizeof(integers) <= sizeof(ZEROS_OF_48) && sizeof(reals) <= sizeof(ZEROS_OF_48), #name);
 #include "plan/ops.def"
 #undef FIRN_OP
 
 static const firn_op_info ops[] = {
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol,     \
-                gradient)                                                                                              \
-    {#name,           (code),       (inputs_min), (inputs_max),     (outputs),                                         \
-     WORDS(integers), WORDS(reals), (reductions), (in_place),       FIRN_AUTOCAST_##autocast,                          \
-     FIRN_POL_##pol,  (integers),   (reals),      firn_shape_##name},
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
+                autocast, pol, gradient)                                                                               \
+    {#name,          (code),                                                                                           \
+     (inputs_min),   (inputs_max),                                                                                     \
+     (outputs),      WORDS(integers),                                                                                  \
+     WORDS(reals),   (reductions),                                                                                     \
+     (in_place),     FIRN_AUTOCAST_##autocast,                                                                         \
+     FIRN_POL_##pol, FIRN_INDICES_##indices,                                                                           \
+     (integers),     (reals),                                                                                          \
+     (changes),      firn_shape_##name},
 #include "plan/ops.def"
 #undef FIRN_OP
 };
@@ -63,6 +68,14 @@ const firn_op_info *firn_op_find(uint16_t code) {
             return &ops[i];
     }
     return NULL;
+}
+
+uint8_t firn_op_changed(const firn_op_info *info, uint32_t j) {
+    for (uint32_t i = 0; info->changes[i] != '\0'; i++) {
+        if (i == j)
+            return (uint8_t)(info->changes[i] - '0');
+    }
+    return FIRN_FRESH;
 }
 
 uint32_t firn_type_bytes(uint8_t type) {

@@ -26,8 +26,8 @@ typedef enum firn_type {
 } firn_type;
 
 typedef enum firn_op_code {
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol,     \
-                gradient)                                                                                              \
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
+                autocast, pol, gradient)                                                                               \
     FIRN_OP_##name = (code),
 #include "plan/ops.def"
 #undef FIRN_OP
@@ -42,6 +42,15 @@ typedef enum firn_autocast {
     FIRN_AUTOCAST_follow,
     FIRN_AUTOCAST_fixed
 } firn_autocast;
+
+/* Which input holds indices, and of what. */
+typedef enum firn_indices {
+    FIRN_INDICES_none,
+    FIRN_INDICES_ids,
+    FIRN_INDICES_rows,
+    FIRN_INDICES_classes,
+    FIRN_INDICES_saved_classes
+} firn_indices;
 
 typedef enum firn_pol_class { FIRN_POL_none, FIRN_POL_product, FIRN_POL_attention, FIRN_POL_norm } firn_pol_class;
 
@@ -70,12 +79,18 @@ typedef struct firn_op_info {
     uint8_t inputs_min, inputs_max, outputs, integers, reals, reductions, in_place;
     uint8_t autocast; /* firn_autocast */
     uint8_t pol;      /* firn_pol_class */
+    uint8_t indices;  /* firn_indices */
     const char *integer_names, *real_names;
+    const char *changes; /* see firn_op_changed */
     firn_shape_rule shape;
 } firn_op_info;
 
 /* The entry of an op, or NULL for a code that is not in plan/ops.def. */
 const firn_op_info *firn_op_find(uint16_t code);
+
+/* The input whose tensor output j is, because the op changes it; FIRN_FRESH for an output that is no input. */
+#define FIRN_FRESH UINT8_MAX
+uint8_t firn_op_changed(const firn_op_info *info, uint32_t j);
 
 /* Number of ops, and the entry at a position of the table (0 to count - 1), for reports and generated lists. */
 uint32_t firn_op_count(void);

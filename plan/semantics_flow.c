@@ -3,42 +3,6 @@
  * phases; the ops of micro_batch run again for each micro-batch, those of update may be skipped. */
 #include "plan/semantics_parts.h"
 
-/* --- ops that change a tensor ----------------------------------------------------------------------------------- */
-
-#define CHANGED_MAX 4
-#define FRESH       UINT8_MAX /* an output that is no input */
-
-/* Output j of the op is the very tensor of inputs[j]; outputs beyond count are fresh. Ops that are not here have fresh
- * outputs only. */
-static const struct {
-    uint16_t code;
-    uint8_t count;
-    uint8_t inputs[CHANGED_MAX];
-} changing_ops[] = {
-    {FIRN_OP_accumulate, 1, {0}},
-    {FIRN_OP_unscale, 1, {0}},
-    {FIRN_OP_sum_of_squares, 1, {1}},
-    {FIRN_OP_scale_by, 1, {0}},
-    {FIRN_OP_clip_value, 1, {0}},
-    {FIRN_OP_adamw, 3, {0, 2, 3}},
-    {FIRN_OP_sgd, 1, {0}},
-    {FIRN_OP_sgd_momentum, 2, {0, 3}},
-    {FIRN_OP_multiply, 1, {0}},
-    {FIRN_OP_count, 1, {0}},
-    {FIRN_OP_metric_mean, 2, {1, 2}},
-    {FIRN_OP_metric_accuracy, 2, {2, 3}},
-    {FIRN_OP_loss_scale_update, 4, {1, 2, 3, 4}},
-};
-
-/* The input that output j changes, or FRESH. */
-static uint8_t changed_input(uint16_t code, uint32_t j) {
-    for (uint32_t i = 0; i < sizeof changing_ops / sizeof changing_ops[0]; i++) {
-        if (changing_ops[i].code == code)
-            return j < changing_ops[i].count ? changing_ops[i].inputs[j] : FRESH;
-    }
-    return FRESH;
-}
-
 /* --- reads and writes of one op --------------------------------------------------------------------------------- */
 
 static bool is_alive(firn_fb_tensor tensor, uint32_t n) {
@@ -66,7 +30,7 @@ static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
 /* Output j is the input that it changes and no other input, or no input at all; and no other output. */
 static bool operands_are_apart(firn_fb_op op, uint32_t j) {
     uint32_t tensor = firn_fb_op_outputs_at(op, j);
-    uint8_t changed = changed_input(firn_fb_op_code(op), j);
+    uint8_t changed = firn_op_changed(firn_op_find(firn_fb_op_code(op)), j);
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
         if ((firn_fb_op_inputs_at(op, i) == tensor) != (i == changed))
             return false;
@@ -81,7 +45,7 @@ static bool operands_are_apart(firn_fb_op op, uint32_t j) {
 static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase, uint32_t j) {
     uint32_t index = firn_fb_op_outputs_at(op, j);
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    bool fresh = changed_input(firn_fb_op_code(op), j) == FRESH;
+    bool fresh = firn_op_changed(firn_op_find(firn_fb_op_code(op)), j) == FIRN_FRESH;
     if (!is_alive(tensor, n) || !operands_are_apart(op, j) || firn_semantics_is_filled(plan, index) ||
         index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)))
         return false;

@@ -93,35 +93,33 @@ static int check_reductions(firn_fb_op op, const firn_op_info *info, const firn_
 
 /* --- operands that are indices ---------------------------------------------------------------------------------- */
 
-/* Where an op takes the elements of an int32 operand as indices, that operand, and how many rows they choose from: an
- * attribute, or an extent of another input counted from its end. */
+/* The operand that holds indices, and how many rows they choose from: an attribute, or an extent of another input
+ * counted from its end. */
 typedef struct index_operand {
-    uint16_t code;
     uint8_t operand;
     bool rows_are_attribute;
     uint8_t table, from_end;
 } index_operand;
 
 static const index_operand index_operands[] = {
-    {FIRN_OP_embedding, 0, false, 1, 2},       {FIRN_OP_embedding_backward, 0, true, 0, 0},
-    {FIRN_OP_cross_entropy, 1, false, 0, 1},   {FIRN_OP_cross_entropy_backward, 2, false, 1, 1},
-    {FIRN_OP_metric_accuracy, 1, false, 0, 1},
+    [FIRN_INDICES_ids] = {0, false, 1, 2},
+    [FIRN_INDICES_rows] = {0, true, 0, 0},
+    [FIRN_INDICES_classes] = {1, false, 0, 1},
+    [FIRN_INDICES_saved_classes] = {2, false, 1, 1},
 };
 
 /* The elements are data, so what keeps them in range is that they come straight from an input, whose limit the runtime
  * holds every element to as it reads it. */
-static int check_indices(firn_fb_plan plan, firn_fb_op op, const firn_op_signature *s) {
-    for (uint32_t i = 0; i < sizeof index_operands / sizeof index_operands[0]; i++) {
-        const index_operand *at = &index_operands[i];
-        if (at->code != s->code)
-            continue;
-        const firn_shape *table = &s->inputs[at->table];
-        int64_t rows = at->rows_are_attribute ? s->integers[0] : (int64_t)table->dims[table->rank - at->from_end];
-        uint32_t input = firn_semantics_input_of(plan, firn_fb_op_inputs_at(op, at->operand));
-        if (input == firn_fb_plan_inputs_count(plan) ||
-            (int64_t)firn_fb_input_limit(firn_fb_plan_inputs_at(plan, input)) > rows)
-            return FIRN_ERROR_OP_OPERANDS;
-    }
+static int check_indices(firn_fb_plan plan, firn_fb_op op, const firn_op_info *info, const firn_op_signature *s) {
+    if (info->indices == FIRN_INDICES_none)
+        return FIRN_OK;
+    const index_operand *at = &index_operands[info->indices];
+    const firn_shape *table = &s->inputs[at->table];
+    int64_t rows = at->rows_are_attribute ? s->integers[0] : (int64_t)table->dims[table->rank - at->from_end];
+    uint32_t input = firn_semantics_input_of(plan, firn_fb_op_inputs_at(op, at->operand));
+    if (input == firn_fb_plan_inputs_count(plan) ||
+        (int64_t)firn_fb_input_limit(firn_fb_plan_inputs_at(plan, input)) > rows)
+        return FIRN_ERROR_OP_OPERANDS;
     return FIRN_OK;
 }
 
@@ -145,7 +143,7 @@ static int check_op(firn_fb_plan plan, firn_fb_op op) {
     if (!outputs_agree(plan, op, &signature))
         return FIRN_ERROR_OP_SHAPE;
     error = check_reductions(op, info, &signature);
-    return error == FIRN_OK ? check_indices(plan, op, &signature) : error;
+    return error == FIRN_OK ? check_indices(plan, op, info, &signature) : error;
 }
 
 int firn_semantics_ops(firn_fb_plan plan) {

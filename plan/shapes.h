@@ -7,8 +7,8 @@
 
 /* Each returns FIRN_OK or FIRN_ERROR_OP_ATTRIBUTE or _OP_SHAPE and, on FIRN_OK, has filled rank and dims of every
  * output. The extents of an output may still be too many elements to count: the caller looks. */
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, autocast, pol,     \
-                gradient)                                                                                              \
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
+                autocast, pol, gradient)                                                                               \
     int firn_shape_##name(firn_op_signature *signature);
 #include "plan/ops.def"
 #undef FIRN_OP

@@ -444,6 +444,59 @@ static uint8_t words_of(const char *text) {
     return words;
 }
 
+/* The signature of an accepted case. */
+static firn_op_signature accepted(const shape_case *c) {
+    firn_op_signature signature = {.code = c->code};
+    signature.input_count = read_shapes(c->inputs, signature.inputs);
+    signature.output_count = read_shapes(c->outputs, signature.outputs);
+    return signature;
+}
+
+/* An output that is an input has its shape, in every case; and no input is changed twice. */
+static void test_changed_inputs(void **state) {
+    (void)state;
+    uint32_t changing = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (cases[i].error != FIRN_OK)
+            continue;
+        const firn_op_info *info = firn_op_find(cases[i].code);
+        firn_op_signature s = accepted(&cases[i]);
+        uint32_t seen = 0;
+        for (uint8_t j = 0; j < s.output_count; j++) {
+            uint8_t input = firn_op_changed(info, j);
+            if (input == FIRN_FRESH)
+                continue;
+            assert_true(input < s.input_count);
+            assert_true(same_shape(&s.inputs[input], &s.outputs[j]));
+            assert_int_equal(seen >> input & 1, 0);
+            seen |= 1u << input;
+            changing++;
+        }
+        assert_int_equal(firn_op_changed(info, s.output_count), FIRN_FRESH);
+        if (seen != 0)
+            assert_int_equal(info->in_place, 1u << firn_op_changed(info, 0));
+    }
+    assert_true(changing > 20);
+}
+
+/* Whatever an op reads as int32 are indices, but for the flag of the loss scaler. */
+static void test_index_operands(void **state) {
+    (void)state;
+    static const uint8_t operands[] = {
+        [FIRN_INDICES_ids] = 0, [FIRN_INDICES_rows] = 0, [FIRN_INDICES_classes] = 1, [FIRN_INDICES_saved_classes] = 2};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (cases[i].error != FIRN_OK || cases[i].code == FIRN_OP_loss_scale_update)
+            continue;
+        const firn_op_info *info = firn_op_find(cases[i].code);
+        firn_op_signature s = accepted(&cases[i]);
+        for (uint8_t j = 0; j < s.input_count; j++) {
+            bool is_index = info->indices != FIRN_INDICES_none && operands[info->indices] == j;
+            if ((s.inputs[j].type == FIRN_INT32) != is_index)
+                fail_msg("%s: input %u", info->name, (unsigned)j);
+        }
+    }
+}
+
 static void test_table(void **state) {
     (void)state;
     assert_null(firn_op_at(firn_op_count()));
@@ -512,9 +565,10 @@ static void test_sizes_do_not_wrap(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_rule), cmocka_unit_test(test_every_op_has_cases),
-        cmocka_unit_test(test_table),      cmocka_unit_test(test_unknown_ops_and_counts),
-        cmocka_unit_test(test_types),      cmocka_unit_test(test_sizes_do_not_wrap),
+        cmocka_unit_test(test_every_rule),     cmocka_unit_test(test_every_op_has_cases),
+        cmocka_unit_test(test_changed_inputs), cmocka_unit_test(test_index_operands),
+        cmocka_unit_test(test_table),          cmocka_unit_test(test_unknown_ops_and_counts),
+        cmocka_unit_test(test_types),          cmocka_unit_test(test_sizes_do_not_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
