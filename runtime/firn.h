@@ -159,7 +159,7 @@ typedef struct firn_info {
     uint8_t plan_hash[32];                /* SHA-256 of the signed range */
     uint8_t run_hash[32], model_hash[32];
     bool eval;
-    uint64_t steps;                  /* length of the run; 0: all the data (eval) */
+    uint64_t steps;                  /* length of the run; 0: every whole batch of the data (eval) */
     uint32_t micro_batches, samples; /* samples of one micro-batch */
     uint32_t window;                 /* elements of a window, label shift included; 0: records */
     uint32_t plan_version, security_counter;
@@ -192,6 +192,10 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
 /* One batch of an evaluation. DATA_END after the plan's number of steps, or, where it has none, when too few samples
  * for another batch are left of the part that it reads. LOSS_NOT_FINITE (when the plan checks it) comes after it. */
 int firn_eval_step(firn *instance, const firn_source *source) FIRN_CHECK_RESULT;
+
+/* Samples of the part that the plan reads which no eval step has taken yet. After DATA_END of a plan without a number
+ * of steps: those that are too few for a batch. */
+int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *samples) FIRN_CHECK_RESULT;
 
 /* The one value of the plan's metric over the eval steps so far. NO_RESULT before the first. */
 int firn_eval_result(const firn *instance, float *value) FIRN_CHECK_RESULT;

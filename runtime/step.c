@@ -227,6 +227,27 @@ int firn_eval_step(firn *instance, const firn_source *source) {
     return status;
 }
 
+int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *samples) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (samples == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *samples = 0;
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (self->header.mode != FIRN_MODE_EVAL)
+        return FIRN_ERROR_WRONG_MODE;
+    int status = check_condition(self);
+    if (status != FIRN_OK)
+        return status;
+    firn_samples part;
+    status = firn_samples_begin(self, source, &part);
+    if (status != FIRN_OK)
+        return status;
+    uint64_t taken = (uint64_t)firn_instance_int64(self, cursor_of(self));
+    *samples = taken < part.count ? part.count - taken : 0;
+    return FIRN_OK;
+}
+
 static float metric_value(const firn_instance *instance, firn_fb_metric metric) {
     float count = (float)firn_instance_int64(instance, firn_fb_metric_count(metric));
     if (firn_fb_metric_kind(metric) == FIRN_FB_METRIC_KIND_ACCURACY)

@@ -1,6 +1,16 @@
 /* firn eval: the metric of an eval plan over a checkpoint's parameters. Prints exactly one number. */
 #include "runtime/cli/cli.h"
 
+/* The number stands for the samples that were read: where some were not, the user is told. */
+static int report_left(const cli_session *session) {
+    uint64_t left;
+    int error = firn_eval_left(&session->firn, &session->data.source, &left);
+    if (error == FIRN_OK && left > 0 && session->info.steps == 0 && !session->options->quiet)
+        fprintf(stderr, "%llu samples at the end of the data are fewer than a batch of %lu and were left out\n",
+                (unsigned long long)left, (unsigned long)session->info.samples);
+    return error;
+}
+
 static int evaluate(cli_session *session) {
     int error = firn_restore(&session->firn);
     while (error == FIRN_OK)
@@ -8,7 +18,9 @@ static int evaluate(cli_session *session) {
     if (error != FIRN_ERROR_DATA_END)
         return cli_error(session, error);
     float value;
-    error = firn_eval_result(&session->firn, &value);
+    error = report_left(session);
+    if (error == FIRN_OK)
+        error = firn_eval_result(&session->firn, &value);
     if (error != FIRN_OK)
         return cli_error(session, error);
     printf("%.9g\n", (double)value);

@@ -92,6 +92,16 @@ expect "accuracy" 0 "" "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data 
     --labels "$folder/labels" --checkpoint "$folder/mlp"
 grep -Eqx '(0|1|0\.[0-9]+|[0-9.]+e-[0-9]+)' "$folder/out" || fail "accuracy is one number from 0 to 1"
 [ "$(wc -l <"$folder/out")" -eq 1 ] || fail "eval prints one line"
+[ ! -s "$folder/err" ] || fail "24 samples are 3 batches, and nothing is left out"
+head -c 92512 "$folder/pixels" | npy "$folder/some.npy" '(118, 784)'
+head -c 118 "$folder/classes" | npy "$folder/some_classes.npy" '(118,)'
+for quiet in "" --quiet; do
+    expect "accuracy of 23 samples" 0 "" "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data "$folder/some.npy" \
+        --labels "$folder/some_classes.npy" --checkpoint "$folder/mlp" $quiet
+    cp "$folder/err" "$folder/left$quiet"
+done
+grep -Eqx '7 samples .* a batch of 8 and were left out' "$folder/left" || fail "eval says what it left out"
+[ ! -s "$folder/left--quiet" ] || fail "quiet is quiet"
 
 expect "no labels" 1 DATA_TYPE mlp --data "$folder/images"
 expect "labels for features" 1 DATA_TYPE mlp --data "$folder/labels" --labels "$folder/labels"

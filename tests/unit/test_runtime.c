@@ -662,12 +662,19 @@ static void evaluates(void **state) {
     double sum = 0;
     uint32_t steps = 0;
     const float *loss = support_tensor(&one.firn, "loss").data;
+    uint64_t left;
+    const uint64_t windows = (sizeof text - BIGRAM_WINDOW) / 2 + 1;
+    assert_int_equal(firn_eval_left(&one.firn, &source.source, &left), FIRN_OK);
+    assert_int_equal(left, windows);
     while (firn_eval_step(&one.firn, &source.source) == FIRN_OK) {
         sum += (double)*loss;
         steps++;
     }
     assert_int_equal(firn_eval_step(&one.firn, &source.source), FIRN_ERROR_DATA_END);
-    assert_int_equal(steps, ((sizeof text - BIGRAM_WINDOW) / 2 + 1) / 2); /* windows, in batches of 2 */
+    assert_int_equal(steps, windows / 2);
+    assert_int_equal(firn_eval_left(&one.firn, &source.source, &left), FIRN_OK);
+    assert_int_equal(left, windows % 2);
+    assert_int_equal(firn_eval_left(&one.firn, &source.source, NULL), FIRN_ERROR_ARGUMENT);
     assert_int_equal(firn_eval_result(&one.firn, &mean), FIRN_OK);
     assert_near((double)mean, sum / steps, 1e-6);
     uint64_t progress;
