@@ -5,30 +5,36 @@
 
 #include "compiler/graph.h"
 #include "compiler/recipe.h"
-#include "runtime/kernels/kernels.h"
+#include "plan/generated/reader.h"
 
 #define FIRNC_VERSION "0.1.0"
 
-/* Values of RegionKind, Role, PhaseKind and PolOrigin in plan.fbs. */
-enum { FIRNC_STATE, FIRNC_ARENA, FIRNC_CONSTANT };
+/* RegionKind, Role, PhaseKind and PolOrigin of plan.fbs, as far as the passes need them: what is written is what they
+ * worked with. */
+enum { FIRNC_STATE = FIRN_FB_REGION_KIND_STATE, FIRNC_ARENA = FIRN_FB_REGION_KIND_ARENA };
 enum {
-    FIRNC_ROLE_PARAMETER,
-    FIRNC_ROLE_OPTIMIZER_STATE,
-    FIRNC_ROLE_COUNTER,
-    FIRNC_ROLE_INPUT,
-    FIRNC_ROLE_ACTIVATION,
-    FIRNC_ROLE_GRADIENT,
-    FIRNC_ROLE_RESULT,
-    FIRNC_ROLE_CONSTANT
+    FIRNC_ROLE_PARAMETER = FIRN_FB_ROLE_PARAMETER,
+    FIRNC_ROLE_OPTIMIZER_STATE = FIRN_FB_ROLE_OPTIMIZER_STATE,
+    FIRNC_ROLE_COUNTER = FIRN_FB_ROLE_COUNTER,
+    FIRNC_ROLE_INPUT = FIRN_FB_ROLE_INPUT,
+    FIRNC_ROLE_ACTIVATION = FIRN_FB_ROLE_ACTIVATION,
+    FIRNC_ROLE_GRADIENT = FIRN_FB_ROLE_GRADIENT,
+    FIRNC_ROLE_RESULT = FIRN_FB_ROLE_RESULT
 };
-enum { FIRNC_PHASE_MICRO_BATCH, FIRNC_PHASE_FINALISE, FIRNC_PHASE_UPDATE, FIRNC_PHASE_BOOKKEEP, FIRNC_PHASE_EVALUATE };
 enum {
-    FIRNC_ORIGIN_NONE,
-    FIRNC_ORIGIN_GLOBAL,
-    FIRNC_ORIGIN_PATTERN,
-    FIRNC_ORIGIN_SCOPE,
-    FIRNC_ORIGIN_CALL,
-    FIRNC_ORIGIN_RULE
+    FIRNC_PHASE_MICRO_BATCH = FIRN_FB_PHASE_KIND_MICRO_BATCH,
+    FIRNC_PHASE_FINALISE = FIRN_FB_PHASE_KIND_FINALISE,
+    FIRNC_PHASE_UPDATE = FIRN_FB_PHASE_KIND_UPDATE,
+    FIRNC_PHASE_BOOKKEEP = FIRN_FB_PHASE_KIND_BOOKKEEP,
+    FIRNC_PHASE_EVALUATE = FIRN_FB_PHASE_KIND_EVALUATE
+};
+enum {
+    FIRNC_ORIGIN_NONE = FIRN_FB_POL_ORIGIN_NONE,
+    FIRNC_ORIGIN_GLOBAL = FIRN_FB_POL_ORIGIN_GLOBAL,
+    FIRNC_ORIGIN_PATTERN = FIRN_FB_POL_ORIGIN_PATTERN,
+    FIRNC_ORIGIN_SCOPE = FIRN_FB_POL_ORIGIN_SCOPE,
+    FIRNC_ORIGIN_CALL = FIRN_FB_POL_ORIGIN_CALL,
+    FIRNC_ORIGIN_RULE = FIRN_FB_POL_ORIGIN_RULE
 };
 
 typedef struct firnc_value_info {
@@ -43,7 +49,7 @@ typedef struct firnc_value_info {
     firnc_value gradient; /* parameters, after autodiff */
     bool persistent;      /* arena: keeps its bytes from phase to phase or step to step */
     /* after the memory pass */
-    uint8_t region; /* FIRNC_STATE, FIRNC_ARENA, FIRNC_CONSTANT */
+    uint8_t region; /* FIRNC_STATE or FIRNC_ARENA */
     uint64_t offset;
     uint32_t first, last; /* as Tensor.first and .last in plan.fbs */
 } firnc_value_info;

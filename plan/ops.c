@@ -5,7 +5,18 @@
 #include <stddef.h>
 
 #include "plan/errors.h"
+#include "plan/generated/reader.h"
 #include "plan/shapes.h"
+
+_Static_assert((int)FIRN_FLOAT32 == (int)FIRN_FB_ELEMENT_TYPE_FLOAT32, "as in plan.fbs");
+_Static_assert((int)FIRN_FLOAT16 == (int)FIRN_FB_ELEMENT_TYPE_FLOAT16, "as in plan.fbs");
+_Static_assert((int)FIRN_BFLOAT16 == (int)FIRN_FB_ELEMENT_TYPE_BFLOAT16, "as in plan.fbs");
+_Static_assert((int)FIRN_CBFLOAT16 == (int)FIRN_FB_ELEMENT_TYPE_CBFLOAT16, "as in plan.fbs");
+_Static_assert((int)FIRN_INT32 == (int)FIRN_FB_ELEMENT_TYPE_INT32, "as in plan.fbs");
+_Static_assert((int)FIRN_INT64 == (int)FIRN_FB_ELEMENT_TYPE_INT64, "as in plan.fbs");
+_Static_assert((int)FIRN_UINT8 == (int)FIRN_FB_ELEMENT_TYPE_UINT8, "as in plan.fbs");
+_Static_assert((int)FIRN_REDUCTION_F32 == (int)FIRN_FB_REDUCTION_KIND_F32, "as in plan.fbs");
+_Static_assert((int)FIRN_REDUCTION_CHUNKED == (int)FIRN_FB_REDUCTION_KIND_CHUNKED, "as in plan.fbs");
 
 /* Words of a string literal as a constant expression (so macros, not a function): plan/ops.def lists the names of
  * attributes, the table wants their number as well. The literal is made longer, so that 48 bytes can be looked at. */

@@ -25,6 +25,17 @@ typedef enum firn_type {
     FIRN_UINT8 = 6
 } firn_type;
 
+/* Values of ReductionKind in plan.fbs. */
+enum { FIRN_REDUCTION_F32 = 0, FIRN_REDUCTION_CHUNKED = 1 };
+
+/* How a sum of products is taken: what a plan may choose of struct Reduction in plan.fbs. */
+typedef struct firn_reduction {
+    uint8_t kind;
+    uint8_t accumulator; /* firn_type */
+    uint8_t output;      /* firn_type */
+    uint32_t chunk;      /* terms; 0 for f32 */
+} firn_reduction;
+
 typedef enum firn_op_code {
 #define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
                 autocast, pol, gradient)                                                                               \

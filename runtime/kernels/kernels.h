@@ -19,17 +19,6 @@ typedef struct firn_tensor {
     uint32_t dims[FIRN_RANK_MAX];
 } firn_tensor;
 
-/* ReductionKind in plan.fbs. */
-enum { FIRN_REDUCTION_F32 = 0, FIRN_REDUCTION_CHUNKED = 1 };
-
-/* A reduction descriptor (struct Reduction in plan.fbs). */
-typedef struct firn_reduction {
-    uint8_t kind;
-    uint8_t accumulator; /* firn_type */
-    uint8_t output;      /* firn_type */
-    uint32_t chunk;      /* terms; 0 for f32 */
-} firn_reduction;
-
 /* Splits [0, tasks) among threads. body must be free to run for several ranges at once: it may write only what
  * belongs to its tasks. */
 typedef void (*firn_task_body)(void *argument, size_t begin, size_t end);
