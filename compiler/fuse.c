@@ -2,44 +2,73 @@
  * results nobody reads. Not a bit of any result changes. */
 #include "compiler/ir.h"
 
-/* Whether some node of the phase changes the value after it was made: then two casts of it may differ. */
-static bool is_changed(const firnc_node_list *list, uint8_t phase, firnc_value value) {
-    for (uint32_t i = 0; i < list->count; i++)
-        for (uint8_t j = 0; list->nodes[i].phase == phase && j < list->nodes[i].output_count; j++)
-            if (list->nodes[i].outputs[j] == value && firnc_output_is_input(&list->nodes[i], j))
-                return true;
-    return false;
+typedef struct fusing {
+    firnc_graph *graph;
+    firnc_value *instead; /* of each value: the one that is read in its place */
+    uint8_t *changed;     /* of each value: the phases (1 << phase) in which a node changes it after it was made */
+    uint32_t *last_cast;  /* of each value: the last cast of it that was kept, or FIRNC_NONE */
+    uint32_t *next_cast;  /* of each node that is such a cast: the one before it */
+} fusing;
+
+/* Where a value is changed, two casts of it may differ. */
+static uint8_t *find_changes(const firnc_graph *graph, const firnc_node_list *list) {
+    uint8_t *changed = firnc_allocate(graph->value_count);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const firnc_node *node = &list->nodes[i];
+        for (uint8_t j = 0; j < node->output_count; j++)
+            if (firnc_output_is_input(node, j))
+                changed[node->outputs[j]] |= (uint8_t)(1U << node->phase);
+    }
+    return changed;
 }
 
-/* An earlier cast of the same value to the same type in the same phase, or NULL. */
-static const firnc_node *find_cast(const firnc_graph *graph, const firnc_node *node) {
-    for (uint32_t i = 0; i < graph->node_count; i++) {
+/* The earliest cast of the same value to the same type in the same phase, or NULL. */
+static const firnc_node *find_cast(const fusing *f, const firnc_node *node) {
+    const firnc_graph *graph = f->graph;
+    const firnc_node *earliest = NULL;
+    for (uint32_t i = f->last_cast[node->inputs[0]]; i != FIRNC_NONE; i = f->next_cast[i]) {
         const firnc_node *other = &graph->nodes[i];
-        if (other->code == FIRN_OP_cast && other->phase == node->phase && other->inputs[0] == node->inputs[0] &&
+        if (other->phase == node->phase &&
             graph->values[other->outputs[0]].shape.type == graph->values[node->outputs[0]].shape.type)
-            return other;
+            earliest = other;
     }
-    return NULL;
+    return earliest;
+}
+
+/* Puts a node back, unless it is a cast and an earlier one can stand for it. */
+static void put_or_merge(fusing *f, const firnc_node *node) {
+    bool cast = node->code == FIRN_OP_cast;
+    bool own_gradient = f->graph->values[node->outputs[0]].role == FIRNC_ROLE_GRADIENT; /* changed in place later */
+    if (cast && !own_gradient && (f->changed[node->inputs[0]] >> node->phase & 1) == 0) {
+        const firnc_node *earlier = find_cast(f, node);
+        if (earlier != NULL) {
+            f->instead[node->outputs[0]] = earlier->outputs[0];
+            return;
+        }
+    }
+    firnc_put_node(f->graph, node);
+    if (cast) {
+        uint32_t index = f->graph->node_count - 1;
+        f->next_cast[index] = f->last_cast[node->inputs[0]];
+        f->last_cast[node->inputs[0]] = index;
+    }
 }
 
 static void merge_casts(firnc_graph *graph) {
-    firnc_value *instead = firnc_allocate(graph->value_count * sizeof *instead);
-    for (firnc_value i = 0; i < graph->value_count; i++)
-        instead[i] = i;
     firnc_node_list list = firnc_take_nodes(graph);
+    fusing f = {.graph = graph, .changed = find_changes(graph, &list)};
+    f.instead = firnc_allocate(graph->value_count * sizeof *f.instead);
+    f.last_cast = firnc_allocate(graph->value_count * sizeof *f.last_cast);
+    f.next_cast = firnc_allocate(list.count * sizeof *f.next_cast);
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        f.instead[i] = i;
+        f.last_cast[i] = FIRNC_NONE;
+    }
     for (uint32_t i = 0; i < list.count; i++) {
         firnc_node node = list.nodes[i];
         for (uint8_t j = 0; j < node.input_count; j++)
-            node.inputs[j] = instead[node.inputs[j]];
-        bool own_gradient = graph->values[node.outputs[0]].role == FIRNC_ROLE_GRADIENT; /* changed in place later */
-        if (node.code == FIRN_OP_cast && !own_gradient && !is_changed(&list, node.phase, node.inputs[0])) {
-            const firnc_node *earlier = find_cast(graph, &node);
-            if (earlier != NULL) {
-                instead[node.outputs[0]] = earlier->outputs[0];
-                continue;
-            }
-        }
-        firnc_put_node(graph, &node);
+            node.inputs[j] = f.instead[node.inputs[j]];
+        put_or_merge(&f, &node);
     }
 }
 

@@ -1,7 +1,8 @@
 /* Placement of buffers (compiler/memory.h). Two ways of placing are tried under several weights: into the gaps,
  * heaviest first; and upwards, always what can lie lowest next, the heavier first among equals. Upwards is then
  * bettered by making what lies on top, or any buffer, heavier, for as long as the budget lasts or until the lower bound
- * is reached. Deterministic: the same buffers get the same offsets. */
+ * is reached. Thousands of buffers, of which no few matter much, are only placed into gaps. Deterministic: the same
+ * buffers get the same offsets. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +224,7 @@ uint64_t firnc_place_buffers(firnc_buffer *buffers, uint32_t count) {
         for (uint32_t i = 0; i < count; i++)
             s.p.weights[i] = weigh(&buffers[i], (weighing)kind);
         keep_best(&s, place_into_gaps(&s.p));
-        if (s.best > s.bound)
+        if (s.best > s.bound && attempts > 0)
             better(&s, attempts < ATTEMPTS_MAX ? (uint32_t)attempts : ATTEMPTS_MAX);
     }
     for (uint32_t i = 0; i < count; i++)
