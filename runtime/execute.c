@@ -2,11 +2,11 @@
  * decided here; order, shapes and attributes are the plan's and were checked when it was opened. */
 #include "runtime/instance.h"
 
-int firn_execute_check(firn_fb_plan plan) {
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+int firn_execute_check(const firn_instance *instance) {
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
-            if (firn_kernel_find(firn_fb_op_code(firn_fb_phase_ops_at(phase, i))) == NULL)
+            if (instance->kernels->find(firn_fb_op_code(firn_fb_phase_ops_at(phase, i))) == NULL)
                 return FIRN_ERROR_KERNEL_MISSING;
     }
     return FIRN_OK;
@@ -42,7 +42,7 @@ void firn_execute_phase(const firn_instance *instance, uint8_t kind, uint64_t gl
             continue;
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
             firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            firn_kernel kernel = firn_kernel_find(firn_fb_op_code(op));
+            firn_kernel kernel = instance->kernels->find(firn_fb_op_code(op));
             if (kernel == NULL)
                 firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
             firn_kernel_call call = {0};

@@ -134,7 +134,7 @@ typedef struct firn_config {
     uint64_t state_bytes;
     void *arena; /* aligned to 64 */
     uint64_t arena_bytes;
-    void *workspace; /* NULL when firn_workspace_bytes is 0 */
+    void *workspace; /* aligned to 64; NULL when workspace_bytes is 0 */
     uint64_t workspace_bytes;
     const firn_port *port; /* stays valid while the instance lives; NULL: no port at all */
 } firn_config;
@@ -150,7 +150,7 @@ typedef struct firn {
  * tensors. */
 int firn_open(firn *instance, const firn_config *config) FIRN_CHECK_RESULT;
 
-/* Bytes of workspace that a verified plan needs with this build's kernels: 0 for the portable set. */
+/* Bytes of workspace that this build's kernels need, WORKSPACE_TOO_SMALL with fewer: 0 for the portable set. */
 uint64_t firn_workspace_bytes(const firn_config *config);
 
 /* What was opened. Pointers go into the plan. */

@@ -26,6 +26,7 @@ typedef struct __attribute__((may_alias)) firn_instance {
     const uint8_t *file; /* the verified bytes */
     uint8_t *state, *arena;
     const firn_port *port; /* NULL: none */
+    const firn_kernel_set *kernels;
     firn_fb_plan plan;
     uint32_t condition; /* firn_condition */
     uint32_t sequence;  /* of the checkpoint saved or restored last */
@@ -67,7 +68,7 @@ firn_parallel firn_instance_parallel(const firn_instance *instance);
 /* --- execute.c ---------------------------------------------------------------------------------------------------- */
 
 /* FIRN_OK, or KERNEL_MISSING when an op of the plan has no kernel in this build. */
-int firn_execute_check(firn_fb_plan plan) FIRN_CHECK_RESULT;
+int firn_execute_check(const firn_instance *instance) FIRN_CHECK_RESULT;
 
 /* Runs every op of the phases of one kind, in order. */
 void firn_execute_phase(const firn_instance *instance, uint8_t kind, uint64_t global_step, uint32_t micro_step);

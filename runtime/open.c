@@ -112,13 +112,22 @@ static bool apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_byt
     return first < second ? a_bytes <= second - first : b_bytes <= first - second;
 }
 
+/* A workspace that is given must be one. */
+static bool workspace_is_usable(const firn_config *config) {
+    return config->workspace_bytes == 0 ||
+           (usable(config->workspace, config->workspace_bytes) &&
+            apart(config->workspace, config->workspace_bytes, config->plan, config->plan_bytes) &&
+            apart(config->workspace, config->workspace_bytes, config->state, config->state_bytes) &&
+            apart(config->workspace, config->workspace_bytes, config->arena, config->arena_bytes));
+}
+
 static int check_config(const firn_config *config) {
     if (config == NULL || config->public_key == NULL || !usable(config->plan, config->plan_bytes) ||
         !usable(config->state, config->state_bytes) || !usable(config->arena, config->arena_bytes))
         return FIRN_ERROR_ARGUMENT;
     if (!apart(config->plan, config->plan_bytes, config->state, config->state_bytes) ||
         !apart(config->plan, config->plan_bytes, config->arena, config->arena_bytes) ||
-        !apart(config->state, config->state_bytes, config->arena, config->arena_bytes))
+        !apart(config->state, config->state_bytes, config->arena, config->arena_bytes) || !workspace_is_usable(config))
         return FIRN_ERROR_ARGUMENT;
     if (config->port != NULL && config->port->struct_size < sizeof(firn_port))
         return FIRN_ERROR_ARGUMENT;
@@ -164,7 +173,7 @@ static int verify(firn_instance *instance, const firn_config *config) {
     instance->header = checked.header;
     instance->plan = checked.plan;
     memcpy(instance->plan_hash, checked.plan_hash, sizeof instance->plan_hash);
-    status = firn_execute_check(instance->plan);
+    status = firn_execute_check(instance);
     if (status == FIRN_OK)
         status = firn_model_hash(instance->plan, instance->model_hash);
     if (status == FIRN_OK)
@@ -185,8 +194,8 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
 }
 
 uint64_t firn_workspace_bytes(const firn_config *config) {
-    (void)config; /* the portable kernels need none, whatever the plan */
-    return 0;
+    (void)config; /* no set needs more for one plan than for another */
+    return firn_kernel_set_choose()->workspace_bytes;
 }
 
 int firn_open(firn *instance, const firn_config *config) {
@@ -202,6 +211,9 @@ int firn_open(firn *instance, const firn_config *config) {
     opened.state = config->state;
     opened.arena = config->arena;
     opened.port = config->port;
+    opened.kernels = firn_kernel_set_choose();
+    if (config->workspace_bytes < opened.kernels->workspace_bytes)
+        return FIRN_ERROR_WORKSPACE_TOO_SMALL;
     status = verify(&opened, config);
     if (status != FIRN_OK)
         return status;
@@ -226,7 +238,7 @@ int firn_describe(const firn *instance, firn_info *info) {
     firn_fb_sampler sampler = firn_fb_plan_sampler(self->plan);
     info->model = firn_fb_plan_model(self->plan);
     info->target = firn_fb_plan_target(self->plan);
-    info->kernels = firn_kernel_set_name();
+    info->kernels = self->kernels->name;
     memcpy(info->plan_hash, self->plan_hash, FIRN_HASH_BYTES);
     memcpy(info->run_hash, self->header.run_hash, FIRN_HASH_BYTES);
     memcpy(info->model_hash, self->model_hash, FIRN_HASH_BYTES);

@@ -50,12 +50,19 @@ typedef void (*firn_kernel)(const firn_kernel_call *call);
 #include "plan/ops.def"
 #undef FIRN_OP
 
-/* The portable kernel of an op; NULL when it was not linked or the code is unknown. */
-firn_kernel firn_kernel_find(uint16_t code);
+/* A kernel for each op, or for those that a firmware was linked with. */
+typedef struct firn_kernel_set {
+    const char *name;                   /* for reports */
+    firn_kernel (*find)(uint16_t code); /* NULL when the kernel was not linked or the code is unknown */
+    uint64_t workspace_bytes;           /* what its kernels need of the caller's memory, besides the arena */
+} firn_kernel_set;
 
-/* Name of the set that firn_kernel_find answers from, for reports (runtime/kernels/set.c; runtime/targets/x86/select.c,
- * which chooses between two compilations of one source). */
-const char *firn_kernel_set_name(void);
+/* The set for this machine: runtime/kernels/set.c, or runtime/targets/x86/select.c, which chooses between two
+ * compilations of one source. Asked when a plan is opened, and not again while it runs. */
+const firn_kernel_set *firn_kernel_set_choose(void);
+
+/* `find` of the portable set. Where there are several compilations the build gives each a name of its own. */
+firn_kernel firn_kernel_find(uint16_t code);
 
 /* Runs body over [0, tasks), split or not as `parallel` has it. */
 void firn_parallel_run(const firn_parallel *parallel, size_t tasks, firn_task_body body, void *argument);

@@ -1,6 +1,7 @@
-/* The name of the one kernel set of a target that has no other. */
+/* The kernel set of a target that has only the portable one. */
 #include "runtime/kernels/kernels.h"
 
-const char *firn_kernel_set_name(void) {
-    return "portable";
+const firn_kernel_set *firn_kernel_set_choose(void) {
+    static const firn_kernel_set portable = {.name = "portable", .find = firn_kernel_find};
+    return &portable;
 }

@@ -176,7 +176,7 @@ static bool execute(golden_case *golden) {
             }
         }
     }
-    firn_kernel kernel = firn_kernel_find(info->code);
+    firn_kernel kernel = firn_kernel_set_choose()->find(info->code);
     if (kernel == NULL) {
         printf("%s: no kernel\n", golden->name);
         return false;

@@ -142,7 +142,7 @@ static void free_call(firn_kernel_call *call) {
 }
 
 void run_kernel(uint16_t code, firn_kernel_call *call) {
-    const firn_kernel kernel = firn_kernel_find(code);
+    const firn_kernel kernel = firn_kernel_set_choose()->find(code);
     assert_non_null(kernel);
     firn_kernel_call split = copy_call(call);
     split.parallel.run = run_split;

@@ -16,10 +16,8 @@ static bool fma_is_wanted(void) {
            __builtin_cpu_supports("fma");
 }
 
-firn_kernel firn_kernel_find(uint16_t code) {
-    return fma_is_wanted() ? firn_kernel_find_fma(code) : firn_kernel_find_plain(code);
-}
-
-const char *firn_kernel_set_name(void) {
-    return fma_is_wanted() ? "portable, avx2 and fma" : "portable";
+const firn_kernel_set *firn_kernel_set_choose(void) {
+    static const firn_kernel_set plain = {.name = "portable", .find = firn_kernel_find_plain};
+    static const firn_kernel_set fma = {.name = "portable, avx2 and fma", .find = firn_kernel_find_fma};
+    return fma_is_wanted() ? &fma : &plain;
 }

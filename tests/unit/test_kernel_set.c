@@ -1,0 +1,92 @@
+/* What firn_open asks of a kernel set: once, and for its workspace. The set is made here, and linked in the place of
+ * the build's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "runtime/kernels/kernels.h"
+#include "tests/unit/support_signed_plans.h"
+
+enum { WORKSPACE = 128 };
+
+static uint32_t choices, calls;
+
+static void nothing(const firn_kernel_call *call) {
+    (void)call;
+    calls++;
+}
+
+static firn_kernel find_nothing(uint16_t code) {
+    (void)code;
+    return nothing;
+}
+
+const firn_kernel_set *firn_kernel_set_choose(void) {
+    static const firn_kernel_set set = {.name = "nothing", .find = find_nothing, .workspace_bytes = WORKSPACE};
+    choices++;
+    return &set;
+}
+
+static signed_plan plan;
+static opened one;
+static _Alignas(64) uint8_t workspace[2 * WORKSPACE];
+
+static int open_with(void *block, uint64_t bytes) {
+    const firn_config config = {.plan = plan.file,
+                                .plan_bytes = plan.bytes,
+                                .public_key = plan.key,
+                                .state = one.state,
+                                .state_bytes = sizeof one.state,
+                                .arena = one.arena,
+                                .arena_bytes = sizeof one.arena,
+                                .workspace = block,
+                                .workspace_bytes = bytes};
+    one.firn = (firn){{0}};
+    assert_int_equal(firn_workspace_bytes(&config), WORKSPACE);
+    return firn_open(&one.firn, &config);
+}
+
+static void a_workspace_is_checked(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    assert_int_equal(open_with(NULL, 0), FIRN_ERROR_WORKSPACE_TOO_SMALL);
+    assert_int_equal(open_with(workspace, WORKSPACE - 1), FIRN_ERROR_WORKSPACE_TOO_SMALL);
+    assert_int_equal(open_with(NULL, WORKSPACE), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(open_with(workspace + 8, WORKSPACE), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(open_with(one.state, WORKSPACE), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(open_with(one.arena + 64, WORKSPACE), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(open_with(plan.file, WORKSPACE), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(open_with(workspace, UINT64_MAX), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(open_with(workspace, WORKSPACE), FIRN_OK);
+}
+
+static void a_set_is_chosen_once(void **state) {
+    (void)state;
+    static const uint8_t text[40] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static const uint64_t whole[] = {sizeof text, 0};
+    bytes_source source;
+    firn_step_report report;
+    firn_info info;
+    support_bigram(&plan, &support_settings);
+    assert_int_equal(open_with(workspace, sizeof workspace), FIRN_OK);
+    choices = 0;
+    calls = 0;
+    assert_int_equal(firn_describe(&one.firn, &info), FIRN_OK);
+    assert_string_equal(info.kernels, "nothing");
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    support_text(&source, text, whole);
+    assert_int_equal(firn_train_step(&one.firn, &source.source, &report), FIRN_OK);
+    assert_true(calls > 5);
+    assert_int_equal(choices, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_workspace_is_checked),
+        cmocka_unit_test(a_set_is_chosen_once),
+    };
+    return cmocka_run_group_tests_name("kernel set", tests, NULL, NULL);
+}
