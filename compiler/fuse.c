@@ -1,6 +1,8 @@
 /* The fuse pass. In: the whole step. Out: the same step without casts that repeat another and without nodes whose
- * results nobody reads. Not a bit of any result changes. */
+ * results nobody reads, or a refusal when it is more than a plan can hold. Not a bit of any result changes. */
 #include "compiler/ir.h"
+
+#define PLAN_MOST 65536U /* (max: 65536) of ops and tensors in plan.fbs */
 
 typedef struct fusing {
     firnc_graph *graph;
@@ -99,8 +101,27 @@ static void remove_dead(firnc_graph *graph) {
             firnc_put_node(graph, &list.nodes[i]);
 }
 
+/* The nodes are final now: what is too large is refused before the passes that take long. */
+static bool fits_a_plan(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    uint32_t tensors = 0;
+    bool *counted = firnc_allocate(graph->value_count * sizeof *counted);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        for (uint8_t j = 0; j < node->input_count + node->output_count; j++) {
+            firnc_value value = j < node->input_count ? node->inputs[j] : node->outputs[j - node->input_count];
+            tensors += !counted[value];
+            counted[value] = true;
+        }
+    }
+    if (tensors <= PLAN_MOST && graph->node_count <= PLAN_MOST)
+        return true;
+    return firnc_fail(compilation, "%u ops and %u tensors, and a plan holds at most %u of each; use fewer layers",
+                      (unsigned)graph->node_count, (unsigned)tensors, PLAN_MOST);
+}
+
 bool firnc_fuse(firnc_compilation *compilation) {
     merge_casts(compilation->graph);
     remove_dead(compilation->graph);
-    return true;
+    return fits_a_plan(compilation);
 }

@@ -74,6 +74,9 @@ expect "an unknown setting" 1 "^firnc: $RECIPE: --set trainer.init.sede: unknown
 expect "a pattern that matches nothing" 1 "^firnc: $RECIPE: .*no layer matches" \
     compile "$RECIPE" --mode train --set 'trainer.init.precision.pol.0.pattern=transformer.x'
 
+expect "more than a plan can hold" 1 "^firnc: $RECIPE: [0-9]+ ops and [0-9]+ tensors, .* at most 65536 of each; " \
+    compile "$RECIPE" --mode train --set trainer.init.model.num_hidden_layers=1000
+
 expect "no mode" 2 "^firnc compile: --mode: " compile "$RECIPE"
 expect "no such pass" 2 "build, shapes, pol, autocast, autodiff, training, fuse, order, memory, lower" \
     compile "$RECIPE" --mode train --dump-after all
