@@ -140,7 +140,7 @@ LIBFIRNHOST := $(BUILD)/libfirnhost.a
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
 		$(KERNEL_OBJECTS) $(BUILD)/signature.o
 $(LIBFIRNC): $(call object,$(COMPILER_SOURCES) $(wildcard plan/generated/writer.c))
-$(LIBFIRNHOST): $(call object,$(HOST_SOURCES) runtime/targets/emulated/text.c)
+$(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
 $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST):
 	$(call say,$@)
 	@rm -f $@
@@ -169,6 +169,9 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 	$(call say,$@)
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
+
+# It tests a file that is in no library.
+$(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 
 .PHONY: unit-tests
 unit-tests: $(TEST_PROGRAMS)

@@ -14,8 +14,8 @@ static void expect_float(uint32_t bits) {
     memcpy(&value, &bits, sizeof value);
     char expected[64];
     snprintf(expected, sizeof expected, "%.9g", (double)value);
-    text line = {0};
-    text_add_float(&line, value);
+    firn_text line = {0};
+    firn_text_add_float(&line, value);
     if (value != value)
         assert_string_equal(line.bytes, "nan");
     else
@@ -38,15 +38,15 @@ static void floats_are_written_as_printf_writes_them(void **state) {
 
 static void integers_and_cut_lines(void **state) {
     (void)state;
-    text line = {0};
-    text_add_unsigned(&line, 0);
-    text_add(&line, " ");
-    text_add_unsigned(&line, UINT64_MAX);
-    text_add(&line, " ");
-    text_add_hex(&line, 0xdeadbeef, 8);
+    firn_text line = {0};
+    firn_text_add_unsigned(&line, 0);
+    firn_text_add(&line, " ");
+    firn_text_add_unsigned(&line, UINT64_MAX);
+    firn_text_add(&line, " ");
+    firn_text_add_hex(&line, 0xdeadbeef, 8);
     assert_string_equal(line.bytes, "0 18446744073709551615 deadbeef");
     for (int i = 0; i < 100; i++)
-        text_add(&line, "0123456789");
+        firn_text_add(&line, "0123456789");
     assert_int_equal(line.used, sizeof line.bytes - 1);
     assert_int_equal(strlen(line.bytes), line.used);
 }

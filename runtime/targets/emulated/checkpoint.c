@@ -8,45 +8,45 @@
 
 static int read_stored(void *context, uint64_t offset, void *bytes, uint32_t count) {
     (void)context;
-    int file = system_open(NAME, false);
+    int file = firn_system_open(NAME, false);
     if (file < 0)
         return FIRN_ERROR_STORAGE;
-    bool complete = system_read(file, offset, bytes, count);
-    return system_close(file) && complete ? FIRN_OK : FIRN_ERROR_STORAGE;
+    bool complete = firn_system_read(file, offset, bytes, count);
+    return firn_system_close(file) && complete ? FIRN_OK : FIRN_ERROR_STORAGE;
 }
 
 static int begin(void *context, uint64_t offset, uint64_t count) {
-    checkpoint *slot = context;
+    firn_emulated_checkpoint *slot = context;
     (void)offset;
     (void)count;
     if (slot->writing >= 0) /* a record that was given up */
-        (void)system_close(slot->writing);
-    slot->writing = system_open(NEW_NAME, true);
+        (void)firn_system_close(slot->writing);
+    slot->writing = firn_system_open(NEW_NAME, true);
     return slot->writing < 0 ? FIRN_ERROR_STORAGE : FIRN_OK;
 }
 
 static int program(void *context, uint64_t offset, const void *bytes, uint32_t count) {
-    const checkpoint *slot = context;
-    return system_write(slot->writing, offset, bytes, count) ? FIRN_OK : FIRN_ERROR_STORAGE_FULL;
+    const firn_emulated_checkpoint *slot = context;
+    return firn_system_write(slot->writing, offset, bytes, count) ? FIRN_OK : FIRN_ERROR_STORAGE_FULL;
 }
 
 static int finish(void *context) {
-    checkpoint *slot = context;
-    bool closed = system_close(slot->writing);
+    firn_emulated_checkpoint *slot = context;
+    bool closed = firn_system_close(slot->writing);
     slot->writing = -1;
-    return closed && system_rename(NEW_NAME, NAME) ? FIRN_OK : FIRN_ERROR_STORAGE;
+    return closed && firn_system_rename(NEW_NAME, NAME) ? FIRN_OK : FIRN_ERROR_STORAGE;
 }
 
 static uint64_t stored(void *context) {
     (void)context;
-    int file = system_open(NAME, false);
-    int64_t length = file < 0 ? 0 : system_length(file);
+    int file = firn_system_open(NAME, false);
+    int64_t length = file < 0 ? 0 : firn_system_length(file);
     if (file >= 0)
-        (void)system_close(file);
+        (void)firn_system_close(file);
     return length < 0 ? 0 : (uint64_t)length;
 }
 
-const firn_storage checkpoint_storage = {
+const firn_storage firn_emulated_storage = {
     .program_unit = 16,
     .erase_unit = 16,
     .capacity = 0,

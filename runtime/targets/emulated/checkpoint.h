@@ -5,11 +5,11 @@
 
 #include "runtime/firn.h"
 
-typedef struct checkpoint {
+typedef struct firn_emulated_checkpoint {
     int writing; /* file of the record that is being written, or -1 */
-} checkpoint;
+} firn_emulated_checkpoint;
 
-/* The storage; its context is a checkpoint with writing -1. */
-extern const firn_storage checkpoint_storage;
+/* The storage; its context is one of these with writing -1. */
+extern const firn_storage firn_emulated_storage;
 
 #endif

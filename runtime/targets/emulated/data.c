@@ -6,14 +6,14 @@
 
 static int read_file(void *context, uint64_t offset, void *bytes, uint32_t count) {
     const int *handle = context;
-    return system_read(*handle, offset, bytes, count) ? FIRN_OK : FIRN_ERROR_SOURCE;
+    return firn_system_read(*handle, offset, bytes, count) ? FIRN_OK : FIRN_ERROR_SOURCE;
 }
 
-static int open_stream(data *opened, uint32_t index, const char *name, bool records) {
+static int open_stream(firn_emulated_data *opened, uint32_t index, const char *name, bool records) {
     firn_data_file *file = &opened->files[index];
     firn_data_layout *layout = &opened->layouts[index];
-    opened->handles[index] = system_open(name, false);
-    int64_t length = opened->handles[index] < 0 ? -1 : system_length(opened->handles[index]);
+    opened->handles[index] = firn_system_open(name, false);
+    int64_t length = opened->handles[index] < 0 ? -1 : firn_system_length(opened->handles[index]);
     if (length <= 0)
         return FIRN_ERROR_SOURCE;
     *file = (firn_data_file){&opened->handles[index], (uint64_t)length, read_file};
@@ -25,16 +25,16 @@ static int open_stream(data *opened, uint32_t index, const char *name, bool reco
 }
 
 static int read_elements(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
-    const data *opened = context;
+    const firn_emulated_data *opened = context;
     return firn_data_read(&opened->files[stream], &opened->layouts[stream], first, count, elements);
 }
 
-int data_open(data *opened, bool records) {
-    *opened = (data){0};
+int firn_emulated_data_open(firn_emulated_data *opened, bool records) {
+    *opened = (firn_emulated_data){0};
     opened->source = (firn_source){opened, opened->streams, 1, read_elements};
-    int labels = system_open("labels", false);
+    int labels = firn_system_open("labels", false);
     if (labels >= 0) {
-        (void)system_close(labels);
+        (void)firn_system_close(labels);
         opened->source.stream_count = 2;
     }
     int error = open_stream(opened, 0, "data", records);

@@ -7,19 +7,19 @@
 #include "runtime/firn.h"
 #include "runtime/targets/dataset.h"
 
-#define DATA_STREAMS 2
+#define FIRN_EMULATED_STREAMS 2
 
-typedef struct data {
-    int handles[DATA_STREAMS];
-    firn_data_file files[DATA_STREAMS];
-    firn_data_layout layouts[DATA_STREAMS];
-    firn_segment segments[DATA_STREAMS];
-    firn_stream streams[DATA_STREAMS];
+typedef struct firn_emulated_data {
+    int handles[FIRN_EMULATED_STREAMS];
+    firn_data_file files[FIRN_EMULATED_STREAMS];
+    firn_data_layout layouts[FIRN_EMULATED_STREAMS];
+    firn_segment segments[FIRN_EMULATED_STREAMS];
+    firn_stream streams[FIRN_EMULATED_STREAMS];
     firn_source source; /* hand this to the runtime; it points into this struct */
-} data;
+} firn_emulated_data;
 
 /* Opens the files. records: the plan reads records, so a file's first extent counts them; else everything is one run
  * of elements. FIRN_OK, or what firn_data_look found. */
-int data_open(data *opened, bool records) FIRN_CHECK_RESULT;
+int firn_emulated_data_open(firn_emulated_data *opened, bool records) FIRN_CHECK_RESULT;
 
 #endif

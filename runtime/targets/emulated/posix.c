@@ -16,53 +16,53 @@
 
 static char command_line[512];
 
-const char *system_command_line(void) {
+const char *firn_system_command_line(void) {
     return command_line;
 }
 
-void system_print(const char *text) {
+void firn_system_print(const char *text) {
     fputs(text, stdout);
     fflush(stdout); /* in order with what goes to stderr */
 }
 
-void system_print_error(const char *text) {
+void firn_system_print_error(const char *text) {
     fputs(text, stderr);
 }
 
-void system_exit(int status) {
+void firn_system_exit(int status) {
     exit(status);
 }
 
-int system_open(const char *name, bool writable) {
+int firn_system_open(const char *name, bool writable) {
     return writable ? open(name, O_RDWR | O_CREAT | O_TRUNC, 0666) : open(name, O_RDONLY);
 }
 
-int64_t system_length(int file) {
+int64_t firn_system_length(int file) {
     return lseek(file, 0, SEEK_END);
 }
 
-bool system_read(int file, uint64_t offset, void *bytes, uint32_t count) {
+bool firn_system_read(int file, uint64_t offset, void *bytes, uint32_t count) {
     return pread(file, bytes, count, (off_t)offset) == (ssize_t)count;
 }
 
-bool system_write(int file, uint64_t offset, const void *bytes, uint32_t count) {
+bool firn_system_write(int file, uint64_t offset, const void *bytes, uint32_t count) {
     return pwrite(file, bytes, count, (off_t)offset) == (ssize_t)count;
 }
 
-bool system_close(int file) {
+bool firn_system_close(int file) {
     return close(file) == 0;
 }
 
-bool system_rename(const char *from, const char *to) {
+bool firn_system_rename(const char *from, const char *to) {
     return rename(from, to) == 0;
 }
 
-const uint8_t *system_plan(uint64_t *bytes) {
+const uint8_t *firn_system_plan(uint64_t *bytes) {
     static const uint8_t *plan;
     static uint64_t length;
-    int file = plan == NULL ? system_open("plan", false) : -1;
+    int file = plan == NULL ? firn_system_open("plan", false) : -1;
     if (file >= 0) {
-        length = (uint64_t)system_length(file);
+        length = (uint64_t)firn_system_length(file);
         void *mapped = mmap(NULL, (size_t)length, PROT_READ, MAP_SHARED, file, 0);
         plan = mapped == MAP_FAILED ? NULL : mapped;
     }
@@ -70,17 +70,17 @@ const uint8_t *system_plan(uint64_t *bytes) {
     return plan;
 }
 
-const uint8_t *system_public_key(void) {
+const uint8_t *firn_system_public_key(void) {
     static uint8_t key[64];
-    int file = system_open("key", false);
-    if (file < 0 || !system_read(file, 0, key, sizeof key)) {
-        system_print_error("runner: cannot read the file key\n");
-        system_exit(2);
+    int file = firn_system_open("key", false);
+    if (file < 0 || !firn_system_read(file, 0, key, sizeof key)) {
+        firn_system_print_error("runner: cannot read the file key\n");
+        firn_system_exit(2);
     }
     return key;
 }
 
-void *system_blocks(uint64_t *bytes) {
+void *firn_system_blocks(uint64_t *bytes) {
     void *blocks = mmap(NULL, BLOCKS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     *bytes = blocks == MAP_FAILED ? 0 : BLOCKS_BYTES;
     return blocks;
@@ -97,7 +97,7 @@ int main(int argument_count, char **arguments) {
     for (int i = 1; i < argument_count; i++) {
         int written = snprintf(command_line + used, sizeof command_line - used, "%s ", arguments[i]);
         if (written < 0 || (size_t)written >= sizeof command_line - used) {
-            system_print_error("runner: the command line is too long\n");
+            firn_system_print_error("runner: the command line is too long\n");
             return 2;
         }
         used += (size_t)written;

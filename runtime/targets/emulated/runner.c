@@ -28,18 +28,18 @@ static firn instance;
 
 /* --- lines and exits --- */
 
-static void print_line(text *line) {
-    text_add(line, "\n");
-    system_print(line->bytes);
+static void print_line(firn_text *line) {
+    firn_text_add(line, "\n");
+    firn_system_print(line->bytes);
 }
 
 static int report_fault(const char *what, const char *fault, int status) {
-    text line = {0};
-    text_add(&line, what);
-    text_add(&line, ": ");
-    text_add(&line, fault);
-    text_add(&line, "\n");
-    system_print_error(line.bytes);
+    firn_text line = {0};
+    firn_text_add(&line, what);
+    firn_text_add(&line, ": ");
+    firn_text_add(&line, fault);
+    firn_text_add(&line, "\n");
+    firn_system_print_error(line.bytes);
     return status;
 }
 
@@ -57,15 +57,15 @@ static int report_error(int error) {
 
 void firn_runner_fault(uintptr_t address) {
     uint64_t bytes = 0;
-    uintptr_t plan = (uintptr_t)system_plan(&bytes);
+    uintptr_t plan = (uintptr_t)firn_system_plan(&bytes);
     if (plan != 0 && address >= plan && address - plan < bytes) {
-        system_print("fault: write to the plan refused\n");
-        system_exit(0);
+        firn_system_print("fault: write to the plan refused\n");
+        firn_system_exit(0);
     }
-    text where = {0};
-    text_add(&where, "at address 0x");
-    text_add_hex(&where, address, 8);
-    system_exit(report_fault("fault", where.bytes, EXIT_WRONG));
+    firn_text where = {0};
+    firn_text_add(&where, "at address 0x");
+    firn_text_add_hex(&where, address, 8);
+    firn_system_exit(report_fault("fault", where.bytes, EXIT_WRONG));
 }
 
 /* --- the command line --- */
@@ -113,8 +113,8 @@ static bool read_options(const char *line, options *asked) {
 /* State first, then the arena, both in the one stretch of memory that there is. */
 static int open_plan(const firn_port *port) {
     uint64_t available = 0, memory = 0;
-    const uint8_t *plan = system_plan(&available);
-    uint8_t *blocks = system_blocks(&memory);
+    const uint8_t *plan = firn_system_plan(&available);
+    uint8_t *blocks = firn_system_blocks(&memory);
     if (plan == NULL)
         return FIRN_ERROR_TRUNCATED;
     firn_config config = {.plan = plan, .plan_bytes = firn_plan_file_bytes(plan, available), .port = port};
@@ -125,7 +125,7 @@ static int open_plan(const firn_port *port) {
     if (sizes.state_bytes > memory - FIRN_BLOCK_ALIGNMENT)
         return FIRN_ERROR_STATE_TOO_SMALL;
     uint64_t arena_at = (sizes.state_bytes + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
-    config.public_key = system_public_key();
+    config.public_key = firn_system_public_key();
     config.state = blocks;
     config.state_bytes = sizes.state_bytes;
     config.arena = blocks + arena_at;
@@ -140,12 +140,12 @@ static int fill_state(const options *asked, bool eval) {
 
 /* --- running --- */
 
-static void add_float_and_bits(text *line, float value) {
+static void add_float_and_bits(firn_text *line, float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    text_add_float(line, value);
-    text_add(line, " 0x");
-    text_add_hex(line, bits, 8);
+    firn_text_add_float(line, value);
+    firn_text_add(line, " 0x");
+    firn_text_add_hex(line, bits, 8);
 }
 
 static int train_step(const firn_source *source) {
@@ -153,13 +153,13 @@ static int train_step(const firn_source *source) {
     int error = firn_train_step(&instance, source, &report);
     if (error != FIRN_OK && error > FIRN_ERROR_LOSS_NOT_FINITE)
         return error; /* nothing was computed */
-    text line = {0};
-    text_add(&line, "step ");
-    text_add_unsigned(&line, report.global_step);
-    text_add(&line, " loss ");
+    firn_text line = {0};
+    firn_text_add(&line, "step ");
+    firn_text_add_unsigned(&line, report.global_step);
+    firn_text_add(&line, " loss ");
     add_float_and_bits(&line, report.loss);
     if (report.skipped)
-        text_add(&line, " skipped");
+        firn_text_add(&line, " skipped");
     print_line(&line);
     return error;
 }
@@ -180,8 +180,8 @@ static int evaluate(uint64_t steps, const firn_source *source) {
     float value;
     error = firn_eval_result(&instance, &value);
     if (error == FIRN_OK) {
-        text line = {0};
-        text_add(&line, "result ");
+        firn_text line = {0};
+        firn_text_add(&line, "result ");
         add_float_and_bits(&line, value);
         print_line(&line);
     }
@@ -193,17 +193,17 @@ static int print_digest(void) {
     int error = firn_digest(&instance, digest);
     if (error != FIRN_OK)
         return error;
-    text line = {0};
-    text_add(&line, "digest ");
+    firn_text line = {0};
+    firn_text_add(&line, "digest ");
     for (size_t i = 0; i < sizeof digest; i++)
-        text_add_hex(&line, digest[i], 2);
+        firn_text_add_hex(&line, digest[i], 2);
     print_line(&line);
     return FIRN_OK;
 }
 
 static int run(const options *asked, const firn_info *info) {
-    static data opened;
-    int error = data_open(&opened, info->window == 0);
+    static firn_emulated_data opened;
+    int error = firn_emulated_data_open(&opened, info->window == 0);
     if (error == FIRN_OK)
         error = fill_state(asked, info->eval);
     if (error != FIRN_OK)
@@ -220,7 +220,7 @@ static int run(const options *asked, const firn_info *info) {
 
 static int try_to_write(void) {
     uint64_t bytes;
-    volatile uint8_t *plan = (volatile uint8_t *)(uintptr_t)system_plan(&bytes);
+    volatile uint8_t *plan = (volatile uint8_t *)(uintptr_t)firn_system_plan(&bytes);
     plan[bytes - 1] = 1;
     return report_fault("try", "the write to the plan went through", EXIT_WRONG);
 }
@@ -233,12 +233,12 @@ static int try_to_open_again(const firn_port *port) {
 }
 
 int firn_runner(void) {
-    static checkpoint slot = {.writing = -1};
-    static firn_port port = {.struct_size = sizeof(firn_port), .storage = &checkpoint_storage};
+    static firn_emulated_checkpoint slot = {.writing = -1};
+    static firn_port port = {.struct_size = sizeof(firn_port), .storage = &firn_emulated_storage};
     port.context = &slot;
     options asked = {0};
     firn_info info;
-    if (!read_options(system_command_line(), &asked))
+    if (!read_options(firn_system_command_line(), &asked))
         return report_fault("runner", "a word of the command line is not known", EXIT_COMMAND_LINE);
     int error = open_plan(&port);
     if (error == FIRN_OK)

@@ -61,11 +61,11 @@ static int open_as(const char *name, uintptr_t mode) {
     return (int)call(SYS_OPEN, arguments);
 }
 
-int system_open(const char *name, bool writable) {
+int firn_system_open(const char *name, bool writable) {
     return open_as(name, writable ? MODE_CREATE : MODE_READ);
 }
 
-int64_t system_length(int file) {
+int64_t firn_system_length(int file) {
     const uintptr_t arguments[1] = {(uintptr_t)file};
     return (int32_t)call(SYS_FLEN, arguments);
 }
@@ -76,22 +76,22 @@ static bool seek(int file, uint64_t offset) {
 }
 
 /* SYS_READ and SYS_WRITE give the number of bytes that they did not move. */
-bool system_read(int file, uint64_t offset, void *bytes, uint32_t count) {
+bool firn_system_read(int file, uint64_t offset, void *bytes, uint32_t count) {
     const uintptr_t arguments[3] = {(uintptr_t)file, (uintptr_t)bytes, count};
     return seek(file, offset) && call(SYS_READ, arguments) == 0;
 }
 
-bool system_write(int file, uint64_t offset, const void *bytes, uint32_t count) {
+bool firn_system_write(int file, uint64_t offset, const void *bytes, uint32_t count) {
     const uintptr_t arguments[3] = {(uintptr_t)file, (uintptr_t)bytes, count};
     return seek(file, offset) && call(SYS_WRITE, arguments) == 0;
 }
 
-bool system_close(int file) {
+bool firn_system_close(int file) {
     const uintptr_t arguments[1] = {(uintptr_t)file};
     return call(SYS_CLOSE, arguments) == 0;
 }
 
-bool system_rename(const char *from, const char *to) {
+bool firn_system_rename(const char *from, const char *to) {
     const uintptr_t arguments[4] = {(uintptr_t)from, strlen(from), (uintptr_t)to, strlen(to)};
     return call(SYS_RENAME, arguments) == 0;
 }
@@ -101,41 +101,41 @@ static void print_to(int file, const char *text) {
     (void)call(SYS_WRITE, arguments);
 }
 
-void system_print(const char *text) {
+void firn_system_print(const char *text) {
     int console = open_as(":tt", MODE_CONSOLE);
     print_to(console, text);
-    (void)system_close(console);
+    (void)firn_system_close(console);
 }
 
-void system_print_error(const char *text) {
+void firn_system_print_error(const char *text) {
     int console = open_as(":tt", MODE_CONSOLE_ERROR);
     print_to(console, text);
-    (void)system_close(console);
+    (void)firn_system_close(console);
 }
 
-void system_exit(int status) {
+void firn_system_exit(int status) {
     const uintptr_t arguments[2] = {EXIT_BY_APPLICATION, (uintptr_t)status};
     for (;;) {
         (void)call(SYS_EXIT_EXTENDED, arguments);
     }
 }
 
-const char *system_command_line(void) {
+const char *firn_system_command_line(void) {
     static char line[512];
     const uintptr_t arguments[2] = {(uintptr_t)line, sizeof line};
     return call(SYS_GET_CMDLINE, arguments) == 0 ? line : "";
 }
 
-const uint8_t *system_plan(uint64_t *bytes) {
+const uint8_t *firn_system_plan(uint64_t *bytes) {
     *bytes = (uint64_t)((uintptr_t)firn_plan_region_end - (uintptr_t)firn_plan_region);
     return firn_plan_region;
 }
 
-const uint8_t *system_public_key(void) {
+const uint8_t *firn_system_public_key(void) {
     return firn_public_key;
 }
 
-void *system_blocks(uint64_t *bytes) {
+void *firn_system_blocks(uint64_t *bytes) {
     *bytes = (uint64_t)((uintptr_t)firn_blocks_end - (uintptr_t)firn_blocks);
     return firn_blocks;
 }
@@ -145,5 +145,5 @@ void firn_board_fault(uintptr_t address) {
 }
 
 int main(void) {
-    system_exit(firn_runner());
+    firn_system_exit(firn_runner());
 }

@@ -9,27 +9,27 @@
 #include <stdint.h>
 
 /* The words after the program's name, separated by spaces; "" when there are none. */
-const char *system_command_line(void);
+const char *firn_system_command_line(void);
 
-void system_print(const char *text);
-void system_print_error(const char *text);
-void system_exit(int status) __attribute__((noreturn));
+void firn_system_print(const char *text);
+void firn_system_print_error(const char *text);
+void firn_system_exit(int status) __attribute__((noreturn));
 
 /* Files, by name in the folder where the emulator was started. A negative number when there is none, or it fails. */
-int system_open(const char *name, bool writable);
-int64_t system_length(int file);
+int firn_system_open(const char *name, bool writable);
+int64_t firn_system_length(int file);
 /* All of the bytes, or a false. */
-bool system_read(int file, uint64_t offset, void *bytes, uint32_t count);
-bool system_write(int file, uint64_t offset, const void *bytes, uint32_t count);
-bool system_close(int file);
-bool system_rename(const char *from, const char *to);
+bool firn_system_read(int file, uint64_t offset, void *bytes, uint32_t count);
+bool firn_system_write(int file, uint64_t offset, const void *bytes, uint32_t count);
+bool firn_system_close(int file);
+bool firn_system_rename(const char *from, const char *to);
 
 /* The plan, memory-mapped, and the bytes that are there (on a board: of its region). NULL when there is none. */
-const uint8_t *system_plan(uint64_t *bytes);
+const uint8_t *firn_system_plan(uint64_t *bytes);
 /* X and Y of the key that plans are signed with. */
-const uint8_t *system_public_key(void);
+const uint8_t *firn_system_public_key(void);
 /* All the memory for state and arena, aligned to 64. */
-void *system_blocks(uint64_t *bytes);
+void *firn_system_blocks(uint64_t *bytes);
 
 /* The program's own: what to do when a write or a fetch was refused. */
 void firn_runner_fault(uintptr_t address) __attribute__((noreturn));

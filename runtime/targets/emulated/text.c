@@ -4,18 +4,18 @@
 #include <stdbool.h>
 #include <string.h>
 
-void text_add(text *line, const char *words) {
+void firn_text_add(firn_text *line, const char *words) {
     while (*words != '\0' && line->used < sizeof line->bytes - 1)
         line->bytes[line->used++] = *words++;
     line->bytes[line->used] = '\0';
 }
 
-static void add_character(text *line, char character) {
+static void add_character(firn_text *line, char character) {
     const char words[2] = {character, '\0'};
-    text_add(line, words);
+    firn_text_add(line, words);
 }
 
-void text_add_unsigned(text *line, uint64_t value) {
+void firn_text_add_unsigned(firn_text *line, uint64_t value) {
     char digits[21];
     size_t at = sizeof digits - 1;
     digits[at] = '\0';
@@ -23,10 +23,10 @@ void text_add_unsigned(text *line, uint64_t value) {
         digits[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value != 0);
-    text_add(line, digits + at);
+    firn_text_add(line, digits + at);
 }
 
-void text_add_hex(text *line, uint64_t value, unsigned digits) {
+void firn_text_add_hex(firn_text *line, uint64_t value, unsigned digits) {
     while (digits-- != 0)
         add_character(line, "0123456789abcdef"[value >> (4 * digits) & 15]);
 }
@@ -99,7 +99,7 @@ static uint32_t leading_digits(const decimal *number, int32_t *power) {
 }
 
 /* Nine digits with a point after `whole` of them, 1 to 9; zeros behind the point are cut, and the point with them. */
-static void add_digits(text *line, uint32_t digits, int32_t whole) {
+static void add_digits(firn_text *line, uint32_t digits, int32_t whole) {
     char characters[DIGITS];
     for (size_t i = DIGITS; i != 0; i--) {
         characters[i - 1] = (char)('0' + digits % 10);
@@ -115,9 +115,9 @@ static void add_digits(text *line, uint32_t digits, int32_t whole) {
     }
 }
 
-static void add_finite(text *line, uint32_t mantissa, int32_t exponent) {
+static void add_finite(firn_text *line, uint32_t mantissa, int32_t exponent) {
     if (mantissa == 0) {
-        text_add(line, "0");
+        firn_text_add(line, "0");
         return;
     }
     decimal number = decimal_of(mantissa, exponent);
@@ -125,35 +125,35 @@ static void add_finite(text *line, uint32_t mantissa, int32_t exponent) {
     uint32_t digits = leading_digits(&number, &power);
     if (power < -4 || power >= DIGITS) {
         add_digits(line, digits, 1);
-        text_add(line, power < 0 ? "e-" : "e+");
+        firn_text_add(line, power < 0 ? "e-" : "e+");
         uint32_t size = (uint32_t)(power < 0 ? -power : power);
         if (size < 10)
-            text_add(line, "0");
-        text_add_unsigned(line, size);
+            firn_text_add(line, "0");
+        firn_text_add_unsigned(line, size);
     } else if (power < 0) {
-        text_add(line, "0.");
+        firn_text_add(line, "0.");
         for (int32_t i = power; i < -1; i++)
-            text_add(line, "0");
+            firn_text_add(line, "0");
         while (digits % 10 == 0)
             digits /= 10;
-        text_add_unsigned(line, digits);
+        firn_text_add_unsigned(line, digits);
     } else {
         add_digits(line, digits, power + 1);
     }
 }
 
-void text_add_float(text *line, float value) {
+void firn_text_add_float(firn_text *line, float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint32_t biased = bits >> 23 & 0xff, fraction = bits & 0x7fffff;
     if (biased == 0xff && fraction != 0) {
-        text_add(line, "nan");
+        firn_text_add(line, "nan");
         return;
     }
     if (bits >> 31 != 0)
-        text_add(line, "-");
+        firn_text_add(line, "-");
     if (biased == 0xff)
-        text_add(line, "inf");
+        firn_text_add(line, "inf");
     else if (biased == 0)
         add_finite(line, fraction, -149);
     else

@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 /* Zero it before use. What does not fit is left out; bytes is always terminated. */
-typedef struct text {
+typedef struct firn_text {
     char bytes[256];
     size_t used;
-} text;
+} firn_text;
 
-void text_add(text *line, const char *words);
-void text_add_unsigned(text *line, uint64_t value);
-void text_add_hex(text *line, uint64_t value, unsigned digits);
+void firn_text_add(firn_text *line, const char *words);
+void firn_text_add_unsigned(firn_text *line, uint64_t value);
+void firn_text_add_hex(firn_text *line, uint64_t value, unsigned digits);
 /* As printf's %.9g, to the character: enough digits to give the same float back. */
-void text_add_float(text *line, float value);
+void firn_text_add_float(firn_text *line, float value);
 
 #endif
