@@ -71,9 +71,10 @@ bool firnc_autocast(firnc_compilation *compilation) {
         uint8_t type = convert(&c, &node);
         graph->values[node.outputs[0]].shape.type = type;
         if (node.code == FIRN_OP_layer_norm)
-            node.integers[0] = type; /* the affine part works in the type of the output */
+            node.integers[FIRN_LAYER_NORM_AFFINE] = type; /* the affine part works in the type of the output */
         if (node.code == FIRN_OP_attention)
-            node.integers[3] = node.half_softmax; /* what the architecture asks; POL may ask too (lower.c) */
+            node.integers[FIRN_ATTENTION_HALF_SOFTMAX] =
+                node.half_softmax; /* what the architecture asks; POL may ask too (lower.c) */
         firnc_put_node(graph, &node);
         if (!firnc_infer_node(compilation, &node))
             return false;

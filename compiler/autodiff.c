@@ -159,7 +159,7 @@ static bool firnc_gradient_layer_norm(differentiation *d, firnc_value dy) {
     const firnc_node *node = d->node;
     firnc_value x = node->inputs[0], gain = node->inputs[1], mean = node->outputs[1], reciprocal = node->outputs[2];
     if (wanted(d, 1) || wanted(d, 2)) {
-        bool half = firn_type_is_half((uint8_t)node->integers[0]);
+        bool half = firn_type_is_half((uint8_t)node->integers[FIRN_LAYER_NORM_AFFINE]);
         uint8_t type = half ? (uint8_t)d->compilation->recipe->precision.gradient_type : (uint8_t)FIRN_FLOAT32;
         emit(d, FIRN_OP_layer_norm_backward_affine, (firnc_value[]){dy, x, mean, reciprocal}, 4, node->integers, NULL,
              (uint8_t[]){type, type});

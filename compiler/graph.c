@@ -383,8 +383,12 @@ firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
 firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options) {
     if (!(options.dropout_rate >= 0 && options.dropout_rate < 1))
         misuse(graph, "a dropout rate is not in [0, 1)");
-    const int64_t integers[] = {options.heads, options.kv_heads, options.causal, 0, graph->rng_ids++};
-    const float reals[] = {options.scale, graph->eval ? 0 : options.dropout_rate};
+    const int64_t integers[] = {[FIRN_ATTENTION_HEADS] = options.heads,
+                                [FIRN_ATTENTION_KV_HEADS] = options.kv_heads,
+                                [FIRN_ATTENTION_CAUSAL] = options.causal,
+                                [FIRN_ATTENTION_RNG_ID] = graph->rng_ids++};
+    const float reals[] = {
+        [FIRN_ATTENTION_SCALE] = options.scale, [FIRN_ATTENTION_DROPOUT_RATE] = graph->eval ? 0 : options.dropout_rate};
     firnc_value y = record(graph, FIRN_OP_attention, &qkv, 1, integers, reals);
     graph->nodes[graph->values[y].producer].half_softmax = options.half_softmax;
     return y;

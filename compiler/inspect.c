@@ -117,9 +117,10 @@ static uint64_t elements_of(const firn_shape *shape) {
 
 /* Products of attention: scores and values forward; scores again, dP, dQ, dK and dV backward. */
 static uint64_t attention_cost(firn_fb_op op, const firn_shape *qkv, uint64_t products) {
-    uint64_t heads = (uint64_t)firn_fb_op_integers_at(op, 0), kv_heads = (uint64_t)firn_fb_op_integers_at(op, 1);
+    uint64_t heads = (uint64_t)firn_fb_op_integers_at(op, FIRN_ATTENTION_HEADS);
+    uint64_t kv_heads = (uint64_t)firn_fb_op_integers_at(op, FIRN_ATTENTION_KV_HEADS);
     uint64_t steps = qkv->dims[1], size = qkv->dims[2] / (heads + 2 * kv_heads);
-    uint64_t pairs = firn_fb_op_integers_at(op, 2) != 0 ? steps * (steps + 1) / 2 : steps * steps;
+    uint64_t pairs = firn_fb_op_integers_at(op, FIRN_ATTENTION_CAUSAL) != 0 ? steps * (steps + 1) / 2 : steps * steps;
     return products * qkv->dims[0] * heads * pairs * size;
 }
 

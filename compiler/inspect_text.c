@@ -168,9 +168,10 @@ static void print_op(firn_fb_plan plan, firn_fb_op op, uint32_t number) {
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
         printf("%s %s", i == 0 ? " ->" : ";", firnc_reduction_text(firn_fb_op_reductions_at(op, i)));
     if (info->pol == FIRN_POL_attention)
-        printf("; softmax in %s", firn_fb_op_integers_at(op, 3) != 0 ? "the half type" : "float32");
+        printf("; softmax in %s",
+               firn_fb_op_integers_at(op, FIRN_ATTENTION_HALF_SOFTMAX) != 0 ? "the half type" : "float32");
     if (info->pol == FIRN_POL_norm)
-        printf(" -> affine in %s", firn_type_name((uint8_t)firn_fb_op_integers_at(op, 0)));
+        printf(" -> affine in %s", firn_type_name((uint8_t)firn_fb_op_integers_at(op, FIRN_LAYER_NORM_AFFINE)));
     if (cost > 0)
         printf(", %s multiply-adds", grouped(cost));
     putchar('\n');

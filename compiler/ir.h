@@ -68,7 +68,7 @@ typedef struct firnc_node {
     firnc_pol pol;
     uint8_t pol_origin; /* FIRNC_ORIGIN_SCOPE, _CALL or _RULE, when annotated */
     bool half_softmax;  /* attention: asked for scores and probabilities in the half type.
-                         * integers[3] becomes 1 where qkv has that type, not before */
+                         * FIRN_ATTENTION_HALF_SOFTMAX becomes 1 where qkv has that type, not before */
     bool backward;      /* made by autodiff */
     /* after the pol pass; a backward node takes the backward ones of its forward node as its level and origin */
     uint8_t level, origin;

@@ -41,8 +41,8 @@ static void lower_attention(const lowering *l, firnc_node *node) {
     uint8_t output = type_of(l, node->outputs[0]);
     uint8_t forward_level = backward ? node->forward_level : node->level;
     if (forward_level >= 2 && may_go_lower(l, operand))
-        node->integers[3] = 1; /* half_softmax; backward computes forward's probabilities again */
-    uint8_t inside = node->integers[3] == 1 ? operand : (uint8_t)FIRN_FLOAT32;
+        node->integers[FIRN_ATTENTION_HALF_SOFTMAX] = 1; /* backward computes forward's probabilities again */
+    uint8_t inside = node->integers[FIRN_ATTENTION_HALF_SOFTMAX] == 1 ? operand : (uint8_t)FIRN_FLOAT32;
     node->reductions[0] = reduction(l, operand, inside, forward_level, 2);
     node->reductions[1] = reduction(l, operand, output, node->level, 2);
     if (backward)

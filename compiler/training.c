@@ -53,7 +53,7 @@ static void seed_loss(const training *t, uint32_t micro_batches) {
         firnc_node *node = &graph->nodes[i];
         if (node->code != FIRN_OP_loss_seed)
             continue;
-        node->reals[0] = 1 / (float)micro_batches;
+        node->reals[FIRN_LOSS_SEED_FACTOR] = 1 / (float)micro_batches;
         if (is_scaled(t)) {
             node->inputs[0] = graph->loss_scale;
             node->input_count = 1;
@@ -152,7 +152,10 @@ static void update_adamw(const training *t, firnc_value parameter, float weight_
         parameter,     graph->values[parameter].gradient, mean, square, graph->learning_rate, t->beta1_power,
         t->beta2_power};
     const int64_t correct_bias = settings->correct_bias;
-    const float reals[] = {settings->beta1, settings->beta2, settings->epsilon, weight_decay};
+    const float reals[] = {[FIRN_ADAMW_BETA1] = settings->beta1,
+                           [FIRN_ADAMW_BETA2] = settings->beta2,
+                           [FIRN_ADAMW_EPSILON] = settings->epsilon,
+                           [FIRN_ADAMW_WEIGHT_DECAY] = weight_decay};
     firnc_node_in_place(graph, FIRN_OP_adamw, FIRNC_PHASE_UPDATE, name_of(t, parameter), inputs, 7, &correct_bias,
                         reals, (firnc_value[]){parameter, mean, square});
 }
@@ -169,8 +172,11 @@ static void update_sgd(const training *t, firnc_value parameter, float weight_de
         return;
     }
     firnc_value buffer = optimizer_state(t, "momentum_buffer", parameter);
-    const int64_t integers[] = {settings->nesterov, settings->maximize};
-    const float reals[] = {settings->momentum, settings->dampening, weight_decay};
+    const int64_t integers[] = {
+        [FIRN_SGD_MOMENTUM_NESTEROV] = settings->nesterov, [FIRN_SGD_MOMENTUM_MAXIMIZE] = settings->maximize};
+    const float reals[] = {[FIRN_SGD_MOMENTUM_MOMENTUM] = settings->momentum,
+                           [FIRN_SGD_MOMENTUM_DAMPENING] = settings->dampening,
+                           [FIRN_SGD_MOMENTUM_WEIGHT_DECAY] = weight_decay};
     firnc_node_in_place(graph, FIRN_OP_sgd_momentum, FIRNC_PHASE_UPDATE, name_of(t, parameter),
                         (firnc_value[]){parameter, gradient, graph->learning_rate, buffer}, 4, integers, reals,
                         (firnc_value[]){parameter, buffer});
@@ -210,7 +216,9 @@ static void update_loss_scale(const training *t) {
     const firnc_value outputs[] = {graph->loss_scale, graph->steps_since_rescale, graph->overflows_since_rescale,
                                    graph->skipped_steps, graph->at_floor};
     const int64_t steps = (int64_t)precision->steps_per_increase;
-    const float reals[] = {precision->min_loss_scale, precision->max_loss_scale, precision->overflow_tolerance};
+    const float reals[] = {[FIRN_LOSS_SCALE_MINIMUM] = precision->min_loss_scale,
+                           [FIRN_LOSS_SCALE_MAXIMUM] = precision->max_loss_scale,
+                           [FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE] = precision->overflow_tolerance};
     uint32_t node = firnc_node_in_place(graph, FIRN_OP_loss_scale_update, FIRNC_PHASE_BOOKKEEP, "scaler", inputs, 5,
                                         &steps, reals, outputs);
     graph->values[graph->at_floor].producer = node;

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plan/attributes.h"
+
 #define FIRN_RANK_MAX       8
 #define FIRN_INPUTS_MAX     8
 #define FIRN_OUTPUTS_MAX    8

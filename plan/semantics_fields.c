@@ -55,7 +55,7 @@ static bool shares_are_even(firn_fb_plan plan) {
         uint8_t phase;
         firn_fb_op op = firn_semantics_op(plan, n, &phase);
         if (firn_fb_op_code(op) == FIRN_OP_loss_seed &&
-            firn_fb_op_reals_at(op, 0) != 1.0f / (float)firn_fb_plan_micro_batches(plan))
+            firn_fb_op_reals_at(op, FIRN_LOSS_SEED_FACTOR) != 1.0f / (float)firn_fb_plan_micro_batches(plan))
             return false;
     }
     return true;
@@ -301,7 +301,7 @@ static bool is_counted_once(firn_fb_plan plan, uint32_t counter, uint8_t kind) {
         firn_fb_op op = firn_semantics_op(plan, n, &phase);
         if (!firn_semantics_writes(op, counter))
             continue;
-        if (phase != kind || firn_fb_op_code(op) != FIRN_OP_count || firn_fb_op_integers_at(op, 0) != 1)
+        if (phase != kind || firn_fb_op_code(op) != FIRN_OP_count || firn_fb_op_integers_at(op, FIRN_COUNT_STEP) != 1)
             return false;
         writers++;
     }

@@ -91,7 +91,7 @@ static bool has_partial(firn_fb_plan plan, uint32_t partial, uint32_t begin, uin
         uint8_t phase;
         firn_fb_op op = firn_semantics_op(plan, n, &phase);
         if (firn_fb_op_code(op) == FIRN_OP_sum_of_squares && firn_fb_op_outputs_at(op, 0) == partial &&
-            firn_fb_op_integers_at(op, 0) == index)
+            firn_fb_op_integers_at(op, FIRN_SUM_OF_SQUARES_INDEX) == index)
             return true;
     }
     return false;

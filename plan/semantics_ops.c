@@ -82,7 +82,7 @@ static int check_reductions(firn_fb_op op, const firn_op_info *info, const firn_
         return FIRN_ERROR_OP_REDUCTION;
     bool attention = info->pol == FIRN_POL_attention;
     uint8_t operand = s->inputs[s->code == FIRN_OP_attention_backward ? 1 : 0].type;
-    uint8_t scores = attention && s->integers[3] == 1 ? operand : (uint8_t)FIRN_FLOAT32;
+    uint8_t scores = attention && s->integers[FIRN_ATTENTION_HALF_SOFTMAX] == 1 ? operand : (uint8_t)FIRN_FLOAT32;
     for (uint32_t i = 0; i < info->reductions; i++) {
         uint8_t output = attention && i == 0 ? scores : s->outputs[0].type;
         if (!is_reduction(firn_fb_op_reductions_at(op, i), operand, output))
@@ -115,7 +115,8 @@ static int check_indices(firn_fb_plan plan, firn_fb_op op, const firn_op_info *i
         return FIRN_OK;
     const index_operand *at = &index_operands[info->indices];
     const firn_shape *table = &s->inputs[at->table];
-    int64_t rows = at->rows_are_attribute ? s->integers[0] : (int64_t)table->dims[table->rank - at->from_end];
+    int64_t rows =
+        at->rows_are_attribute ? s->integers[FIRN_EMBEDDING_ROWS] : (int64_t)table->dims[table->rank - at->from_end];
     uint32_t input = firn_semantics_input_of(plan, firn_fb_op_inputs_at(op, at->operand));
     if (input == firn_fb_plan_inputs_count(plan) ||
         (int64_t)firn_fb_input_limit(firn_fb_plan_inputs_at(plan, input)) > rows)

@@ -164,15 +164,15 @@ int firn_shape_cast(firn_op_signature *s) {
 static bool weight_extents(const firn_op_signature *s, const firn_shape *weight, uint32_t *k, uint32_t *o) {
     if (!is_real(weight) || weight->rank != 2)
         return false;
-    *o = weight->dims[s->integers[0] == 0 ? 0 : 1];
-    *k = weight->dims[s->integers[0] == 0 ? 1 : 0];
+    *o = weight->dims[s->integers[FIRN_LINEAR_LAYOUT] == 0 ? 0 : 1];
+    *k = weight->dims[s->integers[FIRN_LINEAR_LAYOUT] == 0 ? 1 : 0];
     return true;
 }
 
 int firn_shape_linear(firn_op_signature *s) {
     const firn_shape *x = &s->inputs[0], *weight = &s->inputs[1];
     uint32_t k, o;
-    if (!is_flag(s->integers[0]))
+    if (!is_flag(s->integers[FIRN_LINEAR_LAYOUT]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_rows(x) || !weight_extents(s, weight, &k, &o) || x->type != weight->type || last_extent(x) != k ||
         !is_real(&s->outputs[0]))
@@ -186,7 +186,7 @@ int firn_shape_linear(firn_op_signature *s) {
 int firn_shape_linear_backward_input(firn_op_signature *s) {
     const firn_shape *dy = &s->inputs[0], *weight = &s->inputs[1];
     uint32_t k, o;
-    if (!is_flag(s->integers[0]))
+    if (!is_flag(s->integers[FIRN_LINEAR_LAYOUT]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_rows(dy) || !weight_extents(s, weight, &k, &o) || dy->type != weight->type || last_extent(dy) != o ||
         !is_real(&s->outputs[0]))
@@ -197,13 +197,13 @@ int firn_shape_linear_backward_input(firn_op_signature *s) {
 
 int firn_shape_linear_backward_weight(firn_op_signature *s) {
     const firn_shape *dy = &s->inputs[0], *x = &s->inputs[1];
-    if (!is_flag(s->integers[0]))
+    if (!is_flag(s->integers[FIRN_LINEAR_LAYOUT]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_rows(dy) || !is_rows(x) || dy->type != x->type || leading_elements(dy) != leading_elements(x) ||
         !is_real(&s->outputs[0]))
         return FIRN_ERROR_OP_SHAPE;
     uint32_t k = last_extent(x), o = last_extent(dy);
-    bool out_in = s->integers[0] == 0;
+    bool out_in = s->integers[FIRN_LINEAR_LAYOUT] == 0;
     set_extents(&s->outputs[0], 2, (const uint32_t[]){out_in ? o : k, out_in ? k : o});
     return FIRN_OK;
 }
@@ -212,11 +212,11 @@ int firn_shape_linear_backward_weight(firn_op_signature *s) {
 
 int firn_shape_sum_leading(firn_op_signature *s) {
     const firn_shape *x = &s->inputs[0];
-    if (s->integers[0] < 1 || s->integers[0] > x->rank)
+    if (s->integers[FIRN_SUM_LEADING_RANK] < 1 || s->integers[FIRN_SUM_LEADING_RANK] > x->rank)
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_real(x) || !is_real(&s->outputs[0]))
         return FIRN_ERROR_OP_SHAPE;
-    uint8_t rank = (uint8_t)s->integers[0];
+    uint8_t rank = (uint8_t)s->integers[FIRN_SUM_LEADING_RANK];
     set_extents(&s->outputs[0], rank, &x->dims[x->rank - rank]);
     return FIRN_OK;
 }
@@ -234,12 +234,12 @@ int firn_shape_embedding(firn_op_signature *s) {
 
 int firn_shape_embedding_backward(firn_op_signature *s) {
     const firn_shape *ids = &s->inputs[0], *dy = &s->inputs[1];
-    if (!is_word(s->integers[0], 1))
+    if (!is_word(s->integers[FIRN_EMBEDDING_ROWS], 1))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (ids->type != FIRN_INT32 || !is_rows(dy) || leading_elements(dy) != all_elements(ids) ||
         !is_single(&s->outputs[0]))
         return FIRN_ERROR_OP_SHAPE;
-    set_extents(&s->outputs[0], 2, (const uint32_t[]){(uint32_t)s->integers[0], last_extent(dy)});
+    set_extents(&s->outputs[0], 2, (const uint32_t[]){(uint32_t)s->integers[FIRN_EMBEDDING_ROWS], last_extent(dy)});
     if (s->input_count > 2 && (!is_single(&s->inputs[2]) || !same_extents(&s->inputs[2], &s->outputs[0])))
         return FIRN_ERROR_OP_SHAPE;
     return FIRN_OK;
@@ -249,9 +249,9 @@ int firn_shape_leading_rows(firn_op_signature *s) {
     const firn_shape *table = &s->inputs[0];
     if (!is_single(table) || table->rank != 2 || !is_real(&s->outputs[0]))
         return FIRN_ERROR_OP_SHAPE;
-    if (s->integers[0] < 1 || s->integers[0] > (int64_t)table->dims[0])
+    if (s->integers[FIRN_LEADING_ROWS_ROWS] < 1 || s->integers[FIRN_LEADING_ROWS_ROWS] > (int64_t)table->dims[0])
         return FIRN_ERROR_OP_ATTRIBUTE;
-    set_extents(&s->outputs[0], 2, (const uint32_t[]){(uint32_t)s->integers[0], table->dims[1]});
+    set_extents(&s->outputs[0], 2, (const uint32_t[]){(uint32_t)s->integers[FIRN_LEADING_ROWS_ROWS], table->dims[1]});
     return FIRN_OK;
 }
 
@@ -259,9 +259,9 @@ int firn_shape_leading_rows_backward(firn_op_signature *s) {
     const firn_shape *dy = &s->inputs[0];
     if (!is_real(dy) || dy->rank != 2 || !is_single(&s->outputs[0]))
         return FIRN_ERROR_OP_SHAPE;
-    if (!is_word(s->integers[0], dy->dims[0]))
+    if (!is_word(s->integers[FIRN_LEADING_ROWS_ROWS], dy->dims[0]))
         return FIRN_ERROR_OP_ATTRIBUTE;
-    set_extents(&s->outputs[0], 2, (const uint32_t[]){(uint32_t)s->integers[0], dy->dims[1]});
+    set_extents(&s->outputs[0], 2, (const uint32_t[]){(uint32_t)s->integers[FIRN_LEADING_ROWS_ROWS], dy->dims[1]});
     return FIRN_OK;
 }
 
@@ -286,7 +286,7 @@ static bool are_row_values(const firn_shape *values, uint8_t count, const firn_s
 
 int firn_shape_layer_norm(firn_op_signature *s) {
     const firn_shape *x = &s->inputs[0];
-    if (!is_real_type(s->integers[0]) || !is_positive(s->reals[0]))
+    if (!is_real_type(s->integers[FIRN_LAYER_NORM_AFFINE]) || !is_positive(s->reals[FIRN_LAYER_NORM_EPSILON]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_rows(x) || !is_vector(&s->inputs[1], FIRN_FLOAT32, last_extent(x)) ||
         !is_vector(&s->inputs[2], FIRN_FLOAT32, last_extent(x)) || !is_real(&s->outputs[0]) ||
@@ -300,7 +300,7 @@ int firn_shape_layer_norm(firn_op_signature *s) {
 
 int firn_shape_layer_norm_backward(firn_op_signature *s) {
     const firn_shape *dy = &s->inputs[0], *x = &s->inputs[1];
-    if (!is_real_type(s->integers[0]))
+    if (!is_real_type(s->integers[FIRN_LAYER_NORM_AFFINE]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_real(dy) || !is_rows(x) || !same_extents(dy, x) ||
         !is_vector(&s->inputs[2], FIRN_FLOAT32, last_extent(x)) || !are_row_values(&s->inputs[3], 2, x) ||
@@ -312,7 +312,7 @@ int firn_shape_layer_norm_backward(firn_op_signature *s) {
 
 int firn_shape_layer_norm_backward_affine(firn_op_signature *s) {
     const firn_shape *dy = &s->inputs[0], *x = &s->inputs[1];
-    if (!is_real_type(s->integers[0]))
+    if (!is_real_type(s->integers[FIRN_LAYER_NORM_AFFINE]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_real(dy) || !is_rows(x) || !same_extents(dy, x) || !are_row_values(&s->inputs[2], 2, x) ||
         !is_real(&s->outputs[0]) || !is_real(&s->outputs[1]))
@@ -325,11 +325,11 @@ int firn_shape_layer_norm_backward_affine(firn_op_signature *s) {
 /* --- activations and dropout ------------------------------------------------------------------------------------ */
 
 int firn_shape_gelu(firn_op_signature *s) {
-    return is_flag(s->integers[0]) ? one_to_one(s) : FIRN_ERROR_OP_ATTRIBUTE;
+    return is_flag(s->integers[FIRN_GELU_FORM]) ? one_to_one(s) : FIRN_ERROR_OP_ATTRIBUTE;
 }
 
 int firn_shape_gelu_backward(firn_op_signature *s) {
-    return is_flag(s->integers[0]) ? two_to_one(s) : FIRN_ERROR_OP_ATTRIBUTE;
+    return is_flag(s->integers[FIRN_GELU_FORM]) ? two_to_one(s) : FIRN_ERROR_OP_ATTRIBUTE;
 }
 
 int firn_shape_relu(firn_op_signature *s) {
@@ -349,7 +349,7 @@ int firn_shape_tanh_backward(firn_op_signature *s) {
 }
 
 int firn_shape_dropout(firn_op_signature *s) {
-    if (!is_rng_id(s->integers[0]) || !is_rate(s->reals[0]))
+    if (!is_rng_id(s->integers[FIRN_DROPOUT_RNG_ID]) || !is_rate(s->reals[FIRN_DROPOUT_RATE]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     return one_to_one(s);
 }
@@ -362,12 +362,14 @@ int firn_shape_dropout(firn_op_signature *s) {
 
 /* Attributes that both directions have, and what follows from them for qkv:[B,T,(heads + 2*kv_heads)*D]. */
 static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, uint32_t *heads, uint32_t *size) {
-    int64_t query = s->integers[0], keys = s->integers[1];
-    if (!is_word(query, 1) || keys < 1 || keys > query || query % keys != 0 || !is_flag(s->integers[2]) ||
-        !is_flag(s->integers[3]) || !is_rng_id(s->integers[4]) || !is_positive(s->reals[0]) || !is_rate(s->reals[1]))
+    int64_t query = s->integers[FIRN_ATTENTION_HEADS], keys = s->integers[FIRN_ATTENTION_KV_HEADS];
+    if (!is_word(query, 1) || keys < 1 || keys > query || query % keys != 0 ||
+        !is_flag(s->integers[FIRN_ATTENTION_CAUSAL]) || !is_flag(s->integers[FIRN_ATTENTION_HALF_SOFTMAX]) ||
+        !is_rng_id(s->integers[FIRN_ATTENTION_RNG_ID]) || !is_positive(s->reals[FIRN_ATTENTION_SCALE]) ||
+        !is_rate(s->reals[FIRN_ATTENTION_DROPOUT_RATE]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     /* half_softmax rounds to the half type of qkv, so there must be one. */
-    if (s->integers[3] == 1 && !firn_type_is_half(qkv->type))
+    if (s->integers[FIRN_ATTENTION_HALF_SOFTMAX] == 1 && !firn_type_is_half(qkv->type))
         return FIRN_ERROR_OP_ATTRIBUTE;
     int64_t parts = query + 2 * keys;
     if (!is_real(qkv) || qkv->rank != 3 || qkv->dims[2] % parts != 0)
@@ -468,7 +470,7 @@ int firn_shape_mean_squared_error_backward(firn_op_signature *s) {
 /* --- gradients: scaling, norm, clipping ------------------------------------------------------------------------- */
 
 int firn_shape_loss_seed(firn_op_signature *s) {
-    if (!is_positive(s->reals[0]))
+    if (!is_positive(s->reals[FIRN_LOSS_SEED_FACTOR]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if ((s->input_count > 0 && !is_vector(&s->inputs[0], FIRN_FLOAT32, 1)) || !is_single(&s->outputs[0]))
         return FIRN_ERROR_OP_SHAPE;
@@ -490,7 +492,8 @@ int firn_shape_sum_of_squares(firn_op_signature *s) {
     const firn_shape *partial = &s->inputs[1];
     if (!is_single(&s->inputs[0]) || !is_single(partial) || partial->rank != 1 || !is_single(&s->outputs[0]))
         return FIRN_ERROR_OP_SHAPE;
-    if (s->integers[0] < 0 || s->integers[0] >= (int64_t)partial->dims[0])
+    if (s->integers[FIRN_SUM_OF_SQUARES_INDEX] < 0 ||
+        s->integers[FIRN_SUM_OF_SQUARES_INDEX] >= (int64_t)partial->dims[0])
         return FIRN_ERROR_OP_ATTRIBUTE;
     set_like(&s->outputs[0], partial);
     return FIRN_OK;
@@ -506,7 +509,7 @@ int firn_shape_gradient_norm(firn_op_signature *s) {
 }
 
 int firn_shape_clip_coefficient(firn_op_signature *s) {
-    if (!is_positive(s->reals[0]))
+    if (!is_positive(s->reals[FIRN_CLIP_LIMIT]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     return is_vector(&s->inputs[0], FIRN_FLOAT32, 1) ? change_single(s) : FIRN_ERROR_OP_SHAPE;
 }
@@ -516,7 +519,7 @@ int firn_shape_scale_by(firn_op_signature *s) {
 }
 
 int firn_shape_clip_value(firn_op_signature *s) {
-    return is_positive(s->reals[0]) ? change_single(s) : FIRN_ERROR_OP_ATTRIBUTE;
+    return is_positive(s->reals[FIRN_CLIP_LIMIT]) ? change_single(s) : FIRN_ERROR_OP_ATTRIBUTE;
 }
 
 /* --- optimizers, counters, loss scale --------------------------------------------------------------------------- */
@@ -541,8 +544,9 @@ static int change_parameter(firn_op_signature *s) {
 }
 
 int firn_shape_adamw(firn_op_signature *s) {
-    if (!is_flag(s->integers[0]) || !is_rate(s->reals[0]) || !is_rate(s->reals[1]) || !is_positive(s->reals[2]) ||
-        !is_not_negative(s->reals[3]))
+    if (!is_flag(s->integers[FIRN_ADAMW_CORRECT_BIAS]) || !is_rate(s->reals[FIRN_ADAMW_BETA1]) ||
+        !is_rate(s->reals[FIRN_ADAMW_BETA2]) || !is_positive(s->reals[FIRN_ADAMW_EPSILON]) ||
+        !is_not_negative(s->reals[FIRN_ADAMW_WEIGHT_DECAY]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!are_like_parameter(s->inputs, &s->inputs[0], 4) || !is_vector(&s->inputs[4], FIRN_FLOAT32, 1) ||
         !is_vector(&s->inputs[5], FIRN_FLOAT32, 1) || !is_vector(&s->inputs[6], FIRN_FLOAT32, 1))
@@ -551,7 +555,7 @@ int firn_shape_adamw(firn_op_signature *s) {
 }
 
 int firn_shape_sgd(firn_op_signature *s) {
-    if (!is_flag(s->integers[0]) || !is_not_negative(s->reals[0]))
+    if (!is_flag(s->integers[FIRN_SGD_MAXIMIZE]) || !is_not_negative(s->reals[FIRN_SGD_WEIGHT_DECAY]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!are_like_parameter(s->inputs, &s->inputs[0], 2) || !is_vector(&s->inputs[2], FIRN_FLOAT32, 1))
         return FIRN_ERROR_OP_SHAPE;
@@ -559,8 +563,9 @@ int firn_shape_sgd(firn_op_signature *s) {
 }
 
 int firn_shape_sgd_momentum(firn_op_signature *s) {
-    if (!is_flag(s->integers[0]) || !is_flag(s->integers[1]) || !is_not_negative(s->reals[0]) ||
-        !is_finite(s->reals[1]) || !is_not_negative(s->reals[2]))
+    if (!is_flag(s->integers[FIRN_SGD_MOMENTUM_NESTEROV]) || !is_flag(s->integers[FIRN_SGD_MOMENTUM_MAXIMIZE]) ||
+        !is_not_negative(s->reals[FIRN_SGD_MOMENTUM_MOMENTUM]) || !is_finite(s->reals[FIRN_SGD_MOMENTUM_DAMPENING]) ||
+        !is_not_negative(s->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!are_like_parameter(s->inputs, &s->inputs[0], 2) || !is_vector(&s->inputs[2], FIRN_FLOAT32, 1) ||
         !are_like_parameter(&s->inputs[3], &s->inputs[0], 1))
@@ -569,13 +574,13 @@ int firn_shape_sgd_momentum(firn_op_signature *s) {
 }
 
 int firn_shape_multiply(firn_op_signature *s) {
-    if (!is_finite(s->reals[0]))
+    if (!is_finite(s->reals[FIRN_MULTIPLY_FACTOR]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     return is_vector(&s->inputs[0], FIRN_FLOAT32, 1) ? change_single(s) : FIRN_ERROR_OP_SHAPE;
 }
 
 int firn_shape_count(firn_op_signature *s) {
-    if (s->integers[0] < 1 || s->integers[0] > INT32_MAX)
+    if (s->integers[FIRN_COUNT_STEP] < 1 || s->integers[FIRN_COUNT_STEP] > INT32_MAX)
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_vector(&s->inputs[0], FIRN_INT64, 1) || s->outputs[0].type != FIRN_INT64)
         return FIRN_ERROR_OP_SHAPE;
@@ -595,8 +600,10 @@ static bool are_ones(const firn_shape *shapes, const uint8_t *types, uint8_t cou
 int firn_shape_loss_scale_update(firn_op_signature *s) {
     static const uint8_t inputs[] = {FIRN_INT32, FIRN_FLOAT32, FIRN_INT64, FIRN_INT64, FIRN_INT64};
     static const uint8_t outputs[] = {FIRN_FLOAT32, FIRN_INT64, FIRN_INT64, FIRN_INT64, FIRN_INT32};
-    if (s->integers[0] < 1 || !is_positive(s->reals[0]) || !is_finite(s->reals[1]) || s->reals[1] < s->reals[0] ||
-        !is_not_negative(s->reals[2]))
+    if (s->integers[FIRN_LOSS_SCALE_STEPS_PER_INCREASE] < 1 || !is_positive(s->reals[FIRN_LOSS_SCALE_MINIMUM]) ||
+        !is_finite(s->reals[FIRN_LOSS_SCALE_MAXIMUM]) ||
+        s->reals[FIRN_LOSS_SCALE_MAXIMUM] < s->reals[FIRN_LOSS_SCALE_MINIMUM] ||
+        !is_not_negative(s->reals[FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!are_ones(s->inputs, inputs, 5))
         return FIRN_ERROR_OP_SHAPE;

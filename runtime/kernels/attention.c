@@ -29,15 +29,16 @@ typedef struct head {
 
 static attention describe(const firn_kernel_call *call, const firn_tensor *qkv) {
     attention a = {.call = call, .qkv = qkv, .batch = qkv->dims[0], .steps = qkv->dims[1], .width = qkv->dims[2]};
-    a.heads = (size_t)call->integers[0];
-    a.kv_heads = (size_t)call->integers[1];
+    a.heads = (size_t)call->integers[FIRN_ATTENTION_HEADS];
+    a.kv_heads = (size_t)call->integers[FIRN_ATTENTION_KV_HEADS];
     a.size = a.width / (a.heads + 2 * a.kv_heads);
     a.group = a.heads / a.kv_heads;
-    a.causal = call->integers[2] != 0;
-    a.softmax_type = call->integers[3] != 0 ? qkv->type : FIRN_FLOAT32;
-    a.scale = call->reals[0];
-    a.dropout_rate = call->reals[1];
-    a.rng = (firn_rng){call->seed, (uint32_t)call->integers[4], call->global_step, call->micro_step};
+    a.causal = call->integers[FIRN_ATTENTION_CAUSAL] != 0;
+    a.softmax_type = call->integers[FIRN_ATTENTION_HALF_SOFTMAX] != 0 ? qkv->type : FIRN_FLOAT32;
+    a.scale = call->reals[FIRN_ATTENTION_SCALE];
+    a.dropout_rate = call->reals[FIRN_ATTENTION_DROPOUT_RATE];
+    a.rng =
+        (firn_rng){call->seed, (uint32_t)call->integers[FIRN_ATTENTION_RNG_ID], call->global_step, call->micro_step};
     return a;
 }
 

@@ -95,7 +95,7 @@ static void gelu_blocks(void *argument, size_t begin, size_t end) {
     float x[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count = widen_block(x, call, 0, block);
-        if (call->integers[0] == WITH_TANH)
+        if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
             for (size_t i = 0; i < count; i++)
                 x[i] = firn_gelu_tanh_inline(x[i]);
         else
@@ -115,7 +115,7 @@ static void gelu_backward_blocks(void *argument, size_t begin, size_t end) {
     for (size_t block = begin; block < end; block++) {
         size_t count = widen_block(dy, call, 0, block);
         widen_block(x, call, 1, block);
-        if (call->integers[0] == WITH_TANH)
+        if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
             for (size_t i = 0; i < count; i++)
                 x[i] = dy[i] * firn_gelu_tanh_slope_inline(x[i]);
         else
@@ -200,11 +200,12 @@ void firn_kernel_tanh_backward(const firn_kernel_call *call) {
 
 static void dropout_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const firn_rng rng = {call->seed, (uint32_t)call->integers[0], call->global_step, call->micro_step};
+    const firn_rng rng = {call->seed, (uint32_t)call->integers[FIRN_DROPOUT_RNG_ID], call->global_step,
+                          call->micro_step};
     float x[FIRN_BLOCK], factors[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count = widen_block(x, call, 0, block);
-        firn_block_dropout_factors(&rng, (uint64_t)block * FIRN_BLOCK, call->reals[0], factors, count);
+        firn_block_dropout_factors(&rng, (uint64_t)block * FIRN_BLOCK, call->reals[FIRN_DROPOUT_RATE], factors, count);
         for (size_t i = 0; i < count; i++)
             x[i] = firn_dropped(x[i], factors[i]);
         narrow_block(call, block, x, count);

@@ -36,7 +36,7 @@ static float row_variance(const firn_tensor *x, size_t row, float mean) {
 
 static void normalise_row(const firn_kernel_call *call, size_t row, float mean, float reciprocal) {
     const firn_tensor *x = &call->inputs[0], *gain = &call->inputs[1], *bias = &call->inputs[2], *y = &call->outputs[0];
-    const uint8_t affine = (uint8_t)call->integers[0];
+    const uint8_t affine = (uint8_t)call->integers[FIRN_LAYER_NORM_AFFINE];
     const size_t width = firn_last_extent(x);
     float values[FIRN_BLOCK], gains[FIRN_BLOCK], biases[FIRN_BLOCK];
     for (size_t at = 0; at < width; at += FIRN_BLOCK) {
@@ -61,7 +61,7 @@ static void layer_norm_rows(void *argument, size_t begin, size_t end) {
     for (size_t row = begin; row < end; row++) {
         means[row] = row_mean(x, row);
         float variance = row_variance(x, row, means[row]);
-        reciprocals[row] = firn_canonical(1.0f / firn_sqrt(variance + call->reals[0]));
+        reciprocals[row] = firn_canonical(1.0f / firn_sqrt(variance + call->reals[FIRN_LAYER_NORM_EPSILON]));
         normalise_row(call, row, means[row], reciprocals[row]);
     }
 }
@@ -81,7 +81,7 @@ static size_t widen_gradient(float *normal, float *gradient, const firn_kernel_c
     size_t count = widen_row(gradient, &call->inputs[0], row, at);
     widen_row(normal, &call->inputs[1], row, at);
     widen_row(gains, &call->inputs[2], 0, at);
-    firn_block_round((uint8_t)call->integers[0], gains, count);
+    firn_block_round((uint8_t)call->integers[FIRN_LAYER_NORM_AFFINE], gains, count);
     for (size_t i = 0; i < count; i++) {
         normal[i] = (normal[i] - mean) * reciprocal;
         gradient[i] = gradient[i] * gains[i];
@@ -132,7 +132,7 @@ static void affine_blocks(void *argument, size_t begin, size_t end) {
     const firn_tensor *dy = &call->inputs[0], *x = &call->inputs[1];
     const firn_tensor *dgain = &call->outputs[0], *dbias = &call->outputs[1];
     const float *means = call->inputs[2].data, *reciprocals = call->inputs[3].data;
-    const uint8_t affine = (uint8_t)call->integers[0];
+    const uint8_t affine = (uint8_t)call->integers[FIRN_LAYER_NORM_AFFINE];
     float gain_sums[FIRN_BLOCK], bias_sums[FIRN_BLOCK], gradient[FIRN_BLOCK], normal[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         const size_t at = block * FIRN_BLOCK, count = firn_block_elements(dgain->elements, block);

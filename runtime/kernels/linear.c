@@ -63,7 +63,7 @@ void firn_kernel_linear(const firn_kernel_call *call) {
     firn_matrix w = matrix(weight);
     linear job = {.bias = call->input_count > 2 ? &call->inputs[2] : NULL};
     job.product.left = matrix(x);
-    job.product.right = call->integers[0] == OUT_IN ? transposed(w) : w;
+    job.product.right = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? transposed(w) : w;
     job.product.rows = rows_of(x);
     job.product.terms = last_extent(x);
     job.product.columns = weight->elements / last_extent(x);
@@ -76,7 +76,7 @@ void firn_kernel_linear_backward_input(const firn_kernel_call *call) {
     firn_matrix w = matrix(weight);
     linear job = {.bias = NULL};
     job.product.left = matrix(dy);
-    job.product.right = call->integers[0] == OUT_IN ? w : transposed(w);
+    job.product.right = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? w : transposed(w);
     job.product.rows = rows_of(dy);
     job.product.terms = last_extent(dy);
     job.product.columns = weight->elements / last_extent(dy);
@@ -86,7 +86,8 @@ void firn_kernel_linear_backward_input(const firn_kernel_call *call) {
 /* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged */
 void firn_kernel_linear_backward_weight(const firn_kernel_call *call) {
     const firn_tensor *dy = &call->inputs[0], *x = &call->inputs[1];
-    const firn_tensor *rows = call->integers[0] == OUT_IN ? dy : x, *columns = call->integers[0] == OUT_IN ? x : dy;
+    const firn_tensor *rows = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? dy : x,
+                      *columns = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? x : dy;
     linear job = {.bias = NULL};
     job.product.left = transposed(matrix(rows));
     job.product.right = matrix(columns);

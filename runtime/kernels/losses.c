@@ -145,5 +145,5 @@ void firn_kernel_mean_squared_error_backward(const firn_kernel_call *call) {
 
 void firn_kernel_loss_seed(const firn_kernel_call *call) {
     float scale = call->input_count > 0 ? scalar(&call->inputs[0]) : 1.0f;
-    set_scalar(&call->outputs[0], call->reals[0] * scale);
+    set_scalar(&call->outputs[0], call->reals[FIRN_LOSS_SEED_FACTOR] * scale);
 }

@@ -73,7 +73,7 @@ void firn_kernel_unscale(const firn_kernel_call *call) {
 }
 
 void firn_kernel_multiply(const firn_kernel_call *call) {
-    multiply_tensor(call, call->reals[0]);
+    multiply_tensor(call, call->reals[FIRN_MULTIPLY_FACTOR]);
 }
 
 /* --- norm and clipping -------------------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
             x[i] *= x[i];
         firn_sum_add_many(&sum, x, count);
     }
-    partial[call->integers[0]] = firn_sum_end(&sum);
+    partial[call->integers[FIRN_SUM_OF_SQUARES_INDEX]] = firn_sum_end(&sum);
 }
 
 /* norm = sqrt(sum of partial), finite = norm < infinity: no for NaN too */
@@ -106,7 +106,7 @@ void firn_kernel_gradient_norm(const firn_kernel_call *call) {
 }
 
 void firn_kernel_clip_coefficient(const firn_kernel_call *call) {
-    float coefficient = call->reals[0] / (scalar(&call->inputs[0]) + 1e-6f);
+    float coefficient = call->reals[FIRN_CLIP_LIMIT] / (scalar(&call->inputs[0]) + 1e-6f);
     set_scalar(&call->outputs[0], coefficient > 1.0f ? 1.0f : coefficient);
 }
 
@@ -116,7 +116,7 @@ void firn_kernel_scale_by(const firn_kernel_call *call) {
 
 void firn_kernel_clip_value(const firn_kernel_call *call) {
     const firn_tensor *gradient = &call->inputs[0];
-    const float limit = call->reals[0];
+    const float limit = call->reals[FIRN_CLIP_LIMIT];
     float x[FIRN_BLOCK];
     for (size_t block = 0; block < firn_blocks(gradient->elements); block++) {
         size_t count = widen_block(x, gradient, block);
@@ -132,7 +132,7 @@ void firn_kernel_clip_value(const firn_kernel_call *call) {
 
 /* sqrt(1 - beta2^t) / (1 - beta1^t), or 1 */
 static float adamw_correction(const firn_kernel_call *call) {
-    const bool correct_bias = call->integers[0] != 0;
+    const bool correct_bias = call->integers[FIRN_ADAMW_CORRECT_BIAS] != 0;
     const float beta1_power = scalar(&call->inputs[5]), beta2_power = scalar(&call->inputs[6]);
     return correct_bias ? firn_sqrt(1.0f - beta2_power) / (1.0f - beta1_power) : 1.0f;
 }
@@ -141,7 +141,8 @@ static float adamw_correction(const firn_kernel_call *call) {
  * p = p - rate (u + decay p) */
 static void adamw_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const float beta1 = call->reals[0], beta2 = call->reals[1], epsilon = call->reals[2], decay = call->reals[3];
+    const float beta1 = call->reals[FIRN_ADAMW_BETA1], beta2 = call->reals[FIRN_ADAMW_BETA2],
+                epsilon = call->reals[FIRN_ADAMW_EPSILON], decay = call->reals[FIRN_ADAMW_WEIGHT_DECAY];
     const float rate = scalar(&call->inputs[4]), correction = adamw_correction(call);
     float p[FIRN_BLOCK], g[FIRN_BLOCK], m[FIRN_BLOCK], v[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
@@ -180,7 +181,8 @@ static void sgd_blocks(void *argument, size_t begin, size_t end) {
     float p[FIRN_BLOCK], g[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count = widen_block(p, &call->inputs[0], block);
-        widen_direction(g, p, &call->inputs[1], block, call->integers[0] != 0, call->reals[0]);
+        widen_direction(g, p, &call->inputs[1], block, call->integers[FIRN_SGD_MAXIMIZE] != 0,
+                        call->reals[FIRN_SGD_WEIGHT_DECAY]);
         for (size_t i = 0; i < count; i++)
             p[i] = firn_fma(-rate, g[i], p[i]);
         narrow_block(&call->outputs[0], block, p, count);
@@ -194,13 +196,15 @@ void firn_kernel_sgd(const firn_kernel_call *call) {
 /* g = g + decay p;  b = momentum b + (1 - dampening) g;  p = p - rate (nesterov ? g + momentum b : b) */
 static void sgd_momentum_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const bool nesterov = call->integers[0] != 0;
-    const float momentum = call->reals[0], fresh = 1.0f - call->reals[1], rate = scalar(&call->inputs[2]);
+    const bool nesterov = call->integers[FIRN_SGD_MOMENTUM_NESTEROV] != 0;
+    const float momentum = call->reals[FIRN_SGD_MOMENTUM_MOMENTUM],
+                fresh = 1.0f - call->reals[FIRN_SGD_MOMENTUM_DAMPENING], rate = scalar(&call->inputs[2]);
     float p[FIRN_BLOCK], g[FIRN_BLOCK], b[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count = widen_block(p, &call->inputs[0], block);
         widen_block(b, &call->inputs[3], block);
-        widen_direction(g, p, &call->inputs[1], block, call->integers[1] != 0, call->reals[2]);
+        widen_direction(g, p, &call->inputs[1], block, call->integers[FIRN_SGD_MOMENTUM_MAXIMIZE] != 0,
+                        call->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY]);
         for (size_t i = 0; i < count; i++) {
             b[i] = firn_fma(momentum, b[i], fresh * g[i]);
             float step = nesterov ? firn_fma(momentum, b[i], g[i]) : b[i];
@@ -218,7 +222,7 @@ void firn_kernel_sgd_momentum(const firn_kernel_call *call) {
 /* --- counters ----------------------------------------------------------------------------------------------------- */
 
 void firn_kernel_count(const firn_kernel_call *call) {
-    set_counter(&call->outputs[0], counter(&call->inputs[0]) + (uint64_t)call->integers[0]);
+    set_counter(&call->outputs[0], counter(&call->inputs[0]) + (uint64_t)call->integers[FIRN_COUNT_STEP]);
 }
 
 /* The float nearest to n. Shifted into 32 bits first, with a 1 for all that is shifted out, because a processor without
@@ -236,8 +240,10 @@ static float nearest_float(uint64_t n) {
 void firn_kernel_loss_scale_update(const firn_kernel_call *call) {
     const int32_t *finite = call->inputs[0].data;
     int32_t *at_floor = call->outputs[4].data;
-    const uint64_t steps_per_increase = (uint64_t)call->integers[0], overflow = *finite == 0;
-    const float minimum = call->reals[0], maximum = call->reals[1], tolerance = call->reals[2];
+    const uint64_t steps_per_increase = (uint64_t)call->integers[FIRN_LOSS_SCALE_STEPS_PER_INCREASE],
+                   overflow = *finite == 0;
+    const float minimum = call->reals[FIRN_LOSS_SCALE_MINIMUM], maximum = call->reals[FIRN_LOSS_SCALE_MAXIMUM],
+                tolerance = call->reals[FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE];
     float scale = scalar(&call->inputs[1]);
     uint64_t steps = counter(&call->inputs[2]) + 1, overflows = counter(&call->inputs[3]) + overflow;
     if (tolerance < nearest_float(overflows) / nearest_float(steps)) {

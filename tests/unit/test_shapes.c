@@ -517,6 +517,85 @@ static void test_table(void **state) {
     assert_int_equal(firn_op_find(FIRN_OP_adamw)->reals, 4);
 }
 
+/* --- where attributes stand -------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *op; /* which this is the name, or the beginning of the name, of */
+    bool real;
+    uint8_t position;
+    const char *attribute;
+} attributes[] = {
+    {"linear", false, FIRN_LINEAR_LAYOUT, "layout"},
+    {"sum_leading", false, FIRN_SUM_LEADING_RANK, "rank"},
+    {"embedding_backward", false, FIRN_EMBEDDING_ROWS, "rows"},
+    {"leading_rows", false, FIRN_LEADING_ROWS_ROWS, "rows"},
+    {"layer_norm", false, FIRN_LAYER_NORM_AFFINE, "affine"},
+    {"layer_norm", true, FIRN_LAYER_NORM_EPSILON, "epsilon"},
+    {"gelu", false, FIRN_GELU_FORM, "form"},
+    {"dropout", false, FIRN_DROPOUT_RNG_ID, "rng_id"},
+    {"dropout", true, FIRN_DROPOUT_RATE, "rate"},
+    {"attention", false, FIRN_ATTENTION_HEADS, "heads"},
+    {"attention", false, FIRN_ATTENTION_KV_HEADS, "kv_heads"},
+    {"attention", false, FIRN_ATTENTION_CAUSAL, "causal"},
+    {"attention", false, FIRN_ATTENTION_HALF_SOFTMAX, "half_softmax"},
+    {"attention", false, FIRN_ATTENTION_RNG_ID, "rng_id"},
+    {"attention", true, FIRN_ATTENTION_SCALE, "scale"},
+    {"attention", true, FIRN_ATTENTION_DROPOUT_RATE, "dropout_rate"},
+    {"loss_seed", true, FIRN_LOSS_SEED_FACTOR, "factor"},
+    {"sum_of_squares", false, FIRN_SUM_OF_SQUARES_INDEX, "index"},
+    {"clip", true, FIRN_CLIP_LIMIT, "limit"},
+    {"adamw", false, FIRN_ADAMW_CORRECT_BIAS, "correct_bias"},
+    {"adamw", true, FIRN_ADAMW_BETA1, "beta1"},
+    {"adamw", true, FIRN_ADAMW_BETA2, "beta2"},
+    {"adamw", true, FIRN_ADAMW_EPSILON, "epsilon"},
+    {"adamw", true, FIRN_ADAMW_WEIGHT_DECAY, "weight_decay"},
+    {"sgd_momentum", false, FIRN_SGD_MOMENTUM_NESTEROV, "nesterov"},
+    {"sgd_momentum", false, FIRN_SGD_MOMENTUM_MAXIMIZE, "maximize"},
+    {"sgd_momentum", true, FIRN_SGD_MOMENTUM_MOMENTUM, "momentum"},
+    {"sgd_momentum", true, FIRN_SGD_MOMENTUM_DAMPENING, "dampening"},
+    {"sgd_momentum", true, FIRN_SGD_MOMENTUM_WEIGHT_DECAY, "weight_decay"},
+    {"sgd", false, FIRN_SGD_MAXIMIZE, "maximize"},
+    {"sgd", true, FIRN_SGD_WEIGHT_DECAY, "weight_decay"},
+    {"multiply", true, FIRN_MULTIPLY_FACTOR, "factor"},
+    {"count", false, FIRN_COUNT_STEP, "step"},
+    {"loss_scale_update", false, FIRN_LOSS_SCALE_STEPS_PER_INCREASE, "steps_per_increase"},
+    {"loss_scale_update", true, FIRN_LOSS_SCALE_MINIMUM, "minimum"},
+    {"loss_scale_update", true, FIRN_LOSS_SCALE_MAXIMUM, "maximum"},
+    {"loss_scale_update", true, FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE, "overflow_tolerance"},
+};
+
+/* The name of plan/attributes.h that holds for the attribute at a position of an op: the first row that fits. */
+static const char *attribute_at(const char *op, bool real, uint8_t position) {
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
+        if (strncmp(op, attributes[i].op, strlen(attributes[i].op)) == 0 && attributes[i].real == real &&
+            attributes[i].position == position)
+            return attributes[i].attribute;
+    }
+    return "no name";
+}
+
+static void expect_attributes(const char *op, bool real, const char *names) {
+    char copy[64];
+    assert_true(strlen(names) < sizeof copy);
+    strcpy(copy, names);
+    uint8_t position = 0;
+    for (char *name = strtok(copy, " "); name != NULL; name = strtok(NULL, " "), position++) {
+        if (strcmp(attribute_at(op, real, position), name) != 0)
+            fail_msg("%s: attribute %u is %s, and attributes.h says %s", op, (unsigned)position, name,
+                     attribute_at(op, real, position));
+    }
+}
+
+/* Every attribute of every op stands where plan/attributes.h says. */
+static void test_attributes(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < firn_op_count(); i++) {
+        const firn_op_info *info = firn_op_at(i);
+        expect_attributes(info->name, false, info->integer_names);
+        expect_attributes(info->name, true, info->real_names);
+    }
+}
+
 static void test_unknown_ops_and_counts(void **state) {
     (void)state;
     firn_op_signature unknown = {.code = 28};
@@ -565,10 +644,15 @@ static void test_sizes_do_not_wrap(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_rule),     cmocka_unit_test(test_every_op_has_cases),
-        cmocka_unit_test(test_changed_inputs), cmocka_unit_test(test_index_operands),
-        cmocka_unit_test(test_table),          cmocka_unit_test(test_unknown_ops_and_counts),
-        cmocka_unit_test(test_types),          cmocka_unit_test(test_sizes_do_not_wrap),
+        cmocka_unit_test(test_every_rule),
+        cmocka_unit_test(test_every_op_has_cases),
+        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_changed_inputs),
+        cmocka_unit_test(test_index_operands),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_unknown_ops_and_counts),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_sizes_do_not_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,43 @@
+/* Where each attribute of an op stands among its integers or reals: plan/ops.def names them in this order, and a test
+ * holds the two against each other. The ops backward of an op have its attributes in its order, those that they need.
+ */
+#ifndef FIRN_PLAN_ATTRIBUTES_H
+#define FIRN_PLAN_ATTRIBUTES_H
+
+/* --- integers ----------------------------------------------------------------------------------------------------- */
+
+enum { FIRN_LINEAR_LAYOUT = 0 };
+enum { FIRN_SUM_LEADING_RANK = 0 };
+enum { FIRN_EMBEDDING_ROWS = 0 };    /* backward */
+enum { FIRN_LEADING_ROWS_ROWS = 0 }; /* and backward */
+enum { FIRN_LAYER_NORM_AFFINE = 0 };
+enum { FIRN_GELU_FORM = 0 };
+enum { FIRN_DROPOUT_RNG_ID = 0 };
+enum {
+    FIRN_ATTENTION_HEADS = 0,
+    FIRN_ATTENTION_KV_HEADS = 1,
+    FIRN_ATTENTION_CAUSAL = 2,
+    FIRN_ATTENTION_HALF_SOFTMAX = 3,
+    FIRN_ATTENTION_RNG_ID = 4
+};
+enum { FIRN_SUM_OF_SQUARES_INDEX = 0 };
+enum { FIRN_ADAMW_CORRECT_BIAS = 0 };
+enum { FIRN_SGD_MAXIMIZE = 0 };
+enum { FIRN_SGD_MOMENTUM_NESTEROV = 0, FIRN_SGD_MOMENTUM_MAXIMIZE = 1 };
+enum { FIRN_COUNT_STEP = 0 };
+enum { FIRN_LOSS_SCALE_STEPS_PER_INCREASE = 0 };
+
+/* --- reals -------------------------------------------------------------------------------------------------------- */
+
+enum { FIRN_LAYER_NORM_EPSILON = 0 };
+enum { FIRN_DROPOUT_RATE = 0 };
+enum { FIRN_ATTENTION_SCALE = 0, FIRN_ATTENTION_DROPOUT_RATE = 1 };
+enum { FIRN_LOSS_SEED_FACTOR = 0 };
+enum { FIRN_CLIP_LIMIT = 0 }; /* of clip_coefficient and clip_value */
+enum { FIRN_ADAMW_BETA1 = 0, FIRN_ADAMW_BETA2 = 1, FIRN_ADAMW_EPSILON = 2, FIRN_ADAMW_WEIGHT_DECAY = 3 };
+enum { FIRN_SGD_WEIGHT_DECAY = 0 };
+enum { FIRN_SGD_MOMENTUM_MOMENTUM = 0, FIRN_SGD_MOMENTUM_DAMPENING = 1, FIRN_SGD_MOMENTUM_WEIGHT_DECAY = 2 };
+enum { FIRN_MULTIPLY_FACTOR = 0 };
+enum { FIRN_LOSS_SCALE_MINIMUM = 0, FIRN_LOSS_SCALE_MAXIMUM = 1, FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE = 2 };
+
+#endif
