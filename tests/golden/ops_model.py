@@ -686,6 +686,19 @@ def casts(kind):
             case(f'{name}_to_{other}', 'cast', other, [Tensor(kind, (len(own),), own)])
 
 
+def half_way_products(kind):
+    """Pairs in [1, 2) whose product needs exactly one bit more than the type has; half of them even but for it."""
+    form, found = FORMATS[kind], {1: [], 3: []}
+    least, ones = 1 << form.mantissa_bits, form.bias << form.mantissa_bits
+    while min(map(len, found.values())) < 2:
+        a, b = chance.randrange(least), chance.randrange(least)
+        odd = (least + a) * (least + b)
+        odd //= odd & -odd
+        if odd.bit_length() == form.mantissa_bits + 2:
+            found[odd % 4].append((widen(kind, ones + a), widen(kind, ones + b)))
+    return found[1][:2] + found[3][:2]
+
+
 def products(kind):
     if kind == 'float32':
         reductions = [('f32', F32)]
@@ -699,10 +712,11 @@ def products(kind):
         bias = [tensor('float32' if tag == 'f32' else kind, o)] if layout == 0 else []
         case(kind + '_linear' + end, 'linear', kind, [tensor(kind, 1, k), w] + bias, layout=layout, reductions=[r])
         w = tensor(kind, *((k, o) if layout == 0 else (o, k)))
-        case(kind + '_linear_dx' + end, 'linear_backward_input', kind, [tensor(kind, 1, k), w], layout=layout,
+        sums = kind if tag == 'f32' else 'float32'
+        case(kind + '_linear_dx' + end, 'linear_backward_input', sums, [tensor(kind, 1, k), w], layout=layout,
              reductions=[r])
-        case(kind + '_linear_dw' + end, 'linear_backward_weight', 'float32' if layout else kind,
-             [tensor(kind, k, 1), tensor(kind, k, o)], layout=layout, reductions=[r])
+        case(kind + '_linear_dw' + end, 'linear_backward_weight', sums, [tensor(kind, k, 1), tensor(kind, k, o)],
+             layout=layout, reductions=[r])
         # Short sums in a larger tile; a bias or none the other way round; the other type of output.
         n, k, o = 5, 3, 17
         for layout in (0, 1) if tag == 'f32' else (1,) if tag == 'chunk64' else (0,):
@@ -714,14 +728,21 @@ def products(kind):
             case(kind + '_linear_dx' + end, 'linear_backward_input', 'float32' if layout else kind, [dy, w],
                  layout=layout, reductions=[r])
             case(kind + '_linear_dw' + end, 'linear_backward_weight', kind, [dy, x], layout=layout, reductions=[r])
+        if tag == 'chunk128':
+            continue
         # Every pair of edges meets somewhere; so do sums that overflow and products that are subnormal.
         special = edges(kind)
         positive = special[::2]
         x = Tensor(kind, (len(positive), 2), flat(zip(positive, values(len(positive)))))
         w = Tensor(kind, (len(special), 2), flat(zip(special, reversed(special))))
         case(f'{kind}_linear_{tag}_edges', 'linear', kind, [x, w], layout=0, reductions=[r])
-        top = widen(kind, FORMATS[kind].infinity - 1)
-        tiny = widen(kind, 1)
+        # The sum so far is nearly nothing, yet decides where the product, half way between two values, goes.
+        form, ties = FORMATS[kind], half_way_products(kind)
+        tiny = widen(kind, max(1, form.bias - 30 << form.mantissa_bits))
+        x = Tensor(kind, (len(ties), 2), flat((tiny, a) for a, _ in ties))
+        w = Tensor(kind, (2 * len(ties), 2), flat((one, b) for _, b in ties for one in (ONE, negate(ONE))))
+        case(f'{kind}_linear_{tag}_near_ties', 'linear', kind, [x, w], layout=0, reductions=[r])
+        top, tiny = widen(kind, form.infinity - 1), widen(kind, 1)
         x = Tensor(kind, (3, 4), [top, top, negate(top), negate(top), tiny, negate(tiny), tiny, negate(tiny),
                                   ONE, real('0.5'), negate(ONE), tiny])
         w = Tensor(kind, (5, 4), [ONE] * 4 + [real('0.5')] * 4 + [negate(real('0.5'))] * 4 +
@@ -806,12 +827,15 @@ def activations(kind):
     case(kind + '_relu_dx', 'relu_backward', kind, [dy, x])
     y, = case(kind + '_tanh', 'tanh', kind, [x])
     case(kind + '_tanh_dx', 'tanh_backward', kind, [dy, y])
-    case(kind + '_tanh_dx_float32', 'tanh_backward', 'float32', [dy, y])
+    if kind != 'float32':
+        case(kind + '_tanh_dx_float32', 'tanh_backward', 'float32', [dy, y])
     x = Tensor(kind, (2, 13), special[:26])
     rate = real('0.1')
     for place, rng_id in (((0, 0, 0), 3), ((0x123456789abcdef0, 2 ** 33 + 5, 2), 0xfffffeff)):
         case(f'{kind}_dropout_{rng_id}', 'dropout', kind, [x], rng_id=rng_id, rate=rate, place=place)
-    case(kind + '_dropout_none', 'dropout', kind, [x], rng_id=1, rate=ZERO)
+    case(kind + '_dropout_none', 'dropout', other, [x], rng_id=1, rate=ZERO)
+    threshold = uniform((0, 1, 0, 0), 5)
+    case(kind + '_dropout_equal', 'dropout', kind, [x], rng_id=1, rate=threshold)
     case(kind + '_dropout_most', 'dropout', kind, [x], rng_id=1, rate=real('0.875'), place=(77, 0, 0))
 
 
@@ -842,17 +866,25 @@ def attentions(kind):
                                causal, half_softmax, r, rate, (1234567, 40 + turn, turn % 4))
     top, tiny = widen(kind, FORMATS[kind].infinity - 1), widen(kind, 1)
     # Two query heads of depth 2, a key head and a value head: an infinite query, a NaN key, scores that overflow, zeros
-    # with a sign and an infinite value, an infinite value that two queries see.
+    # with a sign and an infinite value, an infinite value that two queries see; with dropout, an infinite value, and an
+    # infinite gradient of an output.
     width = 8
     changes = ({0: INFINITY, width + 1: tiny, 2 * width + 2: MINUS_ZERO}, {2 * width + 4: NAN},
-               {0: top, 4: top, 5: top, width + 4: top, width: top, 3 * width + 6: top},
-               {i: MINUS_ZERO for i in range(4 * width)} | {6: tiny, 7: INFINITY}, {2 * width + 6: INFINITY})
+               {0: top, 4: top, 5: top, width + 4: top, width: top, 2 * width + 6: top},
+               {i: MINUS_ZERO for i in range(3 * width)} | {6: tiny, 7: INFINITY},
+               {width + 6: INFINITY}, {6: INFINITY}, {})
     for half_softmax, r in ((0, F32), (1, chunked(kind, 128))) if half else ((0, F32),):
         for i, change in enumerate(changes):
-            attention_pair(f'{kind}_attention_edges_{r[0]}_{i}', kind, (1, 4, 2), 2, 1, 1, half_softmax, r,
-                           changes=change, scale=ONE, dy_changes={3: top, 9: NAN} if i == 3 else None)
+            attention_pair(f'{kind}_attention_edges_{r[0]}_{i}', kind, (1, 3, 2), 2, 1, 1, half_softmax, r,
+                           real('0.5') if i > 4 else ZERO, changes=change, scale=ONE,
+                           dy_changes={3: {3: top, 9: NAN}, 6: {4: INFINITY, 11: INFINITY}}.get(i))
+    if kind in ('float32', 'bfloat16'):
+        # Products that vanish below binary32: the gradient of the values is -0, where one query head reads a value.
+        attention_pair(f'{kind}_attention_vanishing', kind, (1, 2, 1), 1, 1, 0, 0, F32, scale=ONE,
+                       changes={0: ONE, 3: ONE, 1: real(-40), 4: real(40)},
+                       dy_changes={0: negate(tiny), 1: negate(tiny)})
     if half:
-        attention_pair(kind + '_attention_long_64', kind, (1, 66, 1), 2, 1, 1, 1, chunked(kind, 64),
+        attention_pair(kind + '_attention_long_64', kind, (1, 65, 1), 2, 1, 1, 1, chunked(kind, 64),
                        real('0.125'), (3, 9, 1))
         attention_pair(kind + '_attention_deep_64', kind, (1, 2, 66), 1, 1, 0, 0, chunked(kind, 64))
     else:
@@ -861,8 +893,8 @@ def attentions(kind):
 
 def losses(kind):
     dloss = one(real('3/7'))
-    labels = integers('int32', (2,), 65)
-    logits = tensor(kind, 2, 65, high=3)
+    labels = integers('int32', (3,), 65)
+    logits = tensor(kind, 3, 65, high=3)
     _, top, total = case(kind + '_cross_entropy', 'cross_entropy', 'float32', [logits, labels])
     case(kind + '_cross_entropy_dlogits', 'cross_entropy_backward', kind, [dloss, logits, labels, top, total])
     tiny = widen(kind, 1)
@@ -909,7 +941,7 @@ def training():
     plain = tensor('float32', 137)
     for i, scale in enumerate((real('1e38'), number(3), number(Fraction(1, 2 ** 140)))):
         case(f'float32_unscale_{i}', 'unscale', 'float32', [g, one(scale)])
-        case(f'float32_scale_by_{i}', 'scale_by', 'float32', [g, one(scale)])
+    case('float32_scale_by', 'scale_by', 'float32', [g, one(real('1/3'))])
     case('float32_clip_value', 'clip_value', 'float32', [g], limit=real('0.75'))
     partial = tensor('float32', 5)
     case('float32_sum_of_squares', 'sum_of_squares', 'float32', [plain, partial], index=3)
@@ -944,15 +976,15 @@ def training():
              [p, g, m, v, one(real('0.003')), power1, power2], correct_bias=correct_bias, **names_of)
     for nesterov in (0, 1):
         for maximize in (0, 1):
-            p, b = tensor('float32', 21), Tensor('float32', (21,), [ZERO] * 21)
+            p, b = tensor('float32', 11), Tensor('float32', (11,), [ZERO] * 11)
             for step in range(2):
-                g = with_values(tensor('float32', 21), {0: ZERO, 1: MINUS_ZERO, 2: 1, 3: INFINITY, 4: NAN})
+                g = with_values(tensor('float32', 11), {0: ZERO, 1: MINUS_ZERO, 2: 1, 3: INFINITY, 4: NAN})
                 p, b = case(f'float32_sgd_momentum_{nesterov}{maximize}_{step}', 'sgd_momentum', 'float32',
                             [p, g, one(real('0.1')), b], nesterov=nesterov, maximize=maximize, momentum=real('0.9'),
                             dampening=real('0.3'), weight_decay=real('0.01'))
     for maximize in (0, 1):
         case(f'float32_sgd_{maximize}', 'sgd', 'float32',
-             [tensor('float32', 21), with_values(tensor('float32', 21), {1: NAN, 2: MINUS_ZERO}), one(real('0.1'))],
+             [tensor('float32', 11), with_values(tensor('float32', 11), {1: NAN, 2: MINUS_ZERO}), one(real('0.1'))],
              maximize=maximize, weight_decay=real('0.01'))
     for i, n in enumerate((0, 2 ** 32 - 1, -1)):
         case(f'count_{i}', 'count', 'int64', [Tensor('int64', (1,), [n])], step=3)
@@ -968,7 +1000,7 @@ def loss_scales():
             'floor': ([0, 0, 0, 1, 0], 4, 3, '1', '16777216', '0'),
             'ceiling': ([1] * 5, 512, 1, '1', '1000', '0'),
             'tolerance': ([1, 0, 0, 1, 1, 0, 1, 1, 1], 1024, 4, '1/16', '16777216', '0.34'),
-            'uneven': ([0, 0, 1, 1, 1], 3, 1, '0.7', '2.9', '0')}
+            'uneven': ([0, 0, 1, 1], 3, 1, '0.7', '2.9', '0')}
     for name, (finite, scale, every, low, high, tolerance) in runs.items():
         state = [one(real(scale))] + [Tensor('int64', (1,), [n]) for n in (0, 0, 7)]
         for i, f in enumerate(finite):
