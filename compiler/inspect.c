@@ -11,13 +11,12 @@
 #include "compiler/memory.h"
 #include "compiler/plan_file.h"
 #include "plan/errors.h"
-#include "plan/signature.h"
+#include "plan/identity.h"
+#include "plan/record.h"
 #include "schedules/schedule.h"
 
-/* The checkpoint record, as FORMAT.md has it. */
-#define CHECKPOINT_HEADER_BYTES 256u
-#define CHECKPOINT_COMMIT_BYTES 16u
-#define CHECKPOINT_ENTRY_BYTES  15u /* name length, type, role, rank and offset; without name and extents */
+/* Of the storage of our targets; flash with larger units rounds up. */
+#define PROGRAM_UNIT 16u
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
@@ -207,16 +206,15 @@ static void find_live_bytes(firnc_report *report) {
 }
 
 static void measure_state(firnc_report *report) {
-    uint64_t directory = sizeof(uint32_t);
     for (uint32_t i = 0; i < firn_fb_plan_state_tensors(report->plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
         firn_shape shape = firnc_tensor_shape(tensor);
-        directory += CHECKPOINT_ENTRY_BYTES + firn_fb_tensor_name_length(tensor) + sizeof(uint32_t) * shape.rank;
         if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER)
             report->parameters += elements_of(&shape);
     }
     report->checkpoint_bytes =
-        CHECKPOINT_HEADER_BYTES + (directory + 15) / 16 * 16 + report->header.state_bytes + CHECKPOINT_COMMIT_BYTES;
+        firn_record_commit_offset(firn_record_directory_bytes(report->plan), report->header.state_bytes, PROGRAM_UNIT) +
+        firn_record_commit_bytes(PROGRAM_UNIT);
 }
 
 static void find_arena(firnc_report *report) {
@@ -226,27 +224,6 @@ static void find_arena(firnc_report *report) {
             report->plan_arena_bytes = firn_fb_region_bytes(region);
     }
     find_live_bytes(report);
-}
-
-/* Names, types and extents of the parameters; they come in the order of their names. */
-static int hash_model(firnc_report *report) {
-    firn_sha256 hash;
-    int status = firn_sha256_begin(&hash);
-    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(report->plan) && status == FIRN_OK; i++) {
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
-        if (firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_PARAMETER)
-            continue;
-        firn_shape shape = firnc_tensor_shape(tensor);
-        uint32_t length = firn_fb_tensor_name_length(tensor);
-        status = firn_sha256_update(&hash, &length, sizeof length);
-        if (status == FIRN_OK)
-            status = firn_sha256_update(&hash, firn_fb_tensor_name(tensor), length);
-        if (status == FIRN_OK)
-            status = firn_sha256_update(&hash, (const uint8_t[]){shape.type, shape.rank}, 2);
-        if (status == FIRN_OK)
-            status = firn_sha256_update(&hash, shape.dims, shape.rank * sizeof *shape.dims);
-    }
-    return status == FIRN_OK ? firn_sha256_end(&hash, report->model_hash) : status;
 }
 
 /* The words that make a firmware link take the kernels of this plan and no others. */
@@ -275,7 +252,7 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
     report.plan = checked.plan;
     memcpy(report.plan_hash, checked.plan_hash, sizeof report.plan_hash);
     if (status == FIRN_OK)
-        status = hash_model(&report);
+        status = firn_model_hash(report.plan, report.model_hash);
     if (status != FIRN_OK) {
         firnc_plan_refuse(file, status);
         return 3;

@@ -4,8 +4,8 @@
  * of a record are record.c's; nothing here depends on where storage lies. */
 #include <string.h>
 
+#include "plan/record.h"
 #include "runtime/instance.h"
-#include "runtime/record.h"
 
 /* Bytes read at a time while a record is checked. */
 #define READ_BYTES 1024u
@@ -45,15 +45,6 @@ static firn_record_entry entry_of(firn_fb_tensor tensor) {
     for (uint32_t i = 0; i < entry.rank; i++)
         entry.dims[i] = firn_fb_tensor_dims_at(tensor, i);
     return entry;
-}
-
-static uint64_t directory_bytes(firn_fb_plan plan) {
-    uint64_t bytes = 4;
-    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(plan); i++) {
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
-        bytes += 4u + firn_fb_tensor_name_length(tensor) + 3u + 4u * firn_fb_tensor_dims_count(tensor) + 8u;
-    }
-    return round_up(bytes, 16);
 }
 
 /* --- writing --- */
@@ -146,25 +137,20 @@ static void put_record(writer *to, const firn_record *record) {
     put(to, to->instance->state, record->state_bytes);
 }
 
-/* The commit unit: 16 bytes, or one program unit where that is larger, padded with the erased value. */
-static uint32_t commit_bytes(const firn_storage *storage) {
-    return storage->program_unit > FIRN_RECORD_COMMIT_BYTES ? storage->program_unit : FIRN_RECORD_COMMIT_BYTES;
-}
-
+/* The commit unit, padded with the erased value. */
 static void put_commit(writer *to) {
     memset(to->buffer, to->storage->erased_value, sizeof to->buffer);
     firn_record_commit(to->buffer);
-    program(to, to->buffer, commit_bytes(to->storage));
+    program(to, to->buffer, firn_record_commit_bytes(to->storage->program_unit));
 }
 
-/* Where the commit unit of a record begins. The sum cannot overflow: the parts were checked against real sizes. */
 static uint64_t commit_offset(const firn_record *record, const firn_storage *storage) {
-    return round_up(FIRN_RECORD_HEADER_BYTES + record->directory_bytes + record->state_bytes, storage->program_unit);
+    return firn_record_commit_offset(record->directory_bytes, record->state_bytes, storage->program_unit);
 }
 
 static int write_record(const firn_instance *instance, const firn_storage *storage, const firn_record *record) {
     uint64_t committed_at = commit_offset(record, storage);
-    uint64_t erase = round_up(committed_at + commit_bytes(storage), storage->erase_unit);
+    uint64_t erase = round_up(committed_at + firn_record_commit_bytes(storage->program_unit), storage->erase_unit);
     if (storage->capacity != 0 && erase > storage->capacity)
         return FIRN_ERROR_STORAGE_FULL;
     int status = storage->erase(instance->port->context, 0, erase);
@@ -185,7 +171,7 @@ static int write_record(const firn_instance *instance, const firn_storage *stora
 static int record_of(const firn *instance, const firn_instance *self, firn_record *record) {
     *record = (firn_record){.version = FIRN_RECORD_VERSION,
                             .sequence = self->sequence + 1,
-                            .directory_bytes = directory_bytes(self->plan),
+                            .directory_bytes = firn_record_directory_bytes(self->plan),
                             .state_bytes = self->header.state_bytes};
     memcpy(record->run_hash, self->header.run_hash, FIRN_HASH_BYTES);
     memcpy(record->model_hash, self->model_hash, FIRN_HASH_BYTES);
@@ -274,7 +260,7 @@ static int check_lengths(const reader *from) {
 
 static int check_commit(const reader *from) {
     uint8_t expected[FIRN_RECORD_UNIT_MAX], found[FIRN_RECORD_UNIT_MAX];
-    uint32_t bytes = commit_bytes(from->storage);
+    uint32_t bytes = firn_record_commit_bytes(from->storage->program_unit);
     memset(expected, from->storage->erased_value, sizeof expected);
     firn_record_commit(expected);
     int status = get(from, commit_offset(&from->record, from->storage), found, bytes);

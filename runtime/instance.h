@@ -94,9 +94,4 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
 /* Fills the whole state block with the plan's initial values; without parameters those stay zero. */
 void firn_initialise_state(const firn_instance *instance, bool with_parameters);
 
-/* --- digest.c ----------------------------------------------------------------------------------------------------- */
-
-/* SHA-256 of the descriptors of the parameters, in the order of their names. */
-int firn_model_hash(firn_fb_plan plan, uint8_t digest[FIRN_HASH_BYTES]) FIRN_CHECK_RESULT;
-
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/check.h"
+#include "plan/identity.h"
 #include "runtime/instance.h"
 
 /* --- the instance behind the opaque bytes --- */

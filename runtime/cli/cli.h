@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "runtime/record.h"
+#include "plan/record.h"
 #include "runtime/targets/host/host.h"
 
 enum {

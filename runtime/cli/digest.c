@@ -2,25 +2,15 @@
  * find where two runs part. */
 #include <string.h>
 
+#include "plan/identity.h"
 #include "runtime/cli/cli.h"
 
-static int add_number(firn_sha256 *hash, uint32_t value) {
-    uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16), (uint8_t)(value >> 24)};
-    return firn_sha256_update(hash, bytes, sizeof bytes);
-}
-
-/* u32 name length, name, u8 type, u8 rank, u32 dims, then the bytes of the tensor. */
-static int add_tensor(firn_sha256 *hash, const cli_record *record, const cli_record_entry *entry) {
-    const uint8_t type_and_rank[2] = {entry->entry.type, entry->entry.rank};
-    int error = add_number(hash, entry->entry.name_length);
+/* The descriptor of a tensor, then its bytes. */
+static int add_tensor(firn_sha256 *hash, const cli_record *record, const cli_record_entry *tensor) {
+    const firn_record_entry *entry = &tensor->entry;
+    int error = firn_descriptor_hash(hash, tensor->name, entry->name_length, entry->type, entry->rank, entry->dims);
     if (error == FIRN_OK)
-        error = firn_sha256_update(hash, entry->name, entry->entry.name_length);
-    if (error == FIRN_OK)
-        error = firn_sha256_update(hash, type_and_rank, sizeof type_and_rank);
-    for (uint32_t i = 0; error == FIRN_OK && i < entry->entry.rank; i++)
-        error = add_number(hash, entry->entry.dims[i]);
-    if (error == FIRN_OK)
-        error = firn_sha256_update(hash, record->state + entry->entry.offset, (size_t)entry->bytes);
+        error = firn_sha256_update(hash, record->state + entry->offset, (size_t)tensor->bytes);
     return error;
 }
 

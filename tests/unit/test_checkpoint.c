@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <mbedtls/sha256.h>
 
-#include "runtime/record.h"
+#include "plan/record.h"
 #include "tests/unit/support_signed_plans.h"
 
 enum { FLASH_BYTES = 4096, ERASE_BYTES = 512 };

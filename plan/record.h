@@ -1,12 +1,13 @@
-/* The bytes of a checkpoint record: header, directory entry, commit unit (plan/FORMAT.md, "Checkpoint"). It reads and
- * writes single pieces of memory and knows nothing of storage or of a plan, so that tools without a plan use it too.
+/* The bytes of a checkpoint record: header, directory entry, commit unit (plan/FORMAT.md, "Checkpoint"), and how many
+ * there are. It reads and writes single pieces of memory and knows nothing of storage; tools without a plan use it too.
  * Freestanding. */
-#ifndef FIRN_RECORD_H
-#define FIRN_RECORD_H
+#ifndef FIRN_PLAN_RECORD_H
+#define FIRN_PLAN_RECORD_H
 
 #include <stdint.h>
 
 #include "plan/container.h"
+#include "plan/generated/reader.h"
 #include "plan/ops.h"
 
 /* A record is header, directory, state, zeros to the next program unit, commit unit. The directory is u32 count, one
@@ -16,7 +17,9 @@
 #define FIRN_RECORD_UNIT_MAX     256u
 #define FIRN_RECORD_VERSION      1u
 #define FIRN_RECORD_NAME_MAX     200u
-#define FIRN_RECORD_ENTRY_MAX    (4u + FIRN_RECORD_NAME_MAX + 3u + 4u * FIRN_RANK_MAX + 8u)
+/* Bytes of one entry. */
+#define FIRN_RECORD_ENTRY_BYTES(name_length, rank) (4u + (name_length) + 3u + 4u * (rank) + 8u)
+#define FIRN_RECORD_ENTRY_MAX                      FIRN_RECORD_ENTRY_BYTES(FIRN_RECORD_NAME_MAX, FIRN_RANK_MAX)
 
 typedef struct firn_record {
     uint32_t version;
@@ -36,6 +39,14 @@ typedef struct firn_record_entry {
     uint32_t dims[FIRN_RANK_MAX];
     uint64_t offset; /* from the start of the state */
 } firn_record_entry;
+
+/* The length of a plan's directory. */
+uint64_t firn_record_directory_bytes(firn_fb_plan plan);
+
+/* Where the commit unit of a record begins, and its length: 16 bytes, or one program unit where that is more. The
+ * lengths are those of a real state and directory, so that no sum overflows. */
+uint64_t firn_record_commit_offset(uint64_t directory_bytes, uint64_t state_bytes, uint32_t program_unit);
+uint32_t firn_record_commit_bytes(uint32_t program_unit);
 
 void firn_record_encode(const firn_record *record, uint8_t bytes[FIRN_RECORD_HEADER_BYTES]);
 

@@ -1,0 +1,154 @@
+/* What firnc inspect says of a plan's checkpoint and identities is what the runtime writes and reports. */
+#define _XOPEN_SOURCE 700 /* mkstemp, dup2, P_tmpdir */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "compiler/inspect.h"
+#include "plan/bytes.h"
+#include "tests/unit/support_signed_plans.h"
+
+static signed_plan plan;
+static opened one;
+
+/* --- storage that counts --- */
+
+typedef struct storage {
+    uint64_t end; /* behind the last byte that was programmed */
+} storage;
+
+static int read_none(void *context, uint64_t offset, void *bytes, uint32_t count) {
+    (void)context, (void)offset, (void)bytes, (void)count;
+    return FIRN_ERROR_STORAGE;
+}
+
+static int count_program(void *context, uint64_t offset, const void *bytes, uint32_t count) {
+    storage *self = context;
+    (void)bytes;
+    self->end = offset + count;
+    return 0;
+}
+
+static int erase_all(void *context, uint64_t offset, uint64_t count) {
+    (void)offset, (void)count;
+    ((storage *)context)->end = 0;
+    return 0;
+}
+
+static int sync_nothing(void *context) {
+    (void)context;
+    return 0;
+}
+
+static uint64_t count_stored(void *context) {
+    return ((storage *)context)->end;
+}
+
+/* Bytes of the record that firn_save writes of the plan. */
+static uint64_t saved_bytes(void) {
+    static const firn_storage slot = {.program_unit = 16,
+                                      .erase_unit = 16,
+                                      .read = read_none,
+                                      .program = count_program,
+                                      .erase = erase_all,
+                                      .sync = sync_nothing,
+                                      .stored = count_stored};
+    storage storage = {0};
+    const firn_port port = {.struct_size = sizeof port, .context = &storage, .storage = &slot};
+    assert_int_equal(support_open(&one, &plan, &port), FIRN_OK);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    assert_int_equal(firn_save(&one.firn), FIRN_OK);
+    return storage.end;
+}
+
+/* --- what inspect prints --- */
+
+static cJSON *inspect(void) {
+    static char text[1 << 20];
+    char name[] = P_tmpdir "/firn-record-XXXXXX";
+    int descriptor = mkstemp(name);
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, plan.file, (size_t)plan.bytes), plan.bytes);
+    close(descriptor);
+    FILE *output = tmpfile();
+    assert_non_null(output);
+    fflush(NULL);
+    int before = dup(STDOUT_FILENO);
+    dup2(fileno(output), STDOUT_FILENO);
+    int result = firnc_inspect(name, FIRNC_INSPECT_JSON);
+    fflush(NULL);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    unlink(name);
+    assert_int_equal(result, 0);
+    rewind(output);
+    text[fread(text, 1, sizeof text - 1, output)] = '\0';
+    fclose(output);
+    cJSON *root = cJSON_Parse(text);
+    assert_non_null(root);
+    return root;
+}
+
+static void assert_hash(const cJSON *root, const char *name, const uint8_t hash[32]) {
+    char hex[65];
+    for (uint32_t i = 0; i < 32; i++)
+        snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+    const char *printed = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, name));
+    assert_non_null(printed);
+    assert_string_equal(printed, hex);
+}
+
+static void expect_agreement(void) {
+    uint64_t saved = saved_bytes();
+    cJSON *root = inspect();
+    const cJSON *totals = cJSON_GetObjectItemCaseSensitive(root, "totals");
+    const cJSON *printed = cJSON_GetObjectItemCaseSensitive(totals, "checkpoint_bytes");
+    assert_true(cJSON_IsNumber(printed));
+    assert_int_equal((uint64_t)printed->valuedouble, saved);
+    firn_info info;
+    assert_int_equal(firn_describe(&one.firn, &info), FIRN_OK);
+    assert_hash(root, "plan_hash", info.plan_hash);
+    assert_hash(root, "run_hash", info.run_hash);
+    assert_hash(root, "model_hash", info.model_hash);
+    cJSON_Delete(root);
+}
+
+static void inspect_says_what_is_saved(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    expect_agreement();
+    support_bigram_eval(&plan, &support_settings);
+    expect_agreement();
+    support_classifier(&plan, &support_settings);
+    expect_agreement();
+}
+
+/* --- bytes --- */
+
+static void loads_what_was_stored(void **state) {
+    (void)state;
+    uint8_t bytes[10] = {0};
+    firn_store64(bytes + 1, UINT64_C(0xfedcba9876543210));
+    static const uint8_t expected[10] = {0, 0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0};
+    assert_memory_equal(bytes, expected, sizeof expected);
+    assert_true(firn_load64(bytes + 1) == UINT64_C(0xfedcba9876543210));
+    assert_int_equal(firn_load32(bytes + 5), 0xfedcba98u);
+    assert_int_equal(firn_load16(bytes + 7), 0xfedcu);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inspect_says_what_is_saved),
+        cmocka_unit_test(loads_what_was_stored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
