@@ -67,8 +67,9 @@ typedef struct firnc_node {
     bool annotated;                                 /* pol below was set by a scope, a call or a rule */
     firnc_pol pol;
     uint8_t pol_origin; /* FIRNC_ORIGIN_SCOPE, _CALL or _RULE, when annotated */
-    bool half_softmax;  /* attention: asked for scores and probabilities in the half type.
-                         * FIRN_ATTENTION_HALF_SOFTMAX becomes 1 where qkv has that type, not before */
+    bool half_softmax;  /* attention: the recipe wants scores and probabilities in the half type, whatever the level.
+                         * Autocast sets FIRN_ATTENTION_HALF_SOFTMAX where qkv has that type, and not before; the lower
+                         * pass may set it for others, as far as POL goes */
     bool backward;      /* made by autodiff */
     /* after the pol pass; a backward node takes the backward ones of its forward node as its level and origin */
     uint8_t level, origin;

@@ -7,7 +7,9 @@
  *     2                chunked 128 chunked 128          half type
  *
  * POL is a licence: under pol_lowering native the chunked form and the half softmax are taken only for half types that
- * the target multiplies natively, under emulate always. Operands in float32 are summed in f32 whatever the level. */
+ * the target multiplies natively, under emulate always. Operands in float32 are summed in f32 whatever the level. A
+ * half softmax that the recipe itself asks for (attention_softmax_fp32: false) is no matter of the licence: it is taken
+ * at every level and for every target, and the table only adds to it. */
 #include "compiler/ir.h"
 #include "compiler/targets.h"
 
