@@ -2,7 +2,7 @@
 # when a function can call itself or has a frame whose size is not known when it is compiled.
 #
 # A call through a pointer is taken to reach every function that it can mean:
-#     runtime/execute.c     the kernels
+#     runtime/execute.c     the kernels; in firn_execute_check only what finds them
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that nobody calls by name
 #     the rest of runtime/  the port and the data source, which are the platform's and not counted
 #     plan/                 the shape rules
@@ -36,8 +36,11 @@ function is_static(title) {
     return title ~ /:/
 }
 
-# What a pointer that is called in a function of `from` can mean.
-function may_mean(from, title) {
+# True when a pointer that is called in `caller` can mean the function.
+function may_mean(caller, title,    from) {
+    from = file[caller]
+    if (caller == "firn_execute_check")
+        return title ~ /^firn_kernel_find/
     if (from == "runtime/execute.c")
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
     if (from ~ /^runtime\/kernels\//)
@@ -72,7 +75,7 @@ function depth(title,    targets, i, n, target, here, deepest) {
     for (i = 1; i <= n; i++) {
         if (targets[i] == "__indirect_call") {
             for (target in bytes) {
-                if (!may_mean(file[title], target))
+                if (!may_mean(title, target))
                     continue
                 here = depth(target)
                 if (here > deepest) {
