@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "plan/bytes.h"
 #include "plan/errors.h"
 
 #define FLATBUFFERS_BYTES_MAX 0x7fffffffu
@@ -40,74 +41,58 @@ enum {
 
 static const uint8_t magic[8] = {'F', 'I', 'R', 'N', 'P', 'L', 'A', 'N'};
 
-static uint64_t load(const uint8_t *at, uint32_t bytes) {
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < bytes; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
-}
-
-static uint32_t load32(const uint8_t *at) {
-    return (uint32_t)load(at, 4);
-}
-
-static void store(uint8_t *at, uint64_t value, uint32_t bytes) {
-    for (uint32_t i = 0; i < bytes; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
 void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYTES]) {
     memset(bytes, 0, FIRN_HEADER_BYTES);
     memcpy(bytes + AT_MAGIC, magic, sizeof magic);
-    store(bytes + AT_CONTAINER_VERSION, header->container_version, 4);
-    store(bytes + AT_HEADER_BYTES, FIRN_HEADER_BYTES, 4);
-    store(bytes + AT_TOTAL_BYTES, header->total_bytes, 8);
-    store(bytes + AT_ALGORITHM, header->algorithm, 4);
-    store(bytes + AT_SIGNATURE_BYTES, header->signature_bytes, 4);
-    store(bytes + AT_MODE, header->mode, 4);
-    store(bytes + AT_IMAGE_ID, header->image_id, 4);
-    store(bytes + AT_PLAN_VERSION, header->plan_version, 4);
-    store(bytes + AT_SECURITY_COUNTER, header->security_counter, 4);
+    firn_store32(bytes + AT_CONTAINER_VERSION, header->container_version);
+    firn_store32(bytes + AT_HEADER_BYTES, FIRN_HEADER_BYTES);
+    firn_store64(bytes + AT_TOTAL_BYTES, header->total_bytes);
+    firn_store32(bytes + AT_ALGORITHM, header->algorithm);
+    firn_store32(bytes + AT_SIGNATURE_BYTES, header->signature_bytes);
+    firn_store32(bytes + AT_MODE, header->mode);
+    firn_store32(bytes + AT_IMAGE_ID, header->image_id);
+    firn_store32(bytes + AT_PLAN_VERSION, header->plan_version);
+    firn_store32(bytes + AT_SECURITY_COUNTER, header->security_counter);
     memcpy(bytes + AT_VENDOR, header->vendor, sizeof header->vendor);
     memcpy(bytes + AT_CLASS, header->class_id, sizeof header->class_id);
     memcpy(bytes + AT_SCHEMA_HASH, header->schema_hash, FIRN_HASH_BYTES);
     memcpy(bytes + AT_KEY_HASH, header->key_hash, FIRN_HASH_BYTES);
     memcpy(bytes + AT_RUN_HASH, header->run_hash, FIRN_HASH_BYTES);
-    store(bytes + AT_STATE_BYTES, header->state_bytes, 8);
-    store(bytes + AT_ARENA_BYTES, header->arena_bytes, 8);
-    store(bytes + AT_POOL_BYTES, header->pool_bytes, 8);
-    store(bytes + AT_FLATBUFFERS_BYTES, header->flatbuffers_bytes, 8);
-    store(bytes + AT_CONSTANTS_OFFSET, header->constants_offset, 8);
-    store(bytes + AT_CONSTANTS_BYTES, header->constants_bytes, 8);
+    firn_store64(bytes + AT_STATE_BYTES, header->state_bytes);
+    firn_store64(bytes + AT_ARENA_BYTES, header->arena_bytes);
+    firn_store64(bytes + AT_POOL_BYTES, header->pool_bytes);
+    firn_store64(bytes + AT_FLATBUFFERS_BYTES, header->flatbuffers_bytes);
+    firn_store64(bytes + AT_CONSTANTS_OFFSET, header->constants_offset);
+    firn_store64(bytes + AT_CONSTANTS_BYTES, header->constants_bytes);
 }
 
 static void read_fields(firn_header *header, const uint8_t *bytes) {
-    header->container_version = load32(bytes + AT_CONTAINER_VERSION);
-    header->total_bytes = load(bytes + AT_TOTAL_BYTES, 8);
-    header->algorithm = load32(bytes + AT_ALGORITHM);
-    header->signature_bytes = load32(bytes + AT_SIGNATURE_BYTES);
-    header->mode = load32(bytes + AT_MODE);
-    header->image_id = load32(bytes + AT_IMAGE_ID);
-    header->plan_version = load32(bytes + AT_PLAN_VERSION);
-    header->security_counter = load32(bytes + AT_SECURITY_COUNTER);
+    header->container_version = firn_load32(bytes + AT_CONTAINER_VERSION);
+    header->total_bytes = firn_load64(bytes + AT_TOTAL_BYTES);
+    header->algorithm = firn_load32(bytes + AT_ALGORITHM);
+    header->signature_bytes = firn_load32(bytes + AT_SIGNATURE_BYTES);
+    header->mode = firn_load32(bytes + AT_MODE);
+    header->image_id = firn_load32(bytes + AT_IMAGE_ID);
+    header->plan_version = firn_load32(bytes + AT_PLAN_VERSION);
+    header->security_counter = firn_load32(bytes + AT_SECURITY_COUNTER);
     memcpy(header->vendor, bytes + AT_VENDOR, sizeof header->vendor);
     memcpy(header->class_id, bytes + AT_CLASS, sizeof header->class_id);
     memcpy(header->schema_hash, bytes + AT_SCHEMA_HASH, FIRN_HASH_BYTES);
     memcpy(header->key_hash, bytes + AT_KEY_HASH, FIRN_HASH_BYTES);
     memcpy(header->run_hash, bytes + AT_RUN_HASH, FIRN_HASH_BYTES);
-    header->state_bytes = load(bytes + AT_STATE_BYTES, 8);
-    header->arena_bytes = load(bytes + AT_ARENA_BYTES, 8);
-    header->pool_bytes = load(bytes + AT_POOL_BYTES, 8);
-    header->flatbuffers_bytes = load(bytes + AT_FLATBUFFERS_BYTES, 8);
-    header->constants_offset = load(bytes + AT_CONSTANTS_OFFSET, 8);
-    header->constants_bytes = load(bytes + AT_CONSTANTS_BYTES, 8);
+    header->state_bytes = firn_load64(bytes + AT_STATE_BYTES);
+    header->arena_bytes = firn_load64(bytes + AT_ARENA_BYTES);
+    header->pool_bytes = firn_load64(bytes + AT_POOL_BYTES);
+    header->flatbuffers_bytes = firn_load64(bytes + AT_FLATBUFFERS_BYTES);
+    header->constants_offset = firn_load64(bytes + AT_CONSTANTS_OFFSET);
+    header->constants_bytes = firn_load64(bytes + AT_CONSTANTS_BYTES);
 }
 
 static int check_reserved(const uint8_t *bytes) {
     uint8_t any = 0;
     for (uint32_t i = AT_RESERVED; i < FIRN_HEADER_BYTES; i++)
         any |= bytes[i];
-    return any == 0 && load32(bytes + AT_HEADER_BYTES) == FIRN_HEADER_BYTES ? FIRN_OK : FIRN_ERROR_HEADER;
+    return any == 0 && firn_load32(bytes + AT_HEADER_BYTES) == FIRN_HEADER_BYTES ? FIRN_OK : FIRN_ERROR_HEADER;
 }
 
 /* Header, FlatBuffers, padding to 64, constants, signature: each begins where the one before ends, and the last ends

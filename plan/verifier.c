@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "plan/bytes.h"
 #include "plan/container.h"
 #include "plan/errors.h"
 #include "plan/generated/tables.h"
@@ -29,14 +30,6 @@ typedef struct verifier {
     frame stack[FIRN_FB_DEPTH];
 } verifier;
 
-static uint32_t load16(const uint8_t *at) {
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8;
-}
-
-static uint32_t load32(const uint8_t *at) {
-    return load16(at) | load16(at + 2) << 16;
-}
-
 /* 3: whether count bytes from `at` lie in the buffer. */
 static bool fits(const verifier *v, uint32_t at, uint32_t count) {
     return count <= v->bytes && at <= v->bytes - count;
@@ -52,7 +45,7 @@ static int spend(verifier *v, uint32_t count) {
 
 /* 4: where the offset at `at`, which lies in the buffer, leads to. */
 static int follow(const verifier *v, uint32_t at, uint32_t *target) {
-    uint32_t offset = load32(v->buffer + at);
+    uint32_t offset = firn_load32(v->buffer + at);
     if (((at | offset) & 3) != 0)
         return FIRN_ERROR_SCHEMA_ALIGNMENT;
     if (offset < 4 || offset > v->bytes - at || !fits(v, at + offset, 4))
@@ -67,12 +60,12 @@ static int enter(verifier *v, uint32_t at, uint8_t type) {
     int status = follow(v, at, &table);
     if (status != FIRN_OK)
         return status;
-    uint32_t vtable = table - load32(v->buffer + table);
+    uint32_t vtable = table - firn_load32(v->buffer + table);
     if ((vtable & 1) != 0)
         return FIRN_ERROR_SCHEMA_ALIGNMENT;
     if (!fits(v, vtable, 4))
         return FIRN_ERROR_SCHEMA_BOUNDS;
-    uint32_t vtable_bytes = load16(v->buffer + vtable), table_bytes = load16(v->buffer + vtable + 2);
+    uint32_t vtable_bytes = firn_load16(v->buffer + vtable), table_bytes = firn_load16(v->buffer + vtable + 2);
     if (!fits(v, vtable, vtable_bytes) || !fits(v, table, table_bytes))
         return FIRN_ERROR_SCHEMA_BOUNDS;
     if ((vtable_bytes & 1) != 0 || vtable_bytes < 4 || table_bytes < 4 ||
@@ -93,11 +86,11 @@ static int check_values(const uint8_t *at, const firn_fb_inline_rule *rule) {
         if (check->kind == FIRN_FB_CHECK_BYTE)
             good = value[0] <= check->most;
         else if (check->kind == FIRN_FB_CHECK_SHORT)
-            good = load16(value) <= check->most;
+            good = firn_load16(value) <= check->most;
         else if (check->kind == FIRN_FB_CHECK_FLOAT)
-            good = (load16(value + 2) & 0x7f80) != 0x7f80;
+            good = (firn_load16(value + 2) & 0x7f80) != 0x7f80;
         else
-            good = (load16(value + 6) & 0x7ff0) != 0x7ff0;
+            good = (firn_load16(value + 6) & 0x7ff0) != 0x7ff0;
         if (!good)
             return FIRN_ERROR_SCHEMA_VALUE;
     }
@@ -122,7 +115,7 @@ static int check_sequence(verifier *v, uint32_t at, const firn_fb_field_rule *ru
     const firn_fb_inline_rule *element = &firn_fb_inlines[rule->type];
     bool inlined = rule->kind == FIRN_FB_KIND_INLINE_VECTOR, text = rule->kind == FIRN_FB_KIND_STRING;
     uint32_t element_bytes = text ? 1 : inlined ? element->bytes : 4;
-    uint32_t count = load32(v->buffer + target), first = target + 4;
+    uint32_t count = firn_load32(v->buffer + target), first = target + 4;
     if (count == 0 || count > rule->limit)
         return FIRN_ERROR_SCHEMA_LIMIT;
     if (count > (v->bytes - first) / element_bytes || (text && count == v->bytes - first))
@@ -150,16 +143,16 @@ static int check_sequence(verifier *v, uint32_t at, const firn_fb_field_rule *ru
 static int check_field(verifier *v) {
     frame *top = &v->stack[v->depth - 1];
     const firn_fb_field_rule *rule = &firn_fb_fields[firn_fb_tables[top->type].first_field + top->field];
-    const uint8_t *vtable = v->buffer + (top->table - load32(v->buffer + top->table));
+    const uint8_t *vtable = v->buffer + (top->table - firn_load32(v->buffer + top->table));
     uint32_t slot = 4 + 2 * (uint32_t)top->field++;
-    uint32_t place = slot < load16(vtable) ? load16(vtable + slot) : 0;
+    uint32_t place = slot < firn_load16(vtable) ? firn_load16(vtable + slot) : 0;
     if (place == 0)
         return (rule->flags & FIRN_FB_FLAG_REQUIRED) != 0 ? FIRN_ERROR_SCHEMA_REQUIRED : FIRN_OK;
 
     bool inlined = rule->kind == FIRN_FB_KIND_INLINE;
     const firn_fb_inline_rule *scalar = &firn_fb_inlines[rule->type];
     uint32_t bytes = inlined ? scalar->bytes : 4, alignment = inlined ? scalar->alignment : 4;
-    uint32_t table_bytes = load16(vtable + 2), at = top->table + place;
+    uint32_t table_bytes = firn_load16(vtable + 2), at = top->table + place;
     if (place < 4 || bytes > table_bytes || place > table_bytes - bytes)
         return FIRN_ERROR_SCHEMA_VTABLE;
     if ((at & (alignment - 1)) != 0)
@@ -193,9 +186,9 @@ int firn_fb_verify(const uint8_t *buffer, uint64_t bytes) {
         return FIRN_ERROR_SCHEMA_ALIGNMENT;
     if (bytes < 8 || bytes > BUFFER_BYTES_MAX)
         return FIRN_ERROR_SCHEMA_BOUNDS;
-    if (load32(buffer + 4) != FIRN_FB_IDENTIFIER) /* 2 */
+    if (firn_load32(buffer + 4) != FIRN_FB_IDENTIFIER) /* 2 */
         return FIRN_ERROR_SCHEMA_IDENTIFIER;
-    if (load32(buffer) < 8) /* 4: the root lies behind the identifier */
+    if (firn_load32(buffer) < 8) /* 4: the root lies behind the identifier */
         return FIRN_ERROR_SCHEMA_BOUNDS;
     verifier v = {.buffer = buffer, .bytes = (uint32_t)bytes, .budget = (uint32_t)bytes};
     return check_tables(&v);

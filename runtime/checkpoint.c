@@ -4,6 +4,7 @@
  * of a record are record.c's; nothing here depends on where storage lies. */
 #include <string.h>
 
+#include "plan/bytes.h"
 #include "plan/record.h"
 #include "runtime/instance.h"
 
@@ -116,9 +117,9 @@ static void put_zeros(writer *to, uint64_t count) {
 
 static void put_directory(writer *to, firn_fb_plan plan) {
     uint32_t count = firn_fb_plan_state_tensors(plan);
-    uint8_t bytes[FIRN_RECORD_ENTRY_MAX] = {(uint8_t)count, (uint8_t)(count >> 8), (uint8_t)(count >> 16),
-                                            (uint8_t)(count >> 24)};
+    uint8_t bytes[FIRN_RECORD_ENTRY_MAX];
     uint64_t written = 4;
+    firn_store32(bytes, count);
     put(to, bytes, 4);
     for (uint32_t i = 0; i < count; i++) {
         firn_record_entry entry = entry_of(firn_fb_plan_tensors_at(plan, i));
@@ -347,7 +348,7 @@ static int check_directory(const reader *from) {
     uint8_t bytes[FIRN_RECORD_ENTRY_MAX];
     uint64_t end = FIRN_RECORD_HEADER_BYTES + from->record.directory_bytes, at = FIRN_RECORD_HEADER_BYTES + 4;
     int status = get(from, FIRN_RECORD_HEADER_BYTES, bytes, 4);
-    uint32_t count = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    uint32_t count = firn_load32(bytes);
     uint32_t wanted = next_wanted(instance, 0);
     for (uint32_t i = 0; status == FIRN_OK && i < count; i++) {
         uint32_t available = end - at < sizeof bytes ? (uint32_t)(end - at) : (uint32_t)sizeof bytes;

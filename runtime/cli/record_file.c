@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/bytes.h"
 #include "runtime/cli/cli.h"
 
 static int damaged(const char *path, int error) {
@@ -72,7 +73,7 @@ static bool measure(cli_record_entry *entry, uint64_t state_bytes) {
 static int read_directory(cli_record *record) {
     const uint8_t *at = record->contents + FIRN_RECORD_HEADER_BYTES;
     uint64_t left = record->header.directory_bytes - 4;
-    uint32_t count = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    uint32_t count = firn_load32(at);
     if (count == 0 || count > left / 20) /* an entry has at least 20 bytes */
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
     record->entries = firn_host_allocate(count * sizeof *record->entries);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "plan/bytes.h"
 #include "plan/ops.h"
 
 #define NPY_HEADER_MAX 512u /* numpy writes 118 bytes for any array with few dimensions */
@@ -167,7 +168,7 @@ static int look_npy(const firn_data_file *file, firn_data_layout *layout, bool *
         return FIRN_OK;
     *found = true;
     uint32_t version = head[6], start = version == 1 ? 10 : 12;
-    uint32_t length = (uint32_t)head[8] | (uint32_t)head[9] << 8;
+    uint32_t length = firn_load16(head + 8);
     if (version >= 2)
         length |= (uint32_t)head[10] << 16 | (uint32_t)head[11] << 24;
     char text[NPY_HEADER_MAX];
