@@ -1,9 +1,11 @@
-/* firnc inspect --json: the same content for programs, one JSON object. Numbers of 64 bits that a double cannot hold
- * (seeds) are strings. */
+/* firnc inspect --json: the plan for programs, one JSON object: all that the page for people has, and beside it what
+ * only a program would ask for, such as the attributes of every op. Tensors are meant by their place among "tensors".
+ * Numbers of 64 bits that a double cannot hold (seeds) are strings. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compiler/inspect_report.h"
 #include "compiler/ir.h"
@@ -20,6 +22,12 @@ static cJSON *add_element(cJSON *array) {
     cJSON *element = cJSON_CreateObject();
     cJSON_AddItemToArray(array, element);
     return element;
+}
+
+/* A field that may name no tensor is then left out. */
+static void add_tensor(cJSON *object, const char *name, uint32_t tensor) {
+    if (tensor != FIRNC_NONE)
+        add_number(object, name, tensor);
 }
 
 static void add_identities(cJSON *root, const firnc_report *report) {
@@ -53,10 +61,28 @@ static void add_run(cJSON *root, firn_fb_plan plan) {
     uint8_t scaling = firn_fb_plan_loss_scaler_present(plan) ? firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(plan))
                                                              : (uint8_t)FIRN_FB_LOSS_SCALING_NONE;
     cJSON_AddStringToObject(root, "loss_scaling", firnc_scaling_word(scaling));
+    if (firn_fb_plan_loss_scaler_present(plan)) {
+        firn_fb_loss_scaler scaler = firn_fb_plan_loss_scaler(plan);
+        cJSON *object = cJSON_AddObjectToObject(root, "loss_scaler");
+        add_tensor(object, "scale", firn_fb_loss_scaler_scale(scaler));
+        add_tensor(object, "steps_since_rescale", firn_fb_loss_scaler_steps_since_rescale(scaler));
+        add_tensor(object, "overflows_since_rescale", firn_fb_loss_scaler_overflows_since_rescale(scaler));
+        add_tensor(object, "skipped_steps", firn_fb_loss_scaler_skipped_steps(scaler));
+        add_tensor(object, "at_floor", firn_fb_loss_scaler_at_floor(scaler));
+    }
     cJSON_AddStringToObject(root, "clipping", firnc_clipping_word(firn_fb_plan_clipping(plan)));
     cJSON_AddNumberToObject(root, "clip_threshold", (double)firn_fb_plan_clip_threshold(plan));
-    if (firn_fb_plan_metric_present(plan))
-        cJSON_AddStringToObject(root, "metric", firnc_metric_word(firn_fb_metric_kind(firn_fb_plan_metric(plan))));
+    if (firn_fb_plan_metric_present(plan)) {
+        firn_fb_metric metric = firn_fb_plan_metric(plan);
+        cJSON_AddStringToObject(root, "metric", firnc_metric_word(firn_fb_metric_kind(metric)));
+        add_number(root, "metric_sum", firn_fb_metric_sum(metric));
+        add_number(root, "metric_count", firn_fb_metric_count(metric));
+    } else {
+        add_tensor(root, "global_step", firn_fb_plan_global_step(plan));
+        add_tensor(root, "optimizer_step", firn_fb_plan_optimizer_step(plan));
+        add_tensor(root, "finite", firn_fb_plan_finite(plan));
+        add_tensor(root, "gradient_norm", firn_fb_plan_gradient_norm(plan));
+    }
 }
 
 static void add_sampler(cJSON *root, firn_fb_plan plan) {
@@ -74,6 +100,29 @@ static void add_sampler(cJSON *root, firn_fb_plan plan) {
     add_number(object, "samples", firn_fb_sampler_samples(sampler));
     add_number(object, "held_out_per_mille", firn_fb_sampler_held_out_per_mille(sampler));
     cJSON_AddStringToObject(object, "seed", firnc_format("%" PRIu64, firn_fb_sampler_seed(sampler)));
+    add_number(object, "cursor", firn_fb_sampler_cursor(sampler));
+}
+
+static void add_inputs_and_outputs(cJSON *root, firn_fb_plan plan) {
+    cJSON *inputs = cJSON_AddArrayToObject(root, "inputs"), *outputs = cJSON_AddArrayToObject(root, "outputs");
+    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(plan); i++) {
+        firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
+        cJSON *object = add_element(inputs);
+        cJSON_AddStringToObject(object, "name", firn_fb_input_name(input));
+        add_number(object, "tensor", firn_fb_input_tensor(input));
+        add_number(object, "stream", firn_fb_input_stream(input));
+        cJSON_AddStringToObject(object, "element", firn_type_name(firn_fb_input_element(input)));
+        add_number(object, "advance", firn_fb_input_advance(input));
+        add_number(object, "limit", firn_fb_input_limit(input));
+        cJSON_AddNumberToObject(object, "scale", (double)firn_fb_input_scale(input));
+        cJSON_AddNumberToObject(object, "shift", (double)firn_fb_input_shift(input));
+    }
+    for (uint32_t i = 0; i < firn_fb_plan_outputs_count(plan); i++) {
+        firn_fb_output output = firn_fb_plan_outputs_at(plan, i);
+        cJSON *object = add_element(outputs);
+        cJSON_AddStringToObject(object, "name", firn_fb_output_name(output));
+        add_number(object, "tensor", firn_fb_output_tensor(output));
+    }
 }
 
 static void add_schedules(cJSON *root, firn_fb_plan plan) {
@@ -83,6 +132,7 @@ static void add_schedules(cJSON *root, firn_fb_plan plan) {
         cJSON *object = add_element(schedules);
         cJSON_AddStringToObject(object, "name", firn_fb_schedule_name(schedule));
         add_number(object, "root", firn_fb_schedule_root(schedule));
+        add_number(object, "tensor", firn_fb_schedule_tensor(schedule));
     }
     cJSON *nodes = cJSON_AddArrayToObject(root, "schedule_nodes");
     for (uint32_t i = 0; i < firn_fb_plan_schedule_nodes_count(plan); i++) {
@@ -125,6 +175,39 @@ static void add_tensors(cJSON *root, firn_fb_plan plan) {
     }
 }
 
+/* The first of some names, separated by spaces; *names moves behind it. */
+static const char *next_name(const char **names) {
+    *names += strspn(*names, " ");
+    size_t length = strcspn(*names, " ");
+    const char *name = firnc_format("%.*s", (int)length, *names);
+    *names += length;
+    return name;
+}
+
+static void add_attributes(cJSON *object, firn_fb_op op) {
+    const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
+    cJSON *attributes = cJSON_AddObjectToObject(object, "attributes");
+    const char *names = info->integer_names;
+    for (uint32_t i = 0; i < firn_fb_op_integers_count(op); i++)
+        cJSON_AddNumberToObject(attributes, next_name(&names), (double)firn_fb_op_integers_at(op, i));
+    names = info->real_names;
+    for (uint32_t i = 0; i < firn_fb_op_reals_count(op); i++)
+        cJSON_AddNumberToObject(attributes, next_name(&names), (double)firn_fb_op_reals_at(op, i));
+}
+
+/* What POL decides beside reductions: attention computes its softmax, and layer norm its affine part, in this type. */
+static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
+    const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
+    uint32_t qkv = firn_fb_op_inputs_at(op, info->code == FIRN_OP_attention_backward ? 1 : 0);
+    bool half = info->pol == FIRN_POL_attention && firn_fb_op_integers_at(op, FIRN_ATTENTION_HALF_SOFTMAX) != 0;
+    uint8_t softmax = half ? firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, qkv)) : (uint8_t)FIRN_FLOAT32;
+    if (info->pol == FIRN_POL_attention)
+        cJSON_AddStringToObject(object, "softmax", firn_type_name(softmax));
+    if (info->pol == FIRN_POL_norm)
+        cJSON_AddStringToObject(object, "affine",
+                                firn_type_name((uint8_t)firn_fb_op_integers_at(op, FIRN_LAYER_NORM_AFFINE)));
+}
+
 static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op) {
     cJSON *object = add_element(ops);
     cJSON_AddStringToObject(object, "op", firn_op_find(firn_fb_op_code(op))->name);
@@ -134,6 +217,8 @@ static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op) {
         cJSON_AddItemToArray(inputs, cJSON_CreateNumber(firn_fb_op_inputs_at(op, i)));
     for (uint32_t i = 0; i < firn_fb_op_outputs_count(op); i++)
         cJSON_AddItemToArray(outputs, cJSON_CreateNumber(firn_fb_op_outputs_at(op, i)));
+    add_attributes(object, op);
+    add_inner_type(object, plan, op);
     if (firn_fb_op_pol_present(op)) {
         cJSON *pol = cJSON_AddObjectToObject(object, "pol");
         add_number(pol, "level", firn_fb_op_pol(op).level);
@@ -178,6 +263,7 @@ void firnc_print_json(const firnc_report *report) {
     add_identities(root, report);
     add_run(root, report->plan);
     add_sampler(root, report->plan);
+    add_inputs_and_outputs(root, report->plan);
     add_schedules(root, report->plan);
     add_tensors(root, report->plan);
     add_phases(root, report->plan);

@@ -1,6 +1,7 @@
 /* firnc inspect: what it prints is what the compiler planned, and a plan that is damaged is refused. */
 #define _XOPEN_SOURCE 700 /* mkstemp, dup2, truncate, P_tmpdir */
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,6 +79,32 @@ static const char *string(const cJSON *object, const char *name) {
     return text;
 }
 
+/* The name of the tensor that a number stands for. */
+static const char *name_of(const cJSON *tensors, const cJSON *object, const char *field) {
+    return string(cJSON_GetArrayItem(tensors, (int)number(object, field)), "name");
+}
+
+/* Some op of that name has a word (unless `field` is NULL) and an attribute; float32 in JSON may be a digit off. */
+static void check_op(const cJSON *root, const char *op_name, const char *field, const char *word, const char *attribute,
+                     double value) {
+    const cJSON *phase, *op;
+    bool found = false;
+    cJSON_ArrayForEach(phase, cJSON_GetObjectItemCaseSensitive(root, "phases")) {
+        cJSON_ArrayForEach(op, cJSON_GetObjectItemCaseSensitive(phase, "ops")) {
+            if (strcmp(string(op, "op"), op_name) != 0)
+                continue;
+            if (field != NULL)
+                assert_string_equal(string(op, field), word);
+            const cJSON *attributes = cJSON_GetObjectItemCaseSensitive(op, "attributes");
+            const cJSON *item = cJSON_GetObjectItemCaseSensitive(attributes, attribute);
+            assert_true(cJSON_IsNumber(item));
+            found = found || fabs(item->valuedouble - value) <= 1e-6 * value;
+        }
+    }
+    if (!found)
+        fail_msg("no %s has %s %g", op_name, attribute, value);
+}
+
 static void test_json_mlp(void **state) {
     (void)state;
     firnc_recipe recipe = test_mlp_recipe();
@@ -122,17 +149,58 @@ static void test_json_gpt2(void **state) {
     (void)state;
     firnc_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
+    recipe.gpt2.attention_softmax_fp32 = false;
     recipe.precision.scaling = FIRNC_SCALING_DYNAMIC;
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
     cJSON *root = cJSON_Parse(output_of(plan, FIRNC_INSPECT_JSON, STDOUT_FILENO, 0));
     assert_non_null(root);
+    const cJSON *tensors = cJSON_GetObjectItemCaseSensitive(root, "tensors");
+    const cJSON *scaler = cJSON_GetObjectItemCaseSensitive(root, "loss_scaler");
+    assert_string_equal(name_of(tensors, scaler, "scale"), "scaler.loss_scale");
+    assert_string_equal(name_of(tensors, scaler, "skipped_steps"), "scaler.num_skipped_steps");
+    assert_string_equal(name_of(tensors, scaler, "at_floor"), "at_floor");
+    assert_string_equal(name_of(tensors, root, "global_step"), "counters.global_step");
+    assert_string_equal(name_of(tensors, root, "finite"), "finite");
+    assert_string_equal(name_of(tensors, cJSON_GetObjectItemCaseSensitive(root, "sampler"), "cursor"),
+                        "counters.cursor");
+    const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(root, "inputs");
+    assert_int_equal(cJSON_GetArraySize(inputs), 2);
+    assert_string_equal(name_of(tensors, cJSON_GetArrayItem(inputs, 1), "tensor"), "labels");
+    assert_int_equal(number(cJSON_GetArrayItem(inputs, 1), "advance"), 1);
+    assert_int_equal(number(cJSON_GetArrayItem(inputs, 1), "limit"), 11);
+    assert_string_equal(string(cJSON_GetArrayItem(inputs, 1), "element"), "uint8");
+    const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(root, "outputs");
+    assert_string_equal(name_of(tensors, cJSON_GetArrayItem(outputs, 0), "tensor"), "loss");
+    check_op(root, "attention", "softmax", "cbfloat16", "heads", 2);
+    check_op(root, "attention_backward", "softmax", "cbfloat16", "scale", 1 / sqrt(8));
+    check_op(root, "layer_norm", "affine", "cbfloat16", "epsilon", (double)1e-5f);
+    check_op(root, "adamw", NULL, NULL, "weight_decay", 0.125);
     const cJSON *totals = cJSON_GetObjectItemCaseSensitive(root, "totals");
     assert_int_equal(number(totals, "live_bytes"), compilation.graph->live_bytes);
     uint64_t tokens = 2 * 8, weights = 2 * (16 * 48 + 16 * 16 + 2 * 16 * 32) + 11 * 16;
     uint64_t pairs = 2 * 2 * 2 * (8 * 9 / 2) * 8; /* samples, layers, heads, pairs of positions, head size */
     assert_int_equal(number(totals, "multiply_adds"), 3 * tokens * weights + (2 + 5) * pairs);
+    cJSON_Delete(root);
+    unlink(plan);
+}
+
+static void test_json_eval(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_mlp_recipe();
+    recipe.mode = FIRNC_EVAL;
+    firnc_compilation compilation;
+    uint64_t bytes;
+    const char *plan = make_plan(&recipe, &compilation, &bytes);
+    cJSON *root = cJSON_Parse(output_of(plan, FIRNC_INSPECT_JSON, STDOUT_FILENO, 0));
+    assert_non_null(root);
+    const cJSON *tensors = cJSON_GetObjectItemCaseSensitive(root, "tensors");
+    assert_string_equal(string(root, "metric"), "mean_loss");
+    assert_string_equal(name_of(tensors, root, "metric_sum"), "metric.sum");
+    assert_string_equal(name_of(tensors, root, "metric_count"), "metric.count");
+    assert_null(cJSON_GetObjectItemCaseSensitive(root, "finite"));
+    assert_null(cJSON_GetObjectItemCaseSensitive(root, "loss_scaler"));
     cJSON_Delete(root);
     unlink(plan);
 }
@@ -209,8 +277,8 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_mlp), cmocka_unit_test(test_json_gpt2), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_kernels),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_json_mlp), cmocka_unit_test(test_json_gpt2), cmocka_unit_test(test_json_eval),
+        cmocka_unit_test(test_table),    cmocka_unit_test(test_kernels),   cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
