@@ -356,10 +356,6 @@ int firn_shape_dropout(firn_op_signature *s) {
 
 /* --- attention -------------------------------------------------------------------------------------------------- */
 
-/* Rows of scratch for each head: a block of 16 queries at a time; backward keeps scores and their gradient, and D. */
-#define ATTENTION_SCRATCH          16
-#define ATTENTION_BACKWARD_SCRATCH 33
-
 /* Attributes that both directions have, and what follows from them for qkv:[B,T,(heads + 2*kv_heads)*D]. */
 static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, uint32_t *heads, uint32_t *size) {
     int64_t query = s->integers[FIRN_ATTENTION_HEADS], keys = s->integers[FIRN_ATTENTION_KV_HEADS];
@@ -395,7 +391,7 @@ int firn_shape_attention(firn_op_signature *s) {
     }
     if (!is_single(&s->outputs[3]))
         return FIRN_ERROR_OP_SHAPE;
-    set_extents(&s->outputs[3], 4, (const uint32_t[]){qkv->dims[0], heads, ATTENTION_SCRATCH, qkv->dims[1]});
+    set_extents(&s->outputs[3], 4, (const uint32_t[]){qkv->dims[0], heads, FIRN_SCRATCH_ATTENTION, qkv->dims[1]});
     return FIRN_OK;
 }
 
@@ -417,7 +413,8 @@ int firn_shape_attention_backward(firn_op_signature *s) {
     if (!is_real(&s->outputs[0]) || !is_single(&s->outputs[1]))
         return FIRN_ERROR_OP_SHAPE;
     set_like(&s->outputs[0], qkv);
-    set_extents(&s->outputs[1], 4, (const uint32_t[]){qkv->dims[0], heads, ATTENTION_BACKWARD_SCRATCH, qkv->dims[1]});
+    set_extents(&s->outputs[1], 4,
+                (const uint32_t[]){qkv->dims[0], heads, FIRN_SCRATCH_ATTENTION_BACKWARD, qkv->dims[1]});
     return FIRN_OK;
 }
 

@@ -5,6 +5,10 @@
 
 #include "plan/ops.h"
 
+/* Rows of T floats that attention has as scratch for each head: a block of 16 queries at a time; backward keeps scores
+ * and their gradient, and one number for each query. */
+enum { FIRN_SCRATCH_ATTENTION = 16, FIRN_SCRATCH_ATTENTION_BACKWARD = 33 };
+
 /* Each returns FIRN_OK or FIRN_ERROR_OP_ATTRIBUTE or _OP_SHAPE and, on FIRN_OK, has filled rank and dims of every
  * output. The extents of an output may still be too many elements to count: the caller looks. */
 #define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \

@@ -1,6 +1,7 @@
 /* Attention as one op: scores, softmax, dropout, values, and the gradient of all of it. Rows of scores are made sixteen
  * at a time in the scratch tensor of their head and made again by the backward pass; nothing of T x T is kept.
  * Freestanding. */
+#include "plan/shapes.h"
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/product.h"
 #include "runtime/numerics/elementary.h"
@@ -70,10 +71,6 @@ static firn_matrix from_row(firn_matrix m, size_t row) {
     return m;
 }
 
-static firn_matrix transposed(firn_matrix m) {
-    return (firn_matrix){m.data, m.type, m.first, m.column_step, m.row_step};
-}
-
 /* D of each query, behind the two blocks; backward only. */
 static float *projections(const attention *a, const head *h) {
     return h->gradients + ROWS * a->steps;
@@ -86,7 +83,7 @@ static float *projections(const attention *a, const head *h) {
 static void multiply_rows(const attention *a, float *block, firn_matrix left, size_t rows, firn_matrix right,
                           size_t begin, size_t end, uint8_t reduction, float factor) {
     firn_product product = {.left = left,
-                            .right = transposed(from_row(right, begin)),
+                            .right = firn_transposed(from_row(right, begin)),
                             .rows = rows,
                             .columns = end - begin,
                             .terms = a->size,
@@ -206,6 +203,8 @@ static void drop(const attention *a, const head *h, float *x, size_t count, size
 /* --- tasks: the query heads of one key head ----------------------------------------------------------------------- */
 
 enum { FORWARD_SCRATCH = ROWS, BACKWARD_SCRATCH = 2 * ROWS + 1 }; /* rows of T floats for each query head */
+_Static_assert((int)FORWARD_SCRATCH == (int)FIRN_SCRATCH_ATTENTION, "the plan gives as much as is used");
+_Static_assert((int)BACKWARD_SCRATCH == (int)FIRN_SCRATCH_ATTENTION_BACKWARD, "the plan gives as much as is used");
 
 static head head_of(const attention *a, size_t task, size_t member, const firn_tensor *scratch, size_t scratch_rows) {
     head h = {.batch = task / a->kv_heads, .key = task % a->kv_heads};

@@ -30,9 +30,36 @@ static inline size_t firn_block_elements(size_t elements, size_t block) {
     return firn_smaller(FIRN_BLOCK, elements - block * FIRN_BLOCK);
 }
 
+/* A block of a tensor as floats; returns its elements. */
+static inline size_t firn_block_widen(float *x, const firn_tensor *tensor, size_t block) {
+    size_t count = firn_block_elements(tensor->elements, block);
+    firn_widen(x, tensor->data, tensor->type, block * FIRN_BLOCK, count);
+    return count;
+}
+
+static inline void firn_block_narrow(const firn_tensor *tensor, size_t block, const float *x, size_t count) {
+    firn_narrow(tensor->data, tensor->type, block * FIRN_BLOCK, x, count);
+}
+
 /* Runs body over tasks with the call as its argument. */
 static inline void firn_split(const firn_kernel_call *call, size_t tasks, firn_task_body body) {
     firn_parallel_run(&call->parallel, tasks, body, (void *)call);
+}
+
+/* The same over the blocks of output 0. */
+static inline void firn_split_blocks(const firn_kernel_call *call, firn_task_body body) {
+    firn_split(call, firn_blocks(call->outputs[0].elements), body);
+}
+
+/* The one element of a float32 tensor. */
+static inline float firn_scalar(const firn_tensor *tensor) {
+    const float *value = tensor->data;
+    return *value;
+}
+
+static inline void firn_set_scalar(const firn_tensor *tensor, float x) {
+    float *value = tensor->data;
+    *value = firn_canonical(x);
 }
 
 /* --- short arrays of floats (blocks.c) ---------------------------------------------------------------------------- */

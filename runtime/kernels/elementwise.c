@@ -2,35 +2,19 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/numerics/elementary.h"
 
-/* Block `block` of input i as floats; returns its elements. */
-static size_t widen_block(float *x, const firn_kernel_call *call, size_t input, size_t block) {
-    const firn_tensor *tensor = &call->inputs[input];
-    size_t count = firn_block_elements(tensor->elements, block);
-    firn_widen(x, tensor->data, tensor->type, block * FIRN_BLOCK, count);
-    return count;
-}
-
-static void narrow_block(const firn_kernel_call *call, size_t block, const float *y, size_t count) {
-    firn_narrow(call->outputs[0].data, call->outputs[0].type, block * FIRN_BLOCK, y, count);
-}
-
-static void for_each_block(const firn_kernel_call *call, firn_task_body body) {
-    firn_split(call, firn_blocks(call->outputs[0].elements), body);
-}
-
 /* --- cast --------------------------------------------------------------------------------------------------------- */
 
 static void cast_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float x[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(x, call, 0, block);
-        narrow_block(call, block, x, count);
+        size_t count = firn_block_widen(x, &call->inputs[0], block);
+        firn_block_narrow(&call->outputs[0], block, x, count);
     }
 }
 
 void firn_kernel_cast(const firn_kernel_call *call) {
-    for_each_block(call, cast_blocks);
+    firn_split_blocks(call, cast_blocks);
 }
 
 /* --- add and sum_leading ------------------------------------------------------------------------------------------ */
@@ -51,16 +35,16 @@ static void add_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float a[FIRN_BLOCK], b[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(a, call, 0, block);
+        size_t count = firn_block_widen(a, &call->inputs[0], block);
         widen_repeated(b, &call->inputs[1], block * FIRN_BLOCK, count);
         for (size_t i = 0; i < count; i++)
             a[i] += b[i];
-        narrow_block(call, block, a, count);
+        firn_block_narrow(&call->outputs[0], block, a, count);
     }
 }
 
 void firn_kernel_add(const firn_kernel_call *call) {
-    for_each_block(call, add_blocks);
+    firn_split_blocks(call, add_blocks);
 }
 
 static void sum_leading_blocks(void *argument, size_t begin, size_t end) {
@@ -77,12 +61,12 @@ static void sum_leading_blocks(void *argument, size_t begin, size_t end) {
             for (size_t i = 0; i < count; i++)
                 sums[i] += row_values[i];
         }
-        narrow_block(call, block, sums, count);
+        firn_block_narrow(&call->outputs[0], block, sums, count);
     }
 }
 
 void firn_kernel_sum_leading(const firn_kernel_call *call) {
-    for_each_block(call, sum_leading_blocks);
+    firn_split_blocks(call, sum_leading_blocks);
 }
 
 /* --- gelu --------------------------------------------------------------------------------------------------------- */
@@ -94,39 +78,39 @@ static void gelu_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float x[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(x, call, 0, block);
+        size_t count = firn_block_widen(x, &call->inputs[0], block);
         if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
             for (size_t i = 0; i < count; i++)
                 x[i] = firn_gelu_tanh_inline(x[i]);
         else
             for (size_t i = 0; i < count; i++)
                 x[i] = firn_gelu_inline(x[i]);
-        narrow_block(call, block, x, count);
+        firn_block_narrow(&call->outputs[0], block, x, count);
     }
 }
 
 void firn_kernel_gelu(const firn_kernel_call *call) {
-    for_each_block(call, gelu_blocks);
+    firn_split_blocks(call, gelu_blocks);
 }
 
 static void gelu_backward_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float dy[FIRN_BLOCK], x[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(dy, call, 0, block);
-        widen_block(x, call, 1, block);
+        size_t count = firn_block_widen(dy, &call->inputs[0], block);
+        firn_block_widen(x, &call->inputs[1], block);
         if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
             for (size_t i = 0; i < count; i++)
                 x[i] = dy[i] * firn_gelu_tanh_slope_inline(x[i]);
         else
             for (size_t i = 0; i < count; i++)
                 x[i] = dy[i] * firn_gelu_slope_inline(x[i]);
-        narrow_block(call, block, x, count);
+        firn_block_narrow(&call->outputs[0], block, x, count);
     }
 }
 
 void firn_kernel_gelu_backward(const firn_kernel_call *call) {
-    for_each_block(call, gelu_backward_blocks);
+    firn_split_blocks(call, gelu_backward_blocks);
 }
 
 /* --- relu --------------------------------------------------------------------------------------------------------- */
@@ -135,31 +119,31 @@ static void relu_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float x[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(x, call, 0, block);
+        size_t count = firn_block_widen(x, &call->inputs[0], block);
         for (size_t i = 0; i < count; i++)
             x[i] = x[i] <= 0.0f ? 0.0f : x[i];
-        narrow_block(call, block, x, count);
+        firn_block_narrow(&call->outputs[0], block, x, count);
     }
 }
 
 void firn_kernel_relu(const firn_kernel_call *call) {
-    for_each_block(call, relu_blocks);
+    firn_split_blocks(call, relu_blocks);
 }
 
 static void relu_backward_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float dy[FIRN_BLOCK], y[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(dy, call, 0, block);
-        widen_block(y, call, 1, block);
+        size_t count = firn_block_widen(dy, &call->inputs[0], block);
+        firn_block_widen(y, &call->inputs[1], block);
         for (size_t i = 0; i < count; i++)
             dy[i] = y[i] <= 0.0f ? 0.0f : dy[i];
-        narrow_block(call, block, dy, count);
+        firn_block_narrow(&call->outputs[0], block, dy, count);
     }
 }
 
 void firn_kernel_relu_backward(const firn_kernel_call *call) {
-    for_each_block(call, relu_backward_blocks);
+    firn_split_blocks(call, relu_backward_blocks);
 }
 
 /* --- tanh --------------------------------------------------------------------------------------------------------- */
@@ -168,15 +152,15 @@ static void tanh_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float x[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(x, call, 0, block);
+        size_t count = firn_block_widen(x, &call->inputs[0], block);
         for (size_t i = 0; i < count; i++)
             x[i] = firn_tanh_inline(x[i]);
-        narrow_block(call, block, x, count);
+        firn_block_narrow(&call->outputs[0], block, x, count);
     }
 }
 
 void firn_kernel_tanh(const firn_kernel_call *call) {
-    for_each_block(call, tanh_blocks);
+    firn_split_blocks(call, tanh_blocks);
 }
 
 /* dx = dy (1 - y^2) */
@@ -184,16 +168,16 @@ static void tanh_backward_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float dy[FIRN_BLOCK], y[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(dy, call, 0, block);
-        widen_block(y, call, 1, block);
+        size_t count = firn_block_widen(dy, &call->inputs[0], block);
+        firn_block_widen(y, &call->inputs[1], block);
         for (size_t i = 0; i < count; i++)
             dy[i] = dy[i] * firn_fma(-y[i], y[i], 1.0f);
-        narrow_block(call, block, dy, count);
+        firn_block_narrow(&call->outputs[0], block, dy, count);
     }
 }
 
 void firn_kernel_tanh_backward(const firn_kernel_call *call) {
-    for_each_block(call, tanh_backward_blocks);
+    firn_split_blocks(call, tanh_backward_blocks);
 }
 
 /* --- dropout ------------------------------------------------------------------------------------------------------ */
@@ -204,14 +188,14 @@ static void dropout_blocks(void *argument, size_t begin, size_t end) {
                           call->micro_step};
     float x[FIRN_BLOCK], factors[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = widen_block(x, call, 0, block);
+        size_t count = firn_block_widen(x, &call->inputs[0], block);
         firn_block_dropout_factors(&rng, (uint64_t)block * FIRN_BLOCK, call->reals[FIRN_DROPOUT_RATE], factors, count);
         for (size_t i = 0; i < count; i++)
             x[i] = firn_dropped(x[i], factors[i]);
-        narrow_block(call, block, x, count);
+        firn_block_narrow(&call->outputs[0], block, x, count);
     }
 }
 
 void firn_kernel_dropout(const firn_kernel_call *call) {
-    for_each_block(call, dropout_blocks);
+    firn_split_blocks(call, dropout_blocks);
 }

@@ -1,26 +1,14 @@
 /* Linear layers: y = x W^T + b and its gradients. The products are in product.c; here stands which matrix is which.
  * Freestanding. */
+#include "runtime/kernels/blocks.h"
 #include "runtime/kernels/product.h"
-#include "runtime/numerics/numerics.h"
 
 /* Layout of a weight, attribute 0. */
 enum { OUT_IN = 0, IN_OUT = 1 };
 
-static size_t last_extent(const firn_tensor *tensor) {
-    return tensor->dims[tensor->rank - 1];
-}
-
-static size_t rows_of(const firn_tensor *tensor) {
-    return tensor->elements / last_extent(tensor);
-}
-
 /* The tensor as a matrix of rows by its last extent. */
 static firn_matrix matrix(const firn_tensor *tensor) {
-    return (firn_matrix){tensor->data, tensor->type, 0, last_extent(tensor), 1};
-}
-
-static firn_matrix transposed(firn_matrix m) {
-    return (firn_matrix){m.data, m.type, m.first, m.column_step, m.row_step};
+    return (firn_matrix){tensor->data, tensor->type, 0, firn_last_extent(tensor), 1};
 }
 
 typedef struct linear {
@@ -63,10 +51,10 @@ void firn_kernel_linear(const firn_kernel_call *call) {
     firn_matrix w = matrix(weight);
     linear job = {.bias = call->input_count > 2 ? &call->inputs[2] : NULL};
     job.product.left = matrix(x);
-    job.product.right = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? transposed(w) : w;
-    job.product.rows = rows_of(x);
-    job.product.terms = last_extent(x);
-    job.product.columns = weight->elements / last_extent(x);
+    job.product.right = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? firn_transposed(w) : w;
+    job.product.rows = firn_rows(x);
+    job.product.terms = firn_last_extent(x);
+    job.product.columns = weight->elements / firn_last_extent(x);
     run(call, &job);
 }
 
@@ -76,10 +64,10 @@ void firn_kernel_linear_backward_input(const firn_kernel_call *call) {
     firn_matrix w = matrix(weight);
     linear job = {.bias = NULL};
     job.product.left = matrix(dy);
-    job.product.right = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? w : transposed(w);
-    job.product.rows = rows_of(dy);
-    job.product.terms = last_extent(dy);
-    job.product.columns = weight->elements / last_extent(dy);
+    job.product.right = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? w : firn_transposed(w);
+    job.product.rows = firn_rows(dy);
+    job.product.terms = firn_last_extent(dy);
+    job.product.columns = weight->elements / firn_last_extent(dy);
     run(call, &job);
 }
 
@@ -89,10 +77,10 @@ void firn_kernel_linear_backward_weight(const firn_kernel_call *call) {
     const firn_tensor *rows = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? dy : x,
                       *columns = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? x : dy;
     linear job = {.bias = NULL};
-    job.product.left = transposed(matrix(rows));
+    job.product.left = firn_transposed(matrix(rows));
     job.product.right = matrix(columns);
-    job.product.rows = last_extent(rows);
-    job.product.terms = rows_of(x);
-    job.product.columns = last_extent(columns);
+    job.product.rows = firn_last_extent(rows);
+    job.product.terms = firn_rows(x);
+    job.product.columns = firn_last_extent(columns);
     run(call, &job);
 }

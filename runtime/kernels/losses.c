@@ -2,16 +2,6 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/numerics/elementary.h"
 
-static float scalar(const firn_tensor *tensor) {
-    const float *value = tensor->data;
-    return *value;
-}
-
-static void set_scalar(const firn_tensor *tensor, float x) {
-    float *value = tensor->data;
-    *value = firn_canonical(x);
-}
-
 /* --- cross entropy of softmax ------------------------------------------------------------------------------------- */
 
 static float row_maximum(const firn_tensor *logits, size_t row) {
@@ -62,7 +52,7 @@ void firn_kernel_cross_entropy(const firn_kernel_call *call) {
         float label = firn_load(logits->data, logits->type, row * width + (size_t)labels[row]);
         firn_sum_add(&loss, firn_log(sums[row]) - (label - maxima[row]));
     }
-    set_scalar(&call->outputs[0], firn_sum_end(&loss) / (float)rows);
+    firn_set_scalar(&call->outputs[0], firn_sum_end(&loss) / (float)rows);
 }
 
 static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end) {
@@ -71,7 +61,7 @@ static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end
     const int32_t *labels = call->inputs[2].data;
     const float *maxima = call->inputs[3].data, *sums = call->inputs[4].data;
     const size_t width = firn_last_extent(logits);
-    const float factor = scalar(&call->inputs[0]) / (float)firn_rows(logits);
+    const float factor = firn_scalar(&call->inputs[0]) / (float)firn_rows(logits);
     float x[FIRN_BLOCK];
     for (size_t row = begin; row < end; row++) {
         const size_t label = (size_t)labels[row];
@@ -120,13 +110,13 @@ void firn_kernel_mean_squared_error(const firn_kernel_call *call) {
             x[i] *= x[i];
         firn_sum_add_many(&loss, x, count);
     }
-    set_scalar(&call->outputs[0], firn_sum_end(&loss) / (float)prediction->elements);
+    firn_set_scalar(&call->outputs[0], firn_sum_end(&loss) / (float)prediction->elements);
 }
 
 static void mean_squared_error_backward_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_tensor *prediction = &call->inputs[1], *dprediction = &call->outputs[0];
-    const float factor = 2.0f * scalar(&call->inputs[0]) / (float)prediction->elements;
+    const float factor = 2.0f * firn_scalar(&call->inputs[0]) / (float)prediction->elements;
     float x[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count = widen_difference(x, prediction, &call->inputs[2], block);
@@ -144,6 +134,6 @@ void firn_kernel_mean_squared_error_backward(const firn_kernel_call *call) {
 /* --- the seed of the backward pass -------------------------------------------------------------------------------- */
 
 void firn_kernel_loss_seed(const firn_kernel_call *call) {
-    float scale = call->input_count > 0 ? scalar(&call->inputs[0]) : 1.0f;
-    set_scalar(&call->outputs[0], call->reals[FIRN_LOSS_SEED_FACTOR] * scale);
+    float scale = call->input_count > 0 ? firn_scalar(&call->inputs[0]) : 1.0f;
+    firn_set_scalar(&call->outputs[0], call->reals[FIRN_LOSS_SEED_FACTOR] * scale);
 }

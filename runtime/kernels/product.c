@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "runtime/kernels/blocks.h"
 #include "runtime/numerics/half.h"
 
 enum { ROWS = FIRN_TILE_ROWS, COLUMNS = FIRN_TILE_COLUMNS, DEPTH = 32 };
@@ -17,10 +18,6 @@ typedef struct block {
     float left[ROWS * DEPTH];
     float right[DEPTH][COLUMNS];
 } block;
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* --- widening ----------------------------------------------------------------------------------------------------- */
 
@@ -177,14 +174,14 @@ static void tile_terms(const firn_product *product, const firn_tile *tile, size_
     *begin = product->present == FIRN_TERMS_FROM_DIAGONAL ? product->diagonal + tile->row : 0;
     *end = product->terms;
     if (product->present == FIRN_TERMS_UP_TO_DIAGONAL)
-        *end = smaller(*end, product->diagonal + tile->row + tile->rows);
+        *end = firn_smaller(*end, product->diagonal + tile->row + tile->rows);
 }
 
 static void sum_in_float32(const firn_product *product, firn_tile *tile, block *block) {
     size_t begin, end;
     tile_terms(product, tile, &begin, &end);
     for (block->begin = begin; block->begin < end; block->begin = block->end) {
-        block->end = block->begin + smaller(DEPTH, end - block->begin);
+        block->end = block->begin + firn_smaller(DEPTH, end - block->begin);
         widen_left(block, &product->left, tile);
         widen_right(block, &product->right, tile);
         add_block(product, block, tile, tile->values);
@@ -202,7 +199,7 @@ static void sum_in_chunks(const firn_product *product, firn_tile *tile, block *b
         size_t chunk_left = chunk - block->begin % chunk;
         if (block->begin == begin || chunk_left == chunk)
             memset(chunk_sums, 0, sizeof chunk_sums);
-        block->end = block->begin + smaller(smaller(DEPTH, chunk_left), end - block->begin);
+        block->end = block->begin + firn_smaller(firn_smaller(DEPTH, chunk_left), end - block->begin);
         widen_left(block, &product->left, tile);
         widen_right(block, &product->right, tile);
         add_block(product, block, tile, chunk_sums);
@@ -227,8 +224,8 @@ void firn_product_tile(const firn_product *product, size_t number, firn_tile *ti
     memset(block.right, 0, sizeof block.right); /* columns beyond the product are computed with the others */
     tile->row = number / tiles_across(product) * ROWS;
     tile->column = number % tiles_across(product) * COLUMNS;
-    tile->rows = smaller(ROWS, product->rows - tile->row);
-    tile->columns = smaller(COLUMNS, product->columns - tile->column);
+    tile->rows = firn_smaller(ROWS, product->rows - tile->row);
+    tile->columns = firn_smaller(COLUMNS, product->columns - tile->column);
     memset(tile->values, 0, sizeof tile->values);
     if (product->reduction.kind == FIRN_REDUCTION_F32)
         sum_in_float32(product, tile, &block);

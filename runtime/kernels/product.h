@@ -17,6 +17,10 @@ typedef struct firn_matrix {
     size_t first, row_step, column_step;
 } firn_matrix;
 
+static inline firn_matrix firn_transposed(firn_matrix m) {
+    return (firn_matrix){m.data, m.type, m.first, m.column_step, m.row_step};
+}
+
 /* Which terms a row has. Those that it lacks are not in its sum, not even as zeros. */
 typedef enum firn_terms {
     FIRN_TERMS_ALL,
