@@ -9,9 +9,9 @@
 #define HALF(type) (1u << (type))
 
 static const firnc_target targets[] = {
-    {"portable", 0, "any machine with binary32 arithmetic"},
-    {"avx512fp16", HALF(FIRN_FLOAT16), "x86-64 with AVX-512-FP16"},
-    {"armv8.1m", HALF(FIRN_FLOAT16), "Armv8.1-M with half-precision floats (Cortex-M55, M85)"},
+    {"portable", 0},                    /* any machine with binary32 arithmetic */
+    {"avx512fp16", HALF(FIRN_FLOAT16)}, /* x86-64 with AVX-512-FP16 */
+    {"armv8.1m", HALF(FIRN_FLOAT16)},   /* Armv8.1-M with half-precision floats (Cortex-M55, M85) */
 };
 
 const firnc_target *firnc_target_at(uint32_t position) {

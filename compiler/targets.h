@@ -9,7 +9,6 @@
 typedef struct firnc_target {
     const char *name;
     uint32_t native_halves; /* bit firn_type set: multiplies and adds that half type in one instruction */
-    const char *about;
 } firnc_target;
 
 /* NULL for an unknown name. */

@@ -34,7 +34,7 @@ typedef struct firn_alive {
 
 /* Checks a raw r||s ECDSA P-256 signature over a SHA-256 digest. The pool is zeroed and detached before return.
  * Not reentrant while it runs: mbedTLS's pool allocator is one for the process, so callers hold the port's lock.
- * Returns FIRN_OK, or KEY, SIGNATURE, POOL_TOO_SMALL (never reported as a bad signature), HASH. */
+ * Returns FIRN_OK, or KEY, SIGNATURE, POOL_TOO_SMALL (never reported as a bad signature). */
 int firn_signature_check(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], const uint8_t digest[32],
                          const uint8_t signature[64], void *pool, size_t pool_bytes, const firn_alive *alive)
     __attribute__((warn_unused_result));

@@ -124,18 +124,6 @@ float firn_bfloat16_fma_scaled(float a, float b, float c) {
     return firn_from_bits(firn_bits(rounded) | (firn_bits(sum) & FIRN_SIGN_BIT));
 }
 
-float firn_float16_fma(float a, float b, float c) {
-    return firn_float16_fma_inline(a, b, c);
-}
-
-float firn_bfloat16_fma(float a, float b, float c) {
-    return firn_bfloat16_fma_inline(a, b, c);
-}
-
-float firn_cbfloat16_fma(float a, float b, float c) {
-    return firn_cbfloat16_fma_inline(a, b, c);
-}
-
 float firn_half_fma(uint8_t type, float a, float b, float c) {
     switch (type) {
     case FIRN_FLOAT16:

@@ -11,7 +11,7 @@
 #define FIRN_MAGNITUDE_BITS 0x7fffffffu
 #define FIRN_SIGN_BIT       0x80000000u
 
-enum { FIRN_FLOAT16_MANTISSA = 10, FIRN_FLOAT16_BIAS = 15, FIRN_CBFLOAT16_MANTISSA = 9, FIRN_BFLOAT16_MANTISSA = 7 };
+enum { FIRN_FLOAT16_MANTISSA = 10, FIRN_FLOAT16_BIAS = 15, FIRN_CBFLOAT16_MANTISSA = 9 };
 
 /* yes where condition is 1, no where it is 0. A mask, where ?: could become a branch that stops a loop from being
  * vectorised. */

@@ -64,9 +64,6 @@ void firn_narrow(void *data, uint8_t type, size_t from, const float *in, size_t 
 float firn_round_to(uint8_t type, float x);
 
 /* round(a*b + c) to a half type with one rounding, a, b and c being values of that type. */
-float firn_float16_fma(float a, float b, float c);
-float firn_bfloat16_fma(float a, float b, float c);
-float firn_cbfloat16_fma(float a, float b, float c);
 float firn_half_fma(uint8_t type, float a, float b, float c);
 
 /* --- elementary functions, float to float -------------------------------------------------------------------------
