@@ -4,7 +4,8 @@
 # A call through a pointer is taken to reach every function that it can mean:
 #     runtime/execute.c     the kernels; in firn_execute_check only what finds them
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that nobody calls by name
-#     the rest of runtime/  the port and the data source, which are the platform's and not counted
+#     the rest of runtime/, plan/check.c
+#                           the port and the data source, which are the platform's and not counted
 #     plan/                 the shape rules
 #     mbedTLS               the pool allocator, and what signature.c lends it
 # Functions of the C library and of the compiler's support library have no frame here; those that occur are leaves.
@@ -49,7 +50,7 @@ function may_mean(caller, title,    from) {
     if (from ~ /^plan\/signature\.c$/ || from ~ /library\//)
         return (file[title] ~ /memory_buffer_alloc\.c$/ || file[title] == "plan/signature.c") && is_static(title) &&
                !(title in called)
-    return from ~ /^plan\// && title ~ /^firn_shape_/
+    return from ~ /^plan\// && from != "plan/check.c" && title ~ /^firn_shape_/
 }
 
 function fault(words) {

@@ -1,0 +1,92 @@
+#!/bin/sh
+# The runtime is bounded: no allocator and no printf, neither in the archive of this machine nor in firmware; no function
+# that calls itself, no frame whose size is not known; and the checks that say so find what they look for.
+set -eu
+
+BUILD=${BUILD:-build}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+fail() {
+    echo "$*" >&2
+    failures=$((failures + 1))
+}
+
+# expect_refusal WORD COMMAND...: fails, and says the word.
+expect_refusal() {
+    word=$1
+    shift
+    if "$@" >"$folder/log" 2>&1; then
+        fail "accepted: $*"
+    elif ! grep -q "$word" "$folder/log"; then
+        fail "refused for another reason than $word: $*"
+        cat "$folder/log" >&2
+    fi
+}
+
+# --- firmware: symbols, doubles, recursion, frames ---
+
+for target in cortex-m7 rv32; do
+    make -s --no-print-directory BUILD="$BUILD" check-$target >"$folder/$target" || fail "$target: check-$target failed"
+    cat "$folder/$target"
+    # every entry of the library has a stack, and it is one that a microcontroller has
+    for entry in firn_open firn_initialise firn_train_step firn_eval_step firn_save firn_restore firn_digest; do
+        bytes=$(sed -n "s/^ *\([0-9]*\) bytes  *$entry(.*/\1/p" "$folder/$target")
+        [ "${bytes:-0}" -gt 0 ] && [ "$bytes" -lt 16384 ] || fail "$target: $entry needs ${bytes:-an unknown number of} bytes"
+    done
+done
+
+# --- the archive of this machine: what it asks for from outside, and what it defines ---
+
+# mbedTLS's own allocator over the lent pool is inside signature.o and not to be seen from outside.
+heap='^_*(malloc|calloc|realloc|free|cfree|aligned_alloc|memalign|posix_memalign|valloc|sbrk|brk|mmap|strn?dup|alloca)$'
+output='^_*(v?[fds]?n?printf(_chk)?|f?puts|putchar|fwrite|fopen|write)$'
+
+# names_of ARCHIVE: without versions of symbols
+names_of() {
+    nm "$1" 2>/dev/null | awk 'NF >= 2 { sub(/@.*/, "", $NF); print $NF }' | sort -u
+}
+
+# check_archive ARCHIVE: nothing of the heap, nothing that prints
+check_archive() {
+    found=$(names_of "$1" | grep -E "$heap|$output" || true)
+    [ -z "$found" ] || {
+        echo "$1: names of the heap or of printing:" $found
+        return 1
+    }
+}
+
+[ "$(names_of "$BUILD/libfirn.a" | grep -c '^firn_')" -gt 50 ] || fail "$BUILD/libfirn.a: where are its functions?"
+check_archive "$BUILD/libfirn.a" || fail "$BUILD/libfirn.a is not bounded"
+
+# --- the checks themselves ---
+
+cat >"$folder/heap.c" <<'C'
+#include <stdlib.h>
+void *firn_grow(unsigned n);
+void *firn_grow(unsigned n) {
+    return malloc(n);
+}
+C
+${CC:-gcc} -c "$folder/heap.c" -o "$folder/heap.o"
+cp "$BUILD/libfirn.a" "$folder/with-heap.a"
+ar r "$folder/with-heap.a" "$folder/heap.o" 2>"$folder/log"
+expect_refusal malloc check_archive "$folder/with-heap.a"
+expect_refusal malloc runtime/targets/check-symbols nm "$folder/heap.o"
+
+graph() {
+    for name in firn_initialise firn_train_step firn_eval_step firn_save firn_restore firn_digest; do
+        printf 'node: { title: "%s" label: "%s\\n%s\\n8 bytes (static)" }\n' $name $name runtime/step.c:1:1
+    done
+    printf 'node: { title: "firn_open" label: "firn_open\\nruntime/open.c:1:1\\n%s" }\n' "$1"
+    printf 'edge: { sourcename: "firn_open" targetname: "%s" label: "runtime/open.c:2:1" }\n' "$2"
+}
+graph '8 bytes (static)' memcpy >"$folder/good"
+awk -f runtime/targets/stack.awk "$folder/good" >"$folder/log" || fail "stack.awk refuses a good graph"
+graph '8 bytes (static)' firn_open >"$folder/recursive"
+expect_refusal 'can call itself' awk -f runtime/targets/stack.awk "$folder/recursive"
+graph '8 bytes (dynamic)' memcpy >"$folder/dynamic"
+expect_refusal 'size is not known' awk -f runtime/targets/stack.awk "$folder/dynamic"
+
+[ $failures -eq 0 ]
