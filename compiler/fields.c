@@ -6,53 +6,7 @@
 #include <string.h>
 
 #include "compiler/ir.h"
-
-/* --- nearest word ------------------------------------------------------------------------------------------------- */
-
-#define WORD_MAX 64 /* characters that are compared */
-
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
-/* Edits that turn one word into the other: a character inserted, removed or replaced, or two neighbours swapped. */
-static size_t distance(const char *a, const char *b) {
-    size_t length_a = least(strlen(a), WORD_MAX), length_b = least(strlen(b), WORD_MAX);
-    size_t rows[3][WORD_MAX + 1]; /* of the table of all beginnings of a and b: row i is in rows[i % 3] */
-    for (size_t i = 0; i <= length_a; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before_above = rows[(i + 1) % 3];
-        for (size_t j = 0; j <= length_b; j++) {
-            if (i == 0 || j == 0) {
-                row[j] = i + j;
-                continue;
-            }
-            char x = lower(a[i - 1]), y = lower(b[j - 1]);
-            row[j] = least(above[j - 1] + (x == y ? 0 : 1), least(above[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && x == lower(b[j - 2]) && y == lower(a[i - 2]))
-                row[j] = least(row[j], before_above[j - 2] + 1);
-        }
-    }
-    return rows[length_a % 3][length_b];
-}
-
-const char *firnc_nearest(const char *word, const char *const *words) {
-    const char *best = words[0];
-    for (; *words != NULL; words++)
-        if (distance(word, *words) < distance(word, best))
-            best = *words;
-    return best;
-}
-
-static bool fail_unknown(const firnc_tree *child, const firnc_field *fields, uint32_t count) {
-    const char **words = firnc_allocate((count + 1) * sizeof *words);
-    for (uint32_t i = 0; i < count; i++)
-        words[i] = fields[i].key;
-    return firnc_tree_fail(child, "unknown key; the nearest known one is %s", firnc_nearest(child->key, words));
-}
+#include "compiler/nearest.h"
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
@@ -184,7 +138,7 @@ bool firnc_field_choice(const firnc_tree *node, const firnc_choice *choices, int
 
 /* Whether two words are equal but for case, when `suffix` may be missing from the first. */
 static bool same_class(const char *word, const char *class, const char *suffix) {
-    while (*word != '\0' && lower(*word) == lower(*class)) {
+    while (*word != '\0' && firnc_small_letter(*word) == firnc_small_letter(*class)) {
         word++;
         class ++;
     }
@@ -249,6 +203,13 @@ static bool read_value(const firnc_tree *node, const firnc_field *field, void *s
         break;
     }
     return true;
+}
+
+static bool fail_unknown(const firnc_tree *child, const firnc_field *fields, uint32_t count) {
+    const char **words = firnc_allocate((count + 1) * sizeof *words);
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = fields[i].key;
+    return firnc_tree_fail(child, "unknown key; the nearest known one is %s", firnc_nearest(child->key, words));
 }
 
 static bool read_child(const firnc_tree *child, const firnc_field *fields, uint32_t count, void *structure) {

@@ -56,8 +56,4 @@ const char *firnc_choices_text(const firnc_choice *choices);
  * aside, with or without `suffix` at its end ("" for none). NULL after one line on stderr. */
 const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix, int *class);
 
-/* The word of a list that is nearest to another by edit distance, case aside. The list ends with NULL and has a word.
- */
-const char *firnc_nearest(const char *word, const char *const *words);
-
 #endif

@@ -21,20 +21,14 @@ static bool fail(const char *name, const char *done, const char *mend) {
 
 /* --- reading --------------------------------------------------------------------------------------------------- */
 
-/* Memory for `capacity` bytes and one more, at a multiple of 64. */
-static uint8_t *aligned(uint64_t capacity) {
-    uint8_t *memory = firnc_allocate(capacity + 64);
-    return memory + (64 - (uintptr_t)memory % 64) % 64;
-}
-
 /* Reads to the end of the file into memory that grows. False with errno set; EFBIG when there is more than limit. */
 static bool read_all(int file, uint64_t limit, firnc_bytes *bytes) {
     uint64_t capacity = 1 << 16;
-    uint8_t *data = aligned(capacity);
+    uint8_t *data = firnc_allocate_aligned(capacity + 1);
     uint64_t count = 0;
     for (;;) {
         if (count == capacity) {
-            uint8_t *larger = aligned(capacity * 2);
+            uint8_t *larger = firnc_allocate_aligned(capacity * 2 + 1);
             memcpy(larger, data, count);
             data = larger;
             capacity *= 2;
@@ -52,7 +46,7 @@ static bool read_all(int file, uint64_t limit, firnc_bytes *bytes) {
             return false;
         }
     }
-    data[count] = 0; /* count < capacity here */
+    data[count] = 0;
     *bytes = (firnc_bytes){.data = data, .count = count};
     return true;
 }

@@ -1,9 +1,7 @@
 /* The graph builder (compiler/graph.h) and the helpers that every pass uses to grow the graph (compiler/ir.h).
- * Nothing here knows an architecture, a precision or a plan. The compiler's memory is given out here and never freed.
- */
+ * Nothing here knows an architecture, a precision or a plan. */
 #include "compiler/graph.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,53 +18,6 @@ typedef struct firnc_scope {
     struct firnc_scope *outer;
 } firnc_scope;
 
-/* --- memory and text ------------------------------------------------------------------------------------------- */
-
-/* Blocks are chained so that a leak checker sees that they are still wanted. */
-typedef struct block {
-    struct block *previous;
-    uint64_t padding; /* what follows is aligned to 16 */
-} block;
-
-void *firnc_allocate(uint64_t bytes) {
-    static block *last;
-    block *fresh = NULL;
-    if (bytes <= SIZE_MAX - sizeof(block))
-        fresh = calloc(1, sizeof(block) + (size_t)bytes);
-    if (fresh == NULL) {
-        fprintf(stderr, "firnc: out of memory: %llu bytes more are needed; use a smaller model or a larger machine\n",
-                (unsigned long long)bytes);
-        exit(1);
-    }
-    fresh->previous = last;
-    last = fresh;
-    return fresh + 1;
-}
-
-const char *firnc_format(const char *format, ...) {
-    va_list arguments, again;
-    va_start(arguments, format);
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    if (length < 0)
-        abort();
-    char *text = firnc_allocate((uint64_t)length + 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
-    return text;
-}
-
-bool firnc_fail(const firnc_compilation *compilation, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    fprintf(stderr, "firnc: %s: ", compilation->recipe->file);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
-    va_end(arguments);
-    return false;
-}
-
 /* A mistake in the program that calls the builder, or in a pass: never the fault of a recipe. */
 static _Noreturn void misuse(const firnc_graph *graph, const char *what) {
     fprintf(stderr, "firnc: graph %s: %s; this is a bug of the program that builds the graph\n", graph->model, what);
@@ -74,18 +25,6 @@ static _Noreturn void misuse(const firnc_graph *graph, const char *what) {
 }
 
 /* --- values and nodes ------------------------------------------------------------------------------------------ */
-
-/* Room for one more: doubles the array, in fresh memory. Pointers into the old one keep reading the old elements. */
-static void *grown(void *elements, uint32_t count, uint32_t *capacity, size_t size) {
-    if (count < *capacity)
-        return elements;
-    uint32_t larger = *capacity == 0 ? 64 : *capacity * 2;
-    void *fresh = firnc_allocate((uint64_t)larger * size);
-    if (count > 0)
-        memcpy(fresh, elements, count * size);
-    *capacity = larger;
-    return fresh;
-}
 
 firnc_graph *firnc_graph_create(const char *model) {
     firnc_graph *graph = firnc_allocate(sizeof *graph);
@@ -106,7 +45,7 @@ firnc_graph *firnc_graph_create(const char *model) {
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape) {
     if (strlen(name) > NAME_MAX_BYTES)
         misuse(graph, "a name is longer than 200 bytes");
-    graph->values = grown(graph->values, graph->value_count, &graph->value_capacity, sizeof *graph->values);
+    graph->values = firnc_grown(graph->values, graph->value_count, &graph->value_capacity, sizeof *graph->values);
     firnc_value value = graph->value_count++;
     graph->values[value] =
         (firnc_value_info){.name = name, .shape = shape, .role = role, .producer = FIRNC_NONE, .gradient = FIRNC_NONE};
@@ -151,7 +90,7 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
         misuse(graph, "an op has a code that is not in plan/ops.def");
     if (input_count < info->inputs_min || input_count > info->inputs_max)
         misuse(graph, firnc_format("op %s has %u operands", info->name, (unsigned)input_count));
-    graph->nodes = grown(graph->nodes, graph->node_count, &graph->node_capacity, sizeof *graph->nodes);
+    graph->nodes = firnc_grown(graph->nodes, graph->node_count, &graph->node_capacity, sizeof *graph->nodes);
     firnc_node *node = &graph->nodes[graph->node_count++];
     *node = (firnc_node){.code = code,
                          .phase = phase,
@@ -170,23 +109,30 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
     return node;
 }
 
-/* The shapes of a node's outputs, by the op's rule. types are those wanted of the outputs. */
-static firn_op_signature infer(const firnc_graph *graph, const firnc_node *node, const uint8_t *types) {
+int firnc_infer_signature(const firnc_graph *graph, const firnc_node *node, const uint8_t *types,
+                          firn_op_signature *signature) {
     const firn_op_info *info = firn_op_find(node->code);
-    firn_op_signature signature = {.code = node->code,
-                                   .input_count = node->input_count,
-                                   .output_count = node->output_count,
-                                   .integer_count = info->integers,
-                                   .real_count = info->reals};
+    *signature = (firn_op_signature){.code = node->code,
+                                     .input_count = node->input_count,
+                                     .output_count = node->output_count,
+                                     .integer_count = info->integers,
+                                     .real_count = info->reals};
     for (uint8_t i = 0; i < node->input_count; i++)
-        signature.inputs[i] = graph->values[node->inputs[i]].shape;
+        signature->inputs[i] = graph->values[node->inputs[i]].shape;
     for (uint8_t i = 0; i < node->output_count; i++)
-        signature.outputs[i].type = types[i];
-    memcpy(signature.integers, node->integers, sizeof signature.integers);
-    memcpy(signature.reals, node->reals, sizeof signature.reals);
-    int error = firn_op_infer(&signature);
-    if (error != 0)
-        misuse(graph, firnc_format("op %s of %s: %s", info->name, node->name, firn_error_text(error)));
+        signature->outputs[i].type = types[i];
+    memcpy(signature->integers, node->integers, sizeof signature->integers);
+    memcpy(signature->reals, node->reals, sizeof signature->reals);
+    return firn_op_infer(signature);
+}
+
+/* The same for a node of a pass, whose operands fit. */
+static firn_op_signature infer(const firnc_graph *graph, const firnc_node *node, const uint8_t *types) {
+    firn_op_signature signature;
+    int error = firnc_infer_signature(graph, node, types, &signature);
+    if (error != FIRN_OK)
+        misuse(graph,
+               firnc_format("op %s of %s: %s", firn_op_find(node->code)->name, node->name, firn_error_text(error)));
     return signature;
 }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/graph.h"
 #include "compiler/recipe.h"
+#include "compiler/text.h"
 #include "plan/generated/reader.h"
 
 #define FIRNC_VERSION "0.1.0"
@@ -109,8 +110,6 @@ typedef struct firnc_compilation {
 } firnc_compilation;
 
 /* Helpers of graph.c for passes. */
-void *firnc_allocate(uint64_t bytes); /* zeroed; exits when memory is out */
-const char *firnc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape);
 /* Appends a node with fresh outputs of the given types; extents come from the op's shape rule. Returns the node. */
 uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
@@ -119,8 +118,10 @@ uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const 
 uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name,
                              const firnc_value *inputs, uint8_t input_count, const int64_t *integers,
                              const float *reals, const firnc_value *outputs);
-/* "firnc: FILE: message" to stderr; always returns false, so that a pass may `return firnc_fail(...)`. */
-bool firnc_fail(const firnc_compilation *compilation, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The operands of a node and its outputs, of the types given, with their extents by the op's rule. Returns FIRN_OK, or
+ * the error of the rule. */
+int firnc_infer_signature(const firnc_graph *graph, const firnc_node *node, const uint8_t *types,
+                          firn_op_signature *signature);
 
 /* Helpers of passes.c. For passes that write the list of nodes anew: takes the whole list out of the graph, and puts
  * nodes back at the end, where they become the producers of their outputs. */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "compiler/commands.h"
-#include "compiler/fields.h"
 #include "compiler/ir.h"
+#include "compiler/nearest.h"
 #include "compiler/options.h"
 
 static const struct {

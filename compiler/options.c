@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "compiler/commands.h"
-#include "compiler/fields.h"
 #include "compiler/ir.h"
+#include "compiler/nearest.h"
 
 int firnc_usage(const char *command, const char *format, ...) {
     va_list arguments;

@@ -22,14 +22,7 @@ bool firnc_output_is_input(const firnc_node *node, uint8_t output) {
 }
 
 void firnc_put_node(firnc_graph *graph, const firnc_node *node) {
-    if (graph->node_count == graph->node_capacity) {
-        uint32_t larger = graph->node_capacity == 0 ? 64 : 2 * graph->node_capacity;
-        firnc_node *fresh = firnc_allocate(larger * sizeof *fresh);
-        if (graph->node_count > 0)
-            memcpy(fresh, graph->nodes, graph->node_count * sizeof *fresh);
-        graph->nodes = fresh;
-        graph->node_capacity = larger;
-    }
+    graph->nodes = firnc_grown(graph->nodes, graph->node_count, &graph->node_capacity, sizeof *graph->nodes);
     uint32_t index = graph->node_count++;
     graph->nodes[index] = *node;
     for (uint8_t i = 0; i < node->output_count; i++)

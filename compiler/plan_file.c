@@ -16,12 +16,6 @@ static bool hash_failed(int status) {
     return status != FIRN_OK;
 }
 
-/* Memory at a multiple of 64, where the verifier wants a plan to lie. */
-static uint8_t *aligned(uint64_t count) {
-    uint8_t *memory = firnc_allocate(count + FIRN_PAYLOAD_ALIGNMENT);
-    return memory + (FIRN_PAYLOAD_ALIGNMENT - (uintptr_t)memory % FIRN_PAYLOAD_ALIGNMENT) % FIRN_PAYLOAD_ALIGNMENT;
-}
-
 bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *payload, const uint8_t *public_key,
                      firnc_bytes *file) {
     const firnc_graph *graph = compilation->graph;
@@ -47,7 +41,7 @@ bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *
     if (hash_failed(firn_key_hash(public_key, header.key_hash)) ||
         hash_failed(firn_sha256_of(payload->bytes, payload->total_bytes, header.run_hash)))
         return false;
-    *file = (firnc_bytes){.data = aligned(header.total_bytes), .count = header.total_bytes};
+    *file = (firnc_bytes){.data = firnc_allocate_aligned(header.total_bytes), .count = header.total_bytes};
     firn_header_encode(&header, file->data);
     memcpy(file->data + FIRN_HEADER_BYTES, payload->bytes, payload->total_bytes);
     return true;
@@ -63,7 +57,7 @@ bool firnc_plan_prepare(const char *name, firnc_bytes *file, uint8_t digest[32])
     header.algorithm = FIRN_ALGORITHM_ECDSA_P256;
     header.signature_bytes = FIRN_SIGNATURE_BYTES;
     header.total_bytes += FIRN_SIGNATURE_BYTES;
-    firnc_bytes prepared = {.data = aligned(header.total_bytes), .count = header.total_bytes};
+    firnc_bytes prepared = {.data = firnc_allocate_aligned(header.total_bytes), .count = header.total_bytes};
     memcpy(prepared.data, file->data, file->count);
     firn_header_encode(&header, prepared.data);
     *file = prepared;

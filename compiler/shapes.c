@@ -1,7 +1,5 @@
 /* The shapes pass. In: the graph as it was built, outputs with a type and no extents. Out: every value with its
  * extents, every op checked by the rule that the loader will check it by (plan/shapes.c). */
-#include <string.h>
-
 #include "compiler/ir.h"
 #include "plan/errors.h"
 
@@ -20,22 +18,15 @@ static const char *operands_text(const firnc_graph *graph, const firnc_node *nod
 
 bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node) {
     firnc_graph *graph = compilation->graph;
-    const firn_op_info *info = firn_op_find(node->code);
-    firn_op_signature signature = {.code = node->code,
-                                   .input_count = node->input_count,
-                                   .output_count = node->output_count,
-                                   .integer_count = info->integers,
-                                   .real_count = info->reals};
-    for (uint8_t i = 0; i < node->input_count; i++)
-        signature.inputs[i] = graph->values[node->inputs[i]].shape;
+    uint8_t types[FIRN_OUTPUTS_MAX] = {0};
     for (uint8_t i = 0; i < node->output_count; i++)
-        signature.outputs[i].type = graph->values[node->outputs[i]].shape.type;
-    memcpy(signature.integers, node->integers, sizeof signature.integers);
-    memcpy(signature.reals, node->reals, sizeof signature.reals);
-    int error = firn_op_infer(&signature);
+        types[i] = graph->values[node->outputs[i]].shape.type;
+    firn_op_signature signature;
+    int error = firnc_infer_signature(graph, node, types, &signature);
     if (error != FIRN_OK)
         return firnc_fail(compilation, "layer %s: %s(%s): %s; check the sizes that the model gives this layer",
-                          node->name, info->name, operands_text(graph, node), firn_error_text(error));
+                          node->name, firn_op_find(node->code)->name, operands_text(graph, node),
+                          firn_error_text(error));
     for (uint8_t i = 0; i < node->output_count; i++)
         graph->values[node->outputs[i]].shape = signature.outputs[i];
     return true;

@@ -1,0 +1,74 @@
+/* Memory and messages (compiler/text.h). */
+#include "compiler/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/ir.h"
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+/* Blocks are chained so that a leak checker sees that they are still wanted. */
+typedef struct block {
+    struct block *previous;
+    uint64_t padding; /* what follows is aligned to 16 */
+} block;
+
+void *firnc_allocate(uint64_t bytes) {
+    static block *last;
+    block *fresh = NULL;
+    if (bytes <= SIZE_MAX - sizeof(block))
+        fresh = calloc(1, sizeof(block) + (size_t)bytes);
+    if (fresh == NULL) {
+        fprintf(stderr, "firnc: out of memory: %llu bytes more are needed; use a smaller model or a larger machine\n",
+                (unsigned long long)bytes);
+        exit(1);
+    }
+    fresh->previous = last;
+    last = fresh;
+    return fresh + 1;
+}
+
+uint8_t *firnc_allocate_aligned(uint64_t bytes) {
+    uint8_t *memory = firnc_allocate(bytes + FIRNC_ALIGNMENT);
+    return memory + (FIRNC_ALIGNMENT - (uintptr_t)memory % FIRNC_ALIGNMENT) % FIRNC_ALIGNMENT;
+}
+
+void *firnc_grown(void *elements, uint32_t count, uint32_t *capacity, size_t size) {
+    if (count < *capacity)
+        return elements;
+    uint32_t larger = *capacity == 0 ? 64 : *capacity * 2;
+    void *fresh = firnc_allocate((uint64_t)larger * size);
+    if (count > 0)
+        memcpy(fresh, elements, count * size);
+    *capacity = larger;
+    return fresh;
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+const char *firnc_format(const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        abort();
+    char *text = firnc_allocate((uint64_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+bool firnc_fail(const firnc_compilation *compilation, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "firnc: %s: ", compilation->recipe->file);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return false;
+}

@@ -1,0 +1,26 @@
+/* What every file of firnc uses: memory that is never freed, texts made by a format, one line that says what is wrong.
+ */
+#ifndef FIRNC_TEXT_H
+#define FIRNC_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FIRNC_ALIGNMENT 64 /* where the verifier wants a plan to lie */
+
+struct firnc_compilation;
+
+void *firnc_allocate(uint64_t bytes);            /* zeroed; exits when memory is out */
+uint8_t *firnc_allocate_aligned(uint64_t bytes); /* the same at a multiple of FIRNC_ALIGNMENT */
+
+/* Room for one more: doubles an array, in fresh memory. Pointers into the old one keep reading the old elements. */
+void *firnc_grown(void *elements, uint32_t count, uint32_t *capacity, size_t size);
+
+const char *firnc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* "firnc: FILE: message" to stderr; always returns false, so that a pass may `return firnc_fail(...)`. */
+bool firnc_fail(const struct firnc_compilation *compilation, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
