@@ -178,11 +178,10 @@ static bool lifetimes_meet(firn_fb_tensor a, firn_fb_tensor b) {
     return firn_fb_tensor_first(a) <= firn_fb_tensor_last(b) && firn_fb_tensor_first(b) <= firn_fb_tensor_last(a);
 }
 
-/* Both lie in the arena, and no tensor is empty. */
-static bool bytes_meet(firn_fb_tensor a, firn_fb_tensor b) {
+/* Both lie in the arena, and no tensor is empty. The bytes of a are given: every other tensor is held against them. */
+static bool bytes_meet(firn_fb_tensor a, uint64_t a_bytes, firn_fb_tensor b) {
     uint64_t a_offset = firn_fb_tensor_offset(a), b_offset = firn_fb_tensor_offset(b);
-    return a_offset <= b_offset ? b_offset - a_offset < firn_semantics_bytes(a)
-                                : a_offset - b_offset < firn_semantics_bytes(b);
+    return a_offset <= b_offset ? b_offset - a_offset < a_bytes : a_offset - b_offset < firn_semantics_bytes(b);
 }
 
 /* The op in which a dies and b is born works in place: b is its output 0, takes exactly the bytes of a, and wherever a
@@ -211,10 +210,11 @@ static int check_overlaps(firn_fb_plan plan) {
         firn_fb_tensor a = firn_fb_plan_tensors_at(plan, i);
         if (firn_semantics_region(plan, a) != FIRN_FB_REGION_KIND_ARENA)
             continue;
+        uint64_t a_bytes = firn_semantics_bytes(a);
         for (uint32_t j = i + 1; j < count; j++) {
             firn_fb_tensor b = firn_fb_plan_tensors_at(plan, j);
             if (lifetimes_meet(a, b) && firn_semantics_region(plan, b) == FIRN_FB_REGION_KIND_ARENA &&
-                bytes_meet(a, b) && !succeeds_in_place(plan, i, j) && !succeeds_in_place(plan, j, i))
+                bytes_meet(a, a_bytes, b) && !succeeds_in_place(plan, i, j) && !succeeds_in_place(plan, j, i))
                 return FIRN_ERROR_OVERLAP;
         }
     }
