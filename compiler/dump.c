@@ -4,20 +4,7 @@
 #include <string.h>
 
 #include "compiler/ir.h"
-
-static const char *const roles[] = {"parameter",  "optimizer_state", "counter", "input",
-                                    "activation", "gradient",        "result",  "constant"};
-static const char *const phases[] = {"micro_batch", "finalise", "update", "bookkeep", "evaluate"};
-static const char *const origins[] = {"none", "global", "pattern", "scope", "call", "rule"};
-static const char *const regions[] = {"state", "arena", "constant"};
-
-/* "float32[2,3]", or "float32[?]" before the shapes pass. */
-static void print_shape(const firn_shape *shape) {
-    printf("%s[", firn_type_name(shape->type));
-    for (uint8_t i = 0; i < shape->rank; i++)
-        printf("%s%u", i == 0 ? "" : ",", (unsigned)shape->dims[i]);
-    printf(shape->rank == 0 ? "?]" : "]");
-}
+#include "compiler/words.h"
 
 static void print_init(const firnc_value_info *value) {
     switch (value->init.rule) {
@@ -37,16 +24,15 @@ static void print_init(const firnc_value_info *value) {
 static void print_place(const firnc_graph *graph, const firnc_value_info *value) {
     if (graph->state_bytes == 0)
         return;
-    printf(" @%s+%llu", regions[value->region], (unsigned long long)value->offset);
+    printf(" @%s+%llu", firnc_region_word(value->region), (unsigned long long)value->offset);
     if (value->region == FIRNC_ARENA)
         printf(" live %u..%u", (unsigned)value->first, (unsigned)value->last);
 }
 
 static void print_value(const firnc_graph *graph, firnc_value index) {
     const firnc_value_info *value = &graph->values[index];
-    printf("  %%%u %s ", (unsigned)index, roles[value->role]);
-    print_shape(&value->shape);
-    printf(" \"%s\"", value->name);
+    printf("  %%%u %s %s \"%s\"", (unsigned)index, firnc_role_word(value->role), firnc_shape_text(&value->shape),
+           value->name);
     if (value->initialised)
         print_init(value);
     if (value->decay)
@@ -96,12 +82,12 @@ static void print_pol(const firnc_node *node) {
         putchar('/');
         print_level(node->pol.enable_bwd ? (node->pol.bwd_level != FIRNC_UNSET ? node->pol.bwd_level : node->pol.level)
                                          : FIRNC_UNSET);
-        printf(" by %s", origins[node->pol_origin]);
+        printf(" by %s", firnc_origin_word(node->pol_origin));
     }
     if (node->origin != FIRNC_ORIGIN_NONE)
-        printf(" pol %u by %s", (unsigned)node->level, origins[node->origin]);
+        printf(" pol %u by %s", (unsigned)node->level, firnc_origin_word(node->origin));
     if (node->backward_origin != FIRNC_ORIGIN_NONE)
-        printf(" backward %u by %s", (unsigned)node->backward_level, origins[node->backward_origin]);
+        printf(" backward %u by %s", (unsigned)node->backward_level, firnc_origin_word(node->backward_origin));
 }
 
 /* Reductions are there after the lower pass: until then every descriptor is zero, accumulator and output included. */
@@ -120,8 +106,8 @@ static void print_node(const firnc_graph *graph, const firnc_node *node) {
     const firn_op_info *info = firn_op_find(node->code);
     printf("  ");
     for (uint8_t i = 0; i < node->output_count; i++) {
-        printf("%s%%%u:", i == 0 ? "" : ", ", (unsigned)node->outputs[i]);
-        print_shape(&graph->values[node->outputs[i]].shape);
+        const firn_shape *shape = &graph->values[node->outputs[i]].shape;
+        printf("%s%%%u:%s", i == 0 ? "" : ", ", (unsigned)node->outputs[i], firnc_shape_text(shape));
     }
     printf(" = %s(", info->name);
     for (uint8_t i = 0; i < node->input_count; i++)
@@ -145,7 +131,7 @@ void firnc_dump(const firnc_graph *graph) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         if (i == 0 || graph->nodes[i - 1].phase != node->phase)
-            printf("phase %s\n", phases[node->phase]);
+            printf("phase %s\n", firnc_phase_word(node->phase));
         print_node(graph, node);
     }
     if (graph->loss != FIRNC_NONE)

@@ -18,54 +18,7 @@
 /* Of the storage of our targets; flash with larger units rounds up. */
 #define PROGRAM_UNIT 16u
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
-
-static const char *word(const char *const *words, size_t count, uint8_t value) {
-    return value < count ? words[value] : "?";
-}
-
-#define WORD(words, value) word(words, sizeof(words) / sizeof *(words), value)
-
-const char *firnc_phase_word(uint8_t kind) {
-    static const char *const words[] = {"micro_batch", "finalise", "update", "bookkeep", "evaluate"};
-    return WORD(words, kind);
-}
-
-const char *firnc_role_word(uint8_t role) {
-    static const char *const words[] = {"parameter",  "optimizer_state", "counter", "input",
-                                        "activation", "gradient",        "result",  "constant"};
-    return WORD(words, role);
-}
-
-const char *firnc_region_word(uint8_t kind) {
-    static const char *const words[] = {"state", "arena", "constant"};
-    return WORD(words, kind);
-}
-
-const char *firnc_origin_word(uint8_t origin) {
-    static const char *const words[] = {"none", "global", "pattern", "scope", "call", "rule"};
-    return WORD(words, origin);
-}
-
-const char *firnc_scaling_word(uint8_t kind) {
-    static const char *const words[] = {"none", "static", "dynamic"};
-    return WORD(words, kind);
-}
-
-const char *firnc_clipping_word(uint8_t kind) {
-    static const char *const words[] = {"none", "norm", "value"};
-    return WORD(words, kind);
-}
-
-const char *firnc_metric_word(uint8_t kind) {
-    static const char *const words[] = {"mean_loss", "perplexity", "accuracy"};
-    return WORD(words, kind);
-}
-
-const char *firnc_part_word(uint8_t part) {
-    static const char *const words[] = {"all", "train", "held_out"};
-    return WORD(words, part);
-}
+/* --- texts -------------------------------------------------------------------------------------------------------- */
 
 const char *firnc_reduction_text(firn_fb_reduction reduction) {
     if (reduction.kind == FIRN_FB_REDUCTION_KIND_F32)
@@ -85,13 +38,6 @@ const char *firnc_schedule_text(firn_fb_schedule_node node) {
         return firnc_format("%s from %.9g to %.9g in %llu steps", name, node.initial, node.final,
                             (unsigned long long)node.total);
     }
-}
-
-const char *firnc_hex(const uint8_t *bytes, uint32_t count) {
-    char *text = firnc_allocate(2 * (uint64_t)count + 1);
-    for (uint32_t i = 0; i < count; i++)
-        snprintf(text + 2 * (size_t)i, 3, "%02x", (unsigned)bytes[i]);
-    return text;
 }
 
 /* --- what follows from a plan ------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #ifndef FIRNC_INSPECT_REPORT_H
 #define FIRNC_INSPECT_REPORT_H
 
+#include "compiler/words.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
 #include "plan/ops.h"
@@ -25,22 +26,10 @@ uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op);
 firn_shape firnc_tensor_shape(firn_fb_tensor tensor);
 uint64_t firnc_tensor_bytes(firn_fb_tensor tensor);
 
-/* Words for the enumerations of plan.fbs, "?" for a value that is none of theirs. */
-const char *firnc_phase_word(uint8_t kind);
-const char *firnc_role_word(uint8_t role);
-const char *firnc_region_word(uint8_t kind);
-const char *firnc_origin_word(uint8_t origin);
-const char *firnc_scaling_word(uint8_t kind);
-const char *firnc_clipping_word(uint8_t kind);
-const char *firnc_metric_word(uint8_t kind);
-const char *firnc_part_word(uint8_t part);
-
 /* "chunked 64 in bfloat16, to bfloat16" */
 const char *firnc_reduction_text(firn_fb_reduction reduction);
 /* "CosineDecayLR from 0.001 to 0.0001 in 900 steps" */
 const char *firnc_schedule_text(firn_fb_schedule_node node);
-/* Two hexadecimal digits for each byte. */
-const char *firnc_hex(const uint8_t *bytes, uint32_t count);
 
 void firnc_print_text(const firnc_report *report);
 void firnc_print_json(const firnc_report *report);

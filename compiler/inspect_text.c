@@ -40,13 +40,9 @@ static void heading(const char *text) {
     printf("\n%s\n", text);
 }
 
-/* float32[8,64] */
 static const char *shape_text(firn_fb_tensor tensor) {
     firn_shape shape = firnc_tensor_shape(tensor);
-    const char *text = firnc_format("%s[", firn_type_name(shape.type));
-    for (uint8_t i = 0; i < shape.rank; i++)
-        text = firnc_format("%s%s%u", text, i == 0 ? "" : ",", (unsigned)shape.dims[i]);
-    return firnc_format("%s]", text);
+    return firnc_shape_text(&shape);
 }
 
 static void print_identities(const firnc_report *report) {

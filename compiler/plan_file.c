@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/words.h"
 #include "plan/errors.h"
 #include "plan/signature.h"
 
@@ -105,8 +106,5 @@ void firnc_plan_refuse(const char *name, int error) {
 }
 
 void firnc_print_hash(const char *label, const uint8_t hash[FIRN_HASH_BYTES]) {
-    printf("%s ", label);
-    for (uint32_t i = 0; i < FIRN_HASH_BYTES; i++)
-        printf("%02x", (unsigned)hash[i]);
-    putchar('\n');
+    printf("%s %s\n", label, firnc_hex(hash, FIRN_HASH_BYTES));
 }

@@ -6,8 +6,6 @@
 
 #include "compiler/recipe_parts.h"
 
-#define STEPS_MAX 1e15
-
 static const firnc_field root_fields[] = {
     {"trainer", .kind = FIRNC_FIELD_NESTED, .required = true},
     {"train_input", .kind = FIRNC_FIELD_REFUSED,
@@ -68,9 +66,9 @@ typedef struct loop {
 } loop;
 
 static const firnc_field loop_fields[] = {
-    {"num_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, num_steps), 1, STEPS_MAX},
-    {"max_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, max_steps), 1, STEPS_MAX},
-    {"eval_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, eval_steps), 0, STEPS_MAX},
+    {"num_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, num_steps), 1, FIRNC_STEPS_MAX},
+    {"max_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, max_steps), 1, FIRNC_STEPS_MAX},
+    {"eval_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, eval_steps), 0, FIRNC_STEPS_MAX},
     {"check_loss", .kind = FIRNC_FIELD_FLAG, offsetof(loop, check_loss)},
     {"eval_frequency", .kind = FIRNC_FIELD_IGNORED}, /* evaluation is a plan of its own */
     {"num_epochs", .kind = FIRNC_FIELD_REFUSED, .only = "a frozen run has a length in steps; write num_steps"},

@@ -2,8 +2,6 @@
  * the plan holds and schedules/ evaluates. */
 #include "compiler/recipe_parts.h"
 
-#define STEPS_MAX 1e15 /* far beyond any run, and exact in binary64 */
-
 /* Classes that Firn has. The suffix LR may be left out. */
 static const firnc_choice classes[] = {{"ConstantLR", FIRN_SCHEDULE_CONSTANT},
                                        {"LinearLR", FIRN_SCHEDULE_LINEAR},
@@ -18,13 +16,13 @@ typedef struct settings {
 
 static const firnc_field constant_fields[] = {
     {"learning_rate", .kind = FIRNC_FIELD_DOUBLE, offsetof(settings, initial), 0, 1e30, .required = true},
-    {"total_iters", .kind = FIRNC_FIELD_LONG, offsetof(settings, total), 1, STEPS_MAX},
+    {"total_iters", .kind = FIRNC_FIELD_LONG, offsetof(settings, total), 1, FIRNC_STEPS_MAX},
 };
 
 static const firnc_field decay_fields[] = {
     {"initial_learning_rate", .kind = FIRNC_FIELD_DOUBLE, offsetof(settings, initial), 0, 1e30, .required = true},
     {"end_learning_rate", .kind = FIRNC_FIELD_DOUBLE, offsetof(settings, final), 0, 1e30, .required = true},
-    {"total_iters", .kind = FIRNC_FIELD_LONG, offsetof(settings, total), 1, STEPS_MAX, .required = true},
+    {"total_iters", .kind = FIRNC_FIELD_LONG, offsetof(settings, total), 1, FIRNC_STEPS_MAX, .required = true},
     {"cycle", .kind = FIRNC_FIELD_IGNORED}, /* last: LinearLR only, and without effect in the reference too */
 };
 
@@ -60,7 +58,7 @@ static bool read_children(writer w, const firnc_tree *list, firn_schedule_node *
 
 /* Milestones say again what total_iters has said. */
 static bool check_milestones(const writer *w, const firnc_tree *list, const firn_schedule_node *node) {
-    static const firnc_field milestone = {.kind = FIRNC_FIELD_LONG, .low = 0, .high = STEPS_MAX};
+    static const firnc_field milestone = {.kind = FIRNC_FIELD_LONG, .low = 0, .high = FIRNC_STEPS_MAX};
     if (list == NULL)
         return true;
     if (firnc_tree_count(list) != (uint32_t)node->child_count - 1)

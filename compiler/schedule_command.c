@@ -56,10 +56,6 @@ static int from_plan(const char *name, const firnc_bytes *file, schedule *s) {
     return FIRNC_EXIT_OK;
 }
 
-static bool is_plan(const firnc_bytes *file) {
-    return file->count >= 8 && memcmp(file->data, "FIRNPLAN", 8) == 0;
-}
-
 int firnc_schedule_command(int argc, char **argv) {
     const char *name, *steps = NULL;
     firnc_texts settings = {0};
@@ -73,11 +69,11 @@ int firnc_schedule_command(int argc, char **argv) {
     schedule *s = firnc_allocate(sizeof *s);
     if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &file))
         return FIRNC_EXIT_WRONG;
-    if (is_plan(&file) && settings.count > 0)
+    if (firn_is_plan(file.data, file.count) && settings.count > 0)
         return firnc_usage("schedule", "--set: a plan is frozen; give its recipe");
-    int status = is_plan(&file)                    ? from_plan(name, &file, s)
-                 : from_recipe(name, &settings, s) ? FIRNC_EXIT_OK
-                                                   : FIRNC_EXIT_WRONG;
+    int status = firn_is_plan(file.data, file.count) ? from_plan(name, &file, s)
+                 : from_recipe(name, &settings, s)   ? FIRNC_EXIT_OK
+                                                     : FIRNC_EXIT_WRONG;
     if (status != FIRNC_EXIT_OK)
         return status;
     if (to == UINT64_MAX)

@@ -1,18 +1,15 @@
 /* The shapes pass. In: the graph as it was built, outputs with a type and no extents. Out: every value with its
  * extents, every op checked by the rule that the loader will check it by (plan/shapes.c). */
 #include "compiler/ir.h"
+#include "compiler/words.h"
 #include "plan/errors.h"
 
 /* "float32[32,784], float32[10,784]" */
 static const char *operands_text(const firnc_graph *graph, const firnc_node *node) {
     const char *text = "";
-    for (uint8_t i = 0; i < node->input_count; i++) {
-        const firn_shape *shape = &graph->values[node->inputs[i]].shape;
-        text = firnc_format("%s%s%s[", text, i == 0 ? "" : ", ", firn_type_name(shape->type));
-        for (uint8_t j = 0; j < shape->rank; j++)
-            text = firnc_format("%s%s%u", text, j == 0 ? "" : ",", (unsigned)shape->dims[j]);
-        text = firnc_format("%s]", text);
-    }
+    for (uint8_t i = 0; i < node->input_count; i++)
+        text =
+            firnc_format("%s%s%s", text, i == 0 ? "" : ", ", firnc_shape_text(&graph->values[node->inputs[i]].shape));
     return text;
 }
 

@@ -7,6 +7,7 @@
 #include "compiler/options.h"
 #include "compiler/plan_file.h"
 #include "compiler/sign.h"
+#include "compiler/words.h"
 #include "plan/errors.h"
 
 #define SIGNATURE_FILE_MAX 4096
@@ -72,9 +73,7 @@ int firnc_sign_command(int argc, char **argv) {
         return status;
     if (!digest_only)
         return sign_with(key, name, output, &header, digest);
-    for (int i = 0; i < 32; i++)
-        printf("%02x", (unsigned)digest[i]);
-    putchar('\n');
+    puts(firnc_hex(digest, sizeof digest));
     return FIRNC_EXIT_OK;
 }
 

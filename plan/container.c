@@ -41,6 +41,10 @@ enum {
 
 static const uint8_t magic[8] = {'F', 'I', 'R', 'N', 'P', 'L', 'A', 'N'};
 
+bool firn_is_plan(const uint8_t *file, uint64_t file_bytes) {
+    return file_bytes >= sizeof magic && memcmp(file + AT_MAGIC, magic, sizeof magic) == 0;
+}
+
 void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYTES]) {
     memset(bytes, 0, FIRN_HEADER_BYTES);
     memcpy(bytes + AT_MAGIC, magic, sizeof magic);

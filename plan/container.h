@@ -3,6 +3,7 @@
 #ifndef FIRN_PLAN_CONTAINER_H
 #define FIRN_PLAN_CONTAINER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FIRN_HEADER_BYTES      256u
@@ -36,6 +37,9 @@ typedef struct firn_header {
     uint64_t constants_offset;            /* from the start of the file, a multiple of 64 */
     uint64_t constants_bytes;             /* may be 0 */
 } firn_header;
+
+/* Whether a file begins as a plan does: what it is meant to be, not whether it is good. */
+bool firn_is_plan(const uint8_t *file, uint64_t file_bytes);
 
 /* Writes the 256 bytes; reserved bytes are zero. */
 void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYTES]);

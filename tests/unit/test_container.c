@@ -305,9 +305,23 @@ static void unsigned_plans(void **state) {
     assert_int_equal(decode_changed(), FIRN_ERROR_ALGORITHM);
 }
 
+static void what_begins_as_a_plan_does(void **state) {
+    (void)state;
+    uint8_t bytes[FIRN_HEADER_BYTES];
+    firn_header header = {.container_version = FIRN_CONTAINER_VERSION};
+    firn_header_encode(&header, bytes);
+    assert_true(firn_is_plan(bytes, sizeof bytes));
+    assert_true(firn_is_plan(bytes, 8));
+    assert_false(firn_is_plan(bytes, 7));
+    assert_false(firn_is_plan(NULL, 0));
+    bytes[7] ^= 1;
+    assert_false(firn_is_plan(bytes, sizeof bytes));
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup(name, set_up)
     const struct CMUnitTest tests[] = {
+        CASE(what_begins_as_a_plan_does),
         CASE(every_byte_stands_where_the_format_says),
         CASE(decoding_gives_back_what_was_encoded),
         CASE(truncated_at_every_length),

@@ -1,0 +1,24 @@
+/* Words and texts that several files print, so that they read the same everywhere. */
+#ifndef FIRNC_WORDS_H
+#define FIRNC_WORDS_H
+
+#include <stdint.h>
+
+#include "plan/ops.h"
+
+/* Words for the enumerations of plan.fbs, "?" for a value that is none of theirs. */
+const char *firnc_phase_word(uint8_t kind);
+const char *firnc_role_word(uint8_t role);
+const char *firnc_region_word(uint8_t kind);
+const char *firnc_origin_word(uint8_t origin);
+const char *firnc_scaling_word(uint8_t kind);
+const char *firnc_clipping_word(uint8_t kind);
+const char *firnc_metric_word(uint8_t kind);
+const char *firnc_part_word(uint8_t part);
+
+/* "float32[2,3]", or "float32[?]" while there are no extents */
+const char *firnc_shape_text(const firn_shape *shape);
+/* Two hexadecimal digits for each byte. */
+const char *firnc_hex(const uint8_t *bytes, uint32_t count);
+
+#endif
