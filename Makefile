@@ -38,7 +38,7 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 
 # --- sources -------------------------------------------------------------------------------------------------------
 
-PLAN_SOURCES := $(filter-out plan/generate.c plan/signature.c,$(wildcard plan/*.c))
+PLAN_SOURCES := $(filter-out plan/signature.c,$(wildcard plan/*.c))
 PLAN_SOURCES += $(filter-out plan/generated/writer.c,$(wildcard plan/generated/*.c))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
@@ -157,7 +157,7 @@ $(BUILD)/firn: $(call object,runtime/cli/main.c) $(LIBFIRNHOST) $(LIBFIRN)
 .PHONY: all
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
 
-$(BUILD)/generate: $(call object,plan/generate.c) $(BUILD)/signature.o
+$(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c)) $(BUILD)/signature.o
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lm
 

@@ -1,0 +1,80 @@
+/* The canonical listing of the schema, whose SHA-256 is the schema hash: plan/FORMAT.md, "The listing". */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plan/generate/program.h"
+#include "plan/generate/schema.h"
+
+/* Text that grows: the listing is hashed before it is written. */
+char *listing;
+size_t listing_bytes;
+static size_t listing_capacity;
+
+static void __attribute__((format(printf, 1, 2))) list(const char *format, ...) {
+    if (listing_capacity - listing_bytes < 1024) {
+        listing_capacity = 2 * listing_capacity + 4096;
+        listing = realloc(listing, listing_capacity);
+        if (listing == NULL)
+            refuse("memory", "there is not enough");
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    int written = vsnprintf(listing + listing_bytes, 1024, format, arguments);
+    va_end(arguments);
+    if (written < 0 || written >= 1024)
+        refuse("listing", "a line is too long");
+    listing_bytes += (size_t)written;
+}
+
+/* The type of a scalar, or of a vector's element, by its schema name. */
+static const char *inner_name(const struct field *field) {
+    if (field->object != NULL)
+        return field->object->name;
+    if (field->enumeration != NULL)
+        return field->enumeration->name;
+    return scalar_of(innermost(field))->name;
+}
+
+static void list_default(const struct field *field) {
+    if (is_floating(field->base))
+        list(" default %a", field->default_real);
+    else if (scalar_of(field->base) != NULL)
+        list(" default %lld", (long long)field->default_integer);
+}
+
+static void list_field(const struct object *object, const struct field *field) {
+    list("    %u %s ", object->is_struct ? field->offset : field->id, field->name);
+    if (field->base == BASE_STRING)
+        list("string");
+    else
+        list(field->base == BASE_VECTOR ? "[%s]" : "%s", inner_name(field));
+    if (!object->is_struct)
+        list_default(field);
+    if (field->required)
+        list(" required");
+    if (field->finite)
+        list(" finite");
+    if (field->ascii)
+        list(" ascii");
+    if (field->max != 0)
+        list(" max %lu", field->max);
+    list("\n");
+}
+
+void make_listing(void) {
+    list("firn schema listing 1\nidentifier %s\nroot %s\n", identifier, root->name);
+    for (size_t i = 0; i < enumeration_count; i++) {
+        list("enum %s %s\n", enumerations[i].name, scalar_of(enumerations[i].base)->name);
+        for (size_t j = 0; j < enumerations[i].value_count; j++)
+            list("    %zu %s\n", j, enumerations[i].values[j]);
+    }
+    for (size_t i = 0; i < object_count; i++) {
+        if (objects[i].is_struct)
+            list("struct %s bytes %u alignment %u\n", objects[i].name, objects[i].bytes, objects[i].alignment);
+        else
+            list("table %s\n", objects[i].name);
+        for (size_t j = 0; j < objects[i].field_count; j++)
+            list_field(&objects[i], &objects[i].fields[j]);
+    }
+}

@@ -1,0 +1,50 @@
+/* The file that is being written, and what every generated file needs. */
+#include "plan/generate/output.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/generate/program.h"
+
+static FILE *output;
+const char *output_directory;
+
+void begin_file(const char *name, const char *purpose) {
+    size_t bytes = strlen(output_directory) + strlen(name) + 2;
+    char *path = allocate(bytes, 1);
+    snprintf(path, bytes, "%s/%s", output_directory, name);
+    output = fopen(path, "w");
+    if (output == NULL)
+        refuse(path, "cannot write it");
+    free(path);
+    if (purpose != NULL)
+        fprintf(output,
+                "/* %s\n * Written by plan/generate from plan/plan.fbs; change those instead. */\n/* clang-format "
+                "off */\n",
+                purpose);
+}
+
+void end_file(void) {
+    if (ferror(output) != 0 || fclose(output) != 0)
+        refuse(output_directory, "writing failed; is the disk full?");
+}
+
+void put(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(output, format, arguments);
+    va_end(arguments);
+}
+
+void put_upper(const char *name) {
+    for (size_t i = 0; name[i] != 0; i++)
+        fputc(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i], output);
+}
+
+const char *c_type_of(const struct field *field) {
+    if (field->enumeration != NULL)
+        return scalar_of(field->enumeration->base)->c_type;
+    return scalar_of(innermost(field))->c_type;
+}

@@ -1,0 +1,173 @@
+/* reader.h: read access to what firn_fb_verify has accepted. */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/generate/output.h"
+
+static void put_enumerations(void) {
+    for (size_t i = 0; i < enumeration_count; i++) {
+        put("\nenum {\n");
+        for (size_t j = 0; j < enumerations[i].value_count; j++) {
+            put("    FIRN_FB_");
+            put_upper(enumerations[i].snake);
+            put("_");
+            put_upper(enumerations[i].values[j]);
+            put(" = %zu%s\n", j, j + 1 < enumerations[i].value_count ? "," : "");
+        }
+        put("};\n");
+    }
+}
+
+static void put_structs(void) {
+    for (size_t i = 0; i < object_count; i++) {
+        if (!objects[i].is_struct)
+            continue;
+        put("\ntypedef struct firn_fb_%s {\n", objects[i].snake);
+        for (size_t j = 0; j < objects[i].field_count; j++)
+            put("    %s %s;\n", c_type_of(&objects[i].fields[j]), objects[i].fields[j].name);
+        put("} firn_fb_%s;\n", objects[i].snake);
+        put("_Static_assert(sizeof(firn_fb_%s) == %u, \"no padding\");\n", objects[i].snake, objects[i].bytes);
+    }
+}
+
+static void put_table_types(void) {
+    for (size_t i = 0; i < object_count; i++)
+        if (!objects[i].is_struct)
+            put("\ntypedef struct firn_fb_%s {\n    const uint8_t *at;\n} firn_fb_%s;\n", objects[i].snake,
+                objects[i].snake);
+}
+
+static void put_default(const struct field *field) {
+    if (field->base == BASE_BOOL)
+        put("%s", field->default_integer != 0 ? "true" : "false");
+    else if (is_floating(field->base))
+        put(field->base == BASE_FLOAT ? "%af" : "%a", field->default_real);
+    else if (field->base == BASE_INT64 || field->base == BASE_INT32)
+        put("%lld", (long long)field->default_integer);
+    else
+        put("%lluu", (unsigned long long)field->default_integer);
+}
+
+/* "static inline TYPE firn_fb_TABLE_FIELD_SUFFIX(firn_fb_TABLE table" and the rest of the line. */
+static void put_head(const char *type, const struct object *object, const struct field *field, const char *suffix) {
+    bool pointer = type[strlen(type) - 1] == '*';
+    put("\nstatic inline %s%sfirn_fb_%s_%s%s(firn_fb_%s table", type, pointer ? "" : " ", object->snake, field->name,
+        suffix, object->snake);
+}
+
+static unsigned slot_of(const struct field *field) {
+    return 4 + 2 * field->id;
+}
+
+static const char *load_of(const struct field *field) {
+    enum base_type base = field->enumeration != NULL ? field->enumeration->base : innermost(field);
+    return base == BASE_BOOL ? "uint8" : scalar_of(base)->name;
+}
+
+static void put_scalar_access(const struct object *object, const struct field *field) {
+    put_head(c_type_of(field), object, field, "");
+    put(") {\n    const uint8_t *at = firn_fb_slot(table.at, %u);\n    return at == NULL ? ", slot_of(field));
+    put_default(field);
+    put(" : firn_fb_load_%s(at)%s;\n}\n", load_of(field), field->base == BASE_BOOL ? " != 0" : "");
+}
+
+static void put_count_access(const struct object *object, const struct field *field, const char *suffix) {
+    put_head("uint32_t", object, field, suffix);
+    put(") {\n    return firn_fb_count(table.at, %u);\n}\n", slot_of(field));
+}
+
+static void put_string_access(const struct object *object, const struct field *field) {
+    put_head("const char *", object, field, "");
+    put(") {\n    const uint8_t *at = firn_fb_elements(table.at, %u);\n", slot_of(field));
+    put("    return at == NULL ? \"\" : (const char *)at;\n}\n");
+    put_count_access(object, field, "_length");
+}
+
+static void put_present_access(const struct object *object, const struct field *field) {
+    put_head("bool", object, field, "_present");
+    put(") {\n    return firn_fb_slot(table.at, %u) != NULL;\n}\n", slot_of(field));
+}
+
+static void put_struct_access(const struct object *object, const struct field *field) {
+    char type[NAME_BYTES + 16];
+    snprintf(type, sizeof type, "firn_fb_%s", field->object->snake);
+    put_present_access(object, field);
+    put_head(type, object, field, "");
+    put(") {\n    %s value = {0};\n    const uint8_t *at = firn_fb_slot(table.at, %u);\n", type, slot_of(field));
+    put("    if (at != NULL)\n        memcpy(&value, __builtin_assume_aligned(at, %u), sizeof value);\n    return "
+        "value;\n}\n",
+        field->object->alignment);
+}
+
+static void put_table_access(const struct object *object, const struct field *field) {
+    char type[NAME_BYTES + 16];
+    snprintf(type, sizeof type, "firn_fb_%s", field->object->snake);
+    put_present_access(object, field);
+    put_head(type, object, field, "");
+    put(") {\n    return (%s){firn_fb_follow(firn_fb_slot(table.at, %u))};\n}\n", type, slot_of(field));
+}
+
+static void put_vector_access(const struct object *object, const struct field *field) {
+    char type[NAME_BYTES + 16];
+    unsigned step = 4;
+    put_count_access(object, field, "_count");
+    if (field->object == NULL) {
+        snprintf(type, sizeof type, "%s", c_type_of(field));
+        step = scalar_of(field->element)->bytes;
+    } else {
+        snprintf(type, sizeof type, "firn_fb_%s", field->object->snake);
+        step = field->object->is_struct ? field->object->bytes : 4;
+    }
+    if (field->object != NULL && field->object->is_struct) {
+        put_head("const uint8_t *", object, field, "_data");
+        put(") {\n    return firn_fb_elements(table.at, %u);\n}\n", slot_of(field));
+    }
+    put_head(type, object, field, "_at");
+    put(", uint32_t index) {\n    const uint8_t *at = firn_fb_elements(table.at, %u) + (size_t)%u * index;\n",
+        slot_of(field), step);
+    if (field->object == NULL)
+        put("    return firn_fb_load_%s(at)%s;\n}\n", load_of(field), field->element == BASE_BOOL ? " != 0" : "");
+    else if (field->object->is_struct)
+        put("    %s value;\n    memcpy(&value, __builtin_assume_aligned(at, %u), sizeof value);\n    return "
+            "value;\n}\n",
+            type, field->object->alignment);
+    else
+        put("    return (%s){firn_fb_follow(at)};\n}\n", type);
+}
+
+static void put_access(const struct object *object, const struct field *field) {
+    if (field->base == BASE_STRING)
+        put_string_access(object, field);
+    else if (field->base == BASE_VECTOR)
+        put_vector_access(object, field);
+    else if (field->base != BASE_OBJECT)
+        put_scalar_access(object, field);
+    else if (field->object->is_struct)
+        put_struct_access(object, field);
+    else
+        put_table_access(object, field);
+}
+
+void write_reader(void) {
+    begin_file(
+        "reader.h",
+        "Read access to the FlatBuffers part of a plan, in place, after firn_fb_verify and never before: there are\n"
+        " * no checks here. An absent scalar reads as its default, an absent string as \"\", an absent vector as one "
+        "of no\n"
+        " * elements, an absent struct as zeros; an absent table must not be asked for. An index must be below its "
+        "count.\n"
+        " * Freestanding.");
+    put("#ifndef FIRN_PLAN_GENERATED_READER_H\n#define FIRN_PLAN_GENERATED_READER_H\n\n");
+    put("#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n");
+    put("#include \"plan/access.h\"\n\n");
+    put("/* The schema hash: SHA-256 of plan/generated/schema.txt. */\nextern const uint8_t firn_schema_hash[32];\n");
+    put_enumerations();
+    put_structs();
+    put_table_types();
+    for (size_t i = 0; i < object_count; i++)
+        for (size_t j = 0; j < objects[i].field_count && !objects[i].is_struct; j++)
+            put_access(&objects[i], &objects[i].fields[j]);
+    put("\nstatic inline firn_fb_%s firn_fb_%s_root(const uint8_t *buffer) {\n", root->snake, root->snake);
+    put("    return (firn_fb_%s){firn_fb_follow(buffer)};\n}\n\n#endif\n", root->snake);
+    end_file();
+}
