@@ -198,14 +198,16 @@ static void add_attributes(cJSON *object, firn_fb_op op) {
 /* What POL decides beside reductions: attention computes its softmax, and layer norm its affine part, in this type. */
 static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
-    uint32_t qkv = firn_fb_op_inputs_at(op, info->code == FIRN_OP_attention_backward ? 1 : 0);
-    bool half = info->pol == FIRN_POL_attention && firn_fb_op_integers_at(op, FIRN_ATTENTION_HALF_SOFTMAX) != 0;
-    uint8_t softmax = half ? firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, qkv)) : (uint8_t)FIRN_FLOAT32;
-    if (info->pol == FIRN_POL_attention)
-        cJSON_AddStringToObject(object, "softmax", firn_type_name(softmax));
-    if (info->pol == FIRN_POL_norm)
-        cJSON_AddStringToObject(object, "affine",
-                                firn_type_name((uint8_t)firn_fb_op_integers_at(op, FIRN_LAYER_NORM_AFFINE)));
+    uint8_t type = FIRN_FLOAT32;
+    if (info->pol == FIRN_POL_attention) {
+        uint32_t qkv = firn_fb_op_inputs_at(op, info->code == FIRN_OP_attention_backward ? 1 : 0);
+        if (firn_fb_op_integers_at(op, FIRN_ATTENTION_HALF_SOFTMAX) != 0)
+            type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, qkv));
+        cJSON_AddStringToObject(object, "softmax", firn_type_name(type));
+    } else if (info->pol == FIRN_POL_norm) {
+        type = (uint8_t)firn_fb_op_integers_at(op, FIRN_LAYER_NORM_AFFINE);
+        cJSON_AddStringToObject(object, "affine", firn_type_name(type));
+    }
 }
 
 static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op) {
