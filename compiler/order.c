@@ -111,7 +111,7 @@ static uint32_t take_cheapest(scheduler *s) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < s->ready_count; i++) {
         uint32_t a = s->ready[i], b = s->ready[best];
-        if (s->costs[a] < s->costs[b] || (s->costs[a] == s->costs[b] && a < b))
+        if (s->costs[a] < s->costs[b] || (a < b && s->costs[a] == s->costs[b]))
             best = i;
     }
     uint32_t node = s->ready[best];
@@ -141,7 +141,8 @@ static void schedule_phase(scheduler *s, uint32_t begin, uint32_t end, uint32_t 
             use(s, s->nodes[node].inputs[j]);
         for (uint32_t i = s->heads[node]; i != FIRNC_NONE; i = s->links[i].next) {
             uint32_t follower = s->links[i].node;
-            if (--s->waits[follower] == 0 && follower < end)
+            s->waits[follower]--;
+            if (follower < end && s->waits[follower] == 0)
                 add_ready(s, follower);
         }
     }
