@@ -28,7 +28,7 @@ say = @$(if $(V),true,echo '    $(1)')
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Wmissing-prototypes $(WERROR)
 # The numerics depend on these three: no contraction, square root as an instruction, no relaxed floating point.
-FLOATING := -ffp-contract=off -fno-math-errno -fno-fast-math
+FLOATING := -ffp-contract=off -fno-fast-math -fno-math-errno
 CFLAGS := -std=c11 -O2 $(FLOATING) $(WARNINGS) -I. -MMD -MP
 # Word size and sanitizers must be known to the linker too.
 MACHINE := $(filter -m%,$(CFLAGS_EXTRA))
