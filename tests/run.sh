@@ -11,7 +11,7 @@ BUILD=${BUILD:-build}
 SANITIZED=${SANITIZED:-$BUILD/sanitized}
 export BUILD SANITIZED
 logs=$BUILD/test-logs
-limit=${TEST_SECONDS:-600}
+limit=${TEST_SECONDS:-900}
 
 # run_one COMMAND NAME: one line on stdout, and the end of the log when it failed.
 if [ "${1:-}" = --one ]; then
