@@ -182,9 +182,25 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 .PHONY: test
 test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
 	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner $(BUILD)/firn-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
+
+# --- benchmarks ----------------------------------------------------------------------------------------------------
+
+BENCH_SOURCES := $(wildcard tests/bench/*.c)
+# The loops that the others are measured against must be as fast as they can be.
+$(call object,$(BENCH_SOURCES)): private CFLAGS += -O3
+
+$(BUILD)/firn-bench: $(call object,$(BENCH_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
+	$(call say,$@)
+	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcjson -lz -lm
+
+.PHONY: bench
+bench: ## time kernels and steps against this machine's peak and PyTorch; ARGS='--only square --repeat 9'
+	@.packages/install build source
+	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/firnc $(BUILD)/firn-bench
+	$(BUILD)/firn-bench --firnc $(BUILD)/firnc --out $(BUILD)/bench $(ARGS)
 
 .PHONY: demo
 demo: ## freeze, sign, train and evaluate a small GPT-2, here and on two emulated boards; DATA=file
@@ -203,8 +219,8 @@ lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warning
 	@.packages/install lint
 	@$(if $(LINTED),:,$(error lint looks at the files that git knows, and git lists none))
 	clang-format --dry-run -Werror $(LINTED)
-	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=gcc BUILD=$(BUILD)/gcc all unit-tests
-	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests
+	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=gcc BUILD=$(BUILD)/gcc all unit-tests $(BUILD)/gcc/firn-bench
+	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests $(BUILD)/clang/firn-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) tidy cppcheck
 
 .PHONY: tidy cppcheck

@@ -1,0 +1,119 @@
+/* The benchmarks of `make bench`. Every speed is a ratio to a reference that was timed in the same round: the machine
+ * is shared, its clock moves, and a figure alone says little. Nothing here passes or fails on a time. */
+#ifndef FIRN_TESTS_BENCH_H
+#define FIRN_TESTS_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/kernels/kernels.h"
+
+/* What a case is a ratio of. */
+typedef enum bench_reference {
+    BENCH_PEAK,    /* fused multiply-adds of float32 at the widest vector */
+    BENCH_STREAMS, /* a loop that reads four streams and writes three */
+    BENCH_NOTHING  /* a time or a size by itself */
+} bench_reference;
+
+/* PyTorch in its four ways. */
+enum { BENCH_EAGER, BENCH_COMPILED, BENCH_BFLOAT16, BENCH_BFLOAT16_COMPILED, BENCH_TORCHES };
+#define BENCH_EAGER_ONLY  (1u << BENCH_EAGER)
+#define BENCH_EAGER_BOTH  (1u << BENCH_EAGER | 1u << BENCH_BFLOAT16)
+#define BENCH_EVERY_TORCH ((1u << BENCH_TORCHES) - 1)
+
+typedef struct bench_options {
+    const char *only;   /* groups and cases whose names contain it; NULL: all */
+    const char *out;    /* folder */
+    const char *firnc;  /* the compiler */
+    const char *python; /* NULL: none */
+    unsigned repeat, threads;
+    bool smoke;        /* one repetition of the smallest shapes */
+    bool eager_only;   /* no torch.compile */
+    double call_limit; /* seconds that one call may be expected to take */
+} bench_options;
+
+/* One case: something that can be run again and again. */
+typedef struct bench_case {
+    char group[24], shape[48], storage[24];
+    bench_reference reference;
+    double work; /* operations or bytes of one call */
+    void (*run)(void *context);
+    void *context;
+    char torch[96]; /* the same work for pytorch.py; "" when it has none */
+    unsigned torches;
+    double call_limit; /* seconds; 0: that of the options */
+    const char *like;  /* a storage whose speed is expected of a kind that was not measured yet; NULL or "": none */
+    /* The memory of BENCH_STREAMS: four arrays of so many floats. */
+    float *streams[4];
+    size_t stream_elements;
+} bench_case;
+
+/* A line of the report. */
+typedef struct bench_row {
+    char group[24], shape[48], storage[24], note[64];
+    bench_reference reference;
+    unsigned rounds;
+    double work, seconds;        /* of one call: the median of the rounds */
+    double of_one, of_all;       /* share of the reference with one thread and with all; 0: none */
+    double torch[BENCH_TORCHES]; /* PyTorch's time divided by ours; 0: none */
+} bench_row;
+
+extern bench_options bench_settings;
+
+/* --- measure.c --- */
+
+double bench_seconds(void);
+double bench_median(double *values, size_t count);
+void *bench_memory(size_t bytes); /* zeroed, aligned to 64 */
+void bench_format(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* How kernels are given their threads. */
+firn_parallel bench_parallel(void);
+/* False when --only leaves it out. */
+bool bench_is_wanted(const char *group, const char *shape, const char *storage);
+/* Runs a case in rounds, each with its references, and puts a row into the report. */
+void bench_measure(const bench_case *it);
+void bench_begin(void);
+void bench_end(void);
+
+/* --- references.c --- */
+
+/* Operations a second of `threads` threads that do nothing but multiply-adds. */
+double bench_peak(unsigned threads);
+const char *bench_peak_name(void);
+/* Bytes a second of a[i] = b[i] + s * c[i]. */
+double bench_triad(unsigned threads);
+/* Bytes a second of four streams read and three written. */
+double bench_streams(unsigned threads, float *const streams[4], size_t elements);
+
+/* --- pytorch.c --- */
+
+void bench_torch_begin(void);
+const char *bench_torch_version(void); /* "no torch" when there is none */
+/* Seconds of one call; 0 when PyTorch cannot do it. */
+double bench_torch(unsigned variant, const char *question);
+void bench_torch_end(void);
+
+/* --- the cases --- */
+
+void bench_products(void);
+void bench_attention(void);
+void bench_adamw(void);
+void bench_plans(void);
+/* The peak resident memory of one step, printed; run in a process of its own. */
+int bench_memory_of(const char *plan, const char *key);
+
+/* --- report.c --- */
+
+void bench_report_row(const bench_row *row);
+/* The last row of that kind that has a time; group NULL: of any. */
+const bench_row *bench_report_last(const char *group, const char *storage);
+typedef struct bench_machine {
+    double peak_one, peak_all, triad_one, triad_all; /* medians over the whole run; operations and bytes a second */
+} bench_machine;
+/* The table on stdout; report.json and report.svg in the folder. */
+bool bench_report_write(const bench_machine *machine);
+/* Reads report.json back, and looks at both files. */
+bool bench_report_check(void);
+
+#endif

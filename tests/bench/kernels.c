@@ -1,0 +1,286 @@
+/* Single kernels: products, attention, the update of AdamW. They are found and called as the executor does it, so the
+ * environment's choice of a kernel set is obeyed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/numerics/numerics.h"
+#include "tests/bench/bench.h"
+
+/* How numbers are stored and how a sum of products is formed. */
+typedef struct storage {
+    const char *name;
+    uint8_t type;
+    uint32_t chunk; /* 0: sums in float32 */
+} storage;
+
+static const storage storages[] = {
+    {"float32", FIRN_FLOAT32, 0},     {"bfloat16", FIRN_BFLOAT16, 0},         {"float16", FIRN_FLOAT16, 0},
+    {"cbfloat16", FIRN_CBFLOAT16, 0}, {"float16 chunk 64", FIRN_FLOAT16, 64}, {"float16 chunk 128", FIRN_FLOAT16, 128},
+};
+enum { STORAGES = sizeof storages / sizeof storages[0] };
+
+/* A kernel with its operands. */
+typedef struct job {
+    firn_kernel kernel;
+    firn_kernel_call call;
+} job;
+
+static void run_job(void *context) {
+    const job *it = context;
+    it->kernel(&it->call);
+}
+
+static firn_tensor tensor(uint8_t type, uint8_t rank, const uint32_t dims[]) {
+    firn_tensor it = {.type = type, .rank = rank, .elements = 1};
+    for (uint8_t i = 0; i < rank; i++) {
+        it.dims[i] = dims[i];
+        it.elements *= dims[i];
+    }
+    it.data = bench_memory(it.elements * firn_type_bytes(type));
+    return it;
+}
+
+/* Numbers in (-spread, spread) that do not repeat within a row. */
+static firn_tensor filled(uint8_t type, uint8_t rank, const uint32_t dims[], float spread) {
+    firn_tensor it = tensor(type, rank, dims);
+    uint32_t state = 88172645u;
+    for (size_t i = 0; i < it.elements; i++) {
+        state = state * 1664525u + 1013904223u;
+        firn_store(it.data, type, i, spread * ((float)(state >> 8) * 0x1p-23f - 1.0f));
+    }
+    return it;
+}
+
+static void free_job(job *it) {
+    for (unsigned i = 0; i < it->call.input_count; i++)
+        free(it->call.inputs[i].data);
+    for (unsigned i = 0; i < it->call.output_count; i++) {
+        bool shared = false;
+        for (unsigned j = 0; j < it->call.input_count; j++)
+            shared = shared || it->call.inputs[j].data == it->call.outputs[i].data;
+        if (!shared)
+            free(it->call.outputs[i].data);
+    }
+}
+
+static firn_reduction reduction_of(const storage *stored) {
+    if (stored->chunk == 0)
+        return (firn_reduction){FIRN_REDUCTION_F32, FIRN_FLOAT32, stored->type, 0};
+    return (firn_reduction){FIRN_REDUCTION_CHUNKED, stored->type, stored->type, stored->chunk};
+}
+
+/* --- products --------------------------------------------------------------------------------------------------- */
+
+enum { FORWARD, INPUT_GRADIENT, WEIGHT_GRADIENT, DIRECTIONS };
+static const char *const directions[] = {"forward", "dx", "dw"};
+
+typedef struct product {
+    const char *group, *name;
+    uint32_t n, k, o;
+    int64_t layout; /* of the weight: 0 [O,K], 1 [K,O] */
+} product;
+
+static job product_job(const product *it, int direction, const storage *stored) {
+    const uint32_t x[] = {it->n, it->k}, y[] = {it->n, it->o};
+    const uint32_t w[] = {it->layout == 0 ? it->o : it->k, it->layout == 0 ? it->k : it->o};
+    static const uint16_t codes[] = {FIRN_OP_linear, FIRN_OP_linear_backward_input, FIRN_OP_linear_backward_weight};
+    job made = {.kernel = firn_kernel_find(codes[direction]),
+                .call = {.input_count = 2,
+                         .output_count = 1,
+                         .integers = {it->layout},
+                         .reductions = {reduction_of(stored)},
+                         .parallel = bench_parallel()}};
+    made.call.inputs[0] = filled(stored->type, 2, direction == FORWARD ? x : y, 1.0f);
+    made.call.inputs[1] = filled(stored->type, 2, direction == WEIGHT_GRADIENT ? x : w, 0.1f);
+    made.call.outputs[0] = tensor(stored->type, 2, direction == FORWARD ? y : (direction == INPUT_GRADIENT ? x : w));
+    return made;
+}
+
+static void measure_product(const product *it, int direction, const storage *stored) {
+    bench_case made = {
+        .reference = BENCH_PEAK, .work = 2.0 * it->n * it->k * it->o, .run = run_job, .torches = BENCH_EAGER_BOTH};
+    bench_format(made.group, sizeof made.group, "%s", it->group);
+    bench_format(made.shape, sizeof made.shape, "%s %s", it->name, directions[direction]);
+    bench_format(made.storage, sizeof made.storage, "%s", stored->name);
+    bench_format(made.torch, sizeof made.torch, "linear %u %u %u %s", it->n, it->k, it->o, directions[direction]);
+    if (!bench_is_wanted(made.group, made.shape, made.storage))
+        return;
+    job work = product_job(it, direction, stored);
+    made.context = &work;
+    bench_measure(&made);
+    free_job(&work);
+}
+
+static void squares(void) {
+    const uint32_t largest = bench_settings.smoke ? 64 : 2048;
+    for (unsigned s = 0; s < STORAGES; s++)
+        for (uint32_t size = 64; size <= largest; size *= 2) {
+            char name[16];
+            bench_format(name, sizeof name, "%u", size);
+            const product it = {"square", name, size, size, size, 0};
+            measure_product(&it, FORWARD, &storages[s]);
+        }
+}
+
+static void block_of_gpt2(uint32_t tokens) {
+    const struct {
+        const char *name;
+        uint32_t k, o;
+    } layers[] = {{"c_attn", 768, 2304}, {"attn.c_proj", 768, 768}, {"c_fc", 768, 3072}, {"mlp.c_proj", 3072, 768}};
+    char group[24];
+    bench_format(group, sizeof group, "block %u", tokens);
+    for (unsigned s = 0; s < STORAGES; s++)
+        for (unsigned l = 0; l < sizeof layers / sizeof layers[0]; l++)
+            for (int direction = FORWARD; direction < DIRECTIONS; direction++) {
+                const product it = {group, layers[l].name, tokens, layers[l].k, layers[l].o, 1};
+                measure_product(&it, direction, &storages[s]);
+            }
+}
+
+void bench_products(void) {
+    squares();
+    if (bench_settings.smoke)
+        return;
+    block_of_gpt2(256);
+    block_of_gpt2(1024);
+}
+
+/* --- attention -------------------------------------------------------------------------------------------------- */
+
+enum { BATCH = 4, HEADS = 12, HEAD_SIZE = 64, CHANNELS = HEADS * HEAD_SIZE };
+
+static void set_attention(firn_kernel_call *call, const storage *stored) {
+    call->integers[0] = HEADS;
+    call->integers[1] = HEADS;
+    call->integers[2] = 1; /* causal */
+    call->integers[3] = 0; /* softmax in float32 */
+    call->integers[4] = 0;
+    call->reals[0] = 0.125f;
+    call->reals[1] = 0.0f; /* no dropout */
+    for (int i = 0; i < 3; i++) {
+        call->reductions[i] = reduction_of(stored);
+    }
+    call->parallel = bench_parallel();
+}
+
+static job forward_job(uint32_t length, const storage *stored) {
+    const uint32_t rows[] = {BATCH, HEADS, length}, scratch[] = {BATCH, HEADS, 16, length};
+    job made = {.kernel = firn_kernel_find(FIRN_OP_attention), .call = {.input_count = 1, .output_count = 4}};
+    set_attention(&made.call, stored);
+    made.call.inputs[0] = filled(stored->type, 3, (const uint32_t[]){BATCH, length, 3 * CHANNELS}, 1.0f);
+    made.call.outputs[0] = tensor(stored->type, 3, (const uint32_t[]){BATCH, length, CHANNELS});
+    made.call.outputs[1] = tensor(FIRN_FLOAT32, 3, rows);
+    made.call.outputs[2] = tensor(FIRN_FLOAT32, 3, rows);
+    made.call.outputs[3] = tensor(FIRN_FLOAT32, 4, scratch);
+    return made;
+}
+
+/* Reads what forward has left: it has run. */
+static job backward_job(const job *forward, uint32_t length, const storage *stored) {
+    const uint32_t scratch[] = {BATCH, HEADS, 33, length};
+    job made = {.kernel = firn_kernel_find(FIRN_OP_attention_backward), .call = {.input_count = 4, .output_count = 2}};
+    set_attention(&made.call, stored);
+    made.call.inputs[0] = filled(stored->type, 3, (const uint32_t[]){BATCH, length, CHANNELS}, 1.0f);
+    made.call.inputs[1] = forward->call.inputs[0];
+    made.call.inputs[2] = forward->call.outputs[1];
+    made.call.inputs[3] = forward->call.outputs[2];
+    made.call.outputs[0] = tensor(stored->type, 3, (const uint32_t[]){BATCH, length, 3 * CHANNELS});
+    made.call.outputs[1] = tensor(FIRN_FLOAT32, 4, scratch);
+    return made;
+}
+
+/* The causal half of the products: two forward; backward computes the scores again and has four more. */
+static void measure_attention(uint32_t length, const storage *stored) {
+    const double one_product = (double)BATCH * CHANNELS * length * (length + 1.0);
+    job forward = forward_job(length, stored);
+    bench_case made = {.reference = BENCH_PEAK, .run = run_job, .torches = BENCH_EAGER_BOTH};
+    bench_format(made.shape, sizeof made.shape, "T %u", length);
+    bench_format(made.storage, sizeof made.storage, "%s", stored->name);
+    bench_format(made.group, sizeof made.group, "attention forward");
+    bench_format(made.torch, sizeof made.torch, "attention %d %u %d %d forward", BATCH, length, HEADS, HEAD_SIZE);
+    made.work = 2.0 * one_product;
+    made.context = &forward;
+    bench_measure(&made);
+    run_job(&forward);
+    job backward = backward_job(&forward, length, stored);
+    bench_format(made.group, sizeof made.group, "attention backward");
+    bench_format(made.torch, sizeof made.torch, "attention %d %u %d %d backward", BATCH, length, HEADS, HEAD_SIZE);
+    made.work = 5.0 * one_product;
+    made.context = &backward;
+    bench_measure(&made);
+    backward.call.input_count = 1; /* the others belong to forward */
+    free_job(&backward);
+    free_job(&forward);
+}
+
+void bench_attention(void) {
+    const uint32_t longest = bench_settings.smoke ? 64 : 1024;
+    for (unsigned s = 0; s < STORAGES; s++)
+        for (uint32_t length = 64; length <= longest; length *= 2) {
+            char shape[16];
+            bench_format(shape, sizeof shape, "T %u", length);
+            if (bench_is_wanted("attention forward", shape, storages[s].name) ||
+                bench_is_wanted("attention backward", shape, storages[s].name))
+                measure_attention(length, &storages[s]);
+        }
+}
+
+/* --- AdamW ------------------------------------------------------------------------------------------------------ */
+
+/* Bytes that the system can still give; a guess where it does not say. */
+static double available_bytes(void) {
+    char line[128];
+    unsigned long long kilobytes = 2 << 20;
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "MemAvailable: %llu", &kilobytes) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return 1024.0 * (double)kilobytes;
+}
+
+/* The parameters of GPT-2, or as many as leave half of the memory alone; PyTorch has its own copy. */
+static uint32_t adamw_elements(void) {
+    const uint32_t all = 124439808;
+    const double most = available_bytes() / 2 / (4 * sizeof(float)) / 2;
+    if (bench_settings.smoke)
+        return 1 << 16;
+    return most < all ? (uint32_t)most / 1024 * 1024 : all;
+}
+
+void bench_adamw(void) {
+    const uint32_t elements = adamw_elements();
+    bench_case made = {.group = "adamw", .storage = "float32", .reference = BENCH_STREAMS, .run = run_job};
+    bench_format(made.shape, sizeof made.shape, "%u parameters", elements);
+    if (!bench_is_wanted(made.group, made.shape, made.storage))
+        return;
+    job work = {.kernel = firn_kernel_find(FIRN_OP_adamw),
+                .call = {.input_count = 7,
+                         .output_count = 3,
+                         .integers = {1},
+                         .reals = {0.9f, 0.95f, 1e-8f, 0.1f},
+                         .parallel = bench_parallel()}};
+    firn_kernel_call *call = &work.call;
+    for (int i = 0; i < 2; i++) /* parameter and gradient */
+        call->inputs[i] = filled(FIRN_FLOAT32, 1, &elements, 0.02f);
+    for (int i = 2; i < 4; i++) /* the two averages */
+        call->inputs[i] = tensor(FIRN_FLOAT32, 1, &elements);
+    for (int i = 4; i < 7; i++) { /* learning rate and powers */
+        call->inputs[i] = tensor(FIRN_FLOAT32, 1, (const uint32_t[]){1});
+        firn_store(call->inputs[i].data, FIRN_FLOAT32, 0, i == 4 ? 1e-6f : 0.5f);
+    }
+    call->outputs[0] = call->inputs[0];
+    call->outputs[1] = call->inputs[2];
+    call->outputs[2] = call->inputs[3];
+    for (int i = 0; i < 4; i++)
+        made.streams[i] = call->inputs[i].data;
+    made.stream_elements = elements;
+    made.work = 7.0 * elements * sizeof(float);
+    made.context = &work;
+    made.torches = BENCH_EAGER_ONLY;
+    bench_format(made.torch, sizeof made.torch, "adamw %u", elements);
+    bench_measure(&made);
+    free_job(&work);
+}

@@ -1,0 +1,120 @@
+/* The command line of the benchmarks.
+ *
+ *     bench [--only NAME] [--repeat N] [--threads N] [--smoke] [--torch no|eager|all] [--python P] [--firnc P] [--out
+ * D]
+ *
+ * --only NAME    the cases in whose "what shape storage" NAME occurs
+ * --repeat N     rounds of each case (5)
+ * --threads N    of the kernels and of PyTorch (the CPUs there are)
+ * --smoke        one round of the smallest shapes, and a look at the files that were written: seconds
+ * --torch        no: without PyTorch; eager: without torch.compile, which takes minutes (all)
+ *
+ * FIRN_KERNELS in the environment chooses the kernel set, as everywhere. Exit 0: everything ran, however fast. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/targets/host/host.h"
+#include "tests/bench/bench.h"
+
+#define MACHINE_ROUNDS 3 /* before and after the cases */
+
+bench_options bench_settings = {
+    .out = "build/bench", .firnc = "build/firnc", .python = "python3", .repeat = 5, .call_limit = 10.0};
+
+static bool read_number(const char *text, unsigned *number) {
+    char *end;
+    const unsigned long value = strtoul(text, &end, 10);
+    if (end == text || *end != 0 || value == 0 || value > 64)
+        return false;
+    *number = (unsigned)value;
+    return true;
+}
+
+static bool read_torch(const char *text) {
+    if (strcmp(text, "no") == 0)
+        bench_settings.python = NULL;
+    bench_settings.eager_only = strcmp(text, "eager") == 0;
+    return bench_settings.python == NULL || bench_settings.eager_only || strcmp(text, "all") == 0;
+}
+
+static bool read_option(const char *name, const char *value) {
+    if (strcmp(name, "--only") == 0)
+        bench_settings.only = value;
+    else if (strcmp(name, "--repeat") == 0)
+        return read_number(value, &bench_settings.repeat);
+    else if (strcmp(name, "--threads") == 0)
+        return read_number(value, &bench_settings.threads);
+    else if (strcmp(name, "--torch") == 0)
+        return read_torch(value);
+    else if (strcmp(name, "--python") == 0)
+        bench_settings.python = value;
+    else if (strcmp(name, "--firnc") == 0)
+        bench_settings.firnc = value;
+    else if (strcmp(name, "--out") == 0)
+        bench_settings.out = value;
+    else
+        return false;
+    return true;
+}
+
+static bool read_options(int count, char **words) {
+    bench_settings.threads = firn_host_cpus();
+    for (int i = 1; i < count; i++) {
+        if (strcmp(words[i], "--smoke") == 0) {
+            bench_settings.smoke = true;
+            bench_settings.repeat = 1;
+        } else if (i + 1 < count && read_option(words[i], words[i + 1])) {
+            i++;
+        } else {
+            fprintf(stderr, "bench: command line: %s; the first lines of tests/bench/main.c show what there is\n",
+                    words[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The references by themselves. */
+typedef struct samples {
+    double peak_one[2 * MACHINE_ROUNDS], peak_all[2 * MACHINE_ROUNDS];
+    double triad_one[2 * MACHINE_ROUNDS], triad_all[2 * MACHINE_ROUNDS];
+    size_t count;
+} samples;
+
+static void look_at_machine(samples *seen) {
+    for (int i = 0; i < MACHINE_ROUNDS; i++, seen->count++) {
+        seen->peak_one[seen->count] = bench_peak(1);
+        seen->peak_all[seen->count] = bench_peak(bench_settings.threads);
+        seen->triad_one[seen->count] = bench_triad(1);
+        seen->triad_all[seen->count] = bench_triad(bench_settings.threads);
+    }
+}
+
+int main(int count, char **words) {
+    if (count == 6 && strcmp(words[1], "--threads") == 0 && strcmp(words[3], "--memory-of") == 0)
+        return read_number(words[2], &bench_settings.threads) ? bench_memory_of(words[4], words[5]) : 2;
+    if (!read_options(count, words))
+        return 2;
+    if (mkdir(bench_settings.out, 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "bench: %s: cannot be made: %s\n", bench_settings.out, strerror(errno));
+        return 1;
+    }
+    samples seen = {0};
+    bench_begin();
+    bench_torch_begin();
+    look_at_machine(&seen);
+    bench_products();
+    bench_attention();
+    bench_adamw();
+    bench_plans();
+    look_at_machine(&seen);
+    const bench_machine machine = {bench_median(seen.peak_one, seen.count), bench_median(seen.peak_all, seen.count),
+                                   bench_median(seen.triad_one, seen.count), bench_median(seen.triad_all, seen.count)};
+    const bool good = bench_report_write(&machine) && bench_report_check();
+    bench_torch_end();
+    bench_end();
+    return good ? 0 : 1;
+}

@@ -1,0 +1,397 @@
+/* Whole plans: steps of training through the library, the time to open one, the memory that it takes. The plans are
+ * made by firnc from recipes, so that nothing is timed that a user could not have. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/targets/host/host.h"
+#include "tests/bench/bench.h"
+
+#define RECIPES      "tests/bench/recipes/"
+#define DATA_BYTES   (8u << 20)
+#define STEP_LIMIT   100.0 /* seconds that a step may be expected to take */
+#define MEGABYTE     (1024.0 * 1024.0)
+#define SET          " --set trainer."
+#define SET_BATCH    SET "fit.train_dataloader.batch_size="
+#define SET_LENGTH   SET "fit.train_dataloader.max_sequence_length="
+#define SET_MODEL    SET "init.model."
+#define SET_FORMAT   SET "init.precision."
+#define SET_HALF     SET_FORMAT "enabled=true" SET_FORMAT "fp16_type="
+#define SET_POL      SET_FORMAT "pol_lowering=emulate" SET_FORMAT "precision_opt_level="
+#define SET_NO_LIMIT SET "init.loop.num_steps=100000000"
+
+/* What a plan is made from, and what one step of it is worth. */
+typedef struct plan_case {
+    const char *shape, *storage;
+    const char *recipe, *settings; /* settings: options of firnc */
+    const char *torch;
+    double layers, width, batch, length; /* of a GPT-2; else layers is 0 */
+    double products;                     /* of another network: operations in the products of a step */
+    const char *like;                    /* a storage of the kernels whose speed says whether to begin; "" */
+    bool smoke, memory, opening;
+} plan_case;
+
+#define GPT2_PLAN(format, settings, like, batch, length, memory)                                                       \
+    {                                                                                                                  \
+        "gpt2 124M B" #batch " T" #length, format, RECIPES "gpt2_124m.yaml",                                           \
+            SET_BATCH #batch SET_LENGTH #length settings, "gpt2 50257 768 12 12 1024 " #batch " " #length, 12, 768,    \
+            batch, length, 0, like, false, memory, memory                                                              \
+    }
+
+static const plan_case cases[] = {
+    {"smallest", "float32", RECIPES "smallest.yaml", "", "", 0, 0, 0, 0, 0, "", true, true, true},
+    {"mlp 784-500-10 B500", "float32", RECIPES "mlp_500.yaml", "", "mlp 784 500 10 500", 0, 0, 0, 0,
+     2.0 * 500 * (2 * 784 * 500 + 3 * 500 * 10), "", false, true, true},
+    {"mlp 784-500-10 B32", "float32", RECIPES "mlp_500.yaml", SET_BATCH "32", "mlp 784 500 10 32", 0, 0, 0, 0,
+     2.0 * 32 * (2 * 784 * 500 + 3 * 500 * 10), "", false, false, false},
+    {"gpt2 of the demo", "float32", "compiler/recipes/demo_gpt2.yaml", SET_NO_LIMIT SET_FORMAT "enabled=false",
+     "gpt2 256 64 2 4 64 32 64", 2, 64, 32, 64, 0, "", false, false, false},
+    {"gpt2 of the demo", "bfloat16", "compiler/recipes/demo_gpt2.yaml", SET_NO_LIMIT, "gpt2 256 64 2 4 64 32 64", 2, 64,
+     32, 64, 0, "", true, true, true},
+    GPT2_PLAN("float32", "", "", 4, 64, true),
+    GPT2_PLAN("bfloat16", SET_HALF "bfloat16", "", 4, 64, false),
+    GPT2_PLAN("float16 POL 1", SET_HALF "float16" SET_POL "1", "float16 chunk 64", 4, 64, false),
+    GPT2_PLAN("float16 POL 2", SET_HALF "float16" SET_POL "2", "float16 chunk 128", 4, 64, false),
+    GPT2_PLAN("float32", "", "", 4, 256, false),
+    GPT2_PLAN("bfloat16", SET_HALF "bfloat16", "", 4, 256, true),
+    GPT2_PLAN("float16 POL 1", SET_HALF "float16" SET_POL "1", "float16 chunk 64", 4, 256, false),
+    GPT2_PLAN("float16 POL 2", SET_HALF "float16" SET_POL "2", "float16 chunk 128", 4, 256, false),
+};
+
+/* Plans of 1 MB that are opened only: one is all ops, the other nearly all constants. */
+static const plan_case deep = {.shape = "78 small blocks",
+                               .storage = "float32",
+                               .recipe = RECIPES "gpt2_124m.yaml",
+                               .settings = SET_MODEL "num_hidden_layers=78" SET_MODEL "hidden_size=16" SET_MODEL
+                                                     "num_heads=1" SET_MODEL "vocab_size=256" SET_LENGTH "16"};
+static const plan_case weighty = {.shape = "1 MB of weights", .storage = "float32", .recipe = RECIPES "mlp_500.yaml"};
+
+/* --- making plans ----------------------------------------------------------------------------------------------- */
+
+static void path_of(char *path, size_t size, const char *name) {
+    bench_format(path, size, "%s/%s", bench_settings.out, name);
+}
+
+static bool command(const char *text) {
+    if (system(text) == 0)
+        return true;
+    fprintf(stderr, "bench: failed: %s\n", text);
+    return false;
+}
+
+static bool make_key(void) {
+    char text[1024];
+    bench_format(text, sizeof text,
+                 "rm -f '%s/bench.key.pem' '%s/bench.pub.pem' && '%s' keygen '%s/bench' >'%s/keygen.log'",
+                 bench_settings.out, bench_settings.out, bench_settings.firnc, bench_settings.out, bench_settings.out);
+    return command(text);
+}
+
+/* more: further options of firnc. */
+static bool make_plan(const plan_case *it, const char *more) {
+    char text[2048];
+    bench_format(text, sizeof text,
+                 "'%s' compile '%s' --mode train --key '%s/bench.key.pem' -o '%s/bench.plan' %s %s >'%s/compile.log'",
+                 bench_settings.firnc, it->recipe, bench_settings.out, bench_settings.out,
+                 it->settings != NULL ? it->settings : "", more, bench_settings.out);
+    return command(text);
+}
+
+/* The tensors of mlp_500.yaml, all zero, as safetensors. They are what makes a plan long. */
+static bool write_weights(const char *path) {
+    static const char tensors[] =
+        "{\"layers.0.weight\":{\"dtype\":\"F32\",\"shape\":[320,784],\"data_offsets\":[0,1003520]},"
+        "\"layers.0.bias\":{\"dtype\":\"F32\",\"shape\":[320],\"data_offsets\":[1003520,1004800]},"
+        "\"layers.1.weight\":{\"dtype\":\"F32\",\"shape\":[10,320],\"data_offsets\":[1004800,1017600]},"
+        "\"layers.1.bias\":{\"dtype\":\"F32\",\"shape\":[10],\"data_offsets\":[1017600,1017640]}}";
+    const uint8_t length[8] = {(sizeof tensors - 1) & 255u, (sizeof tensors - 1) >> 8};
+    FILE *file = fopen(path, "wb");
+    if (file == NULL)
+        return false;
+    void *zeros = calloc(1, 1017640);
+    bool good = zeros != NULL && fwrite(length, sizeof length, 1, file) == 1 &&
+                fwrite(tensors, sizeof tensors - 1, 1, file) == 1 && fwrite(zeros, 1017640, 1, file) == 1;
+    free(zeros);
+    return fclose(file) == 0 && good;
+}
+
+static bool make_weighty_plan(void) {
+    char path[512], more[640];
+    path_of(path, sizeof path, "weights.safetensors");
+    bench_format(more, sizeof more, "--weights '%s' --set 'trainer.init.model.hidden_sizes=[320]'", path);
+    return write_weights(path) && make_plan(&weighty, more);
+}
+
+/* --- data ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes for text and features; classes or targets for labels. */
+typedef struct data {
+    uint8_t *bytes, *classes;
+    float *targets;
+    firn_segment segments[2];
+    firn_stream streams[2];
+    firn_source source;
+} data;
+
+static int read_data(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
+    const data *it = context;
+    if (stream == 0)
+        memcpy(elements, it->bytes + first, count);
+    else if (it->streams[1].element == FIRN_UINT8)
+        memcpy(elements, it->classes + first, count);
+    else
+        memcpy(elements, it->targets + first, count * sizeof(float));
+    return FIRN_OK;
+}
+
+/* record: bytes of a record's features; 1 for text, which has no labels. */
+static void data_begin(data *it, uint32_t record, uint8_t label) {
+    uint32_t state = 1;
+    const uint32_t records = DATA_BYTES / record;
+    it->bytes = bench_memory(DATA_BYTES);
+    it->classes = bench_memory(records);
+    it->targets = bench_memory(records * sizeof(float));
+    for (uint32_t i = 0; i < DATA_BYTES; i++) {
+        state = state * 1664525u + 1013904223u;
+        it->bytes[i] = (uint8_t)(state >> 24);
+        if (i < records)
+            it->classes[i] = (uint8_t)((state >> 24) % 10);
+    }
+    it->segments[0].elements = (uint64_t)records * record;
+    it->segments[1].elements = records;
+    it->streams[0] = (firn_stream){FIRN_UINT8, record, &it->segments[0], 1};
+    it->streams[1] = (firn_stream){label, 1, &it->segments[1], 1};
+    it->source = (firn_source){it, it->streams, record == 1 && label == FIRN_UINT8 ? 1 : 2, read_data};
+}
+
+static void data_end(data *it) {
+    free(it->bytes);
+    free(it->classes);
+    free(it->targets);
+}
+
+/* --- an open plan ----------------------------------------------------------------------------------------------- */
+
+typedef struct session {
+    firn_host_plan plan;
+    firn_host_port port;
+    uint8_t key[FIRN_PUBLIC_KEY_BYTES];
+    firn_sizes sizes;
+    firn_config config;
+    firn firn;
+    firn_info info;
+    data data;
+    int error; /* of the last step or opening */
+} session;
+
+static uint64_t blocks_of(const session *it) {
+    return it->plan.count + it->sizes.state_bytes + it->sizes.arena_bytes + it->config.workspace_bytes;
+}
+
+static size_t rounded(uint64_t bytes) {
+    return (size_t)((bytes + FIRN_BLOCK_ALIGNMENT) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT);
+}
+
+static bool fail(const char *what, int error) {
+    fprintf(stderr, "bench: %s: %s\n", what, firn_error_text(error));
+    return false;
+}
+
+/* Everything but firn_open. The blocks are not touched, as a program that has memory for them would not. */
+static bool session_load(session *it, const char *plan, const char *key) {
+    *it = (session){0};
+    if (!firn_host_key_load(it->key, key) || !firn_host_plan_load(&it->plan, plan))
+        return false;
+    firn_host_port_begin(&it->port, NULL, NULL, bench_settings.threads);
+    it->error = firn_plan_sizes(it->plan.bytes, it->plan.count, &it->sizes);
+    if (it->error != FIRN_OK)
+        return fail(plan, it->error);
+    it->config = (firn_config){.plan = it->plan.bytes,
+                               .plan_bytes = it->plan.count,
+                               .public_key = it->key,
+                               .state = aligned_alloc(FIRN_BLOCK_ALIGNMENT, rounded(it->sizes.state_bytes)),
+                               .state_bytes = it->sizes.state_bytes,
+                               .arena = aligned_alloc(FIRN_BLOCK_ALIGNMENT, rounded(it->sizes.arena_bytes)),
+                               .arena_bytes = it->sizes.arena_bytes,
+                               .port = &it->port.port};
+    it->config.workspace_bytes = firn_workspace_bytes(&it->config);
+    if (it->config.workspace_bytes > 0)
+        it->config.workspace = aligned_alloc(FIRN_BLOCK_ALIGNMENT, rounded(it->config.workspace_bytes));
+    return true;
+}
+
+static void session_end(session *it) {
+    data_end(&it->data);
+    firn_host_port_end(&it->port);
+    firn_host_plan_unload(&it->plan);
+    free(it->config.state);
+    free(it->config.arena);
+    free(it->config.workspace);
+}
+
+static void run_open(void *context) {
+    session *it = context;
+    it->firn = (firn){0};
+    it->error = firn_open(&it->firn, &it->config);
+}
+
+static void run_step(void *context) {
+    session *it = context;
+    firn_step_report report;
+    const int error = firn_train_step(&it->firn, &it->data.source, &report);
+    if (error != FIRN_OK)
+        it->error = error;
+}
+
+/* Opens it and finds data that fits: records of a network that is not a GPT-2 are as its first input says. */
+static bool session_begin(session *it, const char *plan, const char *key) {
+    firn_tensor_info tensor;
+    uint32_t record = 1;
+    uint8_t label = FIRN_UINT8;
+    if (!session_load(it, plan, key))
+        return false;
+    run_open(it);
+    if (it->error == FIRN_OK)
+        it->error = firn_describe(&it->firn, &it->info);
+    if (it->error == FIRN_OK)
+        it->error = firn_initialise(&it->firn);
+    for (uint32_t i = 0; it->error == FIRN_OK && firn_tensor_at(&it->firn, i, &tensor) == FIRN_OK; i++) {
+        if (strcmp(tensor.name, "features") == 0)
+            record = tensor.dims[1];
+        if (strcmp(tensor.name, "targets") == 0)
+            label = FIRN_FLOAT32;
+    }
+    if (it->error != FIRN_OK)
+        return fail(plan, it->error);
+    data_begin(&it->data, record, label);
+    return true;
+}
+
+/* --- what is measured ------------------------------------------------------------------------------------------- */
+
+/* 6 operations for each parameter and token, and the causal half of attention, forward and backward. */
+static double work_of(const plan_case *it, const firn_info *info) {
+    if (it->layers <= 0.0)
+        return it->products;
+    return 6.0 * (double)info->parameters * it->batch * it->length +
+           6.0 * it->layers * it->batch * it->width * it->length * it->length;
+}
+
+static void name_case(bench_case *made, const char *group, const plan_case *it) {
+    bench_format(made->group, sizeof made->group, "%s", group);
+    bench_format(made->shape, sizeof made->shape, "%s", it->shape);
+    bench_format(made->storage, sizeof made->storage, "%s", it->storage);
+}
+
+static void measure_steps(const plan_case *it, session *open) {
+    bench_case made = {.run = run_step, .context = open, .call_limit = STEP_LIMIT, .torches = BENCH_EVERY_TORCH};
+    name_case(&made, "step", it);
+    bench_format(made.torch, sizeof made.torch, "%s", it->torch);
+    made.work = work_of(it, &open->info);
+    made.like = it->like;
+    made.reference = made.work > 0.0 ? BENCH_PEAK : BENCH_NOTHING;
+    bench_measure(&made);
+    if (open->error != FIRN_OK)
+        fail(it->shape, open->error);
+}
+
+/* A session of its own, whose instance is thrown away each time. */
+static void measure_opening(const plan_case *it, const char *plan, const char *key) {
+    session open;
+    bench_case made = {.run = run_open, .context = &open, .reference = BENCH_NOTHING};
+    name_case(&made, "open", it);
+    if (!bench_is_wanted(made.group, made.shape, made.storage))
+        return;
+    if (session_load(&open, plan, key)) {
+        made.work = (double)open.plan.count;
+        bench_measure(&made);
+        if (open.error != FIRN_OK)
+            fail(it->shape, open.error);
+    }
+    session_end(&open);
+}
+
+/* This program again, for one step of the plan and nothing else: it says the peak and the blocks. */
+static void measure_memory(const plan_case *it, const char *plan, const char *key) {
+    char program[512], text[2048];
+    unsigned long long peak = 0, blocks = 0;
+    if (!bench_is_wanted("memory", it->shape, it->storage))
+        return;
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = 0;
+    bench_format(text, sizeof text, "'%s' --threads %u --memory-of '%s' '%s'", program, bench_settings.threads, plan,
+                 key);
+    FILE *child = popen(text, "r");
+    if (child == NULL || fscanf(child, "%llu %llu", &peak, &blocks) != 2)
+        fprintf(stderr, "bench: failed: %s\n", text);
+    if (child != NULL)
+        pclose(child);
+    if (blocks == 0)
+        return;
+    bench_row row = {.reference = BENCH_NOTHING, .rounds = 1, .work = (double)blocks};
+    bench_format(row.group, sizeof row.group, "memory");
+    bench_format(row.shape, sizeof row.shape, "%s", it->shape);
+    bench_format(row.storage, sizeof row.storage, "%s", it->storage);
+    bench_format(row.note, sizeof row.note, "peak %.1f MB, blocks %.1f, beyond %.1f", (double)peak / MEGABYTE,
+                 (double)blocks / MEGABYTE, ((double)peak - (double)blocks) / MEGABYTE);
+    bench_report_row(&row);
+}
+
+int bench_memory_of(const char *plan, const char *key) {
+    session open;
+    char line[128];
+    unsigned long long peak = 0;
+    if (!session_begin(&open, plan, key))
+        return 1;
+    run_step(&open);
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "VmHWM: %llu", &peak) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    /* The data are the benchmark's own. */
+    const unsigned long long mine = DATA_BYTES + (open.data.segments[1].elements) * (1 + sizeof(float));
+    printf("%llu %llu\n", peak * 1024 - mine, (unsigned long long)blocks_of(&open));
+    const int error = open.error;
+    session_end(&open);
+    return error == FIRN_OK && peak != 0 ? 0 : 1;
+}
+
+static bool is_wanted(const plan_case *it) {
+    return (it->smoke || !bench_settings.smoke) && (bench_is_wanted("step", it->shape, it->storage) ||
+                                                    (it->opening && bench_is_wanted("open", it->shape, it->storage)) ||
+                                                    (it->memory && bench_is_wanted("memory", it->shape, it->storage)));
+}
+
+static void measure_plan(const plan_case *it, const char *plan, const char *key) {
+    if (!make_plan(it, ""))
+        return;
+    if (it->opening)
+        measure_opening(it, plan, key);
+    if (it->memory)
+        measure_memory(it, plan, key);
+    session open;
+    if (bench_is_wanted("step", it->shape, it->storage) && session_begin(&open, plan, key)) {
+        measure_steps(it, &open);
+        session_end(&open);
+    }
+}
+
+void bench_plans(void) {
+    char plan[512], key[512];
+    path_of(plan, sizeof plan, "bench.plan");
+    path_of(key, sizeof key, "bench.pub.pem");
+    if (!make_key())
+        return;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (is_wanted(&cases[i]))
+            measure_plan(&cases[i], plan, key);
+    if (bench_is_wanted("open", weighty.shape, weighty.storage) && make_weighty_plan())
+        measure_opening(&weighty, plan, key);
+    if (!bench_settings.smoke && bench_is_wanted("open", deep.shape, deep.storage) && make_plan(&deep, ""))
+        measure_opening(&deep, plan, key);
+}

@@ -1,0 +1,186 @@
+"""The PyTorch side of `make bench`, a child process that answers questions, so that both are timed in the same round.
+
+A question is a line "VARIANT KIND ARGUMENTS", an answer the seconds of one call, or "none" and a reason. VARIANT is
+eager, compiled, bf16 or bf16_compiled. The first line that is written is the version of PyTorch.
+"""
+import signal
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+SHORTEST = 0.02  # seconds of one measurement
+COMPILE_SECONDS = 300
+
+
+def linear(variant, n, k, o, direction):
+    kind = torch.bfloat16 if variant == "bf16" else torch.float32
+    n, k, o = int(n), int(k), int(o)
+    x, w, dy = torch.randn(n, k).to(kind), torch.randn(o, k).to(kind), torch.randn(n, o).to(kind)
+    return {"forward": lambda: x @ w.T, "dx": lambda: dy @ w, "dw": lambda: dy.T @ x}[direction]
+
+
+def attention(variant, batch, length, heads, size, direction):
+    kind = torch.bfloat16 if variant == "bf16" else torch.float32
+    batch, length, heads, size = int(batch), int(length), int(heads), int(size)
+    qkv = torch.randn(batch, length, 3 * heads * size).to(kind).requires_grad_(direction == "backward")
+
+    def forward():
+        q, k, v = (t.view(batch, length, heads, size).transpose(1, 2) for t in qkv.split(heads * size, dim=2))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return y.transpose(1, 2).reshape(batch, length, heads * size)
+
+    if direction == "forward":
+        return forward
+    y = forward()
+    dy = torch.randn_like(y)
+    return lambda: torch.autograd.grad(y, qkv, dy, retain_graph=True)
+
+
+def adamw(_variant, elements):
+    parameter = nn.Parameter(torch.zeros(int(elements)))
+    parameter.grad = torch.full_like(parameter, 1e-3)
+    return torch.optim.AdamW([parameter], lr=1e-6, fused=True).step
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads, inner):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.c_fc, self.out = nn.Linear(width, inner), nn.Linear(inner, width)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        parts = self.c_attn(self.ln_1(x)).split(c, dim=2)
+        q, k, v = (p.view(b, t, self.heads, c // self.heads).transpose(1, 2) for p in parts)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.c_proj(y.transpose(1, 2).reshape(b, t, c))
+        return x + self.out(F.gelu(self.c_fc(self.ln_2(x)), approximate="tanh"))
+
+
+class GPT2(nn.Module):
+    def __init__(self, vocabulary, width, layers, heads, positions):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(positions, width)
+        self.blocks = nn.ModuleList(Block(width, heads, 4 * width) for _ in range(layers))
+        self.ln_f = nn.LayerNorm(width)
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, ids, labels):
+        x = self.wte(ids) + self.wpe(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        logits = F.linear(self.ln_f(x), self.wte.weight)
+        return F.cross_entropy(logits.float().view(-1, logits.shape[-1]), labels.view(-1))
+
+
+class MLP(nn.Module):
+    def __init__(self, inputs, hidden, outputs):
+        super().__init__()
+        self.first, self.second = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
+
+    def forward(self, x, labels):
+        return F.cross_entropy(self.second(F.relu(self.first(x))), labels)
+
+
+shared = {}  # the model that all variants of one question train
+
+
+def train(variant, key, make):
+    """One step of training: the model of `key` and its data, from make()."""
+    if shared.get("key") != key:
+        shared.clear()
+        torch._dynamo.reset()
+        model, data = make()
+        # foreach and fused are the faster ways; fused is the fastest of them on a CPU.
+        shared.update(key=key, model=model, data=data, optimizer=torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True))
+    model, data, optimizer = shared["model"], shared["data"], shared["optimizer"]
+    run = torch.compile(model, dynamic=False) if variant.endswith("compiled") else model
+    half = variant.startswith("bf16")
+
+    def step():
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            loss = run(*data)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    return step
+
+
+def gpt2(variant, *numbers):
+    vocabulary, width, layers, heads, positions, batch, length = map(int, numbers)
+
+    def make():
+        ids = torch.randint(0, min(vocabulary, 256), (2, batch, length))
+        return GPT2(vocabulary, width, layers, heads, positions), (ids[0], ids[1])
+
+    return train(variant, ("gpt2", *numbers), make)
+
+
+def mlp(variant, *numbers):
+    inputs, hidden, outputs, batch = map(int, numbers)
+
+    def make():
+        return MLP(inputs, hidden, outputs), (torch.randn(batch, inputs), torch.randint(0, outputs, (batch,)))
+
+    return train(variant, ("mlp", *numbers), make)
+
+
+KINDS = {"linear": linear, "attention": attention, "adamw": adamw, "gpt2": gpt2, "mlp": mlp}
+
+
+def measure(call, calls):
+    begin = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return (time.perf_counter() - begin) / calls
+
+
+def prepare(variant, kind, *arguments):
+    """The call, warm, and how many calls make a measurement."""
+    signal.alarm(COMPILE_SECONDS if variant.endswith("compiled") else 0)
+    try:
+        call = KINDS[kind](variant, *arguments)
+        measure(call, 2)
+    finally:
+        signal.alarm(0)
+    calls, seconds = 1, measure(call, 1)
+    while seconds * calls < SHORTEST:
+        calls *= 2
+        seconds = measure(call, calls)
+    return call, calls
+
+
+def refuse(_signal, _frame):
+    raise TimeoutError(f"torch.compile took over {COMPILE_SECONDS} s")
+
+
+def main():
+    torch.set_num_threads(int(sys.argv[1]))
+    torch.manual_seed(0)
+    signal.signal(signal.SIGALRM, refuse)
+    print(torch.__version__, flush=True)
+    ready = {}  # by question, with its variant; those of one question only
+    last = None
+    for line in sys.stdin:
+        variant, *question = line.split()
+        if question != last:
+            ready.clear()
+            last = question
+        try:
+            if variant not in ready:
+                ready[variant] = None
+                ready[variant] = prepare(variant, *question)
+            print("none failed before" if ready[variant] is None else measure(*ready[variant]), flush=True)
+        except Exception as error:  # whatever is wrong, the benchmark goes on without this variant
+            print("none", type(error).__name__, str(error).split("\n")[0][:200], flush=True)
+
+
+main()

@@ -1,0 +1,175 @@
+/* The references: what this machine can do at best, timed in the same round as what is compared with it. The peak loop
+ * is written for each vector width, because it must be the very instruction that the kernels use. */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "tests/bench/bench.h"
+
+#define THREADS_MAX    64
+#define SUMS           12        /* independent sums: enough to hide the latency of two units */
+#define PEAK_SECONDS   4e-3      /* of one measurement, about */
+#define TRIAD_ELEMENTS (8 << 20) /* floats in an array: 32 MB */
+
+/* Where results go, so that no loop is left out. */
+static volatile float sink;
+
+/* --- a loop of multiply-adds: returns the operations of one pass --- */
+
+typedef void (*peak_loop)(size_t rounds);
+
+#if defined(__x86_64__) || defined(__i386__)
+#    include <immintrin.h>
+
+__attribute__((target("avx512f"))) static void peak_avx512(size_t rounds) {
+    __m512 sums[SUMS], factor = _mm512_set1_ps(0.5f), term = _mm512_set1_ps(1.0f);
+    for (int i = 0; i < SUMS; i++)
+        sums[i] = _mm512_set1_ps((float)i);
+    for (size_t round = 0; round < rounds; round++)
+        for (int i = 0; i < SUMS; i++)
+            sums[i] = _mm512_fmadd_ps(sums[i], factor, term);
+    for (int i = 1; i < SUMS; i++)
+        sums[0] = _mm512_add_ps(sums[0], sums[i]);
+    sink = _mm512_cvtss_f32(sums[0]);
+}
+
+__attribute__((target("avx2,fma"))) static void peak_avx2(size_t rounds) {
+    __m256 sums[SUMS], factor = _mm256_set1_ps(0.5f), term = _mm256_set1_ps(1.0f);
+    for (int i = 0; i < SUMS; i++)
+        sums[i] = _mm256_set1_ps((float)i);
+    for (size_t round = 0; round < rounds; round++)
+        for (int i = 0; i < SUMS; i++)
+            sums[i] = _mm256_fmadd_ps(sums[i], factor, term);
+    for (int i = 1; i < SUMS; i++)
+        sums[0] = _mm256_add_ps(sums[0], sums[i]);
+    sink = _mm256_cvtss_f32(sums[0]);
+}
+#endif
+
+/* Anywhere else: four lanes, which the compiler makes vectors of. */
+static void peak_plain(size_t rounds) {
+    float sums[SUMS][4];
+    for (int i = 0; i < SUMS; i++)
+        for (int lane = 0; lane < 4; lane++)
+            sums[i][lane] = (float)i;
+    for (size_t round = 0; round < rounds; round++)
+        for (int i = 0; i < SUMS; i++)
+            for (int lane = 0; lane < 4; lane++)
+                sums[i][lane] = __builtin_fmaf(sums[i][lane], 0.5f, 1.0f);
+    for (int i = 0; i < SUMS; i++)
+        sink = sums[i][0] + sums[i][1] + sums[i][2] + sums[i][3];
+}
+
+typedef struct peak_kind {
+    const char *name;
+    peak_loop loop;
+    unsigned lanes;
+} peak_kind;
+
+static peak_kind widest(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    if (__builtin_cpu_supports("avx512f"))
+        return (peak_kind){"avx512f fma, 16 lanes", peak_avx512, 16};
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return (peak_kind){"avx2 fma, 8 lanes", peak_avx2, 8};
+#endif
+    return (peak_kind){"fmaf, 4 lanes", peak_plain, 4};
+}
+
+const char *bench_peak_name(void) {
+    return widest().name;
+}
+
+/* --- the same in several threads --- */
+
+typedef struct task {
+    void (*run)(const struct task *task);
+    float *const *streams;
+    size_t begin, end; /* rounds of the peak loop, or elements */
+    pthread_barrier_t *start;
+    double seconds;
+} task;
+
+static void *run_task(void *argument) {
+    task *mine = argument;
+    pthread_barrier_wait(mine->start);
+    const double begin = bench_seconds();
+    mine->run(mine);
+    mine->seconds = bench_seconds() - begin;
+    return NULL;
+}
+
+/* Splits [0, count) among threads that begin together. Seconds of the slowest. */
+static double run_threads(unsigned threads, void (*run)(const task *), float *const *streams, size_t count,
+                          bool everyone_all) {
+    pthread_barrier_t start;
+    pthread_t ids[THREADS_MAX];
+    task tasks[THREADS_MAX];
+    const unsigned used = threads < THREADS_MAX ? threads : THREADS_MAX;
+    pthread_barrier_init(&start, NULL, used);
+    for (unsigned i = 0; i < used; i++) {
+        const size_t begin = everyone_all ? 0 : count / used * i;
+        const size_t end = everyone_all || i + 1 == used ? count : count / used * (i + 1);
+        tasks[i] = (task){.run = run, .streams = streams, .begin = begin, .end = end, .start = &start};
+        if (i > 0 && pthread_create(&ids[i], NULL, run_task, &tasks[i]) != 0)
+            abort();
+    }
+    (void)run_task(&tasks[0]);
+    double slowest = tasks[0].seconds;
+    for (unsigned i = 1; i < used; i++) {
+        pthread_join(ids[i], NULL);
+        slowest = tasks[i].seconds > slowest ? tasks[i].seconds : slowest;
+    }
+    pthread_barrier_destroy(&start);
+    return slowest;
+}
+
+static void run_peak(const task *mine) {
+    widest().loop(mine->end);
+}
+
+double bench_peak(unsigned threads) {
+    static size_t rounds = 0;
+    for (size_t trial = 1 << 14; rounds == 0; trial *= 2)
+        if (run_threads(1, run_peak, NULL, trial, true) > PEAK_SECONDS)
+            rounds = trial;
+    const double seconds = run_threads(threads, run_peak, NULL, rounds, true);
+    return 2.0 * SUMS * widest().lanes * (double)rounds * threads / seconds;
+}
+
+/* --- bandwidth --- */
+
+static void run_triad(const task *mine) {
+    float *restrict a = mine->streams[0];
+    const float *restrict b = mine->streams[1], *restrict c = mine->streams[2];
+    for (size_t i = mine->begin; i < mine->end; i++)
+        a[i] = b[i] + 3.0f * c[i];
+}
+
+double bench_triad(unsigned threads) {
+    static float *streams[3];
+    const size_t elements = bench_settings.smoke ? 1 << 16 : TRIAD_ELEMENTS;
+    for (int i = 0; i < 3 && streams[i] == NULL; i++)
+        streams[i] = bench_memory(elements * sizeof *streams[i]);
+    const double seconds = run_threads(threads, run_triad, streams, elements, false);
+    return 3.0 * (double)elements * sizeof **streams / seconds;
+}
+
+/* The factor is 0, so that the arrays keep what is in them; the compiler does not know it. */
+static void run_streams(const task *mine) {
+    const volatile float zero = 0.0f;
+    const float factor = zero;
+    float *restrict a = mine->streams[0], *restrict b = mine->streams[2], *restrict c = mine->streams[3];
+    const float *restrict source = mine->streams[1];
+    for (size_t i = mine->begin; i < mine->end; i++) {
+        const float x = factor * source[i];
+        a[i] += x;
+        b[i] += x;
+        c[i] += x;
+    }
+}
+
+double bench_streams(unsigned threads, float *const streams[4], size_t elements) {
+    const double seconds = run_threads(threads, run_streams, streams, elements, false);
+    return 7.0 * (double)elements * sizeof **streams / seconds;
+}

@@ -1,0 +1,29 @@
+#!/bin/sh
+# The benchmarks run, in their shortest form: every kind of case, a table with a row for each, JSON that parses, a
+# drawing. No time is judged.
+set -eu
+
+BUILD=${BUILD:-build}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+"$BUILD/firn-bench" --smoke --torch no --firnc "$BUILD/firnc" --out "$folder/bench" >"$folder/table"
+for kind in square "attention forward" "attention backward" adamw open memory step; do
+    grep -q "^$kind " "$folder/table" || {
+        echo "the table has no row for: $kind" >&2
+        exit 1
+    }
+done
+rows=$(sed '1,/^what /d' "$folder/table" | wc -l)
+listed=$(grep -c '"what":' "$folder/bench/report.json")
+[ "$rows" -eq "$listed" ] || {
+    echo "the table has $rows rows, report.json $listed" >&2
+    exit 1
+}
+# Kernel sets are told apart in the report.
+FIRN_KERNELS=plain "$BUILD/firn-bench" --smoke --only "square 64 forward float32" --torch no --firnc "$BUILD/firnc" \
+    --out "$folder/plain" | head -n 1 | grep -q '^kernels: portable;'
+# A word that is no option is refused.
+status=0
+"$BUILD/firn-bench" --fast 2>/dev/null || status=$?
+[ "$status" -eq 2 ]
