@@ -13,7 +13,7 @@
 typedef enum bench_reference {
     BENCH_PEAK,    /* fused multiply-adds of float32 at the widest vector */
     BENCH_STREAMS, /* a loop that reads four streams and writes three */
-    BENCH_NOTHING  /* a time or a size by itself */
+    BENCH_NOTHING  /* a time by itself, told in instructions of the peak loop; or a size */
 } bench_reference;
 
 /* PyTorch in its four ways. */
@@ -43,7 +43,7 @@ typedef struct bench_case {
     char torch[96]; /* the same work for pytorch.py; "" when it has none */
     unsigned torches;
     double call_limit; /* seconds; 0: that of the options */
-    const char *like;  /* a storage whose speed is expected of a kind that was not measured yet; NULL or "": none */
+    const char *like;  /* a storage whose speed is expected of a kind that was not measured yet; NULL: none */
     /* The memory of BENCH_STREAMS: four arrays of so many floats. */
     float *streams[4];
     size_t stream_elements;
@@ -56,6 +56,7 @@ typedef struct bench_row {
     unsigned rounds;
     double work, seconds;        /* of one call: the median of the rounds */
     double of_one, of_all;       /* share of the reference with one thread and with all; 0: none */
+    double instructions;         /* BENCH_NOTHING: of the peak loop with one thread, in the same time; 0: none */
     double torch[BENCH_TORCHES]; /* PyTorch's time divided by ours; 0: none */
 } bench_row;
 
@@ -80,6 +81,8 @@ void bench_end(void);
 
 /* Operations a second of `threads` threads that do nothing but multiply-adds. */
 double bench_peak(unsigned threads);
+/* The same for one thread, in vector instructions a second. */
+double bench_peak_instructions(void);
 const char *bench_peak_name(void);
 /* Bytes a second of a[i] = b[i] + s * c[i]. */
 double bench_triad(unsigned threads);

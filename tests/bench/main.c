@@ -1,11 +1,12 @@
 /* The command line of the benchmarks.
  *
- *     bench [--only NAME] [--repeat N] [--threads N] [--smoke] [--torch no|eager|all] [--python P] [--firnc P] [--out
- * D]
+ *     firn-bench [--only NAME] [--repeat N] [--threads N] [--limit S] [--smoke] [--torch no|eager|all]
+ *                [--python P] [--firnc P] [--out D]
  *
  * --only NAME    the cases in whose "what shape storage" NAME occurs
  * --repeat N     rounds of each case (5)
  * --threads N    of the kernels and of PyTorch (the CPUs there are)
+ * --limit S      leaves out kernels of which one call may be expected to take longer than S seconds (3)
  * --smoke        one round of the smallest shapes, and a look at the files that were written: seconds
  * --torch        no: without PyTorch; eager: without torch.compile, which takes minutes (all)
  *
@@ -22,7 +23,7 @@
 #define MACHINE_ROUNDS 3 /* before and after the cases */
 
 bench_options bench_settings = {
-    .out = "build/bench", .firnc = "build/firnc", .python = "python3", .repeat = 5, .call_limit = 10.0};
+    .out = "build/bench", .firnc = "build/firnc", .python = "python3", .repeat = 5, .call_limit = 3.0};
 
 static bool read_number(const char *text, unsigned *number) {
     char *end;
@@ -30,6 +31,14 @@ static bool read_number(const char *text, unsigned *number) {
     if (end == text || *end != 0 || value == 0 || value > 64)
         return false;
     *number = (unsigned)value;
+    return true;
+}
+
+static bool read_limit(const char *text) {
+    unsigned seconds;
+    if (!read_number(text, &seconds))
+        return false;
+    bench_settings.call_limit = seconds;
     return true;
 }
 
@@ -47,6 +56,8 @@ static bool read_option(const char *name, const char *value) {
         return read_number(value, &bench_settings.repeat);
     else if (strcmp(name, "--threads") == 0)
         return read_number(value, &bench_settings.threads);
+    else if (strcmp(name, "--limit") == 0)
+        return read_limit(value);
     else if (strcmp(name, "--torch") == 0)
         return read_torch(value);
     else if (strcmp(name, "--python") == 0)

@@ -12,7 +12,7 @@
 
 #define ROUNDS_MAX   64
 #define SHORTEST     20e-3 /* seconds of one measurement; shorter calls are repeated */
-#define CASE_SECONDS 60.0  /* after so long a case has no further round */
+#define CASE_SECONDS 20.0  /* of ours; after so long a case has no further round */
 
 static firn_host_threads *pool;
 
@@ -104,7 +104,7 @@ static double reference_rate(const bench_case *it, unsigned threads) {
 static bool is_too_long(const bench_case *it) {
     const bench_row *last = bench_report_last(it->group, it->storage);
     const double limit = it->call_limit > 0.0 ? it->call_limit : bench_settings.call_limit;
-    if (last == NULL && it->like != NULL && it->like[0] != 0)
+    if (last == NULL && it->like != NULL)
         last = bench_report_last(NULL, it->like);
     if (last == NULL || it->reference == BENCH_NOTHING)
         return false;
@@ -121,18 +121,22 @@ static bool is_too_long(const bench_case *it) {
 }
 
 void bench_measure(const bench_case *it) {
-    double ours[ROUNDS_MAX], of_one[ROUNDS_MAX], of_all[ROUNDS_MAX], torch[BENCH_TORCHES][ROUNDS_MAX];
+    double ours[ROUNDS_MAX], of_one[ROUNDS_MAX], of_all[ROUNDS_MAX], instructions[ROUNDS_MAX];
+    double torch[BENCH_TORCHES][ROUNDS_MAX];
     size_t torch_count[BENCH_TORCHES] = {0};
     if (!bench_is_wanted(it->group, it->shape, it->storage) || is_too_long(it))
         return;
     double expected;
     const size_t calls = choose_calls(it, &expected);
     const unsigned wanted = bench_settings.repeat < ROUNDS_MAX ? bench_settings.repeat : ROUNDS_MAX;
-    const double begin = bench_seconds();
+    double spent = 0.0;
     unsigned round = 0;
-    while (round < wanted && (round == 0 || bench_seconds() - begin < CASE_SECONDS)) {
+    while (round < wanted && spent < CASE_SECONDS) {
         const double one = reference_rate(it, 1), all = reference_rate(it, bench_settings.threads);
+        const double instruction_rate = it->reference == BENCH_NOTHING ? bench_peak_instructions() : 0.0;
         ours[round] = time_calls(it, calls);
+        spent += ours[round] * (double)calls;
+        instructions[round] = ours[round] * instruction_rate;
         of_one[round] = one > 0.0 ? it->work / ours[round] / one : 0.0;
         of_all[round] = all > 0.0 ? it->work / ours[round] / all : 0.0;
         for (unsigned variant = 0; variant < BENCH_TORCHES; variant++) {
@@ -151,6 +155,9 @@ void bench_measure(const bench_case *it) {
     row.seconds = bench_median(ours, round);
     row.of_one = bench_median(of_one, round);
     row.of_all = bench_median(of_all, round);
+    row.instructions = bench_median(instructions, round);
+    if (row.instructions > 0.0)
+        bench_format(row.note, sizeof row.note, "the time of %.0f instructions", row.instructions);
     for (unsigned variant = 0; variant < BENCH_TORCHES; variant++)
         row.torch[variant] = bench_median(torch[variant], torch_count[variant]);
     bench_report_row(&row);

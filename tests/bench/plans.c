@@ -26,39 +26,76 @@
 /* What a plan is made from, and what one step of it is worth. */
 typedef struct plan_case {
     const char *shape, *storage;
-    const char *recipe, *settings; /* settings: options of firnc */
-    const char *torch;
-    double layers, width, batch, length; /* of a GPT-2; else layers is 0 */
-    double products;                     /* of another network: operations in the products of a step */
-    const char *like;                    /* a storage of the kernels whose speed says whether to begin; "" */
+    const char *recipe, *settings; /* settings: options of firnc; NULL: none */
+    const char *torch;             /* NULL: there is nothing to compare with */
+    const char *like;              /* a storage of the kernels whose speed says whether to begin; NULL: none */
+    uint32_t batch, length;        /* length: tokens of a GPT-2; else 0 */
+    uint32_t layers, width;
+    double products;  /* of another network: operations in the products for one record */
+    unsigned threads; /* 0: as the options have it */
     bool smoke, memory, opening;
 } plan_case;
 
-#define GPT2_PLAN(format, settings, like, batch, length, memory)                                                       \
-    {                                                                                                                  \
-        "gpt2 124M B" #batch " T" #length, format, RECIPES "gpt2_124m.yaml",                                           \
-            SET_BATCH #batch SET_LENGTH #length settings, "gpt2 50257 768 12 12 1024 " #batch " " #length, 12, 768,    \
-            batch, length, 0, like, false, memory, memory                                                              \
-    }
+#define MLP_PRODUCTS  (2.0 * (2 * 784 * 500 + 3 * 500 * 10)) /* the first layer has no gradient of its input */
+#define DEMO_RECIPE   "compiler/recipes/demo_gpt2.yaml"
+#define DEMO_QUESTION "gpt2 256 64 2 4 64 32 64"
 
 static const plan_case cases[] = {
-    {"smallest", "float32", RECIPES "smallest.yaml", "", "", 0, 0, 0, 0, 0, "", true, true, true},
-    {"mlp 784-500-10 B500", "float32", RECIPES "mlp_500.yaml", "", "mlp 784 500 10 500", 0, 0, 0, 0,
-     2.0 * 500 * (2 * 784 * 500 + 3 * 500 * 10), "", false, true, true},
-    {"mlp 784-500-10 B32", "float32", RECIPES "mlp_500.yaml", SET_BATCH "32", "mlp 784 500 10 32", 0, 0, 0, 0,
-     2.0 * 32 * (2 * 784 * 500 + 3 * 500 * 10), "", false, false, false},
-    {"gpt2 of the demo", "float32", "compiler/recipes/demo_gpt2.yaml", SET_NO_LIMIT SET_FORMAT "enabled=false",
-     "gpt2 256 64 2 4 64 32 64", 2, 64, 32, 64, 0, "", false, false, false},
-    {"gpt2 of the demo", "bfloat16", "compiler/recipes/demo_gpt2.yaml", SET_NO_LIMIT, "gpt2 256 64 2 4 64 32 64", 2, 64,
-     32, 64, 0, "", true, true, true},
-    GPT2_PLAN("float32", "", "", 4, 64, true),
-    GPT2_PLAN("bfloat16", SET_HALF "bfloat16", "", 4, 64, false),
-    GPT2_PLAN("float16 POL 1", SET_HALF "float16" SET_POL "1", "float16 chunk 64", 4, 64, false),
-    GPT2_PLAN("float16 POL 2", SET_HALF "float16" SET_POL "2", "float16 chunk 128", 4, 64, false),
-    GPT2_PLAN("float32", "", "", 4, 256, false),
-    GPT2_PLAN("bfloat16", SET_HALF "bfloat16", "", 4, 256, true),
-    GPT2_PLAN("float16 POL 1", SET_HALF "float16" SET_POL "1", "float16 chunk 64", 4, 256, false),
-    GPT2_PLAN("float16 POL 2", SET_HALF "float16" SET_POL "2", "float16 chunk 128", 4, 256, false),
+    {.shape = "smallest, 1 thread",
+     .storage = "float32",
+     .recipe = RECIPES "smallest.yaml",
+     .threads = 1,
+     .smoke = true,
+     .memory = true,
+     .opening = true},
+    {.shape = "smallest, all threads", .storage = "float32", .recipe = RECIPES "smallest.yaml"},
+    {.shape = "mlp 784-500-10 B500",
+     .storage = "float32",
+     .recipe = RECIPES "mlp_500.yaml",
+     .torch = "mlp 784 500 10 500",
+     .batch = 500,
+     .products = MLP_PRODUCTS,
+     .memory = true,
+     .opening = true},
+    {.shape = "mlp 784-500-10 B32",
+     .storage = "float32",
+     .recipe = RECIPES "mlp_500.yaml",
+     .settings = SET_BATCH "32",
+     .torch = "mlp 784 500 10 32",
+     .batch = 32,
+     .products = MLP_PRODUCTS},
+    {.shape = "gpt2 of the demo",
+     .storage = "float32",
+     .recipe = DEMO_RECIPE,
+     .settings = SET_NO_LIMIT SET_FORMAT "enabled=false",
+     .torch = DEMO_QUESTION,
+     .batch = 32,
+     .length = 64,
+     .layers = 2,
+     .width = 64},
+    {.shape = "gpt2 of the demo",
+     .storage = "bfloat16",
+     .recipe = DEMO_RECIPE,
+     .settings = SET_NO_LIMIT,
+     .torch = DEMO_QUESTION,
+     .batch = 32,
+     .length = 64,
+     .layers = 2,
+     .width = 64,
+     .smoke = true,
+     .memory = true,
+     .opening = true},
+};
+
+/* GPT-2 124M: each format with each length. */
+static const uint32_t gpt2_lengths[] = {64, 256};
+static const struct format {
+    const char *storage, *settings, *like;
+} gpt2_formats[] = {
+    {"float32", "", NULL},
+    {"bfloat16", SET_HALF "bfloat16", NULL},
+    {"float16 POL 1", SET_HALF "float16" SET_POL "1", "float16 chunk 64"},
+    {"float16 POL 2", SET_HALF "float16" SET_POL "2", "float16 chunk 128"},
 };
 
 /* Plans of 1 MB that are opened only: one is all ops, the other nearly all constants. */
@@ -201,11 +238,11 @@ static bool fail(const char *what, int error) {
 }
 
 /* Everything but firn_open. The blocks are not touched, as a program that has memory for them would not. */
-static bool session_load(session *it, const char *plan, const char *key) {
+static bool session_load(session *it, const char *plan, const char *key, unsigned threads) {
     *it = (session){0};
     if (!firn_host_key_load(it->key, key) || !firn_host_plan_load(&it->plan, plan))
         return false;
-    firn_host_port_begin(&it->port, NULL, NULL, bench_settings.threads);
+    firn_host_port_begin(&it->port, NULL, NULL, threads != 0 ? threads : bench_settings.threads);
     it->error = firn_plan_sizes(it->plan.bytes, it->plan.count, &it->sizes);
     if (it->error != FIRN_OK)
         return fail(plan, it->error);
@@ -247,11 +284,11 @@ static void run_step(void *context) {
 }
 
 /* Opens it and finds data that fits: records of a network that is not a GPT-2 are as its first input says. */
-static bool session_begin(session *it, const char *plan, const char *key) {
+static bool session_begin(session *it, const char *plan, const char *key, unsigned threads) {
     firn_tensor_info tensor;
     uint32_t record = 1;
     uint8_t label = FIRN_UINT8;
-    if (!session_load(it, plan, key))
+    if (!session_load(it, plan, key, threads))
         return false;
     run_open(it);
     if (it->error == FIRN_OK)
@@ -274,10 +311,10 @@ static bool session_begin(session *it, const char *plan, const char *key) {
 
 /* 6 operations for each parameter and token, and the causal half of attention, forward and backward. */
 static double work_of(const plan_case *it, const firn_info *info) {
-    if (it->layers <= 0.0)
-        return it->products;
-    return 6.0 * (double)info->parameters * it->batch * it->length +
-           6.0 * it->layers * it->batch * it->width * it->length * it->length;
+    const double batch = it->batch, length = it->length;
+    if (it->length == 0)
+        return it->products * batch;
+    return 6.0 * (double)info->parameters * batch * length + 6.0 * it->layers * it->width * batch * length * length;
 }
 
 static void name_case(bench_case *made, const char *group, const plan_case *it) {
@@ -289,7 +326,7 @@ static void name_case(bench_case *made, const char *group, const plan_case *it) 
 static void measure_steps(const plan_case *it, session *open) {
     bench_case made = {.run = run_step, .context = open, .call_limit = STEP_LIMIT, .torches = BENCH_EVERY_TORCH};
     name_case(&made, "step", it);
-    bench_format(made.torch, sizeof made.torch, "%s", it->torch);
+    bench_format(made.torch, sizeof made.torch, "%s", it->torch != NULL ? it->torch : "");
     made.work = work_of(it, &open->info);
     made.like = it->like;
     made.reference = made.work > 0.0 ? BENCH_PEAK : BENCH_NOTHING;
@@ -305,7 +342,7 @@ static void measure_opening(const plan_case *it, const char *plan, const char *k
     name_case(&made, "open", it);
     if (!bench_is_wanted(made.group, made.shape, made.storage))
         return;
-    if (session_load(&open, plan, key)) {
+    if (session_load(&open, plan, key, 1)) {
         made.work = (double)open.plan.count;
         bench_measure(&made);
         if (open.error != FIRN_OK)
@@ -344,7 +381,7 @@ int bench_memory_of(const char *plan, const char *key) {
     session open;
     char line[128];
     unsigned long long peak = 0;
-    if (!session_begin(&open, plan, key))
+    if (!session_begin(&open, plan, key, 0))
         return 1;
     run_step(&open);
     FILE *file = fopen("/proc/self/status", "r");
@@ -375,10 +412,32 @@ static void measure_plan(const plan_case *it, const char *plan, const char *key)
     if (it->memory)
         measure_memory(it, plan, key);
     session open;
-    if (bench_is_wanted("step", it->shape, it->storage) && session_begin(&open, plan, key)) {
+    if (bench_is_wanted("step", it->shape, it->storage) && session_begin(&open, plan, key, it->threads)) {
         measure_steps(it, &open);
         session_end(&open);
     }
+}
+
+static void measure_gpt2(uint32_t length, const struct format *format, const char *plan, const char *key) {
+    char shape[32], settings[512], question[64];
+    bench_format(shape, sizeof shape, "gpt2 124M B4 T%u", length);
+    bench_format(settings, sizeof settings, SET_BATCH "4" SET_LENGTH "%u%s", length, format->settings);
+    bench_format(question, sizeof question, "gpt2 50257 768 12 12 1024 4 %u", length);
+    const bool plain = strcmp(format->storage, "float32") == 0;
+    const plan_case it = {.shape = shape,
+                          .storage = format->storage,
+                          .recipe = RECIPES "gpt2_124m.yaml",
+                          .settings = settings,
+                          .torch = question,
+                          .like = format->like,
+                          .batch = 4,
+                          .length = length,
+                          .layers = 12,
+                          .width = 768,
+                          .memory = plain,
+                          .opening = plain};
+    if (is_wanted(&it))
+        measure_plan(&it, plan, key);
 }
 
 void bench_plans(void) {
@@ -390,6 +449,9 @@ void bench_plans(void) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (is_wanted(&cases[i]))
             measure_plan(&cases[i], plan, key);
+    for (size_t l = 0; l < sizeof gpt2_lengths / sizeof gpt2_lengths[0]; l++)
+        for (size_t f = 0; f < sizeof gpt2_formats / sizeof gpt2_formats[0]; f++)
+            measure_gpt2(gpt2_lengths[l], &gpt2_formats[f], plan, key);
     if (bench_is_wanted("open", weighty.shape, weighty.storage) && make_weighty_plan())
         measure_opening(&weighty, plan, key);
     if (!bench_settings.smoke && bench_is_wanted("open", deep.shape, deep.storage) && make_plan(&deep, ""))

@@ -137,6 +137,10 @@ double bench_peak(unsigned threads) {
     return 2.0 * SUMS * widest().lanes * (double)rounds * threads / seconds;
 }
 
+double bench_peak_instructions(void) {
+    return bench_peak(1) / (2.0 * widest().lanes);
+}
+
 /* --- bandwidth --- */
 
 static void run_triad(const task *mine) {

@@ -104,6 +104,7 @@ static void add_row(cJSON *list, const bench_row *row) {
     cJSON_AddNumberToObject(item, "seconds", row->seconds);
     cJSON_AddNumberToObject(item, "of_one_thread", row->of_one);
     cJSON_AddNumberToObject(item, "of_all_threads", row->of_all);
+    cJSON_AddNumberToObject(item, "peak_instructions", row->instructions);
     for (unsigned variant = 0; variant < BENCH_TORCHES; variant++)
         if (row->torch[variant] > 0.0)
             cJSON_AddNumberToObject(torch, torch_names[variant], row->torch[variant]);
