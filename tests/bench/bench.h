@@ -66,7 +66,7 @@ extern bench_options bench_settings;
 
 double bench_seconds(void);
 double bench_median(double *values, size_t count);
-void *bench_memory(size_t bytes); /* zeroed, aligned to 64 */
+void *bench_allocate(size_t bytes); /* zeroed, aligned to 64 */
 void bench_format(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* How kernels are given their threads. */
 firn_parallel bench_parallel(void);

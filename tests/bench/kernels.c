@@ -37,7 +37,7 @@ static firn_tensor tensor(uint8_t type, uint8_t rank, const uint32_t dims[]) {
         it.dims[i] = dims[i];
         it.elements *= dims[i];
     }
-    it.data = bench_memory(it.elements * firn_type_bytes(type));
+    it.data = bench_allocate(it.elements * firn_type_bytes(type));
     return it;
 }
 

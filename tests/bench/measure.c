@@ -34,10 +34,10 @@ double bench_median(double *values, size_t count) {
     return count % 2 != 0 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2.0;
 }
 
-void *bench_memory(size_t bytes) {
+void *bench_allocate(size_t bytes) {
     void *memory = NULL;
     if (posix_memalign(&memory, 64, bytes) != 0) {
-        fprintf(stderr, "bench: %zu bytes of memory are not there; choose less with --only\n", bytes);
+        fprintf(stderr, "bench: %zu bytes of memory cannot be had; choose less with --only\n", bytes);
         exit(1);
     }
     memset(memory, 0, bytes);

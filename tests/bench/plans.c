@@ -188,9 +188,9 @@ static int read_data(void *context, uint32_t stream, uint64_t first, uint32_t co
 static void data_begin(data *it, uint32_t record, uint8_t label) {
     uint32_t state = 1;
     const uint32_t records = DATA_BYTES / record;
-    it->bytes = bench_memory(DATA_BYTES);
-    it->classes = bench_memory(records);
-    it->targets = bench_memory(records * sizeof(float));
+    it->bytes = bench_allocate(DATA_BYTES);
+    it->classes = bench_allocate(records);
+    it->targets = bench_allocate(records * sizeof(float));
     for (uint32_t i = 0; i < DATA_BYTES; i++) {
         state = state * 1664525u + 1013904223u;
         it->bytes[i] = (uint8_t)(state >> 24);

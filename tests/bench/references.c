@@ -154,7 +154,7 @@ double bench_triad(unsigned threads) {
     static float *streams[3];
     const size_t elements = bench_settings.smoke ? 1 << 16 : TRIAD_ELEMENTS;
     for (int i = 0; i < 3 && streams[i] == NULL; i++)
-        streams[i] = bench_memory(elements * sizeof *streams[i]);
+        streams[i] = bench_allocate(elements * sizeof *streams[i]);
     const double seconds = run_threads(threads, run_triad, streams, elements, false);
     return 3.0 * (double)elements * sizeof **streams / seconds;
 }

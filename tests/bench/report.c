@@ -62,6 +62,15 @@ static void print_time(double seconds) {
         printf(" %9.2f ms", 1e3 * seconds);
 }
 
+static void print_torch(const bench_row *row) {
+    const bool none = strcmp(bench_torch_version(), "no torch") == 0;
+    for (unsigned variant = 0; variant < BENCH_TORCHES; variant++)
+        if (none && variant == BENCH_EAGER)
+            printf(" %8s", "no torch");
+        else
+            print_ratio(row->torch[variant], 1.0, " %8.2f");
+}
+
 static void print_row(const bench_row *row) {
     printf("%-18s %-22s %-17s", row->group, row->shape, row->storage);
     print_time(row->seconds);
@@ -69,8 +78,7 @@ static void print_row(const bench_row *row) {
                 " %8.1f");
     print_ratio(row->of_one, 100.0, " %7.1f%%");
     print_ratio(row->of_all, 100.0, " %7.1f%%");
-    for (unsigned variant = 0; variant < BENCH_TORCHES; variant++)
-        print_ratio(row->torch[variant], 1.0, " %8.2f");
+    print_torch(row);
     printf("%s%s\n", row->note[0] != 0 ? "  " : "", row->note);
 }
 
@@ -202,6 +210,10 @@ static bool write_svg(void) {
 }
 
 bool bench_report_write(const bench_machine *machine) {
+    if (row_count == 0) {
+        fprintf(stderr, "bench: no case has \"%s\" in its name\n", bench_settings.only);
+        return false;
+    }
     print_table(machine);
     return write_json(machine) && write_svg();
 }
