@@ -85,7 +85,7 @@ static job product_job(const product *it, int direction, const storage *stored) 
     const uint32_t x[] = {it->n, it->k}, y[] = {it->n, it->o};
     const uint32_t w[] = {it->layout == 0 ? it->o : it->k, it->layout == 0 ? it->k : it->o};
     static const uint16_t codes[] = {FIRN_OP_linear, FIRN_OP_linear_backward_input, FIRN_OP_linear_backward_weight};
-    job made = {.kernel = firn_kernel_find(codes[direction]),
+    job made = {.kernel = firn_kernel_set_choose()->find(codes[direction]),
                 .call = {.input_count = 2,
                          .output_count = 1,
                          .integers = {it->layout},
@@ -166,7 +166,8 @@ static void set_attention(firn_kernel_call *call, const storage *stored) {
 
 static job forward_job(uint32_t length, const storage *stored) {
     const uint32_t rows[] = {BATCH, HEADS, length}, scratch[] = {BATCH, HEADS, 16, length};
-    job made = {.kernel = firn_kernel_find(FIRN_OP_attention), .call = {.input_count = 1, .output_count = 4}};
+    job made = {.kernel = firn_kernel_set_choose()->find(FIRN_OP_attention),
+                .call = {.input_count = 1, .output_count = 4}};
     set_attention(&made.call, stored);
     made.call.inputs[0] = filled(stored->type, 3, (const uint32_t[]){BATCH, length, 3 * CHANNELS}, 1.0f);
     made.call.outputs[0] = tensor(stored->type, 3, (const uint32_t[]){BATCH, length, CHANNELS});
@@ -179,7 +180,8 @@ static job forward_job(uint32_t length, const storage *stored) {
 /* Reads what forward has left: it has run. */
 static job backward_job(const job *forward, uint32_t length, const storage *stored) {
     const uint32_t scratch[] = {BATCH, HEADS, 33, length};
-    job made = {.kernel = firn_kernel_find(FIRN_OP_attention_backward), .call = {.input_count = 4, .output_count = 2}};
+    job made = {.kernel = firn_kernel_set_choose()->find(FIRN_OP_attention_backward),
+                .call = {.input_count = 4, .output_count = 2}};
     set_attention(&made.call, stored);
     made.call.inputs[0] = filled(stored->type, 3, (const uint32_t[]){BATCH, length, CHANNELS}, 1.0f);
     made.call.inputs[1] = forward->call.inputs[0];
@@ -256,7 +258,7 @@ void bench_adamw(void) {
     bench_format(made.shape, sizeof made.shape, "%u parameters", elements);
     if (!bench_is_wanted(made.group, made.shape, made.storage))
         return;
-    job work = {.kernel = firn_kernel_find(FIRN_OP_adamw),
+    job work = {.kernel = firn_kernel_set_choose()->find(FIRN_OP_adamw),
                 .call = {.input_count = 7,
                          .output_count = 3,
                          .integers = {1},

@@ -83,7 +83,7 @@ static void print_row(const bench_row *row) {
 }
 
 static void print_table(const bench_machine *machine) {
-    printf("kernels: %s; threads: %u; PyTorch: %s\n", firn_kernel_set_name(), bench_settings.threads,
+    printf("kernels: %s; threads: %u; PyTorch: %s\n", firn_kernel_set_choose()->name, bench_settings.threads,
            bench_torch_version());
     printf("references (medians of the run): peak (%s) %.1f GFLOP/s with 1 thread, %.1f with %u; triad %.1f and %.1f "
            "GB/s\n",
@@ -135,7 +135,7 @@ static bool write_json(const bench_machine *machine) {
     if (file == NULL)
         return false;
     cJSON *report = cJSON_CreateObject();
-    cJSON_AddStringToObject(report, "kernels", firn_kernel_set_name());
+    cJSON_AddStringToObject(report, "kernels", firn_kernel_set_choose()->name);
     cJSON_AddNumberToObject(report, "threads", bench_settings.threads);
     cJSON_AddStringToObject(report, "torch", bench_torch_version());
     cJSON_AddStringToObject(report, "peak", bench_peak_name());
@@ -197,7 +197,8 @@ static bool write_svg(void) {
             "<rect width='900' height='%d' fill='white'/>\n"
             "<text x='%d' y='20' font-size='14'>Share of this machine's peak, %u threads, kernels: %s</text>\n"
             "<text x='%d' y='34'>red stroke: PyTorch %s, eager float32</text>\n",
-            height, height, MARGIN, bench_settings.threads, firn_kernel_set_name(), MARGIN, bench_torch_version());
+            height, height, MARGIN, bench_settings.threads, firn_kernel_set_choose()->name, MARGIN,
+            bench_torch_version());
     draw_scale(file, height);
     int y = HEAD;
     for (size_t i = 0; i < row_count; i++)
