@@ -108,13 +108,14 @@ int bench_memory_of(const char *plan, const char *key);
 
 /* --- report.c --- */
 
+void bench_report_begin(void);
 void bench_report_row(const bench_row *row);
 /* The last row of that kind that has a time; group NULL: of any. */
 const bench_row *bench_report_last(const char *group, const char *storage);
 typedef struct bench_machine {
     double peak_one, peak_all, triad_one, triad_all; /* medians over the whole run; operations and bytes a second */
 } bench_machine;
-/* The table on stdout; report.json and report.svg in the folder. */
+/* The end of the table on stdout; report.json and report.svg in the folder. */
 bool bench_report_write(const bench_machine *machine);
 /* Reads report.json back, and looks at both files. */
 bool bench_report_check(void);

@@ -116,6 +116,7 @@ int main(int count, char **words) {
     samples seen = {0};
     bench_begin();
     bench_torch_begin();
+    bench_report_begin();
     look_at_machine(&seen);
     bench_products();
     bench_attention();

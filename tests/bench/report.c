@@ -1,4 +1,4 @@
-/* What is written: a table on stdout, and report.json and report.svg beside the plans. */
+/* What is written: a table on stdout, row by row, and report.json and report.svg beside the plans. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,25 +14,6 @@ static size_t row_count;
 
 static const char *const reference_names[] = {"peak", "streams", "none"};
 static const char *const torch_names[] = {"eager", "compiled", "bf16", "bf16_compiled"};
-
-/* On a terminal or in a log, long work is seen to move. */
-static void show_progress(const bench_row *row) {
-    fprintf(stderr, "%-18s %-22s %-17s", row->group, row->shape, row->storage);
-    if (row->seconds > 0.0)
-        fprintf(stderr, " %12.3f ms", 1e3 * row->seconds);
-    if (row->of_all > 0.0)
-        fprintf(stderr, "  %5.1f%%", 100.0 * row->of_all);
-    fprintf(stderr, "  %s\n", row->note);
-}
-
-void bench_report_row(const bench_row *row) {
-    if (row_count == ROWS_MAX) {
-        fprintf(stderr, "bench: more than %d rows; the rest is not reported\n", ROWS_MAX);
-        return;
-    }
-    rows[row_count++] = *row;
-    show_progress(row);
-}
 
 const bench_row *bench_report_last(const char *group, const char *storage) {
     for (size_t i = row_count; i > 0; i--) {
@@ -82,21 +63,33 @@ static void print_row(const bench_row *row) {
     printf("%s%s\n", row->note[0] != 0 ? "  " : "", row->note);
 }
 
-static void print_table(const bench_machine *machine) {
-    printf("kernels: %s; threads: %u; PyTorch: %s\n", firn_kernel_set_choose()->name, bench_settings.threads,
-           bench_torch_version());
-    printf("references (medians of the run): peak (%s) %.1f GFLOP/s with 1 thread, %.1f with %u; triad %.1f and %.1f "
-           "GB/s\n",
-           bench_peak_name(), 1e-9 * machine->peak_one, 1e-9 * machine->peak_all, bench_settings.threads,
-           1e-9 * machine->triad_one, 1e-9 * machine->triad_all);
+void bench_report_begin(void) {
+    printf("kernels: %s; threads: %u; PyTorch: %s; peak: %s\n", firn_kernel_set_choose()->name, bench_settings.threads,
+           bench_torch_version(), bench_peak_name());
     printf(
         "G/s: operations or bytes. of 1, of %u: share of the reference of the same round, with 1 thread and with %u. "
-        "The rest: PyTorch's time by ours, above 1 being ahead.\n\n",
+        "The rest: PyTorch's time by ours, above 1 being ahead. Instructions: of the peak loop in 1 thread.\n\n",
         bench_settings.threads, bench_settings.threads);
     printf("%-18s %-22s %-17s %12s %8s %8s    of %-2u %8s %8s %8s %8s\n", "what", "shape", "storage", "time", "G/s",
            "of 1", bench_settings.threads, "eager", "compiled", "bf16", "bf16 c.");
-    for (size_t i = 0; i < row_count; i++)
-        print_row(&rows[i]);
+    fflush(stdout);
+}
+
+void bench_report_row(const bench_row *row) {
+    if (row_count == ROWS_MAX) {
+        fprintf(stderr, "bench: more than %d rows; the rest is not reported\n", ROWS_MAX);
+        return;
+    }
+    rows[row_count++] = *row;
+    print_row(row);
+    fflush(stdout); /* long work is seen to move, and a run that is broken off leaves its table */
+}
+
+static void print_machine(const bench_machine *machine) {
+    printf("\nreferences, medians before and after: peak %.1f GFLOP/s with 1 thread, %.1f with %u; triad %.1f and %.1f "
+           "GB/s\n",
+           1e-9 * machine->peak_one, 1e-9 * machine->peak_all, bench_settings.threads, 1e-9 * machine->triad_one,
+           1e-9 * machine->triad_all);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------------------------- */
@@ -215,7 +208,7 @@ bool bench_report_write(const bench_machine *machine) {
         fprintf(stderr, "bench: no case has \"%s\" in its name\n", bench_settings.only);
         return false;
     }
-    print_table(machine);
+    print_machine(machine);
     return write_json(machine) && write_svg();
 }
 

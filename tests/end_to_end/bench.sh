@@ -14,7 +14,7 @@ for kind in square "attention forward" "attention backward" adamw open memory st
         exit 1
     }
 done
-rows=$(sed '1,/^what /d' "$folder/table" | wc -l)
+rows=$(sed -e '1,/^what /d' -e '/^$/,$d' "$folder/table" | wc -l)
 listed=$(grep -c '"what":' "$folder/bench/report.json")
 [ "$rows" -eq "$listed" ] || {
     echo "the table has $rows rows, report.json $listed" >&2
