@@ -11,6 +11,7 @@
  * --torch        no: without PyTorch; eager: without torch.compile, which takes minutes (all)
  *
  * FIRN_KERNELS in the environment chooses the kernel set, as everywhere. Exit 0: everything ran, however fast. */
+#define _DEFAULT_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,15 @@ typedef struct samples {
     size_t count;
 } samples;
 
+/* What others compute: with more than a little of it, ratios to PyTorch above all are worth nothing, since its threads
+ * wait for each other by turning. */
+static void look_for_others(void) {
+    double load;
+    if (getloadavg(&load, 1) == 1 && load > 0.3 && !bench_settings.smoke)
+        fprintf(stderr, "bench: the load of this machine is %.1f already: others are computing, so do not trust this\n",
+                load);
+}
+
 static void look_at_machine(samples *seen) {
     for (int i = 0; i < MACHINE_ROUNDS; i++, seen->count++) {
         seen->peak_one[seen->count] = bench_peak(1);
@@ -114,6 +124,7 @@ int main(int count, char **words) {
         return 1;
     }
     samples seen = {0};
+    look_for_others();
     bench_begin();
     bench_torch_begin();
     bench_report_begin();
