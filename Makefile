@@ -107,15 +107,18 @@ $(BUILD)/signature.o: $(call object,plan/signature.c) $(addprefix $(BUILD)/mbedt
 	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
 	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firn_*' $@
 
-# --- the two kernel sets of x86 ------------------------------------------------------------------------------------
-# One source, compiled plain and with fused multiply-add. Each set is one object that shows one name,
-# firn_kernel_find_<set>; runtime/targets/x86/select.c picks by CPU. Elsewhere runtime/kernels/table.c is used as it is.
+# --- the kernel sets of x86 ----------------------------------------------------------------------------------------
+# The portable sources, compiled plain, with fused multiply-add and with AVX-512, to which runtime/kernels/x86 adds
+# kernels of its own. Each set is one object that shows one name, firn_kernel_find_<set>; runtime/targets/x86/select.c
+# picks by CPU. Elsewhere runtime/kernels/table.c is used as it is.
 
-SIMD_FLAGS := -O3 -mavx2 -mfma
+FMA_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
+AVX512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
+AVX512_SOURCES := $(wildcard runtime/kernels/x86/*.c)
 
 ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)
-KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(call object,runtime/targets/x86/select.c)
+KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(BUILD)/kernels-avx512.o $(call object,runtime/targets/x86/select.c)
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
 KERNEL_OBJECTS := $(call object,runtime/kernels/set.c)
@@ -124,12 +127,19 @@ endif
 $(BUILD)/fma/%.o: %.c $(BUILD)/flags
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) $(CFLAGS) $(SIMD_FLAGS) -Dfirn_kernel_find=firn_kernel_find_fma $(CFLAGS_EXTRA) -c $< -o $@
+	$(quiet)$(CC) $(CFLAGS) $(FMA_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
+
+$(BUILD)/avx512/%.o: %.c $(BUILD)/flags
+	$(call say,$@)
+	@mkdir -p $(@D)
+	$(quiet)$(CC) $(CFLAGS) $(AVX512_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
+$(BUILD)/kernels-avx512.o: $(patsubst %.c,$(BUILD)/avx512/%.o,$(KERNEL_SET) $(AVX512_SOURCES))
+$(BUILD)/kernels-fma.o $(BUILD)/kernels-avx512.o: $(BUILD)/kernels-%.o:
 	$(call say,$@)
 	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
-	$(quiet)$(OBJCOPY) --keep-global-symbol=firn_kernel_find_fma $@
+	$(quiet)$(OBJCOPY) --keep-global-symbol=firn_kernel_find_$* $@
 
 # --- libraries and programs ----------------------------------------------------------------------------------------
 
@@ -230,7 +240,7 @@ $(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY)
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $<)
 	$(quiet)clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(FLOATING) -I. \
-	    $(if $(filter plan/signature.c,$<),$(MBEDTLS_FLAGS)) 2> $@.log || { cat $@.log >&2; exit 1; }
+	    $(if $(filter plan/signature.c,$<),$(MBEDTLS_FLAGS)) $(if $(filter $(AVX512_SOURCES),$<),$(AVX512_FLAGS)) 2> $@.log || { cat $@.log >&2; exit 1; }
 	@touch $@
 
 cppcheck:
@@ -257,6 +267,6 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Made on the way to something else, and kept.
-.PRECIOUS: $(BUILD)/objects/%.o $(BUILD)/fma/%.o $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
+.PRECIOUS: $(BUILD)/objects/%.o $(BUILD)/fma/%.o $(BUILD)/avx512/%.o $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

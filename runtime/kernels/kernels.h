@@ -57,8 +57,8 @@ typedef struct firn_kernel_set {
     uint64_t workspace_bytes;           /* what its kernels need of the caller's memory, besides the arena */
 } firn_kernel_set;
 
-/* The set for this machine: runtime/kernels/set.c, or runtime/targets/x86/select.c, which chooses between two
- * compilations of one source. Asked when a plan is opened, and not again while it runs. */
+/* The set for this machine: runtime/kernels/set.c, or runtime/targets/x86/select.c, which chooses by CPU. Asked when a
+ * plan is opened, and not again while it runs. */
 const firn_kernel_set *firn_kernel_set_choose(void);
 
 /* `find` of the portable set. Where there are several compilations the build gives each a name of its own. */

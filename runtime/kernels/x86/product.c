@@ -1,0 +1,296 @@
+/* The float32 product with AVX-512. A task is a rectangle of the output. For each block of terms it packs its rows of
+ * the left factor once (they stay in the second cache), then panel after panel of 32 columns of the right one (which
+ * stays in the first cache while all rows pass by). The inner loop keeps up to 14 x 32 sums in registers. Its packed
+ * panels lie on the stack of the thread that runs it, 224 KB, so this set is for hosts. See product.h for why the bits
+ * are those of the portable kernel. */
+#include "runtime/kernels/x86/product.h"
+
+#include <immintrin.h>
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/x86/pack.h"
+
+enum {
+    HEIGHT = 14,                 /* rows of a register tile: 28 sums, and four registers for the factors */
+    WIDTH = 2 * FIRN_VECTOR,     /* its columns */
+    DEPTH = 256,                 /* terms of a block */
+    PANEL = FIRN_VECTOR * DEPTH, /* floats of a packed panel of rows */
+    PANELS = 12,                 /* of rows, in one task */
+    ROWS = PANELS * HEIGHT,
+    SPILLING_PANELS = 6, /* where the sums of a task need the space of the others */
+    SPILLING_ROWS = SPILLING_PANELS * HEIGHT,
+    SPILLING_COLUMNS = 288,
+    COLUMNS = 1024, /* of a task, at most */
+    TASKS = 8,      /* wanted: a few for each thread */
+    DIRECT_ROWS = 2 * HEIGHT,
+    DIRECT_STEP = 256 /* floats between terms of an unpacked panel: beyond it each term is on another page */
+};
+
+/* Multiplications below which threads cost more than they bring. */
+static const uint64_t grain = (uint64_t)1 << 20;
+
+_Static_assert(SPILLING_PANELS *HEIGHT *SPILLING_COLUMNS <= (PANELS - SPILLING_PANELS) * PANEL, "the sums fit");
+
+/* Packed panels of one task. */
+typedef struct scratch {
+    _Alignas(64) float left[PANELS][PANEL];
+    _Alignas(64) float right[WIDTH * DEPTH];
+} scratch;
+
+typedef struct work {
+    const firn_linear *linear;
+    bool spills; /* the output cannot hold float32 sums between blocks of terms */
+    size_t row_blocks, column_blocks, rows, columns, depth; /* tasks, and their extents (the last may be smaller) */
+} work;
+
+static size_t ceiling(size_t a, size_t b) {
+    return (a - 1) / b + 1;
+}
+
+/* --- a register tile ---------------------------------------------------------------------------------------------- */
+
+typedef struct tile {
+    const float *left;  /* [term][FIRN_VECTOR] */
+    const float *right; /* [term][right_step] */
+    size_t right_step, terms;
+    size_t columns;
+    bool begins;       /* the sums begin at +0; else they go on from what is stored */
+    const float *bias; /* WIDTH values to add at the end, or NULL */
+    float *sums;       /* [row][sums_step] */
+    size_t sums_step;
+} tile;
+
+static inline __m512 canonical(__m512 x) {
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    return _mm512_mask_mov_ps(x, is_nan, _mm512_castsi512_ps(_mm512_set1_epi32((int)FIRN_NAN_BITS)));
+}
+
+/* A NaN among sums that are still growing may become canonical: it stays a NaN. */
+static inline __attribute__((always_inline)) void multiply_tile(const tile *t, const size_t rows,
+                                                                const size_t vectors) {
+    if (rows > HEIGHT || vectors > 2)
+        __builtin_unreachable();
+    __m512 sums[HEIGHT][2];
+    const __mmask16 masks[2] = {firn_first_lanes(t->columns),
+                                t->columns > FIRN_VECTOR ? firn_first_lanes(t->columns - FIRN_VECTOR) : (uint16_t)0};
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        const float *stored = t->sums + row * t->sums_step;
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            sums[row][v] = t->begins ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(masks[v], stored + v * FIRN_VECTOR);
+    }
+    const float *left = t->left, *right = t->right;
+    for (size_t term = 0; term < t->terms; term++, left += FIRN_VECTOR, right += t->right_step) {
+        __m512 line[2];
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            line[v] = _mm512_maskz_loadu_ps(masks[v], right + v * FIRN_VECTOR);
+        FIRN_UNROLL
+        for (size_t row = 0; row < rows; row++) {
+            const __m512 factor = _mm512_set1_ps(left[row]);
+            FIRN_UNROLL
+            for (size_t v = 0; v < vectors; v++)
+                sums[row][v] = _mm512_fmadd_ps(factor, line[v], sums[row][v]);
+        }
+    }
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        float *stored = t->sums + row * t->sums_step;
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++) {
+            __m512 sum = sums[row][v];
+            if (t->bias != NULL)
+                sum = _mm512_add_ps(sum, _mm512_loadu_ps(t->bias + v * FIRN_VECTOR));
+            _mm512_mask_storeu_ps(stored + v * FIRN_VECTOR, masks[v], canonical(sum));
+        }
+    }
+}
+
+/* The compiler makes one loop for each height, so that the sums stay in registers. */
+static inline __attribute__((always_inline)) void multiply_height(const tile *t, size_t rows, const size_t vectors) {
+    switch (rows) {
+    case 1:
+        multiply_tile(t, 1, vectors);
+        break;
+    case 2:
+        multiply_tile(t, 2, vectors);
+        break;
+    case 3:
+        multiply_tile(t, 3, vectors);
+        break;
+    case 4:
+        multiply_tile(t, 4, vectors);
+        break;
+    case 5:
+        multiply_tile(t, 5, vectors);
+        break;
+    case 6:
+        multiply_tile(t, 6, vectors);
+        break;
+    case 7:
+        multiply_tile(t, 7, vectors);
+        break;
+    case 8:
+        multiply_tile(t, 8, vectors);
+        break;
+    case 9:
+        multiply_tile(t, 9, vectors);
+        break;
+    case 10:
+        multiply_tile(t, 10, vectors);
+        break;
+    case 11:
+        multiply_tile(t, 11, vectors);
+        break;
+    case 12:
+        multiply_tile(t, 12, vectors);
+        break;
+    case 13:
+        multiply_tile(t, 13, vectors);
+        break;
+    default:
+        multiply_tile(t, HEIGHT, vectors);
+        break;
+    }
+}
+
+static void multiply_narrow(const tile *t, size_t rows) {
+    multiply_height(t, rows, 1);
+}
+
+static void multiply_wide(const tile *t, size_t rows) {
+    multiply_height(t, rows, 2);
+}
+
+/* --- a task ------------------------------------------------------------------------------------------------------- */
+
+/* A rectangle of the output, and where it is in its terms. */
+typedef struct rectangle {
+    size_t row, rows, column, columns;
+    size_t height; /* rows of its panels; the last may have fewer */
+    size_t term, terms;
+    bool first, last; /* block of terms */
+} rectangle;
+
+static void pack_rows(const work *work, const rectangle *r, scratch *scratch) {
+    const firn_matrix left = firn_transposed(work->linear->product.left);
+    for (size_t row = 0, panel = 0; row < r->rows; row += r->height, panel++)
+        firn_avx512_pack(scratch->left[panel], 1, &left, r->term, r->terms, r->row + row,
+                         firn_smaller(r->height, r->rows - row));
+}
+
+/* A panel of float32 columns that few rows use, or that lies close together, is read where it is. */
+static bool is_direct(const firn_matrix *right, size_t rows) {
+    return right->type == FIRN_FLOAT32 && right->column_step == 1 &&
+           (rows <= DIRECT_ROWS || right->row_step <= DIRECT_STEP);
+}
+
+static void place_columns(const work *work, const rectangle *r, size_t column, size_t columns, scratch *scratch,
+                          tile *t) {
+    const firn_matrix *right = &work->linear->product.right;
+    if (is_direct(right, r->rows)) {
+        t->right = (const float *)right->data + right->first + r->term * right->row_step + column;
+        t->right_step = right->row_step;
+        return;
+    }
+    const size_t vectors = columns > FIRN_VECTOR ? 2 : 1;
+    firn_avx512_pack(scratch->right, vectors, right, r->term, r->terms, column, columns);
+    t->right = scratch->right;
+    t->right_step = vectors * FIRN_VECTOR;
+}
+
+/* One panel of columns against all rows of the rectangle. */
+static void multiply_panel(const work *work, const rectangle *r, size_t column, scratch *scratch) {
+    const firn_tensor *out = work->linear->out, *bias = work->linear->bias;
+    const size_t width = work->linear->product.columns;
+    float bias_values[WIDTH] = {0}, one_tile[HEIGHT * WIDTH];
+    tile t = {.terms = r->terms, .begins = r->first, .columns = firn_smaller(WIDTH, r->column + r->columns - column)};
+    place_columns(work, r, column, t.columns, scratch, &t);
+    if (bias != NULL && r->last) {
+        firn_widen(bias_values, bias->data, bias->type, column, t.columns);
+        t.bias = bias_values;
+    }
+    for (size_t row = 0, panel = 0; row < r->rows; row += r->height, panel++) {
+        const size_t rows = firn_smaller(r->height, r->rows - row), at = (r->row + row) * width + column;
+        t.left = scratch->left[panel];
+        if (out->type == FIRN_FLOAT32) {
+            t.sums = (float *)out->data + at;
+            t.sums_step = width;
+        } else if (work->spills) {
+            t.sums = scratch->left[SPILLING_PANELS] + row * SPILLING_COLUMNS + (column - r->column);
+            t.sums_step = SPILLING_COLUMNS;
+        } else {
+            t.sums = one_tile;
+            t.sums_step = WIDTH;
+        }
+        if (t.columns > FIRN_VECTOR)
+            multiply_wide(&t, rows);
+        else
+            multiply_narrow(&t, rows);
+        if (out->type != FIRN_FLOAT32 && r->last)
+            for (size_t i = 0; i < rows; i++)
+                firn_narrow(out->data, out->type, at + i * width, t.sums + i * t.sums_step, t.columns);
+    }
+}
+
+static void multiply_rectangle(const work *work, size_t number, scratch *scratch) {
+    const firn_product *product = &work->linear->product;
+    rectangle r = {.row = number / work->column_blocks * work->rows,
+                   .column = number % work->column_blocks * work->columns};
+    r.rows = firn_smaller(work->rows, product->rows - r.row);
+    r.columns = firn_smaller(work->columns, product->columns - r.column);
+    r.height = ceiling(r.rows, ceiling(r.rows, HEIGHT));
+    for (r.term = 0; r.term < product->terms; r.term += r.terms) {
+        r.terms = firn_smaller(work->depth, product->terms - r.term);
+        r.first = r.term == 0;
+        r.last = r.terms == product->terms - r.term;
+        pack_rows(work, &r, scratch);
+        for (size_t column = r.column; column < r.column + r.columns; column += WIDTH)
+            multiply_panel(work, &r, column, scratch);
+    }
+}
+
+static void multiply_rectangles(void *argument, size_t begin, size_t end) {
+    scratch scratch;
+    for (size_t number = begin; number < end; number++)
+        multiply_rectangle(argument, number, &scratch);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+/* Cuts the output into rectangles of one size: as large as the panels allow, in an even number of rows of them, and in
+ * enough of them for several threads where there are some. No cut shows in a result. */
+static work divide(const firn_linear *linear, size_t wanted) {
+    const firn_product *product = &linear->product;
+    work w = {.linear = linear, .spills = linear->out->type != FIRN_FLOAT32 && product->terms > DEPTH};
+    const size_t most_rows = w.spills ? SPILLING_ROWS : ROWS;
+    const size_t most_columns = w.spills ? SPILLING_COLUMNS : COLUMNS;
+    w.depth = ceiling(product->terms, ceiling(product->terms, DEPTH));
+    w.row_blocks = ceiling(product->rows, most_rows);
+    if (wanted > 1 && w.row_blocks > 1)
+        w.row_blocks += w.row_blocks % 2;
+    w.rows = ceiling(product->rows, w.row_blocks);
+    w.row_blocks = ceiling(product->rows, w.rows);
+    w.column_blocks = ceiling(product->columns, most_columns);
+    if (w.column_blocks < ceiling(wanted, w.row_blocks))
+        w.column_blocks = ceiling(wanted, w.row_blocks);
+    w.columns = ceiling(ceiling(product->columns, w.column_blocks), WIDTH) * WIDTH;
+    w.column_blocks = ceiling(product->columns, w.columns);
+    return w;
+}
+
+bool firn_avx512_can_multiply(const firn_product *product) {
+    return product->present == FIRN_TERMS_ALL && product->reduction.kind == FIRN_REDUCTION_F32;
+}
+
+void firn_avx512_multiply(const firn_linear *linear, const firn_parallel *parallel) {
+    const firn_product *product = &linear->product;
+    const bool alone = parallel->run == NULL || (uint64_t)product->rows * product->columns * product->terms < grain;
+    work w = divide(linear, alone ? 1 : TASKS);
+    const size_t tasks = w.row_blocks * w.column_blocks;
+    if (alone)
+        multiply_rectangles(&w, 0, tasks);
+    else
+        firn_parallel_run(parallel, tasks, multiply_rectangles, &w);
+}
