@@ -1,0 +1,188 @@
+/* Every kernel set that this CPU can run gives the bits of the plain one: linear layers and their gradients over
+ * awkward shapes (one, primes, around the edges of register tiles, panels, blocks of terms and tasks), all types, both
+ * layouts, special values. A set that cannot be had is named and skipped. */
+#define _POSIX_C_SOURCE 200112L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support_kernels.h"
+
+static const char *const names[] = {"fma", "avx512"};
+enum { SETS = sizeof names / sizeof names[0] };
+
+/* The plain set, and those to compare with it; NULL for what this CPU cannot run. */
+static const firn_kernel_set *plain, *sets[SETS];
+
+static const firn_kernel_set *set_named(const char *name) {
+    assert_int_equal(setenv("FIRN_KERNELS", name, 1), 0);
+    return firn_kernel_set_choose();
+}
+
+/* What is asked for and cannot be had is another set's: plain, or one that was named before. */
+static int find_sets(void **state) {
+    (void)state;
+    plain = set_named("plain");
+    for (int i = 0; i < SETS; i++) {
+        sets[i] = set_named(names[i]);
+        bool absent = sets[i] == plain;
+        for (int earlier = 0; earlier < i; earlier++)
+            absent = absent || sets[i] == sets[earlier];
+        if (absent) {
+            print_message("skipped: this CPU or build has no set '%s'\n", names[i]);
+            sets[i] = NULL;
+        }
+    }
+    return unsetenv("FIRN_KERNELS");
+}
+
+typedef struct shape {
+    uint32_t n, k, o;
+} shape;
+
+/* Around 14 rows, 16 and 32 columns, 168 and 84 rows of a task, 256 terms of a block, 288 and 1,024 columns of a task.
+ */
+static const shape shapes[] = {
+    {1, 1, 1},      {1, 2, 33},    {2, 1, 1},      {13, 15, 31},   {14, 16, 32},   {15, 17, 33},
+    {28, 255, 16},  {29, 256, 17}, {27, 257, 15},  {31, 511, 63},  {83, 512, 64},  {85, 513, 65},
+    {167, 300, 97}, {169, 37, 97}, {84, 257, 289}, {7, 258, 1025}, {1, 600, 600},  {257, 1, 13},
+    {337, 29, 2},   {64, 64, 64},  {53, 127, 289}, {300, 7, 300},  {170, 260, 90},
+};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+/* Three ranges, the last first. */
+static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
+    (void)context;
+    const size_t first = tasks / 3, second = tasks - tasks / 5;
+    body(argument, second, tasks);
+    body(argument, first, second);
+    body(argument, 0, first);
+}
+
+/* The output of one op, from the plain set and from each of the others, in one piece and split. */
+static void compare(uint16_t code, firn_kernel_call *call, const char *what, shape s) {
+    char place[96];
+    const firn_tensor out = call->outputs[0];
+    firn_tensor expected = tensor_copy(&out);
+    call->outputs[0] = expected;
+    call->parallel.run = NULL;
+    plain->find(code)(call);
+    for (int i = 0; i < SETS; i++)
+        for (int split = 0; sets[i] != NULL && split < 2; split++) {
+            snprintf(place, sizeof place, "%s %ux%ux%u, %s%s", what, s.n, s.k, s.o, names[i], split ? ", split" : "");
+            call->outputs[0] = tensor_copy(&out);
+            call->parallel.run = split ? run_split : NULL;
+            sets[i]->find(code)(call);
+            assert_same(&expected, &call->outputs[0], place);
+            tensor_free(&call->outputs[0]);
+        }
+    tensor_free(&expected);
+    call->outputs[0] = out;
+}
+
+/* Subnormal products and sums that meet them. */
+static void fill_subnormal(firn_tensor *tensor, uint32_t seed) {
+    tensor_fill(tensor, seed, 1.0f);
+    for (size_t i = 0; i < tensor->elements; i++)
+        set(tensor, i, get(tensor, i) * (i % 3 == 0 ? 0x1p-75f : 0x1p-70f));
+}
+
+typedef enum filling { NUMBERS, SPECIALS, SUBNORMALS } filling;
+
+static void fill(firn_tensor *tensor, uint32_t seed, filling filling) {
+    if (filling == SUBNORMALS)
+        fill_subnormal(tensor, seed);
+    else
+        tensor_fill(tensor, seed, 1.0f);
+    if (filling == SPECIALS)
+        tensor_sprinkle(tensor, seed);
+}
+
+static void check(uint8_t type, uint8_t out_type, shape s, int layout, firn_reduction reduction, filling filling) {
+    const uint32_t rows = layout == 0 ? s.o : s.k, columns = layout == 0 ? s.k : s.o;
+    firn_tensor x = tensor_new(type, s.n, s.k, 0, 0), dy = tensor_new(type, s.n, s.o, 0, 0);
+    firn_tensor weight = tensor_new(type, rows, columns, 0, 0);
+    firn_tensor bias = tensor_new(layout == 0 ? type : FIRN_FLOAT32, s.o, 0, 0, 0);
+    firn_tensor y = tensor_new(out_type, s.n, s.o, 0, 0), dx = tensor_new(out_type, s.n, s.k, 0, 0);
+    firn_tensor dweight = tensor_new(out_type, rows, columns, 0, 0);
+    fill(&x, 1, filling);
+    fill(&dy, 2, filling);
+    fill(&weight, 3, filling);
+    fill(&bias, 4, filling);
+    firn_kernel_call call = {.input_count = 2, .output_count = 1, .integers = {layout}, .reductions = {reduction}};
+    call.inputs[0] = x, call.inputs[1] = weight, call.inputs[2] = bias, call.outputs[0] = y;
+    compare(FIRN_OP_linear, &call, "linear", s);
+    call.input_count = 3;
+    compare(FIRN_OP_linear, &call, "linear with bias", s);
+    call.input_count = 2;
+    call.inputs[0] = dy, call.outputs[0] = dx;
+    compare(FIRN_OP_linear_backward_input, &call, "linear_backward_input", s);
+    call.inputs[1] = x, call.outputs[0] = dweight;
+    compare(FIRN_OP_linear_backward_weight, &call, "linear_backward_weight", s);
+    tensor_free(&x);
+    tensor_free(&dy);
+    tensor_free(&weight);
+    tensor_free(&bias);
+    tensor_free(&y);
+    tensor_free(&dx);
+    tensor_free(&dweight);
+}
+
+static firn_reduction in_float32(uint8_t type) {
+    return (firn_reduction){FIRN_REDUCTION_F32, FIRN_FLOAT32, type, 0};
+}
+
+static void float32_sums(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (int i = 0; i < SHAPES; i++)
+            for (int layout = 0; layout < 2; layout++)
+                check(type, type, shapes[i], layout, in_float32(type), NUMBERS);
+}
+
+/* Gradients of half weights may be kept in float32, and float32 layers may give a half type. */
+static void other_output_types(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
+        for (int layout = 0; layout < 2; layout++) {
+            check(type, FIRN_FLOAT32, (shape){85, 261, 49}, layout, in_float32(FIRN_FLOAT32), NUMBERS);
+            check(FIRN_FLOAT32, type, (shape){85, 261, 49}, layout, in_float32(type), NUMBERS);
+        }
+}
+
+static void special_values(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (int layout = 0; layout < 2; layout++)
+            for (filling filling = SPECIALS; filling <= SUBNORMALS; filling++) {
+                check(type, type, (shape){33, 270, 41}, layout, in_float32(type), filling);
+                check(type, FIRN_FLOAT32, (shape){5, 18, 35}, layout, in_float32(FIRN_FLOAT32), filling);
+            }
+}
+
+static void chunked_sums(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
+        for (int layout = 0; layout < 2; layout++) {
+            const firn_reduction reduction = {FIRN_REDUCTION_CHUNKED, type, type, 64};
+            check(type, type, (shape){19, 131, 35}, layout, reduction, NUMBERS);
+            check(type, type, (shape){19, 131, 35}, layout, reduction, SPECIALS);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(float32_sums),
+        cmocka_unit_test(other_output_types),
+        cmocka_unit_test(special_values),
+        cmocka_unit_test(chunked_sums),
+    };
+    return cmocka_run_group_tests(tests, find_sets, NULL);
+}
