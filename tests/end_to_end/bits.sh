@@ -1,6 +1,6 @@
 #!/bin/sh
 # The same plan gives the same bits on every machine: losses of each step and the digest after five, of a GPT-2 and of an
-# MLP, in every format and POL, with overflow, subnormals and NaN; on the host with both kernel sets, two compilers,
+# MLP, in every format and POL, with overflow, subnormals and NaN; on the host with every kernel set, two compilers,
 # three optimisation levels, two word sizes and two numbers of threads, on Cortex-M7 and on RISC-V.
 set -eu
 
@@ -48,7 +48,7 @@ run() {
     case $1 in
     cortex-m7 | rv32) target=$1 program=$(cat "$folder/$1") ;;
     host) program=$BUILD/runner ;;
-    plain) program=$BUILD/runner kernels=plain ;;
+    plain | fma) program=$BUILD/runner kernels=$1 ;;
     *) program=$BUILD/variants/$1/runner ;;
     esac
     FIRN_KERNELS=$kernels PLAN=$plan PUB=$PUB DATA=$data LABELS=$labels STEPS=$3 CHECKPOINT=$2 \
@@ -108,7 +108,7 @@ check() {
         failures=$((failures + 1))
         return
     fi
-    for place in plain $variants cortex-m7 rv32; do
+    for place in plain fma $variants cortex-m7 rv32; do
         compare "$place"
     done
     compare_command_line
