@@ -113,7 +113,7 @@ static int check_request(const request *r) {
     if (r->mode == NULL)
         return firnc_usage("compile", "%s", modes);
     if (strcmp(r->mode, "train_and_eval") == 0) {
-        fprintf(stderr, "firnc: %s: --mode train_and_eval: " FIRNC_ONE_MODE "\n", r->recipe);
+        firnc_say("firnc: %s: --mode train_and_eval: " FIRNC_ONE_MODE "", r->recipe);
         return FIRNC_EXIT_WRONG;
     }
     if (strcmp(r->mode, "train") != 0 && strcmp(r->mode, "eval") != 0)
@@ -131,6 +131,9 @@ static int check_request(const request *r) {
     for (uint32_t i = 0; i < r->settings.count; i++)
         if (strchr(r->settings.text[i], '=') == NULL)
             return firnc_usage("compile", "--set: %s has no value; write --set key=value", r->settings.text[i]);
+    const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights};
+    if (!firnc_output_is_free("compile", r->output, inputs, sizeof inputs / sizeof inputs[0]))
+        return FIRNC_EXIT_USAGE;
     return FIRNC_EXIT_OK;
 }
 
@@ -150,8 +153,8 @@ static bool check(const request *r, const firnc_bytes *file, const uint8_t *publ
     firnc_plan_file checked;
     int status = firnc_plan_check(file, public_key, 0, &checked);
     if (status != FIRN_OK)
-        fprintf(stderr, "firnc: %s: the plan that was made does not pass its checks: %s (%s); this is a bug of firnc\n",
-                r->recipe, firn_error_text(status), firn_error_name(status));
+        firnc_say("firnc: %s: the plan that was made does not pass its checks: %s (%s); this is a bug of firnc",
+                  r->recipe, firn_error_text(status), firn_error_name(status));
     return status == FIRN_OK;
 }
 

@@ -13,9 +13,15 @@
 
 #include "compiler/ir.h"
 
+/* What helps against an error of writing. */
+static const char *room(void) {
+    return errno == EFBIG ? "raise the limit of file sizes (ulimit -f), or choose another disk"
+                          : "make room on the disk, or choose another folder";
+}
+
 /* "firnc: NAME: cannot be <done>: why; mend" */
 static bool fail(const char *name, const char *done, const char *mend) {
-    fprintf(stderr, "firnc: %s: cannot be %s: %s; %s\n", name, done, strerror(errno), mend);
+    firnc_say("firnc: %s: cannot be %s: %s; %s", name, done, strerror(errno), mend);
     return false;
 }
 
@@ -51,12 +57,19 @@ static bool read_all(int file, uint64_t limit, firnc_bytes *bytes) {
     return true;
 }
 
+bool firnc_same_file(const char *one, const char *other) {
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
     int file = open(name, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return fail(name, "opened", "check the name and its permissions");
     bool good = read_all(file, limit, bytes);
-    if (!good)
+    if (!good && errno == EFBIG)
+        fail(name, "read", firnc_format("it may have %llu bytes at most: make it shorter", (unsigned long long)limit));
+    else if (!good)
         fail(name, "read", "check that it is a file of the right kind");
     close(file);
     return good;
@@ -119,7 +132,7 @@ static const char *resolve(const char *name) {
 bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
     const char *target = resolve(name);
     if (target == NULL) {
-        fprintf(stderr, "firnc: %s: is not a regular file; give the name of a file\n", name);
+        firnc_say("firnc: %s: is not a regular file; give the name of a file", name);
         return false;
     }
     const char *pattern = firnc_format("%s.XXXXXX", target);
@@ -133,7 +146,7 @@ bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
     bool good = fchmod(file, 0666 & ~mask) == 0;
     good = write_and_close(file, bytes, count) && good;
     if (!good || rename(temporary, target) != 0) {
-        fail(name, "written", "make room on the disk, or choose another folder");
+        fail(name, "written", room());
         unlink(temporary);
         return false;
     }
@@ -147,7 +160,7 @@ bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsi
                     errno == EEXIST ? "it is never overwritten: choose another name or move it away"
                                     : "check that its folder exists and may be written");
     if (!write_and_close(file, bytes, count) || !sync_folder(name)) {
-        fail(name, "written", "make room on the disk, or choose another folder");
+        fail(name, "written", room());
         unlink(name);
         return false;
     }

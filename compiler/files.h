@@ -13,6 +13,9 @@ typedef struct firnc_bytes {
 /* Reads a regular file or a pipe of at most `limit` bytes. */
 bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes);
 
+/* Whether both names lead to one file that is there, through whatever links. Writes nothing to stderr. */
+bool firnc_same_file(const char *one, const char *other);
+
 /* Replaces a file, or makes it: a reader sees the old bytes or the new ones, also after a power cut. */
 bool firnc_file_write(const char *name, const void *bytes, uint64_t count);
 

@@ -2,7 +2,6 @@
  * Nothing here knows an architecture, a precision or a plan. */
 #include "compiler/graph.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +19,7 @@ typedef struct firnc_scope {
 
 /* A mistake in the program that calls the builder, or in a pass: never the fault of a recipe. */
 static _Noreturn void misuse(const firnc_graph *graph, const char *what) {
-    fprintf(stderr, "firnc: graph %s: %s; this is a bug of the program that builds the graph\n", graph->model, what);
+    firnc_say("firnc: graph %s: %s; this is a bug of the program that builds the graph", graph->model, what);
     abort();
 }
 

@@ -272,7 +272,7 @@ void firnc_print_json(const firnc_report *report) {
     add_totals(root, report);
     char *text = cJSON_Print(root);
     if (text == NULL) {
-        fprintf(stderr, "firnc: out of memory; use a larger machine\n");
+        firnc_say("firnc: out of memory; use a larger machine");
         exit(1);
     }
     puts(text);

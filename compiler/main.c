@@ -1,4 +1,7 @@
 /* firnc: finds the subcommand and hands over. */
+#define _XOPEN_SOURCE 700
+
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,7 +74,7 @@ static int fail_unknown(const char *word) {
     const char *names[COMMAND_COUNT + 1] = {NULL};
     for (int i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i].name;
-    fprintf(stderr, "firnc: %s: unknown command; the nearest known one is %s\n", word, firnc_nearest(word, names));
+    firnc_say("firnc: %s: unknown command; the nearest known one is %s", word, firnc_nearest(word, names));
     return FIRNC_EXIT_USAGE;
 }
 
@@ -84,13 +87,14 @@ static int run(int (*command)(int argc, char **argv), int argc, char **argv) {
     int status = command(argc, argv);
     if ((fflush(stdout) == 0 && !ferror(stdout)) || status != FIRNC_EXIT_OK)
         return status;
-    fprintf(stderr, "firnc: standard output cannot be written; make room where it goes\n");
+    firnc_say("firnc: standard output cannot be written; make room where it goes");
     return FIRNC_EXIT_WRONG;
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit of file sizes is to fail, so that its file is tidied away */
     if (argc < 2) {
-        fprintf(stderr, "firnc: the command is missing; see firnc help\n");
+        firnc_say("firnc: the command is missing; see firnc help");
         return FIRNC_EXIT_USAGE;
     }
     if (strcmp(argv[1], "help") == 0 || asks_for_help(argv[1]))

@@ -2,21 +2,28 @@
 #include "compiler/options.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "compiler/commands.h"
+#include "compiler/files.h"
 #include "compiler/ir.h"
 #include "compiler/nearest.h"
 
 int firnc_usage(const char *command, const char *format, ...) {
     va_list arguments;
-    fprintf(stderr, "firnc %s: ", command);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    firnc_say("firnc %s: %s", command, firnc_format_list(format, arguments));
     va_end(arguments);
-    fputc('\n', stderr);
     return FIRNC_EXIT_USAGE;
+}
+
+bool firnc_output_is_free(const char *command, const char *output, const char *const *inputs, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (inputs[i] != NULL && firnc_same_file(output, inputs[i])) {
+            firnc_usage(command, "-o: %s would replace %s, which is read; give another name", output, inputs[i]);
+            return false;
+        }
+    return true;
 }
 
 bool firnc_number_read(const char *text, uint64_t most, uint64_t *value) {

@@ -29,6 +29,10 @@ bool firnc_options_read(int argc, char **argv, const firnc_option *options, uint
 /* "firnc COMMAND: message; mend" to stderr; returns FIRNC_EXIT_USAGE. */
 int firnc_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Whether an output may be written: it is none of the inputs, of which some may be NULL, by whatever name or link. Else
+ * false after one line on stderr, which is a fault of the command line. */
+bool firnc_output_is_free(const char *command, const char *output, const char *const *inputs, uint32_t count);
+
 /* A whole number in decimal, at most `most`. */
 bool firnc_number_read(const char *text, uint64_t most, uint64_t *value);
 

@@ -13,7 +13,7 @@
 
 static bool hash_failed(int status) {
     if (status != FIRN_OK)
-        fprintf(stderr, "firnc: %s; this is a bug of firnc\n", firn_error_text(status));
+        firnc_say("firnc: %s; this is a bug of firnc", firn_error_text(status));
     return status != FIRN_OK;
 }
 
@@ -102,7 +102,7 @@ void firnc_plan_refuse(const char *name, int error) {
     else if (error == FIRN_ERROR_SCHEMA_HASH || error == FIRN_ERROR_CONTAINER_VERSION ||
              error == FIRN_ERROR_NUMERICS_VERSION)
         mend = "compile it again with this version of firnc";
-    fprintf(stderr, "firnc: %s: refused: %s (%s); %s\n", name, firn_error_text(error), firn_error_name(error), mend);
+    firnc_say("firnc: %s: refused: %s (%s); %s", name, firn_error_text(error), firn_error_name(error), mend);
 }
 
 void firnc_print_hash(const char *label, const uint8_t hash[FIRN_HASH_BYTES]) {

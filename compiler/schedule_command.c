@@ -45,8 +45,8 @@ static int from_plan(const char *name, const firnc_bytes *file, schedule *s) {
         return FIRNC_EXIT_REFUSED;
     }
     if (firn_fb_plan_schedules_count(checked.plan) == 0) {
-        fprintf(stderr, "firnc: %s: has no schedule, as it is for %s; give a plan to train\n", name,
-                checked.header.mode == FIRN_MODE_EVAL ? "evaluation" : "training");
+        firnc_say("firnc: %s: has no schedule, as it is for %s; give a plan to train", name,
+                  checked.header.mode == FIRN_MODE_EVAL ? "evaluation" : "training");
         return FIRNC_EXIT_WRONG;
     }
     const uint8_t *nodes = firn_fb_plan_schedule_nodes_data(checked.plan);

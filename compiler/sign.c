@@ -2,7 +2,6 @@
  * about every signature that is made here. Nothing here knows what is signed. */
 #include "compiler/sign.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <mbedtls/asn1.h>
@@ -42,7 +41,7 @@ static bool generator_start(generator *random) {
     if (mbedtls_ctr_drbg_seed(&random->drbg, mbedtls_entropy_func, &random->entropy, NULL, 0) == 0)
         return true;
     generator_free(random);
-    fprintf(stderr, "firnc: the system gives no random numbers; check /dev/urandom\n");
+    firnc_say("firnc: the system gives no random numbers; check /dev/urandom");
     return false;
 }
 
@@ -78,7 +77,7 @@ bool firnc_key_generate(firnc_key *key) {
     mbedtls_ecp_keypair_free(&pair);
     generator_free(&random);
     if (!good)
-        fprintf(stderr, "firnc: mbedTLS made no key; check that the machine has memory left\n");
+        firnc_say("firnc: mbedTLS made no key; check that the machine has memory left");
     return good;
 }
 
@@ -94,7 +93,7 @@ bool firnc_key_encode(const firnc_key *key, firnc_bytes *private_pem, firnc_byte
     private_pem->count = strlen((const char *)private_pem->data);
     public_pem->count = strlen((const char *)public_pem->data);
     if (!good)
-        fprintf(stderr, "firnc: mbedTLS did not encode the key; check that the machine has memory left\n");
+        firnc_say("firnc: mbedTLS did not encode the key; check that the machine has memory left");
     return good;
 }
 
@@ -103,7 +102,7 @@ static mbedtls_ecp_keypair *p256(const char *file, const mbedtls_pk_context *pk,
     mbedtls_ecp_keypair *pair = mbedtls_pk_can_do(pk, MBEDTLS_PK_ECKEY) ? mbedtls_pk_ec(*pk) : NULL;
     if (pair != NULL && pair->grp.id == MBEDTLS_ECP_DP_SECP256R1)
         return pair;
-    fprintf(stderr, "firnc: %s: not a key of the curve P-256; %s\n", file, mend);
+    firnc_say("firnc: %s: not a key of the curve P-256; %s", file, mend);
     return NULL;
 }
 
@@ -129,7 +128,7 @@ bool firnc_key_read(const char *file, firnc_key *key) {
     mbedtls_pk_init(&pk);
     bool good = parse_private(&pk, &bytes);
     if (!good) {
-        fprintf(stderr, "firnc: %s: not a private key; %s\n", file, mend);
+        firnc_say("firnc: %s: not a private key; %s", file, mend);
     } else {
         const mbedtls_ecp_keypair *pair = p256(file, &pk, mend);
         good = pair != NULL && export_key(pair, key);
@@ -148,7 +147,7 @@ bool firnc_public_key_read(const char *file, uint8_t public_key[FIRN_PUBLIC_KEY_
     mbedtls_pk_init(&pk);
     bool good = parse_public(&pk, &bytes);
     if (!good) {
-        fprintf(stderr, "firnc: %s: not a public key in PEM; %s\n", file, mend);
+        firnc_say("firnc: %s: not a public key in PEM; %s", file, mend);
     } else {
         const mbedtls_ecp_keypair *pair = p256(file, &pk, mend);
         good = pair != NULL && export_public(&pair->Q, public_key);
@@ -188,9 +187,8 @@ bool firnc_sign(const firnc_key *key, const uint8_t digest[32], uint8_t signatur
         status = firn_signature_check(key->public_key, digest, signature, firnc_allocate(FIRN_POOL_BYTES_MAX),
                                       FIRN_POOL_BYTES_MAX, NULL);
     if (status != FIRN_OK)
-        fprintf(stderr,
-                "firnc: the signature that was made does not hold: %s; check the key and the machine's memory\n",
-                firn_error_text(status));
+        firnc_say("firnc: the signature that was made does not hold: %s; check the key and the machine's memory",
+                  firn_error_text(status));
     return status == FIRN_OK;
 }
 

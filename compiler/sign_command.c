@@ -65,6 +65,9 @@ int firnc_sign_command(int argc, char **argv) {
         return FIRNC_EXIT_USAGE;
     if (digest_only ? key != NULL || output != NULL : key == NULL || output == NULL)
         return firnc_usage("sign", "give --key and -o for the signature, or --digest alone");
+    const char *const inputs[] = {name, key};
+    if (!digest_only && !firnc_output_is_free("sign", output, inputs, sizeof inputs / sizeof inputs[0]))
+        return FIRNC_EXIT_USAGE;
     firnc_bytes file;
     firn_header header;
     uint8_t digest[32];
@@ -87,6 +90,9 @@ int firnc_attach_command(int argc, char **argv) {
         return FIRNC_EXIT_USAGE;
     if (signature_name == NULL || pub == NULL || output == NULL)
         return firnc_usage("attach", "--signature, --pub and -o are needed; add what is missing");
+    const char *const inputs[] = {name, signature_name, pub};
+    if (!firnc_output_is_free("attach", output, inputs, sizeof inputs / sizeof inputs[0]))
+        return FIRNC_EXIT_USAGE;
     firnc_bytes file, bytes;
     firn_header header;
     uint8_t digest[32], signature[FIRN_SIGNATURE_BYTES], public_key[FIRN_PUBLIC_KEY_BYTES];
@@ -96,7 +102,7 @@ int firnc_attach_command(int argc, char **argv) {
     if (!firnc_public_key_read(pub, public_key) || !firnc_file_read(signature_name, SIGNATURE_FILE_MAX, &bytes))
         return FIRNC_EXIT_WRONG;
     if (!firnc_signature_decode(&bytes, signature)) {
-        fprintf(stderr, "firnc: %s: not a signature; give 64 raw bytes, r then s, or DER\n", signature_name);
+        firnc_say("firnc: %s: not a signature; give 64 raw bytes, r then s, or DER", signature_name);
         return FIRNC_EXIT_WRONG;
     }
     firnc_plan_attach(&file, signature);

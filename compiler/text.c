@@ -49,12 +49,10 @@ void *firnc_grown(void *elements, uint32_t count, uint32_t *capacity, size_t siz
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
-const char *firnc_format(const char *format, ...) {
-    va_list arguments, again;
-    va_start(arguments, format);
+const char *firnc_format_list(const char *format, va_list arguments) {
+    va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
     if (length < 0)
         abort();
     char *text = firnc_allocate((uint64_t)length + 1);
@@ -63,12 +61,31 @@ const char *firnc_format(const char *format, ...) {
     return text;
 }
 
+const char *firnc_format(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = firnc_format_list(format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void firnc_say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = firnc_format_list(format, arguments);
+    va_end(arguments);
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c >= ' ' && *c <= '~')
+            fputc(*c, stderr);
+        else
+            fprintf(stderr, "\\x%02x", (unsigned)(unsigned char)*c);
+    fputc('\n', stderr);
+}
+
 bool firnc_fail(const firnc_compilation *compilation, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "firnc: %s: ", compilation->recipe->file);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    firnc_say("firnc: %s: %s", compilation->recipe->file, firnc_format_list(format, arguments));
     va_end(arguments);
     return false;
 }

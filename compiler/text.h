@@ -3,6 +3,7 @@
 #ifndef FIRNC_TEXT_H
 #define FIRNC_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,11 @@ uint8_t *firnc_allocate_aligned(uint64_t bytes); /* the same at a multiple of FI
 void *firnc_grown(void *elements, uint32_t count, uint32_t *capacity, size_t size);
 
 const char *firnc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+const char *firnc_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+
+/* One line to stderr: every message of firnc goes through here. A recipe and the names of files are foreign text, so
+ * that a byte that is not printable ASCII is written as \xNN: it can neither end the line nor steer a terminal. */
+void firnc_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* "firnc: FILE: message" to stderr; always returns false, so that a pass may `return firnc_fail(...)`. */
 bool firnc_fail(const struct firnc_compilation *compilation, const char *format, ...)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -17,33 +16,28 @@
 
 /* --- messages -------------------------------------------------------------------------------------------------- */
 
-static void print_place(const firnc_tree *at) {
+static void say(const firnc_tree *at, const char *kind, const char *message) {
     if (at->line == 0)
-        fprintf(stderr, "firnc: %s: --set %s: ", at->file, at->path);
+        firnc_say("firnc: %s: --set %s: %s%s", at->file, at->path, kind, message);
     else if (at->path[0] == '\0')
-        fprintf(stderr, "firnc: %s:%u: ", at->file, (unsigned)at->line);
+        firnc_say("firnc: %s:%u: %s%s", at->file, (unsigned)at->line, kind, message);
     else
-        fprintf(stderr, "firnc: %s:%u: %s: ", at->file, (unsigned)at->line, at->path);
+        firnc_say("firnc: %s:%u: %s: %s%s", at->file, (unsigned)at->line, at->path, kind, message);
 }
 
 bool firnc_tree_fail(const firnc_tree *at, const char *format, ...) {
     va_list arguments;
-    print_place(at);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    say(at, "", firnc_format_list(format, arguments));
     va_end(arguments);
-    fputc('\n', stderr);
     return false;
 }
 
 void firnc_tree_warn(const firnc_tree *at, const char *format, ...) {
     va_list arguments;
-    print_place(at);
-    fputs("warning: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    say(at, "warning: ", firnc_format_list(format, arguments));
     va_end(arguments);
-    fputc('\n', stderr);
 }
 
 /* --- looking --------------------------------------------------------------------------------------------------- */

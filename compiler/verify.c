@@ -29,7 +29,7 @@ static bool read_counter(const char *name, uint32_t *counter) {
     if (line)
         text[bytes.count - 1] = '\0';
     if (!line || !firnc_number_read(text, UINT32_MAX, &number)) {
-        fprintf(stderr, "firnc: %s: not a counter; give the file that firn --counter keeps\n", name);
+        firnc_say("firnc: %s: not a counter; give the file that firn --counter keeps", name);
         return false;
     }
     *counter = (uint32_t)number;

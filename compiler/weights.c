@@ -4,7 +4,6 @@
 #include "compiler/weights.h"
 
 #include <cjson/cJSON.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "compiler/files.h"
@@ -21,7 +20,7 @@ struct firnc_weights {
 
 /* One line that names the weights file, not the recipe. */
 static bool refuse(const firnc_compilation *compilation, const char *what) {
-    fprintf(stderr, "firnc: %s: %s\n", compilation->weights, what);
+    firnc_say("firnc: %s: %s", compilation->weights, what);
     return false;
 }
 

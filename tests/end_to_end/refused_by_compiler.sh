@@ -91,6 +91,49 @@ expect "a folder that is not there" 1 "^firnc: $folder/none/plan: cannot be writ
     "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/none/plan"
 expect "a key that is there" 1 "^firnc: $folder/test.key.pem: .*never overwritten" "$FIRNC" keygen "$folder/test"
 
+# An output that is an input would destroy it, by whatever name it is called.
+cp "$RECIPE" "$folder/recipe.yaml"
+cp "$folder/test.key.pem" "$folder/key.copy"
+ln -s recipe.yaml "$folder/link"
+ln "$folder/key.copy" "$folder/key.link"
+printf 'weights' >"$folder/weights"
+for output in recipe.yaml link ./link key.copy key.link weights; do
+    expect "compile onto $output" 2 "^firnc compile: -o: $folder/$output would replace .*; give another name" \
+        "$FIRNC" compile "$folder/recipe.yaml" --mode train --key "$folder/key.copy" --weights "$folder/weights" \
+        -o "$folder/$output"
+done
+expect "compile onto the public key" 2 "^firnc compile: -o: " "$FIRNC" compile "$RECIPE" --mode train --unsigned \
+    --pub "$folder/test.pub.pem" -o "$folder/test.pub.pem"
+printf 'plan' >"$folder/a.plan"
+for output in a.plan key.copy; do
+    expect "sign onto $output" 2 "^firnc sign: -o: $folder/$output would replace .*; give another name" \
+        "$FIRNC" sign "$folder/a.plan" --key "$folder/key.copy" -o "$folder/$output"
+done
+for output in a.plan weights test.pub.pem; do
+    expect "attach onto $output" 2 "^firnc attach: -o: $folder/$output would replace .*; give another name" \
+        "$FIRNC" attach "$folder/a.plan" --signature "$folder/weights" --pub "$folder/test.pub.pem" \
+        -o "$folder/$output"
+done
+cmp "$RECIPE" "$folder/recipe.yaml" && cmp "$folder/test.key.pem" "$folder/key.copy" &&
+    [ "$(cat "$folder/weights" "$folder/a.plan")" = weightsplan ] || failures=$((failures + 1))
+
+mkdir "$folder/limited"
+expect "a limit of file sizes" 1 "^firnc: $folder/limited/plan: cannot be written: .*; raise the limit" \
+    sh -c "ulimit -f 20; exec '$FIRNC' compile '$RECIPE' --mode train --key '$folder/test.key.pem' \
+    -o '$folder/limited/plan'"
+[ -z "$(ls "$folder/limited")" ] || fail "a limit of file sizes: a file was left"
+
+# Foreign text can neither end the line nor steer a terminal.
+expect "escapes in a recipe" 1 '^firnc: [^[:cntrl:]]*gp\\x1b\[31m\\x0at2[^[:cntrl:]]*$' \
+    compile "$RECIPE" --mode train --set 'trainer.init.model.name="gp\e[31m\nt2"'
+expect "escapes in a pattern" 1 '^firnc: .*a\\x0ab' \
+    compile "$RECIPE" --mode train --set 'trainer.init.precision.pol.0.pattern="a\nb"'
+expect "escapes in a name" 2 '\\x1b\[31m' compile "$RECIPE" --mode train "$(printf 'x\033[31m')"
+
+{ cat "$RECIPE" && head -c 1048576 /dev/zero | tr '\0' '#'; } >"$folder/recipe.yaml"
+expect "a recipe that is too long" 1 "^firnc: $folder/recipe.yaml: cannot be read: .*; .* 1048576 bytes" \
+    compile "$folder/recipe.yaml" --mode train
+
 for words in "schedule '$RECIPE'" help --version "compile --help"; do
     expect "a full disk: $words" 1 "standard output cannot be written; " sh -c "'$FIRNC' $words >/dev/full"
 done
