@@ -38,6 +38,11 @@ int cli_options_read(cli_options *options, int count, char *const *words);
 /* The text of `firn help`. */
 void cli_help(FILE *to);
 
+/* --- paths.c --- */
+
+/* Refuses a command line whose outputs are among its inputs or each other. CLI_OK, or CLI_USAGE after a message. */
+int cli_paths_check(const cli_options *options);
+
 /* --- session.c: an open plan with its data --- */
 
 typedef struct cli_session {
@@ -64,16 +69,18 @@ int cli_exit_code(int error);
 typedef struct cli_log {
     FILE *file; /* NULL: no log */
     const char *path;
+    bool created; /* and holds nothing but its first line */
 } cli_log;
 
-/* Starts a log, or goes on with one: lines of steps beyond the checkpoint are dropped, and the first line must be the
- * one that this run would write. */
+/* Starts a log, or goes on with one, with --resume: lines of steps beyond the checkpoint are dropped, the first line
+ * must be the one that this run would write, and no step may be missing before those to come. */
 int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done);
 /* One line for a step; error is 0 or what stopped the run there. False after a message when it cannot be written. */
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);
 /* Makes what was written durable. */
 bool cli_log_sync(cli_log *log);
-void cli_log_end(cli_log *log);
+/* A log that was begun by a run that failed before its first line is removed. */
+void cli_log_end(cli_log *log, bool failed);
 
 /* --- progress.c: the line on the terminal, or plain lines elsewhere --- */
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/cli/cli.h"
@@ -63,6 +64,7 @@ static void print_head(FILE *to, const cli_session *session) {
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed) {
     if (log->file == NULL)
         return true;
+    log->created = false;
     /* A step that was not finished has not been counted. */
     uint64_t step = report->global_step + (error == FIRN_ERROR_LOSS_NOT_FINITE ? 1 : 0);
     fprintf(log->file, "{\"step\":%llu", (unsigned long long)step);
@@ -86,9 +88,13 @@ bool cli_log_sync(cli_log *log) {
     return synced || cannot_write(log);
 }
 
-void cli_log_end(cli_log *log) {
-    if (log->file != NULL)
-        fclose(log->file);
+void cli_log_end(cli_log *log, bool failed) {
+    struct stat status;
+    if (log->file == NULL)
+        return;
+    if (failed && log->created && fstat(fileno(log->file), &status) == 0 && S_ISREG(status.st_mode))
+        unlink(log->path);
+    fclose(log->file);
     log->file = NULL;
 }
 
@@ -119,15 +125,24 @@ static int measure(FILE *file, const char *path, const char *head, uint64_t step
     ssize_t length = getline(&line, &space, file);
     bool same = length > 0 && same_run(line, head);
     *bytes = ftello(file);
+    uint64_t last = 0;
     while (same && (length = getline(&line, &space, file)) > 0 && line[length - 1] == '\n') {
         uint64_t step = step_of(line);
         if (step == 0 || step > steps_done)
             break;
         *bytes = ftello(file);
+        last = step;
     }
     free(line);
-    if (same)
+    if (same && (last == 0 || last == steps_done))
         return CLI_OK;
+    if (same) {
+        firn_host_fail(path,
+                       "ends at step %llu and the checkpoint is at step %llu; give the log that goes with it, or "
+                       "another --log",
+                       (unsigned long long)last, (unsigned long long)steps_done);
+        return CLI_FILE;
+    }
     firn_host_fail(path, "is the log of another run: its first line names another plan or other data; give the data "
                          "of the run, or another --log");
     return CLI_FILE;
@@ -145,10 +160,21 @@ static int go_on(cli_log *log, const char *head, uint64_t steps_done) {
     return CLI_OK;
 }
 
+/* True for a file with something in it; a pipe or a device has nothing to lose. */
+static bool is_there(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+}
+
 int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done) {
     *log = (cli_log){.path = session->options->log};
     if (log->path == NULL)
         return CLI_OK;
+    bool there = is_there(log->path);
+    if (there && !session->options->resume) {
+        firn_host_fail(log->path, "is there already; give --resume to go on with it, or another name");
+        return CLI_FILE;
+    }
     char *head = NULL;
     size_t length = 0;
     FILE *text = open_memstream(&head, &length);
@@ -157,15 +183,13 @@ int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done)
     print_head(text, session);
     fclose(text);
     int status = CLI_OK;
-    log->file = session->options->resume ? fopen(log->path, "r+") : NULL;
-    if (log->file != NULL) {
+    log->file = fopen(log->path, there ? "r+" : "w");
+    log->created = !there;
+    if (log->file != NULL && there) {
         status = go_on(log, head, steps_done);
-    } else {
-        log->file = fopen(log->path, "w");
-        if (log->file == NULL || fputs(head, log->file) < 0 || fflush(log->file) != 0) {
-            cannot_write(log);
-            status = CLI_FILE;
-        }
+    } else if (log->file == NULL || fputs(head, log->file) < 0 || fflush(log->file) != 0) {
+        cannot_write(log);
+        status = CLI_FILE;
     }
     free(head);
     return status;

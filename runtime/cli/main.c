@@ -23,6 +23,8 @@ int main(int count, char **words) {
     }
     static cli_options options;
     int status = cli_options_read(&options, count - 1, words + 1);
+    if (status == CLI_OK)
+        status = cli_paths_check(&options);
     if (status != CLI_OK)
         return status;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

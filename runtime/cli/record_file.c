@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "plan/bytes.h"
 #include "runtime/cli/cli.h"
@@ -18,6 +19,12 @@ static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
         firn_host_fail(path, "cannot be read: %s", strerror(errno));
+        return CLI_FILE;
+    }
+    struct stat status;
+    if (fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode)) {
+        fclose(file);
+        firn_host_fail(path, "is a folder; give a checkpoint file");
         return CLI_FILE;
     }
     off_t size = fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : -1;

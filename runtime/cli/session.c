@@ -64,9 +64,18 @@ int cli_exit_code(int error) {
     return error <= FIRN_ERROR_STORAGE ? CLI_FILE : CLI_REFUSED;
 }
 
+/* A value that is out of range may be in either. */
+static char *with_labels(const cli_options *options) {
+    char *first = firn_host_path(options->data[0], " or ");
+    char *both = firn_host_path(first, options->labels);
+    free(first);
+    return both;
+}
+
 int cli_error(const cli_session *session, int error) {
     const cli_options *options = session->options;
     const char *where = options->file, *mend = mend_of(error);
+    char *both = NULL;
     switch (subject_of(error)) {
     case CHECKPOINT:
         where = options->checkpoint;
@@ -75,13 +84,16 @@ int cli_error(const cli_session *session, int error) {
         where = options->counter;
         break;
     case DATA:
-        where = options->data[0];
+        if (error == FIRN_ERROR_DATA_RANGE && options->labels != NULL)
+            both = with_labels(options);
+        where = both != NULL ? both : options->data[0];
         break;
     case PLAN:
         break;
     }
     firn_host_fail(where, "%s (%s)%s%s", firn_error_text(error), firn_error_name(error), mend != NULL ? "; " : "",
                    mend != NULL ? mend : "");
+    free(both);
     return cli_exit_code(error);
 }
 

@@ -1,6 +1,9 @@
 /* firn train: steps until the run is complete, the wanted number is done, a signal comes, or the numbers stop it. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <math.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "runtime/cli/cli.h"
 
@@ -8,8 +11,12 @@
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int signal_number) {
+    static const char text[] = "stopping after this step; again to stop at once\n";
+    int error = errno;
     (void)signal_number;
     interrupted = 1;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    errno = error;
 }
 
 static void catch_signals(void) {
@@ -25,7 +32,7 @@ typedef struct run {
     cli_progress progress;
     uint64_t first, last; /* global steps at the beginning and the end of this call */
     uint64_t saved;       /* global step of the checkpoint on disk, or UINT64_MAX */
-    bool stuck;           /* log or checkpoint could not be written: do not try again */
+    bool stuck;           /* the checkpoint is not to be written any more */
 } run;
 
 /* A checkpoint that is there is somebody's run: it is gone on with, by --resume, or left alone. Whatever could not be
@@ -75,6 +82,34 @@ static int save(run *run, uint64_t step) {
     return CLI_OK;
 }
 
+#define ROLE_PARAMETER 0 /* Role in plan.fbs */
+
+/* False when a parameter holds NaN or infinity, as an update from gradients that overflowed leaves it. Parameters are
+ * float32. */
+static bool parameters_finite(const run *run) {
+    firn_tensor_info tensor;
+    for (uint32_t i = 0; firn_tensor_at(&run->session.firn, i, &tensor) == FIRN_OK; i++) {
+        if (tensor.role != ROLE_PARAMETER)
+            continue;
+        const float *values = tensor.data;
+        for (uint64_t j = 0; j < tensor.bytes / sizeof *values; j++)
+            if (!isfinite(values[j]))
+                return false;
+    }
+    return true;
+}
+
+/* A state that cannot be gone on with does not replace one that can. */
+static int stop_ruined(run *run) {
+    const cli_options *options = run->session.options;
+    run->stuck = true;
+    firn_host_fail(options->file,
+                   "%s (%s), and so is a parameter: %s; try a lower learning rate, or loss scaling that is dynamic",
+                   firn_error_text(FIRN_ERROR_LOSS_NOT_FINITE), firn_error_name(FIRN_ERROR_LOSS_NOT_FINITE),
+                   options->checkpoint != NULL ? "the checkpoint was left as it was" : "nothing was saved");
+    return CLI_NUMBERS;
+}
+
 /* Data that ends is the end of a run whose sampler stops there. */
 static int stop_by_error(run *run, const firn_step_report *report, int error) {
     cli_progress_end(&run->progress);
@@ -83,6 +118,8 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
             fprintf(stderr, "the data has come to its end after step %llu\n", (unsigned long long)report->global_step);
         return CLI_OK;
     }
+    if (error == FIRN_ERROR_LOSS_NOT_FINITE && !parameters_finite(run))
+        return stop_ruined(run);
     return cli_error(&run->session, error);
 }
 
@@ -107,7 +144,7 @@ static int run_steps(run *run, uint64_t *step) {
         }
         run->stuck = !logged;
         status = logged ? CLI_OK : CLI_FILE;
-        if (status == CLI_OK && every != 0 && *step % every == 0)
+        if (status == CLI_OK && every != 0 && *step % every == 0 && parameters_finite(run))
             status = save(run, *step);
     }
     cli_progress_end(&run->progress);
@@ -166,7 +203,7 @@ int cli_train(const cli_options *options) {
     int status = cli_session_begin(&run.session, options, false);
     if (status == CLI_OK)
         status = train(&run);
-    cli_log_end(&run.log);
+    cli_log_end(&run.log, status != CLI_OK);
     cli_session_end(&run.session);
     return status;
 }

@@ -107,9 +107,9 @@ expect "no labels" 1 DATA_TYPE mlp --data "$folder/images"
 expect "labels for features" 1 DATA_TYPE mlp --data "$folder/labels" --labels "$folder/labels"
 expect "raw bytes for records" 1 "not an array" mlp --data "$folder/pixels" --labels "$folder/labels"
 tr '\000-\011' '\001-\012' <"$folder/classes" | npy "$folder/eleven.npy" '(120,)'
-expect "a class too high" 1 DATA_RANGE mlp --data "$folder/images" --labels "$folder/eleven.npy"
+expect "a class too high" 1 "eleven.npy.*DATA_RANGE" mlp --data "$folder/images" --labels "$folder/eleven.npy"
 head -c 50 "$folder/classes" | npy "$folder/fewer.npy" '(50,)'
-expect "fewer labels than images" 1 DATA_TYPE mlp --data "$folder/images" --labels "$folder/fewer.npy"
+expect "fewer labels than images" 1 "120 records and 50 labels" mlp --data "$folder/images" --labels "$folder/fewer.npy"
 npy "$folder/wrong.npy" '(121,)' <"$folder/classes"
 expect "a .npy that is too short" 1 "cannot be used" mlp --data "$folder/images" --labels "$folder/wrong.npy"
 head -c 5000 "$folder/images.gz" >"$folder/cut.gz"
@@ -171,5 +171,18 @@ same "a failed export took the file before" "$folder/kept" "$folder/c.safetensor
 printf 'FIRNCKPT' >"$folder/not"
 expect "not a checkpoint" 3 CHECKPOINT_DAMAGED "$FIRN" digest "$folder/not"
 expect "no such checkpoint" 1 "cannot be read" "$FIRN" digest "$folder/nothing"
+expect "digest of a folder" 1 "is a folder" "$FIRN" digest "$folder/texts"
+
+# --- nothing is written over what is read ----------------------------------------------------------------------------
+
+cp "$folder/c" "$folder/c.kept"
+ln -s c "$folder/c.link"
+ln "$folder/c" "$folder/c.hard"
+mkdir "$folder/sub"
+for output in c c.link c.hard sub/../c; do
+    expect "export over its checkpoint, $output" 2 "over the checkpoint" "$FIRN" export "$folder/c" -o "$folder/$output"
+done
+same "an export took its checkpoint" "$folder/c" "$folder/c.kept"
+[ -L "$folder/c.link" ] || fail "an export took a link to its checkpoint"
 
 [ $failures -eq 0 ]

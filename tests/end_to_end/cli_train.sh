@@ -105,6 +105,38 @@ printf x >>"$folder/changed"
 expect "other data under the same log" 1 "another run" "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/changed" \
     --quiet --resume --checkpoint "$folder/b" --log "$folder/b.jsonl"
 
+# Without --resume a log that is there is not begun anew, and with it none that has a gap is gone on with.
+cp "$folder/b.jsonl" "$folder/b.jsonl.kept"
+expect "a log that is there" 1 "--resume" train --steps 1 --log "$folder/b.jsonl"
+same "a new run took a log of its own" "$folder/b.jsonl" "$folder/b.jsonl.kept"
+head -n 3 "$folder/b.jsonl" >"$folder/gap.jsonl"
+cp "$folder/gap.jsonl" "$folder/gap.kept"
+expect "a log with a gap" 1 "ends at step 2 and the checkpoint is at step 20" train --steps 1 --resume \
+    --checkpoint "$folder/b" --log "$folder/gap.jsonl"
+same "a log with a gap was changed" "$folder/gap.jsonl" "$folder/gap.kept"
+
+# Nothing is written over what is read, or over each other; also by way of links, and where nothing is yet.
+cp "$DATA" "$folder/precious"
+cp "$PLAN" "$folder/precious.plan"
+ln -s precious "$folder/precious.link"
+ln "$folder/precious" "$folder/precious.hard"
+mkdir "$folder/sub"
+for output in --log --checkpoint --counter; do
+    for name in precious precious.link precious.hard sub/../precious precious.plan test.pub.pem labels; do
+        expect "$output $name" 2 "would be written over" "$FIRN" train "$folder/precious.plan" --pub "$PUB" --quiet \
+            --data "$folder/precious" --labels "$folder/labels" --steps 1 $output "$folder/$name"
+    done
+done
+same "the data was written over" "$folder/precious" "$DATA"
+same "the plan was written over" "$folder/precious.plan" "$PLAN"
+expect "one name for two" 2 "over the log" train --steps 1 --checkpoint "$folder/cc" --log "$folder/sub/../cc"
+expect "a log by the name of a temporary" 2 "tmp over the log" train --steps 1 --checkpoint "$folder/cc" \
+    --log "$folder/cc.tmp"
+mv "$folder/precious" "$folder/sub/precious"
+expect "a log among the data" 2 "folder of the data" "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/sub" --steps 1 \
+    --log "$folder/sub/log"
+[ ! -e "$folder/cc" ] && [ ! -e "$folder/sub/log" ] || fail "a command line that was refused made a file"
+
 # --- interrupting --------------------------------------------------------------------------------------------------
 
 # A run that would last for hours.
@@ -120,6 +152,7 @@ for signal in INT TERM; do
     wait $child || status=$?
     [ $status -eq 130 ] || fail "SIG$signal: exit $status, not 130"
     grep -q interrupted "$folder/err" || fail "SIG$signal: says so"
+    grep -qx "stopping after this step; again to stop at once" "$folder/err" || fail "SIG$signal: is heard at once"
     done_steps=$(($(wc -l <"$folder/stopped.jsonl") - 1))
     cp "$folder/out" "$folder/stopped.digest"
     expect "the same number of steps" 0 "" "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
@@ -140,6 +173,16 @@ expect "a loss that is not finite" 4 LOSS_NOT_FINITE "$FIRN" train "$folder/hot.
 tail -n 1 "$folder/hot.jsonl" | grep -q '"loss":null.*"error":"LOSS_NOT_FINITE"' || fail "the log has the loss"
 expect "the state of the step before was saved" 0 "" "$FIRN" digest "$folder/hot"
 
+# An update from gradients that overflowed leaves parameters that are not finite: they replace no checkpoint.
+compile ruined --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=1e38 \
+    --set trainer.init.precision.max_gradient_norm=null
+expect "no step yet" 0 "" "$FIRN" train "$folder/ruined.plan" --pub "$PUB" --data "$DATA" --quiet --steps 0 \
+    --checkpoint "$folder/ruined"
+cp "$folder/ruined" "$folder/ruined.kept"
+expect "parameters that are not finite" 4 "LOSS_NOT_FINITE.*left as it was" "$FIRN" train "$folder/ruined.plan" \
+    --pub "$PUB" --data "$DATA" --quiet --resume --checkpoint "$folder/ruined" --checkpoint-every 1
+same "a ruined state took the checkpoint" "$folder/ruined" "$folder/ruined.kept"
+
 compile floor --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
     --set trainer.init.precision.initial_loss_scale=1e38 --set trainer.init.precision.max_loss_scale=1e38 \
     --set trainer.init.precision.min_loss_scale=1e37
@@ -152,6 +195,9 @@ expect "the state was saved" 0 "" "$FIRN" digest "$folder/floor"
 
 head -c 10 "$DATA" >"$folder/short"
 expect "data that is too short" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/short" --quiet
+expect "data that is too short, with a log" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" --pub "$PUB" \
+    --data "$folder/short" --quiet --log "$folder/short.jsonl"
+[ ! -e "$folder/short.jsonl" ] || fail "a run that never began left a log"
 cp "$folder/b" "$folder/kept"
 expect "data that is too short to go on" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/short" \
     --quiet --resume --checkpoint "$folder/b"
@@ -172,7 +218,7 @@ expect "a folder without files" 1 "no file" sh -c "mkdir '$folder/void' && '$FIR
 expect "no key" 1 "none.pem" "$FIRN" train "$PLAN" --pub "$folder/none.pem" --data "$DATA"
 expect "a key that is none" 1 "PEM" "$FIRN" train "$PLAN" --pub "$DATA" --data "$DATA"
 expect "no plan" 1 "none.plan" "$FIRN" train "$folder/none.plan" --pub "$PUB" --data "$DATA"
-expect "nowhere to save" 1 STORAGE train --steps 1 --checkpoint "$folder/none/c"
+expect "nowhere to save" 1 "make the folder" train --steps 1 --checkpoint "$folder/none/c"
 mkfifo "$folder/pipe"
 expect "a pipe for a checkpoint" 1 "not a regular file" train --steps 1 --checkpoint "$folder/pipe"
 expect "a pipe for an export" 1 "not a regular file" "$FIRN" export "$folder/a" -o "$folder/pipe"

@@ -35,11 +35,12 @@ static char *log_of(const firn_step_report *reports, size_t count, int error) {
     session = (cli_session){.options = &options};
     session.info = (firn_info){.model = "a \"model\" \\ name", .target = "portable", .kernels = "portable", .steps = 9};
     cli_log log;
+    assert_int_equal(truncate(path, 0), 0);
     assert_int_equal(cli_log_begin(&log, &session, 0), CLI_OK);
     for (size_t i = 0; i < count; i++)
         assert_true(cli_log_step(&log, &reports[i], i + 1 == count ? error : FIRN_OK, 0.5, 1.5));
     assert_true(cli_log_sync(&log));
-    cli_log_end(&log);
+    cli_log_end(&log, false);
     static char text[8192];
     FILE *file = fopen(path, "rb");
     assert_non_null(file);

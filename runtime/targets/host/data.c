@@ -277,6 +277,22 @@ static bool hash_data(firn_host_data *data) {
 
 /* --- both streams --- */
 
+static uint64_t records_of(const firn_host_data *data, uint32_t stream) {
+    uint64_t elements = 0;
+    for (uint32_t i = 0; i < data->streams[stream].segment_count; i++)
+        elements += data->streams[stream].segments[i].elements;
+    uint32_t each = data->streams[stream].record_elements;
+    return each == 0 ? 0 : elements / each;
+}
+
+/* Every record has its label. */
+static bool pair(const firn_host_data *data) {
+    uint64_t records = records_of(data, 0), labels = records_of(data, 1);
+    return records == labels ||
+           firn_host_fail(data->files[1].name, "%llu records and %llu labels; give one label for each record of %s",
+                          (unsigned long long)records, (unsigned long long)labels, data->files[0].name);
+}
+
 bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
                          bool records) {
     *data = (firn_host_data){0};
@@ -289,6 +305,8 @@ bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_
     for (uint32_t s = 0; s < count; s++)
         if (!describe(&data->streams[s], &data->files[s], records))
             return false;
+    if (records && labels != NULL && !pair(data))
+        return false;
     data->source =
         (firn_source){.context = data, .streams = data->streams, .stream_count = count, .read = read_elements};
     return hash_data(data);

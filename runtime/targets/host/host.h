@@ -70,7 +70,7 @@ typedef struct firn_host_replacement {
     int file;        /* open for writing, or -1 */
 } firn_host_replacement;
 
-/* True when a regular file is there, or nothing; else false, after a message. */
+/* True when a regular file is there, or nothing, in a folder that can be written to; else false, after a message. */
 bool firn_host_replaceable(const char *path);
 /* ENOTSUP: something else than a regular file is there. */
 bool firn_host_replace_begin(firn_host_replacement *replacement, const char *path);

@@ -31,9 +31,13 @@ static char *target_of(const char *path) {
 bool firn_host_replaceable(const char *path) {
     char *target = target_of(path);
     int error = errno;
+    bool there = target != NULL, writable = there && faccessat(AT_FDCWD, dirname(target), W_OK | X_OK, AT_EACCESS) == 0;
+    if (there && !writable)
+        firn_host_fail(path, "its folder cannot be written to: %s; make the folder, or give another name",
+                       strerror(errno));
     free(target);
-    if (target != NULL)
-        return true;
+    if (there)
+        return writable;
     return firn_host_fail(path, "%s; give the name of a file",
                           error == ENOTSUP ? "is not a regular file" : strerror(error));
 }

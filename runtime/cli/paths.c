@@ -1,0 +1,107 @@
+/* Which file a path stands for, so that no command writes over what it reads, nor two of its files over each other.
+ * Nothing is opened here. */
+#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "runtime/cli/cli.h"
+
+/* A path and what the user calls it. */
+typedef struct place {
+    const char *role, *path; /* path NULL: not given */
+    bool replaced;           /* written as path.tmp first */
+} place;
+
+/* The folder of a path, links resolved. NULL when there is none. */
+static char *folder_of(const char *path) {
+    char *copy = firn_host_path(path, "");
+    char *folder = realpath(dirname(copy), NULL);
+    free(copy);
+    return folder;
+}
+
+/* The path with every link resolved; of a file that is not there yet, its folder's. NULL when there is no folder. */
+static char *resolve(const char *path) {
+    char *whole = realpath(path, NULL);
+    char *folder = whole == NULL ? folder_of(path) : NULL;
+    if (folder == NULL)
+        return whole;
+    char *copy = firn_host_path(path, ""), *begin = firn_host_path(folder, "/");
+    whole = firn_host_path(begin, basename(copy));
+    free(copy);
+    free(begin);
+    free(folder);
+    return whole;
+}
+
+static bool same_text(char *a, char *b) {
+    bool same = a != NULL && b != NULL && strcmp(a, b) == 0;
+    free(a);
+    free(b);
+    return same;
+}
+
+static bool same_file(const char *a, const char *b) {
+    struct stat first, second;
+    if (stat(a, &first) == 0 && stat(b, &second) == 0)
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+    return same_text(resolve(a), resolve(b));
+}
+
+/* True when a folder of data would have the file as one of its own. */
+static bool is_inside(const char *folder, const char *path) {
+    struct stat status;
+    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) && same_text(realpath(folder, NULL), folder_of(path));
+}
+
+static int refuse(place output, place other, const char *how) {
+    firn_host_fail(output.path, "%s would be written %s %s; give another name", output.role, how, other.role);
+    return CLI_USAGE;
+}
+
+static int compare(place output, place other) {
+    if (output.path == NULL || other.path == NULL)
+        return CLI_OK;
+    if (same_file(output.path, other.path))
+        return refuse(output, other, "over");
+    if (is_inside(other.path, output.path))
+        return refuse(output, other, "into the folder of");
+    if (!output.replaced)
+        return CLI_OK;
+    char *target = resolve(output.path);
+    char *temporary = target != NULL ? firn_host_path(target, ".tmp") : NULL;
+    bool same = temporary != NULL && same_file(temporary, other.path);
+    free(temporary);
+    free(target);
+    return same ? refuse(output, other, "by way of .tmp over") : CLI_OK;
+}
+
+int cli_paths_check(const cli_options *options) {
+    bool train = strcmp(options->command, "train") == 0, plan = options->key != NULL;
+    const place outputs[] = {
+        {"the checkpoint", train ? options->checkpoint : NULL, true},
+        {"the log", options->log, false},
+        {"the counter", options->counter, true},
+        {"the export", options->output, true},
+    };
+    const place others[] = {
+        {plan ? "the plan" : "the checkpoint", options->file, false},
+        {"the key", options->key, false},
+        {"the labels", options->labels, false},
+        {"the checkpoint", options->checkpoint, true},
+        {"the log", options->log, false},
+        {"the counter", options->counter, true},
+    };
+    int status = CLI_OK;
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        for (size_t j = 0; status == CLI_OK && j < sizeof others / sizeof *others; j++)
+            if (outputs[i].path != others[j].path || strcmp(outputs[i].role, others[j].role) != 0)
+                status = compare(outputs[i], others[j]);
+        for (uint32_t j = 0; status == CLI_OK && j < options->data_count; j++)
+            status = compare(outputs[i], (place){"the data", options->data[j], false});
+    }
+    return status;
+}
