@@ -11,6 +11,7 @@
 
 #define FILE_LIMIT   ((uint64_t)1 << 40)
 #define LENGTH_BYTES 8u
+#define RANK_SHOWN   8
 
 struct firnc_weights {
     const cJSON *header;
@@ -32,7 +33,7 @@ firnc_weights *firnc_weights_open(const firnc_compilation *compilation) {
     if (file.count >= LENGTH_BYTES)
         memcpy(&header_bytes, file.data, LENGTH_BYTES);
     if (file.count < LENGTH_BYTES || header_bytes > file.count - LENGTH_BYTES) {
-        refuse(compilation, "not a safetensors file: it is shorter than its header says");
+        refuse(compilation, "not a safetensors file: it is shorter than its header says; write it again");
         return NULL;
     }
     firnc_weights *weights = firnc_allocate(sizeof *weights);
@@ -40,7 +41,7 @@ firnc_weights *firnc_weights_open(const firnc_compilation *compilation) {
     weights->data = file.data + LENGTH_BYTES + header_bytes;
     weights->data_bytes = file.count - LENGTH_BYTES - header_bytes;
     if (!cJSON_IsObject(weights->header)) {
-        refuse(compilation, "not a safetensors file: its header is not JSON");
+        refuse(compilation, "not a safetensors file: its header is not JSON; write it again");
         return NULL;
     }
     return weights;
@@ -63,6 +64,26 @@ static bool shape_matches(const cJSON *dims, const firn_shape *shape) {
             return false;
     }
     return true;
+}
+
+static const char *shape_text(const uint32_t *dims, uint8_t rank) {
+    const char *text = "[";
+    for (uint8_t i = 0; i < rank; i++)
+        text = firnc_format("%s%s%u", text, i == 0 ? "" : ", ", (unsigned)dims[i]);
+    return firnc_format("%s]", text);
+}
+
+/* What a foreign file says its shape is, whatever that is. */
+static const char *found_shape(const cJSON *dims) {
+    const char *text = "[";
+    if (!cJSON_IsArray(dims) || cJSON_GetArraySize(dims) > RANK_SHOWN)
+        return "(not a list of a few numbers)";
+    for (const cJSON *item = dims->child; item != NULL; item = item->next) {
+        if (!cJSON_IsNumber(item))
+            return "(not a list of a few numbers)";
+        text = firnc_format("%s%s%.17g", text, item == dims->child ? "" : ", ", item->valuedouble);
+    }
+    return firnc_format("%s]", text);
 }
 
 static bool find_data(const firnc_weights *weights, const cJSON *entry, uint64_t bytes, const uint8_t **data) {
@@ -97,23 +118,53 @@ bool firnc_weights_read(const firnc_compilation *compilation, const firnc_weight
     const uint8_t *data;
     uint64_t elements;
     if (entry == NULL)
-        return refuse(compilation, firnc_format("no tensor is called %s, a parameter of the model", name));
+        return refuse(compilation,
+                      firnc_format("no tensor is called %s, a parameter of the model of shape %s; add it, or change "
+                                   "the model",
+                                   name, shape_text(shape->dims, shape->rank)));
     if (!find_type(entry, &type))
-        return refuse(compilation, firnc_format("tensor %s: its dtype is not F32, F16 or BF16", name));
+        return refuse(compilation,
+                      firnc_format("tensor %s: its dtype is not F32, F16 or BF16; convert it to one of them", name));
     if (!firn_shape_elements(shape, &elements) ||
         !shape_matches(cJSON_GetObjectItemCaseSensitive(entry, "shape"), shape))
-        return refuse(compilation, firnc_format("tensor %s: its shape is not the model's", name));
+        return refuse(compilation,
+                      firnc_format("tensor %s has shape %s, and the model wants %s; give the file of this model, "
+                                   "or change the model",
+                                   name, found_shape(cJSON_GetObjectItemCaseSensitive(entry, "shape")),
+                                   shape_text(shape->dims, shape->rank)));
     if (!find_data(weights, entry, elements * firn_type_bytes(type), &data))
         return refuse(compilation,
-                      firnc_format("tensor %s: its data_offsets leave the file or do not fit its shape", name));
+                      firnc_format("tensor %s: its data_offsets leave the file or do not fit its shape; write the "
+                                   "file again",
+                                   name));
     uint32_t size = firn_type_bytes(type);
     for (uint64_t i = 0; i < elements; i++) {
         uint32_t element; /* the file aligns nothing */
         memcpy(&element, data + i * size, size);
         float value = firn_load(&element, type, 0);
         if (value - value != 0)
-            return refuse(compilation, firnc_format("tensor %s holds NaN or infinity", name));
+            return refuse(compilation,
+                          firnc_format("tensor %s holds NaN or infinity; give a file with finite numbers", name));
         memcpy(bytes + i * sizeof value, &value, sizeof value);
     }
     return true;
+}
+
+void firnc_weights_warn_extra(const firnc_compilation *compilation, const firnc_weights *weights,
+                              const char *const *names, uint32_t count) {
+    const char *first = NULL;
+    uint32_t extra = 0;
+    for (const cJSON *entry = weights->header->child; entry != NULL; entry = entry->next) {
+        bool known = strcmp(entry->string, "__metadata__") == 0;
+        for (uint32_t i = 0; i < count && !known; i++)
+            known = strcmp(entry->string, names[i]) == 0;
+        if (known)
+            continue;
+        first = first == NULL ? entry->string : first;
+        extra++;
+    }
+    if (extra > 0)
+        firnc_say("firnc: %s: warning: tensor %s is no parameter of the model and is left out, the first of %u such; "
+                  "check that it is the file of this model",
+                  compilation->weights, first, (unsigned)extra);
 }

@@ -14,4 +14,8 @@ firnc_weights *firnc_weights_open(const firnc_compilation *compilation);
 bool firnc_weights_read(const firnc_compilation *compilation, const firnc_weights *weights, const char *name,
                         const firn_shape *shape, uint8_t *bytes);
 
+/* One line on stderr when the file has tensors that are none of these parameters; they are left out. */
+void firnc_weights_warn_extra(const firnc_compilation *compilation, const firnc_weights *weights,
+                              const char *const *names, uint32_t count);
+
 #endif

@@ -292,12 +292,17 @@ static bool read_weights(writing *w, uint64_t *offsets) {
     const firnc_weights *weights = firnc_weights_open(w->compilation);
     if (weights == NULL)
         return false;
+    const char **names = firnc_allocate(w->state_tensors * sizeof *names);
+    uint32_t count = 0;
     for (uint32_t i = 0; i < w->state_tensors; i++) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
-        if (value->role == FIRNC_ROLE_PARAMETER &&
-            !firnc_weights_read(w->compilation, weights, value->name, &value->shape, w->constants + offsets[i]))
+        if (value->role != FIRNC_ROLE_PARAMETER)
+            continue;
+        names[count++] = value->name;
+        if (!firnc_weights_read(w->compilation, weights, value->name, &value->shape, w->constants + offsets[i]))
             return false;
     }
+    firnc_weights_warn_extra(w->compilation, weights, names, count);
     return true;
 }
 
