@@ -5,6 +5,7 @@
  * patterns that matches its layer, else the architecture's own rule. It replaces all others entirely: a direction for
  * which it says nothing falls to the global level, never to the next annotation. */
 #include "compiler/ir.h"
+#include "compiler/tree.h"
 
 /* '*' stands for any characters, '?' for one. On a mismatch the last '*' takes one character more. */
 static bool matches(const char *pattern, const char *name) {
@@ -68,13 +69,14 @@ static bool check_patterns(const firnc_compilation *compilation) {
     const firnc_precision *precision = &compilation->recipe->precision;
     const firnc_graph *graph = compilation->graph;
     for (uint32_t i = 0; i < precision->pattern_count; i++) {
+        const firnc_pol_pattern *pattern = &precision->patterns[i];
+        const firnc_tree place = {.file = compilation->recipe->file, .line = pattern->line, .path = pattern->path};
         bool used = false;
         for (uint32_t j = 0; j < graph->node_count && !used; j++)
-            used = matches(precision->patterns[i].pattern, graph->nodes[j].name);
+            used = matches(pattern->pattern, graph->nodes[j].name);
         if (!used)
-            return firnc_fail(compilation,
-                              "line %u: precision.pol: no layer matches \"%s\"; --dump-after build prints the layers",
-                              (unsigned)precision->patterns[i].line, precision->patterns[i].pattern);
+            return firnc_tree_fail(&place, "no layer matches \"%s\"; --dump-after build prints the layers",
+                                   pattern->pattern);
     }
     return true;
 }

@@ -47,7 +47,8 @@ typedef struct firnc_mlp {
 typedef struct firnc_pol_pattern {
     const char *pattern;
     firnc_pol pol;
-    uint32_t line;
+    uint32_t line;    /* as in firnc_tree: 0, it came from --set */
+    const char *path; /* of the key that holds the pattern */
 } firnc_pol_pattern;
 
 typedef struct firnc_precision {
@@ -104,6 +105,8 @@ typedef struct firnc_recipe {
     firnc_precision precision;
     firnc_data data;     /* of the mode that is compiled */
     firnc_metric metric; /* eval */
+    /* where the sizes stand, for messages of later passes; NULL when the recipe was not read from a file */
+    const struct firnc_tree *model, *loader;
 } firnc_recipe;
 
 /* Reads, checks and completes a recipe. settings are the `--set a.b=v` words, applied before checking. On a fault

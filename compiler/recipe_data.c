@@ -150,6 +150,7 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
         return false;
     const settings *chosen = recipe->mode == FIRNC_TRAIN ? &s : &held;
     recipe->data = chosen->data;
+    recipe->loader = recipe->mode == FIRNC_EVAL && eval != NULL ? eval : train;
     recipe->gpt2.max_sequence_length = chosen->max_sequence_length;
     return true;
 }

@@ -145,6 +145,7 @@ bool firnc_recipe_model(firnc_recipe *recipe, const firnc_tree *model, firnc_mod
     if (!(architecture == FIRNC_GPT2 ? read_gpt2(model, &s) : read_mlp(model, &s)))
         return false;
     recipe->architecture = (firnc_architecture)architecture;
+    recipe->model = model;
     recipe->gpt2 = s.gpt2;
     recipe->mlp = s.mlp;
     *said = s.said;

@@ -110,7 +110,8 @@ static bool read_pattern(const firnc_tree *entry, firnc_pol_pattern *pattern) {
                                            .bwd_level = bwd_level ? (int)a.bwd_level : FIRNC_UNSET,
                                            .enable_fwd = a.enable_fwd,
                                            .enable_bwd = a.enable_bwd},
-                                   .line = text->line};
+                                   .line = text->line,
+                                   .path = text->path};
     return true;
 }
 

@@ -71,11 +71,71 @@ printf 'trainer: [\n' >"$folder/recipe.yaml"
 expect "not YAML" 1 "^firnc: $folder/recipe.yaml:[0-9]+: not YAML: .*; " compile "$folder/recipe.yaml" --mode train
 expect "an unknown setting" 1 "^firnc: $RECIPE: --set trainer.init.sede: unknown key; .* seed" \
     compile "$RECIPE" --mode train --set trainer.init.sede=1
-expect "a pattern that matches nothing" 1 "^firnc: $RECIPE: .*no layer matches" \
-    compile "$RECIPE" --mode train --set 'trainer.init.precision.pol.0.pattern=transformer.x'
+pattern=trainer.init.precision.pol.0.pattern
+expect "a pattern that matches nothing" 1 "^firnc: $RECIPE: --set $pattern: no layer matches .*; " \
+    compile "$RECIPE" --mode train --set "$pattern=transformer.x"
+edited "a pattern of the file that matches nothing" pattern 's/pattern: .*/pattern: transformer.x/' \
+    'trainer.init.precision.pol.0.pattern: no layer matches "transformer.x"'
 
-expect "more than a plan can hold" 1 "^firnc: $RECIPE: [0-9]+ ops and [0-9]+ tensors, .* at most 65536 of each; " \
-    compile "$RECIPE" --mode train --set trainer.init.model.num_hidden_layers=1000
+layers=trainer.init.model.num_hidden_layers
+expect "more than a plan can hold" 1 "^firnc: $RECIPE: --set $layers: [0-9]+ ops and [0-9]+ tensors, .* at most 65536 of each; " \
+    compile "$RECIPE" --mode train --set $layers=1000
+edited "more layers than a plan can hold" num_hidden_layers 's/num_hidden_layers: 2/num_hidden_layers: 1000/' 'fewer layers'
+
+# warned NAME PATTERN COMMAND...: one line on stderr that warns, and a plan.
+warned() {
+    name=$1
+    pattern=$2
+    shift 2
+    cases=$((cases + 1))
+    "$@" >"$folder/out" 2>"$folder/got" </dev/null || fail "$name: exit $?"
+    [ "$(wc -l <"$folder/got")" -eq 1 ] || fail "$name: not one line"
+    grep -Eq "$pattern" "$folder/got" || fail "$name: no line matches '$pattern'"
+    [ -e "$folder/plan" ] || fail "$name: no plan was written"
+    rm -f "$folder/plan"
+}
+
+sed 's/hidden_size: 16/hidden_size: 1000000/' "$RECIPE" >"$folder/recipe.yaml"
+line=$(grep -n 'hidden_size:' "$folder/recipe.yaml" | cut -d : -f 1)
+warned "an enormous model" "^firnc: $folder/recipe.yaml:$line: trainer.init.model.hidden_size: warning: .* 1 TiB; " \
+    compile "$folder/recipe.yaml" --mode train
+loader=trainer.fit.train_dataloader
+warned "an enormous batch" "^firnc: $RECIPE: --set $loader.micro_batch_size: warning: .* 1 TiB; " \
+    compile "$RECIPE" --mode train --set $loader.batch_size=16777216 --set $loader.micro_batch_size=16777216 \
+    --set $loader.max_sequence_length=1024 --set trainer.init.model.max_position_embeddings=1024
+warned "an enormous undivided batch" "^firnc: $RECIPE: --set $loader.batch_size: warning: .* 1 TiB; " \
+    compile "$RECIPE" --mode train --set $loader.batch_size=16777216 --set $loader.micro_batch_size=null \
+    --set $loader.max_sequence_length=1024 --set trainer.init.model.max_position_embeddings=1024
+
+# A model of one linear layer, and a safetensors file with the tensors given as name and shape.
+sed -e 's/hidden_sizes: .*/hidden_sizes: []/' -e 's/input_size: .*/input_size: 3/' -e 's/output_size: .*/output_size: 2/' \
+    compiler/recipes/mlp.yaml >"$folder/mlp.yaml"
+with_weights() {
+    header=
+    while [ $# -gt 0 ]; do
+        header="$header${header:+,}\"$1\":{\"dtype\":\"F32\",\"shape\":$2,\"data_offsets\":[0,$3]}"
+        shift 3
+    done
+    header="{$header}"
+    {
+        printf "\\$(printf '%03o' $((${#header} % 256)))\\$(printf '%03o' $((${#header} / 256)))"
+        head -c 6 /dev/zero
+        printf '%s' "$header"
+        head -c 64 /dev/zero
+    } >"$folder/model.safetensors"
+    compile "$folder/mlp.yaml" --mode train --weights "$folder/model.safetensors"
+}
+expect "weights that lack a tensor" 1 \
+    "^firnc: $folder/model.safetensors: no tensor is called layers.0.weight, .* shape \\[2, 3\\]; " \
+    with_weights layers.0.bias '[2]' 8
+expect "weights of another shape" 1 \
+    "^firnc: $folder/model.safetensors: tensor layers.0.weight has shape \\[3, 2\\], and .* \\[2, 3\\]; " \
+    with_weights layers.0.bias '[2]' 8 layers.0.weight '[3,2]' 24
+expect "weights with a shape of words" 1 "^firnc: .*: tensor layers.0.bias has shape .not a list .*\\[2\\]; " \
+    with_weights layers.0.bias '["a"]' 8
+warned "weights with more tensors" \
+    "^firnc: $folder/model.safetensors: warning: tensor layers.1.bias is no parameter .* first of 2 such; " \
+    with_weights layers.0.bias '[2]' 8 layers.1.bias '[2]' 8 layers.0.weight '[2,3]' 24 layers.1.weight '[2]' 8
 
 expect "no mode" 2 "^firnc compile: --mode: " compile "$RECIPE"
 expect "no such pass" 2 "build, shapes, pol, autocast, autodiff, training, fuse, order, memory, lower" \

@@ -167,13 +167,13 @@ static void test_pattern_without_layer(void **state) {
     (void)state;
     firnc_recipe recipe = test_gpt2_recipe();
     const firnc_pol_pattern patterns[] = {{.pattern = "*.h.*.mlp.c_f?", .pol = level_0},
-                                          {.pattern = "lm_haed", .pol = level_0, .line = 41}};
+                                          {.pattern = "lm_haed", .pol = level_0, .line = 41, .path = "pol.1.pattern"}};
     recipe.precision.patterns = patterns;
     recipe.precision.pattern_count = 2;
     firnc_compilation compilation = test_compilation(&recipe);
     assert_true(firnc_build(&compilation) && firnc_infer_shapes(&compilation));
     const char *text = errors_of(firnc_resolve_pol, &compilation, false);
-    assert_contains(text, "line 41");
+    assert_contains(text, ":41: pol.1.pattern: ");
     assert_contains(text, "\"lm_haed\"");
     recipe.precision.pattern_count = 1;
     assert_true(firnc_resolve_pol(&compilation));

@@ -295,6 +295,7 @@ static void patterns_keep_their_order_and_lines(void **state) {
     assert_int_equal(p.patterns[0].pol.level, 2);
     assert_int_equal(p.patterns[0].pol.bwd_level, 0);
     assert_int_equal(p.patterns[0].line, 16);
+    assert_string_equal(p.patterns[0].path, "trainer.init.precision.pol.0.pattern");
     assert_int_equal(p.patterns[1].pol.level, FIRNC_UNSET);
     assert_false(p.patterns[1].pol.enable_fwd);
     assert_true(p.patterns[1].pol.enable_bwd);
