@@ -134,11 +134,76 @@ static void exit_codes_follow_the_range(void **state) {
         assert_int_equal(cli_exit_code(expected[i].error), expected[i].code);
 }
 
+/* What is in the log must end where the checkpoint is, or further on. */
+static void a_log_with_a_gap_is_refused(void **state) {
+    (void)state;
+    const firn_step_report reports[] = {{.global_step = 1}, {.global_step = 2}};
+    log_of(reports, 2, FIRN_OK);
+    static cli_session session;
+    cli_options options = {.log = path, .resume = true};
+    session = (cli_session){.options = &options, .info = {.model = "", .target = "", .kernels = ""}};
+    static const struct {
+        uint64_t done;
+        int status;
+    } cases[] = {{4, CLI_FILE}, {3, CLI_FILE}, {2, CLI_OK}, {1, CLI_OK}, {0, CLI_OK}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_log log;
+        assert_int_equal(cli_log_begin(&log, &session, cases[i].done), cases[i].status);
+        cli_log_end(&log, cases[i].status != CLI_OK);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+    cli_log log;
+    options.resume = false;
+    assert_int_equal(cli_log_begin(&log, &session, 0), CLI_FILE);
+    cli_log_end(&log, true);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+static void outputs_are_neither_inputs_nor_each_other(void **state) {
+    (void)state;
+    static const struct {
+        const char *command, *file, *key, *data, *labels, *checkpoint, *log, *counter, *output;
+        int status;
+    } cases[] = {
+        {"train", "none.p", "none.k", "none.d", "none.l", "none.c", "none.log", "none.n", NULL, CLI_OK},
+        {"train", "none.p", "none.k", "none.d", NULL, "none.c", "./none.c", NULL, NULL, CLI_USAGE},
+        {"train", "none.p", "none.k", "none.d", NULL, "none.c", "none.c.tmp", NULL, NULL, CLI_USAGE},
+        {"train", "none.p", "none.k", "none.d", NULL, NULL, "./none.d", NULL, NULL, CLI_USAGE},
+        {"train", "none.p", "none.k", "none.d", "none.l", NULL, "./none.l", NULL, NULL, CLI_USAGE},
+        {"train", "none.p", "none.k", "none.d", NULL, "none.p", NULL, NULL, NULL, CLI_USAGE},
+        {"train", "none.p", "none.k", "none.d", NULL, "none.c", NULL, "none.c", NULL, CLI_USAGE},
+        {"train", "none.p", "none.k", "none.d", NULL, NULL, NULL, "none.k", NULL, CLI_USAGE},
+        {"train", "none.p", "none.k", ".", NULL, "none.c", NULL, NULL, NULL, CLI_USAGE},
+        {"train", "none.p", "none.k", "none.log.tmp", NULL, NULL, "none.log", NULL, NULL, CLI_OK},
+        {"eval", "none.p", "none.k", "none.d", NULL, "none.c", NULL, "none.n", NULL, CLI_OK},
+        {"eval", "none.p", "none.k", "none.d", NULL, "none.c", NULL, "none.c", NULL, CLI_USAGE},
+        {"export", "none.c", NULL, NULL, NULL, NULL, NULL, NULL, "none.s", CLI_OK},
+        {"export", "none.c", NULL, NULL, NULL, NULL, NULL, NULL, "./none.c", CLI_USAGE},
+        {"digest", "none.c", NULL, NULL, NULL, NULL, NULL, NULL, NULL, CLI_OK},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static cli_options options;
+        options = (cli_options){.command = cases[i].command,
+                                .file = cases[i].file,
+                                .key = cases[i].key,
+                                .labels = cases[i].labels,
+                                .checkpoint = cases[i].checkpoint,
+                                .log = cases[i].log,
+                                .counter = cases[i].counter,
+                                .output = cases[i].output,
+                                .data = {cases[i].data},
+                                .data_count = cases[i].data != NULL ? 1 : 0};
+        assert_int_equal(cli_paths_check(&options), cases[i].status);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_log_is_json),
         cmocka_unit_test(a_stop_is_in_the_log),
         cmocka_unit_test(exit_codes_follow_the_range),
+        cmocka_unit_test(a_log_with_a_gap_is_refused),
+        cmocka_unit_test(outputs_are_neither_inputs_nor_each_other),
     };
     return cmocka_run_group_tests_name("cli", tests, begin, end);
 }

@@ -268,6 +268,8 @@ static void replaces_only_files(void **state) {
     assert_int_equal(lstat(at("to-nothing"), &status), 0);
     assert_true(S_ISLNK(status.st_mode));
 
+    assert_false(firn_host_replaceable(at("no-folder/file")));
+
     /* The file behind a link is replaced, and the link stays. */
     assert_int_equal(mkdir(at("behind"), 0777), 0);
     write_file("behind/counter", "3\n", 2);
@@ -413,6 +415,12 @@ static void reads_records(void **state) {
     memcpy(both + sizeof images - 1, labels, sizeof labels - 1);
     mbedtls_sha256_ret(both, sizeof images + sizeof labels - 2, hash, 0);
     assert_memory_equal(data.sha256, hash, 32);
+    firn_host_data_close(&data);
+    static const char more_labels[] = "\0\0\10\1\0\0\0\3\1\2\3";
+    write_file("more-labels", more_labels, sizeof more_labels - 1);
+    char more_path[128];
+    snprintf(more_path, sizeof more_path, "%s", at("more-labels"));
+    assert_false(firn_host_data_open(&data, paths, 1, more_path, true)); /* one label too many */
     firn_host_data_close(&data);
     const char *raw[] = {at("raw")};
     assert_false(firn_host_data_open(&data, raw, 1, labels_path, true)); /* bytes have no records */
