@@ -11,7 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 failures=0
 compared=0
 
-variants="gcc-O0 gcc-O3 clang-O0 clang-O2 gcc-m32 clang-m32"
+variants="gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3 gcc-m32 clang-m32"
 for program in "$BUILD/runner" $(printf "$BUILD/variants/%s/runner " $variants); do
     [ -x "$program" ] || {
         echo "$program is missing; make test builds it" >&2
