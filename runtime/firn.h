@@ -82,7 +82,8 @@ typedef struct firn_port {
     void (*unlock)(void *context);
     void (*alive)(void *context); /* called now and then during long work, to feed a watchdog. NULL: not called */
     /* Runs body(argument, begin, end) over disjoint ranges that cover [0, tasks) and returns when all are done. Every
-     * thread must run with round to nearest and subnormals kept. NULL: everything in the caller. */
+     * thread must run with round to nearest and subnormals kept. NULL: everything in the caller. Stack of each thread:
+     * 512 KB where the AVX-512 kernels run (they pack on the stack), else 16 KB; `make targets` prints firmware's. */
     void (*parallel_for)(void *context, size_t tasks, void (*body)(void *argument, size_t begin, size_t end),
                          void *argument);
     /* Does not return. Called when a check that cannot fail has failed (memory was disturbed). NULL: __builtin_trap. */
