@@ -7,25 +7,7 @@ BUILD=${BUILD:-build}
 FIRN=$BUILD/firn
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-failures=0
-
-fail() {
-    echo "FAILED: $1"
-    cat "$folder/out" "$folder/err"
-    failures=$((failures + 1))
-}
-
-# expect NAME STATUS PATTERN COMMAND...
-expect() {
-    name=$1
-    wanted=$2
-    pattern=$3
-    shift 3
-    status=0
-    "$@" >"$folder/out" 2>"$folder/err" </dev/null || status=$?
-    [ "$status" -eq "$wanted" ] || fail "$name: exit $status, not $wanted"
-    [ "$wanted" -eq 0 ] || grep -q -- "$pattern" "$folder/err" || fail "$name: no '$pattern' on stderr"
-}
+. tests/end_to_end/expectations
 
 same() {
     cmp -s "$2" "$3" || fail "$1"

@@ -7,29 +7,7 @@ BUILD=${BUILD:-build}
 FIRN=$BUILD/firn
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-failures=0
-
-fail() {
-    echo "FAILED: $1"
-    cat "$folder/out" "$folder/err"
-    failures=$((failures + 1))
-}
-
-# expect NAME STATUS PATTERN COMMAND...: the command ends with that status, and with an error it writes exactly one line
-# on stderr, which has the pattern.
-expect() {
-    name=$1
-    wanted=$2
-    pattern=$3
-    shift 3
-    status=0
-    "$@" >"$folder/out" 2>"$folder/err" </dev/null || status=$?
-    [ "$status" -eq "$wanted" ] || fail "$name: exit $status, not $wanted"
-    if [ "$wanted" -ne 0 ]; then
-        [ "$(wc -l <"$folder/err")" -eq 1 ] || fail "$name: not one line on stderr"
-        grep -q -- "$pattern" "$folder/err" || fail "$name: no '$pattern' on stderr"
-    fi
-}
+. tests/end_to_end/expectations
 
 # same NAME FILE FILE
 same() {
