@@ -122,7 +122,7 @@ static inline __attribute__((always_inline)) void pack(float *out, size_t vector
         pack_transposed(out, vectors, from->data, type, first, from->column_step, terms, lanes);
 }
 
-void firn_avx512_pack(float *out, size_t vectors, const firn_matrix *from, size_t first_term, size_t terms,
+void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_t first_term, size_t terms,
                       size_t first_lane, size_t lanes) {
     const size_t first = from->first + first_term * from->row_step + first_lane * from->column_step;
     switch (from->type) {

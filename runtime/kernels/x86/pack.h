@@ -5,23 +5,10 @@
 #define FIRN_KERNELS_X86_PACK_H
 
 #include "runtime/kernels/product.h"
-
-/* Before a loop whose count is known once it is inlined: it must be unrolled, so that its array lies in registers. */
-#ifdef __clang__
-#    define FIRN_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#    define FIRN_UNROLL _Pragma("GCC unroll 16")
-#endif
-
-enum { FIRN_VECTOR = 16 }; /* floats of a register */
-
-/* A mask of the first `count` lanes, of all from 16 on. */
-static inline uint16_t firn_first_lanes(size_t count) {
-    return count < FIRN_VECTOR ? (uint16_t)((1u << count) - 1u) : (uint16_t)0xffff;
-}
+#include "runtime/kernels/x86/vector.h"
 
 /* out[term][lane], vectors * 16 floats to a term, from element (term, lane) of the matrix; lanes <= vectors * 16. */
-void firn_avx512_pack(float *out, size_t vectors, const firn_matrix *from, size_t first_term, size_t terms,
+void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_t first_term, size_t terms,
                       size_t first_lane, size_t lanes);
 
 #endif

@@ -1,18 +1,16 @@
 /* The float32 product with AVX-512. A task is a rectangle of the output. For each block of terms it packs its rows of
  * the left factor once (they stay in the second cache), then panel after panel of 32 columns of the right one (which
- * stays in the first cache while all rows pass by). The inner loop keeps up to 14 x 32 sums in registers. Its packed
- * panels lie on the stack of the thread that runs it, 224 KB, so this set is for hosts. See product.h for why the bits
- * are those of the portable kernel. */
+ * stays in the first cache while all rows pass by). Its packed panels lie on the stack of the thread that runs it,
+ * 224 KB, so this set is for hosts. See product.h for why the bits are those of the portable kernel. */
 #include "runtime/kernels/x86/product.h"
-
-#include <immintrin.h>
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/x86/pack.h"
+#include "runtime/kernels/x86/tile.h"
 
 enum {
-    HEIGHT = 14,                 /* rows of a register tile: 28 sums, and four registers for the factors */
-    WIDTH = 2 * FIRN_VECTOR,     /* its columns */
+    HEIGHT = FIRN_REGISTER_ROWS,
+    WIDTH = FIRN_REGISTER_COLUMNS,
     DEPTH = 256,                 /* terms of a block */
     PANEL = FIRN_VECTOR * DEPTH, /* floats of a packed panel of rows */
     PANELS = 12,                 /* of rows, in one task */
@@ -47,122 +45,6 @@ static size_t ceiling(size_t a, size_t b) {
     return (a - 1) / b + 1;
 }
 
-/* --- a register tile ---------------------------------------------------------------------------------------------- */
-
-typedef struct tile {
-    const float *left;  /* [term][FIRN_VECTOR] */
-    const float *right; /* [term][right_step] */
-    size_t right_step, terms;
-    size_t columns;
-    bool begins;       /* the sums begin at +0; else they go on from what is stored */
-    const float *bias; /* WIDTH values to add at the end, or NULL */
-    float *sums;       /* [row][sums_step] */
-    size_t sums_step;
-} tile;
-
-static inline __m512 canonical(__m512 x) {
-    const __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-    return _mm512_mask_mov_ps(x, is_nan, _mm512_castsi512_ps(_mm512_set1_epi32((int)FIRN_NAN_BITS)));
-}
-
-/* A NaN among sums that are still growing may become canonical: it stays a NaN. */
-static inline __attribute__((always_inline)) void multiply_tile(const tile *t, const size_t rows,
-                                                                const size_t vectors) {
-    if (rows > HEIGHT || vectors > 2)
-        __builtin_unreachable();
-    __m512 sums[HEIGHT][2];
-    const __mmask16 masks[2] = {firn_first_lanes(t->columns),
-                                t->columns > FIRN_VECTOR ? firn_first_lanes(t->columns - FIRN_VECTOR) : (uint16_t)0};
-    FIRN_UNROLL
-    for (size_t row = 0; row < rows; row++) {
-        const float *stored = t->sums + row * t->sums_step;
-        FIRN_UNROLL
-        for (size_t v = 0; v < vectors; v++)
-            sums[row][v] = t->begins ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(masks[v], stored + v * FIRN_VECTOR);
-    }
-    const float *left = t->left, *right = t->right;
-    for (size_t term = 0; term < t->terms; term++, left += FIRN_VECTOR, right += t->right_step) {
-        __m512 line[2];
-        FIRN_UNROLL
-        for (size_t v = 0; v < vectors; v++)
-            line[v] = _mm512_maskz_loadu_ps(masks[v], right + v * FIRN_VECTOR);
-        FIRN_UNROLL
-        for (size_t row = 0; row < rows; row++) {
-            const __m512 factor = _mm512_set1_ps(left[row]);
-            FIRN_UNROLL
-            for (size_t v = 0; v < vectors; v++)
-                sums[row][v] = _mm512_fmadd_ps(factor, line[v], sums[row][v]);
-        }
-    }
-    FIRN_UNROLL
-    for (size_t row = 0; row < rows; row++) {
-        float *stored = t->sums + row * t->sums_step;
-        FIRN_UNROLL
-        for (size_t v = 0; v < vectors; v++) {
-            __m512 sum = sums[row][v];
-            if (t->bias != NULL)
-                sum = _mm512_add_ps(sum, _mm512_loadu_ps(t->bias + v * FIRN_VECTOR));
-            _mm512_mask_storeu_ps(stored + v * FIRN_VECTOR, masks[v], canonical(sum));
-        }
-    }
-}
-
-/* The compiler makes one loop for each height, so that the sums stay in registers. */
-static inline __attribute__((always_inline)) void multiply_height(const tile *t, size_t rows, const size_t vectors) {
-    switch (rows) {
-    case 1:
-        multiply_tile(t, 1, vectors);
-        break;
-    case 2:
-        multiply_tile(t, 2, vectors);
-        break;
-    case 3:
-        multiply_tile(t, 3, vectors);
-        break;
-    case 4:
-        multiply_tile(t, 4, vectors);
-        break;
-    case 5:
-        multiply_tile(t, 5, vectors);
-        break;
-    case 6:
-        multiply_tile(t, 6, vectors);
-        break;
-    case 7:
-        multiply_tile(t, 7, vectors);
-        break;
-    case 8:
-        multiply_tile(t, 8, vectors);
-        break;
-    case 9:
-        multiply_tile(t, 9, vectors);
-        break;
-    case 10:
-        multiply_tile(t, 10, vectors);
-        break;
-    case 11:
-        multiply_tile(t, 11, vectors);
-        break;
-    case 12:
-        multiply_tile(t, 12, vectors);
-        break;
-    case 13:
-        multiply_tile(t, 13, vectors);
-        break;
-    default:
-        multiply_tile(t, HEIGHT, vectors);
-        break;
-    }
-}
-
-static void multiply_narrow(const tile *t, size_t rows) {
-    multiply_height(t, rows, 1);
-}
-
-static void multiply_wide(const tile *t, size_t rows) {
-    multiply_height(t, rows, 2);
-}
-
 /* --- a task ------------------------------------------------------------------------------------------------------- */
 
 /* A rectangle of the output, and where it is in its terms. */
@@ -176,7 +58,7 @@ typedef struct rectangle {
 static void pack_rows(const work *work, const rectangle *r, scratch *scratch) {
     const firn_matrix left = firn_transposed(work->linear->product.left);
     for (size_t row = 0, panel = 0; row < r->rows; row += r->height, panel++)
-        firn_avx512_pack(scratch->left[panel], 1, &left, r->term, r->terms, r->row + row,
+        firn_vector_pack(scratch->left[panel], 1, &left, r->term, r->terms, r->row + row,
                          firn_smaller(r->height, r->rows - row));
 }
 
@@ -187,7 +69,7 @@ static bool is_direct(const firn_matrix *right, size_t rows) {
 }
 
 static void place_columns(const work *work, const rectangle *r, size_t column, size_t columns, scratch *scratch,
-                          tile *t) {
+                          firn_register_tile *t) {
     const firn_matrix *right = &work->linear->product.right;
     if (is_direct(right, r->rows)) {
         t->right = (const float *)right->data + right->first + r->term * right->row_step + column;
@@ -195,7 +77,7 @@ static void place_columns(const work *work, const rectangle *r, size_t column, s
         return;
     }
     const size_t vectors = columns > FIRN_VECTOR ? 2 : 1;
-    firn_avx512_pack(scratch->right, vectors, right, r->term, r->terms, column, columns);
+    firn_vector_pack(scratch->right, vectors, right, r->term, r->terms, column, columns);
     t->right = scratch->right;
     t->right_step = vectors * FIRN_VECTOR;
 }
@@ -205,7 +87,11 @@ static void multiply_panel(const work *work, const rectangle *r, size_t column, 
     const firn_tensor *out = work->linear->out, *bias = work->linear->bias;
     const size_t width = work->linear->product.columns;
     float bias_values[WIDTH] = {0}, one_tile[HEIGHT * WIDTH];
-    tile t = {.terms = r->terms, .begins = r->first, .columns = firn_smaller(WIDTH, r->column + r->columns - column)};
+    firn_register_tile t = {.left_row_step = 1,
+                            .left_term_step = FIRN_VECTOR,
+                            .columns = firn_smaller(WIDTH, r->column + r->columns - column),
+                            .terms = r->terms,
+                            .begins = r->first};
     place_columns(work, r, column, t.columns, scratch, &t);
     if (bias != NULL && r->last) {
         firn_widen(bias_values, bias->data, bias->type, column, t.columns);
@@ -214,6 +100,7 @@ static void multiply_panel(const work *work, const rectangle *r, size_t column, 
     for (size_t row = 0, panel = 0; row < r->rows; row += r->height, panel++) {
         const size_t rows = firn_smaller(r->height, r->rows - row), at = (r->row + row) * width + column;
         t.left = scratch->left[panel];
+        t.rows = rows;
         if (out->type == FIRN_FLOAT32) {
             t.sums = (float *)out->data + at;
             t.sums_step = width;
@@ -224,10 +111,7 @@ static void multiply_panel(const work *work, const rectangle *r, size_t column, 
             t.sums = one_tile;
             t.sums_step = WIDTH;
         }
-        if (t.columns > FIRN_VECTOR)
-            multiply_wide(&t, rows);
-        else
-            multiply_narrow(&t, rows);
+        firn_register_tile_multiply(&t);
         if (out->type != FIRN_FLOAT32 && r->last)
             for (size_t i = 0; i < rows; i++)
                 firn_narrow(out->data, out->type, at + i * width, t.sums + i * t.sums_step, t.columns);
