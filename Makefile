@@ -180,7 +180,8 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
 
-# It tests a file that is in no library.
+# These test files that are in no library, or hidden in a kernel set.
+$(BUILD)/tests/test_parallel: $(call object,runtime/kernels/x86/pieces.c)
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 
 .PHONY: unit-tests

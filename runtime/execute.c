@@ -52,6 +52,7 @@ void firn_execute_phase(const firn_instance *instance, uint8_t kind, uint64_t gl
             call.global_step = global_step;
             call.micro_step = micro_step;
             call.parallel = firn_instance_parallel(instance);
+            call.workspace = instance->workspace;
             kernel(&call);
             firn_instance_alive(instance);
         }

@@ -86,6 +86,7 @@ typedef struct firn_port {
      * 512 KB where the AVX-512 kernels run (they pack on the stack), else 16 KB; `make targets` prints firmware's. */
     void (*parallel_for)(void *context, size_t tasks, void (*body)(void *argument, size_t begin, size_t end),
                          void *argument);
+    uint32_t threads; /* that parallel_for uses at most, the caller counted; 0 or 1: it is not called */
     /* Does not return. Called when a check that cannot fail has failed (memory was disturbed). NULL: __builtin_trap. */
     void (*trap)(void *context, int error);
 } firn_port;
@@ -138,6 +139,10 @@ typedef struct firn_config {
     void *workspace; /* aligned to 64; NULL when workspace_bytes is 0 */
     uint64_t workspace_bytes;
     const firn_port *port; /* stays valid while the instance lives; NULL: no port at all */
+    /* Name of the kernel set; KERNELS_UNKNOWN when this build does not have it or this machine cannot run it. All sets
+     * give the same bits. "plain" is everywhere, on x86 also "fma" and "avx512". NULL: FIRN_KERNELS of the environment
+     * where there is one and it can be had, else the CPU decides. */
+    const char *kernels;
 } firn_config;
 
 /* An instance. Zero it before firn_open. */
@@ -151,7 +156,8 @@ typedef struct firn {
  * tensors. */
 int firn_open(firn *instance, const firn_config *config) FIRN_CHECK_RESULT;
 
-/* Bytes of workspace that this build's kernels need, WORKSPACE_TOO_SMALL with fewer: 0 for the portable set. */
+/* Bytes of workspace that the kernels need, for the set and the number of threads of a config: WORKSPACE_TOO_SMALL with
+ * fewer. 0 for the portable set, or when the config's set cannot be had. */
 uint64_t firn_workspace_bytes(const firn_config *config);
 
 /* What was opened. Pointers go into the plan. */

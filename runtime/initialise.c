@@ -46,7 +46,7 @@ static void fill_floats(const firn_instance *instance, firn_fb_initialiser initi
                         .global_step = 0,
                         .micro_step = 0}};
     firn_parallel parallel = firn_instance_parallel(instance);
-    firn_parallel_run(&parallel, (tensor->elements + (TASK - 1)) / TASK, fill_tasks, &job);
+    firn_parallel_run(&parallel, (tensor->elements + (TASK - 1)) / TASK, 32 * TASK, fill_tasks, &job);
 }
 
 /* Counters. The value is a whole number, checked at load. */

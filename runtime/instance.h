@@ -25,6 +25,7 @@ typedef struct __attribute__((may_alias)) firn_instance {
     uint8_t model_hash[FIRN_HASH_BYTES];
     const uint8_t *file; /* the verified bytes */
     uint8_t *state, *arena;
+    void *workspace;       /* of the kernels; NULL when the set needs none */
     const firn_port *port; /* NULL: none */
     const firn_kernel_set *kernels;
     firn_fb_plan plan;

@@ -31,10 +31,11 @@ void firn_instance_trap(const firn_instance *instance, int error) {
 }
 
 firn_parallel firn_instance_parallel(const firn_instance *instance) {
-    firn_parallel parallel = {0};
+    firn_parallel parallel = {.grain = FIRN_GRAIN};
     if (instance->port != NULL) {
         parallel.context = instance->port->context;
         parallel.run = instance->port->parallel_for;
+        parallel.threads = instance->port->threads;
     }
     return parallel;
 }
@@ -194,9 +195,15 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
     return FIRN_OK;
 }
 
+/* A slot for each thread. */
+static uint64_t kernel_workspace(const firn_kernel_set *set, const firn_port *port) {
+    bool several = port != NULL && port->parallel_for != NULL && port->threads > 1;
+    return set->workspace_bytes * (several ? port->threads : 1);
+}
+
 uint64_t firn_workspace_bytes(const firn_config *config) {
-    (void)config; /* no set needs more for one plan than for another */
-    return firn_kernel_set_choose()->workspace_bytes;
+    const firn_kernel_set *set = firn_kernel_set_choose(config->kernels);
+    return set != NULL ? kernel_workspace(set, config->port) : 0;
 }
 
 int firn_open(firn *instance, const firn_config *config) {
@@ -212,8 +219,11 @@ int firn_open(firn *instance, const firn_config *config) {
     opened.state = config->state;
     opened.arena = config->arena;
     opened.port = config->port;
-    opened.kernels = firn_kernel_set_choose();
-    if (config->workspace_bytes < opened.kernels->workspace_bytes)
+    opened.workspace = config->workspace;
+    opened.kernels = firn_kernel_set_choose(config->kernels);
+    if (opened.kernels == NULL)
+        return FIRN_ERROR_KERNELS_UNKNOWN;
+    if (config->workspace_bytes < kernel_workspace(opened.kernels, config->port))
         return FIRN_ERROR_WORKSPACE_TOO_SMALL;
     status = verify(&opened, config);
     if (status != FIRN_OK)

@@ -120,11 +120,6 @@ static int open_plan(cli_session *session) {
         return cli_error(session, error);
     session->state = allocate_block(sizes.state_bytes);
     session->arena = allocate_block(sizes.arena_bytes);
-    if (session->state == NULL || session->arena == NULL) {
-        firn_host_fail(options->file, "needs %llu bytes of state and %llu of arena, more than there is",
-                       (unsigned long long)sizes.state_bytes, (unsigned long long)sizes.arena_bytes);
-        return CLI_FILE;
-    }
     firn_config config = {.plan = session->plan.bytes,
                           .plan_bytes = session->plan.count,
                           .public_key = key,
@@ -133,6 +128,15 @@ static int open_plan(cli_session *session) {
                           .arena = session->arena,
                           .arena_bytes = sizes.arena_bytes,
                           .port = &session->port.port};
+    config.workspace_bytes = firn_workspace_bytes(&config);
+    session->workspace = config.workspace = allocate_block(config.workspace_bytes);
+    if (session->state == NULL || session->arena == NULL || session->workspace == NULL) {
+        firn_host_fail(options->file,
+                       "needs %llu bytes of state, %llu of arena and %llu of workspace, more than there is",
+                       (unsigned long long)sizes.state_bytes, (unsigned long long)sizes.arena_bytes,
+                       (unsigned long long)config.workspace_bytes);
+        return CLI_FILE;
+    }
     error = firn_open(&session->firn, &config);
     if (error == FIRN_OK)
         error = firn_describe(&session->firn, &session->info);
@@ -164,6 +168,7 @@ void cli_session_end(cli_session *session) {
     firn_host_plan_unload(&session->plan);
     free(session->state);
     free(session->arena);
+    free(session->workspace);
 }
 
 /* --- output --- */

@@ -257,10 +257,15 @@ static void attention_heads(void *argument, size_t begin, size_t end) {
         }
 }
 
+/* Multiplications of one product for the query heads that share a key head. */
+static uint64_t product_cost(const attention *a) {
+    return (uint64_t)a->group * a->steps * a->steps * a->size;
+}
+
 /* y = dropout(softmax(scale q k^T)) v */
 void firn_kernel_attention(const firn_kernel_call *call) {
     attention a = describe(call, &call->inputs[0]);
-    firn_parallel_run(&call->parallel, a.batch * a.kv_heads, attention_heads, &a);
+    firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 2 * product_cost(&a), attention_heads, &a);
 }
 
 /* --- backward, queries -------------------------------------------------------------------------------------------- */
@@ -389,5 +394,5 @@ static void attention_backward_heads(void *argument, size_t begin, size_t end) {
 /* dP = dropout(dy v^T), D = sum_j P dP, dS = P (dP - D), and the products of dS and P with q, k and dy */
 void firn_kernel_attention_backward(const firn_kernel_call *call) {
     attention a = describe(call, &call->inputs[1]);
-    firn_parallel_run(&call->parallel, a.batch * a.kv_heads, attention_backward_heads, &a);
+    firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 5 * product_cost(&a), attention_backward_heads, &a);
 }

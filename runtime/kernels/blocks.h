@@ -41,14 +41,14 @@ static inline void firn_block_narrow(const firn_tensor *tensor, size_t block, co
     firn_narrow(tensor->data, tensor->type, block * FIRN_BLOCK, x, count);
 }
 
-/* Runs body over tasks with the call as its argument. */
-static inline void firn_split(const firn_kernel_call *call, size_t tasks, firn_task_body body) {
-    firn_parallel_run(&call->parallel, tasks, body, (void *)call);
+/* Runs body over tasks, each of this cost, with the call as its argument. */
+static inline void firn_split(const firn_kernel_call *call, size_t tasks, uint64_t cost, firn_task_body body) {
+    firn_parallel_run(&call->parallel, tasks, cost, body, (void *)call);
 }
 
-/* The same over the blocks of output 0. */
+/* The same over the blocks of output 0, where each element is read, computed and written. */
 static inline void firn_split_blocks(const firn_kernel_call *call, firn_task_body body) {
-    firn_split(call, firn_blocks(call->outputs[0].elements), body);
+    firn_split(call, firn_blocks(call->outputs[0].elements), 4 * FIRN_BLOCK, body);
 }
 
 /* The one element of a float32 tensor. */

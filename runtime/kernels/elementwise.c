@@ -66,7 +66,8 @@ static void sum_leading_blocks(void *argument, size_t begin, size_t end) {
 }
 
 void firn_kernel_sum_leading(const firn_kernel_call *call) {
-    firn_split_blocks(call, sum_leading_blocks);
+    const size_t columns = call->outputs[0].elements, rows = call->inputs[0].elements / columns;
+    firn_split(call, firn_blocks(columns), 2 * rows * FIRN_BLOCK, sum_leading_blocks);
 }
 
 /* --- gelu --------------------------------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ static void embedding_rows(void *argument, size_t begin, size_t end) {
 
 /* y[n] = table[ids[n]] */
 void firn_kernel_embedding(const firn_kernel_call *call) {
-    firn_split(call, call->inputs[0].elements, embedding_rows);
+    firn_split(call, call->inputs[0].elements, 2 * firn_last_extent(&call->inputs[1]), embedding_rows);
 }
 
 /* dtable[ids[n]] += dy[n], n ascending. Rows may repeat, so positions are never split among threads. */

@@ -25,7 +25,13 @@ typedef void (*firn_task_body)(void *argument, size_t begin, size_t end);
 typedef struct firn_parallel {
     void *context;
     void (*run)(void *context, size_t tasks, firn_task_body body, void *argument); /* NULL: run in the caller */
+    uint32_t threads; /* that run uses at most, the caller counted; 0 or 1: one */
+    uint64_t grain;   /* cost of a whole call below which it is not split: waking a thread would cost more */
 } firn_parallel;
+
+/* The grain that the runtime sets. Cost is counted in operations on elements, roughly: one for each element that plain
+ * code reads, computes or writes. A loop that does sixteen of them at a time counts for less, a division for more. */
+#define FIRN_GRAIN ((uint64_t)1 << 15)
 
 typedef struct firn_kernel_call {
     uint8_t input_count, output_count;
@@ -38,6 +44,9 @@ typedef struct firn_kernel_call {
     uint64_t global_step; /* for random numbers */
     uint32_t micro_step;
     firn_parallel parallel;
+    /* parallel.threads slots (at least one), slot i at i * workspace_bytes of the kernel set, each aligned to 64. What
+     * they hold is anyone's between two calls. NULL when the set has no workspace. */
+    void *workspace;
 } firn_kernel_call;
 
 typedef void (*firn_kernel)(const firn_kernel_call *call);
@@ -54,17 +63,21 @@ typedef void (*firn_kernel)(const firn_kernel_call *call);
 typedef struct firn_kernel_set {
     const char *name;                   /* for reports */
     firn_kernel (*find)(uint16_t code); /* NULL when the kernel was not linked or the code is unknown */
-    uint64_t workspace_bytes;           /* what its kernels need of the caller's memory, besides the arena */
+    uint64_t workspace_bytes; /* of the caller's memory that its kernels need for each thread; a multiple of 64 */
 } firn_kernel_set;
 
-/* The set for this machine: runtime/kernels/set.c, or runtime/targets/x86/select.c, which chooses by CPU. Asked when a
- * plan is opened, and not again while it runs. */
-const firn_kernel_set *firn_kernel_set_choose(void);
+/* The set of a name (plain: the portable kernels; what else there is, the target says), NULL when this build does not
+ * know it or this machine cannot run it. Without a name (NULL) the one for this machine: runtime/kernels/set.c, or
+ * runtime/targets/x86/select.c, which chooses by CPU. Asked when a plan is opened, and not again while it runs. */
+const firn_kernel_set *firn_kernel_set_choose(const char *name);
 
 /* `find` of the portable set. Where there are several compilations the build gives each a name of its own. */
 firn_kernel firn_kernel_find(uint16_t code);
 
-/* Runs body over [0, tasks), split or not as `parallel` has it. */
-void firn_parallel_run(const firn_parallel *parallel, size_t tasks, firn_task_body body, void *argument);
+/* Threads that work of this cost is split among; 1: it is not split. */
+size_t firn_parallel_threads(const firn_parallel *parallel, uint64_t cost);
+
+/* Runs body over [0, tasks), each of them of this cost, split or not as `parallel` has it. */
+void firn_parallel_run(const firn_parallel *parallel, size_t tasks, uint64_t cost, firn_task_body body, void *argument);
 
 #endif

@@ -68,7 +68,8 @@ static void layer_norm_rows(void *argument, size_t begin, size_t end) {
 
 /* y = gain (x - mean) / sqrt(variance + epsilon) + bias */
 void firn_kernel_layer_norm(const firn_kernel_call *call) {
-    firn_split(call, firn_rows(&call->inputs[0]), layer_norm_rows);
+    const firn_tensor *x = &call->inputs[0];
+    firn_split(call, firn_rows(x), 8 * firn_last_extent(x), layer_norm_rows);
 }
 
 /* --- backward, input ---------------------------------------------------------------------------------------------- */
@@ -122,7 +123,8 @@ static void layer_norm_backward_rows(void *argument, size_t begin, size_t end) {
 
 /* dx = (g - mean(g) - x_hat mean(g x_hat)) / deviation, g = dy gain */
 void firn_kernel_layer_norm_backward(const firn_kernel_call *call) {
-    firn_split(call, firn_rows(&call->inputs[1]), layer_norm_backward_rows);
+    const firn_tensor *x = &call->inputs[1];
+    firn_split(call, firn_rows(x), 16 * firn_last_extent(x), layer_norm_backward_rows);
 }
 
 /* --- backward, gain and bias -------------------------------------------------------------------------------------- */
@@ -157,5 +159,6 @@ static void affine_blocks(void *argument, size_t begin, size_t end) {
 
 /* dgain = sum over rows of dy x_hat, dbias = sum over rows of dy */
 void firn_kernel_layer_norm_backward_affine(const firn_kernel_call *call) {
-    firn_split(call, firn_blocks(call->outputs[0].elements), affine_blocks);
+    const size_t rows = firn_rows(&call->inputs[1]);
+    firn_split(call, firn_blocks(call->outputs[0].elements), 4 * rows * FIRN_BLOCK, affine_blocks);
 }

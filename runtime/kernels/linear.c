@@ -82,7 +82,8 @@ firn_linear firn_linear_backward_weight(const firn_kernel_call *call) {
 }
 
 static void run(const firn_kernel_call *call, firn_linear job) {
-    firn_parallel_run(&call->parallel, firn_product_tiles(&job.product), tiles, &job);
+    const uint64_t cost = (uint64_t)FIRN_TILE_ROWS * FIRN_TILE_COLUMNS * job.product.terms;
+    firn_parallel_run(&call->parallel, firn_product_tiles(&job.product), cost, tiles, &job);
 }
 
 void firn_kernel_linear(const firn_kernel_call *call) {

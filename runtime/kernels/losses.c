@@ -46,7 +46,7 @@ void firn_kernel_cross_entropy(const firn_kernel_call *call) {
     const float *maxima = call->outputs[1].data, *sums = call->outputs[2].data;
     const size_t rows = firn_rows(logits), width = firn_last_extent(logits);
     firn_sum loss;
-    firn_split(call, rows, cross_entropy_rows);
+    firn_split(call, rows, 16 * width, cross_entropy_rows);
     firn_sum_begin(&loss);
     for (size_t row = 0; row < rows; row++) {
         float label = firn_load(logits->data, logits->type, row * width + (size_t)labels[row]);
@@ -82,7 +82,8 @@ static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end
 
 /* dlogits = (softmax - onehot) dloss / N */
 void firn_kernel_cross_entropy_backward(const firn_kernel_call *call) {
-    firn_split(call, firn_rows(&call->inputs[1]), cross_entropy_backward_rows);
+    const firn_tensor *logits = &call->inputs[1];
+    firn_split(call, firn_rows(logits), 16 * firn_last_extent(logits), cross_entropy_backward_rows);
 }
 
 /* --- mean squared error ------------------------------------------------------------------------------------------- */
@@ -128,7 +129,7 @@ static void mean_squared_error_backward_blocks(void *argument, size_t begin, siz
 
 /* dprediction = (prediction - target) 2 dloss / elements */
 void firn_kernel_mean_squared_error_backward(const firn_kernel_call *call) {
-    firn_split(call, firn_blocks(call->outputs[0].elements), mean_squared_error_backward_blocks);
+    firn_split_blocks(call, mean_squared_error_backward_blocks);
 }
 
 /* --- the seed of the backward pass -------------------------------------------------------------------------------- */

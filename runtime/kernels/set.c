@@ -1,7 +1,9 @@
 /* The kernel set of a target that has only the portable one. */
+#include <string.h>
+
 #include "runtime/kernels/kernels.h"
 
-const firn_kernel_set *firn_kernel_set_choose(void) {
+const firn_kernel_set *firn_kernel_set_choose(const char *name) {
     static const firn_kernel_set portable = {.name = "portable", .find = firn_kernel_find};
-    return &portable;
+    return name == NULL || strcmp(name, "plain") == 0 ? &portable : NULL;
 }

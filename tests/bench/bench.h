@@ -68,8 +68,9 @@ double bench_seconds(void);
 double bench_median(double *values, size_t count);
 void *bench_allocate(size_t bytes); /* zeroed, aligned to 64 */
 void bench_format(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* How kernels are given their threads. */
+/* How kernels are given their threads, and their memory. */
 firn_parallel bench_parallel(void);
+void *bench_workspace(void);
 /* False when --only leaves it out. */
 bool bench_is_wanted(const char *group, const char *shape, const char *storage);
 /* Runs a case in rounds, each with its references, and puts a row into the report. */

@@ -85,12 +85,13 @@ static job product_job(const product *it, int direction, const storage *stored) 
     const uint32_t x[] = {it->n, it->k}, y[] = {it->n, it->o};
     const uint32_t w[] = {it->layout == 0 ? it->o : it->k, it->layout == 0 ? it->k : it->o};
     static const uint16_t codes[] = {FIRN_OP_linear, FIRN_OP_linear_backward_input, FIRN_OP_linear_backward_weight};
-    job made = {.kernel = firn_kernel_set_choose()->find(codes[direction]),
+    job made = {.kernel = firn_kernel_set_choose(NULL)->find(codes[direction]),
                 .call = {.input_count = 2,
                          .output_count = 1,
                          .integers = {it->layout},
                          .reductions = {reduction_of(stored)},
-                         .parallel = bench_parallel()}};
+                         .parallel = bench_parallel(),
+                         .workspace = bench_workspace()}};
     made.call.inputs[0] = filled(stored->type, 2, direction == FORWARD ? x : y, 1.0f);
     made.call.inputs[1] = filled(stored->type, 2, direction == WEIGHT_GRADIENT ? x : w, 0.1f);
     made.call.outputs[0] = tensor(stored->type, 2, direction == FORWARD ? y : (direction == INPUT_GRADIENT ? x : w));
@@ -162,11 +163,12 @@ static void set_attention(firn_kernel_call *call, const storage *stored) {
         call->reductions[i] = reduction_of(stored);
     }
     call->parallel = bench_parallel();
+    call->workspace = bench_workspace();
 }
 
 static job forward_job(uint32_t length, const storage *stored) {
     const uint32_t rows[] = {BATCH, HEADS, length}, scratch[] = {BATCH, HEADS, 16, length};
-    job made = {.kernel = firn_kernel_set_choose()->find(FIRN_OP_attention),
+    job made = {.kernel = firn_kernel_set_choose(NULL)->find(FIRN_OP_attention),
                 .call = {.input_count = 1, .output_count = 4}};
     set_attention(&made.call, stored);
     made.call.inputs[0] = filled(stored->type, 3, (const uint32_t[]){BATCH, length, 3 * CHANNELS}, 1.0f);
@@ -180,7 +182,7 @@ static job forward_job(uint32_t length, const storage *stored) {
 /* Reads what forward has left: it has run. */
 static job backward_job(const job *forward, uint32_t length, const storage *stored) {
     const uint32_t scratch[] = {BATCH, HEADS, 33, length};
-    job made = {.kernel = firn_kernel_set_choose()->find(FIRN_OP_attention_backward),
+    job made = {.kernel = firn_kernel_set_choose(NULL)->find(FIRN_OP_attention_backward),
                 .call = {.input_count = 4, .output_count = 2}};
     set_attention(&made.call, stored);
     made.call.inputs[0] = filled(stored->type, 3, (const uint32_t[]){BATCH, length, CHANNELS}, 1.0f);
@@ -258,12 +260,13 @@ void bench_adamw(void) {
     bench_format(made.shape, sizeof made.shape, "%u parameters", elements);
     if (!bench_is_wanted(made.group, made.shape, made.storage))
         return;
-    job work = {.kernel = firn_kernel_set_choose()->find(FIRN_OP_adamw),
+    job work = {.kernel = firn_kernel_set_choose(NULL)->find(FIRN_OP_adamw),
                 .call = {.input_count = 7,
                          .output_count = 3,
                          .integers = {1},
                          .reals = {0.9f, 0.95f, 1e-8f, 0.1f},
-                         .parallel = bench_parallel()}};
+                         .parallel = bench_parallel(),
+                         .workspace = bench_workspace()}};
     firn_kernel_call *call = &work.call;
     for (int i = 0; i < 2; i++) /* parameter and gradient */
         call->inputs[i] = filled(FIRN_FLOAT32, 1, &elements, 0.02f);

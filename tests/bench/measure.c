@@ -15,6 +15,7 @@
 #define CASE_SECONDS 20.0  /* of ours; after so long a case has no further round */
 
 static firn_host_threads *pool;
+static void *workspace;
 
 double bench_seconds(void) {
     struct timespec now;
@@ -56,16 +57,23 @@ static void run_in_pool(void *context, size_t tasks, firn_task_body body, void *
 }
 
 firn_parallel bench_parallel(void) {
-    return (firn_parallel){pool, pool != NULL ? run_in_pool : NULL};
+    return (firn_parallel){pool, pool != NULL ? run_in_pool : NULL, firn_host_threads_count(pool), FIRN_GRAIN};
+}
+
+void *bench_workspace(void) {
+    return workspace;
 }
 
 void bench_begin(void) {
     pool = firn_host_threads_start(bench_settings.threads);
+    workspace = bench_allocate((size_t)firn_kernel_set_choose(NULL)->workspace_bytes * firn_host_threads_count(pool));
 }
 
 void bench_end(void) {
     firn_host_threads_stop(pool);
+    free(workspace);
     pool = NULL;
+    workspace = NULL;
 }
 
 bool bench_is_wanted(const char *group, const char *shape, const char *storage) {

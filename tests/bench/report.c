@@ -64,8 +64,8 @@ static void print_row(const bench_row *row) {
 }
 
 void bench_report_begin(void) {
-    printf("kernels: %s; threads: %u; PyTorch: %s; peak: %s\n", firn_kernel_set_choose()->name, bench_settings.threads,
-           bench_torch_version(), bench_peak_name());
+    printf("kernels: %s; threads: %u; PyTorch: %s; peak: %s\n", firn_kernel_set_choose(NULL)->name,
+           bench_settings.threads, bench_torch_version(), bench_peak_name());
     printf(
         "G/s: operations or bytes. of 1, of %u: share of the reference of the same round, with 1 thread and with %u. "
         "The rest: PyTorch's time by ours, above 1 being ahead. Instructions: of the peak loop in 1 thread.\n\n",
@@ -128,7 +128,7 @@ static bool write_json(const bench_machine *machine) {
     if (file == NULL)
         return false;
     cJSON *report = cJSON_CreateObject();
-    cJSON_AddStringToObject(report, "kernels", firn_kernel_set_choose()->name);
+    cJSON_AddStringToObject(report, "kernels", firn_kernel_set_choose(NULL)->name);
     cJSON_AddNumberToObject(report, "threads", bench_settings.threads);
     cJSON_AddStringToObject(report, "torch", bench_torch_version());
     cJSON_AddStringToObject(report, "peak", bench_peak_name());
@@ -190,7 +190,7 @@ static bool write_svg(void) {
             "<rect width='900' height='%d' fill='white'/>\n"
             "<text x='%d' y='20' font-size='14'>Share of this machine's peak, %u threads, kernels: %s</text>\n"
             "<text x='%d' y='34'>red stroke: PyTorch %s, eager float32</text>\n",
-            height, height, MARGIN, bench_settings.threads, firn_kernel_set_choose()->name, MARGIN,
+            height, height, MARGIN, bench_settings.threads, firn_kernel_set_choose(NULL)->name, MARGIN,
             bench_torch_version());
     draw_scale(file, height);
     int y = HEAD;

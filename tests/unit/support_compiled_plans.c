@@ -290,6 +290,8 @@ static int open_bytes(compiled_run *run, const uint8_t *file, uint64_t bytes, ui
                           .arena = run->arena,
                           .arena_bytes = limited(sizes.arena_bytes),
                           .port = &run->port.port};
+    config.workspace_bytes = firn_workspace_bytes(&config);
+    config.workspace = run->workspace = aligned_block(config.workspace_bytes);
     int status = firn_open(&run->firn, &config);
     firn_info info;
     assert_int_equal(firn_describe(&run->firn, &info), status == FIRN_OK ? FIRN_OK : FIRN_ERROR_NOT_OPEN);
@@ -309,6 +311,7 @@ int compiled_run_open_bytes(compiled_run *run, const uint8_t *file, uint64_t byt
 void compiled_run_close(compiled_run *run) {
     free(run->state);
     free(run->arena);
+    free(run->workspace);
     free(run->port.record);
     memset(run, 0, sizeof *run);
 }

@@ -50,7 +50,7 @@ typedef struct compiled_port {
 /* An instance with its blocks. */
 typedef struct compiled_run {
     firn firn;
-    void *state, *arena;
+    void *state, *arena, *workspace;
     compiled_port port;
 } compiled_run;
 

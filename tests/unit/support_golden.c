@@ -12,6 +12,7 @@
 #include "plan/errors.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/unit/support_workspace.h"
 
 typedef struct golden_case {
     char name[128], op[64];
@@ -176,11 +177,12 @@ static bool execute(golden_case *golden) {
             }
         }
     }
-    firn_kernel kernel = firn_kernel_set_choose()->find(info->code);
+    firn_kernel kernel = firn_kernel_set_choose(NULL)->find(info->code);
     if (kernel == NULL) {
         printf("%s: no kernel\n", golden->name);
         return false;
     }
+    golden->call.workspace = support_workspace(firn_kernel_set_choose(NULL), 1);
     kernel(&golden->call);
     return true;
 }

@@ -12,6 +12,7 @@
 
 #include "runtime/kernels/kernels.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/unit/support_workspace.h"
 
 #define GARBAGE 0xa5
 
@@ -104,7 +105,8 @@ void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t globa
                                  .output_count = node->output_count,
                                  .seed = machine->seed,
                                  .global_step = global_step,
-                                 .micro_step = micro_step};
+                                 .micro_step = micro_step,
+                                 .workspace = support_workspace(firn_kernel_set_choose(NULL), 1)};
         for (uint8_t j = 0; j < node->input_count; j++)
             call.inputs[j] = tensor(machine, node->inputs[j]);
         for (uint8_t j = 0; j < node->output_count; j++)
@@ -112,7 +114,7 @@ void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t globa
         memcpy(call.integers, node->integers, sizeof call.integers);
         memcpy(call.reals, node->reals, sizeof call.reals);
         memcpy(call.reductions, node->reductions, sizeof call.reductions);
-        firn_kernel kernel = firn_kernel_set_choose()->find(node->code);
+        firn_kernel kernel = firn_kernel_set_choose(NULL)->find(node->code);
         assert_non_null(kernel);
         kernel(&call);
     }

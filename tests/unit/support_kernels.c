@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/support_workspace.h"
+
 static void *memory(size_t bytes) {
     void *block = NULL;
     if (posix_memalign(&block, 64, bytes) != 0)
@@ -142,10 +144,12 @@ static void free_call(firn_kernel_call *call) {
 }
 
 void run_kernel(uint16_t code, firn_kernel_call *call) {
-    const firn_kernel kernel = firn_kernel_set_choose()->find(code);
+    const firn_kernel_set *set = firn_kernel_set_choose(NULL);
+    const firn_kernel kernel = set->find(code);
     assert_non_null(kernel);
     firn_kernel_call split = copy_call(call);
-    split.parallel.run = run_split;
+    split.parallel = (firn_parallel){.run = run_split, .threads = 3};
+    split.workspace = call->workspace = support_workspace(set, 3);
     kernel(call);
     kernel(&split);
     for (uint8_t o = 0; o < call->output_count; o++)

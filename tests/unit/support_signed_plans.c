@@ -481,7 +481,8 @@ int support_open(opened *opened, const signed_plan *plan, const firn_port *port)
                           .state_bytes = sizeof opened->state,
                           .arena = opened->arena,
                           .arena_bytes = sizeof opened->arena,
-                          .port = port};
+                          .port = port,
+                          .kernels = "plain"};
     memset(&opened->firn, 0, sizeof opened->firn);
     return firn_open(&opened->firn, &config);
 }

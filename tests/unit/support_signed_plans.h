@@ -53,7 +53,7 @@ typedef struct opened {
     firn firn;
 } opened;
 
-/* firn_open with these blocks. */
+/* firn_open with these blocks and the portable kernels. */
 int support_open(opened *opened, const signed_plan *plan, const firn_port *port);
 
 /* A source of one stream of bytes in memory, of one segment or several. */

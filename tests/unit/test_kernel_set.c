@@ -12,10 +12,11 @@
 
 enum { WORKSPACE = 128 };
 
-static uint32_t choices, calls;
+static uint32_t choices, calls, threads;
+static _Alignas(64) uint8_t workspace[3 * WORKSPACE];
 
 static void nothing(const firn_kernel_call *call) {
-    (void)call;
+    assert_ptr_equal(call->workspace, workspace);
     calls++;
 }
 
@@ -24,17 +25,23 @@ static firn_kernel find_nothing(uint16_t code) {
     return nothing;
 }
 
-const firn_kernel_set *firn_kernel_set_choose(void) {
+const firn_kernel_set *firn_kernel_set_choose(const char *name) {
     static const firn_kernel_set set = {.name = "nothing", .find = find_nothing, .workspace_bytes = WORKSPACE};
     choices++;
-    return &set;
+    return name == NULL || strcmp(name, set.name) == 0 ? &set : NULL;
+}
+
+static void in_the_caller(void *context, size_t tasks, firn_task_body body, void *argument) {
+    (void)context;
+    body(argument, 0, tasks);
 }
 
 static signed_plan plan;
 static opened one;
-static _Alignas(64) uint8_t workspace[2 * WORKSPACE];
 
 static int open_with(void *block, uint64_t bytes) {
+    static firn_port port;
+    port = (firn_port){.struct_size = sizeof port, .parallel_for = in_the_caller, .threads = threads};
     const firn_config config = {.plan = plan.file,
                                 .plan_bytes = plan.bytes,
                                 .public_key = plan.key,
@@ -43,9 +50,11 @@ static int open_with(void *block, uint64_t bytes) {
                                 .arena = one.arena,
                                 .arena_bytes = sizeof one.arena,
                                 .workspace = block,
-                                .workspace_bytes = bytes};
+                                .workspace_bytes = bytes,
+                                .port = &port,
+                                .kernels = "nothing"};
     one.firn = (firn){{0}};
-    assert_int_equal(firn_workspace_bytes(&config), WORKSPACE);
+    assert_int_equal(firn_workspace_bytes(&config), threads < 2 ? WORKSPACE : threads * WORKSPACE);
     return firn_open(&one.firn, &config);
 }
 
@@ -61,6 +70,16 @@ static void a_workspace_is_checked(void **state) {
     assert_int_equal(open_with(plan.file, WORKSPACE), FIRN_ERROR_ARGUMENT);
     assert_int_equal(open_with(workspace, UINT64_MAX), FIRN_ERROR_ARGUMENT);
     assert_int_equal(open_with(workspace, WORKSPACE), FIRN_OK);
+}
+
+/* Each thread has memory of its own. */
+static void a_workspace_is_for_all_threads(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    threads = 3;
+    assert_int_equal(open_with(workspace, 3 * WORKSPACE - 1), FIRN_ERROR_WORKSPACE_TOO_SMALL);
+    assert_int_equal(open_with(workspace, 3 * WORKSPACE), FIRN_OK);
+    threads = 0;
 }
 
 static void a_set_is_chosen_once(void **state) {
@@ -86,6 +105,7 @@ static void a_set_is_chosen_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_workspace_is_checked),
+        cmocka_unit_test(a_workspace_is_for_all_threads),
         cmocka_unit_test(a_set_is_chosen_once),
     };
     return cmocka_run_group_tests_name("kernel set", tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_workspace.h"
 
 static const char *const names[] = {"fma", "avx512"};
 enum { SETS = sizeof names / sizeof names[0] };
@@ -21,26 +22,30 @@ enum { SETS = sizeof names / sizeof names[0] };
 /* The plain set, and those to compare with it; NULL for what this CPU cannot run. */
 static const firn_kernel_set *plain, *sets[SETS];
 
-static const firn_kernel_set *set_named(const char *name) {
-    assert_int_equal(setenv("FIRN_KERNELS", name, 1), 0);
-    return firn_kernel_set_choose();
-}
-
-/* What is asked for and cannot be had is another set's: plain, or one that was named before. */
 static int find_sets(void **state) {
     (void)state;
-    plain = set_named("plain");
+    plain = firn_kernel_set_choose("plain");
     for (int i = 0; i < SETS; i++) {
-        sets[i] = set_named(names[i]);
-        bool absent = sets[i] == plain;
-        for (int earlier = 0; earlier < i; earlier++)
-            absent = absent || sets[i] == sets[earlier];
-        if (absent) {
+        sets[i] = firn_kernel_set_choose(names[i]);
+        if (sets[i] == NULL)
             print_message("skipped: this CPU or build has no set '%s'\n", names[i]);
-            sets[i] = NULL;
-        }
     }
-    return unsetenv("FIRN_KERNELS");
+    return plain != NULL ? 0 : -1;
+}
+
+/* A name in the call goes before the environment, which goes before the CPU. */
+static void sets_are_named(void **state) {
+    (void)state;
+    assert_null(firn_kernel_set_choose("nonsense"));
+    assert_null(firn_kernel_set_choose(""));
+    assert_int_equal(setenv("FIRN_KERNELS", "plain", 1), 0);
+    assert_ptr_equal(firn_kernel_set_choose(NULL), plain);
+    for (int i = 0; i < SETS; i++)
+        assert_ptr_equal(firn_kernel_set_choose(names[i]), sets[i]);
+    assert_int_equal(setenv("FIRN_KERNELS", "nonsense", 1), 0);
+    const firn_kernel_set *without = firn_kernel_set_choose(NULL);
+    assert_int_equal(unsetenv("FIRN_KERNELS"), 0);
+    assert_ptr_equal(firn_kernel_set_choose(NULL), without);
 }
 
 typedef struct shape {
@@ -72,13 +77,15 @@ static void compare(uint16_t code, firn_kernel_call *call, const char *what, sha
     const firn_tensor out = call->outputs[0];
     firn_tensor expected = tensor_copy(&out);
     call->outputs[0] = expected;
-    call->parallel.run = NULL;
+    call->parallel = (firn_parallel){0};
+    call->workspace = NULL;
     plain->find(code)(call);
     for (int i = 0; i < SETS; i++)
         for (int split = 0; sets[i] != NULL && split < 2; split++) {
             snprintf(place, sizeof place, "%s %ux%ux%u, %s%s", what, s.n, s.k, s.o, names[i], split ? ", split" : "");
             call->outputs[0] = tensor_copy(&out);
-            call->parallel.run = split ? run_split : NULL;
+            call->parallel = (firn_parallel){.run = split ? run_split : NULL, .threads = 3};
+            call->workspace = support_workspace(sets[i], 3);
             sets[i]->find(code)(call);
             assert_same(&expected, &call->outputs[0], place);
             tensor_free(&call->outputs[0]);
@@ -179,10 +186,8 @@ static void chunked_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(float32_sums),
-        cmocka_unit_test(other_output_types),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(chunked_sums),
+        cmocka_unit_test(sets_are_named), cmocka_unit_test(float32_sums), cmocka_unit_test(other_output_types),
+        cmocka_unit_test(special_values), cmocka_unit_test(chunked_sums),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

@@ -82,7 +82,8 @@ static void is_programmed_once(void **state) {
                           .state = two.state,
                           .state_bytes = sizeof two.state,
                           .arena = two.arena,
-                          .arena_bytes = sizeof two.arena};
+                          .arena_bytes = sizeof two.arena,
+                          .kernels = "plain"};
     assert_int_equal(firn_open(&one.firn, &config), FIRN_ERROR_ALREADY_PROGRAMMED);
     digest_of(&one, after);
     assert_memory_equal(before, after, 32);
@@ -121,7 +122,8 @@ static void refuses_wrong_arguments(void **state) {
                               .state = one.state,
                               .state_bytes = sizeof one.state,
                               .arena = one.arena,
-                              .arena_bytes = sizeof one.arena};
+                              .arena_bytes = sizeof one.arena,
+                              .kernels = "plain"};
     firn_sizes sizes;
     assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
     firn firn = {0};
@@ -145,6 +147,10 @@ static void refuses_wrong_arguments(void **state) {
     bad.public_key = NULL;
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
     const firn_port small = {.struct_size = 8};
+    bad = good;
+    bad.kernels = "nonsense";
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_KERNELS_UNKNOWN);
+    assert_int_equal(firn_workspace_bytes(&bad), 0);
     bad = good;
     bad.port = &small;
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);

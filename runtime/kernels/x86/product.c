@@ -24,8 +24,8 @@ enum {
     DIRECT_STEP = 256 /* floats between terms of an unpacked panel: beyond it each term is on another page */
 };
 
-/* Multiplications below which threads cost more than they bring. */
-static const uint64_t grain = (uint64_t)1 << 20;
+/* Multiplications that take the time of one operation on an element (FIRN_GRAIN). */
+enum { MULTIPLICATIONS = 16 };
 
 _Static_assert(SPILLING_PANELS *HEIGHT *SPILLING_COLUMNS <= (PANELS - SPILLING_PANELS) * PANEL, "the sums fit");
 
@@ -170,11 +170,8 @@ bool firn_avx512_can_multiply(const firn_product *product) {
 
 void firn_avx512_multiply(const firn_linear *linear, const firn_parallel *parallel) {
     const firn_product *product = &linear->product;
-    const bool alone = parallel->run == NULL || (uint64_t)product->rows * product->columns * product->terms < grain;
-    work w = divide(linear, alone ? 1 : TASKS);
+    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / MULTIPLICATIONS;
+    work w = divide(linear, firn_parallel_threads(parallel, cost) > 1 ? TASKS : 1);
     const size_t tasks = w.row_blocks * w.column_blocks;
-    if (alone)
-        multiply_rectangles(&w, 0, tasks);
-    else
-        firn_parallel_run(parallel, tasks, multiply_rectangles, &w);
+    firn_parallel_run(parallel, tasks, ceiling(cost + 1, tasks), multiply_rectangles, &w);
 }

@@ -56,6 +56,8 @@ typedef struct firn_host_threads firn_host_threads;
 unsigned firn_host_cpus(void);
 /* A pool in which `threads` threads work, the caller's being one. NULL for 1, or when no thread can be made. */
 firn_host_threads *firn_host_threads_start(unsigned threads);
+/* Threads that work, the caller's counted. */
+unsigned firn_host_threads_count(const firn_host_threads *pool);
 void firn_host_threads_stop(firn_host_threads *pool);
 void firn_host_threads_run(firn_host_threads *pool, size_t tasks,
                            void (*body)(void *argument, size_t begin, size_t end), void *argument);

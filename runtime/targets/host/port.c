@@ -154,7 +154,8 @@ void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const ch
                              .counter = counter != NULL ? &port->counter : NULL,
                              .lock = lock,
                              .unlock = unlock,
-                             .parallel_for = port->threads != NULL ? parallel_for : NULL};
+                             .parallel_for = port->threads != NULL ? parallel_for : NULL,
+                             .threads = firn_host_threads_count(port->threads)};
 }
 
 void firn_host_port_end(firn_host_port *port) {

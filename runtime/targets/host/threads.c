@@ -80,6 +80,10 @@ firn_host_threads *firn_host_threads_start(unsigned threads) {
     return pool;
 }
 
+unsigned firn_host_threads_count(const firn_host_threads *pool) {
+    return pool != NULL ? pool->count + 1 : 1;
+}
+
 void firn_host_threads_stop(firn_host_threads *pool) {
     if (pool == NULL)
         return;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/kernels/kernels.h"
+#include "runtime/kernels/x86/pieces.h"
 
 firn_kernel firn_kernel_find_plain(uint16_t code);
 firn_kernel firn_kernel_find_fma(uint16_t code);
@@ -21,16 +22,35 @@ static bool has_avx512(void) {
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 
-/* FIRN_KERNELS=plain, fma or avx512 in the environment asks for a set, to compare them; one that this CPU cannot run is
+static bool has_nothing_special(void) {
+    return true;
+}
+
+/* The sets by the names that they are asked for, the fastest first. */
+static const struct {
+    const char *name;
+    bool (*is_possible)(void);
+    firn_kernel_set set;
+} sets[] = {
+    {"avx512", has_avx512, {.name = "avx512", .find = firn_kernel_find_avx512, .workspace_bytes = FIRN_SLOT_BYTES}},
+    {"fma", has_fma, {.name = "portable, avx2 and fma", .find = firn_kernel_find_fma}},
+    {"plain", has_nothing_special, {.name = "portable", .find = firn_kernel_find_plain}},
+};
+
+/* The set of that name, or for NULL the first that this CPU can run. */
+static const firn_kernel_set *find_set(const char *name) {
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+        if ((name == NULL || strcmp(name, sets[i].name) == 0) && sets[i].is_possible())
+            return &sets[i].set;
+    return NULL;
+}
+
+/* Without a name FIRN_KERNELS in the environment may ask for a set, to compare them; one that this CPU cannot run is
  * not taken. */
-const firn_kernel_set *firn_kernel_set_choose(void) {
-    static const firn_kernel_set plain = {.name = "portable", .find = firn_kernel_find_plain};
-    static const firn_kernel_set fma = {.name = "portable, avx2 and fma", .find = firn_kernel_find_fma};
-    static const firn_kernel_set avx512 = {.name = "avx512", .find = firn_kernel_find_avx512};
+const firn_kernel_set *firn_kernel_set_choose(const char *name) {
+    if (name != NULL)
+        return find_set(name);
     const char *asked = getenv("FIRN_KERNELS");
-    if (asked != NULL && strcmp(asked, "plain") == 0)
-        return &plain;
-    if (has_avx512() && (asked == NULL || strcmp(asked, "fma") != 0))
-        return &avx512;
-    return has_fma() ? &fma : &plain;
+    const firn_kernel_set *set = asked != NULL ? find_set(asked) : NULL;
+    return set != NULL ? set : find_set(NULL);
 }
