@@ -173,5 +173,5 @@ void firn_avx512_multiply(const firn_linear *linear, const firn_parallel *parall
     const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / MULTIPLICATIONS;
     work w = divide(linear, firn_parallel_threads(parallel, cost) > 1 ? TASKS : 1);
     const size_t tasks = w.row_blocks * w.column_blocks;
-    firn_parallel_run(parallel, tasks, ceiling(cost + 1, tasks), multiply_rectangles, &w);
+    firn_parallel_run(parallel, tasks, cost / tasks + 1, multiply_rectangles, &w);
 }

@@ -110,7 +110,12 @@ static bool read_options(const char *line, options *asked) {
 
 /* --- opening --- */
 
-/* State first, then the arena, both in the one stretch of memory that there is. */
+static uint64_t rounded(uint64_t bytes) {
+    return (bytes + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
+}
+
+/* The kernels' workspace (none on a microcontroller), the state, then the arena, in the one stretch of memory that
+ * there is. */
 static int open_plan(const firn_port *port) {
     uint64_t available = 0, memory = 0;
     const uint8_t *plan = firn_system_plan(&available);
@@ -122,10 +127,16 @@ static int open_plan(const firn_port *port) {
     int error = firn_plan_sizes(config.plan, config.plan_bytes, &sizes);
     if (error != FIRN_OK)
         return error;
+    config.public_key = firn_system_public_key();
+    config.workspace = blocks;
+    config.workspace_bytes = firn_workspace_bytes(&config);
+    if (config.workspace_bytes > memory - FIRN_BLOCK_ALIGNMENT)
+        return FIRN_ERROR_WORKSPACE_TOO_SMALL;
+    blocks += config.workspace_bytes;
+    memory -= config.workspace_bytes;
     if (sizes.state_bytes > memory - FIRN_BLOCK_ALIGNMENT)
         return FIRN_ERROR_STATE_TOO_SMALL;
-    uint64_t arena_at = (sizes.state_bytes + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
-    config.public_key = firn_system_public_key();
+    uint64_t arena_at = rounded(sizes.state_bytes);
     config.state = blocks;
     config.state_bytes = sizes.state_bytes;
     config.arena = blocks + arena_at;
