@@ -141,6 +141,10 @@ firn_shape firnc_scalar(firn_type type);
 /* State that begins with every element `initial`; a counter is int64[1] and begins at 0. */
 firnc_value firnc_state_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape, float initial);
 firnc_value firnc_counter_new(firnc_graph *graph, const char *name);
+/* Whether a layer's name is one that a pattern means: '*' stands for any characters, '?' for one. */
+bool firnc_name_matches(const char *pattern, const char *name);
+/* Whether a node belongs to such a layer. */
+bool firnc_layer_exists(const firnc_graph *graph, const char *pattern);
 
 /* Fills the extents of a node's outputs, whose types are set, by the op's rule (shapes.c). */
 bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node);

@@ -1,4 +1,5 @@
-/* What several passes share: writing the list of nodes anew, values of a kind in the order of their names, new state.
+/* What several passes share: writing the list of nodes anew, values of a kind in the order of their names, new
+ * state, patterns of names.
  * Nothing here decides anything. */
 #include <stdlib.h>
 #include <string.h>
@@ -74,4 +75,33 @@ firnc_value firnc_state_new(firnc_graph *graph, const char *name, uint8_t role, 
 
 firnc_value firnc_counter_new(firnc_graph *graph, const char *name) {
     return firnc_state_new(graph, name, FIRNC_ROLE_COUNTER, firnc_scalar(FIRN_INT64), 0);
+}
+
+/* '*' stands for any characters, '?' for one. On a mismatch the last '*' takes one character more. */
+bool firnc_name_matches(const char *pattern, const char *name) {
+    const char *star = NULL, *resume = NULL;
+    while (*name != '\0') {
+        if (*pattern == '*') {
+            star = ++pattern;
+            resume = name;
+        } else if (*pattern == '?' || *pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star != NULL) {
+            pattern = star;
+            name = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+bool firnc_layer_exists(const firnc_graph *graph, const char *pattern) {
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (firnc_name_matches(pattern, graph->nodes[i].name))
+            return true;
+    return false;
 }

@@ -7,31 +7,9 @@
 #include "compiler/ir.h"
 #include "compiler/tree.h"
 
-/* '*' stands for any characters, '?' for one. On a mismatch the last '*' takes one character more. */
-static bool matches(const char *pattern, const char *name) {
-    const char *star = NULL, *resume = NULL;
-    while (*name != '\0') {
-        if (*pattern == '*') {
-            star = ++pattern;
-            resume = name;
-        } else if (*pattern == '?' || *pattern == *name) {
-            pattern++;
-            name++;
-        } else if (star != NULL) {
-            pattern = star;
-            name = ++resume;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
-}
-
 static const firnc_pol_pattern *last_match(const firnc_precision *precision, const char *layer) {
     for (uint32_t i = precision->pattern_count; i > 0; i--)
-        if (matches(precision->patterns[i - 1].pattern, layer))
+        if (firnc_name_matches(precision->patterns[i - 1].pattern, layer))
             return &precision->patterns[i - 1];
     return NULL;
 }
@@ -67,14 +45,10 @@ static void resolve(firnc_node *node, const firnc_precision *precision) {
 /* A pattern that no layer matches is a slip of the pen: the plan would hold another precision than was meant. */
 static bool check_patterns(const firnc_compilation *compilation) {
     const firnc_precision *precision = &compilation->recipe->precision;
-    const firnc_graph *graph = compilation->graph;
     for (uint32_t i = 0; i < precision->pattern_count; i++) {
         const firnc_pol_pattern *pattern = &precision->patterns[i];
         const firnc_tree place = {.file = compilation->recipe->file, .line = pattern->line, .path = pattern->path};
-        bool used = false;
-        for (uint32_t j = 0; j < graph->node_count && !used; j++)
-            used = matches(pattern->pattern, graph->nodes[j].name);
-        if (!used)
+        if (!firnc_layer_exists(compilation->graph, pattern->pattern))
             return firnc_tree_fail(&place, "no layer matches \"%s\"; --dump-after build prints the layers",
                                    pattern->pattern);
     }

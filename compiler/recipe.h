@@ -51,6 +51,13 @@ typedef struct firnc_pol_pattern {
     const char *path; /* of the key that holds the pattern */
 } firnc_pol_pattern;
 
+/* One entry of trainer.init.precision.float32_layers: a name pattern. */
+typedef struct firnc_layer_pattern {
+    const char *pattern;
+    uint32_t line;
+    const char *path;
+} firnc_layer_pattern;
+
 typedef struct firnc_precision {
     bool mixed;              /* false: float32 throughout */
     firn_type half;          /* float16, bfloat16, cbfloat16 */
@@ -65,6 +72,8 @@ typedef struct firnc_precision {
     float clip_threshold;
     const firnc_pol_pattern *patterns; /* the last that matches an op wins */
     uint32_t pattern_count;
+    const firnc_layer_pattern *float32_layers; /* whose ops autocast leaves in float32 */
+    uint32_t float32_layer_count;
 } firnc_precision;
 
 typedef struct firnc_optimizer_settings {

@@ -1,5 +1,5 @@
 /* trainer.init.precision: the keys of the model zoo's MixedPrecision, and Firn's own pol_lowering, gradient_type,
- * overflow_tolerance and pol. */
+ * overflow_tolerance, pol and float32_layers. */
 #include <string.h>
 
 #include "compiler/ir.h"
@@ -36,6 +36,7 @@ static const firnc_field fields[] = {
     {"pol_lowering", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, emulate), .choices = lowerings},
     {"gradient_type", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, float32_gradients), .choices = gradient_types},
     {"pol", .kind = FIRNC_FIELD_ENTRIES},
+    {"float32_layers", .kind = FIRNC_FIELD_ENTRIES},
 };
 
 /* --- loss scaling ------------------------------------------------------------------------------------------------- */
@@ -97,13 +98,18 @@ static const firnc_field annotation_fields[] = {
     {"enable_bwd", .kind = FIRNC_FIELD_FLAG, offsetof(annotation, enable_bwd)},
 };
 
+static bool is_name(const firnc_tree *text) {
+    return text->kind == FIRNC_SCALAR ||
+           firnc_tree_fail(text, "is not a text; write the name of a layer, with * and ? where it may vary");
+}
+
 static bool read_pattern(const firnc_tree *entry, firnc_pol_pattern *pattern) {
     annotation a = {.enable_fwd = true, .enable_bwd = true};
     if (!firnc_fields_read(entry, annotation_fields, sizeof annotation_fields / sizeof annotation_fields[0], &a))
         return false;
     const firnc_tree *text = firnc_tree_child(entry, "pattern");
-    if (text->kind != FIRNC_SCALAR)
-        return firnc_tree_fail(text, "is not a text; write the name of a layer, with * and ? where it may vary");
+    if (!is_name(text))
+        return false;
     bool level = firnc_tree_child(entry, "level") != NULL, bwd_level = firnc_tree_child(entry, "bwd_level") != NULL;
     *pattern = (firnc_pol_pattern){.pattern = text->text,
                                    .pol = {.level = level ? (int)a.level : FIRNC_UNSET,
@@ -123,6 +129,20 @@ static bool read_patterns(const firnc_tree *list, firnc_precision *precision) {
         if (!read_pattern(entry, &patterns[precision->pattern_count++]))
             return false;
     precision->patterns = patterns;
+    return true;
+}
+
+static bool read_float32_layers(const firnc_tree *list, firnc_precision *precision) {
+    if (list == NULL || list->first == NULL)
+        return true;
+    firnc_layer_pattern *patterns = firnc_allocate(firnc_tree_count(list) * sizeof *patterns);
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next) {
+        if (!is_name(entry))
+            return false;
+        patterns[precision->float32_layer_count++] =
+            (firnc_layer_pattern){.pattern = entry->text, .line = entry->line, .path = entry->path};
+    }
+    precision->float32_layers = patterns;
     return true;
 }
 
@@ -181,7 +201,8 @@ bool firnc_recipe_precision(firnc_recipe *recipe, const firnc_tree *init, const 
     precision->initial_loss_scale = 1;
     const firnc_tree *factor = firnc_tree_child(mapping, "loss_scaling_factor");
     if (!read_factor(factor, precision) || !complete_scaling(precision, &s, mapping) ||
-        !read_clipping(mapping, &s, precision) || !read_patterns(firnc_tree_child(mapping, "pol"), precision))
+        !read_clipping(mapping, &s, precision) || !read_patterns(firnc_tree_child(mapping, "pol"), precision) ||
+        !read_float32_layers(firnc_tree_child(mapping, "float32_layers"), precision))
         return false;
     if (!precision->mixed) {
         precision->scaling = FIRNC_SCALING_NONE; /* float32 has the range that scaling would give */

@@ -220,6 +220,49 @@ static void test_autocast_gpt2(void **state) {
     assert_int_equal(output_type(graph, loss, 0), FIRN_FLOAT32);
 }
 
+/* Every value that the named layer makes is float32 and every other linear layer's is half; a value that both want is
+ * cast once each way. */
+static void test_autocast_leaves_layers_in_float32(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    const firnc_layer_pattern pattern = {.pattern = "transformer.h.0.*", .path = ""};
+    recipe.precision.mixed = true;
+    recipe.precision.half = FIRN_BFLOAT16;
+    recipe.precision.float32_layers = &pattern;
+    recipe.precision.float32_layer_count = 1;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_autocast);
+    const firnc_graph *graph = compilation.graph;
+    uint32_t kept = 0, halved = 0;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        if (node->code != FIRN_OP_linear && node->code != FIRN_OP_attention)
+            continue;
+        const bool named = strncmp(node->name, "transformer.h.0.", 16) == 0;
+        for (uint8_t operand = 0; operand < node->input_count; operand++)
+            assert_int_equal(graph->values[node->inputs[operand]].shape.type, named ? FIRN_FLOAT32 : FIRN_BFLOAT16);
+        assert_int_equal(output_type(graph, node, 0), named ? FIRN_FLOAT32 : FIRN_BFLOAT16);
+        kept += named;
+        halved += !named;
+    }
+    assert_true(kept > 0 && halved > 0);
+}
+
+static void test_autocast_names_a_pattern_without_a_layer(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    const firnc_layer_pattern pattern = {
+        .pattern = "transfomer.*", .line = 9, .path = "trainer.init.precision.float32_layers.0"};
+    recipe.precision.mixed = true;
+    recipe.precision.half = FIRN_BFLOAT16;
+    recipe.precision.float32_layers = &pattern;
+    recipe.precision.float32_layer_count = 1;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_resolve_pol);
+    assert_contains(errors_of(firnc_autocast, &compilation, false),
+                    ":9: trainer.init.precision.float32_layers.0: no layer matches \"transfomer.*\"");
+}
+
 /* Layer norm of a float32 input: half at POL 1, float32 at POL 0. One input that two layers share is cast once. */
 static void test_autocast_norm_and_cache(void **state) {
     (void)state;
@@ -777,6 +820,8 @@ int main(void) {
         cmocka_unit_test(test_pattern_without_layer),
         cmocka_unit_test(test_autocast_off),
         cmocka_unit_test(test_autocast_gpt2),
+        cmocka_unit_test(test_autocast_leaves_layers_in_float32),
+        cmocka_unit_test(test_autocast_names_a_pattern_without_a_layer),
         cmocka_unit_test(test_autocast_norm_and_cache),
         cmocka_unit_test(test_half_softmax_wish),
         cmocka_unit_test(test_training_adamw),

@@ -446,6 +446,8 @@ static void unknown_keys_are_told_with_the_nearest(void **state) {
     refused_edit("seed: 7", "sead: 7", ":3: trainer.init.sead: ", "nearest known one is seed");
     refused_edit("num_steps: 100", "num_step: 100", ":17: trainer.init.loop.num_step: ", "is num_steps");
     refused_edit("vocab_size", "vocabsize", ":6: trainer.init.model.vocabsize: ", "is vocab_size");
+    refused_edit("fp16_type: bfloat16", "float32_layers: [[a]]",
+                 ":15: trainer.init.precision.float32_layers.0: ", "is not a text");
     refused_edit("fp16_type", "fp16type", ":15: trainer.init.precision.fp16type: ", "is fp16_type");
     refused_edit("lr: 0.001", "lr: 0.001\n        weigth_decay: 0",
                  ":14: trainer.init.optimizer.AdamW.weigth_decay: ", "is weight_decay");
