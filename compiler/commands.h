@@ -16,5 +16,6 @@ int firnc_attach_command(int argc, char **argv);
 int firnc_schedule_command(int argc, char **argv);
 int firnc_verify_command(int argc, char **argv);
 int firnc_inspect_command(int argc, char **argv);
+int firnc_compare_command(int argc, char **argv);
 
 #endif

@@ -1,14 +1,13 @@
-/* firnc compile: recipe, passes, payload, container, signature, file. */
+/* firnc compile: its command line; a recipe goes through the passes (driver.c) and becomes a file (freeze.c). */
 #include <stdio.h>
 #include <string.h>
 
 #include "compiler/commands.h"
 #include "compiler/driver.h"
+#include "compiler/freeze.h"
 #include "compiler/options.h"
 #include "compiler/plan_file.h"
-#include "compiler/sign.h"
 #include "compiler/targets.h"
-#include "plan/errors.h"
 
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
@@ -139,39 +138,13 @@ static int check_request(const request *r) {
 
 /* --- the work ----------------------------------------------------------------------------------------------------- */
 
-/* Signs a sealed plan in memory. */
-static bool sign(const request *r, const firnc_key *key, firnc_bytes *file, uint8_t digest[32]) {
-    uint8_t signature[FIRN_SIGNATURE_BYTES];
-    if (!firnc_plan_prepare(r->output, file, digest) || !firnc_sign(key, digest, signature))
-        return false;
-    firnc_plan_attach(file, signature);
-    return true;
-}
-
-/* A compiler that writes what its own runtime refuses has a bug: better found here than on a device. */
-static bool check(const request *r, const firnc_bytes *file, const uint8_t *public_key) {
-    firnc_plan_file checked;
-    int status = firnc_plan_check(file, public_key, 0, &checked);
-    if (status != FIRN_OK)
-        firnc_say("firnc: %s: the plan that was made does not pass its checks: %s (%s); this is a bug of firnc",
-                  r->recipe, firn_error_text(status), firn_error_name(status));
-    return status == FIRN_OK;
-}
-
 static bool write_plan(const request *r, const firnc_compilation *compilation, const firnc_key *key) {
-    firnc_payload payload;
-    firnc_bytes file;
-    uint8_t digest[32];
-    if (!firnc_write_payload(compilation, &payload) || !firnc_plan_seal(compilation, &payload, key->public_key, &file))
+    firnc_frozen frozen;
+    if (!firnc_freeze(compilation, key, !r->without_signature, r->output, &frozen))
         return false;
-    if (!r->without_signature && !sign(r, key, &file, digest))
-        return false;
-    if (!check(r, &file, r->without_signature ? NULL : key->public_key) ||
-        !firnc_file_write(r->output, file.data, file.count))
-        return false;
-    printf("%s: %llu bytes\n", r->output, (unsigned long long)file.count);
+    printf("%s: %llu bytes\n", r->output, (unsigned long long)frozen.bytes);
     if (!r->without_signature)
-        firnc_print_hash("plan hash", digest);
+        firnc_print_hash("plan hash", frozen.plan_hash);
     return true;
 }
 

@@ -38,6 +38,10 @@ static const struct {
      "    optimizer steps A to B - 1\n"},
     {"verify", firnc_verify_command,
      "firnc verify PLAN --pub PUB [--counter FILE]    every check that a device makes\n"},
+    {"compare", firnc_compare_command,
+     "firnc compare RECIPE --data F -o FOLDER    trains in float32 and in each half type and POL; table, CSV, SVG\n"
+     "    [--types float16,bfloat16,cbfloat16] [--pol 0,1,2] [--lowering emulate|native] [--steps N] [--labels F]\n"
+     "    [--target T] [--weights F.safetensors] [--threads N] [--firn RUNNER] [--set a.b=VALUE]...\n"},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -1,0 +1,331 @@
+/* Trials (compiler/study.h): freezing a variant of a recipe, running `firn`, reading its log. Nothing here knows what
+ * is varied, and nothing here trains: the runner does, as it would for a user. */
+#define _GNU_SOURCE
+
+#include "compiler/study.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "compiler/commands.h"
+#include "compiler/driver.h"
+#include "compiler/targets.h"
+
+extern char **environ;
+
+enum { FIRN_STOPPED = 4 }; /* exit code of firn: a run that its numbers ended */
+
+/* --- the command line --------------------------------------------------------------------------------------------- */
+
+void firnc_study_options(firnc_study *study, firnc_option options[FIRNC_STUDY_OPTIONS]) {
+    const firnc_option shared[FIRNC_STUDY_OPTIONS] = {
+        {.name = "--data", .texts = &study->data},       {.name = "--labels", .text = &study->labels},
+        {.name = "--steps", .text = &study->steps_text}, {.name = "--target", .text = &study->target},
+        {.name = "--weights", .text = &study->weights},  {.name = "--threads", .text = &study->threads},
+        {.name = "--firn", .text = &study->firn},        {.name = "--set", .texts = &study->settings},
+        {.name = "-o", .text = &study->folder}};
+    memcpy(options, shared, sizeof shared);
+}
+
+/* The runner that was built with this compiler lies beside it; else the shell's search finds one. */
+static const char *runner_beside(void) {
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0)
+        return "firn";
+    path[length] = '\0';
+    *strrchr(path, '/') = '\0';
+    const char *runner = firnc_format("%s/firn", path);
+    return access(runner, X_OK) == 0 ? runner : "firn";
+}
+
+static int check_words(firnc_study *study, const char *command) {
+    if (study->data.count == 0)
+        return firnc_usage(command, "--data: what to train on is missing; write --data and a file or a folder");
+    if (study->folder == NULL)
+        return firnc_usage(command, "-o: where the results go is missing; write -o and a folder to be made");
+    if (study->target == NULL)
+        study->target = "portable";
+    if (firnc_target_find(study->target) == NULL)
+        return firnc_usage(command, "--target: %s is not known; firnc help lists those there are", study->target);
+    if (study->steps_text != NULL &&
+        (!firnc_number_read(study->steps_text, UINT32_MAX, &study->steps) || study->steps == 0))
+        return firnc_usage(command, "--steps: %s is not a number of steps; write one from 1", study->steps_text);
+    if (study->firn == NULL)
+        study->firn = runner_beside();
+    return FIRNC_EXIT_OK;
+}
+
+static bool read_lengths(firnc_study *study) {
+    const firnc_texts none = {0};
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    if (!firnc_study_recipe(study, &none, FIRNC_TRAIN, recipe))
+        return false;
+    if (study->steps == 0)
+        study->steps = recipe->steps;
+    if (study->steps > recipe->steps) {
+        firnc_say("firnc: %s: the run has %llu steps, fewer than --steps %llu; raise trainer.init.loop.num_steps",
+                  study->recipe, (unsigned long long)recipe->steps, (unsigned long long)study->steps);
+        return false;
+    }
+    if (recipe->data.held_out_per_mille == 0)
+        return true;
+    if (!firnc_study_recipe(study, &none, FIRNC_EVAL, recipe))
+        return false;
+    study->held_out = recipe->data.held_out;
+    return true;
+}
+
+int firnc_study_begin(firnc_study *study, const char *command) {
+    int status = check_words(study, command);
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    if (!read_lengths(study) || !firnc_key_generate(&study->key))
+        return FIRNC_EXIT_WRONG;
+    if (mkdir(study->folder, 0777) != 0) {
+        firnc_say("firnc: %s: cannot be made: %s; give the name of a folder that is not there yet", study->folder,
+                  strerror(errno));
+        return FIRNC_EXIT_WRONG;
+    }
+    firnc_bytes private_pem, public_pem;
+    if (!firnc_key_encode(&study->key, &private_pem, &public_pem))
+        return FIRNC_EXIT_WRONG;
+    firnc_wipe(private_pem.data, private_pem.count); /* the key is of no use after the study */
+    return firnc_file_write(firnc_study_path(study, "study.pub.pem"), public_pem.data, public_pem.count)
+               ? FIRNC_EXIT_OK
+               : FIRNC_EXIT_WRONG;
+}
+
+const char *firnc_study_path(const firnc_study *study, const char *name) {
+    return firnc_format("%s/%s", study->folder, name);
+}
+
+static const char *path_of(const firnc_study *study, const firnc_trial *trial, const char *ending) {
+    return firnc_format("%s/%s.%s", study->folder, trial->name, ending);
+}
+
+/* --- freezing ----------------------------------------------------------------------------------------------------- */
+
+bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc_mode mode, firnc_recipe *recipe) {
+    const char *settings[2 * FIRNC_TEXTS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < study->settings.count; i++)
+        settings[count++] = study->settings.text[i];
+    for (uint32_t i = 0; i < more->count; i++)
+        settings[count++] = more->text[i];
+    return firnc_recipe_read(recipe, study->recipe, mode, settings, count);
+}
+
+static bool freeze(const firnc_study *study, const firnc_texts *more, firnc_mode mode, const char *output,
+                   firnc_frozen *frozen) {
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    firnc_compilation compilation = {.recipe = recipe, .target = study->target, .weights = study->weights};
+    return firnc_study_recipe(study, more, mode, recipe) && firnc_run_passes(&compilation, NULL) &&
+           firnc_freeze(&compilation, &study->key, true, output, frozen);
+}
+
+bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    firnc_frozen frozen;
+    if (!freeze(study, more, FIRNC_TRAIN, path_of(study, trial, "plan"), &frozen))
+        return false;
+    memcpy(trial->run_hash, frozen.run_hash, sizeof trial->run_hash);
+    return true;
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------ */
+
+typedef struct words {
+    const char *word[3 * FIRNC_TEXTS_MAX];
+    uint32_t count;
+} words;
+
+static void add(words *w, const char *word) {
+    w->word[w->count++] = word;
+}
+
+static void add_option(words *w, const char *option, const char *value) {
+    if (value == NULL)
+        return;
+    add(w, option);
+    add(w, value);
+}
+
+static words runner_words(const firnc_study *study, const firnc_trial *trial, const char *command, const char *plan) {
+    words w = {0};
+    add(&w, study->firn);
+    add(&w, command);
+    add(&w, plan);
+    add(&w, "--quiet");
+    add_option(&w, "--pub", firnc_study_path(study, "study.pub.pem"));
+    for (uint32_t i = 0; i < study->data.count; i++)
+        add_option(&w, "--data", study->data.text[i]);
+    add_option(&w, "--labels", study->labels);
+    add_option(&w, "--threads", study->threads);
+    add_option(&w, "--checkpoint", path_of(study, trial, "checkpoint"));
+    return w;
+}
+
+/* The last line of a file of messages, or what stands for it. */
+static const char *last_line(const char *name) {
+    firnc_bytes bytes;
+    if (!firnc_file_read(name, UINT32_MAX, &bytes) || bytes.count == 0)
+        return "it left no message";
+    char *text = (char *)bytes.data;
+    if (text[bytes.count - 1] == '\n')
+        text[bytes.count - 1] = '\0';
+    const char *newline = strrchr(text, '\n');
+    return newline != NULL ? newline + 1 : text;
+}
+
+/* Runs a command with its output and its messages in files. Returns its exit code, or -1 after one line on stderr. */
+static int run(const words *w, const char *output, const char *messages) {
+    posix_spawn_file_actions_t actions;
+    char **arguments = firnc_allocate((w->count + 1) * sizeof *arguments);
+    for (uint32_t i = 0; i < w->count; i++)
+        arguments[i] = (char *)(uintptr_t)w->word[i];
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    pid_t child;
+    int error = posix_spawnp(&child, w->word[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    int status = 0;
+    while (error == 0 && waitpid(child, &status, 0) < 0)
+        error = errno == EINTR ? 0 : errno;
+    if (error != 0) {
+        firnc_say("firnc: %s: cannot be run: %s; name the runner with --firn", w->word[0], strerror(error));
+        return -1;
+    }
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    firnc_say("firnc: %s: ended by signal %d; try it alone", w->word[0], WTERMSIG(status));
+    return -1;
+}
+
+/* --- reading the results ------------------------------------------------------------------------------------------ */
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The first step of a run also brings its memory in, so it is left out where there are others. */
+static double median(double *seconds, uint32_t count) {
+    if (count > 1) {
+        seconds++;
+        count--;
+    }
+    qsort(seconds, count, sizeof *seconds, by_size);
+    return count == 0 ? 0 : seconds[count / 2];
+}
+
+static double number(const cJSON *line, const char *key) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(line, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
+}
+
+/* Reads the lines of the log; those that are no steps are passed over. */
+static bool read_log(const firnc_study *study, firnc_trial *trial) {
+    firnc_bytes log;
+    if (!firnc_file_read(path_of(study, trial, "jsonl"), UINT32_MAX, &log))
+        return false;
+    double *seconds = firnc_allocate((study->steps + 1) * sizeof *seconds), last = 0;
+    trial->losses = firnc_allocate((study->steps + 1) * sizeof *trial->losses);
+    trial->steps = trial->skipped = 0;
+    for (char *at = (char *)log.data, *end; (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        *end = '\0';
+        cJSON *line = cJSON_Parse(at);
+        if (line != NULL && cJSON_HasObjectItem(line, "step") && trial->steps < study->steps) {
+            seconds[trial->steps] = number(line, "seconds");
+            trial->losses[trial->steps++] = (float)number(line, "loss");
+            trial->skipped += cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(line, "skipped")) ? 1 : 0;
+        }
+        cJSON_Delete(line);
+    }
+    const uint32_t mean_of = trial->steps < FIRNC_STUDY_LAST ? trial->steps : FIRNC_STUDY_LAST;
+    for (uint32_t i = trial->steps - mean_of; i < trial->steps; i++)
+        last += (double)trial->losses[i];
+    trial->loss = mean_of == 0 ? (double)NAN : last / mean_of;
+    trial->seconds = median(seconds, trial->steps);
+    return true;
+}
+
+/* The loss over the held-out part, by a plan of its own. */
+static bool evaluate(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    firnc_texts settings = *more;
+    firnc_frozen frozen;
+    const char *plan = path_of(study, trial, "eval.plan"), *output = path_of(study, trial, "value");
+    const char *messages = path_of(study, trial, "messages");
+    settings.text[settings.count++] = "trainer.validate.metric=loss";
+    if (!freeze(study, &settings, FIRNC_EVAL, plan, &frozen))
+        return false;
+    const words w = runner_words(study, trial, "eval", plan);
+    int status = run(&w, output, messages);
+    firnc_bytes value;
+    if (status > 0)
+        firnc_say("firnc: %s: evaluating %s failed: %s", study->recipe, trial->name, last_line(messages));
+    if (status != 0 || !firnc_file_read(output, 100, &value))
+        return false;
+    trial->held_out_loss = strtod((const char *)value.data, NULL);
+    unlink(plan);
+    unlink(output);
+    return true;
+}
+
+bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    const char *plan = path_of(study, trial, "plan"), *messages = path_of(study, trial, "messages");
+    words w = runner_words(study, trial, "train", plan);
+    add_option(&w, "--steps", firnc_format("%llu", (unsigned long long)study->steps));
+    add_option(&w, "--log", path_of(study, trial, "jsonl"));
+    trial->held_out_loss = (double)NAN;
+    int status = run(&w, "/dev/null", messages);
+    if (status > 0 && status != FIRN_STOPPED)
+        firnc_say("firnc: %s: training %s failed: %s", study->recipe, trial->name, last_line(messages));
+    if (status != 0 && status != FIRN_STOPPED)
+        return false;
+    trial->stopped = status == FIRN_STOPPED;
+    bool good = read_log(study, trial) && (trial->stopped || !study->held_out || evaluate(study, more, trial));
+    unlink(path_of(study, trial, "checkpoint")); /* a state for each trial would fill the disk */
+    unlink(plan);
+    unlink(messages);
+    return good;
+}
+
+/* --- reporting ---------------------------------------------------------------------------------------------------- */
+
+double firnc_trial_deviation(const firnc_trial *trial, const firnc_trial *reference) {
+    double largest = 0;
+    for (uint32_t i = 0; i < trial->steps && i < reference->steps; i++) {
+        double difference = fabs((double)trial->losses[i] - (double)reference->losses[i]);
+        if (!(difference <= largest))
+            largest = difference; /* NaN too */
+    }
+    return largest;
+}
+
+void firnc_trial_print_head(void) {
+    printf("%-28s %10s %10s %10s %8s %12s\n", "what", "loss", "held out", "deviation", "skipped", "s/step");
+}
+
+void firnc_trial_print(const firnc_trial *trial, const firnc_trial *reference) {
+    printf("%-28s %10.5f ", trial->name, trial->loss);
+    if (isnan(trial->held_out_loss))
+        printf("%10s ", "-");
+    else
+        printf("%10.5f ", trial->held_out_loss);
+    printf("%10.3g %8u %12.6f", firnc_trial_deviation(trial, reference), (unsigned)trial->skipped, trial->seconds);
+    if (trial->stopped)
+        printf("  stopped by its numbers after %u steps", (unsigned)trial->steps);
+    putchar('\n');
+    fflush(stdout);
+}

@@ -1,0 +1,59 @@
+/* Studies of a recipe: trials that train it with other settings, each frozen into a plan of its own and run by `firn`
+ * in a process of its own. What a study compares is in compare.c and tune.c. */
+#ifndef FIRNC_STUDY_H
+#define FIRNC_STUDY_H
+
+#include "compiler/freeze.h"
+#include "compiler/options.h"
+
+#define FIRNC_STUDY_LAST 20 /* losses whose mean is the final loss of a trial */
+
+/* What all trials of a study share: the words of its command line, and what was read because of them. */
+typedef struct firnc_study {
+    const char *recipe, *folder, *firn, *labels, *steps_text, *target, *threads, *weights;
+    firnc_texts data, settings;
+    uint64_t steps;
+    bool held_out; /* the recipe holds data out: every trial is evaluated on it */
+    firnc_key key; /* made for this study alone */
+} firnc_study;
+
+typedef struct firnc_trial {
+    const char *name; /* of its files in the folder */
+    uint8_t run_hash[FIRN_HASH_BYTES];
+    float *losses; /* of each step */
+    uint32_t steps, skipped;
+    double loss;          /* mean of the last steps */
+    double held_out_loss; /* NaN without held-out data */
+    double seconds;       /* of a step: the median */
+    bool stopped;         /* by its numbers: a loss or a loss scale that ended the run */
+} firnc_trial;
+
+/* The options that every study takes, as entries for firnc_options_read. */
+enum { FIRNC_STUDY_OPTIONS = 9 };
+void firnc_study_options(firnc_study *study, firnc_option options[FIRNC_STUDY_OPTIONS]);
+
+/* Checks the options, reads the recipe, makes the folder. Returns the exit code; what is not OK came with one line on
+ * stderr. argument is the name of the command. */
+int firnc_study_begin(firnc_study *study, const char *command);
+
+/* Reads the recipe with the study's settings and more of them. */
+bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc_mode mode, firnc_recipe *recipe);
+
+/* Freezes the recipe as a trial would train it, into FOLDER/NAME.plan, and fills in run_hash. */
+bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);
+
+/* Trains what was frozen, evaluates it where data is held out, reads the results, and leaves FOLDER/NAME.jsonl. A run
+ * that its numbers stopped is a result. False after one line on stderr. */
+bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);
+
+/* A file of the study's folder. */
+const char *firnc_study_path(const firnc_study *study, const char *name);
+
+/* The line of a trial in a table of results, and its head. */
+void firnc_trial_print_head(void);
+void firnc_trial_print(const firnc_trial *trial, const firnc_trial *reference);
+
+/* Largest difference of the losses of two trials at the same step. */
+double firnc_trial_deviation(const firnc_trial *trial, const firnc_trial *reference);
+
+#endif

@@ -1,0 +1,51 @@
+#!/bin/sh
+# firnc compare: a row for float32 and for each pair asked for, the losses those of a run made by hand, and refusals that
+# leave nothing behind.
+set -eu
+
+BUILD=${BUILD:-build}
+FIRNC=$BUILD/firnc
+FIRN=$BUILD/firn
+RECIPE=compiler/recipes/small_gpt2.yaml
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+. tests/end_to_end/expectations
+
+cat README.md plan/*.md >"$folder/text"
+"$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types bfloat16,float16 --pol 1,2 -o "$folder/study" >"$folder/table"
+csv=$folder/study/compare.csv
+[ "$(cut -d, -f1 "$csv" | tr '\n' ' ')" = \
+    "what float32 float16-pol1 float16-pol2 bfloat16-pol1 bfloat16-pol2 " ] || fail "rows of the CSV"
+[ "$(sed -n 2p "$csv" | cut -d, -f5)" = 0 ] || fail "float32 deviates from itself"
+[ "$(cut -d, -f5 "$csv" | sort -u | wc -l)" -eq 6 ] || fail "two pairs deviate alike"
+[ "$(wc -l <"$folder/table")" -eq 7 ] || fail "lines of the table"
+grep -q 'bfloat16-pol2</text>' "$folder/study/compare.svg" || fail "no curve of bfloat16-pol2"
+[ -z "$(find "$folder/study" -name '*.plan' -o -name '*.checkpoint' -o -name '*.messages' -o -name '*.key.pem')" ] ||
+    fail "something was left behind"
+
+# The same run by hand.
+set -- --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
+    --set trainer.init.precision.precision_opt_level=2 --set trainer.init.precision.pol_lowering=emulate
+"$FIRNC" keygen "$folder/test" >"$folder/out"
+"$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out"
+"$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/text" --steps 5 --log "$folder/log" -q >"$folder/out"
+sed -n 's/.*"loss_bits":"\([0-9a-f]*\)".*/\1/p' "$folder/log" >"$folder/by_hand"
+sed -n 's/.*"loss_bits":"\([0-9a-f]*\)".*/\1/p' "$folder/study/float16-pol2.jsonl" | cmp - "$folder/by_hand" ||
+    fail "not the run made by hand"
+
+# A run that its numbers stop is a result. (1e38 as a static scale overflows at once.)
+expect 'a run that stops' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types float16 --pol 0 \
+    --set trainer.init.precision.loss_scaling_factor=1e38 -o "$folder/stopped"
+grep -q '^float16-pol0,.*,yes$' "$folder/stopped/compare.csv" || fail "a stopped run is not marked"
+
+expect 'no data' 2 '--data' "$FIRNC" compare "$RECIPE" -o "$folder/no"
+expect 'no folder' 2 'write -o' "$FIRNC" compare "$RECIPE" --data "$folder/text"
+expect 'a folder that is there' 1 'not there yet' "$FIRNC" compare "$RECIPE" --data "$folder/text" -o "$folder/study"
+expect 'an unknown type' 2 'float8' "$FIRNC" compare "$RECIPE" --data "$folder/text" --types float8 -o "$folder/no"
+expect 'a level twice' 2 '1,1' "$FIRNC" compare "$RECIPE" --data "$folder/text" --pol 1,1 -o "$folder/no"
+expect 'too many steps' 1 'num_steps' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 100000 -o "$folder/no"
+[ ! -e "$folder/no" ] || fail "a refused study made its folder"
+expect 'no runner' 1 '--firn' "$FIRNC" compare "$RECIPE" --data "$folder/text" --firn "$folder/none" -o "$folder/runner"
+expect 'data that is not there' 1 'training float32 failed' "$FIRNC" compare "$RECIPE" --data "$folder/none" -o "$folder/data"
+
+[ "$failures" -eq 0 ]
