@@ -109,7 +109,10 @@ typedef struct firnc_recipe {
     firnc_optimizer_settings optimizer;
     struct {
         firn_schedule_node nodes[FIRNC_NODES_MAX];
+        double *numbers;
+        firn_schedule_instruction *instructions;
         uint32_t count; /* node 0 is the root of the learning rate */
+        uint32_t number_count, instruction_count;
     } schedule;
     firnc_precision precision;
     firnc_data data;     /* of the mode that is compiled */
@@ -117,6 +120,9 @@ typedef struct firnc_recipe {
     /* where the sizes stand, for messages of later passes; NULL when the recipe was not read from a file */
     const struct firnc_tree *model, *loader;
 } firnc_recipe;
+
+/* The schedules of a recipe, as schedules/ takes them; the recipe keeps what the list points to. */
+firn_schedule_list firnc_recipe_schedules(const firnc_recipe *recipe);
 
 /* Reads, checks and completes a recipe. settings are the `--set a.b=v` words, applied before checking. On a fault
  * writes one line to stderr (file, line, key, what is wrong, the mend) and returns false. */

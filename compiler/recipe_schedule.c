@@ -91,7 +91,7 @@ static bool read_sequential(writer w, const firnc_tree *mapping, uint32_t index,
     firn_schedule_node *node = &w.recipe->schedule.nodes[index];
     node->kind = FIRN_SCHEDULE_SEQUENTIAL;
     node->child_count = (uint16_t)count;
-    node->first_child = w.recipe->schedule.count;
+    node->first_child = (uint16_t)w.recipe->schedule.count;
     w.recipe->schedule.count += count;
     w.depth++;
     return read_children(w, list, node, length) && check_milestones(&w, firnc_tree_child(mapping, "milestones"), node);
@@ -125,6 +125,15 @@ static bool read_node(writer w, const firnc_tree *entry, uint32_t index, uint64_
     return read_leaf(w, mapping, class, index, length);
 }
 
+firn_schedule_list firnc_recipe_schedules(const firnc_recipe *recipe) {
+    return (firn_schedule_list){.nodes = recipe->schedule.nodes,
+                                .numbers = recipe->schedule.numbers,
+                                .instructions = recipe->schedule.instructions,
+                                .node_count = recipe->schedule.count,
+                                .number_count = recipe->schedule.number_count,
+                                .instruction_count = recipe->schedule.instruction_count};
+}
+
 bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double learning_rate) {
     const firnc_tree *list = firnc_tree_child(init, "schedulers");
     recipe->schedule.count = 1;
@@ -141,7 +150,8 @@ bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double 
     uint64_t length;
     if (!read_node((writer){.recipe = recipe, .depth = 1}, list->first, 0, &length))
         return false;
-    uint32_t fault = firn_schedule_check(recipe->schedule.nodes, recipe->schedule.count);
+    firn_schedule_list made = firnc_recipe_schedules(recipe);
+    uint32_t fault = firn_schedule_check(&made);
     if (fault != 0)
         return firnc_tree_fail(list, "schedule node %u is malformed; this is a bug of firnc", (unsigned)fault - 1);
     return true;

@@ -8,10 +8,11 @@
 #include "compiler/options.h"
 #include "compiler/plan_file.h"
 #include "plan/errors.h"
+#include "plan/schedule_list.h"
 
-/* A checked list of nodes. */
+/* A checked schedule. */
 typedef struct schedule {
-    firn_schedule_node nodes[FIRNC_NODES_MAX];
+    firn_schedule_list list;
     uint32_t root;
     uint64_t steps; /* of the run */
 } schedule;
@@ -31,7 +32,7 @@ static bool from_recipe(const char *name, const firnc_texts *settings, schedule 
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     if (!firnc_recipe_read(recipe, name, FIRNC_TRAIN, settings->text, settings->count))
         return false;
-    memcpy(s->nodes, recipe->schedule.nodes, sizeof s->nodes);
+    s->list = firnc_recipe_schedules(recipe);
     s->steps = recipe->steps;
     return true;
 }
@@ -49,8 +50,7 @@ static int from_plan(const char *name, const firnc_bytes *file, schedule *s) {
                   checked.header.mode == FIRN_MODE_EVAL ? "evaluation" : "training");
         return FIRNC_EXIT_WRONG;
     }
-    const uint8_t *nodes = firn_fb_plan_schedule_nodes_data(checked.plan);
-    memcpy(s->nodes, nodes, firn_fb_plan_schedule_nodes_count(checked.plan) * sizeof s->nodes[0]);
+    s->list = firn_plan_schedule_list(checked.plan);
     s->root = firn_fb_schedule_root(firn_fb_plan_schedules_at(checked.plan, 0));
     s->steps = firn_fb_plan_steps(checked.plan);
     return FIRNC_EXIT_OK;
@@ -80,6 +80,6 @@ int firnc_schedule_command(int argc, char **argv) {
         to = s->steps;
     printf("optimizer_step,learning_rate\n");
     for (uint64_t step = from; step < to; step++)
-        printf("%llu,%.9g\n", (unsigned long long)step, (double)firn_schedule_value(s->nodes, s->root, step));
+        printf("%llu,%.9g\n", (unsigned long long)step, (double)firn_schedule_value(&s->list, s->root, step));
     return FIRNC_EXIT_OK;
 }

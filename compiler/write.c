@@ -210,8 +210,9 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
     for (uint32_t i = 0; i < count; i++) {
         const firn_schedule_node *node = &w->recipe->schedule.nodes[i];
         nodes[i] = (firn_fb_schedule_node){.kind = node->kind,
-                                           .child_count = node->child_count,
+                                           .mode = node->mode,
                                            .first_child = node->first_child,
+                                           .child_count = node->child_count,
                                            .total = node->total,
                                            .start = node->start,
                                            .auxiliary = node->auxiliary,

@@ -1,7 +1,7 @@
 /* Rule 17 of FORMAT.md, the fields around the ops: what the runtime fills, evaluates, reads and counts, each checked
  * against the tensors that it names. After this the runtime may follow every index of the plan without looking. */
+#include "plan/schedule_list.h"
 #include "plan/semantics_parts.h"
-#include "schedules/schedule.h"
 
 #define NO_TENSOR UINT32_MAX /* of the fields that allow it */
 
@@ -186,8 +186,8 @@ static bool is_schedule(firn_fb_plan plan, uint32_t i) {
 }
 
 static int check_schedules(firn_fb_plan plan) {
-    const firn_schedule_node *nodes = (const firn_schedule_node *)(const void *)firn_fb_plan_schedule_nodes_data(plan);
-    if (firn_schedule_check(nodes, firn_fb_plan_schedule_nodes_count(plan)) != 0)
+    firn_schedule_list list = firn_plan_schedule_list(plan);
+    if (firn_schedule_check(&list) != 0)
         return FIRN_ERROR_SCHEDULE;
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
         if (!is_schedule(plan, i))

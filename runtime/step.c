@@ -2,10 +2,10 @@
  * computed is in the plan's ops; which samples are read is in sample.c. */
 #include <string.h>
 
+#include "plan/schedule_list.h"
 #include "runtime/float_environment.h"
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
-#include "schedules/schedule.h"
 
 /* What a step works with: the plan's tables looked up once. */
 typedef struct step {
@@ -56,11 +56,10 @@ static int check_condition(const firn_instance *instance) {
 
 /* Evaluates every schedule at the optimizer step into its tensor. */
 static void set_schedules(const firn_instance *instance, uint64_t optimizer_step) {
-    const firn_schedule_node *nodes =
-        (const firn_schedule_node *)(const void *)firn_fb_plan_schedule_nodes_data(instance->plan);
+    firn_schedule_list list = firn_plan_schedule_list(instance->plan);
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(instance->plan); i++) {
         firn_fb_schedule schedule = firn_fb_plan_schedules_at(instance->plan, i);
-        float value = firn_schedule_value(nodes, firn_fb_schedule_root(schedule), optimizer_step);
+        float value = firn_schedule_value(&list, firn_fb_schedule_root(schedule), optimizer_step);
         firn_instance_set_float(instance, firn_fb_schedule_tensor(schedule), value);
     }
 }

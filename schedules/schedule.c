@@ -1,13 +1,57 @@
-/* Checking and evaluating schedules. A value is a function of the nodes and the step alone, in binary64 with + - * /
- * and the sine below, rounded once to binary32: no libm, no fma, no state, so that compiler, host and device agree on
- * every bit. The trees are walked with loops. Freestanding. */
+/* Checking schedules: what a list must be so that evaluating it needs no further look. The rules of each kind are one
+ * row of a table and, where that is not enough, one case. Freestanding; the trees are walked with loops. */
 #include "schedules/schedule.h"
 
 #include <float.h>
-#include <stdbool.h>
-#include <stddef.h>
 
-/* --- checking --------------------------------------------------------------------------------------------------- */
+#include "schedules/schedule_expression.h"
+
+/* --- the fields of a node, taken alone ---------------------------------------------------------------------------- */
+
+/* Fields that a kind uses; the others are zero. */
+enum {
+    USES_TOTAL = 1, /* and it is at least 1 */
+    USES_AUXILIARY = 2,
+    USES_INITIAL = 4,
+    USES_FINAL = 8,
+    USES_RATE = 16,
+    USES_POWER = 32,
+    USES_CHILDREN = 64,
+    MAY_HAVE_TOTAL = 128
+};
+
+typedef struct kind_rule {
+    const char *name;
+    uint16_t uses;
+    uint16_t modes; /* how many */
+} kind_rule;
+
+static const kind_rule rules[FIRN_SCHEDULE_KINDS] = {
+    [FIRN_SCHEDULE_CONSTANT] = {"constant", USES_INITIAL | MAY_HAVE_TOTAL, 1},
+    [FIRN_SCHEDULE_LINEAR] = {"linear", USES_INITIAL | USES_FINAL | USES_TOTAL, 1},
+    [FIRN_SCHEDULE_COSINE] = {"cosine", USES_INITIAL | USES_FINAL | USES_TOTAL, 1},
+    [FIRN_SCHEDULE_SEQUENTIAL] = {"sequential", USES_CHILDREN | MAY_HAVE_TOTAL, 1},
+    [FIRN_SCHEDULE_POLYNOMIAL] = {"polynomial", USES_INITIAL | USES_FINAL | USES_TOTAL | USES_POWER, 1},
+    [FIRN_SCHEDULE_EXPONENTIAL] = {"exponential", USES_INITIAL | USES_TOTAL | USES_RATE, 2},
+    [FIRN_SCHEDULE_INVERSE_TIME] = {"inverse_time", USES_INITIAL | USES_TOTAL | USES_RATE | USES_POWER, 2},
+    [FIRN_SCHEDULE_INVERSE_SQUARE_ROOT] = {"inverse_square_root", USES_INITIAL | USES_TOTAL | USES_RATE, 1},
+    [FIRN_SCHEDULE_COSINE_PERIODIC] = {"cosine_periodic", USES_INITIAL | USES_FINAL | USES_TOTAL, 2},
+    [FIRN_SCHEDULE_MULTI_STEP] = {"multi_step", USES_INITIAL | USES_TOTAL | USES_AUXILIARY | USES_RATE, 1},
+    [FIRN_SCHEDULE_PIECEWISE] = {"piecewise", USES_TOTAL | USES_AUXILIARY, 1},
+    [FIRN_SCHEDULE_TABLE] = {"table", USES_TOTAL | USES_AUXILIARY, 1},
+    [FIRN_SCHEDULE_EXPRESSION] = {"expression", USES_TOTAL | USES_AUXILIARY, 1},
+    [FIRN_SCHEDULE_CYCLIC] = {"cyclic", USES_INITIAL | USES_FINAL | USES_TOTAL | USES_AUXILIARY | USES_RATE, 3},
+    [FIRN_SCHEDULE_ONE_CYCLE] = {"one_cycle", USES_INITIAL | USES_FINAL | USES_TOTAL | USES_RATE | USES_POWER, 4},
+    [FIRN_SCHEDULE_PRODUCT] = {"product", USES_INITIAL | USES_FINAL | USES_CHILDREN, 1},
+};
+
+const char *firn_schedule_name(uint16_t kind) {
+    return kind < FIRN_SCHEDULE_KINDS ? rules[kind].name : "?";
+}
+
+bool firn_schedule_has_children(uint16_t kind) {
+    return (rules[kind].uses & USES_CHILDREN) != 0;
+}
 
 /* Every value is rounded to binary32 in the end, so larger ones could only become infinite. NaN fails. */
 static bool is_single_range(double value) {
@@ -21,40 +65,128 @@ static bool is_positive_zero(double value) {
     return bits == 0;
 }
 
-/* The fields of a node, taken alone. */
-static bool is_well_formed(const firn_schedule_node *node) {
-    if (node->auxiliary != 0 || !is_positive_zero(node->rate) || !is_positive_zero(node->power) ||
-        !is_single_range(node->initial) || !is_single_range(node->final))
+static bool is_number(double value, bool used) {
+    return used ? is_single_range(value) : is_positive_zero(value);
+}
+
+static bool uses_its_fields(const firn_schedule_node *node, const kind_rule *rule) {
+    uint16_t uses = rule->uses;
+    if (node->mode >= rule->modes || ((uses & USES_TOTAL) != 0 && node->total == 0) ||
+        ((uses & (USES_TOTAL | MAY_HAVE_TOTAL)) == 0 && node->total != 0) ||
+        ((uses & USES_AUXILIARY) == 0 && node->auxiliary != 0))
+        return false;
+    bool parent = (uses & USES_CHILDREN) != 0;
+    if (parent ? node->child_count == 0 : node->child_count != 0 || node->first_child != 0)
+        return false;
+    return is_number(node->initial, (uses & USES_INITIAL) != 0) && is_number(node->final, (uses & USES_FINAL) != 0) &&
+           is_number(node->rate, (uses & USES_RATE) != 0) && is_number(node->power, (uses & USES_POWER) != 0);
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+/* Whether `wanted` elements from `first` on lie in a list of `count`. */
+static bool lies_within(uint64_t first, uint64_t wanted, uint32_t count) {
+    return first <= count && wanted <= count - first;
+}
+
+static bool are_values(const double *numbers, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+        if (!is_single_range(numbers[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Whole numbers below 2^53, each greater than the one before. */
+static bool are_milestones(const double *numbers, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++) {
+        if (!(numbers[i] >= 0.0 && numbers[i] < 0x1p53) || (double)(uint64_t)numbers[i] != numbers[i] ||
+            (i > 0 && numbers[i] <= numbers[i - 1]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_piecewise(const firn_schedule_list *list, const firn_schedule_node *node) {
+    if (node->total >= list->number_count || !lies_within(node->auxiliary, 2 * node->total + 1, list->number_count))
+        return false;
+    const double *milestones = list->numbers + node->auxiliary;
+    return are_milestones(milestones, node->total) && are_values(milestones + node->total, node->total + 1);
+}
+
+static bool is_expression(const firn_schedule_list *list, const firn_schedule_node *node) {
+    if (!lies_within(node->auxiliary, node->total, list->instruction_count))
+        return false;
+    const firn_schedule_instruction *instructions = list->instructions + node->auxiliary;
+    for (uint64_t i = 0; i < node->total; i++) {
+        if (!is_number(instructions[i].value, instructions[i].operation == FIRN_SCHEDULE_NUMBER))
+            return false;
+    }
+    return firn_schedule_expression_check(instructions, node->total);
+}
+
+/* Every piece has a length above 0. */
+static bool is_one_cycle(const firn_schedule_node *node) {
+    bool three = (node->mode & FIRN_SCHEDULE_THREE_PHASE) != 0;
+    return node->power > 0.0 && (three ? 2.0 * node->power : node->power) < (double)(node->total - 1);
+}
+
+static bool is_cyclic(const firn_schedule_node *node) {
+    bool decays = node->mode == FIRN_SCHEDULE_DECAYING;
+    return node->auxiliary >= 1 && node->auxiliary <= UINT64_MAX / 2 && node->total <= UINT64_MAX / 2 &&
+           (decays ? node->rate >= 0.0 : is_positive_zero(node->rate));
+}
+
+/* The rules of a kind that its row does not tell. */
+static bool is_well_formed(const firn_schedule_list *list, const firn_schedule_node *node) {
+    if (node->kind >= FIRN_SCHEDULE_KINDS || !uses_its_fields(node, &rules[node->kind]))
         return false;
     switch (node->kind) {
-    case FIRN_SCHEDULE_CONSTANT:
-        return node->child_count == 0 && node->first_child == 0 && is_positive_zero(node->final);
-    case FIRN_SCHEDULE_LINEAR:
-    case FIRN_SCHEDULE_COSINE:
-        return node->child_count == 0 && node->first_child == 0 && node->total >= 1;
-    case FIRN_SCHEDULE_SEQUENTIAL:
-        return node->child_count >= 1 && is_positive_zero(node->initial) && is_positive_zero(node->final);
+    case FIRN_SCHEDULE_POLYNOMIAL:
+        return node->power >= 0.0;
+    case FIRN_SCHEDULE_EXPONENTIAL:
+        return node->rate >= 0.0;
+    case FIRN_SCHEDULE_INVERSE_TIME:
+        return node->rate >= 0.0 && node->power >= 0.0;
+    case FIRN_SCHEDULE_COSINE_PERIODIC:
+        return node->total <= UINT64_MAX / 2;
+    case FIRN_SCHEDULE_MULTI_STEP:
+        return node->rate >= 0.0 && lies_within(node->auxiliary, node->total, list->number_count) &&
+               are_milestones(list->numbers + node->auxiliary, node->total);
+    case FIRN_SCHEDULE_PIECEWISE:
+        return is_piecewise(list, node);
+    case FIRN_SCHEDULE_TABLE:
+        return lies_within(node->auxiliary, node->total, list->number_count) &&
+               are_values(list->numbers + node->auxiliary, node->total);
+    case FIRN_SCHEDULE_EXPRESSION:
+        return is_expression(list, node);
+    case FIRN_SCHEDULE_CYCLIC:
+        return is_cyclic(node);
+    case FIRN_SCHEDULE_ONE_CYCLE:
+        return is_one_cycle(node);
+    case FIRN_SCHEDULE_PRODUCT:
+        return node->final != 0.0;
     default:
-        return false;
+        return true;
     }
 }
 
+/* --- trees -------------------------------------------------------------------------------------------------------- */
+
 static bool is_child(const firn_schedule_node *parent, uint32_t index) {
-    return parent->kind == FIRN_SCHEDULE_SEQUENTIAL && index >= parent->first_child &&
-           index - parent->first_child < parent->child_count;
+    return index >= parent->first_child && index - parent->first_child < parent->child_count;
 }
 
 /* The children of nodes[i] lie in the list, after it, and belong to no node before it. */
-static bool has_own_children(const firn_schedule_node *nodes, uint32_t count, uint32_t i) {
-    const firn_schedule_node *node = &nodes[i];
-    if (node->kind != FIRN_SCHEDULE_SEQUENTIAL)
+static bool has_own_children(const firn_schedule_list *list, uint32_t i) {
+    const firn_schedule_node *node = &list->nodes[i];
+    if (node->child_count == 0)
         return true;
-    if (node->first_child <= i || node->first_child >= count || node->child_count > count - node->first_child)
+    if (node->first_child <= i || !lies_within(node->first_child, node->child_count, list->node_count))
         return false;
     for (uint32_t j = 0; j < i; j++) {
-        const firn_schedule_node *other = &nodes[j];
-        if (is_child(other, node->first_child) ||
-            (other->kind == FIRN_SCHEDULE_SEQUENTIAL && is_child(node, other->first_child)))
+        const firn_schedule_node *other = &list->nodes[j];
+        if (is_child(other, node->first_child) || (other->child_count > 0 && is_child(node, other->first_child)))
             return false;
     }
     return true;
@@ -69,10 +201,10 @@ static uint32_t parent_of(const firn_schedule_node *nodes, uint32_t i) {
     return i;
 }
 
-/* Children begin at 0 and then each after the one before; a root has no beginning. */
+/* Children of a sequence begin at 0 and then each after the one before; others have no beginning. */
 static bool starts_in_order(const firn_schedule_node *nodes, uint32_t i) {
     uint32_t parent = parent_of(nodes, i);
-    if (parent == i || nodes[parent].first_child == i)
+    if (parent == i || nodes[parent].kind != FIRN_SCHEDULE_SEQUENTIAL || nodes[parent].first_child == i)
         return nodes[i].start == 0;
     return nodes[i].start > nodes[i - 1].start;
 }
@@ -89,92 +221,11 @@ static bool is_shallow(const firn_schedule_node *nodes, uint32_t i) {
     return false;
 }
 
-uint32_t firn_schedule_check(const firn_schedule_node *nodes, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (!is_well_formed(&nodes[i]) || !has_own_children(nodes, count, i) || !starts_in_order(nodes, i) ||
-            !is_shallow(nodes, i))
+uint32_t firn_schedule_check(const firn_schedule_list *list) {
+    for (uint32_t i = 0; i < list->node_count; i++) {
+        if (!is_well_formed(list, &list->nodes[i]) || !has_own_children(list, i) || !starts_in_order(list->nodes, i) ||
+            !is_shallow(list->nodes, i))
             return i + 1;
     }
     return 0;
-}
-
-/* --- evaluation ------------------------------------------------------------------------------------------------- */
-
-/* sin(pi/2 * y), 0 <= y <= 1/2: the series to the 17th power, whose next term is below 2^-63 of the result. */
-static double sine_of_quarter_turns(double y) {
-    static const double coefficients[] = {
-        1.0 / 355687428096000.0, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0,
-        1.0 / 362880.0,          -1.0 / 5040.0,          1.0 / 120.0,        -1.0 / 6.0,
-    };
-    double angle = y * 0x1.921fb54442d18p+0; /* pi/2 */
-    double square = angle * angle;
-    double sum = coefficients[0];
-    for (size_t i = 1; i < sizeof coefficients / sizeof coefficients[0]; i++)
-        sum = sum * square + coefficients[i];
-    return angle + angle * square * sum;
-}
-
-/* How far a node has come: the shares of initial and final in its value, which add up to 1. Each is computed where it
- * is small, so that a decay to 0 and a rise from 0 both keep their digits. */
-typedef struct shares {
-    double initial, final;
-} shares;
-
-/* The share of initial is (1 + cos(pi t/total))/2: the square of the sine of the angle that is left, and 1 less the
- * square of the sine of the angle that is done. The smaller of the two angles is taken. */
-static shares cosine_shares(uint64_t t, uint64_t total) {
-    uint64_t left = total - t;
-    bool near_end = left <= t;
-    double sine = sine_of_quarter_turns((double)(near_end ? left : t) / (double)total);
-    double small = sine * sine;
-    return near_end ? (shares){small, 1.0 - small} : (shares){1.0 - small, small};
-}
-
-static shares shares_at(const firn_schedule_node *node, uint64_t t) {
-    if (t >= node->total)
-        return (shares){0.0, 1.0};
-    if (node->kind == FIRN_SCHEDULE_COSINE)
-        return cosine_shares(t, node->total);
-    return (shares){(double)(node->total - t) / (double)node->total, (double)t / (double)node->total};
-}
-
-/* The last child that has begun. */
-static const firn_schedule_node *child_at(const firn_schedule_node *nodes, const firn_schedule_node *parent,
-                                          uint64_t t) {
-    const firn_schedule_node *child = &nodes[parent->first_child];
-    for (uint32_t i = 1; i < parent->child_count && child[1].start <= t; i++)
-        child++;
-    return child;
-}
-
-double firn_schedule_exact(const firn_schedule_node *nodes, uint32_t root, uint64_t step) {
-    const firn_schedule_node *node = &nodes[root];
-    uint64_t t = step;
-    while (node->kind == FIRN_SCHEDULE_SEQUENTIAL) {
-        node = child_at(nodes, node, t);
-        t -= node->start;
-    }
-    if (node->kind == FIRN_SCHEDULE_CONSTANT)
-        return node->initial;
-    shares share = shares_at(node, t);
-    return node->initial * share.initial + node->final * share.final;
-}
-
-float firn_schedule_value(const firn_schedule_node *nodes, uint32_t root, uint64_t step) {
-    return (float)firn_schedule_exact(nodes, root, step);
-}
-
-const char *firn_schedule_name(uint16_t kind) {
-    switch (kind) {
-    case FIRN_SCHEDULE_CONSTANT:
-        return "ConstantLR";
-    case FIRN_SCHEDULE_LINEAR:
-        return "LinearLR";
-    case FIRN_SCHEDULE_COSINE:
-        return "CosineDecayLR";
-    case FIRN_SCHEDULE_SEQUENTIAL:
-        return "SequentialLR";
-    default:
-        return "?";
-    }
 }

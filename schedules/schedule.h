@@ -1,52 +1,138 @@
-/* Schedules: every learning-rate schedule as a closed form of the optimizer step. Shared by the compiler (to check,
- * freeze and print) and the runtime (to evaluate). Freestanding; binary64 with + - * / and our own functions, so the
- * same bits everywhere. No recursion, no state: a value is a function of the nodes and the step alone. */
+/* Schedules: every schedule of a learning rate or a weight decay as a closed form of the optimizer step. Shared by the
+ * compiler (to check, freeze and print) and the runtime (to evaluate). Freestanding; binary64 with + - * / and our own
+ * functions, so the same bits everywhere. No recursion, no state: a value is a function of the list and the step
+ * alone. SCHEDULES.md says which class of a recipe becomes which node. */
 #ifndef FIRN_SCHEDULE_H
 #define FIRN_SCHEDULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* ScheduleKind in plan.fbs. t is the step local to the node.
- *   constant    initial
- *   linear      initial * (total - t)/total + final * t/total; final from t = total on
- *   cosine      initial * c + final * s, s = sin^2(pi/2 t/total) and c = 1 - s, or, where t is at least half of total,
- *               c = sin^2(pi/2 (total - t)/total) and s = 1 - c; final from t = total on
- *   sequential  the last child whose start <= t, at t - start */
+/* ScheduleKind in plan.fbs; NUMERICS.md, "Schedules", gives the value of each at step t of the node. A field that a
+ * kind does not name is zero. Numbers lie in the range of binary32, but for knots and milestones. constant initial;
+ * total: its length in reports, 0 for no end linear               initial, final, total cosine               initial,
+ * final, total sequential           children, each with its start polynomial           initial, final, total, power >=
+ * 0 exponential          initial, rate >= 0, total: rate^(t/total);  mode staircase inverse_time         initial, rate
+ * >= 0, power >= 0, total: 1/(1 + rate * t^power/total);  mode staircase inverse_square_root  initial, rate: a factor,
+ * total: the first step at which it falls cosine_periodic      initial, final, total: half a period;  mode restart: a
+ * whole one multi_step           initial, rate >= 0; milestones: numbers from auxiliary on, total of them piecewise
+ * numbers from auxiliary on: total milestones, then total + 1 values table                numbers from auxiliary on:
+ * total values, one for each step, the last one for good expression           instructions from auxiliary on, total of
+ * them cyclic               initial, final, total: steps up, auxiliary: steps down;  mode halving or decaying (rate >=
+ * 0) one_cycle            initial, final: the peak, rate: the end value, total: steps, power: the knot of the peak;
+ *                        modes linear and three_phase
+ *   product              children; initial: a factor, final: a divisor other than 0 */
 typedef enum firn_schedule_kind {
     FIRN_SCHEDULE_CONSTANT = 0,
     FIRN_SCHEDULE_LINEAR = 1,
     FIRN_SCHEDULE_COSINE = 2,
-    FIRN_SCHEDULE_SEQUENTIAL = 3
+    FIRN_SCHEDULE_SEQUENTIAL = 3,
+    FIRN_SCHEDULE_POLYNOMIAL = 4,
+    FIRN_SCHEDULE_EXPONENTIAL = 5,
+    FIRN_SCHEDULE_INVERSE_TIME = 6,
+    FIRN_SCHEDULE_INVERSE_SQUARE_ROOT = 7,
+    FIRN_SCHEDULE_COSINE_PERIODIC = 8,
+    FIRN_SCHEDULE_MULTI_STEP = 9,
+    FIRN_SCHEDULE_PIECEWISE = 10,
+    FIRN_SCHEDULE_TABLE = 11,
+    FIRN_SCHEDULE_EXPRESSION = 12,
+    FIRN_SCHEDULE_CYCLIC = 13,
+    FIRN_SCHEDULE_ONE_CYCLE = 14,
+    FIRN_SCHEDULE_PRODUCT = 15
 } firn_schedule_kind;
+
+#define FIRN_SCHEDULE_KINDS 16
+
+/* Modes; 0 is a kind's plain form. */
+enum {
+    FIRN_SCHEDULE_STAIRCASE = 1,  /* exponential, inverse_time */
+    FIRN_SCHEDULE_RESTART = 1,    /* cosine_periodic */
+    FIRN_SCHEDULE_HALVING = 1,    /* cyclic */
+    FIRN_SCHEDULE_DECAYING = 2,   /* cyclic */
+    FIRN_SCHEDULE_STRAIGHT = 1,   /* one_cycle: linear pieces; a bit, as is */
+    FIRN_SCHEDULE_THREE_PHASE = 2 /* one_cycle: back to initial before the end */
+};
 
 /* The bytes of struct ScheduleNode in plan.fbs, little-endian, used in place. */
 typedef struct firn_schedule_node {
     uint16_t kind;        /* firn_schedule_kind */
-    uint16_t child_count; /* sequential: at least 1; else 0 */
-    uint32_t first_child; /* sequential: index of the first child, greater than the node's own; else 0 */
-    uint64_t total;       /* steps; linear, cosine: at least 1; constant: 0 for no end; sequential: for reports */
-    uint64_t start;       /* child of a sequential: the parent's step at which it begins, ascending from 0; else 0 */
-    uint64_t auxiliary;   /* 0 */
-    double initial;       /* in the range of binary32; sequential: 0 */
-    double final;         /* linear, cosine: in the range of binary32; else 0 */
-    double rate;          /* 0 */
-    double power;         /* 0 */
+    uint16_t mode;        /* as above */
+    uint16_t first_child; /* index of the first child, greater than the node's own; they follow each other */
+    uint16_t child_count;
+    uint64_t total;
+    uint64_t start; /* child of a sequential: the parent's step at which it begins, ascending from 0; else 0 */
+    uint64_t auxiliary;
+    double initial;
+    double final;
+    double rate;
+    double power;
 } firn_schedule_node;
 
 _Static_assert(sizeof(firn_schedule_node) == 64, "struct ScheduleNode is 64 bytes");
 
-#define FIRN_SCHEDULE_DEPTH 8
+/* ScheduleOperation in plan.fbs: what an instruction of an expression does. It takes its operands from the top of a
+ * stack, the last one uppermost, and leaves one result there. */
+typedef enum firn_schedule_operation {
+    FIRN_SCHEDULE_NUMBER = 0, /* the value of the instruction */
+    FIRN_SCHEDULE_STEP = 1,   /* t */
+    FIRN_SCHEDULE_ADD = 2,
+    FIRN_SCHEDULE_SUBTRACT = 3,
+    FIRN_SCHEDULE_MULTIPLY = 4,
+    FIRN_SCHEDULE_DIVIDE = 5,
+    FIRN_SCHEDULE_NEGATE = 6,
+    FIRN_SCHEDULE_POWER = 7,
+    FIRN_SCHEDULE_MINIMUM = 8,
+    FIRN_SCHEDULE_MAXIMUM = 9,
+    FIRN_SCHEDULE_LESS = 10, /* 1 or 0, as are the next three */
+    FIRN_SCHEDULE_LESS_OR_EQUAL = 11,
+    FIRN_SCHEDULE_GREATER = 12,
+    FIRN_SCHEDULE_GREATER_OR_EQUAL = 13,
+    FIRN_SCHEDULE_WHERE = 14, /* condition, a, b: a where the condition is not 0, else b */
+    FIRN_SCHEDULE_EXP = 15,
+    FIRN_SCHEDULE_LOG = 16,
+    FIRN_SCHEDULE_SQUARE_ROOT = 17,
+    FIRN_SCHEDULE_SINE = 18,
+    FIRN_SCHEDULE_COSINE_OF = 19,
+    FIRN_SCHEDULE_FLOOR = 20
+} firn_schedule_operation;
+
+#define FIRN_SCHEDULE_OPERATIONS 21
+
+/* The bytes of struct ScheduleInstruction in plan.fbs. */
+typedef struct firn_schedule_instruction {
+    uint16_t operation; /* firn_schedule_operation */
+    uint16_t reserved_low;
+    uint32_t reserved_high;
+    double value; /* number: in the range of binary32; else +0 */
+} firn_schedule_instruction;
+
+_Static_assert(sizeof(firn_schedule_instruction) == 16, "struct ScheduleInstruction is 16 bytes");
+
+/* Everything that the schedules of a plan are made of. */
+typedef struct firn_schedule_list {
+    const firn_schedule_node *nodes;
+    const double *numbers;
+    const firn_schedule_instruction *instructions;
+    uint32_t node_count, number_count, instruction_count;
+} firn_schedule_list;
+
+#define FIRN_SCHEDULE_DEPTH 16 /* nodes on the way from a root to a leaf */
+#define FIRN_SCHEDULE_STACK 16 /* numbers that an expression may hold at once */
 
 /* Checks a whole list: kinds, children inside the list and after their parent, no child shared, depth, starts
- * ascending from 0, values in range, unused fields +0. Returns 0, or 1 + the index of the first node at fault. */
-uint32_t firn_schedule_check(const firn_schedule_node *nodes, uint32_t count);
+ * ascending from 0, values in range, runs of numbers and instructions inside theirs, unused fields +0. Returns 0, or 1
+ * + the index of the first node at fault. */
+uint32_t firn_schedule_check(const firn_schedule_list *list);
 
-/* The value of the tree under nodes[root] at a step, in binary64 and rounded once to binary32. The list has been
- * checked. */
-double firn_schedule_exact(const firn_schedule_node *nodes, uint32_t root, uint64_t step);
-float firn_schedule_value(const firn_schedule_node *nodes, uint32_t root, uint64_t step);
+/* The value of the tree under nodes[root] at a step, in binary64 and rounded once to binary32, NaN canonical. The list
+ * has been checked. */
+double firn_schedule_exact(const firn_schedule_list *list, uint32_t root, uint64_t step);
+float firn_schedule_value(const firn_schedule_list *list, uint32_t root, uint64_t step);
 
-/* "ConstantLR" and so on; "?" for an unknown kind. */
+/* Whether the children of a node of that kind are part of its value. */
+bool firn_schedule_has_children(uint16_t kind);
+
+/* "constant" and so on; "?" for an unknown kind. */
 const char *firn_schedule_name(uint16_t kind);
 
 #endif

@@ -135,7 +135,43 @@ enum {
     FIRN_FB_SCHEDULE_KIND_CONSTANT = 0,
     FIRN_FB_SCHEDULE_KIND_LINEAR = 1,
     FIRN_FB_SCHEDULE_KIND_COSINE = 2,
-    FIRN_FB_SCHEDULE_KIND_SEQUENTIAL = 3
+    FIRN_FB_SCHEDULE_KIND_SEQUENTIAL = 3,
+    FIRN_FB_SCHEDULE_KIND_POLYNOMIAL = 4,
+    FIRN_FB_SCHEDULE_KIND_EXPONENTIAL = 5,
+    FIRN_FB_SCHEDULE_KIND_INVERSE_TIME = 6,
+    FIRN_FB_SCHEDULE_KIND_INVERSE_SQUARE_ROOT = 7,
+    FIRN_FB_SCHEDULE_KIND_COSINE_PERIODIC = 8,
+    FIRN_FB_SCHEDULE_KIND_MULTI_STEP = 9,
+    FIRN_FB_SCHEDULE_KIND_PIECEWISE = 10,
+    FIRN_FB_SCHEDULE_KIND_TABLE = 11,
+    FIRN_FB_SCHEDULE_KIND_EXPRESSION = 12,
+    FIRN_FB_SCHEDULE_KIND_CYCLIC = 13,
+    FIRN_FB_SCHEDULE_KIND_ONE_CYCLE = 14,
+    FIRN_FB_SCHEDULE_KIND_PRODUCT = 15
+};
+
+enum {
+    FIRN_FB_SCHEDULE_OPERATION_NUMBER = 0,
+    FIRN_FB_SCHEDULE_OPERATION_STEP = 1,
+    FIRN_FB_SCHEDULE_OPERATION_ADD = 2,
+    FIRN_FB_SCHEDULE_OPERATION_SUBTRACT = 3,
+    FIRN_FB_SCHEDULE_OPERATION_MULTIPLY = 4,
+    FIRN_FB_SCHEDULE_OPERATION_DIVIDE = 5,
+    FIRN_FB_SCHEDULE_OPERATION_NEGATE = 6,
+    FIRN_FB_SCHEDULE_OPERATION_POWER = 7,
+    FIRN_FB_SCHEDULE_OPERATION_MINIMUM = 8,
+    FIRN_FB_SCHEDULE_OPERATION_MAXIMUM = 9,
+    FIRN_FB_SCHEDULE_OPERATION_LESS = 10,
+    FIRN_FB_SCHEDULE_OPERATION_LESS_OR_EQUAL = 11,
+    FIRN_FB_SCHEDULE_OPERATION_GREATER = 12,
+    FIRN_FB_SCHEDULE_OPERATION_GREATER_OR_EQUAL = 13,
+    FIRN_FB_SCHEDULE_OPERATION_WHERE = 14,
+    FIRN_FB_SCHEDULE_OPERATION_EXP = 15,
+    FIRN_FB_SCHEDULE_OPERATION_LOG = 16,
+    FIRN_FB_SCHEDULE_OPERATION_SQUARE_ROOT = 17,
+    FIRN_FB_SCHEDULE_OPERATION_SINE = 18,
+    FIRN_FB_SCHEDULE_OPERATION_COSINE = 19,
+    FIRN_FB_SCHEDULE_OPERATION_FLOOR = 20
 };
 
 typedef struct firn_fb_pol {
@@ -155,10 +191,19 @@ typedef struct firn_fb_reduction {
 } firn_fb_reduction;
 _Static_assert(sizeof(firn_fb_reduction) == 16, "no padding");
 
+typedef struct firn_fb_schedule_instruction {
+    uint16_t operation;
+    uint16_t reserved_low;
+    uint32_t reserved_high;
+    double value;
+} firn_fb_schedule_instruction;
+_Static_assert(sizeof(firn_fb_schedule_instruction) == 16, "no padding");
+
 typedef struct firn_fb_schedule_node {
     uint16_t kind;
+    uint16_t mode;
+    uint16_t first_child;
     uint16_t child_count;
-    uint32_t first_child;
     uint64_t total;
     uint64_t start;
     uint64_t auxiliary;
@@ -168,6 +213,11 @@ typedef struct firn_fb_schedule_node {
     double power;
 } firn_fb_schedule_node;
 _Static_assert(sizeof(firn_fb_schedule_node) == 64, "no padding");
+
+typedef struct firn_fb_schedule_number {
+    double value;
+} firn_fb_schedule_number;
+_Static_assert(sizeof(firn_fb_schedule_number) == 8, "no padding");
 
 typedef struct firn_fb_initialiser {
     const uint8_t *at;
@@ -693,6 +743,36 @@ static inline uint32_t firn_fb_plan_finite(firn_fb_plan table) {
 static inline uint32_t firn_fb_plan_gradient_norm(firn_fb_plan table) {
     const uint8_t *at = firn_fb_slot(table.at, 62);
     return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline uint32_t firn_fb_plan_schedule_numbers_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 64);
+}
+
+static inline const uint8_t *firn_fb_plan_schedule_numbers_data(firn_fb_plan table) {
+    return firn_fb_elements(table.at, 64);
+}
+
+static inline firn_fb_schedule_number firn_fb_plan_schedule_numbers_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 64) + (size_t)8 * index;
+    firn_fb_schedule_number value;
+    memcpy(&value, __builtin_assume_aligned(at, 8), sizeof value);
+    return value;
+}
+
+static inline uint32_t firn_fb_plan_schedule_instructions_count(firn_fb_plan table) {
+    return firn_fb_count(table.at, 66);
+}
+
+static inline const uint8_t *firn_fb_plan_schedule_instructions_data(firn_fb_plan table) {
+    return firn_fb_elements(table.at, 66);
+}
+
+static inline firn_fb_schedule_instruction firn_fb_plan_schedule_instructions_at(firn_fb_plan table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 66) + (size_t)16 * index;
+    firn_fb_schedule_instruction value;
+    memcpy(&value, __builtin_assume_aligned(at, 8), sizeof value);
+    return value;
 }
 
 static inline uint8_t firn_fb_region_kind(firn_fb_region table) {

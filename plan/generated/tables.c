@@ -6,8 +6,8 @@
 #include "plan/generated/reader.h"
 
 const uint8_t firn_schema_hash[32] = {
-    0x6a, 0xfa, 0x21, 0xe4, 0xae, 0xd3, 0x2f, 0x90, 0x85, 0x38, 0x60, 0xb2, 0xad, 0xa2, 0x01, 0x5d,
-    0xf7, 0x70, 0x8e, 0x4c, 0x24, 0x37, 0x0a, 0x93, 0xaa, 0xb9, 0x6e, 0x47, 0xd3, 0x34, 0xe9, 0xa7,
+    0x59, 0xd5, 0x4d, 0x33, 0x3c, 0x4f, 0x85, 0x72, 0x04, 0x94, 0x15, 0xca, 0x8f, 0xb2, 0x0c, 0xce,
+    0xa4, 0x81, 0xde, 0x8c, 0xeb, 0x61, 0x9e, 0x54, 0x86, 0xcf, 0x4c, 0xbb, 0xb7, 0x63, 0xb4, 0x71,
 };
 
 const firn_fb_field_rule firn_fb_fields[] = {
@@ -90,15 +90,17 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* optimizer_step */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* finite */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* gradient_norm */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
+    /* schedule_numbers */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 19, 65536},
+    /* schedule_instructions */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 20, 65536},
     /* --- Region */
-    /* kind */ {FIRN_FB_KIND_INLINE, 0, 19, 0},
+    /* kind */ {FIRN_FB_KIND_INLINE, 0, 21, 0},
     /* bytes */ {FIRN_FB_KIND_INLINE, 0, 3, 0},
     /* alignment */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* --- Sampler */
-    /* kind */ {FIRN_FB_KIND_INLINE, 0, 20, 0},
-    /* unit */ {FIRN_FB_KIND_INLINE, 0, 21, 0},
-    /* part */ {FIRN_FB_KIND_INLINE, 0, 22, 0},
-    /* epoch_end */ {FIRN_FB_KIND_INLINE, 0, 23, 0},
+    /* kind */ {FIRN_FB_KIND_INLINE, 0, 22, 0},
+    /* unit */ {FIRN_FB_KIND_INLINE, 0, 23, 0},
+    /* part */ {FIRN_FB_KIND_INLINE, 0, 24, 0},
+    /* epoch_end */ {FIRN_FB_KIND_INLINE, 0, 25, 0},
     /* window */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* stride */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* samples */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
@@ -107,13 +109,13 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* cursor */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* --- Schedule */
     /* name */ {FIRN_FB_KIND_STRING, FIRN_FB_FLAG_REQUIRED | FIRN_FB_FLAG_ASCII, 0, 200},
-    /* key */ {FIRN_FB_KIND_INLINE, 0, 24, 0},
+    /* key */ {FIRN_FB_KIND_INLINE, 0, 26, 0},
     /* root */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* tensor */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* --- Tensor */
     /* name */ {FIRN_FB_KIND_STRING, FIRN_FB_FLAG_REQUIRED | FIRN_FB_FLAG_ASCII, 0, 200},
     /* type */ {FIRN_FB_KIND_INLINE, 0, 5, 0},
-    /* role */ {FIRN_FB_KIND_INLINE, 0, 25, 0},
+    /* role */ {FIRN_FB_KIND_INLINE, 0, 27, 0},
     /* region */ {FIRN_FB_KIND_INLINE, 0, 4, 0},
     /* offset */ {FIRN_FB_KIND_INLINE, 0, 3, 0},
     /* dims */ {FIRN_FB_KIND_INLINE_VECTOR, FIRN_FB_FLAG_REQUIRED, 0, 8},
@@ -130,11 +132,11 @@ const firn_fb_table_rule firn_fb_tables[] = {
     /* Output */ {31, 2},
     /* ParameterGroup */ {33, 5},
     /* Phase */ {38, 2},
-    /* Plan */ {40, 30},
-    /* Region */ {70, 3},
-    /* Sampler */ {73, 10},
-    /* Schedule */ {83, 4},
-    /* Tensor */ {87, 8},
+    /* Plan */ {40, 32},
+    /* Region */ {72, 3},
+    /* Sampler */ {75, 10},
+    /* Schedule */ {85, 4},
+    /* Tensor */ {89, 8},
 };
 
 const firn_fb_inline_rule firn_fb_inlines[] = {
@@ -157,13 +159,15 @@ const firn_fb_inline_rule firn_fb_inlines[] = {
     /* bool */ {1, 1, 13, 1},
     /* ScheduleNode */ {64, 8, 14, 5},
     /* Clipping */ {1, 1, 19, 1},
-    /* RegionKind */ {1, 1, 20, 1},
-    /* SamplerKind */ {1, 1, 21, 1},
-    /* SampleUnit */ {1, 1, 22, 1},
-    /* DataPart */ {1, 1, 23, 1},
-    /* EpochEnd */ {1, 1, 24, 1},
-    /* ScheduleKey */ {1, 1, 25, 1},
-    /* Role */ {1, 1, 26, 1},
+    /* ScheduleNumber */ {8, 8, 20, 1},
+    /* ScheduleInstruction */ {16, 8, 21, 2},
+    /* RegionKind */ {1, 1, 23, 1},
+    /* SamplerKind */ {1, 1, 24, 1},
+    /* SampleUnit */ {1, 1, 25, 1},
+    /* DataPart */ {1, 1, 26, 1},
+    /* EpochEnd */ {1, 1, 27, 1},
+    /* ScheduleKey */ {1, 1, 28, 1},
+    /* Role */ {1, 1, 29, 1},
 };
 
 const firn_fb_check firn_fb_checks[] = {
@@ -181,12 +185,15 @@ const firn_fb_check firn_fb_checks[] = {
     {0, FIRN_FB_CHECK_BYTE, 1},
     {0, FIRN_FB_CHECK_BYTE, 0},
     {0, FIRN_FB_CHECK_BYTE, 1},
-    {0, FIRN_FB_CHECK_SHORT, 3},
+    {0, FIRN_FB_CHECK_SHORT, 15},
     {32, FIRN_FB_CHECK_DOUBLE, 0},
     {40, FIRN_FB_CHECK_DOUBLE, 0},
     {48, FIRN_FB_CHECK_DOUBLE, 0},
     {56, FIRN_FB_CHECK_DOUBLE, 0},
     {0, FIRN_FB_CHECK_BYTE, 2},
+    {0, FIRN_FB_CHECK_DOUBLE, 0},
+    {0, FIRN_FB_CHECK_SHORT, 20},
+    {8, FIRN_FB_CHECK_DOUBLE, 0},
     {0, FIRN_FB_CHECK_BYTE, 2},
     {0, FIRN_FB_CHECK_BYTE, 1},
     {0, FIRN_FB_CHECK_BYTE, 1},

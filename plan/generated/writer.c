@@ -77,6 +77,8 @@ static const firn_native_field native_fields[] = {
     {offsetof(firn_native_plan, optimizer_step), 0, UINT64_C(0)},
     {offsetof(firn_native_plan, finite), 0, UINT64_C(0)},
     {offsetof(firn_native_plan, gradient_norm), 0, UINT64_C(0)},
+    {offsetof(firn_native_plan, schedule_numbers), offsetof(firn_native_plan, schedule_numbers_count), 0},
+    {offsetof(firn_native_plan, schedule_instructions), offsetof(firn_native_plan, schedule_instructions_count), 0},
     {offsetof(firn_native_region, kind), 0, UINT64_C(0)},
     {offsetof(firn_native_region, bytes), 0, UINT64_C(0)},
     {offsetof(firn_native_region, alignment), 0, UINT64_C(0)},

@@ -136,6 +136,10 @@ struct firn_native_plan {
     uint32_t optimizer_step;
     uint32_t finite;
     uint32_t gradient_norm;
+    const firn_fb_schedule_number *schedule_numbers;
+    uint32_t schedule_numbers_count;
+    const firn_fb_schedule_instruction *schedule_instructions;
+    uint32_t schedule_instructions_count;
 };
 
 struct firn_native_region {

@@ -62,8 +62,9 @@ static void walk_reduction(firn_fb_reduction value, const char *name, const walk
 static void walk_schedule_node(firn_fb_schedule_node value, const char *name, const walk_sink *sink) {
     sink->open(sink->context, name, '{');
     sink->choice(sink->context, "kind", "ScheduleKind", value.kind);
-    sink->natural(sink->context, "child_count", value.child_count);
+    sink->natural(sink->context, "mode", value.mode);
     sink->natural(sink->context, "first_child", value.first_child);
+    sink->natural(sink->context, "child_count", value.child_count);
     sink->natural(sink->context, "total", value.total);
     sink->natural(sink->context, "start", value.start);
     sink->natural(sink->context, "auxiliary", value.auxiliary);
@@ -71,6 +72,21 @@ static void walk_schedule_node(firn_fb_schedule_node value, const char *name, co
     sink->real(sink->context, "final", value.final);
     sink->real(sink->context, "rate", value.rate);
     sink->real(sink->context, "power", value.power);
+    sink->close(sink->context, '}');
+}
+
+static void walk_schedule_number(firn_fb_schedule_number value, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    sink->real(sink->context, "value", value.value);
+    sink->close(sink->context, '}');
+}
+
+static void walk_schedule_instruction(firn_fb_schedule_instruction value, const char *name, const walk_sink *sink) {
+    sink->open(sink->context, name, '{');
+    sink->choice(sink->context, "operation", "ScheduleOperation", value.operation);
+    sink->natural(sink->context, "reserved_low", value.reserved_low);
+    sink->natural(sink->context, "reserved_high", value.reserved_high);
+    sink->real(sink->context, "value", value.value);
     sink->close(sink->context, '}');
 }
 
@@ -231,6 +247,8 @@ static void walk_plan(firn_fb_plan table, const char *name, const walk_sink *sin
     SCALAR(plan, optimizer_step, natural);
     SCALAR(plan, finite, natural);
     SCALAR(plan, gradient_norm, natural);
+    STRUCTS(plan, schedule_numbers, schedule_number);
+    STRUCTS(plan, schedule_instructions, schedule_instruction);
     sink->close(sink->context, '}');
 }
 

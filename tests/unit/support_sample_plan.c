@@ -94,8 +94,9 @@ static const firn_native_sampler sampler = {
 
 static const firn_fb_schedule_node nodes[] = {
     {.kind = FIRN_FB_SCHEDULE_KIND_SEQUENTIAL,
-     .child_count = 1,
+     .mode = 7,
      .first_child = 1,
+     .child_count = 1,
      .total = 100,
      .start = 5,
      .auxiliary = 6,
@@ -104,6 +105,13 @@ static const firn_fb_schedule_node nodes[] = {
      .rate = 0.75,
      .power = 2.5},
     {.kind = FIRN_FB_SCHEDULE_KIND_CONSTANT, .initial = 0.25},
+};
+
+static const firn_fb_schedule_number numbers[] = {{100}, {0.5}, {0.25}};
+
+static const firn_fb_schedule_instruction instructions[] = {
+    {.operation = FIRN_FB_SCHEDULE_OPERATION_STEP},
+    {.operation = FIRN_FB_SCHEDULE_OPERATION_NUMBER, .reserved_low = 3, .reserved_high = 4, .value = 0.125},
 };
 
 static const firn_native_schedule schedules[] = {
@@ -161,6 +169,10 @@ const firn_native_plan sample_plan = {
     .sampler = &sampler,
     .schedule_nodes = nodes,
     .schedule_nodes_count = COUNT(nodes),
+    .schedule_numbers = numbers,
+    .schedule_numbers_count = COUNT(numbers),
+    .schedule_instructions = instructions,
+    .schedule_instructions_count = COUNT(instructions),
     .schedules = schedules,
     .schedules_count = COUNT(schedules),
     .groups = groups,

@@ -165,10 +165,12 @@ uint8_t *spots_expand(const uint8_t *plan, uint32_t bytes, uint32_t *expanded_by
 
 /* --- finding the values ------------------------------------------------------------------------------------------- */
 
-/* Bytes of the members of each struct of the schema, by its size: Pol, Reduction, ScheduleNode. */
+/* Bytes of the members of each struct of the schema, by its size and alignment: Pol, Reduction, ScheduleInstruction,
+ * ScheduleNode. (ScheduleNumber is as good as a scalar.) */
 static const struct {
-    uint8_t size, members[12];
-} structs[] = {{2, {1, 1}}, {16, {1, 1, 1, 1, 4, 4, 4}}, {56, {2, 2, 4, 8, 8, 8, 8, 8, 8, 8}}};
+    uint8_t size, alignment, members[12];
+} structs[] = {
+    {2, 1, {1, 1}}, {16, 4, {1, 1, 1, 1, 4, 4, 4}}, {16, 8, {2, 2, 4, 8}}, {64, 8, {2, 2, 2, 2, 8, 8, 8, 8, 8, 8, 8}}};
 
 typedef struct finding {
     const uint8_t *plan;
@@ -194,12 +196,16 @@ static void find_inline(finding *f, uint32_t at, const firn_fb_inline_rule *rule
         return;
     }
     for (size_t i = 0; i < sizeof structs / sizeof structs[0]; i++) {
+        if (structs[i].size != rule->bytes || structs[i].alignment != rule->alignment)
+            continue;
         uint32_t end = at + rule->bytes;
-        for (uint32_t j = 0; structs[i].size == rule->bytes && at < end; j++) {
+        for (uint32_t j = 0; at < end; j++) {
             found(f, at, structs[i].members[j], false);
             at += structs[i].members[j];
         }
+        return;
     }
+    abort(); /* a struct that is missing above would go untested */
 }
 
 static void find_table(finding *f, uint32_t table, uint8_t type);

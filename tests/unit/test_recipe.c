@@ -357,10 +357,11 @@ static void a_sequence_is_laid_out_after_its_parent(void **state) {
     assert_int_equal(nodes[2].first_child, 4);
     assert_int_equal(nodes[3].start, 30);
     assert_int_equal(nodes[5].start, 5);
-    assert_int_equal(firn_schedule_check(nodes, r->schedule.count), 0);
-    assert_true(firn_schedule_value(nodes, 0, 0) == 0);
-    assert_true(firn_schedule_value(nodes, 0, 10) == 1e-3F);
-    assert_true(firn_schedule_value(nodes, 0, 1000) == 1e-4F);
+    firn_schedule_list list = firnc_recipe_schedules(r);
+    assert_int_equal(firn_schedule_check(&list), 0);
+    assert_true(firn_schedule_value(&list, 0, 0) == 0);
+    assert_true(firn_schedule_value(&list, 0, 10) == 1e-3F);
+    assert_true(firn_schedule_value(&list, 0, 1000) == 1e-4F);
 }
 
 static void schedules_are_checked(void **state) {

@@ -307,7 +307,7 @@ static void rule_10_values(void **state) {
         expect_byte_at_most(sequence(op.at, OP_REDUCTIONS) + 4 + 16 + member,
                             member == 0 ? FIRN_FB_REDUCTION_KIND_CHUNKED : FIRN_FB_ELEMENT_TYPE_UINT8);
     uint8_t *kind = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + 64;
-    put16(kind, FIRN_FB_SCHEDULE_KIND_SEQUENTIAL + 1);
+    put16(kind, FIRN_FB_SCHEDULE_KIND_PRODUCT + 1);
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
     put16(kind, 0x0100); /* the second byte counts */
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);

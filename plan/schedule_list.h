@@ -1,0 +1,18 @@
+/* The schedules of a plan that has been verified, in place, as schedules/ takes them. Nothing is copied or checked. */
+#ifndef FIRN_PLAN_SCHEDULE_LIST_H
+#define FIRN_PLAN_SCHEDULE_LIST_H
+
+#include "plan/generated/reader.h"
+#include "schedules/schedule.h"
+
+static inline firn_schedule_list firn_plan_schedule_list(firn_fb_plan plan) {
+    return (firn_schedule_list){
+        .nodes = (const firn_schedule_node *)(const void *)firn_fb_plan_schedule_nodes_data(plan),
+        .numbers = (const double *)(const void *)firn_fb_plan_schedule_numbers_data(plan),
+        .instructions = (const firn_schedule_instruction *)(const void *)firn_fb_plan_schedule_instructions_data(plan),
+        .node_count = firn_fb_plan_schedule_nodes_count(plan),
+        .number_count = firn_fb_plan_schedule_numbers_count(plan),
+        .instruction_count = firn_fb_plan_schedule_instructions_count(plan)};
+}
+
+#endif
