@@ -306,7 +306,7 @@ static bool walk(differentiation *d, uint32_t index) {
     return true;
 }
 
-/* Every parameter must have a gradient of its own: the finalise phase changes gradients in place. */
+/* Every parameter must have a gradient of its own, which bears its name. */
 static bool name_gradients(differentiation *d) {
     firnc_graph *graph = d->graph;
     for (firnc_value i = 0; i < d->value_count; i++) {

@@ -41,8 +41,7 @@ static const firnc_node *find_cast(const fusing *f, const firnc_node *node) {
 /* Puts a node back, unless it is a cast and an earlier one can stand for it. */
 static void put_or_merge(fusing *f, const firnc_node *node) {
     bool cast = node->code == FIRN_OP_cast;
-    bool own_gradient = f->graph->values[node->outputs[0]].role == FIRNC_ROLE_GRADIENT; /* changed in place later */
-    if (cast && !own_gradient && (f->changed[node->inputs[0]] >> node->phase & 1) == 0) {
+    if (cast && (f->changed[node->inputs[0]] >> node->phase & 1) == 0) {
         const firnc_node *earlier = find_cast(f, node);
         if (earlier != NULL) {
             f->instead[node->outputs[0]] = earlier->outputs[0];

@@ -143,15 +143,19 @@ static const char *output_name(const firnc_node *node, uint8_t output) {
     return firnc_format("%s/%s.%u", node->name, op, (unsigned)output);
 }
 
+static void add_output(firnc_graph *graph, uint32_t index, uint8_t output, firn_shape shape) {
+    firnc_node *node = &graph->nodes[index];
+    node->outputs[output] = firnc_value_new(graph, output_name(node, output), FIRNC_ROLE_ACTIVATION, shape);
+    graph->values[node->outputs[output]].producer = index;
+}
+
 uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
                         uint8_t input_count, const int64_t *integers, const float *reals, const uint8_t *output_types) {
     firnc_node *node = append(graph, code, phase, name, inputs, input_count, integers, reals);
     uint32_t index = graph->node_count - 1;
     firn_op_signature signature = infer(graph, node, output_types);
-    for (uint8_t i = 0; i < node->output_count; i++) {
-        node->outputs[i] = firnc_value_new(graph, output_name(node, i), FIRNC_ROLE_ACTIVATION, signature.outputs[i]);
-        graph->values[node->outputs[i]].producer = index;
-    }
+    for (uint8_t i = 0; i < node->output_count; i++)
+        add_output(graph, index, i, signature.outputs[i]);
     return index;
 }
 
@@ -168,13 +172,18 @@ uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, c
     firnc_node *node = append(graph, code, phase, name, inputs, input_count, integers, reals);
     uint8_t types[FIRN_OUTPUTS_MAX] = {0};
     for (uint8_t i = 0; i < node->output_count; i++) {
+        if (outputs[i] == FIRNC_NONE)
+            continue;
         check_value(graph, outputs[i]);
-        node->outputs[i] = outputs[i];
         types[i] = graph->values[outputs[i]].shape.type;
     }
     firn_op_signature signature = infer(graph, node, types);
     for (uint8_t i = 0; i < node->output_count; i++)
-        if (!same_shape(&signature.outputs[i], &graph->values[outputs[i]].shape))
+        if (outputs[i] == FIRNC_NONE)
+            add_output(graph, graph->node_count - 1, i, signature.outputs[i]);
+        else if (same_shape(&signature.outputs[i], &graph->values[outputs[i]].shape))
+            node->outputs[i] = outputs[i];
+        else
             misuse(graph, firnc_format("an output of %s has another shape than its op gives", name));
     return graph->node_count - 1;
 }

@@ -114,7 +114,7 @@ firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, 
 /* Appends a node with fresh outputs of the given types; extents come from the op's shape rule. Returns the node. */
 uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
                         uint8_t input_count, const int64_t *integers, const float *reals, const uint8_t *output_types);
-/* The same with outputs given (ops that change tensors in place). */
+/* The same with outputs given (ops that change tensors in place); one given as FIRNC_NONE is made, in float32. */
 uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name,
                              const firnc_value *inputs, uint8_t input_count, const int64_t *integers,
                              const float *reals, const firnc_value *outputs);

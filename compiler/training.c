@@ -2,11 +2,13 @@
  * gradient. Out: the whole step:
  *
  *     micro_batch  the seed of the gradient takes 1/micro_batches and the loss scale; gradients are accumulated
- *     finalise     unscale; squares, norm and finiteness; clip
- *     update       powers of beta, the optimizer for each parameter, the optimizer step
+ *     finalise     squares of the unscaled gradients, norm and finiteness; the factors that unscale and clip
+ *     update       powers of beta, the optimizer for each parameter, which applies the factors; the optimizer step
  *     bookkeep     loss scale, global step
  *
  * and the state that these need. Semantics: NUMERICS.md, "Finalise", "Update" and "Bookkeep". */
+#include <string.h>
+
 #include "compiler/ir.h"
 
 typedef struct training {
@@ -14,6 +16,7 @@ typedef struct training {
     const firnc_recipe *recipe;
     firnc_value *parameters; /* sorted by name */
     uint32_t count;
+    firnc_value factors; /* of gradient_factors, or FIRNC_NONE: gradients are taken as they are */
     firnc_value beta1_power, beta2_power;
 } training;
 
@@ -61,13 +64,31 @@ static void seed_loss(const training *t, uint32_t micro_batches) {
     }
 }
 
+/* Whoever reads a gradient from here on takes any real type: a cast that only widens one is passed over. */
+static void take_narrow_gradients(const training *t) {
+    firnc_graph *graph = t->graph;
+    for (uint32_t i = 0; i < t->count; i++) {
+        firnc_value_info *parameter = &graph->values[t->parameters[i]];
+        firnc_value_info *wide = &graph->values[parameter->gradient];
+        const firnc_node *producer = &graph->nodes[wide->producer];
+        if (producer->code != FIRN_OP_cast || graph->values[producer->inputs[0]].role == FIRNC_ROLE_GRADIENT)
+            continue;
+        firnc_value_info *narrow = &graph->values[producer->inputs[0]];
+        narrow->name = wide->name;
+        wide->name = firnc_format("%s/wide", wide->name);
+        narrow->role = FIRNC_ROLE_GRADIENT;
+        wide->role = FIRNC_ROLE_ACTIVATION;
+        parameter->gradient = producer->inputs[0];
+    }
+}
+
 static void accumulate_gradients(const training *t) {
     firnc_graph *graph = t->graph;
     for (uint32_t i = 0; i < t->count; i++) {
         firnc_value parameter = t->parameters[i], gradient = graph->values[parameter].gradient;
         graph->values[gradient].role = FIRNC_ROLE_ACTIVATION;
         firnc_value total = firnc_value_new(graph, firnc_format("total.%s", name_of(t, gradient)), FIRNC_ROLE_GRADIENT,
-                                            graph->values[gradient].shape);
+                                            graph->values[parameter].shape);
         graph->values[total].persistent = true;
         firnc_node_in_place(graph, FIRN_OP_accumulate, FIRNC_PHASE_MICRO_BATCH, name_of(t, parameter),
                             (firnc_value[]){total, gradient}, 2, NULL, NULL, &total);
@@ -77,14 +98,6 @@ static void accumulate_gradients(const training *t) {
 
 /* --- finalise ----------------------------------------------------------------------------------------------------- */
 
-/* An op that changes the gradient of a parameter in place, with at most one operand more. */
-static void change_gradient(const training *t, uint16_t code, firnc_value parameter, firnc_value other,
-                            const float *reals) {
-    firnc_value gradient = t->graph->values[parameter].gradient;
-    firnc_node_in_place(t->graph, code, FIRNC_PHASE_FINALISE, name_of(t, parameter), (firnc_value[]){gradient, other},
-                        other == FIRNC_NONE ? 1 : 2, NULL, reals, &gradient);
-}
-
 static void find_norm(const training *t) {
     firnc_graph *graph = t->graph;
     firn_shape shape = {.type = FIRN_FLOAT32, .rank = 1, .dims = {t->count}};
@@ -93,8 +106,9 @@ static void find_norm(const training *t) {
     for (uint32_t i = 0; i < t->count; i++) {
         int64_t index = i;
         firnc_value gradient = graph->values[t->parameters[i]].gradient;
-        firnc_node_in_place(graph, FIRN_OP_sum_of_squares, FIRNC_PHASE_FINALISE, name_of(t, t->parameters[i]),
-                            (firnc_value[]){gradient, partial}, 2, &index, NULL, &partial);
+        const firnc_value inputs[] = {gradient, partial, graph->loss_scale};
+        firnc_node_in_place(graph, FIRN_OP_sum_of_squares, FIRNC_PHASE_FINALISE, name_of(t, t->parameters[i]), inputs,
+                            is_scaled(t) ? 3 : 2, &index, NULL, (firnc_value[]){partial, FIRNC_NONE});
     }
     uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_norm, FIRNC_PHASE_FINALISE, "gradient_norm", &partial, 1,
                                    NULL, NULL, (uint8_t[]){FIRN_FLOAT32, FIRN_INT32});
@@ -106,28 +120,33 @@ static void find_norm(const training *t) {
     }
 }
 
-static void clip_by_norm(const training *t) {
+static void find_factors(training *t) {
+    static const uint8_t clippings[] = {[FIRNC_CLIP_NONE] = FIRN_CLIPPING_NONE,
+                                        [FIRNC_CLIP_NORM] = FIRN_CLIPPING_NORM,
+                                        [FIRNC_CLIP_VALUE] = FIRN_CLIPPING_VALUE};
+    const firnc_precision *precision = &t->recipe->precision;
     firnc_graph *graph = t->graph;
+    firnc_value inputs[2];
+    uint8_t input_count = 0;
+    if (is_scaled(t))
+        inputs[input_count++] = graph->loss_scale;
+    if (precision->clipping == FIRNC_CLIP_NORM)
+        inputs[input_count++] = graph->gradient_norm;
+    const int64_t integers[] = {[FIRN_GRADIENT_FACTORS_SCALED] = is_scaled(t),
+                                [FIRN_GRADIENT_FACTORS_CLIPPING] = clippings[precision->clipping]};
+    const float limit = precision->clipping == FIRNC_CLIP_NONE ? 0 : precision->clip_threshold;
     uint8_t type = FIRN_FLOAT32;
-    uint32_t node = firnc_node_new(graph, FIRN_OP_clip_coefficient, FIRNC_PHASE_FINALISE, "clip", &graph->gradient_norm,
-                                   1, NULL, &t->recipe->precision.clip_threshold, &type);
-    firnc_value coefficient = graph->nodes[node].outputs[0];
-    for (uint32_t i = 0; i < t->count; i++)
-        change_gradient(t, FIRN_OP_scale_by, t->parameters[i], coefficient, NULL);
+    uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_factors, FIRNC_PHASE_FINALISE, "gradient_factors", inputs,
+                                   input_count, integers, &limit, &type);
+    t->factors = graph->nodes[node].outputs[0];
 }
 
-static void finalise(const training *t) {
+static void finalise(training *t) {
     const firnc_precision *precision = &t->recipe->precision;
-    if (is_scaled(t))
-        for (uint32_t i = 0; i < t->count; i++)
-            change_gradient(t, FIRN_OP_unscale, t->parameters[i], t->graph->loss_scale, NULL);
     if (is_dynamic(t) || precision->clipping == FIRNC_CLIP_NORM)
         find_norm(t);
-    if (precision->clipping == FIRNC_CLIP_NORM)
-        clip_by_norm(t);
-    if (precision->clipping == FIRNC_CLIP_VALUE)
-        for (uint32_t i = 0; i < t->count; i++)
-            change_gradient(t, FIRN_OP_clip_value, t->parameters[i], FIRNC_NONE, &precision->clip_threshold);
+    if (is_scaled(t) || precision->clipping != FIRNC_CLIP_NONE)
+        find_factors(t);
 }
 
 /* --- update ------------------------------------------------------------------------------------------------------- */
@@ -135,6 +154,17 @@ static void finalise(const training *t) {
 static firnc_value optimizer_state(const training *t, const char *kind, firnc_value parameter) {
     return firnc_state_new(t->graph, firnc_format("optimizer.%s.%s", kind, name_of(t, parameter)),
                            FIRNC_ROLE_OPTIMIZER_STATE, t->graph->values[parameter].shape, 0);
+}
+
+/* An optimizer's op: its inputs with the factors behind them, where there are any. */
+static void update_node(const training *t, uint16_t code, firnc_value parameter, const firnc_value *inputs,
+                        uint8_t input_count, const int64_t *integers, const float *reals, const firnc_value *outputs) {
+    firnc_value all[FIRN_INPUTS_MAX];
+    memcpy(all, inputs, input_count * sizeof *inputs);
+    if (t->factors != FIRNC_NONE)
+        all[input_count++] = t->factors;
+    firnc_node_in_place(t->graph, code, FIRNC_PHASE_UPDATE, name_of(t, parameter), all, input_count, integers, reals,
+                        outputs);
 }
 
 static firnc_value advance_power(const training *t, const char *name, float beta) {
@@ -156,8 +186,7 @@ static void update_adamw(const training *t, firnc_value parameter, float weight_
                            [FIRN_ADAMW_BETA2] = settings->beta2,
                            [FIRN_ADAMW_EPSILON] = settings->epsilon,
                            [FIRN_ADAMW_WEIGHT_DECAY] = weight_decay};
-    firnc_node_in_place(graph, FIRN_OP_adamw, FIRNC_PHASE_UPDATE, name_of(t, parameter), inputs, 7, &correct_bias,
-                        reals, (firnc_value[]){parameter, mean, square});
+    update_node(t, FIRN_OP_adamw, parameter, inputs, 7, &correct_bias, reals, (firnc_value[]){parameter, mean, square});
 }
 
 static void update_sgd(const training *t, firnc_value parameter, float weight_decay) {
@@ -166,9 +195,8 @@ static void update_sgd(const training *t, firnc_value parameter, float weight_de
     firnc_value gradient = graph->values[parameter].gradient;
     if (settings->momentum == 0) {
         const int64_t maximize = settings->maximize;
-        firnc_node_in_place(graph, FIRN_OP_sgd, FIRNC_PHASE_UPDATE, name_of(t, parameter),
-                            (firnc_value[]){parameter, gradient, graph->learning_rate}, 3, &maximize, &weight_decay,
-                            &parameter);
+        update_node(t, FIRN_OP_sgd, parameter, (firnc_value[]){parameter, gradient, graph->learning_rate}, 3, &maximize,
+                    &weight_decay, &parameter);
         return;
     }
     firnc_value buffer = optimizer_state(t, "momentum_buffer", parameter);
@@ -177,9 +205,8 @@ static void update_sgd(const training *t, firnc_value parameter, float weight_de
     const float reals[] = {[FIRN_SGD_MOMENTUM_MOMENTUM] = settings->momentum,
                            [FIRN_SGD_MOMENTUM_DAMPENING] = settings->dampening,
                            [FIRN_SGD_MOMENTUM_WEIGHT_DECAY] = weight_decay};
-    firnc_node_in_place(graph, FIRN_OP_sgd_momentum, FIRNC_PHASE_UPDATE, name_of(t, parameter),
-                        (firnc_value[]){parameter, gradient, graph->learning_rate, buffer}, 4, integers, reals,
-                        (firnc_value[]){parameter, buffer});
+    update_node(t, FIRN_OP_sgd_momentum, parameter, (firnc_value[]){parameter, gradient, graph->learning_rate, buffer},
+                4, integers, reals, (firnc_value[]){parameter, buffer});
 }
 
 static void count_one(firnc_graph *graph, uint8_t phase, firnc_value counter) {
@@ -247,12 +274,13 @@ bool firnc_add_training(firnc_compilation *compilation) {
         return firnc_add_metric(compilation);
     const firnc_data *data = &compilation->recipe->data;
     uint32_t micro_batches = data->batch_size / data->micro_batch_size;
-    training t = {.graph = graph, .recipe = compilation->recipe};
+    training t = {.graph = graph, .recipe = compilation->recipe, .factors = FIRNC_NONE};
     t.count = firnc_sorted_values(graph, firnc_is_parameter, &t.parameters);
 
     add_state(&t);
     name_result(graph, graph->loss, "loss");
     seed_loss(&t, micro_batches);
+    take_narrow_gradients(&t);
     if (micro_batches > 1)
         accumulate_gradients(&t);
     finalise(&t);

@@ -481,18 +481,24 @@ int firn_shape_accumulate(firn_op_signature *s) {
     return change_single(s);
 }
 
-int firn_shape_unscale(firn_op_signature *s) {
-    return is_vector(&s->inputs[1], FIRN_FLOAT32, 1) ? change_single(s) : FIRN_ERROR_OP_SHAPE;
+/* One number for each block of the sum over all elements of x. Two extents, because one could not count the blocks of
+ * the largest tensor. */
+static void set_sum_scratch(firn_shape *scratch, const firn_shape *x) {
+    uint64_t blocks = (all_elements(x) - 1) / FIRN_SCRATCH_SUM_BLOCK + 1;
+    uint64_t row = blocks < FIRN_SCRATCH_SUM_ROW ? blocks : FIRN_SCRATCH_SUM_ROW;
+    set_extents(scratch, 2, (const uint32_t[]){(uint32_t)((blocks - 1) / row + 1), (uint32_t)row});
 }
 
 int firn_shape_sum_of_squares(firn_op_signature *s) {
-    const firn_shape *partial = &s->inputs[1];
-    if (!is_single(&s->inputs[0]) || !is_single(partial) || partial->rank != 1 || !is_single(&s->outputs[0]))
+    const firn_shape *gradient = &s->inputs[0], *partial = &s->inputs[1];
+    if (!is_real(gradient) || !is_single(partial) || partial->rank != 1 || !is_single(&s->outputs[0]) ||
+        !is_single(&s->outputs[1]) || (s->input_count > 2 && !is_vector(&s->inputs[2], FIRN_FLOAT32, 1)))
         return FIRN_ERROR_OP_SHAPE;
     if (s->integers[FIRN_SUM_OF_SQUARES_INDEX] < 0 ||
         s->integers[FIRN_SUM_OF_SQUARES_INDEX] >= (int64_t)partial->dims[0])
         return FIRN_ERROR_OP_ATTRIBUTE;
     set_like(&s->outputs[0], partial);
+    set_sum_scratch(&s->outputs[1], gradient);
     return FIRN_OK;
 }
 
@@ -505,18 +511,22 @@ int firn_shape_gradient_norm(firn_op_signature *s) {
     return FIRN_OK;
 }
 
-int firn_shape_clip_coefficient(firn_op_signature *s) {
-    if (!is_positive(s->reals[FIRN_CLIP_LIMIT]))
+int firn_shape_gradient_factors(firn_op_signature *s) {
+    int64_t scaled = s->integers[FIRN_GRADIENT_FACTORS_SCALED], clipping = s->integers[FIRN_GRADIENT_FACTORS_CLIPPING];
+    float limit = s->reals[FIRN_GRADIENT_FACTORS_LIMIT];
+    if (!is_flag(scaled) || clipping < FIRN_CLIPPING_NONE || clipping > FIRN_CLIPPING_VALUE ||
+        !(clipping == FIRN_CLIPPING_NONE ? limit == 0.0f : is_positive(limit)))
         return FIRN_ERROR_OP_ATTRIBUTE;
-    return is_vector(&s->inputs[0], FIRN_FLOAT32, 1) ? change_single(s) : FIRN_ERROR_OP_SHAPE;
-}
-
-int firn_shape_scale_by(firn_op_signature *s) {
-    return is_vector(&s->inputs[1], FIRN_FLOAT32, 1) ? change_single(s) : FIRN_ERROR_OP_SHAPE;
-}
-
-int firn_shape_clip_value(firn_op_signature *s) {
-    return is_positive(s->reals[FIRN_CLIP_LIMIT]) ? change_single(s) : FIRN_ERROR_OP_ATTRIBUTE;
+    if (s->input_count != scaled + (clipping == FIRN_CLIPPING_NORM))
+        return FIRN_ERROR_OP_OPERANDS;
+    for (uint8_t i = 0; i < s->input_count; i++) {
+        if (!is_vector(&s->inputs[i], FIRN_FLOAT32, 1))
+            return FIRN_ERROR_OP_SHAPE;
+    }
+    if (!is_single(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_extents(&s->outputs[0], 1, (const uint32_t[]){FIRN_FACTORS});
+    return FIRN_OK;
 }
 
 /* --- optimizers, counters, loss scale --------------------------------------------------------------------------- */
@@ -528,6 +538,14 @@ static bool are_like_parameter(const firn_shape *tensors, const firn_shape *para
             return false;
     }
     return true;
+}
+
+/* What every optimizer is given first and last: parameter:float32[...], gradient:real of the same extents, and, as the
+ * input of that position, factors:float32[3] or nothing. */
+static bool is_update(const firn_op_signature *s, uint8_t factors) {
+    const firn_shape *parameter = &s->inputs[0], *gradient = &s->inputs[1];
+    return is_single(parameter) && is_real(gradient) && same_extents(gradient, parameter) &&
+           (s->input_count <= factors || is_vector(&s->inputs[factors], FIRN_FLOAT32, FIRN_FACTORS));
 }
 
 /* The outputs are float32 and take the extents of the parameter. */
@@ -545,8 +563,9 @@ int firn_shape_adamw(firn_op_signature *s) {
         !is_rate(s->reals[FIRN_ADAMW_BETA2]) || !is_positive(s->reals[FIRN_ADAMW_EPSILON]) ||
         !is_not_negative(s->reals[FIRN_ADAMW_WEIGHT_DECAY]))
         return FIRN_ERROR_OP_ATTRIBUTE;
-    if (!are_like_parameter(s->inputs, &s->inputs[0], 4) || !is_vector(&s->inputs[4], FIRN_FLOAT32, 1) ||
-        !is_vector(&s->inputs[5], FIRN_FLOAT32, 1) || !is_vector(&s->inputs[6], FIRN_FLOAT32, 1))
+    if (!is_update(s, 7) || !are_like_parameter(&s->inputs[2], &s->inputs[0], 2) ||
+        !is_vector(&s->inputs[4], FIRN_FLOAT32, 1) || !is_vector(&s->inputs[5], FIRN_FLOAT32, 1) ||
+        !is_vector(&s->inputs[6], FIRN_FLOAT32, 1))
         return FIRN_ERROR_OP_SHAPE;
     return change_parameter(s);
 }
@@ -554,7 +573,7 @@ int firn_shape_adamw(firn_op_signature *s) {
 int firn_shape_sgd(firn_op_signature *s) {
     if (!is_flag(s->integers[FIRN_SGD_MAXIMIZE]) || !is_not_negative(s->reals[FIRN_SGD_WEIGHT_DECAY]))
         return FIRN_ERROR_OP_ATTRIBUTE;
-    if (!are_like_parameter(s->inputs, &s->inputs[0], 2) || !is_vector(&s->inputs[2], FIRN_FLOAT32, 1))
+    if (!is_update(s, 3) || !is_vector(&s->inputs[2], FIRN_FLOAT32, 1))
         return FIRN_ERROR_OP_SHAPE;
     return change_parameter(s);
 }
@@ -564,7 +583,7 @@ int firn_shape_sgd_momentum(firn_op_signature *s) {
         !is_not_negative(s->reals[FIRN_SGD_MOMENTUM_MOMENTUM]) || !is_finite(s->reals[FIRN_SGD_MOMENTUM_DAMPENING]) ||
         !is_not_negative(s->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY]))
         return FIRN_ERROR_OP_ATTRIBUTE;
-    if (!are_like_parameter(s->inputs, &s->inputs[0], 2) || !is_vector(&s->inputs[2], FIRN_FLOAT32, 1) ||
+    if (!is_update(s, 4) || !is_vector(&s->inputs[2], FIRN_FLOAT32, 1) ||
         !are_like_parameter(&s->inputs[3], &s->inputs[0], 1))
         return FIRN_ERROR_OP_SHAPE;
     return change_parameter(s);

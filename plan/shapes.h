@@ -8,6 +8,8 @@
 /* Rows of T floats that attention has as scratch for each head: a block of 16 queries at a time; backward keeps scores
  * and their gradient, and one number for each query. */
 enum { FIRN_SCRATCH_ATTENTION = 16, FIRN_SCRATCH_ATTENTION_BACKWARD = 33 };
+/* A sum that threads share has a number of scratch for each block of this many elements, in rows of at most so many. */
+enum { FIRN_SCRATCH_SUM_BLOCK = 4096, FIRN_SCRATCH_SUM_ROW = 1 << 20 };
 
 /* Each returns FIRN_OK or FIRN_ERROR_OP_ATTRIBUTE or _OP_SHAPE and, on FIRN_OK, has filled rank and dims of every
  * output. The extents of an output may still be too many elements to count: the caller looks. */

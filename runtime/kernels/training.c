@@ -1,6 +1,11 @@
-/* From gradients to the next parameters: sums over micro-batches, loss scale, clipping, optimizers, counters. All
- * tensors are float32 but gradients, which may be of any real type. Freestanding. */
+/* From gradients to what the optimizers (optimizers.c) need of them: sums over micro-batches, norm, factors; and the
+ * counters and the loss scale after the update. All tensors are float32 but gradients, which may be of any real type.
+ * Freestanding. */
+#include "plan/shapes.h"
 #include "runtime/kernels/blocks.h"
+
+enum { BLOCKS_OF_SUM = FIRN_SUM_BLOCK / FIRN_BLOCK };
+_Static_assert((int)FIRN_SCRATCH_SUM_BLOCK == (int)FIRN_SUM_BLOCK, "the plan gives a number for each block of a sum");
 
 static uint64_t counter(const firn_tensor *tensor) {
     const uint64_t *value = tensor->data;
@@ -33,39 +38,44 @@ void firn_kernel_accumulate(const firn_kernel_call *call) {
     firn_split_blocks(call, accumulate_blocks);
 }
 
-static void multiply_tensor(const firn_kernel_call *call, float factor) {
-    float x[FIRN_BLOCK];
-    for (size_t block = 0; block < firn_blocks(call->outputs[0].elements); block++) {
-        size_t count = firn_block_widen(x, &call->inputs[0], block);
-        for (size_t i = 0; i < count; i++)
-            x[i] *= factor;
-        firn_block_narrow(&call->outputs[0], block, x, count);
-    }
-}
-
-void firn_kernel_unscale(const firn_kernel_call *call) {
-    multiply_tensor(call, 1.0f / firn_scalar(&call->inputs[1]));
-}
-
 void firn_kernel_multiply(const firn_kernel_call *call) {
-    multiply_tensor(call, call->reals[FIRN_MULTIPLY_FACTOR]);
+    firn_set_scalar(&call->outputs[0], firn_scalar(&call->inputs[0]) * call->reals[FIRN_MULTIPLY_FACTOR]);
 }
 
 /* --- norm and clipping -------------------------------------------------------------------------------------------- */
 
-void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
+/* The total of each block of the sum over (gradient / scale)^2 into its place in the scratch. */
+static void squares_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
     const firn_tensor *gradient = &call->inputs[0];
-    float *partial = call->outputs[0].data;
+    const float unscale = call->input_count > 2 ? 1.0f / firn_scalar(&call->inputs[2]) : 1.0f;
+    float *totals = call->outputs[1].data;
     float x[FIRN_BLOCK];
-    firn_sum sum;
-    firn_sum_begin(&sum);
-    for (size_t block = 0; block < firn_blocks(gradient->elements); block++) {
-        size_t count = firn_block_widen(x, gradient, block);
-        for (size_t i = 0; i < count; i++)
-            x[i] *= x[i];
-        firn_sum_add_many(&sum, x, count);
+    for (size_t total = begin; total < end; total++) {
+        firn_sum sum;
+        firn_sum_begin(&sum);
+        const size_t first = total * BLOCKS_OF_SUM, all = firn_blocks(gradient->elements);
+        for (size_t block = first; block < firn_smaller(first + BLOCKS_OF_SUM, all); block++) {
+            size_t count = firn_block_widen(x, gradient, block);
+            for (size_t i = 0; i < count; i++) {
+                float g = x[i] * unscale;
+                x[i] = g * g;
+            }
+            firn_sum_add_many(&sum, x, count);
+        }
+        totals[total] = firn_sum_end(&sum);
     }
-    partial[call->integers[FIRN_SUM_OF_SQUARES_INDEX]] = firn_sum_end(&sum);
+}
+
+/* partial[index] = sum of the squares of gradient / scale. A block of the sum is a task. */
+void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
+    const size_t blocks = (call->inputs[0].elements - 1) / FIRN_SUM_BLOCK + 1;
+    const float *totals = call->outputs[1].data;
+    float *partial = call->outputs[0].data, sum = 0.0f;
+    firn_split(call, blocks, 2 * FIRN_SUM_BLOCK, squares_blocks);
+    for (size_t i = 0; i < blocks; i++)
+        sum += totals[i];
+    partial[call->integers[FIRN_SUM_OF_SQUARES_INDEX]] = firn_canonical(sum);
 }
 
 /* norm = sqrt(sum of partial), finite = norm < infinity: no for NaN too */
@@ -80,118 +90,19 @@ void firn_kernel_gradient_norm(const firn_kernel_call *call) {
     *finite = norm < firn_from_bits(0x7f800000u);
 }
 
-void firn_kernel_clip_coefficient(const firn_kernel_call *call) {
-    float coefficient = call->reals[FIRN_CLIP_LIMIT] / (firn_scalar(&call->inputs[0]) + 1e-6f);
-    firn_set_scalar(&call->outputs[0], coefficient > 1.0f ? 1.0f : coefficient);
-}
-
-void firn_kernel_scale_by(const firn_kernel_call *call) {
-    multiply_tensor(call, firn_scalar(&call->inputs[1]));
-}
-
-void firn_kernel_clip_value(const firn_kernel_call *call) {
-    const firn_tensor *gradient = &call->inputs[0];
-    const float limit = call->reals[FIRN_CLIP_LIMIT];
-    float x[FIRN_BLOCK];
-    for (size_t block = 0; block < firn_blocks(gradient->elements); block++) {
-        size_t count = firn_block_widen(x, gradient, block);
-        for (size_t i = 0; i < count; i++) {
-            float below = x[i] > limit ? limit : x[i];
-            x[i] = below < -limit ? -limit : below;
-        }
-        firn_block_narrow(&call->outputs[0], block, x, count);
+/* scale and norm are inputs where there is a scale, and where the norm clips. */
+void firn_kernel_gradient_factors(const firn_kernel_call *call) {
+    const bool scaled = call->integers[FIRN_GRADIENT_FACTORS_SCALED] != 0;
+    const int64_t clipping = call->integers[FIRN_GRADIENT_FACTORS_CLIPPING];
+    const float limit = call->reals[FIRN_GRADIENT_FACTORS_LIMIT];
+    float *factors = call->outputs[0].data;
+    factors[FIRN_FACTOR_UNSCALE] = scaled ? firn_canonical(1.0f / firn_scalar(&call->inputs[0])) : 1.0f;
+    factors[FIRN_FACTOR_CLIP] = 1.0f;
+    factors[FIRN_FACTOR_LIMIT] = clipping == FIRN_CLIPPING_VALUE ? limit : firn_from_bits(0x7f800000u);
+    if (clipping == FIRN_CLIPPING_NORM) {
+        float coefficient = limit / (firn_scalar(&call->inputs[scaled ? 1 : 0]) + 1e-6f);
+        factors[FIRN_FACTOR_CLIP] = coefficient > 1.0f ? 1.0f : firn_canonical(coefficient);
     }
-}
-
-/* --- optimizers --------------------------------------------------------------------------------------------------- */
-
-/* sqrt(1 - beta2^t) / (1 - beta1^t), or 1 */
-static float adamw_correction(const firn_kernel_call *call) {
-    const bool correct_bias = call->integers[FIRN_ADAMW_CORRECT_BIAS] != 0;
-    const float beta1_power = firn_scalar(&call->inputs[5]), beta2_power = firn_scalar(&call->inputs[6]);
-    return correct_bias ? firn_sqrt(1.0f - beta2_power) / (1.0f - beta1_power) : 1.0f;
-}
-
-/* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  u = m / (sqrt(v) + epsilon) correction;
- * p = p - rate (u + decay p) */
-static void adamw_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    const float beta1 = call->reals[FIRN_ADAMW_BETA1], beta2 = call->reals[FIRN_ADAMW_BETA2],
-                epsilon = call->reals[FIRN_ADAMW_EPSILON], decay = call->reals[FIRN_ADAMW_WEIGHT_DECAY];
-    const float rate = firn_scalar(&call->inputs[4]), correction = adamw_correction(call);
-    float p[FIRN_BLOCK], g[FIRN_BLOCK], m[FIRN_BLOCK], v[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(p, &call->inputs[0], block);
-        firn_block_widen(g, &call->inputs[1], block);
-        firn_block_widen(m, &call->inputs[2], block);
-        firn_block_widen(v, &call->inputs[3], block);
-        for (size_t i = 0; i < count; i++) {
-            m[i] = firn_fma(1.0f - beta1, g[i], beta1 * m[i]);
-            v[i] = firn_fma(1.0f - beta2, g[i] * g[i], beta2 * v[i]);
-            float u = m[i] / (firn_sqrt(v[i]) + epsilon) * correction;
-            p[i] = firn_fma(-rate, firn_fma(decay, p[i], u), p[i]);
-        }
-        firn_block_narrow(&call->outputs[0], block, p, count);
-        firn_block_narrow(&call->outputs[1], block, m, count);
-        firn_block_narrow(&call->outputs[2], block, v, count);
-    }
-}
-
-void firn_kernel_adamw(const firn_kernel_call *call) {
-    firn_split_blocks(call, adamw_blocks);
-}
-
-/* A block of the gradient that SGD follows: with its sign turned to maximize, then decay * parameter added. */
-static void widen_direction(float *g, const float *p, const firn_tensor *gradient, size_t block, bool maximize,
-                            float decay) {
-    size_t count = firn_block_widen(g, gradient, block);
-    for (size_t i = 0; i < count; i++)
-        g[i] = firn_fma(decay, p[i], maximize ? -g[i] : g[i]);
-}
-
-/* p = p - rate (g + decay p) */
-static void sgd_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    const float rate = firn_scalar(&call->inputs[2]);
-    float p[FIRN_BLOCK], g[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(p, &call->inputs[0], block);
-        widen_direction(g, p, &call->inputs[1], block, call->integers[FIRN_SGD_MAXIMIZE] != 0,
-                        call->reals[FIRN_SGD_WEIGHT_DECAY]);
-        for (size_t i = 0; i < count; i++)
-            p[i] = firn_fma(-rate, g[i], p[i]);
-        firn_block_narrow(&call->outputs[0], block, p, count);
-    }
-}
-
-void firn_kernel_sgd(const firn_kernel_call *call) {
-    firn_split_blocks(call, sgd_blocks);
-}
-
-/* g = g + decay p;  b = momentum b + (1 - dampening) g;  p = p - rate (nesterov ? g + momentum b : b) */
-static void sgd_momentum_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    const bool nesterov = call->integers[FIRN_SGD_MOMENTUM_NESTEROV] != 0;
-    const float momentum = call->reals[FIRN_SGD_MOMENTUM_MOMENTUM],
-                fresh = 1.0f - call->reals[FIRN_SGD_MOMENTUM_DAMPENING], rate = firn_scalar(&call->inputs[2]);
-    float p[FIRN_BLOCK], g[FIRN_BLOCK], b[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(p, &call->inputs[0], block);
-        firn_block_widen(b, &call->inputs[3], block);
-        widen_direction(g, p, &call->inputs[1], block, call->integers[FIRN_SGD_MOMENTUM_MAXIMIZE] != 0,
-                        call->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY]);
-        for (size_t i = 0; i < count; i++) {
-            b[i] = firn_fma(momentum, b[i], fresh * g[i]);
-            float step = nesterov ? firn_fma(momentum, b[i], g[i]) : b[i];
-            p[i] = firn_fma(-rate, step, p[i]);
-        }
-        firn_block_narrow(&call->outputs[0], block, p, count);
-        firn_block_narrow(&call->outputs[1], block, b, count);
-    }
-}
-
-void firn_kernel_sgd_momentum(const firn_kernel_call *call) {
-    firn_split_blocks(call, sgd_momentum_blocks);
 }
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */

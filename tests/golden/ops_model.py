@@ -468,15 +468,11 @@ def accumulate(kind, total, g, *, place=(0, 0, 0)):
     return [Tensor(kind, total.dims, g.values if place[2] == 0 else later)]
 
 
-def unscale(kind, g, scale):
-    c = divide(ONE, scale.values[0])
-    return [Tensor(kind, g.dims, [multiply(x, c) for x in g.values])]
-
-
-def sum_of_squares(kind, g, partial, *, index):
+def sum_of_squares(kind, g, partial, scale=None, *, index):
+    u = divide(ONE, scale.values[0]) if scale else ONE
     values = list(partial.values)
-    values[index] = canonical_sum([multiply(x, x) for x in g.values])
-    return [Tensor(kind, partial.dims, values)]
+    values[index] = canonical_sum([multiply(x, x) for x in (multiply(x, u) for x in g.values)])
+    return [Tensor(kind, partial.dims, values), Unread('float32', (1, (g.elements - 1) // 4096 + 1))]
 
 
 def gradient_norm(kind, partial):
@@ -484,27 +480,30 @@ def gradient_norm(kind, partial):
     return [Tensor(kind, (1,), [norm]), Tensor('int32', (1,), [int(less(norm, INFINITY))])]
 
 
-def clip_coefficient(kind, norm, *, limit):
-    c = divide(limit, add(norm.values[0], number('0x1.0c6f7ap-20')))
-    return [Tensor(kind, (1,), [ONE if less(ONE, c) else c])]
+def gradient_factors(kind, *given, scaled, clipping, limit):
+    given = [x.values[0] for x in given]
+    u = divide(ONE, given.pop(0)) if scaled else ONE
+    c = ONE
+    if clipping == 1:
+        c = divide(limit, add(given.pop(0), number('0x1.0c6f7ap-20')))
+        c = ONE if less(ONE, c) else c
+    return [Tensor(kind, (3,), [u, c, limit if clipping == 2 else INFINITY])]
 
 
-def scale_by(kind, g, coefficient):
-    return [Tensor(kind, g.dims, [multiply(x, coefficient.values[0]) for x in g.values])]
+def as_seen(gradient, factors):
+    """The gradient as optimizers see it."""
+    u, c, l = factors.values if factors else (ONE, ONE, INFINITY)
+    seen = [multiply(multiply(x, u), c) for x in gradient.values]
+    return [l if less(l, x) else negate(l) if less(x, negate(l)) else x for x in seen]
 
 
-def clip_value(kind, g, *, limit):
-    return [Tensor(kind, g.dims, [limit if less(limit, x) else negate(limit) if less(x, negate(limit)) else x
-                                  for x in g.values])]
-
-
-def adamw(kind, parameter, gradient, exp_avg, exp_avg_sq, rate, power1, power2, *, correct_bias, beta1, beta2, epsilon,
-          weight_decay):
+def adamw(kind, parameter, gradient, exp_avg, exp_avg_sq, rate, power1, power2, factors=None, *, correct_bias, beta1,
+          beta2, epsilon, weight_decay):
     correction = ONE
     if correct_bias:
         correction = divide(square_root(subtract(ONE, power2.values[0])), subtract(ONE, power1.values[0]))
     new = []
-    for p, g, m, v in zip(parameter.values, gradient.values, exp_avg.values, exp_avg_sq.values):
+    for p, g, m, v in zip(parameter.values, as_seen(gradient, factors), exp_avg.values, exp_avg_sq.values):
         m = fma(subtract(ONE, beta1), g, multiply(beta1, m))
         v = fma(subtract(ONE, beta2), multiply(g, g), multiply(beta2, v))
         u = multiply(divide(m, add(square_root(v), epsilon)), correction)
@@ -516,14 +515,15 @@ def decayed(p, g, weight_decay, maximize):
     return fma(weight_decay, p, negate(g) if maximize else g)
 
 
-def sgd(kind, parameter, gradient, rate, *, maximize, weight_decay):
+def sgd(kind, parameter, gradient, rate, factors=None, *, maximize, weight_decay):
     return [Tensor(kind, parameter.dims, [fma(negate(rate.values[0]), decayed(p, g, weight_decay, maximize), p)
-                                          for p, g in zip(parameter.values, gradient.values)])]
+                                          for p, g in zip(parameter.values, as_seen(gradient, factors))])]
 
 
-def sgd_momentum(kind, parameter, gradient, rate, buffer, *, nesterov, maximize, momentum, dampening, weight_decay):
+def sgd_momentum(kind, parameter, gradient, rate, buffer, factors=None, *, nesterov, maximize, momentum, dampening,
+                 weight_decay):
     new = []
-    for p, g, b in zip(parameter.values, gradient.values, buffer.values):
+    for p, g, b in zip(parameter.values, as_seen(gradient, factors), buffer.values):
         g = decayed(p, g, weight_decay, maximize)
         b = fma(momentum, b, multiply(subtract(ONE, dampening), g))
         new.append((fma(negate(rate.values[0]), fma(momentum, b, g) if nesterov else b, p), b))
@@ -579,12 +579,12 @@ def metric_accuracy(kind, logits, labels, correct, counter):
 TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
 # Attributes in the order of plan/ops.def.
 INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_softmax index correct_bias nesterov '
-            'maximize step steps_per_increase').split()
+            'maximize step steps_per_increase scaled clipping').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
     'layer_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
-    'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
+    'gradient_factors': 'scaled clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
     'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
 OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op)
@@ -939,12 +939,12 @@ def training():
     special = edges('float32')
     g = Tensor('float32', (len(special) + 20,), special + values(20))
     plain = tensor('float32', 137)
-    for i, scale in enumerate((real('1e38'), number(3), number(Fraction(1, 2 ** 140)))):
-        case(f'float32_unscale_{i}', 'unscale', 'float32', [g, one(scale)])
-    case('float32_scale_by', 'scale_by', 'float32', [g, one(real('1/3'))])
-    case('float32_clip_value', 'clip_value', 'float32', [g], limit=real('0.75'))
     partial = tensor('float32', 5)
     case('float32_sum_of_squares', 'sum_of_squares', 'float32', [plain, partial], index=3)
+    for i, scale in enumerate((real('1e38'), number(3), number(Fraction(1, 2 ** 140)))):
+        case(f'float32_sum_of_squares_scaled_{i}', 'sum_of_squares', 'float32', [plain, partial, one(scale)], index=2)
+    for half in HALF_NAMES:
+        case(f'{half}_sum_of_squares', 'sum_of_squares', 'float32', [tensor(half, 70), partial, one(number(3))], index=1)
     case('float32_sum_of_squares_nan', 'sum_of_squares', 'float32', [g, partial], index=0)
     g = tensor('float32', 70, high=70)
     case('float32_sum_of_squares_overflow', 'sum_of_squares', 'float32', [g, partial], index=4)
@@ -952,9 +952,18 @@ def training():
     for i, changes in enumerate(({}, {3: INFINITY}, {69: NAN}, {5: 0x7f000000, 6: 0x7f7fffff})):
         parts = with_values(Tensor('float32', (70,), positive), changes)
         norm, _ = case(f'float32_gradient_norm_{i}', 'gradient_norm', 'float32', [parts])
-        case(f'float32_clip_coefficient_{i}', 'clip_coefficient', 'float32', [norm], limit=real('1.4'))
+        case(f'float32_gradient_factors_{i}', 'gradient_factors', 'float32', [norm], scaled=0, clipping=1,
+             limit=real('1.4'))
     for i, norm in enumerate((ZERO, real('0.5'), real('1.4'), real('1.3999'), 1, 0x7f7fffff)):
-        case(f'float32_clip_coefficient_of_{i}', 'clip_coefficient', 'float32', [one(norm)], limit=real('1.4'))
+        case(f'float32_gradient_factors_of_{i}', 'gradient_factors', 'float32', [one(number(3)), one(norm)], scaled=1,
+             clipping=1, limit=real('1.4'))
+    for i, scale in enumerate((real('1e38'), number(1024), number(Fraction(1, 2 ** 140)))):
+        case(f'float32_gradient_factors_scale_{i}', 'gradient_factors', 'float32', [one(scale)], scaled=1, clipping=0,
+             limit=ZERO)
+        case(f'float32_gradient_factors_scale_value_{i}', 'gradient_factors', 'float32', [one(scale)], scaled=1,
+             clipping=2, limit=real('0.75'))
+    value, = case('float32_gradient_factors_value', 'gradient_factors', 'float32', [], scaled=0, clipping=2,
+                  limit=real('0.75'))
     case('float32_gradient_norm_zero', 'gradient_norm', 'float32', [Tensor('float32', (2,), [ZERO, MINUS_ZERO])])
     for i, x in enumerate((real(1024), INFINITY, 1)):
         case(f'float32_loss_seed_{i}', 'loss_seed', 'float32', [one(x)], factor=real('1/3'))
@@ -971,6 +980,12 @@ def training():
             g = with_values(tensor('float32', 13, low=-12), {0: ZERO, 1: MINUS_ZERO, 2: 1, 3: 0x5f800000})
             p, m, v = case(name, 'adamw', 'float32', [p, g, m, v, one(real('0.003')), power1, power2],
                            correct_bias=correct_bias, **names_of)
+        for half in HALF_NAMES + ['float32']:
+            for i, factors in enumerate((value, Tensor('float32', (3,), [real('1/3'), real('0.7'), INFINITY]),
+                                         Tensor('float32', (3,), [number(Fraction(1, 2 ** 20)), ONE, real('1e-7')]))):
+                case(f'{half}_adamw_{correct_bias}_factors_{i}', 'adamw', 'float32',
+                     [p, tensor(half, 13), m, v, one(real('0.003')), power1, power2, factors],
+                     correct_bias=correct_bias, **names_of)
         g = with_values(g, {5: INFINITY, 6: NAN})
         case(f'float32_adamw_{correct_bias}_nan', 'adamw', 'float32',
              [p, g, m, v, one(real('0.003')), power1, power2], correct_bias=correct_bias, **names_of)
@@ -982,6 +997,14 @@ def training():
                 p, b = case(f'float32_sgd_momentum_{nesterov}{maximize}_{step}', 'sgd_momentum', 'float32',
                             [p, g, one(real('0.1')), b], nesterov=nesterov, maximize=maximize, momentum=real('0.9'),
                             dampening=real('0.3'), weight_decay=real('0.01'))
+    g = special + values(20)
+    seen = [Tensor('float32', (len(g),), g), Tensor('float32', (3,), [number(3), real('0.3'), real('0.75')])]
+    p = tensor('float32', len(g))
+    case('float32_sgd_factors', 'sgd', 'float32', [p, seen[0], one(real('0.1')), seen[1]], maximize=0,
+         weight_decay=real('0.01'))
+    case('float32_sgd_momentum_factors', 'sgd_momentum', 'float32',
+         [p, seen[0], one(real('0.1')), tensor('float32', len(g)), seen[1]], nesterov=0, maximize=1,
+         momentum=real('0.9'), dampening=real('0.3'), weight_decay=real('0.01'))
     for maximize in (0, 1):
         case(f'float32_sgd_{maximize}', 'sgd', 'float32',
              [tensor('float32', 11), with_values(tensor('float32', 11), {1: NAN, 2: MINUS_ZERO}), one(real('0.1'))],

@@ -154,15 +154,25 @@ def losses():
 
 def training():
     g, scale = rand(50), torch.tensor([1024.0], dtype=D)
-    case("unscale", "unscale", [g, scale], [g / 1024])
     partial = torch.zeros(3, dtype=D)
     partial[1] = (g ** 2).sum()
-    case("sum_of_squares", "sum_of_squares", [g, torch.zeros(3, dtype=D)], [partial], [1])
+    scratch = ("float32", (1, 1))
+    case("sum_of_squares", "sum_of_squares", [g, torch.zeros(3, dtype=D)], [partial, scratch], [1])
+    scaled = torch.zeros(3, dtype=D)
+    scaled[2] = ((g / 3) ** 2).sum()
+    case("sum_of_squares_scaled", "sum_of_squares", [g, torch.zeros(3, dtype=D), torch.tensor([3], dtype=D)],
+         [scaled, scratch], [2])
     norm = partial.sum().sqrt().reshape(1)
     case("gradient_norm", "gradient_norm", [partial], [norm, torch.tensor([1], dtype=torch.int32)])
-    case("clip_coefficient", "clip_coefficient", [norm], [torch.clamp(1 / (norm + 1e-6), max=1)], [], [1.0])
-    case("clip_value", "clip_value", [g], [g.clamp(-0.5, 0.5)], [], [0.5])
-    case("scale_by", "scale_by", [g, torch.tensor([0.25], dtype=D)], [g * 0.25])
+    coefficient = torch.clamp(1 / (norm + 1e-6), max=1)
+    for scaled in (0, 1):
+        given, u = [scale] * scaled, 1 / 1024 if scaled else 1.0
+        case(f"gradient_factors_{scaled}", "gradient_factors", given, [torch.tensor([u, 1, math.inf], dtype=D)],
+             [scaled, 0], [0.0], 0)
+        case(f"gradient_factors_norm_{scaled}", "gradient_factors", given + [norm],
+             [torch.tensor([u, coefficient, math.inf], dtype=D)], [scaled, 1], [1.0], 0)
+        case(f"gradient_factors_value_{scaled}", "gradient_factors", given, [torch.tensor([u, 1, 0.5], dtype=D)],
+             [scaled, 2], [0.5], 0)
     p, m, v = rand(50), rand(50, scale=.1), rand(50, scale=.1) ** 2
     b1, b2, eps, wd, lr, t = 0.9, 0.95, 1e-6, 0.01, 3e-3, 3
     b1, b2, eps, wd, lr = (torch.tensor(z).item() for z in (b1, b2, eps, wd, lr))
@@ -172,6 +182,9 @@ def training():
         one = lambda z: torch.tensor([z], dtype=D)
         case(f"adamw_{correct}", "adamw", [p, g, m, v, one(lr), one(b1 ** t), one(b2 ** t)],
              [p - lr * (u + wd * p), m2, v2], [correct], [b1, b2, eps, wd], 4e-6)
+    factors = torch.tensor([1 / 1024, 0.25, 1e-4], dtype=D)
+    clipped = (g / 1024 * 0.25).clamp(-factors[2].float().item(), factors[2].float().item())
+    case("sgd_factors", "sgd", [p, g, torch.tensor([lr], dtype=D), factors], [p - lr * (clipped + wd * p)], [0], [wd])
     d = g + wd * p
     case("sgd", "sgd", [p, g, torch.tensor([lr], dtype=D)], [p - lr * d], [0], [wd])
     for nesterov in (0, 1):

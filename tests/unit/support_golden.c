@@ -129,6 +129,23 @@ static bool outputs_agree(const golden_case *golden, double tolerance, bool prin
     return agree;
 }
 
+/* An output that an op changes is the very tensor of an input; output 0 may take the bytes of one besides. */
+static void share_input(firn_kernel_call *call, const firn_op_info *info, unsigned o) {
+    firn_tensor *output = &call->outputs[o];
+    const uint8_t changed = firn_op_changed(info, o);
+    for (unsigned i = 0; i < call->input_count; i++) {
+        firn_tensor *input = &call->inputs[i];
+        const bool may = changed == FIRN_FRESH && o == 0 && (info->in_place >> i & 1) != 0 &&
+                         input->elements == output->elements && input->type == output->type;
+        if (i == changed || may) {
+            memcpy(output->data, input->data, input->elements * firn_type_bytes(input->type));
+            free(input->data);
+            input->data = output->data;
+            return;
+        }
+    }
+}
+
 /* Checks the case with the shape rule of its op and runs the kernel. */
 static bool execute(golden_case *golden) {
     const firn_op_info *info = op_by_name(golden->op);
@@ -164,18 +181,8 @@ static bool execute(golden_case *golden) {
             golden->call.reductions[0].output = output->type;
         }
     }
-    /* Ops that change a tensor in place find it in their output: every output starts as the input of the same name. */
     for (unsigned o = 0; o < golden->call.output_count; o++) {
-        for (unsigned i = 0; i < golden->call.input_count; i++) {
-            if (info->in_place != 0 && golden->call.inputs[i].elements == golden->call.outputs[o].elements &&
-                golden->call.inputs[i].type == golden->call.outputs[o].type && (info->in_place >> i & 1) && o == 0) {
-                memcpy(golden->call.outputs[o].data, golden->call.inputs[i].data,
-                       golden->call.inputs[i].elements * firn_type_bytes(golden->call.inputs[i].type));
-                free(golden->call.inputs[i].data);
-                golden->call.inputs[i].data = golden->call.outputs[o].data;
-                break;
-            }
-        }
+        share_input(&golden->call, info, o);
     }
     firn_kernel kernel = firn_kernel_set_choose(NULL)->find(info->code);
     if (kernel == NULL) {

@@ -124,7 +124,7 @@ static void add_train_state(support_plan *s) {
 
 static void add_train_arena(support_plan *s) {
     const uint32_t logits[] = {SAMPLES, CLASSES}, rows[] = {SAMPLES}, weight[] = {CLASSES, FEATURES},
-                   bias[] = {CLASSES}, one[] = {1}, two[] = {2};
+                   bias[] = {CLASSES}, one[] = {1}, two[] = {2}, one_by_one[] = {1, 1};
     set_tensor(s, TRAIN_FEATURES, "features", FIRN_FLOAT32, FIRN_FB_ROLE_INPUT, 0, 2,
                (const uint32_t[]){SAMPLES, FEATURES}, 0, TRAIN_OP_DWEIGHT);
     set_tensor(s, TRAIN_LABELS, "labels", FIRN_INT32, FIRN_FB_ROLE_INPUT, 48, 1, rows, 0, TRAIN_OP_DLOGITS);
@@ -141,7 +141,12 @@ static void add_train_arena(support_plan *s) {
     set_activation(s, TRAIN_DWEIGHT, "gradient.fc.weight", 224, 2, weight, TRAIN_OP_DWEIGHT, TRAIN_OP_SGD_WEIGHT);
     set_activation(s, TRAIN_DBIAS, "gradient.fc.bias", 0, 1, bias, TRAIN_OP_DBIAS, TRAIN_OP_SGD_BIAS);
     set_activation(s, TRAIN_PARTIAL, "partial", 144, 1, two, TRAIN_OP_SQUARES_BIAS, TRAIN_OP_NORM);
-    set_activation(s, TRAIN_COEFFICIENT, "coefficient", 144, 1, one, TRAIN_OP_COEFFICIENT, TRAIN_OP_CLIP_WEIGHT);
+    set_activation(s, TRAIN_SCRATCH_BIAS, "scratch.bias", 160, 2, one_by_one, TRAIN_OP_SQUARES_BIAS,
+                   TRAIN_OP_SQUARES_BIAS);
+    set_activation(s, TRAIN_SCRATCH_WEIGHT, "scratch.weight", 160, 2, one_by_one, TRAIN_OP_SQUARES_WEIGHT,
+                   TRAIN_OP_SQUARES_WEIGHT);
+    set_activation(s, TRAIN_FACTORS, "factors", 144, 1, (const uint32_t[]){FIRN_FACTORS}, TRAIN_OP_FACTORS,
+                   TRAIN_OP_SGD_WEIGHT);
 }
 
 #define ONE(x)                                                                                                         \
@@ -155,6 +160,11 @@ static void add_train_arena(support_plan *s) {
 #define THREE(x, y, z)                                                                                                 \
     3, (const uint32_t[]) {                                                                                            \
         x, y, z                                                                                                        \
+    }
+
+#define FOUR(x, y, z, w)                                                                                               \
+    4, (const uint32_t[]) {                                                                                            \
+        x, y, z, w                                                                                                     \
     }
 
 static const firn_fb_reduction f32 = {.kind = FIRN_FB_REDUCTION_KIND_F32};
@@ -172,31 +182,29 @@ static void add_train_micro_batch(support_plan *s) {
            ONE(TRAIN_DWEIGHT))
         ->reductions[0] = f32;
     set_op(s, TRAIN_OP_DBIAS, FIRN_OP_sum_leading, "fc", ONE(TRAIN_DLOGITS), ONE(TRAIN_DBIAS))->integers[0] = 1;
-    set_phase(s, 0, FIRN_FB_PHASE_KIND_MICRO_BATCH, TRAIN_OP_LINEAR, TRAIN_OP_UNSCALE_BIAS);
+    set_phase(s, 0, FIRN_FB_PHASE_KIND_MICRO_BATCH, TRAIN_OP_LINEAR, TRAIN_OP_SQUARES_BIAS);
 }
 
 static void add_train_finalise(support_plan *s) {
-    const uint32_t gradients[] = {TRAIN_DBIAS, TRAIN_DWEIGHT};
-    for (uint32_t i = 0; i < 2; i++) {
-        uint32_t gradient = gradients[i];
-        set_op(s, TRAIN_OP_UNSCALE_BIAS + i, FIRN_OP_unscale, "unscale", TWO(gradient, TRAIN_LOSS_SCALE),
-               ONE(gradient));
-        set_op(s, TRAIN_OP_SQUARES_BIAS + i, FIRN_OP_sum_of_squares, "squares", TWO(gradient, TRAIN_PARTIAL),
-               ONE(TRAIN_PARTIAL))
+    for (uint32_t i = 0; i < 2; i++)
+        set_op(s, TRAIN_OP_SQUARES_BIAS + i, FIRN_OP_sum_of_squares, "squares",
+               THREE(i == 0 ? TRAIN_DBIAS : TRAIN_DWEIGHT, TRAIN_PARTIAL, TRAIN_LOSS_SCALE),
+               TWO(TRAIN_PARTIAL, TRAIN_SCRATCH_BIAS + i))
             ->integers[0] = i;
-        set_op(s, TRAIN_OP_CLIP_BIAS + i, FIRN_OP_scale_by, "clip", TWO(gradient, TRAIN_COEFFICIENT), ONE(gradient));
-    }
     set_op(s, TRAIN_OP_NORM, FIRN_OP_gradient_norm, "norm", ONE(TRAIN_PARTIAL), TWO(TRAIN_NORM, TRAIN_FINITE));
-    set_op(s, TRAIN_OP_COEFFICIENT, FIRN_OP_clip_coefficient, "clip", ONE(TRAIN_NORM), ONE(TRAIN_COEFFICIENT))
-        ->reals[0] = 1;
-    set_phase(s, 1, FIRN_FB_PHASE_KIND_FINALISE, TRAIN_OP_UNSCALE_BIAS, TRAIN_OP_SGD_BIAS);
+    support_op *factors = set_op(s, TRAIN_OP_FACTORS, FIRN_OP_gradient_factors, "factors",
+                                 TWO(TRAIN_LOSS_SCALE, TRAIN_NORM), ONE(TRAIN_FACTORS));
+    factors->integers[FIRN_GRADIENT_FACTORS_SCALED] = 1;
+    factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING] = FIRN_CLIPPING_NORM;
+    factors->reals[FIRN_GRADIENT_FACTORS_LIMIT] = 1;
+    set_phase(s, 1, FIRN_FB_PHASE_KIND_FINALISE, TRAIN_OP_SQUARES_BIAS, TRAIN_OP_SGD_BIAS);
 }
 
 static void add_train_update(support_plan *s) {
-    set_op(s, TRAIN_OP_SGD_BIAS, FIRN_OP_sgd, "fc", THREE(TRAIN_BIAS, TRAIN_DBIAS, TRAIN_LEARNING_RATE),
+    set_op(s, TRAIN_OP_SGD_BIAS, FIRN_OP_sgd, "fc", FOUR(TRAIN_BIAS, TRAIN_DBIAS, TRAIN_LEARNING_RATE, TRAIN_FACTORS),
            ONE(TRAIN_BIAS));
-    set_op(s, TRAIN_OP_SGD_WEIGHT, FIRN_OP_sgd, "fc", THREE(TRAIN_WEIGHT, TRAIN_DWEIGHT, TRAIN_LEARNING_RATE),
-           ONE(TRAIN_WEIGHT));
+    set_op(s, TRAIN_OP_SGD_WEIGHT, FIRN_OP_sgd, "fc",
+           FOUR(TRAIN_WEIGHT, TRAIN_DWEIGHT, TRAIN_LEARNING_RATE, TRAIN_FACTORS), ONE(TRAIN_WEIGHT));
     set_op(s, TRAIN_OP_COUNT_UPDATE, FIRN_OP_count, "counters", ONE(TRAIN_OPTIMIZER_STEP), ONE(TRAIN_OPTIMIZER_STEP))
         ->integers[0] = 1;
     set_phase(s, 2, FIRN_FB_PHASE_KIND_UPDATE, TRAIN_OP_SGD_BIAS, TRAIN_OP_LOSS_SCALE);

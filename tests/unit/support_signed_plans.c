@@ -276,6 +276,8 @@ void support_bigram(signed_plan *plan, const signed_plan_settings *settings) {
     int gradient = (int)arena(&b, "table.gradient", FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT, square);
     int total = (int)arena(&b, "table.total", FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT, square);
     int partial = (int)scalar(&b, "partial", FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT);
+    int scratch = (int)arena(&b, "scratch", FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT, (uint32_t[]){1, 1, 0});
+    int factors = (int)arena(&b, "factors", FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT, (uint32_t[]){FIRN_FACTORS, 0});
     int norm = (int)scalar(&b, "norm", FIRN_FLOAT32, FIRN_FB_ROLE_RESULT);
     int finite = (int)scalar(&b, "finite", FIRN_INT32, FIRN_FB_ROLE_RESULT);
     int at_floor = (int)scalar(&b, "at_floor", FIRN_INT32, FIRN_FB_ROLE_RESULT);
@@ -292,11 +294,17 @@ void support_bigram(signed_plan *plan, const signed_plan_settings *settings) {
                  BIGRAM_VOCABULARY);
     op(&b, FIRN_OP_accumulate, "table", (int[]){total, gradient, -1}, (int[]){total, -1});
     phase(&b, FIRN_FB_PHASE_KIND_MICRO_BATCH);
-    op(&b, FIRN_OP_unscale, "table", (int[]){total, scale, -1}, (int[]){total, -1});
-    with_integer(&b, op(&b, FIRN_OP_sum_of_squares, "table", (int[]){total, partial, -1}, (int[]){partial, -1}), 0);
+    with_integer(
+        &b, op(&b, FIRN_OP_sum_of_squares, "table", (int[]){total, partial, scale, -1}, (int[]){partial, scratch, -1}),
+        0);
     op(&b, FIRN_OP_gradient_norm, "norm", (int[]){partial, -1}, (int[]){norm, finite, -1});
+    firn_native_op *make_factors =
+        op(&b, FIRN_OP_gradient_factors, "factors", (int[]){scale, -1}, (int[]){factors, -1});
+    with_integer(&b, make_factors, 1);
+    with_integer(&b, make_factors, FIRN_CLIPPING_NONE);
+    with_real(&b, make_factors, 0.0f);
     phase(&b, FIRN_FB_PHASE_KIND_FINALISE);
-    firn_native_op *sgd = op(&b, FIRN_OP_sgd, "table", (int[]){table, total, rate, -1}, (int[]){table, -1});
+    firn_native_op *sgd = op(&b, FIRN_OP_sgd, "table", (int[]){table, total, rate, factors, -1}, (int[]){table, -1});
     with_integer(&b, sgd, 0);
     with_real(&b, sgd, 0.0f);
     with_integer(&b, op(&b, FIRN_OP_count, "optimizer_step", (int[]){optimizer_step, -1}, (int[]){optimizer_step, -1}),

@@ -166,7 +166,7 @@ static void test_tied_weight(void **state) {
     assert_int_equal(graph->values[rows->inputs[2]].offset, graph->values[rows->outputs[0]].offset);
 }
 
-/* gradient_type: half rounds dW to the half type and then widens it; float32 has no cast between. */
+/* gradient_type: half rounds dW to the half type, and the optimizer reads it as it is; nothing casts between. */
 static void test_gradient_type(void **state) {
     (void)state;
     for (int single = 0; single < 2; single++) {
@@ -185,13 +185,20 @@ static void test_gradient_type(void **state) {
                 assert_int_equal(graph->values[node->outputs[0]].shape.type, expected);
             if (node->code == FIRN_OP_linear_backward_input)
                 assert_int_equal(graph->values[node->outputs[0]].shape.type, FIRN_CBFLOAT16);
+            if (node->code == FIRN_OP_adamw)
+                assert_int_equal(node->inputs[1], graph->values[node->inputs[0]].gradient);
+            if (node->code == FIRN_OP_cast)
+                assert_int_not_equal(graph->values[node->outputs[0]].role, FIRNC_ROLE_GRADIENT);
         }
         firnc_value *parameters;
         uint32_t count = firnc_sorted_values(graph, firnc_is_parameter, &parameters);
         for (uint32_t i = 0; i < count; i++) {
-            const firnc_value_info *gradient = &graph->values[graph->values[parameters[i]].gradient];
-            assert_int_equal(gradient->shape.type, FIRN_FLOAT32);
+            const firnc_value_info *parameter = &graph->values[parameters[i]];
+            const firnc_value_info *gradient = &graph->values[parameter->gradient];
+            bool table = strncmp(parameter->name, "transformer.w", strlen("transformer.w")) == 0; /* wte, wpe */
+            assert_int_equal(gradient->shape.type, table ? FIRN_FLOAT32 : expected);
             assert_int_equal(gradient->role, FIRNC_ROLE_GRADIENT);
+            assert_string_equal(gradient->name, firnc_format("gradient.%s", parameter->name));
         }
     }
 }

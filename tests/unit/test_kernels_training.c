@@ -47,46 +47,16 @@ static int32_t flag_in(const firn_tensor *tensor) {
     return *(const int32_t *)tensor->data;
 }
 
-/* --- one tensor changed in place by one number -------------------------------------------------------------------- */
+/* --- micro-batches and counters ----------------------------------------------------------------------------------- */
 
-static float times(float x, float by) {
-    return x * by;
-}
-
-static float times_inverse(float x, float by) {
-    return x * (1.0f / by);
-}
-
-static float limited(float x, float by) {
-    return isnan(x) ? x : fminf(fmaxf(x, -by), by);
-}
-
-/* by is given as input 1, or as an attribute. */
-static void check_change(uint16_t code, bool input, float by, float (*formula)(float x, float by)) {
-    for (int i = 0; i < SIZES; i++) {
-        firn_tensor x = filled(FIRN_FLOAT32, sizes[i], 3, 4.0f), factor = scalar(by);
-        tensor_sprinkle(&x, 5);
-        firn_tensor expected = tensor_copy(&x);
-        for (size_t e = 0; e < x.elements; e++)
-            set(&expected, e, formula(get(&x, e), by));
-        firn_kernel_call call = {
-            .input_count = input ? 2 : 1, .output_count = 1, .inputs = {x, factor}, .outputs = {x}};
-        call.reals[0] = input ? 0.0f : by;
-        run_kernel(code, &call);
-        assert_same(&expected, &x, "changed by one number");
-        tensor_free(&x);
-        tensor_free(&factor);
-        tensor_free(&expected);
-    }
-}
-
-static void changes(void **state) {
+static void multiply(void **state) {
     (void)state;
-    check_change(FIRN_OP_unscale, true, 3.0f, times_inverse);
-    check_change(FIRN_OP_unscale, true, 65536.0f, times_inverse);
-    check_change(FIRN_OP_scale_by, true, 0.3f, times);
-    check_change(FIRN_OP_multiply, false, 0.999f, times);
-    check_change(FIRN_OP_clip_value, false, 1.5f, limited);
+    firn_tensor power = scalar(0.3f);
+    firn_kernel_call call = {
+        .input_count = 1, .output_count = 1, .inputs = {power}, .outputs = {power}, .reals = {0.999f}};
+    run_kernel(FIRN_OP_multiply, &call);
+    assert_int_equal(firn_bits(get(&power, 0)), firn_bits(0.3f * 0.999f));
+    tensor_free(&power);
 }
 
 static void accumulate(void **state) {
@@ -147,49 +117,99 @@ static void gradient_norm(void **state) {
     gradient_norm_of(1.0f, NAN, firn_from_bits(FIRN_NAN_BITS), 0);
 }
 
+/* scale 0: without one. */
+static void check_sum_of_squares(uint8_t type, uint32_t size, float scale) {
+    firn_tensor gradient = filled(type, size, 4, 3.0f), partial = filled(FIRN_FLOAT32, 5, 1, 1.0f);
+    firn_tensor scratch = tensor_new(FIRN_FLOAT32, 1, (size - 1) / 4096 + 1, 0, 0), one = scalar(scale);
+    firn_tensor expected = tensor_copy(&partial);
+    float *squares = malloc(size * sizeof *squares);
+    const float unscale = scale == 0.0f ? 1.0f : 1.0f / scale;
+    for (size_t e = 0; e < size; e++) {
+        float unscaled = get(&gradient, e) * unscale;
+        squares[e] = unscaled * unscaled;
+    }
+    set(&expected, 3, other_sum(squares, size));
+    firn_kernel_call call = {.input_count = scale == 0.0f ? 2 : 3,
+                             .output_count = 2,
+                             .inputs = {gradient, partial, one},
+                             .outputs = {partial, scratch},
+                             .integers = {3}};
+    run_kernel(FIRN_OP_sum_of_squares, &call);
+    assert_same(&expected, &partial, "sum_of_squares");
+    firn_tensor *all[] = {&gradient, &partial, &scratch, &one, &expected};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+    free(squares);
+}
+
 static void sum_of_squares(void **state) {
     (void)state;
-    for (int i = 0; i < SIZES; i++) {
-        firn_tensor gradient = filled(FIRN_FLOAT32, sizes[i], 4, 3.0f), partial = filled(FIRN_FLOAT32, 5, 1, 1.0f);
-        firn_tensor expected = tensor_copy(&partial);
-        float *squares = malloc(sizes[i] * sizeof *squares);
-        for (size_t e = 0; e < sizes[i]; e++)
-            squares[e] = get(&gradient, e) * get(&gradient, e);
-        set(&expected, 3, other_sum(squares, sizes[i]));
-        firn_kernel_call call = {
-            .input_count = 2, .output_count = 1, .inputs = {gradient, partial}, .outputs = {partial}, .integers = {3}};
-        run_kernel(FIRN_OP_sum_of_squares, &call);
-        assert_same(&expected, &partial, "sum_of_squares");
-        tensor_free(&gradient);
-        tensor_free(&partial);
-        tensor_free(&expected);
-        free(squares);
-    }
+    for (int i = 0; i < SIZES; i++)
+        for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+            check_sum_of_squares(type, sizes[i], 0.0f);
+            check_sum_of_squares(type, sizes[i], 3.0f);
+            check_sum_of_squares(type, sizes[i], 0x1p-140f);
+        }
 }
 
-static void coefficient_of(float norm_value, float expected) {
-    firn_tensor norm = scalar(norm_value), coefficient = scalar(-1.0f);
-    firn_kernel_call call = {
-        .input_count = 1, .output_count = 1, .inputs = {norm}, .outputs = {coefficient}, .reals = {1.0f}};
-    run_kernel(FIRN_OP_clip_coefficient, &call);
-    assert_int_equal(firn_bits(get(&coefficient, 0)), firn_bits(expected));
-    tensor_free(&norm);
-    tensor_free(&coefficient);
+static void factors_of(int64_t scaled, int64_t clipping, float limit, float scale, float norm, const float *expected) {
+    firn_tensor given[] = {scalar(scale), scalar(norm)}, factors = tensor_new(FIRN_FLOAT32, FIRN_FACTORS, 0, 0, 0);
+    firn_kernel_call call = {.output_count = 1, .outputs = {factors}, .integers = {scaled, clipping}, .reals = {limit}};
+    if (scaled == 1)
+        call.inputs[call.input_count++] = given[0];
+    if (clipping == FIRN_CLIPPING_NORM)
+        call.inputs[call.input_count++] = given[1];
+    run_kernel(FIRN_OP_gradient_factors, &call);
+    for (size_t i = 0; i < FIRN_FACTORS; i++)
+        assert_int_equal(firn_bits(get(&factors, i)), firn_bits(expected[i]));
+    tensor_free(&given[0]);
+    tensor_free(&given[1]);
+    tensor_free(&factors);
 }
 
-static void clip_coefficient(void **state) {
+static void clip_of_norm(float norm, float expected) {
+    factors_of(0, FIRN_CLIPPING_NORM, 1.0f, 0.0f, norm, (const float[]){1.0f, expected, INFINITY});
+    factors_of(1, FIRN_CLIPPING_NORM, 1.0f, 3.0f, norm, (const float[]){1.0f / 3.0f, expected, INFINITY});
+}
+
+static void gradient_factors(void **state) {
     (void)state;
-    coefficient_of(0.0f, 1.0f);
-    coefficient_of(0.5f, 1.0f);
-    coefficient_of(4.0f, 1.0f / (4.0f + 1e-6f));
-    coefficient_of(1.0f, 1.0f / (1.0f + 1e-6f));
-    coefficient_of(INFINITY, 0.0f);
-    coefficient_of(NAN, firn_from_bits(FIRN_NAN_BITS));
+    clip_of_norm(0.0f, 1.0f);
+    clip_of_norm(0.5f, 1.0f);
+    clip_of_norm(4.0f, 1.0f / (4.0f + 1e-6f));
+    clip_of_norm(1.0f, 1.0f / (1.0f + 1e-6f));
+    clip_of_norm(INFINITY, 0.0f);
+    clip_of_norm(NAN, firn_from_bits(FIRN_NAN_BITS));
+    factors_of(1, FIRN_CLIPPING_NONE, 0.0f, 0x1p-140f, 0.0f, (const float[]){INFINITY, 1.0f, INFINITY});
+    factors_of(0, FIRN_CLIPPING_VALUE, 1.5f, 0.0f, 0.0f, (const float[]){1.0f, 1.0f, 1.5f});
+    factors_of(1, FIRN_CLIPPING_VALUE, 1.5f, 4.0f, 0.0f, (const float[]){0.25f, 1.0f, 1.5f});
 }
 
 /* --- optimizers --------------------------------------------------------------------------------------------------- */
 
-static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias) {
+/* What optimizers make of gradients: nothing, or these factors. */
+static const float no_factors[] = {1.0f, 1.0f, INFINITY};
+static const float factor_sets[][FIRN_FACTORS] = {
+    {1.0f / 3.0f, 0.7f, INFINITY}, {0x1p-10f, 1.0f, INFINITY}, {1.0f, 1.0f, 0.05f}, {0.3f, 0.9f, 0.01f}};
+enum { FACTOR_SETS = sizeof factor_sets / sizeof factor_sets[0] };
+
+static float seen(float x, const float *factors) {
+    x = x * factors[FIRN_FACTOR_UNSCALE];
+    x = x * factors[FIRN_FACTOR_CLIP];
+    return isnan(x) ? x : fminf(fmaxf(x, -factors[FIRN_FACTOR_LIMIT]), factors[FIRN_FACTOR_LIMIT]);
+}
+
+/* The last input of an optimizer's call, where there are factors. */
+static firn_tensor give_factors(firn_kernel_call *call, const float *factors) {
+    firn_tensor tensor = tensor_new(FIRN_FLOAT32, FIRN_FACTORS, 0, 0, 0);
+    for (size_t i = 0; i < FIRN_FACTORS; i++)
+        set(&tensor, i, factors[i]);
+    if (factors != no_factors)
+        call->inputs[call->input_count++] = tensor;
+    return tensor;
+}
+
+static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias, const float *factors) {
     const float beta1 = 0.9f, beta2 = 0.95f, epsilon = 1e-8f, decay = 0.01f, rate = 3e-3f;
     firn_tensor p = filled(FIRN_FLOAT32, size, 1, 1.0f), g = filled(type, size, 2, 0.1f);
     firn_tensor m = filled(FIRN_FLOAT32, size, 3, 0.1f), v = filled(FIRN_FLOAT32, size, 4, 0.1f);
@@ -200,7 +220,7 @@ static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias) {
     firn_tensor e_p = tensor_copy(&p), e_m = tensor_copy(&m), e_v = tensor_copy(&v);
     const float correction = correct_bias ? sqrtf(1.0f - 0.9025f) / (1.0f - 0.81f) : 1.0f;
     for (size_t i = 0; i < size; i++) {
-        float gradient = get(&g, i), before = get(&p, i);
+        float gradient = seen(get(&g, i), factors), before = get(&p, i);
         float first = fmaf(1.0f - beta1, gradient, beta1 * get(&m, i));
         float second = fmaf(1.0f - beta2, gradient * gradient, beta2 * get(&v, i));
         float update = first / (sqrtf(second) + epsilon) * correction;
@@ -214,11 +234,12 @@ static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias) {
                              .outputs = {p, m, v},
                              .integers = {correct_bias},
                              .reals = {beta1, beta2, epsilon, decay}};
+    firn_tensor last = give_factors(&call, factors);
     run_kernel(FIRN_OP_adamw, &call);
     assert_same(&e_p, &p, "adamw: parameter");
     assert_same(&e_m, &m, "adamw: exp_avg");
     assert_same(&e_v, &v, "adamw: exp_avg_sq");
-    firn_tensor *all[] = {&p, &g, &m, &v, &lr, &power1, &power2, &e_p, &e_m, &e_v};
+    firn_tensor *all[] = {&p, &g, &m, &v, &lr, &power1, &power2, &last, &e_p, &e_m, &e_v};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         tensor_free(all[i]);
 }
@@ -226,19 +247,23 @@ static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias) {
 static void adamw(void **state) {
     (void)state;
     for (int i = 0; i < SIZES; i++)
-        for (int64_t correct_bias = 0; correct_bias < 2; correct_bias++) {
-            check_adamw(FIRN_FLOAT32, sizes[i], correct_bias);
-            check_adamw(FIRN_BFLOAT16, sizes[i], correct_bias);
+        for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+            check_adamw(type, sizes[i], 0, no_factors);
+            check_adamw(type, sizes[i], 1, no_factors);
+            for (int f = 0; f < FACTOR_SETS; f++)
+                check_adamw(type, sizes[i], 1, factor_sets[f]);
         }
 }
 
-static void check_sgd(uint32_t size, bool maximize, bool with_momentum, bool nesterov) {
+static void check_sgd(uint8_t type, uint32_t size, int bits, const float *factors) {
+    const bool maximize = (bits & 1) != 0, with_momentum = (bits & 2) != 0, nesterov = (bits & 4) != 0;
     const float decay = 0.1f, rate = 0.05f, momentum = 0.9f, dampening = 0.25f;
-    firn_tensor p = filled(FIRN_FLOAT32, size, 1, 1.0f), g = filled(FIRN_FLOAT32, size, 2, 1.0f);
+    firn_tensor p = filled(FIRN_FLOAT32, size, 1, 1.0f), g = filled(type, size, 2, 1.0f);
     firn_tensor b = filled(FIRN_FLOAT32, size, 3, 1.0f), lr = scalar(rate);
     firn_tensor e_p = tensor_copy(&p), e_b = tensor_copy(&b);
     for (size_t i = 0; i < size; i++) {
-        float before = get(&p, i), gradient = fmaf(decay, before, maximize ? -get(&g, i) : get(&g, i));
+        float before = get(&p, i), follow = seen(get(&g, i), factors);
+        float gradient = fmaf(decay, before, maximize ? -follow : follow);
         float buffer = fmaf(momentum, get(&b, i), (1.0f - dampening) * gradient);
         float step = !with_momentum ? gradient : nesterov ? fmaf(momentum, buffer, gradient) : buffer;
         set(&e_b, i, buffer);
@@ -256,6 +281,7 @@ static void check_sgd(uint32_t size, bool maximize, bool with_momentum, bool nes
                              .outputs = {p, b},
                              .integers = {nesterov, maximize},
                              .reals = {momentum, dampening, decay}};
+    firn_tensor last = give_factors(with_momentum ? &with : &plain, factors);
     if (with_momentum) {
         run_kernel(FIRN_OP_sgd_momentum, &with);
         assert_same(&e_b, &b, "sgd_momentum: buffer");
@@ -263,7 +289,7 @@ static void check_sgd(uint32_t size, bool maximize, bool with_momentum, bool nes
         run_kernel(FIRN_OP_sgd, &plain);
     }
     assert_same(&e_p, &p, "sgd");
-    firn_tensor *all[] = {&p, &g, &b, &lr, &e_p, &e_b};
+    firn_tensor *all[] = {&p, &g, &b, &lr, &last, &e_p, &e_b};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         tensor_free(all[i]);
 }
@@ -271,8 +297,11 @@ static void check_sgd(uint32_t size, bool maximize, bool with_momentum, bool nes
 static void sgd(void **state) {
     (void)state;
     for (int i = 0; i < SIZES; i++)
-        for (int bits = 0; bits < 8; bits++)
-            check_sgd(sizes[i], (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0);
+        for (int bits = 0; bits < 8; bits++) {
+            check_sgd(FIRN_FLOAT32, sizes[i], bits, no_factors);
+            for (int f = 0; f < FACTOR_SETS; f++)
+                check_sgd((uint8_t)f, sizes[i], bits, factor_sets[f]);
+        }
 }
 
 /* --- loss scaler -------------------------------------------------------------------------------------------------- */
@@ -396,12 +425,12 @@ static void large_counters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes),
+        cmocka_unit_test(multiply),
         cmocka_unit_test(accumulate),
         cmocka_unit_test(count),
         cmocka_unit_test(sum_of_squares),
         cmocka_unit_test(gradient_norm),
-        cmocka_unit_test(clip_coefficient),
+        cmocka_unit_test(gradient_factors),
         cmocka_unit_test(adamw),
         cmocka_unit_test(sgd),
         cmocka_unit_test(scale_grows_on_the_2001st_step),

@@ -365,11 +365,16 @@ static void test_training_scaling(void **state) {
         const firnc_graph *graph = compilation.graph;
         const firnc_node *seed = test_find_node(graph, FIRN_OP_loss_seed, "loss");
         assert_int_equal(seed->input_count, cases[i].scaled);
-        assert_int_equal(count_nodes(graph, FIRN_OP_unscale), cases[i].scaled ? 6 : 0);
+        assert_int_equal(count_nodes(graph, FIRN_OP_gradient_factors), cases[i].scaled);
+        const firnc_node *sgd = test_find_node(graph, FIRN_OP_sgd, "layers.1.bias");
+        assert_int_equal(sgd->input_count, cases[i].scaled ? 4 : 3);
         assert_int_equal(named(graph, "scaler.loss_scale") != NULL, cases[i].scaled);
         assert_int_equal(count_nodes(graph, FIRN_OP_loss_scale_update), cases[i].dynamic);
         assert_int_equal(count_nodes(graph, FIRN_OP_sum_of_squares), cases[i].dynamic ? 6 : 0);
         assert_int_equal(graph->finite != FIRNC_NONE, cases[i].dynamic);
+        if (cases[i].dynamic) /* squares are of unscaled gradients */
+            assert_int_equal(test_find_node(graph, FIRN_OP_sum_of_squares, "layers.1.bias")->inputs[2],
+                             graph->loss_scale);
         assert_int_equal(named(graph, "scaler.num_skipped_steps") != NULL, cases[i].dynamic);
     }
 }
@@ -381,17 +386,23 @@ static void test_training_clipping(void **state) {
     recipe.precision.clip_threshold = 2;
     firnc_compilation by_norm = test_compilation(&recipe);
     test_run_passes(&by_norm, firnc_lower);
-    assert_int_equal(count_nodes(by_norm.graph, FIRN_OP_scale_by), 6);
-    const firnc_node *coefficient = test_find_node(by_norm.graph, FIRN_OP_clip_coefficient, "clip");
-    assert_float_equal(coefficient->reals[0], 2, 0);
+    const firnc_node *factors = test_find_node(by_norm.graph, FIRN_OP_gradient_factors, "gradient_factors");
+    assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_SCALED], 0);
+    assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING], FIRN_CLIPPING_NORM);
+    assert_float_equal(factors->reals[FIRN_GRADIENT_FACTORS_LIMIT], 2, 0);
+    assert_int_equal(factors->inputs[0], by_norm.graph->gradient_norm);
+    assert_int_equal(test_find_node(by_norm.graph, FIRN_OP_sgd, "layers.1.bias")->inputs[3], factors->outputs[0]);
     /* squares are summed in the order of the parameters' names */
     const firnc_node *squares = test_find_node(by_norm.graph, FIRN_OP_sum_of_squares, "layers.1.bias");
     assert_int_equal(squares->integers[0], 2);
+    assert_int_equal(squares->input_count, 2); /* there is no loss scale */
 
     recipe.precision.clipping = FIRNC_CLIP_VALUE;
     firnc_compilation by_value = test_compilation(&recipe);
     test_run_passes(&by_value, firnc_lower);
-    assert_int_equal(count_nodes(by_value.graph, FIRN_OP_clip_value), 6);
+    factors = test_find_node(by_value.graph, FIRN_OP_gradient_factors, "gradient_factors");
+    assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING], FIRN_CLIPPING_VALUE);
+    assert_int_equal(factors->input_count, 0);
     assert_int_equal(count_nodes(by_value.graph, FIRN_OP_gradient_norm), 0);
 }
 
@@ -481,7 +492,7 @@ static void test_order(void **state) {
                   (unsigned long long)after);
     assert_true(after <= before);
     bool *written = firnc_allocate(graph->value_count);
-    bool clipped = false;
+    bool norm_known = false;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         assert_true(i == 0 || graph->nodes[i - 1].phase <= node->phase);
@@ -492,8 +503,8 @@ static void test_order(void **state) {
         }
         for (uint8_t j = 0; j < node->output_count; j++)
             written[node->outputs[j]] = true;
-        assert_false(clipped && node->code == FIRN_OP_sum_of_squares); /* the norm is of gradients not yet clipped */
-        clipped = clipped || node->code == FIRN_OP_scale_by;
+        assert_false(norm_known && node->code == FIRN_OP_sum_of_squares);
+        norm_known = norm_known || node->code == FIRN_OP_gradient_norm;
     }
 }
 

@@ -135,7 +135,7 @@ static void accumulate(support_plan *s) {
     op->inputs[0] = op->outputs[0] = TRAIN_DWEIGHT;
     op->inputs[1] = gradient;
     s->operands[TRAIN_OP_DWEIGHT].outputs[0] = gradient;
-    s->tensors[gradient].last = TRAIN_OP_UNSCALE_BIAS;
+    s->tensors[gradient].last = TRAIN_OP_SQUARES_BIAS;
     s->tensors[TRAIN_DWEIGHT].offset = s->regions[1].bytes;
     s->tensors[TRAIN_DWEIGHT].first = 0;
     s->tensors[TRAIN_DWEIGHT].last = UINT32_MAX;
@@ -143,13 +143,13 @@ static void accumulate(support_plan *s) {
     s->header.arena_bytes += 64;
 }
 
-/* Of a single partial sum, which has the shape of a norm, a coefficient is made without the norm. */
+/* Of a single partial sum, which has the shape of a norm, factors are made without the norm. */
 static void read_partial(support_plan *s) {
     s->dims[TRAIN_PARTIAL][0] = 1;
-    s->tensors[TRAIN_PARTIAL].last = TRAIN_OP_COEFFICIENT;
-    s->tensors[TRAIN_COEFFICIENT].offset = 160;
-    s->ops[TRAIN_OP_SQUARES_WEIGHT] = s->ops[TRAIN_OP_UNSCALE_WEIGHT];
-    s->operands[TRAIN_OP_COEFFICIENT].inputs[0] = TRAIN_PARTIAL;
+    s->tensors[TRAIN_PARTIAL].last = TRAIN_OP_FACTORS;
+    s->tensors[TRAIN_FACTORS].offset = 160;
+    s->operands[TRAIN_OP_SQUARES_WEIGHT].integers[0] = 0;
+    s->operands[TRAIN_OP_FACTORS].inputs[1] = TRAIN_PARTIAL;
 }
 
 /* The floor is found in the update, and an op of bookkeep wants to know it. */
@@ -186,8 +186,9 @@ static void leave_out_finalise(support_plan *s) {
     s->phases[2].ops_count--;
     s->plan.phases_count = 3;
     s->plan.tensors_count = TRAIN_PARTIAL;
-    s->tensors[TRAIN_DBIAS].last = TRAIN_OP_UNSCALE_BIAS;
-    s->tensors[TRAIN_DWEIGHT].last = TRAIN_OP_UNSCALE_BIAS + 1;
+    s->tensors[TRAIN_DBIAS].last = TRAIN_OP_SQUARES_BIAS;
+    s->tensors[TRAIN_DWEIGHT].last = TRAIN_OP_SQUARES_BIAS + 1;
+    s->ops[TRAIN_OP_SGD_BIAS].inputs_count = s->ops[TRAIN_OP_SGD_WEIGHT].inputs_count = 3;
     s->plan.loss_scaler = NULL;
     s->plan.clipping = FIRN_FB_CLIPPING_NONE;
     s->plan.clip_threshold = 0;
@@ -744,7 +745,7 @@ static void schedule_into_a_result(support_plan *s) {
 }
 
 static void schedule_that_does_not_last(support_plan *s) {
-    s->tensors[TRAIN_LEARNING_RATE].last = 15;
+    s->tensors[TRAIN_LEARNING_RATE].last = TRAIN_OP_SGD_WEIGHT;
 }
 
 static void two_schedules_for_one_tensor(support_plan *s) {
@@ -999,7 +1000,7 @@ static void op_that_writes_before_its_output_lives(support_plan *s) {
 }
 
 static void op_that_reads_after_its_input_died(support_plan *s) {
-    s->tensors[TRAIN_DBIAS].last = TRAIN_OP_CLIP_BIAS;
+    s->tensors[TRAIN_DBIAS].last = TRAIN_OP_SQUARES_BIAS;
 }
 
 static void tensor_that_nothing_writes(support_plan *s) {
@@ -1054,7 +1055,7 @@ static void optimizer_that_changes_its_gradient(support_plan *s) {
 }
 
 static void in_place_with_a_second_tensor(support_plan *s) {
-    s->operands[TRAIN_OP_CLIP_BIAS].inputs[0] = TRAIN_BIAS;
+    s->operands[TRAIN_OP_SGD_BIAS].inputs[0] = TRAIN_DBIAS;
 }
 
 static void operand_that_is_changed_and_read(support_plan *s) {
@@ -1070,8 +1071,9 @@ static void output_that_is_also_an_input(support_plan *s) {
 }
 
 static void tensor_written_a_second_time(support_plan *s) {
-    s->ops[TRAIN_OP_UNSCALE_BIAS] = s->ops[TRAIN_OP_DBIAS];
-    s->tensors[TRAIN_DLOGITS].last = TRAIN_OP_UNSCALE_BIAS;
+    support_op *op = insert_op(s, &s->ops[TRAIN_OP_DBIAS]);
+    *op = s->operands[TRAIN_OP_DBIAS];
+    s->tensors[TRAIN_DLOGITS].last = TRAIN_OP_DBIAS + 1;
 }
 
 static void partial_sum_missing(support_plan *s) {
@@ -1088,7 +1090,7 @@ static void partial_sums_read_by_another_op(support_plan *s) {
 
 static void accumulation_that_does_not_last(support_plan *s) {
     accumulate(s);
-    s->tensors[TRAIN_DWEIGHT].first = TRAIN_OP_UNSCALE_BIAS;
+    s->tensors[TRAIN_DWEIGHT].first = TRAIN_OP_SQUARES_BIAS;
     s->tensors[TRAIN_DWEIGHT].last = TRAIN_OP_SGD_WEIGHT + 1;
 }
 

@@ -1,0 +1,26 @@
+/* What all optimizers share: the gradient as they see it, and the walk over a parameter. One pass over memory does the
+ * whole update, so a gradient is unscaled and clipped in registers, by the factors that the op gradient_factors made
+ * (plan/NUMERICS.md, "Update"). An optimizer's kernel may read a gradient through firn_gradient_block only.
+ * Freestanding. */
+#ifndef FIRN_KERNELS_OPTIMIZER_H
+#define FIRN_KERNELS_OPTIMIZER_H
+
+#include "runtime/kernels/blocks.h"
+
+typedef struct firn_gradient {
+    const firn_tensor *tensor;
+    float unscale, clip, limit;
+} firn_gradient;
+
+/* The gradient of an optimizer's call: input 1, with the factors that are its input number `factors`, if it has one. */
+firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors);
+
+/* A block of it, unscaled and clipped; returns its elements. */
+size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block);
+
+/* A block of a float32 tensor where it lies: a parameter or a tensor of the optimizer, as an output of the call. */
+static inline float *firn_block_of(const firn_tensor *tensor, size_t block) {
+    return (float *)tensor->data + block * FIRN_BLOCK;
+}
+
+#endif

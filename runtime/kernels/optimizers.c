@@ -1,0 +1,144 @@
+/* The optimizers: from a gradient to the next parameter, in one pass over memory. Parameters and optimizer state are
+ * float32 and are changed where they lie; gradients may be of any real type. Freestanding.
+ *
+ * An optimizer is a row of plan/ops.def whose inputs begin with parameter and gradient and end with the optional
+ * factors, and here two functions: one that advances a run of elements by its formula, and one that walks over blocks.
+ */
+#include "runtime/kernels/optimizer.h"
+
+/* --- the gradient ------------------------------------------------------------------------------------------------- */
+
+firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors) {
+    firn_gradient gradient = {&call->inputs[1], 1.0f, 1.0f, firn_from_bits(0x7f800000u)};
+    if (call->input_count > factors) {
+        const float *given = call->inputs[factors].data;
+        gradient.unscale = given[FIRN_FACTOR_UNSCALE];
+        gradient.clip = given[FIRN_FACTOR_CLIP];
+        gradient.limit = given[FIRN_FACTOR_LIMIT];
+    }
+    return gradient;
+}
+
+size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block) {
+    const float unscale = gradient->unscale, clip = gradient->clip, limit = gradient->limit;
+    size_t count = firn_block_widen(g, gradient->tensor, block);
+    for (size_t i = 0; i < count; i++) {
+        float x = g[i] * unscale * clip;
+        float below = x > limit ? limit : x;
+        g[i] = below < -limit ? -limit : below;
+    }
+    return count;
+}
+
+/* --- adamw -------------------------------------------------------------------------------------------------------- */
+
+typedef struct adamw {
+    float beta1, beta2, epsilon, decay, rate, correction;
+} adamw;
+
+/* correction is sqrt(1 - beta2^t) / (1 - beta1^t), or 1 */
+static adamw adamw_of(const firn_kernel_call *call) {
+    const float beta1_power = firn_scalar(&call->inputs[5]), beta2_power = firn_scalar(&call->inputs[6]);
+    adamw a = {.beta1 = call->reals[FIRN_ADAMW_BETA1],
+               .beta2 = call->reals[FIRN_ADAMW_BETA2],
+               .epsilon = call->reals[FIRN_ADAMW_EPSILON],
+               .decay = call->reals[FIRN_ADAMW_WEIGHT_DECAY],
+               .rate = firn_scalar(&call->inputs[4]),
+               .correction = 1.0f};
+    if (call->integers[FIRN_ADAMW_CORRECT_BIAS] != 0)
+        a.correction = firn_sqrt(1.0f - beta2_power) / (1.0f - beta1_power);
+    return a;
+}
+
+/* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  u = m / (sqrt(v) + epsilon) correction;
+ * p = p - rate (u + decay p) */
+static void adamw_run(adamw a, const float *restrict g, float *restrict p, float *restrict m, float *restrict v,
+                      size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        float mean = firn_fma(1.0f - a.beta1, g[i], a.beta1 * m[i]);
+        float square = firn_fma(1.0f - a.beta2, g[i] * g[i], a.beta2 * v[i]);
+        float u = mean / (firn_sqrt(square) + a.epsilon) * a.correction;
+        p[i] = firn_canonical(firn_fma(-a.rate, firn_fma(a.decay, p[i], u), p[i]));
+        m[i] = firn_canonical(mean);
+        v[i] = firn_canonical(square);
+    }
+}
+
+static void adamw_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const firn_gradient gradient = firn_gradient_of(call, 7);
+    const adamw a = adamw_of(call);
+    float g[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = firn_gradient_block(g, &gradient, block);
+        adamw_run(a, g, firn_block_of(&call->outputs[0], block), firn_block_of(&call->outputs[1], block),
+                  firn_block_of(&call->outputs[2], block), count);
+    }
+}
+
+void firn_kernel_adamw(const firn_kernel_call *call) {
+    firn_split_blocks(call, adamw_blocks);
+}
+
+/* --- sgd ---------------------------------------------------------------------------------------------------------- */
+
+/* The direction that SGD follows: the gradient, with its sign turned to maximize, plus decay * parameter. */
+static float direction(float g, float p, bool maximize, float decay) {
+    return firn_fma(decay, p, maximize ? -g : g);
+}
+
+/* p = p - rate (g + decay p) */
+static void sgd_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const firn_gradient gradient = firn_gradient_of(call, 3);
+    const bool maximize = call->integers[FIRN_SGD_MAXIMIZE] != 0;
+    const float decay = call->reals[FIRN_SGD_WEIGHT_DECAY], rate = firn_scalar(&call->inputs[2]);
+    float g[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = firn_gradient_block(g, &gradient, block);
+        float *p = firn_block_of(&call->outputs[0], block);
+        for (size_t i = 0; i < count; i++)
+            p[i] = firn_canonical(firn_fma(-rate, direction(g[i], p[i], maximize, decay), p[i]));
+    }
+}
+
+void firn_kernel_sgd(const firn_kernel_call *call) {
+    firn_split_blocks(call, sgd_blocks);
+}
+
+typedef struct sgd_momentum {
+    float decay, momentum, fresh, rate;
+    bool maximize, nesterov;
+} sgd_momentum;
+
+/* g = g + decay p;  b = momentum b + (1 - dampening) g;  p = p - rate (nesterov ? g + momentum b : b) */
+static void sgd_momentum_run(sgd_momentum s, const float *restrict g, float *restrict p, float *restrict b,
+                             size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        float d = direction(g[i], p[i], s.maximize, s.decay);
+        float buffer = firn_fma(s.momentum, b[i], s.fresh * d);
+        float step = s.nesterov ? firn_fma(s.momentum, buffer, d) : buffer;
+        p[i] = firn_canonical(firn_fma(-s.rate, step, p[i]));
+        b[i] = firn_canonical(buffer);
+    }
+}
+
+static void sgd_momentum_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const firn_gradient gradient = firn_gradient_of(call, 4);
+    const sgd_momentum s = {.decay = call->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY],
+                            .momentum = call->reals[FIRN_SGD_MOMENTUM_MOMENTUM],
+                            .fresh = 1.0f - call->reals[FIRN_SGD_MOMENTUM_DAMPENING],
+                            .rate = firn_scalar(&call->inputs[2]),
+                            .maximize = call->integers[FIRN_SGD_MOMENTUM_MAXIMIZE] != 0,
+                            .nesterov = call->integers[FIRN_SGD_MOMENTUM_NESTEROV] != 0};
+    float g[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = firn_gradient_block(g, &gradient, block);
+        sgd_momentum_run(s, g, firn_block_of(&call->outputs[0], block), firn_block_of(&call->outputs[1], block), count);
+    }
+}
+
+void firn_kernel_sgd_momentum(const firn_kernel_call *call) {
+    firn_split_blocks(call, sgd_momentum_blocks);
+}
