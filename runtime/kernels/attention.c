@@ -1,24 +1,13 @@
 /* Attention as one op: scores, softmax, dropout, values, and the gradient of all of it. Rows of scores are made sixteen
  * at a time in the scratch tensor of their head and made again by the backward pass; nothing of T x T is kept.
  * Freestanding. */
+#include "runtime/kernels/attention.h"
+
 #include "plan/shapes.h"
 #include "runtime/kernels/blocks.h"
-#include "runtime/kernels/product.h"
 #include "runtime/numerics/elementary.h"
 
 enum { ROWS = FIRN_TILE_ROWS };
-
-typedef struct attention {
-    const firn_kernel_call *call;
-    const firn_tensor *qkv;
-    size_t batch, steps, heads, kv_heads, size; /* B, T, heads, kv_heads, D */
-    size_t group;                               /* query heads of one key head */
-    size_t width;                               /* elements of one position of qkv */
-    bool causal;
-    uint8_t softmax_type; /* scores and probabilities round to it: float32, or the half type with half_softmax */
-    float scale, dropout_rate;
-    firn_rng rng;
-} attention;
 
 /* A query head, with its share of the scratch. */
 typedef struct head {
@@ -28,11 +17,11 @@ typedef struct head {
     float *gradients;         /* [ROWS][T]: of the probabilities, then of the scores; backward only */
 } head;
 
-static attention describe(const firn_kernel_call *call, const firn_tensor *qkv) {
-    attention a = {.call = call, .qkv = qkv, .batch = qkv->dims[0], .steps = qkv->dims[1], .width = qkv->dims[2]};
+firn_attention firn_attention_of(const firn_kernel_call *call, const firn_tensor *qkv) {
+    firn_attention a = {.call = call, .qkv = qkv, .batch = qkv->dims[0], .steps = qkv->dims[1]};
     a.heads = (size_t)call->integers[FIRN_ATTENTION_HEADS];
     a.kv_heads = (size_t)call->integers[FIRN_ATTENTION_KV_HEADS];
-    a.size = a.width / (a.heads + 2 * a.kv_heads);
+    a.size = qkv->dims[2] / (a.heads + 2 * a.kv_heads);
     a.group = a.heads / a.kv_heads;
     a.causal = call->integers[FIRN_ATTENTION_CAUSAL] != 0;
     a.softmax_type = call->integers[FIRN_ATTENTION_HALF_SOFTMAX] != 0 ? qkv->type : FIRN_FLOAT32;
@@ -43,27 +32,28 @@ static attention describe(const firn_kernel_call *call, const firn_tensor *qkv) 
     return a;
 }
 
+firn_matrix firn_attention_part(const firn_attention *a, const firn_tensor *tensor, size_t batch, size_t number) {
+    const size_t width = tensor->dims[2];
+    return (firn_matrix){tensor->data, tensor->type, batch * a->steps * width + number * a->size, width, 1};
+}
+
 /* --- the matrices of a head: [T][D], from the first step to the last ---------------------------------------------- */
 
-static firn_matrix part_of(const firn_tensor *tensor, size_t batch, size_t steps, size_t width, size_t column) {
-    return (firn_matrix){tensor->data, tensor->type, batch * steps * width + column, width, 1};
+static firn_matrix queries(const firn_attention *a, const head *h) {
+    return firn_attention_part(a, a->qkv, h->batch, h->query);
 }
 
-static firn_matrix queries(const attention *a, const head *h) {
-    return part_of(a->qkv, h->batch, a->steps, a->width, h->query * a->size);
+static firn_matrix keys(const firn_attention *a, const head *h) {
+    return firn_attention_part(a, a->qkv, h->batch, firn_attention_key_part(a, h->key));
 }
 
-static firn_matrix keys(const attention *a, const head *h) {
-    return part_of(a->qkv, h->batch, a->steps, a->width, (a->heads + h->key) * a->size);
-}
-
-static firn_matrix values(const attention *a, const head *h) {
-    return part_of(a->qkv, h->batch, a->steps, a->width, (a->heads + a->kv_heads + h->key) * a->size);
+static firn_matrix values(const firn_attention *a, const head *h) {
+    return firn_attention_part(a, a->qkv, h->batch, firn_attention_value_part(a, h->key));
 }
 
 /* y or dy */
-static firn_matrix outputs(const attention *a, const head *h, const firn_tensor *y) {
-    return part_of(y, h->batch, a->steps, a->heads * a->size, h->query * a->size);
+static firn_matrix outputs(const firn_attention *a, const head *h, const firn_tensor *y) {
+    return firn_attention_part(a, y, h->batch, h->query);
 }
 
 static firn_matrix from_row(firn_matrix m, size_t row) {
@@ -72,7 +62,7 @@ static firn_matrix from_row(firn_matrix m, size_t row) {
 }
 
 /* D of each query, behind the two blocks; backward only. */
-static float *projections(const attention *a, const head *h) {
+static float *projections(const firn_attention *a, const head *h) {
     return h->gradients + ROWS * a->steps;
 }
 
@@ -80,7 +70,7 @@ static float *projections(const attention *a, const head *h) {
 
 /* block[r][column] = factor * left[r] . right[column] for the columns [begin, end); rows of both have D elements.
  * Columns that the causal mask takes away may be among them: nobody reads those. */
-static void multiply_rows(const attention *a, float *block, firn_matrix left, size_t rows, firn_matrix right,
+static void multiply_rows(const firn_attention *a, float *block, firn_matrix left, size_t rows, firn_matrix right,
                           size_t begin, size_t end, uint8_t reduction, float factor) {
     firn_product product = {.left = left,
                             .right = firn_transposed(from_row(right, begin)),
@@ -99,7 +89,7 @@ static void multiply_rows(const attention *a, float *block, firn_matrix left, si
 }
 
 /* block times right, where row r of the block has the terms that are present (all of them without the causal mask). */
-static firn_product block_product(const attention *a, const float *block, size_t rows, firn_matrix right,
+static firn_product block_product(const firn_attention *a, const float *block, size_t rows, firn_matrix right,
                                   size_t diagonal, firn_terms present, uint8_t reduction) {
     return (firn_product){.left = {block, FIRN_FLOAT32, 0, a->steps, 1},
                           .right = right,
@@ -149,36 +139,32 @@ static void combine(const combination *c) {
 /* --- softmax and dropout of a row --------------------------------------------------------------------------------- */
 
 /* Keys that query i sees. */
-static size_t seen(const attention *a, size_t query) {
+static size_t seen(const firn_attention *a, size_t query) {
     return a->causal ? query + 1 : a->steps;
 }
 
 /* The first query that sees key j. */
-static size_t first_seeing(const attention *a, size_t key) {
+static size_t first_seeing(const firn_attention *a, size_t key) {
     return a->causal ? key : 0;
 }
 
-/* Where the random number of a probability is. */
-static uint64_t element(const attention *a, const head *h, size_t query, size_t key) {
-    return (((uint64_t)h->batch * a->heads + h->query) * a->steps + query) * a->steps + key;
-}
-
 /* e^(score - maximum) for scores of one query. */
-static void exponentials(const attention *a, float *scores, size_t count, float maximum) {
+static void exponentials(const firn_attention *a, float *scores, size_t count, float maximum) {
     for (size_t i = 0; i < count; i++)
         scores[i] = firn_exp_inline(scores[i] - maximum);
     firn_block_round(a->softmax_type, scores, count);
 }
 
 /* Exponentials of one query to its probabilities. */
-static void normalise(const attention *a, float *x, size_t count, float sum) {
+static void normalise(const firn_attention *a, float *x, size_t count, float sum) {
     for (size_t i = 0; i < count; i++)
         x[i] /= sum;
     firn_block_round(a->qkv->type, x, count);
 }
 
 /* Scores of one key to its probabilities: each has the maximum and the sum of its query. */
-static void normalise_across(const attention *a, float *scores, size_t count, const float *maxima, const float *sums) {
+static void normalise_across(const firn_attention *a, float *scores, size_t count, const float *maxima,
+                             const float *sums) {
     for (size_t i = 0; i < count; i++)
         scores[i] = firn_exp_inline(scores[i] - maxima[i]);
     firn_block_round(a->softmax_type, scores, count);
@@ -188,13 +174,14 @@ static void normalise_across(const attention *a, float *scores, size_t count, co
 }
 
 /* Dropout of the keys that a query sees. */
-static void drop(const attention *a, const head *h, float *x, size_t count, size_t query) {
+static void drop(const firn_attention *a, const head *h, float *x, size_t count, size_t query) {
     float factors[FIRN_BLOCK];
     if (a->dropout_rate == 0.0f)
         return;
     for (size_t at = 0; at < count; at += FIRN_BLOCK) {
         size_t run = firn_smaller(FIRN_BLOCK, count - at);
-        firn_block_dropout_factors(&a->rng, element(a, h, query, at), a->dropout_rate, factors, run);
+        firn_block_dropout_factors(&a->rng, firn_attention_element(a, h->row + query, at), a->dropout_rate, factors,
+                                   run);
         for (size_t i = 0; i < run; i++)
             x[at + i] = firn_dropped(x[at + i], factors[i]);
     }
@@ -206,11 +193,12 @@ enum { FORWARD_SCRATCH = ROWS, BACKWARD_SCRATCH = 2 * ROWS + 1 }; /* rows of T f
 _Static_assert((int)FORWARD_SCRATCH == (int)FIRN_SCRATCH_ATTENTION, "the plan gives as much as is used");
 _Static_assert((int)BACKWARD_SCRATCH == (int)FIRN_SCRATCH_ATTENTION_BACKWARD, "the plan gives as much as is used");
 
-static head head_of(const attention *a, size_t task, size_t member, const firn_tensor *scratch, size_t scratch_rows) {
+static head head_of(const firn_attention *a, size_t task, size_t member, const firn_tensor *scratch,
+                    size_t scratch_rows) {
     head h = {.batch = task / a->kv_heads, .key = task % a->kv_heads};
     float *floats = scratch->data;
     h.query = h.key * a->group + member;
-    h.row = (h.batch * a->heads + h.query) * a->steps;
+    h.row = firn_attention_row(a, h.batch, h.query);
     h.probabilities = floats + h.row * scratch_rows;
     h.gradients = h.probabilities + ROWS * a->steps;
     return h;
@@ -218,7 +206,7 @@ static head head_of(const attention *a, size_t task, size_t member, const firn_t
 
 /* --- forward ------------------------------------------------------------------------------------------------------ */
 
-static void softmax_row(const attention *a, const head *h, float *scores, size_t query) {
+static void softmax_row(const firn_attention *a, const head *h, float *scores, size_t query) {
     float *maximum = (float *)a->call->outputs[1].data + h->row + query;
     float *total = (float *)a->call->outputs[2].data + h->row + query;
     const size_t count = seen(a, query);
@@ -234,7 +222,7 @@ static void softmax_row(const attention *a, const head *h, float *scores, size_t
     firn_block_round(a->qkv->type, scores, count);
 }
 
-static void attention_block(const attention *a, const head *h, size_t query) {
+static void attention_block(const firn_attention *a, const head *h, size_t query) {
     const size_t rows = firn_smaller(ROWS, a->steps - query);
     const firn_tensor *y = &a->call->outputs[0];
     multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, seen(a, query + rows - 1),
@@ -248,7 +236,7 @@ static void attention_block(const attention *a, const head *h, size_t query) {
 }
 
 static void attention_heads(void *argument, size_t begin, size_t end) {
-    const attention *a = argument;
+    const firn_attention *a = argument;
     for (size_t task = begin; task < end; task++)
         for (size_t member = 0; member < a->group; member++) {
             const head h = head_of(a, task, member, &a->call->outputs[3], FORWARD_SCRATCH);
@@ -258,20 +246,20 @@ static void attention_heads(void *argument, size_t begin, size_t end) {
 }
 
 /* Multiplications of one product for the query heads that share a key head. */
-static uint64_t product_cost(const attention *a) {
+static uint64_t product_cost(const firn_attention *a) {
     return (uint64_t)a->group * a->steps * a->steps * a->size;
 }
 
 /* y = dropout(softmax(scale q k^T)) v */
 void firn_kernel_attention(const firn_kernel_call *call) {
-    attention a = describe(call, &call->inputs[0]);
+    firn_attention a = firn_attention_of(call, &call->inputs[0]);
     firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 2 * product_cost(&a), attention_heads, &a);
 }
 
 /* --- backward, queries -------------------------------------------------------------------------------------------- */
 
 /* Rows of the scratch hold scores and dP. After it: gradients of the scores, and D in the head's projections. */
-static void score_gradients_of_query(const attention *a, const head *h, size_t row, size_t query) {
+static void score_gradients_of_query(const firn_attention *a, const head *h, size_t row, size_t query) {
     const float *maxima = a->call->inputs[2].data, *sums = a->call->inputs[3].data;
     const size_t count = seen(a, query);
     float *p = h->probabilities + row * a->steps, *gradient = h->gradients + row * a->steps;
@@ -296,7 +284,7 @@ static void score_gradients_of_query(const attention *a, const head *h, size_t r
 }
 
 /* dq_i = scale sum_j dS_ij k_j */
-static void query_block(const attention *a, const head *h, size_t query) {
+static void query_block(const firn_attention *a, const head *h, size_t query) {
     const firn_tensor *dy = &a->call->inputs[0], *dqkv = &a->call->outputs[0];
     const size_t rows = firn_smaller(ROWS, a->steps - query), end = seen(a, query + rows - 1);
     multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, end, 0, a->scale);
@@ -305,7 +293,7 @@ static void query_block(const attention *a, const head *h, size_t query) {
         score_gradients_of_query(a, h, row, query + row);
     combination c = {.heads = 1, .factor = a->scale, .out_data = dqkv->data};
     c.product = block_product(a, h->gradients, rows, keys(a, h), query, FIRN_TERMS_UP_TO_DIAGONAL, 2);
-    c.out = from_row(part_of(dqkv, h->batch, a->steps, a->width, h->query * a->size), query);
+    c.out = from_row(firn_attention_part(a, dqkv, h->batch, h->query), query);
     combine(&c);
 }
 
@@ -313,18 +301,19 @@ static void query_block(const attention *a, const head *h, size_t query) {
 
 /* What dropout makes of the probabilities of a block of keys and ROWS or fewer queries, as [key][query]. Drawn by
  * query, because neighbours in the order of random numbers are keys. */
-static void draw_factors(const attention *a, const head *h, size_t key, size_t keys, size_t query, size_t queries,
+static void draw_factors(const firn_attention *a, const head *h, size_t key, size_t keys, size_t query, size_t queries,
                          float factors[ROWS][ROWS]) {
     float drawn[ROWS];
     for (size_t i = 0; i < queries; i++) {
-        firn_block_dropout_factors(&a->rng, element(a, h, query + i, key), a->dropout_rate, drawn, keys);
+        firn_block_dropout_factors(&a->rng, firn_attention_element(a, h->row + query + i, key), a->dropout_rate, drawn,
+                                   keys);
         for (size_t j = 0; j < keys; j++)
             factors[j][i] = drawn[j];
     }
 }
 
 /* Scores and dP of one key and some of its queries become dropped probabilities and gradients of the scores. */
-static void score_gradients_of_key(const attention *a, const head *h, size_t row, size_t query, size_t count,
+static void score_gradients_of_key(const firn_attention *a, const head *h, size_t row, size_t query, size_t count,
                                    const float *factors) {
     const float *maxima = (const float *)a->call->inputs[2].data + h->row + query;
     const float *sums = (const float *)a->call->inputs[3].data + h->row + query;
@@ -341,7 +330,7 @@ static void score_gradients_of_key(const attention *a, const head *h, size_t row
 }
 
 /* The same for a block of keys and all queries that see one of them. */
-static void score_gradients_of_keys(const attention *a, const head *h, size_t key, size_t rows) {
+static void score_gradients_of_keys(const firn_attention *a, const head *h, size_t key, size_t rows) {
     float factors[ROWS][ROWS];
     for (size_t query = first_seeing(a, key); query < a->steps; query += ROWS) {
         const size_t count = firn_smaller(ROWS, a->steps - query);
@@ -355,7 +344,7 @@ static void score_gradients_of_keys(const attention *a, const head *h, size_t ke
 }
 
 /* dk_j = scale sum_i dS_ij q_i;  dv_j = sum_i P_ij dy_i; over all query heads of the key head */
-static void key_block(const attention *a, size_t task, size_t key) {
+static void key_block(const firn_attention *a, size_t task, size_t key) {
     const firn_tensor *dy = &a->call->inputs[0], *dqkv = &a->call->outputs[0], *scratch = &a->call->outputs[1];
     const size_t rows = firn_smaller(ROWS, a->steps - key), begin = first_seeing(a, key);
     for (size_t member = 0; member < a->group; member++) {
@@ -369,17 +358,17 @@ static void key_block(const attention *a, size_t task, size_t key) {
     combination c = {.heads = a->group, .right_step = a->size, .out_data = dqkv->data};
     c.left_step = BACKWARD_SCRATCH * a->steps;
     c.product = block_product(a, h.gradients, rows, queries(a, &h), key, FIRN_TERMS_FROM_DIAGONAL, 2);
-    c.out = from_row(part_of(dqkv, h.batch, a->steps, a->width, (a->heads + h.key) * a->size), key);
+    c.out = from_row(firn_attention_part(a, dqkv, h.batch, firn_attention_key_part(a, h.key)), key);
     c.factor = a->scale;
     combine(&c);
     c.product = block_product(a, h.probabilities, rows, outputs(a, &h, dy), key, FIRN_TERMS_FROM_DIAGONAL, 1);
-    c.out = from_row(part_of(dqkv, h.batch, a->steps, a->width, (a->heads + a->kv_heads + h.key) * a->size), key);
+    c.out = from_row(firn_attention_part(a, dqkv, h.batch, firn_attention_value_part(a, h.key)), key);
     c.factor = 1.0f;
     combine(&c);
 }
 
 static void attention_backward_heads(void *argument, size_t begin, size_t end) {
-    const attention *a = argument;
+    const firn_attention *a = argument;
     for (size_t task = begin; task < end; task++) {
         for (size_t member = 0; member < a->group; member++) {
             const head h = head_of(a, task, member, &a->call->outputs[1], BACKWARD_SCRATCH);
@@ -393,6 +382,6 @@ static void attention_backward_heads(void *argument, size_t begin, size_t end) {
 
 /* dP = dropout(dy v^T), D = sum_j P dP, dS = P (dP - D), and the products of dS and P with q, k and dy */
 void firn_kernel_attention_backward(const firn_kernel_call *call) {
-    attention a = describe(call, &call->inputs[1]);
+    firn_attention a = firn_attention_of(call, &call->inputs[1]);
     firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 5 * product_cost(&a), attention_backward_heads, &a);
 }

@@ -7,7 +7,7 @@
 #include "runtime/kernels/kernels.h"
 
 /* Bytes of a slot: as many as the kernel that needs most; a multiple of 64. It says so by an assertion of its own. */
-enum { FIRN_SLOT_BYTES = 512 * 1024 };
+enum { FIRN_SLOT_BYTES = 4 * 1024 * 1024 };
 
 /* One piece. The slot is the thread's alone until it returns; what another piece left in it may still be there. */
 typedef void (*firn_piece_body)(void *argument, size_t piece, void *slot);

@@ -1,5 +1,6 @@
 /* The AVX-512 set: the portable kernels, compiled for such a CPU, and in the place of some of them others that give the
  * same bits. */
+#include "runtime/kernels/x86/attention.h"
 #include "runtime/kernels/x86/product.h"
 
 firn_kernel firn_kernel_find_avx512(uint16_t code);
@@ -36,6 +37,10 @@ firn_kernel firn_kernel_find_avx512(uint16_t code) {
         return linear_backward_input;
     case FIRN_OP_linear_backward_weight:
         return linear_backward_weight;
+    case FIRN_OP_attention:
+        return firn_vector_attention;
+    case FIRN_OP_attention_backward:
+        return firn_vector_attention_backward;
     default:
         return firn_kernel_find(code);
     }

@@ -44,6 +44,10 @@ static inline firn_vector firn_vector_load_some(firn_lanes lanes, const float *f
     return _mm512_maskz_loadu_ps(lanes, from);
 }
 
+static inline void firn_vector_store(float *to, firn_vector x) {
+    _mm512_storeu_ps(to, x);
+}
+
 static inline void firn_vector_store_some(float *to, firn_lanes lanes, firn_vector x) {
     _mm512_mask_storeu_ps(to, lanes, x);
 }

@@ -1,0 +1,772 @@
+/* Attention with AVX-512; see attention.h. Work goes by blocks of 32 queries, whose scores lie in memory as
+ * [key][query] with the queries side by side in two registers: softmax then needs nothing across lanes, and the block
+ * is the left factor of the products with values and keys (a row is a query) as well as of those with queries and dy (a
+ * row is a key). Heads are packed into the slot of the thread, widened to float32. Nothing of T x T is kept. */
+#include "runtime/kernels/x86/attention.h"
+
+#include "plan/shapes.h"
+#include "runtime/kernels/attention.h"
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/x86/pack.h"
+#include "runtime/kernels/x86/pieces.h"
+#include "runtime/numerics/elementary.h"
+
+enum {
+    QUERIES = 2 * FIRN_VECTOR, /* of a block */
+    HEIGHT = 8,                /* rows of a register tile: 16 sums, enough to hide the latency of each */
+    RUN = FIRN_SUM_LANES, /* keys that are worked on while they are in the first cache: one of each lane of a sum */
+    SLOT = FIRN_SLOT_BYTES / sizeof(float)
+};
+
+/* Multiplications that take the time of one operation on an element (FIRN_GRAIN). */
+enum { MULTIPLICATIONS = 16 };
+
+/* Pieces for each thread where heads are too few to keep all of them busy. */
+enum { PIECES = 4 };
+
+/* --- products ----------------------------------------------------------------------------------------------------- */
+
+/* HEIGHT rows by 16 or 32 columns of a product. Rows have all `terms`, and of `edge` more some: behind the others those
+ * up to the diagonal (row r has the first r + 1), or before them those from the diagonal on (row r lacks the first r).
+ */
+typedef struct tile {
+    const float *left; /* factor of (row, term) at row * row_step + term * term_step */
+    size_t row_step, term_step;
+    const float *right; /* factor of (term, column) at term * right_step + column */
+    size_t right_step;
+    size_t terms, edge;
+    firn_terms present;
+    bool begins; /* the sums begin at +0; else they go on from what is stored */
+    float *sums; /* of (row, column) at row * sums_step + column */
+    size_t sums_step;
+} tile;
+
+typedef firn_vector tile_sums[HEIGHT][2];
+
+/* One term for the rows [first, end). */
+static inline __attribute__((always_inline)) void add_term(const tile *t, tile_sums sums, const size_t vectors,
+                                                           const float *left, const float *right, const size_t first,
+                                                           const size_t end) {
+    firn_vector line[2];
+    FIRN_UNROLL
+    for (size_t v = 0; v < vectors; v++)
+        line[v] = firn_vector_load(right + v * FIRN_VECTOR);
+    FIRN_UNROLL
+    for (size_t row = first; row < end; row++) {
+        const firn_vector factor = firn_vector_fill(left[row * t->row_step]);
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            sums[row][v] = firn_vector_fma(factor, line[v], sums[row][v]);
+    }
+}
+
+static inline __attribute__((always_inline)) void multiply(const tile *t, const size_t vectors) {
+    tile_sums sums;
+    FIRN_UNROLL
+    for (size_t row = 0; row < HEIGHT; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            sums[row][v] =
+                t->begins ? firn_vector_zero() : firn_vector_load(t->sums + row * t->sums_step + v * FIRN_VECTOR);
+    }
+    const float *left = t->left, *right = t->right;
+    if (t->present == FIRN_TERMS_FROM_DIAGONAL) {
+        FIRN_UNROLL
+        for (size_t term = 0; term < HEIGHT; term++) {
+            if (term < t->edge)
+                add_term(t, sums, vectors, left + term * t->term_step, right + term * t->right_step, 0, term + 1);
+        }
+        left += t->edge * t->term_step;
+        right += t->edge * t->right_step;
+    }
+    for (size_t term = 0; term < t->terms; term++, left += t->term_step, right += t->right_step)
+        add_term(t, sums, vectors, left, right, 0, HEIGHT);
+    if (t->present == FIRN_TERMS_UP_TO_DIAGONAL) {
+        FIRN_UNROLL
+        for (size_t term = 0; term < HEIGHT; term++) {
+            if (term < t->edge)
+                add_term(t, sums, vectors, left + term * t->term_step, right + term * t->right_step, term, HEIGHT);
+        }
+    }
+    FIRN_UNROLL
+    for (size_t row = 0; row < HEIGHT; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            firn_vector_store(t->sums + row * t->sums_step + v * FIRN_VECTOR, sums[row][v]);
+    }
+}
+
+static void multiply_narrow(const tile *t) {
+    multiply(t, 1);
+}
+
+static void multiply_wide(const tile *t) {
+    multiply(t, 2);
+}
+
+/* --- what a piece of work has in its slot ------------------------------------------------------------------------- */
+
+/* Where each thing lies in the slot, in floats. */
+typedef struct layout {
+    size_t query_columns, gradient_columns; /* [D][QUERIES]: q and dy of a block */
+    size_t query_rows, gradient_rows;       /* [QUERIES][width]: the same */
+    size_t sums;                            /* [QUERIES][width]: y or dq of a block */
+    size_t lanes;                           /* [RUN][QUERIES]: of a sum over the keys */
+    size_t drawn, transposed;               /* [QUERIES][RUN] and [RUN][QUERIES]: random numbers */
+    size_t kept;                            /* [rows]: a bit for each query of a block, 1 where dropout keeps it */
+    size_t scores, gradients;               /* [rows][QUERIES]: of a block */
+    size_t keys, values;                    /* [span][width] */
+    size_t key_sums, value_sums;            /* [span][width]: of one query head */
+    size_t key_totals, value_totals;        /* [span][width]: of the query heads before it */
+} layout;
+
+typedef struct job {
+    firn_attention a;
+    const firn_tensor *dy, *out; /* out: y, or the gradient of qkv */
+    const float *row_max, *row_sum;
+    float *new_row_max, *new_row_sum;
+    float *projections; /* D of each query */
+    size_t width;       /* floats of a packed row: D, and what fills up its last register */
+    size_t span;        /* keys that can be packed at a time */
+    size_t parts;       /* of a head, each a piece of work */
+    size_t part;        /* queries or keys of a part */
+    layout at;
+} job;
+
+/* A query head, and what is packed for it. */
+typedef struct desk {
+    const job *job;
+    const firn_attention *a;
+    float *slot;
+    size_t batch, head, key_head;
+    size_t row;                        /* of its first query in row_max and row_sum */
+    size_t origin;                     /* key of the first row of scores */
+    size_t reach;                      /* where the keys of the piece end */
+    size_t packed_keys, packed_values; /* the first key of those that are packed */
+} desk;
+
+static const size_t nothing_packed = SIZE_MAX;
+
+/* A block of queries, and the keys that the last of them sees among those of the piece. */
+typedef struct block {
+    size_t query, count;
+    size_t begin, end;
+    _Alignas(64) float row_max[QUERIES], row_sum[QUERIES], projections[QUERIES];
+} block;
+
+static size_t round_up(size_t x, size_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
+
+static size_t claim(size_t *end, size_t floats) {
+    const size_t at = *end;
+    *end += round_up(floats, FIRN_VECTOR);
+    return at;
+}
+
+/* rows: of scores, 0 for as many as keys. matrices: of the size of the packed keys. How many keys fit is in job->span,
+ * at most all of them; fewer than a block is too few. */
+static bool lay_out(job *job, size_t rows, size_t blocks, size_t matrices) {
+    const size_t size = job->a.size, width = round_up(size, FIRN_VECTOR), steps = round_up(job->a.steps, QUERIES);
+    const size_t per_key = matrices * width + (rows == 0 ? blocks * QUERIES + 1 : 0);
+    layout *at = &job->at;
+    size_t end = 0;
+    job->width = width;
+    at->query_columns = claim(&end, size * QUERIES);
+    at->gradient_columns = claim(&end, size * QUERIES);
+    at->query_rows = claim(&end, QUERIES * width);
+    at->gradient_rows = claim(&end, QUERIES * width);
+    at->sums = claim(&end, QUERIES * width);
+    at->lanes = claim(&end, RUN * QUERIES);
+    at->drawn = claim(&end, QUERIES * RUN);
+    at->transposed = claim(&end, RUN * QUERIES);
+    const size_t fixed = end + (rows != 0 ? rows * (blocks * QUERIES + 1) : 0) + FIRN_VECTOR;
+    if (fixed >= SLOT)
+        return false;
+    job->span = firn_smaller((SLOT - fixed) / per_key / QUERIES * QUERIES, steps);
+    if (rows == 0)
+        rows = job->span;
+    at->kept = claim(&end, rows);
+    at->scores = claim(&end, rows * QUERIES);
+    at->gradients = at->scores + (blocks - 1) * rows * QUERIES;
+    end = at->scores + blocks * rows * QUERIES;
+    size_t *const of_keys[] = {&at->keys,       &at->values,     &at->key_sums,
+                               &at->value_sums, &at->key_totals, &at->value_totals};
+    for (size_t i = 0; i < matrices; i++)
+        *of_keys[i] = claim(&end, job->span * width);
+    return job->span > 0;
+}
+
+/* --- packing ------------------------------------------------------------------------------------------------------ */
+
+/* Rows of a head's matrix, widened; columns and rows that fill up are zeros. */
+static void pack_rows(const job *job, float *out, const firn_matrix *from, size_t first, size_t rows) {
+    const size_t size = job->a.size, width = job->width;
+    for (size_t row = 0; row < rows; row++) {
+        firn_widen(out + row * width, from->data, from->type, from->first + (first + row) * from->row_step, size);
+        for (size_t column = size; column < width; column++)
+            out[row * width + column] = 0.0f;
+    }
+    for (size_t i = rows * width; i < round_up(rows, HEIGHT) * width; i++)
+        out[i] = 0.0f;
+}
+
+static void pack_columns(const job *job, float *out, const firn_matrix *from, const block *b) {
+    const firn_matrix columns = firn_transposed(*from);
+    firn_vector_pack(out, 2, &columns, 0, job->a.size, b->query, b->count);
+}
+
+/* Part `number` of qkv from key `first` on, as far as the piece reaches and memory allows. */
+static const float *pack_part(const desk *d, size_t number, size_t first, float *out, size_t *packed) {
+    const firn_matrix part = firn_attention_part(d->a, d->a->qkv, d->batch, number);
+    if (*packed != first)
+        pack_rows(d->job, out, &part, first, firn_smaller(d->job->span, d->reach - first));
+    *packed = first;
+    return out;
+}
+
+static const float *pack_keys(desk *d, size_t first) {
+    return pack_part(d, firn_attention_key_part(d->a, d->key_head), first, d->slot + d->job->at.keys, &d->packed_keys);
+}
+
+static const float *pack_values(desk *d, size_t first) {
+    return pack_part(d, firn_attention_value_part(d->a, d->key_head), first, d->slot + d->job->at.values,
+                     &d->packed_values);
+}
+
+/* --- the products of a block -------------------------------------------------------------------------------------- */
+
+/* out[key][query] = rows[key] . columns[][query] for the keys [begin, end); rows are packed from key `begin` on. */
+static void multiply_rows(const desk *d, const block *b, float *out, const float *rows, const float *columns,
+                          size_t begin, size_t end) {
+    tile t = {.row_step = d->job->width,
+              .term_step = 1,
+              .right_step = QUERIES,
+              .terms = d->a->size,
+              .begins = true,
+              .sums_step = QUERIES};
+    for (size_t key = begin; key < end; key += HEIGHT) {
+        /* The first half of the queries may come before these keys. */
+        const bool half = d->a->causal && key >= b->query + FIRN_VECTOR;
+        const size_t skip = half ? FIRN_VECTOR : 0;
+        t.left = rows + (key - begin) * d->job->width;
+        t.right = columns + skip;
+        t.sums = out + (key - d->origin) * QUERIES + skip;
+        if (half)
+            multiply_narrow(&t);
+        else
+            multiply_wide(&t);
+    }
+}
+
+/* The panels of 32 columns of a product whose columns are the elements of a head. */
+static void multiply_across(const desk *d, tile *t) {
+    const float *right = t->right;
+    float *sums = t->sums;
+    for (size_t column = 0; column < d->job->width; column += QUERIES) {
+        t->right = right + column;
+        t->sums = sums + column;
+        if (d->job->width - column > FIRN_VECTOR)
+            multiply_wide(t);
+        else
+            multiply_narrow(t);
+    }
+}
+
+/* sums[query] += weights[][query] . rows[] over the keys [begin, end) that the query sees; rows are packed from key
+ * `begin` on. */
+static void add_keys(const desk *d, const block *b, const float *weights, const float *rows, size_t begin, size_t end) {
+    for (size_t row = 0; row < b->count; row += HEIGHT) {
+        tile t = {.left = weights + (begin - d->origin) * QUERIES + row,
+                  .row_step = 1,
+                  .term_step = QUERIES,
+                  .right = rows,
+                  .right_step = d->job->width,
+                  .terms = end - begin,
+                  .sums = d->slot + d->job->at.sums + row * d->job->width,
+                  .sums_step = d->job->width};
+        if (d->a->causal && b->query + row < end) {
+            t.present = FIRN_TERMS_UP_TO_DIAGONAL;
+            t.terms = b->query + row - begin;
+            t.edge = firn_smaller(HEIGHT, end - (b->query + row));
+        }
+        multiply_across(d, &t);
+    }
+}
+
+/* sums[key] += weights[key][] . rows[] over the queries of the block that see the key. */
+static void add_queries(const desk *d, const block *b, float *sums, const float *weights, const float *rows) {
+    for (size_t key = b->begin; key < b->end; key += HEIGHT) {
+        tile t = {.left = weights + (key - d->origin) * QUERIES,
+                  .row_step = QUERIES,
+                  .term_step = 1,
+                  .right = rows,
+                  .right_step = d->job->width,
+                  .terms = b->count,
+                  .sums = sums + (key - d->origin) * d->job->width,
+                  .sums_step = d->job->width};
+        if (d->a->causal && key >= b->query) {
+            const size_t before = key - b->query;
+            t.present = FIRN_TERMS_FROM_DIAGONAL;
+            t.left += before;
+            t.right += before * d->job->width;
+            t.edge = firn_smaller(HEIGHT, b->count - before);
+            t.terms = b->count - before - t.edge;
+        }
+        multiply_across(d, &t);
+    }
+}
+
+/* factor * sums[row] for `rows` rows of a part of a tensor, from row `first` on, rounded once. Destroys the sums. */
+static void store_rows(const desk *d, const firn_tensor *out, size_t number, size_t first, size_t rows, float *sums,
+                       float factor) {
+    const firn_matrix part = firn_attention_part(d->a, out, d->batch, number);
+    for (size_t row = 0; row < rows; row++) {
+        float *line = sums + row * d->job->width;
+        for (size_t i = 0; i < d->job->width; i++)
+            line[i] *= factor;
+        firn_narrow(out->data, out->type, part.first + (first + row) * part.row_step, line, d->a->size);
+    }
+}
+
+/* --- elements of a block: rows of QUERIES, one row for each key --------------------------------------------------- */
+
+/* The queries of a block that see a key, as a bit each. */
+static uint32_t seeing(const desk *d, const block *b, size_t key) {
+    return d->a->causal && key > b->query ? ~0u << (key - b->query) : ~0u;
+}
+
+static inline firn_lanes half_of(uint32_t queries, size_t v) {
+    return (firn_lanes)(queries >> (v * FIRN_VECTOR));
+}
+
+/* Scores as the softmax takes them. */
+static void scale_scores(const firn_attention *a, float *x, size_t rows) {
+    const float scale = a->scale;
+    for (size_t i = 0; i < rows * QUERIES; i++)
+        x[i] *= scale;
+    firn_block_round(a->softmax_type, x, rows * QUERIES);
+}
+
+/* e^(score - maximum) */
+static void exponentials(const firn_attention *a, float *restrict x, const float *restrict maxima, size_t rows) {
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = 0; i < QUERIES; i++)
+            x[row * QUERIES + i] = firn_exp_inline(x[row * QUERIES + i] - maxima[i]);
+    firn_block_round(a->softmax_type, x, rows * QUERIES);
+}
+
+static void normalise(const firn_attention *a, float *restrict x, const float *restrict sums, size_t rows) {
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = 0; i < QUERIES; i++)
+            x[row * QUERIES + i] /= sums[i];
+    firn_block_round(a->qkv->type, x, rows * QUERIES);
+}
+
+/* The largest of the scores that each query sees, NaN where one of them is. */
+static void find_maxima(const desk *d, const block *b, const float *x, float maxima[QUERIES]) {
+    firn_vector largest[2] = {firn_vector_fill(-__builtin_inff()), firn_vector_fill(-__builtin_inff())};
+    firn_lanes has_nan[2] = {0, 0};
+    for (size_t key = b->begin; key < b->end; key++, x += QUERIES) {
+        const uint32_t queries = seeing(d, b, key);
+        FIRN_UNROLL
+        for (size_t v = 0; v < 2; v++) {
+            const firn_vector score = firn_vector_load(x + v * FIRN_VECTOR);
+            const firn_lanes lanes = half_of(queries, v);
+            largest[v] = _mm512_mask_max_ps(largest[v], lanes, score, largest[v]); /* the second where one is NaN */
+            has_nan[v] |= _mm512_mask_cmp_ps_mask(lanes, score, score, _CMP_UNORD_Q);
+        }
+    }
+    const firn_vector nan = firn_vector_fill(firn_from_bits(FIRN_NAN_BITS));
+    for (size_t v = 0; v < 2; v++) {
+        largest[v] = firn_vector_add(largest[v], firn_vector_zero());
+        firn_vector_store(maxima + v * FIRN_VECTOR, _mm512_mask_mov_ps(largest[v], has_nan[v], nan));
+    }
+}
+
+/* --- sums over the keys that a query sees: NUMERICS.md, "Other sums" ---------------------------------------------- */
+
+typedef struct key_sum {
+    float *lanes; /* [RUN][QUERIES] */
+    _Alignas(64) float totals[QUERIES];
+} key_sum;
+
+static void clear(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = 0.0f;
+}
+
+static key_sum begin_sum(const desk *d) {
+    key_sum sum = {.lanes = d->slot + d->job->at.lanes};
+    clear(sum.lanes, RUN * QUERIES);
+    return sum;
+}
+
+/* A lane of the sum is a row of floats here. */
+static void fold(key_sum *sum) {
+    for (size_t half = RUN / 2; half > 0; half /= 2)
+        for (size_t i = 0; i < half * QUERIES; i++)
+            sum->lanes[i] += sum->lanes[half * QUERIES + i];
+    for (size_t i = 0; i < QUERIES; i++)
+        sum->totals[i] += sum->lanes[i];
+    clear(sum->lanes, RUN * QUERIES);
+}
+
+/* The terms of a run of keys, whose first is a multiple of RUN: x[key][query], times y[key][query] where that is given.
+ */
+static void add_run(const desk *d, const block *b, key_sum *sum, size_t first, size_t rows, const float *x,
+                    const float *y) {
+    for (size_t row = 0; row < rows; row++) {
+        const uint32_t queries = seeing(d, b, first + row);
+        for (size_t v = 0; v < 2; v++) {
+            const size_t at = row * QUERIES + v * FIRN_VECTOR;
+            const firn_vector lane = firn_vector_load(sum->lanes + at);
+            firn_vector term = firn_vector_load(x + at);
+            if (y != NULL)
+                term = _mm512_mul_ps(term, firn_vector_load(y + at));
+            firn_vector_store(sum->lanes + at, _mm512_mask_add_ps(lane, half_of(queries, v), lane, term));
+        }
+    }
+    if ((first + RUN) % FIRN_SUM_BLOCK == 0)
+        fold(sum);
+}
+
+/* A query without elements in the last block has +0 there, which changes nothing: no total is ever -0. */
+static void end_sum(key_sum *sum, float out[QUERIES]) {
+    fold(sum);
+    for (size_t i = 0; i < QUERIES; i++)
+        out[i] = firn_canonical(sum->totals[i]);
+}
+
+/* --- dropout ------------------------------------------------------------------------------------------------------ */
+
+/* Which probabilities of a run of keys are kept. They are drawn by query, because neighbours in the order of random
+ * numbers are keys. */
+static uint32_t *draw(const desk *d, const block *b, size_t first, size_t rows) {
+    const firn_attention *a = d->a;
+    float *drawn = d->slot + d->job->at.drawn, *transposed = d->slot + d->job->at.transposed;
+    uint32_t *kept = (uint32_t *)(void *)(d->slot + d->job->at.kept) + (first - d->origin);
+    const firn_matrix by_key = {drawn, FIRN_FLOAT32, 0, 1, RUN};
+    if (a->dropout_rate == 0.0f)
+        return kept;
+    for (size_t i = 0; i < b->count; i++)
+        firn_random_uniform_many(drawn + i * RUN, &a->rng, firn_attention_element(a, d->row + b->query + i, first),
+                                 rows);
+    firn_vector_pack(transposed, 2, &by_key, 0, rows, 0, b->count);
+    const firn_vector rate = firn_vector_fill(a->dropout_rate);
+    for (size_t row = 0; row < rows; row++) {
+        const firn_vector low = firn_vector_load(transposed + row * QUERIES);
+        const firn_vector high = firn_vector_load(transposed + row * QUERIES + FIRN_VECTOR);
+        kept[row] = (uint32_t)_mm512_cmp_ps_mask(low, rate, _CMP_GE_OQ) |
+                    (uint32_t)_mm512_cmp_ps_mask(high, rate, _CMP_GE_OQ) << FIRN_VECTOR;
+    }
+    return kept;
+}
+
+/* What is kept times 1 / (1 - rate), +0 for the rest. */
+static void drop(const firn_attention *a, float *x, const uint32_t *kept, size_t rows) {
+    const firn_vector factor = firn_vector_fill(1.0f / (1.0f - a->dropout_rate));
+    if (a->dropout_rate == 0.0f)
+        return;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t v = 0; v < 2; v++) {
+            float *at = x + row * QUERIES + v * FIRN_VECTOR;
+            firn_vector_store(at, _mm512_maskz_mul_ps(half_of(kept[row], v), firn_vector_load(at), factor));
+        }
+}
+
+/* --- blocks ------------------------------------------------------------------------------------------------------- */
+
+/* The block of queries from `query` on, with those of the keys [begin, end) that it sees. */
+static block block_of(const desk *d, size_t query, size_t begin, size_t end) {
+    block b = {.query = query, .count = firn_smaller(QUERIES, d->a->steps - query), .begin = begin, .end = end};
+    if (d->a->causal)
+        b.end = firn_smaller(end, query + b.count);
+    return b;
+}
+
+static desk desk_of(const job *job, void *slot, size_t batch, size_t head) {
+    desk d = {.job = job, .a = &job->a, .slot = slot, .batch = batch, .head = head};
+    d.key_head = head / job->a.group;
+    d.row = firn_attention_row(&job->a, batch, head);
+    d.reach = job->a.steps;
+    d.packed_keys = d.packed_values = nothing_packed;
+    return d;
+}
+
+static void multiply_scores(desk *d, const block *b) {
+    float *slot = d->slot, *columns = slot + d->job->at.query_columns;
+    const firn_matrix queries = firn_attention_part(d->a, d->a->qkv, d->batch, d->head);
+    pack_columns(d->job, columns, &queries, b);
+    for (size_t key = b->begin; key < b->end; key += d->job->span)
+        multiply_rows(d, b, slot + d->job->at.scores, pack_keys(d, key), columns, key,
+                      firn_smaller(b->end, key + d->job->span));
+}
+
+/* --- forward ------------------------------------------------------------------------------------------------------ */
+
+static void softmax(const desk *d, block *b) {
+    const firn_attention *a = d->a;
+    float *scores = d->slot + d->job->at.scores;
+    key_sum sum = begin_sum(d);
+    scale_scores(a, scores, b->end);
+    find_maxima(d, b, scores, b->row_max);
+    for (size_t key = 0; key < b->end; key += RUN) {
+        const size_t rows = firn_smaller(RUN, b->end - key);
+        exponentials(a, scores + key * QUERIES, b->row_max, rows);
+        add_run(d, b, &sum, key, rows, scores + key * QUERIES, NULL);
+    }
+    end_sum(&sum, b->row_sum);
+    for (size_t key = 0; key < b->end; key += RUN) {
+        const size_t rows = firn_smaller(RUN, b->end - key);
+        normalise(a, scores + key * QUERIES, b->row_sum, rows);
+        drop(a, scores + key * QUERIES, draw(d, b, key, rows), rows);
+        if (a->dropout_rate != 0.0f)
+            firn_block_round(a->qkv->type, scores + key * QUERIES, rows * QUERIES);
+    }
+}
+
+static void forward_block(desk *d, size_t query) {
+    const job *job = d->job;
+    block b = block_of(d, query, 0, d->reach);
+    multiply_scores(d, &b);
+    softmax(d, &b);
+    for (size_t i = 0; i < b.count; i++) {
+        job->new_row_max[d->row + query + i] = b.row_max[i];
+        job->new_row_sum[d->row + query + i] = b.row_sum[i];
+    }
+    clear(d->slot + job->at.sums, QUERIES * job->width);
+    for (size_t key = 0; key < b.end; key += job->span)
+        add_keys(d, &b, d->slot + job->at.scores, pack_values(d, key), key, firn_smaller(b.end, key + job->span));
+    store_rows(d, job->out, d->head, query, b.count, d->slot + job->at.sums, 1.0f);
+}
+
+/* A part of a query head. */
+static desk query_desk(const job *job, size_t piece, void *slot, size_t *begin, size_t *end) {
+    const size_t head = piece / job->parts, part = piece % job->parts;
+    desk d = desk_of(job, slot, head / job->a.heads, head % job->a.heads);
+    *begin = part * job->part;
+    *end = firn_smaller(*begin + job->part, job->a.steps);
+    if (job->a.causal)
+        d.reach = *end;
+    return d;
+}
+
+static void forward_piece(void *argument, size_t piece, void *slot) {
+    size_t begin, end;
+    desk d = query_desk(argument, piece, slot, &begin, &end);
+    for (size_t query = begin; query < end; query += QUERIES)
+        forward_block(&d, query);
+}
+
+/* --- backward ----------------------------------------------------------------------------------------------------- */
+
+/* Scores and products of dy and values become probabilities and gradients of them, and D is found where the block has
+ * all keys. */
+static void probability_gradients(const desk *d, block *b, bool whole) {
+    const firn_attention *a = d->a;
+    key_sum sum = begin_sum(d);
+    for (size_t key = b->begin; key < b->end; key += RUN) {
+        const size_t rows = firn_smaller(RUN, b->end - key), at = (key - d->origin) * QUERIES;
+        float *p = d->slot + d->job->at.scores + at, *gradient = d->slot + d->job->at.gradients + at;
+        scale_scores(a, p, rows);
+        exponentials(a, p, b->row_max, rows);
+        normalise(a, p, b->row_sum, rows);
+        drop(a, gradient, draw(d, b, key, rows), rows);
+        if (whole)
+            add_run(d, b, &sum, key, rows, p, gradient);
+    }
+    if (whole)
+        end_sum(&sum, b->projections);
+}
+
+/* Gradients of probabilities become those of scores, and probabilities are dropped. */
+static void score_gradients(const desk *d, const block *b) {
+    const firn_attention *a = d->a;
+    const uint32_t *kept = (const uint32_t *)(const void *)(d->slot + d->job->at.kept);
+    const float *restrict projections = b->projections;
+    for (size_t key = b->begin; key < b->end; key += RUN) {
+        const size_t rows = firn_smaller(RUN, b->end - key), at = (key - d->origin) * QUERIES;
+        float *restrict p = d->slot + d->job->at.scores + at, *restrict gradient = d->slot + d->job->at.gradients + at;
+        for (size_t row = 0; row < rows; row++)
+            for (size_t i = 0; i < QUERIES; i++)
+                gradient[row * QUERIES + i] = p[row * QUERIES + i] * (gradient[row * QUERIES + i] - projections[i]);
+        firn_block_round(a->qkv->type, gradient, rows * QUERIES);
+        if (a->dropout_rate == 0.0f)
+            continue;
+        drop(a, p, kept + (key - d->origin), rows);
+        firn_block_round(a->qkv->type, p, rows * QUERIES);
+    }
+}
+
+/* Queries that are not there have any numbers but 0 / 0. */
+static void load_saved(const desk *d, block *b, bool whole) {
+    for (size_t i = 0; i < QUERIES; i++) {
+        const size_t row = d->row + b->query + firn_smaller(i, b->count - 1);
+        b->row_max[i] = d->job->row_max[row];
+        b->row_sum[i] = d->job->row_sum[row];
+        b->projections[i] = whole ? 0.0f : d->job->projections[row];
+    }
+}
+
+/* Everything of a block of queries and its keys up to the gradients of the scores. whole: it has all keys, so that D
+ * can be found; else it was found before. */
+static block gradient_block(desk *d, size_t query, size_t begin, size_t end, bool whole) {
+    const job *job = d->job;
+    const layout *at = &job->at;
+    const firn_matrix dy = firn_attention_part(d->a, job->dy, d->batch, d->head);
+    block b = block_of(d, query, begin, end);
+    load_saved(d, &b, whole);
+    multiply_scores(d, &b);
+    pack_columns(job, d->slot + at->gradient_columns, &dy, &b);
+    for (size_t key = begin; key < b.end; key += job->span)
+        multiply_rows(d, &b, d->slot + at->gradients, pack_values(d, key), d->slot + at->gradient_columns, key,
+                      firn_smaller(b.end, key + job->span));
+    probability_gradients(d, &b, whole);
+    for (size_t i = 0; whole && i < b.count; i++)
+        job->projections[d->row + query + i] = b.projections[i];
+    score_gradients(d, &b);
+    return b;
+}
+
+/* dq_i = scale sum_j dS_ij k_j */
+static void store_query_gradient(desk *d, const block *b) {
+    const job *job = d->job;
+    clear(d->slot + job->at.sums, QUERIES * job->width);
+    for (size_t key = 0; key < b->end; key += job->span)
+        add_keys(d, b, d->slot + job->at.gradients, pack_keys(d, key), key, firn_smaller(b->end, key + job->span));
+    store_rows(d, job->out, d->head, b->query, b->count, d->slot + job->at.sums, d->a->scale);
+}
+
+/* dk_j = scale sum_i dS_ij q_i;  dv_j = sum_i P_ij dy_i */
+static void add_key_gradients(const desk *d, const block *b, float *key_sums, float *value_sums) {
+    const layout *at = &d->job->at;
+    float *slot = d->slot;
+    const firn_matrix queries = firn_attention_part(d->a, d->a->qkv, d->batch, d->head);
+    const firn_matrix dy = firn_attention_part(d->a, d->job->dy, d->batch, d->head);
+    pack_rows(d->job, slot + at->query_rows, &queries, b->query, b->count);
+    pack_rows(d->job, slot + at->gradient_rows, &dy, b->query, b->count);
+    add_queries(d, b, key_sums, slot + at->gradients, slot + at->query_rows);
+    add_queries(d, b, value_sums, slot + at->scores, slot + at->gradient_rows);
+}
+
+static void add(float *restrict total, const float *restrict x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        total[i] += x[i];
+}
+
+/* Gradients of the keys [begin, end) of a key head and of their values; where these are all keys, gradients of the
+ * queries too. The first query head's sums are the totals, those of the others are added to them. */
+static void key_range(const job *job, void *slot, size_t batch, size_t key_head, size_t begin, size_t end) {
+    const firn_attention *a = &job->a;
+    const layout *at = &job->at;
+    const bool whole = end - begin == a->steps;
+    const size_t floats = round_up(end - begin, HEIGHT) * job->width;
+    float *floats_of = slot, *key_totals = floats_of + at->key_sums, *value_totals = floats_of + at->value_sums;
+    desk d = desk_of(job, slot, batch, key_head * a->group);
+    for (size_t member = 0; member < a->group; member++) {
+        float *key_sums = member == 0 ? key_totals : floats_of + at->key_totals;
+        float *value_sums = member == 0 ? value_totals : floats_of + at->value_totals;
+        d.head = key_head * a->group + member;
+        d.row = firn_attention_row(a, batch, d.head);
+        d.origin = begin;
+        d.reach = end;
+        clear(key_sums, floats);
+        clear(value_sums, floats);
+        for (size_t query = a->causal ? begin : 0; query < a->steps; query += QUERIES) {
+            const block b = gradient_block(&d, query, begin, end, whole);
+            if (whole)
+                store_query_gradient(&d, &b);
+            add_key_gradients(&d, &b, key_sums, value_sums);
+        }
+        if (member > 0) {
+            add(key_totals, key_sums, floats);
+            add(value_totals, value_sums, floats);
+        }
+    }
+    store_rows(&d, job->out, firn_attention_key_part(a, key_head), begin, end - begin, key_totals, a->scale);
+    store_rows(&d, job->out, firn_attention_value_part(a, key_head), begin, end - begin, value_totals, 1.0f);
+}
+
+static void key_piece(void *argument, size_t piece, void *slot) {
+    const job *job = argument;
+    const size_t head = piece / job->parts, begin = piece % job->parts * job->part;
+    key_range(job, slot, head / job->a.kv_heads, head % job->a.kv_heads, begin,
+              firn_smaller(begin + job->part, job->a.steps));
+}
+
+static void query_piece(void *argument, size_t piece, void *slot) {
+    size_t begin, end;
+    desk d = query_desk(argument, piece, slot, &begin, &end);
+    for (size_t query = begin; query < end; query += QUERIES) {
+        const block b = gradient_block(&d, query, 0, d.reach, true);
+        store_query_gradient(&d, &b);
+    }
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+/* Operations on elements of so many products of a call. */
+static uint64_t cost_of(const firn_attention *a, uint64_t products) {
+    const uint64_t pairs = (uint64_t)a->batch * a->heads * a->steps * a->steps / (a->causal ? 2 : 1);
+    return products * pairs * a->size / MULTIPLICATIONS;
+}
+
+static bool is_float32(const firn_kernel_call *call, size_t reductions) {
+    for (size_t i = 0; i < reductions; i++)
+        if (call->reductions[i].kind != FIRN_REDUCTION_F32)
+            return false;
+    return true;
+}
+
+/* Cuts heads into parts of whole blocks, `most` steps or fewer, where the heads alone would not keep all threads busy.
+ * Returns the pieces. */
+static size_t divide(job *job, size_t heads, size_t threads, size_t most) {
+    const size_t steps = job->a.steps, blocks = round_up(steps, QUERIES) / QUERIES;
+    size_t parts = threads < 2 || heads >= PIECES * threads ? 1 : round_up(PIECES * threads, heads) / heads;
+    parts = firn_smaller(parts, blocks);
+    job->part = firn_smaller(round_up(blocks, parts) / parts * QUERIES, most);
+    job->parts = round_up(steps, job->part) / job->part;
+    return heads * job->parts;
+}
+
+void firn_vector_attention(const firn_kernel_call *call) {
+    job work = {.a = firn_attention_of(call, &call->inputs[0]), .out = &call->outputs[0]};
+    const uint64_t cost = cost_of(&work.a, 2);
+    work.new_row_max = call->outputs[1].data;
+    work.new_row_sum = call->outputs[2].data;
+    if (!is_float32(call, 2) || !lay_out(&work, round_up(work.a.steps, QUERIES), 1, 2)) {
+        firn_kernel_attention(call);
+        return;
+    }
+    const size_t pieces =
+        divide(&work, work.a.batch * work.a.heads, firn_parallel_threads(&call->parallel, cost), SIZE_MAX);
+    firn_pieces_run(call, pieces, cost, forward_piece, &work);
+}
+
+/* Whether whole key heads, which need five products, are done sooner than queries and keys apart, which need seven but
+ * keep all threads busy. */
+static bool whole_heads_are_sooner(const firn_attention *a, size_t threads) {
+    const size_t heads = a->batch * a->kv_heads;
+    return 5 * round_up(heads, threads) <= 7 * heads;
+}
+
+void firn_vector_attention_backward(const firn_kernel_call *call) {
+    job by_key = {.a = firn_attention_of(call, &call->inputs[1]), .dy = &call->inputs[0], .out = &call->outputs[0]};
+    const firn_attention *a = &by_key.a;
+    const uint64_t cost = cost_of(a, 5);
+    const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = a->batch * a->kv_heads;
+    by_key.row_max = call->inputs[2].data;
+    by_key.row_sum = call->inputs[3].data;
+    by_key.projections = call->outputs[1].data; /* nothing else of the scratch is used */
+    job by_query = by_key;
+    if (!is_float32(call, 3) || !lay_out(&by_key, 0, 2, a->group > 1 ? 6 : 4) ||
+        !lay_out(&by_query, round_up(a->steps, QUERIES), 2, 2)) {
+        firn_kernel_attention_backward(call);
+    } else if (by_key.span >= a->steps && whole_heads_are_sooner(a, threads)) {
+        firn_pieces_run(call, divide(&by_key, heads, 1, SIZE_MAX), cost, key_piece, &by_key);
+    } else {
+        firn_pieces_run(call, divide(&by_query, a->batch * a->heads, threads, SIZE_MAX), cost, query_piece, &by_query);
+        firn_pieces_run(call, divide(&by_key, heads, threads, by_key.span), cost, key_piece, &by_key);
+    }
+}

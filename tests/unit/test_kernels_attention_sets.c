@@ -1,0 +1,286 @@
+/* Attention of every kernel set that this CPU can run gives the bits of the portable kernel, with 1, 2, 3 and 8
+ * threads: steps around the edges of blocks and runs, all types, sizes of heads, grouped heads, causal or not, dropout,
+ * special values, and calls that do not fit into a slot as a whole. The portable kernel itself is tested in
+ * test_kernels_attention.c. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/targets/host/host.h"
+#include "tests/unit/support_kernels.h"
+#include "tests/unit/support_workspace.h"
+
+typedef enum filling { NUMBERS, SPECIALS, SUBNORMALS, LARGE } filling;
+
+typedef struct setting {
+    uint32_t batch, steps, heads, kv_heads, size;
+    bool causal, half_softmax;
+    float dropout;
+    uint8_t type;
+    uint8_t out_type; /* unless other_type: type */
+    bool other_type;
+    uint32_t chunk; /* 0: float32 */
+    filling filling;
+} setting;
+
+/* --- sets and threads --------------------------------------------------------------------------------------------- */
+
+static const uint32_t thread_counts[] = {1, 2, 3, 8};
+enum { COUNTS = sizeof thread_counts / sizeof thread_counts[0] };
+
+static firn_host_threads *pools[COUNTS];
+
+/* portable: with fused multiply-add, because the plain compilation of the same source takes far longer. */
+static const firn_kernel_set *portable, *tested;
+
+static int find_sets(void **state) {
+    (void)state;
+    portable = firn_kernel_set_choose("fma");
+    tested = firn_kernel_set_choose("avx512");
+    if (tested == NULL)
+        print_message("skipped: this CPU or build has no set 'avx512'\n");
+    for (int i = 0; i < COUNTS; i++)
+        pools[i] = firn_host_threads_start(thread_counts[i]);
+    return 0;
+}
+
+static int stop_threads(void **state) {
+    (void)state;
+    for (int i = 0; i < COUNTS; i++)
+        firn_host_threads_stop(pools[i]);
+    return 0;
+}
+
+static void run_in_pool(void *context, size_t tasks, firn_task_body body, void *argument) {
+    firn_host_threads_run(context, tasks, body, argument);
+}
+
+static firn_parallel parallel_of(int i) {
+    if (pools[i] == NULL)
+        return (firn_parallel){.threads = 1};
+    return (firn_parallel){.context = pools[i], .run = run_in_pool, .threads = thread_counts[i]};
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------------- */
+
+static void fill(const setting *s, firn_tensor *tensor, uint32_t seed) {
+    static const float spreads[] = {[NUMBERS] = 3.0f, [SPECIALS] = 3.0f, [SUBNORMALS] = 0x1p-70f, [LARGE] = 0x1p15f};
+    tensor_fill(tensor, seed, spreads[s->filling]);
+    if (s->filling == SPECIALS)
+        tensor_sprinkle(tensor, seed);
+}
+
+static firn_reduction reduction_of(const setting *s) {
+    if (s->chunk == 0)
+        return (firn_reduction){FIRN_REDUCTION_F32, FIRN_FLOAT32, FIRN_FLOAT32, 0};
+    return (firn_reduction){FIRN_REDUCTION_CHUNKED, s->type, FIRN_FLOAT32, s->chunk};
+}
+
+static firn_kernel_call call_of(const setting *s) {
+    firn_kernel_call call = {.integers = {s->heads, s->kv_heads, s->causal, s->half_softmax, 9},
+                             .reals = {1.0f / sqrtf((float)s->size), s->dropout},
+                             .seed = 0x123456789abcdefu,
+                             .global_step = 41,
+                             .micro_step = 2};
+    for (int i = 0; i < 3; i++)
+        call.reductions[i] = reduction_of(s);
+    return call;
+}
+
+static firn_kernel_call forward_call(const setting *s) {
+    firn_kernel_call call = call_of(s);
+    call.input_count = 1;
+    call.inputs[0] = tensor_new(s->type, s->batch, s->steps, (s->heads + 2 * s->kv_heads) * s->size, 0);
+    call.output_count = 4;
+    call.outputs[0] = tensor_new(s->out_type, s->batch, s->steps, s->heads * s->size, 0);
+    call.outputs[1] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0);
+    call.outputs[2] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0);
+    call.outputs[3] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, 16, s->steps);
+    fill(s, &call.inputs[0], s->steps + s->heads);
+    return call;
+}
+
+/* Shares qkv and what was saved with the forward call. */
+static firn_kernel_call backward_call(const setting *s, const firn_kernel_call *forward) {
+    firn_kernel_call call = call_of(s);
+    call.input_count = 4;
+    call.inputs[0] = tensor_new(s->type, s->batch, s->steps, s->heads * s->size, 0);
+    call.inputs[1] = forward->inputs[0];
+    call.inputs[2] = forward->outputs[1];
+    call.inputs[3] = forward->outputs[2];
+    call.output_count = 2;
+    call.outputs[0] = tensor_new(s->out_type, s->batch, s->steps, (s->heads + 2 * s->kv_heads) * s->size, 0);
+    call.outputs[1] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, 33, s->steps);
+    fill(s, &call.inputs[0], s->steps + 77);
+    return call;
+}
+
+static void run_portable(uint16_t code, firn_kernel_call *call) {
+    call->parallel = (firn_parallel){.threads = 1};
+    call->workspace = support_workspace(portable, 1);
+    portable->find(code)(call);
+}
+
+/* The first `outputs` outputs, from the tested set with each number of threads, against those of `expected`. */
+static void compare(uint16_t code, const firn_kernel_call *expected, int outputs, const setting *s) {
+    for (int i = 0; i < COUNTS; i++) {
+        char place[160];
+        firn_kernel_call call = *expected;
+        call.parallel = parallel_of(i);
+        call.workspace = support_workspace(tested, thread_counts[i]);
+        for (int o = 0; o < expected->output_count; o++) {
+            call.outputs[o] = tensor_copy(&expected->outputs[o]);
+            memset(call.outputs[o].data, 0xa5, call.outputs[o].elements * firn_type_bytes(call.outputs[o].type));
+        }
+        tested->find(code)(&call);
+        for (int o = 0; o < outputs; o++) {
+            snprintf(place, sizeof place, "op %u output %d, %s B%u T%u H%u/%u D%u%s dropout %g filling %d, %u threads",
+                     code, o, firn_type_name(s->type), s->batch, s->steps, s->heads, s->kv_heads, s->size,
+                     s->causal ? " causal" : "", (double)s->dropout, s->filling, thread_counts[i]);
+            assert_same(&expected->outputs[o], &call.outputs[o], place);
+        }
+        for (int o = 0; o < expected->output_count; o++)
+            tensor_free(&call.outputs[o]);
+    }
+}
+
+static void check(setting s) {
+    if (tested == NULL || portable == NULL)
+        return;
+    if (!s.other_type)
+        s.out_type = s.type;
+    firn_kernel_call forward = forward_call(&s);
+    run_portable(FIRN_OP_attention, &forward);
+    compare(FIRN_OP_attention, &forward, 3, &s);
+    firn_kernel_call backward = backward_call(&s, &forward);
+    run_portable(FIRN_OP_attention_backward, &backward);
+    compare(FIRN_OP_attention_backward, &backward, 1, &s);
+    tensor_free(&backward.inputs[0]);
+    for (int o = 0; o < backward.output_count; o++)
+        tensor_free(&backward.outputs[o]);
+    tensor_free(&forward.inputs[0]);
+    for (int o = 0; o < forward.output_count; o++)
+        tensor_free(&forward.outputs[o]);
+}
+
+/* --- tests -------------------------------------------------------------------------------------------------------- */
+
+static const uint32_t steps[] = {1, 2, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 127, 128, 129};
+static const uint32_t sizes[] = {1, 3, 8, 16, 17, 64, 80};
+static const struct { uint32_t batch, heads, kv_heads; } head_counts[] = {{1, 1, 1}, {2, 3, 3}, {1, 4, 2}, {1, 3, 1}};
+enum {
+    STEPS = sizeof steps / sizeof steps[0],
+    SIZES = sizeof sizes / sizeof sizes[0],
+    HEAD_COUNTS = sizeof head_counts / sizeof head_counts[0]
+};
+
+/* Every number of steps with every stride-th size of a head; type and heads take turns. */
+static void for_each_shape(setting s, uint8_t first_type, unsigned stride) {
+    for (unsigned i = 0; i < STEPS; i++)
+        for (unsigned j = i % stride; j < SIZES; j += stride)
+            for (int causal = 0; causal < 2; causal++) {
+                const unsigned turn = i + j;
+                s.steps = steps[i];
+                s.size = sizes[j];
+                s.batch = head_counts[turn % HEAD_COUNTS].batch;
+                s.heads = head_counts[turn % HEAD_COUNTS].heads;
+                s.kv_heads = head_counts[turn % HEAD_COUNTS].kv_heads;
+                s.type = (uint8_t)(first_type + turn / HEAD_COUNTS % (last_real_type + 1u - first_type));
+                s.causal = causal != 0;
+                check(s);
+            }
+}
+
+static void every_shape(void **state) {
+    (void)state;
+    for_each_shape((setting){0}, FIRN_FLOAT32, 1);
+}
+
+static void with_dropout(void **state) {
+    (void)state;
+    for_each_shape((setting){.dropout = 0.3f}, FIRN_FLOAT32, 3);
+}
+
+static void with_half_softmax(void **state) {
+    (void)state;
+    for_each_shape((setting){.dropout = 0.1f, .half_softmax = true}, FIRN_FLOAT16, 3);
+}
+
+/* Scores that are NaN, infinite, so large that they become it, or subnormal; sums that meet -0. */
+static void with_special_values(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (int causal = 0; causal < 2; causal++)
+            for (filling filling = SPECIALS; filling <= LARGE; filling++) {
+                setting s = {.batch = 2, .steps = 77, .heads = 2, .kv_heads = 1, .size = 20};
+                s.type = type;
+                s.causal = causal != 0;
+                s.filling = filling;
+                s.half_softmax = type != FIRN_FLOAT32 && filling == LARGE;
+                check(s);
+                s.dropout = 0.5f;
+                check(s);
+            }
+}
+
+/* dqkv and y may be of another type than qkv. */
+static void other_output_types(void **state) {
+    (void)state;
+    setting s = {.batch = 1, .steps = 70, .heads = 2, .kv_heads = 2, .size = 24, .causal = true, .other_type = true};
+    for (s.type = FIRN_FLOAT32; s.type <= last_real_type; s.type++)
+        for (s.out_type = FIRN_FLOAT32; s.out_type <= last_real_type; s.out_type++)
+            check(s);
+}
+
+static void chunked_sums(void **state) {
+    (void)state;
+    setting s = {.batch = 1, .steps = 67, .heads = 2, .kv_heads = 1, .size = 20, .causal = true, .half_softmax = true};
+    for (s.type = FIRN_FLOAT16; s.type <= last_real_type; s.type++)
+        for (s.chunk = 5; s.chunk <= 128; s.chunk += 123)
+            check(s);
+}
+
+/* More keys than a slot holds: packed again for each block, and gradients of queries and of keys apart. */
+static void heads_larger_than_a_slot(void **state) {
+    (void)state;
+    setting s = {.batch = 1, .steps = 131, .heads = 2, .kv_heads = 1, .size = 2500, .causal = true};
+    check(s);
+    s.causal = false;
+    s.type = FIRN_BFLOAT16;
+    check(s);
+}
+
+/* Not even a block of keys fits: the portable kernel. */
+static void blocks_larger_than_a_slot(void **state) {
+    (void)state;
+    check((setting){.batch = 1, .steps = 5, .heads = 1, .kv_heads = 1, .size = 5000});
+    check((setting){.batch = 1, .steps = 3, .heads = 1, .kv_heads = 1, .size = 20000});
+}
+
+/* Sums over more than one block of 4,096 elements. */
+static void rows_of_several_blocks(void **state) {
+    (void)state;
+    check((setting){.batch = 1, .steps = 4131, .heads = 1, .kv_heads = 1, .size = 1, .causal = true});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_shape),
+        cmocka_unit_test(with_dropout),
+        cmocka_unit_test(with_half_softmax),
+        cmocka_unit_test(with_special_values),
+        cmocka_unit_test(other_output_types),
+        cmocka_unit_test(chunked_sums),
+        cmocka_unit_test(heads_larger_than_a_slot),
+        cmocka_unit_test(blocks_larger_than_a_slot),
+        cmocka_unit_test(rows_of_several_blocks),
+    };
+    return cmocka_run_group_tests(tests, find_sets, stop_threads);
+}
