@@ -41,3 +41,31 @@ float firn_gelu_tanh(float x) {
 float firn_gelu_tanh_slope(float x) {
     return firn_gelu_tanh_slope_inline(x);
 }
+
+float firn_sin(float x) {
+    return firn_sin_inline(x);
+}
+
+float firn_cos(float x) {
+    return firn_cos_inline(x);
+}
+
+float firn_rsqrt(float x) {
+    return firn_rsqrt_inline(x);
+}
+
+float firn_sigmoid(float x) {
+    return firn_sigmoid_inline(x);
+}
+
+float firn_silu(float x) {
+    return firn_silu_inline(x);
+}
+
+float firn_silu_slope(float x) {
+    return firn_silu_slope_inline(x);
+}
+
+float firn_softplus(float x) {
+    return firn_softplus_inline(x);
+}

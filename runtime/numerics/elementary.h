@@ -146,6 +146,124 @@ static inline float firn_sin_quarters(float turns, uint32_t quarter) {
     return firn_select_float(inside, signed_value, firn_from_bits(FIRN_NAN_BITS));
 }
 
+/* |x| / (2 pi) as a fraction in units of 2^-64, for 2^-10 <= |x| < infinity. |x| is m 2^e with a 24-bit m; those bits
+ * of 1/(2 pi) that give whole turns are left out, and the 96 that follow are enough: no float but zero comes nearer to
+ * a quarter turn than 2^-33. */
+static inline uint64_t firn_turns(float x) {
+    /* 1/(2 pi), behind 64 zeros for negative e */
+    static const uint32_t digits[] = {0,           0,           0x28be60dbu, 0x9391054au, 0x7f09d5f4u,
+                                      0x7d4d3770u, 0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
+    uint32_t magnitude = firn_bits(x) & FIRN_MAGNITUDE_BITS;
+    uint32_t first = 64 + (magnitude >> 23) - 150; /* bit e + 1 behind the point */
+    const uint32_t *at = digits + first / 32;
+    uint32_t shift = first % 32;
+    uint64_t m = (magnitude & 0x7fffffu) | 0x800000u;
+    uint32_t high = (uint32_t)(((uint64_t)at[0] << 32 | at[1]) << shift >> 32);
+    uint32_t middle = (uint32_t)(((uint64_t)at[1] << 32 | at[2]) << shift >> 32);
+    uint32_t low = (uint32_t)(((uint64_t)at[2] << 32 | at[3]) << shift >> 32);
+    uint64_t tail = m * middle + (m * low >> 32);
+    return (m * high << 32) + tail;
+}
+
+/* sin(|x| + quarter pi/2), 2^-10 <= |x| < infinity. The fraction of a turn is cut into three exact floats, of which
+ * two with the rest are kept; then as firn_sin_quarters. */
+static inline float firn_sin_reduced(float x, uint32_t quarter) {
+    uint64_t fraction = firn_turns(x);
+    uint64_t nearest = (fraction + ((uint64_t)1 << 61)) >> 62;
+    uint64_t rest = fraction - (nearest << 62);
+    uint32_t negative = (uint32_t)(rest >> 63);
+    uint64_t size = negative != 0 ? 0 - rest : rest;
+    float first = (float)(int32_t)(size >> 38) * 0x1p-26f;
+    float second = (float)(int32_t)(size >> 14 & 0xffffffu) * 0x1p-50f;
+    float third = (float)(int32_t)(size & 0x3fffu) * 0x1p-64f;
+    float sum = first + second;
+    float error = ((first - sum) + second) + third;
+    float r = firn_select_float(negative, -sum, sum);
+    float low = firn_select_float(negative, -error, error);
+    float z = firn_fma(r, low + low, r * r);
+    float s = 0x1.443a98p+5f;
+    s = firn_fma(s, z, -0x1.32adaap+6f);
+    s = firn_fma(s, z, 0x1.466b78p+6f);
+    s = firn_fma(s, z, -0x1.4abbcep+5f);
+    float small = firn_fma(r, firn_fma(s, z, -0x1.777a5cp-23f), low * 0x1.921fb6p+2f);
+    float sine = firn_fma(r, 0x1.921fb6p+2f, small);
+    float c = 0x1.d4f49p+5f;
+    c = firn_fma(c, z, -0x1.55b2b2p+6f);
+    c = firn_fma(c, z, 0x1.03c1bp+6f);
+    c = firn_fma(c, z, -0x1.3bd3ccp+4f);
+    float cosine = firn_fma(c, z, 1.0f);
+    uint32_t quadrant = (uint32_t)nearest + quarter;
+    float value = firn_select_float(quadrant & 1u, cosine, sine);
+    return firn_from_bits(firn_bits(value) ^ (quadrant & 2u) << 30);
+}
+
+/* sin x and cos x in radians, for every float. The two that follow branch: no kernel needs rows of them. */
+static inline float firn_sin_inline(float x) {
+    float a = firn_absolute(x);
+    if (!(a < firn_from_bits(FIRN_INFINITY_BITS)))
+        return firn_from_bits(FIRN_NAN_BITS);
+    float y = a < 0x1p-10f ? firn_fma(a * (a * a), -0x1.555556p-3f, a) : firn_sin_reduced(a, 0);
+    return firn_bits(x) >> 31 != 0 ? -y : y;
+}
+
+static inline float firn_cos_inline(float x) {
+    float a = firn_absolute(x);
+    if (!(a < firn_from_bits(FIRN_INFINITY_BITS)))
+        return firn_from_bits(FIRN_NAN_BITS);
+    return a < 0x1p-10f ? firn_fma(a * a, -0.5f, 1.0f) : firn_sin_reduced(a, 1);
+}
+
+/* 1 / sqrt(x), and one step of Newton with the error of x y^2 found exactly. */
+static inline float firn_rsqrt_inline(float x) {
+    float y = 1.0f / firn_sqrt(x);
+    float t = x * y;
+    float error = firn_fma(x, y, -t);
+    float rest = firn_fma(-error, y, firn_fma(-t, y, 1.0f));
+    float better = firn_fma(0.5f * y, rest, y);
+    uint32_t inside = (uint32_t)(x > 0.0f) & (uint32_t)(x < firn_from_bits(FIRN_INFINITY_BITS));
+    return firn_quiet(firn_select_float(inside, better, y));
+}
+
+/* 1 / (1 + e^-|x|), and what it leaves of 1: neither cancels. */
+static inline float firn_sigmoid_larger(float e) {
+    return 1.0f / (1.0f + e);
+}
+
+static inline float firn_sigmoid_inline(float x) {
+    float e = firn_exp_inline(-firn_absolute(x));
+    float larger = firn_sigmoid_larger(e);
+    return firn_quiet(firn_select_float(x < 0.0f, e * larger, larger));
+}
+
+/* log(1 + e^-|x|). What the sum 1 + e loses is found exactly and given back. */
+static inline float firn_log_one_exp(float x) {
+    float e = firn_exp_inline(-firn_absolute(x));
+    float sum = 1.0f + e;
+    float error = e - (sum - 1.0f);
+    return firn_log_inline(sum) + error / sum;
+}
+
+/* log(1 + e^x) */
+static inline float firn_softplus_inline(float x) {
+    return firn_quiet(firn_select_float(x > 0.0f, x, 0.0f) + firn_log_one_exp(x));
+}
+
+/* x / (1 + e^-x). Below -105 it is -0. */
+static inline float firn_silu_inline(float x) {
+    float inside = firn_select_float(x < -105.0f, -105.0f, x);
+    return firn_quiet(inside * firn_sigmoid_inline(inside));
+}
+
+/* With s = sigmoid x: s + x s (1 - s). Beyond 105 it does not change any more. */
+static inline float firn_silu_slope_inline(float x) {
+    float inside = firn_limit(x, -105.0f, 105.0f);
+    float e = firn_exp_inline(-firn_absolute(inside));
+    float larger = firn_sigmoid_larger(e);
+    float smaller = e * larger;
+    float s = firn_select_float(inside < 0.0f, smaller, larger);
+    return firn_quiet(firn_fma(inside, larger * smaller, s));
+}
+
 /* In the four that follow, x below -16 counts as -16 and, in slopes, x above 16 as 16: the results do not change any
  * more, and neither 0 * infinity nor infinity / infinity arises. */
 static inline float firn_gelu_inline(float x) {

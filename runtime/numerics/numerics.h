@@ -78,6 +78,13 @@ float firn_gelu(float x);       /* x/2 (1 + erf(x/sqrt 2)) */
 float firn_gelu_slope(float x); /* its derivative */
 float firn_gelu_tanh(float x);  /* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
 float firn_gelu_tanh_slope(float x);
+float firn_sin(float x); /* radians, any size */
+float firn_cos(float x);
+float firn_rsqrt(float x);   /* 1 / sqrt(x) */
+float firn_sigmoid(float x); /* 1 / (1 + e^-x) */
+float firn_silu(float x);    /* x sigmoid(x) */
+float firn_silu_slope(float x);
+float firn_softplus(float x); /* log(1 + e^x), whose slope is the sigmoid */
 
 static inline float firn_sqrt(float x) {
     return __builtin_sqrtf(x);

@@ -322,7 +322,120 @@ def gelu_tanh_slope(x):
     return fma(multiply(x, multiply(larger, smaller)), inner, smaller if less(x, 0) else larger)
 
 
-FUNCTIONS = [exp, log, tanh, erf, sin_turns, cos_turns, gelu, gelu_slope, gelu_tanh, gelu_tanh_slope]
+def turns_digits(count):
+    """The first `count` binary digits of 1/(2 pi) behind the point, as an integer; pi by Machin's formula."""
+    unit = 10 ** 120
+
+    def arctan_of_inverse(x):
+        term = total = unit // x
+        n, sign = 3, -1
+        while term:
+            term //= x * x
+            total += sign * (term // n)
+            n, sign = n + 2, -sign
+        return total
+    pi = 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
+    return (unit << count) // (2 * pi)
+
+
+DIGITS = turns_digits(300)
+
+
+def sin_reduced(a, quarter):
+    """Of a finite a from 2^-10 on."""
+    m, e = a & 0x7fffff | 0x800000, (a >> 23) - 150
+    window = DIGITS >> 300 - (e + 96) & 2 ** 96 - 1
+    fraction = (m * window >> 32) % 2 ** 64
+    nearest = fraction + 2 ** 61 >> 62
+    rest = fraction - (nearest << 62)
+    size = abs(rest)
+    first, second, third = (number(Fraction(units, 2 ** place)) for units, place in
+                            ((size >> 38, 26), ((size >> 14) % 2 ** 24, 50), (size % 2 ** 14, 64)))
+    r = add(first, second)
+    low = add(add(subtract(first, r), second), third)
+    if rest < 0:
+        r, low = negate(r), negate(low)
+    z = fma(r, add(low, low), multiply(r, r))
+    sine = fma(r, constant('2pi'), fma(r, fma(polynomial('sin', z), z, constant('2pi rest')),
+                                       multiply(low, constant('2pi'))))
+    cosine = fma(polynomial('cos', z), z, ONE)
+    return [sine, cosine, negate(sine), negate(cosine)][nearest + quarter & 3]
+
+
+TENTH_POWER = number(Fraction(1, 1024))
+
+
+def sin(x):
+    a = x & 0x7fffffff
+    if a >= INFINITY:
+        return NAN
+    y = fma(multiply(a, multiply(a, a)), negate(constant('1/6')), a) if less(a, TENTH_POWER) else sin_reduced(a, 0)
+    return negate(y) if x >> 31 else y
+
+
+def cos(x):
+    a = x & 0x7fffffff
+    if a >= INFINITY:
+        return NAN
+    return fma(multiply(a, a), MINUS_HALF, ONE) if less(a, TENTH_POWER) else sin_reduced(a, 1)
+
+
+def rsqrt(x):
+    if is_nan(x) or less(x, 0):
+        return NAN
+    if x & 0x7fffffff == 0:
+        return INFINITY | x
+    if x == INFINITY:
+        return 0
+    y = divide(ONE, square_root(x))
+    t = multiply(x, y)
+    error = fma(x, y, negate(t))
+    rest = fma(negate(error), y, fma(negate(t), y, ONE))
+    return fma(multiply(HALF, y), rest, y)
+
+
+def sigmoid_parts(x):
+    e = exp(x | 0x80000000)
+    larger = divide(ONE, add(ONE, e))
+    return larger, multiply(e, larger)
+
+
+def sigmoid(x):
+    if is_nan(x):
+        return NAN
+    return sigmoid_parts(x)[less(x, 0)]
+
+
+def silu(x):
+    if is_nan(x):
+        return NAN
+    x = limit(x, -105, None)
+    return multiply(x, sigmoid(x))
+
+
+def silu_slope(x):
+    if is_nan(x):
+        return NAN
+    x = limit(x, -105, 105)
+    larger, smaller = sigmoid_parts(x)
+    return fma(x, multiply(larger, smaller), smaller if less(x, 0) else larger)
+
+
+def log_one_exp(x):
+    e = exp(x | 0x80000000)
+    total = add(ONE, e)
+    error = subtract(e, subtract(total, ONE))
+    return add(log(total), divide(error, total))
+
+
+def softplus(x):
+    if is_nan(x):
+        return NAN
+    return add(x if less(0, x) else 0, log_one_exp(x))
+
+
+FUNCTIONS = [exp, log, tanh, erf, sin_turns, cos_turns, gelu, gelu_slope, gelu_tanh, gelu_tanh_slope, sin, cos, rsqrt,
+             sigmoid, silu, silu_slope, softplus]
 
 # --- sums -------------------------------------------------------------------------------------------------------------------
 
@@ -528,6 +641,11 @@ def write_golden(out):
         for i in range(33):
             t = number(Fraction(i, 32))
             out.write(f'FUNCTION({function.__name__}, 0x{t:08x}, 0x{function(t):08x})\n')
+    # About 2^-10, next to a quarter turn and its multiples, and large ones: where a reduction that is too short shows.
+    for function in (sin, cos):
+        for x in (number(Fraction(1, 1024)) - 1, number(Fraction(1, 1024)), 0x3fc90fdb, 0x40490fdb, 0x4096cbe4,
+                  0x6f5f2db2, 0x7b0cc0a8, 0x4b3b9b8c, 0x7f7fffff):
+            out.write(f'FUNCTION({function.__name__}, 0x{x:08x}, 0x{function(x):08x})\n')
     for count in (0, 1, 2, 63, 64, 65, 100, 4095, 4096, 4097, 10000):
         out.write(f'SUM({count}, 0x{blocked_sum([sample(i) for i in range(count)]):08x})\n')
     places = [(0, 0, 0, 0), (1234567890123456789, 7, 41, 3), (2 ** 64 - 1, 0xfffffeff, 2 ** 40 + 5, 65535)]

@@ -72,6 +72,27 @@ static double exact_gelu_tanh_slope(double x) {
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * sqrt(2 / pi) * (1 + 3 * 0.044715 * x * x);
 }
 
+static double exact_rsqrt(double x) {
+    return 1 / sqrt(x);
+}
+
+static double exact_sigmoid(double x) {
+    return 1 / (1 + exp(-x));
+}
+
+static double exact_silu(double x) {
+    return x / (1 + exp(-x));
+}
+
+static double exact_silu_slope(double x) {
+    double s = 1 / (1 + exp(-x));
+    return s + x * s * (1 / (1 + exp(x)));
+}
+
+static double exact_softplus(double x) {
+    return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
+}
+
 /* --- what an error is measured in
  * ------------------------------------------------------------------------------------- */
 
@@ -118,6 +139,13 @@ static const measured functions[] = {
     {"gelu", firn_gelu, exact_gelu, ulp_of_argument, -LARGEST, 16.0f, 0x1p-20f, 1.02},
     {"gelu_slope", firn_gelu_slope, exact_gelu_slope, of_one, -LARGEST, LARGEST, 0x1p-20f, 2.4},
     {"gelu_tanh", firn_gelu_tanh, exact_gelu_tanh, ulp_of_argument, -LARGEST, 16.0f, 0x1p-20f, 1.7},
+    {"sin", firn_sin, sin, ulp, -LARGEST, LARGEST, 0x1p-12f, 1.02},
+    {"cos", firn_cos, cos, ulp, -LARGEST, LARGEST, 0x1p-12f, 1.01},
+    {"rsqrt", firn_rsqrt, exact_rsqrt, ulp, 0x1p-149f, LARGEST, 0x1p-149f, 0.51},
+    {"sigmoid", firn_sigmoid, exact_sigmoid, ulp, -104.0f, 104.0f, 0x1p-24f, 2.9},
+    {"silu", firn_silu, exact_silu, ulp, -87.0f, 104.0f, 0x1p-24f, 3.6},
+    {"silu_slope", firn_silu_slope, exact_silu_slope, of_one, -LARGEST, LARGEST, 0x1p-20f, 3.3},
+    {"softplus", firn_softplus, exact_softplus, ulp, -104.0f, 104.0f, 0x1p-24f, 2.1},
     {"gelu_tanh_slope", firn_gelu_tanh_slope, exact_gelu_tanh_slope, of_one, -LARGEST, LARGEST, 0x1p-20f, 3.6},
 };
 
