@@ -108,17 +108,21 @@ $(BUILD)/signature.o: $(call object,plan/signature.c) $(addprefix $(BUILD)/mbedt
 	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firn_*' $@
 
 # --- the kernel sets of x86 ----------------------------------------------------------------------------------------
-# The portable sources, compiled plain, with fused multiply-add and with AVX-512, to which runtime/kernels/x86 adds
-# kernels of its own. Each set is one object that shows one name, firn_kernel_find_<set>; runtime/targets/x86/select.c
-# picks by CPU. Elsewhere runtime/kernels/table.c is used as it is.
+# The portable sources, compiled plain, with fused multiply-add, and with AVX2 and AVX-512, to which runtime/kernels/x86
+# adds kernels of its own: some for both, the rest for AVX-512. Each set is one object that shows one name,
+# firn_kernel_find_<set>; runtime/targets/x86/select.c picks by CPU. Elsewhere runtime/kernels/table.c is used as it is.
 
 FMA_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
-AVX512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512
+AVX2_FLAGS := -O3 -mavx2 -mfma -mf16c -Dfirn_kernel_find_vector=firn_kernel_find_avx2
+AVX512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512 \
+    -Dfirn_kernel_find_vector=firn_kernel_find_avx512
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 AVX512_SOURCES := $(wildcard runtime/kernels/x86/*.c)
+AVX2_SOURCES := $(patsubst %,runtime/kernels/x86/%.c,pack pieces product table tile)
 
 ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)
-KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(BUILD)/kernels-avx512.o $(call object,runtime/targets/x86/select.c)
+KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(BUILD)/kernels-avx2.o $(BUILD)/kernels-avx512.o
+KERNEL_OBJECTS += $(call object,runtime/targets/x86/select.c)
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
 KERNEL_OBJECTS := $(call object,runtime/kernels/set.c)
@@ -129,6 +133,11 @@ $(BUILD)/fma/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(CFLAGS) $(FMA_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
 
+$(BUILD)/avx2/%.o: %.c $(BUILD)/flags
+	$(call say,$@)
+	@mkdir -p $(@D)
+	$(quiet)$(CC) $(CFLAGS) $(AVX2_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
+
 $(BUILD)/avx512/%.o: %.c $(BUILD)/flags
 	$(call say,$@)
 	@mkdir -p $(@D)
@@ -136,7 +145,8 @@ $(BUILD)/avx512/%.o: %.c $(BUILD)/flags
 
 $(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
 $(BUILD)/kernels-avx512.o: $(patsubst %.c,$(BUILD)/avx512/%.o,$(KERNEL_SET) $(AVX512_SOURCES))
-$(BUILD)/kernels-fma.o $(BUILD)/kernels-avx512.o: $(BUILD)/kernels-%.o:
+$(BUILD)/kernels-avx2.o: $(patsubst %.c,$(BUILD)/avx2/%.o,$(KERNEL_SET) $(AVX2_SOURCES))
+$(BUILD)/kernels-fma.o $(BUILD)/kernels-avx2.o $(BUILD)/kernels-avx512.o: $(BUILD)/kernels-%.o:
 	$(call say,$@)
 	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
 	$(quiet)$(OBJCOPY) --keep-global-symbol=firn_kernel_find_$* $@
@@ -277,6 +287,6 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Made on the way to something else, and kept.
-.PRECIOUS: $(BUILD)/objects/%.o $(BUILD)/fma/%.o $(BUILD)/avx512/%.o $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
+.PRECIOUS: $(BUILD)/objects/%.o $(BUILD)/fma/%.o $(BUILD)/avx2/%.o $(BUILD)/avx512/%.o $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,7 +1,8 @@
 /* Every kernel set that this CPU can run gives the bits of the plain one: linear layers and their gradients over
- * awkward shapes (one, primes, around the edges of register tiles, panels, blocks of terms and tasks), all types, both
- * layouts, special values. A set that cannot be had is named and skipped. */
+ * awkward shapes (one, primes, around the edges of register tiles, panels, blocks of terms and pieces), all types, both
+ * layouts, special values, one thread and several. A set that cannot be had is named and skipped. */
 #define _POSIX_C_SOURCE 200112L
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
-static const char *const names[] = {"fma", "avx512"};
+static const char *const names[] = {"fma", "avx2", "avx512"};
 enum { SETS = sizeof names / sizeof names[0] };
 
 /* The plain set, and those to compare with it; NULL for what this CPU cannot run. */
@@ -52,26 +53,64 @@ typedef struct shape {
     uint32_t n, k, o;
 } shape;
 
-/* Around 14 rows, 16 and 32 columns, 168 and 84 rows of a task, 256 terms of a block, 288 and 1,024 columns of a task.
- */
+/* Around 6 and 14 rows, 8, 16 and 32 columns, 252 rows and 256 columns whose sums wait, 512 terms of a block, and 1,024
+ * columns of a piece. */
 static const shape shapes[] = {
-    {1, 1, 1},      {1, 2, 33},    {2, 1, 1},      {13, 15, 31},   {14, 16, 32},   {15, 17, 33},
-    {28, 255, 16},  {29, 256, 17}, {27, 257, 15},  {31, 511, 63},  {83, 512, 64},  {85, 513, 65},
-    {167, 300, 97}, {169, 37, 97}, {84, 257, 289}, {7, 258, 1025}, {1, 600, 600},  {257, 1, 13},
-    {337, 29, 2},   {64, 64, 64},  {53, 127, 289}, {300, 7, 300},  {170, 260, 90},
+    {1, 1, 1},      {1, 2, 33},     {2, 1, 1},     {5, 3, 7},      {6, 8, 9},     {7, 9, 17},
+    {13, 15, 31},   {14, 16, 32},   {15, 17, 33},  {28, 255, 16},  {29, 256, 17}, {27, 257, 15},
+    {31, 511, 63},  {83, 512, 64},  {85, 513, 65}, {167, 300, 97}, {169, 37, 97}, {84, 257, 289},
+    {7, 258, 1025}, {1, 600, 600},  {257, 1, 13},  {337, 29, 2},   {64, 64, 64},  {53, 127, 289},
+    {300, 7, 300},  {170, 260, 90}, {253, 514, 3}, {17, 513, 259}, {4, 1025, 34},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
-/* Three ranges, the last first. */
-static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
+/* --- threads ------------------------------------------------------------------------------------------------------ */
+
+enum { THREADS_MAX = 8 };
+static const uint32_t thread_counts[] = {1, 2, 3, THREADS_MAX};
+enum { THREAD_COUNTS = sizeof thread_counts / sizeof thread_counts[0] };
+
+typedef struct task {
+    firn_task_body body;
+    void *argument;
+    size_t number;
+} task;
+
+static void *run_task(void *context) {
+    const task *it = context;
+    it->body(it->argument, it->number, it->number + 1);
+    return NULL;
+}
+
+/* A thread for each task. */
+static void run_in_threads(void *context, size_t tasks, firn_task_body body, void *argument) {
+    pthread_t threads[THREADS_MAX];
+    task each[THREADS_MAX];
     (void)context;
+    assert_in_range(tasks, 1, THREADS_MAX);
+    for (size_t i = 0; i < tasks; i++) {
+        each[i] = (task){body, argument, i};
+        assert_int_equal(pthread_create(&threads[i], NULL, run_task, &each[i]), 0);
+    }
+    for (size_t i = 0; i < tasks; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+/* Portable kernels have more tasks than threads: three ranges, the last first. */
+static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
+    if (tasks <= THREADS_MAX) {
+        run_in_threads(context, tasks, body, argument);
+        return;
+    }
     const size_t first = tasks / 3, second = tasks - tasks / 5;
     body(argument, second, tasks);
     body(argument, first, second);
     body(argument, 0, first);
 }
 
-/* The output of one op, from the plain set and from each of the others, in one piece and split. */
+/* --- comparison --------------------------------------------------------------------------------------------------- */
+
+/* The output of one op, from the plain set and from each of the others with each number of threads. */
 static void compare(uint16_t code, firn_kernel_call *call, const char *what, shape s) {
     char place[96];
     const firn_tensor out = call->outputs[0];
@@ -81,11 +120,12 @@ static void compare(uint16_t code, firn_kernel_call *call, const char *what, sha
     call->workspace = NULL;
     plain->find(code)(call);
     for (int i = 0; i < SETS; i++)
-        for (int split = 0; sets[i] != NULL && split < 2; split++) {
-            snprintf(place, sizeof place, "%s %ux%ux%u, %s%s", what, s.n, s.k, s.o, names[i], split ? ", split" : "");
+        for (int count = 0; sets[i] != NULL && count < THREAD_COUNTS; count++) {
+            const uint32_t threads = thread_counts[count];
+            snprintf(place, sizeof place, "%s %ux%ux%u, %s, %u threads", what, s.n, s.k, s.o, names[i], threads);
             call->outputs[0] = tensor_copy(&out);
-            call->parallel = (firn_parallel){.run = split ? run_split : NULL, .threads = 3};
-            call->workspace = support_workspace(sets[i], 3);
+            call->parallel = (firn_parallel){.run = threads > 1 ? run_split : NULL, .threads = threads};
+            call->workspace = support_workspace(sets[i], threads);
             sets[i]->find(code)(call);
             assert_same(&expected, &call->outputs[0], place);
             tensor_free(&call->outputs[0]);
@@ -94,11 +134,13 @@ static void compare(uint16_t code, firn_kernel_call *call, const char *what, sha
     call->outputs[0] = out;
 }
 
-/* Subnormal products and sums that meet them. */
+/* Products that are subnormal in the tensor's type, and sums that meet them. */
 static void fill_subnormal(firn_tensor *tensor, uint32_t seed) {
+    static const float scales[] = {
+        [FIRN_FLOAT32] = 0x1p-70f, [FIRN_FLOAT16] = 0x1p-9f, [FIRN_BFLOAT16] = 0x1p-70f, [FIRN_CBFLOAT16] = 0x1p-17f};
     tensor_fill(tensor, seed, 1.0f);
     for (size_t i = 0; i < tensor->elements; i++)
-        set(tensor, i, get(tensor, i) * (i % 3 == 0 ? 0x1p-75f : 0x1p-70f));
+        set(tensor, i, get(tensor, i) * scales[tensor->type] * (i % 3 == 0 ? 0x1p-5f : 1.0f));
 }
 
 typedef enum filling { NUMBERS, SPECIALS, SUBNORMALS } filling;

@@ -1,14 +1,23 @@
-/* Packing for the AVX-512 product: a panel of 16 or 32 lanes (rows of the left factor, columns of the right one) is
- * widened to float32 and laid out term by term, so that the inner loop reads straight on. Lanes that the matrix does
- * not have become zeros: their sums are computed and never stored. Terms are never padded. x86 with AVX-512 only. */
+/* Factors of a product made ready for the register tile: widened to float32 once, and laid out so that the inner loop
+ * reads straight on. Lanes that the matrix does not have become zeros: their sums are computed and never stored. Terms
+ * are never padded. x86 only. */
 #ifndef FIRN_KERNELS_X86_PACK_H
 #define FIRN_KERNELS_X86_PACK_H
 
 #include "runtime/kernels/product.h"
 #include "runtime/kernels/x86/vector.h"
 
-/* out[term][lane], vectors * 16 floats to a term, from element (term, lane) of the matrix; lanes <= vectors * 16. */
+/* out[term][lane], vectors * FIRN_VECTOR floats to a term, from element (term, lane) of the matrix; vectors is 1 or 2,
+ * lanes at most vectors * FIRN_VECTOR. */
 void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_t first_term, size_t terms,
                       size_t first_lane, size_t lanes);
+
+/* out[row][term], out_step floats to a row, from element (row, term) of the matrix, whose terms are neighbours. */
+void firn_vector_widen_rows(float *out, size_t out_step, const firn_matrix *from, size_t first_row, size_t rows,
+                            size_t first_term, size_t terms);
+
+/* Elements from index on become the rows of sums, whose NaNs are canonical, rounded once: row r at index + r * step. */
+void firn_vector_narrow_rows(void *data, uint8_t type, size_t index, size_t step, const float *sums, size_t sums_step,
+                             size_t rows, size_t columns);
 
 #endif

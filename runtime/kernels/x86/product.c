@@ -1,177 +1,276 @@
-/* The float32 product with AVX-512. A task is a rectangle of the output. For each block of terms it packs its rows of
- * the left factor once (they stay in the second cache), then panel after panel of 32 columns of the right one (which
- * stays in the first cache while all rows pass by). Its packed panels lie on the stack of the thread that runs it,
- * 224 KB, so this set is for hosts. See product.h for why the bits are those of the portable kernel. */
+/* The float32 product in vectors; see product.h. The output is cut into pieces. For each block of terms a piece packs
+ * its columns of the right factor once, as panels that stay in the second cache; then it takes its rows, a register
+ * tile high, whose left factor stays in the first cache while all panels pass by. A left factor in float32 whose terms
+ * are neighbours is read where it lies. */
 #include "runtime/kernels/x86/product.h"
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/x86/pack.h"
+#include "runtime/kernels/x86/pieces.h"
 #include "runtime/kernels/x86/tile.h"
 
 enum {
     HEIGHT = FIRN_REGISTER_ROWS,
     WIDTH = FIRN_REGISTER_COLUMNS,
-    DEPTH = 256,                 /* terms of a block */
-    PANEL = FIRN_VECTOR * DEPTH, /* floats of a packed panel of rows */
-    PANELS = 12,                 /* of rows, in one task */
-    ROWS = PANELS * HEIGHT,
-    SPILLING_PANELS = 6, /* where the sums of a task need the space of the others */
-    SPILLING_ROWS = SPILLING_PANELS * HEIGHT,
-    SPILLING_COLUMNS = 288,
-    COLUMNS = 1024, /* of a task, at most */
-    TASKS = 8,      /* wanted: a few for each thread */
+    DEPTH = 512,        /* terms of a block */
+    COLUMNS = 1024,     /* of a piece */
+    RIGHT = 128 * 1024, /* floats of the packed panels of a piece */
+    SUMS = 64 * 1024,   /* floats of the sums of a piece that wait for the next block of terms */
+    LEFT_GAP = 16,      /* floats between rows of the widened left factor: lines of different rows do not meet */
     DIRECT_ROWS = 2 * HEIGHT,
-    DIRECT_STEP = 256 /* floats between terms of an unpacked panel: beyond it each term is on another page */
+    DIRECT_STEP = 256, /* floats between terms of an unpacked panel: beyond it each term is on another page */
+    SUMS_ROWS = 252,   /* of a piece whose sums wait: whole tiles */
+    PACK_RIGHT = 10,   /* time to pack a term of a panel, and of a row of tiles, in multiply-adds of a register */
+    PACK_LEFT = 3,
+    CHOICES = 8 /* ways to cut rows, and to cut columns, that are looked at */
 };
 
 /* Multiplications that take the time of one operation on an element (FIRN_GRAIN). */
 enum { MULTIPLICATIONS = 16 };
 
-_Static_assert(SPILLING_PANELS *HEIGHT *SPILLING_COLUMNS <= (PANELS - SPILLING_PANELS) * PANEL, "the sums fit");
+typedef struct slot {
+    _Alignas(64) float right[RIGHT];              /* [panel][term][WIDTH, or FIRN_VECTOR] */
+    _Alignas(64) float left[DEPTH * FIRN_VECTOR]; /* [row][term], or [term][FIRN_VECTOR] */
+    _Alignas(64) float sums[SUMS];                /* [tile][row][WIDTH] */
+    _Alignas(64) float bias[COLUMNS];
+} slot;
 
-/* Packed panels of one task. */
-typedef struct scratch {
-    _Alignas(64) float left[PANELS][PANEL];
-    _Alignas(64) float right[WIDTH * DEPTH];
-} scratch;
+_Static_assert(sizeof(slot) <= FIRN_SLOT_BYTES, "a slot of the workspace holds it");
+_Static_assert(HEIGHT *(DEPTH + LEFT_GAP) <= DEPTH * FIRN_VECTOR, "the rows fit");
 
-typedef struct work {
-    const firn_linear *linear;
-    bool spills; /* the output cannot hold float32 sums between blocks of terms */
-    size_t row_blocks, column_blocks, rows, columns, depth; /* tasks, and their extents (the last may be smaller) */
-} work;
+/* How a product is cut. No cut shows in a result. */
+typedef struct cut {
+    const firn_multiplication *product;
+    size_t depth;
+    bool waits;           /* sums wait in the slot: the output cannot hold them */
+    size_t rows, columns; /* of a piece; the last may have fewer */
+    size_t row_pieces, column_pieces;
+} cut;
+
+/* A piece, and where it is in its terms. */
+typedef struct piece {
+    const cut *cut;
+    slot *slot;
+    size_t row, rows, column, columns;
+    size_t height; /* rows of a tile; the last may have fewer */
+    size_t term, terms;
+    bool first, last; /* block of terms */
+} piece;
 
 static size_t ceiling(size_t a, size_t b) {
     return (a - 1) / b + 1;
 }
 
-/* --- a task ------------------------------------------------------------------------------------------------------- */
+/* --- factors ------------------------------------------------------------------------------------------------------ */
 
-/* A rectangle of the output, and where it is in its terms. */
-typedef struct rectangle {
-    size_t row, rows, column, columns;
-    size_t height; /* rows of its panels; the last may have fewer */
-    size_t term, terms;
-    bool first, last; /* block of terms */
-} rectangle;
-
-static void pack_rows(const work *work, const rectangle *r, scratch *scratch) {
-    const firn_matrix left = firn_transposed(work->linear->product.left);
-    for (size_t row = 0, panel = 0; row < r->rows; row += r->height, panel++)
-        firn_vector_pack(scratch->left[panel], 1, &left, r->term, r->terms, r->row + row,
-                         firn_smaller(r->height, r->rows - row));
-}
-
-/* A panel of float32 columns that few rows use, or that lies close together, is read where it is. */
-static bool is_direct(const firn_matrix *right, size_t rows) {
+/* Columns in float32 that few rows use, or that lie close together, are read where they are. */
+static bool is_right_direct(const piece *p) {
+    const firn_matrix *right = &p->cut->product->right;
     return right->type == FIRN_FLOAT32 && right->column_step == 1 &&
-           (rows <= DIRECT_ROWS || right->row_step <= DIRECT_STEP);
+           (p->rows <= DIRECT_ROWS || right->row_step <= DIRECT_STEP);
 }
 
-static void place_columns(const work *work, const rectangle *r, size_t column, size_t columns, scratch *scratch,
-                          firn_register_tile *t) {
-    const firn_matrix *right = &work->linear->product.right;
-    if (is_direct(right, r->rows)) {
-        t->right = (const float *)right->data + right->first + r->term * right->row_step + column;
-        t->right_step = right->row_step;
+static bool is_left_direct(const firn_matrix *left) {
+    return left->type == FIRN_FLOAT32 && (left->column_step == 1 || left->column_step <= DIRECT_STEP);
+}
+
+static size_t panel_vectors(size_t columns) {
+    return columns > FIRN_VECTOR ? 2 : 1;
+}
+
+static void pack_right(const piece *p) {
+    for (size_t column = 0; column < p->columns; column += WIDTH) {
+        const size_t columns = firn_smaller(WIDTH, p->columns - column);
+        firn_vector_pack(p->slot->right + column * p->terms, panel_vectors(columns), &p->cut->product->right, p->term,
+                         p->terms, p->column + column, columns);
+    }
+}
+
+static void place_right(const piece *p, size_t column, firn_register_tile *tile) {
+    const firn_matrix *right = &p->cut->product->right;
+    if (is_right_direct(p)) {
+        tile->right = (const float *)right->data + right->first + p->term * right->row_step + p->column + column;
+        tile->right_step = right->row_step;
+    } else {
+        tile->right = p->slot->right + column * p->terms;
+        tile->right_step = panel_vectors(tile->columns) * FIRN_VECTOR;
+    }
+}
+
+static void place_left(const piece *p, size_t row, size_t rows, firn_register_tile *tile) {
+    const firn_matrix *left = &p->cut->product->left;
+    if (is_left_direct(left)) {
+        tile->left = (const float *)left->data + left->first + row * left->row_step + p->term * left->column_step;
+        tile->left_row_step = left->row_step;
+        tile->left_term_step = left->column_step;
         return;
     }
-    const size_t vectors = columns > FIRN_VECTOR ? 2 : 1;
-    firn_vector_pack(scratch->right, vectors, right, r->term, r->terms, column, columns);
-    t->right = scratch->right;
-    t->right_step = vectors * FIRN_VECTOR;
+    tile->left = p->slot->left;
+    if (left->column_step == 1) {
+        tile->left_row_step = p->terms + LEFT_GAP;
+        tile->left_term_step = 1;
+        firn_vector_widen_rows(p->slot->left, tile->left_row_step, left, row, rows, p->term, p->terms);
+    } else {
+        const firn_matrix lanes = firn_transposed(*left);
+        tile->left_row_step = 1;
+        tile->left_term_step = FIRN_VECTOR;
+        firn_vector_pack(p->slot->left, 1, &lanes, p->term, p->terms, row, rows);
+    }
 }
 
-/* One panel of columns against all rows of the rectangle. */
-static void multiply_panel(const work *work, const rectangle *r, size_t column, scratch *scratch) {
-    const firn_tensor *out = work->linear->out, *bias = work->linear->bias;
-    const size_t width = work->linear->product.columns;
-    float bias_values[WIDTH] = {0}, one_tile[HEIGHT * WIDTH];
-    firn_register_tile t = {.left_row_step = 1,
-                            .left_term_step = FIRN_VECTOR,
-                            .columns = firn_smaller(WIDTH, r->column + r->columns - column),
-                            .terms = r->terms,
-                            .begins = r->first};
-    place_columns(work, r, column, t.columns, scratch, &t);
-    if (bias != NULL && r->last) {
-        firn_widen(bias_values, bias->data, bias->type, column, t.columns);
-        t.bias = bias_values;
-    }
-    for (size_t row = 0, panel = 0; row < r->rows; row += r->height, panel++) {
-        const size_t rows = firn_smaller(r->height, r->rows - row), at = (r->row + row) * width + column;
-        t.left = scratch->left[panel];
-        t.rows = rows;
-        if (out->type == FIRN_FLOAT32) {
-            t.sums = (float *)out->data + at;
-            t.sums_step = width;
-        } else if (work->spills) {
-            t.sums = scratch->left[SPILLING_PANELS] + row * SPILLING_COLUMNS + (column - r->column);
-            t.sums_step = SPILLING_COLUMNS;
+/* --- a piece ------------------------------------------------------------------------------------------------------ */
+
+/* One row of tiles against all panels. */
+static void multiply_rows(const piece *p, size_t row, size_t rows, const float *bias) {
+    const firn_multiplication *product = p->cut->product;
+    float one_tile[HEIGHT * WIDTH];
+    firn_register_tile tile = {.rows = rows, .terms = p->terms, .begins = p->first};
+    place_left(p, p->row + row, rows, &tile);
+    for (size_t column = 0; column < p->columns; column += WIDTH) {
+        const size_t at = product->out_first + (p->row + row) * product->out_step + p->column + column;
+        tile.columns = firn_smaller(WIDTH, p->columns - column);
+        tile.bias = bias != NULL && p->last ? bias + column : NULL;
+        place_right(p, column, &tile);
+        if (product->out_type == FIRN_FLOAT32) {
+            tile.sums = (float *)product->out + at;
+            tile.sums_step = product->out_step;
         } else {
-            t.sums = one_tile;
-            t.sums_step = WIDTH;
+            tile.sums = p->cut->waits ? p->slot->sums + row * p->cut->columns + column * p->height : one_tile;
+            tile.sums_step = WIDTH;
         }
-        firn_register_tile_multiply(&t);
-        if (out->type != FIRN_FLOAT32 && r->last)
-            for (size_t i = 0; i < rows; i++)
-                firn_narrow(out->data, out->type, at + i * width, t.sums + i * t.sums_step, t.columns);
+        firn_register_tile_multiply(&tile);
+        if (product->out_type != FIRN_FLOAT32 && p->last)
+            firn_vector_narrow_rows(product->out, product->out_type, at, product->out_step, tile.sums, WIDTH, rows,
+                                    tile.columns);
     }
 }
 
-static void multiply_rectangle(const work *work, size_t number, scratch *scratch) {
-    const firn_product *product = &work->linear->product;
-    rectangle r = {.row = number / work->column_blocks * work->rows,
-                   .column = number % work->column_blocks * work->columns};
-    r.rows = firn_smaller(work->rows, product->rows - r.row);
-    r.columns = firn_smaller(work->columns, product->columns - r.column);
-    r.height = ceiling(r.rows, ceiling(r.rows, HEIGHT));
-    for (r.term = 0; r.term < product->terms; r.term += r.terms) {
-        r.terms = firn_smaller(work->depth, product->terms - r.term);
-        r.first = r.term == 0;
-        r.last = r.terms == product->terms - r.term;
-        pack_rows(work, &r, scratch);
-        for (size_t column = r.column; column < r.column + r.columns; column += WIDTH)
-            multiply_panel(work, &r, column, scratch);
-    }
+/* The bias of the piece's columns in float32. */
+static const float *widen_bias(const piece *p) {
+    const firn_tensor *bias = p->cut->product->bias;
+    if (bias == NULL)
+        return NULL;
+    firn_widen(p->slot->bias, bias->data, bias->type, p->column, p->columns);
+    return p->slot->bias;
 }
 
-static void multiply_rectangles(void *argument, size_t begin, size_t end) {
-    scratch scratch;
-    for (size_t number = begin; number < end; number++)
-        multiply_rectangle(argument, number, &scratch);
+static void multiply_piece(void *argument, size_t number, void *slot_of_thread) {
+    const cut *cut = argument;
+    const firn_multiplication *product = cut->product;
+    piece p = {.cut = cut,
+               .slot = slot_of_thread,
+               .row = number % cut->row_pieces * cut->rows,
+               .column = number / cut->row_pieces * cut->columns};
+    p.rows = firn_smaller(cut->rows, product->rows - p.row);
+    p.columns = firn_smaller(cut->columns, product->columns - p.column);
+    p.height = ceiling(p.rows, ceiling(p.rows, HEIGHT));
+    const float *bias = widen_bias(&p);
+    for (p.term = 0; p.term < product->terms; p.term += p.terms) {
+        p.terms = firn_smaller(cut->depth, product->terms - p.term);
+        p.first = p.term == 0;
+        p.last = p.terms == product->terms - p.term;
+        if (!is_right_direct(&p))
+            pack_right(&p);
+        for (size_t row = 0; row < p.rows; row += p.height)
+            multiply_rows(&p, row, firn_smaller(p.height, p.rows - row), bias);
+    }
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Cuts the output into rectangles of one size: as large as the panels allow, in an even number of rows of them, and in
- * enough of them for several threads where there are some. No cut shows in a result. */
-static work divide(const firn_linear *linear, size_t wanted) {
-    const firn_product *product = &linear->product;
-    work w = {.linear = linear, .spills = linear->out->type != FIRN_FLOAT32 && product->terms > DEPTH};
-    const size_t most_rows = w.spills ? SPILLING_ROWS : ROWS;
-    const size_t most_columns = w.spills ? SPILLING_COLUMNS : COLUMNS;
-    w.depth = ceiling(product->terms, ceiling(product->terms, DEPTH));
-    w.row_blocks = ceiling(product->rows, most_rows);
-    if (wanted > 1 && w.row_blocks > 1)
-        w.row_blocks += w.row_blocks % 2;
-    w.rows = ceiling(product->rows, w.row_blocks);
-    w.row_blocks = ceiling(product->rows, w.rows);
-    w.column_blocks = ceiling(product->columns, most_columns);
-    if (w.column_blocks < ceiling(wanted, w.row_blocks))
-        w.column_blocks = ceiling(wanted, w.row_blocks);
-    w.columns = ceiling(ceiling(product->columns, w.column_blocks), WIDTH) * WIDTH;
-    w.column_blocks = ceiling(product->columns, w.columns);
-    return w;
+static void set_pieces(cut *c, size_t row_pieces, size_t column_pieces) {
+    c->rows = ceiling(c->product->rows, row_pieces);
+    c->columns = ceiling(ceiling(c->product->columns, column_pieces), WIDTH) * WIDTH;
+    c->row_pieces = ceiling(c->product->rows, c->rows);
+    c->column_pieces = ceiling(c->product->columns, c->columns);
 }
 
-bool firn_avx512_can_multiply(const firn_product *product) {
+/* About the time that so many threads need, in registers of fused multiply-adds for each term: pieces come in rounds,
+ * each piece packs its own factors, and the last pieces keep only some threads busy. */
+static size_t estimate(const cut *c, size_t threads) {
+    const size_t tiles = ceiling(c->rows, HEIGHT), panels = ceiling(c->columns, WIDTH);
+    const size_t piece = tiles * panels * 2 * HEIGHT + PACK_RIGHT * panels + PACK_LEFT * tiles;
+    return ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
+}
+
+/* The output in pieces that fit a slot, in a way that keeps all threads busy. */
+static cut divide(const firn_multiplication *product, size_t threads) {
+    cut best = {.product = product,
+                .depth = ceiling(product->terms, ceiling(product->terms, DEPTH)),
+                .waits = product->out_type != FIRN_FLOAT32 && product->terms > DEPTH};
+    const size_t fitting = firn_smaller(COLUMNS, RIGHT / best.depth / WIDTH * WIDTH);
+    const size_t widest = best.waits ? firn_smaller(fitting, SUMS / SUMS_ROWS / WIDTH * WIDTH) : fitting;
+    const size_t column_pieces = ceiling(product->columns, widest);
+    const size_t row_pieces = best.waits ? ceiling(product->rows, SUMS_ROWS) : 1;
+    set_pieces(&best, row_pieces, column_pieces);
+    if (threads == 1)
+        return best;
+    size_t least = estimate(&best, threads);
+    for (size_t r = row_pieces; r < row_pieces + CHOICES; r++)
+        for (size_t c = column_pieces; c < column_pieces + CHOICES; c++) {
+            cut other = best;
+            set_pieces(&other, r, c);
+            const size_t time = estimate(&other, threads);
+            if (time < least) {
+                best = other;
+                least = time;
+            }
+        }
+    return best;
+}
+
+void firn_multiply_alone(const firn_multiplication *product, void *slot) {
+    cut c = divide(product, 1);
+    for (size_t number = 0; number < c.row_pieces * c.column_pieces; number++)
+        multiply_piece(&c, number, slot);
+}
+
+void firn_multiply(const firn_multiplication *product, const firn_kernel_call *call) {
+    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / MULTIPLICATIONS;
+    cut c = divide(product, firn_parallel_threads(&call->parallel, cost));
+    firn_pieces_run(call, c.row_pieces * c.column_pieces, cost, multiply_piece, &c);
+}
+
+/* --- linear layers ------------------------------------------------------------------------------------------------ */
+
+static bool is_ours(const firn_product *product) {
     return product->present == FIRN_TERMS_ALL && product->reduction.kind == FIRN_REDUCTION_F32;
 }
 
-void firn_avx512_multiply(const firn_linear *linear, const firn_parallel *parallel) {
+static void multiply_linear(const firn_linear *linear, const firn_kernel_call *call) {
     const firn_product *product = &linear->product;
-    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / MULTIPLICATIONS;
-    work w = divide(linear, firn_parallel_threads(parallel, cost) > 1 ? TASKS : 1);
-    const size_t tasks = w.row_blocks * w.column_blocks;
-    firn_parallel_run(parallel, tasks, cost / tasks + 1, multiply_rectangles, &w);
+    const firn_multiplication it = {.left = product->left,
+                                    .right = product->right,
+                                    .rows = product->rows,
+                                    .columns = product->columns,
+                                    .terms = product->terms,
+                                    .bias = linear->bias,
+                                    .out = linear->out->data,
+                                    .out_type = linear->out->type,
+                                    .out_step = product->columns};
+    firn_multiply(&it, call);
+}
+
+void firn_vector_linear(const firn_kernel_call *call) {
+    const firn_linear job = firn_linear_forward(call);
+    if (is_ours(&job.product))
+        multiply_linear(&job, call);
+    else
+        firn_kernel_linear(call);
+}
+
+void firn_vector_linear_backward_input(const firn_kernel_call *call) {
+    const firn_linear job = firn_linear_backward_input(call);
+    if (is_ours(&job.product))
+        multiply_linear(&job, call);
+    else
+        firn_kernel_linear_backward_input(call);
+}
+
+void firn_vector_linear_backward_weight(const firn_kernel_call *call) {
+    const firn_linear job = firn_linear_backward_weight(call);
+    if (is_ours(&job.product))
+        multiply_linear(&job, call);
+    else
+        firn_kernel_linear_backward_weight(call);
 }

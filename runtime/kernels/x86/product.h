@@ -1,6 +1,7 @@
-/* The float32 product with AVX-512: the same sums as runtime/kernels/product.h, term by term, hence the same bits.
- * Every output is one lane of one register, to which fma(left, right, sum) is done for each term in ascending order;
- * between blocks of terms the sums are kept as float32, which rounds nothing. x86 with AVX-512 only. */
+/* The float32 product in vectors: the same sums as runtime/kernels/product.h, term by term, hence the same bits. Every
+ * output is one lane of one register, to which fma(left, right, sum) is done for each term in ascending order; between
+ * blocks of terms the sums are kept as float32, which rounds nothing. Factors lie where they are, in either direction,
+ * in any real type: no transposed or widened copy of a tensor is made. x86 only. */
 #ifndef FIRN_KERNELS_X86_PRODUCT_H
 #define FIRN_KERNELS_X86_PRODUCT_H
 
@@ -8,10 +9,25 @@
 
 #include "runtime/kernels/linear.h"
 
-/* Whether the product is of the kind that this file computes: all terms, float32 sums. */
-bool firn_avx512_can_multiply(const firn_product *product);
+/* out[row][column] = sum over all terms of left[row][term] * right[term][column] (+ bias[column]), rounded once. */
+typedef struct firn_multiplication {
+    firn_matrix left, right;
+    size_t rows, columns, terms;
+    const firn_tensor *bias; /* one value for each column, or NULL */
+    void *out;               /* element (row, column) at out_first + row * out_step + column */
+    uint8_t out_type;
+    size_t out_first, out_step;
+} firn_multiplication;
 
-/* Computes and stores the whole of it, split among threads. */
-void firn_avx512_multiply(const firn_linear *linear, const firn_parallel *parallel);
+/* Split among the threads of the call. */
+void firn_multiply(const firn_multiplication *product, const firn_kernel_call *call);
+
+/* In this thread alone, with its slot of the workspace (pieces.h). */
+void firn_multiply_alone(const firn_multiplication *product, void *slot);
+
+/* The linear layer's three ops. Sums that are not of this kind are left to the portable kernels. */
+void firn_vector_linear(const firn_kernel_call *call);
+void firn_vector_linear_backward_input(const firn_kernel_call *call);
+void firn_vector_linear_backward_weight(const firn_kernel_call *call);
 
 #endif

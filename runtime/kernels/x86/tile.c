@@ -5,6 +5,8 @@
 /* A NaN among sums that are still growing may become canonical: it stays a NaN. */
 static inline __attribute__((always_inline)) void multiply(const firn_register_tile *t, const size_t rows,
                                                            const size_t vectors) {
+    if (rows > FIRN_REGISTER_ROWS)
+        __builtin_unreachable();
     firn_vector sums[FIRN_REGISTER_ROWS][2];
     const firn_lanes lanes[2] = {firn_first_lanes(t->columns),
                                  firn_first_lanes(vectors == 2 ? t->columns - FIRN_VECTOR : 0)};

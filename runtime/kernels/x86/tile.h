@@ -1,7 +1,7 @@
-/* A register tile of a product in float32: up to 14 rows by 32 columns of sums that stay in registers while the terms
- * pass by. Every sum is one lane, to which fma(left, right, sum) is done for each term in ascending order: what
- * runtime/kernels/product.h specifies, hence the same bits. Sums that go on later are kept in memory as float32, which
- * rounds nothing. Knows nothing of matrices, types or threads. x86 only. */
+/* A register tile of a product in float32: up to 14 rows by 32 columns of sums (AVX-512) or 6 by 16 (AVX2) that stay in
+ * registers while the terms pass by. Every sum is one lane, to which fma(left, right, sum) is done for each term in
+ * ascending order: what runtime/kernels/product.h specifies, hence the same bits. Sums that go on later are kept in
+ * memory as float32, which rounds nothing. Knows nothing of matrices, types or threads. x86 only. */
 #ifndef FIRN_KERNELS_X86_TILE_H
 #define FIRN_KERNELS_X86_TILE_H
 
@@ -9,8 +9,13 @@
 
 #include "runtime/kernels/x86/vector.h"
 
-/* 28 sums, and four registers for the factors. */
-enum { FIRN_REGISTER_ROWS = 14, FIRN_REGISTER_COLUMNS = 2 * FIRN_VECTOR };
+/* 28 sums and four registers for the factors; with 16 registers in all 12 sums and three. */
+#ifdef __AVX512F__
+enum { FIRN_REGISTER_ROWS = 14 };
+#else
+enum { FIRN_REGISTER_ROWS = 6 };
+#endif
+enum { FIRN_REGISTER_COLUMNS = 2 * FIRN_VECTOR };
 
 typedef struct firn_register_tile {
     const float *left; /* factor of (row, term) at row * left_row_step + term * left_term_step */

@@ -1,5 +1,5 @@
-/* A register of floats and the few things that the kernels of this folder do with one, so that a source can be compiled
- * for AVX-512 and for AVX2 with FMA. Nothing here may round where the scalar operation of the same name would not. x86
+/* A register of floats and the few things that the kernels of this folder do with one, so that one source serves
+ * AVX-512 and AVX2 with FMA and F16C. Nothing here may round where the scalar operation of the same name would not. x86
  * only. */
 #ifndef FIRN_KERNELS_X86_VECTOR_H
 #define FIRN_KERNELS_X86_VECTOR_H
@@ -7,6 +7,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "runtime/numerics/numerics.h"
 
@@ -17,18 +18,18 @@
 #    define FIRN_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+#ifdef __AVX512F__
+
 enum { FIRN_VECTOR = 16 }; /* floats of a register */
 
 typedef __m512 firn_vector;
-typedef __mmask16 firn_lanes; /* some lanes of a register */
+typedef __m512i firn_vector_bits; /* the same as 32-bit integers */
+typedef __m256i firn_vector_halves;
+typedef __mmask16 firn_lanes; /* the first lanes of a register, or all */
 
-/* The first `count` lanes; all from 16 on. */
+/* The first `count` lanes; all from FIRN_VECTOR on. */
 static inline firn_lanes firn_first_lanes(size_t count) {
     return count < FIRN_VECTOR ? (firn_lanes)((1u << count) - 1u) : (firn_lanes)0xffff;
-}
-
-static inline firn_vector firn_vector_zero(void) {
-    return _mm512_setzero_ps();
 }
 
 static inline firn_vector firn_vector_fill(float x) {
@@ -39,21 +40,33 @@ static inline firn_vector firn_vector_load(const float *from) {
     return _mm512_loadu_ps(from);
 }
 
-/* Lanes outside the mask are +0, and their memory is not touched. */
-static inline firn_vector firn_vector_load_some(firn_lanes lanes, const float *from) {
-    return _mm512_maskz_loadu_ps(lanes, from);
-}
-
 static inline void firn_vector_store(float *to, firn_vector x) {
     _mm512_storeu_ps(to, x);
+}
+
+/* Lanes that are left out are +0, and their memory is not touched. */
+static inline firn_vector firn_vector_load_some(firn_lanes lanes, const float *from) {
+    return _mm512_maskz_loadu_ps(lanes, from);
 }
 
 static inline void firn_vector_store_some(float *to, firn_lanes lanes, firn_vector x) {
     _mm512_mask_storeu_ps(to, lanes, x);
 }
 
+static inline firn_vector_halves firn_halves_load_some(firn_lanes lanes, const uint16_t *from) {
+    return _mm256_maskz_loadu_epi16(lanes, from);
+}
+
+static inline void firn_halves_store_some(uint16_t *to, firn_lanes lanes, firn_vector_halves x) {
+    _mm256_mask_storeu_epi16(to, lanes, x);
+}
+
 static inline firn_vector firn_vector_add(firn_vector a, firn_vector b) {
     return _mm512_add_ps(a, b);
+}
+
+static inline firn_vector firn_vector_multiply(firn_vector a, firn_vector b) {
+    return _mm512_mul_ps(a, b);
 }
 
 /* a * b + c, rounded once. */
@@ -62,8 +75,189 @@ static inline firn_vector firn_vector_fma(firn_vector a, firn_vector b, firn_vec
 }
 
 static inline firn_vector firn_vector_canonical(firn_vector x) {
-    const firn_lanes is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
     return _mm512_mask_mov_ps(x, is_nan, _mm512_castsi512_ps(_mm512_set1_epi32((int)FIRN_NAN_BITS)));
+}
+
+static inline firn_vector firn_vector_from_float16(firn_vector_halves halves) {
+    return _mm512_cvtph_ps(halves);
+}
+
+static inline firn_vector_halves firn_vector_to_float16(firn_vector x) {
+    return _mm512_maskz_cvtps_ph(0xffff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+static inline firn_vector firn_vector_from_integers(firn_vector_bits bits) {
+    return _mm512_cvtepi32_ps(bits);
+}
+
+static inline firn_vector_bits firn_bits_from_halves(firn_vector_halves halves) {
+    return _mm512_cvtepu16_epi32(halves);
+}
+
+/* The lower half of each integer. */
+static inline firn_vector_halves firn_halves_from_bits(firn_vector_bits bits) {
+    return _mm512_cvtepi32_epi16(bits);
+}
+
+static inline firn_vector firn_pairs_low(firn_vector a, firn_vector b) {
+    return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+}
+
+static inline firn_vector firn_pairs_high(firn_vector a, firn_vector b) {
+    return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+}
+
+/* Rows become columns: first inside the 4 x 4 squares, then the squares change places. */
+static inline __attribute__((always_inline)) void firn_vector_transpose(firn_vector v[FIRN_VECTOR]) {
+    firn_vector squares[FIRN_VECTOR];
+    FIRN_UNROLL
+    for (size_t i = 0; i < 4; i++) {
+        const firn_vector a = _mm512_unpacklo_ps(v[4 * i], v[4 * i + 1]);
+        const firn_vector b = _mm512_unpackhi_ps(v[4 * i], v[4 * i + 1]);
+        const firn_vector c = _mm512_unpacklo_ps(v[4 * i + 2], v[4 * i + 3]);
+        const firn_vector d = _mm512_unpackhi_ps(v[4 * i + 2], v[4 * i + 3]);
+        squares[4 * i] = firn_pairs_low(a, c);
+        squares[4 * i + 1] = firn_pairs_high(a, c);
+        squares[4 * i + 2] = firn_pairs_low(b, d);
+        squares[4 * i + 3] = firn_pairs_high(b, d);
+    }
+    FIRN_UNROLL
+    for (size_t j = 0; j < 4; j++) {
+        const firn_vector a = _mm512_shuffle_f32x4(squares[j], squares[4 + j], 0x88);
+        const firn_vector b = _mm512_shuffle_f32x4(squares[j], squares[4 + j], 0xdd);
+        const firn_vector c = _mm512_shuffle_f32x4(squares[8 + j], squares[12 + j], 0x88);
+        const firn_vector d = _mm512_shuffle_f32x4(squares[8 + j], squares[12 + j], 0xdd);
+        v[j] = _mm512_shuffle_f32x4(a, c, 0x88);
+        v[4 + j] = _mm512_shuffle_f32x4(b, d, 0x88);
+        v[8 + j] = _mm512_shuffle_f32x4(a, c, 0xdd);
+        v[12 + j] = _mm512_shuffle_f32x4(b, d, 0xdd);
+    }
+}
+
+#else
+
+enum { FIRN_VECTOR = 8 };
+
+typedef __m256 firn_vector;
+typedef __m256i firn_vector_bits;
+typedef __m128i firn_vector_halves;
+typedef struct firn_lanes {
+    __m256i mask;
+    size_t count;
+} firn_lanes;
+
+static inline firn_lanes firn_first_lanes(size_t count) {
+    const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const size_t here = count < FIRN_VECTOR ? count : FIRN_VECTOR;
+    return (firn_lanes){_mm256_cmpgt_epi32(_mm256_set1_epi32((int)here), numbers), here};
+}
+
+static inline firn_vector firn_vector_fill(float x) {
+    return _mm256_set1_ps(x);
+}
+
+static inline firn_vector firn_vector_load(const float *from) {
+    return _mm256_loadu_ps(from);
+}
+
+static inline void firn_vector_store(float *to, firn_vector x) {
+    _mm256_storeu_ps(to, x);
+}
+
+static inline firn_vector firn_vector_load_some(firn_lanes lanes, const float *from) {
+    return _mm256_maskload_ps(from, lanes.mask);
+}
+
+static inline void firn_vector_store_some(float *to, firn_lanes lanes, firn_vector x) {
+    _mm256_maskstore_ps(to, lanes.mask, x);
+}
+
+static inline firn_vector_halves firn_halves_load_some(firn_lanes lanes, const uint16_t *from) {
+    firn_vector_halves halves = _mm_setzero_si128();
+    if (lanes.count == FIRN_VECTOR)
+        return _mm_loadu_si128((const __m128i *)(const void *)from);
+    memcpy(&halves, from, lanes.count * sizeof *from);
+    return halves;
+}
+
+static inline void firn_halves_store_some(uint16_t *to, firn_lanes lanes, firn_vector_halves x) {
+    if (lanes.count == FIRN_VECTOR)
+        _mm_storeu_si128((__m128i *)(void *)to, x);
+    else
+        memcpy(to, &x, lanes.count * sizeof *to);
+}
+
+static inline firn_vector firn_vector_add(firn_vector a, firn_vector b) {
+    return _mm256_add_ps(a, b);
+}
+
+static inline firn_vector firn_vector_multiply(firn_vector a, firn_vector b) {
+    return _mm256_mul_ps(a, b);
+}
+
+static inline firn_vector firn_vector_fma(firn_vector a, firn_vector b, firn_vector c) {
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+static inline firn_vector firn_vector_canonical(firn_vector x) {
+    const __m256 is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+    return _mm256_blendv_ps(x, _mm256_castsi256_ps(_mm256_set1_epi32((int)FIRN_NAN_BITS)), is_nan);
+}
+
+static inline firn_vector firn_vector_from_float16(firn_vector_halves halves) {
+    return _mm256_cvtph_ps(halves);
+}
+
+static inline firn_vector_halves firn_vector_to_float16(firn_vector x) {
+    return _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+static inline firn_vector firn_vector_from_integers(firn_vector_bits bits) {
+    return _mm256_cvtepi32_ps(bits);
+}
+
+static inline firn_vector_bits firn_bits_from_halves(firn_vector_halves halves) {
+    return _mm256_cvtepu16_epi32(halves);
+}
+
+static inline firn_vector_halves firn_halves_from_bits(firn_vector_bits bits) {
+    const __m256i lower = _mm256_and_si256(bits, _mm256_set1_epi32(0xffff));
+    return _mm_packus_epi32(_mm256_castsi256_si128(lower), _mm256_extracti128_si256(lower, 1));
+}
+
+static inline firn_vector firn_pairs_low(firn_vector a, firn_vector b) {
+    return _mm256_shuffle_ps(a, b, 0x44);
+}
+
+static inline firn_vector firn_pairs_high(firn_vector a, firn_vector b) {
+    return _mm256_shuffle_ps(a, b, 0xee);
+}
+
+static inline __attribute__((always_inline)) void firn_vector_transpose(firn_vector v[FIRN_VECTOR]) {
+    firn_vector squares[FIRN_VECTOR];
+    FIRN_UNROLL
+    for (size_t i = 0; i < 2; i++) {
+        const firn_vector a = _mm256_unpacklo_ps(v[4 * i], v[4 * i + 1]);
+        const firn_vector b = _mm256_unpackhi_ps(v[4 * i], v[4 * i + 1]);
+        const firn_vector c = _mm256_unpacklo_ps(v[4 * i + 2], v[4 * i + 3]);
+        const firn_vector d = _mm256_unpackhi_ps(v[4 * i + 2], v[4 * i + 3]);
+        squares[4 * i] = firn_pairs_low(a, c);
+        squares[4 * i + 1] = firn_pairs_high(a, c);
+        squares[4 * i + 2] = firn_pairs_low(b, d);
+        squares[4 * i + 3] = firn_pairs_high(b, d);
+    }
+    FIRN_UNROLL
+    for (size_t j = 0; j < 4; j++) {
+        v[j] = _mm256_permute2f128_ps(squares[j], squares[4 + j], 0x20);
+        v[4 + j] = _mm256_permute2f128_ps(squares[j], squares[4 + j], 0x31);
+    }
+}
+
+#endif
+
+static inline firn_vector firn_vector_zero(void) {
+    return firn_vector_fill(0.0f);
 }
 
 #endif

@@ -1,6 +1,7 @@
-/* Picks a kernel set on x86. All of them give the same bits: two are compiled from the same portable sources, of which
- * the one that may use fused multiply-add as an instruction is many times faster, and the third adds the products of
- * runtime/kernels/x86. No kernel may be written here. */
+/* Picks a kernel set on x86. All of them give the same bits: each is compiled from the same portable sources, which are
+ * many times faster where fused multiply-add may be an instruction, and two add the kernels of runtime/kernels/x86. No
+ * kernel may be written here. */
+#include <cpuid.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +11,21 @@
 
 firn_kernel firn_kernel_find_plain(uint16_t code);
 firn_kernel firn_kernel_find_fma(uint16_t code);
+firn_kernel firn_kernel_find_avx2(uint16_t code);
 firn_kernel firn_kernel_find_avx512(uint16_t code);
 
 static bool has_fma(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-/* float16 is converted with instructions of AVX-512F itself. */
+/* The compilers' own word for F16C is not known to all of them. */
+static bool has_avx2(void) {
+    unsigned a, b, c, d;
+    return has_fma() && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 static bool has_avx512(void) {
-    return has_fma() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 
@@ -33,6 +40,7 @@ static const struct {
     firn_kernel_set set;
 } sets[] = {
     {"avx512", has_avx512, {.name = "avx512", .find = firn_kernel_find_avx512, .workspace_bytes = FIRN_SLOT_BYTES}},
+    {"avx2", has_avx2, {.name = "avx2", .find = firn_kernel_find_avx2, .workspace_bytes = FIRN_SLOT_BYTES}},
     {"fma", has_fma, {.name = "portable, avx2 and fma", .find = firn_kernel_find_fma}},
     {"plain", has_nothing_special, {.name = "portable", .find = firn_kernel_find_plain}},
 };
