@@ -17,5 +17,6 @@ int firnc_schedule_command(int argc, char **argv);
 int firnc_verify_command(int argc, char **argv);
 int firnc_inspect_command(int argc, char **argv);
 int firnc_compare_command(int argc, char **argv);
+int firnc_tune_command(int argc, char **argv);
 
 #endif

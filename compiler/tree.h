@@ -1,5 +1,6 @@
-/* A YAML file as a tree of scalars, lists and mappings, each with its place. tree.c is the only file that knows YAML;
- * it refuses what a recipe has no use for: aliases, tags, several documents, duplicate keys. */
+/* A YAML file as a tree of scalars, lists and mappings, each with its place. tree.c and tree_write.c are the only
+ * files that know YAML; the first refuses what a recipe has no use for: aliases, tags, several documents, duplicate
+ * keys. */
 #ifndef FIRNC_TREE_H
 #define FIRNC_TREE_H
 
@@ -25,6 +26,9 @@ firnc_tree *firnc_tree_read(const char *file);
 /* Puts "a.b.0.c=value" into the tree, value being YAML; mappings that are missing on the way are made, entries of lists
  * must be there. False after one line on stderr. */
 bool firnc_tree_set(firnc_tree *root, const char *setting);
+
+/* Writes a tree as YAML behind a head of comment lines (tree_write.c). False after one line on stderr. */
+bool firnc_tree_write(const firnc_tree *root, const char *head, const char *file);
 
 /* Child of a mapping, or NULL; also NULL for a mapping that is NULL and for a child that says null. */
 const firnc_tree *firnc_tree_child(const firnc_tree *mapping, const char *key);

@@ -1,0 +1,60 @@
+#!/bin/sh
+# firnc tune: what gains time and costs little is kept, what costs too much or gains nothing is not, and the recipe that
+# it writes freezes the run that it measured. Time is made up here: a runner that passes everything on to firn takes the
+# less time in its log the more the plan computes in float16 and in chunks.
+set -eu
+
+BUILD=${BUILD:-build}
+FIRNC=$(cd "$BUILD" && pwd)/firnc
+FIRN=$(cd "$BUILD" && pwd)/firn
+RECIPE=compiler/recipes/small_gpt2.yaml
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+. tests/end_to_end/expectations
+
+cat README.md plan/*.md >"$folder/text"
+cat >"$folder/runner" <<END
+#!/bin/sh
+[ "\$1" = train ] || exec "$FIRN" "\$@"
+ops=\$("$FIRNC" inspect "\$2" | grep -c ' linear .*to float16')
+chunked=\$("$FIRNC" inspect "\$2" | grep -c ' linear .*chunked')
+"$FIRN" "\$@" || exit
+for word; do log=\$word; [ "\$before" = --log ] && break; before=\$word; done
+seconds=\$(awk "BEGIN { print 2 - \$ops * 0.1 - \$chunked * 0.05 }")
+sed -i "s/\"seconds\":[0-9.]*/\"seconds\":\$seconds/" "\$log"
+END
+chmod +x "$folder/runner"
+
+tune() {
+    "$FIRNC" tune "$RECIPE" --data "$folder/text" --steps 4 --firn "$folder/runner" \
+        --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
+        --set trainer.init.precision.pol_lowering=emulate "$@"
+}
+
+# Nine linear layers: each gains by its cast and by POL 1; POL 2 gains nothing more, and neither does attention.
+tune -o "$folder/all" >"$folder/table"
+report=$folder/all/report.md
+[ "$(grep -c '| float16 | .* | kept |' "$report")" -eq 9 ] || fail "casts that were kept"
+[ "$(grep -c '| POL 1 | .* | kept |' "$report")" -eq 9 ] || fail "levels that were kept"
+[ "$(grep -c '| POL 2 | .* | no time gained |' "$report")" -ge 9 ] || fail "POL 2 gains nothing"
+grep -q '| transformer.h.0.attn | float16 | .* | no time gained |' "$report" || fail "attention gains nothing"
+grep -q '^- float16, POL 1: lm_head loss$' "$report" || fail "the last unit"
+grep -q '^- float32, POL 0: transformer.h.1.attn$' "$report" || fail "attention stays in float32"
+[ -z "$(find "$folder/all" -name '*.plan' -o -name '*.checkpoint' -o -name '*.messages' -o -name '*.key.pem')" ] ||
+    fail "something was left behind"
+grep -q 'pattern: "lm_head"' "$folder/all/recipe.yaml" || fail "no annotation in the recipe"
+expect 'the recipe compiles' 0 '' "$FIRNC" compile "$folder/all/recipe.yaml" --mode train --dump-after pol
+
+# Where nothing may be lost, a cast that loses is not kept.
+tune --tolerance 0 -o "$folder/none" >"$folder/table"
+grep -q 'costs more than the tolerance' "$folder/none/report.md" || fail "a cost above the tolerance"
+
+# The portable target multiplies no half type: a level changes nothing, and is not run.
+tune --set trainer.init.precision.pol_lowering=native -o "$folder/native" >"$folder/table"
+[ "$(grep -c '| POL 1 | .* | the same plan |' "$folder/native/report.md")" -eq 9 ] || fail "levels that change nothing"
+
+expect 'a tolerance that is none' 2 '--tolerance: x' tune --tolerance x -o "$folder/no"
+expect 'a gain above all' 2 '--least-gain: 2' tune --least-gain 2 -o "$folder/no"
+[ ! -e "$folder/no" ] || fail "a refused study made its folder"
+
+[ "$failures" -eq 0 ]
