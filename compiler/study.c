@@ -19,6 +19,8 @@
 #include "compiler/commands.h"
 #include "compiler/driver.h"
 #include "compiler/targets.h"
+#include "plan/errors.h"
+#include "plan/signature.h"
 
 extern char **environ;
 
@@ -126,19 +128,43 @@ bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc
 }
 
 static bool freeze(const firnc_study *study, const firnc_texts *more, firnc_mode mode, const char *output,
-                   firnc_frozen *frozen) {
+                   firnc_compilation *compilation, firnc_frozen *frozen) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
-    firnc_compilation compilation = {.recipe = recipe, .target = study->target, .weights = study->weights};
-    return firnc_study_recipe(study, more, mode, recipe) && firnc_run_passes(&compilation, NULL) &&
-           firnc_freeze(&compilation, &study->key, true, output, frozen);
+    *compilation = (firnc_compilation){.recipe = recipe, .target = study->target, .weights = study->weights};
+    return firnc_study_recipe(study, more, mode, recipe) && firnc_run_passes(compilation, NULL) &&
+           firnc_freeze(compilation, &study->key, true, output, frozen);
+}
+
+/* SHA-256 of what the ops compute, without the annotations that led there. */
+static bool hash_computation(const firnc_graph *graph, uint8_t hash[FIRN_HASH_BYTES]) {
+    firnc_node *nodes = firnc_allocate(graph->node_count * sizeof *nodes);
+    uint8_t *types = firnc_allocate(graph->value_count);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        nodes[i].code = node->code;
+        nodes[i].phase = node->phase;
+        nodes[i].input_count = node->input_count;
+        memcpy(nodes[i].inputs, node->inputs, sizeof node->inputs);
+        memcpy(nodes[i].outputs, node->outputs, sizeof node->outputs);
+        memcpy(nodes[i].integers, node->integers, sizeof node->integers);
+        memcpy(nodes[i].reals, node->reals, sizeof node->reals);
+        memcpy(nodes[i].reductions, node->reductions, sizeof node->reductions);
+    }
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        types[i] = graph->values[i].shape.type;
+    uint8_t both[2 * FIRN_HASH_BYTES];
+    return firn_sha256_of((const uint8_t *)nodes, graph->node_count * sizeof *nodes, both) == FIRN_OK &&
+           firn_sha256_of(types, graph->value_count, both + FIRN_HASH_BYTES) == FIRN_OK &&
+           firn_sha256_of(both, sizeof both, hash) == FIRN_OK;
 }
 
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    firnc_compilation compilation;
     firnc_frozen frozen;
-    if (!freeze(study, more, FIRNC_TRAIN, path_of(study, trial, "plan"), &frozen))
+    if (!freeze(study, more, FIRNC_TRAIN, path_of(study, trial, "plan"), &compilation, &frozen))
         return false;
     memcpy(trial->run_hash, frozen.run_hash, sizeof trial->run_hash);
-    return true;
+    return hash_computation(compilation.graph, trial->computation);
 }
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
@@ -263,11 +289,12 @@ static bool read_log(const firnc_study *study, firnc_trial *trial) {
 /* The loss over the held-out part, by a plan of its own. */
 static bool evaluate(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
     firnc_texts settings = *more;
+    firnc_compilation compilation;
     firnc_frozen frozen;
     const char *plan = path_of(study, trial, "eval.plan"), *output = path_of(study, trial, "value");
     const char *messages = path_of(study, trial, "messages");
     settings.text[settings.count++] = "trainer.validate.metric=loss";
-    if (!freeze(study, &settings, FIRNC_EVAL, plan, &frozen))
+    if (!freeze(study, &settings, FIRNC_EVAL, plan, &compilation, &frozen))
         return false;
     const words w = runner_words(study, trial, "eval", plan);
     int status = run(&w, output, messages);

@@ -20,7 +20,8 @@ typedef struct firnc_study {
 typedef struct firnc_trial {
     const char *name; /* of its files in the folder */
     uint8_t run_hash[FIRN_HASH_BYTES];
-    float *losses; /* of each step */
+    uint8_t computation[FIRN_HASH_BYTES]; /* equal in trials whose ops, types and reductions are, whatever was asked */
+    float *losses;                        /* of each step */
     uint32_t steps, skipped;
     double loss;          /* mean of the last steps */
     double held_out_loss; /* NaN without held-out data */
@@ -39,7 +40,7 @@ int firnc_study_begin(firnc_study *study, const char *command);
 /* Reads the recipe with the study's settings and more of them. */
 bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc_mode mode, firnc_recipe *recipe);
 
-/* Freezes the recipe as a trial would train it, into FOLDER/NAME.plan, and fills in run_hash. */
+/* Freezes the recipe as a trial would train it, into FOLDER/NAME.plan, and fills in both hashes. */
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);
 
 /* Trains what was frozen, evaluates it where data is held out, reads the results, and leaves FOLDER/NAME.jsonl. A run

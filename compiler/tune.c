@@ -20,7 +20,7 @@
 #define TOLERANCE   0.01 /* share of float32's loss */
 #define LEAST_GAIN  0.01 /* share of a step's time: less is taken for noise */
 #define HIGHEST_POL 2
-#define UNCHANGED   "the same plan"
+#define UNCHANGED   "computes the same"
 #define NO_TIME     "no time gained"
 #define TOO_MUCH    "costs more than the tolerance"
 #define KEPT        "kept"
@@ -204,7 +204,7 @@ static bool try(tuning *t, const choice *c, const char *unit, const char *what, 
     *kept = false;
     if (!firnc_trial_freeze(&t->study, &settings, &trial))
         return false;
-    if (memcmp(trial.run_hash, t->best.run_hash, sizeof trial.run_hash) == 0) {
+    if (memcmp(trial.computation, t->best.computation, sizeof trial.computation) == 0) {
         note(t, (attempt){.unit = unit,
                           .what = what,
                           .seconds = t->best.seconds,
