@@ -44,6 +44,7 @@ typedef struct firnc_value_info {
     uint8_t role;
     uint32_t producer; /* node, or FIRNC_NONE for inputs, parameters and state; kept by every pass */
     bool decay;        /* parameters */
+    uint32_t group;    /* parameters, after the training pass */
     bool initialised;  /* state: init below says with what (weights, when given, replace it) */
     firnc_init init;
     uint32_t rng_id;      /* normal, uniform; given in the order of building */
@@ -78,6 +79,16 @@ typedef struct firnc_node {
     uint8_t forward_level; /* backward: the forward node's own level, for what is computed again as forward did */
 } firnc_node;
 
+/* Parameters that are updated with the same settings. */
+typedef struct firnc_group {
+    const char *name;
+    const firnc_parameter_group *source; /* the entry of params that it comes from; NULL: what no entry took */
+    firnc_optimizer_settings settings;   /* weight_decay as it holds for this group */
+    firnc_value *parameters;             /* sorted by name */
+    uint32_t parameter_count;
+    firnc_value learning_rate, beta1_power, beta2_power; /* scalars of its updates, where they have them */
+} firnc_group;
+
 struct firnc_graph {
     const char *model;
     bool eval; /* dropout is not recorded */
@@ -90,6 +101,8 @@ struct firnc_graph {
     /* after the training pass (or, in eval, the metric pass): values that the plan names; FIRNC_NONE when absent */
     firnc_value learning_rate, loss_scale, steps_since_rescale, overflows_since_rescale, skipped_steps, at_floor,
         finite, gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;
+    firnc_group *groups; /* after the training pass; none is empty */
+    uint32_t group_count;
     /* after the memory pass */
     uint64_t state_bytes, arena_bytes, live_bytes; /* live_bytes: the lower bound of the arena for this order */
     /* the builder: open scopes, innermost first, and the annotation of the next op */
@@ -148,6 +161,10 @@ bool firnc_layer_exists(const firnc_graph *graph, const char *pattern);
 
 /* Fills the extents of a node's outputs, whose types are set, by the op's rule (shapes.c). */
 bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node);
+
+/* The groups of the parameters, which are given sorted by name (groups.c): the recipe's, each split by whether weight
+ * decay holds. Part of the training pass. False after one line on stderr: a pattern that no parameter matches. */
+bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count);
 
 /* The most bytes of the arena that live at one time in the order of the nodes (memory.c). Fills first and last. */
 uint64_t firnc_live_bytes(firnc_graph *graph);

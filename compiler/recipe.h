@@ -11,6 +11,7 @@
 
 #define FIRNC_NODES_MAX  1024
 #define FIRNC_LAYERS_MAX 64
+#define FIRNC_GROUPS_MAX 31 /* a plan has at most 64: each of these, and the rest, may split by decay */
 
 typedef enum firnc_mode { FIRNC_TRAIN = 0, FIRNC_EVAL = 1 } firnc_mode;
 typedef enum firnc_architecture { FIRNC_GPT2, FIRNC_MLP } firnc_architecture;
@@ -82,6 +83,20 @@ typedef struct firnc_optimizer_settings {
     bool correct_bias, nesterov, maximize;
 } firnc_optimizer_settings;
 
+/* An entry of the optimizer's `params`: parameters with settings of their own. The last entry with a pattern that
+ * matches a parameter takes it; what no entry takes has the settings of the optimizer itself. */
+typedef struct firnc_parameter_group {
+    const char *name;            /* its first tag, or "params.0" and so on */
+    const char *const *patterns; /* of parameter names: '*' any characters, '?' one */
+    const char *const *tags;     /* what the param_group_tags of a scheduler choose by */
+    uint32_t pattern_count, tag_count;
+    firnc_optimizer_settings settings;
+    bool decay_given;            /* weight_decay stands in the entry itself, and so holds for biases and norms too */
+    double adjust_learning_rate; /* the factor of ScalePerParamLR */
+    uint32_t line;               /* as in firnc_tree: 0, it came from --set */
+    const char *path;
+} firnc_parameter_group;
+
 typedef struct firnc_data {
     bool window;               /* language model: windows of bytes; else records */
     uint32_t batch_size;       /* samples of a global step */
@@ -107,6 +122,8 @@ typedef struct firnc_recipe {
     firnc_gpt2 gpt2;
     firnc_mlp mlp;
     firnc_optimizer_settings optimizer;
+    firnc_parameter_group groups[FIRNC_GROUPS_MAX];
+    uint32_t group_count;
     struct {
         firn_schedule_node nodes[FIRNC_NODES_MAX];
         double *numbers;

@@ -1,45 +1,109 @@
-/* trainer.init.optimizer: one class with its settings, in the model zoo's names and with cstorch's defaults. */
-#include "compiler/recipe_parts.h"
+/* trainer.init.optimizer: one class with its settings, in the model zoo's names and with cstorch's defaults, and its
+ * `params`: groups of parameters whose settings differ. OPTIMIZERS.md describes each class. */
+#include <string.h>
 
-static const firnc_choice classes[] = {{"AdamW", FIRNC_ADAMW}, {"SGD", FIRNC_SGD}, {NULL, 0}};
+#include "compiler/recipe_parts.h"
+#include "compiler/text.h"
 
 typedef struct settings {
     firnc_optimizer_settings optimizer;
-    double learning_rate;
+    double learning_rate, adjust_learning_rate;
 } settings;
 
 #define AT(member) offsetof(settings, optimizer.member)
 
-static const firnc_field adamw_fields[] = {
+/* What every class has, and every group of params. */
+static const firnc_field weight_decay_field = {"weight_decay", .kind = FIRNC_FIELD_SINGLE, AT(weight_decay), 0, 1e30};
+
+static const firnc_field optimizer_fields[] = {
     {"learning_rate", .kind = FIRNC_FIELD_OTHER},
     {"lr", .kind = FIRNC_FIELD_OTHER},
+    {"params", .kind = FIRNC_FIELD_ENTRIES},
+};
+
+static const firnc_field group_fields[] = {
+    {"params", .kind = FIRNC_FIELD_OTHER, .required = true},
+    {"tags", .kind = FIRNC_FIELD_OTHER},
+    {"adjust_learning_rate", .kind = FIRNC_FIELD_DOUBLE, offsetof(settings, adjust_learning_rate), 0, 1e30},
+    {"learning_rate", .kind = FIRNC_FIELD_REFUSED, .only = "give the group tags and a scheduler param_group_tags"},
+    {"lr", .kind = FIRNC_FIELD_REFUSED, .only = "give the group tags and a scheduler param_group_tags"},
+};
+
+/* The settings of each class. */
+static const firnc_field adamw_fields[] = {
     {"betas", .kind = FIRNC_FIELD_ENTRIES},
     {"eps", .kind = FIRNC_FIELD_SINGLE, AT(epsilon), 0, 1, .above_low = true},
-    {"weight_decay", .kind = FIRNC_FIELD_SINGLE, AT(weight_decay), 0, 1e30},
     {"correct_bias", .kind = FIRNC_FIELD_FLAG, AT(correct_bias)},
     {"amsgrad", .kind = FIRNC_FIELD_FIXED, .only = "false"},
 };
 
 static const firnc_field sgd_fields[] = {
-    {"learning_rate", .kind = FIRNC_FIELD_OTHER},
-    {"lr", .kind = FIRNC_FIELD_OTHER},
     {"momentum", .kind = FIRNC_FIELD_SINGLE, AT(momentum), 0, 1, .below_high = true},
     {"dampening", .kind = FIRNC_FIELD_SINGLE, AT(dampening), 0, 1},
-    {"weight_decay", .kind = FIRNC_FIELD_SINGLE, AT(weight_decay), 0, 1e30},
     {"nesterov", .kind = FIRNC_FIELD_FLAG, AT(nesterov)},
     {"maximize", .kind = FIRNC_FIELD_FLAG, AT(maximize)},
 };
 
 #undef AT
 
-static bool read_betas(const firnc_tree *list, firnc_optimizer_settings *optimizer) {
-    static const firnc_field beta = {.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1, .below_high = true};
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+typedef struct optimizer_class {
+    const firnc_field *fields;
+    uint32_t count;
+    double learning_rate; /* FIRNC_UNSET: the recipe must give one */
+    firnc_optimizer_settings defaults;
+} optimizer_class;
+
+static const firnc_choice classes[] = {{"AdamW", FIRNC_ADAMW}, {"SGD", FIRNC_SGD}, {NULL, 0}};
+
+static const optimizer_class class_table[] = {
+    [FIRNC_ADAMW] = {adamw_fields,
+                     COUNT(adamw_fields),
+                     1e-3,
+                     {.beta1 = 0.9F, .beta2 = 0.999F, .epsilon = 1e-6F, .correct_bias = true}},
+    [FIRNC_SGD] = {sgd_fields, COUNT(sgd_fields), FIRNC_UNSET, {0}},
+};
+
+enum { FIELDS_MAX = 24 };
+
+/* --- settings ----------------------------------------------------------------------------------------------------- */
+
+/* A list of two numbers, each of them the value of a field. */
+static bool read_pair(const firnc_tree *list, const char *example, const firnc_field fields[2], float *first,
+                      float *second) {
     if (list == NULL)
         return true;
-    if (firnc_tree_count(list) != 2)
-        return firnc_tree_fail(list, "does not have two entries; write [0.9, 0.999]");
-    return firnc_field_single(list->first, &beta, &optimizer->beta1) &&
-           firnc_field_single(list->first->next, &beta, &optimizer->beta2);
+    if (list->kind != FIRNC_LIST || firnc_tree_count(list) != 2)
+        return firnc_tree_fail(list, "does not have two entries; write %s", example);
+    return firnc_field_single(list->first, &fields[0], first) &&
+           firnc_field_single(list->first->next, &fields[1], second);
+}
+
+static bool read_pairs(const firnc_tree *mapping, firnc_optimizer_settings *o) {
+    static const firnc_field beta[2] = {{.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1, .below_high = true},
+                                        {.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1, .below_high = true}};
+    return read_pair(firnc_tree_child(mapping, "betas"), "[0.9, 0.999]", beta, &o->beta1, &o->beta2);
+}
+
+/* What no field can say by itself. */
+static bool check_settings(const firnc_tree *mapping, const firnc_optimizer_settings *o) {
+    if (o->kind == FIRNC_SGD && o->nesterov && (o->momentum == 0 || o->dampening != 0)) {
+        const firnc_tree *nesterov = firnc_tree_child(mapping, "nesterov");
+        return firnc_tree_fail(nesterov == NULL ? mapping : nesterov,
+                               "needs a momentum and no dampening; set momentum above 0 and dampening to 0");
+    }
+    return true;
+}
+
+/* A mapping with the settings of a class and some more keys. */
+static bool read_settings(const firnc_tree *mapping, const firnc_field *more, size_t more_count, settings *s) {
+    const optimizer_class *class = &class_table[s->optimizer.kind];
+    firnc_field fields[FIELDS_MAX] = {weight_decay_field};
+    memcpy(fields + 1, more, more_count * sizeof *more);
+    memcpy(fields + 1 + more_count, class->fields, class->count * sizeof *fields);
+    return firnc_fields_read(mapping, fields, (uint32_t)(1 + more_count + class->count), s) &&
+           read_pairs(mapping, &s->optimizer) && check_settings(mapping, &s->optimizer);
 }
 
 /* lr and learning_rate are one setting. */
@@ -57,21 +121,60 @@ static bool read_learning_rate(const firnc_tree *mapping, double *learning_rate)
     return firnc_field_number(node, &rate, learning_rate);
 }
 
-static bool read_settings(const firnc_tree *mapping, settings *s) {
-    bool adamw = s->optimizer.kind == FIRNC_ADAMW;
-    const firnc_field *fields = adamw ? adamw_fields : sgd_fields;
-    size_t count = adamw ? sizeof adamw_fields / sizeof *fields : sizeof sgd_fields / sizeof *fields;
-    if (firnc_tree_is_null(mapping))
+/* --- groups ------------------------------------------------------------------------------------------------------- */
+
+/* One word, or a list of words. */
+static bool read_words(const firnc_tree *node, const char *what, const char *const **words, uint32_t *count) {
+    if (node == NULL)
         return true;
-    if (!firnc_fields_read(mapping, fields, (uint32_t)count, s) ||
-        !read_betas(firnc_tree_child(mapping, "betas"), &s->optimizer) ||
-        !read_learning_rate(mapping, &s->learning_rate))
+    bool list = node->kind == FIRNC_LIST;
+    *count = list ? firnc_tree_count(node) : 1;
+    const char **found = firnc_allocate((uint64_t)(*count + 1) * sizeof *found);
+    const firnc_tree *entry = list ? node->first : node;
+    for (uint32_t i = 0; i < *count; i++, entry = entry->next) {
+        if (entry->kind != FIRNC_SCALAR || entry->text[0] == '\0')
+            return firnc_tree_fail(entry, "is not %s; write a word, or a list of words", what);
+        found[i] = entry->text;
+    }
+    *words = found;
+    return *count > 0 || firnc_tree_fail(node, "is empty; write %s", what);
+}
+
+static bool read_group(firnc_recipe *recipe, const firnc_tree *entry, const settings *base) {
+    uint32_t index = recipe->group_count++;
+    firnc_parameter_group *group = &recipe->groups[index];
+    settings s = *base;
+    s.adjust_learning_rate = 1;
+    if (!read_settings(entry, group_fields, COUNT(group_fields), &s) ||
+        !read_words(firnc_tree_child(entry, "params"), "a pattern of parameter names", &group->patterns,
+                    &group->pattern_count) ||
+        !read_words(firnc_tree_child(entry, "tags"), "a tag", &group->tags, &group->tag_count))
         return false;
-    if (s->optimizer.nesterov && (s->optimizer.momentum == 0 || s->optimizer.dampening != 0))
-        return firnc_tree_fail(firnc_tree_child(mapping, "nesterov"),
-                               "needs a momentum and no dampening; set momentum above 0 and dampening to 0");
+    group->name = group->tag_count > 0 ? group->tags[0] : firnc_format("params.%u", (unsigned)index);
+    group->settings = s.optimizer;
+    group->decay_given = firnc_tree_child(entry, "weight_decay") != NULL;
+    group->adjust_learning_rate = s.adjust_learning_rate;
+    group->line = entry->line;
+    group->path = entry->path;
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(recipe->groups[i].name, group->name) == 0)
+            return firnc_tree_fail(entry, "another group is called \"%s\" too; begin its tags with another word",
+                                   group->name);
     return true;
 }
+
+static bool read_groups(firnc_recipe *recipe, const firnc_tree *list, const settings *base) {
+    if (list == NULL)
+        return true;
+    if (firnc_tree_count(list) > FIRNC_GROUPS_MAX)
+        return firnc_tree_fail(list, "more than %d groups; leave some out", FIRNC_GROUPS_MAX);
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next)
+        if (!read_group(recipe, entry, base))
+            return false;
+    return true;
+}
+
+/* --- the optimizer ------------------------------------------------------------------------------------------------ */
 
 bool firnc_recipe_optimizer(firnc_recipe *recipe, const firnc_tree *init, double *learning_rate) {
     const firnc_tree *mapping = firnc_tree_child(init, "optimizer");
@@ -85,16 +188,16 @@ bool firnc_recipe_optimizer(firnc_recipe *recipe, const firnc_tree *init, double
     const firnc_tree *entry = firnc_class_read(mapping, classes, "", &class);
     if (entry == NULL)
         return false;
-    settings s = {.optimizer = {.kind = (firnc_optimizer) class, .correct_bias = true},
-                  .learning_rate = class == FIRNC_ADAMW ? 1e-3 : FIRNC_UNSET};
-    if (class == FIRNC_ADAMW) {
-        s.optimizer.beta1 = 0.9F;
-        s.optimizer.beta2 = 0.999F;
-        s.optimizer.epsilon = 1e-6F;
+    settings s = {.optimizer = class_table[class].defaults, .learning_rate = class_table[class].learning_rate};
+    s.optimizer.kind = (firnc_optimizer) class;
+    const firnc_tree *groups = NULL;
+    if (!firnc_tree_is_null(entry)) {
+        if (!read_settings(entry, optimizer_fields, COUNT(optimizer_fields), &s) ||
+            !read_learning_rate(entry, &s.learning_rate))
+            return false;
+        groups = firnc_tree_child(entry, "params");
     }
-    if (!read_settings(entry, &s))
-        return false;
     recipe->optimizer = s.optimizer;
     *learning_rate = s.learning_rate;
-    return true;
+    return read_groups(recipe, groups, &s);
 }

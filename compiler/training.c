@@ -17,7 +17,6 @@ typedef struct training {
     firnc_value *parameters; /* sorted by name */
     uint32_t count;
     firnc_value factors; /* of gradient_factors, or FIRNC_NONE: gradients are taken as they are */
-    firnc_value beta1_power, beta2_power;
 } training;
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
@@ -173,30 +172,41 @@ static firnc_value advance_power(const training *t, const char *name, float beta
     return power;
 }
 
-static void update_adamw(const training *t, firnc_value parameter, float weight_decay) {
-    const firnc_optimizer_settings *settings = &t->recipe->optimizer;
-    firnc_graph *graph = t->graph;
+/* Groups with the same betas share their powers; those of the first group bear no name but their own. */
+static void advance_powers(const training *t, firnc_group *group) {
+    for (const firnc_group *other = t->graph->groups; other < group; other++)
+        if (other->settings.beta1 == group->settings.beta1 && other->settings.beta2 == group->settings.beta2) {
+            group->beta1_power = other->beta1_power;
+            group->beta2_power = other->beta2_power;
+            return;
+        }
+    const char *suffix = group == t->graph->groups ? "" : firnc_format(".%s", group->name);
+    group->beta1_power = advance_power(t, firnc_format("optimizer.beta1_power%s", suffix), group->settings.beta1);
+    group->beta2_power = advance_power(t, firnc_format("optimizer.beta2_power%s", suffix), group->settings.beta2);
+}
+
+static void update_adamw(const training *t, const firnc_group *group, firnc_value parameter) {
+    const firnc_optimizer_settings *settings = &group->settings;
     firnc_value mean = optimizer_state(t, "exp_avg", parameter);
     firnc_value square = optimizer_state(t, "exp_avg_sq", parameter);
     const firnc_value inputs[] = {
-        parameter,     graph->values[parameter].gradient, mean, square, graph->learning_rate, t->beta1_power,
-        t->beta2_power};
+        parameter,         t->graph->values[parameter].gradient, mean, square, group->learning_rate, group->beta1_power,
+        group->beta2_power};
     const int64_t correct_bias = settings->correct_bias;
     const float reals[] = {[FIRN_ADAMW_BETA1] = settings->beta1,
                            [FIRN_ADAMW_BETA2] = settings->beta2,
                            [FIRN_ADAMW_EPSILON] = settings->epsilon,
-                           [FIRN_ADAMW_WEIGHT_DECAY] = weight_decay};
+                           [FIRN_ADAMW_WEIGHT_DECAY] = settings->weight_decay};
     update_node(t, FIRN_OP_adamw, parameter, inputs, 7, &correct_bias, reals, (firnc_value[]){parameter, mean, square});
 }
 
-static void update_sgd(const training *t, firnc_value parameter, float weight_decay) {
-    const firnc_optimizer_settings *settings = &t->recipe->optimizer;
-    firnc_graph *graph = t->graph;
-    firnc_value gradient = graph->values[parameter].gradient;
+static void update_sgd(const training *t, const firnc_group *group, firnc_value parameter) {
+    const firnc_optimizer_settings *settings = &group->settings;
+    firnc_value gradient = t->graph->values[parameter].gradient;
     if (settings->momentum == 0) {
         const int64_t maximize = settings->maximize;
-        update_node(t, FIRN_OP_sgd, parameter, (firnc_value[]){parameter, gradient, graph->learning_rate}, 3, &maximize,
-                    &weight_decay, &parameter);
+        update_node(t, FIRN_OP_sgd, parameter, (firnc_value[]){parameter, gradient, group->learning_rate}, 3, &maximize,
+                    &settings->weight_decay, &parameter);
         return;
     }
     firnc_value buffer = optimizer_state(t, "momentum_buffer", parameter);
@@ -204,8 +214,8 @@ static void update_sgd(const training *t, firnc_value parameter, float weight_de
         [FIRN_SGD_MOMENTUM_NESTEROV] = settings->nesterov, [FIRN_SGD_MOMENTUM_MAXIMIZE] = settings->maximize};
     const float reals[] = {[FIRN_SGD_MOMENTUM_MOMENTUM] = settings->momentum,
                            [FIRN_SGD_MOMENTUM_DAMPENING] = settings->dampening,
-                           [FIRN_SGD_MOMENTUM_WEIGHT_DECAY] = weight_decay};
-    update_node(t, FIRN_OP_sgd_momentum, parameter, (firnc_value[]){parameter, gradient, graph->learning_rate, buffer},
+                           [FIRN_SGD_MOMENTUM_WEIGHT_DECAY] = settings->weight_decay};
+    update_node(t, FIRN_OP_sgd_momentum, parameter, (firnc_value[]){parameter, gradient, group->learning_rate, buffer},
                 4, integers, reals, (firnc_value[]){parameter, buffer});
 }
 
@@ -214,22 +224,22 @@ static void count_one(firnc_graph *graph, uint8_t phase, firnc_value counter) {
     firnc_node_in_place(graph, FIRN_OP_count, phase, "counters", &counter, 1, &step, NULL, &counter);
 }
 
-static void update(training *t) {
-    const firnc_optimizer_settings *settings = &t->recipe->optimizer;
-    t->graph->learning_rate = exchanged(t->graph, "learning_rate", FIRNC_ROLE_INPUT, FIRN_FLOAT32);
-    if (settings->kind == FIRNC_ADAMW) {
-        t->beta1_power = advance_power(t, "optimizer.beta1_power", settings->beta1);
-        t->beta2_power = advance_power(t, "optimizer.beta2_power", settings->beta2);
+static void update(const training *t) {
+    firnc_graph *graph = t->graph;
+    graph->learning_rate = exchanged(graph, "learning_rate", FIRNC_ROLE_INPUT, FIRN_FLOAT32);
+    for (uint32_t i = 0; i < graph->group_count; i++) {
+        graph->groups[i].learning_rate = graph->learning_rate;
+        if (graph->groups[i].settings.kind == FIRNC_ADAMW)
+            advance_powers(t, &graph->groups[i]);
     }
     for (uint32_t i = 0; i < t->count; i++) {
-        firnc_value parameter = t->parameters[i];
-        float weight_decay = t->graph->values[parameter].decay ? settings->weight_decay : 0;
-        if (settings->kind == FIRNC_ADAMW)
-            update_adamw(t, parameter, weight_decay);
+        const firnc_group *group = &graph->groups[graph->values[t->parameters[i]].group];
+        if (group->settings.kind == FIRNC_ADAMW)
+            update_adamw(t, group, t->parameters[i]);
         else
-            update_sgd(t, parameter, weight_decay);
+            update_sgd(t, group, t->parameters[i]);
     }
-    count_one(t->graph, FIRNC_PHASE_UPDATE, t->graph->optimizer_step);
+    count_one(graph, FIRNC_PHASE_UPDATE, graph->optimizer_step);
 }
 
 /* --- bookkeep ----------------------------------------------------------------------------------------------------- */
@@ -283,6 +293,8 @@ bool firnc_add_training(firnc_compilation *compilation) {
     take_narrow_gradients(&t);
     if (micro_batches > 1)
         accumulate_gradients(&t);
+    if (!firnc_group_parameters(compilation, t.parameters, t.count))
+        return false;
     finalise(&t);
     update(&t);
     if (is_dynamic(&t))

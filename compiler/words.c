@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "compiler/recipe.h"
 #include "compiler/text.h"
 
 /* --- enumerations ------------------------------------------------------------------------------------------------- */
@@ -69,4 +70,9 @@ const char *firnc_hex(const uint8_t *bytes, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         snprintf(text + 2 * (size_t)i, 3, "%02x", (unsigned)bytes[i]);
     return text;
+}
+
+const char *firnc_optimizer_word(uint8_t optimizer) {
+    static const char *const words[] = {[FIRNC_SGD] = "SGD", [FIRNC_ADAMW] = "AdamW"};
+    return WORD(words, optimizer);
 }

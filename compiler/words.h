@@ -15,6 +15,8 @@ const char *firnc_scaling_word(uint8_t kind);
 const char *firnc_clipping_word(uint8_t kind);
 const char *firnc_metric_word(uint8_t kind);
 const char *firnc_part_word(uint8_t part);
+/* The class of a firnc_optimizer, as recipes write it. */
+const char *firnc_optimizer_word(uint8_t optimizer);
 
 /* "float32[2,3]", or "float32[?]" while there are no extents */
 const char *firnc_shape_text(const firn_shape *shape);

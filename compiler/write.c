@@ -6,6 +6,7 @@
 
 #include "compiler/ir.h"
 #include "compiler/weights.h"
+#include "compiler/words.h"
 #include "plan/container.h"
 #include "plan/generated/writer.h"
 
@@ -231,29 +232,22 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
     plan->schedules_count = 1;
 }
 
-static void add_group(const writing *w, firn_native_parameter_group *groups, firn_native_plan *plan, bool decay) {
-    const firnc_optimizer_settings *optimizer = &w->recipe->optimizer;
-    uint32_t *parameters = firnc_allocate(w->state_tensors * sizeof *parameters), count = 0;
-    for (uint32_t i = 0; i < w->state_tensors; i++) {
-        const firnc_value_info *value = &w->graph->values[w->values[i]];
-        if (value->role == FIRNC_ROLE_PARAMETER && value->decay == decay)
-            parameters[count++] = i;
-    }
-    if (count == 0)
-        return;
-    groups[plan->groups_count++] =
-        (firn_native_parameter_group){.name = decay ? "decay" : "no_decay",
-                                      .optimizer = optimizer->kind == FIRNC_ADAMW ? "AdamW" : "SGD",
-                                      .weight_decay = decay ? optimizer->weight_decay : 0,
-                                      .parameters = parameters,
-                                      .parameters_count = count};
-}
-
 static void fill_groups(const writing *w, firn_native_plan *plan) {
-    firn_native_parameter_group *groups = firnc_allocate(2 * sizeof *groups);
-    add_group(w, groups, plan, true);
-    add_group(w, groups, plan, false);
+    const firnc_graph *graph = w->graph;
+    firn_native_parameter_group *groups = firnc_allocate(graph->group_count * sizeof *groups);
+    for (uint32_t i = 0; i < graph->group_count; i++) {
+        const firnc_group *group = &graph->groups[i];
+        uint32_t *parameters = firnc_allocate(group->parameter_count * sizeof *parameters);
+        for (uint32_t p = 0; p < group->parameter_count; p++)
+            parameters[p] = tensor_of(w, group->parameters[p]);
+        groups[i] = (firn_native_parameter_group){.name = group->name,
+                                                  .optimizer = firnc_optimizer_word((uint8_t)group->settings.kind),
+                                                  .weight_decay = group->settings.weight_decay,
+                                                  .parameters = parameters,
+                                                  .parameters_count = group->parameter_count};
+    }
     plan->groups = groups;
+    plan->groups_count = graph->group_count;
 }
 
 static void fill_scaling(const writing *w, firn_native_plan *plan) {

@@ -346,6 +346,59 @@ static void test_training_sgd(void **state) {
     assert_non_null(named(momentum.graph, "optimizer.momentum_buffer.layers.0.weight"));
 }
 
+/* The last entry of params that matches takes a parameter; where it says no weight decay of its own, the rule for
+ * biases and norms holds. Groups of the same betas share their powers. */
+static void test_training_groups(void **state) {
+    (void)state;
+    static const char *const heads[] = {"transformer.h.0.*", "transformer.ln_f.*"}, *const biases[] = {"*.bias"};
+    firnc_recipe recipe = test_gpt2_recipe();
+    recipe.group_count = 2;
+    recipe.groups[0] =
+        (firnc_parameter_group){.name = "slow", .patterns = heads, .pattern_count = 2, .settings = recipe.optimizer};
+    recipe.groups[0].settings.beta2 = 0.5f;
+    recipe.groups[1] = (firnc_parameter_group){
+        .name = "biases", .patterns = biases, .pattern_count = 1, .settings = recipe.optimizer, .decay_given = true};
+    recipe.groups[1].settings.weight_decay = 0.25f;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_add_training);
+    const firnc_graph *graph = compilation.graph;
+    static const char *const names[] = {"decay", "no_decay", "slow", "slow.no_decay", "biases"};
+    assert_int_equal(graph->group_count, 5);
+    uint32_t parameters = 0;
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_string_equal(graph->groups[i].name, names[i]);
+        parameters += graph->groups[i].parameter_count;
+    }
+    assert_int_equal(parameters, count_nodes(graph, FIRN_OP_adamw));
+    const firnc_node *bias = test_find_node(graph, FIRN_OP_adamw, "transformer.h.0.attn.c_attn.bias");
+    const firnc_node *weight = test_find_node(graph, FIRN_OP_adamw, "transformer.h.0.attn.c_attn.weight");
+    const firnc_node *norm = test_find_node(graph, FIRN_OP_adamw, "transformer.ln_f.weight");
+    assert_float_equal(bias->reals[FIRN_ADAMW_WEIGHT_DECAY], 0.25, 0);
+    assert_float_equal(bias->reals[FIRN_ADAMW_BETA2], 0.95f, 0);
+    assert_float_equal(weight->reals[FIRN_ADAMW_WEIGHT_DECAY], 0.125, 0);
+    assert_float_equal(weight->reals[FIRN_ADAMW_BETA2], 0.5, 0);
+    assert_float_equal(norm->reals[FIRN_ADAMW_WEIGHT_DECAY], 0, 0);
+    assert_int_equal(count_nodes(graph, FIRN_OP_multiply), 4);
+    assert_int_equal(bias->inputs[6], (firnc_value)(named(graph, "optimizer.beta2_power") - graph->values));
+    assert_int_equal(weight->inputs[6], (firnc_value)(named(graph, "optimizer.beta2_power.slow") - graph->values));
+}
+
+static void test_group_without_parameters(void **state) {
+    (void)state;
+    static const char *const patterns[] = {"*.bias", "*.bais"};
+    firnc_recipe recipe = test_gpt2_recipe();
+    recipe.group_count = 1;
+    recipe.groups[0] = (firnc_parameter_group){.name = "x",
+                                               .patterns = patterns,
+                                               .pattern_count = 2,
+                                               .line = 9,
+                                               .path = "trainer.init.optimizer.AdamW.params.0"};
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_differentiate);
+    assert_contains(errors_of(firnc_add_training, &compilation, false),
+                    ":9: trainer.init.optimizer.AdamW.params.0: no parameter matches \"*.bais\"");
+}
+
 static void test_training_scaling(void **state) {
     (void)state;
     static const struct {
@@ -837,6 +890,8 @@ int main(void) {
         cmocka_unit_test(test_half_softmax_wish),
         cmocka_unit_test(test_training_adamw),
         cmocka_unit_test(test_training_sgd),
+        cmocka_unit_test(test_training_groups),
+        cmocka_unit_test(test_group_without_parameters),
         cmocka_unit_test(test_training_scaling),
         cmocka_unit_test(test_training_clipping),
         cmocka_unit_test(test_training_micro_batches),

@@ -433,6 +433,48 @@ static void precision_is_refused_by_line_and_key(void **state) {
                  ":15: trainer.init.precision.pol.0.level: ", "out of range");
 }
 
+static void groups_have_settings_of_their_own(void **state) {
+    (void)state;
+    const firnc_recipe *r = accepted(edited(minimal, "lr: 0.001",
+                                            "weight_decay: 0.5\n"
+                                            "        params:\n"
+                                            "          - {params: '*.bias', weight_decay: 0, tags: [bias, all]}\n"
+                                            "          - {params: ['a.*', b], betas: [0.5, 0.75], tags: all}\n"
+                                            "          - {params: c, adjust_learning_rate: 0.25}"),
+                                     FIRNC_TRAIN);
+    assert_int_equal(r->group_count, 3);
+    assert_string_equal(r->groups[0].name, "bias");
+    assert_string_equal(r->groups[1].name, "all");
+    assert_string_equal(r->groups[2].name, "params.2");
+    assert_true(r->groups[0].decay_given && !r->groups[1].decay_given);
+    assert_float_equal(r->groups[0].settings.weight_decay, 0, 0);
+    assert_float_equal(r->groups[1].settings.weight_decay, 0.5, 0);
+    assert_float_equal(r->groups[1].settings.beta1, 0.5, 0);
+    assert_float_equal(r->groups[0].settings.beta1, 0.9F, 0);
+    assert_int_equal(r->groups[0].tag_count, 2);
+    assert_string_equal(r->groups[0].tags[1], "all");
+    assert_int_equal(r->groups[1].pattern_count, 2);
+    assert_string_equal(r->groups[1].patterns[1], "b");
+    assert_float_equal(r->groups[1].adjust_learning_rate, 1, 0);
+    assert_float_equal(r->groups[2].adjust_learning_rate, 0.25, 0);
+    assert_int_equal(r->groups[2].line, 17);
+}
+
+static void groups_are_checked(void **state) {
+    (void)state;
+    refused_edit("lr: 0.001", "params: [{tags: a}]",
+                 ":13: trainer.init.optimizer.AdamW.params.0: ", "params is missing");
+    refused_edit("lr: 0.001", "params: [{params: []}]", ":13: trainer.init.optimizer.AdamW.params.0.params: ", "empty");
+    refused_edit("lr: 0.001", "params: [{params: a, lr: 1}]",
+                 ":13: trainer.init.optimizer.AdamW.params.0.lr: ", "param_group_tags");
+    refused_edit("lr: 0.001", "params: [{params: a, tags: x}, {params: b, tags: x}]",
+                 ":13: trainer.init.optimizer.AdamW.params.1: ", "called \"x\"");
+    refused_edit("lr: 0.001", "params: [{params: a, momentum: 0}]",
+                 ":13: trainer.init.optimizer.AdamW.params.0.momentum: ", "unknown key");
+    refused_edit("lr: 0.001", "params: [{params: a, tags: {b: c}}]",
+                 ":13: trainer.init.optimizer.AdamW.params.0.tags: ", "is not a tag");
+}
+
 static void the_mode_of_a_plan_is_one(void **state) {
     (void)state;
     refused_edit("seed: 7", "mode: train_and_eval", ":3: trainer.init.mode: ", "programmed once");
@@ -596,6 +638,8 @@ int main(void) {
         cmocka_unit_test(a_sequence_is_laid_out_after_its_parent),
         cmocka_unit_test(schedules_are_checked),
         cmocka_unit_test(precision_is_refused_by_line_and_key),
+        cmocka_unit_test(groups_have_settings_of_their_own),
+        cmocka_unit_test(groups_are_checked),
         cmocka_unit_test(the_mode_of_a_plan_is_one),
         cmocka_unit_test(unknown_keys_are_told_with_the_nearest),
         cmocka_unit_test(wrong_types_and_ranges),
