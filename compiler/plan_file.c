@@ -33,7 +33,8 @@ bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *
                           .pool_bytes = FIRN_POOL_BYTES_MAX,
                           .flatbuffers_bytes = payload->flatbuffers_bytes,
                           .constants_offset = FIRN_HEADER_BYTES + payload->constants_offset,
-                          .constants_bytes = payload->constants_bytes};
+                          .constants_bytes = payload->constants_bytes,
+                          .ops = payload->ops};
     if (header.arena_bytes < header.pool_bytes)
         header.arena_bytes = header.pool_bytes; /* which is lent from the arena */
     memcpy(header.vendor, compilation->vendor, sizeof header.vendor);

@@ -12,6 +12,7 @@
 #define SIZE_LIMIT            (UINT64_C(1) << 62) /* of a block or a file; sums of two stay far from 2^64 */
 #define FLATBUFFERS_BYTES_MIN 8u
 #define POOL_ALIGNMENT        16u
+#define OP_BYTES_MIN          8u /* of the FlatBuffers part: the offset of a table, and that of its vtable */
 
 /* Where each field lies. */
 enum {
@@ -36,7 +37,8 @@ enum {
     AT_FLATBUFFERS_BYTES = 200,
     AT_CONSTANTS_OFFSET = 208,
     AT_CONSTANTS_BYTES = 216,
-    AT_RESERVED = 224
+    AT_OPS = 224,
+    AT_RESERVED = 228
 };
 
 static const uint8_t magic[8] = {'F', 'I', 'R', 'N', 'P', 'L', 'A', 'N'};
@@ -68,6 +70,7 @@ void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYT
     firn_store64(bytes + AT_FLATBUFFERS_BYTES, header->flatbuffers_bytes);
     firn_store64(bytes + AT_CONSTANTS_OFFSET, header->constants_offset);
     firn_store64(bytes + AT_CONSTANTS_BYTES, header->constants_bytes);
+    firn_store32(bytes + AT_OPS, header->ops);
 }
 
 static void read_fields(firn_header *header, const uint8_t *bytes) {
@@ -90,6 +93,7 @@ static void read_fields(firn_header *header, const uint8_t *bytes) {
     header->flatbuffers_bytes = firn_load64(bytes + AT_FLATBUFFERS_BYTES);
     header->constants_offset = firn_load64(bytes + AT_CONSTANTS_OFFSET);
     header->constants_bytes = firn_load64(bytes + AT_CONSTANTS_BYTES);
+    header->ops = firn_load32(bytes + AT_OPS);
 }
 
 static int check_reserved(const uint8_t *bytes) {
@@ -105,7 +109,8 @@ static int check_spans(const firn_header *header) {
     if (header->flatbuffers_bytes > FLATBUFFERS_BYTES_MAX)
         return FIRN_ERROR_PLAN_TOO_LARGE;
     if (header->flatbuffers_bytes < FLATBUFFERS_BYTES_MIN || header->total_bytes > SIZE_LIMIT ||
-        header->constants_bytes > SIZE_LIMIT)
+        header->constants_bytes > SIZE_LIMIT || header->ops == 0 ||
+        header->ops > header->flatbuffers_bytes / OP_BYTES_MIN)
         return FIRN_ERROR_HEADER;
     uint64_t end = FIRN_HEADER_BYTES + header->flatbuffers_bytes;
     uint64_t constants = (end + FIRN_PAYLOAD_ALIGNMENT - 1) / FIRN_PAYLOAD_ALIGNMENT * FIRN_PAYLOAD_ALIGNMENT;

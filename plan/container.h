@@ -36,6 +36,7 @@ typedef struct firn_header {
     uint64_t flatbuffers_bytes;           /* length of the FlatBuffers part; it starts at FIRN_HEADER_BYTES */
     uint64_t constants_offset;            /* from the start of the file, a multiple of 64 */
     uint64_t constants_bytes;             /* may be 0 */
+    uint32_t ops;                         /* of all phases: says how much memory it takes to prepare them */
 } firn_header;
 
 /* Whether a file begins as a plan does: what it is meant to be, not whether it is good. */

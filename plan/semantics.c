@@ -126,7 +126,9 @@ static int check_regions(firn_fb_plan plan, regions *found) {
  * constants, which its initialisers read. */
 static int check_header(firn_fb_plan plan, const firn_header *header, const regions *found) {
     uint64_t arena = found->bytes[FIRN_FB_REGION_KIND_ARENA];
-    if (firn_fb_plan_mode(plan) != header->mode || found->bytes[FIRN_FB_REGION_KIND_STATE] != header->state_bytes ||
+    if (firn_fb_plan_mode(plan) != header->mode || firn_semantics_op_count(plan) != header->ops)
+        return FIRN_ERROR_HEADER_MISMATCH;
+    if (found->bytes[FIRN_FB_REGION_KIND_STATE] != header->state_bytes ||
         (arena > header->pool_bytes ? arena : header->pool_bytes) != header->arena_bytes)
         return FIRN_ERROR_HEADER_MISMATCH;
     if (found->count[FIRN_FB_REGION_KIND_CONSTANT] != 0 &&

@@ -35,26 +35,49 @@ static void fill_attributes(firn_fb_op op, firn_kernel_call *call) {
     }
 }
 
-void firn_execute_phase(const firn_instance *instance, uint8_t kind, uint64_t global_step, uint32_t micro_step) {
+/* What an op of the plan comes to. */
+static firn_prepared_op prepare(const firn_instance *instance, firn_fb_op op) {
+    firn_prepared_op ready = {.kernel = instance->kernels->find(firn_fb_op_code(op))};
+    fill_operands(instance, op, &ready.call);
+    fill_attributes(op, &ready.call);
+    ready.call.seed = firn_fb_plan_seed(instance->plan);
+    ready.call.moment = &instance->moment;
+    ready.call.parallel = firn_instance_parallel(instance);
+    ready.call.workspace = instance->workspace;
+    return ready;
+}
+
+void firn_execute_prepare(const firn_instance *instance, firn_prepared_op *prepared) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
-        if (firn_fb_phase_kind(phase) != kind)
-            continue;
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
-            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            firn_kernel kernel = instance->kernels->find(firn_fb_op_code(op));
-            if (kernel == NULL)
-                firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
-            firn_kernel_call call = {0};
-            fill_operands(instance, op, &call);
-            fill_attributes(op, &call);
-            call.seed = firn_fb_plan_seed(instance->plan);
-            call.global_step = global_step;
-            call.micro_step = micro_step;
-            call.parallel = firn_instance_parallel(instance);
-            call.workspace = instance->workspace;
-            kernel(&call);
-            firn_instance_alive(instance);
-        }
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
+            *prepared++ = prepare(instance, firn_fb_phase_ops_at(phase, i));
+    }
+}
+
+static void run(const firn_instance *instance, const firn_prepared_op *op) {
+    if (op->kernel == NULL)
+        firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
+    op->kernel(&op->call);
+    firn_instance_alive(instance);
+}
+
+/* An op is prepared here when it was not before. */
+static void run_decoded(const firn_instance *instance, firn_fb_op op) {
+    const firn_prepared_op ready = prepare(instance, op);
+    run(instance, &ready);
+}
+
+void firn_execute_phase(const firn_instance *instance, uint8_t kind) {
+    uint32_t first = 0; /* op of the phase */
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
+        uint32_t count = firn_fb_phase_ops_count(phase);
+        for (uint32_t i = 0; firn_fb_phase_kind(phase) == kind && i < count; i++)
+            if (instance->prepared != NULL)
+                run(instance, &instance->prepared[first + i]);
+            else
+                run_decoded(instance, firn_fb_phase_ops_at(phase, i));
+        first += count;
     }
 }

@@ -87,6 +87,7 @@ typedef struct firn_port {
     void (*parallel_for)(void *context, size_t tasks, void (*body)(void *argument, size_t begin, size_t end),
                          void *argument);
     uint32_t threads; /* that parallel_for uses at most, the caller counted; 0 or 1: it is not called */
+    uint64_t grain;   /* operations on elements for which calling it begins to pay; 0: 32,768 */
     /* Does not return. Called when a check that cannot fail has failed (memory was disturbed). NULL: __builtin_trap. */
     void (*trap)(void *context, int error);
 } firn_port;
@@ -121,7 +122,8 @@ typedef struct firn_source {
 
 typedef struct firn_sizes {
     uint64_t state_bytes;
-    uint64_t arena_bytes; /* includes the verification pool, which is lent from it and free afterwards */
+    uint64_t arena_bytes;    /* includes the verification pool, which is lent from it and free afterwards */
+    uint64_t prepared_bytes; /* what prepared ops take in this build; they may be left out */
 } firn_sizes;
 
 /* Reads the sizes from a plan's header. Nothing has been verified: use them to provide memory, not to trust the plan.
@@ -138,6 +140,11 @@ typedef struct firn_config {
     uint64_t arena_bytes;
     void *workspace; /* aligned to 64; NULL when workspace_bytes is 0 */
     uint64_t workspace_bytes;
+    /* Aligned to 64. firn_open decodes every op of the plan into it, so that a step need not; it writes there and
+     * nothing else does, so that a host can and should make these pages read-only once it has returned. NULL: ops are
+     * decoded from the plan each time they run, which takes less memory and gives the same bits. */
+    void *prepared;
+    uint64_t prepared_bytes;
     const firn_port *port; /* stays valid while the instance lives; NULL: no port at all */
     /* Name of the kernel set; KERNELS_UNKNOWN when this build does not have it or this machine cannot run it. All sets
      * give the same bits. "plain" is everywhere, on x86 also "fma" and "avx512". NULL: FIRN_KERNELS of the environment
@@ -145,7 +152,7 @@ typedef struct firn_config {
     const char *kernels;
 } firn_config;
 
-/* An instance. Zero it before firn_open. */
+/* An instance. Zero it before firn_open, and leave it where it is from then on: prepared ops know its address. */
 typedef struct firn {
     uint64_t opaque[64];
 } firn;

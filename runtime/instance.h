@@ -17,6 +17,12 @@ typedef enum firn_condition {
     FIRN_CONDITION_POISONED = 2 /* a step began to write and did not end */
 } firn_condition;
 
+/* An op that is ready to run. */
+typedef struct firn_prepared_op {
+    firn_kernel kernel;
+    firn_kernel_call call;
+} firn_prepared_op;
+
 /* may_alias: the user zeroes these bytes through the type `firn`. */
 typedef struct __attribute__((may_alias)) firn_instance {
     uint64_t mark; /* FIRN_INSTANCE_MARK once a plan is bound; anything else: unprogrammed */
@@ -25,7 +31,10 @@ typedef struct __attribute__((may_alias)) firn_instance {
     uint8_t model_hash[FIRN_HASH_BYTES];
     const uint8_t *file; /* the verified bytes */
     uint8_t *state, *arena;
-    void *workspace;       /* of the kernels; NULL when the set needs none */
+    void *workspace; /* of the kernels; NULL when the set needs none */
+    const firn_prepared_op
+        *prepared;         /* every op in order, written by firn_open alone; NULL: ops are decoded as they run */
+    firn_moment moment;    /* of the step that is running */
     const firn_port *port; /* NULL: none */
     const firn_kernel_set *kernels;
     firn_fb_plan plan;
@@ -71,8 +80,11 @@ firn_parallel firn_instance_parallel(const firn_instance *instance);
 /* FIRN_OK, or KERNEL_MISSING when an op of the plan has no kernel in this build. */
 int firn_execute_check(const firn_instance *instance) FIRN_CHECK_RESULT;
 
-/* Runs every op of the phases of one kind, in order. */
-void firn_execute_phase(const firn_instance *instance, uint8_t kind, uint64_t global_step, uint32_t micro_step);
+/* Writes every op of the plan. They refer to the instance, which must be where it will stay. */
+void firn_execute_prepare(const firn_instance *instance, firn_prepared_op *prepared);
+
+/* Runs every op of the phase of one kind, in order, at the instance's moment. */
+void firn_execute_phase(const firn_instance *instance, uint8_t kind);
 
 /* --- sample.c ----------------------------------------------------------------------------------------------------- */
 

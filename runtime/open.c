@@ -36,6 +36,8 @@ firn_parallel firn_instance_parallel(const firn_instance *instance) {
         parallel.context = instance->port->context;
         parallel.run = instance->port->parallel_for;
         parallel.threads = instance->port->threads;
+        if (instance->port->grain != 0)
+            parallel.grain = instance->port->grain;
     }
     return parallel;
 }
@@ -114,13 +116,22 @@ static bool apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_byt
     return first < second ? a_bytes <= second - first : b_bytes <= first - second;
 }
 
-/* A workspace that is given must be one. */
-static bool workspace_is_usable(const firn_config *config) {
-    return config->workspace_bytes == 0 ||
-           (usable(config->workspace, config->workspace_bytes) &&
-            apart(config->workspace, config->workspace_bytes, config->plan, config->plan_bytes) &&
-            apart(config->workspace, config->workspace_bytes, config->state, config->state_bytes) &&
-            apart(config->workspace, config->workspace_bytes, config->arena, config->arena_bytes));
+/* Whether a block is usable and shares no byte with those that every plan needs. */
+static bool apart_from_others(const firn_config *config, const void *block, uint64_t bytes) {
+    return usable(block, bytes) && apart(block, bytes, config->plan, config->plan_bytes) &&
+           apart(block, bytes, config->state, config->state_bytes) &&
+           apart(block, bytes, config->arena, config->arena_bytes);
+}
+
+/* A workspace that is given must be one, and so must the block for prepared ops. */
+static bool optional_blocks_are_usable(const firn_config *config) {
+    bool workspace = config->workspace_bytes != 0, prepared = config->prepared_bytes != 0;
+    if (workspace && !apart_from_others(config, config->workspace, config->workspace_bytes))
+        return false;
+    if (!prepared)
+        return config->prepared == NULL;
+    return apart_from_others(config, config->prepared, config->prepared_bytes) &&
+           (!workspace || apart(config->prepared, config->prepared_bytes, config->workspace, config->workspace_bytes));
 }
 
 static int check_config(const firn_config *config) {
@@ -129,7 +140,8 @@ static int check_config(const firn_config *config) {
         return FIRN_ERROR_ARGUMENT;
     if (!apart(config->plan, config->plan_bytes, config->state, config->state_bytes) ||
         !apart(config->plan, config->plan_bytes, config->arena, config->arena_bytes) ||
-        !apart(config->state, config->state_bytes, config->arena, config->arena_bytes) || !workspace_is_usable(config))
+        !apart(config->state, config->state_bytes, config->arena, config->arena_bytes) ||
+        !optional_blocks_are_usable(config))
         return FIRN_ERROR_ARGUMENT;
     if (config->port != NULL && config->port->struct_size < sizeof(firn_port))
         return FIRN_ERROR_ARGUMENT;
@@ -165,6 +177,10 @@ static int advance_counter(const firn_instance *instance, uint32_t stored) {
     return instance->port->counter->advance(instance->port->context, instance->header.security_counter);
 }
 
+static uint64_t prepared_bytes(const firn_header *header) {
+    return header->ops * (uint64_t)sizeof(firn_prepared_op);
+}
+
 /* The whole chain, in the order of plan/FORMAT.md. */
 static int verify(firn_instance *instance, const firn_config *config) {
     const firn_check_request request = request_of(config);
@@ -175,7 +191,9 @@ static int verify(firn_instance *instance, const firn_config *config) {
     instance->header = checked.header;
     instance->plan = checked.plan;
     memcpy(instance->plan_hash, checked.plan_hash, sizeof instance->plan_hash);
-    status = firn_execute_check(instance);
+    status = config->prepared == NULL || config->prepared_bytes >= prepared_bytes(&instance->header)
+                 ? firn_execute_check(instance)
+                 : FIRN_ERROR_PREPARED_TOO_SMALL;
     if (status == FIRN_OK)
         status = firn_model_hash(instance->plan, instance->model_hash);
     if (status == FIRN_OK)
@@ -191,7 +209,9 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
     int status = firn_header_decode(&header, plan, plan_bytes);
     if (status != FIRN_OK)
         return status;
-    *sizes = (firn_sizes){.state_bytes = header.state_bytes, .arena_bytes = header.arena_bytes};
+    *sizes = (firn_sizes){.state_bytes = header.state_bytes,
+                          .arena_bytes = header.arena_bytes,
+                          .prepared_bytes = prepared_bytes(&header)};
     return FIRN_OK;
 }
 
@@ -232,8 +252,11 @@ int firn_open(firn *instance, const firn_config *config) {
     memset(opened.arena, 0, (size_t)opened.header.arena_bytes);
     opened.condition = FIRN_CONDITION_EMPTY;
     opened.mark = FIRN_INSTANCE_MARK;
+    opened.prepared = config->prepared;
     memset(instance, 0, sizeof *instance);
     memcpy(instance, &opened, sizeof opened);
+    if (config->prepared != NULL)
+        firn_execute_prepare(firn_instance_view(instance), config->prepared);
     return FIRN_OK;
 }
 

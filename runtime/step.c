@@ -9,7 +9,7 @@
 
 /* What a step works with: the plan's tables looked up once. */
 typedef struct step {
-    const firn_instance *instance;
+    firn_instance *instance;
     firn_samples samples;
     uint64_t global_step; /* before the step */
     uint64_t cursor;      /* draws taken, counting this step's; stored only when the step succeeds */
@@ -88,7 +88,7 @@ static float gradient_norm_of(const firn_instance *instance) {
 /* Forward and backward of every micro-batch. Touches no state: an error here costs nothing. The mean of the losses is
  * their sum in order, divided by their number. */
 static int run_micro_batches(step *step, float *mean_loss) {
-    const firn_instance *instance = step->instance;
+    firn_instance *instance = step->instance;
     uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
     float total = 0;
     int status = FIRN_OK;
@@ -97,7 +97,8 @@ static int run_micro_batches(step *step, float *mean_loss) {
         if (status != FIRN_OK)
             return status;
         step->cursor += samples_of(instance);
-        firn_execute_phase(instance, FIRN_FB_PHASE_KIND_MICRO_BATCH, step->global_step, micro);
+        instance->moment = (firn_moment){step->global_step, micro};
+        firn_execute_phase(instance, FIRN_FB_PHASE_KIND_MICRO_BATCH);
         float loss = loss_of(instance);
         total = micro == 0 ? loss : total + loss;
         if (firn_fb_plan_check_loss(instance->plan) && !finite(loss))
@@ -111,8 +112,8 @@ static int run_micro_batches(step *step, float *mean_loss) {
 static void finish_step(step *step, bool skipped) {
     const firn_instance *instance = step->instance;
     if (!skipped)
-        firn_execute_phase(instance, FIRN_FB_PHASE_KIND_UPDATE, step->global_step, 0);
-    firn_execute_phase(instance, FIRN_FB_PHASE_KIND_BOOKKEEP, step->global_step, 0);
+        firn_execute_phase(instance, FIRN_FB_PHASE_KIND_UPDATE);
+    firn_execute_phase(instance, FIRN_FB_PHASE_KIND_BOOKKEEP);
     firn_instance_set_int64(instance, cursor_of(instance), (int64_t)step->cursor);
 }
 
@@ -133,7 +134,8 @@ static int train(firn_instance *instance, step *step, firn_step_report *report) 
     int status = run_micro_batches(step, &report->loss);
     if (status != FIRN_OK)
         return status;
-    firn_execute_phase(instance, FIRN_FB_PHASE_KIND_FINALISE, step->global_step, 0);
+    instance->moment = (firn_moment){step->global_step, 0};
+    firn_execute_phase(instance, FIRN_FB_PHASE_KIND_FINALISE);
     report->gradient_norm = gradient_norm_of(instance);
     report->skipped = scaling_is(instance, FIRN_FB_LOSS_SCALING_DYNAMIC) &&
                       firn_instance_int32(instance, firn_fb_plan_finite(instance->plan)) == 0;
@@ -195,7 +197,8 @@ static int evaluate(firn_instance *instance, step *step) {
         return status;
     step->cursor += samples_of(instance);
     instance->condition = FIRN_CONDITION_POISONED;
-    firn_execute_phase(instance, FIRN_FB_PHASE_KIND_EVALUATE, step->global_step, 0);
+    instance->moment = (firn_moment){step->global_step, 0};
+    firn_execute_phase(instance, FIRN_FB_PHASE_KIND_EVALUATE);
     firn_instance_set_int64(instance, cursor_of(instance), (int64_t)step->cursor);
     instance->condition = FIRN_CONDITION_READY;
     if (firn_fb_plan_check_loss(instance->plan) && !finite(loss_of(instance)))

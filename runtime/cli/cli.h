@@ -52,7 +52,7 @@ typedef struct cli_session {
     firn_host_data data;
     firn firn;
     firn_info info;
-    void *state, *arena, *workspace;
+    firn_config config; /* its blocks are the session's */
 } cli_session;
 
 /* Loads, verifies and opens the plan; checks its mode; opens the data. */

@@ -99,12 +99,29 @@ int cli_error(const cli_session *session, int error) {
 
 /* --- opening --- */
 
-/* A block of the size that the plan asks for. NULL when there is no such memory. */
-static void *allocate_block(uint64_t bytes) {
-    if (bytes > SIZE_MAX - FIRN_BLOCK_ALIGNMENT)
-        return NULL;
-    size_t rounded = ((size_t)bytes + FIRN_BLOCK_ALIGNMENT) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
-    return aligned_alloc(FIRN_BLOCK_ALIGNMENT, rounded);
+/* Blocks of the sizes that the plan asks for. False, after a message, when there is no such memory. */
+static bool allocate_blocks(firn_config *config, const firn_sizes *sizes, const char *plan) {
+    config->state_bytes = sizes->state_bytes;
+    config->arena_bytes = sizes->arena_bytes;
+    config->prepared_bytes = sizes->prepared_bytes;
+    config->workspace_bytes = firn_workspace_bytes(config);
+    config->state = firn_host_block(config->state_bytes);
+    config->arena = firn_host_block(config->arena_bytes);
+    config->prepared = firn_host_block(config->prepared_bytes);
+    config->workspace = firn_host_block(config->workspace_bytes);
+    if (config->state != NULL && config->arena != NULL && config->prepared != NULL &&
+        (config->workspace != NULL || config->workspace_bytes == 0))
+        return true;
+    return firn_host_fail(plan, "needs %llu bytes of state, %llu of arena and %llu more, and there are not as many",
+                          (unsigned long long)config->state_bytes, (unsigned long long)config->arena_bytes,
+                          (unsigned long long)(config->prepared_bytes + config->workspace_bytes));
+}
+
+static void free_blocks(const firn_config *config) {
+    firn_host_block_free(config->state, config->state_bytes);
+    firn_host_block_free(config->arena, config->arena_bytes);
+    firn_host_block_free(config->prepared, config->prepared_bytes);
+    firn_host_block_free(config->workspace, config->workspace_bytes);
 }
 
 static int open_plan(cli_session *session) {
@@ -118,29 +135,20 @@ static int open_plan(cli_session *session) {
     int error = firn_plan_sizes(session->plan.bytes, session->plan.count, &sizes);
     if (error != FIRN_OK)
         return cli_error(session, error);
-    session->state = allocate_block(sizes.state_bytes);
-    session->arena = allocate_block(sizes.arena_bytes);
-    firn_config config = {.plan = session->plan.bytes,
-                          .plan_bytes = session->plan.count,
-                          .public_key = key,
-                          .state = session->state,
-                          .state_bytes = sizes.state_bytes,
-                          .arena = session->arena,
-                          .arena_bytes = sizes.arena_bytes,
-                          .port = &session->port.port};
-    config.workspace_bytes = firn_workspace_bytes(&config);
-    session->workspace = config.workspace = allocate_block(config.workspace_bytes);
-    if (session->state == NULL || session->arena == NULL || session->workspace == NULL) {
-        firn_host_fail(options->file,
-                       "needs %llu bytes of state, %llu of arena and %llu of workspace, more than there is",
-                       (unsigned long long)sizes.state_bytes, (unsigned long long)sizes.arena_bytes,
-                       (unsigned long long)config.workspace_bytes);
+    firn_config *config = &session->config;
+    *config = (firn_config){
+        .plan = session->plan.bytes, .plan_bytes = session->plan.count, .public_key = key, .port = &session->port.port};
+    if (!allocate_blocks(config, &sizes, options->file))
         return CLI_FILE;
-    }
-    error = firn_open(&session->firn, &config);
+    error = firn_open(&session->firn, config);
+    config->public_key = NULL;
     if (error == FIRN_OK)
         error = firn_describe(&session->firn, &session->info);
-    return error == FIRN_OK ? CLI_OK : cli_error(session, error);
+    if (error != FIRN_OK)
+        return cli_error(session, error);
+    if (!firn_host_block_seal(config->prepared, config->prepared_bytes) && options->verbose)
+        firn_host_fail(options->file, "this kernel does not make the decoded plan read-only");
+    return CLI_OK;
 }
 
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
@@ -166,9 +174,7 @@ void cli_session_end(cli_session *session) {
     firn_host_data_close(&session->data);
     firn_host_port_end(&session->port);
     firn_host_plan_unload(&session->plan);
-    free(session->state);
-    free(session->arena);
-    free(session->workspace);
+    free_blocks(&session->config);
 }
 
 /* --- output --- */

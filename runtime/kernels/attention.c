@@ -27,8 +27,8 @@ firn_attention firn_attention_of(const firn_kernel_call *call, const firn_tensor
     a.softmax_type = call->integers[FIRN_ATTENTION_HALF_SOFTMAX] != 0 ? qkv->type : FIRN_FLOAT32;
     a.scale = call->reals[FIRN_ATTENTION_SCALE];
     a.dropout_rate = call->reals[FIRN_ATTENTION_DROPOUT_RATE];
-    a.rng =
-        (firn_rng){call->seed, (uint32_t)call->integers[FIRN_ATTENTION_RNG_ID], call->global_step, call->micro_step};
+    a.rng = (firn_rng){call->seed, (uint32_t)call->integers[FIRN_ATTENTION_RNG_ID], call->moment->global_step,
+                       call->moment->micro_step};
     return a;
 }
 

@@ -185,8 +185,8 @@ void firn_kernel_tanh_backward(const firn_kernel_call *call) {
 
 static void dropout_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const firn_rng rng = {call->seed, (uint32_t)call->integers[FIRN_DROPOUT_RNG_ID], call->global_step,
-                          call->micro_step};
+    const firn_rng rng = {call->seed, (uint32_t)call->integers[FIRN_DROPOUT_RNG_ID], call->moment->global_step,
+                          call->moment->micro_step};
     float x[FIRN_BLOCK], factors[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count = firn_block_widen(x, &call->inputs[0], block);

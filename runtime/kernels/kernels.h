@@ -29,9 +29,16 @@ typedef struct firn_parallel {
     uint64_t grain;   /* cost of a whole call below which it is not split: waking a thread would cost more */
 } firn_parallel;
 
-/* The grain that the runtime sets. Cost is counted in operations on elements, roughly: one for each element that plain
- * code reads, computes or writes. A loop that does sixteen of them at a time counts for less, a division for more. */
+/* The grain of a port that does not say its own. Cost is counted in operations on elements, roughly: one for each
+ * element that plain code reads, computes or writes. A loop that does sixteen of them at a time counts for less, a
+ * division for more. */
 #define FIRN_GRAIN ((uint64_t)1 << 15)
+
+/* When a call is made: for random numbers, and for what begins with the first micro-batch. */
+typedef struct firn_moment {
+    uint64_t global_step;
+    uint32_t micro_step;
+} firn_moment;
 
 typedef struct firn_kernel_call {
     uint8_t input_count, output_count;
@@ -40,9 +47,8 @@ typedef struct firn_kernel_call {
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
     firn_reduction reductions[FIRN_REDUCTIONS_MAX];
-    uint64_t seed;        /* of the plan */
-    uint64_t global_step; /* for random numbers */
-    uint32_t micro_step;
+    uint64_t seed; /* of the plan */
+    const firn_moment *moment;
     firn_parallel parallel;
     /* parallel.threads slots (at least one), slot i at i * workspace_bytes of the kernel set, each aligned to 64. What
      * they hold is anyone's between two calls. NULL when the set has no workspace. */

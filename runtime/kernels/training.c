@@ -24,7 +24,7 @@ static void accumulate_blocks(void *argument, size_t begin, size_t end) {
     float total[FIRN_BLOCK], gradient[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count = firn_block_widen(gradient, &call->inputs[1], block);
-        if (call->micro_step > 0) {
+        if (call->moment->micro_step > 0) {
             firn_block_widen(total, &call->inputs[0], block);
             for (size_t i = 0; i < count; i++)
                 gradient[i] = total[i] + gradient[i];

@@ -151,6 +151,8 @@ void bench_products(void) {
 
 enum { BATCH = 4, HEADS = 12, HEAD_SIZE = 64, CHANNELS = HEADS * HEAD_SIZE };
 
+static const firn_moment moment = {0, 0};
+
 static void set_attention(firn_kernel_call *call, const storage *stored) {
     call->integers[0] = HEADS;
     call->integers[1] = HEADS;
@@ -164,6 +166,7 @@ static void set_attention(firn_kernel_call *call, const storage *stored) {
     }
     call->parallel = bench_parallel();
     call->workspace = bench_workspace();
+    call->moment = &moment;
 }
 
 static job forward_job(uint32_t length, const storage *stored) {

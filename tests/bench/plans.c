@@ -225,11 +225,8 @@ typedef struct session {
 } session;
 
 static uint64_t blocks_of(const session *it) {
-    return it->plan.count + it->sizes.state_bytes + it->sizes.arena_bytes + it->config.workspace_bytes;
-}
-
-static size_t rounded(uint64_t bytes) {
-    return (size_t)((bytes + FIRN_BLOCK_ALIGNMENT) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT);
+    return it->plan.count + it->sizes.state_bytes + it->sizes.arena_bytes + it->sizes.prepared_bytes +
+           it->config.workspace_bytes;
 }
 
 static bool fail(const char *what, int error) {
@@ -249,14 +246,15 @@ static bool session_load(session *it, const char *plan, const char *key, unsigne
     it->config = (firn_config){.plan = it->plan.bytes,
                                .plan_bytes = it->plan.count,
                                .public_key = it->key,
-                               .state = aligned_alloc(FIRN_BLOCK_ALIGNMENT, rounded(it->sizes.state_bytes)),
+                               .state = firn_host_block(it->sizes.state_bytes),
                                .state_bytes = it->sizes.state_bytes,
-                               .arena = aligned_alloc(FIRN_BLOCK_ALIGNMENT, rounded(it->sizes.arena_bytes)),
+                               .arena = firn_host_block(it->sizes.arena_bytes),
                                .arena_bytes = it->sizes.arena_bytes,
+                               .prepared = firn_host_block(it->sizes.prepared_bytes),
+                               .prepared_bytes = it->sizes.prepared_bytes,
                                .port = &it->port.port};
     it->config.workspace_bytes = firn_workspace_bytes(&it->config);
-    if (it->config.workspace_bytes > 0)
-        it->config.workspace = aligned_alloc(FIRN_BLOCK_ALIGNMENT, rounded(it->config.workspace_bytes));
+    it->config.workspace = firn_host_block(it->config.workspace_bytes);
     return true;
 }
 
@@ -264,9 +262,10 @@ static void session_end(session *it) {
     data_end(&it->data);
     firn_host_port_end(&it->port);
     firn_host_plan_unload(&it->plan);
-    free(it->config.state);
-    free(it->config.arena);
-    free(it->config.workspace);
+    firn_host_block_free(it->config.state, it->config.state_bytes);
+    firn_host_block_free(it->config.arena, it->config.arena_bytes);
+    firn_host_block_free(it->config.prepared, it->config.prepared_bytes);
+    firn_host_block_free(it->config.workspace, it->config.workspace_bytes);
 }
 
 static void run_open(void *context) {

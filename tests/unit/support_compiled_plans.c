@@ -15,6 +15,7 @@
 #include "compiler/plan_file.h"
 #include "compiler/sign.h"
 #include "plan/generated/reader.h"
+#include "plan/semantics_parts.h"
 #include "plan/signature.h"
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
@@ -103,6 +104,7 @@ void compiled_plan_fit_header(compiled_plan *plan) {
     const firn_header before = compiled_plan_header(plan);
     firn_header header = before;
     firn_fb_plan payload = firn_fb_plan_root(plan->file + FIRN_HEADER_BYTES);
+    header.ops = firn_semantics_op_count(payload);
     header.mode = header.image_id = firn_fb_plan_mode(payload);
     for (uint32_t i = 0; i < firn_fb_plan_regions_count(payload); i++) {
         firn_fb_region region = firn_fb_plan_regions_at(payload, i);
@@ -290,6 +292,8 @@ static int open_bytes(compiled_run *run, const uint8_t *file, uint64_t bytes, ui
                           .arena = run->arena,
                           .arena_bytes = limited(sizes.arena_bytes),
                           .port = &run->port.port};
+    config.prepared_bytes = limited(sizes.prepared_bytes);
+    config.prepared = run->prepared = config.prepared_bytes > 0 ? aligned_block(config.prepared_bytes) : NULL;
     config.workspace_bytes = firn_workspace_bytes(&config);
     config.workspace = run->workspace = aligned_block(config.workspace_bytes);
     int status = firn_open(&run->firn, &config);
@@ -312,6 +316,7 @@ void compiled_run_close(compiled_run *run) {
     free(run->state);
     free(run->arena);
     free(run->workspace);
+    free(run->prepared);
     free(run->port.record);
     memset(run, 0, sizeof *run);
 }

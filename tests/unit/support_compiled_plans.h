@@ -50,7 +50,7 @@ typedef struct compiled_port {
 /* An instance with its blocks. */
 typedef struct compiled_run {
     firn firn;
-    void *state, *arena, *workspace;
+    void *state, *arena, *workspace, *prepared;
     compiled_port port;
 } compiled_run;
 

@@ -18,6 +18,7 @@ typedef struct golden_case {
     char name[128], op[64];
     double tolerance;
     firn_kernel_call call;
+    firn_moment moment;
     uint8_t integer_count, real_count, reduction_count;
     void *expected[FIRN_OUTPUTS_MAX]; /* NULL where the value is not compared */
 } golden_case;
@@ -189,6 +190,7 @@ static bool execute(golden_case *golden) {
         printf("%s: no kernel\n", golden->name);
         return false;
     }
+    golden->call.moment = &golden->moment;
     golden->call.workspace = support_workspace(firn_kernel_set_choose(NULL), 1);
     kernel(&golden->call);
     return true;
@@ -247,8 +249,8 @@ static void parse_line(golden_case *golden, char *line) {
     } else if (strcmp(line, "random") == 0) {
         char *at = rest;
         golden->call.seed = strtoull(at, &at, 10);
-        golden->call.global_step = strtoull(at, &at, 10);
-        golden->call.micro_step = (uint32_t)strtoul(at, &at, 10);
+        golden->moment.global_step = strtoull(at, &at, 10);
+        golden->moment.micro_step = (uint32_t)strtoul(at, &at, 10);
     } else if (strcmp(line, "reduction") == 0) {
         firn_reduction *reduction = &golden->call.reductions[golden->reduction_count++];
         reduction->kind =

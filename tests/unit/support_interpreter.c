@@ -97,6 +97,7 @@ static firn_tensor tensor(const test_machine *machine, firnc_value value) {
 
 void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t global_step, uint32_t micro_step) {
     const firnc_graph *graph = machine->graph;
+    const firn_moment moment = {global_step, micro_step};
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         if (node->phase != phase)
@@ -104,8 +105,7 @@ void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t globa
         firn_kernel_call call = {.input_count = node->input_count,
                                  .output_count = node->output_count,
                                  .seed = machine->seed,
-                                 .global_step = global_step,
-                                 .micro_step = micro_step,
+                                 .moment = &moment,
                                  .workspace = support_workspace(firn_kernel_set_choose(NULL), 1)};
         for (uint8_t j = 0; j < node->input_count; j++)
             call.inputs[j] = tensor(machine, node->inputs[j]);

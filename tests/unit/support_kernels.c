@@ -14,6 +14,8 @@
 
 #include "tests/unit/support_workspace.h"
 
+const firn_moment support_beginning = {0, 0};
+
 static void *memory(size_t bytes) {
     void *block = NULL;
     if (posix_memalign(&block, 64, bytes) != 0)
@@ -147,6 +149,8 @@ void run_kernel(uint16_t code, firn_kernel_call *call) {
     const firn_kernel_set *set = firn_kernel_set_choose(NULL);
     const firn_kernel kernel = set->find(code);
     assert_non_null(kernel);
+    if (call->moment == NULL)
+        call->moment = &support_beginning;
     firn_kernel_call split = copy_call(call);
     split.parallel = (firn_parallel){.run = run_split, .threads = 3};
     split.workspace = call->workspace = support_workspace(set, 3);

@@ -28,6 +28,9 @@ uint32_t draw(uint32_t *state, uint32_t limit);
 /* Fails unless both hold the same bits and every NaN is the canonical one. */
 void assert_same(const firn_tensor *expected, const firn_tensor *actual, const char *what);
 
+/* The first micro-batch of the first step: what run_kernel gives a call that has no moment. */
+extern const firn_moment support_beginning;
+
 /* Runs the kernel of an op in one piece, then again on copies with its tasks split three ways, the last ones first, and
  * fails when that changes a bit of an output. */
 void run_kernel(uint16_t code, firn_kernel_call *call);

@@ -210,7 +210,8 @@ static void finish(builder *b, const signed_plan_settings *settings, signed_plan
                           .arena_bytes = arena_bytes,
                           .pool_bytes = 8192,
                           .flatbuffers_bytes = bytes,
-                          .constants_offset = constants};
+                          .constants_offset = constants,
+                          .ops = b->op_count};
     memcpy(header.schema_hash, firn_schema_hash, sizeof header.schema_hash);
     firn_header_encode(&header, plan->file);
     support_sign(plan, false);
@@ -491,6 +492,12 @@ int support_open(opened *opened, const signed_plan *plan, const firn_port *port)
                           .arena_bytes = sizeof opened->arena,
                           .port = port,
                           .kernels = "plain"};
+    firn_sizes sizes;
+    if (firn_plan_sizes(plan->file, plan->bytes, &sizes) == FIRN_OK &&
+        sizes.prepared_bytes <= sizeof opened->prepared) {
+        config.prepared = opened->prepared;
+        config.prepared_bytes = sizes.prepared_bytes;
+    }
     memset(&opened->firn, 0, sizeof opened->firn);
     return firn_open(&opened->firn, &config);
 }

@@ -50,6 +50,7 @@ void support_sign_bytes(signed_plan *plan);
 typedef struct opened {
     _Alignas(64) uint8_t state[2048];
     _Alignas(64) uint8_t arena[16384];
+    _Alignas(64) uint8_t prepared[32768]; /* enough for the plans above */
     firn firn;
 } opened;
 

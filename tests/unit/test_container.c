@@ -27,12 +27,20 @@ struct place {
     bool open;
 };
 static const struct place places[] = {
-    {0, 8, false},   {8, 4, false},   {12, 4, false},  {16, 8, false},   {24, 4, false},  {28, 4, false},
-    {32, 4, false},  {36, 4, false},  {40, 4, true},   {44, 4, true},    {48, 16, true},  {64, 16, true},
-    {80, 32, true},  {112, 32, true}, {144, 32, true}, {176, 8, false},  {184, 8, false}, {192, 8, false},
-    {200, 8, false}, {208, 8, false}, {216, 8, false}, {224, 32, false},
+    {0, 8, false},   {8, 4, false},   {12, 4, false},  {16, 8, false},  {24, 4, false},   {28, 4, false},
+    {32, 4, false},  {36, 4, false},  {40, 4, true},   {44, 4, true},   {48, 16, true},   {64, 16, true},
+    {80, 32, true},  {112, 32, true}, {144, 32, true}, {176, 8, false}, {184, 8, false},  {192, 8, false},
+    {200, 8, false}, {208, 8, false}, {216, 8, false}, {224, 4, false}, {228, 28, false},
 };
-enum { AT_TOTAL = 16, AT_STATE = 176, AT_ARENA = 184, AT_POOL = 192, AT_FLATBUFFERS = 200, AT_CONSTANTS = 208 };
+enum {
+    AT_TOTAL = 16,
+    AT_STATE = 176,
+    AT_ARENA = 184,
+    AT_POOL = 192,
+    AT_FLATBUFFERS = 200,
+    AT_CONSTANTS = 208,
+    AT_OPS = 224
+};
 
 static firn_header good;
 static uint8_t file[TOTAL_BYTES + 1];
@@ -64,6 +72,7 @@ static int set_up(void **state) {
     good.flatbuffers_bytes = FLATBUFFERS_BYTES;
     good.constants_offset = CONSTANTS_OFFSET;
     good.constants_bytes = CONSTANTS_BYTES;
+    good.ops = 8;
     firn_header_encode(&good, file);
     return 0;
 }
@@ -128,7 +137,8 @@ static void every_byte_stands_where_the_format_says(void **state) {
     assert_int_equal(little(AT_FLATBUFFERS, 8), FLATBUFFERS_BYTES);
     assert_int_equal(little(AT_CONSTANTS, 8), CONSTANTS_OFFSET);
     assert_int_equal(little(216, 8), CONSTANTS_BYTES);
-    for (unsigned i = 224; i < 256; i++)
+    assert_int_equal(little(224, 4), 8);
+    for (unsigned i = 228; i < 256; i++)
         assert_int_equal(file[i], 0);
     assert_int_equal(file[256], 0xee); /* not a byte more is written */
 }
@@ -188,6 +198,10 @@ static int expected_of_flip(unsigned byte, unsigned bit) {
         uint64_t pool = good.pool_bytes ^ UINT64_C(1) << (8 * (byte - AT_POOL) + bit);
         return pool == 0 || pool % 16 != 0 || pool > good.arena_bytes ? FIRN_ERROR_HEADER : FIRN_OK;
     }
+    if (byte >= AT_OPS && byte < AT_OPS + 4) {
+        uint32_t ops = good.ops ^ UINT32_C(1) << (8 * (byte - AT_OPS) + bit);
+        return ops == 0 || ops > FLATBUFFERS_BYTES / 8 ? FIRN_ERROR_HEADER : FIRN_OK;
+    }
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
         if (byte >= places[i].offset && byte - places[i].offset < places[i].bytes && places[i].open)
             return FIRN_OK;
@@ -241,6 +255,18 @@ static void inconsistent_blocks(void **state) {
     assert_int_equal(decode_changed(), FIRN_ERROR_HEADER);
 }
 
+/* Memory is asked for by the number of ops, so it is held to what the payload can have before that. */
+static void impossible_numbers_of_ops(void **state) {
+    (void)state;
+    const uint32_t refused[] = {0, FLATBUFFERS_BYTES / 8 + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        good.ops = refused[i];
+        assert_int_equal(decode_changed(), FIRN_ERROR_HEADER);
+    }
+    good.ops = FLATBUFFERS_BYTES / 8;
+    assert_int_equal(decode_changed(), FIRN_OK);
+}
+
 /* Lengths that only fit together when a sum wraps around, and spans that overlap or leave a gap. */
 static void inconsistent_spans(void **state) {
     (void)state;
@@ -260,6 +286,7 @@ static void inconsistent_spans(void **state) {
         assert_int_equal(decode_changed(), FIRN_ERROR_HEADER);
     }
     good.constants_bytes = 0;
+    good.ops = 1;
     good.total_bytes = CONSTANTS_OFFSET + FIRN_SIGNATURE_BYTES;
     assert_int_equal(decode_changed(), FIRN_OK);
     good.total_bytes--;
@@ -328,6 +355,7 @@ int main(void) {
         CASE(trailing_bytes),
         CASE(a_flip_of_every_bit),
         CASE(inconsistent_blocks),
+        CASE(impossible_numbers_of_ops),
         CASE(inconsistent_spans),
         CASE(the_largest_plan),
         CASE(unsigned_plans),

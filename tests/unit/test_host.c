@@ -71,22 +71,18 @@ static int end(void **state) {
 
 /* --- plan --- */
 
-/* True when the child that does it is killed by a fault. */
-static bool faults(void (*action)(const firn_host_plan *), const firn_host_plan *loaded) {
+/* True when a child that writes to it is killed by a fault. */
+static bool a_write_faults(const void *memory) {
     pid_t child = fork();
     if (child == 0) {
         signal(SIGSEGV, SIG_DFL);
         signal(SIGBUS, SIG_DFL);
-        action(loaded);
+        *(volatile uint8_t *)(uintptr_t)memory = 0;
         _exit(0);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS);
-}
-
-static void write_to_it(const firn_host_plan *loaded) {
-    *(volatile uint8_t *)(uintptr_t)loaded->bytes = 0;
 }
 
 static void a_loaded_plan_cannot_be_written(void **state) {
@@ -97,7 +93,7 @@ static void a_loaded_plan_cannot_be_written(void **state) {
     assert_true(firn_host_plan_load(&loaded, at("plan")));
     assert_int_equal(loaded.count, plan.bytes);
     assert_memory_equal(loaded.bytes, plan.file, (size_t)plan.bytes);
-    assert_true(faults(write_to_it, &loaded));
+    assert_true(a_write_faults(loaded.bytes));
     if (loaded.lost == NULL)
         assert_int_equal(mprotect((void *)(uintptr_t)loaded.bytes, (size_t)loaded.count, PROT_READ | PROT_WRITE), -1);
     /* The file may change; what was loaded does not. */
@@ -288,6 +284,25 @@ static void replaces_only_files(void **state) {
     firn_host_port_end(&port);
 }
 
+/* --- blocks --- */
+
+static void a_sealed_block_cannot_be_written(void **state) {
+    (void)state;
+    uint8_t *block = firn_host_block(100000);
+    assert_non_null(block);
+    assert_int_equal((uintptr_t)block % 4096, 0);
+    assert_false(a_write_faults(block));
+    block[99999] = 7;
+    assert_true(firn_host_block_seal(block, 100000));
+    assert_true(a_write_faults(block));
+    assert_true(a_write_faults(block + 99999));
+    assert_int_equal(block[99999], 7);
+    firn_host_block_free(block, 100000);
+    assert_null(firn_host_block(0));
+    assert_null(firn_host_block(UINT64_MAX));
+    firn_host_block_free(NULL, 0);
+}
+
 /* --- threads --- */
 
 typedef struct marks {
@@ -443,6 +458,7 @@ static void a_file_that_shrinks_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loaded_plan_cannot_be_written),
+        cmocka_unit_test(a_sealed_block_cannot_be_written),
         cmocka_unit_test(reads_keys),
         cmocka_unit_test(keeps_a_counter),
         cmocka_unit_test(saves_into_a_file),

@@ -57,13 +57,13 @@ static firn_reduction reduction_of(const setting *s, uint32_t chunk) {
 }
 
 static firn_kernel_call call_of(const setting *s) {
+    static const firn_moment moment = {41, 2};
     return (firn_kernel_call){
         .integers = {s->heads, s->kv_heads, s->causal, s->half_softmax, 9},
         .reals = {1.0f / sqrtf((float)s->size), s->dropout},
         .reductions = {reduction_of(s, s->score_chunk), reduction_of(s, s->value_chunk), reduction_of(s, s->key_chunk)},
         .seed = 0x123456789abcdefu,
-        .global_step = 41,
-        .micro_step = 2};
+        .moment = &moment};
 }
 
 /* --- the formula -------------------------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static float soft(const setting *s, float x) {
 
 /* The factor of dropout for one probability; negative: dropped. */
 static float kept(const setting *s, const firn_kernel_call *call, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
-    const firn_rng rng = {call->seed, (uint32_t)call->integers[4], call->global_step, call->micro_step};
+    const firn_rng rng = {call->seed, (uint32_t)call->integers[4], call->moment->global_step, call->moment->micro_step};
     const uint64_t element = (((uint64_t)b * s->heads + h) * s->steps + i) * s->steps + j;
     if (firn_random_uniform(&rng, element) < s->dropout)
         return -1.0f;

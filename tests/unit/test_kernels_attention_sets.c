@@ -84,11 +84,11 @@ static firn_reduction reduction_of(const setting *s) {
 }
 
 static firn_kernel_call call_of(const setting *s) {
+    static const firn_moment moment = {41, 2};
     firn_kernel_call call = {.integers = {s->heads, s->kv_heads, s->causal, s->half_softmax, 9},
                              .reals = {1.0f / sqrtf((float)s->size), s->dropout},
                              .seed = 0x123456789abcdefu,
-                             .global_step = 41,
-                             .micro_step = 2};
+                             .moment = &moment};
     for (int i = 0; i < 3; i++)
         call.reductions[i] = reduction_of(s);
     return call;

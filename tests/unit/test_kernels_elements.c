@@ -109,7 +109,7 @@ static float is_tanh_gradient(float dy, float y, const firn_kernel_call *call, u
 
 static float is_dropout(float a, float b, const firn_kernel_call *call, uint64_t element) {
     (void)b;
-    const firn_rng rng = {call->seed, (uint32_t)call->integers[0], call->global_step, call->micro_step};
+    const firn_rng rng = {call->seed, (uint32_t)call->integers[0], call->moment->global_step, call->moment->micro_step};
     const float keep = 1.0f - call->reals[0];
     return firn_random_uniform(&rng, element) >= call->reals[0] ? a * (1.0f / keep) : 0.0f;
 }
@@ -129,8 +129,8 @@ static void elementwise(void **state) {
 
 static void dropout(void **state) {
     (void)state;
-    firn_kernel_call settings = {
-        .integers = {7}, .reals = {0.3f}, .seed = 99, .global_step = 1ull << 33, .micro_step = 4};
+    const firn_moment moment = {1ull << 33, 4};
+    firn_kernel_call settings = {.integers = {7}, .reals = {0.3f}, .seed = 99, .moment = &moment};
     check_types(FIRN_OP_dropout, 1, settings, is_dropout);
     settings.reals[0] = 0.0f;
     check_types(FIRN_OP_dropout, 1, settings, is_itself);

@@ -26,6 +26,7 @@ static void check_gradient(uint16_t code, firn_kernel_call *call, firn_tensor *x
     const firn_kernel kernel = firn_kernel_set_choose(NULL)->find(code);
     double largest = 0.0;
     call->workspace = support_workspace(firn_kernel_set_choose(NULL), 1);
+    call->moment = &support_beginning;
     for (size_t i = 0; i < dx->elements; i++)
         largest = fmax(largest, fabs((double)get(dx, i)));
     for (size_t i = 0; i < x->elements; i++) {

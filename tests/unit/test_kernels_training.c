@@ -70,11 +70,12 @@ static void accumulate(void **state) {
             firn_tensor expected = tensor_copy(&total);
             for (size_t e = 0; e < total.elements; e++)
                 set(&expected, e, micro_step == 0 ? get(&gradient, e) : get(&total, e) + get(&gradient, e));
+            const firn_moment moment = {0, micro_step};
             firn_kernel_call call = {.input_count = 2,
                                      .output_count = 1,
                                      .inputs = {total, gradient},
                                      .outputs = {total},
-                                     .micro_step = micro_step};
+                                     .moment = &moment};
             run_kernel(FIRN_OP_accumulate, &call);
             assert_same(&expected, &total, "accumulate");
             tensor_free(&total);

@@ -699,7 +699,8 @@ static firn_fb_plan verified(const firnc_compilation *compilation, const firnc_p
     firn_header header = {.mode = compilation->recipe->mode == FIRNC_EVAL ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN,
                           .state_bytes = compilation->graph->state_bytes,
                           .arena_bytes = compilation->graph->arena_bytes,
-                          .constants_bytes = payload->constants_bytes};
+                          .constants_bytes = payload->constants_bytes,
+                          .ops = payload->ops};
     assert_string_equal(firn_error_name(firn_semantics_check(plan, &header)), firn_error_name(FIRN_OK));
     return plan;
 }

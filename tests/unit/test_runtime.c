@@ -146,6 +146,31 @@ static void refuses_wrong_arguments(void **state) {
     bad = good;
     bad.public_key = NULL;
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    static _Alignas(64) uint8_t prepared[32768];
+    assert_true(sizes.prepared_bytes > 0 && sizes.prepared_bytes < sizeof prepared);
+    bad = good;
+    bad.prepared = prepared;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad.prepared_bytes = sizes.prepared_bytes - 1;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_PREPARED_TOO_SMALL);
+    bad.prepared_bytes = UINT64_MAX;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad.prepared_bytes = sizes.prepared_bytes;
+    bad.prepared = prepared + 8;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad.prepared = one.arena + 64;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad.prepared = one.state;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad.prepared = plan.file;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad.prepared = bad.workspace = prepared;
+    bad.workspace_bytes = 64;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad = good;
+    bad.prepared = NULL;
+    bad.prepared_bytes = 64;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
     const firn_port small = {.struct_size = 8};
     bad = good;
     bad.kernels = "nonsense";
@@ -513,11 +538,49 @@ static void threads_do_not_matter(void **state) {
     for (unsigned threads = 2; threads <= 5; threads += 3) {
         firn_host_port host;
         firn_host_port_begin(&host, NULL, NULL, threads);
+        host.port.grain = 1; /* every op is split */
         open_bigram(&two, &support_settings, &host.port);
         train(&two, &source, 10, &report);
         assert_same_state(&one, &two);
         firn_host_port_end(&host);
     }
+}
+
+/* Whether every op is decoded once or each time that it runs; and nothing is written to what was decoded. */
+static void prepared_ops_do_not_matter(void **state) {
+    (void)state;
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    support_bigram(&plan, &support_settings);
+    firn_sizes sizes;
+    assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
+    firn_config config = {.plan = plan.file,
+                          .plan_bytes = plan.bytes,
+                          .public_key = plan.key,
+                          .state = one.state,
+                          .state_bytes = sizeof one.state,
+                          .arena = one.arena,
+                          .arena_bytes = sizeof one.arena,
+                          .prepared = firn_host_block(sizes.prepared_bytes),
+                          .prepared_bytes = sizes.prepared_bytes,
+                          .kernels = "plain"};
+    assert_non_null(config.prepared);
+    one.firn = two.firn = (firn){{0}};
+    assert_int_equal(firn_open(&one.firn, &config), FIRN_OK);
+    assert_true(firn_host_block_seal(config.prepared, config.prepared_bytes));
+    firn_config without = config;
+    without.state = two.state;
+    without.arena = two.arena;
+    without.prepared = NULL;
+    without.prepared_bytes = 0;
+    assert_int_equal(firn_open(&two.firn, &without), FIRN_OK);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    assert_int_equal(firn_initialise(&two.firn), FIRN_OK);
+    train(&one, &source, 10, &report);
+    train(&two, &source, 10, &report);
+    assert_same_state(&one, &two);
+    firn_host_block_free(config.prepared, config.prepared_bytes);
 }
 
 static void old_memory_does_not_matter(void **state) {
@@ -751,6 +814,7 @@ int main(void) {
         cmocka_unit_test(overflows_are_skipped),
         cmocka_unit_test(the_floor_of_the_scale_stops),
         cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(prepared_ops_do_not_matter),
         cmocka_unit_test(old_memory_does_not_matter),
 #if defined(__SSE__)
         cmocka_unit_test(the_callers_rounding_does_not_matter),

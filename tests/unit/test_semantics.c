@@ -23,6 +23,8 @@ static int check(plan_change make, plan_change change) {
     make(support);
     if (change != NULL)
         change(support);
+    for (uint32_t i = 0; i < support->plan.phases_count; i++)
+        support->header.ops += support->phases[i].ops_count;
     size_t bytes;
     uint8_t *payload = support_plan_write(support, &bytes);
     assert_non_null(payload);
@@ -299,6 +301,14 @@ static void numerics_of_another_version(support_plan *s) {
 
 static void header_of_the_other_mode(support_plan *s) {
     s->header.mode = FIRN_MODE_EVAL;
+}
+
+static void header_with_more_ops(support_plan *s) {
+    s->header.ops = 1; /* to which the plan's are added */
+}
+
+static void header_with_fewer_ops(support_plan *s) {
+    s->header.ops = UINT32_MAX;
 }
 
 static void header_with_other_state_bytes(support_plan *s) {
@@ -1151,6 +1161,8 @@ static const struct {
 } refusals[] = {
     {"numerics of another version", support_plan_train, numerics_of_another_version, FIRN_ERROR_NUMERICS_VERSION},
     {"header of the other mode", support_plan_train, header_of_the_other_mode, FIRN_ERROR_HEADER_MISMATCH},
+    {"header with more ops", support_plan_train, header_with_more_ops, FIRN_ERROR_HEADER_MISMATCH},
+    {"header with fewer ops", support_plan_train, header_with_fewer_ops, FIRN_ERROR_HEADER_MISMATCH},
     {"header with other state bytes", support_plan_train, header_with_other_state_bytes, FIRN_ERROR_HEADER_MISMATCH},
     {"header with a smaller arena", support_plan_train, header_with_a_smaller_arena, FIRN_ERROR_HEADER_MISMATCH},
     {"header with an arena below the pool", support_plan_train, header_with_an_arena_below_the_pool,

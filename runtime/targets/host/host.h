@@ -25,6 +25,16 @@ void *firn_host_grow(void *memory, size_t bytes);
 /* path with an ending added, in memory of its own. */
 char *firn_host_path(const char *path, const char *ending);
 
+/* --- blocks (blocks.c) -------------------------------------------------------------------------------------------
+ */
+
+/* Zeroed memory, aligned to a page; NULL for 0 bytes, or when there is none. */
+void *firn_host_block(uint64_t bytes);
+/* From now on a write to it faults. False, without a message, when the kernel refuses. */
+bool firn_host_block_seal(void *block, uint64_t bytes);
+/* NULL is allowed. */
+void firn_host_block_free(void *block, uint64_t bytes);
+
 /* --- plan (plan.c) -------------------------------------------------------------------------------------------------
  */
 
