@@ -3,35 +3,35 @@
 #include <string.h>
 
 #include "compiler/ir.h"
+#include "compiler/precision.h"
 #include "compiler/recipe_parts.h"
-
-#define LEAST_MINIMUM 6.103515625e-05 /* 2^-14 */
 
 static const firnc_choice halves[] = {
     {"float16", FIRN_FLOAT16}, {"bfloat16", FIRN_BFLOAT16}, {"cbfloat16", FIRN_CBFLOAT16}, {NULL, 0}};
 static const firnc_choice lowerings[] = {{"native", 0}, {"emulate", 1}, {NULL, 0}};
 static const firnc_choice gradient_types[] = {{"half", 0}, {"float32", 1}, {NULL, 0}};
 
+/* The words and numbers as they are read; what they mean is in precision.c. */
 typedef struct settings {
-    bool enabled;
+    firnc_mixed_precision keys;
     int half, emulate, float32_gradients;
     uint32_t level;
-    uint64_t steps_per_increase;
-    float initial, minimum, maximum, tolerance, norm, value; /* 0: not given */
 } settings;
 
+#define KEY(name) offsetof(settings, keys.name)
+
 static const firnc_field fields[] = {
-    {"enabled", .kind = FIRNC_FIELD_FLAG, offsetof(settings, enabled)},
+    {"enabled", .kind = FIRNC_FIELD_FLAG, KEY(enabled)},
     {"fp16_type", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, half), .choices = halves},
     {"precision_opt_level", .kind = FIRNC_FIELD_WHOLE, offsetof(settings, level), 0, 2},
     {"loss_scaling_factor", .kind = FIRNC_FIELD_OTHER},
-    {"initial_loss_scale", .kind = FIRNC_FIELD_SINGLE, offsetof(settings, initial), 0, 0, .above_low = true},
-    {"steps_per_increase", .kind = FIRNC_FIELD_LONG, offsetof(settings, steps_per_increase), 1, 1e15},
-    {"min_loss_scale", .kind = FIRNC_FIELD_SINGLE, offsetof(settings, minimum), LEAST_MINIMUM, 0},
-    {"max_loss_scale", .kind = FIRNC_FIELD_SINGLE, offsetof(settings, maximum), LEAST_MINIMUM, 0},
-    {"overflow_tolerance", .kind = FIRNC_FIELD_SINGLE, offsetof(settings, tolerance), 0, 1},
-    {"max_gradient_norm", .kind = FIRNC_FIELD_SINGLE, offsetof(settings, norm), 0, 0, .above_low = true},
-    {"max_gradient_value", .kind = FIRNC_FIELD_SINGLE, offsetof(settings, value), 0, 0, .above_low = true},
+    {"initial_loss_scale", .kind = FIRNC_FIELD_SINGLE, KEY(initial_loss_scale), 0, 0, .above_low = true},
+    {"steps_per_increase", .kind = FIRNC_FIELD_LONG, KEY(steps_per_increase), 1, 1e15},
+    {"min_loss_scale", .kind = FIRNC_FIELD_SINGLE, KEY(min_loss_scale), (double)FIRNC_LEAST_LOSS_SCALE, 0},
+    {"max_loss_scale", .kind = FIRNC_FIELD_SINGLE, KEY(max_loss_scale), (double)FIRNC_LEAST_LOSS_SCALE, 0},
+    {"overflow_tolerance", .kind = FIRNC_FIELD_SINGLE, KEY(overflow_tolerance), 0, 1},
+    {"max_gradient_norm", .kind = FIRNC_FIELD_SINGLE, KEY(max_gradient_norm), 0, 0, .above_low = true},
+    {"max_gradient_value", .kind = FIRNC_FIELD_SINGLE, KEY(max_gradient_value), 0, 0, .above_low = true},
     {"log_loss_scale", .kind = FIRNC_FIELD_IGNORED}, /* the log has it always */
     {"pol_lowering", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, emulate), .choices = lowerings},
     {"gradient_type", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, float32_gradients), .choices = gradient_types},
@@ -42,45 +42,17 @@ static const firnc_field fields[] = {
 /* --- loss scaling ------------------------------------------------------------------------------------------------- */
 
 /* Absent, null and 1.0 mean none; another number is the static factor. */
-static bool read_factor(const firnc_tree *node, firnc_precision *precision) {
+static bool read_factor(const firnc_tree *node, float *scaling) {
     static const firnc_field factor = {.kind = FIRNC_FIELD_SINGLE, .low = 0, .above_low = true};
-    float value = 1;
     if (node == NULL)
         return true;
     if (node->kind == FIRNC_SCALAR && strcmp(node->text, "dynamic") == 0) {
-        precision->scaling = FIRNC_SCALING_DYNAMIC;
+        *scaling = FIRNC_DYNAMIC;
         return true;
     }
     if (node->kind != FIRNC_SCALAR || !node->plain || strpbrk(node->text, "0123456789") == NULL)
         return firnc_tree_fail(node, "is neither a number nor dynamic; write dynamic, or a number above 0");
-    if (!firnc_field_single(node, &factor, &value))
-        return false;
-    if (value != 1) {
-        precision->scaling = FIRNC_SCALING_STATIC;
-        precision->initial_loss_scale = value;
-    }
-    return true;
-}
-
-static bool complete_scaling(firnc_precision *precision, const settings *s, const firnc_tree *mapping) {
-    float usual = precision->half == FIRN_CBFLOAT16 ? 0x1p31F : 0x1p15F;
-    precision->steps_per_increase = s->steps_per_increase;
-    precision->overflow_tolerance = s->tolerance;
-    precision->min_loss_scale = s->minimum != 0 ? s->minimum : (float)LEAST_MINIMUM;
-    precision->max_loss_scale = s->maximum != 0 ? s->maximum : usual;
-    if (!(precision->min_loss_scale <= precision->max_loss_scale))
-        return firnc_tree_fail(firnc_tree_child(mapping, s->minimum != 0 ? "min_loss_scale" : "max_loss_scale"),
-                               "min_loss_scale %.9g is above max_loss_scale %.9g; change one of them",
-                               (double)precision->min_loss_scale, (double)precision->max_loss_scale);
-    if (precision->scaling == FIRNC_SCALING_DYNAMIC) {
-        float initial = s->initial != 0 ? s->initial : usual;
-        if (initial < precision->min_loss_scale) /* which the reference would not raise */
-            return firnc_tree_fail(firnc_tree_child(mapping, s->initial != 0 ? "initial_loss_scale" : "min_loss_scale"),
-                                   "initial_loss_scale %.9g is below min_loss_scale %.9g; change one of them",
-                                   (double)initial, (double)precision->min_loss_scale);
-        precision->initial_loss_scale = initial < precision->max_loss_scale ? initial : precision->max_loss_scale;
-    }
-    return true;
+    return firnc_field_single(node, &factor, scaling);
 }
 
 /* --- POL patterns ------------------------------------------------------------------------------------------------- */
@@ -151,7 +123,7 @@ static bool read_float32_layers(const firnc_tree *list, firnc_precision *precisi
 /* The model may say the same, never something else. */
 static bool agrees(const settings *s, const firnc_model_precision *said, const firnc_tree *init) {
     const firnc_tree *model = firnc_tree_child(init, "model");
-    if (said->mixed != FIRNC_UNSET && (said->mixed == 1) != s->enabled)
+    if (said->mixed != FIRNC_UNSET && (said->mixed == 1) != s->keys.enabled)
         return firnc_tree_fail(firnc_tree_child(model, "mixed_precision"),
                                "trainer.init.precision.enabled says otherwise; remove this key");
     if (said->half != FIRNC_UNSET && said->half != s->half)
@@ -160,15 +132,13 @@ static bool agrees(const settings *s, const firnc_model_precision *said, const f
     return true;
 }
 
-static bool read_clipping(const firnc_tree *mapping, const settings *s, firnc_precision *precision) {
+/* Of the two clip keys the one that stands lower in the file is told. */
+static bool tell_fault(const firnc_tree *mapping, const firnc_precision_fault *fault) {
+    const firnc_tree *key = firnc_tree_child(mapping, fault->key);
     const firnc_tree *norm = firnc_tree_child(mapping, "max_gradient_norm");
-    const firnc_tree *value = firnc_tree_child(mapping, "max_gradient_value");
-    if (norm != NULL && value != NULL)
-        return firnc_tree_fail(norm->line > value->line ? norm : value,
-                               "max_gradient_norm and max_gradient_value exclude each other; remove one of them");
-    precision->clipping = norm != NULL ? FIRNC_CLIP_NORM : value != NULL ? FIRNC_CLIP_VALUE : FIRNC_CLIP_NONE;
-    precision->clip_threshold = norm != NULL ? s->norm : s->value;
-    return true;
+    if (strcmp(fault->key, "max_gradient_value") == 0 && norm != NULL && norm->line > key->line)
+        key = norm;
+    return firnc_tree_fail(key != NULL ? key : mapping, "%s", fault->reason);
 }
 
 /* The reference's rule for GPT-2, whatever its own key says. Like all that POL allows, it holds where POL is taken
@@ -183,36 +153,31 @@ static void half_softmax_rule(firnc_recipe *recipe) {
 bool firnc_recipe_precision(firnc_recipe *recipe, const firnc_tree *init, const firnc_model_precision *said) {
     firnc_precision *precision = &recipe->precision;
     const firnc_tree *mapping = firnc_tree_child(init, "precision");
-    settings s = {.enabled = said->mixed != 0,
-                  .half = said->half != FIRNC_UNSET ? said->half : FIRN_BFLOAT16,
-                  .level = 1,
-                  .steps_per_increase = 2000};
+    settings s = {.keys = firnc_mixed_precision_defaults(), .level = 1};
+    s.keys.enabled = said->mixed != 0;
+    s.half = said->half != FIRNC_UNSET ? said->half : (int)s.keys.fp16_type;
     const firnc_tree nothing = {.kind = FIRNC_MAPPING, .file = init->file, .line = init->line, .path = init->path};
     if (mapping == NULL)
         mapping = &nothing;
-    if (!firnc_fields_read(mapping, fields, sizeof fields / sizeof fields[0], &s) || !agrees(&s, said, init))
+    const firnc_tree *factor = firnc_tree_child(mapping, "loss_scaling_factor");
+    if (!firnc_fields_read(mapping, fields, sizeof fields / sizeof fields[0], &s) || !agrees(&s, said, init) ||
+        !read_factor(factor, &s.keys.loss_scaling_factor))
         return false;
 
-    precision->mixed = s.enabled;
-    precision->half = (firn_type)s.half;
-    precision->level = (int)s.level;
-    precision->emulate = s.emulate == 1;
-    precision->gradient_type = s.enabled && s.float32_gradients == 0 ? precision->half : FIRN_FLOAT32;
-    precision->initial_loss_scale = 1;
-    const firnc_tree *factor = firnc_tree_child(mapping, "loss_scaling_factor");
-    if (!read_factor(factor, precision) || !complete_scaling(precision, &s, mapping) ||
-        !read_clipping(mapping, &s, precision) || !read_patterns(firnc_tree_child(mapping, "pol"), precision) ||
+    firnc_precision_fault fault;
+    s.keys.fp16_type = (firn_type)s.half;
+    s.keys.precision_opt_level = (int)s.level;
+    s.keys.emulate = s.emulate == 1;
+    s.keys.float32_gradients = s.float32_gradients == 1;
+    if (!firnc_mixed_precision_complete(&s.keys, precision, &fault))
+        return tell_fault(mapping, &fault);
+    if (!read_patterns(firnc_tree_child(mapping, "pol"), precision) ||
         !read_float32_layers(firnc_tree_child(mapping, "float32_layers"), precision))
         return false;
-    if (!precision->mixed) {
-        precision->scaling = FIRNC_SCALING_NONE; /* float32 has the range that scaling would give */
-        precision->initial_loss_scale = 1;
-        return true;
-    }
-    if (precision->half == FIRN_CBFLOAT16 && precision->scaling != FIRNC_SCALING_DYNAMIC)
-        firnc_tree_warn(factor != NULL ? factor : mapping,
-                        "cbfloat16 without dynamic loss scaling may lose small gradients; the model zoo refuses it; "
-                        "loss_scaling_factor: dynamic is safer");
-    half_softmax_rule(recipe);
+    const char *warning = firnc_mixed_precision_warning(precision);
+    if (warning != NULL)
+        firnc_tree_warn(factor != NULL ? factor : mapping, "%s", warning);
+    if (precision->mixed)
+        half_softmax_rule(recipe);
     return true;
 }
