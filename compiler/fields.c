@@ -145,20 +145,39 @@ static bool same_class(const char *word, const char *class, const char *suffix) 
     return *word == '\0' && (*class == '\0' || strcmp(class, suffix) == 0);
 }
 
+#define CHOICES_TOLD 8
+
+/* "one of A, B", or of many the one that may have been meant. */
+static const char *mend_choice(const char *word, const firnc_choice *classes) {
+    uint32_t count = 0;
+    while (classes[count].word != NULL)
+        count++;
+    if (count <= CHOICES_TOLD)
+        return firnc_format("write one of %s", firnc_choices_text(classes));
+    const char **words = firnc_allocate((count + 1) * sizeof *words);
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = classes[i].word;
+    return firnc_format("the nearest known one is %s", firnc_nearest(word, words));
+}
+
+bool firnc_class_find(const firnc_tree *node, const char *word, const firnc_choice *classes, const char *suffix,
+                      int *class) {
+    for (const firnc_choice *choice = classes; choice->word != NULL; choice++)
+        if (same_class(word, choice->word, suffix)) {
+            *class = choice->value;
+            return true;
+        }
+    return firnc_tree_fail(node, "is not known to Firn; %s", mend_choice(word, classes));
+}
+
 const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix,
                                    int *class) {
     if (node->kind != FIRNC_MAPPING || firnc_tree_count(node) != 1) {
-        firnc_tree_fail(node, "is not a mapping with one key; write one of %s, and its settings below it",
-                        firnc_choices_text(classes));
+        firnc_tree_fail(node, "is not a mapping with one key; %s, and its settings below it",
+                        mend_choice(classes->word, classes));
         return NULL;
     }
-    for (const firnc_choice *choice = classes; choice->word != NULL; choice++)
-        if (same_class(node->first->key, choice->word, suffix)) {
-            *class = choice->value;
-            return node->first;
-        }
-    firnc_tree_fail(node->first, "is not known to Firn; write one of %s", firnc_choices_text(classes));
-    return NULL;
+    return firnc_class_find(node->first, node->first->key, classes, suffix, class) ? node->first : NULL;
 }
 
 static bool read_fixed(const firnc_tree *node, const char *only) {

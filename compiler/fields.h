@@ -56,4 +56,8 @@ const char *firnc_choices_text(const firnc_choice *choices);
  * aside, with or without `suffix` at its end ("" for none). NULL after one line on stderr. */
 const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix, int *class);
 
+/* The same lookup for a word that stands at `node`; false after one line on stderr. */
+bool firnc_class_find(const firnc_tree *node, const char *word, const firnc_choice *classes, const char *suffix,
+                      int *class);
+
 #endif

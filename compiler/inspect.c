@@ -27,17 +27,53 @@ const char *firnc_reduction_text(firn_fb_reduction reduction) {
                         firn_type_name(reduction.output));
 }
 
-const char *firnc_schedule_text(firn_fb_schedule_node node) {
-    const char *name = firn_schedule_name(node.kind);
-    switch (node.kind) {
+/* What a kind says beyond its name and its children, by its fields. */
+static const char *schedule_details(const firn_fb_schedule_node *n) {
+    unsigned long long total = (unsigned long long)n->total, auxiliary = (unsigned long long)n->auxiliary;
+    const char *floored = n->mode == FIRN_SCHEDULE_STAIRCASE ? ", in whole periods" : "";
+    switch (n->kind) {
     case FIRN_SCHEDULE_CONSTANT:
-        return firnc_format("%s %.9g", name, node.initial);
+        return firnc_format("%.9g", n->initial);
     case FIRN_SCHEDULE_SEQUENTIAL:
-        return firnc_format("%s of %u", name, (unsigned)node.child_count);
+        return firnc_format("of %u", (unsigned)n->child_count);
+    case FIRN_SCHEDULE_PRODUCT:
+        return firnc_format("of %u, times %.9g, over %.9g", (unsigned)n->child_count, n->initial, n->final);
+    case FIRN_SCHEDULE_POLYNOMIAL:
+        return firnc_format("from %.9g to %.9g in %llu steps, power %.9g", n->initial, n->final, total, n->power);
+    case FIRN_SCHEDULE_EXPONENTIAL:
+        return firnc_format("from %.9g, times %.9g in %llu steps%s", n->initial, n->rate, total, floored);
+    case FIRN_SCHEDULE_INVERSE_TIME:
+        return firnc_format("from %.9g, rate %.9g, power %.9g, over %llu steps%s", n->initial, n->rate, n->power, total,
+                            floored);
+    case FIRN_SCHEDULE_INVERSE_SQUARE_ROOT:
+        return firnc_format("%.9g times %.9g, from step %llu on", n->initial, n->rate, total);
+    case FIRN_SCHEDULE_COSINE_PERIODIC:
+        return firnc_format("from %.9g to %.9g in %llu steps, then %s", n->initial, n->final, total,
+                            n->mode == FIRN_SCHEDULE_RESTART ? "again" : "back");
+    case FIRN_SCHEDULE_MULTI_STEP:
+        return firnc_format("from %.9g, times %.9g at each of %llu milestones", n->initial, n->rate, total);
+    case FIRN_SCHEDULE_PIECEWISE:
+        return firnc_format("constant, %llu milestones", total);
+    case FIRN_SCHEDULE_TABLE:
+        return firnc_format("of %llu values", total);
+    case FIRN_SCHEDULE_EXPRESSION:
+        return firnc_format("of %llu operations", total);
+    case FIRN_SCHEDULE_CYCLIC:
+        return firnc_format("from %.9g to %.9g in %llu steps, back in %llu%s", n->initial, n->final, total, auxiliary,
+                            n->mode == 0                       ? ""
+                            : n->mode == FIRN_SCHEDULE_HALVING ? ", half as far each time"
+                                                               : firnc_format(", times %.9g each step", n->rate));
+    case FIRN_SCHEDULE_ONE_CYCLE:
+        return firnc_format("from %.9g to %.9g to %.9g in %llu steps, peak at %.9g%s%s", n->initial, n->final, n->rate,
+                            total, n->power, (n->mode & FIRN_SCHEDULE_STRAIGHT) != 0 ? ", straight" : "",
+                            (n->mode & FIRN_SCHEDULE_THREE_PHASE) != 0 ? ", three phases" : "");
     default:
-        return firnc_format("%s from %.9g to %.9g in %llu steps", name, node.initial, node.final,
-                            (unsigned long long)node.total);
+        return firnc_format("from %.9g to %.9g in %llu steps", n->initial, n->final, total);
     }
+}
+
+const char *firnc_schedule_text(firn_fb_schedule_node node) {
+    return firnc_format("%s %s", firn_schedule_name(node.kind), schedule_details(&node));
 }
 
 /* --- what follows from a plan ------------------------------------------------------------------------------------- */

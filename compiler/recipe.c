@@ -149,7 +149,7 @@ static bool read_init(firnc_recipe *recipe, const firnc_tree *init, bool *comput
            firnc_recipe_model(recipe, firnc_tree_child(init, "model"), &said, compute_metrics) &&
            firnc_recipe_precision(recipe, init, &said) && firnc_recipe_optimizer(recipe, init, &learning_rate) &&
            firnc_recipe_schedule(recipe, init, learning_rate) && read_loop(recipe, firnc_tree_child(init, "loop")) &&
-           check_callbacks(firnc_tree_child(init, "callbacks"));
+           firnc_recipe_schedule_values(recipe, init) && check_callbacks(firnc_tree_child(init, "callbacks"));
 }
 
 /* The metric of an eval plan: what the model is usually judged by, unless the recipe says otherwise. */

@@ -9,9 +9,10 @@
 #include "compiler/graph.h"
 #include "schedules/schedule.h"
 
-#define FIRNC_NODES_MAX  1024
-#define FIRNC_LAYERS_MAX 64
-#define FIRNC_GROUPS_MAX 31 /* a plan has at most 64: each of these, and the rest, may split by decay */
+#define FIRNC_NODES_MAX     1024
+#define FIRNC_LAYERS_MAX    64
+#define FIRNC_GROUPS_MAX    31 /* a plan has at most 64: each of these, and the rest, may split by decay */
+#define FIRNC_SCHEDULES_MAX 64
 
 typedef enum firnc_mode { FIRNC_TRAIN = 0, FIRNC_EVAL = 1 } firnc_mode;
 typedef enum firnc_architecture { FIRNC_GPT2, FIRNC_MLP } firnc_architecture;
@@ -112,6 +113,13 @@ typedef struct firnc_data {
     float feature_scale, feature_shift;
 } firnc_data;
 
+/* A schedule: a tree of nodes, and the setting whose value it gives. */
+typedef struct firnc_schedule_root {
+    const char *name; /* "learning_rate" */
+    bool weight_decay;
+    uint32_t node;
+} firnc_schedule_root;
+
 typedef struct firnc_recipe {
     const char *file;
     firnc_mode mode;
@@ -128,8 +136,8 @@ typedef struct firnc_recipe {
         firn_schedule_node nodes[FIRNC_NODES_MAX];
         double *numbers;
         firn_schedule_instruction *instructions;
-        uint32_t count; /* node 0 is the root of the learning rate */
-        uint32_t number_count, instruction_count;
+        firnc_schedule_root roots[FIRNC_SCHEDULES_MAX]; /* the first is of the learning rate */
+        uint32_t count, number_count, number_capacity, instruction_count, instruction_capacity, root_count;
     } schedule;
     firnc_precision precision;
     firnc_data data;     /* of the mode that is compiled */

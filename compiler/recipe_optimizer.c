@@ -117,7 +117,7 @@ static bool read_learning_rate(const firnc_tree *mapping, double *learning_rate)
     if (node == NULL)
         return true;
     if (node->kind != FIRNC_SCALAR)
-        return firnc_tree_fail(node, "is not a number; schedules stand under trainer.init.schedulers");
+        return true; /* a schedule in the older layout, which recipe_schedule.c reads */
     return firnc_field_number(node, &rate, learning_rate);
 }
 

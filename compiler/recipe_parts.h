@@ -26,6 +26,9 @@ bool firnc_recipe_precision(firnc_recipe *recipe, const firnc_tree *init, const 
 bool firnc_recipe_optimizer(firnc_recipe *recipe, const firnc_tree *init, double *learning_rate);
 bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double learning_rate);
 
+/* Whether the schedules are numbers of at least 0 in every step of the run, whose length is known by now. */
+bool firnc_recipe_schedule_values(const firnc_recipe *recipe, const firnc_tree *init);
+
 /* trainer.fit.train_dataloader and trainer.validate.val_dataloader (recipe_data.c), after the model. */
 bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer);
 

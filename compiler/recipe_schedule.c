@@ -1,129 +1,20 @@
-/* trainer.init.schedulers: a list with one learning-rate schedule, in the model zoo's names, made into the nodes that
- * the plan holds and schedules/ evaluates. */
-#include "compiler/recipe_parts.h"
+/* trainer.init.schedulers, and in the older layout the optimizer's learning_rate: schedules in the model zoo's names,
+ * made into the nodes that the plan holds and schedules/ evaluates. Here are the classes that are made of others and
+ * what stands around them; recipe_schedule_leaves.c has the rest. schedules/SCHEDULES.md describes all of it. */
+#include <string.h>
 
-/* Classes that Firn has. The suffix LR may be left out. */
-static const firnc_choice classes[] = {{"ConstantLR", FIRN_SCHEDULE_CONSTANT},
-                                       {"LinearLR", FIRN_SCHEDULE_LINEAR},
-                                       {"CosineDecayLR", FIRN_SCHEDULE_COSINE},
-                                       {"SequentialLR", FIRN_SCHEDULE_SEQUENTIAL},
-                                       {NULL, 0}};
+#include "compiler/recipe_schedule_parts.h"
 
-typedef struct settings {
-    double initial, final;
-    uint64_t total;
-} settings;
+#define NESTING_MAX 8 /* lists of schedules in each other; a level takes up to two nodes, and a leaf up to three */
+#define NUMBERS_MAX 65536
+#define SAMPLED_MAX (UINT64_C(1) << 20)
 
-static const firnc_field constant_fields[] = {
-    {"learning_rate", .kind = FIRNC_FIELD_DOUBLE, offsetof(settings, initial), 0, 1e30, .required = true},
-    {"total_iters", .kind = FIRNC_FIELD_LONG, offsetof(settings, total), 1, FIRNC_STEPS_MAX},
-};
+/* Classes after the leaves. */
+enum { SEQUENTIAL = FIRNC_SCHEDULE_LEAVES, CHAINED, SCALED, CLASSES };
 
-static const firnc_field decay_fields[] = {
-    {"initial_learning_rate", .kind = FIRNC_FIELD_DOUBLE, offsetof(settings, initial), 0, 1e30, .required = true},
-    {"end_learning_rate", .kind = FIRNC_FIELD_DOUBLE, offsetof(settings, final), 0, 1e30, .required = true},
-    {"total_iters", .kind = FIRNC_FIELD_LONG, offsetof(settings, total), 1, FIRNC_STEPS_MAX, .required = true},
-    {"cycle", .kind = FIRNC_FIELD_IGNORED}, /* last: LinearLR only, and without effect in the reference too */
-};
+_Static_assert(FIRN_SCHEDULE_DEPTH >= 2 * NESTING_MAX + 3, "every schedule that is read can be evaluated");
 
-static const firnc_field sequential_fields[] = {
-    {"schedulers", .kind = FIRNC_FIELD_ENTRIES, .required = true},
-    {"milestones", .kind = FIRNC_FIELD_ENTRIES},
-    {"last_epoch", .kind = FIRNC_FIELD_FIXED, .only = "-1"},
-};
-
-/* The nodes so far. A node's children follow each other, after it. */
-typedef struct writer {
-    firnc_recipe *recipe;
-    uint32_t depth;
-} writer;
-
-static bool read_node(writer w, const firnc_tree *entry, uint32_t index, uint64_t *length);
-
-/* Steps are counted from the start of the sequence: child i begins where those before it end. */
-static bool read_children(writer w, const firnc_tree *list, firn_schedule_node *node, uint64_t *length) {
-    uint64_t start = 0, child_length = 0;
-    uint32_t index = node->first_child;
-    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next, index++) {
-        if (entry != list->first && child_length == 0)
-            return firnc_tree_fail(entry, "the schedule before this one has no end; give it total_iters");
-        start += child_length;
-        if (!read_node(w, entry, index, &child_length))
-            return false;
-        w.recipe->schedule.nodes[index].start = start;
-    }
-    *length = child_length == 0 ? 0 : start + child_length;
-    return true;
-}
-
-/* Milestones say again what total_iters has said. */
-static bool check_milestones(const writer *w, const firnc_tree *list, const firn_schedule_node *node) {
-    static const firnc_field milestone = {.kind = FIRNC_FIELD_LONG, .low = 0, .high = FIRNC_STEPS_MAX};
-    if (list == NULL)
-        return true;
-    if (firnc_tree_count(list) != (uint32_t)node->child_count - 1)
-        return firnc_tree_fail(list, "%u milestones for %u schedules; leave milestones out, total_iters says the same",
-                               (unsigned)firnc_tree_count(list), (unsigned)node->child_count);
-    uint32_t child = node->first_child + 1;
-    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next, child++) {
-        uint64_t value, start = w->recipe->schedule.nodes[child].start;
-        if (!firnc_field_whole(entry, &milestone, &value))
-            return false;
-        if (value != start)
-            return firnc_tree_fail(entry,
-                                   "the total_iters before it add up to %llu; write that, or leave milestones out",
-                                   (unsigned long long)start);
-    }
-    return true;
-}
-
-static bool read_sequential(writer w, const firnc_tree *mapping, uint32_t index, uint64_t *length) {
-    if (!firnc_fields_read(mapping, sequential_fields, sizeof sequential_fields / sizeof sequential_fields[0], NULL))
-        return false;
-    const firnc_tree *list = firnc_tree_child(mapping, "schedulers");
-    uint32_t count = firnc_tree_count(list);
-    if (count == 0)
-        return firnc_tree_fail(list, "is empty; add a schedule");
-    if (w.depth == FIRN_SCHEDULE_DEPTH)
-        return firnc_tree_fail(list, "sequences are nested deeper than %d; make them flatter", FIRN_SCHEDULE_DEPTH);
-    if (count > FIRNC_NODES_MAX - w.recipe->schedule.count)
-        return firnc_tree_fail(list, "more than %d schedules; leave some out", FIRNC_NODES_MAX);
-    firn_schedule_node *node = &w.recipe->schedule.nodes[index];
-    node->kind = FIRN_SCHEDULE_SEQUENTIAL;
-    node->child_count = (uint16_t)count;
-    node->first_child = (uint16_t)w.recipe->schedule.count;
-    w.recipe->schedule.count += count;
-    w.depth++;
-    return read_children(w, list, node, length) && check_milestones(&w, firnc_tree_child(mapping, "milestones"), node);
-}
-
-static bool read_leaf(writer w, const firnc_tree *mapping, int class, uint32_t index, uint64_t *length) {
-    settings s = {0};
-    const firnc_field *fields = decay_fields;
-    size_t count = sizeof decay_fields / sizeof *fields;
-    if (class == FIRN_SCHEDULE_CONSTANT) {
-        fields = constant_fields;
-        count = sizeof constant_fields / sizeof *fields;
-    } else if (class == FIRN_SCHEDULE_COSINE) {
-        count--;
-    }
-    if (!firnc_fields_read(mapping, fields, (uint32_t)count, &s))
-        return false;
-    w.recipe->schedule.nodes[index] = (firn_schedule_node){
-        .kind = (uint16_t) class, .total = s.total, .initial = s.initial + 0.0, .final = s.final + 0.0};
-    *length = s.total;
-    return true;
-}
-
-static bool read_node(writer w, const firnc_tree *entry, uint32_t index, uint64_t *length) {
-    int class;
-    const firnc_tree *mapping = firnc_class_read(entry, classes, "LR", &class);
-    if (mapping == NULL)
-        return false;
-    if (class == FIRN_SCHEDULE_SEQUENTIAL)
-        return read_sequential(w, mapping, index, length);
-    return read_leaf(w, mapping, class, index, length);
-}
+/* --- the recipe's lists ------------------------------------------------------------------------------------------- */
 
 firn_schedule_list firnc_recipe_schedules(const firnc_recipe *recipe) {
     return (firn_schedule_list){.nodes = recipe->schedule.nodes,
@@ -134,25 +25,397 @@ firn_schedule_list firnc_recipe_schedules(const firnc_recipe *recipe) {
                                 .instruction_count = recipe->schedule.instruction_count};
 }
 
-bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double learning_rate) {
-    const firnc_tree *list = firnc_tree_child(init, "schedulers");
-    recipe->schedule.count = 1;
-    if (list == NULL || list->first == NULL) {
-        if (learning_rate < 0 && recipe->mode == FIRNC_TRAIN)
-            return firnc_tree_fail(init, "there is no learning rate; add schedulers, or lr to the optimizer");
-        recipe->schedule.nodes[0] =
-            (firn_schedule_node){.kind = FIRN_SCHEDULE_CONSTANT, .initial = learning_rate < 0 ? 0 : learning_rate};
+bool firnc_schedule_add_nodes(const firnc_schedule_reader *r, const firnc_tree *at, uint32_t count, uint32_t *first) {
+    if (count > FIRNC_NODES_MAX - r->recipe->schedule.count)
+        return firnc_tree_fail(at, "more than %d schedules; leave some out", FIRNC_NODES_MAX);
+    *first = r->recipe->schedule.count;
+    r->recipe->schedule.count += count;
+    return true;
+}
+
+bool firnc_schedule_add_number(const firnc_schedule_reader *r, const firnc_tree *at, double value) {
+    firnc_recipe *recipe = r->recipe;
+    if (recipe->schedule.number_count == NUMBERS_MAX)
+        return firnc_tree_fail(at, "the schedules hold more than %d numbers; make the lists shorter", NUMBERS_MAX);
+    recipe->schedule.numbers = firnc_grown(recipe->schedule.numbers, recipe->schedule.number_count,
+                                           &recipe->schedule.number_capacity, sizeof *recipe->schedule.numbers);
+    recipe->schedule.numbers[recipe->schedule.number_count++] = value;
+    return true;
+}
+
+bool firnc_schedule_add_instruction(const firnc_schedule_reader *r, const firnc_tree *at, uint16_t operation,
+                                    double value) {
+    firnc_recipe *recipe = r->recipe;
+    if (recipe->schedule.instruction_count == NUMBERS_MAX)
+        return firnc_tree_fail(at, "the schedules hold more than %d operations; write tables instead", NUMBERS_MAX);
+    recipe->schedule.instructions =
+        firnc_grown(recipe->schedule.instructions, recipe->schedule.instruction_count,
+                    &recipe->schedule.instruction_capacity, sizeof *recipe->schedule.instructions);
+    recipe->schedule.instructions[recipe->schedule.instruction_count++] =
+        (firn_schedule_instruction){.operation = operation, .value = value};
+    return true;
+}
+
+/* --- settings that all classes share ------------------------------------------------------------------------------ */
+
+uint32_t firnc_schedule_common_fields(firnc_field *fields, const firnc_schedule_reader *r) {
+    uint32_t count = 0;
+    fields[count++] = r->depth == 0 ? (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_REFUSED,
+                                                    .only = "all groups have one schedule so far"}
+                                    : (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_REFUSED,
+                                                    .only = "put it into the outermost schedule"};
+    fields[count++] = (firnc_field){"scheduler", .kind = FIRNC_FIELD_OTHER}; /* the class, in the older layout */
+    fields[count++] = (firnc_field){"main_scheduler", .kind = FIRNC_FIELD_OTHER};
+    return count;
+}
+
+bool firnc_schedule_steps(const firnc_tree *node, double low, uint64_t *value) {
+    const firnc_field steps = {.kind = FIRNC_FIELD_LONG, .low = low, .high = FIRNC_STEPS_MAX};
+    return firnc_field_whole(node, &steps, value);
+}
+
+/* The fields of a class that is made of others. */
+static bool read_list_fields(const firnc_schedule_reader *r, const firnc_tree *mapping, const firnc_field *own,
+                             uint32_t count) {
+    firnc_field fields[8];
+    memcpy(fields, own, count * sizeof *own);
+    count += firnc_schedule_common_fields(fields + count, r);
+    return firnc_fields_read(mapping, fields, count, NULL);
+}
+
+/* --- classes that are made of others ------------------------------------------------------------------------------ */
+
+static bool read_node(const firnc_schedule_reader *r, const firnc_tree *entry, uint32_t index,
+                      firnc_schedule_traits *traits);
+
+/* The reader for what stands inside a list. False when that is nested too deep. */
+static bool go_inside(const firnc_schedule_reader *r, const firnc_tree *at, firnc_schedule_reader *inside) {
+    *inside = *r;
+    inside->depth++;
+    return inside->depth <= NESTING_MAX ||
+           firnc_tree_fail(at, "schedules are nested deeper than %d; make them flatter", NESTING_MAX);
+}
+
+/* The step at which the child before `milestone` ends: total_iters says it, or the milestone, or both the same. */
+static bool find_end(const firnc_tree *next, uint64_t start, uint64_t length, const firnc_tree *milestone,
+                     uint64_t *end) {
+    if (milestone == NULL) {
+        if (length == 0)
+            return firnc_tree_fail(next, "the schedule before this one has no end; give it total_iters");
+        *end = start + length;
         return true;
     }
-    if (list->first->next != NULL)
-        return firnc_tree_fail(list->first->next,
-                               "a second schedule of the learning rate; put both below one SequentialLR");
-    uint64_t length;
-    if (!read_node((writer){.recipe = recipe, .depth = 1}, list->first, 0, &length))
+    if (!firnc_schedule_steps(milestone, 0, end))
+        return false;
+    if (length != 0 && *end != start + length)
+        return firnc_tree_fail(milestone,
+                               "the total_iters before it add up to %llu; write that, or leave milestones out",
+                               (unsigned long long)(start + length));
+    return *end > start ||
+           firnc_tree_fail(milestone, "is not after the milestone before it; put them in ascending order");
+}
+
+/* Steps are counted from the start of the sequence: child i begins where those before it end. Milestones say again what
+ * total_iters has said. */
+static bool read_children(const firnc_schedule_reader *r, const firnc_tree *list, const firnc_tree *milestones,
+                          uint32_t first, firnc_schedule_traits *traits) {
+    const firnc_tree *milestone = milestones == NULL ? NULL : milestones->first;
+    uint64_t start = 0;
+    firnc_schedule_traits child = {0};
+    uint32_t index = first;
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next, index++) {
+        if (entry != list->first) {
+            if (!find_end(entry, start, child.length, milestone, &start))
+                return false;
+            milestone = milestone == NULL ? NULL : milestone->next;
+        }
+        if (!read_node(r, entry, index, &child))
+            return false;
+        r->recipe->schedule.nodes[index].start = start;
+        if (entry == list->first)
+            traits->initial = child.initial;
+    }
+    traits->length = child.length == 0 ? 0 : start + child.length;
+    return true;
+}
+
+/* A node with children that lie behind all others, one for each entry of a list. */
+static bool add_children(const firnc_schedule_reader *r, const firnc_tree *list, uint32_t index,
+                         firn_schedule_node node, uint32_t *first) {
+    uint32_t count = firnc_tree_count(list);
+    if (list->kind != FIRNC_LIST || count == 0)
+        return firnc_tree_fail(list, list->kind != FIRNC_LIST ? "is not a list; put schedules below it"
+                                                              : "is empty; add a schedule");
+    if (!firnc_schedule_add_nodes(r, list, count, first))
+        return false;
+    node.first_child = (uint16_t)*first;
+    node.child_count = (uint16_t)count;
+    r->recipe->schedule.nodes[index] = node;
+    return true;
+}
+
+static bool read_sequence(const firnc_schedule_reader *r, const firnc_tree *list, const firnc_tree *milestones,
+                          uint32_t index, firnc_schedule_traits *traits) {
+    firnc_schedule_reader inside;
+    uint32_t first = 0, count = firnc_tree_count(list);
+    if (!go_inside(r, list, &inside) ||
+        !add_children(r, list, index, (firn_schedule_node){.kind = FIRN_SCHEDULE_SEQUENTIAL}, &first))
+        return false;
+    if (milestones != NULL && firnc_tree_count(milestones) != count - 1)
+        return firnc_tree_fail(milestones,
+                               "%u milestones for %u schedules; leave milestones out, total_iters says the same",
+                               (unsigned)firnc_tree_count(milestones), (unsigned)count);
+    return read_children(&inside, list, milestones, first, traits);
+}
+
+/* s0(t) times, for each of the others, s(t)/s.initial: a product over a divisor each. */
+static bool read_chain(const firnc_schedule_reader *r, const firnc_tree *list, uint32_t index,
+                       firnc_schedule_traits *traits) {
+    firnc_schedule_reader inside;
+    firnc_schedule_traits child;
+    uint32_t at = 0, below = 0;
+    const firn_schedule_node product = {.kind = FIRN_SCHEDULE_PRODUCT, .initial = 1, .final = 1};
+    if (!go_inside(r, list, &inside) || !add_children(r, list, index, product, &at) ||
+        !read_node(&inside, list->first, at, traits))
+        return false;
+    for (const firnc_tree *entry = list->first->next; entry != NULL; entry = entry->next) {
+        firn_schedule_node *node = &r->recipe->schedule.nodes[++at];
+        if (!firnc_schedule_add_nodes(r, entry, 1, &below) || !read_node(&inside, entry, below, &child))
+            return false;
+        if (child.initial == 0)
+            return firnc_tree_fail(entry, "begins at 0, and a chain divides by where a schedule begins; put it first");
+        *node = product;
+        node->final = child.initial;
+        node->first_child = (uint16_t)below;
+        node->child_count = 1;
+        traits->length = child.length == 0 || traits->length == 0 ? 0
+                         : child.length > traits->length          ? child.length
+                                                                  : traits->length;
+    }
+    return true;
+}
+
+static bool read_sequential(const firnc_schedule_reader *r, const firnc_tree *mapping, uint32_t index,
+                            firnc_schedule_traits *traits) {
+    static const firnc_field fields[] = {
+        {"schedulers", .kind = FIRNC_FIELD_ENTRIES, .required = true},
+        {"milestones", .kind = FIRNC_FIELD_ENTRIES},
+        {"last_epoch", .kind = FIRNC_FIELD_FIXED, .only = "-1"},
+    };
+    return read_list_fields(r, mapping, fields, sizeof fields / sizeof fields[0]) &&
+           read_sequence(r, firnc_tree_child(mapping, "schedulers"), firnc_tree_child(mapping, "milestones"), index,
+                         traits);
+}
+
+static bool read_chained(const firnc_schedule_reader *r, const firnc_tree *mapping, uint32_t index,
+                         firnc_schedule_traits *traits) {
+    static const firnc_field fields[] = {{"schedulers", .kind = FIRNC_FIELD_ENTRIES, .required = true}};
+    return read_list_fields(r, mapping, fields, sizeof fields / sizeof fields[0]) &&
+           read_chain(r, firnc_tree_child(mapping, "schedulers"), index, traits);
+}
+
+static bool read_scaled(const firnc_schedule_reader *r, const firnc_tree *mapping, uint32_t index,
+                        firnc_schedule_traits *traits) {
+    static const firnc_field fields[] = {{"scheduler", .kind = FIRNC_FIELD_NESTED, .required = true}};
+    const firnc_tree *scheduler = firnc_tree_child(mapping, "scheduler");
+    firnc_schedule_reader inside;
+    uint32_t below = 0;
+    if (!read_list_fields(r, mapping, fields, 1) || !go_inside(r, mapping, &inside) ||
+        !firnc_schedule_add_nodes(r, mapping, 1, &below) || !read_node(&inside, scheduler, below, traits))
+        return false;
+    r->recipe->schedule.nodes[index] = (firn_schedule_node){.kind = FIRN_SCHEDULE_PRODUCT,
+                                                            .first_child = (uint16_t)below,
+                                                            .child_count = 1,
+                                                            .initial = r->adjustment,
+                                                            .final = 1};
+    traits->initial *= r->adjustment;
+    return true;
+}
+
+/* --- any class ------------------------------------------------------------------------------------------------------
+ */
+
+/* All names; a class of the weight decay is CLASSES further on. */
+static void list_classes(firnc_choice *choices) {
+    static const char *const names[2][CLASSES - FIRNC_SCHEDULE_LEAVES] = {
+        {"SequentialLR", "ChainedLR", "ScalePerParamLR"}, {"SequentialWD", "ChainedWD", "ScalePerParamWD"}};
+    for (int decay = 0; decay < 2; decay++) {
+        firnc_choice *first = choices;
+        choices += firnc_schedule_leaf_choices(choices, decay == 1);
+        for (int i = FIRNC_SCHEDULE_LEAVES; i < CLASSES; i++)
+            *choices++ = (firnc_choice){names[decay][i - FIRNC_SCHEDULE_LEAVES], i};
+        for (; first < choices; first++)
+            first->value += decay * CLASSES;
+    }
+    *choices++ = (firnc_choice){"ChainedScheduler", CHAINED};
+    *choices = (firnc_choice){NULL, 0};
+}
+
+/* The class of an entry and its settings: {LinearLR: {...}}, or in the older layout {scheduler: Linear, ...}. NULL
+ * after one line on stderr. */
+static const firnc_tree *read_class(const firnc_tree *entry, int *class) {
+    firnc_choice choices[2 * CLASSES + 2];
+    list_classes(choices);
+    const firnc_tree *word = entry->kind == FIRNC_MAPPING ? firnc_tree_child(entry, "scheduler") : NULL;
+    if (word == NULL)
+        return firnc_class_read(entry, choices, "LR", class);
+    if (word->kind != FIRNC_SCALAR) {
+        firnc_tree_fail(word, "is not a name; write one such as Linear");
+        return NULL;
+    }
+    return firnc_class_find(word, word->text, choices, "LR", class) ? entry : NULL;
+}
+
+static bool read_node(const firnc_schedule_reader *r, const firnc_tree *entry, uint32_t index,
+                      firnc_schedule_traits *traits) {
+    int class;
+    const firnc_tree *mapping = read_class(entry, &class);
+    if (mapping == NULL)
+        return false;
+    if ((class >= CLASSES) != r->weight_decay)
+        return firnc_tree_fail(mapping, "is a schedule of the %s inside one of the %s; both must be of one kind",
+                               r->weight_decay ? "learning rate" : "weight decay",
+                               r->weight_decay ? "weight decay" : "learning rate");
+    *traits = (firnc_schedule_traits){0};
+    switch (class % CLASSES) {
+    case SEQUENTIAL:
+        return read_sequential(r, mapping, index, traits);
+    case CHAINED:
+        return read_chained(r, mapping, index, traits);
+    case SCALED:
+        return read_scaled(r, mapping, index, traits);
+    default:
+        return firnc_schedule_read_leaf(r, mapping, (uint32_t)(class % CLASSES), index, traits);
+    }
+}
+
+/* --- the older layout: optimizer.learning_rate ----------------------------------------------------------------------
+ */
+
+static const firnc_choice main_schedulers[] = {{"sequential", 0}, {"chained", 1}, {NULL, 0}};
+
+/* The optimizer's learning_rate or lr where it is more than a number, else NULL. */
+static const firnc_tree *older_learning_rate(const firnc_tree *init) {
+    const firnc_tree *optimizer = firnc_tree_child(init, "optimizer");
+    const firnc_tree *settings = optimizer == NULL ? NULL : optimizer->first;
+    const firnc_tree *node = settings == NULL ? NULL : firnc_tree_child(settings, "learning_rate");
+    if (node == NULL)
+        node = settings == NULL ? NULL : firnc_tree_child(settings, "lr");
+    return node == NULL || node->kind == FIRNC_SCALAR ? NULL : node;
+}
+
+/* Whether main_scheduler is said in a mapping, or in an entry of a list, and is chained. */
+static bool read_main_scheduler(const firnc_tree *node, int *chained) {
+    const firnc_tree *word = node->kind == FIRNC_MAPPING ? firnc_tree_child(node, "main_scheduler") : NULL;
+    *chained = 0;
+    for (const firnc_tree *entry = node->first; node->kind == FIRNC_LIST && entry != NULL; entry = entry->next)
+        if (word == NULL && entry->kind == FIRNC_MAPPING)
+            word = firnc_tree_child(entry, "main_scheduler");
+    return word == NULL || firnc_field_choice(word, main_schedulers, chained);
+}
+
+/* One schedule; a list of them, which follow each other unless main_scheduler is chained; or main_scheduler beside such
+ * a list. */
+static bool read_older(const firnc_schedule_reader *r, const firnc_tree *node, uint32_t index) {
+    static const firnc_field fields[] = {{"main_scheduler", .kind = FIRNC_FIELD_OTHER},
+                                         {"schedulers", .kind = FIRNC_FIELD_ENTRIES, .required = true}};
+    firnc_schedule_traits traits = {0};
+    const firnc_tree *list = node;
+    int chained;
+    if (!read_main_scheduler(node, &chained))
+        return false;
+    if (node->kind == FIRNC_MAPPING && firnc_tree_child(node, "scheduler") != NULL)
+        return read_node(r, node, index, &traits);
+    if (node->kind == FIRNC_MAPPING) {
+        if (!firnc_fields_read(node, fields, sizeof fields / sizeof fields[0], NULL))
+            return false;
+        list = firnc_tree_child(node, "schedulers");
+    }
+    if (firnc_tree_count(list) == 1)
+        return read_node(r, list->first, index, &traits);
+    return chained != 0 ? read_chain(r, list, index, &traits) : read_sequence(r, list, NULL, index, &traits);
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------------
+ */
+
+/* A root, whose node comes next. */
+static firnc_schedule_root *add_root(firnc_recipe *recipe, bool weight_decay, uint32_t node) {
+    firnc_schedule_root *root = &recipe->schedule.roots[recipe->schedule.root_count++];
+    *root = (firnc_schedule_root){
+        .name = weight_decay ? "weight_decay" : "learning_rate", .weight_decay = weight_decay, .node = node};
+    return root;
+}
+
+/* Where the recipe has no schedule of the learning rate: the optimizer's own, in either layout. */
+static bool read_learning_rate(const firnc_schedule_reader *r, const firnc_tree *init, double learning_rate) {
+    const firnc_tree *older = older_learning_rate(init);
+    uint32_t node = 0;
+    if (!firnc_schedule_add_nodes(r, init, 1, &node))
+        return false;
+    add_root(r->recipe, false, node);
+    if (older != NULL)
+        return read_older(r, older, node);
+    if (learning_rate < 0 && r->recipe->mode == FIRNC_TRAIN)
+        return firnc_tree_fail(init, "there is no learning rate; add schedulers, or lr to the optimizer");
+    r->recipe->schedule.nodes[node] =
+        (firn_schedule_node){.kind = FIRN_SCHEDULE_CONSTANT, .initial = learning_rate < 0 ? 0 : learning_rate + 0.0};
+    return true;
+}
+
+/* The entries of trainer.init.schedulers that are of one key. */
+static bool read_schedulers(const firnc_schedule_reader *r, const firnc_tree *list) {
+    uint32_t before = r->recipe->schedule.root_count, node = 0;
+    firnc_schedule_traits traits;
+    for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next) {
+        int class;
+        if (read_class(entry, &class) == NULL)
+            return false;
+        if ((class >= CLASSES) != r->weight_decay)
+            continue;
+        if (r->recipe->schedule.root_count > before)
+            return firnc_tree_fail(entry, "a second schedule of the %s; put both below one %s",
+                                   r->weight_decay ? "weight decay" : "learning rate",
+                                   r->weight_decay ? "SequentialWD" : "SequentialLR");
+        if (!firnc_schedule_add_nodes(r, entry, 1, &node))
+            return false;
+        add_root(r->recipe, r->weight_decay, node);
+        if (!read_node(r, entry, node, &traits))
+            return false;
+    }
+    return true;
+}
+
+bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double learning_rate) {
+    const firnc_tree *list = firnc_tree_child(init, "schedulers"), *older = older_learning_rate(init);
+    firnc_schedule_reader rates = {.recipe = recipe, .adjustment = 1}, decays = rates;
+    decays.weight_decay = true;
+    if (!read_schedulers(&rates, list))
+        return false;
+    if (recipe->schedule.root_count > 0 && older != NULL)
+        return firnc_tree_fail(older, "is a schedule beside one in trainer.init.schedulers; remove one of them");
+    if ((recipe->schedule.root_count == 0 && !read_learning_rate(&rates, init, learning_rate)) ||
+        !read_schedulers(&decays, list))
         return false;
     firn_schedule_list made = firnc_recipe_schedules(recipe);
     uint32_t fault = firn_schedule_check(&made);
     if (fault != 0)
-        return firnc_tree_fail(list, "schedule node %u is malformed; this is a bug of firnc", (unsigned)fault - 1);
+        return firnc_tree_fail(init, "schedule node %u is malformed; this is a bug of firnc", (unsigned)fault - 1);
+    return true;
+}
+
+/* Every step of a run of a million, and as many evenly spaced ones of a longer run. */
+bool firnc_recipe_schedule_values(const firnc_recipe *recipe, const firnc_tree *init) {
+    firn_schedule_list list = firnc_recipe_schedules(recipe);
+    uint64_t stride = recipe->steps / SAMPLED_MAX + 1, steps = recipe->mode == FIRNC_TRAIN ? recipe->steps : 0;
+    for (uint32_t i = 0; i < recipe->schedule.root_count; i++) {
+        const firnc_schedule_root *root = &recipe->schedule.roots[i];
+        for (uint64_t step = 0; step < steps; step += stride) {
+            float value = firn_schedule_value(&list, root->node, step);
+            if (!(value >= 0 && value - value == 0))
+                return firnc_tree_fail(init, "%s is %.9g at step %llu; mend its schedule, or make the run shorter",
+                                       root->name, (double)value, (unsigned long long)step);
+        }
+    }
     return true;
 }

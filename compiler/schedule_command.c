@@ -1,5 +1,5 @@
-/* firnc schedule: the learning rates as the runtime will use them, from a recipe or from a plan. They belong to
- * optimizer steps: a step whose gradient is not finite is a global step and no optimizer step, so the rate stays for
+/* firnc schedule: learning rates and weight decays as the runtime will use them, from a recipe or a plan. They belong
+ * to optimizer steps: a step whose gradient is not finite is a global step and no optimizer step, so the rate stays for
  * the next one. Nine digits tell every float32 from its neighbours. */
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +10,13 @@
 #include "plan/errors.h"
 #include "plan/schedule_list.h"
 
-/* A checked schedule. */
-typedef struct schedule {
+/* Checked schedules, one column each. */
+typedef struct schedules {
     firn_schedule_list list;
-    uint32_t root;
+    firnc_schedule_root roots[FIRNC_SCHEDULES_MAX];
+    uint32_t count;
     uint64_t steps; /* of the run */
-} schedule;
+} schedules;
 
 /* "A:B", from A up to but not including B; either may be left out. */
 static bool read_steps(const char *text, uint64_t *from, uint64_t *to) {
@@ -28,17 +29,19 @@ static bool read_steps(const char *text, uint64_t *from, uint64_t *to) {
            (colon[1] == '\0' || firnc_number_read(colon + 1, UINT64_MAX, to)) && *from <= *to;
 }
 
-static bool from_recipe(const char *name, const firnc_texts *settings, schedule *s) {
+static bool from_recipe(const char *name, const firnc_texts *settings, schedules *s) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     if (!firnc_recipe_read(recipe, name, FIRNC_TRAIN, settings->text, settings->count))
         return false;
     s->list = firnc_recipe_schedules(recipe);
+    memcpy(s->roots, recipe->schedule.roots, sizeof s->roots);
+    s->count = recipe->schedule.root_count;
     s->steps = recipe->steps;
     return true;
 }
 
 /* The schedule of a plan that passes its checks, signature apart: nothing is run here. Returns the exit code. */
-static int from_plan(const char *name, const firnc_bytes *file, schedule *s) {
+static int from_plan(const char *name, const firnc_bytes *file, schedules *s) {
     firnc_plan_file checked;
     int error = firnc_plan_check(file, NULL, 0, &checked);
     if (error != FIRN_OK) {
@@ -51,9 +54,27 @@ static int from_plan(const char *name, const firnc_bytes *file, schedule *s) {
         return FIRNC_EXIT_WRONG;
     }
     s->list = firn_plan_schedule_list(checked.plan);
-    s->root = firn_fb_schedule_root(firn_fb_plan_schedules_at(checked.plan, 0));
+    s->count = firn_fb_plan_schedules_count(checked.plan);
+    for (uint32_t i = 0; i < s->count; i++) {
+        firn_fb_schedule schedule = firn_fb_plan_schedules_at(checked.plan, i);
+        s->roots[i] =
+            (firnc_schedule_root){.name = firn_fb_schedule_name(schedule), .node = firn_fb_schedule_root(schedule)};
+    }
     s->steps = firn_fb_plan_steps(checked.plan);
     return FIRNC_EXIT_OK;
+}
+
+static void print_values(const schedules *s, uint64_t from, uint64_t to) {
+    printf("optimizer_step");
+    for (uint32_t i = 0; i < s->count; i++)
+        printf(",%s", s->roots[i].name);
+    printf("\n");
+    for (uint64_t step = from; step < to; step++) {
+        printf("%llu", (unsigned long long)step);
+        for (uint32_t i = 0; i < s->count; i++)
+            printf(",%.9g", (double)firn_schedule_value(&s->list, s->roots[i].node, step));
+        printf("\n");
+    }
 }
 
 int firnc_schedule_command(int argc, char **argv) {
@@ -66,7 +87,7 @@ int firnc_schedule_command(int argc, char **argv) {
     if (steps != NULL && !read_steps(steps, &from, &to))
         return firnc_usage("schedule", "--steps: %s is not a range; write 0:100 for the first hundred steps", steps);
     firnc_bytes file;
-    schedule *s = firnc_allocate(sizeof *s);
+    schedules *s = firnc_allocate(sizeof *s);
     if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &file))
         return FIRNC_EXIT_WRONG;
     if (firn_is_plan(file.data, file.count) && settings.count > 0)
@@ -78,8 +99,6 @@ int firnc_schedule_command(int argc, char **argv) {
         return status;
     if (to == UINT64_MAX)
         to = s->steps;
-    printf("optimizer_step,learning_rate\n");
-    for (uint64_t step = from; step < to; step++)
-        printf("%llu,%.9g\n", (unsigned long long)step, (double)firn_schedule_value(&s->list, s->root, step));
+    print_values(s, from, to);
     return FIRNC_EXIT_OK;
 }

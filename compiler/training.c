@@ -285,6 +285,8 @@ bool firnc_add_training(firnc_compilation *compilation) {
     const firnc_data *data = &compilation->recipe->data;
     uint32_t micro_batches = data->batch_size / data->micro_batch_size;
     training t = {.graph = graph, .recipe = compilation->recipe, .factors = FIRNC_NONE};
+    if (compilation->recipe->schedule.root_count > 1)
+        return firnc_fail(compilation, "the weight decay has a schedule, and optimizers take a constant one so far");
     t.count = firnc_sorted_values(graph, firnc_is_parameter, &t.parameters);
 
     add_state(&t);

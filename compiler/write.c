@@ -205,6 +205,22 @@ static void fill_outputs(const writing *w, firn_native_plan *plan) {
 
 /* --- optimizer ---------------------------------------------------------------------------------------------------- */
 
+/* What the nodes refer to. */
+static void fill_schedule_lists(const writing *w, firn_native_plan *plan) {
+    firn_schedule_list list = firnc_recipe_schedules(w->recipe);
+    firn_fb_schedule_number *numbers = firnc_allocate((list.number_count + 1) * sizeof *numbers);
+    firn_fb_schedule_instruction *instructions = firnc_allocate((list.instruction_count + 1) * sizeof *instructions);
+    for (uint32_t i = 0; i < list.number_count; i++)
+        numbers[i].value = list.numbers[i];
+    for (uint32_t i = 0; i < list.instruction_count; i++)
+        instructions[i] = (firn_fb_schedule_instruction){.operation = list.instructions[i].operation,
+                                                         .value = list.instructions[i].value};
+    plan->schedule_numbers = numbers;
+    plan->schedule_numbers_count = list.number_count;
+    plan->schedule_instructions = instructions;
+    plan->schedule_instructions_count = list.instruction_count;
+}
+
 static void fill_schedules(const writing *w, firn_native_plan *plan) {
     uint32_t count = w->recipe->schedule.count;
     firn_fb_schedule_node *nodes = firnc_allocate(count * sizeof *nodes);
@@ -226,6 +242,7 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
     schedules[0] = (firn_native_schedule){.name = "learning_rate",
                                           .key = FIRN_FB_SCHEDULE_KEY_LEARNING_RATE,
                                           .tensor = tensor_of(w, w->graph->learning_rate)};
+    fill_schedule_lists(w, plan);
     plan->schedule_nodes = nodes;
     plan->schedule_nodes_count = count;
     plan->schedules = schedules;

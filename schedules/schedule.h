@@ -116,7 +116,7 @@ typedef struct firn_schedule_list {
     uint32_t node_count, number_count, instruction_count;
 } firn_schedule_list;
 
-#define FIRN_SCHEDULE_DEPTH 16 /* nodes on the way from a root to a leaf */
+#define FIRN_SCHEDULE_DEPTH 20 /* nodes on the way from a root to a leaf */
 #define FIRN_SCHEDULE_STACK 16 /* numbers that an expression may hold at once */
 
 /* Checks a whole list: kinds, children inside the list and after their parent, no child shared, depth, starts

@@ -18,6 +18,8 @@ static firnc_recipe common_recipe(void) {
                                          .min_loss_scale = 0x1p-14f,
                                          .max_loss_scale = 32768};
     recipe.schedule.count = 1;
+    recipe.schedule.root_count = 1;
+    recipe.schedule.roots[0] = (firnc_schedule_root){.name = "learning_rate"};
     recipe.schedule.nodes[0] = (firn_schedule_node){.kind = FIRN_SCHEDULE_CONSTANT, .initial = 0.125};
     recipe.metric = FIRNC_METRIC_LOSS;
     return recipe;

@@ -378,7 +378,9 @@ static void schedules_are_checked(void **state) {
     refused(with_schedule("      - ConstantLR: {learning_rate: 1}\n      - ConstantLR: {learning_rate: 1}\n"),
             FIRNC_TRAIN, ":16: trainer.init.schedulers.1: ", "SequentialLR");
     refused(with_schedule("      - PolynomialLR: {learning_rate: 1}\n"), FIRNC_TRAIN,
-            ":15: trainer.init.schedulers.0.PolynomialLR: ", "ConstantLR, LinearLR, CosineDecayLR, SequentialLR");
+            ":15: trainer.init.schedulers.0.PolynomialLR.learning_rate: ", "unknown key");
+    refused(with_schedule("      - PolynomLR: {learning_rate: 1}\n"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.PolynomLR: ", "not known to Firn; the nearest known one is PolynomialLR");
     refused(with_schedule("      - CosineDecayLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 2, "
                           "cycle: true}\n"),
             FIRNC_TRAIN, ":15: trainer.init.schedulers.0.CosineDecayLR.cycle: ", "unknown key");
@@ -389,10 +391,132 @@ static void schedules_are_checked(void **state) {
                                    "            - ConstantLR: {learning_rate: 1}\n";
     refused(with_schedule(sequence), FIRNC_TRAIN,
             ":16: trainer.init.schedulers.0.SequentialLR.milestones.0: ", "add up to 10");
-    refused(with_schedule(edited(sequence, ", total_iters: 10", "")), FIRNC_TRAIN,
-            ":19: trainer.init.schedulers.0.SequentialLR.schedulers.1: ", "has no end");
+    refused(with_schedule(edited(edited(sequence, ", total_iters: 10", ""), "milestones: [11]", "last_epoch: -1")),
+            FIRNC_TRAIN, ":19: trainer.init.schedulers.0.SequentialLR.schedulers.1: ", "has no end");
     refused(with_schedule(edited(sequence, "[11]", "[10, 20]")), FIRNC_TRAIN,
             ":16: trainer.init.schedulers.0.SequentialLR.milestones: ", "2 milestones for 2 schedules");
+}
+
+/* The learning rate of a recipe at a step. */
+static float rate_at(const firnc_recipe *r, uint64_t step) {
+    firn_schedule_list list = firnc_recipe_schedules(r);
+    return firn_schedule_value(&list, r->schedule.roots[0].node, step);
+}
+
+static const char *with_older(const char *learning_rate) {
+    return edited(minimal, "lr: 0.001", firnc_format("learning_rate: %s", learning_rate));
+}
+
+static void the_older_layout_is_understood(void **state) {
+    (void)state;
+    static const char pieces[] =
+        "{scheduler: Linear, initial_learning_rate: 0, end_learning_rate: 0.5, total_iters: 10}, "
+        "{scheduler: constantlr, learning_rate: 0.25}";
+    const firnc_recipe *r = accepted(with_older(firnc_format("[%s]", pieces)), FIRNC_TRAIN);
+    assert_true(rate_at(r, 5) == 0.25F && rate_at(r, 9) == 0.45F && rate_at(r, 10) == 0.25F);
+    r = accepted(with_older(firnc_format("{main_scheduler: sequential, schedulers: [%s]}", pieces)), FIRNC_TRAIN);
+    assert_true(rate_at(r, 5) == 0.25F && rate_at(r, 10) == 0.25F);
+    r = accepted(with_older(firnc_format("{main_scheduler: chained, schedulers: [%s]}", pieces)), FIRNC_TRAIN);
+    assert_true(rate_at(r, 5) == 0.25F && rate_at(r, 10) == 0.5F);
+    r = accepted(with_older(firnc_format("[{main_scheduler: chained, %s]", pieces + 1)), FIRNC_TRAIN);
+    assert_true(rate_at(r, 5) == 0.25F && rate_at(r, 10) == 0.5F);
+    r = accepted(with_older("[{scheduler: Constant, learning_rate: 0.125}]"), FIRNC_TRAIN);
+    assert_true(rate_at(r, 5) == 0.125F);
+    r = accepted(with_older("{scheduler: Constant, learning_rate: 0.125}"), FIRNC_TRAIN);
+    assert_true(rate_at(r, 5) == 0.125F);
+    r = accepted(with_older("0.125"), FIRNC_TRAIN);
+    assert_true(rate_at(r, 5) == 0.125F);
+    static const char place[] = ":13: trainer.init.optimizer.AdamW.learning_rate";
+    refused(with_older("[{scheduler: Line, learning_rate: 1}]"), FIRNC_TRAIN, place, "nearest known one is LinearLR");
+    refused(with_older("[{scheduler: [Linear], learning_rate: 1}]"), FIRNC_TRAIN, place, "is not a name");
+    refused(with_older("{main_scheduler: random, schedulers: [{scheduler: Constant, learning_rate: 1}]}"), FIRNC_TRAIN,
+            place, "write one of sequential, chained");
+    refused(with_older("[]"), FIRNC_TRAIN, place, "is empty");
+    refused(edited(with_older("[{scheduler: Constant, learning_rate: 1}]"), "    precision:\n",
+                   "    schedulers: [{ConstantLR: {learning_rate: 1}}]\n    precision:\n"),
+            FIRNC_TRAIN, place, "beside one in trainer.init.schedulers");
+}
+
+static void milestones_may_end_a_schedule(void **state) {
+    (void)state;
+    const firnc_recipe *r = accepted(
+        with_schedule("      - SequentialLR:\n"
+                      "          milestones: [10, 15]\n"
+                      "          schedulers:\n"
+                      "            - StepLR: {initial_learning_rate: 1, step_size: 4, gamma: 0.5}\n"
+                      "            - MultiplicativeLR: {initial_learning_rate: 1, coefficient: 0.5, total_iters: 5}\n"
+                      "            - ConstantLR: {learning_rate: 0.75}\n"),
+        FIRNC_TRAIN);
+    assert_true(rate_at(r, 9) == 0.25F && rate_at(r, 10) == 1 && rate_at(r, 14) == 0.0625F && rate_at(r, 15) == 0.75F);
+    refused(with_schedule("      - SequentialLR:\n"
+                          "          milestones: [0]\n"
+                          "          schedulers: [{StepLR: {initial_learning_rate: 1, step_size: 4, gamma: 0.5}}, "
+                          "{ConstantLR: {learning_rate: 0.75}}]\n"),
+            FIRNC_TRAIN, ":16: trainer.init.schedulers.0.SequentialLR.milestones.0: ", "is not after the milestone");
+}
+
+static const char *with_lambda(const char *lambda) {
+    return with_schedule(firnc_format("      - LambdaLR: {initial_learning_rate: 1, lr_lambda: %s}\n", lambda));
+}
+
+/* That it is refused at the lambda, with those words. */
+static void refused_lambda(const char *lambda, const char *words) {
+    refused(with_lambda(lambda), FIRNC_TRAIN, ":15: trainer.init.schedulers.0.LambdaLR.lr_lambda", words);
+}
+
+static void lambdas_are_expressions_or_tables(void **state) {
+    (void)state;
+    assert_true(rate_at(accepted(with_lambda("1 / (1 + t)"), FIRNC_TRAIN), 3) == 0.25F);
+    assert_true(rate_at(accepted(with_lambda("\"max(where(t < 2, 2, -t + 8.5) * 2 ** -1, 0)\""), FIRNC_TRAIN), 4) ==
+                2.25F);
+    assert_true(rate_at(accepted(with_lambda("\"4 - 2 - 1 >= t\""), FIRNC_TRAIN), 1) == 1);
+    assert_true(rate_at(accepted(with_lambda("[0.5, 0.25]"), FIRNC_TRAIN), 9) == 0.25F);
+    assert_true(rate_at(accepted(with_lambda("[\"t + 1\", [0.5, 0.25]]"), FIRNC_TRAIN), 9) == 2.5F);
+    refused_lambda("\"\"", "ends where a number, t or a function should");
+    refused_lambda("\"2 *\"", "ends where a number");
+    refused_lambda("2 3", "'3' stands where the expression should end");
+    refused_lambda("\"(t + 1\"", "ends where a parenthesis should be closed");
+    refused_lambda("\"min(t)\"", "')' stands where a further argument should");
+    refused_lambda("\"exp t\"", "'t' stands where the function's arguments should");
+    refused_lambda("\"exp(1, 2)\"", "stands where the function's arguments should end");
+    refused_lambda("x + 1", "'x + 1' stands where one of t, pi, exp");
+    refused_lambda("1e39", "a number of at most 3.4e38");
+    refused_lambda("1.2.3", "stands where a number");
+    refused_lambda("[]", "is empty");
+    refused_lambda("{t: 1}", "is a mapping");
+}
+
+static void schedules_that_cannot_be(void **state) {
+    (void)state;
+    refused(with_schedule("      - ChainedScheduler:\n"
+                          "          schedulers:\n"
+                          "            - ConstantLR: {learning_rate: 1}\n"
+                          "            - LinearLR: {initial_learning_rate: 0, end_learning_rate: 1, total_iters: 5}\n"),
+            FIRNC_TRAIN, ":18: trainer.init.schedulers.0.ChainedScheduler.schedulers.1: ", "begins at 0");
+    refused(with_schedule("      - SequentialLR: {schedulers: [{ConstantWD: {val: 1}}]}\n"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.SequentialLR.schedulers.0.ConstantWD: ", "both must be of one kind");
+    refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 3}\n"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.OneCycleLR: ", "the peak would lie at step");
+    refused(
+        with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, pct_start: 0.6, three_phase: true}\n"),
+        FIRNC_TRAIN, ":15: trainer.init.schedulers.0.OneCycleLR: ", "the second phase would end at step 1198");
+    refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 50, "
+                          "anneal_strategy: linear}\n"),
+            FIRNC_TRAIN, ":2: trainer.init: ", "learning_rate is -");
+    refused(with_schedule("      - MultiplicativeLR: {initial_learning_rate: 1, coefficient: 1e10}\n"), FIRNC_TRAIN,
+            ":2: trainer.init: ", "learning_rate is inf at step 4");
+    refused(with_schedule("      - MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [5, 5]}\n"),
+            FIRNC_TRAIN, ":15: trainer.init.schedulers.0.MultiStepLR.milestones.1: ", "not after the milestone");
+    refused(with_schedule("      - PiecewiseConstantLR: {learning_rates: [1, 2], milestones: [5, 6]}\n"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.PiecewiseConstantLR.learning_rates: ", "2 values for 2 milestones");
+    refused(with_schedule("      - CosineAnnealingWarmRestarts: {initial_learning_rate: 1, T_0: 5, T_mult: 2}\n"),
+            FIRNC_TRAIN, ":15: trainer.init.schedulers.0.CosineAnnealingWarmRestarts.T_mult: ", "write 1");
+    const char *deep = "{ConstantLR: {learning_rate: 1}}";
+    for (int i = 0; i < 8; i++)
+        deep = firnc_format("{ScalePerParamLR: {scheduler: %s}}", deep);
+    assert_true(rate_at(accepted(with_schedule(firnc_format("      - %s\n", deep)), FIRNC_TRAIN), 0) == 1);
+    refused(with_schedule(firnc_format("      - ChainedLR: {schedulers: [%s]}\n", deep)), FIRNC_TRAIN,
+            ":15: ", "nested deeper than 8");
 }
 
 /* --- refused --------------------------------------------------------------------------------------------------------
@@ -637,6 +761,10 @@ int main(void) {
         cmocka_unit_test(the_model_may_say_the_precision),
         cmocka_unit_test(a_sequence_is_laid_out_after_its_parent),
         cmocka_unit_test(schedules_are_checked),
+        cmocka_unit_test(the_older_layout_is_understood),
+        cmocka_unit_test(milestones_may_end_a_schedule),
+        cmocka_unit_test(lambdas_are_expressions_or_tables),
+        cmocka_unit_test(schedules_that_cannot_be),
         cmocka_unit_test(precision_is_refused_by_line_and_key),
         cmocka_unit_test(groups_have_settings_of_their_own),
         cmocka_unit_test(groups_are_checked),

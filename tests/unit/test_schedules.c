@@ -1,4 +1,5 @@
-/* Schedules: values against the decimal oracle of tests/golden/schedules.py, and every refusal of the check. */
+/* Schedules: from a recipe to the value, against the decimal oracle of tests/golden/schedules.py; and every refusal of
+ * the check. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -10,38 +11,35 @@
 
 #include <cmocka.h>
 
+#include "compiler/ir.h"
 #include "schedules/schedule.h"
 #include "schedules/schedule_elementary.h"
 
-static const firn_schedule_node golden_nodes[] = {
-#define SCHEDULE_NODE(kind_, children_, first_, total_, start_, initial_, final_)                                      \
-    {.kind = (kind_),                                                                                                  \
-     .child_count = (children_),                                                                                       \
-     .first_child = (first_),                                                                                          \
-     .total = (total_),                                                                                                \
-     .start = (start_),                                                                                                \
-     .initial = (initial_),                                                                                            \
-     .final = (final_)},
-#define SCHEDULE_VALUE(root_, step_, single_, exact_)
+/* --- recipes against the oracle ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *schedulers; /* of a recipe, as JSON */
+    bool weight_decay;
+} golden_cases[] = {
+#define SCHEDULE_CASE(schedulers_, weight_decay_) {(schedulers_), (weight_decay_)},
+#define SCHEDULE_VALUE(case_, step_, single_, exact_)
 #include "tests/golden/schedules.def"
-#undef SCHEDULE_NODE
+#undef SCHEDULE_CASE
 #undef SCHEDULE_VALUE
 };
 
-#define GOLDEN_NODES (sizeof golden_nodes / sizeof golden_nodes[0])
-
-static const firn_schedule_list golden = {.nodes = golden_nodes, .node_count = GOLDEN_NODES};
+#define GOLDEN_CASES (sizeof golden_cases / sizeof golden_cases[0])
 
 static const struct {
-    uint32_t root;
+    uint32_t place;
     uint64_t step;
     uint32_t single;
     double exact;
 } golden_values[] = {
-#define SCHEDULE_NODE(kind_, children_, first_, total_, start_, initial_, final_)
-#define SCHEDULE_VALUE(root_, step_, single_, exact_) {(root_), (step_), (single_), (exact_)},
+#define SCHEDULE_CASE(schedulers_, weight_decay_)
+#define SCHEDULE_VALUE(case_, step_, single_, exact_) {(case_), (step_), (single_), (exact_)},
 #include "tests/golden/schedules.def"
-#undef SCHEDULE_NODE
+#undef SCHEDULE_CASE
 #undef SCHEDULE_VALUE
 };
 
@@ -53,35 +51,62 @@ static int32_t bits_of(float x) {
     return bits;
 }
 
+/* A recipe with those schedulers, and its schedule of the key that is meant. */
+static const firnc_recipe *recipe_of(uint32_t place, uint32_t *root) {
+    static firnc_recipe recipe;
+    const char *settings[] = {firnc_format("trainer.init.schedulers=%s", golden_cases[place].schedulers),
+                              "trainer.init.loop.num_steps=1", "trainer.init.optimizer={SGD: {lr: 0.5}}"};
+    if (!firnc_recipe_read(&recipe, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings, 3))
+        fail_msg("case %u is refused", (unsigned)place);
+    *root = UINT32_MAX;
+    for (uint32_t i = 0; i < recipe.schedule.root_count; i++)
+        if (recipe.schedule.roots[i].weight_decay == golden_cases[place].weight_decay)
+            *root = recipe.schedule.roots[i].node;
+    assert_true(*root != UINT32_MAX);
+    return &recipe;
+}
+
+/* One unit of binary32; in binary64 what powers of large exponents may lose, and sums of numbers of one size. */
 static void test_values_match_the_oracle(void **state) {
     (void)state;
-    uint32_t wrong = 0;
-    assert_int_equal(firn_schedule_check(&golden), 0);
+    uint32_t wrong = 0, root = 0, place = UINT32_MAX;
+    double worst = 0;
+    firn_schedule_list list = {0};
     for (size_t i = 0; i < GOLDEN_VALUES; i++) {
-        uint32_t root = golden_values[i].root;
+        if (golden_values[i].place != place) {
+            place = golden_values[i].place;
+            list = firnc_recipe_schedules(recipe_of(place, &root));
+            assert_int_equal(firn_schedule_check(&list), 0);
+        }
         uint64_t step = golden_values[i].step;
-        float single = firn_schedule_value(&golden, root, step);
-        double exact = firn_schedule_exact(&golden, root, step);
+        float single = firn_schedule_value(&list, root, step);
+        double exact = firn_schedule_exact(&list, root, step), expected = golden_values[i].exact;
         int64_t apart = (int64_t)bits_of(single) - (int64_t)golden_values[i].single;
-        if (apart < -1 || apart > 1 ||
-            fabs(exact - golden_values[i].exact) > 4 * DBL_EPSILON * golden_values[i].exact) {
-            print_message("node %u, step %llu: %a, not %a\n", (unsigned)root, (unsigned long long)step, exact,
-                          golden_values[i].exact);
+        double error = fabs(exact - expected) / fmax(expected, 1e-38);
+        worst = fmax(worst, error);
+        if (apart < -1 || apart > 1 || error > 0x1p-35) {
+            print_message("%s, step %llu: %a, not %a\n", golden_cases[place].schedulers, (unsigned long long)step,
+                          exact, expected);
             wrong++;
         }
     }
+    print_message("%u cases, at most 2^%.1f off in binary64\n", (unsigned)GOLDEN_CASES, log2(worst));
+    assert_int_equal(place + 1, GOLDEN_CASES);
     assert_int_equal(wrong, 0);
 }
 
 static void test_ends_are_exact(void **state) {
     (void)state;
-    for (uint32_t i = 0; i < GOLDEN_NODES; i++) {
-        const firn_schedule_node *node = &golden_nodes[i];
-        if (node->kind != FIRN_SCHEDULE_LINEAR && node->kind != FIRN_SCHEDULE_COSINE)
+    for (uint16_t kind = FIRN_SCHEDULE_LINEAR; kind <= FIRN_SCHEDULE_POLYNOMIAL; kind++) {
+        firn_schedule_node node = {.kind = kind, .total = 12345, .initial = 0.1, .final = 0.7};
+        const firn_schedule_list list = {.nodes = &node, .node_count = 1};
+        if (kind == FIRN_SCHEDULE_SEQUENTIAL)
             continue;
-        assert_int_equal(bits_of(firn_schedule_value(&golden, i, 0)), bits_of((float)node->initial));
-        assert_true(firn_schedule_exact(&golden, i, node->total) == node->final);
-        assert_true(firn_schedule_exact(&golden, i, UINT64_MAX) == node->final);
+        node.power = kind == FIRN_SCHEDULE_POLYNOMIAL ? 0.3 : 0;
+        assert_int_equal(firn_schedule_check(&list), 0);
+        assert_int_equal(bits_of(firn_schedule_value(&list, 0, 0)), bits_of(0.1F));
+        assert_true(firn_schedule_exact(&list, 0, node.total) == 0.7);
+        assert_true(firn_schedule_exact(&list, 0, UINT64_MAX) == 0.7);
     }
 }
 
@@ -371,7 +396,7 @@ static void test_depth_is_bounded(void **state) {
     assert_int_equal(firn_schedule_check(&list), FIRN_SCHEDULE_DEPTH);
     nodes[FIRN_SCHEDULE_DEPTH - 1] = nodes[FIRN_SCHEDULE_DEPTH];
     assert_int_equal(firn_schedule_check(&list), 0);
-    assert_true(firn_schedule_exact(&list, 0, 12345) == 8192);
+    assert_true(firn_schedule_exact(&list, 0, 12345) == ldexp(0.25, FIRN_SCHEDULE_DEPTH - 1));
 }
 
 /* An expression that holds as many numbers as it may, and one more. */
