@@ -193,6 +193,9 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 # These test files that are in no library, or hidden in a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/x86/pieces.c)
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
+ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
+$(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx512/runtime/kernels/x86/chunked.o
+endif
 
 .PHONY: unit-tests
 unit-tests: $(TEST_PROGRAMS)

@@ -15,10 +15,17 @@ typedef struct storage {
 } storage;
 
 static const storage storages[] = {
-    {"float32", FIRN_FLOAT32, 0},     {"bfloat16", FIRN_BFLOAT16, 0},         {"float16", FIRN_FLOAT16, 0},
-    {"cbfloat16", FIRN_CBFLOAT16, 0}, {"float16 chunk 64", FIRN_FLOAT16, 64}, {"float16 chunk 128", FIRN_FLOAT16, 128},
+    {"float32", FIRN_FLOAT32, 0},
+    {"bfloat16", FIRN_BFLOAT16, 0},
+    {"float16", FIRN_FLOAT16, 0},
+    {"cbfloat16", FIRN_CBFLOAT16, 0},
+    {"float16 chunk 64", FIRN_FLOAT16, 64},
+    {"float16 chunk 128", FIRN_FLOAT16, 128},
+    {"bfloat16 chunk 64", FIRN_BFLOAT16, 64},
+    {"cbfloat16 chunk 64", FIRN_CBFLOAT16, 64},
 };
-enum { STORAGES = sizeof storages / sizeof storages[0] };
+/* The last two are for squares only. */
+enum { ALL_STORAGES = sizeof storages / sizeof storages[0], STORAGES = ALL_STORAGES - 2 };
 
 /* A kernel with its operands. */
 typedef struct job {
@@ -115,7 +122,7 @@ static void measure_product(const product *it, int direction, const storage *sto
 
 static void squares(void) {
     const uint32_t largest = bench_settings.smoke ? 64 : 2048;
-    for (unsigned s = 0; s < STORAGES; s++)
+    for (unsigned s = 0; s < ALL_STORAGES; s++)
         for (uint32_t size = 64; size <= largest; size *= 2) {
             char name[16];
             bench_format(name, sizeof name, "%u", size);

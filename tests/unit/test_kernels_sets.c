@@ -216,13 +216,22 @@ static void special_values(void **state) {
             }
 }
 
+/* Around 8 and 16 rows, 32 columns and 256 terms of a panel, 64 rows and 256 columns of a piece; chunks that end with a
+ * block of terms, inside it, and that are longer. */
 static void chunked_sums(void **state) {
     (void)state;
+    static const uint32_t chunks[] = {64, 128, 7, 300};
+    static const shape some[] = {{1, 1, 1}, {9, 257, 33}, {17, 128, 15}, {65, 300, 31}, {3, 65, 259}, {67, 31, 64}};
+    for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
+        for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+            const firn_reduction reduction = {FIRN_REDUCTION_CHUNKED, type, type, chunks[i % 4]};
+            check(type, type, some[i], (int)i % 2, reduction, NUMBERS);
+        }
     for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++)
         for (int layout = 0; layout < 2; layout++) {
             const firn_reduction reduction = {FIRN_REDUCTION_CHUNKED, type, type, 64};
-            check(type, type, (shape){19, 131, 35}, layout, reduction, NUMBERS);
             check(type, type, (shape){19, 131, 35}, layout, reduction, SPECIALS);
+            check(type, FIRN_FLOAT32, (shape){19, 131, 35}, layout, reduction, SUBNORMALS);
         }
 }
 

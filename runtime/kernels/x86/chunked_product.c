@@ -1,0 +1,142 @@
+/* Products with chunked sums; see chunked_product.h. A piece of work is a rectangle of the output. Block after block of
+ * terms its rows of the left factor are packed, widened, then panel after panel of 32 columns of the right one; what is
+ * not finished of its sums stays in the slot. Packing and the second cache are no concern here: a term of a tile takes
+ * forty cycles, and the factors are far ahead of it. */
+#include "runtime/kernels/x86/chunked_product.h"
+
+#include <string.h>
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/x86/chunked.h"
+#include "runtime/kernels/x86/pack.h"
+#include "runtime/kernels/x86/pieces.h"
+#include "runtime/kernels/x86/product.h"
+
+enum {
+    WIDTH = FIRN_CHUNKED_COLUMNS,
+    HEIGHT = FIRN_VECTOR, /* rows of a packed panel: tiles are made of eight */
+    ROWS = 64,            /* of a piece, at most */
+    COLUMNS = 256,
+    DEPTH = 256, /* terms of a block */
+    PIECES = 8,  /* wanted for each thread */
+    COST = 4     /* multiplications that take the time of one operation on an element (FIRN_GRAIN) */
+};
+
+typedef struct scratch {
+    float left[ROWS / HEIGHT][HEIGHT * DEPTH];
+    float right[WIDTH * DEPTH];
+    float sums[ROWS * COLUMNS], totals[ROWS * COLUMNS];
+} scratch;
+_Static_assert(sizeof(scratch) <= FIRN_SLOT_BYTES, "it lies in a slot");
+
+typedef struct work {
+    const firn_linear *linear;
+    size_t rows, columns, across; /* of a piece (the last may be smaller); pieces side by side */
+} work;
+
+typedef struct rectangle {
+    size_t row, rows, column, columns;
+} rectangle;
+
+static size_t ceiling(size_t a, size_t b) {
+    return (a - 1) / b + 1;
+}
+
+/* --- a piece ------------------------------------------------------------------------------------------------------ */
+
+static void add_block(const firn_product *product, const rectangle *r, size_t term, size_t terms, scratch *s) {
+    const firn_matrix left = firn_transposed(product->left);
+    firn_chunked_tile t = {.accumulator = product->reduction.accumulator,
+                           .chunk = product->reduction.chunk,
+                           .left_row_step = 1,
+                           .left_term_step = HEIGHT,
+                           .right = s->right,
+                           .right_step = WIDTH,
+                           .terms = terms,
+                           .first_term = term,
+                           .ends = term + terms == product->terms,
+                           .present = product->present,
+                           .step = COLUMNS};
+    for (size_t row = 0; row < r->rows; row += HEIGHT)
+        firn_vector_pack(s->left[row / HEIGHT], 1, &left, term, terms, r->row + row,
+                         firn_smaller(HEIGHT, r->rows - row));
+    for (size_t column = 0; column < r->columns; column += WIDTH) {
+        t.columns = firn_smaller(WIDTH, r->columns - column);
+        firn_vector_pack(s->right, WIDTH / FIRN_VECTOR, &product->right, term, terms, r->column + column, t.columns);
+        for (size_t row = 0; row < r->rows; row += HEIGHT) {
+            t.rows = firn_smaller(HEIGHT, r->rows - row);
+            t.left = s->left[row / HEIGHT];
+            t.sums = s->sums + row * COLUMNS + column;
+            t.totals = s->totals + row * COLUMNS + column;
+            firn_chunked_tile_add(&t);
+        }
+    }
+}
+
+/* Adds the bias and rounds once. */
+static void store(const firn_linear *linear, const rectangle *r, scratch *s) {
+    const firn_tensor *out = linear->out, *bias = linear->bias;
+    float bias_values[COLUMNS];
+    if (bias != NULL)
+        firn_widen(bias_values, bias->data, bias->type, r->column, r->columns);
+    for (size_t row = 0; row < r->rows; row++) {
+        float *totals = s->totals + row * COLUMNS;
+        for (size_t column = 0; bias != NULL && column < r->columns; column++)
+            totals[column] += bias_values[column];
+        firn_narrow(out->data, out->type, (r->row + row) * linear->product.columns + r->column, totals, r->columns);
+    }
+}
+
+static void multiply_piece(void *argument, size_t piece, void *slot) {
+    const work *w = argument;
+    const firn_product *product = &w->linear->product;
+    scratch *s = slot;
+    rectangle r = {.row = piece / w->across * w->rows, .column = piece % w->across * w->columns};
+    r.rows = firn_smaller(w->rows, product->rows - r.row);
+    r.columns = firn_smaller(w->columns, product->columns - r.column);
+    memset(s->sums, 0, r.rows * COLUMNS * sizeof(float));
+    memset(s->totals, 0, r.rows * COLUMNS * sizeof(float));
+    for (size_t term = 0; term < product->terms; term += DEPTH)
+        add_block(product, &r, term, firn_smaller(DEPTH, product->terms - term), s);
+    store(w->linear, &r, s);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+/* Pieces as large as a slot allows, and smaller ones where that leaves too few of them. No cut shows in a result. */
+static void multiply(const firn_linear *linear, const firn_kernel_call *call) {
+    const firn_product *product = &linear->product;
+    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / COST;
+    const size_t threads = firn_parallel_threads(&call->parallel, cost), wanted = threads > 1 ? threads * PIECES : 1;
+    work w = {.linear = linear, .rows = ROWS, .columns = COLUMNS};
+    while (w.columns > WIDTH && ceiling(product->rows, w.rows) * ceiling(product->columns, w.columns) < wanted)
+        w.columns /= 2;
+    while (w.rows > HEIGHT && ceiling(product->rows, w.rows) * ceiling(product->columns, w.columns) < wanted)
+        w.rows /= 2;
+    w.across = ceiling(product->columns, w.columns);
+    firn_pieces_run(call, ceiling(product->rows, w.rows) * w.across, cost, multiply_piece, &w);
+}
+
+void firn_chunked_linear(const firn_kernel_call *call) {
+    const firn_linear job = firn_linear_forward(call);
+    if (job.product.reduction.kind == FIRN_REDUCTION_CHUNKED)
+        multiply(&job, call);
+    else
+        firn_vector_linear(call);
+}
+
+void firn_chunked_linear_backward_input(const firn_kernel_call *call) {
+    const firn_linear job = firn_linear_backward_input(call);
+    if (job.product.reduction.kind == FIRN_REDUCTION_CHUNKED)
+        multiply(&job, call);
+    else
+        firn_vector_linear_backward_input(call);
+}
+
+void firn_chunked_linear_backward_weight(const firn_kernel_call *call) {
+    const firn_linear job = firn_linear_backward_weight(call);
+    if (job.product.reduction.kind == FIRN_REDUCTION_CHUNKED)
+        multiply(&job, call);
+    else
+        firn_vector_linear_backward_weight(call);
+}

@@ -1,0 +1,254 @@
+/* The tile of chunked sums against NUMERICS.md, as numerics/half.h and `reduce` have it: the rounded step over random
+ * and adversarial operands, then whole tiles with all terms or those on one side of a diagonal, cut anywhere. Skipped
+ * where this CPU cannot run it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/kernels/x86/chunked.h"
+#include "tests/unit/support_kernels.h"
+
+enum { WIDTH = FIRN_CHUNKED_COLUMNS };
+
+static int stop_without_avx512(void **state) {
+    (void)state;
+    if (firn_kernel_set_choose("avx512") == NULL) {
+        print_message("skipped: this CPU or build has no set 'avx512'\n");
+        exit(EXIT_SUCCESS);
+    }
+    return 0;
+}
+
+/* --- numbers of a half type --------------------------------------------------------------------------------------- */
+
+typedef struct half_type {
+    uint8_t type;
+    int mantissa, bias;
+    float (*to_float)(uint16_t half);
+} half_type;
+
+static const half_type half_types[] = {
+    {FIRN_FLOAT16, 10, 15, firn_float16_to_float},
+    {FIRN_BFLOAT16, 7, 127, firn_bfloat16_to_float},
+    {FIRN_CBFLOAT16, 9, FIRN_CBFLOAT16_BIAS, firn_cbfloat16_to_float},
+};
+enum { TYPES = sizeof half_types / sizeof half_types[0] };
+
+static uint32_t draw_bits(uint32_t *seed) {
+    return draw(seed, 1u << 16) << 16 | draw(seed, 1u << 16);
+}
+
+/* The value with that exponent, or the next one there is: zero or infinity at the ends. */
+static float half_of(const half_type *h, bool negative, int exponent, uint32_t mantissa) {
+    const int field = exponent + h->bias, infinity = 0x7fff >> h->mantissa;
+    uint32_t bits =
+        field < 0 ? 0 : (field >= infinity ? (uint32_t)infinity << h->mantissa : (uint32_t)field << h->mantissa);
+    if (field >= 0 && field < infinity)
+        bits |= mantissa & ((1u << h->mantissa) - 1u);
+    return h->to_float((uint16_t)(bits | (negative ? 0x8000u : 0u)));
+}
+
+/* Any bits; or an exponent near that of the others, with few bits set; or what lies at the ends. */
+static float factor(const half_type *h, int exponent, uint32_t *seed) {
+    const uint32_t choice = draw(seed, 8), bits = draw_bits(seed);
+    const int near = exponent + (int)draw(seed, 5) - 2;
+    if (choice == 0)
+        return h->to_float((uint16_t)bits);
+    if (choice == 1)
+        return h->to_float((uint16_t)((bits & 0x8000u) | (bits & 0x10000u ? draw(seed, 4) : 0x7fffu >> draw(seed, 9))));
+    if (choice < 5)
+        return half_of(h, (bits & 1u) != 0, near, bits >> 16);
+    return half_of(h, (bits & 1u) != 0, near, 1u << draw(seed, (uint32_t)h->mantissa + 1));
+}
+
+static int exponent_of(float x) {
+    return (int)(firn_bits(x) >> 23 & 0xffu) - 127;
+}
+
+/* For a product: any value; what cancels it, or nearly; one whose half unit it is, or nearly; or one that it hardly
+ * reaches. */
+static float addend(const half_type *h, float product, uint32_t *seed) {
+    const uint32_t choice = draw(seed, 8), bits = draw_bits(seed);
+    const bool negative = (bits & 1u) != 0;
+    if (choice == 0)
+        return h->to_float((uint16_t)bits);
+    if (choice == 1)
+        return half_of(h, negative, exponent_of(product) + (int)draw(seed, 60) - 10, bits >> 16);
+    if (choice < 4) {
+        const uint32_t nearest = firn_bits(firn_round_to(h->type, -product));
+        return firn_round_to(h->type, firn_from_bits(nearest + (draw(seed, 5) << (23 - h->mantissa))));
+    }
+    return half_of(h, negative, exponent_of(product) + h->mantissa + (int)draw(seed, 4), bits >> 16);
+}
+
+/* --- one step ----------------------------------------------------------------------------------------------------- */
+
+/* Either zero will do, see chunked.h; and any NaN. */
+static bool is_same(float expected, float actual) {
+    return firn_bits(expected) == firn_bits(actual) || expected == actual || (expected != expected && actual != actual);
+}
+
+enum { ROWS = 8, ROUNDS = 8000 };
+
+/* 8 x 32 steps, each lane with a sum of its own. */
+static void check_steps(const half_type *h, uint32_t *seed) {
+    float left[ROWS], right[WIDTH], before[ROWS][WIDTH], sums[ROWS][WIDTH], totals[ROWS][WIDTH] = {{0}};
+    const int range = 1 << (14 - h->mantissa), exponent = (int)draw(seed, (uint32_t)range) - range / 2;
+    for (size_t row = 0; row < ROWS; row++)
+        left[row] = factor(h, exponent, seed);
+    for (size_t column = 0; column < WIDTH; column++)
+        right[column] = factor(h, draw(seed, 2) ? exponent : -exponent, seed);
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t column = 0; column < WIDTH; column++)
+            before[row][column] = addend(h, left[row] * right[column], seed);
+    memcpy(sums, before, sizeof sums);
+    const firn_chunked_tile tile = {.accumulator = h->type,
+                                    .chunk = 3,
+                                    .left = left,
+                                    .left_row_step = 1,
+                                    .right = right,
+                                    .rows = ROWS,
+                                    .columns = WIDTH,
+                                    .terms = 1,
+                                    .first_term = 1,
+                                    .sums = sums[0],
+                                    .totals = totals[0],
+                                    .step = WIDTH};
+    firn_chunked_tile_add(&tile);
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t column = 0; column < WIDTH; column++) {
+            const float a = left[row], b = right[column], c = before[row][column];
+            const float expected = firn_half_fma(h->type, a, b, c);
+            if (!is_same(expected, sums[row][column]))
+                fail_msg("type %u: %a * %a + %a: expected %a, got %a", h->type, (double)a, (double)b, (double)c,
+                         (double)expected, (double)sums[row][column]);
+        }
+}
+
+static void steps(void **state) {
+    (void)state;
+    uint32_t seed = 1;
+    for (int i = 0; i < TYPES; i++)
+        for (int round = 0; round < ROUNDS; round++)
+            check_steps(&half_types[i], &seed);
+}
+
+/* --- tiles -------------------------------------------------------------------------------------------------------- */
+
+enum { ROWS_MAX = 19, TERMS_MAX = 300, BORDER = 3, STEP = WIDTH + BORDER };
+
+typedef struct operands {
+    float left[ROWS_MAX][TERMS_MAX], left_by_term[TERMS_MAX][ROWS_MAX];
+    float right[TERMS_MAX][STEP], right_by_column[STEP][TERMS_MAX];
+    float sums[ROWS_MAX + 1][STEP], totals[ROWS_MAX + 1][STEP];
+} operands;
+
+static void fill_operands(operands *o, const half_type *h, uint32_t seed, bool special) {
+    for (size_t term = 0; term < TERMS_MAX; term++) {
+        for (size_t row = 0; row < ROWS_MAX; row++)
+            o->left[row][term] = o->left_by_term[term][row] =
+                special ? factor(h, 0, &seed) : half_of(h, draw(&seed, 2) != 0, -(int)draw(&seed, 8), draw_bits(&seed));
+        for (size_t column = 0; column < STEP; column++)
+            o->right[term][column] = o->right_by_column[column][term] =
+                half_of(h, draw(&seed, 2) != 0, -(int)draw(&seed, 8), draw_bits(&seed));
+    }
+}
+
+/* The terms first to first + terms of a product in two calls or three, with either order of the left factor. */
+static void run_tile(operands *o, firn_chunked_tile tile, bool by_term, uint32_t *seed) {
+    const size_t first = tile.first_term, terms = tile.terms;
+    memset(o->sums, 0, sizeof o->sums);
+    memset(o->totals, 0, sizeof o->totals);
+    for (size_t row = 0; row <= ROWS_MAX; row++)
+        for (size_t column = 0; column < STEP; column++)
+            if (row >= tile.rows || column >= tile.columns)
+                o->sums[row][column] = o->totals[row][column] = 7.0f;
+    for (size_t done = 0; done < terms; done += tile.terms) {
+        tile.terms = 1 + draw(seed, (uint32_t)terms);
+        tile.terms = tile.terms < terms - done ? tile.terms : terms - done;
+        tile.first_term = first + done;
+        tile.left = by_term ? &o->left_by_term[done][0] : &o->left[0][done];
+        tile.left_row_step = by_term ? 1 : TERMS_MAX;
+        tile.left_term_step = by_term ? ROWS_MAX : 1;
+        tile.right = o->right[done];
+        tile.right_step = STEP;
+        tile.sums = o->sums[0];
+        tile.totals = o->totals[0];
+        tile.step = STEP;
+        tile.ends = done + tile.terms == terms;
+        firn_chunked_tile_add(&tile);
+    }
+}
+
+/* Terms that a row has, counted from the tile's first. */
+static void present(const firn_chunked_tile *tile, size_t row, size_t *begin, size_t *end) {
+    const size_t diagonal = tile->diagonal + row, first = tile->first_term;
+    *begin = 0;
+    *end = tile->terms;
+    while (tile->present == FIRN_TERMS_FROM_DIAGONAL && *begin < *end && first + *begin < diagonal)
+        (*begin)++;
+    while (tile->present == FIRN_TERMS_UP_TO_DIAGONAL && *begin < *end && first + *end - 1 > diagonal)
+        (*end)--;
+}
+
+static void check_tile(operands *o, firn_chunked_tile tile, uint32_t *seed) {
+    const firn_reduction reduction = {FIRN_REDUCTION_CHUNKED, tile.accumulator, FIRN_FLOAT32, tile.chunk};
+    for (int by_term = 0; by_term < 2; by_term++) {
+        run_tile(o, tile, by_term != 0, seed);
+        for (size_t row = 0; row <= ROWS_MAX; row++)
+            for (size_t column = 0; column < STEP; column++) {
+                float expected = 7.0f;
+                if (row < tile.rows && column < tile.columns) {
+                    size_t begin, end;
+                    present(&tile, row, &begin, &end);
+                    expected = reduce(reduction, o->left[row] + begin, o->right_by_column[column] + begin, end - begin,
+                                      tile.first_term + begin);
+                }
+                const float actual = o->totals[row][column];
+                if (firn_bits(firn_canonical(expected)) != firn_bits(firn_canonical(actual)))
+                    fail_msg("type %u, %zu x %zu, terms %zu to %zu, chunk %u, present %d at %zu: (%zu, %zu) expected "
+                             "%a, got %a",
+                             tile.accumulator, tile.rows, tile.columns, tile.first_term, tile.first_term + tile.terms,
+                             (unsigned)tile.chunk, (int)tile.present, tile.diagonal, row, column, (double)expected,
+                             (double)actual);
+            }
+    }
+}
+
+static void tiles(void **state) {
+    (void)state;
+    static const uint32_t chunks[] = {1, 5, 64, 128, 1000};
+    operands *o = malloc(sizeof *o);
+    assert_non_null(o);
+    uint32_t seed = 2;
+    for (int i = 0; i < TYPES; i++)
+        for (int round = 0; round < 400; round++) {
+            if (round % 8 == 0)
+                fill_operands(o, &half_types[i], seed, round % 16 == 0);
+            firn_chunked_tile tile = {.accumulator = half_types[i].type,
+                                      .chunk = chunks[draw(&seed, sizeof chunks / sizeof chunks[0])],
+                                      .rows = 1 + draw(&seed, ROWS_MAX),
+                                      .columns = 1 + draw(&seed, WIDTH),
+                                      .terms = 1 + draw(&seed, round % 4 == 0 ? TERMS_MAX : 70),
+                                      .first_term = draw(&seed, 130),
+                                      .present = (firn_terms)(round % 3),
+                                      .diagonal = draw(&seed, 200)};
+            check_tile(o, tile, &seed);
+        }
+    free(o);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps),
+        cmocka_unit_test(tiles),
+    };
+    return cmocka_run_group_tests(tests, stop_without_avx512, NULL);
+}
