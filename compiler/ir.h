@@ -189,7 +189,7 @@ bool firnc_lower(firnc_compilation *compilation);         /* lower.c: POL and ta
 typedef struct firnc_payload {
     uint8_t *bytes;
     uint64_t flatbuffers_bytes, constants_offset, constants_bytes, total_bytes; /* offsets from the payload's start */
-    uint32_t ops;
+    uint32_t ops, tensors, state_tensors;
 } firnc_payload;
 bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *payload);
 

@@ -7,7 +7,11 @@
 
 #include "compiler/words.h"
 #include "plan/errors.h"
+#include "plan/semantics.h"
 #include "plan/signature.h"
+
+#define POOL_ALIGNMENT 16u
+#define POOL_BYTES     (4u * 65536u) /* enough for any plan that the schema allows */
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
@@ -35,6 +39,9 @@ bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *
                           .constants_offset = FIRN_HEADER_BYTES + payload->constants_offset,
                           .constants_bytes = payload->constants_bytes,
                           .ops = payload->ops};
+    uint64_t scratch_bytes = firn_semantics_scratch_bytes(payload->tensors, payload->state_tensors);
+    if (header.pool_bytes < scratch_bytes)
+        header.pool_bytes = (scratch_bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
     if (header.arena_bytes < header.pool_bytes)
         header.arena_bytes = header.pool_bytes; /* which is lent from the arena */
     memcpy(header.vendor, compilation->vendor, sizeof header.vendor);
@@ -83,8 +90,8 @@ int firnc_plan_check(const firnc_bytes *file, const uint8_t *public_key, uint32_
                                         .public_key = public_key,
                                         .state_bytes = UINT64_MAX,
                                         .arena_bytes = UINT64_MAX,
-                                        .pool = firnc_allocate(FIRN_POOL_BYTES_MAX),
-                                        .pool_bytes = FIRN_POOL_BYTES_MAX,
+                                        .pool = firnc_allocate(POOL_BYTES),
+                                        .pool_bytes = POOL_BYTES,
                                         .context = &counter,
                                         .counter = counter_given};
     return public_key != NULL ? firn_check(&request, checked) : firn_check_untrusted(&request, checked);

@@ -408,6 +408,8 @@ bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *pa
         return firnc_fail(compilation, "the model is larger than a plan can hold (65,536 tensors or ops, 2 GiB)");
     payload->flatbuffers_bytes = bytes;
     payload->ops = w.graph->node_count;
+    payload->tensors = plan.tensors_count;
+    payload->state_tensors = plan.state_tensors;
     payload->constants_offset = rounded_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
     payload->constants_bytes = w.constants_bytes;
     payload->total_bytes = payload->constants_offset + payload->constants_bytes;

@@ -49,16 +49,19 @@ static int hash_signed_bytes(const firn_check_request *request, firn_checked *ch
     return hash_span(request, request->file, header->total_bytes - header->signature_bytes, checked->plan_hash);
 }
 
+/* As much of the pool as the header asks for, and no more than is there. */
+static size_t pool_bytes(const firn_check_request *request, const firn_checked *checked) {
+    uint64_t asked = checked->header.pool_bytes;
+    return (size_t)(asked < request->pool_bytes ? asked : request->pool_bytes);
+}
+
 static int check_signature(const firn_check_request *request, const firn_checked *checked) {
     const uint8_t *signature = request->file + (checked->header.total_bytes - FIRN_SIGNATURE_BYTES);
-    uint64_t pool_bytes = checked->header.pool_bytes;
-    if (pool_bytes > request->pool_bytes)
-        pool_bytes = request->pool_bytes;
     firn_alive alive = {.context = request->context, .alive = request->alive};
     if (request->lock != NULL)
         request->lock(request->context);
     int status = firn_signature_check(request->public_key, checked->plan_hash, signature, request->pool,
-                                      (size_t)pool_bytes, &alive);
+                                      pool_bytes(request, checked), &alive);
     if (request->unlock != NULL)
         request->unlock(request->context);
     return status;
@@ -92,7 +95,9 @@ static int check_payload(const firn_check_request *request, firn_checked *checke
         return status;
     show_life(request);
     checked->plan = firn_fb_plan_root(payload);
-    return firn_semantics_check(checked->plan, &checked->header);
+    status = firn_semantics_check(checked->plan, &checked->header, request->pool, pool_bytes(request, checked));
+    memset(request->pool, 0, pool_bytes(request, checked));
+    return status;
 }
 
 int firn_check(const firn_check_request *request, firn_checked *checked) {

@@ -20,7 +20,7 @@ typedef struct firn_check_request {
     const uint8_t *public_key; /* 64 bytes, X then Y */
     uint64_t state_bytes;      /* of the blocks that are there, which the header's must not exceed; */
     uint64_t arena_bytes;      /* UINT64_MAX where nothing is going to run */
-    void *pool;                /* for the signature check */
+    void *pool;                /* for the signature check and the semantic one, which leave it zero; aligned to 16 */
     uint64_t pool_bytes;       /* as much of it as the header asks for is used */
     void *context;             /* handed to the functions below, each of which may be NULL */
     void (*alive)(void *context);

@@ -253,7 +253,11 @@ static int check_phases(firn_fb_plan plan) {
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
 
-int firn_semantics_check(firn_fb_plan plan, const firn_header *header) {
+uint64_t firn_semantics_scratch_bytes(uint32_t tensors, uint32_t state_tensors) {
+    return sizeof(uint32_t) * (uint64_t)(tensors - state_tensors);
+}
+
+int firn_semantics_check(firn_fb_plan plan, const firn_header *header, void *scratch, uint64_t scratch_bytes) {
     if (firn_fb_plan_numerics_version(plan) != FIRN_NUMERICS_VERSION)
         return FIRN_ERROR_NUMERICS_VERSION;
     regions found;
@@ -271,6 +275,11 @@ int firn_semantics_check(firn_fb_plan plan, const firn_header *header) {
     if (error == FIRN_OK)
         error = firn_semantics_fields(plan, header);
     if (error == FIRN_OK)
-        error = firn_semantics_flow(plan);
+        error = scratch_bytes >=
+                        firn_semantics_scratch_bytes(firn_fb_plan_tensors_count(plan), firn_fb_plan_state_tensors(plan))
+                    ? FIRN_OK
+                    : FIRN_ERROR_POOL_TOO_SMALL;
+    if (error == FIRN_OK)
+        error = firn_semantics_flow(plan, scratch);
     return error;
 }

@@ -7,8 +7,13 @@
 #include "plan/container.h"
 #include "plan/generated/reader.h"
 
-/* Returns FIRN_OK or an error of the semantic range. The header has been decoded and its signature has held. Cost grows
- * with the square of the tensors in the arena and with tensors times ops; the stack stays below 2 KB. */
-int firn_semantics_check(firn_fb_plan plan, const firn_header *header) __attribute__((warn_unused_result));
+/* Bytes that the check takes: 4 for each tensor that is not state. */
+uint64_t firn_semantics_scratch_bytes(uint32_t tensors, uint32_t state_tensors);
+
+/* Returns FIRN_OK, an error of the semantic range, or POOL_TOO_SMALL when the scratch is. The header has been decoded
+ * and its signature has held. scratch: aligned to 4; what it holds afterwards is nobody's. Cost grows a little faster
+ * than the number of tensors and ops; the stack stays below 2 KB. */
+int firn_semantics_check(firn_fb_plan plan, const firn_header *header, void *scratch, uint64_t scratch_bytes)
+    __attribute__((warn_unused_result));
 
 #endif

@@ -333,8 +333,6 @@ static bool weights_fit(firn_fb_initialiser initialiser, firn_fb_tensor tensor, 
 
 /* Counters begin at 0, whatever the seed or the weights. Fields that the rule does not use are zero. */
 static bool is_initialiser(firn_fb_plan plan, firn_fb_initialiser initialiser, uint64_t constants_bytes) {
-    if (firn_fb_initialiser_tensor(initialiser) >= firn_fb_plan_state_tensors(plan))
-        return false;
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, firn_fb_initialiser_tensor(initialiser));
     bool single = firn_fb_tensor_type(tensor) == FIRN_FLOAT32;
     float a = firn_fb_initialiser_a(initialiser), b = firn_fb_initialiser_b(initialiser);
@@ -359,20 +357,15 @@ static bool is_initialiser(firn_fb_plan plan, firn_fb_initialiser initialiser, u
     }
 }
 
-/* As many initialisers as state tensors and no two for one: each has its own. */
+/* Each state tensor has its own, in the same order. */
 static int check_initialisers(firn_fb_plan plan, uint64_t constants_bytes) {
     uint32_t count = firn_fb_plan_initialisers_count(plan);
     if (count != firn_fb_plan_state_tensors(plan))
         return FIRN_ERROR_INITIALISER;
     for (uint32_t i = 0; i < count; i++) {
         firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, i);
-        if (!is_initialiser(plan, initialiser, constants_bytes))
+        if (firn_fb_initialiser_tensor(initialiser) != i || !is_initialiser(plan, initialiser, constants_bytes))
             return FIRN_ERROR_INITIALISER;
-        for (uint32_t j = 0; j < i; j++) {
-            if (firn_fb_initialiser_tensor(firn_fb_plan_initialisers_at(plan, j)) ==
-                firn_fb_initialiser_tensor(initialiser))
-                return FIRN_ERROR_INITIALISER;
-        }
     }
     return FIRN_OK;
 }

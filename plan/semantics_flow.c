@@ -1,6 +1,8 @@
 /* Rule 17 of FORMAT.md, between the ops: every tensor is written before it is read, is used only while it lives, shares
  * its bytes with none that lives at the same time, and is changed only by an op that may. Ops are numbered through all
  * phases; the ops of micro_batch run again for each micro-batch, those of update may be skipped. */
+#include <string.h>
+
 #include "plan/semantics_parts.h"
 
 /* --- reads and writes of one op --------------------------------------------------------------------------------- */
@@ -134,10 +136,10 @@ static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
 /* A tensor of the arena that the runtime does not fill holds nothing until its first op, which must therefore write all
  * of it. Two ops begin a tensor although they read it: sum_of_squares, see above, and accumulate, which overwrites at
  * micro-step 0 and so needs its total kept from one micro-batch to the next. */
-static bool is_born(firn_fb_plan plan, uint32_t index) {
+static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     bool persistent = firn_semantics_is_persistent(tensor);
-    uint32_t first = persistent ? firn_semantics_first_touch(plan, index) : firn_fb_tensor_first(tensor);
+    uint32_t first = persistent ? first_touch : firn_fb_tensor_first(tensor);
     if (first >= firn_semantics_op_count(plan))
         return false;
     uint8_t phase;
@@ -162,27 +164,42 @@ static bool is_filled_in_time(firn_fb_plan plan, uint32_t index) {
     return firn_semantics_is_persistent(tensor);
 }
 
-static int check_contents(firn_fb_plan plan) {
-    for (uint32_t i = firn_fb_plan_state_tensors(plan); i < firn_fb_plan_tensors_count(plan); i++) {
+static void note_touch(uint32_t *first, uint32_t state_tensors, uint32_t tensor, uint32_t n) {
+    if (tensor >= state_tensors && first[tensor - state_tensors] > n)
+        first[tensor - state_tensors] = n;
+}
+
+/* The first op that touches each tensor that is not state, all in one walk; UINT32_MAX where none does. */
+static void find_first_touches(firn_fb_plan plan, uint32_t *first) {
+    uint32_t state_tensors = firn_fb_plan_state_tensors(plan), n = 0;
+    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan) - state_tensors; i++)
+        first[i] = UINT32_MAX;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
+            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            for (uint32_t j = 0; j < firn_fb_op_inputs_count(op); j++)
+                note_touch(first, state_tensors, firn_fb_op_inputs_at(op, j), n);
+            for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
+                note_touch(first, state_tensors, firn_fb_op_outputs_at(op, j), n);
+        }
+    }
+}
+
+static int check_contents(firn_fb_plan plan, uint32_t *first_touches) {
+    uint32_t state_tensors = firn_fb_plan_state_tensors(plan);
+    find_first_touches(plan, first_touches);
+    for (uint32_t i = state_tensors; i < firn_fb_plan_tensors_count(plan); i++) {
         if (firn_semantics_region(plan, firn_fb_plan_tensors_at(plan, i)) != FIRN_FB_REGION_KIND_ARENA)
             continue;
-        if (!(firn_semantics_is_filled(plan, i) ? is_filled_in_time(plan, i) : is_born(plan, i)))
+        if (!(firn_semantics_is_filled(plan, i) ? is_filled_in_time(plan, i)
+                                                : is_born(plan, i, first_touches[i - state_tensors])))
             return FIRN_ERROR_OP_ORDER;
     }
     return FIRN_OK;
 }
 
 /* --- bytes that two tensors share ------------------------------------------------------------------------------- */
-
-static bool lifetimes_meet(firn_fb_tensor a, firn_fb_tensor b) {
-    return firn_fb_tensor_first(a) <= firn_fb_tensor_last(b) && firn_fb_tensor_first(b) <= firn_fb_tensor_last(a);
-}
-
-/* Both lie in the arena, and no tensor is empty. The bytes of a are given: every other tensor is held against them. */
-static bool bytes_meet(firn_fb_tensor a, uint64_t a_bytes, firn_fb_tensor b) {
-    uint64_t a_offset = firn_fb_tensor_offset(a), b_offset = firn_fb_tensor_offset(b);
-    return a_offset <= b_offset ? b_offset - a_offset < a_bytes : a_offset - b_offset < firn_semantics_bytes(b);
-}
 
 /* The op in which a dies and b is born works in place: b is its output 0, takes exactly the bytes of a, and wherever a
  * is an operand the op table allows it. */
@@ -204,26 +221,96 @@ static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_in
     return firn_semantics_reads(op, a_index);
 }
 
-static int check_overlaps(firn_fb_plan plan) {
-    uint32_t count = firn_fb_plan_tensors_count(plan);
-    for (uint32_t i = firn_fb_plan_state_tensors(plan); i < count; i++) {
-        firn_fb_tensor a = firn_fb_plan_tensors_at(plan, i);
-        if (firn_semantics_region(plan, a) != FIRN_FB_REGION_KIND_ARENA)
-            continue;
-        uint64_t a_bytes = firn_semantics_bytes(a);
-        for (uint32_t j = i + 1; j < count; j++) {
-            firn_fb_tensor b = firn_fb_plan_tensors_at(plan, j);
-            if (lifetimes_meet(a, b) && firn_semantics_region(plan, b) == FIRN_FB_REGION_KIND_ARENA &&
-                bytes_meet(a, a_bytes, b) && !succeeds_in_place(plan, i, j) && !succeeds_in_place(plan, j, i))
+/* The tensors that hold bytes of the arena, by ascending offset. No two of them share a byte; one that is dead stays
+ * until its bytes are taken. */
+typedef struct holders {
+    uint32_t *tensors;
+    uint32_t count;
+} holders;
+
+static uint64_t holder_begin(firn_fb_plan plan, const holders *h, uint32_t at) {
+    return firn_fb_tensor_offset(firn_fb_plan_tensors_at(plan, h->tensors[at]));
+}
+
+static uint64_t holder_end(firn_fb_plan plan, const holders *h, uint32_t at) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, h->tensors[at]);
+    return firn_fb_tensor_offset(tensor) + firn_semantics_bytes(tensor);
+}
+
+/* The first holder that ends behind an offset, or count. */
+static uint32_t first_behind(firn_fb_plan plan, const holders *h, uint64_t offset) {
+    uint32_t low = 0, high = h->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (holder_begin(plan, h, middle) < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && holder_end(plan, h, low - 1) > offset ? low - 1 : low;
+}
+
+/* A tensor that is born takes its bytes from those that are dead, or from the one whose place it takes in its op. Every
+ * tensor comes after those that were born before it, so that who is dead now is dead for all that follow. */
+static bool takes_its_bytes(firn_fb_plan plan, holders *h, uint32_t index) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    uint64_t offset = firn_fb_tensor_offset(tensor), end = offset + firn_semantics_bytes(tensor);
+    uint32_t first = first_behind(plan, h, offset), behind = first;
+    for (; behind < h->count && holder_begin(plan, h, behind) < end; behind++) {
+        uint32_t last = firn_fb_tensor_last(firn_fb_plan_tensors_at(plan, h->tensors[behind]));
+        if (last >= firn_fb_tensor_first(tensor) && !succeeds_in_place(plan, h->tensors[behind], index))
+            return false;
+    }
+    memmove(&h->tensors[first + 1], &h->tensors[behind], (h->count - behind) * sizeof *h->tensors);
+    h->tensors[first] = index;
+    h->count += 1 - (behind - first);
+    return true;
+}
+
+/* Whether a tensor of the arena is there before op 0: it is filled, or keeps its bytes all the time. */
+static bool is_there_at_first(firn_fb_plan plan, uint32_t index) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    return firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_ARENA &&
+           (firn_semantics_is_persistent(tensor) || firn_semantics_is_filled(plan, index));
+}
+
+/* Of every other tensor of the arena the op number `first` writes it and is one of its outputs: check_contents. */
+static bool is_born_in(firn_fb_plan plan, uint32_t index, uint32_t n) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    return firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_ARENA && firn_fb_tensor_first(tensor) == n &&
+           !firn_semantics_is_persistent(tensor);
+}
+
+static bool outputs_take_their_bytes(firn_fb_plan plan, holders *h, firn_fb_op op, uint32_t n) {
+    for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++) {
+        uint32_t index = firn_fb_op_outputs_at(op, j);
+        if (is_born_in(plan, index, n) && !takes_its_bytes(plan, h, index))
+            return false;
+    }
+    return true;
+}
+
+/* Each tensor once, in the order in which they are born; holders have room for all. */
+static int check_overlaps(firn_fb_plan plan, uint32_t *room) {
+    holders h = {.tensors = room};
+    for (uint32_t i = firn_fb_plan_state_tensors(plan); i < firn_fb_plan_tensors_count(plan); i++) {
+        if (is_there_at_first(plan, i) && !takes_its_bytes(plan, &h, i))
+            return FIRN_ERROR_OVERLAP;
+    }
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
+            if (!outputs_take_their_bytes(plan, &h, firn_fb_phase_ops_at(phase, i), n))
                 return FIRN_ERROR_OVERLAP;
         }
     }
     return FIRN_OK;
 }
 
-int firn_semantics_flow(firn_fb_plan plan) {
+int firn_semantics_flow(firn_fb_plan plan, uint32_t *scratch) {
     int error = check_accesses(plan);
     if (error == FIRN_OK)
-        error = check_contents(plan);
-    return error == FIRN_OK ? check_overlaps(plan) : error;
+        error = check_contents(plan, scratch);
+    return error == FIRN_OK ? check_overlaps(plan, scratch) : error;
 }

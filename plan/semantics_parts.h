@@ -17,7 +17,8 @@ int firn_semantics_ops(firn_fb_plan plan);
 
 /* What flows between ops: lifetimes, what may be written and when, nothing read before it is written, nothing
  * overwritten while it lives (semantics_flow.c). */
-int firn_semantics_flow(firn_fb_plan plan);
+/* scratch: one number for each tensor that is not state. */
+int firn_semantics_flow(firn_fb_plan plan, uint32_t *scratch);
 
 /* The fields that tell the runtime what to do around the ops (semantics_fields.c). */
 int firn_semantics_fields(firn_fb_plan plan, const firn_header *header);

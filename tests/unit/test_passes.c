@@ -696,12 +696,14 @@ static firn_fb_plan verified(const firnc_compilation *compilation, const firnc_p
     memcpy(memory, payload->bytes, (size_t)payload->flatbuffers_bytes);
     assert_int_equal(firn_fb_verify(memory, payload->flatbuffers_bytes), FIRN_OK);
     firn_fb_plan plan = firn_fb_plan_root(memory);
+    uint32_t scratch[1024];
     firn_header header = {.mode = compilation->recipe->mode == FIRNC_EVAL ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN,
                           .state_bytes = compilation->graph->state_bytes,
                           .arena_bytes = compilation->graph->arena_bytes,
                           .constants_bytes = payload->constants_bytes,
                           .ops = payload->ops};
-    assert_string_equal(firn_error_name(firn_semantics_check(plan, &header)), firn_error_name(FIRN_OK));
+    assert_string_equal(firn_error_name(firn_semantics_check(plan, &header, scratch, sizeof scratch)),
+                        firn_error_name(FIRN_OK));
     return plan;
 }
 

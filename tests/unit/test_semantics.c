@@ -16,8 +16,8 @@
 
 typedef void (*plan_change)(support_plan *support);
 
-/* What the rules say of a plan after a change. */
-static int check(plan_change make, plan_change change) {
+/* What the rules say of a plan after a change; -1: as much scratch as they ask for. */
+static int check_in(plan_change make, plan_change change, int64_t scratch_bytes) {
     support_plan *support = calloc(1, sizeof *support);
     assert_non_null(support);
     make(support);
@@ -29,10 +29,20 @@ static int check(plan_change make, plan_change change) {
     uint8_t *payload = support_plan_write(support, &bytes);
     assert_non_null(payload);
     assert_int_equal(firn_fb_verify(payload, bytes), FIRN_OK);
-    int error = firn_semantics_check(firn_fb_plan_root(payload), &support->header);
+    const uint32_t tensors = support->plan.tensors_count, state = support->plan.state_tensors;
+    if (scratch_bytes < 0)
+        scratch_bytes = state < tensors ? (int64_t)firn_semantics_scratch_bytes(tensors, state) : 0;
+    void *scratch = malloc((size_t)scratch_bytes + 1);
+    assert_non_null(scratch);
+    int error = firn_semantics_check(firn_fb_plan_root(payload), &support->header, scratch, (uint64_t)scratch_bytes);
+    free(scratch);
     free(payload);
     free(support);
     return error;
+}
+
+static int check(plan_change make, plan_change change) {
+    return check_in(make, change, -1);
 }
 
 /* --- changes that need more than a line ------------------------------------------------------------------------- */
@@ -1397,10 +1407,95 @@ static void test_broken_plans_are_refused(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/* --- overlaps, against the rule as it stands in FORMAT.md ----------------------------------------------------------
+ */
+
+static bool works_in_place(const support_plan *s, uint32_t a, uint32_t b) {
+    const firn_native_tensor *dies = &s->tensors[a], *born = &s->tensors[b];
+    const firn_native_op *op = &s->ops[dies->last];
+    if (dies->last != born->first || dies->offset != born->offset || op->outputs[0] != b)
+        return false;
+    bool reads = false;
+    for (uint32_t i = 0; i < op->inputs_count; i++)
+        if (op->inputs[i] == a) {
+            reads = true;
+            if ((firn_op_find(op->code)->in_place >> i & 1) == 0)
+                return false;
+        }
+    return reads;
+}
+
+static uint64_t bytes_of(const firn_native_tensor *tensor) {
+    uint64_t bytes = firn_type_bytes(tensor->type);
+    for (uint32_t i = 0; i < tensor->dims_count; i++)
+        bytes *= tensor->dims[i];
+    return bytes;
+}
+
+/* Every pair. */
+static bool has_overlap(const support_plan *s) {
+    for (uint32_t a = s->plan.state_tensors; a < s->plan.tensors_count; a++)
+        for (uint32_t b = s->plan.state_tensors; b < s->plan.tensors_count; b++) {
+            const firn_native_tensor *left = &s->tensors[a], *right = &s->tensors[b];
+            if (a == b || left->first > right->last || right->first > left->last || left->offset > right->offset ||
+                right->offset - left->offset >= bytes_of(left))
+                continue;
+            bool same = left->offset == right->offset && bytes_of(left) == bytes_of(right);
+            if (!same || (!works_in_place(s, a, b) && !works_in_place(s, b, a)))
+                return true;
+        }
+    return false;
+}
+
+static uint32_t places_seed;
+static bool places_overlap;
+
+/* Some tensors of the arena go where another one is, or anywhere. */
+static void other_places(support_plan *s) {
+    const uint32_t state = s->plan.state_tensors, count = s->plan.tensors_count - state;
+    uint32_t random = places_seed;
+    s->regions[1].bytes = s->header.arena_bytes = 65536;
+    for (uint32_t moved = 0; moved <= places_seed % 4; moved++) {
+        random = random * 1664525u + 1013904223u;
+        firn_native_tensor *tensor = &s->tensors[state + (random >> 8) % count];
+        random = random * 1664525u + 1013904223u;
+        tensor->offset = random >> 31 != 0 ? s->tensors[state + (random >> 8) % count].offset : (random >> 8) % 80 * 16;
+    }
+    places_overlap = has_overlap(s);
+}
+
+static void overlaps_are_what_the_rule_says(void **state) {
+    (void)state;
+    unsigned found = 0, tried = 20000;
+    for (places_seed = 1; places_seed <= tried; places_seed++) {
+        int error = check(places_seed % 3 == 0 ? support_plan_eval : support_plan_train, other_places);
+        if (error != (places_overlap ? FIRN_ERROR_OVERLAP : FIRN_OK))
+            fail_msg("seed %u: %s, but overlap is %d", places_seed, firn_error_name(error), places_overlap);
+        found += places_overlap;
+    }
+    print_message("%u of %u plans overlap\n", found, tried);
+    assert_true(found > tried / 100 && found < tried - tried / 100);
+}
+
+static void scratch_is_held_to_its_size(void **state) {
+    (void)state;
+    support_plan *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    support_plan_train(s);
+    int64_t needed = (int64_t)firn_semantics_scratch_bytes(s->plan.tensors_count, s->plan.state_tensors);
+    assert_int_equal(needed, 4 * (s->plan.tensors_count - s->plan.state_tensors));
+    free(s);
+    assert_int_equal(check_in(support_plan_train, NULL, needed), FIRN_OK);
+    for (int64_t less = 0; less < needed; less++)
+        assert_int_equal(check_in(support_plan_train, NULL, less), FIRN_ERROR_POOL_TOO_SMALL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid_plans_are_accepted),
         cmocka_unit_test(test_broken_plans_are_refused),
+        cmocka_unit_test(overlaps_are_what_the_rule_says),
+        cmocka_unit_test(scratch_is_held_to_its_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

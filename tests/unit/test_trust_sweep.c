@@ -16,6 +16,7 @@
 
 #include "plan/generated/tables.h"
 #include "plan/semantics.h"
+#include "plan/signature.h"
 #include "plan/verifier.h"
 #include "tests/unit/plan_walk.h"
 #include "tests/unit/support_compiled_plans.h"
@@ -300,9 +301,10 @@ static int payload_status(const compiled_plan *plan) {
     firn_header header = compiled_plan_header(plan);
     compiled_plan part = {.file = plan->file + FIRN_HEADER_BYTES, .bytes = header.flatbuffers_bytes}, copy;
     compiled_plan_copy(&copy, &part);
+    uint32_t scratch[FIRN_POOL_BYTES_MAX / 4];
     int status = firn_fb_verify(copy.file, copy.bytes);
     if (status == FIRN_OK)
-        status = firn_semantics_check(firn_fb_plan_root(copy.file), &header);
+        status = firn_semantics_check(firn_fb_plan_root(copy.file), &header, scratch, sizeof scratch);
     compiled_plan_free(&copy);
     return status;
 }
