@@ -1,7 +1,8 @@
 #!/bin/sh
 # The same plan gives the same bits on every machine: losses of each step and the digest after five, of a GPT-2 and of an
 # MLP, in every format and POL, with overflow, subnormals and NaN; on the host with every kernel set, two compilers,
-# three optimisation levels, two word sizes and two numbers of threads, on Cortex-M7 and on RISC-V.
+# three optimisation levels and two word sizes, on Cortex-M7 and on RISC-V. Of larger ones, whose ops are worth more than
+# one thread, with 1, 2, 3 and 8 of them.
 set -eu
 
 BUILD=${BUILD:-build}
@@ -164,6 +165,42 @@ check "NaN that stops" "LOSS_NOT_FINITE" precision.enabled=false optimizer.AdamW
 
 model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
 check_formats
+
+# --- threads ---
+
+# check_threads NAME [SETTING]...: digests of `firn train` with each kernel set and number of threads.
+check_threads() {
+    name="$model $1, threads"
+    shift
+    plan=$folder/plan
+    for setting in "$@"; do
+        set -- "$@" --set "trainer.$setting"
+        shift
+    done
+    "$BUILD/firnc" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$plan" "$@" >"$folder/log"
+    : >"$folder/expected"
+    for kernels in fma avx2 avx512; do
+        for threads in 1 2 3 8; do
+            FIRN_KERNELS=$kernels "$BUILD/firn" train "$plan" --pub "$PUB" --data "$data" \
+                ${labels:+--labels "$labels"} --steps 3 --threads $threads --quiet 2>&1 | grep '^digest ' >"$folder/got" || true
+            [ -s "$folder/expected" ] || cp "$folder/got" "$folder/expected"
+            compared=$((compared + 1))
+            if [ ! -s "$folder/got" ] || ! cmp -s "$folder/expected" "$folder/got"; then
+                failures=$((failures + 1))
+                echo "$name differs with $kernels and $threads threads"
+            fi
+        done
+    done
+}
+
+large="fit.train_dataloader.batch_size=24 fit.train_dataloader.micro_batch_size=12 init.model.hidden_size=48 init.model.filter_size=192"
+model=gpt2 recipe=compiler/recipes/small_gpt2.yaml data=$folder/text labels=
+check_threads "float32" $large init.precision.enabled=false
+check_threads "bfloat16" $large init.precision.fp16_type=bfloat16
+check_threads "float16, POL 2" $large init.precision.fp16_type=float16 init.precision.loss_scaling_factor=dynamic \
+    init.precision.precision_opt_level=2 init.precision.pol_lowering=emulate
+model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
+check_threads "float32" fit.train_dataloader.batch_size=48 'init.model.hidden_sizes=[300,300]' init.precision.enabled=false
 
 echo "$compared runs compared, $failures differ"
 [ $failures -eq 0 ] && [ $compared -gt 0 ]

@@ -1,9 +1,11 @@
 /* How work is given to threads: below a grain never, and pieces each once, with a slot for each thread. */
+#define _POSIX_C_SOURCE 199309L
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -55,6 +57,45 @@ static void small_work_is_not_split(void **state) {
     const firn_parallel nobody = {.threads = 8}, always = {.run = run_twice, .threads = 2};
     assert_int_equal(forks(nobody, 10, 1000000), 0);
     assert_int_equal(forks(always, 2, 0), 1);
+}
+
+/* --- the pool of the host --- */
+
+typedef struct marks {
+    uint32_t tasks[64];
+} marks;
+
+static void mark(void *argument, size_t begin, size_t end) {
+    marks *m = argument;
+    for (size_t i = begin; i < end; i++)
+        m->tasks[i]++;
+}
+
+/* What a call has written is there when it returns, whether the threads were looking for work or asleep, and no task of
+ * one call is taken for that of another. */
+static void calls_follow_each_other(void **state) {
+    (void)state;
+    for (unsigned threads = 2; threads <= THREADS_MAX; threads += threads == 2 ? 1 : 5) {
+        firn_host_threads *pool = firn_host_threads_start(threads);
+        assert_non_null(pool);
+        assert_int_equal(firn_host_threads_count(pool), threads);
+        uint32_t expected[64] = {0};
+        marks seen = {{0}};
+        for (unsigned call = 0; call < 3000; call++) {
+            const size_t tasks = call * 7 % 65;
+            if (call % 500 == 0)
+                nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* until they sleep */
+            firn_host_threads_run(pool, tasks, mark, &seen);
+            for (size_t i = 0; i < 64; i++) {
+                expected[i] += i < tasks;
+                if (seen.tasks[i] != expected[i])
+                    fail_msg("%u threads, call %u: task %zu was done %u times, not %u", threads, call, i, seen.tasks[i],
+                             expected[i]);
+            }
+        }
+        firn_host_threads_stop(pool);
+    }
+    assert_int_equal(firn_host_threads_count(NULL), 1);
 }
 
 /* --- pieces --- */
@@ -109,6 +150,7 @@ static void each_piece_is_done_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_work_is_not_split),
+        cmocka_unit_test(calls_follow_each_other),
         cmocka_unit_test(each_piece_is_done_once),
     };
     return cmocka_run_group_tests_name("parallel", tests, NULL, NULL);

@@ -1,8 +1,14 @@
 /* A pool of threads for parallel_for. Each call's tasks are cut into pieces that whoever is free takes next; the split
- * has no influence on a bit of the result, because kernels write only what belongs to a task. */
+ * has no influence on a bit of the result, because kernels write only what belongs to a task.
+ *
+ * A call is published by one store, and a piece is taken by one exchange of the same word. Between calls the threads
+ * look at that word for a short while and then sleep, so that calls that follow each other closely cost about a
+ * microsecond and an idle pool costs nothing. The caller works too, and waits only for pieces that others have begun: a
+ * thread that comes late finds nothing left and holds nobody up. One call at a time, and none from within a task. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,49 +17,141 @@
 
 #define THREADS_MAX      256u
 #define PIECES_OF_THREAD 4u
+/* How long a thread looks before it sleeps: first all the time, then letting others run in between. Together some tens
+ * of microseconds, about what waking it costs. */
+#define LOOKS  200u
+#define YIELDS 100u
+
+typedef void (*task_body)(void *argument, size_t begin, size_t end);
 
 struct firn_host_threads {
-    pthread_mutex_t lock;
+    /* Pieces of the current call that nobody has taken, in the low 16 bits; above them the number of the call, so that
+     * no thread takes a piece of one call for that of another. */
+    _Alignas(64) atomic_uint_least64_t left;
+    /* The current call. Written when nothing is left; what was read is right when a piece could be taken after it. */
+    _Atomic(task_body) body;
+    _Atomic(void *) argument;
+    atomic_size_t tasks, pieces;
+    _Alignas(64) atomic_size_t finished; /* pieces of the current call */
+    _Alignas(64) atomic_uint sleepers;
+    atomic_bool caller_sleeps, stopping;
+    pthread_mutex_t lock; /* for sleeping only */
     pthread_cond_t work, done;
     pthread_t threads[THREADS_MAX];
-    unsigned count;  /* of threads, without the caller */
-    unsigned active; /* threads that hold a piece */
-    bool stopping;
-    /* the call that is being worked on */
-    size_t tasks, next, piece;
-    void (*body)(void *argument, size_t begin, size_t end);
-    void *argument;
+    unsigned count; /* of threads, without the caller */
+    unsigned looks, yields;
 };
 
-/* Works off pieces until none is left. The lock is held on entry and on return. */
-static void work_off(firn_host_threads *pool) {
-    while (pool->next < pool->tasks) {
-        size_t begin = pool->next;
-        size_t end = pool->tasks - begin > pool->piece ? begin + pool->piece : pool->tasks;
-        pool->next = end;
-        pool->active++;
-        pthread_mutex_unlock(&pool->lock);
-        pool->body(pool->argument, begin, end);
+#define LEFT_MASK UINT64_C(0xffff)
+#define ONE_CALL  (LEFT_MASK + 1)
+
+_Static_assert(PIECES_OF_THREAD *(THREADS_MAX + 1) <= LEFT_MASK, "the pieces of a call can be counted");
+
+static void rest(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* --- working ------------------------------------------------------------------------------------------------------ */
+
+static bool something_is_left(firn_host_threads *pool) {
+    return (atomic_load(&pool->left) & LEFT_MASK) != 0;
+}
+
+/* Takes a piece and does it. False when there is none. */
+static bool do_piece(firn_host_threads *pool) {
+    uint64_t left = atomic_load_explicit(&pool->left, memory_order_acquire);
+    size_t tasks, pieces;
+    task_body body;
+    void *argument;
+    do {
+        if ((left & LEFT_MASK) == 0)
+            return false;
+        tasks = atomic_load_explicit(&pool->tasks, memory_order_relaxed);
+        pieces = atomic_load_explicit(&pool->pieces, memory_order_relaxed);
+        body = atomic_load_explicit(&pool->body, memory_order_relaxed);
+        argument = atomic_load_explicit(&pool->argument, memory_order_relaxed);
+    } while (!atomic_compare_exchange_weak_explicit(&pool->left, &left, left - 1, memory_order_acq_rel,
+                                                    memory_order_acquire));
+    size_t piece = pieces - (size_t)(left & LEFT_MASK), whole = tasks / pieces, longer = tasks % pieces;
+    size_t begin = piece * whole + (piece < longer ? piece : longer);
+    body(argument, begin, begin + whole + (piece < longer));
+    /* From here on the caller may go on, and begin another call. */
+    if (atomic_fetch_add(&pool->finished, 1) + 1 == pieces && atomic_load(&pool->caller_sleeps)) {
         pthread_mutex_lock(&pool->lock);
-        pool->active--;
-    }
-    if (pool->active == 0)
         pthread_cond_signal(&pool->done);
+        pthread_mutex_unlock(&pool->lock);
+    }
+    return true;
+}
+
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
+
+/* Looks for a while whether a condition holds. */
+static bool holds_soon(firn_host_threads *pool, bool (*holds)(firn_host_threads *)) {
+    for (unsigned i = 0; i < pool->looks; i++) {
+        if (holds(pool))
+            return true;
+        rest();
+    }
+    for (unsigned i = 0; i < pool->yields; i++) {
+        if (holds(pool))
+            return true;
+        sched_yield();
+    }
+    return holds(pool);
+}
+
+static bool has_something_to_do(firn_host_threads *pool) {
+    return something_is_left(pool) || atomic_load(&pool->stopping);
+}
+
+static bool is_finished(firn_host_threads *pool) {
+    return atomic_load(&pool->finished) == atomic_load_explicit(&pool->pieces, memory_order_relaxed);
+}
+
+/* Who sleeps says so before looking for the last time, and who has news tells it before looking for sleepers; both in
+ * one order for all threads. So one of the two sees the other. */
+static void sleep_until_work(firn_host_threads *pool) {
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->sleepers, 1);
+    while (!has_something_to_do(pool))
+        pthread_cond_wait(&pool->work, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void sleep_until_finished(firn_host_threads *pool) {
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->caller_sleeps, true);
+    while (!is_finished(pool))
+        pthread_cond_wait(&pool->done, &pool->lock);
+    atomic_store(&pool->caller_sleeps, false);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void wake_sleepers(firn_host_threads *pool) {
+    if (atomic_load(&pool->sleepers) == 0)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void *worker(void *argument) {
     firn_host_threads *pool = argument;
     (void)firn_float_begin(); /* for the life of the thread */
-    pthread_mutex_lock(&pool->lock);
-    while (!pool->stopping) {
-        if (pool->next < pool->tasks)
-            work_off(pool);
-        else
-            pthread_cond_wait(&pool->work, &pool->lock);
+    while (!atomic_load(&pool->stopping)) {
+        while (do_piece(pool)) {
+        }
+        if (!holds_soon(pool, has_something_to_do))
+            sleep_until_work(pool);
     }
-    pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
+
+/* --- the pool ----------------------------------------------------------------------------------------------------- */
 
 unsigned firn_host_cpus(void) {
     cpu_set_t set;
@@ -66,7 +164,14 @@ unsigned firn_host_cpus(void) {
 firn_host_threads *firn_host_threads_start(unsigned threads) {
     if (threads <= 1)
         return NULL;
-    firn_host_threads *pool = firn_host_allocate(sizeof *pool);
+    firn_host_threads *pool = aligned_alloc(64, sizeof *pool);
+    if (pool == NULL)
+        return NULL;
+    *pool = (firn_host_threads){.count = 0};
+    if (threads <= firn_host_cpus()) { /* else a thread that looks takes the place of one that works */
+        pool->looks = LOOKS;
+        pool->yields = YIELDS;
+    }
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -87,10 +192,8 @@ unsigned firn_host_threads_count(const firn_host_threads *pool) {
 void firn_host_threads_stop(firn_host_threads *pool) {
     if (pool == NULL)
         return;
-    pthread_mutex_lock(&pool->lock);
-    pool->stopping = true;
-    pthread_cond_broadcast(&pool->work);
-    pthread_mutex_unlock(&pool->lock);
+    atomic_store(&pool->stopping, true);
+    wake_sleepers(pool);
     for (unsigned i = 0; i < pool->count; i++)
         pthread_join(pool->threads[i], NULL);
     pthread_cond_destroy(&pool->work);
@@ -105,16 +208,17 @@ void firn_host_threads_run(firn_host_threads *pool, size_t tasks,
         body(argument, 0, tasks);
         return;
     }
-    size_t pieces = (size_t)PIECES_OF_THREAD * (pool->count + 1);
-    pthread_mutex_lock(&pool->lock);
-    pool->body = body;
-    pool->argument = argument;
-    pool->piece = tasks / pieces > 1 ? tasks / pieces : 1;
-    pool->next = 0;
-    pool->tasks = tasks;
-    pthread_cond_broadcast(&pool->work);
-    work_off(pool);
-    while (pool->active > 0)
-        pthread_cond_wait(&pool->done, &pool->lock);
-    pthread_mutex_unlock(&pool->lock);
+    size_t most = (size_t)PIECES_OF_THREAD * (pool->count + 1), pieces = tasks < most ? tasks : most;
+    atomic_store_explicit(&pool->tasks, tasks, memory_order_relaxed);
+    atomic_store_explicit(&pool->pieces, pieces, memory_order_relaxed);
+    atomic_store_explicit(&pool->body, body, memory_order_relaxed);
+    atomic_store_explicit(&pool->argument, argument, memory_order_relaxed);
+    atomic_store_explicit(&pool->finished, 0, memory_order_relaxed);
+    uint64_t call = (atomic_load_explicit(&pool->left, memory_order_relaxed) / ONE_CALL + 1) * ONE_CALL;
+    atomic_store(&pool->left, call | pieces);
+    wake_sleepers(pool);
+    while (do_piece(pool)) {
+    }
+    if (!holds_soon(pool, is_finished))
+        sleep_until_finished(pool);
 }
