@@ -197,6 +197,22 @@ static bool firnc_gradient_tanh(differentiation *d, firnc_value dy) {
     return pointwise(d, FIRN_OP_tanh_backward, dy, d->node->outputs[0]);
 }
 
+static bool firnc_gradient_sigmoid(differentiation *d, firnc_value dy) {
+    return pointwise(d, FIRN_OP_sigmoid_backward, dy, d->node->outputs[0]);
+}
+
+static bool firnc_gradient_silu(differentiation *d, firnc_value dy) {
+    return pointwise(d, FIRN_OP_silu_backward, dy, d->node->inputs[0]);
+}
+
+static bool firnc_gradient_softplus(differentiation *d, firnc_value dy) {
+    return pointwise(d, FIRN_OP_softplus_backward, dy, d->node->inputs[0]);
+}
+
+static bool firnc_gradient_log_softmax(differentiation *d, firnc_value dy) {
+    return pointwise(d, FIRN_OP_log_softmax_backward, dy, d->node->outputs[0]);
+}
+
 static bool firnc_gradient_dropout(differentiation *d, firnc_value dy) {
     uint8_t type = shape_of(d, dy)->type;
     contribute(d, 0, emit(d, FIRN_OP_dropout, &dy, 1, d->node->integers, d->node->reals, &type));
@@ -219,11 +235,54 @@ static bool firnc_gradient_cross_entropy(differentiation *d, firnc_value dy) {
     return true;
 }
 
-static bool firnc_gradient_mean_squared_error(differentiation *d, firnc_value dy) {
-    const firnc_value inputs[] = {dy, d->node->inputs[0], d->node->inputs[1]};
-    uint8_t type = gradient_type(d, d->node->inputs[0]);
-    contribute(d, 0, emit(d, FIRN_OP_mean_squared_error_backward, inputs, 3, NULL, NULL, &type));
+static bool firnc_gradient_cross_entropy_weighted(differentiation *d, firnc_value dy) {
+    const firnc_node *node = d->node;
+    const bool weighted = node->input_count > 2;
+    const firnc_value inputs[] = {dy,
+                                  node->inputs[0],
+                                  node->inputs[1],
+                                  node->outputs[1],
+                                  node->outputs[2],
+                                  node->outputs[4],
+                                  weighted ? node->inputs[2] : FIRNC_NONE};
+    uint8_t type = gradient_type(d, node->inputs[0]);
+    contribute(
+        d, 0,
+        emit(d, FIRN_OP_cross_entropy_weighted_backward, inputs, weighted ? 7 : 6, node->integers, node->reals, &type));
     return true;
+}
+
+/* Losses whose backward op takes dy and both operands. */
+static bool of_pair(differentiation *d, uint16_t code, firnc_value dy) {
+    const firnc_node *node = d->node;
+    const firnc_value inputs[] = {dy, node->inputs[0], node->inputs[1]};
+    uint8_t type = gradient_type(d, node->inputs[0]);
+    contribute(d, 0, emit(d, code, inputs, 3, node->integers, node->reals, &type));
+    return true;
+}
+
+static bool firnc_gradient_mean_squared_error(differentiation *d, firnc_value dy) {
+    return of_pair(d, FIRN_OP_mean_squared_error_backward, dy);
+}
+
+static bool firnc_gradient_l1_loss(differentiation *d, firnc_value dy) {
+    return of_pair(d, FIRN_OP_l1_loss_backward, dy);
+}
+
+static bool firnc_gradient_huber_loss(differentiation *d, firnc_value dy) {
+    return of_pair(d, FIRN_OP_huber_loss_backward, dy);
+}
+
+static bool firnc_gradient_binary_cross_entropy(differentiation *d, firnc_value dy) {
+    return of_pair(d, FIRN_OP_binary_cross_entropy_backward, dy);
+}
+
+static bool firnc_gradient_kl_divergence(differentiation *d, firnc_value dy) {
+    return of_pair(d, FIRN_OP_kl_divergence_backward, dy);
+}
+
+static bool firnc_gradient_nll_loss(differentiation *d, firnc_value dy) {
+    return of_pair(d, FIRN_OP_nll_loss_backward, dy);
 }
 
 static gradient_rule find_rule(uint16_t code) {

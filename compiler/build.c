@@ -12,6 +12,38 @@ static const struct {
     [FIRNC_MLP] = {"mlp", firnc_build_mlp},
 };
 
+firnc_value firnc_activate(firnc_graph *graph, firnc_activation kind, firnc_value x) {
+    switch (kind) {
+    case FIRNC_RELU:
+        return firnc_relu(graph, x);
+    case FIRNC_GELU:
+        return firnc_gelu(graph, x, FIRNC_GELU_ERF);
+    case FIRNC_GELU_NEW:
+        return firnc_gelu(graph, x, FIRNC_GELU_TANH);
+    case FIRNC_TANH:
+        return firnc_tanh(graph, x);
+    case FIRNC_SIGMOID:
+        return firnc_sigmoid(graph, x);
+    case FIRNC_SILU:
+        return firnc_silu(graph, x);
+    case FIRNC_SOFTPLUS:
+        return firnc_softplus(graph, x);
+    }
+    return FIRNC_NONE;
+}
+
+void firnc_classify(firnc_graph *graph, firnc_value logits, firnc_value labels, firnc_value weights_or_none,
+                    firnc_cross_entropy_options options) {
+    bool plain =
+        weights_or_none == FIRNC_NONE && !options.ignores && options.label_smoothing == 0 && !options.batch_size;
+    if (plain)
+        firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
+    else
+        firnc_loss(graph, firnc_cross_entropy_weighted(graph, logits, labels, weights_or_none, options));
+    firnc_classification(graph, logits, labels);
+    firnc_row_weights(graph, weights_or_none, options.ignores ? (int64_t)options.ignore_index : FIRNC_UNSET);
+}
+
 bool firnc_build(firnc_compilation *compilation) {
     const firnc_recipe *recipe = compilation->recipe;
     firnc_graph *graph = firnc_graph_create(architectures[recipe->architecture].model);

@@ -46,22 +46,8 @@ static firnc_value norm(model m, const char *prefix, const char *layer, firnc_va
 }
 
 static firnc_value activation(model m, firnc_value x) {
-    firnc_value y = FIRNC_NONE;
     firnc_layer_begin(m.graph, "act");
-    switch (m.settings->nonlinearity) {
-    case FIRNC_RELU:
-        y = firnc_relu(m.graph, x);
-        break;
-    case FIRNC_GELU:
-        y = firnc_gelu(m.graph, x, FIRNC_GELU_ERF);
-        break;
-    case FIRNC_GELU_NEW:
-        y = firnc_gelu(m.graph, x, FIRNC_GELU_TANH);
-        break;
-    case FIRNC_TANH:
-        y = firnc_tanh(m.graph, x);
-        break;
-    }
+    firnc_value y = firnc_activate(m.graph, m.settings->nonlinearity, x);
     firnc_layer_end(m.graph);
     return y;
 }
@@ -183,7 +169,6 @@ void firnc_build_gpt2(firnc_graph *graph, const firnc_recipe *recipe) {
 
     firnc_value logits = output_layer(m, &recipe->precision, x, table);
     firnc_layer_begin(graph, "loss");
-    firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
+    firnc_classify(graph, logits, labels, FIRNC_NONE, settings->loss);
     firnc_layer_end(graph);
-    firnc_classification(graph, logits, labels);
 }

@@ -35,7 +35,11 @@ firnc_graph *firnc_graph_create(const char *model) {
                             &graph->at_floor,      &graph->finite,
                             &graph->gradient_norm, &graph->global_step,
                             &graph->cursor,        &graph->optimizer_step,
-                            &graph->metric_sum,    &graph->metric_count};
+                            &graph->metric_sum,    &graph->metric_count,
+                            &graph->row_weights,   &graph->prediction,
+                            &graph->target,        &graph->scores,
+                            &graph->score_targets};
+    graph->ignore_index = FIRNC_UNSET;
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         *named[i] = FIRNC_NONE;
     return graph;
@@ -324,6 +328,22 @@ firnc_value firnc_tanh(firnc_graph *graph, firnc_value x) {
     return record(graph, FIRN_OP_tanh, &x, 1, NULL, NULL);
 }
 
+firnc_value firnc_sigmoid(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_sigmoid, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_silu(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_silu, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_softplus(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_softplus, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_log_softmax, &x, 1, NULL, NULL);
+}
+
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
     if (!(rate >= 0 && rate < 1))
         misuse(graph, "a dropout rate is not in [0, 1)");
@@ -356,6 +376,40 @@ firnc_value firnc_mean_squared_error(firnc_graph *graph, firnc_value prediction,
     return record(graph, FIRN_OP_mean_squared_error, (firnc_value[]){prediction, target}, 2, NULL, NULL);
 }
 
+firnc_value firnc_cross_entropy_weighted(firnc_graph *graph, firnc_value logits, firnc_value labels,
+                                         firnc_value weights_or_none, firnc_cross_entropy_options options) {
+    const int64_t integers[] = {[FIRN_CROSS_ENTROPY_IGNORE_INDEX] =
+                                    options.ignores ? (int64_t)options.ignore_index : FIRNC_UNSET,
+                                [FIRN_CROSS_ENTROPY_SCALING] = options.batch_size};
+    const float reals[] = {[FIRN_CROSS_ENTROPY_LABEL_SMOOTHING] = options.label_smoothing,
+                           [FIRN_CROSS_ENTROPY_FACTOR] = options.batch_size ? options.loss_weight : 1};
+    return record(graph, FIRN_OP_cross_entropy_weighted, (firnc_value[]){logits, labels, weights_or_none},
+                  weights_or_none == FIRNC_NONE ? 2 : 3, integers, reals);
+}
+
+firnc_value firnc_l1_loss(firnc_graph *graph, firnc_value prediction, firnc_value target) {
+    return record(graph, FIRN_OP_l1_loss, (firnc_value[]){prediction, target}, 2, NULL, NULL);
+}
+
+firnc_value firnc_huber_loss(firnc_graph *graph, firnc_value prediction, firnc_value target, int form,
+                             float threshold) {
+    return record(graph, FIRN_OP_huber_loss, (firnc_value[]){prediction, target}, 2, (int64_t[]){form}, &threshold);
+}
+
+firnc_value firnc_binary_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value target) {
+    return record(graph, FIRN_OP_binary_cross_entropy, (firnc_value[]){logits, target}, 2, NULL, NULL);
+}
+
+firnc_value firnc_nll_loss(firnc_graph *graph, firnc_value log_probabilities, firnc_value labels) {
+    return record(graph, FIRN_OP_nll_loss, (firnc_value[]){log_probabilities, labels}, 2, NULL, NULL);
+}
+
+firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilities, firnc_value target, bool log_target,
+                                bool batch_mean) {
+    const int64_t integers[] = {[FIRN_KL_LOG_TARGET] = log_target, [FIRN_KL_BATCH_MEAN] = batch_mean};
+    return record(graph, FIRN_OP_kl_divergence, (firnc_value[]){log_probabilities, target}, 2, integers, NULL);
+}
+
 void firnc_loss(firnc_graph *graph, firnc_value loss) {
     check_value(graph, loss);
     if (graph->loss != FIRNC_NONE)
@@ -368,4 +422,25 @@ void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value la
     check_value(graph, labels);
     graph->logits = logits;
     graph->labels = labels;
+}
+
+void firnc_row_weights(firnc_graph *graph, firnc_value weights_or_none, int64_t ignore_index) {
+    if (weights_or_none != FIRNC_NONE)
+        check_value(graph, weights_or_none);
+    graph->row_weights = weights_or_none;
+    graph->ignore_index = ignore_index;
+}
+
+void firnc_regression(firnc_graph *graph, firnc_value prediction, firnc_value target) {
+    check_value(graph, prediction);
+    check_value(graph, target);
+    graph->prediction = prediction;
+    graph->target = target;
+}
+
+void firnc_detection(firnc_graph *graph, firnc_value logits, firnc_value target) {
+    check_value(graph, logits);
+    check_value(graph, target);
+    graph->scores = logits;
+    graph->score_targets = target;
 }

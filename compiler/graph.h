@@ -76,6 +76,7 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
 
 enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* layout of a linear weight: PyTorch's Linear, GPT-2's Conv1D */
 enum { FIRNC_GELU_ERF = 0, FIRNC_GELU_TANH = 1 }; /* form of gelu */
+enum { FIRNC_HUBER = 0, FIRNC_HUBER_SMOOTH = 1 }; /* form of huber_loss */
 
 firnc_value firnc_linear(firnc_graph *graph, firnc_value x, firnc_value weight, firnc_value bias_or_none, int layout);
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
@@ -85,6 +86,10 @@ firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain
 firnc_value firnc_gelu(firnc_graph *graph, firnc_value x, int form);
 firnc_value firnc_relu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_tanh(firnc_graph *graph, firnc_value x);
+firnc_value firnc_sigmoid(firnc_graph *graph, firnc_value x);
+firnc_value firnc_silu(firnc_graph *graph, firnc_value x);
+firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
+firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
 /* rate in [0, 1); rate 0 returns x and records nothing, and so does an eval graph. Each call takes one rng_id all the
  * same, so that a rate, or the mode, changes no other random number of the graph; likewise attention. */
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate);
@@ -99,13 +104,34 @@ typedef struct firnc_attention_options {
 firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options);
 
 firnc_value firnc_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value labels);
+/* The rest of what cross-entropy can do. All zero: the plain mean. */
+typedef struct firnc_cross_entropy_options {
+    bool ignores;          /* rows with the label ignore_index do not count */
+    uint32_t ignore_index; /* a class */
+    float label_smoothing; /* [0, 1) */
+    bool batch_size;       /* the sum over the samples of the batch, times loss_weight; else the weighted mean */
+    float loss_weight;
+} firnc_cross_entropy_options;
+firnc_value firnc_cross_entropy_weighted(firnc_graph *graph, firnc_value logits, firnc_value labels,
+                                         firnc_value weights_or_none, firnc_cross_entropy_options options);
 firnc_value firnc_mean_squared_error(firnc_graph *graph, firnc_value prediction, firnc_value target);
+firnc_value firnc_l1_loss(firnc_graph *graph, firnc_value prediction, firnc_value target);
+firnc_value firnc_huber_loss(firnc_graph *graph, firnc_value prediction, firnc_value target, int form, float threshold);
+firnc_value firnc_binary_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value target);
+firnc_value firnc_nll_loss(firnc_graph *graph, firnc_value log_probabilities, firnc_value labels);
+firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilities, firnc_value target, bool log_target,
+                                bool batch_mean);
 
 /* --- what the graph is for ------------------------------------------------------------------------------------- */
 
 /* The scalar that is minimised. Exactly once. */
 void firnc_loss(firnc_graph *graph, firnc_value loss);
-/* For an accuracy metric: the logits and labels that it compares. */
+/* For metrics of classes: the logits and labels that they compare; and which rows count, where not all do. */
 void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value labels);
+void firnc_row_weights(firnc_graph *graph, firnc_value weights_or_none, int64_t ignore_index);
+/* For mean_squared_error as a metric. */
+void firnc_regression(firnc_graph *graph, firnc_value prediction, firnc_value target);
+/* For the metric auc of logits that are no classes: each has a target, positive above 1/2. */
+void firnc_detection(firnc_graph *graph, firnc_value logits, firnc_value target);
 
 #endif

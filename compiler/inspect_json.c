@@ -77,6 +77,10 @@ static void add_run(cJSON *root, firn_fb_plan plan) {
         cJSON_AddStringToObject(root, "metric", firnc_metric_word(firn_fb_metric_kind(metric)));
         add_number(root, "metric_sum", firn_fb_metric_sum(metric));
         add_number(root, "metric_count", firn_fb_metric_count(metric));
+        cJSON_AddNumberToObject(root, "metric_beta", (double)firn_fb_metric_beta(metric));
+        cJSON *ignored = cJSON_AddArrayToObject(root, "metric_ignore_classes");
+        for (uint32_t i = 0; i < firn_fb_metric_ignore_classes_count(metric); i++)
+            cJSON_AddItemToArray(ignored, cJSON_CreateNumber(firn_fb_metric_ignore_classes_at(metric, i)));
     } else {
         add_tensor(root, "global_step", firn_fb_plan_global_step(plan));
         add_tensor(root, "optimizer_step", firn_fb_plan_optimizer_step(plan));

@@ -199,12 +199,22 @@ static void print_totals(const firnc_report *report) {
     line("  verification pool", firnc_format("%s bytes, lent from the arena", grouped(header->pool_bytes)));
 }
 
+static void print_metric(firn_fb_metric metric) {
+    const char *text = firnc_metric_word(firn_fb_metric_kind(metric));
+    if (firn_fb_metric_beta(metric) != 0)
+        text = firnc_format("%s, beta %.9g", text, (double)firn_fb_metric_beta(metric));
+    for (uint32_t i = 0; i < firn_fb_metric_ignore_classes_count(metric); i++)
+        text = firnc_format("%s%s %u", text, i == 0 ? ", without class" : ",",
+                            (unsigned)firn_fb_metric_ignore_classes_at(metric, i));
+    line("metric", text);
+}
+
 void firnc_print_text(const firnc_report *report) {
     print_identities(report);
     print_run(report);
     print_data(report->plan);
     if (firn_fb_plan_metric_present(report->plan))
-        line("metric", firnc_metric_word(firn_fb_metric_kind(firn_fb_plan_metric(report->plan))));
+        print_metric(firn_fb_plan_metric(report->plan));
     else
         print_optimizer(report->plan);
     print_schedules(report->plan);

@@ -98,11 +98,16 @@ struct firnc_graph {
     uint32_t node_count, node_capacity;
     uint32_t rng_ids; /* next rng_id; 0 is the first */
     firnc_value loss, logits, labels;
+    firnc_value row_weights;           /* of classification; FIRNC_NONE: each row counts once */
+    int64_t ignore_index;              /* label of rows that do not count; -1: none */
+    firnc_value prediction, target;    /* of regression */
+    firnc_value scores, score_targets; /* of detection */
     /* after the training pass (or, in eval, the metric pass): values that the plan names; FIRNC_NONE when absent */
     firnc_value learning_rate, loss_scale, steps_since_rescale, overflows_since_rescale, skipped_steps, at_floor,
         finite, gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;
     firnc_group *groups; /* after the training pass; none is empty */
     uint32_t group_count;
+    uint8_t metric_kind; /* MetricKind of plan.fbs */
     /* after the memory pass */
     uint64_t state_bytes, arena_bytes, live_bytes; /* live_bytes: the lower bound of the arena for this order */
     /* the builder: open scopes, innermost first, and the annotation of the next op */

@@ -1,5 +1,5 @@
-/* A multi-layer perceptron: dense layers with one activation between them, then softmax cross-entropy or mean squared
- * error. Parameters are those of a PyTorch ModuleList `layers` of Linear, with PyTorch's initial values. */
+/* A multi-layer perceptron: dense layers with one activation between them, then the loss that the recipe names.
+ * Parameters are those of a PyTorch ModuleList `layers` of Linear, with PyTorch's initial values. */
 #include "compiler/build.h"
 #include "compiler/ir.h"
 #include "runtime/numerics/numerics.h"
@@ -16,18 +16,47 @@ static firnc_value dense(firnc_graph *graph, uint32_t index, firnc_value x, uint
     return y;
 }
 
-static firnc_value activation(firnc_graph *graph, firnc_activation kind, firnc_value x) {
-    switch (kind) {
-    case FIRNC_RELU:
-        return firnc_relu(graph, x);
-    case FIRNC_GELU:
-        return firnc_gelu(graph, x, FIRNC_GELU_ERF);
-    case FIRNC_GELU_NEW:
-        return firnc_gelu(graph, x, FIRNC_GELU_TANH);
-    case FIRNC_TANH:
-        return firnc_tanh(graph, x);
+/* Losses of classes, which the labels name. */
+static void classify(firnc_graph *graph, const firnc_mlp *settings, uint32_t samples, firnc_value logits) {
+    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, &samples);
+    if (settings->loss == FIRNC_LOSS_NLL) {
+        firnc_loss(graph, firnc_nll_loss(graph, firnc_log_softmax(graph, logits), labels));
+        firnc_classification(graph, logits, labels);
+        return;
     }
-    return FIRNC_NONE;
+    firnc_value weights =
+        settings->sample_weights ? firnc_input(graph, "weights", FIRN_FLOAT32, 1, &samples) : FIRNC_NONE;
+    firnc_classify(graph, logits, labels, weights, settings->cross_entropy);
+}
+
+/* Losses of numbers, each with its target. */
+static void compare(firnc_graph *graph, const firnc_mlp *settings, uint32_t samples, firnc_value x) {
+    firnc_value target = firnc_input(graph, "targets", FIRN_FLOAT32, 2, (uint32_t[]){samples, settings->output_size});
+    firnc_value loss;
+    switch (settings->loss) {
+    case FIRNC_LOSS_L1:
+        loss = firnc_l1_loss(graph, x, target);
+        break;
+    case FIRNC_LOSS_HUBER:
+        loss = firnc_huber_loss(graph, x, target, FIRNC_HUBER, settings->huber_threshold);
+        break;
+    case FIRNC_LOSS_SMOOTH_L1:
+        loss = firnc_huber_loss(graph, x, target, FIRNC_HUBER_SMOOTH, settings->huber_threshold);
+        break;
+    case FIRNC_LOSS_BINARY_CROSS_ENTROPY:
+        firnc_detection(graph, x, target);
+        firnc_loss(graph, firnc_binary_cross_entropy(graph, x, target));
+        return;
+    case FIRNC_LOSS_KL_DIVERGENCE:
+        firnc_loss(graph, firnc_kl_divergence(graph, firnc_log_softmax(graph, x), target, settings->log_target,
+                                              settings->batch_mean));
+        return;
+    default:
+        loss = firnc_mean_squared_error(graph, x, target);
+        break;
+    }
+    firnc_loss(graph, loss);
+    firnc_regression(graph, x, target);
 }
 
 void firnc_build_mlp(firnc_graph *graph, const firnc_recipe *recipe) {
@@ -39,7 +68,7 @@ void firnc_build_mlp(firnc_graph *graph, const firnc_recipe *recipe) {
     for (uint32_t i = 0; i < settings->hidden_count; i++) {
         x = dense(graph, i, x, in, settings->hidden_sizes[i]);
         firnc_layer_begin(graph, firnc_format("activations.%u", (unsigned)i));
-        x = activation(graph, settings->activation, x);
+        x = firnc_activate(graph, settings->activation, x);
         x = firnc_dropout(graph, x, settings->dropout_rate);
         firnc_layer_end(graph);
         in = settings->hidden_sizes[i];
@@ -47,14 +76,9 @@ void firnc_build_mlp(firnc_graph *graph, const firnc_recipe *recipe) {
     x = dense(graph, settings->hidden_count, x, in, settings->output_size);
 
     firnc_layer_begin(graph, "loss");
-    if (settings->mean_squared_error) {
-        firnc_value target =
-            firnc_input(graph, "targets", FIRN_FLOAT32, 2, (uint32_t[]){samples, settings->output_size});
-        firnc_loss(graph, firnc_mean_squared_error(graph, x, target));
-    } else {
-        firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, &samples);
-        firnc_loss(graph, firnc_cross_entropy(graph, x, labels));
-        firnc_classification(graph, x, labels);
-    }
+    if (firnc_loss_has_classes(settings->loss))
+        classify(graph, settings, samples, x);
+    else
+        compare(graph, settings, samples, x);
     firnc_layer_end(graph);
 }

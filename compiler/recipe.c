@@ -49,17 +49,6 @@ static const firnc_field fit_fields[] = {
     {"ckpt_path", .kind = FIRNC_FIELD_IGNORED},
 };
 
-static const firnc_choice metrics[] = {{"loss", FIRNC_METRIC_LOSS},
-                                       {"perplexity", FIRNC_METRIC_PERPLEXITY},
-                                       {"accuracy", FIRNC_METRIC_ACCURACY},
-                                       {NULL, 0}};
-
-static const firnc_field validate_fields[] = {
-    {"val_dataloader", .kind = FIRNC_FIELD_NESTED},
-    {"metric", .kind = FIRNC_FIELD_CHOICE, 0, .choices = metrics},
-    {"ckpt_path", .kind = FIRNC_FIELD_IGNORED},
-};
-
 typedef struct loop {
     uint64_t num_steps, max_steps, eval_steps;
     bool check_loss;
@@ -152,22 +141,6 @@ static bool read_init(firnc_recipe *recipe, const firnc_tree *init, bool *comput
            firnc_recipe_schedule_values(recipe, init) && check_callbacks(firnc_tree_child(init, "callbacks"));
 }
 
-/* The metric of an eval plan: what the model is usually judged by, unless the recipe says otherwise. */
-static bool read_metric(firnc_recipe *recipe, const firnc_tree *validate, bool compute_metrics) {
-    bool regression = recipe->architecture == FIRNC_MLP && recipe->mlp.mean_squared_error;
-    int metric = recipe->architecture == FIRNC_GPT2 ? FIRNC_METRIC_PERPLEXITY : FIRNC_METRIC_ACCURACY;
-    if (regression || !compute_metrics)
-        metric = FIRNC_METRIC_LOSS;
-    if (validate != NULL &&
-        !firnc_fields_read(validate, validate_fields, sizeof validate_fields / sizeof validate_fields[0], &metric))
-        return false;
-    if (regression && metric != FIRNC_METRIC_LOSS)
-        return firnc_tree_fail(firnc_tree_child(validate, "metric"),
-                               "mean_squared_error has neither classes nor perplexity; write loss");
-    recipe->metric = (firnc_metric)metric;
-    return true;
-}
-
 static bool check_end(const firnc_recipe *recipe, const firnc_tree *trainer) {
     if (recipe->mode == FIRNC_EVAL && recipe->steps == 0 && recipe->data.wrap)
         return firnc_tree_fail(trainer,
@@ -193,6 +166,6 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
     return firnc_fields_read(trainer, trainer_fields, sizeof trainer_fields / sizeof trainer_fields[0], NULL) &&
            (fit == NULL || firnc_fields_read(fit, fit_fields, sizeof fit_fields / sizeof fit_fields[0], NULL)) &&
            read_init(recipe, firnc_tree_child(trainer, "init"), &compute_metrics) &&
-           read_metric(recipe, firnc_tree_child(trainer, "validate"), compute_metrics) &&
+           firnc_recipe_metric(recipe, firnc_tree_child(trainer, "validate"), compute_metrics) &&
            firnc_recipe_data(recipe, trainer) && check_end(recipe, trainer);
 }

@@ -13,14 +13,44 @@
 #define FIRNC_LAYERS_MAX    64
 #define FIRNC_GROUPS_MAX    31 /* a plan has at most 64: each of these, and the rest, may split by decay */
 #define FIRNC_SCHEDULES_MAX 64
+#define FIRNC_IGNORED_MAX   64 /* as Metric.ignore_classes of plan.fbs */
 
 typedef enum firnc_mode { FIRNC_TRAIN = 0, FIRNC_EVAL = 1 } firnc_mode;
 typedef enum firnc_architecture { FIRNC_GPT2, FIRNC_MLP } firnc_architecture;
 typedef enum firnc_optimizer { FIRNC_SGD, FIRNC_ADAMW } firnc_optimizer;
 typedef enum firnc_loss_scaling { FIRNC_SCALING_NONE, FIRNC_SCALING_STATIC, FIRNC_SCALING_DYNAMIC } firnc_loss_scaling;
 typedef enum firnc_clipping { FIRNC_CLIP_NONE, FIRNC_CLIP_NORM, FIRNC_CLIP_VALUE } firnc_clipping;
-typedef enum firnc_activation { FIRNC_RELU, FIRNC_GELU, FIRNC_GELU_NEW, FIRNC_TANH } firnc_activation;
-typedef enum firnc_metric { FIRNC_METRIC_LOSS, FIRNC_METRIC_PERPLEXITY, FIRNC_METRIC_ACCURACY } firnc_metric;
+typedef enum firnc_activation {
+    FIRNC_RELU,
+    FIRNC_GELU,
+    FIRNC_GELU_NEW,
+    FIRNC_TANH,
+    FIRNC_SIGMOID,
+    FIRNC_SILU,
+    FIRNC_SOFTPLUS
+} firnc_activation;
+typedef enum firnc_loss_kind {
+    FIRNC_LOSS_CROSS_ENTROPY,
+    FIRNC_LOSS_MEAN_SQUARED_ERROR,
+    FIRNC_LOSS_L1,
+    FIRNC_LOSS_HUBER,
+    FIRNC_LOSS_SMOOTH_L1,
+    FIRNC_LOSS_BINARY_CROSS_ENTROPY,
+    FIRNC_LOSS_NLL,
+    FIRNC_LOSS_KL_DIVERGENCE
+} firnc_loss_kind;
+typedef enum firnc_metric {
+    FIRNC_METRIC_LOSS, /* mean of the losses of the batches */
+    FIRNC_METRIC_PERPLEXITY,
+    FIRNC_METRIC_ACCURACY,
+    FIRNC_METRIC_MEAN, /* of the loss, over rows by their weights */
+    FIRNC_METRIC_MEAN_PER_CLASS_ACCURACY,
+    FIRNC_METRIC_MEAN_IOU,
+    FIRNC_METRIC_DICE,
+    FIRNC_METRIC_F_BETA,
+    FIRNC_METRIC_AUC,
+    FIRNC_METRIC_MEAN_SQUARED_ERROR
+} firnc_metric;
 
 /* Why there is no train_and_eval, and what to do instead. */
 #define FIRNC_ONE_MODE                                                                                                 \
@@ -35,6 +65,7 @@ typedef struct firnc_gpt2 {
     bool share_embedding_weights, use_projection_bias_in_attention, use_ffn_bias_in_attention, use_ffn_bias,
         use_bias_in_output, attention_softmax_fp32;
     float dropout_rate, attention_dropout_rate, embedding_dropout_rate, layer_norm_epsilon, initializer_range;
+    firnc_cross_entropy_options loss;
 } firnc_gpt2;
 
 /* trainer.init.model with name: mlp */
@@ -42,7 +73,11 @@ typedef struct firnc_mlp {
     uint32_t input_size, output_size, hidden_sizes[FIRNC_LAYERS_MAX], hidden_count;
     firnc_activation activation;
     float dropout_rate;
-    bool mean_squared_error; /* else softmax cross-entropy */
+    firnc_loss_kind loss;
+    firnc_cross_entropy_options cross_entropy;
+    bool sample_weights;         /* cross_entropy: each record has a weight, in stream 2 */
+    float huber_threshold;       /* huber, smooth_l1 */
+    bool log_target, batch_mean; /* kl_divergence */
 } firnc_mlp;
 
 /* One entry of trainer.init.precision.pol: a name pattern ('*' any characters, '?' one) and an annotation. */
@@ -111,6 +146,7 @@ typedef struct firnc_data {
     firn_type feature_element; /* records: element type of stream 0 in the source: uint8 or float32 */
     firn_type label_element;   /* records: uint8 or int32 (classes), float32 (targets) */
     float feature_scale, feature_shift;
+    firn_type weight_element; /* records with sample weights: uint8 or float32 */
 } firnc_data;
 
 /* A schedule: a tree of nodes, and the setting whose value it gives. */
@@ -142,12 +178,18 @@ typedef struct firnc_recipe {
     firnc_precision precision;
     firnc_data data;     /* of the mode that is compiled */
     firnc_metric metric; /* eval */
+    float metric_beta;   /* f_beta */
+    bool metric_macro;   /* f_beta: the mean over classes; else over all rows */
+    uint32_t metric_ignored[FIRNC_IGNORED_MAX], metric_ignored_count; /* classes, ascending */
     /* where the sizes stand, for messages of later passes; NULL when the recipe was not read from a file */
     const struct firnc_tree *model, *loader;
 } firnc_recipe;
 
 /* The schedules of a recipe, as schedules/ takes them; the recipe keeps what the list points to. */
 firn_schedule_list firnc_recipe_schedules(const firnc_recipe *recipe);
+
+/* Whether a loss is of classes, which labels name, and not of numbers. */
+bool firnc_loss_has_classes(firnc_loss_kind loss);
 
 /* Reads, checks and completes a recipe. settings are the `--set a.b=v` words, applied before checking. On a fault
  * writes one line to stderr (file, line, key, what is wrong, the mend) and returns false. */

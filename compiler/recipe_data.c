@@ -8,6 +8,7 @@
 #define SAMPLES_MAX (1 << 24)
 
 static const firnc_choice feature_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
+static const firnc_choice weight_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
 static const firnc_choice label_types[] = {
     {"uint8", FIRN_UINT8}, {"int32", FIRN_INT32}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
 
@@ -32,6 +33,7 @@ static const firnc_field fields[] = {
     /* records */
     {"feature_type", .kind = FIRNC_FIELD_CHOICE, AT(feature_element), .choices = feature_types},
     {"label_type", .kind = FIRNC_FIELD_CHOICE, AT(label_element), .choices = label_types},
+    {"weight_type", .kind = FIRNC_FIELD_CHOICE, AT(weight_element), .choices = weight_types},
     {"feature_scale", .kind = FIRNC_FIELD_SINGLE, AT(feature_scale), -1e30, 1e30},
     {"feature_shift", .kind = FIRNC_FIELD_SINGLE, AT(feature_shift), -1e30, 1e30},
     /* where and how the model zoo reads its data, which is not part of a plan */
@@ -45,7 +47,8 @@ static const firnc_field fields[] = {
 #undef AT
 
 static const char *const window_keys[] = {"max_sequence_length", "stride", NULL};
-static const char *const record_keys[] = {"feature_type", "label_type", "feature_scale", "feature_shift", NULL};
+static const char *const record_keys[] = {"feature_type",  "label_type",    "weight_type",
+                                          "feature_scale", "feature_shift", NULL};
 
 /* A key that is right for the other kind of data only. */
 static bool check_kind(const firnc_tree *loader, bool window) {
@@ -89,9 +92,16 @@ static bool check_records(const firnc_tree *loader, settings *s, const firnc_mlp
     const firnc_tree *label = firnc_tree_child(loader, "label_type");
     const firnc_tree *scale = firnc_tree_child(loader, "feature_scale");
     const firnc_tree *shift = firnc_tree_child(loader, "feature_shift");
-    if (label != NULL && (s->data.label_element == FIRN_FLOAT32) != mlp->mean_squared_error)
-        return firnc_tree_fail(label, mlp->mean_squared_error ? "mean_squared_error has float32 targets; write float32"
-                                                              : "cross_entropy has classes; write uint8 or int32");
+    const firnc_tree *weight = firnc_tree_child(loader, "weight_type");
+    bool classes = firnc_loss_has_classes(mlp->loss), of_bytes = mlp->loss == FIRNC_LOSS_BINARY_CROSS_ENTROPY;
+    if (label != NULL && classes && s->data.label_element == FIRN_FLOAT32)
+        return firnc_tree_fail(label, "the loss is of classes; write uint8 or int32");
+    if (label != NULL && !classes && s->data.label_element != FIRN_FLOAT32 &&
+        !(of_bytes && s->data.label_element == FIRN_UINT8))
+        return firnc_tree_fail(label, of_bytes ? "the loss has targets from 0 to 1; write uint8 or float32"
+                                               : "the loss has float32 targets; write float32");
+    if (weight != NULL && !mlp->sample_weights)
+        return firnc_tree_fail(weight, "the model takes no weights; set sample_weights in it, or remove this key");
     if (s->data.feature_element != FIRN_FLOAT32)
         return true;
     if (scale != NULL || shift != NULL)
@@ -121,8 +131,9 @@ static settings defaults(const firnc_recipe *recipe) {
                            .wrap = true,
                            .feature_element = FIRN_UINT8,
                            .label_element = FIRN_UINT8,
+                           .weight_element = FIRN_FLOAT32,
                            .feature_scale = 1}};
-    if (!window && recipe->mlp.mean_squared_error)
+    if (!window && !firnc_loss_has_classes(recipe->mlp.loss))
         s.data.label_element = FIRN_FLOAT32;
     return s;
 }

@@ -6,8 +6,19 @@
 
 static const firnc_choice architectures[] = {{"gpt2", FIRNC_GPT2}, {"mlp", FIRNC_MLP}, {NULL, 0}};
 static const firnc_choice activations[] = {
-    {"gelu", FIRNC_GELU}, {"gelu_new", FIRNC_GELU_NEW}, {"relu", FIRNC_RELU}, {"tanh", FIRNC_TANH}, {NULL, 0}};
-static const firnc_choice losses[] = {{"cross_entropy", 0}, {"mean_squared_error", 1}, {NULL, 0}};
+    {"gelu", FIRNC_GELU}, {"gelu_new", FIRNC_GELU_NEW}, {"relu", FIRNC_RELU}, {"sigmoid", FIRNC_SIGMOID},
+    {"silu", FIRNC_SILU}, {"softplus", FIRNC_SOFTPLUS}, {"tanh", FIRNC_TANH}, {NULL, 0}};
+static const firnc_choice losses[] = {{"cross_entropy", FIRNC_LOSS_CROSS_ENTROPY},
+                                      {"mean_squared_error", FIRNC_LOSS_MEAN_SQUARED_ERROR},
+                                      {"l1", FIRNC_LOSS_L1},
+                                      {"huber", FIRNC_LOSS_HUBER},
+                                      {"smooth_l1", FIRNC_LOSS_SMOOTH_L1},
+                                      {"binary_cross_entropy_with_logits", FIRNC_LOSS_BINARY_CROSS_ENTROPY},
+                                      {"nll", FIRNC_LOSS_NLL},
+                                      {"kl_divergence", FIRNC_LOSS_KL_DIVERGENCE},
+                                      {NULL, 0}};
+static const firnc_choice scalings[] = {{"num_tokens", 0}, {"batch_size", 1}, {NULL, 0}};
+static const firnc_choice reductions[] = {{"mean", 0}, {"batchmean", 1}, {NULL, 0}};
 static const firnc_choice flags[] = {{"true", 1}, {"True", 1}, {"false", 0}, {"False", 0}, {NULL, 0}};
 static const firnc_choice halves[] = {
     {"float16", FIRN_FLOAT16}, {"bfloat16", FIRN_BFLOAT16}, {"cbfloat16", FIRN_CBFLOAT16}, {NULL, 0}};
@@ -17,7 +28,8 @@ typedef struct settings {
     int architecture;
     firnc_gpt2 gpt2;
     firnc_mlp mlp;
-    int loss;
+    int loss, loss_scaling, reduction;
+    firnc_cross_entropy_options cross_entropy;
     bool compute_eval_metrics;
     firnc_model_precision said;
 } settings;
@@ -52,8 +64,10 @@ static const firnc_field gpt2_fields[] = {
     {"position_embedding_type", .kind = FIRNC_FIELD_FIXED, .only = "learned"},
     {"attention_type", .kind = FIRNC_FIELD_FIXED, .only = "scaled_dot_product"},
     {"norm_type", .kind = FIRNC_FIELD_FIXED, .only = "layernorm"},
-    {"loss_scaling", .kind = FIRNC_FIELD_FIXED, .only = "num_tokens"},
-    {"loss_weight", .kind = FIRNC_FIELD_FIXED, .only = "1.0"},
+    {"loss_scaling", .kind = FIRNC_FIELD_CHOICE, OTHER(loss_scaling), .choices = scalings},
+    {"loss_weight", .kind = FIRNC_FIELD_SINGLE, OTHER(cross_entropy.loss_weight), 0, 1e30, .above_low = true},
+    {"label_smoothing", .kind = FIRNC_FIELD_SINGLE, OTHER(cross_entropy.label_smoothing), 0, 1, .below_high = true},
+    {"ignore_index", .kind = FIRNC_FIELD_WHOLE, OTHER(cross_entropy.ignore_index), 0, SIZE_MAX_OF_MODEL},
     {"initializers", .kind = FIRNC_FIELD_REFUSED, .only = "use initializer_range, or give the values with --weights"},
 };
 
@@ -65,6 +79,15 @@ static const firnc_field mlp_fields[] = {
     {"nonlinearity", .kind = FIRNC_FIELD_CHOICE, MLP(activation), .choices = activations},
     {"dropout_rate", .kind = FIRNC_FIELD_SINGLE, MLP(dropout_rate), 0, 1, .below_high = true},
     {"loss", .kind = FIRNC_FIELD_CHOICE, OTHER(loss), .choices = losses},
+    {"loss_scaling", .kind = FIRNC_FIELD_CHOICE, OTHER(loss_scaling), .choices = scalings},
+    {"loss_weight", .kind = FIRNC_FIELD_SINGLE, OTHER(cross_entropy.loss_weight), 0, 1e30, .above_low = true},
+    {"label_smoothing", .kind = FIRNC_FIELD_SINGLE, OTHER(cross_entropy.label_smoothing), 0, 1, .below_high = true},
+    {"ignore_index", .kind = FIRNC_FIELD_WHOLE, OTHER(cross_entropy.ignore_index), 0, SIZE_MAX_OF_MODEL},
+    {"sample_weights", .kind = FIRNC_FIELD_FLAG, MLP(sample_weights)},
+    {"delta", .kind = FIRNC_FIELD_SINGLE, MLP(huber_threshold), 0, 1e30, .above_low = true},
+    {"beta", .kind = FIRNC_FIELD_SINGLE, MLP(huber_threshold), 0, 1e30, .above_low = true},
+    {"log_target", .kind = FIRNC_FIELD_FLAG, MLP(log_target)},
+    {"reduction", .kind = FIRNC_FIELD_CHOICE, OTHER(reduction), .choices = reductions},
     {"compute_eval_metrics", .kind = FIRNC_FIELD_FLAG, OTHER(compute_eval_metrics)},
     {"mixed_precision", .kind = FIRNC_FIELD_CHOICE, OTHER(said.mixed), .choices = flags},
     {"fp16_type", .kind = FIRNC_FIELD_CHOICE, OTHER(said.half), .choices = halves},
@@ -90,6 +113,51 @@ static const firnc_gpt2 gpt2_defaults = {
     .initializer_range = 0.02F,
 };
 
+/* What cross-entropy takes beside logits and labels. */
+static bool read_cross_entropy(const firnc_tree *model, settings *s, uint32_t classes) {
+    const firnc_tree *ignored = firnc_tree_child(model, "ignore_index");
+    const firnc_tree *weight = firnc_tree_child(model, "loss_weight");
+    s->cross_entropy.batch_size = s->loss_scaling == 1;
+    s->cross_entropy.ignores = ignored != NULL;
+    if (ignored != NULL && s->cross_entropy.ignore_index >= classes)
+        return firnc_tree_fail(ignored,
+                               "%u is not below the %u classes, and data with such a label is refused when it is read; "
+                               "give the rows to be ignored a class of their own",
+                               (unsigned)s->cross_entropy.ignore_index, (unsigned)classes);
+    if (weight != NULL && !s->cross_entropy.batch_size && s->cross_entropy.loss_weight != 1)
+        return firnc_tree_fail(weight, "has a meaning with loss_scaling: batch_size only; write 1.0 or remove it");
+    return true;
+}
+
+/* A key that is given and that another loss has. */
+static bool check_loss_keys(const firnc_tree *model, int loss) {
+    static const struct {
+        const char *key;
+        int loss;
+    } owners[] = {{"loss_scaling", FIRNC_LOSS_CROSS_ENTROPY},
+                  {"loss_weight", FIRNC_LOSS_CROSS_ENTROPY},
+                  {"label_smoothing", FIRNC_LOSS_CROSS_ENTROPY},
+                  {"ignore_index", FIRNC_LOSS_CROSS_ENTROPY},
+                  {"sample_weights", FIRNC_LOSS_CROSS_ENTROPY},
+                  {"delta", FIRNC_LOSS_HUBER},
+                  {"beta", FIRNC_LOSS_SMOOTH_L1},
+                  {"log_target", FIRNC_LOSS_KL_DIVERGENCE},
+                  {"reduction", FIRNC_LOSS_KL_DIVERGENCE}};
+    for (size_t i = 0; i < sizeof owners / sizeof owners[0]; i++) {
+        const firnc_tree *key = firnc_tree_child(model, owners[i].key);
+        const firnc_choice *owner = losses;
+        while (owner->value != owners[i].loss)
+            owner++;
+        if (key != NULL && loss != owners[i].loss)
+            return firnc_tree_fail(key, "belongs to loss: %s; remove it", owner->word);
+    }
+    return true;
+}
+
+bool firnc_loss_has_classes(firnc_loss_kind loss) {
+    return loss == FIRNC_LOSS_CROSS_ENTROPY || loss == FIRNC_LOSS_NLL;
+}
+
 static bool read_gpt2(const firnc_tree *model, settings *s) {
     s->gpt2 = gpt2_defaults;
     if (!firnc_fields_read(model, gpt2_fields, sizeof gpt2_fields / sizeof gpt2_fields[0], s))
@@ -103,6 +171,9 @@ static bool read_gpt2(const firnc_tree *model, settings *s) {
         gpt2->filter_size = 4 * gpt2->hidden_size;
     if (gpt2->embedding_dropout_rate < 0)
         gpt2->embedding_dropout_rate = gpt2->dropout_rate;
+    if (!read_cross_entropy(model, s, gpt2->vocab_size))
+        return false;
+    gpt2->loss = s->cross_entropy;
     return true;
 }
 
@@ -123,12 +194,18 @@ static bool read_hidden_sizes(const firnc_tree *list, firnc_mlp *mlp) {
 
 static bool read_mlp(const firnc_tree *model, settings *s) {
     s->mlp.activation = FIRNC_RELU;
+    s->mlp.huber_threshold = 1;
     if (!firnc_fields_read(model, mlp_fields, sizeof mlp_fields / sizeof mlp_fields[0], s))
         return false;
-    s->mlp.mean_squared_error = s->loss == 1;
-    if (!s->mlp.mean_squared_error && s->mlp.output_size < 2)
+    s->mlp.loss = (firnc_loss_kind)s->loss;
+    if (firnc_loss_has_classes(s->mlp.loss) && s->mlp.output_size < 2)
         return firnc_tree_fail(firnc_tree_child(model, "output_size"),
-                               "one class is nothing to tell apart; write at least 2, or loss: mean_squared_error");
+                               "one class is nothing to tell apart; write at least 2, or loss: "
+                               "binary_cross_entropy_with_logits or mean_squared_error");
+    if (!check_loss_keys(model, s->loss) || !read_cross_entropy(model, s, s->mlp.output_size))
+        return false;
+    s->mlp.cross_entropy = s->cross_entropy;
+    s->mlp.batch_mean = s->reduction == 1;
     return read_hidden_sizes(firnc_tree_child(model, "hidden_sizes"), &s->mlp);
 }
 
@@ -141,7 +218,9 @@ bool firnc_recipe_model(firnc_recipe *recipe, const firnc_tree *model, firnc_mod
     if (!firnc_field_choice(name, architectures, &architecture))
         return false;
 
-    settings s = {.said = {.mixed = FIRNC_UNSET, .half = FIRNC_UNSET}, .compute_eval_metrics = true};
+    settings s = {.said = {.mixed = FIRNC_UNSET, .half = FIRNC_UNSET},
+                  .cross_entropy = {.loss_weight = 1},
+                  .compute_eval_metrics = true};
     if (!(architecture == FIRNC_GPT2 ? read_gpt2(model, &s) : read_mlp(model, &s)))
         return false;
     recipe->architecture = (firnc_architecture)architecture;

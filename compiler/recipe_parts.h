@@ -29,6 +29,9 @@ bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double 
 /* Whether the schedules are numbers of at least 0 in every step of the run, whose length is known by now. */
 bool firnc_recipe_schedule_values(const firnc_recipe *recipe, const firnc_tree *init);
 
+/* trainer.validate, whose metric is by default what the model is usually judged by (recipe_metric.c). */
+bool firnc_recipe_metric(firnc_recipe *recipe, const firnc_tree *validate, bool compute_metrics);
+
 /* trainer.fit.train_dataloader and trainer.validate.val_dataloader (recipe_data.c), after the model. */
 bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer);
 

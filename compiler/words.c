@@ -47,7 +47,9 @@ const char *firnc_clipping_word(uint8_t kind) {
 }
 
 const char *firnc_metric_word(uint8_t kind) {
-    static const char *const words[] = {"mean_loss", "perplexity", "accuracy"};
+    static const char *const words[] = {
+        "mean_loss",    "perplexity",   "accuracy", "weighted_accuracy", "mean_per_class_accuracy", "mean_iou", "dice",
+        "f_beta_micro", "f_beta_macro", "auc",      "mean_squared_error"};
     return WORD(words, kind);
 }
 

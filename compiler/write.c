@@ -149,7 +149,7 @@ static void add_input(const writing *w, firn_native_input *inputs, firn_native_p
 
 static void fill_inputs(const writing *w, firn_native_plan *plan) {
     const firnc_data *data = &w->recipe->data;
-    firn_native_input *inputs = firnc_allocate(3 * sizeof *inputs);
+    firn_native_input *inputs = firnc_allocate(4 * sizeof *inputs);
     if (data->window) {
         uint32_t limit = w->recipe->gpt2.vocab_size;
         add_input(w, inputs, plan,
@@ -172,6 +172,9 @@ static void fill_inputs(const writing *w, firn_native_plan *plan) {
         add_input(
             w, inputs, plan,
             (firn_native_input){.name = "targets", .stream = 1, .element = (uint8_t)data->label_element, .scale = 1});
+        add_input(
+            w, inputs, plan,
+            (firn_native_input){.name = "weights", .stream = 2, .element = (uint8_t)data->weight_element, .scale = 1});
     }
     plan->inputs = inputs;
 }
@@ -347,13 +350,14 @@ static bool fill_initialisers(writing *w, firn_native_plan *plan) {
 /* --- the plan ----------------------------------------------------------------------------------------------------- */
 
 static void fill_metric(const writing *w, firn_native_plan *plan) {
-    static const uint8_t kinds[] = {[FIRNC_METRIC_LOSS] = FIRN_FB_METRIC_KIND_MEAN_LOSS,
-                                    [FIRNC_METRIC_PERPLEXITY] = FIRN_FB_METRIC_KIND_PERPLEXITY,
-                                    [FIRNC_METRIC_ACCURACY] = FIRN_FB_METRIC_KIND_ACCURACY};
+    const firnc_recipe *recipe = w->recipe;
     firn_native_metric *metric = firnc_allocate(sizeof *metric);
-    *metric = (firn_native_metric){.kind = kinds[w->recipe->metric],
+    *metric = (firn_native_metric){.kind = w->graph->metric_kind,
                                    .sum = tensor_of(w, w->graph->metric_sum),
-                                   .count = tensor_of(w, w->graph->metric_count)};
+                                   .count = tensor_of(w, w->graph->metric_count),
+                                   .beta = recipe->metric_beta,
+                                   .ignore_classes = recipe->metric_ignored,
+                                   .ignore_classes_count = recipe->metric_ignored_count};
     plan->metric = metric;
 }
 

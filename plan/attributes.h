@@ -27,6 +27,10 @@ enum { FIRN_SGD_MAXIMIZE = 0 };
 enum { FIRN_SGD_MOMENTUM_NESTEROV = 0, FIRN_SGD_MOMENTUM_MAXIMIZE = 1 };
 enum { FIRN_COUNT_STEP = 0 };
 enum { FIRN_LOSS_SCALE_STEPS_PER_INCREASE = 0 };
+enum { FIRN_HUBER_FORM = 0 };
+enum { FIRN_KL_LOG_TARGET = 0, FIRN_KL_BATCH_MEAN = 1 };
+enum { FIRN_CROSS_ENTROPY_IGNORE_INDEX = 0, FIRN_CROSS_ENTROPY_SCALING = 1 };
+enum { FIRN_METRIC_IGNORE_INDEX = 0 };
 
 /* --- reals -------------------------------------------------------------------------------------------------------- */
 
@@ -40,5 +44,11 @@ enum { FIRN_SGD_WEIGHT_DECAY = 0 };
 enum { FIRN_SGD_MOMENTUM_MOMENTUM = 0, FIRN_SGD_MOMENTUM_DAMPENING = 1, FIRN_SGD_MOMENTUM_WEIGHT_DECAY = 2 };
 enum { FIRN_MULTIPLY_FACTOR = 0 };
 enum { FIRN_LOSS_SCALE_MINIMUM = 0, FIRN_LOSS_SCALE_MAXIMUM = 1, FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE = 2 };
+enum { FIRN_HUBER_THRESHOLD = 0 };
+enum { FIRN_CROSS_ENTROPY_LABEL_SMOOTHING = 0, FIRN_CROSS_ENTROPY_FACTOR = 1 };
+enum { FIRN_METRIC_FACTOR = 0 };
+
+/* Buckets of metric_auc: one less than the 200 thresholds that the reference has. */
+enum { FIRN_AUC_BUCKETS = 199 };
 
 #endif

@@ -264,30 +264,78 @@ static int check_gradient_norm(firn_fb_plan plan) {
                : FIRN_ERROR_ROLE;
 }
 
-/* Exactly one op of the plan writes sum or count: a metric of that kind, which writes both. */
-static bool is_measured_once(firn_fb_plan plan, uint32_t sum, uint32_t count, uint16_t code) {
+/* The ops that may keep the state of a kind of metric; 0 for none more. */
+typedef struct metric_rule {
+    uint16_t code, other;
+    uint8_t type; /* of the sum */
+    bool matrix, f_beta;
+} metric_rule;
+
+static const metric_rule metric_rules[] = {
+    [FIRN_FB_METRIC_KIND_MEAN_LOSS] = {FIRN_OP_metric_mean, FIRN_OP_metric_weighted_mean, FIRN_FLOAT32, false, false},
+    [FIRN_FB_METRIC_KIND_PERPLEXITY] = {FIRN_OP_metric_mean, FIRN_OP_metric_weighted_mean, FIRN_FLOAT32, false, false},
+    [FIRN_FB_METRIC_KIND_ACCURACY] = {FIRN_OP_metric_accuracy, 0, FIRN_INT64, false, false},
+    [FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY] = {FIRN_OP_metric_weighted_accuracy, 0, FIRN_FLOAT32, false, false},
+    [FIRN_FB_METRIC_KIND_MEAN_PER_CLASS_ACCURACY] = {FIRN_OP_metric_confusion, 0, FIRN_INT64, true, false},
+    [FIRN_FB_METRIC_KIND_MEAN_IOU] = {FIRN_OP_metric_confusion, 0, FIRN_INT64, true, false},
+    [FIRN_FB_METRIC_KIND_DICE] = {FIRN_OP_metric_confusion, 0, FIRN_INT64, true, false},
+    [FIRN_FB_METRIC_KIND_F_BETA_MICRO] = {FIRN_OP_metric_confusion, 0, FIRN_INT64, true, true},
+    [FIRN_FB_METRIC_KIND_F_BETA_MACRO] = {FIRN_OP_metric_confusion, 0, FIRN_INT64, true, true},
+    [FIRN_FB_METRIC_KIND_AUC] = {FIRN_OP_metric_auc, 0, FIRN_INT64, false, false},
+    [FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR] = {FIRN_OP_metric_mean, 0, FIRN_FLOAT32, false, false},
+};
+
+/* Exactly one op of the plan writes sum or count: one of the rule, which writes both and so gives them their shapes. */
+static bool is_measured_once(firn_fb_plan plan, uint32_t sum, uint32_t count, const metric_rule *rule) {
     uint32_t writers = 0;
     for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
         uint8_t phase;
         firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        uint16_t code = firn_fb_op_code(op);
         if (!firn_semantics_writes(op, sum) && !firn_semantics_writes(op, count))
             continue;
-        if (firn_fb_op_code(op) != code || firn_fb_op_outputs_at(op, 0) != sum || firn_fb_op_outputs_at(op, 1) != count)
+        if ((code != rule->code && code != rule->other) || firn_fb_op_outputs_at(op, 0) != sum ||
+            firn_fb_op_outputs_at(op, 1) != count)
             return false;
         writers++;
     }
     return writers == 1;
 }
 
+/* State of that type that is no parameter, of any extents. */
+static bool is_state_of(firn_fb_plan plan, uint32_t index, uint8_t type) {
+    if (index >= firn_fb_plan_tensors_count(plan))
+        return false;
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    return firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_STATE && firn_fb_tensor_type(tensor) == type &&
+           firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_PARAMETER;
+}
+
+/* Classes of the confusion matrix `sum` in ascending order; at least one of them is left. */
+static bool are_ignored_classes(firn_fb_plan plan, firn_fb_metric metric) {
+    firn_fb_tensor matrix = firn_fb_plan_tensors_at(plan, firn_fb_metric_sum(metric));
+    uint32_t count = firn_fb_metric_ignore_classes_count(metric), classes = firn_fb_tensor_dims_at(matrix, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t class = firn_fb_metric_ignore_classes_at(metric, i);
+        if (class >= classes || (i > 0 && class <= firn_fb_metric_ignore_classes_at(metric, i - 1)))
+            return false;
+    }
+    return count < classes;
+}
+
 static int check_metric(firn_fb_plan plan) {
     firn_fb_metric metric = firn_fb_plan_metric(plan);
+    const metric_rule *rule = &metric_rules[firn_fb_metric_kind(metric)];
     uint32_t sum = firn_fb_metric_sum(metric), count = firn_fb_metric_count(metric);
-    bool accuracy = firn_fb_metric_kind(metric) == FIRN_FB_METRIC_KIND_ACCURACY;
-    bool has_sum = accuracy ? is_counter(plan, sum) : is_state_vector(plan, sum, FIRN_FLOAT32, 2);
     uint32_t cursor = firn_fb_sampler_cursor(firn_fb_plan_sampler(plan));
-    if (!has_sum || !is_counter(plan, count) || sum == count || sum == cursor || count == cursor ||
-        !is_measured_once(plan, sum, count, accuracy ? FIRN_OP_metric_accuracy : FIRN_OP_metric_mean))
+    float beta = firn_fb_metric_beta(metric);
+    if (!is_state_of(plan, sum, rule->type) || !is_counter(plan, count) || sum == count || sum == cursor ||
+        count == cursor || !is_measured_once(plan, sum, count, rule))
         return FIRN_ERROR_ROLE;
+    if (rule->f_beta ? !is_positive(beta) : beta != 0.0f)
+        return FIRN_ERROR_FIELD;
+    if (rule->matrix ? !are_ignored_classes(plan, metric) : firn_fb_metric_ignore_classes_count(metric) != 0)
+        return FIRN_ERROR_FIELD;
     return FIRN_OK;
 }
 

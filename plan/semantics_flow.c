@@ -11,10 +11,24 @@ static bool is_alive(firn_fb_tensor tensor, uint32_t n) {
     return firn_fb_tensor_first(tensor) <= n && n <= firn_fb_tensor_last(tensor);
 }
 
+/* Keeps the state of an evaluation. */
+static bool is_metric(uint16_t code) {
+    switch (code) {
+    case FIRN_OP_metric_mean:
+    case FIRN_OP_metric_accuracy:
+    case FIRN_OP_metric_weighted_mean:
+    case FIRN_OP_metric_weighted_accuracy:
+    case FIRN_OP_metric_confusion:
+    case FIRN_OP_metric_auc:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* State changes only after the micro-batches, parameters only where a step is not skipped; an evaluation changes only
  * its metric. */
 static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
-    uint16_t code = firn_fb_op_code(op);
     if (role == FIRN_FB_ROLE_PARAMETER)
         return phase == FIRN_FB_PHASE_KIND_UPDATE;
     switch (phase) {
@@ -23,7 +37,7 @@ static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
     case FIRN_FB_PHASE_KIND_BOOKKEEP:
         return true;
     case FIRN_FB_PHASE_KIND_EVALUATE:
-        return code == FIRN_OP_metric_mean || code == FIRN_OP_metric_accuracy;
+        return is_metric(firn_fb_op_code(op));
     default:
         return false;
     }

@@ -102,6 +102,11 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
  * SOURCE, DATA_RANGE, or DATA_END. */
 int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) FIRN_CHECK_RESULT;
 
+/* --- metric.c ----------------------------------------------------------------------------------------------------- */
+
+/* The value of an evaluation that has counted something. */
+float firn_metric_value(const firn_instance *instance);
+
 /* --- initialise.c ------------------------------------------------------------------------------------------------- */
 
 /* Fills the whole state block with the plan's initial values; without parameters those stay zero. */

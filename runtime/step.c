@@ -250,16 +250,6 @@ int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *sa
     return FIRN_OK;
 }
 
-static float metric_value(const firn_instance *instance, firn_fb_metric metric) {
-    float count = (float)firn_instance_int64(instance, firn_fb_metric_count(metric));
-    if (firn_fb_metric_kind(metric) == FIRN_FB_METRIC_KIND_ACCURACY)
-        return (float)firn_instance_int64(instance, firn_fb_metric_sum(metric)) / count;
-    float sum_and_carry[2];
-    memcpy(sum_and_carry, firn_instance_tensor(instance, firn_fb_metric_sum(metric)).data, sizeof sum_and_carry);
-    float mean = (sum_and_carry[0] + sum_and_carry[1]) / count;
-    return firn_fb_metric_kind(metric) == FIRN_FB_METRIC_KIND_PERPLEXITY ? firn_exp(mean) : mean;
-}
-
 int firn_eval_result(const firn *instance, float *value) {
     const firn_instance *self = firn_instance_view(instance);
     if (value == NULL)
@@ -272,11 +262,10 @@ int firn_eval_result(const firn *instance, float *value) {
     int status = check_condition(self);
     if (status != FIRN_OK)
         return status;
-    firn_fb_metric metric = firn_fb_plan_metric(self->plan);
-    if (firn_instance_int64(self, firn_fb_metric_count(metric)) <= 0)
+    if (firn_instance_int64(self, firn_fb_metric_count(firn_fb_plan_metric(self->plan))) <= 0)
         return FIRN_ERROR_NO_RESULT;
     uint32_t before = firn_float_begin();
-    *value = firn_canonical(metric_value(self, metric));
+    *value = firn_canonical(firn_metric_value(self));
     firn_float_end(before);
     return FIRN_OK;
 }

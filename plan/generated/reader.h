@@ -60,7 +60,15 @@ enum {
 enum {
     FIRN_FB_METRIC_KIND_MEAN_LOSS = 0,
     FIRN_FB_METRIC_KIND_PERPLEXITY = 1,
-    FIRN_FB_METRIC_KIND_ACCURACY = 2
+    FIRN_FB_METRIC_KIND_ACCURACY = 2,
+    FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY = 3,
+    FIRN_FB_METRIC_KIND_MEAN_PER_CLASS_ACCURACY = 4,
+    FIRN_FB_METRIC_KIND_MEAN_IOU = 5,
+    FIRN_FB_METRIC_KIND_DICE = 6,
+    FIRN_FB_METRIC_KIND_F_BETA_MICRO = 7,
+    FIRN_FB_METRIC_KIND_F_BETA_MACRO = 8,
+    FIRN_FB_METRIC_KIND_AUC = 9,
+    FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR = 10
 };
 
 enum {
@@ -388,6 +396,20 @@ static inline uint32_t firn_fb_metric_sum(firn_fb_metric table) {
 static inline uint32_t firn_fb_metric_count(firn_fb_metric table) {
     const uint8_t *at = firn_fb_slot(table.at, 8);
     return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
+static inline float firn_fb_metric_beta(firn_fb_metric table) {
+    const uint8_t *at = firn_fb_slot(table.at, 10);
+    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
+}
+
+static inline uint32_t firn_fb_metric_ignore_classes_count(firn_fb_metric table) {
+    return firn_fb_count(table.at, 12);
+}
+
+static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, uint32_t index) {
+    const uint8_t *at = firn_fb_elements(table.at, 12) + (size_t)4 * index;
+    return firn_fb_load_uint32(at);
 }
 
 static inline uint16_t firn_fb_op_code(firn_fb_op table) {

@@ -6,8 +6,8 @@
 #include "plan/generated/reader.h"
 
 const uint8_t firn_schema_hash[32] = {
-    0x59, 0xd5, 0x4d, 0x33, 0x3c, 0x4f, 0x85, 0x72, 0x04, 0x94, 0x15, 0xca, 0x8f, 0xb2, 0x0c, 0xce,
-    0xa4, 0x81, 0xde, 0x8c, 0xeb, 0x61, 0x9e, 0x54, 0x86, 0xcf, 0x4c, 0xbb, 0xb7, 0x63, 0xb4, 0x71,
+    0x79, 0x1a, 0x9c, 0x5b, 0x1f, 0xee, 0xfe, 0xe7, 0x0d, 0x59, 0xaf, 0xbc, 0xfb, 0x2d, 0xc3, 0x50,
+    0x01, 0x19, 0xaa, 0xfb, 0x98, 0xb3, 0x76, 0xaf, 0x35, 0x20, 0x7b, 0x67, 0x78, 0x69, 0x14, 0x93,
 };
 
 const firn_fb_field_rule firn_fb_fields[] = {
@@ -38,6 +38,8 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* kind */ {FIRN_FB_KIND_INLINE, 0, 7, 0},
     /* sum */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* count */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
+    /* beta */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
+    /* ignore_classes */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 0, 64},
     /* --- Op */
     /* code */ {FIRN_FB_KIND_INLINE, 0, 8, 0},
     /* name */ {FIRN_FB_KIND_STRING, FIRN_FB_FLAG_REQUIRED | FIRN_FB_FLAG_ASCII, 0, 200},
@@ -127,16 +129,16 @@ const firn_fb_table_rule firn_fb_tables[] = {
     /* Initialiser */ {0, 6},
     /* Input */ {6, 8},
     /* LossScaler */ {14, 6},
-    /* Metric */ {20, 3},
-    /* Op */ {23, 8},
-    /* Output */ {31, 2},
-    /* ParameterGroup */ {33, 5},
-    /* Phase */ {38, 2},
-    /* Plan */ {40, 32},
-    /* Region */ {72, 3},
-    /* Sampler */ {75, 10},
-    /* Schedule */ {85, 4},
-    /* Tensor */ {89, 8},
+    /* Metric */ {20, 5},
+    /* Op */ {25, 8},
+    /* Output */ {33, 2},
+    /* ParameterGroup */ {35, 5},
+    /* Phase */ {40, 2},
+    /* Plan */ {42, 32},
+    /* Region */ {74, 3},
+    /* Sampler */ {77, 10},
+    /* Schedule */ {87, 4},
+    /* Tensor */ {91, 8},
 };
 
 const firn_fb_inline_rule firn_fb_inlines[] = {
@@ -175,7 +177,7 @@ const firn_fb_check firn_fb_checks[] = {
     {0, FIRN_FB_CHECK_FLOAT, 0},
     {0, FIRN_FB_CHECK_BYTE, 6},
     {0, FIRN_FB_CHECK_BYTE, 2},
-    {0, FIRN_FB_CHECK_BYTE, 2},
+    {0, FIRN_FB_CHECK_BYTE, 10},
     {0, FIRN_FB_CHECK_BYTE, 1},
     {1, FIRN_FB_CHECK_BYTE, 6},
     {2, FIRN_FB_CHECK_BYTE, 6},

@@ -30,6 +30,8 @@ static const firn_native_field native_fields[] = {
     {offsetof(firn_native_metric, kind), 0, UINT64_C(0)},
     {offsetof(firn_native_metric, sum), 0, UINT64_C(0)},
     {offsetof(firn_native_metric, count), 0, UINT64_C(0)},
+    {offsetof(firn_native_metric, beta), 0, UINT64_C(0x0)},
+    {offsetof(firn_native_metric, ignore_classes), offsetof(firn_native_metric, ignore_classes_count), 0},
     {offsetof(firn_native_op, code), 0, UINT64_C(0)},
     {offsetof(firn_native_op, name), 0, UINT64_C(0)},
     {offsetof(firn_native_op, inputs), offsetof(firn_native_op, inputs_count), 0},

@@ -57,6 +57,9 @@ struct firn_native_metric {
     uint8_t kind;
     uint32_t sum;
     uint32_t count;
+    float beta;
+    const uint32_t *ignore_classes;
+    uint32_t ignore_classes_count;
 };
 
 struct firn_native_op {

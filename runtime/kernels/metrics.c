@@ -1,5 +1,5 @@
 /* Running totals of an evaluation. Freestanding. */
-#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/row_weights.h"
 
 static void add_to_count(const firn_tensor *from, const firn_tensor *to, uint64_t step) {
     const uint64_t *before = from->data;
@@ -7,19 +7,33 @@ static void add_to_count(const firn_tensor *from, const firn_tensor *to, uint64_
     *after = *before + step;
 }
 
-/* sum is a float32 total and what its roundings lost so far (TwoSum, Knuth). A total that is not finite has lost
+/* Adds to a float32 total and to what its roundings lost so far (TwoSum, Knuth). A total that is not finite has lost
  * nothing that could be given back. */
-void firn_kernel_metric_mean(const firn_kernel_call *call) {
-    const float value = *(const float *)call->inputs[0].data;
-    const float *before = call->inputs[1].data;
-    float *after = call->outputs[0].data;
+static void add_to_sum(const firn_tensor *from, const firn_tensor *to, float value) {
+    const float *before = from->data;
+    float *after = to->data;
     float total = before[0] + value;
     float value_part = total - before[0];
     float sum_part = total - value_part;
     float lost = before[1] + ((before[0] - sum_part) + (value - value_part));
     after[0] = firn_canonical(total);
     after[1] = total - total == 0.0f ? firn_canonical(lost) : 0.0f;
+}
+
+void firn_kernel_metric_mean(const firn_kernel_call *call) {
+    add_to_sum(&call->inputs[1], &call->outputs[0], firn_scalar(&call->inputs[0]));
     add_to_count(&call->inputs[2], &call->outputs[1], 1);
+}
+
+/* The loss is made the sum that it was before it was divided. A batch without a row that counts has none to add. */
+void firn_kernel_metric_weighted_mean(const firn_kernel_call *call) {
+    const firn_row_weights weights = firn_row_weights_of(call, 1, 5, call->integers[FIRN_METRIC_IGNORE_INDEX]);
+    const float share = firn_scalar(&call->inputs[2]) / call->reals[FIRN_METRIC_FACTOR];
+    uint64_t present = 0;
+    for (size_t row = 0; row < call->inputs[1].elements; row++)
+        present += firn_row_weight(&weights, row) != 0.0f;
+    add_to_sum(&call->inputs[3], &call->outputs[0], firn_scalar(&call->inputs[0]) * share);
+    add_to_count(&call->inputs[4], &call->outputs[1], present);
 }
 
 /* Whether the label is where the first maximum of the row stands. A comparison with NaN is false, so a row that holds
@@ -46,4 +60,82 @@ void firn_kernel_metric_accuracy(const firn_kernel_call *call) {
         correct += is_right(logits, row, (size_t)labels[row]);
     add_to_count(&call->inputs[2], &call->outputs[0], correct);
     add_to_count(&call->inputs[3], &call->outputs[1], firn_rows(logits));
+}
+
+/* The sum of the weights of the right rows. The total is kept in order, so it does not depend on how rows are split. */
+void firn_kernel_metric_weighted_accuracy(const firn_kernel_call *call) {
+    const firn_tensor *logits = &call->inputs[0];
+    const firn_row_weights weights = firn_row_weights_of(call, 1, 4, call->integers[FIRN_METRIC_IGNORE_INDEX]);
+    uint64_t present = 0;
+    firn_sum right;
+    firn_sum_begin(&right);
+    for (size_t row = 0; row < firn_rows(logits); row++) {
+        float weight = firn_row_weight(&weights, row);
+        present += weight != 0.0f;
+        firn_sum_add(&right, weight != 0.0f && is_right(logits, row, (size_t)weights.labels[row]) ? weight : 0.0f);
+    }
+    add_to_sum(&call->inputs[2], &call->outputs[0], firn_sum_end(&right));
+    add_to_count(&call->inputs[3], &call->outputs[1], present);
+}
+
+/* Where the first maximum of the row stands, or its length for a row that holds a NaN. */
+static size_t prediction_of(const firn_tensor *logits, size_t row) {
+    const size_t width = firn_last_extent(logits);
+    size_t best_at = 0;
+    float x[FIRN_BLOCK], best = firn_load(logits->data, logits->type, row * width);
+    for (size_t at = 0; at < width; at += FIRN_BLOCK) {
+        size_t count = firn_smaller(FIRN_BLOCK, width - at);
+        firn_widen(x, logits->data, logits->type, row * width + at, count);
+        for (size_t i = 0; i < count; i++) {
+            if (x[i] != x[i])
+                return width;
+            if (x[i] > best) {
+                best = x[i];
+                best_at = at + i;
+            }
+        }
+    }
+    return best_at;
+}
+
+void firn_kernel_metric_confusion(const firn_kernel_call *call) {
+    const firn_tensor *logits = &call->inputs[0];
+    const size_t columns = firn_last_extent(logits) + 1;
+    const firn_row_weights weights = firn_row_weights_of(call, 1, 4, call->integers[FIRN_METRIC_IGNORE_INDEX]);
+    uint64_t *confusion = call->outputs[0].data, present = 0;
+    for (size_t row = 0; row < firn_rows(logits); row++) {
+        if (firn_row_weight(&weights, row) == 0.0f)
+            continue;
+        confusion[(size_t)weights.labels[row] * columns + prediction_of(logits, row)]++;
+        present++;
+    }
+    add_to_count(&call->inputs[3], &call->outputs[1], present);
+}
+
+/* How many of the thresholds 1/199 ... 198/199 lie below the score. A NaN lies above none. */
+static size_t bucket_of(float score) {
+    const float scaled = score * (float)FIRN_AUC_BUCKETS;
+    if (!(scaled > 1.0f))
+        return 0;
+    const size_t whole = (size_t)scaled; /* at most 199 */
+    return (float)whole == scaled ? whole - 1 : whole;
+}
+
+/* The probability of sample i being positive, by its logit or by its two. */
+static float score_of(const firn_tensor *logits, bool of_two, size_t i) {
+    if (!of_two)
+        return firn_sigmoid(firn_load(logits->data, logits->type, i));
+    return firn_sigmoid(firn_load(logits->data, logits->type, 2 * i + 1) -
+                        firn_load(logits->data, logits->type, 2 * i));
+}
+
+void firn_kernel_metric_auc(const firn_kernel_call *call) {
+    const firn_tensor *target = &call->inputs[1];
+    const bool of_two = target->type == FIRN_INT32;
+    uint64_t *histogram = call->outputs[0].data;
+    for (size_t i = 0; i < target->elements; i++) {
+        bool positive = of_two ? ((const int32_t *)target->data)[i] != 0 : ((const float *)target->data)[i] > 0.5f;
+        histogram[(positive ? FIRN_AUC_BUCKETS : 0) + bucket_of(score_of(&call->inputs[0], of_two, i))]++;
+    }
+    add_to_count(&call->inputs[3], &call->outputs[1], target->elements);
 }

@@ -298,6 +298,30 @@ def tanh_backward(kind, dy, y):
     return [Tensor(kind, y.dims, [multiply(d, fma(negate(v), v, ONE)) for d, v in zip(dy.values, y.values)])]
 
 
+def sigmoid(kind, x):
+    return [Tensor(kind, x.dims, [scalar.sigmoid(v) for v in x.values])]
+
+
+def sigmoid_backward(kind, dy, y):
+    return [Tensor(kind, y.dims, [multiply(d, fma(negate(v), v, v)) for d, v in zip(dy.values, y.values)])]
+
+
+def silu(kind, x):
+    return [Tensor(kind, x.dims, [scalar.silu(v) for v in x.values])]
+
+
+def silu_backward(kind, dy, x):
+    return [Tensor(kind, x.dims, [multiply(d, scalar.silu_slope(v)) for d, v in zip(dy.values, x.values)])]
+
+
+def softplus(kind, x):
+    return [Tensor(kind, x.dims, [scalar.softplus(v) for v in x.values])]
+
+
+def softplus_backward(kind, dy, x):
+    return [Tensor(kind, x.dims, [multiply(d, scalar.sigmoid(v)) for d, v in zip(dy.values, x.values)])]
+
+
 def keep_factor(rate):
     return divide(ONE, subtract(ONE, rate))
 
@@ -459,6 +483,154 @@ def mean_squared_error_backward(kind, dloss, prediction, target):
                                            for p, t in zip(prediction.values, target.values)])]
 
 
+HALF_ONE, MINUS_ONE = real('0.5'), real('-1')
+
+
+def mean_of(kind, terms, n):
+    return [Tensor(kind, (1,), [divide(canonical_sum(terms), number(n))])]
+
+
+def slopes_times(kind, dloss, prediction, slopes, n):
+    g = divide(dloss.values[0], number(n))
+    return [Tensor(kind, prediction.dims, [multiply(s, g) for s in slopes])]
+
+
+def differences(prediction, target):
+    return [subtract(x, t) for x, t in zip(prediction.values, target.values)]
+
+
+def magnitude(x):
+    return x & 0x7fffffff
+
+
+def l1_loss(kind, prediction, target):
+    d = differences(prediction, target)
+    return mean_of(kind, [magnitude(x) for x in d], len(d))
+
+
+def l1_loss_backward(kind, dloss, prediction, target):
+    signs = [NAN if is_nan(d) else ONE if less(ZERO, d) else MINUS_ONE if less(d, ZERO) else ZERO
+             for d in differences(prediction, target)]
+    return slopes_times(kind, dloss, prediction, signs, len(signs))
+
+
+def huber_loss(kind, prediction, target, *, form, threshold):
+    scale, steep = (threshold, ONE) if form else (ONE, threshold)
+    terms = []
+    for d in differences(prediction, target):
+        a = magnitude(d)
+        near = divide(multiply(multiply(HALF_ONE, a), a), scale)
+        far = multiply(steep, subtract(a, multiply(HALF_ONE, threshold)))
+        terms.append(near if less(a, threshold) else far)
+    return mean_of(kind, terms, len(terms))
+
+
+def huber_loss_backward(kind, dloss, prediction, target, *, form, threshold):
+    scale, slopes = threshold if form else ONE, []
+    for d in differences(prediction, target):
+        inside = negate(threshold) if less(d, negate(threshold)) else threshold if less(threshold, d) else d
+        slopes.append(divide(inside, scale))
+    return slopes_times(kind, dloss, prediction, slopes, len(slopes))
+
+
+def binary_cross_entropy(kind, prediction, target):
+    terms = [add(fma(negate(x), t, x if less(ZERO, x) else ZERO), scalar.log_one_exp(x))
+             for x, t in zip(prediction.values, target.values)]
+    return mean_of(kind, terms, len(terms))
+
+
+def binary_cross_entropy_backward(kind, dloss, prediction, target):
+    slopes = [subtract(scalar.sigmoid(x), t) for x, t in zip(prediction.values, target.values)]
+    return slopes_times(kind, dloss, prediction, slopes, len(slopes))
+
+
+def kl_divergence(kind, prediction, target, *, log_target, batch_mean):
+    terms = []
+    for x, t in zip(prediction.values, target.values):
+        p, q = (cached_exp(t), t) if log_target else (t, log(t))
+        terms.append(ZERO if magnitude(p) == 0 else multiply(p, subtract(q, x)))
+    return mean_of(kind, terms, prediction.dims[0] if batch_mean else len(terms))
+
+
+def kl_divergence_backward(kind, dloss, prediction, target, *, log_target, batch_mean):
+    slopes = [negate(cached_exp(t) if log_target else t) for t in target.values]
+    return slopes_times(kind, dloss, prediction, slopes, prediction.dims[0] if batch_mean else len(slopes))
+
+
+def row_statistics(row):
+    top = largest(row)
+    return top, canonical_sum([cached_exp(subtract(v, top)) for v in row])
+
+
+def log_softmax(kind, x):
+    y = []
+    for row in x.rows():
+        top, total = row_statistics(row)
+        y += [subtract(subtract(v, top), log(total)) for v in row]
+    return [Tensor(kind, x.dims, y)]
+
+
+def log_softmax_backward(kind, dy, y):
+    dx = []
+    for gradient, row in zip(dy.rows(), y.rows()):
+        total = canonical_sum(gradient)
+        dx += [fma(negate(cached_exp(v)), total, d) for d, v in zip(gradient, row)]
+    return [Tensor(kind, y.dims, dx)]
+
+
+def nll_loss(kind, logarithms, labels):
+    return mean_of(kind, [negate(row[label]) for row, label in zip(logarithms.rows(), labels.values)],
+                   len(labels.values))
+
+
+def nll_loss_backward(kind, dloss, logarithms, labels):
+    slope = negate(divide(dloss.values[0], number(len(labels.values))))
+    return [Tensor(kind, logarithms.dims, flat([slope if v == label else ZERO for v in range(logarithms.dims[-1])]
+                                               for label in labels.values))]
+
+
+def row_weights(labels, weights, ignore_index):
+    return [ZERO if label == ignore_index else weights.values[n] if weights else ONE
+            for n, label in enumerate(labels.values)]
+
+
+def share_of(factor, divisor):
+    return ZERO if magnitude(divisor) == 0 else divide(factor, divisor)
+
+
+def cross_entropy_weighted(kind, logits, labels, weights=None, *, ignore_index, scaling, label_smoothing, factor):
+    tops, sums, row_losses = [], [], []
+    for row, label in zip(logits.rows(), labels.values):
+        top, total = row_statistics(row)
+        score = subtract(row[label], top)
+        if label_smoothing != ZERO:
+            mean = divide(canonical_sum([subtract(v, top) for v in row]), number(len(row)))
+            score = fma(label_smoothing, mean, multiply(subtract(ONE, label_smoothing), score))
+        tops.append(top)
+        sums.append(total)
+        row_losses.append(subtract(log(total), score))
+    w = row_weights(labels, weights, ignore_index)
+    divisor = number(logits.dims[0]) if scaling else canonical_sum(w)
+    terms = [ZERO if magnitude(a) == 0 else multiply(a, b) for a, b in zip(w, row_losses)]
+    loss = multiply(canonical_sum(terms), share_of(factor, divisor))
+    rows = logits.dims[:-1]
+    return [Tensor(kind, (1,), [loss]), Tensor('float32', rows, tops), Tensor('float32', rows, sums),
+            Tensor('float32', rows, row_losses), Tensor('float32', (1,), [divisor])]
+
+
+def cross_entropy_weighted_backward(kind, dloss, logits, labels, row_max, row_sum, divisor, weights=None, *,
+                                    ignore_index, scaling, label_smoothing, factor):
+    g, d = multiply(dloss.values[0], share_of(factor, divisor.values[0])), []
+    for row, label, top, total, w in zip(logits.rows(), labels.values, row_max.values, row_sum.values,
+                                         row_weights(labels, weights, ignore_index)):
+        for v, x in enumerate(row):
+            p = subtract(divide(cached_exp(subtract(x, top)), total), divide(label_smoothing, number(len(row))))
+            if v == label:
+                p = subtract(p, subtract(ONE, label_smoothing))
+            d.append(ZERO if magnitude(w) == 0 else multiply(p, multiply(w, g)))
+    return [Tensor(kind, logits.dims, d)]
+
+
 def loss_seed(kind, scale=None, *, factor):
     return [Tensor(kind, (1,), [multiply(factor, scale.values[0] if scale else ONE)])]
 
@@ -564,6 +736,53 @@ def metric_mean(kind, value, total, counter):
     return [Tensor(kind, (2,), [t, lost if finite else ZERO]), Tensor('int64', (1,), [counter.values[0] + 1])]
 
 
+def add_to(total, x):
+    return metric_mean('float32', Tensor('float32', (1,), [x]), total, Tensor('int64', (1,), [0]))[0]
+
+
+def counted(counter, w):
+    return Tensor('int64', (1,), [counter.values[0] + sum(magnitude(x) != 0 for x in w)])
+
+
+def metric_weighted_mean(kind, loss, labels, divisor, total, counter, weights=None, *, ignore_index, factor):
+    w = row_weights(labels, weights, ignore_index)
+    value = multiply(loss.values[0], divide(divisor.values[0], factor))
+    return [add_to(total, value), counted(counter, w)]
+
+
+def first_maximum(row):
+    if any(is_nan(v) for v in row):
+        return len(row)
+    return next(v for v, x in enumerate(row) if not any(less(x, other) for other in row))
+
+
+def metric_weighted_accuracy(kind, logits, labels, total, counter, weights=None, *, ignore_index):
+    w = row_weights(labels, weights, ignore_index)
+    right = [x if magnitude(x) != 0 and first_maximum(row) == label else ZERO
+             for row, label, x in zip(logits.rows(), labels.values, w)]
+    return [add_to(total, canonical_sum(right)), counted(counter, w)]
+
+
+def metric_confusion(kind, logits, labels, confusion, counter, weights=None, *, ignore_index):
+    w, table, columns = row_weights(labels, weights, ignore_index), list(confusion.values), confusion.dims[1]
+    for row, label, x in zip(logits.rows(), labels.values, w):
+        if magnitude(x) != 0:
+            table[label * columns + first_maximum(row)] += 1
+    return [Tensor('int64', confusion.dims, table), counted(counter, w)]
+
+
+def metric_auc(kind, logits, target, histogram, counter):
+    table = list(histogram.values)
+    if target.kind == 'int32':
+        samples = [(subtract(row[1], row[0]), t != 0) for row, t in zip(logits.rows(), target.values)]
+    else:
+        samples = [(x, less(HALF_ONE, t)) for x, t in zip(logits.values, target.values)]
+    for x, positive in samples:
+        y = multiply(scalar.sigmoid(x), number(199))
+        table[199 * positive + sum(less(number(i), y) for i in range(1, 199))] += 1
+    return [Tensor('int64', histogram.dims, table), Tensor('int64', (1,), [counter.values[0] + len(samples)])]
+
+
 def metric_accuracy(kind, logits, labels, correct, counter):
     right = 0
     for row, label in zip(logits.rows(), labels.values):
@@ -579,10 +798,12 @@ def metric_accuracy(kind, logits, labels, correct, counter):
 TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
 # Attributes in the order of plan/ops.def.
 INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_softmax index correct_bias nesterov '
-            'maximize step steps_per_increase scaled clipping').split()
+            'maximize step steps_per_increase scaled clipping ignore_index scaling log_target batch_mean').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
+    'cross_entropy_weighted': 'ignore_index scaling label_smoothing factor',
+    'cross_entropy_weighted_backward': 'ignore_index scaling label_smoothing factor',
     'layer_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
     'gradient_factors': 'scaled clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
@@ -1035,6 +1256,83 @@ def loss_scales():
          steps_per_increase=2 ** 40, minimum=ONE, maximum=real('16777216'), overflow_tolerance=real('0.5'))
 
 
+def more_activations(kind):
+    plain = edges(kind) + values(24) + values(6, 2, 6)
+    x = Tensor(kind, (len(plain),), plain)
+    for op, saved_output in (('sigmoid', True), ('silu', False), ('softplus', False)):
+        out = 'float32' if op == 'softplus' else kind
+        y = case(f'{kind}_{op}', op, out, [x])[0]
+        dy = tensor(out, len(plain))
+        case(f'{kind}_{op}_dx', op + '_backward', kind, [dy, y if saved_output else x])
+    rows = with_values(tensor(kind, 3, 70, low=-2, high=2), {70: NAN, 141: MINUS_ZERO})
+    y = case(f'{kind}_log_softmax', 'log_softmax', 'float32', [rows])[0]
+    case(f'{kind}_log_softmax_dx', 'log_softmax_backward', kind, [tensor('float32', 3, 70), y])
+    labels = integers('int32', (3,), 70)
+    case(f'{kind}_nll_loss', 'nll_loss', 'float32', [y, labels])
+    case(f'{kind}_nll_loss_dx', 'nll_loss_backward', kind, [one(real('1.5')), y, labels])
+
+
+def pointwise_losses(kind):
+    n, dloss = 67, one(real('1.5'))
+    special = [NAN, INFINITY, ZERO, MINUS_ZERO]
+    x = tensor(kind, 1, n, low=-3, high=2)
+    t = with_values(tensor('float32', 1, n, low=-3, high=2), {i: x.values[i] for i in range(0, n, 9)})
+    of_x = with_values(x, dict(zip((3, 5, 8, 20), special)))
+    unit = Tensor('float32', (1, n), [number(Fraction(chance.randrange(9), 8)) for _ in range(n)])
+    logs = Tensor('float32', (1, n), [v | MINUS_ZERO for v in values(n)])
+    for op, target, settings in (
+            ('l1_loss', t, {}), ('huber_loss', t, dict(form=0, threshold=real('0.75'))),
+            ('huber_loss', t, dict(form=1, threshold=real('0.75'))), ('binary_cross_entropy', unit, {}),
+            ('kl_divergence', unit, dict(log_target=0, batch_mean=0)),
+            ('kl_divergence', logs, dict(log_target=1, batch_mean=1))):
+        for tag, prediction in (('', x), ('_special', of_x)):
+            name = f'{kind}_{op}{tag}_{settings.get("form", settings.get("log_target", ""))}'
+            case(name, op, 'float32', [prediction, target], **settings)
+            case(name + '_dx', op + '_backward', kind, [dloss, prediction, target], **settings)
+
+
+def weighted_losses(kind):
+    rows, classes = 7, 40
+    logits = with_values(tensor(kind, rows, classes, low=-2, high=2), {3 * classes + 1: NAN})
+    labels = Tensor('int32', (rows,), [4, 39, 0, 4, 11, 30, 2])
+    weights = Tensor('float32', (rows,), [real(w) for w in ('1', '0.5', '0', '0', '3', '0.1', '1')])
+    state = [Tensor('float32', (2,), [real('3.25'), real('1e-7')]), Tensor('int64', (1,), [2 ** 40 + 1])]
+    for tag, with_weights, ignored, scaling, smoothing, factor in (
+            ('smooth', False, 4, 0, '0.1', '1'), ('ignore', False, 4, 0, '0', '1'), ('batch', False, -1, 1, '0', '0.3'),
+            ('weights', True, -1, 0, '0', '1'), ('all', True, 4, 1, '0.25', '2.5')):
+        settings = dict(ignore_index=ignored, scaling=scaling, label_smoothing=real(smoothing), factor=real(factor))
+        extra = [weights] if with_weights else []
+        out = case(f'{kind}_weighted_{tag}', 'cross_entropy_weighted', 'float32', [logits, labels] + extra, **settings)
+        case(f'{kind}_weighted_{tag}_dx', 'cross_entropy_weighted_backward', kind,
+             [one(real('1.5')), logits, labels, out[1], out[2], out[4]] + extra, **settings)
+        case(f'{kind}_weighted_{tag}_mean', 'metric_weighted_mean', 'float32', [out[0], labels, out[4]] + state + extra,
+             ignore_index=ignored, factor=real(factor))
+        case(f'{kind}_weighted_{tag}_accuracy', 'metric_weighted_accuracy', 'float32',
+             [logits, labels] + state + extra, ignore_index=ignored)
+    few = with_values(tensor(kind, 30, 3), {4: NAN, 12: ZERO, 13: MINUS_ZERO, 14: ZERO})
+    table = Tensor('int64', (3, 4), [2 ** 53 + i for i in range(12)])
+    case(f'{kind}_confusion', 'metric_confusion', 'int64', [few, integers('int32', (30,), 3), table, state[1]],
+         ignore_index=-1)
+    some = Tensor('float32', (30,), [chance.choice([ZERO, ONE, NAN]) for _ in range(30)])
+    case(f'{kind}_confusion_weighted', 'metric_confusion', 'int64',
+         [few, integers('int32', (30,), 3), table, state[1], some], ignore_index=2)
+    nothing = Tensor('int32', (2,), [1, 1])
+    out = case(f'{kind}_weighted_none', 'cross_entropy_weighted', 'float32', [tensor(kind, 2, 3), nothing],
+               ignore_index=1, scaling=0, label_smoothing=ZERO, factor=ONE)
+    case(f'{kind}_weighted_none_dx', 'cross_entropy_weighted_backward', kind,
+         [one(ONE), tensor(kind, 2, 3), nothing, out[1], out[2], out[4]], ignore_index=1, scaling=0,
+         label_smoothing=ZERO, factor=ONE)
+
+
+def areas(kind):
+    histogram = [Tensor('int64', (2, 199), [2 ** 24] * 398), Tensor('int64', (1,), [5])]
+    logits = with_values(tensor(kind, 4, 10, low=-3, high=3), {0: NAN, 1: INFINITY, 2: INFINITY | MINUS_ZERO, 3: ZERO})
+    target = Tensor('float32', (4, 10), [chance.choice([ZERO, ONE, real('0.5'), real('0.75')]) for _ in range(40)])
+    case(f'{kind}_auc_targets', 'metric_auc', 'int64', [logits, target] + histogram)
+    case(f'{kind}_auc_classes', 'metric_auc', 'int64',
+         [tensor(kind, 20, 2, low=-3, high=3), integers('int32', (20,), 2)] + histogram)
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -1048,6 +1346,11 @@ def main():
     long_sums()
     training()
     loss_scales()
+    for kind in HALF_NAMES + ['float32']:
+        more_activations(kind)
+        pointwise_losses(kind)
+        weighted_losses(kind)
+        areas(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

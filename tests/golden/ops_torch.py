@@ -194,7 +194,87 @@ def training():
              [nesterov, 0], [0.9, 0.1, wd])
 
 
-for make in (linear, embedding, elementwise, layer_norm, attention, losses, training):
+def leaf_case(name, op, f, x, others=(), integers=(), reals=(), backward=(), tolerance=2e-6):
+    """A loss of x: its value, and its gradient for dloss 0.75. backward: saved tensors behind x and the others."""
+    loss = f(x)
+    x.grad = None
+    loss.backward(torch.tensor(0.75, dtype=D))
+    dloss = torch.tensor([0.75], dtype=D)
+    case(name, op, [x.detach(), *others], [loss.detach().reshape(1)], integers, reals, tolerance)
+    case(name + "_dx", op + "_backward", [dloss, x.detach(), *others, *backward], [x.grad], integers, reals, tolerance)
+
+
+def more_activations():
+    x, dy = leaf(torch.cat([rand(40, scale=3), torch.tensor([0.0, 1e-30, 20.0, -20.0, 60.0, -60.0], dtype=D)])), rand(46)
+    for op, f, saves_output in (("sigmoid", torch.sigmoid, True), ("silu", F.silu, False),
+                                ("softplus", lambda v: F.softplus(v, threshold=100), False)):
+        x.grad = None
+        y = f(x)
+        y.backward(dy)
+        case("torch_" + op, op, [x.detach()], [y.detach()])
+        case(f"torch_{op}_dx", op + "_backward", [dy, (y if saves_output else x).detach()], [x.grad])
+    for n, c in ((3, 7), (2, 300)):
+        x, dy = leaf(rand(n, c, scale=3)), rand(n, c)
+        y = F.log_softmax(x, -1)
+        y.backward(dy)
+        case(f"torch_log_softmax_{n}x{c}", "log_softmax", [x.detach()], [y.detach()])
+        case(f"torch_log_softmax_dx_{n}x{c}", "log_softmax_backward", [dy, y.detach()], [x.grad], tolerance=4e-6)
+
+
+def more_losses():
+    x, t = rand(6, 7, scale=2), rand(6, 7, scale=2)
+    near = torch.where(torch.rand(6, 7) < 0.5, x + rand(6, 7, scale=0.3), t)
+    unit, logs = torch.rand(6, 7).float().to(D), F.log_softmax(rand(6, 7), -1).float().to(D)
+    leaf_case("torch_l1", "l1_loss", lambda v: F.l1_loss(v, t), leaf(x), [t])
+    for threshold in (1.0, 0.375):
+        leaf_case(f"torch_huber_{threshold}", "huber_loss", lambda v: F.huber_loss(v, near, delta=threshold), leaf(x), [near],
+                  [0], [threshold])
+        leaf_case(f"torch_smooth_l1_{threshold}", "huber_loss", lambda v: F.smooth_l1_loss(v, near, beta=threshold), leaf(x),
+                  [near], [1], [threshold])
+    wide = x * 10
+    leaf_case("torch_bce", "binary_cross_entropy", lambda v: F.binary_cross_entropy_with_logits(v, unit), leaf(wide), [unit])
+    hard = (unit > 0.5).to(D)
+    leaf_case("torch_bce_hard", "binary_cross_entropy", lambda v: F.binary_cross_entropy_with_logits(v, hard), leaf(wide), [hard])
+    for target, log_target in ((unit, 0), (hard, 0), (logs, 1)):
+        for batch, reduction in ((0, "mean"), (1, "batchmean")):
+            leaf_case(f"torch_kl_{log_target}_{reduction}_{int(target is hard)}", "kl_divergence",
+                      lambda v: F.kl_div(v, target, reduction=reduction, log_target=bool(log_target)),
+                      leaf(F.log_softmax(x, -1)), [target], [log_target, batch])
+    labels = torch.randint(0, 7, (6,), dtype=torch.int32)
+    leaf_case("torch_nll", "nll_loss", lambda v: F.nll_loss(v, labels.long()), leaf(F.log_softmax(x, -1)), [labels])
+
+
+def weighted_cross_entropy():
+    """F.cross_entropy with ignore_index and label_smoothing; the reference's two scalings with a mask."""
+    one = torch.tensor([0.75], dtype=D)
+    n, v = 8, 11
+    labels = torch.randint(0, v, (n,), dtype=torch.int32)
+    labels[3] = labels[5] = 2
+    mask = torch.tensor([1, 0, 1, 1, 0.5, 1, 2, 0], dtype=D)
+    for ignored, smoothing, weighted, batch in ((2, 0.0, 0, 0), (-1, 0.1, 0, 0), (2, 0.25, 0, 0), (-1, 0.0, 1, 0),
+                                                (-1, 0.0, 1, 1), (2, 0.1, 1, 1)):
+        logits = leaf(rand(n, v, scale=3))
+        smooth = torch.tensor(smoothing).item()
+        each = F.cross_entropy(logits, labels.long(), label_smoothing=smooth, reduction="none")
+        w = (mask if weighted else torch.ones(n, dtype=D)) * (labels != ignored)
+        loss = (each * w).sum() / n * 0.75 if batch else (each * w).sum() / w.sum()
+        if not weighted:
+            library = F.cross_entropy(logits, labels.long(), ignore_index=ignored, label_smoothing=smooth)
+            assert abs(library - loss) < 1e-12
+        loss.backward(one.reshape(()))
+        top = logits.amax(-1).detach()
+        total = torch.exp(logits - logits.amax(-1, keepdim=True)).sum(-1).detach()
+        divisor = torch.tensor([n if batch else w.sum().item()], dtype=D)
+        settings, reals, extra = [ignored, batch], [smoothing, 0.75 if batch else 1.0], [mask] if weighted else []
+        tag = f"torch_weighted_{ignored}_{smoothing}_{weighted}_{batch}"
+        case(tag, "cross_entropy_weighted", [logits.detach(), labels, *extra],
+             [loss.detach().reshape(1), top, total, each.detach(), divisor], settings, reals)
+        case(tag + "_dx", "cross_entropy_weighted_backward", [one, logits.detach(), labels, top, total, divisor, *extra],
+             [logits.grad], settings, reals)
+
+
+for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
+             more_activations, more_losses, weighted_cross_entropy):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

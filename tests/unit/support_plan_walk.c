@@ -212,6 +212,8 @@ static void walk_metric(firn_fb_metric table, const char *name, const walk_sink 
     CHOICE(metric, kind, MetricKind);
     SCALAR(metric, sum, natural);
     SCALAR(metric, count, natural);
+    SCALAR(metric, beta, single);
+    VECTOR(metric, ignore_classes, natural);
     sink->close(sink->context, '}');
 }
 

@@ -141,7 +141,12 @@ static const firn_native_initialiser initialisers[] = {
     {.tensor = 0},
 };
 
-static const firn_native_metric metric = {.kind = FIRN_FB_METRIC_KIND_ACCURACY, .sum = 1, .count = 2};
+static const firn_native_metric metric = {.kind = FIRN_FB_METRIC_KIND_ACCURACY,
+                                          .sum = 1,
+                                          .count = 2,
+                                          .beta = 0.5f,
+                                          .ignore_classes = operands,
+                                          .ignore_classes_count = 3};
 
 const firn_native_plan sample_plan = {
     .numerics_version = 1,

@@ -86,16 +86,50 @@ static void test_gpt2_gradients(void **state) {
 
 static void test_mlp_gradients(void **state) {
     (void)state;
-    static const firnc_activation activations[] = {FIRNC_TANH, FIRNC_RELU, FIRNC_GELU, FIRNC_GELU_NEW};
+    static const firnc_activation activations[] = {FIRNC_TANH,    FIRNC_RELU, FIRNC_GELU,    FIRNC_GELU_NEW,
+                                                   FIRNC_SIGMOID, FIRNC_SILU, FIRNC_SOFTPLUS};
     for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++) {
         firnc_recipe recipe = test_mlp_recipe();
         recipe.mlp.activation = activations[i];
         check_gradients(&recipe);
-        recipe.mlp.mean_squared_error = true;
+        recipe.mlp.loss = FIRNC_LOSS_MEAN_SQUARED_ERROR;
         recipe.mlp.dropout_rate = 0.5f;
         recipe.data.label_element = FIRN_FLOAT32;
         check_gradients(&recipe);
     }
+}
+
+/* Each loss, with what belongs to it. The targets are random numbers, no probabilities, so they are taken as
+ * logarithms. */
+static void test_loss_gradients(void **state) {
+    (void)state;
+    static const firnc_mlp losses[] = {
+        {.loss = FIRNC_LOSS_L1},
+        {.loss = FIRNC_LOSS_HUBER, .huber_threshold = 0.25f},
+        {.loss = FIRNC_LOSS_SMOOTH_L1, .huber_threshold = 0.25f},
+        {.loss = FIRNC_LOSS_BINARY_CROSS_ENTROPY},
+        {.loss = FIRNC_LOSS_NLL},
+        {.loss = FIRNC_LOSS_KL_DIVERGENCE, .log_target = true, .batch_mean = true},
+        {.cross_entropy = {.ignores = true, .ignore_index = 1}},
+        {.cross_entropy = {.label_smoothing = 0.2f}},
+        {.cross_entropy = {.batch_size = true, .loss_weight = 0.3f}, .sample_weights = true},
+    };
+    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
+        firnc_recipe recipe = test_mlp_recipe();
+        recipe.mlp.loss = losses[i].loss;
+        recipe.mlp.cross_entropy = losses[i].cross_entropy;
+        recipe.mlp.sample_weights = losses[i].sample_weights;
+        recipe.mlp.huber_threshold = losses[i].huber_threshold;
+        recipe.mlp.log_target = losses[i].log_target;
+        recipe.mlp.batch_mean = losses[i].batch_mean;
+        if (!firnc_loss_has_classes(losses[i].loss))
+            recipe.data.label_element = FIRN_FLOAT32;
+        check_gradients(&recipe);
+    }
+    firnc_recipe words = test_gpt2_recipe();
+    words.gpt2.loss = (firnc_cross_entropy_options){.ignores = true, .ignore_index = 3, .label_smoothing = 0.1f};
+    words.gpt2.nonlinearity = FIRNC_SILU;
+    check_gradients(&words);
 }
 
 /* The check sees a gradient that is a twentieth too large. */
@@ -269,11 +303,11 @@ static void test_unused_parameter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2_gradients),   cmocka_unit_test(test_mlp_gradients),
-        cmocka_unit_test(test_check_can_fail),   cmocka_unit_test(test_accumulation),
-        cmocka_unit_test(test_tied_weight),      cmocka_unit_test(test_gradient_type),
-        cmocka_unit_test(test_order_of_sums),    cmocka_unit_test(test_backward_levels),
-        cmocka_unit_test(test_unused_parameter),
+        cmocka_unit_test(test_gpt2_gradients),  cmocka_unit_test(test_mlp_gradients),
+        cmocka_unit_test(test_loss_gradients),  cmocka_unit_test(test_check_can_fail),
+        cmocka_unit_test(test_accumulation),    cmocka_unit_test(test_tied_weight),
+        cmocka_unit_test(test_gradient_type),   cmocka_unit_test(test_order_of_sums),
+        cmocka_unit_test(test_backward_levels), cmocka_unit_test(test_unused_parameter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -341,7 +341,7 @@ static void an_mlp_has_the_names_of_pytorch(void **state) {
     assert_float_equal(bias->init.b, 0.4472136F, 1e-7F);
     assert_true(weight->rng_id != bias->rng_id);
     assert_true(graph->logits != FIRNC_NONE);
-    recipe.mlp.mean_squared_error = true;
+    recipe.mlp.loss = FIRNC_LOSS_MEAN_SQUARED_ERROR;
     recipe.data.label_element = FIRN_FLOAT32;
     assert_non_null(find_value(built(&recipe), "targets"));
     assert_true(built(&recipe)->logits == FIRNC_NONE);

@@ -483,10 +483,10 @@ static void test_metric(void **state) {
     assert_int_equal(count_nodes(accuracy.graph, FIRN_OP_metric_accuracy), 1);
     assert_non_null(named(accuracy.graph, "metric.correct"));
     assert_int_equal(accuracy.graph->nodes[0].phase, FIRNC_PHASE_EVALUATE);
-    recipe.mlp.mean_squared_error = true;
+    recipe.mlp.loss = FIRNC_LOSS_MEAN_SQUARED_ERROR;
     firnc_compilation refused = test_compilation(&recipe);
     test_run_passes(&refused, firnc_autocast);
-    assert_contains(errors_of(firnc_add_training, &refused, false), "accuracy needs classes");
+    assert_contains(errors_of(firnc_add_training, &refused, false), "the metric needs classes");
 }
 
 /* --- fuse and order ----------------------------------------------------------------------------------------------- */

@@ -198,6 +198,137 @@ static void an_mlp_is_read(void **state) {
     assert_int_equal(accepted(squared, FIRNC_EVAL)->metric, FIRNC_METRIC_LOSS);
 }
 
+static const firnc_recipe *with_loss(const char *settings, firnc_mode mode) {
+    return accepted(edited(mlp, "output_size: 3", firnc_format("output_size: 3, %s", settings)), mode);
+}
+
+static void losses_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *settings;
+        firnc_loss_kind kind;
+    } losses[] = {{"loss: cross_entropy", FIRNC_LOSS_CROSS_ENTROPY},
+                  {"loss: mean_squared_error", FIRNC_LOSS_MEAN_SQUARED_ERROR},
+                  {"loss: l1", FIRNC_LOSS_L1},
+                  {"loss: huber, delta: 0.5", FIRNC_LOSS_HUBER},
+                  {"loss: smooth_l1, beta: 0.5", FIRNC_LOSS_SMOOTH_L1},
+                  {"loss: binary_cross_entropy_with_logits", FIRNC_LOSS_BINARY_CROSS_ENTROPY},
+                  {"loss: nll", FIRNC_LOSS_NLL},
+                  {"loss: kl_divergence, log_target: true, reduction: batchmean", FIRNC_LOSS_KL_DIVERGENCE}};
+    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
+        const firnc_recipe *r = with_loss(losses[i].settings, FIRNC_TRAIN);
+        bool classes = firnc_loss_has_classes(losses[i].kind);
+        assert_int_equal(r->mlp.loss, losses[i].kind);
+        assert_int_equal(r->data.label_element, classes ? FIRN_UINT8 : FIRN_FLOAT32);
+        assert_int_equal(with_loss(losses[i].settings, FIRNC_EVAL)->metric,
+                         classes ? FIRNC_METRIC_ACCURACY : FIRNC_METRIC_LOSS);
+    }
+    assert_float_equal(with_loss("loss: huber, delta: 0.5", FIRNC_TRAIN)->mlp.huber_threshold, 0.5, 0);
+    assert_float_equal(with_loss("loss: smooth_l1", FIRNC_TRAIN)->mlp.huber_threshold, 1, 0);
+    assert_true(with_loss("loss: kl_divergence, reduction: batchmean", FIRNC_TRAIN)->mlp.batch_mean);
+    const firnc_cross_entropy_options *o =
+        &with_loss("label_smoothing: 0.1, ignore_index: 2, loss_scaling: batch_size, loss_weight: 0.5, "
+                   "sample_weights: true",
+                   FIRNC_TRAIN)
+             ->mlp.cross_entropy;
+    assert_true(o->ignores && o->batch_size && o->ignore_index == 2);
+    assert_float_equal(o->label_smoothing, 0.1F, 0);
+    assert_float_equal(o->loss_weight, 0.5, 0);
+    const firnc_recipe *words = accepted(
+        edited(minimal, "num_heads: 4", "num_heads: 4\n      loss_scaling: batch_size\n      loss_weight: 0.25"),
+        FIRNC_TRAIN);
+    assert_true(words->gpt2.loss.batch_size && !words->gpt2.loss.ignores);
+    assert_float_equal(words->gpt2.loss.loss_weight, 0.25, 0);
+    const char *bytes = edited(edited(mlp, "output_size: 3", "output_size: 3, loss: binary_cross_entropy_with_logits"),
+                               "batch_size: 4", "batch_size: 4, label_type: uint8");
+    assert_int_equal(accepted(bytes, FIRNC_TRAIN)->data.label_element, FIRN_UINT8);
+}
+
+static void refused_loss(const char *settings, const char *key, const char *words) {
+    refused(edited(mlp, "output_size: 3", firnc_format("output_size: 3, %s", settings)), FIRNC_TRAIN,
+            firnc_format(":3: trainer.init.model.%s: ", key), words);
+}
+
+static void losses_are_checked(void **state) {
+    (void)state;
+    refused_loss("loss: l2", "loss", "cross_entropy, mean_squared_error, l1, huber");
+    refused_loss("ignore_index: 3", "ignore_index", "not below the 3 classes");
+    refused_loss("label_smoothing: 1.0", "label_smoothing", "below 1");
+    refused_loss("loss_weight: 0.5", "loss_weight", "loss_scaling: batch_size only");
+    refused_loss("loss: l1, label_smoothing: 0.1", "label_smoothing", "belongs to loss: cross_entropy");
+    refused_loss("loss: nll, ignore_index: 0", "ignore_index", "belongs to loss: cross_entropy");
+    refused_loss("delta: 0.5", "delta", "belongs to loss: huber");
+    refused_loss("loss: huber, beta: 0.5", "beta", "belongs to loss: smooth_l1");
+    refused_loss("loss: huber, delta: 0", "delta", "above 0");
+    refused_loss("log_target: true", "log_target", "belongs to loss: kl_divergence");
+    refused_edit("num_heads: 4", "num_heads: 4\n      ignore_index: 1000000",
+                 ":10: trainer.init.model.ignore_index: ", "classes");
+    refused(edited(mlp, "output_size: 3", "output_size: 1"), FIRNC_TRAIN,
+            ":3: trainer.init.model.output_size: ", "binary_cross_entropy_with_logits");
+    refused(edited(edited(mlp, "output_size: 3", "output_size: 3, loss: l1"), "batch_size: 4",
+                   "batch_size: 4, label_type: uint8"),
+            FIRNC_TRAIN, ":7: trainer.fit.train_dataloader.label_type: ", "float32 targets");
+    refused(edited(mlp, "batch_size: 4", "batch_size: 4, weight_type: uint8"), FIRNC_TRAIN,
+            ":7: trainer.fit.train_dataloader.weight_type: ", "set sample_weights");
+}
+
+static const char *with_metric(const char *model, const char *metric) {
+    return firnc_format("%s  validate:\n    metric: %s\n", edited(mlp, "output_size: 3", model), metric);
+}
+
+static void metrics_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *model, *metric;
+        firnc_metric kind;
+    } metrics[] = {{"output_size: 3", "accuracy", FIRNC_METRIC_ACCURACY},
+                   {"output_size: 3", "[perplexity]", FIRNC_METRIC_PERPLEXITY},
+                   {"output_size: 3", "mean", FIRNC_METRIC_MEAN},
+                   {"output_size: 3", "mean_per_class_accuracy", FIRNC_METRIC_MEAN_PER_CLASS_ACCURACY},
+                   {"output_size: 3", "{AccuracyMetric: {num_classes: 3}}", FIRNC_METRIC_ACCURACY},
+                   {"output_size: 3", "{MeanIOUMetric: {ignore_classes: [0, 2]}}", FIRNC_METRIC_MEAN_IOU},
+                   {"output_size: 3", "[{dicecoefficientmetric: null}]", FIRNC_METRIC_DICE},
+                   {"output_size: 3", "{fbeta: {beta: 2, average_type: macro}}", FIRNC_METRIC_F_BETA},
+                   {"output_size: 2", "auc", FIRNC_METRIC_AUC},
+                   {"output_size: 1, loss: binary_cross_entropy_with_logits", "auc", FIRNC_METRIC_AUC},
+                   {"output_size: 3, loss: huber", "mean_squared_error", FIRNC_METRIC_MEAN_SQUARED_ERROR}};
+    for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
+        assert_int_equal(accepted(with_metric(metrics[i].model, metrics[i].metric), FIRNC_EVAL)->metric,
+                         metrics[i].kind);
+    const firnc_recipe *r = accepted(
+        with_metric("output_size: 3", "{fbeta: {beta: 2, average_type: macro, ignore_classes: [1]}}"), FIRNC_EVAL);
+    assert_float_equal(r->metric_beta, 2, 0);
+    assert_true(r->metric_macro && r->metric_ignored_count == 1 && r->metric_ignored[0] == 1);
+}
+
+static void refused_metric(const char *model, const char *metric, const char *words) {
+    refused(with_metric(model, metric), FIRNC_EVAL, ":9: trainer.validate.metric", words);
+}
+
+static void an_evaluation_gives_one_value(void **state) {
+    (void)state;
+    refused_metric("output_size: 3", "[accuracy, perplexity]", "one eval plan for each metric");
+    refused_metric("output_size: 3", "{accuracy: null, mean_iou: null}", "one eval plan for each metric");
+    refused_metric("output_size: 3", "[]", "one eval plan for each metric");
+}
+
+static void metrics_are_checked(void **state) {
+    (void)state;
+    refused_metric("output_size: 3", "precision", "accuracy");
+    refused_metric("output_size: 3", "{RougeMetric: null}", "not known");
+    refused_metric("output_size: 3", "auc", "two classes");
+    refused_metric("output_size: 3", "mean_squared_error", "no targets");
+    refused_metric("output_size: 3, loss: l1", "accuracy", "neither classes nor perplexity");
+    refused_metric("output_size: 3, loss: kl_divergence", "mean_squared_error", "no targets");
+    refused_metric("output_size: 3", "{fbeta: {beta: 0}}", "above 0");
+    refused_metric("output_size: 3", "{mean_iou: {beta: 1}}", "belongs to the metric fbeta");
+    refused_metric("output_size: 3", "{accuracy: {ignore_classes: [0]}}", "confusion matrix");
+    refused_metric("output_size: 3", "{dice: {num_classes: 4}}", "has 3 classes");
+    refused_metric("output_size: 3", "{dice: {ignore_classes: [3]}}", "at most 2");
+    refused_metric("output_size: 3", "{dice: {ignore_classes: [1, 0]}}", "ascending");
+    refused_metric("output_size: 3", "{dice: {ignore_classes: [0, 1, 2]}}", "leaves no class");
+}
+
 static void an_eval_plan_reads_what_training_never_saw(void **state) {
     (void)state;
     const char *text = edited(minimal, "batch_size: 8\n",
@@ -750,6 +881,11 @@ int main(void) {
         cmocka_unit_test(what_is_left_out_has_the_reference_s_default),
         cmocka_unit_test(dropout_of_embeddings_follows_dropout),
         cmocka_unit_test(an_mlp_is_read),
+        cmocka_unit_test(losses_are_read),
+        cmocka_unit_test(losses_are_checked),
+        cmocka_unit_test(metrics_are_read),
+        cmocka_unit_test(an_evaluation_gives_one_value),
+        cmocka_unit_test(metrics_are_checked),
         cmocka_unit_test(an_eval_plan_reads_what_training_never_saw),
         cmocka_unit_test(scaled_bytes_may_be_float32_in_evaluation),
         cmocka_unit_test(dynamic_scaling_has_the_reference_s_defaults),

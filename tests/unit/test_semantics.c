@@ -881,6 +881,24 @@ static void metric_that_counts_with_the_cursor(support_plan *s) {
     s->metric.count = EVAL_CURSOR;
 }
 
+static void metric_that_another_op_keeps(support_plan *s) {
+    s->metric.kind = FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY;
+}
+
+static void matrix_that_is_none(support_plan *s) {
+    s->metric.kind = FIRN_FB_METRIC_KIND_MEAN_IOU;
+}
+
+static void beta_of_a_mean(support_plan *s) {
+    s->metric.beta = 1;
+}
+
+static void ignored_classes_of_a_mean(support_plan *s) {
+    static const uint32_t none = 0;
+    s->metric.ignore_classes = &none;
+    s->metric.ignore_classes_count = 1;
+}
+
 static void run_of_no_steps(support_plan *s) {
     s->plan.steps = 0;
 }
@@ -1313,6 +1331,10 @@ static const struct {
     {"both counters in one", support_plan_train, both_counters_in_one, FIRN_ERROR_ROLE},
     {"metric without a sum", support_plan_eval, metric_without_a_sum, FIRN_ERROR_ROLE},
     {"metric whose sum is one number", support_plan_eval, metric_whose_sum_is_one_number, FIRN_ERROR_ROLE},
+    {"metric that another op keeps", support_plan_eval, metric_that_another_op_keeps, FIRN_ERROR_ROLE},
+    {"matrix that is none", support_plan_eval, matrix_that_is_none, FIRN_ERROR_ROLE},
+    {"beta of a mean", support_plan_eval, beta_of_a_mean, FIRN_ERROR_FIELD},
+    {"ignored classes of a mean", support_plan_eval, ignored_classes_of_a_mean, FIRN_ERROR_FIELD},
     {"metric that counts with the cursor", support_plan_eval, metric_that_counts_with_the_cursor, FIRN_ERROR_ROLE},
     {"run of no steps", support_plan_train, run_of_no_steps, FIRN_ERROR_FIELD},
     {"run longer than a counter", support_plan_train, run_longer_than_a_counter, FIRN_ERROR_FIELD},
