@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "compiler/files.h"
 #include "plan/container.h"
 #include "plan/errors.h"
 #include "plan/semantics.h"
@@ -261,6 +262,35 @@ static void test_autocast_names_a_pattern_without_a_layer(void **state) {
     test_run_passes(&compilation, firnc_resolve_pol);
     assert_contains(errors_of(firnc_autocast, &compilation, false),
                     ":9: trainer.init.precision.float32_layers.0: no layer matches \"transfomer.*\"");
+}
+
+/* The row of a class in the table of compiler/PRECISION.md, "| class | ... | op, op |"; the rest of the line. */
+static const char *documented_ops(const char *page, const char *class) {
+    const char *row = strstr(page, firnc_format("\n| %s | ", class));
+    assert_non_null(row);
+    const char *end = strchr(row + 1, '\n');
+    const char *line = firnc_format("%.*s", (int)(end - row - 1), row + 1);
+    const char *ops = strrchr(firnc_format("%.*s", (int)strlen(line) - 2, line), '|');
+    return firnc_format(", %s,", ops + 2);
+}
+
+static void test_autocast_table_is_documented(void **state) {
+    (void)state;
+    firnc_bytes page;
+    assert_true(firnc_file_read("compiler/PRECISION.md", 1 << 20, &page));
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
+                autocast, pol, gradient)                                                                               \
+    {#name, #autocast},
+    static const struct {
+        const char *op, *class;
+    } table[] = {
+#include "plan/ops.def"
+    };
+#undef FIRN_OP
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].class, "fixed") != 0 &&
+            strstr(documented_ops((const char *)page.data, table[i].class), firnc_format(", %s,", table[i].op)) == NULL)
+            fail_msg("compiler/PRECISION.md: %s is not in the row of %s", table[i].op, table[i].class);
 }
 
 /* Layer norm of a float32 input: half at POL 1, float32 at POL 0. One input that two layers share is cast once. */
@@ -889,6 +919,7 @@ int main(void) {
         cmocka_unit_test(test_autocast_gpt2),
         cmocka_unit_test(test_autocast_leaves_layers_in_float32),
         cmocka_unit_test(test_autocast_names_a_pattern_without_a_layer),
+        cmocka_unit_test(test_autocast_table_is_documented),
         cmocka_unit_test(test_autocast_norm_and_cache),
         cmocka_unit_test(test_half_softmax_wish),
         cmocka_unit_test(test_training_adamw),
