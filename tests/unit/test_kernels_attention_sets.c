@@ -239,12 +239,24 @@ static void other_output_types(void **state) {
             check(s);
 }
 
+/* Chunks that end inside, at and beyond the edges of blocks. */
 static void chunked_sums(void **state) {
     (void)state;
-    setting s = {.batch = 1, .steps = 67, .heads = 2, .kv_heads = 1, .size = 20, .causal = true, .half_softmax = true};
+    static const uint32_t chunks[] = {1, 5, 32, 64, 128};
+    for (unsigned i = 0; i < sizeof chunks / sizeof chunks[0]; i++)
+        for_each_shape((setting){.half_softmax = i % 2 == 0, .dropout = 0.1f * (float)(i % 3), .chunk = chunks[i]},
+                       FIRN_FLOAT16, 5);
+}
+
+static void chunked_special_values(void **state) {
+    (void)state;
+    setting s = {.batch = 1, .steps = 77, .heads = 2, .kv_heads = 1, .size = 20, .chunk = 16, .half_softmax = true};
     for (s.type = FIRN_FLOAT16; s.type <= last_real_type; s.type++)
-        for (s.chunk = 5; s.chunk <= 128; s.chunk += 123)
-            check(s);
+        for (int causal = 0; causal < 2; causal++)
+            for (s.filling = SPECIALS; s.filling <= LARGE; s.filling++) {
+                s.causal = causal != 0;
+                check(s);
+            }
 }
 
 /* More keys than a slot holds: packed again for each block, and gradients of queries and of keys apart. */
@@ -254,6 +266,9 @@ static void heads_larger_than_a_slot(void **state) {
     check(s);
     s.causal = false;
     s.type = FIRN_BFLOAT16;
+    check(s);
+    s.chunk = 24;
+    s.size = 1600;
     check(s);
 }
 
@@ -278,6 +293,7 @@ int main(void) {
         cmocka_unit_test(with_special_values),
         cmocka_unit_test(other_output_types),
         cmocka_unit_test(chunked_sums),
+        cmocka_unit_test(chunked_special_values),
         cmocka_unit_test(heads_larger_than_a_slot),
         cmocka_unit_test(blocks_larger_than_a_slot),
         cmocka_unit_test(rows_of_several_blocks),

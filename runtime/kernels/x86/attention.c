@@ -7,6 +7,7 @@
 #include "plan/shapes.h"
 #include "runtime/kernels/attention.h"
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/x86/chunked.h"
 #include "runtime/kernels/x86/pack.h"
 #include "runtime/kernels/x86/pieces.h"
 #include "runtime/numerics/elementary.h"
@@ -19,33 +20,48 @@ enum {
 };
 
 /* Multiplications that take the time of one operation on an element (FIRN_GRAIN). */
-enum { MULTIPLICATIONS = 16 };
+enum { MULTIPLICATIONS = 16, CHUNKED_MULTIPLICATIONS = 2 };
 
 /* Pieces for each thread where heads are too few to keep all of them busy. */
 enum { PIECES = 4 };
 
+static void clear(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = 0.0f;
+}
+
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* HEIGHT rows by 16 or 32 columns of a product. Rows have all `terms`, and of `edge` more some: behind the others those
- * up to the diagonal (row r has the first r + 1), or before them those from the diagonal on (row r lacks the first r).
- */
-typedef struct tile {
+/* What some terms add to HEIGHT rows by 16 or 32 columns of a product. Terms have an index in the whole sum; row r has
+ * those up to index diagonal + r, or from it on, or all. */
+typedef struct addend {
+    const firn_reduction *reduction;
     const float *left; /* factor of (row, term) at row * row_step + term * term_step */
     size_t row_step, term_step;
     const float *right; /* factor of (term, column) at term * right_step + column */
-    size_t right_step;
-    size_t terms, edge;
+    size_t right_step, columns;
+    size_t first_term, terms;
     firn_terms present;
-    bool begins; /* the sums begin at +0; else they go on from what is stored */
-    float *sums; /* of (row, column) at row * sums_step + column */
+    size_t diagonal;   /* a row has some of the terms from here on, and the next rows too, or none has it */
+    bool begins, ends; /* the sums begin at +0, else they go on from what is stored; no terms follow */
+    float *sums;       /* of (row, column) at row * sums_step + column */
+    float *chunk_sums; /* likewise, of the chunk that is not at its end; zeros where none is */
     size_t sums_step;
+} addend;
+
+/* The same for float32 sums. Rows have all `terms`, and of `edge` more some: behind the others row r has the first r +
+ * 1 of them, or before the others it lacks the first r. */
+typedef struct tile {
+    const addend *addend;
+    const float *left, *right; /* of the first term that any row has */
+    size_t terms, edge;
 } tile;
 
 typedef firn_vector tile_sums[HEIGHT][2];
 
 /* One term for the rows [first, end). */
-static inline __attribute__((always_inline)) void add_term(const tile *t, tile_sums sums, const size_t vectors,
-                                                           const float *left, const float *right, const size_t first,
+static inline __attribute__((always_inline)) void add_term(tile_sums sums, const size_t vectors, const float *left,
+                                                           size_t row_step, const float *right, const size_t first,
                                                            const size_t end) {
     firn_vector line[2];
     FIRN_UNROLL
@@ -53,55 +69,105 @@ static inline __attribute__((always_inline)) void add_term(const tile *t, tile_s
         line[v] = firn_vector_load(right + v * FIRN_VECTOR);
     FIRN_UNROLL
     for (size_t row = first; row < end; row++) {
-        const firn_vector factor = firn_vector_fill(left[row * t->row_step]);
+        const firn_vector factor = firn_vector_fill(left[row * row_step]);
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
             sums[row][v] = firn_vector_fma(factor, line[v], sums[row][v]);
     }
 }
 
-static inline __attribute__((always_inline)) void multiply(const tile *t, const size_t vectors) {
+static inline __attribute__((always_inline)) void multiply_tile(const tile *t, const size_t vectors) {
+    const addend *x = t->addend;
+    const size_t row_step = x->row_step, term_step = x->term_step, right_step = x->right_step;
+    const float *left = t->left, *right = t->right;
     tile_sums sums;
     FIRN_UNROLL
     for (size_t row = 0; row < HEIGHT; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
             sums[row][v] =
-                t->begins ? firn_vector_zero() : firn_vector_load(t->sums + row * t->sums_step + v * FIRN_VECTOR);
+                x->begins ? firn_vector_zero() : firn_vector_load(x->sums + row * x->sums_step + v * FIRN_VECTOR);
     }
-    const float *left = t->left, *right = t->right;
-    if (t->present == FIRN_TERMS_FROM_DIAGONAL) {
+    if (x->present == FIRN_TERMS_FROM_DIAGONAL) {
         FIRN_UNROLL
         for (size_t term = 0; term < HEIGHT; term++) {
             if (term < t->edge)
-                add_term(t, sums, vectors, left + term * t->term_step, right + term * t->right_step, 0, term + 1);
+                add_term(sums, vectors, left + term * term_step, row_step, right + term * right_step, 0, term + 1);
         }
-        left += t->edge * t->term_step;
-        right += t->edge * t->right_step;
+        left += t->edge * term_step;
+        right += t->edge * right_step;
     }
-    for (size_t term = 0; term < t->terms; term++, left += t->term_step, right += t->right_step)
-        add_term(t, sums, vectors, left, right, 0, HEIGHT);
-    if (t->present == FIRN_TERMS_UP_TO_DIAGONAL) {
+    for (size_t term = 0; term < t->terms; term++, left += term_step, right += right_step)
+        add_term(sums, vectors, left, row_step, right, 0, HEIGHT);
+    if (x->present == FIRN_TERMS_UP_TO_DIAGONAL) {
         FIRN_UNROLL
         for (size_t term = 0; term < HEIGHT; term++) {
             if (term < t->edge)
-                add_term(t, sums, vectors, left + term * t->term_step, right + term * t->right_step, term, HEIGHT);
+                add_term(sums, vectors, left + term * term_step, row_step, right + term * right_step, term, HEIGHT);
         }
     }
     FIRN_UNROLL
     for (size_t row = 0; row < HEIGHT; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            firn_vector_store(t->sums + row * t->sums_step + v * FIRN_VECTOR, sums[row][v]);
+            firn_vector_store(x->sums + row * x->sums_step + v * FIRN_VECTOR, sums[row][v]);
     }
 }
 
 static void multiply_narrow(const tile *t) {
-    multiply(t, 1);
+    multiply_tile(t, 1);
 }
 
 static void multiply_wide(const tile *t) {
-    multiply(t, 2);
+    multiply_tile(t, 2);
+}
+
+static void multiply_in_float32(const addend *x) {
+    tile t = {.addend = x, .left = x->left, .right = x->right, .terms = x->terms};
+    const size_t before = x->diagonal < x->first_term ? 0 : firn_smaller(x->diagonal - x->first_term, x->terms);
+    if (x->present != FIRN_TERMS_ALL)
+        t.edge = firn_smaller(HEIGHT, x->terms - before);
+    if (x->present == FIRN_TERMS_UP_TO_DIAGONAL)
+        t.terms = before;
+    if (x->present == FIRN_TERMS_FROM_DIAGONAL) {
+        t.left += before * x->term_step;
+        t.right += before * x->right_step;
+        t.terms -= before + t.edge;
+    }
+    if (x->columns > FIRN_VECTOR)
+        multiply_wide(&t);
+    else
+        multiply_narrow(&t);
+}
+
+static void multiply_in_chunks(const addend *x) {
+    for (size_t row = 0; x->begins && row < HEIGHT; row++)
+        clear(x->sums + row * x->sums_step, x->columns);
+    const firn_chunked_tile tile = {.accumulator = x->reduction->accumulator,
+                                    .chunk = x->reduction->chunk,
+                                    .left = x->left,
+                                    .left_row_step = x->row_step,
+                                    .left_term_step = x->term_step,
+                                    .right = x->right,
+                                    .right_step = x->right_step,
+                                    .rows = HEIGHT,
+                                    .columns = x->columns,
+                                    .terms = x->terms,
+                                    .first_term = x->first_term,
+                                    .ends = x->ends,
+                                    .present = x->present,
+                                    .diagonal = x->diagonal,
+                                    .sums = x->chunk_sums,
+                                    .totals = x->sums,
+                                    .step = x->sums_step};
+    firn_chunked_tile_add(&tile);
+}
+
+static void multiply(const addend *x) {
+    if (x->reduction->kind == FIRN_REDUCTION_F32)
+        multiply_in_float32(x);
+    else
+        multiply_in_chunks(x);
 }
 
 /* --- what a piece of work has in its slot ------------------------------------------------------------------------- */
@@ -110,14 +176,15 @@ static void multiply_wide(const tile *t) {
 typedef struct layout {
     size_t query_columns, gradient_columns; /* [D][QUERIES]: q and dy of a block */
     size_t query_rows, gradient_rows;       /* [QUERIES][width]: the same */
-    size_t sums;                            /* [QUERIES][width]: y or dq of a block */
+    size_t sums, chunk_sums;                /* [QUERIES][width]: y or dq of a block */
     size_t lanes;                           /* [RUN][QUERIES]: of a sum over the keys */
     size_t drawn, transposed;               /* [QUERIES][RUN] and [RUN][QUERIES]: random numbers */
     size_t kept;                            /* [rows]: a bit for each query of a block, 1 where dropout keeps it */
     size_t scores, gradients;               /* [rows][QUERIES]: of a block */
     size_t keys, values;                    /* [span][width] */
-    size_t key_sums, value_sums;            /* [span][width]: of one query head */
-    size_t key_totals, value_totals;        /* [span][width]: of the query heads before it */
+    size_t key_sums, value_sums;            /* [span][width]: dk and dv */
+    size_t key_chunks, value_chunks;        /* [span][width]: of the chunks that are not at their end */
+    size_t head_key_sums, head_value_sums;  /* [span][width]: of a query head, unless it is the first */
 } layout;
 
 typedef struct job {
@@ -128,6 +195,7 @@ typedef struct job {
     float *projections; /* D of each query */
     size_t width;       /* floats of a packed row: D, and what fills up its last register */
     size_t span;        /* keys that can be packed at a time */
+    bool chunked;       /* one of the reductions is */
     size_t parts;       /* of a head, each a piece of work */
     size_t part;        /* queries or keys of a part */
     layout at;
@@ -164,36 +232,52 @@ static size_t claim(size_t *end, size_t floats) {
     return at;
 }
 
-/* rows: of scores, 0 for as many as keys. matrices: of the size of the packed keys. How many keys fit is in job->span,
- * at most all of them; fewer than a block is too few. */
-static bool lay_out(job *job, size_t rows, size_t blocks, size_t matrices) {
+/* Things of the size of the packed keys. */
+typedef struct key_matrices {
+    size_t *place[8];
+    size_t count;
+} key_matrices;
+
+static void add_pair(key_matrices *matrices, size_t *of_keys, size_t *of_values) {
+    matrices->place[matrices->count++] = of_keys;
+    matrices->place[matrices->count++] = of_values;
+}
+
+/* Lays out a slot for pieces of keys, which have as many scores as keys, or for pieces of queries, which have a score
+ * for each step. How many keys fit is in job->span, at most all of them; false when not even a block does. */
+static bool lay_out(job *job, bool of_keys) {
     const size_t size = job->a.size, width = round_up(size, FIRN_VECTOR), steps = round_up(job->a.steps, QUERIES);
-    const size_t per_key = matrices * width + (rows == 0 ? blocks * QUERIES + 1 : 0);
+    const size_t blocks = job->dy != NULL ? 2 : 1, score_row = blocks * QUERIES + 1;
     layout *at = &job->at;
+    key_matrices matrices = {.count = 0};
     size_t end = 0;
+    add_pair(&matrices, &at->keys, &at->values);
+    if (of_keys)
+        add_pair(&matrices, &at->key_sums, &at->value_sums);
+    if (of_keys && job->chunked)
+        add_pair(&matrices, &at->key_chunks, &at->value_chunks);
+    if (of_keys && job->a.group > 1)
+        add_pair(&matrices, &at->head_key_sums, &at->head_value_sums);
     job->width = width;
     at->query_columns = claim(&end, size * QUERIES);
     at->gradient_columns = claim(&end, size * QUERIES);
     at->query_rows = claim(&end, QUERIES * width);
     at->gradient_rows = claim(&end, QUERIES * width);
     at->sums = claim(&end, QUERIES * width);
+    at->chunk_sums = claim(&end, QUERIES * width);
     at->lanes = claim(&end, RUN * QUERIES);
     at->drawn = claim(&end, QUERIES * RUN);
     at->transposed = claim(&end, RUN * QUERIES);
-    const size_t fixed = end + (rows != 0 ? rows * (blocks * QUERIES + 1) : 0) + FIRN_VECTOR;
+    const size_t fixed = end + (of_keys ? 0 : steps * score_row), per_key = matrices.count * width;
     if (fixed >= SLOT)
         return false;
-    job->span = firn_smaller((SLOT - fixed) / per_key / QUERIES * QUERIES, steps);
-    if (rows == 0)
-        rows = job->span;
+    job->span = firn_smaller((SLOT - fixed) / (per_key + (of_keys ? score_row : 0)) / QUERIES * QUERIES, steps);
+    const size_t rows = of_keys ? job->span : steps;
     at->kept = claim(&end, rows);
     at->scores = claim(&end, rows * QUERIES);
-    at->gradients = at->scores + (blocks - 1) * rows * QUERIES;
-    end = at->scores + blocks * rows * QUERIES;
-    size_t *const of_keys[] = {&at->keys,       &at->values,     &at->key_sums,
-                               &at->value_sums, &at->key_totals, &at->value_totals};
-    for (size_t i = 0; i < matrices; i++)
-        *of_keys[i] = claim(&end, job->span * width);
+    at->gradients = claim(&end, (blocks - 1) * rows * QUERIES);
+    for (size_t i = 0; i < matrices.count; i++)
+        *matrices.place[i] = claim(&end, job->span * width);
     return job->span > 0;
 }
 
@@ -237,83 +321,86 @@ static const float *pack_values(desk *d, size_t first) {
 /* --- the products of a block -------------------------------------------------------------------------------------- */
 
 /* out[key][query] = rows[key] . columns[][query] for the keys [begin, end); rows are packed from key `begin` on. */
-static void multiply_rows(const desk *d, const block *b, float *out, const float *rows, const float *columns,
-                          size_t begin, size_t end) {
-    tile t = {.row_step = d->job->width,
-              .term_step = 1,
-              .right_step = QUERIES,
-              .terms = d->a->size,
-              .begins = true,
-              .sums_step = QUERIES};
+static void multiply_rows(const desk *d, const block *b, size_t reduction, float *out, const float *rows,
+                          const float *columns, size_t begin, size_t end) {
+    addend x = {.reduction = &d->a->call->reductions[reduction],
+                .row_step = d->job->width,
+                .term_step = 1,
+                .right_step = QUERIES,
+                .terms = d->a->size,
+                .present = FIRN_TERMS_ALL,
+                .begins = true,
+                .ends = true,
+                .chunk_sums = d->slot + d->job->at.chunk_sums,
+                .sums_step = QUERIES};
     for (size_t key = begin; key < end; key += HEIGHT) {
         /* The first half of the queries may come before these keys. */
-        const bool half = d->a->causal && key >= b->query + FIRN_VECTOR;
-        const size_t skip = half ? FIRN_VECTOR : 0;
-        t.left = rows + (key - begin) * d->job->width;
-        t.right = columns + skip;
-        t.sums = out + (key - d->origin) * QUERIES + skip;
-        if (half)
-            multiply_narrow(&t);
-        else
-            multiply_wide(&t);
+        const size_t skip = d->a->causal && key >= b->query + FIRN_VECTOR ? FIRN_VECTOR : 0;
+        x.left = rows + (key - begin) * d->job->width;
+        x.right = columns + skip;
+        x.sums = out + (key - d->origin) * QUERIES + skip;
+        x.columns = QUERIES - skip;
+        multiply(&x);
     }
 }
 
 /* The panels of 32 columns of a product whose columns are the elements of a head. */
-static void multiply_across(const desk *d, tile *t) {
-    const float *right = t->right;
-    float *sums = t->sums;
+static void multiply_across(const desk *d, addend *x) {
+    const float *right = x->right;
+    float *sums = x->sums, *chunk_sums = x->chunk_sums;
     for (size_t column = 0; column < d->job->width; column += QUERIES) {
-        t->right = right + column;
-        t->sums = sums + column;
-        if (d->job->width - column > FIRN_VECTOR)
-            multiply_wide(t);
-        else
-            multiply_narrow(t);
+        x->right = right + column;
+        x->sums = sums + column;
+        x->chunk_sums = chunk_sums + column;
+        x->columns = firn_smaller(QUERIES, d->job->width - column);
+        multiply(x);
     }
 }
 
 /* sums[query] += weights[][query] . rows[] over the keys [begin, end) that the query sees; rows are packed from key
  * `begin` on. */
-static void add_keys(const desk *d, const block *b, const float *weights, const float *rows, size_t begin, size_t end) {
+static void add_keys(const desk *d, const block *b, size_t reduction, const float *weights, const float *rows,
+                     size_t begin, size_t end) {
+    const size_t width = d->job->width;
     for (size_t row = 0; row < b->count; row += HEIGHT) {
-        tile t = {.left = weights + (begin - d->origin) * QUERIES + row,
-                  .row_step = 1,
-                  .term_step = QUERIES,
-                  .right = rows,
-                  .right_step = d->job->width,
-                  .terms = end - begin,
-                  .sums = d->slot + d->job->at.sums + row * d->job->width,
-                  .sums_step = d->job->width};
-        if (d->a->causal && b->query + row < end) {
-            t.present = FIRN_TERMS_UP_TO_DIAGONAL;
-            t.terms = b->query + row - begin;
-            t.edge = firn_smaller(HEIGHT, end - (b->query + row));
-        }
-        multiply_across(d, &t);
+        addend x = {.reduction = &d->a->call->reductions[reduction],
+                    .left = weights + (begin - d->origin) * QUERIES + row,
+                    .row_step = 1,
+                    .term_step = QUERIES,
+                    .right = rows,
+                    .right_step = width,
+                    .first_term = begin,
+                    .terms = end - begin,
+                    .present = d->a->causal ? FIRN_TERMS_UP_TO_DIAGONAL : FIRN_TERMS_ALL,
+                    .diagonal = b->query + row,
+                    .ends = end == b->end,
+                    .sums = d->slot + d->job->at.sums + row * width,
+                    .chunk_sums = d->slot + d->job->at.chunk_sums + row * width,
+                    .sums_step = width};
+        multiply_across(d, &x);
     }
 }
 
 /* sums[key] += weights[key][] . rows[] over the queries of the block that see the key. */
-static void add_queries(const desk *d, const block *b, float *sums, const float *weights, const float *rows) {
+static void add_queries(const desk *d, const block *b, size_t reduction, const float *weights, const float *rows,
+                        float *sums, float *chunk_sums) {
+    const size_t width = d->job->width;
     for (size_t key = b->begin; key < b->end; key += HEIGHT) {
-        tile t = {.left = weights + (key - d->origin) * QUERIES,
-                  .row_step = QUERIES,
-                  .term_step = 1,
-                  .right = rows,
-                  .right_step = d->job->width,
-                  .terms = b->count,
-                  .sums = sums + (key - d->origin) * d->job->width,
-                  .sums_step = d->job->width};
-        if (d->a->causal && key >= b->query) {
-            const size_t before = key - b->query;
-            t.present = FIRN_TERMS_FROM_DIAGONAL;
-            t.left += before;
-            t.right += before * d->job->width;
-            t.edge = firn_smaller(HEIGHT, b->count - before);
-            t.terms = b->count - before - t.edge;
-        }
-        multiply_across(d, &t);
+        addend x = {.reduction = &d->a->call->reductions[reduction],
+                    .left = weights + (key - d->origin) * QUERIES,
+                    .row_step = QUERIES,
+                    .term_step = 1,
+                    .right = rows,
+                    .right_step = width,
+                    .first_term = b->query,
+                    .terms = b->count,
+                    .present = d->a->causal && key >= b->query ? FIRN_TERMS_FROM_DIAGONAL : FIRN_TERMS_ALL,
+                    .diagonal = key,
+                    .ends = b->query + b->count == d->a->steps,
+                    .sums = sums + (key - d->origin) * width,
+                    .chunk_sums = chunk_sums + (key - d->origin) * width,
+                    .sums_step = width};
+        multiply_across(d, &x);
     }
 }
 
@@ -390,11 +477,6 @@ typedef struct key_sum {
     float *lanes; /* [RUN][QUERIES] */
     _Alignas(64) float totals[QUERIES];
 } key_sum;
-
-static void clear(float *x, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        x[i] = 0.0f;
-}
 
 static key_sum begin_sum(const desk *d) {
     key_sum sum = {.lanes = d->slot + d->job->at.lanes};
@@ -491,6 +573,8 @@ static desk desk_of(const job *job, void *slot, size_t batch, size_t head) {
     d.row = firn_attention_row(&job->a, batch, head);
     d.reach = job->a.steps;
     d.packed_keys = d.packed_values = nothing_packed;
+    if (job->chunked)
+        clear(d.slot + job->at.chunk_sums, QUERIES * job->width);
     return d;
 }
 
@@ -499,7 +583,7 @@ static void multiply_scores(desk *d, const block *b) {
     const firn_matrix queries = firn_attention_part(d->a, d->a->qkv, d->batch, d->head);
     pack_columns(d->job, columns, &queries, b);
     for (size_t key = b->begin; key < b->end; key += d->job->span)
-        multiply_rows(d, b, slot + d->job->at.scores, pack_keys(d, key), columns, key,
+        multiply_rows(d, b, 0, slot + d->job->at.scores, pack_keys(d, key), columns, key,
                       firn_smaller(b->end, key + d->job->span));
 }
 
@@ -537,7 +621,7 @@ static void forward_block(desk *d, size_t query) {
     }
     clear(d->slot + job->at.sums, QUERIES * job->width);
     for (size_t key = 0; key < b.end; key += job->span)
-        add_keys(d, &b, d->slot + job->at.scores, pack_values(d, key), key, firn_smaller(b.end, key + job->span));
+        add_keys(d, &b, 1, d->slot + job->at.scores, pack_values(d, key), key, firn_smaller(b.end, key + job->span));
     store_rows(d, job->out, d->head, query, b.count, d->slot + job->at.sums, 1.0f);
 }
 
@@ -620,7 +704,7 @@ static block gradient_block(desk *d, size_t query, size_t begin, size_t end, boo
     multiply_scores(d, &b);
     pack_columns(job, d->slot + at->gradient_columns, &dy, &b);
     for (size_t key = begin; key < b.end; key += job->span)
-        multiply_rows(d, &b, d->slot + at->gradients, pack_values(d, key), d->slot + at->gradient_columns, key,
+        multiply_rows(d, &b, 1, d->slot + at->gradients, pack_values(d, key), d->slot + at->gradient_columns, key,
                       firn_smaller(b.end, key + job->span));
     probability_gradients(d, &b, whole);
     for (size_t i = 0; whole && i < b.count; i++)
@@ -634,7 +718,7 @@ static void store_query_gradient(desk *d, const block *b) {
     const job *job = d->job;
     clear(d->slot + job->at.sums, QUERIES * job->width);
     for (size_t key = 0; key < b->end; key += job->span)
-        add_keys(d, b, d->slot + job->at.gradients, pack_keys(d, key), key, firn_smaller(b->end, key + job->span));
+        add_keys(d, b, 2, d->slot + job->at.gradients, pack_keys(d, key), key, firn_smaller(b->end, key + job->span));
     store_rows(d, job->out, d->head, b->query, b->count, d->slot + job->at.sums, d->a->scale);
 }
 
@@ -646,8 +730,8 @@ static void add_key_gradients(const desk *d, const block *b, float *key_sums, fl
     const firn_matrix dy = firn_attention_part(d->a, d->job->dy, d->batch, d->head);
     pack_rows(d->job, slot + at->query_rows, &queries, b->query, b->count);
     pack_rows(d->job, slot + at->gradient_rows, &dy, b->query, b->count);
-    add_queries(d, b, key_sums, slot + at->gradients, slot + at->query_rows);
-    add_queries(d, b, value_sums, slot + at->scores, slot + at->gradient_rows);
+    add_queries(d, b, 2, slot + at->gradients, slot + at->query_rows, key_sums, slot + at->key_chunks);
+    add_queries(d, b, 1, slot + at->scores, slot + at->gradient_rows, value_sums, slot + at->value_chunks);
 }
 
 static void add(float *restrict total, const float *restrict x, size_t count) {
@@ -656,21 +740,24 @@ static void add(float *restrict total, const float *restrict x, size_t count) {
 }
 
 /* Gradients of the keys [begin, end) of a key head and of their values; where these are all keys, gradients of the
- * queries too. The first query head's sums are the totals, those of the others are added to them. */
-static void key_range(const job *job, void *slot, size_t batch, size_t key_head, size_t begin, size_t end) {
+ * queries too. What the first query head gives is what the others are added to. */
+static void key_range(const job *job, float *slot, size_t batch, size_t key_head, size_t begin, size_t end) {
     const firn_attention *a = &job->a;
     const layout *at = &job->at;
     const bool whole = end - begin == a->steps;
     const size_t floats = round_up(end - begin, HEIGHT) * job->width;
-    float *floats_of = slot, *key_totals = floats_of + at->key_sums, *value_totals = floats_of + at->value_sums;
+    if (job->chunked) {
+        clear(slot + at->key_chunks, floats);
+        clear(slot + at->value_chunks, floats);
+    }
     desk d = desk_of(job, slot, batch, key_head * a->group);
+    d.origin = begin;
+    d.reach = end;
     for (size_t member = 0; member < a->group; member++) {
-        float *key_sums = member == 0 ? key_totals : floats_of + at->key_totals;
-        float *value_sums = member == 0 ? value_totals : floats_of + at->value_totals;
+        float *key_sums = slot + (member == 0 ? at->key_sums : at->head_key_sums);
+        float *value_sums = slot + (member == 0 ? at->value_sums : at->head_value_sums);
         d.head = key_head * a->group + member;
         d.row = firn_attention_row(a, batch, d.head);
-        d.origin = begin;
-        d.reach = end;
         clear(key_sums, floats);
         clear(value_sums, floats);
         for (size_t query = a->causal ? begin : 0; query < a->steps; query += QUERIES) {
@@ -680,12 +767,12 @@ static void key_range(const job *job, void *slot, size_t batch, size_t key_head,
             add_key_gradients(&d, &b, key_sums, value_sums);
         }
         if (member > 0) {
-            add(key_totals, key_sums, floats);
-            add(value_totals, value_sums, floats);
+            add(slot + at->key_sums, key_sums, floats);
+            add(slot + at->value_sums, value_sums, floats);
         }
     }
-    store_rows(&d, job->out, firn_attention_key_part(a, key_head), begin, end - begin, key_totals, a->scale);
-    store_rows(&d, job->out, firn_attention_value_part(a, key_head), begin, end - begin, value_totals, 1.0f);
+    store_rows(&d, job->out, firn_attention_key_part(a, key_head), begin, end - begin, slot + at->key_sums, a->scale);
+    store_rows(&d, job->out, firn_attention_value_part(a, key_head), begin, end - begin, slot + at->value_sums, 1.0f);
 }
 
 static void key_piece(void *argument, size_t piece, void *slot) {
@@ -707,16 +794,17 @@ static void query_piece(void *argument, size_t piece, void *slot) {
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
 /* Operations on elements of so many products of a call. */
-static uint64_t cost_of(const firn_attention *a, uint64_t products) {
+static uint64_t cost_of(const job *job, uint64_t products) {
+    const firn_attention *a = &job->a;
     const uint64_t pairs = (uint64_t)a->batch * a->heads * a->steps * a->steps / (a->causal ? 2 : 1);
-    return products * pairs * a->size / MULTIPLICATIONS;
+    return products * pairs * a->size / (job->chunked ? CHUNKED_MULTIPLICATIONS : MULTIPLICATIONS);
 }
 
-static bool is_float32(const firn_kernel_call *call, size_t reductions) {
+static bool is_chunked(const firn_kernel_call *call, size_t reductions) {
     for (size_t i = 0; i < reductions; i++)
         if (call->reductions[i].kind != FIRN_REDUCTION_F32)
-            return false;
-    return true;
+            return true;
+    return false;
 }
 
 /* Cuts heads into parts of whole blocks, `most` steps or fewer, where the heads alone would not keep all threads busy.
@@ -732,16 +820,15 @@ static size_t divide(job *job, size_t heads, size_t threads, size_t most) {
 
 void firn_vector_attention(const firn_kernel_call *call) {
     job work = {.a = firn_attention_of(call, &call->inputs[0]), .out = &call->outputs[0]};
-    const uint64_t cost = cost_of(&work.a, 2);
+    work.chunked = is_chunked(call, 2);
     work.new_row_max = call->outputs[1].data;
     work.new_row_sum = call->outputs[2].data;
-    if (!is_float32(call, 2) || !lay_out(&work, round_up(work.a.steps, QUERIES), 1, 2)) {
+    const uint64_t cost = cost_of(&work, 2);
+    const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = work.a.batch * work.a.heads;
+    if (!lay_out(&work, false))
         firn_kernel_attention(call);
-        return;
-    }
-    const size_t pieces =
-        divide(&work, work.a.batch * work.a.heads, firn_parallel_threads(&call->parallel, cost), SIZE_MAX);
-    firn_pieces_run(call, pieces, cost, forward_piece, &work);
+    else
+        firn_pieces_run(call, divide(&work, heads, threads, SIZE_MAX), cost, forward_piece, &work);
 }
 
 /* Whether whole key heads, which need five products, are done sooner than queries and keys apart, which need seven but
@@ -754,14 +841,14 @@ static bool whole_heads_are_sooner(const firn_attention *a, size_t threads) {
 void firn_vector_attention_backward(const firn_kernel_call *call) {
     job by_key = {.a = firn_attention_of(call, &call->inputs[1]), .dy = &call->inputs[0], .out = &call->outputs[0]};
     const firn_attention *a = &by_key.a;
-    const uint64_t cost = cost_of(a, 5);
-    const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = a->batch * a->kv_heads;
+    by_key.chunked = is_chunked(call, 3);
     by_key.row_max = call->inputs[2].data;
     by_key.row_sum = call->inputs[3].data;
     by_key.projections = call->outputs[1].data; /* nothing else of the scratch is used */
     job by_query = by_key;
-    if (!is_float32(call, 3) || !lay_out(&by_key, 0, 2, a->group > 1 ? 6 : 4) ||
-        !lay_out(&by_query, round_up(a->steps, QUERIES), 2, 2)) {
+    const uint64_t cost = cost_of(&by_key, 5);
+    const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = a->batch * a->kv_heads;
+    if (!lay_out(&by_key, true) || !lay_out(&by_query, false)) {
         firn_kernel_attention_backward(call);
     } else if (by_key.span >= a->steps && whole_heads_are_sooner(a, threads)) {
         firn_pieces_run(call, divide(&by_key, heads, 1, SIZE_MAX), cost, key_piece, &by_key);
