@@ -30,20 +30,32 @@ static inline float firn_quiet(float x) {
     return firn_select_float(x == x, x, firn_from_bits(FIRN_NAN_BITS));
 }
 
+/* Of exp, which vector code does in the same steps. */
+#define FIRN_EXP_LEAST    -105.0f
+#define FIRN_EXP_MOST     89.0f
+#define FIRN_EXP_PER_LN2  0x1.715476p+0f
+#define FIRN_EXP_LN2      0x1.62e43p-1f
+#define FIRN_EXP_LN2_REST -0x1.05c61p-29f
+#define FIRN_EXP_0        0x1.fffffcp-2f
+#define FIRN_EXP_1        0x1.555492p-3f
+#define FIRN_EXP_2        0x1.5558b6p-5f
+#define FIRN_EXP_3        0x1.1239a4p-7f
+#define FIRN_EXP_4        0x1.6a473p-10f
+
 /* x = n ln 2 + r, |r| <= ln 2 / 2; e^x = 2^n (1 + r + r^2 q(r)). 2^n is applied as two factors, each in range, so that
  * the last product rounds a subnormal result or overflows. Outside [-105, 89] the result does not change any more. */
 static inline float firn_exp_inline(float x) {
-    float inside = firn_limit(x, -105.0f, 89.0f);
-    float shifted = firn_fma(inside, 0x1.715476p+0f, FIRN_ROUNDING_MAGIC);
+    float inside = firn_limit(x, FIRN_EXP_LEAST, FIRN_EXP_MOST);
+    float shifted = firn_fma(inside, FIRN_EXP_PER_LN2, FIRN_ROUNDING_MAGIC);
     float n = shifted - FIRN_ROUNDING_MAGIC;
-    float high = firn_fma(n, -0x1.62e43p-1f, inside); /* exact */
-    float low = n * 0x1.05c61p-29f;
+    float high = firn_fma(n, -FIRN_EXP_LN2, inside); /* exact */
+    float low = n * -FIRN_EXP_LN2_REST;
     float r = high + low;
-    float q = 0x1.6a473p-10f;
-    q = firn_fma(q, r, 0x1.1239a4p-7f);
-    q = firn_fma(q, r, 0x1.5558b6p-5f);
-    q = firn_fma(q, r, 0x1.555492p-3f);
-    q = firn_fma(q, r, 0x1.fffffcp-2f);
+    float q = FIRN_EXP_4;
+    q = firn_fma(q, r, FIRN_EXP_3);
+    q = firn_fma(q, r, FIRN_EXP_2);
+    q = firn_fma(q, r, FIRN_EXP_1);
+    q = firn_fma(q, r, FIRN_EXP_0);
     float sum = 1.0f + high;
     float error = (1.0f - sum) + high;
     float y = sum + firn_fma(r * r, q, low + error);

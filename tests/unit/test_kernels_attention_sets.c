@@ -17,7 +17,7 @@
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
-typedef enum filling { NUMBERS, SPECIALS, SUBNORMALS, LARGE } filling;
+typedef enum filling { NUMBERS, SPECIALS, SUBNORMALS, LARGE, WIDE } filling;
 
 typedef struct setting {
     uint32_t batch, steps, heads, kv_heads, size;
@@ -71,7 +71,8 @@ static firn_parallel parallel_of(int i) {
 /* --- calls -------------------------------------------------------------------------------------------------------- */
 
 static void fill(const setting *s, firn_tensor *tensor, uint32_t seed) {
-    static const float spreads[] = {[NUMBERS] = 3.0f, [SPECIALS] = 3.0f, [SUBNORMALS] = 0x1p-70f, [LARGE] = 0x1p15f};
+    static const float spreads[] = {
+        [NUMBERS] = 3.0f, [SPECIALS] = 3.0f, [SUBNORMALS] = 0x1p-70f, [LARGE] = 0x1p15f, [WIDE] = 7.0f};
     tensor_fill(tensor, seed, spreads[s->filling]);
     if (s->filling == SPECIALS)
         tensor_sprinkle(tensor, seed);
@@ -279,10 +280,10 @@ static void blocks_larger_than_a_slot(void **state) {
     check((setting){.batch = 1, .steps = 3, .heads = 1, .kv_heads = 1, .size = 20000});
 }
 
-/* Sums over more than one block of 4,096 elements. */
+/* Sums over more than one block of 4,096 elements, of exponentials down to subnormal ones. */
 static void rows_of_several_blocks(void **state) {
     (void)state;
-    check((setting){.batch = 1, .steps = 4131, .heads = 1, .kv_heads = 1, .size = 1, .causal = true});
+    check((setting){.batch = 1, .steps = 4131, .heads = 1, .kv_heads = 1, .size = 1, .causal = true, .filling = WIDE});
 }
 
 int main(void) {

@@ -8,9 +8,10 @@
 #include "runtime/kernels/attention.h"
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/x86/chunked.h"
+#include "runtime/kernels/x86/convert.h"
+#include "runtime/kernels/x86/exponential.h"
 #include "runtime/kernels/x86/pack.h"
 #include "runtime/kernels/x86/pieces.h"
-#include "runtime/numerics/elementary.h"
 
 enum {
     QUERIES = 2 * FIRN_VECTOR, /* of a block */
@@ -284,15 +285,32 @@ static bool lay_out(job *job, bool of_keys) {
 /* --- packing ------------------------------------------------------------------------------------------------------ */
 
 /* Rows of a head's matrix, widened; columns and rows that fill up are zeros. */
-static void pack_rows(const job *job, float *out, const firn_matrix *from, size_t first, size_t rows) {
+static inline __attribute__((always_inline)) void widen_rows(const job *job, float *out, const firn_matrix *from,
+                                                             uint8_t type, size_t first, size_t rows) {
     const size_t size = job->a.size, width = job->width;
-    for (size_t row = 0; row < rows; row++) {
-        firn_widen(out + row * width, from->data, from->type, from->first + (first + row) * from->row_step, size);
-        for (size_t column = size; column < width; column++)
-            out[row * width + column] = 0.0f;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t column = 0; column < width; column += FIRN_VECTOR)
+            firn_vector_store(out + row * width + column,
+                              firn_vector_widen(from->data, type, from->first + (first + row) * from->row_step + column,
+                                                firn_first_lanes(size - column)));
+    clear(out + rows * width, (round_up(rows, HEIGHT) - rows) * width);
+}
+
+static void pack_rows(const job *job, float *out, const firn_matrix *from, size_t first, size_t rows) {
+    switch (from->type) {
+    case FIRN_FLOAT16:
+        widen_rows(job, out, from, FIRN_FLOAT16, first, rows);
+        break;
+    case FIRN_BFLOAT16:
+        widen_rows(job, out, from, FIRN_BFLOAT16, first, rows);
+        break;
+    case FIRN_CBFLOAT16:
+        widen_rows(job, out, from, FIRN_CBFLOAT16, first, rows);
+        break;
+    default:
+        widen_rows(job, out, from, FIRN_FLOAT32, first, rows);
+        break;
     }
-    for (size_t i = rows * width; i < round_up(rows, HEIGHT) * width; i++)
-        out[i] = 0.0f;
 }
 
 static void pack_columns(const job *job, float *out, const firn_matrix *from, const block *b) {
@@ -357,8 +375,8 @@ static void multiply_across(const desk *d, addend *x) {
     }
 }
 
-/* sums[query] += weights[][query] . rows[] over the keys [begin, end) that the query sees; rows are packed from key
- * `begin` on. */
+/* sums[query] = weights[][query] . rows[] over the keys [begin, end) that the query sees, added to those before; rows
+ * are packed from key `begin` on. */
 static void add_keys(const desk *d, const block *b, size_t reduction, const float *weights, const float *rows,
                      size_t begin, size_t end) {
     const size_t width = d->job->width;
@@ -373,6 +391,7 @@ static void add_keys(const desk *d, const block *b, size_t reduction, const floa
                     .terms = end - begin,
                     .present = d->a->causal ? FIRN_TERMS_UP_TO_DIAGONAL : FIRN_TERMS_ALL,
                     .diagonal = b->query + row,
+                    .begins = begin == 0,
                     .ends = end == b->end,
                     .sums = d->slot + d->job->at.sums + row * width,
                     .chunk_sums = d->slot + d->job->at.chunk_sums + row * width,
@@ -381,7 +400,7 @@ static void add_keys(const desk *d, const block *b, size_t reduction, const floa
     }
 }
 
-/* sums[key] += weights[key][] . rows[] over the queries of the block that see the key. */
+/* sums[key] = weights[key][] . rows[] over the queries of the block that see the key, added to those before. */
 static void add_queries(const desk *d, const block *b, size_t reduction, const float *weights, const float *rows,
                         float *sums, float *chunk_sums) {
     const size_t width = d->job->width;
@@ -396,6 +415,7 @@ static void add_queries(const desk *d, const block *b, size_t reduction, const f
                     .terms = b->count,
                     .present = d->a->causal && key >= b->query ? FIRN_TERMS_FROM_DIAGONAL : FIRN_TERMS_ALL,
                     .diagonal = key,
+                    .begins = d->a->causal ? key >= b->query : b->query == 0,
                     .ends = b->query + b->count == d->a->steps,
                     .sums = sums + (key - d->origin) * width,
                     .chunk_sums = chunk_sums + (key - d->origin) * width,
@@ -404,15 +424,36 @@ static void add_queries(const desk *d, const block *b, size_t reduction, const f
     }
 }
 
-/* factor * sums[row] for `rows` rows of a part of a tensor, from row `first` on, rounded once. Destroys the sums. */
-static void store_rows(const desk *d, const firn_tensor *out, size_t number, size_t first, size_t rows, float *sums,
-                       float factor) {
+static inline __attribute__((always_inline)) void narrow_rows(const desk *d, void *out, uint8_t type,
+                                                              const firn_matrix *part, size_t first, size_t rows,
+                                                              const float *sums, float factor) {
+    const size_t size = d->a->size, width = d->job->width;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t column = 0; column < width; column += FIRN_VECTOR) {
+            const firn_vector sum = firn_vector_load(sums + row * width + column);
+            const firn_vector x = firn_vector_canonical(firn_vector_multiply(sum, firn_vector_fill(factor)));
+            firn_vector_narrow(out, type, part->first + (first + row) * part->row_step + column,
+                               firn_first_lanes(size - column), x);
+        }
+}
+
+/* factor * sums[row] for `rows` rows of a part of a tensor, from row `first` on, rounded once. */
+static void store_rows(const desk *d, const firn_tensor *out, size_t number, size_t first, size_t rows,
+                       const float *sums, float factor) {
     const firn_matrix part = firn_attention_part(d->a, out, d->batch, number);
-    for (size_t row = 0; row < rows; row++) {
-        float *line = sums + row * d->job->width;
-        for (size_t i = 0; i < d->job->width; i++)
-            line[i] *= factor;
-        firn_narrow(out->data, out->type, part.first + (first + row) * part.row_step, line, d->a->size);
+    switch (out->type) {
+    case FIRN_FLOAT16:
+        narrow_rows(d, out->data, FIRN_FLOAT16, &part, first, rows, sums, factor);
+        break;
+    case FIRN_BFLOAT16:
+        narrow_rows(d, out->data, FIRN_BFLOAT16, &part, first, rows, sums, factor);
+        break;
+    case FIRN_CBFLOAT16:
+        narrow_rows(d, out->data, FIRN_CBFLOAT16, &part, first, rows, sums, factor);
+        break;
+    default:
+        narrow_rows(d, out->data, FIRN_FLOAT32, &part, first, rows, sums, factor);
+        break;
     }
 }
 
@@ -436,10 +477,13 @@ static void scale_scores(const firn_attention *a, float *x, size_t rows) {
 }
 
 /* e^(score - maximum) */
-static void exponentials(const firn_attention *a, float *restrict x, const float *restrict maxima, size_t rows) {
+static void exponentials(const firn_attention *a, float *x, const float maxima[QUERIES], size_t rows) {
     for (size_t row = 0; row < rows; row++)
-        for (size_t i = 0; i < QUERIES; i++)
-            x[row * QUERIES + i] = firn_exp_inline(x[row * QUERIES + i] - maxima[i]);
+        for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
+            float *at = x + row * QUERIES + i;
+            const firn_vector score = firn_vector_load(at);
+            firn_vector_store(at, firn_vector_exp(_mm512_sub_ps(score, firn_vector_load(maxima + i))));
+        }
     firn_block_round(a->softmax_type, x, rows * QUERIES);
 }
 
@@ -491,7 +535,6 @@ static void fold(key_sum *sum) {
             sum->lanes[i] += sum->lanes[half * QUERIES + i];
     for (size_t i = 0; i < QUERIES; i++)
         sum->totals[i] += sum->lanes[i];
-    clear(sum->lanes, RUN * QUERIES);
 }
 
 /* The terms of a run of keys, whose first is a multiple of RUN: x[key][query], times y[key][query] where that is given.
@@ -509,8 +552,10 @@ static void add_run(const desk *d, const block *b, key_sum *sum, size_t first, s
             firn_vector_store(sum->lanes + at, _mm512_mask_add_ps(lane, half_of(queries, v), lane, term));
         }
     }
-    if ((first + RUN) % FIRN_SUM_BLOCK == 0)
-        fold(sum);
+    if ((first + RUN) % FIRN_SUM_BLOCK != 0)
+        return;
+    fold(sum);
+    clear(sum->lanes, RUN * QUERIES);
 }
 
 /* A query without elements in the last block has +0 there, which changes nothing: no total is ever -0. */
@@ -619,7 +664,6 @@ static void forward_block(desk *d, size_t query) {
         job->new_row_max[d->row + query + i] = b.row_max[i];
         job->new_row_sum[d->row + query + i] = b.row_sum[i];
     }
-    clear(d->slot + job->at.sums, QUERIES * job->width);
     for (size_t key = 0; key < b.end; key += job->span)
         add_keys(d, &b, 1, d->slot + job->at.scores, pack_values(d, key), key, firn_smaller(b.end, key + job->span));
     store_rows(d, job->out, d->head, query, b.count, d->slot + job->at.sums, 1.0f);
@@ -716,7 +760,6 @@ static block gradient_block(desk *d, size_t query, size_t begin, size_t end, boo
 /* dq_i = scale sum_j dS_ij k_j */
 static void store_query_gradient(desk *d, const block *b) {
     const job *job = d->job;
-    clear(d->slot + job->at.sums, QUERIES * job->width);
     for (size_t key = 0; key < b->end; key += job->span)
         add_keys(d, b, 2, d->slot + job->at.gradients, pack_keys(d, key), key, firn_smaller(b->end, key + job->span));
     store_rows(d, job->out, d->head, b->query, b->count, d->slot + job->at.sums, d->a->scale);
@@ -758,8 +801,6 @@ static void key_range(const job *job, float *slot, size_t batch, size_t key_head
         float *value_sums = slot + (member == 0 ? at->value_sums : at->head_value_sums);
         d.head = key_head * a->group + member;
         d.row = firn_attention_row(a, batch, d.head);
-        clear(key_sums, floats);
-        clear(value_sums, floats);
         for (size_t query = a->causal ? begin : 0; query < a->steps; query += QUERIES) {
             const block b = gradient_block(&d, query, begin, end, whole);
             if (whole)
