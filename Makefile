@@ -111,17 +111,21 @@ $(BUILD)/signature.o: $(call object,plan/signature.c) $(addprefix $(BUILD)/mbedt
 # The portable sources, compiled plain, with fused multiply-add, and with AVX2 and AVX-512, to which runtime/kernels/x86
 # adds kernels of its own: some for both, the rest for AVX-512. Each set is one object that shows one name,
 # firn_kernel_find_<set>; runtime/targets/x86/select.c picks by CPU. Elsewhere runtime/kernels/table.c is used as it is.
+# The set of AVX-512-FP16 has only what that adds, and asks the AVX-512 one for the rest.
 
 FMA_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
 AVX2_FLAGS := -O3 -mavx2 -mfma -mf16c -Dfirn_kernel_find_vector=firn_kernel_find_avx2
 AVX512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512 \
     -Dfirn_kernel_find_vector=firn_kernel_find_avx512
+AVX512FP16_FLAGS := $(AVX512_FLAGS) -mavx512fp16
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
-AVX512_SOURCES := $(wildcard runtime/kernels/x86/*.c)
+NATIVE_SOURCES := $(patsubst %,runtime/kernels/x86/%.c,chunked_native native_table)
+AVX512_SOURCES := $(filter-out $(NATIVE_SOURCES),$(wildcard runtime/kernels/x86/*.c))
+AVX512FP16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/x86/%.c,chunked_pieces pack pieces)
 AVX2_SOURCES := $(patsubst %,runtime/kernels/x86/%.c,pack pieces product table tile)
 
 ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)
-KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(BUILD)/kernels-avx2.o $(BUILD)/kernels-avx512.o
+KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(BUILD)/kernels-avx2.o $(BUILD)/kernels-avx512.o $(BUILD)/kernels-avx512fp16.o
 KERNEL_OBJECTS += $(call object,runtime/targets/x86/select.c)
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
@@ -143,10 +147,16 @@ $(BUILD)/avx512/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(CFLAGS) $(AVX512_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
 
+$(BUILD)/avx512fp16/%.o: %.c $(BUILD)/flags
+	$(call say,$@)
+	@mkdir -p $(@D)
+	$(quiet)$(CC) $(CFLAGS) $(AVX512FP16_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
+
 $(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
 $(BUILD)/kernels-avx512.o: $(patsubst %.c,$(BUILD)/avx512/%.o,$(KERNEL_SET) $(AVX512_SOURCES))
 $(BUILD)/kernels-avx2.o: $(patsubst %.c,$(BUILD)/avx2/%.o,$(KERNEL_SET) $(AVX2_SOURCES))
-$(BUILD)/kernels-fma.o $(BUILD)/kernels-avx2.o $(BUILD)/kernels-avx512.o: $(BUILD)/kernels-%.o:
+$(BUILD)/kernels-avx512fp16.o: $(patsubst %.c,$(BUILD)/avx512fp16/%.o,$(AVX512FP16_SOURCES))
+$(filter $(BUILD)/kernels-%.o,$(KERNEL_OBJECTS)): $(BUILD)/kernels-%.o:
 	$(call say,$@)
 	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
 	$(quiet)$(OBJCOPY) --keep-global-symbol=firn_kernel_find_$* $@
@@ -194,7 +204,9 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/x86/pieces.c)
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
-$(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx512/runtime/kernels/x86/chunked.o
+# Compiled without AVX-512-FP16, the kernels for it show what they compute.
+$(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernels/x86/%.o,chunked chunked_native \
+    chunked_pieces pack pieces)
 endif
 
 .PHONY: unit-tests
@@ -264,7 +276,7 @@ $(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY)
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $<)
 	$(quiet)clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(FLOATING) -I. \
-	    $(if $(filter plan/signature.c,$<),$(MBEDTLS_FLAGS)) $(if $(filter $(AVX512_SOURCES),$<),$(AVX512_FLAGS)) 2> $@.log || { cat $@.log >&2; exit 1; }
+	    $(if $(filter plan/signature.c,$<),$(MBEDTLS_FLAGS)) $(if $(filter $(AVX512_SOURCES) $(NATIVE_SOURCES),$<),$(AVX512_FLAGS)) 2> $@.log || { cat $@.log >&2; exit 1; }
 	@touch $@
 
 cppcheck:
@@ -291,6 +303,6 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Made on the way to something else, and kept.
-.PRECIOUS: $(BUILD)/objects/%.o $(BUILD)/fma/%.o $(BUILD)/avx2/%.o $(BUILD)/avx512/%.o $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
+.PRECIOUS: $(BUILD)/objects/%.o $(BUILD)/fma/%.o $(BUILD)/avx2/%.o $(BUILD)/avx512/%.o $(BUILD)/avx512fp16/%.o $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -147,8 +147,8 @@ typedef struct firn_config {
     uint64_t prepared_bytes;
     const firn_port *port; /* stays valid while the instance lives; NULL: no port at all */
     /* Name of the kernel set; KERNELS_UNKNOWN when this build does not have it or this machine cannot run it. All sets
-     * give the same bits. "plain" is everywhere, on x86 also "fma" and "avx512". NULL: FIRN_KERNELS of the environment
-     * where there is one and it can be had, else the CPU decides. */
+     * give the same bits. "plain" is everywhere, on x86 also "fma", "avx2", "avx512" and "avx512fp16". NULL:
+     * FIRN_KERNELS of the environment where there is one and it can be had, else the CPU decides. */
     const char *kernels;
 } firn_config;
 

@@ -1,6 +1,7 @@
 /* The tile of chunked sums against NUMERICS.md, as numerics/half.h and `reduce` have it: the rounded step over random
- * and adversarial operands, then whole tiles with all terms or those on one side of a diagonal, cut anywhere. Skipped
- * where this CPU cannot run it. */
+ * and adversarial operands, then whole tiles with all terms or those on one side of a diagonal, cut anywhere. Then the
+ * kernels for AVX-512-FP16, compiled for a CPU without it: all of them but that one instruction. Skipped where this CPU
+ * has no AVX-512. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,6 +14,8 @@
 #include <cmocka.h>
 
 #include "runtime/kernels/x86/chunked.h"
+#include "runtime/kernels/x86/chunked_native.h"
+#include "runtime/kernels/x86/pieces.h"
 #include "tests/unit/support_kernels.h"
 
 enum { WIDTH = FIRN_CHUNKED_COLUMNS };
@@ -245,10 +248,90 @@ static void tiles(void **state) {
     free(o);
 }
 
+/* --- the kernels for AVX-512-FP16 --------------------------------------------------------------------------------- */
+
+enum { THREADS = 3 };
+
+/* The last range first. */
+static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
+    (void)context;
+    body(argument, tasks / 2, tasks);
+    body(argument, 0, tasks / 2);
+}
+
+static void compare(uint16_t code, firn_kernel native, firn_kernel_call *call, void *workspace) {
+    const firn_tensor out = call->outputs[0];
+    firn_tensor expected = tensor_copy(&out);
+    char place[96];
+    call->outputs[0] = expected;
+    call->parallel = (firn_parallel){0};
+    call->workspace = NULL;
+    firn_kernel_set_choose("plain")->find(code)(call);
+    call->workspace = workspace;
+    for (uint32_t threads = 1; threads <= THREADS; threads++) {
+        call->parallel = (firn_parallel){.run = run_split, .threads = threads};
+        call->outputs[0] = tensor_copy(&out);
+        native(call);
+        snprintf(place, sizeof place, "op %u, %ux%u, chunk %u, %u threads", code, (unsigned)out.dims[0],
+                 (unsigned)out.dims[1], (unsigned)call->reductions[0].chunk, (unsigned)threads);
+        assert_same(&expected, &call->outputs[0], place);
+        tensor_free(&call->outputs[0]);
+    }
+    tensor_free(&expected);
+    call->outputs[0] = out;
+}
+
+static void check_native(uint32_t n, uint32_t k, uint32_t o, int layout, uint32_t chunk, uint8_t out_type,
+                         void *workspace) {
+    const uint8_t half = FIRN_FLOAT16;
+    const uint32_t rows = layout == 0 ? o : k, columns = layout == 0 ? k : o;
+    firn_tensor x = tensor_new(half, n, k, 0, 0), dy = tensor_new(half, n, o, 0, 0);
+    firn_tensor weight = tensor_new(half, rows, columns, 0, 0), bias = tensor_new(half, o, 0, 0, 0);
+    firn_tensor y = tensor_new(out_type, n, o, 0, 0), dx = tensor_new(out_type, n, k, 0, 0);
+    firn_tensor dweight = tensor_new(out_type, rows, columns, 0, 0);
+    firn_tensor *const inputs[] = {&x, &dy, &weight, &bias};
+    for (uint32_t i = 0; i < 4; i++) {
+        tensor_fill(inputs[i], i + chunk, 1.0f);
+        if (chunk == 5)
+            tensor_sprinkle(inputs[i], i);
+    }
+    firn_kernel_call call = {.input_count = 3, .output_count = 1, .integers = {layout}};
+    call.reductions[0] = (firn_reduction){FIRN_REDUCTION_CHUNKED, half, out_type, chunk};
+    call.inputs[0] = x, call.inputs[1] = weight, call.inputs[2] = bias, call.outputs[0] = y;
+    compare(FIRN_OP_linear, firn_native_linear, &call, workspace);
+    call.input_count = 2;
+    compare(FIRN_OP_linear, firn_native_linear, &call, workspace);
+    call.inputs[0] = dy, call.outputs[0] = dx;
+    compare(FIRN_OP_linear_backward_input, firn_native_linear_backward_input, &call, workspace);
+    call.inputs[1] = x, call.outputs[0] = dweight;
+    compare(FIRN_OP_linear_backward_weight, firn_native_linear_backward_weight, &call, workspace);
+    firn_tensor *const all[] = {&x, &dy, &weight, &bias, &y, &dx, &dweight};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+/* Around 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 112 rows and 256 columns of a piece; chunks that end
+ * with a block of terms, inside it, and that are longer. */
+static void native_products(void **state) {
+    (void)state;
+    static const uint32_t sizes[][3] = {{1, 1, 1},   {13, 257, 15}, {15, 64, 33},  {29, 300, 63},
+                                        {5, 31, 65}, {113, 9, 29},  {3, 260, 257}, {27, 128, 64}};
+    static const uint32_t chunks[] = {64, 5, 128, 300};
+    void *workspace = aligned_alloc(64, (size_t)THREADS * FIRN_SLOT_BYTES);
+    assert_non_null(workspace);
+    memset(workspace, 0xa5, (size_t)THREADS * FIRN_SLOT_BYTES);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int layout = 0; layout < 2; layout++)
+            check_native(sizes[i][0], sizes[i][1], sizes[i][2], layout, chunks[(i + (size_t)layout) % 4],
+                         i % 3 == 0 ? FIRN_FLOAT32 : FIRN_FLOAT16, workspace);
+    free(workspace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps),
         cmocka_unit_test(tiles),
+        cmocka_unit_test(native_products),
     };
     return cmocka_run_group_tests(tests, stop_without_avx512, NULL);
 }

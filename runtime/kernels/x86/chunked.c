@@ -35,10 +35,9 @@ static inline firn_vector fma_up(firn_vector a, firn_vector b, firn_vector c) {
     return _mm512_fmadd_round_ps(a, b, c, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
 }
 
-/* The conversion of the CPU is that of NUMERICS.md. (The form without a mask warns in gcc where nothing is inlined.) */
+/* The conversion of the CPU is that of NUMERICS.md. */
 static inline firn_vector round_float16(firn_vector x) {
-    const __mmask16 all = 0xffff;
-    return _mm512_cvtph_ps(_mm512_maskz_cvtps_ph(all, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    return firn_vector_from_float16(firn_vector_to_float16(x));
 }
 
 /* The upper half of a float: half a unit is added to the bits, just less than that where the last bit kept is 0, and

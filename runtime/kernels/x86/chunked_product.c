@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/x86/chunked.h"
+#include "runtime/kernels/x86/chunked_pieces.h"
 #include "runtime/kernels/x86/pack.h"
 #include "runtime/kernels/x86/pieces.h"
 #include "runtime/kernels/x86/product.h"
@@ -29,22 +30,9 @@ typedef struct scratch {
 } scratch;
 _Static_assert(sizeof(scratch) <= FIRN_SLOT_BYTES, "it lies in a slot");
 
-typedef struct work {
-    const firn_linear *linear;
-    size_t rows, columns, across; /* of a piece (the last may be smaller); pieces side by side */
-} work;
-
-typedef struct rectangle {
-    size_t row, rows, column, columns;
-} rectangle;
-
-static size_t ceiling(size_t a, size_t b) {
-    return (a - 1) / b + 1;
-}
-
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
 
-static void add_block(const firn_product *product, const rectangle *r, size_t term, size_t terms, scratch *s) {
+static void add_block(const firn_product *product, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
     const firn_matrix left = firn_transposed(product->left);
     firn_chunked_tile t = {.accumulator = product->reduction.accumulator,
                            .chunk = product->reduction.chunk,
@@ -73,48 +61,26 @@ static void add_block(const firn_product *product, const rectangle *r, size_t te
     }
 }
 
-/* Adds the bias and rounds once. */
-static void store(const firn_linear *linear, const rectangle *r, scratch *s) {
-    const firn_tensor *out = linear->out, *bias = linear->bias;
-    float bias_values[COLUMNS];
-    if (bias != NULL)
-        firn_widen(bias_values, bias->data, bias->type, r->column, r->columns);
-    for (size_t row = 0; row < r->rows; row++) {
-        float *totals = s->totals + row * COLUMNS;
-        for (size_t column = 0; bias != NULL && column < r->columns; column++)
-            totals[column] += bias_values[column];
-        firn_narrow(out->data, out->type, (r->row + row) * linear->product.columns + r->column, totals, r->columns);
-    }
-}
-
 static void multiply_piece(void *argument, size_t piece, void *slot) {
-    const work *w = argument;
-    const firn_product *product = &w->linear->product;
+    const firn_chunked_cut *cut = argument;
+    const firn_product *product = &cut->linear->product;
     scratch *s = slot;
-    rectangle r = {.row = piece / w->across * w->rows, .column = piece % w->across * w->columns};
-    r.rows = firn_smaller(w->rows, product->rows - r.row);
-    r.columns = firn_smaller(w->columns, product->columns - r.column);
+    const firn_rectangle r = firn_chunked_cut_piece(cut, piece);
     memset(s->sums, 0, r.rows * COLUMNS * sizeof(float));
     memset(s->totals, 0, r.rows * COLUMNS * sizeof(float));
     for (size_t term = 0; term < product->terms; term += DEPTH)
         add_block(product, &r, term, firn_smaller(DEPTH, product->terms - term), s);
-    store(w->linear, &r, s);
+    firn_chunked_store(cut->linear, &r, s->totals, COLUMNS);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* Pieces as large as a slot allows, and smaller ones where that leaves too few of them. No cut shows in a result. */
 static void multiply(const firn_linear *linear, const firn_kernel_call *call) {
     const firn_product *product = &linear->product;
     const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / COST;
     const size_t threads = firn_parallel_threads(&call->parallel, cost), wanted = threads > 1 ? threads * PIECES : 1;
-    work w = {.linear = linear, .rows = ROWS, .columns = COLUMNS};
-    while (w.columns > WIDTH && ceiling(product->rows, w.rows) * ceiling(product->columns, w.columns) < wanted)
-        w.columns /= 2;
-    while (w.rows > HEIGHT && ceiling(product->rows, w.rows) * ceiling(product->columns, w.columns) < wanted)
-        w.rows /= 2;
-    w.across = ceiling(product->columns, w.columns);
-    firn_pieces_run(call, ceiling(product->rows, w.rows) * w.across, cost, multiply_piece, &w);
+    firn_chunked_cut cut = firn_chunked_cut_make(linear, wanted, ROWS, COLUMNS, HEIGHT, WIDTH);
+    firn_pieces_run(call, cut.pieces, cost, multiply_piece, &cut);
 }
 
 void firn_chunked_linear(const firn_kernel_call *call) {

@@ -1,5 +1,5 @@
 /* Picks a kernel set on x86. All of them give the same bits: each is compiled from the same portable sources, which are
- * many times faster where fused multiply-add may be an instruction, and two add the kernels of runtime/kernels/x86. No
+ * many times faster where fused multiply-add may be an instruction, and three add kernels of runtime/kernels/x86. No
  * kernel may be written here. */
 #include <cpuid.h>
 #include <stdbool.h>
@@ -13,6 +13,7 @@ firn_kernel firn_kernel_find_plain(uint16_t code);
 firn_kernel firn_kernel_find_fma(uint16_t code);
 firn_kernel firn_kernel_find_avx2(uint16_t code);
 firn_kernel firn_kernel_find_avx512(uint16_t code);
+firn_kernel firn_kernel_find_avx512fp16(uint16_t code);
 
 static bool has_fma(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -29,6 +30,12 @@ static bool has_avx512(void) {
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 
+/* The system saves the same registers for it. */
+static bool has_avx512fp16(void) {
+    unsigned a, b, c, d;
+    return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bit_AVX512FP16) != 0;
+}
+
 static bool has_nothing_special(void) {
     return true;
 }
@@ -39,6 +46,9 @@ static const struct {
     bool (*is_possible)(void);
     firn_kernel_set set;
 } sets[] = {
+    {"avx512fp16",
+     has_avx512fp16,
+     {.name = "avx512fp16", .find = firn_kernel_find_avx512fp16, .workspace_bytes = FIRN_SLOT_BYTES}},
     {"avx512", has_avx512, {.name = "avx512", .find = firn_kernel_find_avx512, .workspace_bytes = FIRN_SLOT_BYTES}},
     {"avx2", has_avx2, {.name = "avx2", .find = firn_kernel_find_avx2, .workspace_bytes = FIRN_SLOT_BYTES}},
     {"fma", has_fma, {.name = "portable, avx2 and fma", .find = firn_kernel_find_fma}},
