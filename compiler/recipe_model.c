@@ -22,6 +22,9 @@ static const firnc_choice reductions[] = {{"mean", 0}, {"batchmean", 1}, {NULL, 
 static const firnc_choice flags[] = {{"true", 1}, {"True", 1}, {"false", 0}, {"False", 0}, {NULL, 0}};
 static const firnc_choice halves[] = {
     {"float16", FIRN_FLOAT16}, {"bfloat16", FIRN_BFLOAT16}, {"cbfloat16", FIRN_CBFLOAT16}, {NULL, 0}};
+/* use_bfloat16, as the first releases with bfloat16 had it */
+static const firnc_choice half_flags[] = {
+    {"true", FIRN_BFLOAT16}, {"True", FIRN_BFLOAT16}, {"false", FIRN_FLOAT16}, {"False", FIRN_FLOAT16}, {NULL, 0}};
 
 /* A model as it stands in the recipe: what the recipe keeps, and what is only needed while it is read. */
 typedef struct settings {
@@ -61,6 +64,7 @@ static const firnc_field gpt2_fields[] = {
     {"compute_eval_metrics", .kind = FIRNC_FIELD_FLAG, OTHER(compute_eval_metrics)},
     {"mixed_precision", .kind = FIRNC_FIELD_CHOICE, OTHER(said.mixed), .choices = flags},
     {"fp16_type", .kind = FIRNC_FIELD_CHOICE, OTHER(said.half), .choices = halves},
+    {"use_bfloat16", .kind = FIRNC_FIELD_CHOICE, OTHER(said.half), .choices = half_flags},
     {"position_embedding_type", .kind = FIRNC_FIELD_FIXED, .only = "learned"},
     {"attention_type", .kind = FIRNC_FIELD_FIXED, .only = "scaled_dot_product"},
     {"norm_type", .kind = FIRNC_FIELD_FIXED, .only = "layernorm"},
@@ -91,6 +95,7 @@ static const firnc_field mlp_fields[] = {
     {"compute_eval_metrics", .kind = FIRNC_FIELD_FLAG, OTHER(compute_eval_metrics)},
     {"mixed_precision", .kind = FIRNC_FIELD_CHOICE, OTHER(said.mixed), .choices = flags},
     {"fp16_type", .kind = FIRNC_FIELD_CHOICE, OTHER(said.half), .choices = halves},
+    {"use_bfloat16", .kind = FIRNC_FIELD_CHOICE, OTHER(said.half), .choices = half_flags},
 };
 
 #undef GPT2
@@ -223,6 +228,9 @@ bool firnc_recipe_model(firnc_recipe *recipe, const firnc_tree *model, firnc_mod
                   .compute_eval_metrics = true};
     if (!(architecture == FIRNC_GPT2 ? read_gpt2(model, &s) : read_mlp(model, &s)))
         return false;
+    const firnc_tree *old = firnc_tree_child(model, "use_bfloat16");
+    if (old != NULL && firnc_tree_child(model, "fp16_type") != NULL)
+        return firnc_tree_fail(old, "fp16_type says which half type; remove this key");
     recipe->architecture = (firnc_architecture)architecture;
     recipe->model = model;
     recipe->gpt2 = s.gpt2;

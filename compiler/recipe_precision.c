@@ -126,8 +126,9 @@ static bool agrees(const settings *s, const firnc_model_precision *said, const f
     if (said->mixed != FIRNC_UNSET && (said->mixed == 1) != s->keys.enabled)
         return firnc_tree_fail(firnc_tree_child(model, "mixed_precision"),
                                "trainer.init.precision.enabled says otherwise; remove this key");
+    const firnc_tree *half = firnc_tree_child(model, "fp16_type");
     if (said->half != FIRNC_UNSET && said->half != s->half)
-        return firnc_tree_fail(firnc_tree_child(model, "fp16_type"),
+        return firnc_tree_fail(half != NULL ? half : firnc_tree_child(model, "use_bfloat16"),
                                "trainer.init.precision.fp16_type says otherwise; remove this key");
     return true;
 }
