@@ -3,61 +3,15 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/numerics/elementary.h"
 
-/* Turns count predictions x into the terms of the loss, or into their slopes. */
-typedef void (*element_rule)(const firn_kernel_call *call, float *x, const float *target, size_t count);
-
-/* loss = sum of the terms / divisor */
-static void sum_terms(const firn_kernel_call *call, element_rule terms, size_t divisor) {
-    const firn_tensor *prediction = &call->inputs[0];
-    float x[FIRN_BLOCK], target[FIRN_BLOCK];
-    firn_sum loss;
-    firn_sum_begin(&loss);
-    for (size_t block = 0; block < firn_blocks(prediction->elements); block++) {
-        size_t count = firn_block_widen(x, prediction, block);
-        firn_block_widen(target, &call->inputs[1], block);
-        terms(call, x, target, count);
-        firn_sum_add_many(&loss, x, count);
-    }
-    firn_set_scalar(&call->outputs[0], firn_sum_end(&loss) / (float)divisor);
-}
-
-typedef struct gradient {
-    const firn_kernel_call *call;
-    element_rule slopes;
-    float factor;
-} gradient;
-
-static void gradient_blocks(void *argument, size_t begin, size_t end) {
-    const gradient *g = argument;
-    const firn_kernel_call *call = g->call;
-    float x[FIRN_BLOCK], target[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[1], block);
-        firn_block_widen(target, &call->inputs[2], block);
-        g->slopes(call, x, target, count);
-        for (size_t i = 0; i < count; i++)
-            x[i] *= g->factor;
-        firn_block_narrow(&call->outputs[0], block, x, count);
-    }
-}
-
-/* dprediction = slope * (dloss / divisor) */
-static void run_gradient(const firn_kernel_call *call, element_rule slopes, size_t divisor) {
-    gradient g = {call, slopes, firn_scalar(&call->inputs[0]) / (float)divisor};
-    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), 8 * FIRN_BLOCK, gradient_blocks, &g);
-}
-
 /* --- l1 ----------------------------------------------------------------------------------------------------------- */
 
-static void l1_terms(const firn_kernel_call *call, float *x, const float *target, size_t count) {
-    (void)call;
+static void l1_terms(float *x, const float *target, size_t count) {
     for (size_t i = 0; i < count; i++)
         x[i] = firn_absolute(x[i] - target[i]);
 }
 
 /* The sign of the difference; 0 for no difference, NaN for NaN. */
-static void l1_slopes(const firn_kernel_call *call, float *x, const float *target, size_t count) {
-    (void)call;
+static void l1_slopes(float *x, const float *target, size_t count) {
     for (size_t i = 0; i < count; i++) {
         float d = x[i] - target[i];
         float sign = (float)((int32_t)(d > 0.0f) - (int32_t)(d < 0.0f));
@@ -65,18 +19,10 @@ static void l1_slopes(const firn_kernel_call *call, float *x, const float *targe
     }
 }
 
-void firn_kernel_l1_loss(const firn_kernel_call *call) {
-    sum_terms(call, l1_terms, call->inputs[0].elements);
-}
-
-void firn_kernel_l1_loss_backward(const firn_kernel_call *call) {
-    run_gradient(call, l1_slopes, call->outputs[0].elements);
-}
-
 /* --- huber and smooth L1 ------------------------------------------------------------------------------------------ */
 
 /* Form of huber_loss, attribute 0. */
-enum { HUBER = 0, SMOOTH = 1 };
+enum { SMOOTH = 1 };
 
 /* Half the square of the difference up to the threshold, a line beyond it. */
 static void huber_terms(const firn_kernel_call *call, float *x, const float *target, size_t count) {
@@ -98,37 +44,19 @@ static void huber_slopes(const firn_kernel_call *call, float *x, const float *ta
         x[i] = firn_limit(x[i] - target[i], -threshold, threshold) / scale;
 }
 
-void firn_kernel_huber_loss(const firn_kernel_call *call) {
-    sum_terms(call, huber_terms, call->inputs[0].elements);
-}
-
-void firn_kernel_huber_loss_backward(const firn_kernel_call *call) {
-    run_gradient(call, huber_slopes, call->outputs[0].elements);
-}
-
 /* --- binary cross-entropy ----------------------------------------------------------------------------------------- */
 
 /* softplus(x) - x target, in the order that keeps what is small: the difference of the large parts first. */
-static void binary_terms(const firn_kernel_call *call, float *x, const float *target, size_t count) {
-    (void)call;
+static void binary_terms(float *x, const float *target, size_t count) {
     for (size_t i = 0; i < count; i++) {
         float positive = firn_select_float(x[i] > 0.0f, x[i], 0.0f);
         x[i] = firn_fma(-x[i], target[i], positive) + firn_log_one_exp(x[i]);
     }
 }
 
-static void binary_slopes(const firn_kernel_call *call, float *x, const float *target, size_t count) {
-    (void)call;
+static void binary_slopes(float *x, const float *target, size_t count) {
     for (size_t i = 0; i < count; i++)
         x[i] = firn_sigmoid_inline(x[i]) - target[i];
-}
-
-void firn_kernel_binary_cross_entropy(const firn_kernel_call *call) {
-    sum_terms(call, binary_terms, call->inputs[0].elements);
-}
-
-void firn_kernel_binary_cross_entropy_backward(const firn_kernel_call *call) {
-    run_gradient(call, binary_slopes, call->outputs[0].elements);
 }
 
 /* --- Kullback-Leibler divergence ---------------------------------------------------------------------------------- */
@@ -149,14 +77,121 @@ static void divergence_slopes(const firn_kernel_call *call, float *x, const floa
         x[i] = -(log_target ? firn_exp_inline(target[i]) : target[i]);
 }
 
-static size_t divergence_divisor(const firn_kernel_call *call, const firn_tensor *prediction) {
-    return call->integers[FIRN_KL_BATCH_MEAN] != 0 ? prediction->dims[0] : prediction->elements;
+/* --- the sum, and its gradient ------------------------------------------------------------------------------------ */
+
+/* Which loss: a switch and not a pointer, because a call through a pointer in a kernel is a task to the check of the
+ * stack (runtime/targets/stack.awk). */
+typedef enum loss_rule { L1, HUBER_FORMS, BINARY, DIVERGENCE } loss_rule;
+
+static void to_terms(loss_rule rule, const firn_kernel_call *call, float *x, const float *target, size_t count) {
+    switch (rule) {
+    case L1:
+        l1_terms(x, target, count);
+        break;
+    case HUBER_FORMS:
+        huber_terms(call, x, target, count);
+        break;
+    case BINARY:
+        binary_terms(x, target, count);
+        break;
+    case DIVERGENCE:
+        divergence_terms(call, x, target, count);
+        break;
+    }
+}
+
+static void to_slopes(loss_rule rule, const firn_kernel_call *call, float *x, const float *target, size_t count) {
+    switch (rule) {
+    case L1:
+        l1_slopes(x, target, count);
+        break;
+    case HUBER_FORMS:
+        huber_slopes(call, x, target, count);
+        break;
+    case BINARY:
+        binary_slopes(x, target, count);
+        break;
+    case DIVERGENCE:
+        divergence_slopes(call, x, target, count);
+        break;
+    }
+}
+
+/* What the sum is divided by. */
+static float divisor_of(loss_rule rule, const firn_kernel_call *call, const firn_tensor *prediction) {
+    bool batch_mean = rule == DIVERGENCE && call->integers[FIRN_KL_BATCH_MEAN] != 0;
+    return (float)(batch_mean ? prediction->dims[0] : prediction->elements);
+}
+
+/* loss = sum of the terms / divisor */
+static void sum_terms(const firn_kernel_call *call, loss_rule rule) {
+    const firn_tensor *prediction = &call->inputs[0];
+    float x[FIRN_BLOCK], target[FIRN_BLOCK];
+    firn_sum loss;
+    firn_sum_begin(&loss);
+    for (size_t block = 0; block < firn_blocks(prediction->elements); block++) {
+        size_t count = firn_block_widen(x, prediction, block);
+        firn_block_widen(target, &call->inputs[1], block);
+        to_terms(rule, call, x, target, count);
+        firn_sum_add_many(&loss, x, count);
+    }
+    firn_set_scalar(&call->outputs[0], firn_sum_end(&loss) / divisor_of(rule, call, prediction));
+}
+
+typedef struct gradient {
+    const firn_kernel_call *call;
+    loss_rule rule;
+    float factor;
+} gradient;
+
+static void gradient_blocks(void *argument, size_t begin, size_t end) {
+    const gradient *g = argument;
+    const firn_kernel_call *call = g->call;
+    float x[FIRN_BLOCK], target[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = firn_block_widen(x, &call->inputs[1], block);
+        firn_block_widen(target, &call->inputs[2], block);
+        to_slopes(g->rule, call, x, target, count);
+        for (size_t i = 0; i < count; i++)
+            x[i] *= g->factor;
+        firn_block_narrow(&call->outputs[0], block, x, count);
+    }
+}
+
+/* dprediction = slope * (dloss / divisor) */
+static void run_gradient(const firn_kernel_call *call, loss_rule rule) {
+    gradient g = {call, rule, firn_scalar(&call->inputs[0]) / divisor_of(rule, call, &call->inputs[1])};
+    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), 8 * FIRN_BLOCK, gradient_blocks, &g);
+}
+
+void firn_kernel_l1_loss(const firn_kernel_call *call) {
+    sum_terms(call, L1);
+}
+
+void firn_kernel_l1_loss_backward(const firn_kernel_call *call) {
+    run_gradient(call, L1);
+}
+
+void firn_kernel_huber_loss(const firn_kernel_call *call) {
+    sum_terms(call, HUBER_FORMS);
+}
+
+void firn_kernel_huber_loss_backward(const firn_kernel_call *call) {
+    run_gradient(call, HUBER_FORMS);
+}
+
+void firn_kernel_binary_cross_entropy(const firn_kernel_call *call) {
+    sum_terms(call, BINARY);
+}
+
+void firn_kernel_binary_cross_entropy_backward(const firn_kernel_call *call) {
+    run_gradient(call, BINARY);
 }
 
 void firn_kernel_kl_divergence(const firn_kernel_call *call) {
-    sum_terms(call, divergence_terms, divergence_divisor(call, &call->inputs[0]));
+    sum_terms(call, DIVERGENCE);
 }
 
 void firn_kernel_kl_divergence_backward(const firn_kernel_call *call) {
-    run_gradient(call, divergence_slopes, divergence_divisor(call, &call->inputs[1]));
+    run_gradient(call, DIVERGENCE);
 }
