@@ -4,7 +4,6 @@
  * row is a key). Heads are packed into the slot of the thread, widened to float32. Nothing of T x T is kept. */
 #include "runtime/kernels/x86/attention.h"
 
-#include "plan/shapes.h"
 #include "runtime/kernels/attention.h"
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/x86/chunked.h"
