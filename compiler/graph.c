@@ -28,20 +28,31 @@ static _Noreturn void misuse(const firnc_graph *graph, const char *what) {
 firnc_graph *firnc_graph_create(const char *model) {
     firnc_graph *graph = firnc_allocate(sizeof *graph);
     graph->model = model;
-    firnc_value *named[] = {&graph->loss,          &graph->logits,
-                            &graph->labels,        &graph->learning_rate,
-                            &graph->loss_scale,    &graph->steps_since_rescale,
-                            &graph->skipped_steps, &graph->overflows_since_rescale,
-                            &graph->at_floor,      &graph->finite,
-                            &graph->gradient_norm, &graph->global_step,
-                            &graph->cursor,        &graph->optimizer_step,
-                            &graph->metric_sum,    &graph->metric_count,
-                            &graph->row_weights,   &graph->prediction,
-                            &graph->target,        &graph->scores,
+    firnc_value *named[] = {&graph->loss,
+                            &graph->logits,
+                            &graph->labels,
+                            &graph->loss_scale,
+                            &graph->steps_since_rescale,
+                            &graph->skipped_steps,
+                            &graph->overflows_since_rescale,
+                            &graph->at_floor,
+                            &graph->finite,
+                            &graph->gradient_norm,
+                            &graph->global_step,
+                            &graph->cursor,
+                            &graph->optimizer_step,
+                            &graph->metric_sum,
+                            &graph->metric_count,
+                            &graph->row_weights,
+                            &graph->prediction,
+                            &graph->target,
+                            &graph->scores,
                             &graph->score_targets};
     graph->ignore_index = FIRNC_UNSET;
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         *named[i] = FIRNC_NONE;
+    for (size_t i = 0; i < FIRNC_SCHEDULES_MAX; i++)
+        graph->schedules[i] = FIRNC_NONE;
     return graph;
 }
 

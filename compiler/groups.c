@@ -48,7 +48,10 @@ static void add_group(const firnc_compilation *compilation, const firnc_value *p
                          .parameters = firnc_allocate(count * sizeof *group.parameters),
                          .learning_rate = FIRNC_NONE,
                          .beta1_power = FIRNC_NONE,
-                         .beta2_power = FIRNC_NONE};
+                         .beta2_power = FIRNC_NONE,
+                         .factors = FIRNC_NONE,
+                         .rate_schedule = recipe->schedule.rate_of[entry],
+                         .decay_schedule = decay ? recipe->schedule.decay_of[entry] : FIRNC_NONE};
     for (uint32_t i = 0; i < count; i++) {
         firnc_value_info *value = &graph->values[parameters[i]];
         if (entry_of(recipe, value->name) != entry || (ruled ? value->decay : true) != decay)
@@ -63,6 +66,8 @@ static void add_group(const firnc_compilation *compilation, const firnc_value *p
         group.name = source == NULL ? "no_decay" : firnc_format("%s.no_decay", source->name);
         group.settings.weight_decay = 0;
     }
+    if (group.decay_schedule != FIRNC_NONE)
+        group.settings.weight_decay = 0;
     graph->groups[graph->group_count++] = group;
 }
 

@@ -154,6 +154,9 @@ static void add_schedules(cJSON *root, firn_fb_plan plan) {
         cJSON_AddStringToObject(object, "name", firn_fb_parameter_group_name(group));
         cJSON_AddStringToObject(object, "optimizer", firn_fb_parameter_group_optimizer(group));
         cJSON_AddNumberToObject(object, "weight_decay", (double)firn_fb_parameter_group_weight_decay(group));
+        add_number(object, "schedule", firn_fb_parameter_group_schedule(group));
+        if (firn_fb_parameter_group_decay_schedule(group) != UINT32_MAX)
+            add_number(object, "decay_schedule", firn_fb_parameter_group_decay_schedule(group));
         add_number(object, "parameters", firn_fb_parameter_group_parameters_count(group));
     }
 }

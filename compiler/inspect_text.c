@@ -101,13 +101,20 @@ static void print_data(firn_fb_plan plan) {
     }
 }
 
+/* "0.01", or the name of its schedule */
+static const char *decay_text(firn_fb_plan plan, firn_fb_parameter_group group) {
+    uint32_t schedule = firn_fb_parameter_group_decay_schedule(group);
+    if (schedule == UINT32_MAX)
+        return real_text(firn_fb_parameter_group_weight_decay(group));
+    return firnc_format("by schedule %s", firn_fb_schedule_name(firn_fb_plan_schedules_at(plan, schedule)));
+}
+
 static void print_optimizer(firn_fb_plan plan) {
     for (uint32_t i = 0; i < firn_fb_plan_groups_count(plan); i++) {
         firn_fb_parameter_group group = firn_fb_plan_groups_at(plan, i);
         line("group", firnc_format("%s: %s, %u tensors, weight decay %s", firn_fb_parameter_group_name(group),
                                    firn_fb_parameter_group_optimizer(group),
-                                   (unsigned)firn_fb_parameter_group_parameters_count(group),
-                                   real_text(firn_fb_parameter_group_weight_decay(group))));
+                                   (unsigned)firn_fb_parameter_group_parameters_count(group), decay_text(plan, group)));
     }
     uint8_t scaling = firn_fb_plan_loss_scaler_present(plan) ? firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(plan))
                                                              : (uint8_t)FIRN_FB_LOSS_SCALING_NONE;

@@ -87,6 +87,8 @@ typedef struct firnc_group {
     firnc_value *parameters;             /* sorted by name */
     uint32_t parameter_count;
     firnc_value learning_rate, beta1_power, beta2_power; /* scalars of its updates, where they have them */
+    firnc_value factors;                                 /* what its updates make of gradients, where there is any */
+    uint32_t rate_schedule, decay_schedule;              /* indices into the recipe's roots; the latter may be absent */
 } firnc_group;
 
 struct firnc_graph {
@@ -103,9 +105,10 @@ struct firnc_graph {
     firnc_value prediction, target;    /* of regression */
     firnc_value scores, score_targets; /* of detection */
     /* after the training pass (or, in eval, the metric pass): values that the plan names; FIRNC_NONE when absent */
-    firnc_value learning_rate, loss_scale, steps_since_rescale, overflows_since_rescale, skipped_steps, at_floor,
-        finite, gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;
-    firnc_group *groups; /* after the training pass; none is empty */
+    firnc_value loss_scale, steps_since_rescale, overflows_since_rescale, skipped_steps, at_floor, finite,
+        gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;
+    firnc_value schedules[FIRNC_SCHEDULES_MAX]; /* of the recipe's roots: the scalar that receives the value, if any */
+    firnc_group *groups;                        /* after the training pass; none is empty */
     uint32_t group_count;
     uint8_t metric_kind; /* MetricKind of plan.fbs */
     /* after the memory pass */

@@ -129,6 +129,7 @@ typedef struct firnc_parameter_group {
     firnc_optimizer_settings settings;
     bool decay_given;            /* weight_decay stands in the entry itself, and so holds for biases and norms too */
     double adjust_learning_rate; /* the factor of ScalePerParamLR */
+    double adjust_weight_decay;  /* the factor of ScalePerParamWD */
     uint32_t line;               /* as in firnc_tree: 0, it came from --set */
     const char *path;
 } firnc_parameter_group;
@@ -151,9 +152,12 @@ typedef struct firnc_data {
 
 /* A schedule: a tree of nodes, and the setting whose value it gives. */
 typedef struct firnc_schedule_root {
-    const char *name; /* "learning_rate" */
+    const char *name; /* "learning_rate", "weight_decay.head" */
     bool weight_decay;
     uint32_t node;
+    const struct firnc_tree *source; /* where it stands; NULL: the optimizer's own learning rate */
+    bool adjusted;                   /* holds a ScalePerParamLR, */
+    double adjustment;               /* for this factor */
 } firnc_schedule_root;
 
 typedef struct firnc_recipe {
@@ -172,7 +176,9 @@ typedef struct firnc_recipe {
         firn_schedule_node nodes[FIRNC_NODES_MAX];
         double *numbers;
         firn_schedule_instruction *instructions;
-        firnc_schedule_root roots[FIRNC_SCHEDULES_MAX]; /* the first is of the learning rate */
+        firnc_schedule_root roots[FIRNC_SCHEDULES_MAX];
+        uint32_t rate_of[FIRNC_GROUPS_MAX + 1];  /* roots: of the parameters that no group takes, then of each group */
+        uint32_t decay_of[FIRNC_GROUPS_MAX + 1]; /* likewise, or FIRNC_NONE: the weight decay is constant */
         uint32_t count, number_count, number_capacity, instruction_count, instruction_capacity, root_count;
     } schedule;
     firnc_precision precision;

@@ -7,7 +7,7 @@
 
 typedef struct settings {
     firnc_optimizer_settings optimizer;
-    double learning_rate, adjust_learning_rate;
+    double learning_rate, adjust_learning_rate, adjust_weight_decay;
 } settings;
 
 #define AT(member) offsetof(settings, optimizer.member)
@@ -25,6 +25,7 @@ static const firnc_field group_fields[] = {
     {"params", .kind = FIRNC_FIELD_OTHER, .required = true},
     {"tags", .kind = FIRNC_FIELD_OTHER},
     {"adjust_learning_rate", .kind = FIRNC_FIELD_DOUBLE, offsetof(settings, adjust_learning_rate), 0, 1e30},
+    {"adjust_weight_decay", .kind = FIRNC_FIELD_DOUBLE, offsetof(settings, adjust_weight_decay), 0, 1e30},
     {"learning_rate", .kind = FIRNC_FIELD_REFUSED, .only = "give the group tags and a scheduler param_group_tags"},
     {"lr", .kind = FIRNC_FIELD_REFUSED, .only = "give the group tags and a scheduler param_group_tags"},
 };
@@ -144,7 +145,7 @@ static bool read_group(firnc_recipe *recipe, const firnc_tree *entry, const sett
     uint32_t index = recipe->group_count++;
     firnc_parameter_group *group = &recipe->groups[index];
     settings s = *base;
-    s.adjust_learning_rate = 1;
+    s.adjust_learning_rate = s.adjust_weight_decay = 1;
     if (!read_settings(entry, group_fields, COUNT(group_fields), &s) ||
         !read_words(firnc_tree_child(entry, "params"), "a pattern of parameter names", &group->patterns,
                     &group->pattern_count) ||
@@ -153,7 +154,8 @@ static bool read_group(firnc_recipe *recipe, const firnc_tree *entry, const sett
     group->name = group->tag_count > 0 ? group->tags[0] : firnc_format("params.%u", (unsigned)index);
     group->settings = s.optimizer;
     group->decay_given = firnc_tree_child(entry, "weight_decay") != NULL;
-    group->adjust_learning_rate = s.adjust_learning_rate;
+    group->adjust_learning_rate = s.adjust_learning_rate + 0.0;
+    group->adjust_weight_decay = s.adjust_weight_decay + 0.0;
     group->line = entry->line;
     group->path = entry->path;
     for (uint32_t i = 0; i < index; i++)

@@ -60,8 +60,7 @@ bool firnc_schedule_add_instruction(const firnc_schedule_reader *r, const firnc_
 
 uint32_t firnc_schedule_common_fields(firnc_field *fields, const firnc_schedule_reader *r) {
     uint32_t count = 0;
-    fields[count++] = r->depth == 0 ? (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_REFUSED,
-                                                    .only = "all groups have one schedule so far"}
+    fields[count++] = r->depth == 0 ? (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_OTHER}
                                     : (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_REFUSED,
                                                     .only = "put it into the outermost schedule"};
     fields[count++] = (firnc_field){"scheduler", .kind = FIRNC_FIELD_OTHER}; /* the class, in the older layout */
@@ -229,6 +228,7 @@ static bool read_scaled(const firnc_schedule_reader *r, const firnc_tree *mappin
                                                             .initial = r->adjustment,
                                                             .final = 1};
     traits->initial *= r->adjustment;
+    *r->adjusted = true;
     return true;
 }
 
@@ -339,63 +339,151 @@ static bool read_older(const firnc_schedule_reader *r, const firnc_tree *node, u
 /* --- the whole ------------------------------------------------------------------------------------------------------
  */
 
-/* A root, whose node comes next. */
-static firnc_schedule_root *add_root(firnc_recipe *recipe, bool weight_decay, uint32_t node) {
-    firnc_schedule_root *root = &recipe->schedule.roots[recipe->schedule.root_count++];
-    *root = (firnc_schedule_root){
-        .name = weight_decay ? "weight_decay" : "learning_rate", .weight_decay = weight_decay, .node = node};
-    return root;
+/* --- which parameters a schedule is for ------------------------------------------------------------------------------
+ */
+
+/* The number of an entry: 0 for the parameters that no group of the optimizer takes, then the groups. */
+static const char *entry_name(const firnc_recipe *recipe, uint32_t entry) {
+    return entry == 0 ? "the parameters that no group takes" : firnc_format("group %s", recipe->groups[entry - 1].name);
 }
 
-/* Where the recipe has no schedule of the learning rate: the optimizer's own, in either layout. */
-static bool read_learning_rate(const firnc_schedule_reader *r, const firnc_tree *init, double learning_rate) {
+/* null stands for groups without tags. */
+static bool has_tag(const firnc_recipe *recipe, uint32_t entry, const firnc_tree *tag) {
+    uint32_t count = entry == 0 ? 0 : recipe->groups[entry - 1].tag_count;
+    if (firnc_tree_is_null(tag))
+        return count == 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (tag->kind == FIRNC_SCALAR && strcmp(recipe->groups[entry - 1].tags[i], tag->text) == 0)
+            return true;
+    return false;
+}
+
+/* A schedule without tags is for all. */
+static bool is_for(const firnc_recipe *recipe, uint32_t entry, const firnc_tree *tags) {
+    if (tags == NULL || tags->kind == FIRNC_SCALAR)
+        return tags == NULL || has_tag(recipe, entry, tags);
+    for (const firnc_tree *tag = tags->first; tag != NULL; tag = tag->next)
+        if (has_tag(recipe, entry, tag))
+            return true;
+    return false;
+}
+
+/* A tag that no group has is a slip of the pen. */
+static bool check_tags(const firnc_recipe *recipe, const firnc_tree *tags) {
+    bool list = tags != NULL && tags->kind == FIRNC_LIST;
+    if (list && tags->first == NULL)
+        return firnc_tree_fail(tags, "is empty; write tags of the optimizer's params, or leave it out");
+    for (const firnc_tree *tag = list ? tags->first : tags; tag != NULL; tag = list ? tag->next : NULL) {
+        bool found = false;
+        for (uint32_t entry = 0; entry <= recipe->group_count; entry++)
+            found = found || has_tag(recipe, entry, tag);
+        if (!found)
+            return firnc_tree_fail(tag, "is no tag of a group; write one of the optimizer's params");
+    }
+    return true;
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------------
+ */
+
+/* The root of a schedule for an entry: one that is there already, or a new one whose node is still to be filled. */
+static bool find_root(firnc_schedule_reader *r, const firnc_tree *source, uint32_t entry, uint32_t *root, bool *fresh) {
+    firnc_recipe *recipe = r->recipe;
+    for (*root = 0; *root < recipe->schedule.root_count; ++*root) {
+        const firnc_schedule_root *other = &recipe->schedule.roots[*root];
+        *fresh = false;
+        if (other->source == source && other->weight_decay == r->weight_decay &&
+            (!other->adjusted || other->adjustment == r->adjustment))
+            return true;
+    }
+    *fresh = true;
+    const char *key = r->weight_decay ? "weight_decay" : "learning_rate";
+    firnc_schedule_root *made = &recipe->schedule.roots[recipe->schedule.root_count++];
+    *made = (firnc_schedule_root){.name = entry == 0 ? key : firnc_format("%s.%s", key, recipe->groups[entry - 1].name),
+                                  .weight_decay = r->weight_decay,
+                                  .source = source,
+                                  .adjustment = r->adjustment};
+    r->adjusted = &made->adjusted;
+    return firnc_schedule_add_nodes(r, source, 1, &made->node);
+}
+
+/* The optimizer's own learning rate, in either layout, for an entry that no schedule is for. */
+static bool read_learning_rate(firnc_schedule_reader *r, const firnc_tree *init, double learning_rate, uint32_t entry) {
     const firnc_tree *older = older_learning_rate(init);
-    uint32_t node = 0;
-    if (!firnc_schedule_add_nodes(r, init, 1, &node))
+    bool fresh;
+    uint32_t root;
+    if (!find_root(r, older == NULL ? init : older, entry, &root, &fresh))
         return false;
-    add_root(r->recipe, false, node);
+    r->recipe->schedule.rate_of[entry] = root;
+    uint32_t node = r->recipe->schedule.roots[root].node;
+    if (!fresh)
+        return true;
     if (older != NULL)
         return read_older(r, older, node);
     if (learning_rate < 0 && r->recipe->mode == FIRNC_TRAIN)
-        return firnc_tree_fail(init, "there is no learning rate; add schedulers, or lr to the optimizer");
+        return firnc_tree_fail(init, "there is no learning rate for %s; add schedulers, or lr to the optimizer",
+                               r->recipe->group_count == 0 ? "the run" : entry_name(r->recipe, entry));
     r->recipe->schedule.nodes[node] =
         (firn_schedule_node){.kind = FIRN_SCHEDULE_CONSTANT, .initial = learning_rate < 0 ? 0 : learning_rate + 0.0};
     return true;
 }
 
-/* The entries of trainer.init.schedulers that are of one key. */
-static bool read_schedulers(const firnc_schedule_reader *r, const firnc_tree *list) {
-    uint32_t before = r->recipe->schedule.root_count, node = 0;
+/* One entry of trainer.init.schedulers, for the entries that it is for and that have none of its key yet. */
+static bool read_scheduler(firnc_schedule_reader *r, const firnc_tree *scheduler, uint32_t *of) {
+    firnc_recipe *recipe = r->recipe;
     firnc_schedule_traits traits;
-    for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next) {
-        int class;
-        if (read_class(entry, &class) == NULL)
-            return false;
-        if ((class >= CLASSES) != r->weight_decay)
+    int class;
+    const firnc_tree *settings = read_class(scheduler, &class);
+    if (settings == NULL)
+        return false;
+    if ((class >= CLASSES) != r->weight_decay)
+        return true;
+    const firnc_tree *tags = firnc_tree_child(settings, "param_group_tags");
+    if (!check_tags(recipe, tags))
+        return false;
+    for (uint32_t entry = 0; entry <= recipe->group_count; entry++) {
+        bool fresh;
+        if (!is_for(recipe, entry, tags))
             continue;
-        if (r->recipe->schedule.root_count > before)
-            return firnc_tree_fail(entry, "a second schedule of the %s; put both below one %s",
-                                   r->weight_decay ? "weight decay" : "learning rate",
-                                   r->weight_decay ? "SequentialWD" : "SequentialLR");
-        if (!firnc_schedule_add_nodes(r, entry, 1, &node))
-            return false;
-        add_root(r->recipe, r->weight_decay, node);
-        if (!read_node(r, entry, node, &traits))
+        if (of[entry] != FIRNC_NONE)
+            return firnc_tree_fail(
+                scheduler, "a second schedule of the %s for %s; put both below one %s, or give them param_group_tags",
+                r->weight_decay ? "weight decay" : "learning rate", entry_name(recipe, entry),
+                r->weight_decay ? "SequentialWD" : "SequentialLR");
+        r->adjustment = 1;
+        if (entry > 0)
+            r->adjustment = r->weight_decay ? recipe->groups[entry - 1].adjust_weight_decay
+                                            : recipe->groups[entry - 1].adjust_learning_rate;
+        if (!find_root(r, scheduler, entry, &of[entry], &fresh) ||
+            (fresh && !read_node(r, scheduler, recipe->schedule.roots[of[entry]].node, &traits)))
             return false;
     }
     return true;
 }
 
+static bool read_schedulers(firnc_recipe *recipe, const firnc_tree *list, bool weight_decay, uint32_t *of) {
+    firnc_schedule_reader r = {.recipe = recipe, .weight_decay = weight_decay};
+    for (uint32_t entry = 0; entry <= recipe->group_count; entry++)
+        of[entry] = FIRNC_NONE;
+    for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next)
+        if (!read_scheduler(&r, entry, of))
+            return false;
+    return true;
+}
+
 bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double learning_rate) {
     const firnc_tree *list = firnc_tree_child(init, "schedulers"), *older = older_learning_rate(init);
-    firnc_schedule_reader rates = {.recipe = recipe, .adjustment = 1}, decays = rates;
-    decays.weight_decay = true;
-    if (!read_schedulers(&rates, list))
+    firnc_schedule_reader own = {.recipe = recipe, .adjustment = 1};
+    if (!read_schedulers(recipe, list, false, recipe->schedule.rate_of))
         return false;
     if (recipe->schedule.root_count > 0 && older != NULL)
         return firnc_tree_fail(older, "is a schedule beside one in trainer.init.schedulers; remove one of them");
-    if ((recipe->schedule.root_count == 0 && !read_learning_rate(&rates, init, learning_rate)) ||
-        !read_schedulers(&decays, list))
+    for (uint32_t entry = 0; entry <= recipe->group_count; entry++) {
+        own.adjustment = entry == 0 ? 1 : recipe->groups[entry - 1].adjust_learning_rate;
+        if (recipe->schedule.rate_of[entry] == FIRNC_NONE && !read_learning_rate(&own, init, learning_rate, entry))
+            return false;
+    }
+    if (!read_schedulers(recipe, list, true, recipe->schedule.decay_of))
         return false;
     firn_schedule_list made = firnc_recipe_schedules(recipe);
     uint32_t fault = firn_schedule_check(&made);

@@ -10,6 +10,7 @@ typedef struct firnc_schedule_reader {
     firnc_recipe *recipe;
     bool weight_decay; /* the key: a twin ...WD with names of its own for some settings */
     double adjustment; /* what ScalePerParamLR multiplies with */
+    bool *adjusted;    /* set when there is one */
     uint32_t depth;    /* lists of schedules around this one */
 } firnc_schedule_reader;
 

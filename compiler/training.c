@@ -158,10 +158,11 @@ static firnc_value optimizer_state(const training *t, const char *kind, firnc_va
 /* An optimizer's op: its inputs with the factors behind them, where there are any. */
 static void update_node(const training *t, uint16_t code, firnc_value parameter, const firnc_value *inputs,
                         uint8_t input_count, const int64_t *integers, const float *reals, const firnc_value *outputs) {
+    const firnc_group *group = &t->graph->groups[t->graph->values[parameter].group];
     firnc_value all[FIRN_INPUTS_MAX];
     memcpy(all, inputs, input_count * sizeof *inputs);
-    if (t->factors != FIRNC_NONE)
-        all[input_count++] = t->factors;
+    if (group->factors != FIRNC_NONE)
+        all[input_count++] = group->factors;
     firnc_node_in_place(t->graph, code, FIRNC_PHASE_UPDATE, name_of(t, parameter), all, input_count, integers, reals,
                         outputs);
 }
@@ -224,11 +225,33 @@ static void count_one(firnc_graph *graph, uint8_t phase, firnc_value counter) {
     firnc_node_in_place(graph, FIRN_OP_count, phase, "counters", &counter, 1, &step, NULL, &counter);
 }
 
+/* The scalar that receives the value of a schedule; groups share it. */
+static firnc_value scheduled(const training *t, uint32_t root) {
+    firnc_value *value = &t->graph->schedules[root];
+    if (*value == FIRNC_NONE)
+        *value = exchanged(t->graph, t->recipe->schedule.roots[root].name, FIRNC_ROLE_INPUT, FIRN_FLOAT32);
+    return *value;
+}
+
+/* The factors of a group: those of all, and with a scheduled weight decay that behind them. Groups share them. */
+static firnc_value factors_of(const training *t, const firnc_group *group) {
+    if (group->decay_schedule == FIRNC_NONE)
+        return t->factors;
+    for (const firnc_group *other = t->graph->groups; other < group; other++)
+        if (other->decay_schedule == group->decay_schedule)
+            return other->factors;
+    const firnc_value inputs[] = {scheduled(t, group->decay_schedule), t->factors};
+    uint8_t type = FIRN_FLOAT32;
+    uint32_t node = firnc_node_new(t->graph, FIRN_OP_decay_factors, FIRNC_PHASE_UPDATE, "decay_factors", inputs,
+                                   t->factors == FIRNC_NONE ? 1 : 2, NULL, NULL, &type);
+    return t->graph->nodes[node].outputs[0];
+}
+
 static void update(const training *t) {
     firnc_graph *graph = t->graph;
-    graph->learning_rate = exchanged(graph, "learning_rate", FIRNC_ROLE_INPUT, FIRN_FLOAT32);
     for (uint32_t i = 0; i < graph->group_count; i++) {
-        graph->groups[i].learning_rate = graph->learning_rate;
+        graph->groups[i].learning_rate = scheduled(t, graph->groups[i].rate_schedule);
+        graph->groups[i].factors = factors_of(t, &graph->groups[i]);
         if (graph->groups[i].settings.kind == FIRNC_ADAMW)
             advance_powers(t, &graph->groups[i]);
     }
@@ -285,8 +308,6 @@ bool firnc_add_training(firnc_compilation *compilation) {
     const firnc_data *data = &compilation->recipe->data;
     uint32_t micro_batches = data->batch_size / data->micro_batch_size;
     training t = {.graph = graph, .recipe = compilation->recipe, .factors = FIRNC_NONE};
-    if (compilation->recipe->schedule.root_count > 1)
-        return firnc_fail(compilation, "the weight decay has a schedule, and optimizers take a constant one so far");
     t.count = firnc_sorted_values(graph, firnc_is_parameter, &t.parameters);
 
     add_state(&t);

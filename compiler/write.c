@@ -241,15 +241,30 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
                                            .rate = node->rate,
                                            .power = node->power};
     }
-    firn_native_schedule *schedules = firnc_allocate(sizeof *schedules);
-    schedules[0] = (firn_native_schedule){.name = "learning_rate",
-                                          .key = FIRN_FB_SCHEDULE_KEY_LEARNING_RATE,
-                                          .tensor = tensor_of(w, w->graph->learning_rate)};
+    firn_native_schedule *schedules = firnc_allocate(w->recipe->schedule.root_count * sizeof *schedules);
+    for (uint32_t i = 0; i < w->recipe->schedule.root_count; i++) {
+        const firnc_schedule_root *root = &w->recipe->schedule.roots[i];
+        if (w->graph->schedules[i] != FIRNC_NONE)
+            schedules[plan->schedules_count++] = (firn_native_schedule){
+                .name = root->name,
+                .key = root->weight_decay ? FIRN_FB_SCHEDULE_KEY_WEIGHT_DECAY : FIRN_FB_SCHEDULE_KEY_LEARNING_RATE,
+                .root = root->node,
+                .tensor = tensor_of(w, w->graph->schedules[i])};
+    }
     fill_schedule_lists(w, plan);
     plan->schedule_nodes = nodes;
     plan->schedule_nodes_count = count;
     plan->schedules = schedules;
-    plan->schedules_count = 1;
+}
+
+/* The place in the plan of one of the recipe's roots: those that no group uses are left out. */
+static uint32_t schedule_of(const writing *w, uint32_t root) {
+    uint32_t place = 0;
+    if (root == FIRNC_NONE)
+        return FIRNC_NONE;
+    for (uint32_t i = 0; i < root; i++)
+        place += w->graph->schedules[i] != FIRNC_NONE;
+    return place;
 }
 
 static void fill_groups(const writing *w, firn_native_plan *plan) {
@@ -262,7 +277,9 @@ static void fill_groups(const writing *w, firn_native_plan *plan) {
             parameters[p] = tensor_of(w, group->parameters[p]);
         groups[i] = (firn_native_parameter_group){.name = group->name,
                                                   .optimizer = firnc_optimizer_word((uint8_t)group->settings.kind),
+                                                  .schedule = schedule_of(w, group->rate_schedule),
                                                   .weight_decay = group->settings.weight_decay,
+                                                  .decay_schedule = schedule_of(w, group->decay_schedule),
                                                   .parameters = parameters,
                                                   .parameters_count = group->parameter_count};
     }

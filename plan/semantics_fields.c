@@ -3,7 +3,8 @@
 #include "plan/schedule_list.h"
 #include "plan/semantics_parts.h"
 
-#define NO_TENSOR UINT32_MAX /* of the fields that allow it */
+#define NO_TENSOR   UINT32_MAX /* of the fields that allow it */
+#define NO_SCHEDULE UINT32_MAX
 
 /* --- tensors that fields name ----------------------------------------------------------------------------------- */
 
@@ -196,8 +197,16 @@ static int check_schedules(firn_fb_plan plan) {
     return FIRN_OK;
 }
 
+static bool is_schedule_of(firn_fb_plan plan, uint32_t schedule, uint8_t key) {
+    return schedule < firn_fb_plan_schedules_count(plan) &&
+           firn_fb_schedule_key(firn_fb_plan_schedules_at(plan, schedule)) == key;
+}
+
 static bool is_group(firn_fb_plan plan, firn_fb_parameter_group group) {
-    if (firn_fb_parameter_group_schedule(group) >= firn_fb_plan_schedules_count(plan))
+    uint32_t decay = firn_fb_parameter_group_decay_schedule(group);
+    if (!is_schedule_of(plan, firn_fb_parameter_group_schedule(group), FIRN_FB_SCHEDULE_KEY_LEARNING_RATE) ||
+        (decay != NO_SCHEDULE && (!is_schedule_of(plan, decay, FIRN_FB_SCHEDULE_KEY_WEIGHT_DECAY) ||
+                                  firn_fb_parameter_group_weight_decay(group) != 0.0f)))
         return false;
     for (uint32_t i = 0; i < firn_fb_parameter_group_parameters_count(group); i++) {
         uint32_t parameter = firn_fb_parameter_group_parameters_at(group, i);

@@ -671,6 +671,14 @@ int firn_shape_gradient_factors(firn_op_signature *s) {
     return FIRN_OK;
 }
 
+int firn_shape_decay_factors(firn_op_signature *s) {
+    if (!is_vector(&s->inputs[0], FIRN_FLOAT32, 1) ||
+        (s->input_count > 1 && !is_vector(&s->inputs[1], FIRN_FLOAT32, FIRN_FACTORS)) || !is_single(&s->outputs[0]))
+        return FIRN_ERROR_OP_SHAPE;
+    set_extents(&s->outputs[0], 1, (const uint32_t[]){FIRN_FACTORS_AND_DECAY});
+    return FIRN_OK;
+}
+
 /* --- optimizers, counters, loss scale --------------------------------------------------------------------------- */
 
 /* count float32 tensors with the extents of the first, the parameter. */
@@ -687,7 +695,14 @@ static bool are_like_parameter(const firn_shape *tensors, const firn_shape *para
 static bool is_update(const firn_op_signature *s, uint8_t factors) {
     const firn_shape *parameter = &s->inputs[0], *gradient = &s->inputs[1];
     return is_single(parameter) && is_real(gradient) && same_extents(gradient, parameter) &&
-           (s->input_count <= factors || is_vector(&s->inputs[factors], FIRN_FLOAT32, FIRN_FACTORS));
+           (s->input_count <= factors || is_vector(&s->inputs[factors], FIRN_FLOAT32, FIRN_FACTORS) ||
+            is_vector(&s->inputs[factors], FIRN_FLOAT32, FIRN_FACTORS_AND_DECAY));
+}
+
+/* The attribute weight_decay: 0 where the factors bring one. */
+static bool is_decay(const firn_op_signature *s, uint8_t factors, float decay) {
+    bool brought = s->input_count > factors && is_vector(&s->inputs[factors], FIRN_FLOAT32, FIRN_FACTORS_AND_DECAY);
+    return brought ? decay == 0.0f : is_not_negative(decay);
 }
 
 /* The outputs are float32 and take the extents of the parameter. */
@@ -703,7 +718,7 @@ static int change_parameter(firn_op_signature *s) {
 int firn_shape_adamw(firn_op_signature *s) {
     if (!is_flag(s->integers[FIRN_ADAMW_CORRECT_BIAS]) || !is_rate(s->reals[FIRN_ADAMW_BETA1]) ||
         !is_rate(s->reals[FIRN_ADAMW_BETA2]) || !is_positive(s->reals[FIRN_ADAMW_EPSILON]) ||
-        !is_not_negative(s->reals[FIRN_ADAMW_WEIGHT_DECAY]))
+        !is_decay(s, 7, s->reals[FIRN_ADAMW_WEIGHT_DECAY]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_update(s, 7) || !are_like_parameter(&s->inputs[2], &s->inputs[0], 2) ||
         !is_vector(&s->inputs[4], FIRN_FLOAT32, 1) || !is_vector(&s->inputs[5], FIRN_FLOAT32, 1) ||
@@ -713,7 +728,7 @@ int firn_shape_adamw(firn_op_signature *s) {
 }
 
 int firn_shape_sgd(firn_op_signature *s) {
-    if (!is_flag(s->integers[FIRN_SGD_MAXIMIZE]) || !is_not_negative(s->reals[FIRN_SGD_WEIGHT_DECAY]))
+    if (!is_flag(s->integers[FIRN_SGD_MAXIMIZE]) || !is_decay(s, 3, s->reals[FIRN_SGD_WEIGHT_DECAY]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_update(s, 3) || !is_vector(&s->inputs[2], FIRN_FLOAT32, 1))
         return FIRN_ERROR_OP_SHAPE;
@@ -723,7 +738,7 @@ int firn_shape_sgd(firn_op_signature *s) {
 int firn_shape_sgd_momentum(firn_op_signature *s) {
     if (!is_flag(s->integers[FIRN_SGD_MOMENTUM_NESTEROV]) || !is_flag(s->integers[FIRN_SGD_MOMENTUM_MAXIMIZE]) ||
         !is_not_negative(s->reals[FIRN_SGD_MOMENTUM_MOMENTUM]) || !is_finite(s->reals[FIRN_SGD_MOMENTUM_DAMPENING]) ||
-        !is_not_negative(s->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY]))
+        !is_decay(s, 4, s->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY]))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!is_update(s, 4) || !is_vector(&s->inputs[2], FIRN_FLOAT32, 1) ||
         !are_like_parameter(&s->inputs[3], &s->inputs[0], 1))

@@ -540,6 +540,11 @@ static inline uint32_t firn_fb_parameter_group_parameters_at(firn_fb_parameter_g
     return firn_fb_load_uint32(at);
 }
 
+static inline uint32_t firn_fb_parameter_group_decay_schedule(firn_fb_parameter_group table) {
+    const uint8_t *at = firn_fb_slot(table.at, 14);
+    return at == NULL ? 0u : firn_fb_load_uint32(at);
+}
+
 static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) {
     const uint8_t *at = firn_fb_slot(table.at, 4);
     return at == NULL ? 0u : firn_fb_load_uint8(at);

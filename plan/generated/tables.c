@@ -6,8 +6,8 @@
 #include "plan/generated/reader.h"
 
 const uint8_t firn_schema_hash[32] = {
-    0x79, 0x1a, 0x9c, 0x5b, 0x1f, 0xee, 0xfe, 0xe7, 0x0d, 0x59, 0xaf, 0xbc, 0xfb, 0x2d, 0xc3, 0x50,
-    0x01, 0x19, 0xaa, 0xfb, 0x98, 0xb3, 0x76, 0xaf, 0x35, 0x20, 0x7b, 0x67, 0x78, 0x69, 0x14, 0x93,
+    0x51, 0x38, 0xd5, 0x5e, 0x78, 0xb1, 0x3b, 0x34, 0x45, 0xb1, 0xf2, 0xda, 0x22, 0xc5, 0xa4, 0x63,
+    0xc4, 0xbc, 0xb6, 0x68, 0x65, 0x8e, 0x04, 0x00, 0x87, 0x78, 0x4c, 0x8b, 0x7d, 0x5f, 0xc8, 0xf6,
 };
 
 const firn_fb_field_rule firn_fb_fields[] = {
@@ -58,6 +58,7 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* schedule */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* weight_decay */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* parameters */ {FIRN_FB_KIND_INLINE_VECTOR, FIRN_FB_FLAG_REQUIRED, 0, 65536},
+    /* decay_schedule */ {FIRN_FB_KIND_INLINE, 0, 0, 0},
     /* --- Phase */
     /* kind */ {FIRN_FB_KIND_INLINE, 0, 12, 0},
     /* ops */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 4, 65536},
@@ -132,13 +133,13 @@ const firn_fb_table_rule firn_fb_tables[] = {
     /* Metric */ {20, 5},
     /* Op */ {25, 8},
     /* Output */ {33, 2},
-    /* ParameterGroup */ {35, 5},
-    /* Phase */ {40, 2},
-    /* Plan */ {42, 32},
-    /* Region */ {74, 3},
-    /* Sampler */ {77, 10},
-    /* Schedule */ {87, 4},
-    /* Tensor */ {91, 8},
+    /* ParameterGroup */ {35, 6},
+    /* Phase */ {41, 2},
+    /* Plan */ {43, 32},
+    /* Region */ {75, 3},
+    /* Sampler */ {78, 10},
+    /* Schedule */ {88, 4},
+    /* Tensor */ {92, 8},
 };
 
 const firn_fb_inline_rule firn_fb_inlines[] = {

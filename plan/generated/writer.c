@@ -47,6 +47,7 @@ static const firn_native_field native_fields[] = {
     {offsetof(firn_native_parameter_group, schedule), 0, UINT64_C(0)},
     {offsetof(firn_native_parameter_group, weight_decay), 0, UINT64_C(0x0)},
     {offsetof(firn_native_parameter_group, parameters), offsetof(firn_native_parameter_group, parameters_count), 0},
+    {offsetof(firn_native_parameter_group, decay_schedule), 0, UINT64_C(0)},
     {offsetof(firn_native_phase, kind), 0, UINT64_C(0)},
     {offsetof(firn_native_phase, ops), offsetof(firn_native_phase, ops_count), 0},
     {offsetof(firn_native_plan, numerics_version), 0, UINT64_C(0)},

@@ -91,6 +91,7 @@ struct firn_native_parameter_group {
     float weight_decay;
     const uint32_t *parameters;
     uint32_t parameters_count;
+    uint32_t decay_schedule;
 };
 
 struct firn_native_phase {

@@ -18,6 +18,14 @@ firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors);
 /* A block of it, unscaled and clipped; returns its elements. */
 size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block);
 
+/* The weight decay of an optimizer's call: the one that its factors bring, else its attribute. */
+static inline float firn_decay_of(const firn_kernel_call *call, uint8_t factors, float attribute) {
+    const firn_tensor *given = &call->inputs[factors];
+    if (call->input_count > factors && given->elements == FIRN_FACTORS_AND_DECAY)
+        return ((const float *)given->data)[FIRN_FACTOR_DECAY];
+    return attribute;
+}
+
 /* A block of a float32 tensor where it lies: a parameter or a tensor of the optimizer, as an output of the call. */
 static inline float *firn_block_of(const firn_tensor *tensor, size_t block) {
     return (float *)tensor->data + block * FIRN_BLOCK;

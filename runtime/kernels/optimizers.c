@@ -42,7 +42,7 @@ static adamw adamw_of(const firn_kernel_call *call) {
     adamw a = {.beta1 = call->reals[FIRN_ADAMW_BETA1],
                .beta2 = call->reals[FIRN_ADAMW_BETA2],
                .epsilon = call->reals[FIRN_ADAMW_EPSILON],
-               .decay = call->reals[FIRN_ADAMW_WEIGHT_DECAY],
+               .decay = firn_decay_of(call, 7, call->reals[FIRN_ADAMW_WEIGHT_DECAY]),
                .rate = firn_scalar(&call->inputs[4]),
                .correction = 1.0f};
     if (call->integers[FIRN_ADAMW_CORRECT_BIAS] != 0)
@@ -92,7 +92,8 @@ static void sgd_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_gradient gradient = firn_gradient_of(call, 3);
     const bool maximize = call->integers[FIRN_SGD_MAXIMIZE] != 0;
-    const float decay = call->reals[FIRN_SGD_WEIGHT_DECAY], rate = firn_scalar(&call->inputs[2]);
+    const float decay = firn_decay_of(call, 3, call->reals[FIRN_SGD_WEIGHT_DECAY]);
+    const float rate = firn_scalar(&call->inputs[2]);
     float g[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count = firn_gradient_block(g, &gradient, block);
@@ -126,7 +127,7 @@ static void sgd_momentum_run(sgd_momentum s, const float *restrict g, float *res
 static void sgd_momentum_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_gradient gradient = firn_gradient_of(call, 4);
-    const sgd_momentum s = {.decay = call->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY],
+    const sgd_momentum s = {.decay = firn_decay_of(call, 4, call->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY]),
                             .momentum = call->reals[FIRN_SGD_MOMENTUM_MOMENTUM],
                             .fresh = 1.0f - call->reals[FIRN_SGD_MOMENTUM_DAMPENING],
                             .rate = firn_scalar(&call->inputs[2]),

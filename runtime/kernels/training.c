@@ -105,6 +105,15 @@ void firn_kernel_gradient_factors(const firn_kernel_call *call) {
     }
 }
 
+void firn_kernel_decay_factors(const firn_kernel_call *call) {
+    const float *given = call->input_count > 1 ? call->inputs[1].data : NULL;
+    float *factors = call->outputs[0].data;
+    factors[FIRN_FACTOR_UNSCALE] = given == NULL ? 1.0f : given[FIRN_FACTOR_UNSCALE];
+    factors[FIRN_FACTOR_CLIP] = given == NULL ? 1.0f : given[FIRN_FACTOR_CLIP];
+    factors[FIRN_FACTOR_LIMIT] = given == NULL ? firn_from_bits(0x7f800000u) : given[FIRN_FACTOR_LIMIT];
+    factors[FIRN_FACTOR_DECAY] = firn_scalar(&call->inputs[0]);
+}
+
 /* --- counters ----------------------------------------------------------------------------------------------------- */
 
 void firn_kernel_count(const firn_kernel_call *call) {

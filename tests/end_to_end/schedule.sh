@@ -1,5 +1,6 @@
 #!/bin/sh
-# firnc schedule: a recipe and its plan give the same rates, one line for each optimizer step.
+# firnc schedule: a recipe and its plan give the same rates, one line for each optimizer step. A weight decay by schedule
+# does what a constant one does, and groups are updated by the schedules of their tags.
 set -eu
 
 BUILD=${BUILD:-build}
@@ -19,3 +20,39 @@ steps=$("$FIRNC" inspect "$folder/plan" | sed -n 's/^steps  *//p')
 [ "$(wc -l <"$folder/plan.csv")" -eq $((steps + 1)) ]
 "$FIRNC" schedule "$folder/plan" --steps 2:4 >"$folder/part.csv"
 sed -n '1p;4,5p' "$folder/plan.csv" | cmp - "$folder/part.csv"
+
+# --- weight decay and groups ---
+
+DATA=/usr/share/common-licenses/GPL-3
+# train NAME [SETTING]...: the digest of some steps
+train() {
+    name=$1
+    shift
+    for setting in "$@"; do
+        set -- "$@" --set "trainer.init.$setting"
+        shift
+    done
+    "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/$name.plan" "$@" >"$folder/out"
+    "$BUILD/firn" train "$folder/$name.plan" --pub "$folder/test.pub.pem" --data "$DATA" --steps 4 --quiet |
+        sed -n 's/^digest //p'
+}
+
+rate='ConstantLR: {learning_rate: 0.01}'
+constant=$(train constant optimizer.AdamW.weight_decay=0.25 "schedulers=[{$rate}]")
+scheduled=$(train scheduled optimizer.AdamW.weight_decay=0.5 "schedulers=[{$rate}, {ConstantWD: {val: 0.25}}]")
+falling=$(train falling "schedulers=[{$rate}, {LinearWD: {initial_val: 0.25, end_val: 0, total_iters: 3}}]")
+[ -n "$constant" ] && [ "$constant" = "$scheduled" ] && [ "$constant" != "$falling" ]
+
+params="optimizer.AdamW.params=[{params: '*bias', tags: b}, {params: '*ln_*', tags: [n, b2], adjust_learning_rate: 0.5}]"
+grouped=$(train grouped "$params" optimizer.AdamW.weight_decay=0.25 \
+    "schedulers=[{$rate}, {ConstantWD: {val: 0.25, param_group_tags: [null, n]}}]")
+[ "$grouped" = "$constant" ]
+apart=$(train apart "$params" optimizer.AdamW.weight_decay=0.25 \
+    "schedulers=[{ConstantLR: {learning_rate: 0.01, param_group_tags: [null, b]}}, \
+        {ScalePerParamLR: {scheduler: {ConstantLR: {learning_rate: 0.02}}, param_group_tags: n}}]")
+[ "$apart" = "$constant" ]
+"$FIRNC" schedule "$folder/apart.plan" --steps 0:1 >"$folder/part.csv"
+[ "$(cat "$folder/part.csv")" = "optimizer_step,learning_rate,learning_rate.n
+0,0.00999999978,0.00999999978" ]
+"$FIRNC" inspect "$folder/grouped.plan" >"$folder/out"
+grep -q '^group .*decay: AdamW, .*weight decay by schedule weight_decay$' "$folder/out"

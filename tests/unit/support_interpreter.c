@@ -146,6 +146,6 @@ void test_fill_inputs(const test_machine *machine, uint32_t limit, uint64_t draw
                 ((float *)machine->data[i])[j] = 2 * firn_random_uniform(&rng, j) - 1;
         }
     }
-    if (graph->learning_rate != FIRNC_NONE)
-        *(float *)machine->data[graph->learning_rate] = 0.125f;
+    if (graph->schedules[0] != FIRNC_NONE)
+        *(float *)machine->data[graph->schedules[0]] = 0.125f;
 }

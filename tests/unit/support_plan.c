@@ -237,8 +237,11 @@ static void add_train_fields(support_plan *s) {
     s->schedules[0] = (firn_native_schedule){.name = "learning_rate", .tensor = TRAIN_LEARNING_RATE};
     s->group_parameters[0] = TRAIN_BIAS;
     s->group_parameters[1] = TRAIN_WEIGHT;
-    s->groups[0] = (firn_native_parameter_group){
-        .name = "all", .optimizer = "SGD", .parameters = s->group_parameters, .parameters_count = 2};
+    s->groups[0] = (firn_native_parameter_group){.name = "all",
+                                                 .optimizer = "SGD",
+                                                 .parameters = s->group_parameters,
+                                                 .parameters_count = 2,
+                                                 .decay_schedule = UINT32_MAX};
     s->loss_scaler = (firn_native_loss_scaler){.kind = FIRN_FB_LOSS_SCALING_DYNAMIC,
                                                .scale = TRAIN_LOSS_SCALE,
                                                .steps_since_rescale = TRAIN_STEPS,

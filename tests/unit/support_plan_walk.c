@@ -182,6 +182,7 @@ static void walk_parameter_group(firn_fb_parameter_group table, const char *name
     SCALAR(parameter_group, schedule, natural);
     SCALAR(parameter_group, weight_decay, single);
     VECTOR(parameter_group, parameters, natural);
+    SCALAR(parameter_group, decay_schedule, natural);
     sink->close(sink->context, '}');
 }
 

@@ -20,6 +20,8 @@ static firnc_recipe common_recipe(void) {
     recipe.schedule.count = 1;
     recipe.schedule.root_count = 1;
     recipe.schedule.roots[0] = (firnc_schedule_root){.name = "learning_rate"};
+    for (uint32_t i = 0; i <= FIRNC_GROUPS_MAX; i++)
+        recipe.schedule.decay_of[i] = FIRNC_NONE;
     recipe.schedule.nodes[0] = (firn_schedule_node){.kind = FIRN_SCHEDULE_CONSTANT, .initial = 0.125};
     recipe.metric = FIRNC_METRIC_LOSS;
     return recipe;

@@ -124,7 +124,8 @@ static const firn_native_parameter_group groups[] = {
      .schedule = 1,
      .weight_decay = 0.5f,
      .parameters = operands,
-     .parameters_count = 3},
+     .parameters_count = 3,
+     .decay_schedule = 7},
 };
 
 static const firn_native_loss_scaler loss_scaler = {

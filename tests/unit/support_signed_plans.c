@@ -328,8 +328,11 @@ void support_bigram(signed_plan *plan, const signed_plan_settings *settings) {
     b.nodes[2] = (firn_fb_schedule_node){
         .kind = FIRN_FB_SCHEDULE_KIND_CONSTANT, .start = 4, .initial = (double)settings->learning_rate};
     b.schedule = (firn_native_schedule){.name = "learning_rate", .tensor = (uint32_t)rate};
-    b.group = (firn_native_parameter_group){
-        .name = "all", .optimizer = "SGD", .parameters = b.parameters, .parameters_count = 1};
+    b.group = (firn_native_parameter_group){.name = "all",
+                                            .optimizer = "SGD",
+                                            .parameters = b.parameters,
+                                            .parameters_count = 1,
+                                            .decay_schedule = UINT32_MAX};
     b.scaler = (firn_native_loss_scaler){.kind = FIRN_FB_LOSS_SCALING_DYNAMIC,
                                          .scale = (uint32_t)scale,
                                          .steps_since_rescale = (uint32_t)since,

@@ -295,6 +295,61 @@ static void check_sgd(uint8_t type, uint32_t size, int bits, const float *factor
         tensor_free(all[i]);
 }
 
+/* An optimizer's call on fresh tensors: parameter, gradient, and what its formula needs, of 5,000 elements. */
+static firn_kernel_call update_of(uint16_t code, float decay) {
+    enum { SIZE = 5000 };
+    firn_tensor p = filled(FIRN_FLOAT32, SIZE, 1, 1.0f), g = filled(FIRN_BFLOAT16, SIZE, 2, 0.1f), rate = scalar(0.01f);
+    if (code == FIRN_OP_sgd)
+        return (firn_kernel_call){
+            .input_count = 3, .output_count = 1, .inputs = {p, g, rate}, .outputs = {p}, .reals = {decay}};
+    firn_tensor a = filled(FIRN_FLOAT32, SIZE, 3, 0.1f);
+    if (code == FIRN_OP_sgd_momentum)
+        return (firn_kernel_call){.input_count = 4,
+                                  .output_count = 2,
+                                  .inputs = {p, g, rate, a},
+                                  .outputs = {p, a},
+                                  .reals = {0.9f, 0.25f, decay}};
+    firn_tensor b = filled(FIRN_FLOAT32, SIZE, 4, 0.1f);
+    for (size_t i = 0; i < SIZE; i++)
+        set(&b, i, fabsf(get(&b, i)));
+    return (firn_kernel_call){.input_count = 7,
+                              .output_count = 3,
+                              .inputs = {p, g, a, b, rate, scalar(0.81f), scalar(0.9f)},
+                              .outputs = {p, a, b},
+                              .integers = {1},
+                              .reals = {0.9f, 0.95f, 1e-8f, decay}};
+}
+
+/* A weight decay that the factors bring does what the attribute does, with and without other factors. */
+static void decay_from_a_schedule(void **state) {
+    (void)state;
+    static const uint16_t codes[] = {FIRN_OP_adamw, FIRN_OP_sgd, FIRN_OP_sgd_momentum};
+    for (size_t i = 0; i < 6; i++) {
+        const float *factors = i % 2 == 0 ? no_factors : factor_sets[1];
+        firn_kernel_call fixed = update_of(codes[i / 2], 0.3f), brought = update_of(codes[i / 2], 0);
+        firn_tensor three = give_factors(&fixed, factors), decay = scalar(0.3f);
+        firn_tensor four = tensor_new(FIRN_FLOAT32, FIRN_FACTORS_AND_DECAY, 0, 0, 0);
+        firn_kernel_call joined = {.input_count = factors == no_factors ? 1 : 2,
+                                   .output_count = 1,
+                                   .inputs = {decay, three},
+                                   .outputs = {four}};
+        run_kernel(FIRN_OP_decay_factors, &joined);
+        assert_true(get(&four, FIRN_FACTOR_DECAY) == 0.3f);
+        brought.inputs[brought.input_count++] = four;
+        run_kernel(codes[i / 2], &fixed);
+        run_kernel(codes[i / 2], &brought);
+        for (uint8_t k = 0; k < fixed.output_count; k++)
+            assert_same(&fixed.outputs[k], &brought.outputs[k], "weight decay from a schedule");
+        for (uint8_t k = 0; k < brought.input_count; k++) {
+            if (k < fixed.input_count && fixed.inputs[k].data != three.data)
+                tensor_free(&fixed.inputs[k]);
+            tensor_free(&brought.inputs[k]);
+        }
+        tensor_free(&three);
+        tensor_free(&decay);
+    }
+}
+
 static void sgd(void **state) {
     (void)state;
     for (int i = 0; i < SIZES; i++)
@@ -434,6 +489,7 @@ int main(void) {
         cmocka_unit_test(gradient_factors),
         cmocka_unit_test(adamw),
         cmocka_unit_test(sgd),
+        cmocka_unit_test(decay_from_a_schedule),
         cmocka_unit_test(scale_grows_on_the_2001st_step),
         cmocka_unit_test(scale_stays_below_its_maximum),
         cmocka_unit_test(one_overflow_halves),

@@ -650,6 +650,55 @@ static void schedules_that_cannot_be(void **state) {
             ":15: ", "nested deeper than 8");
 }
 
+/* The place among the roots of the schedule that has that name, and its value at a step; -1 where there is none. */
+static float value_of(const firnc_recipe *r, const char *name, uint64_t step) {
+    firn_schedule_list list = firnc_recipe_schedules(r);
+    for (uint32_t i = 0; i < r->schedule.root_count; i++)
+        if (strcmp(r->schedule.roots[i].name, name) == 0)
+            return firn_schedule_value(&list, r->schedule.roots[i].node, step);
+    return -1;
+}
+
+static const char *with_groups(const char *lines) {
+    return edited(with_schedule(lines), "lr: 0.001",
+                  "lr: 0.5\n        params: [{params: a, tags: [x, y], adjust_learning_rate: 0.25}, "
+                  "{params: b, tags: z}, {params: c, adjust_weight_decay: 0.5}]");
+}
+
+static void schedules_go_by_tags(void **state) {
+    (void)state;
+    const char *groups = with_groups("      - ConstantLR: {learning_rate: 0.125, param_group_tags: [x, null]}\n"
+                                     "      - ConstantLR: {learning_rate: 0.75, param_group_tags: z}\n"
+                                     "      - ScalePerParamWD: {scheduler: {ConstantWD: {val: 0.25}}}\n");
+    const firnc_recipe *r = accepted(groups, FIRNC_TRAIN);
+    assert_int_equal(r->schedule.root_count, 4);
+    assert_int_equal(r->schedule.rate_of[0], r->schedule.rate_of[1]);
+    assert_int_equal(r->schedule.rate_of[0], r->schedule.rate_of[3]);
+    assert_int_not_equal(r->schedule.rate_of[0], r->schedule.rate_of[2]);
+    assert_true(value_of(r, "learning_rate", 0) == 0.125F && value_of(r, "learning_rate.z", 0) == 0.75F);
+    assert_int_equal(r->schedule.decay_of[0], r->schedule.decay_of[1]);
+    assert_int_not_equal(r->schedule.decay_of[0], r->schedule.decay_of[3]);
+    assert_true(value_of(r, "weight_decay", 0) == 0.25F && value_of(r, "weight_decay.params.2", 0) == 0.125F);
+
+    r = accepted(edited(groups, "ConstantLR: {learning_rate: 0.125, param_group_tags: [x, null]}",
+                        "ScalePerParamLR: {scheduler: {ConstantLR: {learning_rate: 0.5}}, param_group_tags: x}"),
+                 FIRNC_TRAIN);
+    assert_true(value_of(r, "learning_rate.x", 0) == 0.125F);
+    assert_true(value_of(r, "learning_rate", 0) == 0.5F); /* lr, for what no schedule is for */
+
+    static const char place[] = ":16: trainer.init.schedulers.0.ConstantLR.param_group_tags";
+    refused(edited(groups, "[x, null]", "w"), FIRNC_TRAIN, place, "is no tag of a group");
+    refused(edited(groups, "[x, null]", "[]"), FIRNC_TRAIN, place, "is empty");
+    refused(edited(groups, "[x, null]", "[x, z]"), FIRNC_TRAIN,
+            ":17: trainer.init.schedulers.1: ", "a second schedule of the learning rate for group z");
+    refused(edited(groups, ", param_group_tags: [x, null]", ""), FIRNC_TRAIN,
+            ":17: trainer.init.schedulers.1: ", "give them param_group_tags");
+    refused(edited(groups, "{val: 0.25}", "{val: 0.25, param_group_tags: x}"), FIRNC_TRAIN,
+            ":18: ", "put it into the outermost schedule");
+    refused(edited(edited(edited(groups, "lr: 0.5", "momentum: 0.5"), "AdamW", "SGD"), "[x, null]", "x"), FIRNC_TRAIN,
+            ":2: trainer.init: ", "there is no learning rate for the parameters that no group takes");
+}
+
 /* --- refused --------------------------------------------------------------------------------------------------------
  */
 
@@ -901,6 +950,7 @@ int main(void) {
         cmocka_unit_test(milestones_may_end_a_schedule),
         cmocka_unit_test(lambdas_are_expressions_or_tables),
         cmocka_unit_test(schedules_that_cannot_be),
+        cmocka_unit_test(schedules_go_by_tags),
         cmocka_unit_test(precision_is_refused_by_line_and_key),
         cmocka_unit_test(groups_have_settings_of_their_own),
         cmocka_unit_test(groups_are_checked),

@@ -777,6 +777,18 @@ static void group_without_a_schedule(support_plan *s) {
     s->groups[0].schedule = 1;
 }
 
+static void group_whose_rate_is_a_decay(support_plan *s) {
+    s->schedules[0].key = FIRN_FB_SCHEDULE_KEY_WEIGHT_DECAY;
+}
+
+static void group_whose_decay_is_a_rate(support_plan *s) {
+    s->groups[0].decay_schedule = 0;
+}
+
+static void group_without_a_decay_schedule(support_plan *s) {
+    s->groups[0].decay_schedule = 1;
+}
+
 static void group_with_a_counter(support_plan *s) {
     s->group_parameters[0] = TRAIN_CURSOR;
 }
@@ -1307,6 +1319,9 @@ static const struct {
     {"schedule that does not last", support_plan_train, schedule_that_does_not_last, FIRN_ERROR_SCHEDULE},
     {"two schedules for one tensor", support_plan_train, two_schedules_for_one_tensor, FIRN_ERROR_SCHEDULE},
     {"group without a schedule", support_plan_train, group_without_a_schedule, FIRN_ERROR_ROLE},
+    {"group whose rate is a decay", support_plan_train, group_whose_rate_is_a_decay, FIRN_ERROR_ROLE},
+    {"group whose decay is a rate", support_plan_train, group_whose_decay_is_a_rate, FIRN_ERROR_ROLE},
+    {"group without a decay schedule", support_plan_train, group_without_a_decay_schedule, FIRN_ERROR_ROLE},
     {"group with a counter", support_plan_train, group_with_a_counter, FIRN_ERROR_ROLE},
     {"group with no tensor", support_plan_train, group_with_no_tensor, FIRN_ERROR_ROLE},
     {"loss that is no scalar", support_plan_train, loss_that_is_no_scalar, FIRN_ERROR_ROLE},
