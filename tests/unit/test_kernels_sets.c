@@ -218,6 +218,40 @@ static void special_values(void **state) {
 
 /* Around 8 and 16 rows, 32 columns and 256 terms of a panel, 64 rows and 256 columns of a piece; chunks that end with a
  * block of terms, inside it, and that are longer. */
+/* A single term times 1: nothing happens but widening and rounding. */
+static void convert(const firn_tensor *x, uint8_t out_type, const char *what) {
+    firn_tensor one = tensor_new(x->type, 1, 1, 0, 0), out = tensor_new(out_type, 1, x->dims[1], 0, 0);
+    set(&one, 0, 1.0f);
+    firn_kernel_call call = {.input_count = 2, .output_count = 1, .reductions = {in_float32(out_type)}};
+    call.inputs[0] = one, call.inputs[1] = *x, call.outputs[0] = out;
+    compare(FIRN_OP_linear_backward_weight, &call, what, (shape){1, x->dims[1], 1});
+    tensor_free(&one);
+    tensor_free(&out);
+}
+
+/* Every half as a float; as a half every float of 16 upper bits and of such lower ones as are a tie, or
+ * next to one. */
+static void conversions(void **state) {
+    (void)state;
+    static const uint32_t low_bits[] = {0,      1,      0x0fff, 0x1000, 0x1001, 0x1fff, 0x2000,
+                                        0x2001, 0x3000, 0x6000, 0x7fff, 0x8000, 0x8001};
+    enum { ALL = 1 << 16, LOW = sizeof low_bits / sizeof low_bits[0] };
+    firn_tensor floats = tensor_new(FIRN_FLOAT32, 1, ALL, 0, 0);
+    for (uint8_t type = FIRN_FLOAT16; type <= last_real_type; type++) {
+        firn_tensor halves = tensor_new(type, 1, ALL, 0, 0);
+        for (uint32_t i = 0; i < ALL; i++)
+            ((uint16_t *)halves.data)[i] = (uint16_t)i;
+        convert(&halves, FIRN_FLOAT32, "widening");
+        tensor_free(&halves);
+        for (int low = 0; low < LOW; low++) {
+            for (uint32_t i = 0; i < ALL; i++)
+                ((uint32_t *)floats.data)[i] = i << 16 | low_bits[low];
+            convert(&floats, type, "rounding");
+        }
+    }
+    tensor_free(&floats);
+}
+
 static void chunked_sums(void **state) {
     (void)state;
     static const uint32_t chunks[] = {64, 128, 7, 300};
@@ -238,7 +272,7 @@ static void chunked_sums(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_are_named), cmocka_unit_test(float32_sums), cmocka_unit_test(other_output_types),
-        cmocka_unit_test(special_values), cmocka_unit_test(chunked_sums),
+        cmocka_unit_test(special_values), cmocka_unit_test(conversions),  cmocka_unit_test(chunked_sums),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

@@ -138,9 +138,9 @@ static void pack_rows(const firn_product *product, const firn_rectangle *r, size
         firn_vector_pack(s->widened, 1, &left, term, terms, r->row + row, firn_smaller(HEIGHT, r->rows - row));
         for (size_t i = 0; i < terms; i++) {
             const firn_vector x = firn_vector_load(s->widened + i * FIRN_VECTOR);
-            const firn_vector_bits halves = firn_bits_from_halves(firn_vector_to_float16(x));
-            const firn_vector_bits twice = _mm512_or_si512(halves, _mm512_slli_epi32(halves, 16));
-            _mm512_storeu_si512(s->left[panel] + i * LEFT_STEP, twice);
+            const firn_words halves = firn_words_from_halves(firn_vector_to_float16(x));
+            const firn_words twice = halves | halves << 16;
+            _mm512_storeu_si512(s->left[panel] + i * LEFT_STEP, (__m512i)twice);
         }
     }
 }

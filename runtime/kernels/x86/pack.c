@@ -74,6 +74,41 @@ void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_
     }
 }
 
+/* --- strips ------------------------------------------------------------------------------------------------------- */
+
+static inline __attribute__((always_inline)) void pack_strips(float *out, const firn_matrix *from, uint8_t type,
+                                                              size_t first, size_t terms, size_t height, size_t lanes) {
+    const firn_lanes full = firn_first_lanes(height), rest = firn_first_lanes(lanes % height);
+    const size_t strips = lanes / height;
+    for (size_t term = 0; term < terms; term++, first += from->row_step, out += FIRN_VECTOR) {
+        for (size_t strip = 0; strip < strips; strip++)
+            firn_vector_store(out + strip * terms * FIRN_VECTOR,
+                              firn_vector_widen(from->data, type, first + strip * height, full));
+        if (lanes % height != 0)
+            firn_vector_store(out + strips * terms * FIRN_VECTOR,
+                              firn_vector_widen(from->data, type, first + strips * height, rest));
+    }
+}
+
+void firn_vector_pack_strips(float *out, const firn_matrix *from, size_t first_term, size_t terms, size_t first_lane,
+                             size_t height, size_t lanes) {
+    const size_t first = from->first + first_term * from->row_step + first_lane;
+    switch (from->type) {
+    case FIRN_FLOAT16:
+        pack_strips(out, from, FIRN_FLOAT16, first, terms, height, lanes);
+        break;
+    case FIRN_BFLOAT16:
+        pack_strips(out, from, FIRN_BFLOAT16, first, terms, height, lanes);
+        break;
+    case FIRN_CBFLOAT16:
+        pack_strips(out, from, FIRN_CBFLOAT16, first, terms, height, lanes);
+        break;
+    default:
+        pack_strips(out, from, FIRN_FLOAT32, first, terms, height, lanes);
+        break;
+    }
+}
+
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 static inline __attribute__((always_inline)) void widen_rows(float *out, size_t out_step, const firn_matrix *from,

@@ -12,6 +12,11 @@
 void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_t first_term, size_t terms,
                       size_t first_lane, size_t lanes);
 
+/* out[strip][term][lane], FIRN_VECTOR floats to a term: strips of `height` lanes, at most FIRN_VECTOR, the last of what
+ * is left. The matrix's lanes are neighbours. */
+void firn_vector_pack_strips(float *out, const firn_matrix *from, size_t first_term, size_t terms, size_t first_lane,
+                             size_t height, size_t lanes);
+
 /* out[row][term], out_step floats to a row, from element (row, term) of the matrix, whose terms are neighbours. */
 void firn_vector_widen_rows(float *out, size_t out_step, const firn_matrix *from, size_t first_row, size_t rows,
                             size_t first_term, size_t terms);

@@ -14,9 +14,11 @@ enum {
     WIDTH = FIRN_REGISTER_COLUMNS,
     DEPTH = 512,        /* terms of a block */
     COLUMNS = 1024,     /* of a piece */
-    RIGHT = 128 * 1024, /* floats of the packed panels of a piece */
+    RIGHT = 192 * 1024, /* floats of the packed panels of a piece */
     SUMS = 64 * 1024,   /* floats of the sums of a piece that wait for the next block of terms */
-    LEFT_GAP = 16,      /* floats between rows of the widened left factor: lines of different rows do not meet */
+    CACHE_LINE = 64,
+    STRIPS = 4,    /* row tiles that are packed at once where rows are neighbours */
+    LEFT_GAP = 16, /* floats between rows of the widened left factor: lines of different rows do not meet */
     DIRECT_ROWS = 2 * HEIGHT,
     DIRECT_STEP = 256, /* floats between terms of an unpacked panel: beyond it each term is on another page */
     SUMS_ROWS = 252,   /* of a piece whose sums wait: whole tiles */
@@ -29,9 +31,9 @@ enum {
 enum { MULTIPLICATIONS = 16 };
 
 typedef struct slot {
-    _Alignas(64) float right[RIGHT];              /* [panel][term][WIDTH, or FIRN_VECTOR] */
-    _Alignas(64) float left[DEPTH * FIRN_VECTOR]; /* [row][term], or [term][FIRN_VECTOR] */
-    _Alignas(64) float sums[SUMS];                /* [tile][row][WIDTH] */
+    _Alignas(64) float right[RIGHT];                       /* [panel][term][WIDTH, or FIRN_VECTOR] */
+    _Alignas(64) float left[STRIPS * DEPTH * FIRN_VECTOR]; /* [row][term], or [strip][term][FIRN_VECTOR] */
+    _Alignas(64) float sums[SUMS];                         /* [tile][row][WIDTH] */
     _Alignas(64) float bias[COLUMNS];
 } slot;
 
@@ -97,51 +99,72 @@ static void place_right(const piece *p, size_t column, firn_register_tile *tile)
     }
 }
 
+/* Rows that are neighbours are packed for several tiles at once: each line of memory is then read once. */
+static void place_strip(const piece *p, size_t row, firn_register_tile *tile) {
+    const firn_matrix lanes = firn_transposed(p->cut->product->left);
+    const size_t strip = (row - p->row) / p->height % STRIPS;
+    if (strip == 0)
+        firn_vector_pack_strips(p->slot->left, &lanes, p->term, p->terms, row, p->height,
+                                firn_smaller(STRIPS * p->height, p->row + p->rows - row));
+    tile->left = p->slot->left + strip * p->terms * FIRN_VECTOR;
+    tile->left_row_step = 1;
+    tile->left_term_step = FIRN_VECTOR;
+}
+
 static void place_left(const piece *p, size_t row, size_t rows, firn_register_tile *tile) {
     const firn_matrix *left = &p->cut->product->left;
     if (is_left_direct(left)) {
         tile->left = (const float *)left->data + left->first + row * left->row_step + p->term * left->column_step;
         tile->left_row_step = left->row_step;
         tile->left_term_step = left->column_step;
-        return;
-    }
-    tile->left = p->slot->left;
-    if (left->column_step == 1) {
+    } else if (left->column_step == 1) {
+        tile->left = p->slot->left;
         tile->left_row_step = p->terms + LEFT_GAP;
         tile->left_term_step = 1;
         firn_vector_widen_rows(p->slot->left, tile->left_row_step, left, row, rows, p->term, p->terms);
     } else {
-        const firn_matrix lanes = firn_transposed(*left);
-        tile->left_row_step = 1;
-        tile->left_term_step = FIRN_VECTOR;
-        firn_vector_pack(p->slot->left, 1, &lanes, p->term, p->terms, row, rows);
+        place_strip(p, row, tile);
     }
 }
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
 
+/* The next tile's sums are asked for while this one is computed. */
+static void prefetch_sums(const firn_register_tile *tile, const float *sums) {
+    for (size_t row = 0; row < tile->rows; row++)
+        for (size_t column = 0; column < WIDTH; column += CACHE_LINE / sizeof(float))
+            firn_prefetch_near(sums + row * tile->sums_step + column);
+}
+
+static float *place_sums(const piece *p, size_t row, size_t column, float *one_tile) {
+    const firn_multiplication *product = p->cut->product;
+    if (product->out_type == FIRN_FLOAT32)
+        return (float *)product->out + product->out_first + (p->row + row) * product->out_step + p->column + column;
+    return p->cut->waits ? p->slot->sums + row * p->cut->columns + column * p->height : one_tile;
+}
+
 /* One row of tiles against all panels. */
 static void multiply_rows(const piece *p, size_t row, size_t rows, const float *bias) {
     const firn_multiplication *product = p->cut->product;
+    const bool is_float32 = product->out_type == FIRN_FLOAT32;
     float one_tile[HEIGHT * WIDTH];
-    firn_register_tile tile = {.rows = rows, .terms = p->terms, .begins = p->first};
+    firn_register_tile tile = {.rows = rows,
+                               .terms = p->terms,
+                               .begins = p->first,
+                               .sums_step = is_float32 ? product->out_step : (size_t)WIDTH};
     place_left(p, p->row + row, rows, &tile);
     for (size_t column = 0; column < p->columns; column += WIDTH) {
-        const size_t at = product->out_first + (p->row + row) * product->out_step + p->column + column;
         tile.columns = firn_smaller(WIDTH, p->columns - column);
         tile.bias = bias != NULL && p->last ? bias + column : NULL;
+        tile.sums = place_sums(p, row, column, one_tile);
         place_right(p, column, &tile);
-        if (product->out_type == FIRN_FLOAT32) {
-            tile.sums = (float *)product->out + at;
-            tile.sums_step = product->out_step;
-        } else {
-            tile.sums = p->cut->waits ? p->slot->sums + row * p->cut->columns + column * p->height : one_tile;
-            tile.sums_step = WIDTH;
-        }
+        if (column + WIDTH < p->columns)
+            prefetch_sums(&tile, place_sums(p, row, column + WIDTH, one_tile));
         firn_register_tile_multiply(&tile);
-        if (product->out_type != FIRN_FLOAT32 && p->last)
-            firn_vector_narrow_rows(product->out, product->out_type, at, product->out_step, tile.sums, WIDTH, rows,
-                                    tile.columns);
+        if (!is_float32 && p->last)
+            firn_vector_narrow_rows(product->out, product->out_type,
+                                    product->out_first + (p->row + row) * product->out_step + p->column + column,
+                                    product->out_step, tile.sums, WIDTH, rows, tile.columns);
     }
 }
 

@@ -18,12 +18,21 @@
 #    define FIRN_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+/* Asks for the line of an address, into the first cache or the second. The address may be no one's. */
+static inline void firn_prefetch_near(const void *address) {
+    _mm_prefetch((const char *)address, _MM_HINT_T0);
+}
+
+static inline void firn_prefetch_far(const void *address) {
+    _mm_prefetch((const char *)address, _MM_HINT_T1);
+}
+
 #ifdef __AVX512F__
 
 enum { FIRN_VECTOR = 16 }; /* floats of a register */
 
 typedef __m512 firn_vector;
-typedef __m512i firn_vector_bits; /* the same as 32-bit integers */
+typedef uint32_t firn_words __attribute__((vector_size(64))); /* its lanes as integers, for operators */
 typedef __m256i firn_vector_halves;
 typedef __mmask16 firn_lanes; /* the first lanes of a register, or all */
 
@@ -74,11 +83,6 @@ static inline firn_vector firn_vector_fma(firn_vector a, firn_vector b, firn_vec
     return _mm512_fmadd_ps(a, b, c);
 }
 
-static inline firn_vector firn_vector_canonical(firn_vector x) {
-    const __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-    return _mm512_mask_mov_ps(x, is_nan, _mm512_castsi512_ps(_mm512_set1_epi32((int)FIRN_NAN_BITS)));
-}
-
 static inline firn_vector firn_vector_from_float16(firn_vector_halves halves) {
     return _mm512_cvtph_ps(halves);
 }
@@ -87,17 +91,37 @@ static inline firn_vector_halves firn_vector_to_float16(firn_vector x) {
     return _mm512_maskz_cvtps_ph(0xffff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-static inline firn_vector firn_vector_from_integers(firn_vector_bits bits) {
-    return _mm512_cvtepi32_ps(bits);
+static inline firn_words firn_words_from_halves(firn_vector_halves halves) {
+    return (firn_words)_mm512_cvtepu16_epi32(halves);
 }
 
-static inline firn_vector_bits firn_bits_from_halves(firn_vector_halves halves) {
-    return _mm512_cvtepu16_epi32(halves);
+/* The same with the sign repeated above. */
+static inline firn_words firn_words_from_signed(firn_vector_halves halves) {
+    return (firn_words)_mm512_cvtepi16_epi32(halves);
 }
 
-/* The lower half of each integer. */
-static inline firn_vector_halves firn_halves_from_bits(firn_vector_bits bits) {
-    return _mm512_cvtepi32_epi16(bits);
+/* The lower half of each. */
+static inline firn_vector_halves firn_halves_from_words(firn_words words) {
+    return _mm512_cvtepi32_epi16((__m512i)words);
+}
+
+static inline firn_words firn_words_smaller(firn_words a, firn_words b) {
+    return (firn_words)_mm512_min_epu32((__m512i)a, (__m512i)b);
+}
+
+static inline firn_words firn_words_larger(firn_words a, firn_words b) {
+    return (firn_words)_mm512_max_epu32((__m512i)a, (__m512i)b);
+}
+
+/* yes where a and b are equal, else no. */
+static inline firn_words firn_words_if_equal(firn_words a, firn_words b, firn_words yes, firn_words no) {
+    return (firn_words)_mm512_mask_mov_epi32((__m512i)no, _mm512_cmpeq_epi32_mask((__m512i)a, (__m512i)b),
+                                             (__m512i)yes);
+}
+
+/* yes where x is a NaN, else no. */
+static inline firn_words firn_words_if_nan(firn_vector x, firn_words yes, firn_words no) {
+    return (firn_words)_mm512_mask_mov_epi32((__m512i)no, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), (__m512i)yes);
 }
 
 static inline firn_vector firn_pairs_low(firn_vector a, firn_vector b) {
@@ -140,7 +164,7 @@ static inline __attribute__((always_inline)) void firn_vector_transpose(firn_vec
 enum { FIRN_VECTOR = 8 };
 
 typedef __m256 firn_vector;
-typedef __m256i firn_vector_bits;
+typedef uint32_t firn_words __attribute__((vector_size(32)));
 typedef __m128i firn_vector_halves;
 typedef struct firn_lanes {
     __m256i mask;
@@ -200,11 +224,6 @@ static inline firn_vector firn_vector_fma(firn_vector a, firn_vector b, firn_vec
     return _mm256_fmadd_ps(a, b, c);
 }
 
-static inline firn_vector firn_vector_canonical(firn_vector x) {
-    const __m256 is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
-    return _mm256_blendv_ps(x, _mm256_castsi256_ps(_mm256_set1_epi32((int)FIRN_NAN_BITS)), is_nan);
-}
-
 static inline firn_vector firn_vector_from_float16(firn_vector_halves halves) {
     return _mm256_cvtph_ps(halves);
 }
@@ -213,17 +232,34 @@ static inline firn_vector_halves firn_vector_to_float16(firn_vector x) {
     return _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-static inline firn_vector firn_vector_from_integers(firn_vector_bits bits) {
-    return _mm256_cvtepi32_ps(bits);
+static inline firn_words firn_words_from_halves(firn_vector_halves halves) {
+    return (firn_words)_mm256_cvtepu16_epi32(halves);
 }
 
-static inline firn_vector_bits firn_bits_from_halves(firn_vector_halves halves) {
-    return _mm256_cvtepu16_epi32(halves);
+static inline firn_words firn_words_from_signed(firn_vector_halves halves) {
+    return (firn_words)_mm256_cvtepi16_epi32(halves);
 }
 
-static inline firn_vector_halves firn_halves_from_bits(firn_vector_bits bits) {
-    const __m256i lower = _mm256_and_si256(bits, _mm256_set1_epi32(0xffff));
+static inline firn_vector_halves firn_halves_from_words(firn_words words) {
+    const __m256i lower = _mm256_and_si256((__m256i)words, _mm256_set1_epi32(0xffff));
     return _mm_packus_epi32(_mm256_castsi256_si128(lower), _mm256_extracti128_si256(lower, 1));
+}
+
+static inline firn_words firn_words_smaller(firn_words a, firn_words b) {
+    return (firn_words)_mm256_min_epu32((__m256i)a, (__m256i)b);
+}
+
+static inline firn_words firn_words_larger(firn_words a, firn_words b) {
+    return (firn_words)_mm256_max_epu32((__m256i)a, (__m256i)b);
+}
+
+static inline firn_words firn_words_if_equal(firn_words a, firn_words b, firn_words yes, firn_words no) {
+    return (firn_words)_mm256_blendv_epi8((__m256i)no, (__m256i)yes, _mm256_cmpeq_epi32((__m256i)a, (__m256i)b));
+}
+
+static inline firn_words firn_words_if_nan(firn_vector x, firn_words yes, firn_words no) {
+    const __m256 is_nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+    return (firn_words)_mm256_blendv_ps((__m256)no, (__m256)yes, is_nan);
 }
 
 static inline firn_vector firn_pairs_low(firn_vector a, firn_vector b) {
@@ -258,6 +294,14 @@ static inline __attribute__((always_inline)) void firn_vector_transpose(firn_vec
 
 static inline firn_vector firn_vector_zero(void) {
     return firn_vector_fill(0.0f);
+}
+
+static inline firn_words firn_words_fill(uint32_t word) {
+    return word - (firn_words){0};
+}
+
+static inline firn_vector firn_vector_canonical(firn_vector x) {
+    return (firn_vector)firn_words_if_nan(x, firn_words_fill(FIRN_NAN_BITS), (firn_words)x);
 }
 
 #endif
