@@ -3,20 +3,40 @@
 
 #include "runtime/numerics/half.h"
 
-enum { LANES = 16 };
+enum { LANES = 32 };
+
+/* The larger one of two numbers; a NaN in b is passed over. */
+static float larger(float a, float b) {
+    return b > a ? b : a;
+}
+
+/* The maximum of m and whole rounds of lanes. Numbers and NaN are looked for apart: then a comparison and its choice
+ * are one instruction for many elements. */
+static float maximum_of_rounds(float m, const float *x, size_t rounds) {
+    float lanes[LANES];
+    uint32_t nan[LANES], any = m != m;
+    for (size_t lane = 0; lane < LANES; lane++) {
+        lanes[lane] = m;
+        nan[lane] = 0;
+    }
+    for (size_t i = 0; i < rounds * LANES; i += LANES)
+        for (size_t lane = 0; lane < LANES; lane++) {
+            lanes[lane] = larger(lanes[lane], x[i + lane]);
+            nan[lane] |= x[i + lane] != x[i + lane];
+        }
+    for (size_t lane = 0; lane < LANES; lane++) {
+        m = larger(m, lanes[lane]);
+        any |= nan[lane];
+    }
+    return any != 0 ? firn_from_bits(FIRN_NAN_BITS) : m;
+}
 
 float firn_block_maximum(float m, const float *x, size_t count) {
-    float lanes[LANES];
-    size_t i = 0;
-    for (size_t lane = 0; lane < LANES; lane++)
-        lanes[lane] = m;
-    for (; count - i >= LANES; i += LANES)
-        for (size_t lane = 0; lane < LANES; lane++)
-            lanes[lane] = firn_maximum(lanes[lane], x[i + lane]);
-    for (; i < count; i++)
-        lanes[0] = firn_maximum(lanes[0], x[i]);
-    for (size_t lane = 0; lane < LANES; lane++)
-        m = firn_maximum(m, lanes[lane]);
+    const size_t rounds = count / LANES;
+    if (rounds > 0)
+        m = maximum_of_rounds(m, x, rounds);
+    for (size_t i = rounds * LANES; i < count; i++)
+        m = firn_maximum(m, x[i]);
     return firn_canonical(m + 0.0f);
 }
 

@@ -28,15 +28,26 @@ void firn_sum_add(firn_sum *sum, float x) {
         close_block(sum);
 }
 
+/* Whole rounds of the lanes, within one block. The lanes are a copy, so that they lie in registers. */
+static void add_rounds(firn_sum *sum, const float *x, size_t rounds) {
+    float lanes[FIRN_SUM_LANES];
+    memcpy(lanes, sum->lanes, sizeof lanes);
+    for (size_t round = 0; round < rounds; round++)
+        for (uint32_t lane = 0; lane < FIRN_SUM_LANES; lane++)
+            lanes[lane] += x[round * FIRN_SUM_LANES + lane];
+    memcpy(sum->lanes, lanes, sizeof lanes);
+    sum->filled += (uint32_t)(rounds * FIRN_SUM_LANES);
+}
+
 void firn_sum_add_many(firn_sum *sum, const float *x, size_t count) {
     size_t i = 0;
     while (i < count && sum->filled % FIRN_SUM_LANES != 0)
         firn_sum_add(sum, x[i++]);
     while (count - i >= FIRN_SUM_LANES) {
-        for (uint32_t lane = 0; lane < FIRN_SUM_LANES; lane++)
-            sum->lanes[lane] += x[i + lane];
-        i += FIRN_SUM_LANES;
-        sum->filled += FIRN_SUM_LANES;
+        const size_t here = (count - i) / FIRN_SUM_LANES, left = (FIRN_SUM_BLOCK - sum->filled) / FIRN_SUM_LANES;
+        const size_t rounds = here < left ? here : left;
+        add_rounds(sum, x + i, rounds);
+        i += rounds * FIRN_SUM_LANES;
         if (sum->filled == FIRN_SUM_BLOCK)
             close_block(sum);
     }
