@@ -1,4 +1,6 @@
 /* Losses and where the backward pass begins. Freestanding. */
+#include "runtime/kernels/losses.h"
+
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/row_weights.h"
 #include "runtime/numerics/elementary.h"
@@ -57,19 +59,24 @@ static void cross_entropy_rows(void *argument, size_t begin, size_t end) {
 }
 
 /* loss = mean over rows of log(sum_v e^(l_v - max)) - (l_label - max) */
-void firn_kernel_cross_entropy(const firn_kernel_call *call) {
+void firn_cross_entropy_mean(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[0];
     const int32_t *labels = call->inputs[1].data;
     const float *maxima = call->outputs[1].data, *sums = call->outputs[2].data;
     const size_t rows = firn_rows(logits), width = firn_last_extent(logits);
     firn_sum loss;
-    firn_split(call, rows, 16 * width, cross_entropy_rows);
     firn_sum_begin(&loss);
     for (size_t row = 0; row < rows; row++) {
         float label = firn_load(logits->data, logits->type, row * width + (size_t)labels[row]);
         firn_sum_add(&loss, firn_log(sums[row]) - (label - maxima[row]));
     }
     firn_set_scalar(&call->outputs[0], firn_sum_end(&loss) / (float)rows);
+}
+
+void firn_kernel_cross_entropy(const firn_kernel_call *call) {
+    const firn_tensor *logits = &call->inputs[0];
+    firn_split(call, firn_rows(logits), 16 * firn_last_extent(logits), cross_entropy_rows);
+    firn_cross_entropy_mean(call);
 }
 
 static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end) {

@@ -2,6 +2,7 @@
  * others that give the same bits. */
 #include "runtime/kernels/x86/attention.h"
 #include "runtime/kernels/x86/chunked_product.h"
+#include "runtime/kernels/x86/elementwise.h"
 #include "runtime/kernels/x86/product.h"
 
 firn_kernel firn_kernel_find_vector(uint16_t code);
@@ -19,6 +20,16 @@ firn_kernel firn_kernel_find_vector(uint16_t code) {
         return firn_vector_attention;
     case FIRN_OP_attention_backward:
         return firn_vector_attention_backward;
+    case FIRN_OP_gelu:
+        return firn_vector_gelu;
+    case FIRN_OP_gelu_backward:
+        return firn_vector_gelu_backward;
+    case FIRN_OP_tanh:
+        return firn_vector_tanh;
+    case FIRN_OP_cross_entropy:
+        return firn_vector_cross_entropy;
+    case FIRN_OP_cross_entropy_backward:
+        return firn_vector_cross_entropy_backward;
 #else
     case FIRN_OP_linear:
         return firn_vector_linear;

@@ -1,0 +1,100 @@
+/* Elementary functions on registers of AVX-512, besides exp (exponential.h): the sequences of
+ * runtime/numerics/elementary.h, operation by operation. What a compiler makes of those is right but long, because it
+ * may not know that a comparison and its choice are one instruction: vmaxps or vminps, whose second operand is what
+ * they give where one is a NaN. A NaN stays one, with any payload: who stores makes it canonical. The coefficients may
+ * only be changed in both places. x86 only. */
+#ifndef FIRN_KERNELS_X86_ELEMENTARY_H
+#define FIRN_KERNELS_X86_ELEMENTARY_H
+
+#include "runtime/kernels/x86/exponential.h"
+#include "runtime/numerics/elementary.h"
+
+/* x, but not below low, nor above high; a NaN stays one. */
+static inline firn_vector firn_vector_at_least(firn_vector x, float low) {
+    return _mm512_max_ps(firn_vector_fill(low), x);
+}
+
+static inline firn_vector firn_vector_at_most(firn_vector x, float high) {
+    return _mm512_min_ps(firn_vector_fill(high), x);
+}
+
+/* Coefficients from the highest power down. */
+static inline __attribute__((always_inline)) firn_vector firn_vector_polynomial(firn_vector x, const float *c,
+                                                                                size_t count) {
+    firn_vector q = firn_vector_fill(c[0]);
+    FIRN_UNROLL
+    for (size_t i = 1; i < count; i++)
+        q = firn_vector_fma(q, x, firn_vector_fill(c[i]));
+    return q;
+}
+
+/* |magnitude| with the sign of x; any NaN stays one. */
+static inline firn_vector firn_vector_with_sign(firn_vector magnitude, firn_vector x) {
+    const __m512i sign = _mm512_set1_epi32((int)FIRN_SIGN_BIT);
+    /* bits of x where the mask has ones, of magnitude elsewhere */
+    return _mm512_castsi512_ps(
+        _mm512_ternarylogic_epi32(sign, _mm512_castps_si512(x), _mm512_castps_si512(magnitude), 0xca));
+}
+
+/* yes where a < b, no elsewhere and where one is a NaN. */
+static inline firn_vector firn_vector_where_less(firn_vector a, float b, firn_vector yes, firn_vector no) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, firn_vector_fill(b), _CMP_LT_OQ), no, yes);
+}
+
+static inline firn_vector firn_vector_tanh_of(firn_vector x) {
+    const float c[] = {0x1.e76c16p-14f, -0x1.ae8cbap-11f, 0x1.8f862cp-9f, -0x1.18db64p-7f,
+                       0x1.64c044p-6f,  -0x1.b9f6dap-5f,  0x1.11103cp-3f, -0x1.555552p-2f};
+    const firn_vector one = firn_vector_fill(1.0f), two = firn_vector_fill(2.0f);
+    const firn_vector a = _mm512_abs_ps(x), z = a * a;
+    const firn_vector small = firn_vector_fma(a * z, firn_vector_polynomial(z, c, sizeof c / sizeof *c), a);
+    const firn_vector large = one - two / (firn_vector_exp(two * a) + one);
+    return firn_vector_with_sign(firn_vector_where_less(a, 1.0f, small, large), x);
+}
+
+static inline firn_vector firn_vector_erf(firn_vector x) {
+    const float near[] = {0x1.4771fep-14f, -0x1.a3515ep-11f, 0x1.53f224p-8f, -0x1.b7f71ap-6f,
+                          0x1.ce2ce6p-4f,  -0x1.81273ep-2f,  0x1.06eba8p-3f};
+    const float far[] = {-0x1.853404p-13f, 0x1.815088p-9f, -0x1.6543dap-6f, 0x1.a60b62p-4f,
+                         0x1.46c564p-1f,   0x1.2085bcp+0f, -0x1.0a1f8ep+1f};
+    const firn_vector a = _mm512_abs_ps(x);
+    const firn_vector small = firn_vector_fma(a, firn_vector_polynomial(a * a, near, sizeof near / sizeof *near), a);
+    const firn_vector g = firn_vector_polynomial(firn_vector_at_most(a, 4.0f), far, sizeof far / sizeof *far);
+    const firn_vector large = firn_vector_fma(firn_vector_exp(-g), firn_vector_fill(-0.125f), firn_vector_fill(1.0f));
+    return firn_vector_with_sign(firn_vector_where_less(a, 1.0f, small, large), x);
+}
+
+static inline firn_vector firn_vector_gelu_erf(firn_vector x) {
+    const firn_vector inside = firn_vector_at_least(x, -16.0f), h = firn_vector_fill(0.5f) * inside;
+    return firn_vector_fma(h, firn_vector_erf(inside * firn_vector_fill(0x1.6a09e6p-1f)), h);
+}
+
+static inline firn_vector firn_vector_gelu_erf_slope(firn_vector x) {
+    const firn_vector half = firn_vector_fill(0.5f);
+    const firn_vector inside = firn_vector_at_most(firn_vector_at_least(x, -16.0f), 16.0f);
+    const firn_vector density =
+        firn_vector_exp(firn_vector_fill(-0.5f) * inside * inside) * firn_vector_fill(0x1.988454p-2f);
+    const firn_vector erf = firn_vector_erf(inside * firn_vector_fill(0x1.6a09e6p-1f));
+    return firn_vector_fma(inside, density, firn_vector_fma(half, erf, half));
+}
+
+static inline firn_vector firn_vector_gelu_tanh_exponent(firn_vector x) {
+    return x * firn_vector_fma(x * x, firn_vector_fill(-0x1.2444f2p-4f), firn_vector_fill(-0x1.988454p+0f));
+}
+
+static inline firn_vector firn_vector_gelu_tanh(firn_vector x) {
+    const firn_vector inside = firn_vector_at_least(x, -16.0f);
+    return inside / (firn_vector_fill(1.0f) + firn_vector_exp(firn_vector_gelu_tanh_exponent(inside)));
+}
+
+static inline firn_vector firn_vector_gelu_tanh_slope(firn_vector x) {
+    const firn_vector one = firn_vector_fill(1.0f);
+    const firn_vector inside = firn_vector_at_most(firn_vector_at_least(x, -16.0f), 16.0f);
+    const firn_vector e = firn_vector_exp(-_mm512_abs_ps(firn_vector_gelu_tanh_exponent(inside)));
+    const firn_vector larger = one / (one + e), smaller = e * larger;
+    const firn_vector inner =
+        firn_vector_fma(inside * inside, firn_vector_fill(0x1.b6676cp-3f), firn_vector_fill(0x1.988454p+0f));
+    const firn_vector s = firn_vector_where_less(inside, 0.0f, smaller, larger);
+    return firn_vector_fma(inside * (larger * smaller), inner, s);
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* Activations and the softmax cross-entropy with AVX-512. They give the bits of the portable kernels, whose operations
+ * they do in the same order, and hand to them what they have no loop for: operands of several types. */
+#ifndef FIRN_KERNELS_X86_ELEMENTWISE_H
+#define FIRN_KERNELS_X86_ELEMENTWISE_H
+
+#include "runtime/kernels/kernels.h"
+
+void firn_vector_gelu(const firn_kernel_call *call);
+void firn_vector_gelu_backward(const firn_kernel_call *call);
+void firn_vector_tanh(const firn_kernel_call *call);
+void firn_vector_cross_entropy(const firn_kernel_call *call);
+void firn_vector_cross_entropy_backward(const firn_kernel_call *call);
+
+#endif

@@ -1,0 +1,152 @@
+/* Every kernel set that this CPU can run gives the bits of the plain one: activations over floats of all magnitudes and
+ * all values of the half types, softmax cross-entropy over awkward widths and special values. A set that cannot be had
+ * is passed over (test_kernels_sets.c names it). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support_kernels.h"
+
+static const char *const names[] = {"fma", "avx2", "avx512"};
+enum { SETS = sizeof names / sizeof names[0] };
+
+/* The op in every set, on inputs of which input `in_place` gives its bytes to output 0 (none: UINT8_MAX). */
+static void compare(uint16_t code, const firn_kernel_call *call, uint8_t in_place, const char *what) {
+    firn_tensor expected[FIRN_OUTPUTS_MAX];
+    firn_kernel_call plain = *call;
+    for (uint8_t o = 0; o < call->output_count; o++)
+        plain.outputs[o] = expected[o] = tensor_copy(&call->outputs[o]);
+    firn_kernel_set_choose("plain")->find(code)(&plain);
+    for (int i = 0; i < SETS; i++) {
+        const firn_kernel_set *set = firn_kernel_set_choose(names[i]);
+        if (set == NULL)
+            continue;
+        firn_kernel_call other = *call;
+        for (uint8_t o = 0; o < call->output_count; o++)
+            other.outputs[o] = tensor_copy(&call->outputs[o]);
+        if (in_place != UINT8_MAX) {
+            memcpy(other.outputs[0].data, call->inputs[in_place].data,
+                   call->inputs[in_place].elements * firn_type_bytes(call->inputs[in_place].type));
+            other.inputs[in_place].data = other.outputs[0].data;
+        }
+        set->find(code)(&other);
+        for (uint8_t o = 0; o < call->output_count; o++) {
+            assert_same(&expected[o], &other.outputs[o], what);
+            tensor_free(&other.outputs[o]);
+        }
+    }
+    for (uint8_t o = 0; o < call->output_count; o++)
+        tensor_free(&expected[o]);
+}
+
+/* --- activations -------------------------------------------------------------------------------------------------- */
+
+/* All halves; or floats of every sign and exponent, and every 16,411th of all of them, with a tail that fills no
+ * register. */
+static firn_tensor all_values(uint8_t type) {
+    const uint64_t step = 16411;
+    const uint32_t count = type == FIRN_FLOAT32 ? (uint32_t)(((uint64_t)1 << 32) / step) : 1 << 16;
+    firn_tensor tensor = tensor_new(type, count, 0, 0, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        if (type == FIRN_FLOAT32)
+            set(&tensor, i, firn_from_bits((uint32_t)(i * step)));
+        else
+            ((uint16_t *)tensor.data)[i] = (uint16_t)i;
+    }
+    tensor_sprinkle(&tensor, 3);
+    return tensor;
+}
+
+static void activations(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+        firn_tensor x = all_values(type), dy = tensor_copy(&x), y = tensor_copy(&x);
+        tensor_fill(&dy, 7, 3.0f);
+        tensor_sprinkle(&dy, 11);
+        firn_kernel_call forward = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
+        firn_kernel_call backward = {.input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {y}};
+        compare(FIRN_OP_tanh, &forward, UINT8_MAX, "tanh");
+        compare(FIRN_OP_tanh, &forward, 0, "tanh in place");
+        for (int64_t form = 0; form < 2; form++) {
+            forward.integers[FIRN_GELU_FORM] = backward.integers[FIRN_GELU_FORM] = form;
+            compare(FIRN_OP_gelu, &forward, UINT8_MAX, "gelu");
+            compare(FIRN_OP_gelu_backward, &backward, UINT8_MAX, "gelu_backward");
+            compare(FIRN_OP_gelu_backward, &backward, 0, "gelu_backward in the place of dy");
+            compare(FIRN_OP_gelu_backward, &backward, 1, "gelu_backward in the place of x");
+        }
+        tensor_free(&x);
+        tensor_free(&dy);
+        tensor_free(&y);
+    }
+}
+
+/* dy, x and dx of different types. */
+static void activations_of_mixed_types(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+        const uint8_t next = type == last_real_type ? (uint8_t)FIRN_FLOAT32 : (uint8_t)(type + 1);
+        firn_tensor x = tensor_new(type, 333, 0, 0, 0), dy = tensor_new(next, 333, 0, 0, 0);
+        tensor_fill(&x, 1, 4.0f);
+        tensor_fill(&dy, 2, 1.0f);
+        firn_tensor y = tensor_copy(&dy);
+        firn_kernel_call forward = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
+        firn_kernel_call backward = {.input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {y}};
+        compare(FIRN_OP_tanh, &forward, UINT8_MAX, "tanh");
+        compare(FIRN_OP_gelu, &forward, UINT8_MAX, "gelu");
+        compare(FIRN_OP_gelu_backward, &backward, UINT8_MAX, "gelu_backward");
+        tensor_free(&x);
+        tensor_free(&dy);
+        tensor_free(&y);
+    }
+}
+
+/* --- cross-entropy ------------------------------------------------------------------------------------------------ */
+
+static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, float spread, bool special) {
+    firn_tensor logits = tensor_new(type, rows, width, 0, 0), labels = tensor_new(FIRN_INT32, rows, 0, 0, 0);
+    firn_tensor loss = tensor_new(FIRN_FLOAT32, 1, 0, 0, 0), maxima = tensor_new(FIRN_FLOAT32, rows, 0, 0, 0);
+    firn_tensor sums = tensor_copy(&maxima), seed = tensor_copy(&loss), dlogits = tensor_copy(&logits);
+    tensor_fill(&logits, width, spread);
+    set(&seed, 0, 0.7f);
+    for (uint32_t i = 0; i < rows; i++)
+        ((int32_t *)labels.data)[i] = (int32_t)((i * 7919u + width - 1) % width);
+    for (uint32_t i = 0; special && i < rows; i++)
+        set(&logits, (size_t)i * width + i * 31u % width,
+            firn_from_bits((const uint32_t[]){0x7fc00000, 0x7f800000, 0xff800000, 0x80000000}[i % 4]));
+    firn_kernel_call forward = {
+        .input_count = 2, .output_count = 3, .inputs = {logits, labels}, .outputs = {loss, maxima, sums}};
+    compare(FIRN_OP_cross_entropy, &forward, UINT8_MAX, "cross_entropy");
+    firn_kernel_set_choose("plain")->find(FIRN_OP_cross_entropy)(&forward);
+    firn_kernel_call backward = {
+        .input_count = 5, .output_count = 1, .inputs = {seed, logits, labels, maxima, sums}, .outputs = {dlogits}};
+    compare(FIRN_OP_cross_entropy_backward, &backward, UINT8_MAX, "cross_entropy_backward");
+    compare(FIRN_OP_cross_entropy_backward, &backward, 1, "cross_entropy_backward in the place of the logits");
+    firn_tensor *all[] = {&logits, &labels, &loss, &maxima, &sums, &seed, &dlogits};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        tensor_free(all[i]);
+}
+
+static void cross_entropy(void **state) {
+    (void)state;
+    static const uint32_t widths[] = {1, 2, 15, 16, 17, 63, 64, 65, 100, 255, 257, 4095, 4096, 4097, 9001};
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+        for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+            check_cross_entropy(type, 5, widths[i], 3.0f, false);
+            check_cross_entropy(type, 3, widths[i], 120.0f, false);
+            check_cross_entropy(type, 9, widths[i], 3.0f, true);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(activations),
+        cmocka_unit_test(activations_of_mixed_types),
+        cmocka_unit_test(cross_entropy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
