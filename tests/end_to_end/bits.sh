@@ -166,6 +166,33 @@ check "NaN that stops" "LOSS_NOT_FINITE" precision.enabled=false optimizer.AdamW
 model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
 check_formats
 
+# Every kind of schedule at once, each with something that happens in the first twelve steps: a chain of learning rates, and
+# weight decays one after another.
+steps=$STEPS
+STEPS=12
+chain="{PolynomialLR: {initial_learning_rate: 0.01, end_learning_rate: 0.002, total_iters: 9, power: 1.7}}
+    {ExponentialLR: {initial_learning_rate: 1, total_iters: 7, decay_rate: 0.9}}
+    {InverseExponentialTimeDecayLR: {initial_learning_rate: 1, step_exponent: 1.3, total_iters: 5, decay_rate: 0.1}}
+    {InverseSquareRootDecayLR: {warmup_steps: 3}}
+    {CosineDecayLR: {initial_learning_rate: 1, end_learning_rate: 0.5, total_iters: 11}}
+    {CosineAnnealingLR: {initial_learning_rate: 1, T_max: 5, eta_min: 0.3}}
+    {CosineAnnealingWarmRestarts: {initial_learning_rate: 1, T_0: 4, eta_min: 0.3}}
+    {MultiStepLR: {initial_learning_rate: 1, gamma: 1.3, milestones: [3, 8]}}
+    {StepLR: {initial_learning_rate: 1, step_size: 3, gamma: 0.9}}
+    {MultiplicativeLR: {initial_learning_rate: 1, coefficient: 1.07}}
+    {CyclicLR: {base_lr: 0.5, max_lr: 1, step_size_up: 3, step_size_down: 2, mode: exp_range, gamma: 0.9}}
+    {OneCycleLR: {initial_learning_rate: 0.5, max_lr: 1, total_steps: 13, final_div_factor: 3}}
+    {LambdaLR: {initial_learning_rate: 1, lr_lambda: '1.5 + cos(t / 3) * exp(-t / 5) - 0.25 * sin(t) / sqrt(t + 2) +
+    log(t + 1) ** 0.7 / 9'}}
+    {LambdaLR: {initial_learning_rate: 1, lr_lambda: [1, 0.9, 1.1, 0.7, 1.2]}}"
+decays="{LinearWD: {initial_val: 0, end_val: 0.1, total_iters: 3}}, {PiecewiseConstantWD: {vals: [0.3, 0.1],
+    milestones: [2], total_iters: 4}}, {OneCycleWD: {initial_val: 0.05, max_val: 0.2, total_steps: 5, pct_start: 0.45,
+    three_phase: true, anneal_strategy: linear}}, {ConstantWD: {val: 0.02}}"
+chain=$(echo "$chain" | sed 's/}}$/}},/' | tr -d '\n')
+check "every schedule" "step 12 loss" precision.enabled=false \
+    "schedulers=[{ChainedScheduler: {schedulers: [${chain%,}]}}, {SequentialWD: {schedulers: [$(echo $decays)]}}]"
+STEPS=$steps
+
 # --- threads ---
 
 # check_threads NAME [SETTING]...: digests of `firn train` with each kernel set and number of threads.

@@ -45,6 +45,8 @@ static const struct {
 
 #define GOLDEN_VALUES (sizeof golden_values / sizeof golden_values[0])
 
+#define CHECKSUM 0xb295400666d14199u /* what every build must give */
+
 static int32_t bits_of(float x) {
     int32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -93,6 +95,25 @@ static void test_values_match_the_oracle(void **state) {
     print_message("%u cases, at most 2^%.1f off in binary64\n", (unsigned)GOLDEN_CASES, log2(worst));
     assert_int_equal(place + 1, GOLDEN_CASES);
     assert_int_equal(wrong, 0);
+}
+
+/* One number over the bits of many values, in binary64: two builds that agree on it compute the same schedules. */
+static void test_checksum(void **state) {
+    (void)state;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (uint32_t place = 0; place < GOLDEN_CASES; place++) {
+        uint32_t root;
+        firn_schedule_list list = firnc_recipe_schedules(recipe_of(place, &root));
+        for (uint64_t step = 0; step < 200000; step += 1 + step / 50) {
+            double exact = firn_schedule_exact(&list, root, step);
+            uint64_t bits;
+            memcpy(&bits, &exact, sizeof bits);
+            for (uint32_t i = 0; i < 8; i++)
+                hash = (hash ^ (bits >> (8 * i) & 0xffu)) * 0x100000001b3u;
+        }
+    }
+    print_message("schedules checksum %016llx\n", (unsigned long long)hash);
+    assert_true(hash == CHECKSUM);
 }
 
 static void test_ends_are_exact(void **state) {
@@ -434,6 +455,7 @@ static void test_nan_is_canonical(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_match_the_oracle),
+        cmocka_unit_test(test_checksum),
         cmocka_unit_test(test_ends_are_exact),
         cmocka_unit_test(test_cosine_keeps_its_digits_at_the_end),
         cmocka_unit_test(test_names),
