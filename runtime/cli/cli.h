@@ -22,7 +22,7 @@ enum {
 typedef struct cli_options {
     const char *command;
     const char *file; /* the plan or the checkpoint */
-    const char *key, *labels, *checkpoint, *log, *counter, *output;
+    const char *key, *labels, *weights, *checkpoint, *log, *counter, *output;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
     bool steps_given;

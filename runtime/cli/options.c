@@ -20,6 +20,7 @@ typedef enum option_id {
     OPTION_PUB,
     OPTION_DATA,
     OPTION_LABELS,
+    OPTION_WEIGHTS,
     OPTION_CHECKPOINT,
     OPTION_CHECKPOINT_EVERY,
     OPTION_RESUME,
@@ -43,6 +44,7 @@ static const struct {
     {"--pub", NULL, OPTION_PUB, true, TRAIN | EVAL, TRAIN | EVAL},
     {"--data", NULL, OPTION_DATA, true, TRAIN | EVAL, TRAIN | EVAL},
     {"--labels", NULL, OPTION_LABELS, true, TRAIN | EVAL, 0},
+    {"--weights", NULL, OPTION_WEIGHTS, true, TRAIN | EVAL, 0},
     {"--checkpoint", NULL, OPTION_CHECKPOINT, true, TRAIN | EVAL, EVAL},
     {"--checkpoint-every", NULL, OPTION_CHECKPOINT_EVERY, true, TRAIN, 0},
     {"--resume", NULL, OPTION_RESUME, false, TRAIN, 0},
@@ -78,6 +80,7 @@ void cli_help(FILE *to) {
           "      --data F                 a file, or a folder for the files in it; may be given again. Any file as\n"
           "                               bytes, .npy or IDX, packed with gzip or not\n"
           "      --labels F               labels or targets of the records in --data\n"
+          "      --weights F              weights of the records, for a model with sample_weights; needs --labels\n"
           "      --counter F              the security counter: plans older than it are refused\n"
           "      --threads N              default: one for each CPU; the result is the same with any number\n"
           "      --quiet, --verbose       no progress; more of it\n"
@@ -123,6 +126,8 @@ static bool set(cli_options *options, option_id id, const char *value) {
         return set_path(&options->key, value);
     case OPTION_LABELS:
         return set_path(&options->labels, value);
+    case OPTION_WEIGHTS:
+        return set_path(&options->weights, value);
     case OPTION_CHECKPOINT:
         return set_path(&options->checkpoint, value);
     case OPTION_LOG:
@@ -215,6 +220,8 @@ static int check(const cli_options *options, unsigned command, const char *opera
             return usage(options->command, "needs ", known[i].name);
     if (options->checkpoint == NULL && (options->resume || options->checkpoint_every != 0))
         return usage(options->command, "needs --checkpoint with ", options->resume ? "--resume" : "--checkpoint-every");
+    if (options->labels == NULL && options->weights != NULL)
+        return usage(options->command, "needs --labels with ", "--weights");
     return CLI_OK;
 }
 

@@ -91,6 +91,7 @@ int cli_paths_check(const cli_options *options) {
         {plan ? "the plan" : "the checkpoint", options->file, false},
         {"the key", options->key, false},
         {"the labels", options->labels, false},
+        {"the weights", options->weights, false},
         {"the checkpoint", options->checkpoint, true},
         {"the log", options->log, false},
         {"the counter", options->counter, true},

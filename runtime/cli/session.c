@@ -30,7 +30,9 @@ static const struct {
     {FIRN_ERROR_STORAGE, "look at the folder's permissions and the disk; only a regular file is replaced"},
     {FIRN_ERROR_COUNTER, "the file must hold one decimal number and its folder be writable"},
     {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch or max_sequence_length"},
-    {FIRN_ERROR_DATA_TYPE, "records need --data and --labels with the shapes and element types of the recipe"},
+    {FIRN_ERROR_DATA_TYPE,
+     "records need --data and --labels, and --weights where the model takes them, with the shapes and element types of "
+     "the recipe"},
     {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
     {FIRN_ERROR_LOSS_NOT_FINITE, "the state is that of the step before; try a lower learning rate or loss scaling"},
     {FIRN_ERROR_LOSS_SCALE_FLOOR, "the gradients overflow at every scale; try another half type or learning rate"},
@@ -164,7 +166,7 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
         fprintf(stderr, "model %s, %llu parameters, %llu steps, target %s, kernels: %s\n", session->info.model,
                 (unsigned long long)session->info.parameters, (unsigned long long)session->info.steps,
                 session->info.target, session->info.kernels);
-    return firn_host_data_open(&session->data, options->data, options->data_count, options->labels,
+    return firn_host_data_open(&session->data, options->data, options->data_count, options->labels, options->weights,
                                session->info.window == 0)
                ? CLI_OK
                : CLI_FILE;

@@ -85,6 +85,26 @@ done
 grep -Eqx '7 samples .* a batch of 8 and were left out' "$folder/left" || fail "eval says what it left out"
 [ ! -s "$folder/left--quiet" ] || fail "quiet is quiet"
 
+# A weight of 0 leaves a record out, as ignore_index does its class.
+weighted() {
+    plan=$1
+    shift
+    "$FIRN" train "$folder/$plan.plan" --pub "$PUB" --quiet --steps 5 --data "$folder/images" \
+        --labels "$folder/labels" "$@"
+}
+compile weights small_mlp.yaml train --set trainer.init.model.sample_weights=true \
+    --set trainer.fit.train_dataloader.weight_type=uint8
+compile ignored small_mlp.yaml train --set trainer.init.model.ignore_index=9
+tr '\000-\011' '\001\001\001\001\001\001\001\001\001\000' <"$folder/classes" | npy "$folder/weights.npy" '(120,)'
+expect "a class that is ignored" 0 "" weighted ignored
+cp "$folder/out" "$folder/ignored"
+expect "weights" 0 "" weighted weights --weights "$folder/weights.npy"
+same "a weight of 0 is not as a class that is ignored" "$folder/out" "$folder/ignored"
+expect "no weights" 1 DATA_TYPE weighted weights
+expect "weights alone" 2 "needs --labels" mlp --data "$folder/images" --weights "$folder/weights.npy"
+head -c 50 "$folder/classes" | npy "$folder/few_weights.npy" '(50,)'
+expect "fewer weights than images" 1 "120 records and 50 weights" weighted weights --weights "$folder/few_weights.npy"
+
 expect "no labels" 1 DATA_TYPE mlp --data "$folder/images"
 expect "labels for features" 1 DATA_TYPE mlp --data "$folder/labels" --labels "$folder/labels"
 expect "raw bytes for records" 1 "not an array" mlp --data "$folder/pixels" --labels "$folder/labels"

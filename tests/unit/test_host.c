@@ -360,7 +360,7 @@ static void reads_files_and_folders(void **state) {
     write_file("last", "!", 1);
     const char *paths[] = {at("texts"), at("last")};
     firn_host_data data;
-    assert_true(firn_host_data_open(&data, paths, 2, NULL, false));
+    assert_true(firn_host_data_open(&data, paths, 2, NULL, NULL, false));
     assert_int_equal(data.source.stream_count, 1);
     assert_int_equal(data.streams[0].segment_count, 5);
     assert_int_equal(data.streams[0].segments[0].elements, 12);
@@ -373,7 +373,7 @@ static void reads_files_and_folders(void **state) {
     expect_hash(&data, "before both first second!");
     firn_host_data_close(&data);
     const char *none[] = {at("nothing")};
-    assert_false(firn_host_data_open(&data, none, 1, NULL, false));
+    assert_false(firn_host_data_open(&data, none, 1, NULL, NULL, false));
     firn_host_data_close(&data);
 }
 
@@ -395,7 +395,7 @@ static void unpacks_gzip(void **state) {
     gzclose(packed);
     const char *paths[] = {at("packed.gz")};
     firn_host_data data;
-    assert_true(firn_host_data_open(&data, paths, 1, NULL, false));
+    assert_true(firn_host_data_open(&data, paths, 1, NULL, NULL, false));
     assert_int_equal(data.streams[0].segments[0].elements, 20000 * 11);
     expect_bytes(&data.source, 0, 11 * 12345, "line 12345\n");
     assert_memory_equal(data.sha256, hash, 32);
@@ -404,7 +404,7 @@ static void unpacks_gzip(void **state) {
     size_t count = read_file("packed.gz", bytes, sizeof bytes);
     write_file("packed.gz", bytes, count / 2);
     const char *cut[] = {at("packed.gz")};
-    assert_false(firn_host_data_open(&data, cut, 1, NULL, false));
+    assert_false(firn_host_data_open(&data, cut, 1, NULL, NULL, false));
     firn_host_data_close(&data);
 }
 
@@ -418,7 +418,7 @@ static void reads_records(void **state) {
     char labels_path[128];
     snprintf(labels_path, sizeof labels_path, "%s", at("labels"));
     firn_host_data data;
-    assert_true(firn_host_data_open(&data, paths, 1, labels_path, true));
+    assert_true(firn_host_data_open(&data, paths, 1, labels_path, NULL, true));
     assert_int_equal(data.source.stream_count, 2);
     assert_int_equal(data.streams[0].record_elements, 2);
     assert_int_equal(data.streams[0].segments[0].elements, 4);
@@ -435,10 +435,10 @@ static void reads_records(void **state) {
     write_file("more-labels", more_labels, sizeof more_labels - 1);
     char more_path[128];
     snprintf(more_path, sizeof more_path, "%s", at("more-labels"));
-    assert_false(firn_host_data_open(&data, paths, 1, more_path, true)); /* one label too many */
+    assert_false(firn_host_data_open(&data, paths, 1, more_path, NULL, true)); /* one label too many */
     firn_host_data_close(&data);
     const char *raw[] = {at("raw")};
-    assert_false(firn_host_data_open(&data, raw, 1, labels_path, true)); /* bytes have no records */
+    assert_false(firn_host_data_open(&data, raw, 1, labels_path, NULL, true)); /* bytes have no records */
     firn_host_data_close(&data);
 }
 
@@ -448,7 +448,7 @@ static void a_file_that_shrinks_is_an_error(void **state) {
     write_file("shrinks", "0123456789", 10);
     const char *paths[] = {at("shrinks")};
     firn_host_data data;
-    assert_true(firn_host_data_open(&data, paths, 1, NULL, false));
+    assert_true(firn_host_data_open(&data, paths, 1, NULL, NULL, false));
     write_file("shrinks", "01", 2);
     char byte[4];
     assert_int_equal(data.source.read(data.source.context, 0, 5, 4, byte), FIRN_ERROR_SOURCE);

@@ -275,7 +275,7 @@ static bool hash_data(firn_host_data *data) {
     return hashed && firn_sha256_end(&hash, data->sha256) == FIRN_OK;
 }
 
-/* --- both streams --- */
+/* --- all streams ---- */
 
 static uint64_t records_of(const firn_host_data *data, uint32_t stream) {
     uint64_t elements = 0;
@@ -285,27 +285,31 @@ static uint64_t records_of(const firn_host_data *data, uint32_t stream) {
     return each == 0 ? 0 : elements / each;
 }
 
-/* Every record has its label. */
-static bool pair(const firn_host_data *data) {
-    uint64_t records = records_of(data, 0), labels = records_of(data, 1);
-    return records == labels ||
-           firn_host_fail(data->files[1].name, "%llu records and %llu labels; give one label for each record of %s",
-                          (unsigned long long)records, (unsigned long long)labels, data->files[0].name);
+/* Every record has its label, and its weight. */
+static bool pair(const firn_host_data *data, uint32_t stream, const char *what) {
+    uint64_t records = records_of(data, 0), others = records_of(data, stream);
+    return records == others ||
+           firn_host_fail(data->files[stream].name, "%llu records and %llu %ss; give one %s for each record of %s",
+                          (unsigned long long)records, (unsigned long long)others, what, what, data->files[0].name);
 }
 
 bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
-                         bool records) {
+                         const char *weights, bool records) {
     *data = (firn_host_data){0};
     for (uint32_t i = 0; i < path_count; i++)
         if (!add_path(&data->files[0], paths[i]))
             return false;
     if (labels != NULL && !add_path(&data->files[1], labels))
         return false;
-    uint32_t count = labels != NULL ? 2 : 1;
+    if (weights != NULL && !add_path(&data->files[2], weights))
+        return false;
+    uint32_t count = weights != NULL ? 3 : labels != NULL ? 2 : 1;
     for (uint32_t s = 0; s < count; s++)
         if (!describe(&data->streams[s], &data->files[s], records))
             return false;
-    if (records && labels != NULL && !pair(data))
+    if (records && count > 1 && !pair(data, 1, "label"))
+        return false;
+    if (records && count > 2 && !pair(data, 2, "weight"))
         return false;
     data->source =
         (firn_source){.context = data, .streams = data->streams, .stream_count = count, .read = read_elements};
@@ -313,7 +317,7 @@ bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_
 }
 
 void firn_host_data_close(firn_host_data *data) {
-    for (uint32_t s = 0; s < 2; s++) {
+    for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++) {
         for (uint32_t i = 0; i < data->files[s].count; i++)
             close_file(data->files[s].files[i]);
         free(data->files[s].files);

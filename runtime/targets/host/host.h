@@ -126,18 +126,21 @@ typedef struct firn_host_stream {
     const char *name; /* of the first file, for messages */
 } firn_host_stream;
 
+enum { FIRN_HOST_STREAMS = 3 };
+
 typedef struct firn_host_data {
     firn_source source;
-    firn_stream streams[2];
-    firn_host_stream files[2];
-    uint8_t sha256[32]; /* over the contents of the files (uncompressed): features or text, then labels */
+    firn_stream streams[FIRN_HOST_STREAMS];
+    firn_host_stream files[FIRN_HOST_STREAMS];
+    uint8_t sha256[32]; /* over the contents of the files (uncompressed): features or text, labels, weights */
 } firn_host_data;
 
-/* Opens the files of stream 0 and, when labels is not NULL, the one of stream 1. A directory stands for the regular
- * files in it, sorted by name, links not followed. Compressed files (gzip) are unpacked into memory. records: the plan
- * reads records, so files are arrays and agree in the shape of a record. */
+/* Opens the files of stream 0 and, where they are not NULL, those of labels as stream 1 and of weights as stream 2;
+ * there are no weights without labels. A directory stands for the regular files in it, sorted by name, links not
+ * followed. Compressed files (gzip) are unpacked into memory. records: the plan reads records, so files are arrays and
+ * agree in the shape of a record. */
 bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
-                         bool records);
+                         const char *weights, bool records);
 void firn_host_data_close(firn_host_data *data);
 
 #endif
