@@ -48,7 +48,7 @@ static inline void firn_split(const firn_kernel_call *call, size_t tasks, uint64
 
 /* The same over the blocks of output 0, where each element is read, computed and written. */
 static inline void firn_split_blocks(const firn_kernel_call *call, firn_task_body body) {
-    firn_split(call, firn_blocks(call->outputs[0].elements), 4 * FIRN_BLOCK, body);
+    firn_split(call, firn_blocks(call->outputs[0].elements), UINT64_C(4) * FIRN_BLOCK, body);
 }
 
 /* The one element of a float32 tensor. */

@@ -161,7 +161,8 @@ static void gradient_blocks(void *argument, size_t begin, size_t end) {
 /* dprediction = slope * (dloss / divisor) */
 static void run_gradient(const firn_kernel_call *call, loss_rule rule) {
     gradient g = {call, rule, firn_scalar(&call->inputs[0]) / divisor_of(rule, call, &call->inputs[1])};
-    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), 8 * FIRN_BLOCK, gradient_blocks, &g);
+    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), UINT64_C(8) * FIRN_BLOCK,
+                      gradient_blocks, &g);
 }
 
 void firn_kernel_l1_loss(const firn_kernel_call *call) {
