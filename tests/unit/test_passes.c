@@ -320,6 +320,33 @@ static void test_autocast_norm_and_cache(void **state) {
     }
 }
 
+/* sigmoid and silu keep the type of their input; softplus, log_softmax and the losses are of float32. */
+static void test_autocast_activations(void **state) {
+    (void)state;
+    static const struct {
+        firnc_activation kind;
+        uint16_t code;
+        uint8_t type;
+    } activations[] = {{FIRNC_SIGMOID, FIRN_OP_sigmoid, FIRN_BFLOAT16},
+                       {FIRNC_SILU, FIRN_OP_silu, FIRN_BFLOAT16},
+                       {FIRNC_SOFTPLUS, FIRN_OP_softplus, FIRN_FLOAT32}};
+    for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++) {
+        firnc_recipe recipe = test_mlp_recipe();
+        recipe.precision.mixed = true;
+        recipe.precision.half = FIRN_BFLOAT16;
+        recipe.mlp.activation = activations[i].kind;
+        recipe.mlp.loss = FIRNC_LOSS_NLL;
+        firnc_compilation compilation = test_compilation(&recipe);
+        test_run_passes(&compilation, firnc_autocast);
+        const firnc_graph *graph = compilation.graph;
+        const firnc_node *node = test_find_node(graph, activations[i].code, "activations.0");
+        assert_int_equal(graph->values[node->outputs[0]].shape.type, activations[i].type);
+        const firnc_node *logarithm = test_find_node(graph, FIRN_OP_log_softmax, "loss");
+        assert_int_equal(graph->values[logarithm->inputs[0]].shape.type, FIRN_BFLOAT16);
+        assert_int_equal(graph->values[logarithm->outputs[0]].shape.type, FIRN_FLOAT32);
+    }
+}
+
 static void test_half_softmax_wish(void **state) {
     (void)state;
     firnc_recipe recipe = test_gpt2_recipe();
@@ -921,6 +948,7 @@ int main(void) {
         cmocka_unit_test(test_autocast_names_a_pattern_without_a_layer),
         cmocka_unit_test(test_autocast_table_is_documented),
         cmocka_unit_test(test_autocast_norm_and_cache),
+        cmocka_unit_test(test_autocast_activations),
         cmocka_unit_test(test_half_softmax_wish),
         cmocka_unit_test(test_training_adamw),
         cmocka_unit_test(test_training_sgd),
