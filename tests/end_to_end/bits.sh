@@ -36,6 +36,14 @@ cat $licences/GPL-3 $licences/LGPL-2.1 $licences/GPL-2 >"$folder/text"
     head -c 64 "$folder/text" | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011'
 } >"$folder/labels"
 
+# Ten float32 numbers from 0.5 to 2 for each record.
+{
+    printf '\0\0\015\002\0\0\0\100\0\0\0\012'
+    head -c 640 "$folder/text" | od -A n -v -t o1 -w1 | while read -r byte; do
+        printf "\\077\\$byte\\0\\0"
+    done
+} >"$folder/targets"
+
 # --- running ---
 
 for target in cortex-m7 rv32; do
@@ -96,7 +104,7 @@ check() {
         shift
     done
     if ! "$BUILD/firnc" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$plan" "$@" \
-        >"$folder/log" 2>&1; then
+        ${metric:+--set "trainer.validate.metric=$metric"} >"$folder/log" 2>&1; then
         echo "$name does not compile:"
         cat "$folder/log"
         failures=$((failures + 1))
@@ -132,6 +140,44 @@ compare_command_line() {
     done
 }
 
+# evaluate METRIC [SETTING]...: the value of an eval plan with that metric, after a training run with the same settings.
+evaluate() {
+    name="$model, metric $1"
+    measured=$1
+    shift
+    for setting in "$@"; do
+        set -- "$@" --set "trainer.init.$setting"
+        shift
+    done
+    rm -f "$folder/trained"
+    for mode in train eval; do
+        plan=$folder/$mode
+        if ! "$BUILD/firnc" compile "$recipe" --mode $mode --key "$folder/test.key.pem" -o "$plan" "$@" \
+            --set "trainer.validate.metric=$measured" >"$folder/log" 2>&1; then
+            echo "$name does not compile:"
+            cat "$folder/log"
+            failures=$((failures + 1))
+            return
+        fi
+        run host "$folder/trained" $STEPS >"$folder/expected"
+    done
+    if ! grep -q '^result ' "$folder/expected"; then
+        echo "$name: no result"
+        cat "$folder/expected"
+        failures=$((failures + 1))
+        return
+    fi
+    for place in plain fma $variants cortex-m7 rv32; do
+        run "$place" "$folder/trained" $STEPS >"$folder/got"
+        compared=$((compared + 1))
+        if ! cmp -s "$folder/expected" "$folder/got"; then
+            failures=$((failures + 1))
+            echo "$name differs on $place"
+            diff "$folder/expected" "$folder/got"
+        fi
+    done
+}
+
 # --- the cases ---
 
 float16="precision.fp16_type=float16 precision.loss_scaling_factor=dynamic"
@@ -156,7 +202,7 @@ check_formats() {
     check "subnormal gradients" "step 5 loss" precision.fp16_type=float16 precision.loss_scaling_factor=1e-6 $(pol 2)
 }
 
-model=gpt2 recipe=compiler/recipes/small_gpt2.yaml data=$folder/text labels=
+model=gpt2 recipe=compiler/recipes/small_gpt2.yaml data=$folder/text labels= metric=
 check_formats
 check "subnormal parameters" "step 5 loss" precision.enabled=false model.initializer_range=1e-39
 check "NaN that goes on" "step 5 loss nan 0x7fc00000" precision.enabled=false loop.check_loss=false \
@@ -165,6 +211,25 @@ check "NaN that stops" "LOSS_NOT_FINITE" precision.enabled=false optimizer.AdamW
 
 model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
 check_formats
+check "silu, weighted cross-entropy" "step 5 loss" $bfloat16 model.nonlinearity=silu model.label_smoothing=0.1 \
+    model.ignore_index=3 model.loss_scaling=batch_size model.loss_weight=0.5
+check "softplus, nll" "step 5 loss" $float16 model.nonlinearity=softplus model.loss=nll
+for value in mean_iou dice mean_per_class_accuracy "{fbeta: {beta: 2.0, average_type: macro, ignore_classes: [2]}}"; do
+    evaluate "$value"
+done
+for value in accuracy perplexity; do
+    evaluate "$value" model.nonlinearity=sigmoid model.ignore_index=3
+done
+
+labels=$folder/targets metric=loss # the recipe's own is of classes
+check "sigmoid, binary cross-entropy" "step 5 loss" precision.enabled=false model.nonlinearity=sigmoid \
+    model.loss=binary_cross_entropy_with_logits
+check "kl_divergence" "step 5 loss" $cbfloat16 model.loss=kl_divergence model.reduction=batchmean
+check "l1" "step 5 loss" $bfloat16 model.loss=l1
+check "huber" "step 5 loss" $bfloat16 model.loss=huber model.delta=0.25
+check "smooth_l1" "step 5 loss" $bfloat16 model.loss=smooth_l1 model.beta=0.25
+evaluate auc model.loss=binary_cross_entropy_with_logits
+evaluate mean_squared_error model.loss=l1
 
 # Every kind of schedule at once, each with something that happens in the first twelve steps: a chain of learning rates, and
 # weight decays one after another.
@@ -221,7 +286,7 @@ check_threads() {
 }
 
 large="fit.train_dataloader.batch_size=24 fit.train_dataloader.micro_batch_size=12 init.model.hidden_size=48 init.model.filter_size=192"
-model=gpt2 recipe=compiler/recipes/small_gpt2.yaml data=$folder/text labels=
+model=gpt2 recipe=compiler/recipes/small_gpt2.yaml data=$folder/text labels= metric=
 check_threads "float32" $large init.precision.enabled=false
 check_threads "bfloat16" $large init.precision.fp16_type=bfloat16
 check_threads "float16, POL 2" $large init.precision.fp16_type=float16 init.precision.loss_scaling_factor=dynamic \
