@@ -104,12 +104,13 @@ static bool find_end(const firnc_tree *next, uint64_t start, uint64_t length, co
         *end = start + length;
         return true;
     }
+    uint64_t sum = start + length;
     if (!firnc_schedule_steps(milestone, 0, end))
         return false;
-    if (length != 0 && *end != start + length)
+    if (length != 0 && *end != sum)
         return firnc_tree_fail(milestone,
                                "the total_iters before it add up to %llu; write that, or leave milestones out",
-                               (unsigned long long)(start + length));
+                               (unsigned long long)sum);
     return *end > start ||
            firnc_tree_fail(milestone, "is not after the milestone before it; put them in ascending order");
 }
@@ -171,7 +172,7 @@ static bool read_sequence(const firnc_schedule_reader *r, const firnc_tree *list
 static bool read_chain(const firnc_schedule_reader *r, const firnc_tree *list, uint32_t index,
                        firnc_schedule_traits *traits) {
     firnc_schedule_reader inside;
-    firnc_schedule_traits child;
+    firnc_schedule_traits child = {0};
     uint32_t at = 0, below = 0;
     const firn_schedule_node product = {.kind = FIRN_SCHEDULE_PRODUCT, .initial = 1, .final = 1};
     if (!go_inside(r, list, &inside) || !add_children(r, list, index, product, &at) ||

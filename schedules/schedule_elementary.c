@@ -38,7 +38,8 @@ static double series(const double *coefficients, size_t count, double x) {
 }
 
 double firn_schedule_floor(double x) {
-    if (!(x > -0x1p52 && x < 0x1p52))
+    const double whole_from = 4503599627370496.0; /* 2^52 */
+    if (!(x > -whole_from && x < whole_from))
         return x;
     double whole = (double)(int64_t)x;
     return whole > x ? whole - 1.0 : whole;

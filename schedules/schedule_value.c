@@ -67,8 +67,9 @@ static double polynomial(const firn_schedule_node *node, uint64_t t) {
 }
 
 static double exponential(const firn_schedule_node *node, uint64_t t) {
+    uint64_t periods = t / node->total;
     bool staircase = node->mode == FIRN_SCHEDULE_STAIRCASE;
-    double exponent = staircase ? (double)(t / node->total) : (double)t / (double)node->total;
+    double exponent = staircase ? (double)periods : (double)t / (double)node->total;
     return node->initial * firn_schedule_power(node->rate, exponent);
 }
 
