@@ -47,9 +47,9 @@ static void add_group(const firnc_compilation *compilation, const firnc_value *p
                          .settings = source == NULL ? recipe->optimizer : source->settings,
                          .parameters = firnc_allocate(count * sizeof *group.parameters),
                          .learning_rate = FIRNC_NONE,
+                         .factors = FIRNC_NONE,
                          .beta1_power = FIRNC_NONE,
                          .beta2_power = FIRNC_NONE,
-                         .factors = FIRNC_NONE,
                          .rate_schedule = recipe->schedule.rate_of[entry],
                          .decay_schedule = decay ? recipe->schedule.decay_of[entry] : FIRNC_NONE};
     for (uint32_t i = 0; i < count; i++) {
@@ -75,6 +75,10 @@ bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_va
     const firnc_recipe *recipe = compilation->recipe;
     if (!check_patterns(compilation, parameters, count))
         return false;
+    if (recipe->optimizer.kind == FIRNC_RPROP)
+        for (uint32_t entry = 0; entry <= recipe->group_count; entry++)
+            if (recipe->schedule.decay_of[entry] != FIRNC_NONE)
+                return firnc_fail(compilation, "Rprop has no weight decay; remove the schedule of it");
     compilation->graph->groups = firnc_allocate(2 * (recipe->group_count + 1) * sizeof(firnc_group));
     for (uint32_t entry = 0; entry <= recipe->group_count; entry++) {
         add_group(compilation, parameters, count, entry, true);

@@ -86,9 +86,9 @@ typedef struct firnc_group {
     firnc_optimizer_settings settings;   /* weight_decay as it holds for this group */
     firnc_value *parameters;             /* sorted by name */
     uint32_t parameter_count;
-    firnc_value learning_rate, beta1_power, beta2_power; /* scalars of its updates, where they have them */
-    firnc_value factors;                                 /* what its updates make of gradients, where there is any */
-    uint32_t rate_schedule, decay_schedule;              /* indices into the recipe's roots; the latter may be absent */
+    firnc_value learning_rate, factors;     /* of its updates; FIRNC_NONE: gradients are taken as they are */
+    firnc_value beta1_power, beta2_power;   /* AdamW, else FIRNC_NONE */
+    uint32_t rate_schedule, decay_schedule; /* indices into the recipe's roots; the latter may be absent */
 } firnc_group;
 
 struct firnc_graph {
@@ -173,6 +173,11 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
 /* The groups of the parameters, which are given sorted by name (groups.c): the recipe's, each split by whether weight
  * decay holds. Part of the training pass. False after one line on stderr: a pattern that no parameter matches. */
 bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count);
+
+/* What a group advances once a step before its parameters are updated, and the update of one of them (update.c). Part
+ * of the training pass. */
+void firnc_advance_powers(firnc_graph *graph, firnc_group *group);
+void firnc_update_parameter(firnc_graph *graph, const firnc_group *group, firnc_value parameter);
 
 /* The most bytes of the arena that live at one time in the order of the nodes (memory.c). Fills first and last. */
 uint64_t firnc_live_bytes(firnc_graph *graph);

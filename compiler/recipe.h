@@ -17,7 +17,23 @@
 
 typedef enum firnc_mode { FIRNC_TRAIN = 0, FIRNC_EVAL = 1 } firnc_mode;
 typedef enum firnc_architecture { FIRNC_GPT2, FIRNC_MLP } firnc_architecture;
-typedef enum firnc_optimizer { FIRNC_SGD, FIRNC_ADAMW } firnc_optimizer;
+typedef enum firnc_optimizer {
+    FIRNC_SGD,
+    FIRNC_ADAM,
+    FIRNC_ADAMW,
+    FIRNC_ADAFACTOR,
+    FIRNC_LAMB,
+    FIRNC_LION,
+    FIRNC_RMSPROP,
+    FIRNC_RADAM,
+    FIRNC_NADAM,
+    FIRNC_ADAMAX,
+    FIRNC_RPROP,
+    FIRNC_ADAGRAD,
+    FIRNC_ADADELTA,
+    FIRNC_ASGD,
+    FIRNC_MUON
+} firnc_optimizer;
 typedef enum firnc_loss_scaling { FIRNC_SCALING_NONE, FIRNC_SCALING_STATIC, FIRNC_SCALING_DYNAMIC } firnc_loss_scaling;
 typedef enum firnc_clipping { FIRNC_CLIP_NONE, FIRNC_CLIP_NORM, FIRNC_CLIP_VALUE } firnc_clipping;
 typedef enum firnc_activation {
@@ -113,10 +129,15 @@ typedef struct firnc_precision {
     uint32_t float32_layer_count;
 } firnc_precision;
 
+/* Those of every class; OPTIMIZERS.md says which class has which. */
 typedef struct firnc_optimizer_settings {
     firnc_optimizer kind;
     float beta1, beta2, epsilon, weight_decay, momentum, dampening;
-    bool correct_bias, nesterov, maximize;
+    float alpha, rho, lr_decay, initial_accumulator_value, lambd, t0, momentum_decay; /* RMSprop, ... NAdam */
+    float eta_minus, eta_plus, smallest_step, largest_step;                           /* Rprop */
+    float epsilon2, clip_threshold, decay_rate;                                       /* Adafactor */
+    uint32_t ns_steps;                                                                /* Muon */
+    bool correct_bias, nesterov, maximize, amsgrad, centered, adam, scale_parameter;
 } firnc_optimizer_settings;
 
 /* An entry of the optimizer's `params`: parameters with settings of their own. The last entry with a pattern that

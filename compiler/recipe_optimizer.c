@@ -12,9 +12,6 @@ typedef struct settings {
 
 #define AT(member) offsetof(settings, optimizer.member)
 
-/* What every class has, and every group of params. */
-static const firnc_field weight_decay_field = {"weight_decay", .kind = FIRNC_FIELD_SINGLE, AT(weight_decay), 0, 1e30};
-
 static const firnc_field optimizer_fields[] = {
     {"learning_rate", .kind = FIRNC_FIELD_OTHER},
     {"lr", .kind = FIRNC_FIELD_OTHER},
@@ -30,24 +27,77 @@ static const firnc_field group_fields[] = {
     {"lr", .kind = FIRNC_FIELD_REFUSED, .only = "give the group tags and a scheduler param_group_tags"},
 };
 
-/* The settings of each class. */
-static const firnc_field adamw_fields[] = {
-    {"betas", .kind = FIRNC_FIELD_ENTRIES},
-    {"eps", .kind = FIRNC_FIELD_SINGLE, AT(epsilon), 0, 1, .above_low = true},
-    {"correct_bias", .kind = FIRNC_FIELD_FLAG, AT(correct_bias)},
-    {"amsgrad", .kind = FIRNC_FIELD_FIXED, .only = "false"},
-};
+/* Fields that several classes have. */
+#define WEIGHT_DECAY                                                                                                   \
+    { "weight_decay", .kind = FIRNC_FIELD_SINGLE, AT(weight_decay), 0, 1e30 }
+#define EPSILON                                                                                                        \
+    { "eps", .kind = FIRNC_FIELD_SINGLE, AT(epsilon), 0, 1, .above_low = true }
+#define BETAS                                                                                                          \
+    { "betas", .kind = FIRNC_FIELD_ENTRIES }
+#define MAXIMIZE                                                                                                       \
+    { "maximize", .kind = FIRNC_FIELD_FLAG, AT(maximize) }
+#define MOMENTUM                                                                                                       \
+    { "momentum", .kind = FIRNC_FIELD_SINGLE, AT(momentum), 0, 1, .below_high = true }
+#define NESTEROV                                                                                                       \
+    { "nesterov", .kind = FIRNC_FIELD_FLAG, AT(nesterov) }
+#define AMSGRAD                                                                                                        \
+    { "amsgrad", .kind = FIRNC_FIELD_FLAG, AT(amsgrad) }
 
+/* The settings of each class. */
 static const firnc_field sgd_fields[] = {
-    {"momentum", .kind = FIRNC_FIELD_SINGLE, AT(momentum), 0, 1, .below_high = true},
-    {"dampening", .kind = FIRNC_FIELD_SINGLE, AT(dampening), 0, 1},
-    {"nesterov", .kind = FIRNC_FIELD_FLAG, AT(nesterov)},
-    {"maximize", .kind = FIRNC_FIELD_FLAG, AT(maximize)},
-};
+    WEIGHT_DECAY, MOMENTUM, NESTEROV, MAXIMIZE, {"dampening", .kind = FIRNC_FIELD_SINGLE, AT(dampening), 0, 1}};
+static const firnc_field adam_fields[] = {WEIGHT_DECAY, BETAS, EPSILON, AMSGRAD};
+static const firnc_field adamw_fields[] = {
+    WEIGHT_DECAY, BETAS, EPSILON, AMSGRAD, {"correct_bias", .kind = FIRNC_FIELD_FLAG, AT(correct_bias)}};
+static const firnc_field adafactor_fields[] = {
+    WEIGHT_DECAY,
+    {"eps", .kind = FIRNC_FIELD_ENTRIES},
+    {"clip_threshold", .kind = FIRNC_FIELD_SINGLE, AT(clip_threshold), 0, 1e30, .above_low = true},
+    {"decay_rate", .kind = FIRNC_FIELD_SINGLE, AT(decay_rate), -1e3, -1e-6},
+    {"scale_parameter", .kind = FIRNC_FIELD_FLAG, AT(scale_parameter)},
+    {"beta1", .kind = FIRNC_FIELD_REFUSED, .only = "Adafactor keeps no mean of the gradient; leave it null"},
+    {"relative_step", .kind = FIRNC_FIELD_FIXED, .only = "false"},
+    {"warmup_init", .kind = FIRNC_FIELD_FIXED, .only = "false"}};
+static const firnc_field lamb_fields[] = {WEIGHT_DECAY, BETAS, EPSILON, {"adam", .kind = FIRNC_FIELD_FLAG, AT(adam)}};
+static const firnc_field lion_fields[] = {WEIGHT_DECAY, BETAS};
+static const firnc_field rmsprop_fields[] = {WEIGHT_DECAY,
+                                             EPSILON,
+                                             MOMENTUM,
+                                             {"alpha", .kind = FIRNC_FIELD_SINGLE, AT(alpha), 0, 1, .below_high = true},
+                                             {"centered", .kind = FIRNC_FIELD_FLAG, AT(centered)}};
+static const firnc_field radam_fields[] = {WEIGHT_DECAY, BETAS, EPSILON};
+static const firnc_field nadam_fields[] = {
+    WEIGHT_DECAY, BETAS, EPSILON, {"momentum_decay", .kind = FIRNC_FIELD_SINGLE, AT(momentum_decay), 0, 1e30}};
+static const firnc_field adamax_fields[] = {WEIGHT_DECAY, BETAS, EPSILON, MAXIMIZE};
+static const firnc_field rprop_fields[] = {{"etas", .kind = FIRNC_FIELD_ENTRIES},
+                                           {"step_sizes", .kind = FIRNC_FIELD_ENTRIES}};
+static const firnc_field adagrad_fields[] = {
+    WEIGHT_DECAY,
+    EPSILON,
+    MAXIMIZE,
+    {"lr_decay", .kind = FIRNC_FIELD_SINGLE, AT(lr_decay), 0, 1e30},
+    {"initial_accumulator_value", .kind = FIRNC_FIELD_SINGLE, AT(initial_accumulator_value), 0, 1e30}};
+static const firnc_field adadelta_fields[] = {
+    WEIGHT_DECAY, EPSILON, MAXIMIZE, {"rho", .kind = FIRNC_FIELD_SINGLE, AT(rho), 0, 1, .below_high = true}};
+static const firnc_field asgd_fields[] = {WEIGHT_DECAY,
+                                          MAXIMIZE,
+                                          {"lambd", .kind = FIRNC_FIELD_SINGLE, AT(lambd), 0, 1e30},
+                                          {"alpha", .kind = FIRNC_FIELD_SINGLE, AT(alpha), 0, 1e3},
+                                          {"t0", .kind = FIRNC_FIELD_SINGLE, AT(t0), 0, 1e30}};
+static const firnc_field muon_fields[] = {
+    WEIGHT_DECAY, MOMENTUM, NESTEROV, {"ns_steps", .kind = FIRNC_FIELD_WHOLE, AT(ns_steps), 1, 100}};
 
 #undef AT
+#undef WEIGHT_DECAY
+#undef EPSILON
+#undef BETAS
+#undef MAXIMIZE
+#undef MOMENTUM
+#undef NESTEROV
+#undef AMSGRAD
 
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+#define COUNT(array)  (sizeof(array) / sizeof(array)[0])
+#define FIELDS(array) (array), COUNT(array)
 
 typedef struct optimizer_class {
     const firnc_field *fields;
@@ -56,15 +106,42 @@ typedef struct optimizer_class {
     firnc_optimizer_settings defaults;
 } optimizer_class;
 
-static const firnc_choice classes[] = {{"AdamW", FIRNC_ADAMW}, {"SGD", FIRNC_SGD}, {NULL, 0}};
+/* In the order of OPTIMIZERS.md; messages list them so. */
+static const firnc_choice classes[] = {
+    {"SGD", FIRNC_SGD},           {"Adam", FIRNC_ADAM},     {"AdamW", FIRNC_ADAMW},     {"Adafactor", FIRNC_ADAFACTOR},
+    {"Lamb", FIRNC_LAMB},         {"Lion", FIRNC_LION},     {"RMSprop", FIRNC_RMSPROP}, {"RAdam", FIRNC_RADAM},
+    {"NAdam", FIRNC_NADAM},       {"Adamax", FIRNC_ADAMAX}, {"Rprop", FIRNC_RPROP},     {"Adagrad", FIRNC_ADAGRAD},
+    {"Adadelta", FIRNC_ADADELTA}, {"ASGD", FIRNC_ASGD},     {"Muon", FIRNC_MUON},       {NULL, 0}};
+
+#define DEFAULT_BETAS .beta1 = 0.9F, .beta2 = 0.999F
 
 static const optimizer_class class_table[] = {
-    [FIRNC_ADAMW] = {adamw_fields,
-                     COUNT(adamw_fields),
+    [FIRNC_SGD] = {FIELDS(sgd_fields), FIRNC_UNSET, {0}},
+    [FIRNC_ADAM] = {FIELDS(adam_fields), 1e-3, {DEFAULT_BETAS, .epsilon = 1e-6F, .correct_bias = true}},
+    [FIRNC_ADAMW] = {FIELDS(adamw_fields), 1e-3, {DEFAULT_BETAS, .epsilon = 1e-6F, .correct_bias = true}},
+    [FIRNC_ADAFACTOR] =
+        {FIELDS(adafactor_fields),
+         FIRNC_UNSET,
+         {.epsilon = 1e-30F, .epsilon2 = 1e-3F, .clip_threshold = 1, .decay_rate = -0.8F, .scale_parameter = true}},
+    [FIRNC_LAMB] = {FIELDS(lamb_fields), 1e-3, {DEFAULT_BETAS, .epsilon = 1e-6F}},
+    [FIRNC_LION] = {FIELDS(lion_fields), 1e-4, {.beta1 = 0.9F, .beta2 = 0.99F}},
+    [FIRNC_RMSPROP] = {FIELDS(rmsprop_fields), 1e-2, {.alpha = 0.99F, .epsilon = 1e-8F}},
+    [FIRNC_RADAM] = {FIELDS(radam_fields), 1e-3, {DEFAULT_BETAS, .epsilon = 1e-6F}},
+    [FIRNC_NADAM] = {FIELDS(nadam_fields), 2e-3, {DEFAULT_BETAS, .epsilon = 1e-8F, .momentum_decay = 4e-3F}},
+    [FIRNC_ADAMAX] = {FIELDS(adamax_fields), 1e-3, {DEFAULT_BETAS, .epsilon = 1e-6F}},
+    [FIRNC_RPROP] = {FIELDS(rprop_fields),
                      1e-3,
-                     {.beta1 = 0.9F, .beta2 = 0.999F, .epsilon = 1e-6F, .correct_bias = true}},
-    [FIRNC_SGD] = {sgd_fields, COUNT(sgd_fields), FIRNC_UNSET, {0}},
+                     {.eta_minus = 0.5F, .eta_plus = 1.2F, .smallest_step = 1e-6F, .largest_step = 50}},
+    [FIRNC_ADAGRAD] = {FIELDS(adagrad_fields), 1e-2, {.epsilon = 1e-6F}},
+    [FIRNC_ADADELTA] = {FIELDS(adadelta_fields), 1, {.rho = 0.9F, .epsilon = 1e-6F}},
+    [FIRNC_ASGD] = {FIELDS(asgd_fields), 1e-2, {.lambd = 1e-4F, .alpha = 0.75F, .t0 = 1e6F}},
+    [FIRNC_MUON] = {FIELDS(muon_fields),
+                    2e-2,
+                    {.weight_decay = 0.01F, .momentum = 0.95F, .nesterov = true, .ns_steps = 5}},
 };
+
+#undef DEFAULT_BETAS
+#undef FIELDS
 
 enum { FIELDS_MAX = 24 };
 
@@ -84,7 +161,19 @@ static bool read_pair(const firnc_tree *list, const char *example, const firnc_f
 static bool read_pairs(const firnc_tree *mapping, firnc_optimizer_settings *o) {
     static const firnc_field beta[2] = {{.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1, .below_high = true},
                                         {.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1, .below_high = true}};
-    return read_pair(firnc_tree_child(mapping, "betas"), "[0.9, 0.999]", beta, &o->beta1, &o->beta2);
+    static const firnc_field eta[2] = {
+        {.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1, .above_low = true, .below_high = true},
+        {.kind = FIRNC_FIELD_SINGLE, .low = 1, .high = 1e30, .above_low = true}};
+    static const firnc_field size[2] = {{.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1e30},
+                                        {.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1e30, .above_low = true}};
+    static const firnc_field epsilon[2] = {{.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1, .above_low = true},
+                                           {.kind = FIRNC_FIELD_SINGLE, .low = 0, .high = 1}};
+    const firnc_tree *eps = o->kind == FIRNC_ADAFACTOR ? firnc_tree_child(mapping, "eps") : NULL;
+    return read_pair(firnc_tree_child(mapping, "betas"), "[0.9, 0.999]", beta, &o->beta1, &o->beta2) &&
+           read_pair(firnc_tree_child(mapping, "etas"), "[0.5, 1.2]", eta, &o->eta_minus, &o->eta_plus) &&
+           read_pair(firnc_tree_child(mapping, "step_sizes"), "[1.0e-6, 50]", size, &o->smallest_step,
+                     &o->largest_step) &&
+           read_pair(eps, "[1.0e-30, 1.0e-3]", epsilon, &o->epsilon, &o->epsilon2);
 }
 
 /* What no field can say by itself. */
@@ -94,16 +183,18 @@ static bool check_settings(const firnc_tree *mapping, const firnc_optimizer_sett
         return firnc_tree_fail(nesterov == NULL ? mapping : nesterov,
                                "needs a momentum and no dampening; set momentum above 0 and dampening to 0");
     }
+    if (o->smallest_step > o->largest_step)
+        return firnc_tree_fail(firnc_tree_child(mapping, "step_sizes"), "begins with the larger; turn them round");
     return true;
 }
 
 /* A mapping with the settings of a class and some more keys. */
 static bool read_settings(const firnc_tree *mapping, const firnc_field *more, size_t more_count, settings *s) {
     const optimizer_class *class = &class_table[s->optimizer.kind];
-    firnc_field fields[FIELDS_MAX] = {weight_decay_field};
-    memcpy(fields + 1, more, more_count * sizeof *more);
-    memcpy(fields + 1 + more_count, class->fields, class->count * sizeof *fields);
-    return firnc_fields_read(mapping, fields, (uint32_t)(1 + more_count + class->count), s) &&
+    firnc_field fields[FIELDS_MAX];
+    memcpy(fields, more, more_count * sizeof *more);
+    memcpy(fields + more_count, class->fields, class->count * sizeof *fields);
+    return firnc_fields_read(mapping, fields, (uint32_t)(more_count + class->count), s) &&
            read_pairs(mapping, &s->optimizer) && check_settings(mapping, &s->optimizer);
 }
 

@@ -7,8 +7,6 @@
  *     bookkeep     loss scale, global step
  *
  * and the state that these need. Semantics: NUMERICS.md, "Finalise", "Update" and "Bookkeep". */
-#include <string.h>
-
 #include "compiler/ir.h"
 
 typedef struct training {
@@ -150,76 +148,6 @@ static void finalise(training *t) {
 
 /* --- update ------------------------------------------------------------------------------------------------------- */
 
-static firnc_value optimizer_state(const training *t, const char *kind, firnc_value parameter) {
-    return firnc_state_new(t->graph, firnc_format("optimizer.%s.%s", kind, name_of(t, parameter)),
-                           FIRNC_ROLE_OPTIMIZER_STATE, t->graph->values[parameter].shape, 0);
-}
-
-/* An optimizer's op: its inputs with the factors behind them, where there are any. */
-static void update_node(const training *t, uint16_t code, firnc_value parameter, const firnc_value *inputs,
-                        uint8_t input_count, const int64_t *integers, const float *reals, const firnc_value *outputs) {
-    const firnc_group *group = &t->graph->groups[t->graph->values[parameter].group];
-    firnc_value all[FIRN_INPUTS_MAX];
-    memcpy(all, inputs, input_count * sizeof *inputs);
-    if (group->factors != FIRNC_NONE)
-        all[input_count++] = group->factors;
-    firnc_node_in_place(t->graph, code, FIRNC_PHASE_UPDATE, name_of(t, parameter), all, input_count, integers, reals,
-                        outputs);
-}
-
-static firnc_value advance_power(const training *t, const char *name, float beta) {
-    firnc_value power = firnc_state_new(t->graph, name, FIRNC_ROLE_OPTIMIZER_STATE, firnc_scalar(FIRN_FLOAT32), 1);
-    firnc_node_in_place(t->graph, FIRN_OP_multiply, FIRNC_PHASE_UPDATE, "optimizer", &power, 1, NULL, &beta, &power);
-    return power;
-}
-
-/* Groups with the same betas share their powers; those of the first group bear no name but their own. */
-static void advance_powers(const training *t, firnc_group *group) {
-    for (const firnc_group *other = t->graph->groups; other < group; other++)
-        if (other->settings.beta1 == group->settings.beta1 && other->settings.beta2 == group->settings.beta2) {
-            group->beta1_power = other->beta1_power;
-            group->beta2_power = other->beta2_power;
-            return;
-        }
-    const char *suffix = group == t->graph->groups ? "" : firnc_format(".%s", group->name);
-    group->beta1_power = advance_power(t, firnc_format("optimizer.beta1_power%s", suffix), group->settings.beta1);
-    group->beta2_power = advance_power(t, firnc_format("optimizer.beta2_power%s", suffix), group->settings.beta2);
-}
-
-static void update_adamw(const training *t, const firnc_group *group, firnc_value parameter) {
-    const firnc_optimizer_settings *settings = &group->settings;
-    firnc_value mean = optimizer_state(t, "exp_avg", parameter);
-    firnc_value square = optimizer_state(t, "exp_avg_sq", parameter);
-    const firnc_value inputs[] = {
-        parameter,         t->graph->values[parameter].gradient, mean, square, group->learning_rate, group->beta1_power,
-        group->beta2_power};
-    const int64_t correct_bias = settings->correct_bias;
-    const float reals[] = {[FIRN_ADAMW_BETA1] = settings->beta1,
-                           [FIRN_ADAMW_BETA2] = settings->beta2,
-                           [FIRN_ADAMW_EPSILON] = settings->epsilon,
-                           [FIRN_ADAMW_WEIGHT_DECAY] = settings->weight_decay};
-    update_node(t, FIRN_OP_adamw, parameter, inputs, 7, &correct_bias, reals, (firnc_value[]){parameter, mean, square});
-}
-
-static void update_sgd(const training *t, const firnc_group *group, firnc_value parameter) {
-    const firnc_optimizer_settings *settings = &group->settings;
-    firnc_value gradient = t->graph->values[parameter].gradient;
-    if (settings->momentum == 0) {
-        const int64_t maximize = settings->maximize;
-        update_node(t, FIRN_OP_sgd, parameter, (firnc_value[]){parameter, gradient, group->learning_rate}, 3, &maximize,
-                    &settings->weight_decay, &parameter);
-        return;
-    }
-    firnc_value buffer = optimizer_state(t, "momentum_buffer", parameter);
-    const int64_t integers[] = {
-        [FIRN_SGD_MOMENTUM_NESTEROV] = settings->nesterov, [FIRN_SGD_MOMENTUM_MAXIMIZE] = settings->maximize};
-    const float reals[] = {[FIRN_SGD_MOMENTUM_MOMENTUM] = settings->momentum,
-                           [FIRN_SGD_MOMENTUM_DAMPENING] = settings->dampening,
-                           [FIRN_SGD_MOMENTUM_WEIGHT_DECAY] = settings->weight_decay};
-    update_node(t, FIRN_OP_sgd_momentum, parameter, (firnc_value[]){parameter, gradient, group->learning_rate, buffer},
-                4, integers, reals, (firnc_value[]){parameter, buffer});
-}
-
 static void count_one(firnc_graph *graph, uint8_t phase, firnc_value counter) {
     const int64_t step = 1;
     firnc_node_in_place(graph, FIRN_OP_count, phase, "counters", &counter, 1, &step, NULL, &counter);
@@ -252,16 +180,10 @@ static void update(const training *t) {
     for (uint32_t i = 0; i < graph->group_count; i++) {
         graph->groups[i].learning_rate = scheduled(t, graph->groups[i].rate_schedule);
         graph->groups[i].factors = factors_of(t, &graph->groups[i]);
-        if (graph->groups[i].settings.kind == FIRNC_ADAMW)
-            advance_powers(t, &graph->groups[i]);
+        firnc_advance_powers(graph, &graph->groups[i]);
     }
-    for (uint32_t i = 0; i < t->count; i++) {
-        const firnc_group *group = &graph->groups[graph->values[t->parameters[i]].group];
-        if (group->settings.kind == FIRNC_ADAMW)
-            update_adamw(t, group, t->parameters[i]);
-        else
-            update_sgd(t, group, t->parameters[i]);
-    }
+    for (uint32_t i = 0; i < t->count; i++)
+        firnc_update_parameter(graph, &graph->groups[graph->values[t->parameters[i]].group], t->parameters[i]);
     count_one(graph, FIRNC_PHASE_UPDATE, graph->optimizer_step);
 }
 

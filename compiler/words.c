@@ -75,6 +75,13 @@ const char *firnc_hex(const uint8_t *bytes, uint32_t count) {
 }
 
 const char *firnc_optimizer_word(uint8_t optimizer) {
-    static const char *const words[] = {[FIRNC_SGD] = "SGD", [FIRNC_ADAMW] = "AdamW"};
+    static const char *const words[] = {[FIRNC_SGD] = "SGD",           [FIRNC_ADAM] = "Adam",
+                                        [FIRNC_ADAMW] = "AdamW",       [FIRNC_ADAFACTOR] = "Adafactor",
+                                        [FIRNC_LAMB] = "Lamb",         [FIRNC_LION] = "Lion",
+                                        [FIRNC_RMSPROP] = "RMSprop",   [FIRNC_RADAM] = "RAdam",
+                                        [FIRNC_NADAM] = "NAdam",       [FIRNC_ADAMAX] = "Adamax",
+                                        [FIRNC_RPROP] = "Rprop",       [FIRNC_ADAGRAD] = "Adagrad",
+                                        [FIRNC_ADADELTA] = "Adadelta", [FIRNC_ASGD] = "ASGD",
+                                        [FIRNC_MUON] = "Muon"};
     return WORD(words, optimizer);
 }

@@ -15,7 +15,8 @@ typedef struct firn_gradient {
 /* The gradient of an optimizer's call: input 1, with the factors that are its input number `factors`, if it has one. */
 firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors);
 
-/* A block of it, unscaled and clipped; returns its elements. */
+/* Elements of it, unscaled and clipped: count from `from` on, and a block, whose number is returned. */
+void firn_gradient_run(float *g, const firn_gradient *gradient, size_t from, size_t count);
 size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block);
 
 /* The weight decay of an optimizer's call: the one that its factors bring, else its attribute. */
@@ -26,9 +27,24 @@ static inline float firn_decay_of(const firn_kernel_call *call, uint8_t factors,
     return attribute;
 }
 
+/* The number of this step, t = 1, 2, ..., from the counter of the steps before it. */
+static inline uint64_t firn_step_of(const firn_tensor *counter) {
+    const uint64_t *steps = counter->data;
+    return *steps + 1;
+}
+
 /* A block of a float32 tensor where it lies: a parameter or a tensor of the optimizer, as an output of the call. */
 static inline float *firn_block_of(const firn_tensor *tensor, size_t block) {
     return (float *)tensor->data + block * FIRN_BLOCK;
 }
+
+/* Advances count elements by an optimizer's formula. g is the gradient as the optimizer sees it, tensors are the
+ * outputs of the call that have the extents of the parameter, at these elements: the parameter first. */
+typedef void (*firn_update_run)(const void *settings, const float *g, float *const tensors[], size_t count);
+
+/* The walk of an optimizer whose elements need nothing of each other: run over every block. `tensors` says how many of
+ * the call's outputs it changes. */
+void firn_update(const firn_kernel_call *call, uint8_t factors, uint8_t tensors, firn_update_run run,
+                 const void *settings);
 
 #endif

@@ -19,15 +19,47 @@ firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors) {
     return gradient;
 }
 
-size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block) {
+void firn_gradient_run(float *g, const firn_gradient *gradient, size_t from, size_t count) {
     const float unscale = gradient->unscale, clip = gradient->clip, limit = gradient->limit;
-    size_t count = firn_block_widen(g, gradient->tensor, block);
+    firn_widen(g, gradient->tensor->data, gradient->tensor->type, from, count);
     for (size_t i = 0; i < count; i++) {
         float x = g[i] * unscale * clip;
         float below = x > limit ? limit : x;
         g[i] = below < -limit ? -limit : below;
     }
+}
+
+size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block) {
+    size_t count = firn_block_elements(gradient->tensor->elements, block);
+    firn_gradient_run(g, gradient, block * FIRN_BLOCK, count);
     return count;
+}
+
+/* --- the walk ----------------------------------------------------------------------------------------------------- */
+
+typedef struct walk {
+    const firn_kernel_call *call;
+    firn_gradient gradient;
+    uint8_t tensors;
+    firn_update_run run;
+    const void *settings;
+} walk;
+
+static void walk_blocks(void *argument, size_t begin, size_t end) {
+    const walk *w = argument;
+    float g[FIRN_BLOCK], *tensors[FIRN_OUTPUTS_MAX];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = firn_gradient_block(g, &w->gradient, block);
+        for (uint8_t i = 0; i < w->tensors; i++)
+            tensors[i] = firn_block_of(&w->call->outputs[i], block);
+        w->run(w->settings, g, tensors, count);
+    }
+}
+
+void firn_update(const firn_kernel_call *call, uint8_t factors, uint8_t tensors, firn_update_run run,
+                 const void *settings) {
+    walk w = {call, firn_gradient_of(call, factors), tensors, run, settings};
+    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), 4 * FIRN_BLOCK, walk_blocks, &w);
 }
 
 /* --- adamw -------------------------------------------------------------------------------------------------------- */

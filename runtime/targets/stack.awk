@@ -3,7 +3,9 @@
 #
 # A call through a pointer is taken to reach every function that it can mean:
 #     runtime/execute.c     the kernels; in firn_execute_check only what finds them
-#     runtime/kernels/*.c   the task bodies: static functions of the runtime that nobody calls by name
+#     runtime/kernels/*.c   the task bodies: static functions of the runtime that nobody calls by name;
+#                           but in walk_blocks and sum_blocks of the optimizers those among them whose names
+#                           end with _run and _terms
 #     the rest of runtime/, plan/check.c
 #                           the port and the data source, which are the platform's and not counted
 #     plan/                 the shape rules
@@ -44,8 +46,12 @@ function may_mean(caller, title,    from) {
         return title ~ /^firn_kernel_find/
     if (from == "runtime/execute.c")
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
+    if (from ~ /^runtime\/kernels\/optimizers/ && name_of(caller) == "walk_blocks")
+        return file[title] ~ /^runtime\/kernels\/optimizers/ && title ~ /_run$/ && !(title in called)
+    if (from ~ /^runtime\/kernels\/optimizers/ && name_of(caller) == "sum_blocks")
+        return file[title] ~ /^runtime\/kernels\/optimizers/ && title ~ /_terms$/ && !(title in called)
     if (from ~ /^runtime\/kernels\//)
-        return file[title] ~ /^runtime\// && file[title] !~ /^runtime\/targets\// && is_static(title) &&
+        return title !~ /_(run|terms)$/ && file[title] ~ /^runtime\// && file[title] !~ /^runtime\/targets\// && is_static(title) &&
                !(title in called)
     if (from ~ /^plan\/signature\.c$/ || from ~ /library\//)
         return (file[title] ~ /memory_buffer_alloc\.c$/ || file[title] == "plan/signature.c") && is_static(title) &&

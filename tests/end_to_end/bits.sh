@@ -209,6 +209,17 @@ check "NaN that goes on" "step 5 loss nan 0x7fc00000" precision.enabled=false lo
     optimizer.AdamW.weight_decay=9e29
 check "NaN that stops" "LOSS_NOT_FINITE" precision.enabled=false optimizer.AdamW.weight_decay=9e29
 
+# Every optimizer, with what it can do beside its defaults, groups, and gradients that are scaled and clipped.
+groups='params: [{params: "*.bias", weight_decay: 0.5, tags: bias}, {params: "transformer.h.0.*"'
+for optimizer in "SGD: {momentum: 0.9" "Adam: {eps: 1.0e-8" "Adam: {amsgrad: true" "AdamW: {amsgrad: true" \
+    "Adafactor: {clip_threshold: 0.5" "Lamb: {eps: 1.0e-8" "Lion: {betas: [0.8, 0.9]" "RMSprop: {alpha: 0.9" \
+    "RMSprop: {momentum: 0.9" "RMSprop: {centered: true" "RMSprop: {centered: true, momentum: 0.9" \
+    "RAdam: {betas: [0.9, 0.5]" "NAdam: {momentum_decay: 0.1" "Adamax: {eps: 1.0e-8" "Adagrad: {lr_decay: 0.1" \
+    "Adadelta: {rho: 0.5" "ASGD: {t0: 2" "Muon: {ns_steps: 3"; do
+    check "$optimizer}" "step 5 loss" $float16 "optimizer={$optimizer, weight_decay: 0.1, $groups, tags: h}]}}"
+done
+check "Rprop" "step 5 loss" $bfloat16 "optimizer={Rprop: {step_sizes: [1.0e-5, 0.5], params: [{params: '*.bias', etas: [0.4, 1.5]}]}}"
+
 model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
 check_formats
 check "silu, weighted cross-entropy" "step 5 loss" $bfloat16 model.nonlinearity=silu model.label_smoothing=0.1 \

@@ -737,6 +737,117 @@ static void precision_is_refused_by_line_and_key(void **state) {
                  ":15: trainer.init.precision.pol.0.level: ", "out of range");
 }
 
+/* A recipe with that optimizer. */
+static const firnc_recipe *with_optimizer(const char *optimizer) {
+    return accepted(edited(minimal, "      AdamW:\n        lr: 0.001\n", firnc_format("      %s\n", optimizer)),
+                    FIRNC_TRAIN);
+}
+
+static void optimizers_have_the_reference_s_defaults(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        firnc_optimizer kind;
+        double rate;
+        float beta2, epsilon, weight_decay, momentum;
+    } defaults[] = {
+        {"SGD: {lr: 0.5}", FIRNC_SGD, 0.5, 0, 0, 0, 0},
+        {"adam:", FIRNC_ADAM, 1e-3, 0.999F, 1e-6F, 0, 0},
+        {"ADAMW:", FIRNC_ADAMW, 1e-3, 0.999F, 1e-6F, 0, 0},
+        {"Adafactor: {lr: 0.5}", FIRNC_ADAFACTOR, 0.5, 0, 1e-30F, 0, 0},
+        {"Lamb:", FIRNC_LAMB, 1e-3, 0.999F, 1e-6F, 0, 0},
+        {"Lion:", FIRNC_LION, 1e-4, 0.99F, 0, 0, 0},
+        {"RMSprop:", FIRNC_RMSPROP, 1e-2, 0, 1e-8F, 0, 0},
+        {"RAdam:", FIRNC_RADAM, 1e-3, 0.999F, 1e-6F, 0, 0},
+        {"NAdam:", FIRNC_NADAM, 2e-3, 0.999F, 1e-8F, 0, 0},
+        {"Adamax:", FIRNC_ADAMAX, 1e-3, 0.999F, 1e-6F, 0, 0},
+        {"Rprop:", FIRNC_RPROP, 1e-3, 0, 0, 0, 0},
+        {"Adagrad:", FIRNC_ADAGRAD, 1e-2, 0, 1e-6F, 0, 0},
+        {"Adadelta:", FIRNC_ADADELTA, 1, 0, 1e-6F, 0, 0},
+        {"ASGD:", FIRNC_ASGD, 1e-2, 0, 0, 0, 0},
+        {"Muon:", FIRNC_MUON, 0.02, 0, 0, 0.01F, 0.95F},
+    };
+    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
+        const firnc_recipe *r = with_optimizer(defaults[i].name);
+        assert_int_equal(r->optimizer.kind, defaults[i].kind);
+        assert_float_equal(r->schedule.nodes[0].initial, defaults[i].rate, 0);
+        assert_float_equal(r->optimizer.beta2, defaults[i].beta2, 0);
+        assert_float_equal(r->optimizer.epsilon, defaults[i].epsilon, 0);
+        assert_float_equal(r->optimizer.weight_decay, defaults[i].weight_decay, 0);
+        assert_float_equal(r->optimizer.momentum, defaults[i].momentum, 0);
+    }
+    const firnc_optimizer_settings *o = &with_optimizer("Adafactor: {lr: 1}")->optimizer;
+    assert_float_equal(o->epsilon2, 1e-3F, 0);
+    assert_float_equal(o->clip_threshold, 1, 0);
+    assert_float_equal(o->decay_rate, -0.8F, 0);
+    assert_true(o->scale_parameter);
+    o = &with_optimizer("Rprop:")->optimizer;
+    assert_float_equal(o->eta_minus, 0.5, 0);
+    assert_float_equal(o->eta_plus, 1.2F, 0);
+    assert_float_equal(o->smallest_step, 1e-6F, 0);
+    assert_float_equal(o->largest_step, 50, 0);
+    o = &with_optimizer("ASGD:")->optimizer;
+    assert_float_equal(o->lambd, 1e-4F, 0);
+    assert_float_equal(o->alpha, 0.75, 0);
+    assert_float_equal(o->t0, 1e6F, 0);
+    o = &with_optimizer("Muon:")->optimizer;
+    assert_int_equal(o->ns_steps, 5);
+    assert_true(o->nesterov);
+    assert_float_equal(with_optimizer("NAdam:")->optimizer.momentum_decay, 4e-3F, 0);
+    assert_float_equal(with_optimizer("RMSprop:")->optimizer.alpha, 0.99F, 0);
+    assert_float_equal(with_optimizer("Adadelta:")->optimizer.rho, 0.9F, 0);
+}
+
+static void optimizers_are_read(void **state) {
+    (void)state;
+    const firnc_optimizer_settings *o = &with_optimizer("Adam: {amsgrad: true, betas: [0.5, 0.25]}")->optimizer;
+    assert_true(o->amsgrad && o->correct_bias);
+    assert_float_equal(o->beta2, 0.25, 0);
+    o = &with_optimizer("rprop: {etas: [0.25, 2], step_sizes: [0, 0.5]}")->optimizer;
+    assert_float_equal(o->eta_minus, 0.25, 0);
+    assert_float_equal(o->largest_step, 0.5, 0);
+    o = &with_optimizer("Adafactor: {lr: 1, eps: [1.0e-20, 0.5], scale_parameter: false, beta1: null}")->optimizer;
+    assert_float_equal(o->epsilon, 1e-20F, 0);
+    assert_float_equal(o->epsilon2, 0.5, 0);
+    assert_false(o->scale_parameter);
+    o = &with_optimizer("RMSprop: {centered: true, momentum: 0.5}")->optimizer;
+    assert_true(o->centered);
+    assert_float_equal(o->momentum, 0.5, 0);
+    assert_float_equal(with_optimizer("Adagrad: {initial_accumulator_value: 2}")->optimizer.initial_accumulator_value,
+                       2, 0);
+    assert_true(with_optimizer("lamb: {adam: true}")->optimizer.adam);
+    assert_int_equal(with_optimizer("Muon: {ns_steps: 3}")->optimizer.ns_steps, 3);
+}
+
+static void optimizers_are_checked(void **state) {
+    (void)state;
+    static const struct {
+        const char *optimizer, *place, *words;
+    } refusals[] = {
+        {"Rprop: {weight_decay: 0.1}", "Rprop.weight_decay", "unknown key"},
+        {"Rprop: {etas: [1.2, 0.5]}", "Rprop.etas.0", "below 1"},
+        {"Rprop: {etas: [0.5, 1]}", "Rprop.etas.1", "above 1"},
+        {"Rprop: {step_sizes: [2, 1]}", "Rprop.step_sizes", "larger"},
+        {"Adafactor: {lr: 1, eps: 1.0e-30}", "Adafactor.eps", "not a list"},
+        {"Adafactor: {lr: 1, beta1: 0.9}", "Adafactor.beta1", "no mean of the gradient"},
+        {"Adafactor: {lr: 1, relative_step: true}", "Adafactor.relative_step", "false"},
+        {"Adafactor: {lr: 1, warmup_init: true}", "Adafactor.warmup_init", "false"},
+        {"Adafactor: {lr: 1, clip_threshold: 0}", "Adafactor.clip_threshold", "above 0"},
+        {"Adafactor: {lr: 1, decay_rate: 0.8}", "Adafactor.decay_rate", "out of range"},
+        {"Muon: {ns_steps: 0}", "Muon.ns_steps", "out of range"},
+        {"Muon: {momentum: 1}", "Muon.momentum", "below 1"},
+        {"NAdam: {momentum_decay: -1}", "NAdam.momentum_decay", "out of range"},
+        {"Adam: {correct_bias: false}", "Adam.correct_bias", "unknown key"},
+        {"Lion: {eps: 1.0e-8}", "Lion.eps", "unknown key"},
+        {"RMSprop: {alpha: 1}", "RMSprop.alpha", "below 1"},
+        {"ASGD: {lamda: 1}", "ASGD.lamda", "lambd"},
+        {"Adadelta: {params: [{params: x, rho: 2}]}", "Adadelta.params.0.rho", "below 1"},
+    };
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+        refused_edit("      AdamW:\n        lr: 0.001\n", firnc_format("      %s\n", refusals[i].optimizer),
+                     firnc_format(":12: trainer.init.optimizer.%s: ", refusals[i].place), refusals[i].words);
+}
+
 static void groups_have_settings_of_their_own(void **state) {
     (void)state;
     const firnc_recipe *r = accepted(edited(minimal, "lr: 0.001",
@@ -823,7 +934,7 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("lr: 0.001", "eps: 1e-50", ":13: trainer.init.optimizer.AdamW.eps: ", "out of range in float32");
     refused_edit("lr: 0.001", "correct_bias: maybe",
                  ":13: trainer.init.optimizer.AdamW.correct_bias: ", "true or false");
-    refused_edit("AdamW", "Adam", ":12: trainer.init.optimizer.Adam: ", "AdamW, SGD");
+    refused_edit("AdamW", "AdamX", ":12: trainer.init.optimizer.AdamX: ", "nearest known one is Adam");
     refused_edit("num_heads: 4", "num_heads: 5", ":9: trainer.init.model.num_heads: ", "not divisible by 5 heads");
     refused_edit("num_heads: 4", "num_heads: 4\n      dropout_rate: 1.0",
                  ":10: trainer.init.model.dropout_rate: ", "below 1");
@@ -952,6 +1063,9 @@ int main(void) {
         cmocka_unit_test(schedules_that_cannot_be),
         cmocka_unit_test(schedules_go_by_tags),
         cmocka_unit_test(precision_is_refused_by_line_and_key),
+        cmocka_unit_test(optimizers_have_the_reference_s_defaults),
+        cmocka_unit_test(optimizers_are_read),
+        cmocka_unit_test(optimizers_are_checked),
         cmocka_unit_test(groups_have_settings_of_their_own),
         cmocka_unit_test(groups_are_checked),
         cmocka_unit_test(the_mode_of_a_plan_is_one),
