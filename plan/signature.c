@@ -1,5 +1,6 @@
-/* SHA-256 and signature checks. The only file of plan and runtime that includes mbedTLS, and all that may know of it.
- * Every result starts as a failure and becomes success in one place; every return code of mbedTLS is looked at. */
+/* SHA-256 and signature checks. But for one function for x86, the only file of plan and runtime that includes mbedTLS,
+ * and all that may know of it. Every result starts as a failure and becomes success in one place; every return code of
+ * mbedTLS is looked at. */
 #include "plan/signature.h"
 
 #include <stdbool.h>

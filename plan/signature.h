@@ -1,5 +1,6 @@
 /* Checking signatures and hashing: the only door to mbedTLS for plan and runtime (signature.c is the only file that
- * includes it). Signing lives in the compiler. No heap: mbedTLS works in a pool that the caller lends. */
+ * includes it, but for the function of runtime/targets/x86/sha256.c that mbedTLS calls for a block). Signing lives in
+ * the compiler. No heap: mbedTLS works in a pool that the caller lends. */
 #ifndef FIRN_PLAN_SIGNATURE_H
 #define FIRN_PLAN_SIGNATURE_H
 

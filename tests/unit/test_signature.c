@@ -8,6 +8,7 @@
 #include <setjmp.h>
 
 #include <cmocka.h>
+#include <mbedtls/sha256.h>
 
 #include "plan/errors.h"
 #include "plan/signature.h"
@@ -75,6 +76,23 @@ static int check_in(size_t pool_bytes) {
 
 static int check(void) {
     return check_in(FIRN_POOL_BYTES_MAX);
+}
+
+/* The hash of this build, which may use instructions of its own, against Debian's mbedTLS. */
+static void sha256_is_another_librarys(void **state) {
+    (void)state;
+    uint8_t bytes[2000], hash[32], expected[32];
+    uint32_t random = 1;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        random = random * 1664525u + 1013904223u;
+        bytes[i] = (uint8_t)(random >> 24);
+    }
+    for (size_t first = 0; first < 17; first++)
+        for (size_t count = 0; count + first <= sizeof bytes; count += 1 + count / 16) {
+            assert_int_equal(firn_sha256_of(bytes + first, count, hash), FIRN_OK);
+            assert_int_equal(mbedtls_sha256_ret(bytes + first, count, expected, 0), 0);
+            assert_memory_equal(hash, expected, sizeof hash);
+        }
 }
 
 static void sha256_vectors(void **state) {
@@ -228,6 +246,7 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup(name, set_up)
     const struct CMUnitTest tests[] = {
         CASE(sha256_vectors),
+        CASE(sha256_is_another_librarys),
         CASE(key_hash_is_that_of_the_uncompressed_point),
         CASE(public_vectors),
         CASE(the_mirrored_signature_is_good_too),
