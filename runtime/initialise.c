@@ -1,52 +1,24 @@
-/* The plan's initial values. Random ones depend on the plan's seed, the initialiser's rng_id and the element's index
- * alone, so threads split the elements as they like. */
+/* The plan's initial values. What is drawn is computed by the kernel set (runtime/kernels/initialise.c); weights and
+ * counters are copied here. */
 #include <string.h>
 
 #include "runtime/float_environment.h"
 #include "runtime/instance.h"
-#include "runtime/numerics/numerics.h"
-
-/* Elements of one task. */
-#define TASK 4096u
-
-typedef struct fill {
-    float *out;
-    size_t elements;
-    uint8_t rule; /* InitialiserRule */
-    float a, b;
-    firn_rng rng;
-} fill;
-
-static float value_at(const fill *fill, size_t i) {
-    switch (fill->rule) {
-    case FIRN_FB_INITIALISER_RULE_NORMAL:
-        return firn_fma(fill->b, firn_random_normal(&fill->rng, i), fill->a);
-    case FIRN_FB_INITIALISER_RULE_UNIFORM:
-        return firn_fma(fill->b - fill->a, firn_random_uniform(&fill->rng, i), fill->a);
-    default:
-        return fill->a;
-    }
-}
-
-static void fill_tasks(void *argument, size_t begin, size_t end) {
-    const fill *job = argument;
-    size_t last = end * TASK < job->elements ? end * TASK : job->elements;
-    for (size_t i = begin * TASK; i < last; i++)
-        job->out[i] = value_at(job, i);
-}
 
 static void fill_floats(const firn_instance *instance, firn_fb_initialiser initialiser, const firn_tensor *tensor) {
-    fill job = {.out = tensor->data,
-                .elements = tensor->elements,
-                .rule = firn_fb_initialiser_rule(initialiser),
-                .a = firn_fb_initialiser_a(initialiser),
-                .b = firn_fb_initialiser_b(initialiser),
-                .rng = {.seed = firn_fb_plan_seed(instance->plan),
-                        .rng_id = firn_fb_initialiser_rng_id(initialiser),
-                        .global_step = 0,
-                        .micro_step = 0}};
-    firn_parallel parallel = firn_instance_parallel(instance);
-    firn_parallel_run(&parallel, (tensor->elements + (TASK - 1)) / TASK, 32 * TASK, fill_tasks, &job);
+    firn_kernel fill = instance->kernels->find(FIRN_KERNEL_INITIALISE);
+    if (fill == NULL)
+        firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
+    firn_kernel_call call = {.output_count = 1,
+                             .outputs = {*tensor},
+                             .seed = firn_fb_plan_seed(instance->plan),
+                             .parallel = firn_instance_parallel(instance),
+                             .workspace = instance->workspace};
+    call.integers[FIRN_INITIALISE_RULE] = firn_fb_initialiser_rule(initialiser);
+    call.integers[FIRN_INITIALISE_RNG_ID] = firn_fb_initialiser_rng_id(initialiser);
+    call.reals[FIRN_INITIALISE_A] = firn_fb_initialiser_a(initialiser);
+    call.reals[FIRN_INITIALISE_B] = firn_fb_initialiser_b(initialiser);
+    fill(&call);
 }
 
 /* Counters. The value is a whole number, checked at load. */

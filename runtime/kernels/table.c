@@ -19,5 +19,7 @@ static const firn_kernel kernels[] = {
 };
 
 firn_kernel firn_kernel_find(uint16_t code) {
+    if (code == FIRN_KERNEL_INITIALISE)
+        return firn_kernel_initialise;
     return code < sizeof kernels / sizeof kernels[0] ? kernels[code] : NULL;
 }

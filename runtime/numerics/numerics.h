@@ -133,6 +133,8 @@ float firn_random_uniform(const firn_rng *rng, uint64_t element);
 void firn_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
 /* Normal with mean 0 and deviation 1 (Box-Muller; NUMERICS.md). */
 float firn_random_normal(const firn_rng *rng, uint64_t element);
+/* The same for count neighbours. */
+void firn_random_normal_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
 
 /* A permutation of [0, count) that depends on seed and epoch only: the image of index. count >= 1, index < count. */
 uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "runtime/numerics/elementary.h"
+
 /* One round of Philox on the counter c. */
 static inline void mix(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t key0, uint32_t key1) {
     uint64_t product0 = (uint64_t)0xd2511f53u * *c0, product1 = (uint64_t)0xcd9e8d57u * *c2;
@@ -95,14 +97,40 @@ void firn_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, s
 }
 
 /* Two neighbours share two words: the first gives the radius, the second the angle. */
+static inline float radius_of(uint32_t word) {
+    float u = (upper_bits(word) + 1.0f) * 0x1p-24f; /* (0, 1] */
+    return firn_sqrt(-2.0f * firn_log_inline(u));
+}
+
+static inline float turns_of(uint32_t word) {
+    return upper_bits(word) * 0x1p-24f; /* [0, 1) */
+}
+
 float firn_random_normal(const firn_rng *rng, uint64_t element) {
     uint32_t words[4];
     draw_block(rng, element, words);
     uint32_t pair = (uint32_t)(element % 4) & 2u;
-    float u1 = (upper_bits(words[pair]) + 1.0f) * 0x1p-24f; /* (0, 1] */
-    float u2 = upper_bits(words[pair + 1]) * 0x1p-24f;      /* [0, 1) */
-    float radius = firn_sqrt(-2.0f * firn_log(u1));
-    return radius * (element % 2 == 0 ? firn_cos_turns(u2) : firn_sin_turns(u2));
+    float radius = radius_of(words[pair]), turns = turns_of(words[pair + 1]);
+    return radius * (element % 2 == 0 ? firn_cos_turns(turns) : firn_sin_turns(turns));
+}
+
+void firn_random_normal_many(float *out, const firn_rng *rng, uint64_t first, size_t count) {
+    uint32_t words[BLOCK_ELEMENTS][BLOCKS];
+    float drawn[BLOCKS * BLOCK_ELEMENTS];
+    size_t skip = (size_t)(first % BLOCK_ELEMENTS); /* of the first block */
+    for (size_t done = 0; done < count; skip = 0) {
+        draw_blocks(rng, first + done, words);
+        for (uint32_t pair = 0; pair < BLOCK_ELEMENTS; pair += 2)
+            for (uint32_t b = 0; b < BLOCKS; b++) {
+                float radius = radius_of(words[pair][b]), turns = turns_of(words[pair + 1][b]);
+                drawn[b * BLOCK_ELEMENTS + pair] = radius * firn_sin_quarters(turns, 1);
+                drawn[b * BLOCK_ELEMENTS + pair + 1] = radius * firn_sin_quarters(turns, 0);
+            }
+        size_t have = (size_t)(BLOCKS * BLOCK_ELEMENTS) - skip, want = count - done;
+        size_t take = want < have ? want : have;
+        memcpy(out + done, drawn + skip, take * sizeof *out);
+        done += take;
+    }
 }
 
 /* --- permutations ---------------------------------------------------------------------------------------------------

@@ -269,10 +269,34 @@ static void chunked_sums(void **state) {
         }
 }
 
+/* Each element against its formula, too: none is left out, and none is another's. */
+static void initial_values(void **state) {
+    (void)state;
+    static const uint32_t elements[] = {1, 3, 255, 257, 4096, 9001};
+    for (unsigned e = 0; e < sizeof elements / sizeof elements[0]; e++)
+        for (int64_t rule = 0; rule < 3; rule++) {
+            const firn_rng rng = {.seed = 31, .rng_id = 6};
+            firn_tensor x = tensor_new(FIRN_FLOAT32, elements[e], 0, 0, 0), expected = tensor_copy(&x);
+            for (size_t i = 0; i < x.elements; i++)
+                set(&expected, i,
+                    rule == 0   ? 0.5f
+                    : rule == 1 ? firn_fma(0.25f, firn_random_normal(&rng, i), 0.5f)
+                                : firn_fma(0.25f - 0.5f, firn_random_uniform(&rng, i), 0.5f));
+            firn_kernel_call call = {
+                .output_count = 1, .outputs = {x}, .integers = {rule, 6}, .reals = {0.5f, 0.25f}, .seed = 31};
+            compare(FIRN_KERNEL_INITIALISE, &call, "initial values", (shape){elements[e], 0, 0});
+            plain->find(FIRN_KERNEL_INITIALISE)(&call);
+            assert_same(&expected, &x, "initial values");
+            tensor_free(&x);
+            tensor_free(&expected);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_are_named), cmocka_unit_test(float32_sums), cmocka_unit_test(other_output_types),
         cmocka_unit_test(special_values), cmocka_unit_test(conversions),  cmocka_unit_test(chunked_sums),
+        cmocka_unit_test(initial_values),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }

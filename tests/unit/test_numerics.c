@@ -527,15 +527,18 @@ static void test_many_random_numbers_are_the_same(void **state) {
     (void)state;
     const firn_rng rng = {.seed = 77, .rng_id = 5, .global_step = 0x123456789au, .micro_step = 9};
     const uint64_t firsts[] = {0, 1, 2, 3, 63, 1000, ((uint64_t)1 << 34) - 70};
-    float many[200];
+    float many[200], normals[200];
     for (size_t f = 0; f < COUNT(firsts); f++) {
         for (size_t count = 0; count <= 200; count += 1 + count / 9) {
-            many[count % 200] = -1.0f;
+            many[count % 200] = normals[count % 200] = -1.0f;
             firn_random_uniform_many(many, &rng, firsts[f], count);
             for (size_t i = 0; i < count; i++)
                 assert_int_equal(firn_bits(many[i]), firn_bits(firn_random_uniform(&rng, firsts[f] + i)));
+            firn_random_normal_many(normals, &rng, firsts[f], count);
+            for (size_t i = 0; i < count; i++)
+                assert_int_equal(firn_bits(normals[i]), firn_bits(firn_random_normal(&rng, firsts[f] + i)));
             if (count < 200)
-                assert_true(many[count] == -1.0f);
+                assert_true(many[count] == -1.0f && normals[count] == -1.0f);
         }
     }
 }

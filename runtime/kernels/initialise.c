@@ -1,0 +1,43 @@
+/* The initial values of a float32 tensor: not an op, but computed by the kernel set all the same, so that a large model
+ * begins in seconds. An element depends on the plan's seed, the initialiser's rng_id and its own index alone, so
+ * threads split the elements as they like. Freestanding. */
+#include "runtime/kernels/blocks.h"
+
+enum { PIECE = 16 * FIRN_BLOCK }; /* elements of a task */
+
+/* Rules of FIRN_KERNEL_INITIALISE. */
+enum { CONSTANT = 0, NORMAL = 1, UNIFORM = 2 };
+
+static void fill_block(const firn_kernel_call *call, size_t block) {
+    const firn_rng rng = {.seed = call->seed, .rng_id = (uint32_t)call->integers[FIRN_INITIALISE_RNG_ID]};
+    const float a = call->reals[FIRN_INITIALISE_A], b = call->reals[FIRN_INITIALISE_B];
+    const size_t count = firn_block_elements(call->outputs[0].elements, block);
+    float *out = (float *)call->outputs[0].data + block * FIRN_BLOCK;
+    switch (call->integers[FIRN_INITIALISE_RULE]) {
+    case NORMAL:
+        firn_random_normal_many(out, &rng, (uint64_t)block * FIRN_BLOCK, count);
+        for (size_t i = 0; i < count; i++)
+            out[i] = firn_fma(b, out[i], a);
+        break;
+    case UNIFORM:
+        firn_random_uniform_many(out, &rng, (uint64_t)block * FIRN_BLOCK, count);
+        for (size_t i = 0; i < count; i++)
+            out[i] = firn_fma(b - a, out[i], a);
+        break;
+    default:
+        for (size_t i = 0; i < count; i++)
+            out[i] = a;
+        break;
+    }
+}
+
+static void fill_pieces(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const size_t blocks = firn_blocks(call->outputs[0].elements), each = PIECE / FIRN_BLOCK;
+    for (size_t block = begin * each; block < firn_smaller(end * each, blocks); block++)
+        fill_block(call, block);
+}
+
+void firn_kernel_initialise(const firn_kernel_call *call) {
+    firn_split(call, (call->outputs[0].elements - 1) / PIECE + 1, 16 * PIECE, fill_pieces);
+}
