@@ -69,15 +69,12 @@ static void run_decoded(const firn_instance *instance, firn_fb_op op) {
 }
 
 void firn_execute_phase(const firn_instance *instance, uint8_t kind) {
-    uint32_t first = 0; /* op of the phase */
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
-        uint32_t count = firn_fb_phase_ops_count(phase);
-        for (uint32_t i = 0; firn_fb_phase_kind(phase) == kind && i < count; i++)
-            if (instance->prepared != NULL)
-                run(instance, &instance->prepared[first + i]);
-            else
-                run_decoded(instance, firn_fb_phase_ops_at(phase, i));
-        first += count;
+    const firn_bound_phase phase = instance->bound.phases[kind];
+    if (instance->prepared != NULL) {
+        for (uint32_t i = 0; i < phase.count; i++)
+            run(instance, &instance->prepared[phase.first + i]);
+        return;
     }
+    for (uint32_t i = 0; i < phase.count; i++)
+        run_decoded(instance, firn_fb_phase_ops_at(firn_fb_plan_phases_at(instance->plan, phase.position), i));
 }

@@ -83,7 +83,7 @@ typedef struct firn_port {
     void (*alive)(void *context); /* called now and then during long work, to feed a watchdog. NULL: not called */
     /* Runs body(argument, begin, end) over disjoint ranges that cover [0, tasks) and returns when all are done. Every
      * thread must run with round to nearest and subnormals kept. NULL: everything in the caller. Stack of each thread:
-     * 512 KB where the AVX-512 kernels run (they pack on the stack), else 16 KB; `make targets` prints firmware's. */
+     * 16 KB; `make targets` prints firmware's. */
     void (*parallel_for)(void *context, size_t tasks, void (*body)(void *argument, size_t begin, size_t end),
                          void *argument);
     uint32_t threads; /* that parallel_for uses at most, the caller counted; 0 or 1: it is not called */
@@ -154,13 +154,12 @@ typedef struct firn_config {
 
 /* An instance. Zero it before firn_open, and leave it where it is from then on: prepared ops know its address. */
 typedef struct firn {
-    uint64_t opaque[64];
+    uint64_t opaque[96];
 } firn;
 
 /* Verifies the plan (container, SHA-256, signature, security counter, FlatBuffers rules, semantic rules, in this order)
  * and binds it. On success the device's counter is advanced to the plan's. On any error the instance stays
- * unprogrammed. Cost: one pass over the plan, one ECDSA check, and time that grows with the square of the arena's
- * tensors. */
+ * unprogrammed. Cost: two SHA-256 over the plan, one ECDSA check, and a walk over its tensors and ops. */
 int firn_open(firn *instance, const firn_config *config) FIRN_CHECK_RESULT;
 
 /* Bytes of workspace that the kernels need, for the set and the number of threads of a config: WORKSPACE_TOO_SMALL with

@@ -23,6 +23,41 @@ typedef struct firn_prepared_op {
     firn_kernel_call call;
 } firn_prepared_op;
 
+/* The plan's sampler. */
+typedef struct firn_bound_sampler {
+    uint8_t kind, part; /* SamplerKind, DataPart */
+    bool records;       /* a sample is a record, else a window */
+    bool stops;         /* at the end of the epoch */
+    uint32_t window, stride, samples, held_out_per_mille;
+    uint64_t seed;
+} firn_bound_sampler;
+
+typedef struct firn_bound_input {
+    uint8_t *data;
+    uint64_t elements; /* of one sample */
+} firn_bound_input;
+
+typedef struct firn_bound_phase {
+    uint32_t position;     /* among the plan's phases */
+    uint32_t first, count; /* of the ops, counted through all phases */
+} firn_bound_phase;
+
+#define FIRN_BOUND_INPUTS_MAX 8 /* as the schema has it */
+
+/* What a step looks at besides its ops. Pointers lead into state and arena; NULL: the plan has no such tensor. */
+typedef struct firn_bindings {
+    firn_bound_sampler sampler;
+    uint64_t steps;
+    uint32_t micro_batches, input_count;
+    bool check_loss;
+    int64_t *cursor;
+    const int64_t *global_step, *optimizer_step;
+    const float *loss, *learning_rate, *loss_scale, *gradient_norm;
+    const int32_t *finite, *at_floor; /* of dynamic scaling */
+    firn_bound_input inputs[FIRN_BOUND_INPUTS_MAX];
+    firn_bound_phase phases[FIRN_FB_PHASE_KIND_EVALUATE + 1]; /* by kind */
+} firn_bindings;
+
 /* may_alias: the user zeroes these bytes through the type `firn`. */
 typedef struct __attribute__((may_alias)) firn_instance {
     uint64_t mark; /* FIRN_INSTANCE_MARK once a plan is bound; anything else: unprogrammed */
@@ -33,7 +68,8 @@ typedef struct __attribute__((may_alias)) firn_instance {
     uint8_t *state, *arena;
     void *workspace; /* of the kernels; NULL when the set needs none */
     const firn_prepared_op
-        *prepared;         /* every op in order, written by firn_open alone; NULL: ops are decoded as they run */
+        *prepared; /* every op in order, written by firn_open alone; NULL: ops are decoded as they run */
+    firn_bindings bound;
     firn_moment moment;    /* of the step that is running */
     const firn_port *port; /* NULL: none */
     const firn_kernel_set *kernels;
@@ -62,11 +98,11 @@ void firn_instance_trap(const firn_instance *instance, int error) __attribute__(
 /* The tensor at an index of the plan that was checked at load, in memory. */
 firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index);
 
-/* Element 0 of an int64, an int32 or a float32 tensor. */
+/* Its bytes. */
+void *firn_instance_data(const firn_instance *instance, uint32_t index);
+
+/* Element 0 of an int64, and of a float32 tensor. */
 int64_t firn_instance_int64(const firn_instance *instance, uint32_t index);
-int32_t firn_instance_int32(const firn_instance *instance, uint32_t index);
-float firn_instance_float(const firn_instance *instance, uint32_t index);
-void firn_instance_set_int64(const firn_instance *instance, uint32_t index, int64_t value);
 void firn_instance_set_float(const firn_instance *instance, uint32_t index, float value);
 
 /* Elements of a tensor of the plan; the product was checked at load. */
@@ -74,6 +110,10 @@ uint64_t firn_instance_elements(firn_fb_tensor tensor);
 
 /* How kernels split their work. */
 firn_parallel firn_instance_parallel(const firn_instance *instance);
+
+/* --- bind.c ------------------------------------------------------------------------------------------------------- */
+
+firn_bindings firn_bind(const firn_instance *instance);
 
 /* --- execute.c ---------------------------------------------------------------------------------------------------- */
 

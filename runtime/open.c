@@ -49,8 +49,7 @@ uint64_t firn_instance_elements(firn_fb_tensor tensor) {
     return elements;
 }
 
-firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index) {
-    firn_fb_tensor description = firn_fb_plan_tensors_at(instance->plan, index);
+static void *data_of(const firn_instance *instance, firn_fb_tensor description) {
     firn_fb_region region = firn_fb_plan_regions_at(instance->plan, firn_fb_tensor_region(description));
     const uint8_t *block;
     switch (firn_fb_region_kind(region)) {
@@ -64,8 +63,16 @@ firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index) 
         block = instance->file + instance->header.constants_offset;
         break;
     }
-    firn_tensor tensor = {0};
-    tensor.data = (void *)(uintptr_t)(block + (size_t)firn_fb_tensor_offset(description));
+    return (void *)(uintptr_t)(block + (size_t)firn_fb_tensor_offset(description));
+}
+
+void *firn_instance_data(const firn_instance *instance, uint32_t index) {
+    return data_of(instance, firn_fb_plan_tensors_at(instance->plan, index));
+}
+
+firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index) {
+    firn_fb_tensor description = firn_fb_plan_tensors_at(instance->plan, index);
+    firn_tensor tensor = {.data = data_of(instance, description)};
     tensor.elements = (size_t)firn_instance_elements(description);
     tensor.type = firn_fb_tensor_type(description);
     tensor.rank = (uint8_t)firn_fb_tensor_dims_count(description);
@@ -76,28 +83,12 @@ firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index) 
 
 int64_t firn_instance_int64(const firn_instance *instance, uint32_t index) {
     int64_t value;
-    memcpy(&value, firn_instance_tensor(instance, index).data, sizeof value);
+    memcpy(&value, firn_instance_data(instance, index), sizeof value);
     return value;
-}
-
-int32_t firn_instance_int32(const firn_instance *instance, uint32_t index) {
-    int32_t value;
-    memcpy(&value, firn_instance_tensor(instance, index).data, sizeof value);
-    return value;
-}
-
-float firn_instance_float(const firn_instance *instance, uint32_t index) {
-    float value;
-    memcpy(&value, firn_instance_tensor(instance, index).data, sizeof value);
-    return value;
-}
-
-void firn_instance_set_int64(const firn_instance *instance, uint32_t index, int64_t value) {
-    memcpy(firn_instance_tensor(instance, index).data, &value, sizeof value);
 }
 
 void firn_instance_set_float(const firn_instance *instance, uint32_t index, float value) {
-    memcpy(firn_instance_tensor(instance, index).data, &value, sizeof value);
+    memcpy(firn_instance_data(instance, index), &value, sizeof value);
 }
 
 /* --- checks of the configuration --- */
@@ -253,6 +244,7 @@ int firn_open(firn *instance, const firn_config *config) {
     opened.condition = FIRN_CONDITION_EMPTY;
     opened.mark = FIRN_INSTANCE_MARK;
     opened.prepared = config->prepared;
+    opened.bound = firn_bind(&opened);
     memset(instance, 0, sizeof *instance);
     memcpy(instance, &opened, sizeof opened);
     if (config->prepared != NULL)

@@ -20,9 +20,9 @@ typedef struct span {
     uint64_t first, length;
 } span;
 
-static span part_of(firn_fb_sampler sampler, uint64_t elements) {
-    uint64_t tail = held_out(elements, firn_fb_sampler_held_out_per_mille(sampler));
-    switch (firn_fb_sampler_part(sampler)) {
+static span part_of(const firn_bound_sampler *sampler, uint64_t elements) {
+    uint64_t tail = held_out(elements, sampler->held_out_per_mille);
+    switch (sampler->part) {
     case FIRN_FB_DATA_PART_TRAIN:
         return (span){0, elements - tail};
     case FIRN_FB_DATA_PART_HELD_OUT:
@@ -32,8 +32,8 @@ static span part_of(firn_fb_sampler sampler, uint64_t elements) {
     }
 }
 
-static uint64_t windows_of(firn_fb_sampler sampler, uint64_t length) {
-    uint64_t window = firn_fb_sampler_window(sampler), stride = firn_fb_sampler_stride(sampler);
+static uint64_t windows_of(const firn_bound_sampler *sampler, uint64_t length) {
+    uint64_t window = sampler->window, stride = sampler->stride;
     return length < window || stride == 0 ? 0 : (length - window) / stride + 1;
 }
 
@@ -50,24 +50,12 @@ static bool stream_elements(const firn_stream *stream, uint64_t *elements) {
 
 /* --- checking a source --- */
 
-/* Elements of one sample in an input tensor. */
-static uint64_t sample_elements(const firn_tensor *tensor) {
-    return tensor->elements / tensor->dims[0];
-}
-
-static bool records(firn_fb_sampler sampler) {
-    return firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_RECORD;
-}
-
-static int check_input(const firn_instance *instance, const firn_source *source, firn_fb_input input,
-                       bool unit_is_record) {
+static int check_input(const firn_source *source, firn_fb_input input, uint64_t record) {
     if (firn_fb_input_stream(input) >= source->stream_count)
         return FIRN_ERROR_DATA_TYPE;
     const firn_stream *stream = &source->streams[firn_fb_input_stream(input)];
     if (stream->element != firn_fb_input_element(input))
         return FIRN_ERROR_DATA_TYPE;
-    firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_tensor(input));
-    uint64_t record = unit_is_record ? sample_elements(&tensor) : 1;
     return stream->record_elements == record ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
 }
 
@@ -88,9 +76,10 @@ static int check_source(const firn_instance *instance, const firn_source *source
         if (status != FIRN_OK)
             return status;
     }
-    bool unit_is_record = records(firn_fb_plan_sampler(instance->plan));
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
-        int status = check_input(instance, source, firn_fb_plan_inputs_at(instance->plan, i), unit_is_record);
+    const firn_bindings *bound = &instance->bound;
+    for (uint32_t i = 0; i < bound->input_count; i++) {
+        uint64_t record = bound->sampler.records ? bound->inputs[i].elements : 1;
+        int status = check_input(source, firn_fb_plan_inputs_at(instance->plan, i), record);
         if (status != FIRN_OK)
             return status;
     }
@@ -104,8 +93,8 @@ static uint64_t stream_records(const firn_stream *stream) {
 }
 
 /* Samples of the part, counting records of stream 0 or windows of its segments. */
-static uint64_t count_samples(firn_fb_sampler sampler, const firn_source *source) {
-    if (records(sampler))
+static uint64_t count_samples(const firn_bound_sampler *sampler, const firn_source *source) {
+    if (sampler->records)
         return part_of(sampler, stream_records(&source->streams[0])).length;
     uint64_t count = 0;
     for (uint32_t i = 0; i < source->streams[0].segment_count; i++)
@@ -118,29 +107,29 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
     int status = check_source(instance, source);
     if (status != FIRN_OK)
         return status;
-    firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
-    if (records(sampler)) /* every stream has the same records */
+    const firn_bound_sampler *sampler = &instance->bound.sampler;
+    if (sampler->records) /* every stream has the same records */
         for (uint32_t i = 1; i < source->stream_count; i++)
             if (stream_records(&source->streams[i]) != stream_records(&source->streams[0]))
                 return FIRN_ERROR_DATA_TYPE;
     samples->source = source;
     samples->count = count_samples(sampler, source);
-    return samples->count < firn_fb_sampler_samples(sampler) ? FIRN_ERROR_DATA_TOO_SHORT : FIRN_OK;
+    return samples->count < sampler->samples ? FIRN_ERROR_DATA_TOO_SHORT : FIRN_OK;
 }
 
 /* --- where a sample lies --- */
 
 /* The sample at an index of the part: its first element in stream 0 (window) or its record. */
-static uint64_t place_of(firn_fb_sampler sampler, const firn_samples *samples, uint64_t index) {
+static uint64_t place_of(const firn_bound_sampler *sampler, const firn_samples *samples, uint64_t index) {
     const firn_stream *stream = &samples->source->streams[0];
-    if (records(sampler))
+    if (sampler->records)
         return part_of(sampler, stream_records(stream)).first + index;
     uint64_t before = 0; /* elements of the segments passed */
     for (uint32_t i = 0; i < stream->segment_count; i++) {
         span part = part_of(sampler, stream->segments[i].elements);
         uint64_t windows = windows_of(sampler, part.length);
         if (index < windows)
-            return before + part.first + index * firn_fb_sampler_stride(sampler);
+            return before + part.first + index * sampler->stride;
         index -= windows;
         before += stream->segments[i].elements;
     }
@@ -148,10 +137,10 @@ static uint64_t place_of(firn_fb_sampler sampler, const firn_samples *samples, u
 }
 
 /* The place of draw number `draw`. */
-static uint64_t place_of_draw(firn_fb_sampler sampler, const firn_samples *samples, uint64_t draw) {
+static uint64_t place_of_draw(const firn_bound_sampler *sampler, const firn_samples *samples, uint64_t draw) {
     uint64_t epoch = draw / samples->count, index = draw % samples->count;
-    if (firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_PERMUTATION)
-        index = firn_permute(firn_fb_sampler_seed(sampler), epoch, samples->count, index);
+    if (sampler->kind == FIRN_FB_SAMPLER_KIND_PERMUTATION)
+        index = firn_permute(sampler->seed, epoch, samples->count, index);
     return place_of(sampler, samples, index);
 }
 
@@ -184,16 +173,16 @@ static void convert_floats(firn_fb_input input, const uint8_t *elements, uint32_
 }
 
 /* Copies the elements of one sample into its place of the input tensor. */
-static int fill_sample(firn_fb_input input, const firn_tensor *tensor, const firn_source *source, uint64_t first,
+static int fill_sample(firn_fb_input input, const firn_bound_input *bound, const firn_source *source, uint64_t first,
                        uint32_t sample) {
     _Alignas(16) uint8_t elements[4 * PIECE];
-    uint64_t count = sample_elements(tensor);
-    uint8_t *out = (uint8_t *)tensor->data + (size_t)(4 * count * sample);
+    uint64_t count = bound->elements;
+    uint8_t *out = bound->data + (size_t)(4 * count * sample);
     for (uint64_t at = 0; at < count;) {
         uint32_t piece = count - at < PIECE ? (uint32_t)(count - at) : PIECE;
         if (source->read(source->context, firn_fb_input_stream(input), first + at, piece, elements) != 0)
             return FIRN_ERROR_SOURCE;
-        if (tensor->type == FIRN_INT32) {
+        if (firn_fb_input_limit(input) != 0) {
             int status = convert_integers(input, elements, piece, (int32_t *)(void *)(out + (size_t)(4 * at)));
             if (status != FIRN_OK)
                 return status;
@@ -211,17 +200,17 @@ static bool epoch_has(const firn_samples *samples, uint64_t cursor, uint32_t wan
 }
 
 int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) {
-    firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
-    uint32_t wanted = firn_fb_sampler_samples(sampler);
-    if (firn_fb_sampler_epoch_end(sampler) == FIRN_FB_EPOCH_END_STOP && !epoch_has(samples, cursor, wanted))
+    const firn_bound_sampler *sampler = &instance->bound.sampler;
+    uint32_t wanted = sampler->samples;
+    if (sampler->stops && !epoch_has(samples, cursor, wanted))
         return FIRN_ERROR_DATA_END;
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
+    for (uint32_t i = 0; i < instance->bound.input_count; i++) {
+        const firn_bound_input *bound = &instance->bound.inputs[i];
         firn_fb_input input = firn_fb_plan_inputs_at(instance->plan, i);
-        firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_tensor(input));
-        uint64_t unit = records(sampler) ? sample_elements(&tensor) : 1;
+        uint64_t unit = sampler->records ? bound->elements : 1;
         for (uint32_t s = 0; s < wanted; s++) {
             uint64_t first = place_of_draw(sampler, samples, cursor + s) * unit + firn_fb_input_advance(input);
-            int status = fill_sample(input, &tensor, samples->source, first, s);
+            int status = fill_sample(input, bound, samples->source, first, s);
             if (status != FIRN_OK)
                 return status;
         }

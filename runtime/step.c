@@ -21,23 +21,9 @@ static bool finite(float x) {
 
 /* Samples of a micro-batch, at least 1. */
 static uint32_t samples_of(const firn_instance *instance) {
-    uint32_t samples = firn_fb_sampler_samples(firn_fb_plan_sampler(instance->plan));
-    if (samples == 0)
+    if (instance->bound.sampler.samples == 0)
         firn_instance_trap(instance, FIRN_ERROR_SAMPLER);
-    return samples;
-}
-
-static uint32_t cursor_of(const firn_instance *instance) {
-    return firn_fb_sampler_cursor(firn_fb_plan_sampler(instance->plan));
-}
-
-static bool scaling_is(const firn_instance *instance, uint8_t kind) {
-    return firn_fb_plan_loss_scaler_present(instance->plan) &&
-           firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(instance->plan)) == kind;
-}
-
-static float loss_of(const firn_instance *instance) {
-    return firn_instance_float(instance, firn_fb_output_tensor(firn_fb_plan_outputs_at(instance->plan, 0)));
+    return instance->bound.sampler.samples;
 }
 
 /* Common to both modes: what must hold before a step may begin. */
@@ -64,32 +50,11 @@ static void set_schedules(const firn_instance *instance, uint64_t optimizer_step
     }
 }
 
-static float learning_rate_of(const firn_instance *instance) {
-    if (firn_fb_plan_groups_count(instance->plan) == 0)
-        return 0;
-    uint32_t schedule = firn_fb_parameter_group_schedule(firn_fb_plan_groups_at(instance->plan, 0));
-    return firn_instance_float(instance, firn_fb_schedule_tensor(firn_fb_plan_schedules_at(instance->plan, schedule)));
-}
-
-/* A static scale of 1 has no tensor. */
-static float loss_scale_of(const firn_instance *instance) {
-    if (!firn_fb_plan_loss_scaler_present(instance->plan) || scaling_is(instance, FIRN_FB_LOSS_SCALING_NONE))
-        return 1;
-    uint32_t scale = firn_fb_loss_scaler_scale(firn_fb_plan_loss_scaler(instance->plan));
-    return scale < firn_fb_plan_tensors_count(instance->plan) ? firn_instance_float(instance, scale) : 1;
-}
-
-static float gradient_norm_of(const firn_instance *instance) {
-    uint32_t norm = firn_fb_plan_gradient_norm(instance->plan);
-    return norm < firn_fb_plan_tensors_count(instance->plan) ? firn_instance_float(instance, norm)
-                                                             : firn_from_bits(FIRN_NAN_BITS);
-}
-
 /* Forward and backward of every micro-batch. Touches no state: an error here costs nothing. The mean of the losses is
  * their sum in order, divided by their number. */
 static int run_micro_batches(step *step, float *mean_loss) {
     firn_instance *instance = step->instance;
-    uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
+    uint32_t micro_batches = instance->bound.micro_batches;
     float total = 0;
     int status = FIRN_OK;
     for (uint32_t micro = 0; status == FIRN_OK && micro < micro_batches; micro++) {
@@ -99,9 +64,9 @@ static int run_micro_batches(step *step, float *mean_loss) {
         step->cursor += samples_of(instance);
         instance->moment = (firn_moment){step->global_step, micro};
         firn_execute_phase(instance, FIRN_FB_PHASE_KIND_MICRO_BATCH);
-        float loss = loss_of(instance);
+        float loss = *instance->bound.loss;
         total = micro == 0 ? loss : total + loss;
-        if (firn_fb_plan_check_loss(instance->plan) && !finite(loss))
+        if (instance->bound.check_loss && !finite(loss))
             status = FIRN_ERROR_LOSS_NOT_FINITE;
     }
     *mean_loss = firn_canonical(micro_batches == 1 ? total : total / (float)micro_batches);
@@ -114,38 +79,32 @@ static void finish_step(step *step, bool skipped) {
     if (!skipped)
         firn_execute_phase(instance, FIRN_FB_PHASE_KIND_UPDATE);
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_BOOKKEEP);
-    firn_instance_set_int64(instance, cursor_of(instance), (int64_t)step->cursor);
-}
-
-static bool at_floor(const firn_instance *instance) {
-    return scaling_is(instance, FIRN_FB_LOSS_SCALING_DYNAMIC) &&
-           firn_instance_int32(instance, firn_fb_loss_scaler_at_floor(firn_fb_plan_loss_scaler(instance->plan))) != 0;
+    *instance->bound.cursor = (int64_t)step->cursor;
 }
 
 static int train(firn_instance *instance, step *step, firn_step_report *report) {
-    uint32_t global_step = firn_fb_plan_global_step(instance->plan);
-    uint32_t optimizer_step = firn_fb_plan_optimizer_step(instance->plan);
+    const firn_bindings *bound = &instance->bound;
+    const float nan = firn_from_bits(FIRN_NAN_BITS);
     report->global_step = step->global_step;
-    report->optimizer_step = (uint64_t)firn_instance_int64(instance, optimizer_step);
+    report->optimizer_step = (uint64_t)*bound->optimizer_step;
     set_schedules(instance, report->optimizer_step);
-    report->learning_rate = learning_rate_of(instance);
-    report->loss_scale = loss_scale_of(instance);
-    report->gradient_norm = firn_from_bits(FIRN_NAN_BITS);
+    report->learning_rate = bound->learning_rate != NULL ? *bound->learning_rate : 0;
+    report->loss_scale = bound->loss_scale != NULL ? *bound->loss_scale : 1;
+    report->gradient_norm = nan;
     int status = run_micro_batches(step, &report->loss);
     if (status != FIRN_OK)
         return status;
     instance->moment = (firn_moment){step->global_step, 0};
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_FINALISE);
-    report->gradient_norm = gradient_norm_of(instance);
-    report->skipped = scaling_is(instance, FIRN_FB_LOSS_SCALING_DYNAMIC) &&
-                      firn_instance_int32(instance, firn_fb_plan_finite(instance->plan)) == 0;
+    report->gradient_norm = bound->gradient_norm != NULL ? *bound->gradient_norm : nan;
+    report->skipped = bound->finite != NULL && *bound->finite == 0;
     /* Poisoned until the last write, in case the port does not come back from one of its functions. */
     instance->condition = FIRN_CONDITION_POISONED;
     finish_step(step, report->skipped);
     instance->condition = FIRN_CONDITION_READY;
-    report->global_step = (uint64_t)firn_instance_int64(instance, global_step);
-    report->optimizer_step = (uint64_t)firn_instance_int64(instance, optimizer_step);
-    return at_floor(instance) ? FIRN_ERROR_LOSS_SCALE_FLOOR : FIRN_OK;
+    report->global_step = (uint64_t)*bound->global_step;
+    report->optimizer_step = (uint64_t)*bound->optimizer_step;
+    return bound->at_floor != NULL && *bound->at_floor != 0 ? FIRN_ERROR_LOSS_SCALE_FLOOR : FIRN_OK;
 }
 
 int firn_train_step(firn *instance, const firn_source *source, firn_step_report *report) {
@@ -160,10 +119,9 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
     int status = check_condition(self);
     if (status != FIRN_OK)
         return status;
-    step step = {.instance = self,
-                 .global_step = (uint64_t)firn_instance_int64(self, firn_fb_plan_global_step(self->plan)),
-                 .cursor = (uint64_t)firn_instance_int64(self, cursor_of(self))};
-    if (step.global_step >= firn_fb_plan_steps(self->plan))
+    step step = {
+        .instance = self, .global_step = (uint64_t)*self->bound.global_step, .cursor = (uint64_t)*self->bound.cursor};
+    if (step.global_step >= self->bound.steps)
         return FIRN_ERROR_RUN_COMPLETE;
     status = firn_samples_begin(self, source, &step.samples);
     if (status != FIRN_OK)
@@ -178,14 +136,14 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
 
 /* Steps done: one micro-batch of samples each. */
 static uint64_t eval_steps(const firn_instance *instance) {
-    return (uint64_t)firn_instance_int64(instance, cursor_of(instance)) / samples_of(instance);
+    return (uint64_t)*instance->bound.cursor / samples_of(instance);
 }
 
 /* True when the plan's number of steps is done, or, where it has none, when the samples of the part are used up: then
  * the data is read once, whatever the sampler does at its end. */
 static bool eval_is_over(const step *step) {
     const firn_instance *instance = step->instance;
-    uint64_t steps = firn_fb_plan_steps(instance->plan);
+    uint64_t steps = instance->bound.steps;
     if (steps != 0)
         return step->global_step >= steps;
     return step->cursor > step->samples.count - samples_of(instance);
@@ -199,9 +157,9 @@ static int evaluate(firn_instance *instance, step *step) {
     instance->condition = FIRN_CONDITION_POISONED;
     instance->moment = (firn_moment){step->global_step, 0};
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_EVALUATE);
-    firn_instance_set_int64(instance, cursor_of(instance), (int64_t)step->cursor);
+    *instance->bound.cursor = (int64_t)step->cursor;
     instance->condition = FIRN_CONDITION_READY;
-    if (firn_fb_plan_check_loss(instance->plan) && !finite(loss_of(instance)))
+    if (instance->bound.check_loss && !finite(*instance->bound.loss))
         return FIRN_ERROR_LOSS_NOT_FINITE;
     return FIRN_OK;
 }
@@ -215,9 +173,7 @@ int firn_eval_step(firn *instance, const firn_source *source) {
     int status = check_condition(self);
     if (status != FIRN_OK)
         return status;
-    step step = {.instance = self,
-                 .global_step = eval_steps(self),
-                 .cursor = (uint64_t)firn_instance_int64(self, cursor_of(self))};
+    step step = {.instance = self, .global_step = eval_steps(self), .cursor = (uint64_t)*self->bound.cursor};
     status = firn_samples_begin(self, source, &step.samples);
     if (status != FIRN_OK)
         return status;
@@ -245,7 +201,7 @@ int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *sa
     status = firn_samples_begin(self, source, &part);
     if (status != FIRN_OK)
         return status;
-    uint64_t taken = (uint64_t)firn_instance_int64(self, cursor_of(self));
+    uint64_t taken = (uint64_t)*self->bound.cursor;
     *samples = taken < part.count ? part.count - taken : 0;
     return FIRN_OK;
 }
@@ -280,8 +236,6 @@ int firn_progress(const firn *instance, uint64_t *steps) {
     int status = check_condition(self);
     if (status != FIRN_OK)
         return status;
-    *steps = self->header.mode == FIRN_MODE_EVAL
-                 ? eval_steps(self)
-                 : (uint64_t)firn_instance_int64(self, firn_fb_plan_global_step(self->plan));
+    *steps = self->header.mode == FIRN_MODE_EVAL ? eval_steps(self) : (uint64_t)*self->bound.global_step;
     return FIRN_OK;
 }
