@@ -8,29 +8,41 @@
 
 typedef firn_vector (*function)(firn_vector x);
 
-/* y = f(x) for blocks of elements of one type. */
+/* y = f(x) for some lanes from element i on. */
+static inline __attribute__((always_inline)) void map_lanes(const firn_kernel_call *call, uint8_t type, size_t i,
+                                                            firn_lanes lanes, function f) {
+    const firn_vector result = f(firn_vector_widen(call->inputs[0].data, type, i, lanes));
+    firn_vector_narrow(call->outputs[0].data, type, i, lanes, firn_vector_canonical(result));
+}
+
+/* y = f(x) for blocks of elements of one type. Full registers apart: a store that leaves lanes out takes much longer.
+ */
 static inline __attribute__((always_inline)) void map(const firn_kernel_call *call, size_t begin, size_t end,
                                                       uint8_t type, function f) {
-    const firn_tensor *x = &call->inputs[0], *y = &call->outputs[0];
-    const size_t last = firn_smaller(end * FIRN_BLOCK, y->elements);
-    for (size_t i = begin * FIRN_BLOCK; i < last; i += FIRN_VECTOR) {
-        const firn_lanes lanes = firn_first_lanes(last - i);
-        const firn_vector result = f(firn_vector_widen(x->data, type, i, lanes));
-        firn_vector_narrow(y->data, type, i, lanes, firn_vector_canonical(result));
-    }
+    const size_t last = firn_smaller(end * FIRN_BLOCK, call->outputs[0].elements);
+    size_t i = begin * FIRN_BLOCK;
+    for (; i + FIRN_VECTOR <= last; i += FIRN_VECTOR)
+        map_lanes(call, type, i, firn_first_lanes(FIRN_VECTOR), f);
+    if (i < last)
+        map_lanes(call, type, i, firn_first_lanes(last - i), f);
 }
 
 /* dx = dy f(x), likewise. */
+static inline __attribute__((always_inline)) void map_slope_lanes(const firn_kernel_call *call, uint8_t type, size_t i,
+                                                                  firn_lanes lanes, function f) {
+    const firn_vector slope = f(firn_vector_widen(call->inputs[1].data, type, i, lanes));
+    const firn_vector result = firn_vector_widen(call->inputs[0].data, type, i, lanes) * slope;
+    firn_vector_narrow(call->outputs[0].data, type, i, lanes, firn_vector_canonical(result));
+}
+
 static inline __attribute__((always_inline)) void map_slope(const firn_kernel_call *call, size_t begin, size_t end,
                                                             uint8_t type, function f) {
-    const firn_tensor *dy = &call->inputs[0], *x = &call->inputs[1], *dx = &call->outputs[0];
-    const size_t last = firn_smaller(end * FIRN_BLOCK, dx->elements);
-    for (size_t i = begin * FIRN_BLOCK; i < last; i += FIRN_VECTOR) {
-        const firn_lanes lanes = firn_first_lanes(last - i);
-        const firn_vector slope = f(firn_vector_widen(x->data, type, i, lanes));
-        const firn_vector result = firn_vector_widen(dy->data, type, i, lanes) * slope;
-        firn_vector_narrow(dx->data, type, i, lanes, firn_vector_canonical(result));
-    }
+    const size_t last = firn_smaller(end * FIRN_BLOCK, call->outputs[0].elements);
+    size_t i = begin * FIRN_BLOCK;
+    for (; i + FIRN_VECTOR <= last; i += FIRN_VECTOR)
+        map_slope_lanes(call, type, i, firn_first_lanes(FIRN_VECTOR), f);
+    if (i < last)
+        map_slope_lanes(call, type, i, firn_first_lanes(last - i), f);
 }
 
 static inline __attribute__((always_inline)) void map_any(const firn_kernel_call *call, size_t begin, size_t end,

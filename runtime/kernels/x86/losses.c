@@ -15,7 +15,16 @@ static float row_maximum(const float *x, size_t width) {
     FIRN_UNROLL
     for (size_t v = 0; v < VECTORS; v++)
         largest[v] = firn_vector_fill(-firn_from_bits(FIRN_INFINITY_BITS));
-    for (size_t at = 0; at < width; at += FIRN_SUM_LANES) {
+    size_t at = 0;
+    for (; at + FIRN_SUM_LANES <= width; at += FIRN_SUM_LANES) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            const firn_vector y = firn_vector_load(x + at + v * FIRN_VECTOR);
+            largest[v] = _mm512_max_ps(y, largest[v]);
+            nan |= _mm512_cmp_ps_mask(y, y, _CMP_UNORD_Q);
+        }
+    }
+    if (at < width) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++) {
             const size_t i = at + v * FIRN_VECTOR;
@@ -44,7 +53,13 @@ static float fold(const firn_vector lanes[VECTORS]) {
 /* The total of one block of the sum of exp(x - maximum). */
 static float block_sum(const float *x, size_t count, firn_vector maximum) {
     firn_vector lanes[VECTORS] = {firn_vector_zero(), firn_vector_zero(), firn_vector_zero(), firn_vector_zero()};
-    for (size_t at = 0; at < count; at += FIRN_SUM_LANES) {
+    size_t at = 0;
+    for (; at + FIRN_SUM_LANES <= count; at += FIRN_SUM_LANES) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            lanes[v] = lanes[v] + firn_vector_exp(firn_vector_load(x + at + v * FIRN_VECTOR) - maximum);
+    }
+    if (at < count) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++) {
             const size_t i = at + v * FIRN_VECTOR;
@@ -81,6 +96,11 @@ void firn_vector_cross_entropy(const firn_kernel_call *call) {
     firn_cross_entropy_mean(call);
 }
 
+/* exp(x - maximum) / sum * factor */
+static firn_vector share(firn_vector x, firn_vector maximum, firn_vector sum, float factor) {
+    return firn_vector_canonical(firn_vector_exp(x - maximum) / sum * firn_vector_fill(factor));
+}
+
 static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const int32_t *labels = call->inputs[2].data;
@@ -93,11 +113,11 @@ static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end
         /* before dx may take its place */
         const float p = firn_exp_inline(x[labels[row]] - maxima[row]) / sums[row];
         const firn_vector maximum = firn_vector_fill(maxima[row]), sum = firn_vector_fill(sums[row]);
-        for (size_t i = 0; i < width; i += FIRN_VECTOR) {
-            const firn_lanes lanes = firn_first_lanes(width - i);
-            const firn_vector all = firn_vector_exp(firn_vector_load_some(lanes, x + i) - maximum) / sum;
-            firn_vector_store_some(dx + i, lanes, firn_vector_canonical(all * firn_vector_fill(factor)));
-        }
+        size_t i = 0;
+        for (; i + FIRN_VECTOR <= width; i += FIRN_VECTOR)
+            firn_vector_store(dx + i, share(firn_vector_load(x + i), maximum, sum, factor));
+        const firn_lanes rest = firn_first_lanes(width - i);
+        firn_vector_store_some(dx + i, rest, share(firn_vector_load_some(rest, x + i), maximum, sum, factor));
         dx[labels[row]] = firn_canonical((p - 1.0f) * factor);
     }
 }
