@@ -41,13 +41,15 @@ static void add_op(const update *u, uint16_t code, const firnc_value *inputs, ui
 static void add_update(const update *u, uint16_t code, const firnc_value *states, uint8_t count, bool counted,
                        const int64_t *integers, const float *reals) {
     firnc_value inputs[FIRN_INPUTS_MAX] = {u->parameter, u->gradient}, outputs[FIRN_OUTPUTS_MAX];
-    memcpy(inputs + 2, states, count * sizeof *states);
+    for (uint8_t i = 0; i < count; i++)
+        inputs[2 + i] = states[i];
     inputs[2 + count] = u->group->learning_rate;
     inputs[3 + count] = u->graph->optimizer_step;
     for (uint8_t i = 0; i < FIRN_OUTPUTS_MAX; i++)
         outputs[i] = FIRNC_NONE;
     outputs[0] = u->parameter;
-    memcpy(outputs + 1, states, count * sizeof *states);
+    for (uint8_t i = 0; i < count; i++)
+        outputs[1 + i] = states[i];
     add_op(u, code, inputs, (uint8_t)(3 + count + counted), integers, reals, outputs);
 }
 
