@@ -20,7 +20,7 @@ static bool fail(firnc_precision_fault *fault, const char *key, const char *reas
 
 /* --- checks of single keys ---------------------------------------------------------------------------------------- */
 
-/* 0 stands for a key that was left out. */
+/* 0 stands for a key that was left out; as loss_scaling_factor it is FIRNC_DYNAMIC. */
 static bool is_positive_or_out(float x) {
     return x == 0 || (x > 0 && isfinite(x));
 }

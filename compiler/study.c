@@ -87,24 +87,31 @@ static bool read_lengths(firnc_study *study) {
     return true;
 }
 
+/* The key is of no use after the study: nobody sees its secret. */
+static bool make_key(firnc_study *study) {
+    firnc_bytes private_pem, public_pem;
+    bool good = firnc_key_generate(&study->key) && firnc_key_encode(&study->key, &private_pem, &public_pem);
+    if (good) {
+        firnc_wipe(private_pem.data, private_pem.count);
+        good = firnc_file_write(firnc_study_path(study, "study.pub.pem"), public_pem.data, public_pem.count);
+    }
+    if (!good)
+        firnc_wipe(&study->key, sizeof study->key);
+    return good;
+}
+
 int firnc_study_begin(firnc_study *study, const char *command) {
     int status = check_words(study, command);
     if (status != FIRNC_EXIT_OK)
         return status;
-    if (!read_lengths(study) || !firnc_key_generate(&study->key))
+    if (!read_lengths(study))
         return FIRNC_EXIT_WRONG;
     if (mkdir(study->folder, 0777) != 0) {
         firnc_say("firnc: %s: cannot be made: %s; give the name of a folder that is not there yet", study->folder,
                   strerror(errno));
         return FIRNC_EXIT_WRONG;
     }
-    firnc_bytes private_pem, public_pem;
-    if (!firnc_key_encode(&study->key, &private_pem, &public_pem))
-        return FIRNC_EXIT_WRONG;
-    firnc_wipe(private_pem.data, private_pem.count); /* the key is of no use after the study */
-    return firnc_file_write(firnc_study_path(study, "study.pub.pem"), public_pem.data, public_pem.count)
-               ? FIRNC_EXIT_OK
-               : FIRNC_EXIT_WRONG;
+    return make_key(study) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }
 
 const char *firnc_study_path(const firnc_study *study, const char *name) {
@@ -299,13 +306,15 @@ static bool evaluate(const firnc_study *study, const firnc_texts *more, firnc_tr
     const words w = runner_words(study, trial, "eval", plan);
     int status = run(&w, output, messages);
     firnc_bytes value;
+    trial->stopped = status == FIRN_STOPPED; /* the last update ruined it */
+    if (trial->stopped)
+        return true;
     if (status > 0)
         firnc_say("firnc: %s: evaluating %s failed: %s", study->recipe, trial->name, last_line(messages));
     if (status != 0 || !firnc_file_read(output, 100, &value))
         return false;
     trial->held_out_loss = strtod((const char *)value.data, NULL);
-    unlink(plan);
-    unlink(output);
+    trial->stopped = !isfinite(trial->held_out_loss); /* likewise, where the plan does not look */
     return true;
 }
 
@@ -323,6 +332,8 @@ bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_tr
     trial->stopped = status == FIRN_STOPPED;
     bool good = read_log(study, trial) && (trial->stopped || !study->held_out || evaluate(study, more, trial));
     unlink(path_of(study, trial, "checkpoint")); /* a state for each trial would fill the disk */
+    unlink(path_of(study, trial, "eval.plan"));
+    unlink(path_of(study, trial, "value"));
     unlink(plan);
     unlink(messages);
     return good;
@@ -333,9 +344,10 @@ bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_tr
 double firnc_trial_deviation(const firnc_trial *trial, const firnc_trial *reference) {
     double largest = 0;
     for (uint32_t i = 0; i < trial->steps && i < reference->steps; i++) {
-        double difference = fabs((double)trial->losses[i] - (double)reference->losses[i]);
-        if (!(difference <= largest))
-            largest = difference; /* NaN too */
+        const double difference = fabs((double)trial->losses[i] - (double)reference->losses[i]);
+        if (isnan(difference))
+            return difference;
+        largest = difference > largest ? difference : largest;
     }
     return largest;
 }

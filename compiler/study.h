@@ -24,9 +24,9 @@ typedef struct firnc_trial {
     float *losses;                        /* of each step */
     uint32_t steps, skipped;
     double loss;          /* mean of the last steps */
-    double held_out_loss; /* NaN without held-out data */
+    double held_out_loss; /* NaN without held-out data, and where the run stopped */
     double seconds;       /* of a step: the median */
-    bool stopped;         /* by its numbers: a loss or a loss scale that ended the run */
+    bool stopped;         /* by its numbers: a loss, held out or not, or a loss scale at its end */
 } firnc_trial;
 
 /* The options that every study takes, as entries for firnc_options_read. */
@@ -34,7 +34,7 @@ enum { FIRNC_STUDY_OPTIONS = 9 };
 void firnc_study_options(firnc_study *study, firnc_option options[FIRNC_STUDY_OPTIONS]);
 
 /* Checks the options, reads the recipe, makes the folder. Returns the exit code; what is not OK came with one line on
- * stderr. argument is the name of the command. */
+ * stderr. command: its name. */
 int firnc_study_begin(firnc_study *study, const char *command);
 
 /* Reads the recipe with the study's settings and more of them. */

@@ -39,16 +39,17 @@ static bool emit_scalar(yaml_emitter_t *emitter, const char *text, bool plain) {
 
 static bool emit(yaml_emitter_t *emitter, const firnc_tree *node) {
     yaml_event_t begin, end;
+    int made;
     if (node->kind == FIRNC_SCALAR)
         return emit_scalar(emitter, node->plain && node->text[0] == '\0' ? "null" : node->text, node->plain);
     if (node->kind == FIRNC_MAPPING) {
-        yaml_mapping_start_event_initialize(&begin, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE);
-        yaml_mapping_end_event_initialize(&end);
+        made = yaml_mapping_start_event_initialize(&begin, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE) &
+               yaml_mapping_end_event_initialize(&end);
     } else {
-        yaml_sequence_start_event_initialize(&begin, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE);
-        yaml_sequence_end_event_initialize(&end);
+        made = yaml_sequence_start_event_initialize(&begin, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE) &
+               yaml_sequence_end_event_initialize(&end);
     }
-    if (yaml_emitter_emit(emitter, &begin) == 0)
+    if (made == 0 || yaml_emitter_emit(emitter, &begin) == 0)
         return false;
     for (const firnc_tree *child = node->first; child != NULL; child = child->next)
         if ((child->key != NULL && !emit_scalar(emitter, child->key, true)) || !emit(emitter, child))
@@ -58,14 +59,12 @@ static bool emit(yaml_emitter_t *emitter, const firnc_tree *node) {
 
 static bool emit_document(yaml_emitter_t *emitter, const firnc_tree *root) {
     yaml_event_t event;
-    yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING);
-    bool good = yaml_emitter_emit(emitter, &event) != 0;
-    yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1);
-    good = good && yaml_emitter_emit(emitter, &event) != 0 && emit(emitter, root);
-    yaml_document_end_event_initialize(&event, 1);
-    good = good && yaml_emitter_emit(emitter, &event) != 0;
-    yaml_stream_end_event_initialize(&event);
-    return good && yaml_emitter_emit(emitter, &event) != 0;
+    return yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING) != 0 &&
+           yaml_emitter_emit(emitter, &event) != 0 &&
+           yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1) != 0 &&
+           yaml_emitter_emit(emitter, &event) != 0 && emit(emitter, root) &&
+           yaml_document_end_event_initialize(&event, 1) != 0 && yaml_emitter_emit(emitter, &event) != 0 &&
+           yaml_stream_end_event_initialize(&event) != 0 && yaml_emitter_emit(emitter, &event) != 0;
 }
 
 bool firnc_tree_write(const firnc_tree *root, const char *head, const char *file) {

@@ -171,6 +171,8 @@ static bool measure_best_again(tuning *t) {
         return false;
     if (again.seconds < t->best.seconds)
         t->best.seconds = again.seconds;
+    if (memcmp(t->best.run_hash, t->float32.run_hash, sizeof t->best.run_hash) == 0)
+        t->float32.seconds = t->best.seconds;
     return true;
 }
 
@@ -186,8 +188,8 @@ static attempt judge(const tuning *t, const char *unit, const char *what, const 
     const double float32 = loss_of(&t->float32), loss = loss_of(trial);
     attempt a = {.unit = unit, .what = what, .seconds = trial->seconds, .loss = loss};
     a.gain = 1 - trial->seconds / t->best.seconds;
-    a.cost = (loss - float32) / float32;
-    a.outcome = !(a.cost <= t->tolerance) ? TOO_MUCH : a.gain < t->least_gain ? NO_TIME : KEPT;
+    a.cost = (loss - float32) / fabs(float32);
+    a.outcome = !(a.cost <= t->tolerance) ? TOO_MUCH : !(a.gain >= t->least_gain) ? NO_TIME : KEPT;
     return a;
 }
 
@@ -209,7 +211,7 @@ static bool try(tuning *t, const choice *c, const char *unit, const char *what, 
                           .what = what,
                           .seconds = t->best.seconds,
                           .loss = loss_of(&t->best),
-                          .cost = loss_of(&t->best) / loss_of(&t->float32) - 1,
+                          .cost = (loss_of(&t->best) - loss_of(&t->float32)) / fabs(loss_of(&t->float32)),
                           .outcome = UNCHANGED});
         return true;
     }
@@ -300,7 +302,9 @@ static bool write_recipe(tuning *t) {
     firnc_trial trial = {.name = "check"};
     check.recipe = name;
     check.settings = none;
-    if (!firnc_trial_freeze(&check, &none, &trial))
+    bool frozen = firnc_trial_freeze(&check, &none, &trial);
+    firnc_wipe(&check.key, sizeof check.key);
+    if (!frozen)
         return false;
     remove(firnc_study_path(&t->study, "check.plan"));
     if (memcmp(trial.run_hash, t->best.run_hash, sizeof trial.run_hash) == 0)

@@ -215,13 +215,15 @@ static int check_contents(firn_fb_plan plan, uint32_t *first_touches) {
 
 /* --- bytes that two tensors share ------------------------------------------------------------------------------- */
 
-/* The op in which a dies and b is born works in place: b is its output 0, takes exactly the bytes of a, and wherever a
- * is an operand the op table allows it. */
+/* The op in which a dies and b is born works in place: b is its output 0, takes exactly the bytes of a with elements of
+ * its type (so that no operand is read again after its bytes were written), and wherever a is an operand the op table
+ * allows it. */
 static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_index) {
     firn_fb_tensor a = firn_fb_plan_tensors_at(plan, a_index), b = firn_fb_plan_tensors_at(plan, b_index);
     uint32_t n = firn_fb_tensor_last(a);
     if (n != firn_fb_tensor_first(b) || n >= firn_semantics_op_count(plan) ||
-        firn_fb_tensor_offset(a) != firn_fb_tensor_offset(b) || firn_semantics_bytes(a) != firn_semantics_bytes(b))
+        firn_fb_tensor_type(a) != firn_fb_tensor_type(b) || firn_fb_tensor_offset(a) != firn_fb_tensor_offset(b) ||
+        firn_semantics_bytes(a) != firn_semantics_bytes(b))
         return false;
     uint8_t phase;
     firn_fb_op op = firn_semantics_op(plan, n, &phase);

@@ -450,9 +450,7 @@ int firn_shape_attention_backward(firn_op_signature *s) {
     return FIRN_OK;
 }
 
-/* --- losses
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- losses ------------------------------------------------------------------------------------------------------- */
 
 /* logits:real[N,V], labels:int32[N]. */
 static bool are_logits(const firn_shape *logits, const firn_shape *labels) {

@@ -145,7 +145,7 @@ typedef struct firn_config {
      * decoded from the plan each time they run, which takes less memory and gives the same bits. */
     void *prepared;
     uint64_t prepared_bytes;
-    const firn_port *port; /* stays valid while the instance lives; NULL: no port at all */
+    const firn_port *port; /* stays valid and unchanged while the instance lives; NULL: no port at all */
     /* Name of the kernel set; KERNELS_UNKNOWN when this build does not have it or this machine cannot run it. All sets
      * give the same bits. "plain" is everywhere, on x86 also "fma", "avx2", "avx512" and "avx512fp16". NULL:
      * FIRN_KERNELS of the environment where there is one and it can be had, else the CPU decides. */

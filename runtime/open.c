@@ -213,6 +213,8 @@ static uint64_t kernel_workspace(const firn_kernel_set *set, const firn_port *po
 }
 
 uint64_t firn_workspace_bytes(const firn_config *config) {
+    if (config == NULL || (config->port != NULL && config->port->struct_size < sizeof(firn_port)))
+        return 0; /* which firn_open refuses */
     const firn_kernel_set *set = firn_kernel_set_choose(config->kernels);
     return set != NULL ? kernel_workspace(set, config->port) : 0;
 }

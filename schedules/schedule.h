@@ -8,20 +8,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* clang-format off */
 /* ScheduleKind in plan.fbs; NUMERICS.md, "Schedules", gives the value of each at step t of the node. A field that a
- * kind does not name is zero. Numbers lie in the range of binary32, but for knots and milestones. constant initial;
- * total: its length in reports, 0 for no end linear               initial, final, total cosine               initial,
- * final, total sequential           children, each with its start polynomial           initial, final, total, power >=
- * 0 exponential          initial, rate >= 0, total: rate^(t/total);  mode staircase inverse_time         initial, rate
- * >= 0, power >= 0, total: 1/(1 + rate * t^power/total);  mode staircase inverse_square_root  initial, rate: a factor,
- * total: the first step at which it falls cosine_periodic      initial, final, total: half a period;  mode restart: a
- * whole one multi_step           initial, rate >= 0; milestones: numbers from auxiliary on, total of them piecewise
- * numbers from auxiliary on: total milestones, then total + 1 values table                numbers from auxiliary on:
- * total values, one for each step, the last one for good expression           instructions from auxiliary on, total of
- * them cyclic               initial, final, total: steps up, auxiliary: steps down;  mode halving or decaying (rate >=
- * 0) one_cycle            initial, final: the peak, rate: the end value, total: steps, power: the knot of the peak;
+ * kind does not name is zero. Numbers lie in the range of binary32, but for knots and milestones.
+ *
+ *   constant             initial; total: its length in reports, 0 for no end
+ *   linear               initial, final, total
+ *   cosine               initial, final, total
+ *   sequential           children, each with its start
+ *   polynomial           initial, final, total, power >= 0
+ *   exponential          initial, rate >= 0, total: rate^(t/total);  mode staircase
+ *   inverse_time         initial, rate >= 0, power >= 0, total: 1/(1 + rate * t^power/total);  mode staircase
+ *   inverse_square_root  initial, rate: a factor, total: the first step at which it falls
+ *   cosine_periodic      initial, final, total: half a period;  mode restart: a whole one
+ *   multi_step           initial, rate >= 0; milestones: numbers from auxiliary on, total of them
+ *   piecewise            numbers from auxiliary on: total milestones, then total + 1 values
+ *   table                numbers from auxiliary on: total values, one for each step, the last one for good
+ *   expression           instructions from auxiliary on, total of them
+ *   cyclic               initial, final, total: steps up, auxiliary: steps down;  mode halving or decaying (rate >= 0)
+ *   one_cycle            initial, final: the peak, rate: the end value, total: steps, power: the knot of the peak;
  *                        modes linear and three_phase
  *   product              children; initial: a factor, final: a divisor other than 0 */
+/* clang-format on */
 typedef enum firn_schedule_kind {
     FIRN_SCHEDULE_CONSTANT = 0,
     FIRN_SCHEDULE_LINEAR = 1,

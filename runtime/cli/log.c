@@ -76,7 +76,7 @@ bool cli_log_step(cli_log *log, const firn_step_report *report, int error, doubl
     fprintf(log->file, ",\"skipped\":%s", report->skipped ? "true" : "false");
     if (error != FIRN_OK)
         print_string(log->file, "error", firn_error_name(error));
-    fprintf(log->file, ",\"seconds\":%.6f,\"elapsed\":%.3f}\n", seconds, elapsed);
+    fprintf(log->file, ",\"seconds\":%.9f,\"elapsed\":%.3f}\n", seconds, elapsed);
     return (fflush(log->file) == 0 && !ferror(log->file)) || cannot_write(log);
 }
 

@@ -244,6 +244,7 @@ evaluate mean_squared_error model.loss=l1
 
 # Every kind of schedule at once, each with something that happens in the first twelve steps: a chain of learning rates, and
 # weight decays one after another.
+labels=$folder/labels metric=
 steps=$STEPS
 STEPS=12
 chain="{PolynomialLR: {initial_learning_rate: 0.01, end_learning_rate: 0.002, total_iters: 9, power: 1.7}}

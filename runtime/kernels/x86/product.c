@@ -242,12 +242,6 @@ static cut divide(const firn_multiplication *product, size_t threads) {
     return best;
 }
 
-void firn_multiply_alone(const firn_multiplication *product, void *slot) {
-    cut c = divide(product, 1);
-    for (size_t number = 0; number < c.row_pieces * c.column_pieces; number++)
-        multiply_piece(&c, number, slot);
-}
-
 void firn_multiply(const firn_multiplication *product, const firn_kernel_call *call) {
     const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / MULTIPLICATIONS;
     cut c = divide(product, firn_parallel_threads(&call->parallel, cost));

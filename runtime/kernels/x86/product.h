@@ -22,9 +22,6 @@ typedef struct firn_multiplication {
 /* Split among the threads of the call. */
 void firn_multiply(const firn_multiplication *product, const firn_kernel_call *call);
 
-/* In this thread alone, with its slot of the workspace (pieces.h). */
-void firn_multiply_alone(const firn_multiplication *product, void *slot);
-
 /* The linear layer's three ops. Sums that are not of this kind are left to the portable kernels. */
 void firn_vector_linear(const firn_kernel_call *call);
 void firn_vector_linear_backward_input(const firn_kernel_call *call);

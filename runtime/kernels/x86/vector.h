@@ -18,13 +18,9 @@
 #    define FIRN_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Asks for the line of an address, into the first cache or the second. The address may be no one's. */
+/* Asks for the line of an address. The address may be no one's. */
 static inline void firn_prefetch_near(const void *address) {
     _mm_prefetch((const char *)address, _MM_HINT_T0);
-}
-
-static inline void firn_prefetch_far(const void *address) {
-    _mm_prefetch((const char *)address, _MM_HINT_T1);
 }
 
 #ifdef __AVX512F__
@@ -38,7 +34,7 @@ typedef __mmask16 firn_lanes; /* the first lanes of a register, or all */
 
 /* The first `count` lanes; all from FIRN_VECTOR on. */
 static inline firn_lanes firn_first_lanes(size_t count) {
-    return count < FIRN_VECTOR ? (firn_lanes)((1u << count) - 1u) : (firn_lanes)0xffff;
+    return (firn_lanes)(count < FIRN_VECTOR ? (1u << count) - 1u : 0xffffu);
 }
 
 static inline firn_vector firn_vector_fill(float x) {
