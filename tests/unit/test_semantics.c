@@ -1444,13 +1444,14 @@ static void test_broken_plans_are_refused(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* --- overlaps, against the rule as it stands in FORMAT.md ----------------------------------------------------------
- */
+/* --- overlaps, against the rule as it stands in FORMAT.md --------------------------------------------------------- */
 
 static bool works_in_place(const support_plan *s, uint32_t a, uint32_t b) {
     const firn_native_tensor *dies = &s->tensors[a], *born = &s->tensors[b];
+    if (dies->last != born->first || dies->last == UINT32_MAX || dies->type != born->type)
+        return false;
     const firn_native_op *op = &s->ops[dies->last];
-    if (dies->last != born->first || dies->offset != born->offset || op->outputs[0] != b)
+    if (dies->offset != born->offset || op->outputs[0] != b)
         return false;
     bool reads = false;
     for (uint32_t i = 0; i < op->inputs_count; i++)
