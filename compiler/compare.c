@@ -139,8 +139,7 @@ int firnc_compare_command(int argc, char **argv) {
     if (status != FIRNC_EXIT_OK)
         return status;
     bool good = try_all(c, levels, types) && write_csv(c) && write_chart(c);
-    firnc_wipe(&c->study.key, sizeof c->study.key);
     if (good)
         printf("%s, %s\n", firnc_study_path(&c->study, "compare.csv"), firnc_study_path(&c->study, "compare.svg"));
-    return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+    return firnc_study_end(&c->study, good);
 }

@@ -232,6 +232,20 @@ static bool read_words(const firnc_tree *node, const char *what, const char *con
     return *count > 0 || firnc_tree_fail(node, "is empty; write %s", what);
 }
 
+#define TAG_BYTES_MAX 60 /* tags go into names of the plan and heads of CSV */
+
+/* Tags are words: letters, digits, '_', '-' and '.'. */
+static bool check_tags(const firnc_tree *node) {
+    const bool list = node != NULL && node->kind == FIRNC_LIST;
+    for (const firnc_tree *tag = list ? node->first : node; tag != NULL; tag = list ? tag->next : NULL) {
+        const size_t length = strlen(tag->text);
+        const size_t good = strspn(tag->text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.");
+        if (good != length || length > TAG_BYTES_MAX)
+            return firnc_tree_fail(tag, "is not a tag; write at most %d letters, digits, _, - and .", TAG_BYTES_MAX);
+    }
+    return true;
+}
+
 static bool read_group(firnc_recipe *recipe, const firnc_tree *entry, const settings *base) {
     uint32_t index = recipe->group_count++;
     firnc_parameter_group *group = &recipe->groups[index];
@@ -240,7 +254,8 @@ static bool read_group(firnc_recipe *recipe, const firnc_tree *entry, const sett
     if (!read_settings(entry, group_fields, COUNT(group_fields), &s) ||
         !read_words(firnc_tree_child(entry, "params"), "a pattern of parameter names", &group->patterns,
                     &group->pattern_count) ||
-        !read_words(firnc_tree_child(entry, "tags"), "a tag", &group->tags, &group->tag_count))
+        !read_words(firnc_tree_child(entry, "tags"), "a tag", &group->tags, &group->tag_count) ||
+        !check_tags(firnc_tree_child(entry, "tags")))
         return false;
     group->name = group->tag_count > 0 ? group->tags[0] : firnc_format("params.%u", (unsigned)index);
     group->settings = s.optimizer;

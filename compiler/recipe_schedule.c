@@ -315,6 +315,12 @@ static bool read_main_scheduler(const firnc_tree *node, int *chained) {
     return word == NULL || firnc_field_choice(word, main_schedulers, chained);
 }
 
+/* The older layout has one schedule for all parameters. */
+static bool is_for_all(const firnc_tree *schedule) {
+    const firnc_tree *tags = schedule->kind == FIRNC_MAPPING ? firnc_tree_child(schedule, "param_group_tags") : NULL;
+    return tags == NULL || firnc_tree_fail(tags, "is for trainer.init.schedulers; write the schedule there");
+}
+
 /* One schedule; a list of them, which follow each other unless main_scheduler is chained; or main_scheduler beside such
  * a list. */
 static bool read_older(const firnc_schedule_reader *r, const firnc_tree *node, uint32_t index) {
@@ -323,7 +329,8 @@ static bool read_older(const firnc_schedule_reader *r, const firnc_tree *node, u
     firnc_schedule_traits traits = {0};
     const firnc_tree *list = node;
     int chained;
-    if (!read_main_scheduler(node, &chained))
+    if (!read_main_scheduler(node, &chained) || !is_for_all(node) ||
+        (node->kind == FIRNC_LIST && !is_for_all(node->first)))
         return false;
     if (node->kind == FIRNC_MAPPING && firnc_tree_child(node, "scheduler") != NULL)
         return read_node(r, node, index, &traits);

@@ -5,9 +5,11 @@
 #include "compiler/study.h"
 
 #include <cjson/cJSON.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,18 @@
 
 extern char **environ;
 
-enum { FIRN_STOPPED = 4 }; /* exit code of firn: a run that its numbers ended */
+enum { FIRN_STOPPED = 4, FIRN_INTERRUPTED = 130 }; /* exit codes of firn: by its numbers, by a signal */
+enum { THREADS_MAX = 256 };
+
+/* A signal is the runner's, and ends the study when the runner has ended. */
+static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t runner;
+
+static void pass_on(int number) {
+    interrupted = number;
+    if (runner != 0)
+        kill((pid_t)runner, SIGINT);
+}
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
@@ -62,6 +75,10 @@ static int check_words(firnc_study *study, const char *command) {
     if (study->steps_text != NULL &&
         (!firnc_number_read(study->steps_text, UINT32_MAX, &study->steps) || study->steps == 0))
         return firnc_usage(command, "--steps: %s is not a number of steps; write one from 1", study->steps_text);
+    uint64_t threads = 1;
+    if (study->threads != NULL && (!firnc_number_read(study->threads, THREADS_MAX, &threads) || threads == 0))
+        return firnc_usage(command, "--threads: %s is not a number of threads; write one from 1 to %d", study->threads,
+                           THREADS_MAX);
     if (study->firn == NULL)
         study->firn = runner_beside();
     return FIRNC_EXIT_OK;
@@ -111,7 +128,32 @@ int firnc_study_begin(firnc_study *study, const char *command) {
                   strerror(errno));
         return FIRNC_EXIT_WRONG;
     }
-    return make_key(study) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+    study->made = true;
+    signal(SIGINT, pass_on);
+    signal(SIGTERM, pass_on);
+    return make_key(study) ? FIRNC_EXIT_OK : firnc_study_end(study, false);
+}
+
+/* Every file in a folder that was made for them, and the folder. */
+static void remove_folder(const char *folder) {
+    DIR *directory = opendir(folder);
+    for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;)
+        unlink(firnc_format("%s/%s", folder, entry->d_name));
+    if (directory != NULL)
+        closedir(directory);
+    rmdir(folder);
+}
+
+int firnc_study_end(firnc_study *study, bool good) {
+    firnc_wipe(&study->key, sizeof study->key);
+    if (good && interrupted == 0)
+        return FIRNC_EXIT_OK;
+    if (study->made)
+        remove_folder(study->folder);
+    if (interrupted == 0)
+        return FIRNC_EXIT_WRONG;
+    firnc_say("firnc: %s: interrupted; nothing was kept", study->recipe);
+    return FIRN_INTERRUPTED;
 }
 
 const char *firnc_study_path(const firnc_study *study, const char *name) {
@@ -124,13 +166,19 @@ static const char *path_of(const firnc_study *study, const firnc_trial *trial, c
 
 /* --- freezing ----------------------------------------------------------------------------------------------------- */
 
+static const char *const model_keys[] = {"trainer.init.model.mixed_precision=null", "trainer.init.model.fp16_type=null",
+                                         "trainer.init.model.use_bfloat16=null"};
+
 bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc_mode mode, firnc_recipe *recipe) {
-    const char *settings[2 * FIRNC_TEXTS_MAX];
+    const char *settings[2 * FIRNC_TEXTS_MAX + 3];
     uint32_t count = 0;
     for (uint32_t i = 0; i < study->settings.count; i++)
         settings[count++] = study->settings.text[i];
     for (uint32_t i = 0; i < more->count; i++)
         settings[count++] = more->text[i];
+    if (more->count > 0) /* a trial, whose precision is not what the model of older recipes says */
+        for (uint32_t i = 0; i < sizeof model_keys / sizeof model_keys[0]; i++)
+            settings[count++] = model_keys[i];
     return firnc_recipe_read(recipe, study->recipe, mode, settings, count);
 }
 
@@ -233,8 +281,14 @@ static int run(const words *w, const char *output, const char *messages) {
     int error = posix_spawnp(&child, w->word[0], &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     int status = 0;
+    runner = error == 0 ? child : 0;
+    if (interrupted != 0 && runner != 0)
+        kill(child, SIGINT); /* it came before there was a runner */
     while (error == 0 && waitpid(child, &status, 0) < 0)
         error = errno == EINTR ? 0 : errno;
+    runner = 0;
+    if (interrupted != 0)
+        return -1;
     if (error != 0) {
         firnc_say("firnc: %s: cannot be run: %s; name the runner with --firn", w->word[0], strerror(error));
         return -1;

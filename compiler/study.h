@@ -13,6 +13,7 @@ typedef struct firnc_study {
     const char *recipe, *folder, *firn, *labels, *steps_text, *target, *threads, *weights;
     firnc_texts data, settings;
     uint64_t steps;
+    bool made;     /* the folder is this study's own */
     bool held_out; /* the recipe holds data out: every trial is evaluated on it */
     firnc_key key; /* made for this study alone */
 } firnc_study;
@@ -36,6 +37,9 @@ void firnc_study_options(firnc_study *study, firnc_option options[FIRNC_STUDY_OP
 /* Checks the options, reads the recipe, makes the folder. Returns the exit code; what is not OK came with one line on
  * stderr. command: its name. */
 int firnc_study_begin(firnc_study *study, const char *command);
+
+/* Ends a study: the key is wiped, and of one that failed nothing is left. Returns the exit code. */
+int firnc_study_end(firnc_study *study, bool good);
 
 /* Reads the recipe with the study's settings and more of them. */
 bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc_mode mode, firnc_recipe *recipe);

@@ -144,6 +144,7 @@ static firnc_texts settings_of(const tuning *t, const choice *c) {
     firnc_texts settings = {0};
     const bool mixed = is_mixed(t, c);
     settings.text[settings.count++] = firnc_format(PRECISION "enabled=%s", mixed ? "true" : "false");
+    settings.text[settings.count++] = firnc_format(PRECISION "fp16_type=%s", t->half);
     settings.text[settings.count++] = PRECISION "precision_opt_level=0";
     settings.text[settings.count++] = firnc_format(PRECISION "float32_layers=[%s]", mixed ? float32_layers(t, c) : "");
     settings.text[settings.count++] = firnc_format(PRECISION "pol=[%s]", mixed ? annotations(t, c) : "");
@@ -295,6 +296,11 @@ static bool write_recipe(tuning *t) {
         root = firnc_tree_set(root, t->study.settings.text[i]) ? root : NULL;
     for (uint32_t i = 0; root != NULL && i < settings.count; i++)
         root = firnc_tree_set(root, settings.text[i]) ? root : NULL;
+    static const char *const model_keys[] = {"mixed_precision", "fp16_type", "use_bfloat16"};
+    const firnc_tree *model = firnc_tree_child(firnc_tree_child(firnc_tree_child(root, "trainer"), "init"), "model");
+    for (uint32_t i = 0; root != NULL && i < sizeof model_keys / sizeof model_keys[0]; i++)
+        if (firnc_tree_child(model, model_keys[i]) != NULL) /* precision says it now */
+            root = firnc_tree_set(root, firnc_format("trainer.init.model.%s=null", model_keys[i])) ? root : NULL;
     if (root == NULL ||
         !firnc_tree_write(root, "# Written by firnc tune; report.md beside this file says what was tried.\n", name))
         return false;
@@ -366,8 +372,7 @@ int firnc_tune_command(int argc, char **argv) {
     if (status != FIRNC_EXIT_OK)
         return status;
     bool good = tune(t);
-    firnc_wipe(&t->study.key, sizeof t->study.key);
     if (good)
         printf("%s, %s\n", firnc_study_path(&t->study, RECIPE_NAME), firnc_study_path(&t->study, REPORT_NAME));
-    return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+    return firnc_study_end(&t->study, good);
 }

@@ -45,7 +45,23 @@ expect 'an unknown type' 2 'float8' "$FIRNC" compare "$RECIPE" --data "$folder/t
 expect 'a level twice' 2 '1,1' "$FIRNC" compare "$RECIPE" --data "$folder/text" --pol 1,1 -o "$folder/no"
 expect 'too many steps' 1 'num_steps' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 100000 -o "$folder/no"
 [ ! -e "$folder/no" ] || fail "a refused study made its folder"
+expect 'no threads' 2 '--threads: 0' "$FIRNC" compare "$RECIPE" --data "$folder/text" --threads 0 -o "$folder/no"
 expect 'no runner' 1 '--firn' "$FIRNC" compare "$RECIPE" --data "$folder/text" --firn "$folder/none" -o "$folder/runner"
 expect 'data that is not there' 1 'training float32 failed' "$FIRNC" compare "$RECIPE" --data "$folder/none" -o "$folder/data"
+[ ! -e "$folder/runner" ] && [ ! -e "$folder/data" ] || fail "a study that failed left its folder"
+
+# Interrupted: the runner ends too, and nothing is left.
+"$FIRNC" compare compiler/recipes/demo_gpt2.yaml --data "$folder/text" -o "$folder/long" >"$folder/out" 2>"$folder/err" &
+study=$!
+while [ ! -s "$folder/long/float32.jsonl" ]; do sleep 0.1; done
+kill -TERM $study
+status=0
+wait $study || status=$?
+[ $status -eq 130 ] && grep -q interrupted "$folder/err" && [ ! -e "$folder/long" ] || fail "interrupted: exit $status"
+
+# What the model of an older recipe says of precision does not stand in the way of a study.
+expect 'the keys of the model' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 1 --types float16 --pol 1 \
+    --set trainer.init.model.mixed_precision=true --set trainer.init.precision.fp16_type=null \
+    --set trainer.init.model.use_bfloat16=true -o "$folder/older"
 
 [ "$failures" -eq 0 ]
