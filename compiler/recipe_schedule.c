@@ -330,7 +330,7 @@ static bool read_older(const firnc_schedule_reader *r, const firnc_tree *node, u
     const firnc_tree *list = node;
     int chained;
     if (!read_main_scheduler(node, &chained) || !is_for_all(node) ||
-        (node->kind == FIRNC_LIST && !is_for_all(node->first)))
+        (node->kind == FIRNC_LIST && node->first != NULL && !is_for_all(node->first)))
         return false;
     if (node->kind == FIRNC_MAPPING && firnc_tree_child(node, "scheduler") != NULL)
         return read_node(r, node, index, &traits);

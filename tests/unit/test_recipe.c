@@ -563,6 +563,8 @@ static void the_older_layout_is_understood(void **state) {
     refused(with_older("{main_scheduler: random, schedulers: [{scheduler: Constant, learning_rate: 1}]}"), FIRNC_TRAIN,
             place, "write one of sequential, chained");
     refused(with_older("[]"), FIRNC_TRAIN, place, "is empty");
+    refused(with_older("{scheduler: Constant, learning_rate: 1, param_group_tags: x}"), FIRNC_TRAIN, place,
+            "write the schedule there");
     refused(edited(with_older("[{scheduler: Constant, learning_rate: 1}]"), "    precision:\n",
                    "    schedulers: [{ConstantLR: {learning_rate: 1}}]\n    precision:\n"),
             FIRNC_TRAIN, place, "beside one in trainer.init.schedulers");
