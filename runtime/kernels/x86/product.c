@@ -9,6 +9,16 @@
 #include "runtime/kernels/x86/pieces.h"
 #include "runtime/kernels/x86/tile.h"
 
+/* out[row][column] = sum over all terms of left[row][term] * right[term][column] (+ bias[column]), rounded once. */
+typedef struct multiplication {
+    firn_matrix left, right;
+    size_t rows, columns, terms;
+    const firn_tensor *bias; /* one value for each column, or NULL */
+    void *out;               /* element (row, column) at row * out_step + column */
+    uint8_t out_type;
+    size_t out_step;
+} multiplication;
+
 enum {
     HEIGHT = FIRN_REGISTER_ROWS,
     WIDTH = FIRN_REGISTER_COLUMNS,
@@ -42,7 +52,7 @@ _Static_assert(HEIGHT *(DEPTH + LEFT_GAP) <= DEPTH * FIRN_VECTOR, "the rows fit"
 
 /* How a product is cut. No cut shows in a result. */
 typedef struct cut {
-    const firn_multiplication *product;
+    const multiplication *product;
     size_t depth;
     bool waits;           /* sums wait in the slot: the output cannot hold them */
     size_t rows, columns; /* of a piece; the last may have fewer */
@@ -137,15 +147,15 @@ static void prefetch_sums(const firn_register_tile *tile, const float *sums) {
 }
 
 static float *place_sums(const piece *p, size_t row, size_t column, float *one_tile) {
-    const firn_multiplication *product = p->cut->product;
+    const multiplication *product = p->cut->product;
     if (product->out_type == FIRN_FLOAT32)
-        return (float *)product->out + product->out_first + (p->row + row) * product->out_step + p->column + column;
+        return (float *)product->out + (p->row + row) * product->out_step + p->column + column;
     return p->cut->waits ? p->slot->sums + row * p->cut->columns + column * p->height : one_tile;
 }
 
 /* One row of tiles against all panels. */
 static void multiply_rows(const piece *p, size_t row, size_t rows, const float *bias) {
-    const firn_multiplication *product = p->cut->product;
+    const multiplication *product = p->cut->product;
     const bool is_float32 = product->out_type == FIRN_FLOAT32;
     float one_tile[HEIGHT * WIDTH];
     firn_register_tile tile = {.rows = rows,
@@ -163,8 +173,8 @@ static void multiply_rows(const piece *p, size_t row, size_t rows, const float *
         firn_register_tile_multiply(&tile);
         if (!is_float32 && p->last)
             firn_vector_narrow_rows(product->out, product->out_type,
-                                    product->out_first + (p->row + row) * product->out_step + p->column + column,
-                                    product->out_step, tile.sums, WIDTH, rows, tile.columns);
+                                    (p->row + row) * product->out_step + p->column + column, product->out_step,
+                                    tile.sums, WIDTH, rows, tile.columns);
     }
 }
 
@@ -179,7 +189,7 @@ static const float *widen_bias(const piece *p) {
 
 static void multiply_piece(void *argument, size_t number, void *slot_of_thread) {
     const cut *cut = argument;
-    const firn_multiplication *product = cut->product;
+    const multiplication *product = cut->product;
     piece p = {.cut = cut,
                .slot = slot_of_thread,
                .row = number % cut->row_pieces * cut->rows,
@@ -217,7 +227,7 @@ static size_t estimate(const cut *c, size_t threads) {
 }
 
 /* The output in pieces that fit a slot, in a way that keeps all threads busy. */
-static cut divide(const firn_multiplication *product, size_t threads) {
+static cut divide(const multiplication *product, size_t threads) {
     cut best = {.product = product,
                 .depth = ceiling(product->terms, ceiling(product->terms, DEPTH)),
                 .waits = product->out_type != FIRN_FLOAT32 && product->terms > DEPTH};
@@ -242,7 +252,8 @@ static cut divide(const firn_multiplication *product, size_t threads) {
     return best;
 }
 
-void firn_multiply(const firn_multiplication *product, const firn_kernel_call *call) {
+/* Split among the threads of the call. */
+static void multiply(const multiplication *product, const firn_kernel_call *call) {
     const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / MULTIPLICATIONS;
     cut c = divide(product, firn_parallel_threads(&call->parallel, cost));
     firn_pieces_run(call, c.row_pieces * c.column_pieces, cost, multiply_piece, &c);
@@ -256,16 +267,16 @@ static bool is_ours(const firn_product *product) {
 
 static void multiply_linear(const firn_linear *linear, const firn_kernel_call *call) {
     const firn_product *product = &linear->product;
-    const firn_multiplication it = {.left = product->left,
-                                    .right = product->right,
-                                    .rows = product->rows,
-                                    .columns = product->columns,
-                                    .terms = product->terms,
-                                    .bias = linear->bias,
-                                    .out = linear->out->data,
-                                    .out_type = linear->out->type,
-                                    .out_step = product->columns};
-    firn_multiply(&it, call);
+    const multiplication it = {.left = product->left,
+                               .right = product->right,
+                               .rows = product->rows,
+                               .columns = product->columns,
+                               .terms = product->terms,
+                               .bias = linear->bias,
+                               .out = linear->out->data,
+                               .out_type = linear->out->type,
+                               .out_step = product->columns};
+    multiply(&it, call);
 }
 
 void firn_vector_linear(const firn_kernel_call *call) {

@@ -5,22 +5,7 @@
 #ifndef FIRN_KERNELS_X86_PRODUCT_H
 #define FIRN_KERNELS_X86_PRODUCT_H
 
-#include <stdbool.h>
-
 #include "runtime/kernels/linear.h"
-
-/* out[row][column] = sum over all terms of left[row][term] * right[term][column] (+ bias[column]), rounded once. */
-typedef struct firn_multiplication {
-    firn_matrix left, right;
-    size_t rows, columns, terms;
-    const firn_tensor *bias; /* one value for each column, or NULL */
-    void *out;               /* element (row, column) at out_first + row * out_step + column */
-    uint8_t out_type;
-    size_t out_first, out_step;
-} firn_multiplication;
-
-/* Split among the threads of the call. */
-void firn_multiply(const firn_multiplication *product, const firn_kernel_call *call);
 
 /* The linear layer's three ops. Sums that are not of this kind are left to the portable kernels. */
 void firn_vector_linear(const firn_kernel_call *call);

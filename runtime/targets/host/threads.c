@@ -2,8 +2,8 @@
  * has no influence on a bit of the result, because kernels write only what belongs to a task.
  *
  * A call is published by one store, and a piece is taken by one exchange of the same word. Between calls the threads
- * look at that word for a short while and then sleep, so that calls that follow each other closely cost about a
- * microsecond and an idle pool costs nothing. The caller works too, and waits only for pieces that others have begun: a
+ * look at that word for a short while and then sleep, so that calls that follow each other closely need no waking up
+ * and an idle pool costs nothing. The caller works too, and waits only for pieces that others have begun: a
  * thread that comes late finds nothing left and holds nobody up. One call at a time, and none from within a task. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -17,8 +17,8 @@
 
 #define THREADS_MAX      256u
 #define PIECES_OF_THREAD 4u
-/* How long a thread looks before it sleeps: first all the time, then letting others run in between. Together some tens
- * of microseconds, about what waking it costs. */
+/* How long a thread looks before it sleeps: first all the time, then letting others run in between. Together about as
+ * long as waking it takes. */
 #define LOOKS  200u
 #define YIELDS 100u
 
