@@ -1,4 +1,4 @@
-/* Elementary functions on registers of AVX-512, besides exp (exponential.h): the sequences of
+/* Elementary functions on registers, besides exp (exponential.h): the sequences of
  * runtime/numerics/elementary.h, operation by operation. What a compiler makes of those is right but long, because it
  * may not know that a comparison and its choice are one instruction: vmaxps or vminps, whose second operand is what
  * they give where one is a NaN. A NaN stays one, with any payload: who stores makes it canonical. The coefficients may
@@ -11,11 +11,11 @@
 
 /* x, but not below low, nor above high; a NaN stays one. */
 static inline firn_vector firn_vector_at_least(firn_vector x, float low) {
-    return _mm512_max_ps(firn_vector_fill(low), x);
+    return firn_vector_maximum(firn_vector_fill(low), x);
 }
 
 static inline firn_vector firn_vector_at_most(firn_vector x, float high) {
-    return _mm512_min_ps(firn_vector_fill(high), x);
+    return firn_vector_minimum(firn_vector_fill(high), x);
 }
 
 /* Coefficients from the highest power down. */
@@ -30,22 +30,19 @@ static inline __attribute__((always_inline)) firn_vector firn_vector_polynomial(
 
 /* |magnitude| with the sign of x; any NaN stays one. */
 static inline firn_vector firn_vector_with_sign(firn_vector magnitude, firn_vector x) {
-    const __m512i sign = _mm512_set1_epi32((int)FIRN_SIGN_BIT);
-    /* bits of x where the mask has ones, of magnitude elsewhere */
-    return _mm512_castsi512_ps(
-        _mm512_ternarylogic_epi32(sign, _mm512_castps_si512(x), _mm512_castps_si512(magnitude), 0xca));
+    return (firn_vector)firn_words_mix(FIRN_SIGN_BIT, (firn_words)x, (firn_words)magnitude);
 }
 
 /* yes where a < b, no elsewhere and where one is a NaN. */
 static inline firn_vector firn_vector_where_less(firn_vector a, float b, firn_vector yes, firn_vector no) {
-    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, firn_vector_fill(b), _CMP_LT_OQ), no, yes);
+    return firn_vector_select(firn_vector_is_less(a, firn_vector_fill(b)), yes, no);
 }
 
 static inline firn_vector firn_vector_tanh_of(firn_vector x) {
     const float c[] = {0x1.e76c16p-14f, -0x1.ae8cbap-11f, 0x1.8f862cp-9f, -0x1.18db64p-7f,
                        0x1.64c044p-6f,  -0x1.b9f6dap-5f,  0x1.11103cp-3f, -0x1.555552p-2f};
     const firn_vector one = firn_vector_fill(1.0f), two = firn_vector_fill(2.0f);
-    const firn_vector a = _mm512_abs_ps(x), z = a * a;
+    const firn_vector a = firn_vector_absolute(x), z = a * a;
     const firn_vector small = firn_vector_fma(a * z, firn_vector_polynomial(z, c, sizeof c / sizeof *c), a);
     const firn_vector large = one - two / (firn_vector_exp(two * a) + one);
     return firn_vector_with_sign(firn_vector_where_less(a, 1.0f, small, large), x);
@@ -56,7 +53,7 @@ static inline firn_vector firn_vector_erf(firn_vector x) {
                           0x1.ce2ce6p-4f,  -0x1.81273ep-2f,  0x1.06eba8p-3f};
     const float far[] = {-0x1.853404p-13f, 0x1.815088p-9f, -0x1.6543dap-6f, 0x1.a60b62p-4f,
                          0x1.46c564p-1f,   0x1.2085bcp+0f, -0x1.0a1f8ep+1f};
-    const firn_vector a = _mm512_abs_ps(x);
+    const firn_vector a = firn_vector_absolute(x);
     const firn_vector small = firn_vector_fma(a, firn_vector_polynomial(a * a, near, sizeof near / sizeof *near), a);
     const firn_vector g = firn_vector_polynomial(firn_vector_at_most(a, 4.0f), far, sizeof far / sizeof *far);
     const firn_vector large = firn_vector_fma(firn_vector_exp(-g), firn_vector_fill(-0.125f), firn_vector_fill(1.0f));
@@ -89,7 +86,7 @@ static inline firn_vector firn_vector_gelu_tanh(firn_vector x) {
 static inline firn_vector firn_vector_gelu_tanh_slope(firn_vector x) {
     const firn_vector one = firn_vector_fill(1.0f);
     const firn_vector inside = firn_vector_at_most(firn_vector_at_least(x, -16.0f), 16.0f);
-    const firn_vector e = firn_vector_exp(-_mm512_abs_ps(firn_vector_gelu_tanh_exponent(inside)));
+    const firn_vector e = firn_vector_exp(-firn_vector_absolute(firn_vector_gelu_tanh_exponent(inside)));
     const firn_vector larger = one / (one + e), smaller = e * larger;
     const firn_vector inner =
         firn_vector_fma(inside * inside, firn_vector_fill(0x1.b6676cp-3f), firn_vector_fill(0x1.988454p+0f));

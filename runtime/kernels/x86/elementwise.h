@@ -1,5 +1,5 @@
-/* Activations and the softmax cross-entropy with AVX-512. They give the bits of the portable kernels, whose operations
- * they do in the same order, and hand to them what they have no loop for: operands of several types. */
+/* Activations and the softmax cross-entropy in vector registers. They give the bits of the portable kernels, whose
+ * operations they do in the same order, and hand to them what they have no loop for: operands of several types. */
 #ifndef FIRN_KERNELS_X86_ELEMENTWISE_H
 #define FIRN_KERNELS_X86_ELEMENTWISE_H
 

@@ -11,7 +11,7 @@ enum { VECTORS = FIRN_SUM_LANES / FIRN_VECTOR }; /* registers of the lanes of a 
 /* maximum over the row, plus +0. Numbers and NaN are looked for apart. */
 static float row_maximum(const float *x, size_t width) {
     firn_vector largest[VECTORS];
-    __mmask16 nan = 0;
+    firn_mask nan = {0};
     FIRN_UNROLL
     for (size_t v = 0; v < VECTORS; v++)
         largest[v] = firn_vector_fill(-firn_from_bits(FIRN_INFINITY_BITS));
@@ -20,8 +20,8 @@ static float row_maximum(const float *x, size_t width) {
         FIRN_UNROLL
         for (size_t v = 0; v < VECTORS; v++) {
             const firn_vector y = firn_vector_load(x + at + v * FIRN_VECTOR);
-            largest[v] = _mm512_max_ps(y, largest[v]);
-            nan |= _mm512_cmp_ps_mask(y, y, _CMP_UNORD_Q);
+            largest[v] = firn_vector_maximum(y, largest[v]);
+            nan |= firn_vector_is_nan(y);
         }
     }
     if (at < width) {
@@ -30,20 +30,26 @@ static float row_maximum(const float *x, size_t width) {
             const size_t i = at + v * FIRN_VECTOR;
             const firn_lanes lanes = firn_first_lanes(i < width ? width - i : 0);
             const firn_vector y = firn_vector_load_some(lanes, x + i);
-            largest[v] = _mm512_mask_max_ps(largest[v], lanes, y, largest[v]);
-            nan |= _mm512_cmp_ps_mask(y, y, _CMP_UNORD_Q);
+            largest[v] = firn_vector_select(firn_mask_of(lanes), firn_vector_maximum(y, largest[v]), largest[v]);
+            nan |= firn_vector_is_nan(y);
         }
     }
     FIRN_UNROLL
     for (size_t v = 1; v < VECTORS; v++)
-        largest[0] = _mm512_max_ps(largest[0], largest[v]);
-    return nan != 0 ? firn_from_bits(FIRN_NAN_BITS) : _mm512_reduce_max_ps(largest[0]) + 0.0f;
+        largest[0] = firn_vector_maximum(largest[0], largest[v]);
+    return firn_mask_to_bits(nan) != 0 ? firn_from_bits(FIRN_NAN_BITS) : firn_vector_largest(largest[0]) + 0.0f;
 }
 
 /* The lanes of a block of a sum, folded. */
-static float fold(const firn_vector lanes[VECTORS]) {
+static float fold(firn_vector lanes[VECTORS]) {
     float l[FIRN_VECTOR];
-    firn_vector_store(l, (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]));
+    FIRN_UNROLL
+    for (size_t half = VECTORS / 2; half > 0; half /= 2) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < half; v++)
+            lanes[v] = lanes[v] + lanes[v + half];
+    }
+    firn_vector_store(l, lanes[0]);
     for (size_t half = FIRN_VECTOR / 2; half > 0; half /= 2)
         for (size_t i = 0; i < half; i++)
             l[i] += l[i + half];
@@ -52,7 +58,10 @@ static float fold(const firn_vector lanes[VECTORS]) {
 
 /* The total of one block of the sum of exp(x - maximum). */
 static float block_sum(const float *x, size_t count, firn_vector maximum) {
-    firn_vector lanes[VECTORS] = {firn_vector_zero(), firn_vector_zero(), firn_vector_zero(), firn_vector_zero()};
+    firn_vector lanes[VECTORS];
+    FIRN_UNROLL
+    for (size_t v = 0; v < VECTORS; v++)
+        lanes[v] = firn_vector_zero();
     size_t at = 0;
     for (; at + FIRN_SUM_LANES <= count; at += FIRN_SUM_LANES) {
         FIRN_UNROLL
@@ -65,7 +74,7 @@ static float block_sum(const float *x, size_t count, firn_vector maximum) {
             const size_t i = at + v * FIRN_VECTOR;
             const firn_lanes some = firn_first_lanes(i < count ? count - i : 0);
             const firn_vector e = firn_vector_exp(firn_vector_load_some(some, x + i) - maximum);
-            lanes[v] = _mm512_mask_add_ps(lanes[v], some, lanes[v], e);
+            lanes[v] = firn_vector_select(firn_mask_of(some), lanes[v] + e, lanes[v]);
         }
     }
     return fold(lanes);

@@ -20,12 +20,6 @@ firn_kernel firn_kernel_find_vector(uint16_t code) {
         return firn_vector_attention;
     case FIRN_OP_attention_backward:
         return firn_vector_attention_backward;
-    case FIRN_OP_gelu:
-        return firn_vector_gelu;
-    case FIRN_OP_gelu_backward:
-        return firn_vector_gelu_backward;
-    case FIRN_OP_tanh:
-        return firn_vector_tanh;
     case FIRN_OP_cross_entropy:
         return firn_vector_cross_entropy;
     case FIRN_OP_cross_entropy_backward:
@@ -38,6 +32,12 @@ firn_kernel firn_kernel_find_vector(uint16_t code) {
     case FIRN_OP_linear_backward_weight:
         return firn_vector_linear_backward_weight;
 #endif
+    case FIRN_OP_gelu:
+        return firn_vector_gelu;
+    case FIRN_OP_gelu_backward:
+        return firn_vector_gelu_backward;
+    case FIRN_OP_tanh:
+        return firn_vector_tanh;
     default:
         return firn_kernel_find(code);
     }

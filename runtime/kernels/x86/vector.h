@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "runtime/numerics/half.h"
 #include "runtime/numerics/numerics.h"
 
 /* Before a loop whose count is known once it is inlined: it must be unrolled, so that its array lies in registers. */
@@ -31,6 +32,7 @@ typedef __m512 firn_vector;
 typedef uint32_t firn_words __attribute__((vector_size(64))); /* its lanes as integers, for operators */
 typedef __m256i firn_vector_halves;
 typedef __mmask16 firn_lanes; /* the first lanes of a register, or all */
+typedef __mmask16 firn_mask;  /* any of them */
 
 /* The first `count` lanes; all from FIRN_VECTOR on. */
 static inline firn_lanes firn_first_lanes(size_t count) {
@@ -120,6 +122,66 @@ static inline firn_words firn_words_if_nan(firn_vector x, firn_words yes, firn_w
     return (firn_words)_mm512_mask_mov_epi32((__m512i)no, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), (__m512i)yes);
 }
 
+static inline firn_mask firn_mask_of(firn_lanes lanes) {
+    return lanes;
+}
+
+/* Lane i where bit i is set; bits beyond the lanes mean nothing. */
+static inline firn_mask firn_mask_from_bits(uint32_t bits) {
+    return (firn_mask)bits;
+}
+
+static inline uint32_t firn_mask_to_bits(firn_mask mask) {
+    return mask;
+}
+
+static inline firn_vector firn_vector_select(firn_mask mask, firn_vector yes, firn_vector no) {
+    return _mm512_mask_blend_ps(mask, no, yes);
+}
+
+/* +0 in the other lanes. */
+static inline firn_vector firn_vector_keep(firn_mask mask, firn_vector x) {
+    return _mm512_maskz_mov_ps(mask, x);
+}
+
+static inline firn_mask firn_vector_is_nan(firn_vector x) {
+    return _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+}
+
+/* No where one is a NaN. */
+static inline firn_mask firn_vector_is_less(firn_vector a, firn_vector b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+
+/* a >= b; no where one is a NaN. */
+static inline firn_mask firn_vector_is_at_least(firn_vector a, firn_vector b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ);
+}
+
+/* The second where one is a NaN, or where both are zeros. */
+static inline firn_vector firn_vector_maximum(firn_vector a, firn_vector b) {
+    return _mm512_max_ps(a, b);
+}
+
+static inline firn_vector firn_vector_minimum(firn_vector a, firn_vector b) {
+    return _mm512_min_ps(a, b);
+}
+
+/* The largest of all lanes, which are numbers. */
+static inline float firn_vector_largest(firn_vector x) {
+    return _mm512_reduce_max_ps(x);
+}
+
+/* Bits of yes where the mask has ones, of no elsewhere. */
+static inline firn_words firn_words_mix(uint32_t mask, firn_words yes, firn_words no) {
+    return (firn_words)_mm512_ternarylogic_epi32(_mm512_set1_epi32((int)mask), (__m512i)yes, (__m512i)no, 0xca);
+}
+
+/* x 2^n, rounded once. x lies within 1/2 and 2 and the integer n within -152 and 129, or both are NaN. */
+static inline firn_vector firn_vector_scale(firn_vector x, firn_vector n) {
+    return _mm512_scalef_ps(x, n);
+}
+
 static inline firn_vector firn_pairs_low(firn_vector a, firn_vector b) {
     return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
 }
@@ -166,6 +228,7 @@ typedef struct firn_lanes {
     __m256i mask;
     size_t count;
 } firn_lanes;
+typedef firn_words firn_mask; /* all bits of a lane, or none */
 
 static inline firn_lanes firn_first_lanes(size_t count) {
     const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -189,8 +252,12 @@ static inline firn_vector firn_vector_load_some(firn_lanes lanes, const float *f
     return _mm256_maskload_ps(from, lanes.mask);
 }
 
+/* A store with a mask takes many times as long as one without. */
 static inline void firn_vector_store_some(float *to, firn_lanes lanes, firn_vector x) {
-    _mm256_maskstore_ps(to, lanes.mask, x);
+    if (lanes.count == FIRN_VECTOR)
+        _mm256_storeu_ps(to, x);
+    else
+        _mm256_maskstore_ps(to, lanes.mask, x);
 }
 
 static inline firn_vector_halves firn_halves_load_some(firn_lanes lanes, const uint16_t *from) {
@@ -258,6 +325,63 @@ static inline firn_words firn_words_if_nan(firn_vector x, firn_words yes, firn_w
     return (firn_words)_mm256_blendv_ps((__m256)no, (__m256)yes, is_nan);
 }
 
+static inline firn_mask firn_mask_of(firn_lanes lanes) {
+    return (firn_mask)lanes.mask;
+}
+
+static inline firn_mask firn_mask_from_bits(uint32_t bits) {
+    const __m256i own = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return (firn_mask)_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), own), own);
+}
+
+static inline uint32_t firn_mask_to_bits(firn_mask mask) {
+    return (uint32_t)_mm256_movemask_ps((firn_vector)mask);
+}
+
+static inline firn_vector firn_vector_select(firn_mask mask, firn_vector yes, firn_vector no) {
+    return _mm256_blendv_ps(no, yes, (firn_vector)mask);
+}
+
+static inline firn_vector firn_vector_keep(firn_mask mask, firn_vector x) {
+    return (firn_vector)(mask & (firn_words)x);
+}
+
+static inline firn_mask firn_vector_is_nan(firn_vector x) {
+    return (firn_mask)_mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+}
+
+static inline firn_mask firn_vector_is_less(firn_vector a, firn_vector b) {
+    return (firn_mask)_mm256_cmp_ps(a, b, _CMP_LT_OQ);
+}
+
+static inline firn_mask firn_vector_is_at_least(firn_vector a, firn_vector b) {
+    return (firn_mask)_mm256_cmp_ps(a, b, _CMP_GE_OQ);
+}
+
+static inline firn_vector firn_vector_maximum(firn_vector a, firn_vector b) {
+    return _mm256_max_ps(a, b);
+}
+
+static inline firn_vector firn_vector_minimum(firn_vector a, firn_vector b) {
+    return _mm256_min_ps(a, b);
+}
+
+static inline float firn_vector_largest(firn_vector x) {
+    const __m128 four = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+static inline firn_words firn_words_mix(uint32_t mask, firn_words yes, firn_words no) {
+    return (yes & mask) | (no & ~mask);
+}
+
+/* By two factors, each in range, of which the first rounds nothing. */
+static inline firn_vector firn_vector_scale(firn_vector x, firn_vector n) {
+    const firn_words exponent = (firn_words)_mm256_cvtps_epi32(n) + 254u, first = exponent >> 1;
+    return x * (firn_vector)(first << 23) * (firn_vector)((exponent - first) << 23);
+}
+
 static inline firn_vector firn_pairs_low(firn_vector a, firn_vector b) {
     return _mm256_shuffle_ps(a, b, 0x44);
 }
@@ -290,6 +414,11 @@ static inline __attribute__((always_inline)) void firn_vector_transpose(firn_vec
 
 static inline firn_vector firn_vector_zero(void) {
     return firn_vector_fill(0.0f);
+}
+
+/* |x|, of a NaN too. */
+static inline firn_vector firn_vector_absolute(firn_vector x) {
+    return (firn_vector)((firn_words)x & FIRN_MAGNITUDE_BITS);
 }
 
 static inline firn_words firn_words_fill(uint32_t word) {
