@@ -20,10 +20,6 @@ firn_kernel firn_kernel_find_vector(uint16_t code) {
         return firn_vector_attention;
     case FIRN_OP_attention_backward:
         return firn_vector_attention_backward;
-    case FIRN_OP_cross_entropy:
-        return firn_vector_cross_entropy;
-    case FIRN_OP_cross_entropy_backward:
-        return firn_vector_cross_entropy_backward;
 #else
     case FIRN_OP_linear:
         return firn_vector_linear;
@@ -38,6 +34,10 @@ firn_kernel firn_kernel_find_vector(uint16_t code) {
         return firn_vector_gelu_backward;
     case FIRN_OP_tanh:
         return firn_vector_tanh;
+    case FIRN_OP_cross_entropy:
+        return firn_vector_cross_entropy;
+    case FIRN_OP_cross_entropy_backward:
+        return firn_vector_cross_entropy_backward;
     default:
         return firn_kernel_find(code);
     }
