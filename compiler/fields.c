@@ -53,16 +53,30 @@ static const char *value_text(const firnc_tree *node) {
     return firnc_format(node->plain ? "%.60s" : "\"%.60s\"", node->text);
 }
 
-/* "a whole number from 1 to 65536" */
+const char *firnc_number_text(double value) {
+    const char *text = firnc_format("%.6g", value);
+    for (int digits = 7; digits <= 17 && strtod(text, NULL) != value; digits++)
+        text = firnc_format("%.*g", digits, value);
+    return text;
+}
+
+/* An end of a range as the field would take it. */
+static const char *bound_text(const firnc_field *field, double bound) {
+    bool whole = field->kind == FIRNC_FIELD_WHOLE || field->kind == FIRNC_FIELD_LONG;
+    return whole ? firnc_format("%.0f", bound) : firnc_number_text(bound);
+}
+
+/* "a whole number of at least 1 and at most 65536" */
 static const char *range_text(const firnc_field *field) {
     bool whole = field->kind == FIRNC_FIELD_WHOLE || field->kind == FIRNC_FIELD_LONG;
     const char *what = whole ? "a whole number" : "a number";
     if (field->low == field->high && field->high != 0)
-        return firnc_format("%.9g", field->low);
-    const char *low = firnc_format("%s %.9g", field->above_low ? "above" : "of at least", field->low);
+        return bound_text(field, field->low);
+    const char *low = firnc_format("%s %s", field->above_low ? "above" : "of at least", bound_text(field, field->low));
     if (field->high == 0)
         return firnc_format("%s %s", what, low);
-    return firnc_format("%s %s and %s %.9g", what, low, field->below_high ? "below" : "at most", field->high);
+    return firnc_format("%s %s and %s %s", what, low, field->below_high ? "below" : "at most",
+                        bound_text(field, field->high));
 }
 
 static bool fail_number(const firnc_tree *node, const firnc_field *field, const char *fault) {
@@ -96,13 +110,16 @@ bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double
     return true;
 }
 
-/* Rounded once, from the text; the range holds for what it was rounded to. */
+/* Rounded once, from the text. What lies in the range stays in it, its ends being rounded likewise, unless it is
+ * rounded to an end that is no part of it. */
 bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value) {
     double exact;
     if (!firnc_field_number(node, field, &exact))
         return false;
     *value = strtof(node->text, NULL);
-    if (*value - *value != 0 || !in_range((double)*value, field))
+    bool below = field->above_low && *value <= (float)field->low;
+    bool above = field->below_high && *value >= (float)field->high;
+    if (*value - *value != 0 || below || above)
         return fail_number(node, field, "is out of range in float32");
     return true;
 }

@@ -49,6 +49,9 @@ bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_
 bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value);
 bool firnc_field_choice(const firnc_tree *node, const firnc_choice *choices, int *value);
 
+/* A number in as few digits as read back as the same one. */
+const char *firnc_number_text(double value);
+
 /* "word, word, word" */
 const char *firnc_choices_text(const firnc_choice *choices);
 

@@ -950,6 +950,25 @@ static void wrong_types_and_ranges(void **state) {
                  ":12: trainer.init.optimizer.SGD.nesterov: ", "momentum");
 }
 
+/* That a value beyond an end of its range is refused, and the end that the message tells is not. */
+static void tells_an_end_that_is_taken(const char *from, const char *key, const char *beyond, const char *end) {
+    refused(edited(minimal, from, firnc_format("%s\n%s: %s", from, key, beyond)), FIRNC_TRAIN, ":", end);
+    accepted(edited(minimal, from, firnc_format("%s\n%s: %s", from, key, end)), FIRNC_TRAIN);
+}
+
+static void ends_of_ranges_can_be_copied(void **state) {
+    (void)state;
+    tells_an_end_that_is_taken("fp16_type: bfloat16", "      loss_scaling_factor: dynamic\n      steps_per_increase",
+                               "2000000000000000", "1000000000000000");
+    tells_an_end_that_is_taken("fp16_type: bfloat16", "      loss_scaling_factor: dynamic\n      min_loss_scale",
+                               "1e-9", "6.103515625e-05");
+    tells_an_end_that_is_taken("lr: 0.001", "        weight_decay", "1e31", "1e+30");
+    tells_an_end_that_is_taken("num_heads: 4", "      initializer_range", "1001", "1000");
+    static const char adafactor[] = "Adafactor: {lr: 0.1, decay_rate: %s}";
+    refused_edit("AdamW:\n        lr: 0.001", firnc_format(adafactor, "-1e-7"), ":12: ", "at most -1e-06");
+    accepted(edited(minimal, "AdamW:\n        lr: 0.001", firnc_format(adafactor, "-1e-06")), FIRNC_TRAIN);
+}
+
 static void data_is_checked(void **state) {
     (void)state;
     refused_edit("batch_size: 8", "batch_size: 8\n      micro_batch_size: 3",
@@ -1073,6 +1092,7 @@ int main(void) {
         cmocka_unit_test(the_mode_of_a_plan_is_one),
         cmocka_unit_test(unknown_keys_are_told_with_the_nearest),
         cmocka_unit_test(wrong_types_and_ranges),
+        cmocka_unit_test(ends_of_ranges_can_be_copied),
         cmocka_unit_test(data_is_checked),
         cmocka_unit_test(yaml_is_held_short),
         cmocka_unit_test(what_cannot_change_the_run_is_ignored),
