@@ -184,6 +184,11 @@ static bool read_chain(const firnc_schedule_reader *r, const firnc_tree *list, u
             return false;
         if (child.initial == 0)
             return firnc_tree_fail(entry, "begins at 0, and a chain divides by where a schedule begins; put it first");
+        if (!(child.initial <= FIRNC_SINGLE_MAX))
+            return firnc_tree_fail(entry,
+                                   "begins at %.9g once it is adjusted, and a chain divides by it; lower where it "
+                                   "begins, or adjust_%s, so that it begins at 3.4e38 at most",
+                                   child.initial, r->weight_decay ? "weight_decay" : "learning_rate");
         *node = product;
         node->final = child.initial;
         node->first_child = (uint16_t)below;

@@ -261,6 +261,14 @@ static bool make_cyclic(leaf *l) {
     return true;
 }
 
+/* The least number by which a value may be divided so that a float32 holds the result. */
+static double least_divisor(double value) {
+    double divisor = value / FIRNC_SINGLE_MAX;
+    while (!(value / divisor <= FIRNC_SINGLE_MAX))
+        divisor *= 1 + 0x1p-52;
+    return divisor;
+}
+
 static bool make_one_cycle(leaf *l) {
     const settings *s = &l->settings;
     double peak = s->pct_start * (double)s->total_steps - 1, last = (double)(s->total_steps - 1);
@@ -268,10 +276,16 @@ static bool make_one_cycle(leaf *l) {
         return firnc_tree_fail(l->mapping, "%s at step %.9g of %llu; change pct_start so that every phase has a length",
                                s->three_phase && peak > 0 ? "the second phase would end" : "the peak would lie",
                                s->three_phase && peak > 0 ? 2 * peak : peak, (unsigned long long)s->total_steps);
+    const firnc_tree *divisor = firnc_tree_child(l->mapping, "final_div_factor");
+    double end = s->initial / s->final_div_factor;
+    if (divisor != NULL && !(end <= FIRNC_SINGLE_MAX))
+        return firnc_tree_fail(divisor, "%s divided by it is %.9g, more than a float32 holds; write at least %s",
+                               l->reader->weight_decay ? "initial_val" : "initial_learning_rate", end,
+                               firnc_number_text(least_divisor(s->initial)));
     l->node->mode = (uint16_t)((unsigned)s->anneal_strategy | (s->three_phase ? FIRN_SCHEDULE_THREE_PHASE : 0U));
     l->node->initial = s->initial;
     l->node->final = s->final;
-    l->node->rate = s->initial / s->final_div_factor;
+    l->node->rate = end;
     l->node->total = s->total_steps;
     l->node->power = peak;
     if (l->traits->length == 0)

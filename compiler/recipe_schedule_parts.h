@@ -35,6 +35,9 @@ uint32_t firnc_schedule_common_fields(firnc_field *fields, const firnc_schedule_
 
 #define FIRNC_SCHEDULE_COMMON 3
 
+/* The largest float32: what a node may hold. */
+#define FIRNC_SINGLE_MAX 0x1.fffffep+127
+
 /* Room for count nodes, or for count numbers or instructions; false after one line on stderr that blames `at`. */
 bool firnc_schedule_add_nodes(const firnc_schedule_reader *r, const firnc_tree *at, uint32_t count, uint32_t *first);
 bool firnc_schedule_add_number(const firnc_schedule_reader *r, const firnc_tree *at, double value);

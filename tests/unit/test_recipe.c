@@ -636,6 +636,12 @@ static void schedules_that_cannot_be(void **state) {
     refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, total_steps: 50, "
                           "anneal_strategy: linear}\n"),
             FIRNC_TRAIN, ":2: trainer.init: ", "learning_rate is -");
+    refused(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, final_div_factor: 1e-300}\n"),
+            FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.OneCycleLR.final_div_factor: ", "write at least 2.938736052218037e-39");
+    accepted(with_schedule("      - OneCycleLR: {initial_learning_rate: 1, max_lr: 2, "
+                           "final_div_factor: 2.938736052218037e-39}\n"),
+             FIRNC_TRAIN);
     refused(with_schedule("      - MultiplicativeLR: {initial_learning_rate: 1, coefficient: 1e10}\n"), FIRNC_TRAIN,
             ":2: trainer.init: ", "learning_rate is inf at step 4");
     refused(with_schedule("      - MultiStepLR: {initial_learning_rate: 1, gamma: 0.5, milestones: [5, 5]}\n"),
@@ -665,6 +671,17 @@ static const char *with_groups(const char *lines) {
     return edited(with_schedule(lines), "lr: 0.001",
                   "lr: 0.5\n        params: [{params: a, tags: [x, y], adjust_learning_rate: 0.25}, "
                   "{params: b, tags: z}, {params: c, adjust_weight_decay: 0.5}]");
+}
+
+static void an_adjusted_chain_divides_by_a_float32(void **state) {
+    (void)state;
+    const char *text = with_groups("      - ChainedLR:\n"
+                                   "          schedulers:\n"
+                                   "            - ConstantLR: {learning_rate: 1}\n"
+                                   "            - ScalePerParamLR: {scheduler: {ConstantLR: {learning_rate: 1e30}}}\n");
+    accepted(text, FIRNC_TRAIN);
+    refused(edited(text, "adjust_learning_rate: 0.25", "adjust_learning_rate: 1e30"), FIRNC_TRAIN,
+            ":19: trainer.init.schedulers.0.ChainedLR.schedulers.1: ", "adjust_learning_rate");
 }
 
 static void schedules_go_by_tags(void **state) {
@@ -1082,6 +1099,7 @@ int main(void) {
         cmocka_unit_test(milestones_may_end_a_schedule),
         cmocka_unit_test(lambdas_are_expressions_or_tables),
         cmocka_unit_test(schedules_that_cannot_be),
+        cmocka_unit_test(an_adjusted_chain_divides_by_a_float32),
         cmocka_unit_test(schedules_go_by_tags),
         cmocka_unit_test(precision_is_refused_by_line_and_key),
         cmocka_unit_test(optimizers_have_the_reference_s_defaults),
