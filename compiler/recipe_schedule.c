@@ -63,8 +63,10 @@ uint32_t firnc_schedule_common_fields(firnc_field *fields, const firnc_schedule_
     fields[count++] = r->depth == 0 ? (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_OTHER}
                                     : (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_REFUSED,
                                                     .only = "put it into the outermost schedule"};
-    fields[count++] = (firnc_field){"scheduler", .kind = FIRNC_FIELD_OTHER}; /* the class, in the older layout */
-    fields[count++] = (firnc_field){"main_scheduler", .kind = FIRNC_FIELD_OTHER};
+    if (r->named)
+        fields[count++] = (firnc_field){"scheduler", .kind = FIRNC_FIELD_OTHER};
+    if (r->named && r->older && r->depth <= 1) /* it is said of the list around the entry */
+        fields[count++] = (firnc_field){"main_scheduler", .kind = FIRNC_FIELD_OTHER};
     return count;
 }
 
@@ -143,7 +145,7 @@ static bool read_children(const firnc_schedule_reader *r, const firnc_tree *list
 static bool add_children(const firnc_schedule_reader *r, const firnc_tree *list, uint32_t index,
                          firn_schedule_node node, uint32_t *first) {
     uint32_t count = firnc_tree_count(list);
-    if (list->kind != FIRNC_LIST || count == 0)
+    if (list->kind != FIRNC_LIST || list->first == NULL)
         return firnc_tree_fail(list, list->kind != FIRNC_LIST ? "is not a list; put schedules below it"
                                                               : "is empty; add a schedule");
     if (!firnc_schedule_add_nodes(r, list, count, first))
@@ -272,8 +274,9 @@ static const firnc_tree *read_class(const firnc_tree *entry, int *class) {
     return firnc_class_find(word, word->text, choices, "LR", class) ? entry : NULL;
 }
 
-static bool read_node(const firnc_schedule_reader *r, const firnc_tree *entry, uint32_t index,
+static bool read_node(const firnc_schedule_reader *around, const firnc_tree *entry, uint32_t index,
                       firnc_schedule_traits *traits) {
+    firnc_schedule_reader here = *around, *r = &here;
     int class;
     const firnc_tree *mapping = read_class(entry, &class);
     if (mapping == NULL)
@@ -283,6 +286,7 @@ static bool read_node(const firnc_schedule_reader *r, const firnc_tree *entry, u
                                r->weight_decay ? "learning rate" : "weight decay",
                                r->weight_decay ? "weight decay" : "learning rate");
     *traits = (firnc_schedule_traits){0};
+    r->named = mapping == entry;
     switch (class % CLASSES) {
     case SEQUENTIAL:
         return read_sequential(r, mapping, index, traits);
@@ -310,14 +314,38 @@ static const firnc_tree *older_learning_rate(const firnc_tree *init) {
     return node == NULL || node->kind == FIRNC_SCALAR ? NULL : node;
 }
 
-/* Whether main_scheduler is said in a mapping, or in an entry of a list, and is chained. */
-static bool read_main_scheduler(const firnc_tree *node, int *chained) {
+/* main_scheduler of a mapping, which must agree with what was said before: -1 for nothing. */
+static bool read_main_scheduler(const firnc_tree *node, int *said) {
     const firnc_tree *word = node->kind == FIRNC_MAPPING ? firnc_tree_child(node, "main_scheduler") : NULL;
-    *chained = 0;
-    for (const firnc_tree *entry = node->first; node->kind == FIRNC_LIST && entry != NULL; entry = entry->next)
-        if (word == NULL && entry->kind == FIRNC_MAPPING)
-            word = firnc_tree_child(entry, "main_scheduler");
-    return word == NULL || firnc_field_choice(word, main_schedulers, chained);
+    int chained = 0;
+    if (word == NULL)
+        return true;
+    if (!firnc_field_choice(word, main_schedulers, &chained))
+        return false;
+    if (*said >= 0 && *said != chained)
+        return firnc_tree_fail(word, "%s contradicts another main_scheduler of these schedules; remove one of the two",
+                               word->text);
+    *said = chained;
+    return true;
+}
+
+/* Beside a list of schedules or in entries of it, or beside the name of a class, which says the same. */
+static bool read_main_schedulers(const firnc_tree *node, bool *chained) {
+    const firnc_tree *list = node->kind == FIRNC_MAPPING ? firnc_tree_child(node, "schedulers") : node;
+    int said = -1, class;
+    if (node->kind == FIRNC_MAPPING && firnc_tree_child(node, "scheduler") != NULL) {
+        list = NULL; /* of another class, which reads it */
+        if (read_class(node, &class) == NULL)
+            return false;
+        said = class == SEQUENTIAL ? 0 : class == CHAINED ? 1 : -1;
+    }
+    if (!read_main_scheduler(node, &said))
+        return false;
+    for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next)
+        if (!read_main_scheduler(entry, &said))
+            return false;
+    *chained = said == 1;
+    return true;
 }
 
 /* The older layout has one schedule for all parameters. */
@@ -328,13 +356,15 @@ static bool is_for_all(const firnc_tree *schedule) {
 
 /* One schedule; a list of them, which follow each other unless main_scheduler is chained; or main_scheduler beside such
  * a list. */
-static bool read_older(const firnc_schedule_reader *r, const firnc_tree *node, uint32_t index) {
+static bool read_older(const firnc_schedule_reader *own, const firnc_tree *node, uint32_t index) {
     static const firnc_field fields[] = {{"main_scheduler", .kind = FIRNC_FIELD_OTHER},
                                          {"schedulers", .kind = FIRNC_FIELD_ENTRIES, .required = true}};
+    firnc_schedule_reader here = *own, *r = &here;
     firnc_schedule_traits traits = {0};
     const firnc_tree *list = node;
-    int chained;
-    if (!read_main_scheduler(node, &chained) || !is_for_all(node) ||
+    bool chained = false;
+    r->older = true;
+    if (!read_main_schedulers(node, &chained) || !is_for_all(node) ||
         (node->kind == FIRNC_LIST && node->first != NULL && !is_for_all(node->first)))
         return false;
     if (node->kind == FIRNC_MAPPING && firnc_tree_child(node, "scheduler") != NULL)
@@ -344,9 +374,9 @@ static bool read_older(const firnc_schedule_reader *r, const firnc_tree *node, u
             return false;
         list = firnc_tree_child(node, "schedulers");
     }
-    if (firnc_tree_count(list) == 1)
+    if (list->first != NULL && list->first->next == NULL)
         return read_node(r, list->first, index, &traits);
-    return chained != 0 ? read_chain(r, list, index, &traits) : read_sequence(r, list, NULL, index, &traits);
+    return chained ? read_chain(r, list, index, &traits) : read_sequence(r, list, NULL, index, &traits);
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------------------

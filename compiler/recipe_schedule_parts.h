@@ -12,6 +12,8 @@ typedef struct firnc_schedule_reader {
     double adjustment; /* what ScalePerParamLR multiplies with */
     bool *adjusted;    /* set when there is one */
     uint32_t depth;    /* lists of schedules around this one */
+    bool older;        /* the tree is the optimizer's learning_rate */
+    bool named;        /* the settings of this class stand beside its name, as in the older layout */
 } firnc_schedule_reader;
 
 /* What a tree says of itself to the one around it. */

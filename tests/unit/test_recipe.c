@@ -565,9 +565,37 @@ static void the_older_layout_is_understood(void **state) {
     refused(with_older("[]"), FIRNC_TRAIN, place, "is empty");
     refused(with_older("{scheduler: Constant, learning_rate: 1, param_group_tags: x}"), FIRNC_TRAIN, place,
             "write the schedule there");
+    static const char contradiction[] = "contradicts another main_scheduler";
+    refused(with_older("[{scheduler: Constant, learning_rate: 1, main_scheduler: chained}, "
+                       "{scheduler: Constant, learning_rate: 1, main_scheduler: sequential}]"),
+            FIRNC_TRAIN, ":13: trainer.init.optimizer.AdamW.learning_rate.1.main_scheduler: ", contradiction);
+    refused(with_older("{main_scheduler: chained, schedulers: [{scheduler: Constant, learning_rate: 1, "
+                       "main_scheduler: sequential}]}"),
+            FIRNC_TRAIN,
+            ":13: trainer.init.optimizer.AdamW.learning_rate.schedulers.0.main_scheduler: ", contradiction);
+    refused(with_older("{main_scheduler: chained, scheduler: Sequential, schedulers: [{scheduler: Constant, "
+                       "learning_rate: 1}]}"),
+            FIRNC_TRAIN, ":13: trainer.init.optimizer.AdamW.learning_rate.main_scheduler: ", contradiction);
+    accepted(with_older("{main_scheduler: chained, scheduler: Chained, schedulers: [{scheduler: Constant, "
+                        "learning_rate: 1}]}"),
+             FIRNC_TRAIN);
     refused(edited(with_older("[{scheduler: Constant, learning_rate: 1}]"), "    precision:\n",
                    "    schedulers: [{ConstantLR: {learning_rate: 1}}]\n    precision:\n"),
             FIRNC_TRAIN, place, "beside one in trainer.init.schedulers");
+}
+
+static void keys_of_the_older_layout_are_not_for_the_newer(void **state) {
+    (void)state;
+    static const char *const strays[] = {"ConstantLR: {learning_rate: 1, scheduler: Linear}",
+                                         "ConstantLR: {learning_rate: 1, main_scheduler: chained}",
+                                         "ChainedLR: {main_scheduler: sequential, schedulers: "
+                                         "[{ConstantLR: {learning_rate: 1}}]}",
+                                         "scheduler: Constant\n        learning_rate: 1\n"
+                                         "        main_scheduler: chained"};
+    for (size_t i = 0; i < sizeof strays / sizeof strays[0]; i++)
+        refused(with_schedule(firnc_format("      - %s\n", strays[i])), FIRNC_TRAIN,
+                i < 3 ? ":15: " : ":17: ", "unknown key");
+    accepted(with_schedule("      - {scheduler: Constant, learning_rate: 1}\n"), FIRNC_TRAIN);
 }
 
 static void milestones_may_end_a_schedule(void **state) {
@@ -1096,6 +1124,7 @@ int main(void) {
         cmocka_unit_test(a_sequence_is_laid_out_after_its_parent),
         cmocka_unit_test(schedules_are_checked),
         cmocka_unit_test(the_older_layout_is_understood),
+        cmocka_unit_test(keys_of_the_older_layout_are_not_for_the_newer),
         cmocka_unit_test(milestones_may_end_a_schedule),
         cmocka_unit_test(lambdas_are_expressions_or_tables),
         cmocka_unit_test(schedules_that_cannot_be),
