@@ -143,7 +143,7 @@ KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/x86/%.c,chunked_native native_table)
 AVX512_SOURCES := $(filter-out $(NATIVE_SOURCES),$(wildcard runtime/kernels/x86/*.c))
 AVX512FP16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/x86/%.c,chunked_pieces pack pieces)
-AVX2_SOURCES := $(patsubst %,runtime/kernels/x86/%.c,elementwise losses pack pieces product table tile)
+AVX2_SOURCES := $(patsubst %,runtime/kernels/x86/%.c,attention elementwise losses pack pieces product table tile)
 
 ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)
 KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(BUILD)/kernels-avx2.o $(BUILD)/kernels-avx512.o $(BUILD)/kernels-avx512fp16.o

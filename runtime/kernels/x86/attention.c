@@ -1,4 +1,4 @@
-/* Attention with AVX-512; see attention.h. Work goes by blocks of 32 queries, whose scores lie in memory as
+/* Attention in vector registers; see attention.h. Work goes by blocks of queries, whose scores lie in memory as
  * [key][query] with the queries side by side in two registers: softmax then needs nothing across lanes, and the block
  * is the left factor of the products with values and keys (a row is a query) as well as of those with queries and dy (a
  * row is a key). Heads are packed into the slot of the thread, widened to float32. Nothing of T x T is kept. */
@@ -13,9 +13,10 @@
 #include "runtime/kernels/x86/pieces.h"
 
 enum {
-    QUERIES = 2 * FIRN_VECTOR, /* of a block */
-    HEIGHT = 8,                /* rows of a register tile: 16 sums, enough to hide the latency of each */
-    RUN = FIRN_SUM_LANES, /* keys that are worked on while they are in the first cache: one of each lane of a sum */
+    VECTORS = 2,                     /* registers of columns of a tile */
+    QUERIES = VECTORS * FIRN_VECTOR, /* of a block */
+    HEIGHT = FIRN_VECTOR / 2, /* rows of a tile: half of the registers that there are hide the latency of a sum */
+    RUN = FIRN_SUM_LANES,     /* keys that are worked on while they are in the first cache: one of each lane of a sum */
     SLOT = FIRN_SLOT_BYTES / sizeof(float)
 };
 
@@ -32,8 +33,8 @@ static void clear(float *x, size_t count) {
 
 /* --- products ----------------------------------------------------------------------------------------------------- */
 
-/* What some terms add to HEIGHT rows by 16 or 32 columns of a product. Terms have an index in the whole sum; row r has
- * those up to index diagonal + r, or from it on, or all. */
+/* What some terms add to HEIGHT rows by one or two registers of columns of a product. Terms have an index in the whole
+ * sum; row r has those up to index diagonal + r, or from it on, or all. */
 typedef struct addend {
     const firn_reduction *reduction;
     const float *left; /* factor of (row, term) at row * row_step + term * term_step */
@@ -57,13 +58,13 @@ typedef struct tile {
     size_t terms, edge;
 } tile;
 
-typedef firn_vector tile_sums[HEIGHT][2];
+typedef firn_vector tile_sums[HEIGHT][VECTORS];
 
 /* One term for the rows [first, end). */
 static inline __attribute__((always_inline)) void add_term(tile_sums sums, const size_t vectors, const float *left,
                                                            size_t row_step, const float *right, const size_t first,
                                                            const size_t end) {
-    firn_vector line[2];
+    firn_vector line[VECTORS];
     FIRN_UNROLL
     for (size_t v = 0; v < vectors; v++)
         line[v] = firn_vector_load(right + v * FIRN_VECTOR);
@@ -119,7 +120,7 @@ static void multiply_narrow(const tile *t) {
 }
 
 static void multiply_wide(const tile *t) {
-    multiply_tile(t, 2);
+    multiply_tile(t, VECTORS);
 }
 
 static void multiply_in_float32(const addend *x) {
@@ -139,6 +140,10 @@ static void multiply_in_float32(const addend *x) {
     else
         multiply_narrow(&t);
 }
+
+/* Calls with chunked sums go to the portable kernel where chunked.c is not to be had. */
+#ifdef __AVX512F__
+enum { HAS_CHUNKS = 1 };
 
 static void multiply_in_chunks(const addend *x) {
     for (size_t row = 0; x->begins && row < HEIGHT; row++)
@@ -162,6 +167,13 @@ static void multiply_in_chunks(const addend *x) {
                                     .step = x->sums_step};
     firn_chunked_tile_add(&tile);
 }
+#else
+enum { HAS_CHUNKS = 0 };
+
+static void multiply_in_chunks(const addend *x) {
+    (void)x;
+}
+#endif
 
 static void multiply(const addend *x) {
     if (x->reduction->kind == FIRN_REDUCTION_F32)
@@ -314,7 +326,7 @@ static void pack_rows(const job *job, float *out, const firn_matrix *from, size_
 
 static void pack_columns(const job *job, float *out, const firn_matrix *from, const block *b) {
     const firn_matrix columns = firn_transposed(*from);
-    firn_vector_pack(out, 2, &columns, 0, job->a.size, b->query, b->count);
+    firn_vector_pack(out, VECTORS, &columns, 0, job->a.size, b->query, b->count);
 }
 
 /* Part `number` of qkv from key `first` on, as far as the piece reaches and memory allows. */
@@ -361,7 +373,7 @@ static void multiply_rows(const desk *d, const block *b, size_t reduction, float
     }
 }
 
-/* The panels of 32 columns of a product whose columns are the elements of a head. */
+/* The panels of a product whose columns are the elements of a head. */
 static void multiply_across(const desk *d, addend *x) {
     const float *right = x->right;
     float *sums = x->sums, *chunk_sums = x->chunk_sums;
@@ -463,8 +475,8 @@ static uint32_t seeing(const desk *d, const block *b, size_t key) {
     return d->a->causal && key > b->query ? ~0u << (key - b->query) : ~0u;
 }
 
-static inline firn_lanes half_of(uint32_t queries, size_t v) {
-    return (firn_lanes)(queries >> (v * FIRN_VECTOR));
+static inline firn_mask half_of(uint32_t queries, size_t v) {
+    return firn_mask_from_bits(queries >> (v * FIRN_VECTOR));
 }
 
 /* Scores as the softmax takes them. */
@@ -481,7 +493,7 @@ static void exponentials(const firn_attention *a, float *x, const float maxima[Q
         for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
             float *at = x + row * QUERIES + i;
             const firn_vector score = firn_vector_load(at);
-            firn_vector_store(at, firn_vector_exp(_mm512_sub_ps(score, firn_vector_load(maxima + i))));
+            firn_vector_store(at, firn_vector_exp(score - firn_vector_load(maxima + i)));
         }
     firn_block_round(a->softmax_type, x, rows * QUERIES);
 }
@@ -495,22 +507,22 @@ static void normalise(const firn_attention *a, float *restrict x, const float *r
 
 /* The largest of the scores that each query sees, NaN where one of them is. */
 static void find_maxima(const desk *d, const block *b, const float *x, float maxima[QUERIES]) {
-    firn_vector largest[2] = {firn_vector_fill(-__builtin_inff()), firn_vector_fill(-__builtin_inff())};
-    firn_lanes has_nan[2] = {0, 0};
+    firn_vector largest[VECTORS] = {firn_vector_fill(-__builtin_inff()), firn_vector_fill(-__builtin_inff())};
+    firn_mask has_nan[VECTORS] = {0};
     for (size_t key = b->begin; key < b->end; key++, x += QUERIES) {
         const uint32_t queries = seeing(d, b, key);
         FIRN_UNROLL
-        for (size_t v = 0; v < 2; v++) {
+        for (size_t v = 0; v < VECTORS; v++) {
             const firn_vector score = firn_vector_load(x + v * FIRN_VECTOR);
-            const firn_lanes lanes = half_of(queries, v);
-            largest[v] = _mm512_mask_max_ps(largest[v], lanes, score, largest[v]); /* the second where one is NaN */
-            has_nan[v] |= _mm512_mask_cmp_ps_mask(lanes, score, score, _CMP_UNORD_Q);
+            const firn_mask mask = half_of(queries, v);
+            largest[v] = firn_vector_select(mask, firn_vector_maximum(score, largest[v]), largest[v]);
+            has_nan[v] |= mask & firn_vector_is_nan(score);
         }
     }
     const firn_vector nan = firn_vector_fill(firn_from_bits(FIRN_NAN_BITS));
-    for (size_t v = 0; v < 2; v++) {
+    for (size_t v = 0; v < VECTORS; v++) {
         largest[v] = firn_vector_add(largest[v], firn_vector_zero());
-        firn_vector_store(maxima + v * FIRN_VECTOR, _mm512_mask_mov_ps(largest[v], has_nan[v], nan));
+        firn_vector_store(maxima + v * FIRN_VECTOR, firn_vector_select(has_nan[v], nan, largest[v]));
     }
 }
 
@@ -542,13 +554,13 @@ static void add_run(const desk *d, const block *b, key_sum *sum, size_t first, s
                     const float *y) {
     for (size_t row = 0; row < rows; row++) {
         const uint32_t queries = seeing(d, b, first + row);
-        for (size_t v = 0; v < 2; v++) {
+        for (size_t v = 0; v < VECTORS; v++) {
             const size_t at = row * QUERIES + v * FIRN_VECTOR;
             const firn_vector lane = firn_vector_load(sum->lanes + at);
             firn_vector term = firn_vector_load(x + at);
             if (y != NULL)
-                term = _mm512_mul_ps(term, firn_vector_load(y + at));
-            firn_vector_store(sum->lanes + at, _mm512_mask_add_ps(lane, half_of(queries, v), lane, term));
+                term = firn_vector_multiply(term, firn_vector_load(y + at));
+            firn_vector_store(sum->lanes + at, firn_vector_select(half_of(queries, v), lane + term, lane));
         }
     }
     if ((first + RUN) % FIRN_SUM_BLOCK != 0)
@@ -578,13 +590,13 @@ static uint32_t *draw(const desk *d, const block *b, size_t first, size_t rows) 
     for (size_t i = 0; i < b->count; i++)
         firn_random_uniform_many(drawn + i * RUN, &a->rng, firn_attention_element(a, d->row + b->query + i, first),
                                  rows);
-    firn_vector_pack(transposed, 2, &by_key, 0, rows, 0, b->count);
+    firn_vector_pack(transposed, VECTORS, &by_key, 0, rows, 0, b->count);
     const firn_vector rate = firn_vector_fill(a->dropout_rate);
     for (size_t row = 0; row < rows; row++) {
         const firn_vector low = firn_vector_load(transposed + row * QUERIES);
         const firn_vector high = firn_vector_load(transposed + row * QUERIES + FIRN_VECTOR);
-        kept[row] = (uint32_t)_mm512_cmp_ps_mask(low, rate, _CMP_GE_OQ) |
-                    (uint32_t)_mm512_cmp_ps_mask(high, rate, _CMP_GE_OQ) << FIRN_VECTOR;
+        kept[row] = firn_mask_to_bits(firn_vector_is_at_least(low, rate)) |
+                    firn_mask_to_bits(firn_vector_is_at_least(high, rate)) << FIRN_VECTOR;
     }
     return kept;
 }
@@ -595,9 +607,9 @@ static void drop(const firn_attention *a, float *x, const uint32_t *kept, size_t
     if (a->dropout_rate == 0.0f)
         return;
     for (size_t row = 0; row < rows; row++)
-        for (size_t v = 0; v < 2; v++) {
+        for (size_t v = 0; v < VECTORS; v++) {
             float *at = x + row * QUERIES + v * FIRN_VECTOR;
-            firn_vector_store(at, _mm512_maskz_mul_ps(half_of(kept[row], v), firn_vector_load(at), factor));
+            firn_vector_store(at, firn_vector_keep(half_of(kept[row], v), firn_vector_load(at) * factor));
         }
 }
 
@@ -865,7 +877,7 @@ void firn_vector_attention(const firn_kernel_call *call) {
     work.new_row_sum = call->outputs[2].data;
     const uint64_t cost = cost_of(&work, 2);
     const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = work.a.batch * work.a.heads;
-    if (!lay_out(&work, false))
+    if ((work.chunked && !HAS_CHUNKS) || !lay_out(&work, false))
         firn_kernel_attention(call);
     else
         firn_pieces_run(call, divide(&work, heads, threads, SIZE_MAX), cost, forward_piece, &work);
@@ -888,7 +900,7 @@ void firn_vector_attention_backward(const firn_kernel_call *call) {
     job by_query = by_key;
     const uint64_t cost = cost_of(&by_key, 5);
     const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = a->batch * a->kv_heads;
-    if (!lay_out(&by_key, true) || !lay_out(&by_query, false)) {
+    if ((by_key.chunked && !HAS_CHUNKS) || !lay_out(&by_key, true) || !lay_out(&by_query, false)) {
         firn_kernel_attention_backward(call);
     } else if (by_key.span >= a->steps && whole_heads_are_sooner(a, threads)) {
         firn_pieces_run(call, divide(&by_key, heads, 1, SIZE_MAX), cost, key_piece, &by_key);

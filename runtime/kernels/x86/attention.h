@@ -1,4 +1,4 @@
-/* Attention and its gradient with AVX-512: the same bits as runtime/kernels/attention.c, by construction. A lane of a
+/* Attention and its gradient in vector registers: the same bits as runtime/kernels/attention.c, by construction. A lane of a
  * register belongs to one query, or to one element of a head, from the first term of a sum to the last, so every sum is
  * what one query alone would have computed: fma for each present term in ascending order, the 64 lanes of other sums in
  * theirs. A term that a causal mask takes away is never computed into a sum. x86 only. */

@@ -16,10 +16,6 @@ firn_kernel firn_kernel_find_vector(uint16_t code) {
         return firn_chunked_linear_backward_input;
     case FIRN_OP_linear_backward_weight:
         return firn_chunked_linear_backward_weight;
-    case FIRN_OP_attention:
-        return firn_vector_attention;
-    case FIRN_OP_attention_backward:
-        return firn_vector_attention_backward;
 #else
     case FIRN_OP_linear:
         return firn_vector_linear;
@@ -28,6 +24,10 @@ firn_kernel firn_kernel_find_vector(uint16_t code) {
     case FIRN_OP_linear_backward_weight:
         return firn_vector_linear_backward_weight;
 #endif
+    case FIRN_OP_attention:
+        return firn_vector_attention;
+    case FIRN_OP_attention_backward:
+        return firn_vector_attention_backward;
     case FIRN_OP_gelu:
         return firn_vector_gelu;
     case FIRN_OP_gelu_backward:
