@@ -46,9 +46,15 @@ static inline void firn_split(const firn_kernel_call *call, size_t tasks, uint64
     firn_parallel_run(&call->parallel, tasks, cost, body, (void *)call);
 }
 
-/* The same over the blocks of output 0, where each element is read, computed and written. */
+/* Runs body over the blocks of output 0, where each element is read, computed and written. */
+static inline void firn_run_blocks(const firn_kernel_call *call, firn_task_body body, void *argument) {
+    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), UINT64_C(4) * FIRN_BLOCK, body,
+                      argument);
+}
+
+/* The same with the call as its argument. */
 static inline void firn_split_blocks(const firn_kernel_call *call, firn_task_body body) {
-    firn_split(call, firn_blocks(call->outputs[0].elements), UINT64_C(4) * FIRN_BLOCK, body);
+    firn_run_blocks(call, body, (void *)call);
 }
 
 /* The one element of a float32 tensor. */
@@ -61,6 +67,15 @@ static inline void firn_set_scalar(const firn_tensor *tensor, float x) {
     float *value = tensor->data;
     *value = firn_canonical(x);
 }
+
+/* --- sums over a tensor (block_sum.c) ----------------------------------------------------------------------------- */
+
+/* Gives the terms of a sum that belong to a block of elements; called once for each. Its name ends with _terms. */
+typedef void (*firn_term_maker)(const void *settings, size_t block, float *terms, size_t count);
+
+/* The sum of the terms of all elements; totals has a place for each FIRN_SUM_BLOCK of them. */
+float firn_sum_terms(const firn_kernel_call *call, size_t elements, float *totals, firn_term_maker terms,
+                     const void *settings);
 
 /* --- short arrays of floats (blocks.c) ---------------------------------------------------------------------------- */
 

@@ -59,7 +59,7 @@ static void walk_blocks(void *argument, size_t begin, size_t end) {
 void firn_update(const firn_kernel_call *call, uint8_t factors, uint8_t tensors, firn_update_run run,
                  const void *settings) {
     walk w = {call, firn_gradient_of(call, factors), tensors, run, settings};
-    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), 4 * FIRN_BLOCK, walk_blocks, &w);
+    firn_run_blocks(call, walk_blocks, &w);
 }
 
 /* --- adamw -------------------------------------------------------------------------------------------------------- */

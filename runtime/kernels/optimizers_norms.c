@@ -1,48 +1,13 @@
 /* Optimizers whose step depends on a whole tensor: a norm of the parameter or of its update, means of rows and columns,
- * and what Muon needs beside products (plan/NUMERICS.md, "Update"; OPTIMIZERS.md compares them). Threads share whole
- * blocks of a sum, whose totals are added in order. Freestanding. */
+ * and what Muon needs beside products (plan/NUMERICS.md, "Update"; OPTIMIZERS.md compares them). Freestanding. */
 #include "runtime/kernels/optimizer.h"
 #include "schedules/coefficients.h"
 
 /* --- sums over a tensor ------------------------------------------------------------------------------------------- */
 
-/* Gives the terms of a sum that belong to a block of elements. Called once for each block. Their names end with _terms,
- * by which runtime/targets/stack.awk knows what sum_blocks can call. */
-typedef void (*term_maker)(const void *settings, size_t block, float *terms, size_t count);
-
-typedef struct summing {
-    const void *settings;
-    term_maker terms;
-    size_t elements;
-    float *totals;
-} summing;
-
-static void sum_blocks(void *argument, size_t begin, size_t end) {
-    enum { BLOCKS_OF_SUM = FIRN_SUM_BLOCK / FIRN_BLOCK };
-    const summing *s = argument;
-    float terms[FIRN_BLOCK];
-    for (size_t total = begin; total < end; total++) {
-        const size_t first = total * BLOCKS_OF_SUM, all = firn_blocks(s->elements);
-        firn_sum sum;
-        firn_sum_begin(&sum);
-        for (size_t block = first; block < firn_smaller(first + BLOCKS_OF_SUM, all); block++) {
-            size_t count = firn_block_elements(s->elements, block);
-            s->terms(s->settings, block, terms, count);
-            firn_sum_add_many(&sum, terms, count);
-        }
-        s->totals[total] = firn_sum_end(&sum);
-    }
-}
-
 /* The sum of the terms of every element of output 0; scratch is the output that holds the totals of its blocks. */
-static float sum_over(const firn_kernel_call *call, uint8_t scratch, term_maker terms, const void *settings) {
-    summing s = {settings, terms, call->outputs[0].elements, call->outputs[scratch].data};
-    const size_t blocks = (s.elements - 1) / FIRN_SUM_BLOCK + 1;
-    firn_parallel_run(&call->parallel, blocks, 4 * FIRN_SUM_BLOCK, sum_blocks, &s);
-    float total = 0.0f;
-    for (size_t i = 0; i < blocks; i++)
-        total += s.totals[i];
-    return firn_canonical(total);
+static float sum_over(const firn_kernel_call *call, uint8_t scratch, firn_term_maker terms, const void *settings) {
+    return firn_sum_terms(call, call->outputs[0].elements, call->outputs[scratch].data, terms, settings);
 }
 
 /* The squares of the parameter, or of any tensor that is output 0. */
@@ -111,7 +76,7 @@ void firn_kernel_lamb(const firn_kernel_call *call) {
     const float limited = parameter > 10.0f ? 10.0f : parameter;
     if (call->integers[FIRN_LAMB_ADAM] == 0 && limited != 0.0f && update != 0.0f)
         s.rate *= limited / update;
-    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), 4 * FIRN_BLOCK, lamb_blocks, &s);
+    firn_run_blocks(call, lamb_blocks, &s);
 }
 
 /* --- adafactor ---------------------------------------------------------------------------------------------------- */
@@ -196,7 +161,7 @@ static void adafactor_step(const firn_kernel_call *call, adafactor *s, uint8_t s
                                 firn_sqrt(sum_over(call, scratch, parameter_terms, call) / elements));
     float size = firn_sqrt(sum_over(call, scratch, adafactor_terms, s) / elements);
     s->shrink = 1.0f / firn_maximum(1.0f, size / call->reals[FIRN_ADAFACTOR_CLIP]);
-    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), 4 * FIRN_BLOCK, adafactor_blocks, s);
+    firn_run_blocks(call, adafactor_blocks, s);
 }
 
 /* v = kept v + fresh (g^2 + epsilon) */
@@ -213,8 +178,8 @@ static void plain_squares_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_kernel_adafactor(const firn_kernel_call *call) {
     adafactor s = adafactor_of(call, 5);
-    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[1].elements), 4 * FIRN_BLOCK, plain_squares_blocks,
-                      &s);
+    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[1].elements), UINT64_C(4) * FIRN_BLOCK,
+                      plain_squares_blocks, &s);
     adafactor_step(call, &s, 2);
 }
 
@@ -341,7 +306,7 @@ static void divide_blocks(void *argument, size_t begin, size_t end) {
 void firn_kernel_unit_norm(const firn_kernel_call *call) {
     const float norm = firn_sqrt(sum_over(call, 1, input_terms, call));
     division d = {call, norm + call->reals[FIRN_UNIT_NORM_EPSILON]};
-    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), 4 * FIRN_BLOCK, divide_blocks, &d);
+    firn_run_blocks(call, divide_blocks, &d);
 }
 
 static void weighted_sum_blocks(void *argument, size_t begin, size_t end) {
@@ -382,5 +347,5 @@ void firn_kernel_muon_step(const firn_kernel_call *call) {
                    .rate = firn_scalar(&call->inputs[2]),
                    .scale = call->reals[FIRN_MUON_STEP_SCALE],
                    .decay = firn_decay_of(call, 3, call->reals[FIRN_MUON_STEP_WEIGHT_DECAY])};
-    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[0].elements), 4 * FIRN_BLOCK, muon_step_blocks, &s);
+    firn_run_blocks(call, muon_step_blocks, &s);
 }

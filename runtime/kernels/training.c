@@ -4,7 +4,6 @@
 #include "plan/shapes.h"
 #include "runtime/kernels/blocks.h"
 
-enum { BLOCKS_OF_SUM = FIRN_SUM_BLOCK / FIRN_BLOCK };
 _Static_assert((int)FIRN_SCRATCH_SUM_BLOCK == (int)FIRN_SUM_BLOCK, "the plan gives a number for each block of a sum");
 
 static uint64_t counter(const firn_tensor *tensor) {
@@ -44,38 +43,28 @@ void firn_kernel_multiply(const firn_kernel_call *call) {
 
 /* --- norm and clipping -------------------------------------------------------------------------------------------- */
 
-/* The total of each block of the sum over (gradient / scale)^2 into its place in the scratch. */
-static void squares_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    const firn_tensor *gradient = &call->inputs[0];
-    const float unscale = call->input_count > 2 ? 1.0f / firn_scalar(&call->inputs[2]) : 1.0f;
-    float *totals = call->outputs[1].data;
-    float x[FIRN_BLOCK];
-    for (size_t total = begin; total < end; total++) {
-        firn_sum sum;
-        firn_sum_begin(&sum);
-        const size_t first = total * BLOCKS_OF_SUM, all = firn_blocks(gradient->elements);
-        for (size_t block = first; block < firn_smaller(first + BLOCKS_OF_SUM, all); block++) {
-            size_t count = firn_block_widen(x, gradient, block);
-            for (size_t i = 0; i < count; i++) {
-                float g = x[i] * unscale;
-                x[i] = g * g;
-            }
-            firn_sum_add_many(&sum, x, count);
-        }
-        totals[total] = firn_sum_end(&sum);
+typedef struct unscaled {
+    const firn_tensor *gradient;
+    float unscale;
+} unscaled;
+
+/* (gradient / scale)^2 */
+static void squares_terms(const void *settings, size_t block, float *terms, size_t count) {
+    const unscaled *s = settings;
+    firn_block_widen(terms, s->gradient, block);
+    for (size_t i = 0; i < count; i++) {
+        float g = terms[i] * s->unscale;
+        terms[i] = g * g;
     }
 }
 
 /* partial[index] = sum of the squares of gradient / scale. A block of the sum is a task. */
 void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
-    const size_t blocks = (call->inputs[0].elements - 1) / FIRN_SUM_BLOCK + 1;
-    const float *totals = call->outputs[1].data;
-    float *partial = call->outputs[0].data, sum = 0.0f;
-    firn_split(call, blocks, 2 * FIRN_SUM_BLOCK, squares_blocks);
-    for (size_t i = 0; i < blocks; i++)
-        sum += totals[i];
-    partial[call->integers[FIRN_SUM_OF_SQUARES_INDEX]] = firn_canonical(sum);
+    const unscaled s = {.gradient = &call->inputs[0],
+                        .unscale = call->input_count > 2 ? 1.0f / firn_scalar(&call->inputs[2]) : 1.0f};
+    float *partial = call->outputs[0].data;
+    partial[call->integers[FIRN_SUM_OF_SQUARES_INDEX]] =
+        firn_sum_terms(call, s.gradient->elements, call->outputs[1].data, squares_terms, &s);
 }
 
 /* norm = sqrt(sum of partial), finite = norm < infinity: no for NaN too */

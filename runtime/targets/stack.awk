@@ -4,7 +4,7 @@
 # A call through a pointer is taken to reach every function that it can mean:
 #     runtime/execute.c     the kernels; in firn_execute_check only what finds them
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that nobody calls by name;
-#                           but in walk_blocks and sum_blocks of the optimizers those among them whose names
+#                           but in walk_blocks of the optimizers and in sum_blocks those among them whose names
 #                           end with _run and _terms
 #     the rest of runtime/, plan/check.c
 #                           the port and the data source, which are the platform's and not counted
@@ -48,8 +48,8 @@ function may_mean(caller, title,    from) {
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
     if (from ~ /^runtime\/kernels\/optimizers/ && name_of(caller) == "walk_blocks")
         return file[title] ~ /^runtime\/kernels\/optimizers/ && title ~ /_run$/ && !(title in called)
-    if (from ~ /^runtime\/kernels\/optimizers/ && name_of(caller) == "sum_blocks")
-        return file[title] ~ /^runtime\/kernels\/optimizers/ && title ~ /_terms$/ && !(title in called)
+    if (from ~ /^runtime\/kernels\/block_sum/ && name_of(caller) == "sum_blocks")
+        return file[title] ~ /^runtime\/kernels\// && title ~ /_terms$/ && !(title in called)
     if (from ~ /^runtime\/kernels\//)
         return title !~ /_(run|terms)$/ && file[title] ~ /^runtime\// && file[title] !~ /^runtime\/targets\// && is_static(title) &&
                !(title in called)

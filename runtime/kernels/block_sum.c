@@ -1,0 +1,41 @@
+/* Sums over the elements of a tensor, whose terms somebody else makes, a block at a time (plan/NUMERICS.md, "Other
+ * sums"). Threads share whole blocks of a sum, whose totals are added in order. Freestanding. */
+#include "runtime/kernels/blocks.h"
+
+typedef struct summing {
+    firn_term_maker terms;
+    const void *settings;
+    size_t elements;
+    float *totals;
+} summing;
+
+/* By its name runtime/targets/stack.awk knows what it can call: functions whose names end with _terms. */
+static void sum_blocks(void *argument, size_t begin, size_t end) {
+    enum { BLOCKS_OF_SUM = FIRN_SUM_BLOCK / FIRN_BLOCK };
+    const summing *s = argument;
+    const size_t all = firn_blocks(s->elements);
+    float terms[FIRN_BLOCK];
+    for (size_t total = begin; total < end; total++) {
+        const size_t first = total * BLOCKS_OF_SUM;
+        firn_sum sum;
+        firn_sum_begin(&sum);
+        for (size_t block = first; block < firn_smaller(first + BLOCKS_OF_SUM, all); block++) {
+            const size_t count = firn_block_elements(s->elements, block);
+            s->terms(s->settings, block, terms, count);
+            firn_sum_add_many(&sum, terms, count);
+        }
+        s->totals[total] = firn_sum_end(&sum);
+    }
+}
+
+float firn_sum_terms(const firn_kernel_call *call, size_t elements, float *totals, firn_term_maker terms,
+                     const void *settings) {
+    summing s = {.terms = terms, .settings = settings, .elements = elements};
+    s.totals = totals;
+    const size_t blocks = (elements - 1) / FIRN_SUM_BLOCK + 1;
+    firn_parallel_run(&call->parallel, blocks, UINT64_C(4) * FIRN_SUM_BLOCK, sum_blocks, &s);
+    float total = 0.0f;
+    for (size_t i = 0; i < blocks; i++)
+        total += totals[i];
+    return firn_canonical(total);
+}
