@@ -417,7 +417,8 @@ firnc_value firnc_nll_loss(firnc_graph *graph, firnc_value log_probabilities, fi
 
 firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilities, firnc_value target, bool log_target,
                                 bool batch_mean) {
-    const int64_t integers[] = {[FIRN_KL_LOG_TARGET] = log_target, [FIRN_KL_BATCH_MEAN] = batch_mean};
+    const int64_t integers[FIRN_ATTRIBUTES_MAX] = {
+        [FIRN_KL_LOG_TARGET] = log_target, [FIRN_KL_BATCH_MEAN] = batch_mean};
     return record(graph, FIRN_OP_kl_divergence, (firnc_value[]){log_probabilities, target}, 2, integers, NULL);
 }
 

@@ -79,7 +79,7 @@ bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_va
         for (uint32_t entry = 0; entry <= recipe->group_count; entry++)
             if (recipe->schedule.decay_of[entry] != FIRNC_NONE)
                 return firnc_fail(compilation, "Rprop has no weight decay; remove the schedule of it");
-    compilation->graph->groups = firnc_allocate(2 * (recipe->group_count + 1) * sizeof(firnc_group));
+    compilation->graph->groups = firnc_allocate(UINT64_C(2) * (recipe->group_count + 1) * sizeof(firnc_group));
     for (uint32_t entry = 0; entry <= recipe->group_count; entry++) {
         add_group(compilation, parameters, count, entry, true);
         add_group(compilation, parameters, count, entry, false);

@@ -11,7 +11,7 @@
 #include "plan/signature.h"
 
 #define POOL_ALIGNMENT 16u
-#define POOL_BYTES     (4u * 65536u) /* enough for any plan that the schema allows */
+#define POOL_BYTES     (UINT64_C(4) << 16) /* enough for any plan that the schema allows */
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 

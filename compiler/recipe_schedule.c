@@ -86,7 +86,7 @@ static bool read_list_fields(const firnc_schedule_reader *r, const firnc_tree *m
 
 /* --- classes that are made of others ------------------------------------------------------------------------------ */
 
-static bool read_node(const firnc_schedule_reader *r, const firnc_tree *entry, uint32_t index,
+static bool read_node(const firnc_schedule_reader *around, const firnc_tree *entry, uint32_t index,
                       firnc_schedule_traits *traits);
 
 /* The reader for what stands inside a list. False when that is nested too deep. */
@@ -170,34 +170,45 @@ static bool read_sequence(const firnc_schedule_reader *r, const firnc_tree *list
     return read_children(&inside, list, milestones, first, traits);
 }
 
-/* s0(t) times, for each of the others, s(t)/s.initial: a product over a divisor each. */
+/* A schedule that a chain multiplies with: a product of one child, over the value at which that begins. */
+static bool read_chained_factor(const firnc_schedule_reader *inside, const firnc_tree *entry, uint32_t index,
+                                firnc_schedule_traits *traits) {
+    firnc_schedule_traits child = {0};
+    uint32_t below = 0;
+    if (!firnc_schedule_add_nodes(inside, entry, 1, &below) || !read_node(inside, entry, below, &child))
+        return false;
+    if (child.initial == 0)
+        return firnc_tree_fail(entry, "begins at 0, and a chain divides by where a schedule begins; put it first");
+    if (!(child.initial <= FIRNC_SINGLE_MAX))
+        return firnc_tree_fail(entry,
+                               "begins at %.9g once it is adjusted, and a chain divides by it; lower where it begins, "
+                               "or adjust_%s, so that it begins at 3.4e38 at most",
+                               child.initial, inside->weight_decay ? "weight_decay" : "learning_rate");
+    inside->recipe->schedule.nodes[index] = (firn_schedule_node){.kind = FIRN_SCHEDULE_PRODUCT,
+                                                                 .first_child = (uint16_t)below,
+                                                                 .child_count = 1,
+                                                                 .initial = 1,
+                                                                 .final = child.initial};
+    if (child.length == 0 || traits->length == 0)
+        traits->length = 0;
+    else if (child.length > traits->length)
+        traits->length = child.length;
+    return true;
+}
+
+/* s0(t) times, for each of the others, s(t)/s.initial. */
 static bool read_chain(const firnc_schedule_reader *r, const firnc_tree *list, uint32_t index,
                        firnc_schedule_traits *traits) {
     firnc_schedule_reader inside;
-    firnc_schedule_traits child = {0};
-    uint32_t at = 0, below = 0;
+    uint32_t at = 0;
     const firn_schedule_node product = {.kind = FIRN_SCHEDULE_PRODUCT, .initial = 1, .final = 1};
-    if (!go_inside(r, list, &inside) || !add_children(r, list, index, product, &at) ||
-        !read_node(&inside, list->first, at, traits))
+    if (!go_inside(r, list, &inside) || !add_children(r, list, index, product, &at))
         return false;
-    for (const firnc_tree *entry = list->first->next; entry != NULL; entry = entry->next) {
-        firn_schedule_node *node = &r->recipe->schedule.nodes[++at];
-        if (!firnc_schedule_add_nodes(r, entry, 1, &below) || !read_node(&inside, entry, below, &child))
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next, at++) {
+        bool good = entry == list->first ? read_node(&inside, entry, at, traits)
+                                         : read_chained_factor(&inside, entry, at, traits);
+        if (!good)
             return false;
-        if (child.initial == 0)
-            return firnc_tree_fail(entry, "begins at 0, and a chain divides by where a schedule begins; put it first");
-        if (!(child.initial <= FIRNC_SINGLE_MAX))
-            return firnc_tree_fail(entry,
-                                   "begins at %.9g once it is adjusted, and a chain divides by it; lower where it "
-                                   "begins, or adjust_%s, so that it begins at 3.4e38 at most",
-                                   child.initial, r->weight_decay ? "weight_decay" : "learning_rate");
-        *node = product;
-        node->final = child.initial;
-        node->first_child = (uint16_t)below;
-        node->child_count = 1;
-        traits->length = child.length == 0 || traits->length == 0 ? 0
-                         : child.length > traits->length          ? child.length
-                                                                  : traits->length;
     }
     return true;
 }

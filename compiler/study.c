@@ -24,8 +24,6 @@
 #include "plan/errors.h"
 #include "plan/signature.h"
 
-extern char **environ;
-
 enum { FIRN_STOPPED = 4, FIRN_INTERRUPTED = 130 }; /* exit codes of firn: by its numbers, by a signal */
 enum { THREADS_MAX = 256 };
 

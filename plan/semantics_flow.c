@@ -308,7 +308,8 @@ static bool outputs_take_their_bytes(firn_fb_plan plan, holders *h, firn_fb_op o
 
 /* Each tensor once, in the order in which they are born; holders have room for all. */
 static int check_overlaps(firn_fb_plan plan, uint32_t *room) {
-    holders h = {.tensors = room};
+    holders h = {0};
+    h.tensors = room;
     for (uint32_t i = firn_fb_plan_state_tensors(plan); i < firn_fb_plan_tensors_count(plan); i++) {
         if (is_there_at_first(plan, i) && !takes_its_bytes(plan, &h, i))
             return FIRN_ERROR_OVERLAP;

@@ -116,7 +116,7 @@ static bool allocate_blocks(firn_config *config, const firn_sizes *sizes, const 
         return true;
     return firn_host_fail(plan, "needs %llu bytes of state, %llu of arena and %llu more, and there are not as many",
                           (unsigned long long)config->state_bytes, (unsigned long long)config->arena_bytes,
-                          (unsigned long long)(config->prepared_bytes + config->workspace_bytes));
+                          (unsigned long long)config->prepared_bytes + config->workspace_bytes);
 }
 
 static void free_blocks(const firn_config *config) {

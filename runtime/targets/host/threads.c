@@ -45,7 +45,7 @@ struct firn_host_threads {
 #define LEFT_MASK UINT64_C(0xffff)
 #define ONE_CALL  (LEFT_MASK + 1)
 
-_Static_assert(PIECES_OF_THREAD *(THREADS_MAX + 1) <= LEFT_MASK, "the pieces of a call can be counted");
+_Static_assert((uint64_t)PIECES_OF_THREAD *(THREADS_MAX + 1) <= LEFT_MASK, "the pieces of a call can be counted");
 
 static void rest(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -49,10 +49,10 @@ __attribute__((target("sha,sse4.1"))) static void process(uint32_t state[8], con
     const __m128i cdab = _mm_shuffle_epi32(dcba, 0xb1), efgh = _mm_shuffle_epi32(hgfe, 0x1b);
     const __m128i abef_before = _mm_alignr_epi8(cdab, efgh, 8), cdgh_before = _mm_blend_epi16(efgh, cdab, 0xf0);
     __m128i abef = abef_before, cdgh = cdgh_before, words[4];
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++)
         words[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(data + 16 * i)), big_endian);
 #pragma GCC unroll 16
-    for (int i = 0; i < 16; i++) {
+    for (size_t i = 0; i < 16; i++) {
         const __m128i four =
             _mm_add_epi32(words[i % 4], _mm_load_si128((const __m128i *)(const void *)&constants[4 * i]));
         cdgh = _mm_sha256rnds2_epu32(cdgh, abef, four);
@@ -67,9 +67,9 @@ __attribute__((target("sha,sse4.1"))) static void process(uint32_t state[8], con
     _mm_storeu_si128((__m128i *)(void *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
 }
 
-int mbedtls_internal_sha256_process(mbedtls_sha256_context *context, const unsigned char data[64]) {
+int mbedtls_internal_sha256_process(mbedtls_sha256_context *ctx, const unsigned char data[64]) {
     if (!has_instructions())
-        return portable_sha256_process(context, data);
-    process(context->state, data);
+        return portable_sha256_process(ctx, data);
+    process(ctx->state, data);
     return 0;
 }
