@@ -75,10 +75,10 @@ static size_t ceiling(size_t a, size_t b) {
 
 /* --- factors ------------------------------------------------------------------------------------------------------ */
 
-/* Columns in float32 that few rows use, or that lie close together, are read where they are. */
-static bool is_right_direct(const piece *p) {
+/* Columns in float32 that few rows use, or that lie close together, are read where they are, in whole registers. */
+static bool is_right_direct(const piece *p, size_t columns) {
     const firn_matrix *right = &p->cut->product->right;
-    return right->type == FIRN_FLOAT32 && right->column_step == 1 &&
+    return right->type == FIRN_FLOAT32 && right->column_step == 1 && columns % FIRN_VECTOR == 0 &&
            (p->rows <= DIRECT_ROWS || right->row_step <= DIRECT_STEP);
 }
 
@@ -93,14 +93,15 @@ static size_t panel_vectors(size_t columns) {
 static void pack_right(const piece *p) {
     for (size_t column = 0; column < p->columns; column += WIDTH) {
         const size_t columns = firn_smaller(WIDTH, p->columns - column);
-        firn_vector_pack(p->slot->right + column * p->terms, panel_vectors(columns), &p->cut->product->right, p->term,
-                         p->terms, p->column + column, columns);
+        if (!is_right_direct(p, columns))
+            firn_vector_pack(p->slot->right + column * p->terms, panel_vectors(columns), &p->cut->product->right,
+                             p->term, p->terms, p->column + column, columns);
     }
 }
 
 static void place_right(const piece *p, size_t column, firn_register_tile *tile) {
     const firn_matrix *right = &p->cut->product->right;
-    if (is_right_direct(p)) {
+    if (is_right_direct(p, tile->columns)) {
         tile->right = (const float *)right->data + right->first + p->term * right->row_step + p->column + column;
         tile->right_step = right->row_step;
     } else {
@@ -202,8 +203,7 @@ static void multiply_piece(void *argument, size_t number, void *slot_of_thread) 
         p.terms = firn_smaller(cut->depth, product->terms - p.term);
         p.first = p.term == 0;
         p.last = p.terms == product->terms - p.term;
-        if (!is_right_direct(&p))
-            pack_right(&p);
+        pack_right(&p);
         for (size_t row = 0; row < p.rows; row += p.height)
             multiply_rows(&p, row, firn_smaller(p.height, p.rows - row), bias);
     }

@@ -23,7 +23,7 @@ static inline __attribute__((always_inline)) void multiply(const firn_register_t
         firn_vector line[2];
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            line[v] = firn_vector_load_some(lanes[v], right + v * FIRN_VECTOR);
+            line[v] = firn_vector_load(right + v * FIRN_VECTOR);
         FIRN_UNROLL
         for (size_t row = 0; row < rows; row++) {
             const firn_vector factor = firn_vector_fill(left[row * row_step]);
@@ -32,16 +32,23 @@ static inline __attribute__((always_inline)) void multiply(const firn_register_t
                 sums[row][v] = firn_vector_fma(factor, line[v], sums[row][v]);
         }
     }
-    FIRN_UNROLL
-    for (size_t row = 0; row < rows; row++) {
+    if (t->bias != NULL) {
+        const float *bias = t->bias;
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++) {
-            firn_vector sum = sums[row][v];
-            if (t->bias != NULL)
-                sum = firn_vector_add(sum, firn_vector_load_some(lanes[v], t->bias + v * FIRN_VECTOR));
-            firn_vector_store_some(t->sums + row * t->sums_step + v * FIRN_VECTOR, lanes[v],
-                                   firn_vector_canonical(sum));
+            const firn_vector line = firn_vector_load_some(lanes[v], bias + v * FIRN_VECTOR);
+            FIRN_UNROLL
+            for (size_t row = 0; row < rows; row++)
+                sums[row][v] = firn_vector_add(sums[row][v], line);
         }
+    }
+    float *out = t->sums;
+    const size_t out_step = t->sums_step;
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++, out += out_step) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            firn_vector_store_some(out + v * FIRN_VECTOR, lanes[v], firn_vector_canonical(sums[row][v]));
     }
 }
 

@@ -20,7 +20,7 @@ enum { FIRN_REGISTER_COLUMNS = 2 * FIRN_VECTOR };
 typedef struct firn_register_tile {
     const float *left; /* factor of (row, term) at row * left_row_step + term * left_term_step */
     size_t left_row_step, left_term_step;
-    const float *right; /* factor of (term, column) at term * right_step + column */
+    const float *right; /* factor of (term, column) at term * right_step + column, whole registers of them */
     size_t right_step;
     size_t rows, columns, terms; /* at least 1, 1, 0; at most FIRN_REGISTER_ROWS and FIRN_REGISTER_COLUMNS */
     bool begins;                 /* the sums begin at +0; else they go on from what is stored */
@@ -29,8 +29,8 @@ typedef struct firn_register_tile {
     size_t sums_step;
 } firn_register_tile;
 
-/* Every memory operand may lie anywhere; nothing outside the given extents is touched. NaNs that are stored are the
- * canonical one. */
+/* Every memory operand may lie anywhere. The right factor is read up to a multiple of FIRN_VECTOR columns, whatever it
+ * is there; nothing else outside the given extents is touched. NaNs that are stored are the canonical one. */
 void firn_register_tile_multiply(const firn_register_tile *tile);
 
 #endif
