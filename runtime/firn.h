@@ -147,8 +147,8 @@ typedef struct firn_config {
     uint64_t prepared_bytes;
     const firn_port *port; /* stays valid and unchanged while the instance lives; NULL: no port at all */
     /* Name of the kernel set; KERNELS_UNKNOWN when this build does not have it or this machine cannot run it. All sets
-     * give the same bits. "plain" is everywhere, on x86 also "fma", "avx2", "avx512" and "avx512fp16". NULL:
-     * FIRN_KERNELS of the environment where there is one and it can be had, else the CPU decides. */
+     * give the same bits. "plain" is everywhere, on x86 also "fma", "avx2", "avx512" and "avx512fp16". NULL: what
+     * FIRN_KERNELS of the environment names, where there is one and it is not empty; else the CPU decides. */
     const char *kernels;
 } firn_config;
 
@@ -210,7 +210,8 @@ int firn_eval_step(firn *instance, const firn_source *source) FIRN_CHECK_RESULT;
  * of steps: those that are too few for a batch. */
 int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *samples) FIRN_CHECK_RESULT;
 
-/* The one value of the plan's metric over the eval steps so far. NO_RESULT before the first. */
+/* The one value of the plan's metric over the eval steps so far. NO_RESULT before the first, NO_ROWS where none of the
+ * rows counted. */
 int firn_eval_result(const firn *instance, float *value) FIRN_CHECK_RESULT;
 
 /* Global steps consumed (train) or eval steps done. */

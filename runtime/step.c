@@ -219,7 +219,7 @@ int firn_eval_result(const firn *instance, float *value) {
     if (status != FIRN_OK)
         return status;
     if (firn_instance_int64(self, firn_fb_metric_count(firn_fb_plan_metric(self->plan))) <= 0)
-        return FIRN_ERROR_NO_RESULT;
+        return eval_steps(self) == 0 ? FIRN_ERROR_NO_RESULT : FIRN_ERROR_NO_ROWS;
     uint32_t before = firn_float_begin();
     *value = firn_canonical(firn_metric_value(self));
     firn_float_end(before);

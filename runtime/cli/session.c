@@ -8,7 +8,7 @@
 /* --- errors --- */
 
 /* Which file an error is about. */
-typedef enum subject { PLAN, DATA, CHECKPOINT, COUNTER } subject;
+typedef enum subject { PLAN, DATA, CHECKPOINT, COUNTER, KERNELS } subject;
 
 /* What to do about an error, where the error's text does not say it. */
 static const struct {
@@ -16,6 +16,8 @@ static const struct {
     const char *mend;
 } mends[] = {
     {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train, eval those with --mode eval"},
+    {FIRN_ERROR_KERNELS_UNKNOWN,
+     "write plain, or on x86 fma, avx2, avx512 or avx512fp16, one that this machine can run"},
     {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},
     {FIRN_ERROR_SIGNATURE, "compile it again, or get it again from where it came"},
     {FIRN_ERROR_UNSIGNED, "sign it by `firnc sign` and `firnc attach`"},
@@ -35,6 +37,7 @@ static const struct {
      "the recipe"},
     {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
     {FIRN_ERROR_LOSS_NOT_FINITE, "the state is that of the step before; try a lower learning rate or loss scaling"},
+    {FIRN_ERROR_NO_ROWS, "give records of which some count"},
     {FIRN_ERROR_LOSS_SCALE_FLOOR, "the gradients overflow at every scale; try another half type or learning rate"},
 };
 
@@ -53,6 +56,10 @@ static subject subject_of(int error) {
         return CHECKPOINT;
     if (error == FIRN_ERROR_COUNTER)
         return COUNTER;
+    if (error == FIRN_ERROR_KERNELS_UNKNOWN)
+        return KERNELS;
+    if (error == FIRN_ERROR_NO_ROWS)
+        return DATA;
     if (error <= FIRN_ERROR_SOURCE && error >= FIRN_ERROR_DATA_END)
         return DATA;
     return PLAN;
@@ -61,7 +68,9 @@ static subject subject_of(int error) {
 int cli_exit_code(int error) {
     if (error == FIRN_OK)
         return CLI_OK;
-    if (error <= FIRN_ERROR_LOSS_NOT_FINITE)
+    if (error == FIRN_ERROR_KERNELS_UNKNOWN)
+        return CLI_USAGE;
+    if (error <= FIRN_ERROR_LOSS_NOT_FINITE && error != FIRN_ERROR_NO_ROWS)
         return CLI_NUMBERS;
     return error <= FIRN_ERROR_STORAGE ? CLI_FILE : CLI_REFUSED;
 }
@@ -86,9 +95,12 @@ int cli_error(const cli_session *session, int error) {
         where = options->counter;
         break;
     case DATA:
-        if (error == FIRN_ERROR_DATA_RANGE && options->labels != NULL)
+        if ((error == FIRN_ERROR_DATA_RANGE || error == FIRN_ERROR_NO_ROWS) && options->labels != NULL)
             both = with_labels(options);
         where = both != NULL ? both : options->data[0];
+        break;
+    case KERNELS:
+        where = "FIRN_KERNELS";
         break;
     case PLAN:
         break;

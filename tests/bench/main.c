@@ -119,6 +119,10 @@ int main(int count, char **words) {
         return read_number(words[2], &bench_settings.threads) ? bench_memory_of(words[4], words[5]) : 2;
     if (!read_options(count, words))
         return 2;
+    if (firn_kernel_set_choose(NULL) == NULL) {
+        fprintf(stderr, "bench: FIRN_KERNELS: %s is no kernel set of this machine\n", getenv("FIRN_KERNELS"));
+        return 2;
+    }
     if (mkdir(bench_settings.out, 0777) != 0 && errno != EEXIST) {
         fprintf(stderr, "bench: %s: cannot be made: %s\n", bench_settings.out, strerror(errno));
         return 1;

@@ -105,6 +105,13 @@ expect "weights alone" 2 "needs --labels" mlp --data "$folder/images" --weights 
 head -c 50 "$folder/classes" | npy "$folder/few_weights.npy" '(50,)'
 expect "fewer weights than images" 1 "120 records and 50 weights" weighted weights --weights "$folder/few_weights.npy"
 
+expect "weights that nobody reads" 2 "reads no weights; leave out --weights" weighted ignored \
+    --weights "$folder/weights.npy"
+compile none small_mlp.yaml eval --set trainer.init.model.ignore_index=9
+head -c 120 /dev/zero | tr '\000' '\011' | npy "$folder/nines.npy" '(120,)'
+expect "every row ignored" 1 "nines.npy: every row was ignored" "$FIRN" eval "$folder/none.plan" --pub "$PUB" \
+    --data "$folder/images" --labels "$folder/nines.npy" --checkpoint "$folder/mlp"
+
 expect "no labels" 1 DATA_TYPE mlp --data "$folder/images"
 expect "labels for features" 1 DATA_TYPE mlp --data "$folder/labels" --labels "$folder/labels"
 expect "raw bytes for records" 1 "not an array" mlp --data "$folder/pixels" --labels "$folder/labels"

@@ -252,7 +252,12 @@ expect "an option of another command" 2 "--per-tensor" train --per-tensor
 expect "a value that is no number" 2 "--steps" train --steps many
 expect "a negative number" 2 "--steps" train --steps -1
 expect "no value" 2 "--log" train --log
-expect "twice" 2 "--steps" train --steps 1 --steps 2
+expect "twice" 2 "--steps 2: is given twice; leave one out" train --steps 1 --steps 2
+expect "too many threads" 2 "--threads 1000: .*; write one from 1 to 256" train --threads 1000
+expect "no kernel set" 2 "FIRN_KERNELS: .*; write plain.*avx2" env FIRN_KERNELS=typo "$FIRN" train "$PLAN" --pub "$PUB" \
+    --data "$DATA" --steps 1
+expect "little memory" 1 "; .*ulimit -v" sh -c "ulimit -v 6000; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' \
+    --threads 1 --steps 1"
 expect "a second plan" 2 "one word too many" train "$PLAN"
 expect "no key option" 2 "--pub" "$FIRN" train "$PLAN" --data "$DATA"
 expect "no data option" 2 "--data" "$FIRN" train "$PLAN" --pub "$PUB"

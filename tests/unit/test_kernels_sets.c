@@ -44,6 +44,8 @@ static void sets_are_named(void **state) {
     for (int i = 0; i < SETS; i++)
         assert_ptr_equal(firn_kernel_set_choose(names[i]), sets[i]);
     assert_int_equal(setenv("FIRN_KERNELS", "nonsense", 1), 0);
+    assert_null(firn_kernel_set_choose(NULL));
+    assert_int_equal(setenv("FIRN_KERNELS", "", 1), 0);
     const firn_kernel_set *without = firn_kernel_set_choose(NULL);
     assert_int_equal(unsetenv("FIRN_KERNELS"), 0);
     assert_ptr_equal(firn_kernel_set_choose(NULL), without);

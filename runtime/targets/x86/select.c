@@ -63,12 +63,8 @@ static const firn_kernel_set *find_set(const char *name) {
     return NULL;
 }
 
-/* Without a name FIRN_KERNELS in the environment may ask for a set, to compare them; one that this CPU cannot run is
- * not taken. */
+/* Without a name FIRN_KERNELS in the environment may ask for a set, to compare them. */
 const firn_kernel_set *firn_kernel_set_choose(const char *name) {
-    if (name != NULL)
-        return find_set(name);
-    const char *asked = getenv("FIRN_KERNELS");
-    const firn_kernel_set *set = asked != NULL ? find_set(asked) : NULL;
-    return set != NULL ? set : find_set(NULL);
+    const char *asked = name != NULL ? name : getenv("FIRN_KERNELS");
+    return find_set(name == NULL && asked != NULL && *asked == '\0' ? NULL : asked);
 }
