@@ -175,6 +175,7 @@ typedef struct firn_info {
     uint64_t steps;                  /* length of the run; 0: every whole batch of the data (eval) */
     uint32_t micro_batches, samples; /* samples of one micro-batch */
     uint32_t window;                 /* elements of a window, label shift included; 0: records */
+    uint32_t streams;                /* of data that the inputs are read from */
     uint32_t plan_version, security_counter;
     uint64_t parameters; /* elements of all parameters */
 } firn_info;

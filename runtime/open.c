@@ -275,6 +275,10 @@ int firn_describe(const firn *instance, firn_info *info) {
     info->micro_batches = firn_fb_plan_micro_batches(self->plan);
     info->samples = firn_fb_sampler_samples(sampler);
     info->window = firn_fb_sampler_window(sampler);
+    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
+        uint32_t stream = firn_fb_input_stream(firn_fb_plan_inputs_at(self->plan, i));
+        info->streams = stream >= info->streams ? stream + 1 : info->streams;
+    }
     info->plan_version = self->header.plan_version;
     info->security_counter = self->header.security_counter;
     for (uint32_t i = 0; i < firn_fb_plan_state_tensors(self->plan); i++) {

@@ -165,6 +165,18 @@ static int open_plan(cli_session *session) {
     return CLI_OK;
 }
 
+/* Files that the plan would not read are a mistake. */
+static int check_streams(const cli_session *session) {
+    const cli_options *options = session->options;
+    const char *what = options->weights != NULL && session->info.streams < 3  ? "weights"
+                       : options->labels != NULL && session->info.streams < 2 ? "labels"
+                                                                              : NULL;
+    if (what == NULL)
+        return CLI_OK;
+    firn_host_fail(options->file, "the plan reads no %s; leave out --%s", what, what);
+    return CLI_USAGE;
+}
+
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
     *session = (cli_session){.options = options};
     unsigned threads = options->threads != 0 ? options->threads : firn_host_cpus();
@@ -174,6 +186,9 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
         return status;
     if (session->info.eval != eval)
         return cli_error(session, FIRN_ERROR_WRONG_MODE);
+    status = check_streams(session);
+    if (status != CLI_OK)
+        return status;
     if (options->verbose)
         fprintf(stderr, "model %s, %llu parameters, %llu steps, target %s, kernels: %s\n", session->info.model,
                 (unsigned long long)session->info.parameters, (unsigned long long)session->info.steps,

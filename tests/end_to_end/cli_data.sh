@@ -142,6 +142,8 @@ expect "gzip in a folder" 0 "" gpt2 --data "$folder/texts"
 same "gzip in a folder is another run" "$folder/out" "$folder/two"
 expect "the other order" 0 "" gpt2 --data "$folder/texts/b" --data "$folder/texts/a.gz"
 if cmp -s "$folder/out" "$folder/two"; then fail "the order of files has no influence"; fi
+expect "labels that nobody reads" 2 "reads no labels; leave out --labels" gpt2 --data "$folder/texts" \
+    --labels "$folder/labels"
 expect "one file" 0 "" gpt2 --data "$folder/texts/b" --log "$folder/one.jsonl"
 sum=$(sha256sum "$folder/texts/b" | cut -d ' ' -f 1)
 grep -q "\"data_sha256\":\"$sum\"" "$folder/one.jsonl" || fail "the SHA-256 of one file is sha256sum's"
