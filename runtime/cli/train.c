@@ -65,23 +65,6 @@ static int begin_state(run *run) {
     return CLI_OK;
 }
 
-/* Saves after what the log has is durable, so that a log is never behind its checkpoint. */
-static int save(run *run, uint64_t step) {
-    if (run->session.options->checkpoint == NULL || run->saved == step)
-        return CLI_OK;
-    run->stuck = !cli_log_sync(&run->log);
-    if (run->stuck)
-        return CLI_FILE;
-    int error = firn_save(&run->session.firn);
-    run->stuck = error != FIRN_OK;
-    if (error != FIRN_OK) {
-        cli_progress_end(&run->progress);
-        return cli_error(&run->session, error);
-    }
-    run->saved = step;
-    return CLI_OK;
-}
-
 #define ROLE_PARAMETER 0 /* Role in plan.fbs */
 
 /* False when a parameter holds NaN or infinity, as an update from gradients that overflowed leaves it. Parameters are
@@ -103,11 +86,34 @@ static bool parameters_finite(const run *run) {
 static int stop_ruined(run *run) {
     const cli_options *options = run->session.options;
     run->stuck = true;
-    firn_host_fail(options->file,
-                   "%s (%s), and so is a parameter: %s; try a lower learning rate, or loss scaling that is dynamic",
-                   firn_error_text(FIRN_ERROR_LOSS_NOT_FINITE), firn_error_name(FIRN_ERROR_LOSS_NOT_FINITE),
-                   options->checkpoint != NULL ? "the checkpoint was left as it was" : "nothing was saved");
+    firn_host_fail(
+        options->file,
+        "a parameter is NaN or infinite (%s): %s; try a lower learning rate, or loss scaling that is dynamic",
+        firn_error_name(FIRN_ERROR_LOSS_NOT_FINITE),
+        options->checkpoint != NULL ? "the checkpoint was left as it was" : "nothing was saved");
     return CLI_NUMBERS;
+}
+
+/* Saves a state that can be gone on with, after what the log has is durable, so that a log is never behind its
+ * checkpoint. */
+static int save(run *run, uint64_t step) {
+    if (run->session.options->checkpoint == NULL || run->saved == step)
+        return CLI_OK;
+    if (!parameters_finite(run)) {
+        cli_progress_end(&run->progress);
+        return stop_ruined(run);
+    }
+    run->stuck = !cli_log_sync(&run->log);
+    if (run->stuck)
+        return CLI_FILE;
+    int error = firn_save(&run->session.firn);
+    run->stuck = error != FIRN_OK;
+    if (error != FIRN_OK) {
+        cli_progress_end(&run->progress);
+        return cli_error(&run->session, error);
+    }
+    run->saved = step;
+    return CLI_OK;
 }
 
 /* Data that ends is the end of a run whose sampler stops there. */
@@ -144,7 +150,7 @@ static int run_steps(run *run, uint64_t *step) {
         }
         run->stuck = !logged;
         status = logged ? CLI_OK : CLI_FILE;
-        if (status == CLI_OK && every != 0 && *step % every == 0 && parameters_finite(run))
+        if (status == CLI_OK && every != 0 && *step % every == 0)
             status = save(run, *step);
     }
     cli_progress_end(&run->progress);
@@ -173,6 +179,8 @@ static int finish_interrupted(const run *run, uint64_t step) {
 static int save_at_end(run *run, int status, uint64_t step) {
     bool failed = status != CLI_OK && status != CLI_NUMBERS;
     if (run->stuck || (failed && step == run->first))
+        return status;
+    if (status != CLI_OK && !parameters_finite(run)) /* what stopped the run has been told already */
         return status;
     int saving = save(run, step);
     return status != CLI_OK ? status : saving;

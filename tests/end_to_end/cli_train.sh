@@ -160,6 +160,9 @@ cp "$folder/ruined" "$folder/ruined.kept"
 expect "parameters that are not finite" 4 "LOSS_NOT_FINITE.*left as it was" "$FIRN" train "$folder/ruined.plan" \
     --pub "$PUB" --data "$DATA" --quiet --resume --checkpoint "$folder/ruined" --checkpoint-every 1
 same "a ruined state took the checkpoint" "$folder/ruined" "$folder/ruined.kept"
+expect "parameters that are not finite at the end" 4 "LOSS_NOT_FINITE.*left as it was" "$FIRN" train \
+    "$folder/ruined.plan" --pub "$PUB" --data "$DATA" --quiet --resume --checkpoint "$folder/ruined" --steps 1
+same "a ruined state took the checkpoint at the end" "$folder/ruined" "$folder/ruined.kept"
 
 compile floor --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
     --set trainer.init.precision.initial_loss_scale=1e38 --set trainer.init.precision.max_loss_scale=1e38 \
