@@ -17,7 +17,8 @@ enum {
     CLI_INTERRUPTED = 130
 };
 
-#define CLI_DATA_MAX 1024
+#define CLI_DATA_MAX    1024
+#define CLI_THREADS_MAX 256
 
 typedef struct cli_options {
     const char *command;

@@ -30,7 +30,9 @@ static int print_digests(const cli_options *options, const cli_record *record) {
         char text[65];
         error = digest_of(record, i, i + 1, digest);
         cli_hex(text, digest);
-        printf("%s %s\n", text, record->entries[i].name);
+        printf("%s ", text);
+        firn_host_print(stdout, record->entries[i].name);
+        putchar('\n');
     }
     if (error == FIRN_OK)
         error = digest_of(record, 0, record->count, digest);

@@ -6,8 +6,8 @@ static int report_left(const cli_session *session) {
     uint64_t left;
     int error = firn_eval_left(&session->firn, &session->data.source, &left);
     if (error == FIRN_OK && left > 0 && session->info.steps == 0 && !session->options->quiet)
-        fprintf(stderr, "%llu samples at the end of the data are fewer than a batch of %lu and were left out\n",
-                (unsigned long long)left, (unsigned long)session->info.samples);
+        firn_host_note("%llu samples at the end of the data are fewer than a batch of %lu and were left out",
+                       (unsigned long long)left, (unsigned long)session->info.samples);
     return error;
 }
 

@@ -111,16 +111,42 @@ static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_
     return true;
 }
 
-static bool set_path(const char **place, const char *value) {
-    if (*place != NULL || *value == 0)
-        return false;
+static const char *const twice = "is given twice; leave one out";
+
+/* These return NULL, or what is wrong with the value. */
+static const char *set_path(const char **place, const char *value) {
+    if (*place != NULL)
+        return twice;
+    if (*value == 0)
+        return "has an empty name behind it; write the name of a file";
     *place = value;
-    return true;
+    return NULL;
 }
 
-/* Stores the value of an option. False when it is not one that the option can have, or was given before. */
-static bool set(cli_options *options, option_id id, const char *value) {
-    uint64_t number;
+static const char *set_number(uint64_t *place, const char *value, uint64_t least, uint64_t most, const char *fault) {
+    return read_number(value, least, most, place) ? NULL : fault;
+}
+
+static const char *add_data(cli_options *options, const char *value) {
+    if (options->data_count == CLI_DATA_MAX)
+        return "is given more than 1024 times; put the files into a folder";
+    return set_path(&options->data[options->data_count++], value);
+}
+
+static const char *set_threads(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    const char *fault = options->threads != 0 ? twice
+                                              : set_number(&number, value, 1, CLI_THREADS_MAX,
+                                                           "is no number of threads; write one from 1 to 256");
+    options->threads = (unsigned)number;
+    return fault;
+}
+
+_Static_assert(CLI_DATA_MAX == 1024 && CLI_THREADS_MAX == 256, "the messages have the same numbers");
+
+/* Stores the value of an option. */
+static const char *set(cli_options *options, option_id id, const char *value) {
+    bool given = false;
     switch (id) {
     case OPTION_PUB:
         return set_path(&options->key, value);
@@ -137,31 +163,32 @@ static bool set(cli_options *options, option_id id, const char *value) {
     case OPTION_OUTPUT:
         return set_path(&options->output, value);
     case OPTION_DATA:
-        if (options->data_count == CLI_DATA_MAX || *value == 0)
-            return false;
-        options->data[options->data_count++] = value;
-        return true;
+        return add_data(options, value);
     case OPTION_CHECKPOINT_EVERY:
-        return options->checkpoint_every == 0 && read_number(value, 1, UINT64_MAX, &options->checkpoint_every);
+        return options->checkpoint_every != 0 ? twice
+                                              : set_number(&options->checkpoint_every, value, 1, UINT64_MAX,
+                                                           "is no number of steps; write one from 1");
     case OPTION_STEPS:
-        if (options->steps_given || !read_number(value, 0, UINT64_MAX, &options->steps))
-            return false;
-        return options->steps_given = true;
+        given = options->steps_given;
+        options->steps_given = true;
+        return given ? twice
+                     : set_number(&options->steps, value, 0, UINT64_MAX, "is no number of steps; write one from 0");
     case OPTION_THREADS:
-        if (options->threads != 0 || !read_number(value, 1, 256, &number))
-            return false;
-        options->threads = (unsigned)number;
-        return true;
+        return set_threads(options, value);
     case OPTION_RESUME:
-        return options->resume = true;
+        options->resume = true;
+        break;
     case OPTION_QUIET:
-        return options->quiet = true;
+        options->quiet = true;
+        break;
     case OPTION_VERBOSE:
-        return options->verbose = true;
+        options->verbose = true;
+        break;
     case OPTION_PER_TENSOR:
-        return options->per_tensor = true;
+        options->per_tensor = true;
+        break;
     }
-    return false;
+    return NULL;
 }
 
 /* Position in `known`, or KNOWN. *value is set when the word carries one ("--steps=3"). */
@@ -191,9 +218,12 @@ static int read_option(cli_options *options, unsigned command, int count, char *
             return usage(options->command, "needs a value after ", word);
         value = words[(*at)++];
     }
-    if (!set(options, known[i].id, value == NULL ? "" : value))
-        return usage(options->command, "has a wrong value, or two, for ", known[i].name);
-    return CLI_OK;
+    const char *fault = set(options, known[i].id, value == NULL ? "" : value);
+    if (fault == NULL)
+        return CLI_OK;
+    firn_host_fail(options->command, "%s%s%s: %s", known[i].name, known[i].has_value ? " " : "",
+                   value == NULL ? "" : value, fault);
+    return CLI_USAGE;
 }
 
 static bool is_given(const cli_options *options, option_id id) {
@@ -240,7 +270,7 @@ int cli_options_read(cli_options *options, int count, char *const *words) {
             int status = read_option(options, commands[c].bit, count, words, &at);
             if (status != CLI_OK)
                 return status;
-        } else if (!set_path(&options->file, words[at++])) {
+        } else if (set_path(&options->file, words[at++]) != NULL) {
             return usage(options->command, "has one word too many: ", words[at - 1]);
         }
     }

@@ -75,7 +75,7 @@ int cli_exit_code(int error) {
     return error <= FIRN_ERROR_STORAGE ? CLI_FILE : CLI_REFUSED;
 }
 
-/* A value that is out of range may be in either. */
+/* A value that is out of range, or does not count, may be in either. */
 static char *with_labels(const cli_options *options) {
     char *first = firn_host_path(options->data[0], " or ");
     char *both = firn_host_path(first, options->labels);
@@ -126,7 +126,9 @@ static bool allocate_blocks(firn_config *config, const firn_sizes *sizes, const 
     if (config->state != NULL && config->arena != NULL && config->prepared != NULL &&
         (config->workspace != NULL || config->workspace_bytes == 0))
         return true;
-    return firn_host_fail(plan, "needs %llu bytes of state, %llu of arena and %llu more, and there are not as many",
+    return firn_host_fail(plan,
+                          "needs %llu bytes of state, %llu of arena and %llu more, and there are not as many; compile "
+                          "it with a smaller batch, or raise the limit of memory (ulimit -v)",
                           (unsigned long long)config->state_bytes, (unsigned long long)config->arena_bytes,
                           (unsigned long long)config->prepared_bytes + config->workspace_bytes);
 }
@@ -190,9 +192,9 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
     if (status != CLI_OK)
         return status;
     if (options->verbose)
-        fprintf(stderr, "model %s, %llu parameters, %llu steps, target %s, kernels: %s\n", session->info.model,
-                (unsigned long long)session->info.parameters, (unsigned long long)session->info.steps,
-                session->info.target, session->info.kernels);
+        firn_host_note("model %s, %llu parameters, %llu steps, target %s, kernels: %s", session->info.model,
+                       (unsigned long long)session->info.parameters, (unsigned long long)session->info.steps,
+                       session->info.target, session->info.kernels);
     return firn_host_data_open(&session->data, options->data, options->data_count, options->labels, options->weights,
                                session->info.window == 0)
                ? CLI_OK
@@ -220,7 +222,7 @@ void cli_hex(char text[65], const uint8_t hash[32]) {
 int cli_flush(void) {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return CLI_OK;
-    firn_host_fail("stdout", "cannot be written: %s", strerror(errno));
+    firn_host_fail("stdout", "cannot be written: %s; make room where it goes, or send it elsewhere", strerror(errno));
     return CLI_FILE;
 }
 

@@ -121,7 +121,7 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
     cli_progress_end(&run->progress);
     if (error == FIRN_ERROR_DATA_END) {
         if (!run->session.options->quiet)
-            fprintf(stderr, "the data has come to its end after step %llu\n", (unsigned long long)report->global_step);
+            firn_host_note("the data has come to its end after step %llu", (unsigned long long)report->global_step);
         return CLI_OK;
     }
     if (error == FIRN_ERROR_LOSS_NOT_FINITE && !parameters_finite(run))
@@ -166,11 +166,10 @@ static int print_digest(const run *run) {
 static int finish_interrupted(const run *run, uint64_t step) {
     const char *checkpoint = run->session.options->checkpoint;
     if (checkpoint != NULL)
-        fprintf(stderr, "interrupted after step %llu; %s has it, --resume goes on\n", (unsigned long long)step,
-                checkpoint);
+        firn_host_note("interrupted after step %llu; %s has it, --resume goes on", (unsigned long long)step,
+                       checkpoint);
     else
-        fprintf(stderr, "interrupted after step %llu; nothing was saved without --checkpoint\n",
-                (unsigned long long)step);
+        firn_host_note("interrupted after step %llu; nothing was saved without --checkpoint", (unsigned long long)step);
     return CLI_INTERRUPTED;
 }
 

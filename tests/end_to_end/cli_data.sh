@@ -180,6 +180,8 @@ expect "no room to export" 1 "cannot be written" sh -c "ulimit -f 8; exec '$FIRN
 same "a failed export took the file before" "$folder/kept" "$folder/c.safetensors"
 [ ! -e "$folder/kept.tmp" ] || fail "a failed export left half a file"
 printf 'FIRNCKPT' >"$folder/not"
+expect "a name that would steer a terminal" 1 'no\\x1b\[31m\\x0athing: cannot be read' "$FIRN" digest \
+    "$folder/$(printf 'no\033[31m\nthing')"
 expect "not a checkpoint" 3 CHECKPOINT_DAMAGED "$FIRN" digest "$folder/not"
 expect "no such checkpoint" 1 "cannot be read" "$FIRN" digest "$folder/nothing"
 expect "digest of a folder" 1 "is a folder" "$FIRN" digest "$folder/texts"

@@ -218,7 +218,7 @@ same "a full disk took the checkpoint before" "$folder/b" "$folder/kept"
 [ ! -e "$folder/b.tmp" ] || fail "a full disk left half a checkpoint"
 if [ -c /dev/full ]; then
     expect "a full disk under the log" 1 "log cannot be written" train --steps 1 --log /dev/full
-    expect "nowhere to print" 1 stdout sh -c "'$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet --steps 1 >/dev/full"
+    expect "nowhere to print" 1 "stdout.*; make room" sh -c "'$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet --steps 1 >/dev/full"
 fi
 
 # --- refused -------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "plan/signature.h"
 #include "runtime/firn.h"
@@ -14,8 +15,13 @@
 
 /* --- messages (message.c) ---------------------------------------------------------------------------------------- */
 
-/* "firn: WHERE: text" on stderr; always returns false. */
+/* Text that may be foreign: a byte that is not printable ASCII is written as \xNN, so that it can neither end a line
+ * nor steer a terminal. */
+void firn_host_print(FILE *to, const char *text);
+/* "firn: WHERE: text" on stderr, printed so; always returns false. */
 bool firn_host_fail(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A line on stderr that is no error, printed so. */
+void firn_host_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Memory, zeroed; says so and exits with 1 when there is none. */
 void *firn_host_allocate(size_t bytes);

@@ -6,19 +6,46 @@
 
 #include "runtime/targets/host/host.h"
 
+enum { MESSAGE_BYTES = 16384 };
+
+void firn_host_print(FILE *to, const char *text) {
+    for (; *text != 0; text++)
+        if (*text >= ' ' && *text <= '~')
+            fputc(*text, to);
+        else
+            fprintf(to, "\\x%02x", (unsigned)(unsigned char)*text);
+}
+
+/* In memory of its own, since a message may be about there being none; what is longer is cut. */
+static const char *format_list(const char *format, va_list arguments) {
+    static char text[MESSAGE_BYTES];
+    vsnprintf(text, sizeof text, format, arguments);
+    return text;
+}
+
 bool firn_host_fail(const char *where, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "firn: %s: ", where);
-    vfprintf(stderr, format, arguments);
+    fputs("firn: ", stderr);
+    firn_host_print(stderr, where);
+    fputs(": ", stderr);
+    firn_host_print(stderr, format_list(format, arguments));
     fputc('\n', stderr);
     va_end(arguments);
     return false;
 }
 
+void firn_host_note(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    firn_host_print(stderr, format_list(format, arguments));
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
 static void *there_must_be(void *memory, size_t bytes) {
     if (memory == NULL) {
-        firn_host_fail("memory", "%zu bytes are not to be had", bytes);
+        firn_host_fail("memory", "%zu bytes are not to be had; free some, or raise their limit (ulimit -v)", bytes);
         exit(1);
     }
     return memory;
