@@ -130,9 +130,9 @@ $(BUILD)/signature.o: $(call object,plan/signature.c) $(SHA256_OBJECTS) \
 
 # --- the kernel sets of x86 ----------------------------------------------------------------------------------------
 # The portable sources, compiled plain, with fused multiply-add, and with AVX2 and AVX-512, to which runtime/kernels/x86
-# adds kernels of its own: some for both, the rest for AVX-512. Each set is one object that shows one name,
-# firn_kernel_find_<set>; runtime/targets/x86/select.c picks by CPU. Elsewhere runtime/kernels/table.c is used as it is.
-# The set of AVX-512-FP16 has only what that adds, and asks the AVX-512 one for the rest.
+# adds kernels of its own. Each set is one object that shows one name, firn_kernel_find_<set>;
+# runtime/targets/x86/select.c picks by CPU. Elsewhere runtime/kernels/table.c is used as it is. The set of AVX-512-FP16
+# has only what that adds, and asks the AVX-512 one for the rest.
 
 FMA_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
 AVX2_FLAGS := -O3 -mavx2 -mfma -mf16c -Dfirn_kernel_find_vector=firn_kernel_find_avx2
@@ -141,9 +141,8 @@ AVX512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512
 AVX512FP16_FLAGS := $(AVX512_FLAGS) -mavx512fp16
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/x86/%.c,chunked_native native_table)
-AVX512_SOURCES := $(filter-out $(NATIVE_SOURCES),$(wildcard runtime/kernels/x86/*.c))
+VECTOR_SOURCES := $(filter-out $(NATIVE_SOURCES),$(wildcard runtime/kernels/x86/*.c))
 AVX512FP16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/x86/%.c,chunked_pieces pack pieces)
-AVX2_SOURCES := $(patsubst %,runtime/kernels/x86/%.c,attention elementwise losses pack pieces product table tile)
 
 ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)
 KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(BUILD)/kernels-avx2.o $(BUILD)/kernels-avx512.o $(BUILD)/kernels-avx512fp16.o
@@ -174,8 +173,8 @@ $(BUILD)/avx512fp16/%.o: %.c $(BUILD)/flags
 	$(quiet)$(CC) $(CFLAGS) $(AVX512FP16_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
-$(BUILD)/kernels-avx512.o: $(patsubst %.c,$(BUILD)/avx512/%.o,$(KERNEL_SET) $(AVX512_SOURCES))
-$(BUILD)/kernels-avx2.o: $(patsubst %.c,$(BUILD)/avx2/%.o,$(KERNEL_SET) $(AVX2_SOURCES))
+$(BUILD)/kernels-avx512.o: $(patsubst %.c,$(BUILD)/avx512/%.o,$(KERNEL_SET) $(VECTOR_SOURCES))
+$(BUILD)/kernels-avx2.o: $(patsubst %.c,$(BUILD)/avx2/%.o,$(KERNEL_SET) $(VECTOR_SOURCES))
 $(BUILD)/kernels-avx512fp16.o: $(patsubst %.c,$(BUILD)/avx512fp16/%.o,$(AVX512FP16_SOURCES))
 $(filter $(BUILD)/kernels-%.o,$(KERNEL_OBJECTS)): $(BUILD)/kernels-%.o:
 	$(call say,$@)
@@ -228,6 +227,10 @@ ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
 # Compiled without AVX-512-FP16, the kernels for it show what they compute.
 $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernels/x86/%.o,chunked chunked_native \
     chunked_pieces pack pieces)
+# The same source as two sets have it, under two names.
+$(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
+$(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/x86/chunked.o
+	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 $< $@
 endif
 
 .PHONY: unit-tests
@@ -297,7 +300,7 @@ $(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY)
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $<)
 	$(quiet)clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(FLOATING) -I. \
-	    $(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS)) $(if $(filter $(AVX512_SOURCES) $(NATIVE_SOURCES),$<),$(AVX512_FLAGS)) 2> $@.log || { cat $@.log >&2; exit 1; }
+	    $(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS)) $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES),$<),$(AVX512_FLAGS)) 2> $@.log || { cat $@.log >&2; exit 1; }
 	@touch $@
 
 cppcheck:

@@ -9,16 +9,13 @@
  * 2. Rounding that to nearest even in a type with at most 22 bits is rounding a * b + c.
  *
  * A sum that rounds to zero may lose its sign. That cannot be seen: whatever is added to either zero gives the same,
- * but for zeros again, and a total begins at +0. Knows nothing of matrices, layers or threads. x86 with AVX-512 only.
- */
+ * but for zeros again, and a total begins at +0. Knows nothing of matrices, layers or threads. x86 only. */
 #ifndef FIRN_KERNELS_X86_CHUNKED_H
 #define FIRN_KERNELS_X86_CHUNKED_H
 
 #include <stdbool.h>
 
 #include "runtime/kernels/product.h"
-
-enum { FIRN_CHUNKED_COLUMNS = 32 };
 
 /* Some terms of a tile. Both sums are kept by the caller from one call to the next; they begin at +0. */
 typedef struct firn_chunked_tile {
@@ -28,10 +25,10 @@ typedef struct firn_chunked_tile {
     size_t left_row_step, left_term_step;
     const float *right; /* factor of (term, column) at term * right_step + column */
     size_t right_step;
-    size_t rows, columns, terms; /* columns: at most FIRN_CHUNKED_COLUMNS */
-    size_t first_term;           /* its index in the whole sum: chunks are counted from there */
-    bool ends;                   /* no terms follow, so the last chunk ends here */
-    firn_terms present;          /* row 0 of the tile has its diagonal at the term of this index */
+    size_t rows, columns, terms;
+    size_t first_term;  /* its index in the whole sum: chunks are counted from there */
+    bool ends;          /* no terms follow, so the last chunk ends here */
+    firn_terms present; /* row 0 of the tile has its diagonal at the term of this index */
     size_t diagonal;
     float *sums, *totals; /* of the chunk and of the chunks before it: of (row, column) at row * step + column */
     size_t step;

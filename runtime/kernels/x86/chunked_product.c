@@ -1,5 +1,5 @@
 /* Products with chunked sums; see chunked_product.h. A piece of work is a rectangle of the output. Block after block of
- * terms its rows of the left factor are packed, widened, then panel after panel of 32 columns of the right one; what is
+ * terms its rows of the left factor are packed, widened, then panel after panel of the right one's columns; what is
  * not finished of its sums stays in the slot. Packing and the second cache are no concern here: a term of a tile takes
  * forty cycles, and the factors are far ahead of it. */
 #include "runtime/kernels/x86/chunked_product.h"
@@ -14,8 +14,8 @@
 #include "runtime/kernels/x86/product.h"
 
 enum {
-    WIDTH = FIRN_CHUNKED_COLUMNS,
-    HEIGHT = FIRN_VECTOR, /* rows of a packed panel: tiles are made of eight */
+    WIDTH = 2 * FIRN_VECTOR,
+    HEIGHT = FIRN_VECTOR, /* rows of a packed panel */
     ROWS = 64,            /* of a piece, at most */
     COLUMNS = 256,
     DEPTH = 256, /* terms of a block */

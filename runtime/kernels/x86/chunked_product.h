@@ -1,4 +1,4 @@
-/* The products of linear layers with chunked sums, on the tiles of chunked.h. x86 with AVX-512 only. */
+/* The products of linear layers with chunked sums, on the tiles of chunked.h. x86 only. */
 #ifndef FIRN_KERNELS_X86_CHUNKED_PRODUCT_H
 #define FIRN_KERNELS_X86_CHUNKED_PRODUCT_H
 

@@ -3,27 +3,17 @@
 #include "runtime/kernels/x86/attention.h"
 #include "runtime/kernels/x86/chunked_product.h"
 #include "runtime/kernels/x86/elementwise.h"
-#include "runtime/kernels/x86/product.h"
 
 firn_kernel firn_kernel_find_vector(uint16_t code);
 
 firn_kernel firn_kernel_find_vector(uint16_t code) {
     switch (code) {
-#ifdef __AVX512F__
     case FIRN_OP_linear:
         return firn_chunked_linear;
     case FIRN_OP_linear_backward_input:
         return firn_chunked_linear_backward_input;
     case FIRN_OP_linear_backward_weight:
         return firn_chunked_linear_backward_weight;
-#else
-    case FIRN_OP_linear:
-        return firn_vector_linear;
-    case FIRN_OP_linear_backward_input:
-        return firn_vector_linear_backward_input;
-    case FIRN_OP_linear_backward_weight:
-        return firn_vector_linear_backward_weight;
-#endif
     case FIRN_OP_attention:
         return firn_vector_attention;
     case FIRN_OP_attention_backward:
