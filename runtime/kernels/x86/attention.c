@@ -141,10 +141,6 @@ static void multiply_in_float32(const addend *x) {
         multiply_narrow(&t);
 }
 
-/* Calls with chunked sums go to the portable kernel where chunked.c is not to be had. */
-#ifdef __AVX512F__
-enum { HAS_CHUNKS = 1 };
-
 static void multiply_in_chunks(const addend *x) {
     for (size_t row = 0; x->begins && row < HEIGHT; row++)
         clear(x->sums + row * x->sums_step, x->columns);
@@ -167,13 +163,6 @@ static void multiply_in_chunks(const addend *x) {
                                     .step = x->sums_step};
     firn_chunked_tile_add(&tile);
 }
-#else
-enum { HAS_CHUNKS = 0 };
-
-static void multiply_in_chunks(const addend *x) {
-    (void)x;
-}
-#endif
 
 static void multiply(const addend *x) {
     if (x->reduction->kind == FIRN_REDUCTION_F32)
@@ -877,7 +866,7 @@ void firn_vector_attention(const firn_kernel_call *call) {
     work.new_row_sum = call->outputs[2].data;
     const uint64_t cost = cost_of(&work, 2);
     const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = work.a.batch * work.a.heads;
-    if ((work.chunked && !HAS_CHUNKS) || !lay_out(&work, false))
+    if (!lay_out(&work, false))
         firn_kernel_attention(call);
     else
         firn_pieces_run(call, divide(&work, heads, threads, SIZE_MAX), cost, forward_piece, &work);
@@ -900,7 +889,7 @@ void firn_vector_attention_backward(const firn_kernel_call *call) {
     job by_query = by_key;
     const uint64_t cost = cost_of(&by_key, 5);
     const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = a->batch * a->kv_heads;
-    if ((by_key.chunked && !HAS_CHUNKS) || !lay_out(&by_key, true) || !lay_out(&by_query, false)) {
+    if (!lay_out(&by_key, true) || !lay_out(&by_query, false)) {
         firn_kernel_attention_backward(call);
     } else if (by_key.span >= a->steps && whole_heads_are_sooner(a, threads)) {
         firn_pieces_run(call, divide(&by_key, heads, 1, SIZE_MAX), cost, key_piece, &by_key);
