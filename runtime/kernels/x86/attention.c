@@ -487,10 +487,12 @@ static void exponentials(const firn_attention *a, float *x, const float maxima[Q
     firn_block_round(a->softmax_type, x, rows * QUERIES);
 }
 
-static void normalise(const firn_attention *a, float *restrict x, const float *restrict sums, size_t rows) {
+static void normalise(const firn_attention *a, float *x, const float sums[QUERIES], size_t rows) {
     for (size_t row = 0; row < rows; row++)
-        for (size_t i = 0; i < QUERIES; i++)
-            x[row * QUERIES + i] /= sums[i];
+        for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
+            float *at = x + row * QUERIES + i;
+            firn_vector_store(at, firn_vector_load(at) / firn_vector_load(sums + i));
+        }
     firn_block_round(a->qkv->type, x, rows * QUERIES);
 }
 
@@ -712,13 +714,13 @@ static void probability_gradients(const desk *d, block *b, bool whole) {
 static void score_gradients(const desk *d, const block *b) {
     const firn_attention *a = d->a;
     const uint32_t *kept = (const uint32_t *)(const void *)(d->slot + d->job->at.kept);
-    const float *restrict projections = b->projections;
     for (size_t key = b->begin; key < b->end; key += RUN) {
         const size_t rows = firn_smaller(RUN, b->end - key), at = (key - d->origin) * QUERIES;
-        float *restrict p = d->slot + d->job->at.scores + at, *restrict gradient = d->slot + d->job->at.gradients + at;
-        for (size_t row = 0; row < rows; row++)
-            for (size_t i = 0; i < QUERIES; i++)
-                gradient[row * QUERIES + i] = p[row * QUERIES + i] * (gradient[row * QUERIES + i] - projections[i]);
+        float *p = d->slot + d->job->at.scores + at, *gradient = d->slot + d->job->at.gradients + at;
+        for (size_t i = 0; i < rows * QUERIES; i += FIRN_VECTOR) {
+            const firn_vector projection = firn_vector_load(b->projections + i % QUERIES);
+            firn_vector_store(gradient + i, firn_vector_load(p + i) * (firn_vector_load(gradient + i) - projection));
+        }
         firn_block_round(a->qkv->type, gradient, rows * QUERIES);
         if (a->dropout_rate == 0.0f)
             continue;
