@@ -9,6 +9,7 @@
 #include "compiler/graph.h"
 #include "schedules/schedule.h"
 
+#define FIRNC_STEPS_MAX     1e15 /* far beyond any run, and exact in binary64 */
 #define FIRNC_NODES_MAX     1024
 #define FIRNC_LAYERS_MAX    64
 #define FIRNC_GROUPS_MAX    31 /* a plan has at most 64: each of these, and the rest, may split by decay */

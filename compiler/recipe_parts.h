@@ -5,8 +5,6 @@
 #include "compiler/fields.h"
 #include "compiler/recipe.h"
 
-#define FIRNC_STEPS_MAX 1e15 /* far beyond any run, and exact in binary64 */
-
 /* What trainer.init.model says about precision, as recipes of the older layout do; FIRNC_UNSET where it is silent. */
 typedef struct firnc_model_precision {
     int mixed; /* 0, 1 */

@@ -18,15 +18,15 @@ typedef struct schedules {
     uint64_t steps; /* of the run */
 } schedules;
 
-/* "A:B", from A up to but not including B; either may be left out. */
+/* "A:B", from A up to but not including B; either may be left out, which leaves it alone. */
 static bool read_steps(const char *text, uint64_t *from, uint64_t *to) {
-    char first[24] = {0};
+    const uint64_t most = (uint64_t)FIRNC_STEPS_MAX;
     const char *colon = strchr(text, ':');
-    if (colon == NULL || (size_t)(colon - text) >= sizeof first)
+    if (colon == NULL)
         return false;
-    memcpy(first, text, (size_t)(colon - text));
-    return (first[0] == '\0' || firnc_number_read(first, UINT64_MAX, from)) &&
-           (colon[1] == '\0' || firnc_number_read(colon + 1, UINT64_MAX, to)) && *from <= *to;
+    const char *first = firnc_format("%.*s", (int)(colon - text), text);
+    return (first[0] == '\0' || firnc_number_read(first, most, from)) &&
+           (colon[1] == '\0' || firnc_number_read(colon + 1, most, to));
 }
 
 static bool from_recipe(const char *name, const firnc_texts *settings, schedules *s) {
@@ -83,9 +83,11 @@ int firnc_schedule_command(int argc, char **argv) {
     const firnc_option options[] = {{.name = "--steps", .text = &steps}, {.name = "--set", .texts = &settings}};
     if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
         return FIRNC_EXIT_USAGE;
-    uint64_t from = 0, to = UINT64_MAX;
+    uint64_t from = 0, to = 0;
     if (steps != NULL && !read_steps(steps, &from, &to))
-        return firnc_usage("schedule", "--steps: %s is not a range; write 0:100 for the first hundred steps", steps);
+        return firnc_usage("schedule",
+                           "--steps: %s is not a range of steps up to %.0f; write 0:100 for the first hundred", steps,
+                           FIRNC_STEPS_MAX);
     firnc_bytes file;
     schedules *s = firnc_allocate(sizeof *s);
     if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &file))
@@ -97,8 +99,11 @@ int firnc_schedule_command(int argc, char **argv) {
                                                      : FIRNC_EXIT_WRONG;
     if (status != FIRNC_EXIT_OK)
         return status;
-    if (to == UINT64_MAX)
+    if (steps == NULL || strchr(steps, ':')[1] == '\0')
         to = s->steps;
+    if (from > to)
+        return firnc_usage("schedule", "--steps: step %llu comes after the end, %llu; write a smaller first number",
+                           (unsigned long long)from, (unsigned long long)to);
     print_values(s, from, to);
     return FIRNC_EXIT_OK;
 }

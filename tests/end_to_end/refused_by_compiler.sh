@@ -142,6 +142,10 @@ expect "no such pass" 2 "build, shapes, pol, autocast, autodiff, training, fuse,
     compile "$RECIPE" --mode train --dump-after all
 expect "no such target" 2 "portable, avx512fp16, armv8.1m" compile "$RECIPE" --mode train --target pdp11
 expect "no such option" 2 "nearest known one is --mode" compile "$RECIPE" --mood train
+schedule="$FIRNC schedule $RECIPE"
+expect "steps beyond any run" 2 "^firnc schedule: --steps: .* up to 1000000000000000; " $schedule --steps 0:18446744073709551615
+expect "steps of another run" 2 "^firnc schedule: --steps: step 1000000 comes after the end, [0-9]*; " $schedule --steps 1000000:
+expect "steps turned round" 2 "^firnc schedule: --steps: step 5 comes after the end, 4; " $schedule --steps 5:4
 expect "no such command" 2 "nearest known one is compile" "$FIRNC" compil
 expect "a counter that is not one" 2 "^firnc compile: --security-counter: " \
     compile "$RECIPE" --mode train --security-counter -1
