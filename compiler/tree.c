@@ -153,10 +153,15 @@ static bool open_node(builder *b, firnc_tree_kind kind, uint32_t line) {
 static bool take_key(builder *b, const char *text, uint32_t line) {
     const firnc_tree *mapping = innermost(b);
     const firnc_tree *earlier = find(mapping, text, strlen(text));
-    if (earlier != NULL)
-        return firnc_tree_fail(
-            &(firnc_tree){.file = b->file, .line = b->setting != NULL ? 0 : line, .path = child_path(mapping, text, 0)},
-            "the key is there already, in line %u; remove one of the two", (unsigned)earlier->line);
+    firnc_tree place = {.file = b->file, .line = line, .path = child_path(mapping, text, 0)};
+    if (earlier != NULL && b->setting == NULL)
+        return firnc_tree_fail(&place, "the key is there already, in line %u; remove one of the two",
+                               (unsigned)earlier->line);
+    if (earlier != NULL) {
+        place.line = 0;
+        place.path = firnc_format("%s.%s", b->setting, place.path);
+        return firnc_tree_fail(&place, "the value has the key twice; remove one of the two");
+    }
     b->key = text;
     b->key_line = line;
     return true;

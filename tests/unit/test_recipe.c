@@ -1088,6 +1088,8 @@ static void a_setting_must_name_a_key(void **state) {
     refused_set("trainer.init.seed.a=1", ":3: trainer.init.seed: ", "single value");
     refused_set("trainer.init.seed", ": --set trainer.init.seed: ", "has no value");
     refused_set("trainer..seed=1", ": --set trainer..seed: ", "empty word");
+    refused_set("trainer.init.optimizer={SGD: {lr: 1, lr: 2}}", ": --set trainer.init.optimizer.SGD.lr: ",
+                "the value has the key twice");
     refused_set("trainer.init.seed=[1", ": --set trainer.init.seed: ", "not YAML");
     refused_set("trainer.init.optimizer.adamw.eps=1", ":11: trainer.init.optimizer: ", "one key");
     refused_set("trainer.init.model.vocab_size=-1", ": --set trainer.init.model.vocab_size: ", "negative");
