@@ -315,21 +315,32 @@ static bool make_lambda(const firnc_schedule_reader *r, const firnc_tree *lambda
     return true;
 }
 
-/* Whether a list is one table: all numbers. Else it is a list of lambdas. */
-static bool is_table(const firnc_tree *list) {
-    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next)
+/* Whether a list is one table: all numbers. Else it is a list of lambdas, among them numbers in quotes, which are
+ * expressions; false in `good`, after one line on stderr, when such a one stands in a table. */
+static bool is_table(const firnc_tree *list, bool *good) {
+    const firnc_tree *quoted = NULL;
+    bool plain = false;
+    *good = true;
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next) {
         if (entry->kind != FIRNC_SCALAR || strspn(entry->text, "0123456789.eE+-") != strlen(entry->text))
             return false;
-    return true;
+        plain = plain || entry->plain;
+        quoted = entry->plain ? quoted : entry;
+    }
+    if (quoted != NULL && plain)
+        *good = firnc_tree_fail(quoted,
+                                "\"%.60s\" is in quotes among numbers; take them off to make it a value of the table",
+                                quoted->text);
+    return quoted == NULL;
 }
 
 /* The product over the lambdas of initial * lambda(t): one product node for each, below this one. */
 static bool make_lambdas(leaf *l) {
     const firnc_tree *lambdas = firnc_tree_child(l->mapping, l->reader->weight_decay ? "val_lambda" : "lr_lambda");
-    bool several = lambdas->kind == FIRNC_LIST && !is_table(lambdas);
+    bool good = true, several = lambdas->kind == FIRNC_LIST && !is_table(lambdas, &good);
     uint32_t count = several ? firnc_tree_count(lambdas) : 1, first, child;
     firn_schedule_node *nodes = l->reader->recipe->schedule.nodes;
-    if (!firnc_schedule_add_nodes(l->reader, lambdas, count, &first))
+    if (!good || !firnc_schedule_add_nodes(l->reader, lambdas, count, &first))
         return false;
     *l->node = (firn_schedule_node){.kind = FIRN_SCHEDULE_PRODUCT,
                                     .first_child = (uint16_t)first,

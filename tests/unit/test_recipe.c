@@ -644,6 +644,9 @@ static void lambdas_are_expressions_or_tables(void **state) {
     refused_lambda("1e39", "a number of at most 3.4e38");
     refused_lambda("1.2.3", "stands where a number");
     refused_lambda("[]", "is empty");
+    assert_true(rate_at(accepted(with_lambda("[\"0.5\", \"0.25\"]"), FIRNC_TRAIN), 9) == 0.125F);
+    refused(with_lambda("[0.5, \"0.25\"]"), FIRNC_TRAIN,
+            ":15: trainer.init.schedulers.0.LambdaLR.lr_lambda.1: ", "is in quotes among numbers");
     refused_lambda("{t: 1}", "is a mapping");
 }
 
