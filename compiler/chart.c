@@ -14,24 +14,8 @@ static const char *const colours[] = {"#222222", "#0b5fa5", "#c2571a", "#2e8540"
                                       "#b8860b", "#d12771", "#007d79", "#6f6f6f", "#a2191f"};
 enum { COLOURS = sizeof colours / sizeof colours[0] };
 
-/* Text that grows. */
-typedef struct drawing {
-    char *text;
-    uint64_t length, capacity;
-} drawing;
-
-static void put(drawing *d, const char *text) {
-    const uint64_t length = strlen(text);
-    if (d->length + length + 1 > d->capacity) {
-        const uint64_t capacity = 2 * (d->capacity + length + 1);
-        char *larger = firnc_allocate(capacity);
-        if (d->length > 0)
-            memcpy(larger, d->text, d->length);
-        d->text = larger;
-        d->capacity = capacity;
-    }
-    memcpy(d->text + d->length, text, length + 1);
-    d->length += length;
+static void put(firnc_growing_text *drawing, const char *text) {
+    firnc_text_add(drawing, text, strlen(text));
 }
 
 /* What the axes span. */
@@ -57,7 +41,7 @@ static extent extent_of(const firnc_curve *curves, uint32_t count) {
     return e;
 }
 
-static void draw_axes(drawing *d, const extent *e) {
+static void draw_axes(firnc_growing_text *d, const extent *e) {
     for (int i = 0; i <= LINES; i++) {
         const int y = TOP + HEIGHT - i * HEIGHT / LINES, x = LEFT + i * WIDTH / LINES;
         put(d, firnc_format("<line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"#ddd\"/>\n", LEFT, LEFT + WIDTH, y,
@@ -69,7 +53,7 @@ static void draw_axes(drawing *d, const extent *e) {
     }
 }
 
-static void draw_curve(drawing *d, const extent *e, const firnc_curve *curve, uint32_t position) {
+static void draw_curve(firnc_growing_text *d, const extent *e, const firnc_curve *curve, uint32_t position) {
     const char *colour = colours[position % COLOURS];
     put(d, firnc_format("<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.2\" points=\"", colour));
     for (uint32_t i = 0; i < curve->count; i++) {
@@ -83,7 +67,7 @@ static void draw_curve(drawing *d, const extent *e, const firnc_curve *curve, ui
 }
 
 bool firnc_chart_write(const char *file, const char *title, const firnc_curve *curves, uint32_t count) {
-    drawing d = {0};
+    firnc_growing_text d = {0};
     const extent e = extent_of(curves, count);
     put(&d, firnc_format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                          "font-family=\"sans-serif\" font-size=\"12\">\n"

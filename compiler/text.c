@@ -69,6 +69,20 @@ const char *firnc_format(const char *format, ...) {
     return text;
 }
 
+void firnc_text_add(firnc_growing_text *to, const void *bytes, uint64_t count) {
+    if (to->length + count + 1 > to->capacity) {
+        const uint64_t capacity = 2 * (to->capacity + count + 1);
+        char *larger = firnc_allocate(capacity);
+        if (to->length > 0)
+            memcpy(larger, to->text, to->length);
+        to->text = larger;
+        to->capacity = capacity;
+    }
+    memcpy(to->text + to->length, bytes, count);
+    to->length += count;
+    to->text[to->length] = '\0';
+}
+
 void firnc_say(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

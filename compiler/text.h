@@ -21,6 +21,14 @@ void *firnc_grown(void *elements, uint32_t count, uint32_t *capacity, size_t siz
 const char *firnc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *firnc_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
+/* A text that grows. It begins as {0} and ends with a zero byte that is not counted. */
+typedef struct firnc_growing_text {
+    char *text;
+    uint64_t length, capacity;
+} firnc_growing_text;
+
+void firnc_text_add(firnc_growing_text *to, const void *bytes, uint64_t count);
+
 /* One line to stderr: every message of firnc goes through here. A recipe and the names of files are foreign text, so
  * that a byte that is not printable ASCII is written as \xNN: it can neither end the line nor steer a terminal. */
 void firnc_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

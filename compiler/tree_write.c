@@ -8,24 +8,8 @@
 #include "compiler/text.h"
 #include "compiler/tree.h"
 
-/* What libyaml has written so far. */
-typedef struct output {
-    char *text;
-    uint64_t length, capacity;
-} output;
-
 static int take(void *context, unsigned char *bytes, size_t count) {
-    output *out = context;
-    if (out->length + count + 1 > out->capacity) {
-        const uint64_t capacity = 2 * (out->capacity + count + 1);
-        char *larger = firnc_allocate(capacity);
-        if (out->length > 0)
-            memcpy(larger, out->text, out->length);
-        out->text = larger;
-        out->capacity = capacity;
-    }
-    memcpy(out->text + out->length, bytes, count);
-    out->length += count;
+    firnc_text_add(context, bytes, count);
     return 1;
 }
 
@@ -68,12 +52,12 @@ static bool emit_document(yaml_emitter_t *emitter, const firnc_tree *root) {
 }
 
 bool firnc_tree_write(const firnc_tree *root, const char *head, const char *file) {
-    output out = {0};
+    firnc_growing_text out = {0};
     yaml_emitter_t emitter;
     if (yaml_emitter_initialize(&emitter) == 0)
         return firnc_tree_fail(root, "out of memory");
     yaml_emitter_set_output(&emitter, take, &out);
-    take(&out, (unsigned char *)(uintptr_t)head, strlen(head));
+    firnc_text_add(&out, head, strlen(head));
     bool good = emit_document(&emitter, root);
     yaml_emitter_delete(&emitter);
     if (!good)
