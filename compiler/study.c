@@ -212,12 +212,19 @@ static bool hash_computation(const firnc_graph *graph, uint8_t hash[FIRN_HASH_BY
 }
 
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    const firnc_mark mark = firnc_memory_mark(); /* of a model's graph nothing but its hashes is of use later */
     firnc_compilation compilation;
     firnc_frozen frozen;
-    if (!freeze(study, more, FIRNC_TRAIN, path_of(study, trial, "plan"), &compilation, &frozen))
-        return false;
-    memcpy(trial->run_hash, frozen.run_hash, sizeof trial->run_hash);
-    return hash_computation(compilation.graph, trial->computation);
+    bool good = freeze(study, more, FIRNC_TRAIN, path_of(study, trial, "plan"), &compilation, &frozen) &&
+                hash_computation(compilation.graph, trial->computation);
+    if (good)
+        memcpy(trial->run_hash, frozen.run_hash, sizeof trial->run_hash);
+    firnc_memory_release(mark);
+    return good;
+}
+
+void firnc_trial_forget(const firnc_study *study, const firnc_trial *trial) {
+    unlink(path_of(study, trial, "plan"));
 }
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
@@ -325,7 +332,6 @@ static bool read_log(const firnc_study *study, firnc_trial *trial) {
     if (!firnc_file_read(path_of(study, trial, "jsonl"), UINT32_MAX, &log))
         return false;
     double *seconds = firnc_allocate((study->steps + 1) * sizeof *seconds), last = 0;
-    trial->losses = firnc_allocate((study->steps + 1) * sizeof *trial->losses);
     trial->steps = trial->skipped = 0;
     for (char *at = (char *)log.data, *end; (end = strchr(at, '\n')) != NULL; at = end + 1) {
         *end = '\0';
@@ -370,7 +376,7 @@ static bool evaluate(const firnc_study *study, const firnc_texts *more, firnc_tr
     return true;
 }
 
-bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+static bool run_trial(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
     const char *plan = path_of(study, trial, "plan"), *messages = path_of(study, trial, "messages");
     words w = runner_words(study, trial, "train", plan);
     add_option(&w, "--steps", firnc_format("%llu", (unsigned long long)study->steps));
@@ -386,8 +392,16 @@ bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_tr
     unlink(path_of(study, trial, "checkpoint")); /* a state for each trial would fill the disk */
     unlink(path_of(study, trial, "eval.plan"));
     unlink(path_of(study, trial, "value"));
-    unlink(plan);
+    firnc_trial_forget(study, trial);
     unlink(messages);
+    return good;
+}
+
+bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    trial->losses = firnc_allocate((study->steps + 1) * sizeof *trial->losses);
+    const firnc_mark mark = firnc_memory_mark(); /* logs and the graph of an evaluation are of no use later */
+    bool good = run_trial(study, more, trial);
+    firnc_memory_release(mark);
     return good;
 }
 

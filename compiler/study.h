@@ -47,6 +47,9 @@ bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc
 /* Freezes the recipe as a trial would train it, into FOLDER/NAME.plan, and fills in both hashes. */
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);
 
+/* Removes the plan of a trial that is not run. */
+void firnc_trial_forget(const firnc_study *study, const firnc_trial *trial);
+
 /* Trains what was frozen, evaluates it where data is held out, reads the results, and leaves FOLDER/NAME.jsonl. A run
  * that its numbers stopped is a result. False after one line on stderr. */
 bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);

@@ -16,8 +16,9 @@ typedef struct block {
     uint64_t padding; /* what follows is aligned to 16 */
 } block;
 
+static block *last;
+
 void *firnc_allocate(uint64_t bytes) {
-    static block *last;
     block *fresh = NULL;
     if (bytes <= SIZE_MAX - sizeof(block))
         fresh = calloc(1, sizeof(block) + (size_t)bytes);
@@ -29,6 +30,18 @@ void *firnc_allocate(uint64_t bytes) {
     fresh->previous = last;
     last = fresh;
     return fresh + 1;
+}
+
+firnc_mark firnc_memory_mark(void) {
+    return (firnc_mark){last};
+}
+
+void firnc_memory_release(firnc_mark mark) {
+    while (last != mark.last) {
+        block *previous = last->previous;
+        free(last);
+        last = previous;
+    }
 }
 
 uint8_t *firnc_allocate_aligned(uint64_t bytes) {

@@ -1,5 +1,5 @@
-/* What every file of firnc uses: memory that is never freed, texts made by a format, one line that says what is wrong.
- */
+/* What every file of firnc uses: memory that nobody frees piece by piece, texts made by a format, one line that says
+ * what is wrong. */
 #ifndef FIRNC_TEXT_H
 #define FIRNC_TEXT_H
 
@@ -14,6 +14,14 @@ struct firnc_compilation;
 
 void *firnc_allocate(uint64_t bytes);            /* zeroed; exits when memory is out */
 uint8_t *firnc_allocate_aligned(uint64_t bytes); /* the same at a multiple of FIRNC_ALIGNMENT */
+
+/* Frees what was allocated since a mark was taken: for work that is done many times in one run of firnc, by those who
+ * know that nothing points there any more. */
+typedef struct firnc_mark {
+    void *last;
+} firnc_mark;
+firnc_mark firnc_memory_mark(void);
+void firnc_memory_release(firnc_mark mark);
 
 /* Room for one more: doubles an array, in fresh memory. Pointers into the old one keep reading the old elements. */
 void *firnc_grown(void *elements, uint32_t count, uint32_t *capacity, size_t size);

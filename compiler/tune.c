@@ -159,16 +159,22 @@ static double loss_of(const firnc_trial *trial) {
     return isnan(trial->held_out_loss) ? trial->loss : trial->held_out_loss;
 }
 
-static bool run(tuning *t, const choice *c, firnc_trial *trial) {
+static bool freeze(tuning *t, const choice *c, firnc_trial *trial) {
     const firnc_texts settings = settings_of(t, c);
     trial->name = firnc_format("trial-%u", (unsigned)t->runs++);
-    return firnc_trial_freeze(&t->study, &settings, trial) && firnc_trial_run(&t->study, &settings, trial);
+    return firnc_trial_freeze(&t->study, &settings, trial);
+}
+
+/* What was frozen as this choice. */
+static bool run(const tuning *t, const choice *c, firnc_trial *trial) {
+    const firnc_texts settings = settings_of(t, c);
+    return firnc_trial_run(&t->study, &settings, trial);
 }
 
 /* The present best once more, right after a rival: a machine that others use is not as fast now as it was before. */
 static bool measure_best_again(tuning *t) {
     firnc_trial again = {0};
-    if (!run(t, &t->kept, &again))
+    if (!freeze(t, &t->kept, &again) || !run(t, &t->kept, &again))
         return false;
     if (again.seconds < t->best.seconds)
         t->best.seconds = again.seconds;
@@ -202,12 +208,13 @@ static void keep(tuning *t, const choice *c, const firnc_trial *trial) {
 
 /* Tries a choice, and keeps it when it gains. */
 static bool try(tuning *t, const choice *c, const char *unit, const char *what, bool *kept) {
-    const firnc_texts settings = settings_of(t, c);
-    firnc_trial trial = {.name = "candidate"};
+    firnc_trial trial = {0};
     *kept = false;
-    if (!firnc_trial_freeze(&t->study, &settings, &trial))
+    if (!freeze(t, c, &trial))
         return false;
     if (memcmp(trial.computation, t->best.computation, sizeof trial.computation) == 0) {
+        firnc_trial_forget(&t->study, &trial);
+        t->runs--; /* its name is free again */
         note(t, (attempt){.unit = unit,
                           .what = what,
                           .seconds = t->best.seconds,
@@ -242,7 +249,7 @@ static choice copy_of(const tuning *t, const choice *c) {
 /* --- the walk ----------------------------------------------------------------------------------------------------- */
 
 static bool begin_in_float32(tuning *t) {
-    if (!run(t, &t->kept, &t->float32))
+    if (!freeze(t, &t->kept, &t->float32) || !run(t, &t->kept, &t->float32))
         return false;
     if (!isfinite(loss_of(&t->float32))) {
         firnc_say("firnc: %s: does not train in float32: its loss is not finite; mend the recipe first",
@@ -312,7 +319,7 @@ static bool write_recipe(tuning *t) {
     firnc_wipe(&check.key, sizeof check.key);
     if (!frozen)
         return false;
-    remove(firnc_study_path(&t->study, "check.plan"));
+    firnc_trial_forget(&check, &trial);
     if (memcmp(trial.run_hash, t->best.run_hash, sizeof trial.run_hash) == 0)
         return true;
     firnc_say("firnc: %s: does not freeze the run that was measured; this is a bug of firnc", name);
@@ -352,7 +359,6 @@ static bool tune(tuning *t) {
     printf("%-36s %-10s %12s %11s %10s %10s\n", "unit", "tried", "s/step", "gain", "loss", "cost");
     if (!begin_in_float32(t) || !walk_casts(t) || !walk_levels(t))
         return false;
-    remove(firnc_study_path(&t->study, "candidate.plan"));
     return write_recipe(t) && write_report(t);
 }
 

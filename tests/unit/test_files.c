@@ -82,11 +82,35 @@ static void a_disk_that_fails_is_told(void **state) {
     assert_int_equal(bytes.count, 3);
 }
 
+static void memory_is_released_to_a_mark(void **state) {
+    (void)state;
+    const char *kept = firnc_format("%d", 7);
+    firnc_mark mark = firnc_memory_mark();
+    for (int i = 0; i < 3; i++)
+        firnc_allocate(UINT64_C(1) << 20);
+    assert_ptr_not_equal(firnc_memory_mark().last, mark.last);
+    firnc_memory_release(mark);
+    assert_ptr_equal(firnc_memory_mark().last, mark.last);
+    assert_string_equal(kept, "7");
+}
+
+static void a_text_grows(void **state) {
+    (void)state;
+    firnc_growing_text text = {0};
+    for (int i = 0; i < 1000; i++)
+        firnc_text_add(&text, "abc", 3);
+    assert_int_equal(text.length, 3000);
+    assert_int_equal(strlen(text.text), 3000);
+    assert_memory_equal(text.text + 2997, "abc", 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_synced_with_its_folder),
         cmocka_unit_test(a_folder_that_cannot_be_synced_is_no_error),
         cmocka_unit_test(a_disk_that_fails_is_told),
+        cmocka_unit_test(memory_is_released_to_a_mark),
+        cmocka_unit_test(a_text_grows),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
