@@ -41,7 +41,8 @@ static const struct {
     {"compare", firnc_compare_command,
      "firnc compare RECIPE --data F -o FOLDER    trains in float32 and in each half type and POL; table, CSV, SVG\n"
      "    [--types float16,bfloat16,cbfloat16] [--pol 0,1,2] [--lowering emulate|native] [--steps N] [--labels F]\n"
-     "    [--target T] [--weights F.safetensors] [--threads N] [--firn RUNNER] [--set a.b=VALUE]...\n"},
+     "    [--sample-weights F] [--target T] [--weights F.safetensors] [--threads N] [--firn RUNNER]\n"
+     "    [--set a.b=VALUE]...              --sample-weights: of the records, as firn takes them by --weights\n"},
     {"tune", firnc_tune_command,
      "firnc tune RECIPE --data F -o FOLDER    from float32, keeps each cast and POL that gains time; recipe, report\n"
      "    [--tolerance 0.01] [--least-gain 0.01] and the options of compare from --steps on\n"},

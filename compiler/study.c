@@ -40,12 +40,16 @@ static void pass_on(int number) {
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
 void firnc_study_options(firnc_study *study, firnc_option options[FIRNC_STUDY_OPTIONS]) {
-    const firnc_option shared[FIRNC_STUDY_OPTIONS] = {
-        {.name = "--data", .texts = &study->data},       {.name = "--labels", .text = &study->labels},
-        {.name = "--steps", .text = &study->steps_text}, {.name = "--target", .text = &study->target},
-        {.name = "--weights", .text = &study->weights},  {.name = "--threads", .text = &study->threads},
-        {.name = "--firn", .text = &study->firn},        {.name = "--set", .texts = &study->settings},
-        {.name = "-o", .text = &study->folder}};
+    const firnc_option shared[FIRNC_STUDY_OPTIONS] = {{.name = "--data", .texts = &study->data},
+                                                      {.name = "--labels", .text = &study->labels},
+                                                      {.name = "--steps", .text = &study->steps_text},
+                                                      {.name = "--target", .text = &study->target},
+                                                      {.name = "--weights", .text = &study->weights},
+                                                      {.name = "--threads", .text = &study->threads},
+                                                      {.name = "--sample-weights", .text = &study->sample_weights},
+                                                      {.name = "--firn", .text = &study->firn},
+                                                      {.name = "--set", .texts = &study->settings},
+                                                      {.name = "-o", .text = &study->folder}};
     memcpy(options, shared, sizeof shared);
 }
 
@@ -82,10 +86,24 @@ static int check_words(firnc_study *study, const char *command) {
     return FIRNC_EXIT_OK;
 }
 
+/* Weights of records are for a model that takes them, and for no other. */
+static bool check_sample_weights(const firnc_study *study, const firnc_recipe *recipe) {
+    bool taken = recipe->architecture == FIRNC_MLP && recipe->mlp.sample_weights;
+    if (taken == (study->sample_weights != NULL))
+        return true;
+    firnc_say(taken
+                  ? "firnc: %s: the model has sample_weights; give the file of them by --sample-weights"
+                  : "firnc: %s: the model has no sample_weights; leave out --sample-weights, or set them in the model",
+              study->recipe);
+    return false;
+}
+
 static bool read_lengths(firnc_study *study) {
     const firnc_texts none = {0};
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     if (!firnc_study_recipe(study, &none, FIRNC_TRAIN, recipe))
+        return false;
+    if (!check_sample_weights(study, recipe))
         return false;
     if (study->steps == 0)
         study->steps = recipe->steps;
@@ -255,6 +273,7 @@ static words runner_words(const firnc_study *study, const firnc_trial *trial, co
     for (uint32_t i = 0; i < study->data.count; i++)
         add_option(&w, "--data", study->data.text[i]);
     add_option(&w, "--labels", study->labels);
+    add_option(&w, "--weights", study->sample_weights);
     add_option(&w, "--threads", study->threads);
     add_option(&w, "--checkpoint", path_of(study, trial, "checkpoint"));
     return w;

@@ -10,7 +10,8 @@
 
 /* What all trials of a study share: the words of its command line, and what was read because of them. */
 typedef struct firnc_study {
-    const char *recipe, *folder, *firn, *labels, *steps_text, *target, *threads, *weights;
+    const char *recipe, *folder, *firn, *labels, *steps_text, *target, *threads;
+    const char *weights, *sample_weights; /* initial values of the parameters; weights of the records */
     firnc_texts data, settings;
     uint64_t steps;
     bool made;     /* the folder is this study's own */
@@ -31,7 +32,7 @@ typedef struct firnc_trial {
 } firnc_trial;
 
 /* The options that every study takes, as entries for firnc_options_read. */
-enum { FIRNC_STUDY_OPTIONS = 9 };
+enum { FIRNC_STUDY_OPTIONS = 10 };
 void firnc_study_options(firnc_study *study, firnc_option options[FIRNC_STUDY_OPTIONS]);
 
 /* Checks the options, reads the recipe, makes the folder. Returns the exit code; what is not OK came with one line on

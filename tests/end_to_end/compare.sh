@@ -64,4 +64,21 @@ expect 'the keys of the model' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/t
     --set trainer.init.model.mixed_precision=true --set trainer.init.precision.fp16_type=null \
     --set trainer.init.model.use_bfloat16=true -o "$folder/older"
 
+# A model that weighs its records.
+npy() {
+    printf '\223NUMPY\001\0\166\0%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': $2, }" >"$1"
+    cat >>"$1"
+}
+cat "$folder/text" "$folder/text" | head -c 94080 | npy "$folder/images.npy" '(120, 784)'
+head -c 120 /dev/zero | npy "$folder/labels.npy" '(120,)'
+head -c 120 "$folder/text" | npy "$folder/weights.npy" '(120,)'
+set -- "$FIRNC" compare compiler/recipes/small_mlp.yaml --data "$folder/images.npy" --labels "$folder/labels.npy" \
+    --steps 2 --types bfloat16 --pol 1 --set trainer.fit.train_dataloader.held_out_per_mille=200
+expect 'weights that nobody takes' 1 'leave out --sample-weights' "$@" --sample-weights "$folder/weights.npy" \
+    -o "$folder/weighted"
+set -- "$@" --set trainer.init.model.sample_weights=true --set trainer.fit.train_dataloader.weight_type=uint8
+expect 'no weights' 1 'by --sample-weights' "$@" -o "$folder/weighted"
+expect 'weights of records' 0 '' "$@" --sample-weights "$folder/weights.npy" -o "$folder/weighted"
+grep -Eq '^bfloat16-pol1,2,[0-9.]+,[0-9.]+,' "$folder/weighted/compare.csv" || fail "no losses of weighted records"
+
 [ "$failures" -eq 0 ]
