@@ -17,6 +17,7 @@
 #include "runtime/kernels/x86/chunked.h"
 #include "runtime/kernels/x86/chunked_native.h"
 #include "runtime/kernels/x86/pieces.h"
+#include "runtime/numerics/half.h"
 #include "tests/unit/support_kernels.h"
 
 /* firn_chunked_tile_add as the set avx2 has it; the other is that of the set avx512. */
@@ -109,17 +110,24 @@ static bool is_same(float expected, float actual) {
 
 enum { ROWS = 8, ROUNDS = 8000 };
 
-/* As many steps as a tile has places, each with a sum of its own. */
-static void check_steps(const tile_kernel *kernel, const half_type *h, uint32_t *seed) {
+/* One for what is not below 2^exponent, where small values are wanted. */
+static float tamed(bool small, float x, int exponent) {
+    const float limit = firn_power_of_two(exponent);
+    return !small || (x < limit && -x < limit) ? x : 1.0f;
+}
+
+/* As many steps as a tile has places, each with a sum of its own; or none of them near the largest value, for which
+ * there may be a loop of its own. */
+static void check_steps(const tile_kernel *kernel, const half_type *h, bool small, uint32_t *seed) {
     float left[ROWS], right[WIDTH], before[ROWS][WIDTH], sums[ROWS][WIDTH], totals[ROWS][WIDTH] = {{0}};
     const int range = 1 << (14 - h->mantissa), exponent = (int)draw(seed, (uint32_t)range) - range / 2;
     for (size_t row = 0; row < ROWS; row++)
-        left[row] = factor(h, exponent, seed);
+        left[row] = tamed(small, factor(h, exponent, seed), 12);
     for (size_t column = 0; column < WIDTH; column++)
-        right[column] = factor(h, draw(seed, 2) ? exponent : -exponent, seed);
+        right[column] = tamed(small, factor(h, draw(seed, 2) ? exponent : -exponent, seed), 12);
     for (size_t row = 0; row < ROWS; row++)
         for (size_t column = 0; column < WIDTH; column++)
-            before[row][column] = addend(h, left[row] * right[column], seed);
+            before[row][column] = tamed(small, addend(h, left[row] * right[column], seed), 28);
     memcpy(sums, before, sizeof sums);
     const firn_chunked_tile tile = {.accumulator = h->type,
                                     .chunk = 3,
@@ -153,7 +161,7 @@ static void steps(void **state) {
     uint32_t seed = 1;
     for (int i = 0; i < TYPES; i++)
         for (int round = 0; round < ROUNDS; round++)
-            check_steps(kernel, &half_types[i], &seed);
+            check_steps(kernel, &half_types[i], round % 2 != 0, &seed);
 }
 
 /* A sum that cancels is a zero, of either sign while it is rounded; what is added to the total leaves that at +0. */

@@ -16,9 +16,9 @@ typedef firn_vector pair[2][VECTORS];
 /* --- one step: sum = round16(left * right + sum) ------------------------------------------------------------------ */
 
 /* Stage by stage, so that the instructions of four chains stand side by side. */
-static inline __attribute__((always_inline)) void step(const uint8_t type, const size_t rows, const size_t vectors,
-                                                       const firn_vector left[2], const firn_vector right[VECTORS],
-                                                       pair sums) {
+static inline __attribute__((always_inline)) void step(const firn_step_kind kind, const size_t rows,
+                                                       const size_t vectors, const firn_vector left[2],
+                                                       const firn_vector right[VECTORS], pair sums) {
     pair down;
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) void step(const uint8_t type, const
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            sums[row][v] = firn_step_round(type, sums[row][v]);
+            sums[row][v] = firn_step_round(kind, sums[row][v]);
     }
 }
 
@@ -54,6 +54,7 @@ typedef struct strip {
     size_t row, rows, columns;
     const float *left, *right;
     float *sums, *totals;
+    bool is_small;   /* the sums stay far below the largest value of their type */
     firn_lanes last; /* those of the last register that there are columns for */
 } strip;
 
@@ -76,9 +77,9 @@ static inline void store(const strip *s, float *to, size_t v, size_t vectors, fi
 }
 
 /* Terms begin to end of the tile, for those rows only that have them where some do not. */
-static inline __attribute__((always_inline)) void add_terms(const strip *s, const uint8_t type, const size_t rows,
-                                                            const size_t vectors, const bool some, size_t begin,
-                                                            size_t end, pair sums[HEIGHT / 2]) {
+static inline __attribute__((always_inline)) void add_terms(const strip *s, const firn_step_kind kind,
+                                                            const size_t rows, const size_t vectors, const bool some,
+                                                            size_t begin, size_t end, pair sums[HEIGHT / 2]) {
     const firn_chunked_tile *t = s->tile;
     const size_t row_step = t->left_row_step, term_step = t->left_term_step, right_step = t->right_step;
     const float *left = s->left + begin * term_step, *right = s->right + begin * right_step;
@@ -86,7 +87,7 @@ static inline __attribute__((always_inline)) void add_terms(const strip *s, cons
         firn_vector line[VECTORS];
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            line[v] = load(s, right, v, vectors);
+            line[v] = firn_step_scale(kind, load(s, right, v, vectors));
         FIRN_UNROLL
         for (size_t row = 0; row < rows; row += 2) {
             const size_t here = rows - row < 2 ? 1 : 2;
@@ -94,12 +95,12 @@ static inline __attribute__((always_inline)) void add_terms(const strip *s, cons
             pair next;
             FIRN_UNROLL
             for (size_t i = 0; i < here; i++) {
-                factors[i] = firn_step_scale(type, firn_vector_fill(left[(row + i) * row_step]));
+                factors[i] = firn_vector_fill(left[(row + i) * row_step]);
                 FIRN_UNROLL
                 for (size_t v = 0; v < vectors; v++)
                     next[i][v] = sums[row / 2][i][v];
             }
-            step(type, here, vectors, factors, line, next);
+            step(kind, here, vectors, factors, line, next);
             FIRN_UNROLL
             for (size_t i = 0; i < here; i++) {
                 const size_t diagonal = t->diagonal + s->row + row + i, index = t->first_term + term;
@@ -115,58 +116,62 @@ static inline __attribute__((always_inline)) void add_terms(const strip *s, cons
 
 /* --- the choice of a loop: what runs between firn_step_begin and firn_step_end ------------------------------------ */
 
-static inline __attribute__((always_inline)) void add_extent(const strip *s, const extent *e, const uint8_t type,
+static inline __attribute__((always_inline)) void add_extent(const strip *s, const extent *e, const firn_step_kind kind,
                                                              const size_t rows, const size_t vectors) {
     pair sums[HEIGHT / 2];
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            sums[row / 2][row % 2][v] = firn_step_scale(type, load(s, s->sums + row * s->tile->step, v, vectors));
+            sums[row / 2][row % 2][v] = firn_step_scale(kind, load(s, s->sums + row * s->tile->step, v, vectors));
     }
     const size_t bounds[] = {e->begin, e->all_begin, e->all_end, e->end};
     for (int part = 0; part < 3; part++)
         if (part == 1)
-            add_terms(s, type, rows, vectors, false, bounds[part], bounds[part + 1], sums);
+            add_terms(s, kind, rows, vectors, false, bounds[part], bounds[part + 1], sums);
         else
-            add_terms(s, type, rows, vectors, true, bounds[part], bounds[part + 1], sums);
+            add_terms(s, kind, rows, vectors, true, bounds[part], bounds[part + 1], sums);
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
         FIRN_UNROLL
         for (size_t v = 0; v < vectors; v++)
-            store(s, s->sums + row * s->tile->step, v, vectors, firn_step_unscale(type, sums[row / 2][row % 2][v]));
+            store(s, s->sums + row * s->tile->step, v, vectors, firn_step_unscale(kind, sums[row / 2][row % 2][v]));
     }
 }
 
-static inline __attribute__((always_inline)) void add_height(const strip *s, const extent *e, const uint8_t type,
+static inline __attribute__((always_inline)) void add_height(const strip *s, const extent *e, const firn_step_kind kind,
                                                              const size_t vectors) {
     if (s->rows == 1)
-        add_extent(s, e, type, 1, vectors);
+        add_extent(s, e, kind, 1, vectors);
     else if (s->rows == 2)
-        add_extent(s, e, type, 2, vectors);
+        add_extent(s, e, kind, 2, vectors);
     else if (HEIGHT > 4 && s->rows == 4)
-        add_extent(s, e, type, 4, vectors);
+        add_extent(s, e, kind, 4, vectors);
     else
-        add_extent(s, e, type, HEIGHT, vectors);
+        add_extent(s, e, kind, HEIGHT, vectors);
 }
 
-static inline __attribute__((always_inline)) void add_type(const strip *s, const extent *e, const uint8_t type) {
+static inline __attribute__((always_inline)) void add_kind(const strip *s, const extent *e, const firn_step_kind kind) {
     if (s->columns > FIRN_VECTOR)
-        add_height(s, e, type, VECTORS);
+        add_height(s, e, kind, VECTORS);
     else
-        add_height(s, e, type, 1);
+        add_height(s, e, kind, 1);
 }
 
 static __attribute__((noinline)) void add_float16(const strip *s, const extent *e) {
-    add_type(s, e, FIRN_FLOAT16);
+    add_kind(s, e, FIRN_STEP_FLOAT16);
 }
 
 static __attribute__((noinline)) void add_bfloat16(const strip *s, const extent *e) {
-    add_type(s, e, FIRN_BFLOAT16);
+    add_kind(s, e, FIRN_STEP_BFLOAT16);
 }
 
 static __attribute__((noinline)) void add_cbfloat16(const strip *s, const extent *e) {
-    add_type(s, e, FIRN_CBFLOAT16);
+    add_kind(s, e, FIRN_STEP_CBFLOAT16);
+}
+
+static __attribute__((noinline)) void add_small_cbfloat16(const strip *s, const extent *e) {
+    add_kind(s, e, FIRN_STEP_SMALL_CBFLOAT16);
 }
 
 static void add_to_sums(const strip *s, const extent *e) {
@@ -175,6 +180,8 @@ static void add_to_sums(const strip *s, const extent *e) {
         add_float16(s, e);
     else if (s->tile->accumulator == FIRN_BFLOAT16)
         add_bfloat16(s, e);
+    else if (s->is_small)
+        add_small_cbfloat16(s, e);
     else
         add_cbfloat16(s, e);
     firn_step_end(mode);
@@ -234,8 +241,41 @@ static void add_strip(const strip *s) {
     }
 }
 
+/* --- tiles -------------------------------------------------------------------------------------------------------- */
+
+/* The largest magnitude in `lines` times `count` neighbours; infinity or a NaN where there is one. */
+static float largest(const float *x, size_t lines, size_t step, size_t count) {
+    firn_words most = firn_words_fill(0);
+    for (size_t i = 0; i < count; i += FIRN_VECTOR) {
+        const firn_lanes lanes = firn_first_lanes(count - i);
+        for (size_t line = 0; line < lines; line++) {
+            const firn_words bits = (firn_words)firn_vector_load_some(lanes, x + line * step + i);
+            most = firn_words_larger(most, bits & FIRN_MAGNITUDE_BITS);
+        }
+    }
+    float magnitudes[FIRN_VECTOR];
+    firn_vector_store(magnitudes, (firn_vector)most);
+    uint32_t bits = 0;
+    for (size_t i = 0; i < FIRN_VECTOR; i++)
+        bits = bits > firn_bits(magnitudes[i]) ? bits : firn_bits(magnitudes[i]);
+    return firn_from_bits(bits);
+}
+
+/* No sum can grow beyond what all terms are at most, and the rounding of fewer than 512 steps, each by one part in a
+ * thousand, does not double that. */
+static bool sums_are_small(const firn_chunked_tile *t) {
+    const size_t terms = firn_smaller(t->terms, t->chunk);
+    if (!firn_step_asks_for_size(t->accumulator) || terms >= 512)
+        return false;
+    const float left = t->left_row_step == 1 ? largest(t->left, t->terms, t->left_term_step, t->rows)
+                                             : largest(t->left, t->rows, t->left_row_step, t->terms);
+    const float right = largest(t->right, t->terms, t->right_step, t->columns);
+    const float before = largest(t->sums, t->rows, t->step, t->columns);
+    return before + left * right * (float)terms < firn_power_of_two(FIRN_CBFLOAT16_BIAS - 1);
+}
+
 void firn_chunked_tile_add(const firn_chunked_tile *tile) {
-    strip s = {.tile = tile, .rows = HEIGHT};
+    strip s = {.tile = tile, .rows = HEIGHT, .is_small = sums_are_small(tile)};
     for (; s.row < tile->rows; s.row += s.rows) {
         while (s.rows > tile->rows - s.row)
             s.rows /= 2;

@@ -21,9 +21,9 @@
 typedef struct firn_chunked_tile {
     uint8_t accumulator; /* the half type of the sums inside a chunk, whose values both factors are */
     uint32_t chunk;
-    const float *left; /* factor of (row, term) at row * left_row_step + term * left_term_step */
-    size_t left_row_step, left_term_step;
-    const float *right; /* factor of (term, column) at term * right_step + column */
+    const float *left;                    /* factor of (row, term) at row * left_row_step + term * left_term_step */
+    size_t left_row_step, left_term_step; /* one of them is 1 */
+    const float *right;                   /* factor of (term, column) at term * right_step + column */
     size_t right_step;
     size_t rows, columns, terms;
     size_t first_term;  /* its index in the whole sum: chunks are counted from there */

@@ -9,9 +9,19 @@
 #ifndef FIRN_KERNELS_X86_CHUNKED_STEP_H
 #define FIRN_KERNELS_X86_CHUNKED_STEP_H
 
+#include <stdbool.h>
+
 #include "plan/ops.h"
 #include "runtime/kernels/x86/vector.h"
 #include "runtime/numerics/half.h"
+
+/* What a step rounds to. The last is for sums that are known to stay below the largest value, which saves a third. */
+typedef enum firn_step_kind {
+    FIRN_STEP_FLOAT16,
+    FIRN_STEP_BFLOAT16,
+    FIRN_STEP_CBFLOAT16,
+    FIRN_STEP_SMALL_CBFLOAT16
+} firn_step_kind;
 
 /* The conversion of the CPU is that of NUMERICS.md, whatever the control register says. */
 static inline firn_vector firn_step_round_float16(firn_vector x) {
@@ -56,21 +66,28 @@ static inline firn_vector firn_step_round_bfloat16(firn_vector x) {
     return _mm512_castsi512_ps(_mm512_and_si512(sum, firn_step_every(0xffff0000)));
 }
 
-/* Sums of cbfloat16 are worked on as they are. */
-static inline firn_vector firn_step_scale(uint8_t type, firn_vector x) {
+/* Nothing is saved here by knowing it. */
+static inline bool firn_step_asks_for_size(uint8_t type) {
     (void)type;
+    return false;
+}
+
+/* Sums of cbfloat16 are worked on as they are. */
+static inline firn_vector firn_step_scale(firn_step_kind kind, firn_vector x) {
+    (void)kind;
     return x;
 }
 
-static inline firn_vector firn_step_unscale(uint8_t type, firn_vector x) {
-    (void)type;
+static inline firn_vector firn_step_unscale(firn_step_kind kind, firn_vector x) {
+    (void)kind;
     return x;
 }
 
 /* A number is added whose last bit is the last one to keep, 1.5 times 2^23 of those, and taken away again. It grows
  * with the exponent of x, from the smallest normal value on. Where x is infinite it overflows to a small one, which
  * does no harm. Values beyond the largest are then driven to infinity and back. */
-static inline firn_vector firn_step_round_cbfloat16(firn_vector x) {
+static inline firn_vector firn_step_round_cbfloat16(firn_step_kind kind, firn_vector x) {
+    (void)kind;
     const uint32_t smallest_normal = (uint32_t)(127 - FIRN_CBFLOAT16_BIAS + 1) << 23;
     const uint32_t magic = (uint32_t)(23 - FIRN_CBFLOAT16_MANTISSA) << 23 | 1u << 22;
     const int to_infinity = 127 - FIRN_CBFLOAT16_BIAS;
@@ -123,23 +140,35 @@ static inline firn_vector firn_step_round_bfloat16(firn_vector x) {
     return (firn_vector)firn_step_drop((firn_words)x, 16);
 }
 
-/* Factors and sums of cbfloat16 are worked on at a scale where its subnormals are those of float32: then bits are
- * dropped of any value alike. The scale is a power of two and changes no value. */
+/* Sums of cbfloat16, and one factor of each term, are worked on at a scale where its subnormals are those of float32:
+ * then bits are dropped of any value alike. The scale is a power of two and changes no value. */
 enum { FIRN_STEP_SCALE = 127 - FIRN_CBFLOAT16_BIAS };
 
-static inline firn_vector firn_step_scale(uint8_t type, firn_vector x) {
-    return type == FIRN_CBFLOAT16 ? firn_vector_multiply(x, firn_vector_fill(firn_power_of_two(-FIRN_STEP_SCALE))) : x;
+static inline bool firn_step_is_scaled(firn_step_kind kind) {
+    return kind == FIRN_STEP_CBFLOAT16 || kind == FIRN_STEP_SMALL_CBFLOAT16;
 }
 
-static inline firn_vector firn_step_unscale(uint8_t type, firn_vector x) {
-    return type == FIRN_CBFLOAT16 ? firn_vector_multiply(x, firn_vector_fill(firn_power_of_two(FIRN_STEP_SCALE))) : x;
+static inline firn_vector firn_step_scale(firn_step_kind kind, firn_vector x) {
+    return firn_step_is_scaled(kind) ? firn_vector_multiply(x, firn_vector_fill(firn_power_of_two(-FIRN_STEP_SCALE)))
+                                     : x;
+}
+
+static inline firn_vector firn_step_unscale(firn_step_kind kind, firn_vector x) {
+    return firn_step_is_scaled(kind) ? firn_vector_multiply(x, firn_vector_fill(firn_power_of_two(FIRN_STEP_SCALE)))
+                                     : x;
+}
+
+static inline bool firn_step_asks_for_size(uint8_t type) {
+    return type == FIRN_CBFLOAT16;
 }
 
 /* At that scale. Where the doubled bits are beyond those of the largest value, the number becomes infinite; infinities
  * and NaNs are negative there, and stay. */
-static inline firn_vector firn_step_round_cbfloat16(firn_vector x) {
+static inline firn_vector firn_step_round_cbfloat16(firn_step_kind kind, firn_vector x) {
     const uint32_t too_large = (uint32_t)(127 + FIRN_CBFLOAT16_BIAS + 1 - FIRN_STEP_SCALE) << 24;
     const firn_words bits = firn_step_drop((firn_words)x, 23 - FIRN_CBFLOAT16_MANTISSA);
+    if (kind == FIRN_STEP_SMALL_CBFLOAT16)
+        return (firn_vector)bits;
     const __m256i is_beyond = _mm256_cmpgt_epi32((__m256i)(bits + bits), _mm256_set1_epi32((int)(too_large - 1)));
     const firn_vector infinite = (firn_vector)bits * __builtin_inff();
     return _mm256_blendv_ps((firn_vector)bits, infinite, (firn_vector)is_beyond);
@@ -147,10 +176,10 @@ static inline firn_vector firn_step_round_cbfloat16(firn_vector x) {
 
 #endif
 
-static inline firn_vector firn_step_round(uint8_t type, firn_vector x) {
-    if (type == FIRN_FLOAT16)
+static inline firn_vector firn_step_round(firn_step_kind kind, firn_vector x) {
+    if (kind == FIRN_STEP_FLOAT16)
         return firn_step_round_float16(x);
-    return type == FIRN_BFLOAT16 ? firn_step_round_bfloat16(x) : firn_step_round_cbfloat16(x);
+    return kind == FIRN_STEP_BFLOAT16 ? firn_step_round_bfloat16(x) : firn_step_round_cbfloat16(kind, x);
 }
 
 #endif
