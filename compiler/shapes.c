@@ -1,5 +1,5 @@
 /* The shapes pass. In: the graph as it was built, outputs with a type and no extents. Out: every value with its
- * extents, every op checked by the rule that the loader will check it by (plan/shapes.c). */
+ * extents, every op checked by the rule that the loader will check it by (plan/shapes_*.c). */
 #include "compiler/ir.h"
 #include "compiler/words.h"
 #include "plan/errors.h"

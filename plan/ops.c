@@ -1,5 +1,5 @@
 /* The table of ops from plan/ops.def, element types, and the one door to the shape rules. What a single op accepts is
- * in plan/shapes.c; nothing here may know one op from another. Freestanding. */
+ * in plan/shapes_*.c; nothing here may know one op from another. Freestanding. */
 #include "plan/ops.h"
 
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* The shape rules, one for each op of plan/ops.def. Only plan/ops.c calls them, through firn_op_infer, after it has
- * checked that counts are the table's and that every input is whole. */
+/* The shape rules, one for each op of plan/ops.def (shapes_layers.c, shapes_losses.c, shapes_training.c). Only
+ * plan/ops.c calls them, through firn_op_infer, after it has checked that counts are the table's and that every input
+ * is whole. */
 #ifndef FIRN_PLAN_SHAPES_H
 #define FIRN_PLAN_SHAPES_H
 
