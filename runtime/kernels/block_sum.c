@@ -32,7 +32,7 @@ float firn_sum_terms(const firn_kernel_call *call, size_t elements, float *total
                      const void *settings) {
     summing s = {.terms = terms, .settings = settings, .elements = elements};
     s.totals = totals;
-    const size_t blocks = (elements - 1) / FIRN_SUM_BLOCK + 1;
+    const size_t blocks = firn_ceiling(elements, FIRN_SUM_BLOCK);
     firn_parallel_run(&call->parallel, blocks, UINT64_C(4) * FIRN_SUM_BLOCK, sum_blocks, &s);
     float total = 0.0f;
     for (size_t i = 0; i < blocks; i++)

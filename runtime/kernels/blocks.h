@@ -12,6 +12,11 @@ static inline size_t firn_smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+/* a / b, rounded up; a is not 0. */
+static inline size_t firn_ceiling(size_t a, size_t b) {
+    return (a - 1) / b + 1;
+}
+
 static inline size_t firn_last_extent(const firn_tensor *tensor) {
     return tensor->dims[tensor->rank - 1];
 }
@@ -22,7 +27,7 @@ static inline size_t firn_rows(const firn_tensor *tensor) {
 }
 
 static inline size_t firn_blocks(size_t elements) {
-    return (elements - 1) / FIRN_BLOCK + 1;
+    return firn_ceiling(elements, FIRN_BLOCK);
 }
 
 /* Elements of a block: all are full but the last. */

@@ -39,5 +39,5 @@ static void fill_pieces(void *argument, size_t begin, size_t end) {
 }
 
 void firn_kernel_initialise(const firn_kernel_call *call) {
-    firn_split(call, (call->outputs[0].elements - 1) / PIECE + 1, UINT64_C(16) * PIECE, fill_pieces);
+    firn_split(call, firn_ceiling(call->outputs[0].elements, PIECE), UINT64_C(16) * PIECE, fill_pieces);
 }

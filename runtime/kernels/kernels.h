@@ -80,8 +80,8 @@ typedef struct firn_kernel_set {
 
 /* The set of a name (plain: the portable kernels; what else there is, the target says), NULL when this build does not
  * know it or this machine cannot run it. Without a name (NULL) the one for this machine: runtime/kernels/set.c, or
- * runtime/targets/x86/select.c, which chooses by the environment and the CPU. Asked when a plan is opened, and not again
- * while it runs. */
+ * runtime/targets/x86/select.c, which chooses by the environment and the CPU. Asked when a plan is opened, and not
+ * again while it runs. */
 const firn_kernel_set *firn_kernel_set_choose(const char *name);
 
 /* `find` of the portable set. Where there are several compilations the build gives each a name of its own. */

@@ -212,11 +212,11 @@ static void sum_in_chunks(const firn_product *product, firn_tile *tile, block *b
 }
 
 static size_t tiles_across(const firn_product *product) {
-    return (product->columns - 1) / COLUMNS + 1;
+    return firn_ceiling(product->columns, COLUMNS);
 }
 
 size_t firn_product_tiles(const firn_product *product) {
-    return ((product->rows - 1) / ROWS + 1) * tiles_across(product);
+    return firn_ceiling(product->rows, ROWS) * tiles_across(product);
 }
 
 void firn_product_tile(const firn_product *product, size_t number, firn_tile *tile) {

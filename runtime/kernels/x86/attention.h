@@ -1,7 +1,7 @@
-/* Attention and its gradient in vector registers: the same bits as runtime/kernels/attention.c, by construction. A lane of a
- * register belongs to one query, or to one element of a head, from the first term of a sum to the last, so every sum is
- * what one query alone would have computed: fma for each present term in ascending order, the 64 lanes of other sums in
- * theirs. A term that a causal mask takes away is never computed into a sum. x86 only. */
+/* Attention and its gradient in vector registers: the same bits as runtime/kernels/attention.c, by construction. A lane
+ * of a register belongs to one query, or to one element of a head, from the first term of a sum to the last, so every
+ * sum is what one query alone would have computed: fma for each present term in ascending order, the 64 lanes of other
+ * sums in theirs. A term that a causal mask takes away is never computed into a sum. x86 only. */
 #ifndef FIRN_KERNELS_X86_ATTENTION_H
 #define FIRN_KERNELS_X86_ATTENTION_H
 

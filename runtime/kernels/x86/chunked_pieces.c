@@ -3,12 +3,8 @@
 
 #include "runtime/kernels/blocks.h"
 
-static size_t ceiling(size_t a, size_t b) {
-    return (a - 1) / b + 1;
-}
-
 static size_t count(const firn_product *product, size_t rows, size_t columns) {
-    return ceiling(product->rows, rows) * ceiling(product->columns, columns);
+    return firn_ceiling(product->rows, rows) * firn_ceiling(product->columns, columns);
 }
 
 firn_chunked_cut firn_chunked_cut_make(const firn_linear *linear, size_t wanted, size_t most_rows, size_t most_columns,
@@ -19,7 +15,7 @@ firn_chunked_cut firn_chunked_cut_make(const firn_linear *linear, size_t wanted,
         cut.columns /= 2;
     while (cut.rows > least_rows && count(product, cut.rows, cut.columns) < wanted)
         cut.rows /= 2;
-    cut.across = ceiling(product->columns, cut.columns);
+    cut.across = firn_ceiling(product->columns, cut.columns);
     cut.pieces = count(product, cut.rows, cut.columns);
     return cut;
 }
