@@ -8,7 +8,7 @@
 #include "runtime/kernels/x86/vector.h"
 
 /* Of a strip: half of the registers that there are. */
-enum { HEIGHT = FIRN_VECTOR / 2, VECTORS = 2 };
+enum { HEIGHT = FIRN_VECTOR / 2, VECTORS = 2, WIDTH = VECTORS * FIRN_VECTOR };
 
 /* Sums of two rows, which are worked on together. */
 typedef firn_vector pair[2][VECTORS];
@@ -48,14 +48,14 @@ static inline __attribute__((always_inline)) void step(const firn_step_kind kind
 
 /* --- the terms of a chunk ----------------------------------------------------------------------------------------- */
 
-/* Some rows of a tile, and as many of its columns as have registers. */
+/* Some rows of a tile, and of its columns as many as VECTORS registers have, or those of one register. */
 typedef struct strip {
     const firn_chunked_tile *tile;
     size_t row, rows, columns;
     const float *left, *right;
     float *sums, *totals;
-    bool is_small;   /* the sums stay far below the largest value of their type */
-    firn_lanes last; /* those of the last register that there are columns for */
+    bool is_small;    /* the sums stay far below the largest value of their type */
+    firn_lanes lanes; /* of a strip of one register; more are full, and need no mask */
 } strip;
 
 /* Terms of a chunk: begin to end, counted from the tile's first. Every row of the strip has those from all_begin to
@@ -65,15 +65,14 @@ typedef struct extent {
 } extent;
 
 static inline firn_vector load(const strip *s, const float *from, size_t v, size_t vectors) {
-    return v + 1 < vectors ? firn_vector_load(from + v * FIRN_VECTOR)
-                           : firn_vector_load_some(s->last, from + v * FIRN_VECTOR);
+    return vectors > 1 ? firn_vector_load(from + v * FIRN_VECTOR) : firn_vector_load_some(s->lanes, from);
 }
 
 static inline void store(const strip *s, float *to, size_t v, size_t vectors, firn_vector x) {
-    if (v + 1 < vectors)
+    if (vectors > 1)
         firn_vector_store(to + v * FIRN_VECTOR, x);
     else
-        firn_vector_store_some(to + v * FIRN_VECTOR, s->last, x);
+        firn_vector_store_some(to, s->lanes, x);
 }
 
 /* Terms begin to end of the tile, for those rows only that have them where some do not. */
@@ -152,7 +151,7 @@ static inline __attribute__((always_inline)) void add_height(const strip *s, con
 }
 
 static inline __attribute__((always_inline)) void add_kind(const strip *s, const extent *e, const firn_step_kind kind) {
-    if (s->columns > FIRN_VECTOR)
+    if (s->columns == WIDTH)
         add_height(s, e, kind, VECTORS);
     else
         add_height(s, e, kind, 1);
@@ -281,8 +280,9 @@ void firn_chunked_tile_add(const firn_chunked_tile *tile) {
             s.rows /= 2;
         s.left = tile->left + s.row * tile->left_row_step;
         for (size_t column = 0; column < tile->columns; column += s.columns) {
-            s.columns = firn_smaller(tile->columns - column, VECTORS * FIRN_VECTOR);
-            s.last = firn_first_lanes(s.columns > FIRN_VECTOR ? s.columns - FIRN_VECTOR : s.columns);
+            s.columns = tile->columns - column;
+            s.columns = firn_smaller(s.columns, s.columns < WIDTH ? FIRN_VECTOR : WIDTH);
+            s.lanes = firn_first_lanes(s.columns);
             s.right = tile->right + column;
             s.sums = tile->sums + s.row * tile->step + column;
             s.totals = tile->totals + s.row * tile->step + column;
