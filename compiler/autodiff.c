@@ -8,6 +8,8 @@
  *
  * The gradient of a value has the value's type, as casts differentiate. Half copies of parameters are the exception:
  * theirs has the recipe's gradient_type. Only gradients that lead to a parameter are computed. */
+#include <string.h>
+
 #include "compiler/ir.h"
 
 /* What one consumer adds to the gradient of a value. */
@@ -224,6 +226,19 @@ static bool firnc_gradient_attention(differentiation *d, firnc_value dy) {
     const firnc_value inputs[] = {dy, node->inputs[0], node->outputs[1], node->outputs[2]};
     const uint8_t types[] = {gradient_type(d, node->inputs[0]), FIRN_FLOAT32};
     contribute(d, 0, emit(d, FIRN_OP_attention_backward, inputs, 4, node->integers, node->reals, types));
+    return true;
+}
+
+/* The gradient turns back in the type that the level of the backward direction gives: the half type of what forward
+ * made, or float32. */
+static bool firnc_gradient_rotary_embedding(differentiation *d, firnc_value dy) {
+    const firnc_node *node = d->node;
+    int64_t integers[FIRN_ATTRIBUTES_MAX];
+    memcpy(integers, node->integers, sizeof integers);
+    integers[FIRN_ROTARY_ROTATION] =
+        node->backward_level >= 1 ? shape_of(d, node->outputs[0])->type : (int64_t)FIRN_FLOAT32;
+    uint8_t type = gradient_type(d, node->inputs[0]);
+    contribute(d, 0, emit(d, FIRN_OP_rotary_embedding_backward, &dy, 1, integers, node->reals, &type));
     return true;
 }
 

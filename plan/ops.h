@@ -72,7 +72,13 @@ typedef enum firn_indices {
     FIRN_INDICES_saved_classes
 } firn_indices;
 
-typedef enum firn_pol_class { FIRN_POL_none, FIRN_POL_product, FIRN_POL_attention, FIRN_POL_norm } firn_pol_class;
+typedef enum firn_pol_class {
+    FIRN_POL_none,
+    FIRN_POL_product,
+    FIRN_POL_attention,
+    FIRN_POL_norm,
+    FIRN_POL_rotation
+} firn_pol_class;
 
 /* Type and extent of one tensor. rank is 1 to FIRN_RANK_MAX, every extent at least 1; dims beyond rank are 0. */
 typedef struct firn_shape {

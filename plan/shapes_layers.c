@@ -1,5 +1,5 @@
-/* The shape rules (plan/shape_rules.h) of what a model is built of: casts, products, sums, tables, norms, activations
- * and attention, each with its gradients. Freestanding. */
+/* The shape rules (plan/shape_rules.h) of what a model is built of: casts, products, sums, tables, norms, activations,
+ * attention and rotary positions, each with its gradients. Freestanding. */
 #include "plan/shape_rules.h"
 
 /* --- casts and products ----------------------------------------------------------------------------------------- */
@@ -289,4 +289,31 @@ int firn_shape_attention_backward(firn_op_signature *s) {
     set_extents(&s->outputs[1], 4,
                 (const uint32_t[]){qkv->dims[0], heads, FIRN_SCRATCH_ATTENTION_BACKWARD, qkv->dims[1]});
     return FIRN_OK;
+}
+
+/* --- rotary position embedding ------------------------------------------------------------------------------------ */
+
+/* Both directions: x:real[...,T,heads*D]. */
+static int rotate_heads(firn_op_signature *s) {
+    const firn_shape *x = &s->inputs[0];
+    const int64_t heads = s->integers[FIRN_ROTARY_HEADS], rotated = s->integers[FIRN_ROTARY_ROTATED];
+    const int64_t rotary_dim = s->integers[FIRN_ROTARY_ROTARY_DIM];
+    const float base = s->reals[FIRN_ROTARY_BASE];
+    if (!is_real_type(s->integers[FIRN_ROTARY_ROTATION]) || !is_word(heads, 1) || rotated < 1 || rotated > heads ||
+        !is_word(rotary_dim, 2) || rotary_dim % 2 != 0 || !is_flag(s->integers[FIRN_ROTARY_INTERLEAVED]) ||
+        !is_finite(base) || base < 1.0f)
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!is_rows(x) || last_extent(x) % heads != 0)
+        return FIRN_ERROR_OP_SHAPE;
+    if (rotary_dim > last_extent(x) / heads)
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    return one_to_one(s);
+}
+
+int firn_shape_rotary_embedding(firn_op_signature *s) {
+    return rotate_heads(s);
+}
+
+int firn_shape_rotary_embedding_backward(firn_op_signature *s) {
+    return rotate_heads(s);
 }

@@ -322,6 +322,34 @@ def softplus_backward(kind, dy, x):
     return [Tensor(kind, x.dims, [multiply(d, scalar.sigmoid(v)) for d, v in zip(dy.values, x.values)])]
 
 
+def rotate(kind, x, direction, *, rotation, heads, rotated, rotary_dim, interleaved, base):
+    def product(u, v):
+        return round_to(rotation, multiply(u, v))
+
+    size, half, y = x.dims[-1] // heads, rotary_dim // 2, list(x.values)
+    step = divide(multiply(negate(log(base)), number(2)), number(rotary_dim))
+    for n in range(x.elements // x.dims[-1]):
+        for i in range(half):
+            angle = multiply(number(n % x.dims[-2]), exp(multiply(number(i), step)))
+            c, s = round_to(rotation, scalar.cos(angle)), round_to(rotation, scalar.sin(angle))
+            s = s if direction > 0 else negate(s)
+            for head in range(rotated):
+                start = n * x.dims[-1] + head * size
+                at = (start + 2 * i, start + 2 * i + 1) if interleaved else (start + i, start + i + half)
+                a, b = (round_to(rotation, x.values[k]) for k in at)
+                y[at[0]] = round_to(rotation, subtract(product(a, c), product(b, s)))
+                y[at[1]] = round_to(rotation, add(product(b, c), product(a, s)))
+    return [Tensor(kind, x.dims, y)]
+
+
+def rotary_embedding(kind, x, **attributes):
+    return rotate(kind, x, 1, **attributes)
+
+
+def rotary_embedding_backward(kind, dy, **attributes):
+    return rotate(kind, dy, -1, **attributes)
+
+
 def keep_factor(rate):
     return divide(ONE, subtract(ONE, rate))
 
@@ -798,12 +826,15 @@ def metric_accuracy(kind, logits, labels, correct, counter):
 TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
 # Attributes in the order of plan/ops.def.
 INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_softmax index correct_bias nesterov '
-            'maximize step steps_per_increase scaled clipping ignore_index scaling log_target batch_mean').split()
+            'maximize step steps_per_increase scaled clipping ignore_index scaling log_target batch_mean rotation '
+            'rotated rotary_dim interleaved').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
     'attention_backward': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
     'cross_entropy_weighted': 'ignore_index scaling label_smoothing factor',
     'cross_entropy_weighted_backward': 'ignore_index scaling label_smoothing factor',
+    'rotary_embedding': 'rotation heads rotated rotary_dim interleaved base',
+    'rotary_embedding_backward': 'rotation heads rotated rotary_dim interleaved base',
     'layer_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
     'gradient_factors': 'scaled clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
@@ -828,7 +859,8 @@ def case(name, op, kind, inputs, **attributes):
     lines.append(f'case {name} {op} 0')
     order = ATTRIBUTES.get(op, ' '.join(a for a in attributes if a not in ('reductions', 'place'))).split()
     assert set(order) == set(attributes) - {'reductions', 'place'}
-    integers = [TYPE_NUMBERS[attributes[a]] if a == 'affine' else attributes[a] for a in order if a in INTEGERS]
+    integers = [TYPE_NUMBERS[attributes[a]] if a in ('affine', 'rotation') else attributes[a]
+                for a in order if a in INTEGERS]
     reals = [decimal(attributes[a]) for a in order if a not in INTEGERS]
     if integers:
         lines.append('integers ' + ' '.join(map(str, integers)))
@@ -1333,6 +1365,34 @@ def areas(kind):
          [tensor(kind, 20, 2, low=-3, high=3), integers('int32', (20,), 2)] + histogram)
 
 
+def rotations(kind):
+    """Both layouts of pairs, heads that turn in part, wholly and not at all, three types at work, special values."""
+    base = real(10000)
+    for rotation in sorted({'float32', kind}):
+        for interleaved in (0, 1):
+            tag = f'_{rotation}_{interleaved}'
+            settings = dict(rotation=rotation, heads=3, rotated=2, rotary_dim=6, interleaved=interleaved,
+                            base=base)
+            x = tensor(kind, 2, 5, 3 * 8)
+            case(f'{kind}_rotary{tag}', 'rotary_embedding', kind, [x], **settings)
+            case(f'{kind}_rotary_dx{tag}', 'rotary_embedding_backward', kind, [x], **settings)
+            other = 'float32' if rotation != 'float32' else 'bfloat16'
+            if other != kind:
+                case(f'{kind}_rotary_to_{other}{tag}', 'rotary_embedding', other, [x], **settings)
+            special = edges(kind)
+            x = Tensor(kind, (len(special), 3, 2), flat((a, special[(i + t) % len(special)])
+                                                        for i, a in enumerate(special) for t in range(3)))
+            for op, end in (('rotary_embedding', ''), ('rotary_embedding_backward', '_dx')):
+                case(f'{kind}_rotary_edges{end}{tag}', op, kind, [x], rotation=rotation, heads=1, rotated=1,
+                     rotary_dim=2, interleaved=interleaved, base=ONE)
+    # More pairs than a kernel takes at a time, and angles of many turns.
+    interleaved = int(kind in ('bfloat16', 'float32'))
+    case(f'{kind}_rotary_wide', 'rotary_embedding', kind, [tensor(kind, 2, 276)], rotation=kind, heads=1,
+         rotated=1, rotary_dim=270, interleaved=interleaved, base=base)
+    case(f'{kind}_rotary_far', 'rotary_embedding', kind, [tensor(kind, 130, 2)], rotation=kind, heads=1,
+         rotated=1, rotary_dim=2, interleaved=0, base=base)
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -1351,6 +1411,8 @@ def main():
         pointwise_losses(kind)
         weighted_losses(kind)
         areas(kind)
+    for kind in HALF_NAMES + ['float32']:
+        rotations(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

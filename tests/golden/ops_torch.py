@@ -273,8 +273,30 @@ def weighted_cross_entropy():
              [logits.grad], settings, reals)
 
 
+def rotary():
+    """x cos + rotate(x) sin, as the models that have it write it; the gradient is autograd's."""
+    for b, t, heads, rotated, d, n, interleaved, base in (
+            (2, 5, 3, 2, 8, 8, 1, 1e4), (2, 5, 3, 2, 8, 8, 0, 1e4), (1, 9, 2, 2, 6, 4, 1, 1e4), (1, 9, 2, 2, 6, 4, 0, 5e5),
+            (1, 33, 1, 1, 2, 2, 1, 1.0)):
+        x, dy = leaf(rand(b, t, heads * d)), rand(b, t, heads * d)
+        angles = torch.arange(t, dtype=D)[:, None] * base ** (-torch.arange(0, n, 2, dtype=D) / n)
+        angles = angles.repeat_interleave(2, -1) if interleaved else torch.cat([angles, angles], -1)
+        head = x.reshape(b, t, heads, d)
+        turning = head[:, :, :rotated, :n]
+        if interleaved:
+            turned = torch.stack([-turning[..., 1::2], turning[..., ::2]], -1).flatten(-2)
+        else:
+            turned = torch.cat([-turning[..., n // 2:], turning[..., :n // 2]], -1)
+        y = turning * angles.cos()[:, None] + turned * angles.sin()[:, None]
+        y = torch.cat([torch.cat([y, head[:, :, :rotated, n:]], -1), head[:, :, rotated:]], 2).reshape(x.shape)
+        y.backward(dy)
+        settings, tag = [0, heads, rotated, n, interleaved], f"{t}x{heads}x{d}_{n}_{interleaved}"
+        case("torch_rotary_" + tag, "rotary_embedding", [x.detach()], [y.detach()], settings, [base], 4e-6)
+        case("torch_rotary_dx_" + tag, "rotary_embedding_backward", [dy], [x.grad], settings, [base], 4e-6)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
-             more_activations, more_losses, weighted_cross_entropy):
+             more_activations, more_losses, weighted_cross_entropy, rotary):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

@@ -192,6 +192,28 @@ static void attention(void **state) {
     }
 }
 
+static void rotary_embedding(void **state) {
+    (void)state;
+    for (int64_t interleaved = 0; interleaved < 2; interleaved++) {
+        firn_tensor x = filled(2, 5, 24, 1), y = tensor_copy(&x), dy = filled(2, 5, 24, 2), dx = tensor_copy(&x);
+        firn_kernel_call call = {.input_count = 1,
+                                 .output_count = 1,
+                                 .inputs = {x},
+                                 .outputs = {y},
+                                 .integers = {FIRN_FLOAT32, 3, 2, 6, interleaved},
+                                 .reals = {100}};
+        firn_kernel_call gradient = call;
+        gradient.inputs[0] = dy;
+        gradient.outputs[0] = dx;
+        run_kernel(FIRN_OP_rotary_embedding_backward, &gradient);
+        check_gradient(FIRN_OP_rotary_embedding, &call, &x, &dy, &dx, "rotary_embedding");
+        tensor_free(&x);
+        tensor_free(&y);
+        tensor_free(&dy);
+        tensor_free(&dx);
+    }
+}
+
 static void losses(void **state) {
     (void)state;
     firn_tensor logits = filled(3, 7, 0, 1), labels = tensor_new(FIRN_INT32, 3, 0, 0, 0), loss = filled(1, 0, 0, 2);
@@ -218,9 +240,9 @@ static void losses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),    cmocka_unit_test(activations), cmocka_unit_test(dropout),
-        cmocka_unit_test(embedding), cmocka_unit_test(layer_norm),  cmocka_unit_test(attention),
-        cmocka_unit_test(losses),
+        cmocka_unit_test(linear),    cmocka_unit_test(activations),      cmocka_unit_test(dropout),
+        cmocka_unit_test(embedding), cmocka_unit_test(layer_norm),       cmocka_unit_test(attention),
+        cmocka_unit_test(losses),    cmocka_unit_test(rotary_embedding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

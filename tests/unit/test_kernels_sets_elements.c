@@ -1,6 +1,6 @@
 /* Every kernel set that this CPU can run gives the bits of the plain one: activations over floats of all magnitudes and
- * all values of the half types, softmax cross-entropy over awkward widths and special values. A set that cannot be had
- * is passed over (test_kernels_sets.c names it). */
+ * all values of the half types, the rotary embedding, softmax cross-entropy over awkward widths and special values. A
+ * set that cannot be had is passed over (test_kernels_sets.c names it). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -105,6 +105,34 @@ static void activations_of_mixed_types(void **state) {
     }
 }
 
+/* --- rotary embedding --------------------------------------------------------------------------------------------- */
+
+/* Both layouts of pairs, fewer and more than a kernel takes at a time, every type at work, alone and in place. */
+static void rotary_embedding(void **state) {
+    (void)state;
+    static const uint32_t dims[] = {2, 6, 30, 64, 258, 300};
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
+        for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++)
+            for (int64_t interleaved = 0; interleaved < 2; interleaved++) {
+                firn_tensor x = tensor_new(type, 2, 7, 3 * (dims[i] + 5), 0), y = tensor_copy(&x);
+                tensor_fill(&x, dims[i], 2.0f);
+                tensor_sprinkle(&x, 37);
+                firn_kernel_call call = {
+                    .input_count = 1,
+                    .output_count = 1,
+                    .inputs = {x},
+                    .outputs = {y},
+                    .integers = {i % 2 == 0 ? type : (int64_t)FIRN_FLOAT32, 3, 2, dims[i], interleaved},
+                    .reals = {10000}};
+                compare(FIRN_OP_rotary_embedding, &call, UINT8_MAX, "rotary_embedding");
+                compare(FIRN_OP_rotary_embedding, &call, 0, "rotary_embedding in place");
+                compare(FIRN_OP_rotary_embedding_backward, &call, UINT8_MAX, "rotary_embedding_backward");
+                compare(FIRN_OP_rotary_embedding_backward, &call, 0, "rotary_embedding_backward in place");
+                tensor_free(&x);
+                tensor_free(&y);
+            }
+}
+
 /* --- cross-entropy ------------------------------------------------------------------------------------------------ */
 
 static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, float spread, bool special) {
@@ -146,6 +174,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(activations),
         cmocka_unit_test(activations_of_mixed_types),
+        cmocka_unit_test(rotary_embedding),
         cmocka_unit_test(cross_entropy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
