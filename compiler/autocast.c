@@ -110,6 +110,8 @@ bool firnc_autocast(firnc_compilation *compilation) {
         graph->values[node.outputs[0]].shape.type = type;
         if (node.code == FIRN_OP_layer_norm)
             node.integers[FIRN_LAYER_NORM_AFFINE] = type; /* the affine part works in the type of the output */
+        if (node.code == FIRN_OP_rotary_embedding)
+            node.integers[FIRN_ROTARY_ROTATION] = node.level >= 1 ? type : (int64_t)FIRN_FLOAT32;
         if (node.code == FIRN_OP_attention)
             node.integers[FIRN_ATTENTION_HALF_SOFTMAX] =
                 node.half_softmax; /* what the architecture asks; POL may ask too (lower.c) */

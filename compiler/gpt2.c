@@ -1,5 +1,5 @@
-/* GPT-2: learned positions, pre-norm blocks, causal attention, tied or untied output. Parameters have the names of
- * Hugging Face's GPT2LMHeadModel, whose linear weights lie in-out. */
+/* GPT-2: learned positions or rotary ones, pre-norm blocks, causal attention, tied or untied output. Parameters have
+ * the names of Hugging Face's GPT2LMHeadModel, whose linear weights lie in-out. */
 #include "compiler/build.h"
 #include "compiler/ir.h"
 #include "runtime/numerics/numerics.h"
@@ -57,6 +57,20 @@ static float residual_deviation(const firnc_gpt2 *settings) {
     return settings->initializer_range / firn_sqrt(2 * (float)settings->num_hidden_layers);
 }
 
+/* Turns queries and keys by their position; pairs are neighbours, as in the reference. */
+static firnc_value rotate(model m, firnc_value qkv) {
+    const firnc_gpt2 *settings = m.settings;
+    firnc_layer_begin(m.graph, "rotary");
+    firnc_value y = firnc_rotary_embedding(m.graph, qkv,
+                                           (firnc_rotary_options){.heads = 3 * settings->num_heads,
+                                                                  .rotated = 2 * settings->num_heads,
+                                                                  .rotary_dim = settings->rotary_dim,
+                                                                  .interleaved = true,
+                                                                  .base = settings->rope_theta});
+    firnc_layer_end(m.graph);
+    return y;
+}
+
 static firnc_value attention_branch(model m, const char *block, firnc_value x) {
     const firnc_gpt2 *settings = m.settings;
     uint32_t size = settings->hidden_size, head_size = size / settings->num_heads;
@@ -64,6 +78,8 @@ static firnc_value attention_branch(model m, const char *block, firnc_value x) {
     firnc_layer_begin(m.graph, "attn");
     firnc_value qkv = linear(m, prefix, "c_attn", x, size, 3 * size, settings->initializer_range,
                              settings->use_projection_bias_in_attention);
+    if (settings->position_embedding == FIRNC_POSITIONS_ROTARY)
+        qkv = rotate(m, qkv);
     firnc_value mixed = firnc_attention(m.graph, qkv,
                                         (firnc_attention_options){.heads = settings->num_heads,
                                                                   .kv_heads = settings->num_heads,
@@ -108,22 +124,31 @@ static firnc_value block(model m, uint32_t index, firnc_value x) {
     return x;
 }
 
-/* Token and position embeddings. *table is the token embedding, for a tied output. */
+/* Adds the row of each position. */
+static firnc_value add_positions(model m, firnc_value x, firnc_value table) {
+    firnc_layer_begin(m.graph, "wpe");
+    firnc_value rows = firnc_leading_rows(m.graph, table, m.settings->max_sequence_length);
+    firnc_layer_end(m.graph);
+    return firnc_add(m.graph, x, rows);
+}
+
+/* Token embeddings, and those of learned positions. *table is the token embedding, for a tied output. */
 static firnc_value embed(model m, firnc_value ids, firnc_value *table) {
     const firnc_gpt2 *settings = m.settings;
     uint32_t size = settings->hidden_size;
     *table = firnc_parameter(m.graph, "transformer.wte.weight", 2, (uint32_t[]){settings->vocab_size, size},
                              normal(settings->initializer_range), true);
-    firnc_value positions =
-        firnc_parameter(m.graph, "transformer.wpe.weight", 2, (uint32_t[]){settings->max_position_embeddings, size},
-                        normal(settings->initializer_range), true);
+    firnc_value positions = FIRNC_NONE;
+    if (settings->position_embedding == FIRNC_POSITIONS_LEARNED)
+        positions =
+            firnc_parameter(m.graph, "transformer.wpe.weight", 2, (uint32_t[]){settings->max_position_embeddings, size},
+                            normal(settings->initializer_range), true);
     firnc_layer_begin(m.graph, "wte");
     firnc_value x = firnc_embedding(m.graph, ids, *table);
     firnc_layer_end(m.graph);
-    firnc_layer_begin(m.graph, "wpe");
-    firnc_value rows = firnc_leading_rows(m.graph, positions, settings->max_sequence_length);
-    firnc_layer_end(m.graph);
-    return firnc_dropout(m.graph, firnc_add(m.graph, x, rows), settings->embedding_dropout_rate);
+    if (positions != FIRNC_NONE)
+        x = add_positions(m, x, positions);
+    return firnc_dropout(m.graph, x, settings->embedding_dropout_rate);
 }
 
 /* The reference's rule: at global POL 1 the output layer goes backward at level 0. */

@@ -379,6 +379,15 @@ firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention
     return y;
 }
 
+firnc_value firnc_rotary_embedding(firnc_graph *graph, firnc_value x, firnc_rotary_options options) {
+    const int64_t integers[] = {[FIRN_ROTARY_ROTATION] = FIRN_FLOAT32,
+                                [FIRN_ROTARY_HEADS] = options.heads,
+                                [FIRN_ROTARY_ROTATED] = options.rotated,
+                                [FIRN_ROTARY_ROTARY_DIM] = options.rotary_dim,
+                                [FIRN_ROTARY_INTERLEAVED] = options.interleaved};
+    return record(graph, FIRN_OP_rotary_embedding, &x, 1, integers, &options.base);
+}
+
 firnc_value firnc_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value labels) {
     return record(graph, FIRN_OP_cross_entropy, (firnc_value[]){logits, labels}, 2, NULL, NULL);
 }

@@ -103,6 +103,15 @@ typedef struct firnc_attention_options {
 } firnc_attention_options;
 firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options);
 
+typedef struct firnc_rotary_options {
+    uint32_t heads, rotated; /* in the last extent; of qkv the first ones, queries and keys, turn */
+    uint32_t rotary_dim;     /* even, of a head's first elements; the rest of the head passes */
+    bool interleaved;        /* pairs are neighbours (GPT-J); else the halves of rotary_dim (GPT-NeoX, Llama) */
+    float base;              /* at least 1, such as 10000 */
+} firnc_rotary_options;
+/* x:[..., T, heads * D]; positions count from 0 along T. */
+firnc_value firnc_rotary_embedding(firnc_graph *graph, firnc_value x, firnc_rotary_options options);
+
 firnc_value firnc_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value labels);
 /* The rest of what cross-entropy can do. All zero: the plain mean. */
 typedef struct firnc_cross_entropy_options {

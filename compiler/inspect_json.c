@@ -202,7 +202,8 @@ static void add_attributes(cJSON *object, firn_fb_op op) {
         cJSON_AddNumberToObject(attributes, next_name(&names), (double)firn_fb_op_reals_at(op, i));
 }
 
-/* What POL decides beside reductions: attention computes its softmax, and layer norm its affine part, in this type. */
+/* What POL decides beside reductions: attention computes its softmax, layer norm its affine part, and the rotary
+ * embedding its rotation, in this type. */
 static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     uint8_t type = FIRN_FLOAT32;
@@ -214,6 +215,9 @@ static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
     } else if (info->pol == FIRN_POL_norm) {
         type = (uint8_t)firn_fb_op_integers_at(op, FIRN_LAYER_NORM_AFFINE);
         cJSON_AddStringToObject(object, "affine", firn_type_name(type));
+    } else if (info->pol == FIRN_POL_rotation) {
+        type = (uint8_t)firn_fb_op_integers_at(op, FIRN_ROTARY_ROTATION);
+        cJSON_AddStringToObject(object, "rotation", firn_type_name(type));
     }
 }
 

@@ -175,6 +175,8 @@ static void print_op(firn_fb_plan plan, firn_fb_op op, uint32_t number) {
                firn_fb_op_integers_at(op, FIRN_ATTENTION_HALF_SOFTMAX) != 0 ? "the half type" : "float32");
     if (info->pol == FIRN_POL_norm)
         printf(" -> affine in %s", firn_type_name((uint8_t)firn_fb_op_integers_at(op, FIRN_LAYER_NORM_AFFINE)));
+    if (info->pol == FIRN_POL_rotation)
+        printf(" -> rotation in %s", firn_type_name((uint8_t)firn_fb_op_integers_at(op, FIRN_ROTARY_ROTATION)));
     if (cost > 0)
         printf(", %s multiply-adds", grouped(cost));
     putchar('\n');

@@ -133,7 +133,9 @@ static void lay_out_state(firnc_graph *graph, bool parameters, uint64_t *end) {
 
 /* The key to make smaller when the model, or what a micro-batch needs, is beyond every machine. */
 static const firnc_tree *largest_size(const firnc_recipe *recipe) {
-    static const char *const gpt2[] = {"vocab_size", "hidden_size", "filter_size", "max_position_embeddings", NULL};
+    const bool learned = recipe->gpt2.position_embedding == FIRNC_POSITIONS_LEARNED; /* rotary ones have no table */
+    const char *const gpt2[] = {"vocab_size", "hidden_size", "filter_size", learned ? "max_position_embeddings" : NULL,
+                                NULL};
     static const char *const mlp[] = {"input_size", "output_size", "hidden_sizes", NULL};
     const firnc_tree *largest = recipe->model;
     double most = 0;

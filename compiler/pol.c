@@ -1,5 +1,6 @@
 /* The POL pass. In: nodes with the annotations of the builder, and the recipe's global level and name patterns. Out:
- * every node that has a reduction, and layer norm, with its forward and backward level and who decided it.
+ * every node that has a reduction, layer norm and the rotary embedding, with its forward and backward level and who
+ * decided it.
  *
  * One annotation speaks for a node: that of its call, else of its innermost scope, else of the last of the recipe's
  * patterns that matches its layer, else the architecture's own rule. It replaces all others entirely: a direction for

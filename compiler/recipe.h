@@ -74,10 +74,15 @@ typedef enum firnc_metric {
     "a plan has one mode, because a runtime instance is programmed once and cannot change afterwards; compile two "    \
     "plans, one with --mode train and one with --mode eval"
 
+typedef enum firnc_position_embedding { FIRNC_POSITIONS_LEARNED, FIRNC_POSITIONS_ROTARY } firnc_position_embedding;
+
 /* trainer.init.model with name: gpt2 */
 typedef struct firnc_gpt2 {
     uint32_t vocab_size, hidden_size, num_hidden_layers, num_heads, filter_size, max_position_embeddings;
     uint32_t max_sequence_length; /* T, of the dataloader */
+    firnc_position_embedding position_embedding;
+    uint32_t rotary_dim; /* rotary: of a head, even */
+    float rope_theta;    /* rotary */
     firnc_activation nonlinearity;
     bool share_embedding_weights, use_projection_bias_in_attention, use_ffn_bias_in_attention, use_ffn_bias,
         use_bias_in_output, attention_softmax_fp32;

@@ -8,6 +8,8 @@ static const firnc_choice architectures[] = {{"gpt2", FIRNC_GPT2}, {"mlp", FIRNC
 static const firnc_choice activations[] = {
     {"gelu", FIRNC_GELU}, {"gelu_new", FIRNC_GELU_NEW}, {"relu", FIRNC_RELU}, {"sigmoid", FIRNC_SIGMOID},
     {"silu", FIRNC_SILU}, {"softplus", FIRNC_SOFTPLUS}, {"tanh", FIRNC_TANH}, {NULL, 0}};
+static const firnc_choice positions[] = {
+    {"learned", FIRNC_POSITIONS_LEARNED}, {"rotary", FIRNC_POSITIONS_ROTARY}, {NULL, 0}};
 static const firnc_choice losses[] = {{"cross_entropy", FIRNC_LOSS_CROSS_ENTROPY},
                                       {"mean_squared_error", FIRNC_LOSS_MEAN_SQUARED_ERROR},
                                       {"l1", FIRNC_LOSS_L1},
@@ -65,7 +67,9 @@ static const firnc_field gpt2_fields[] = {
     {"mixed_precision", .kind = FIRNC_FIELD_CHOICE, OTHER(said.mixed), .choices = flags},
     {"fp16_type", .kind = FIRNC_FIELD_CHOICE, OTHER(said.half), .choices = halves},
     {"use_bfloat16", .kind = FIRNC_FIELD_CHOICE, OTHER(said.half), .choices = half_flags},
-    {"position_embedding_type", .kind = FIRNC_FIELD_FIXED, .only = "learned"},
+    {"position_embedding_type", .kind = FIRNC_FIELD_CHOICE, GPT2(position_embedding), .choices = positions},
+    {"rotary_dim", .kind = FIRNC_FIELD_WHOLE, GPT2(rotary_dim), 2, SIZE_MAX_OF_MODEL},
+    {"rope_theta", .kind = FIRNC_FIELD_SINGLE, GPT2(rope_theta), 1, 1e30},
     {"attention_type", .kind = FIRNC_FIELD_FIXED, .only = "scaled_dot_product"},
     {"norm_type", .kind = FIRNC_FIELD_FIXED, .only = "layernorm"},
     {"loss_scaling", .kind = FIRNC_FIELD_CHOICE, OTHER(loss_scaling), .choices = scalings},
@@ -104,6 +108,8 @@ static const firnc_field mlp_fields[] = {
 
 static const firnc_gpt2 gpt2_defaults = {
     .max_position_embeddings = 1024,
+    .position_embedding = FIRNC_POSITIONS_LEARNED,
+    .rope_theta = 10000,
     .nonlinearity = FIRNC_GELU,
     .share_embedding_weights = true,
     .use_projection_bias_in_attention = true,
@@ -163,6 +169,37 @@ bool firnc_loss_has_classes(firnc_loss_kind loss) {
     return loss == FIRNC_LOSS_CROSS_ENTROPY || loss == FIRNC_LOSS_NLL;
 }
 
+/* Keys that rotary positions have and learned ones do not. */
+static bool check_learned(const firnc_tree *model) {
+    static const char *const keys[] = {"rotary_dim", "rope_theta"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const firnc_tree *key = firnc_tree_child(model, keys[i]);
+        if (key != NULL)
+            return firnc_tree_fail(key, "belongs to position_embedding_type: rotary; write that too, or remove this");
+    }
+    return true;
+}
+
+/* rotary_dim: by default a quarter of a head, as in the model zoo. */
+static bool read_rotary(const firnc_tree *model, firnc_gpt2 *gpt2) {
+    const firnc_tree *given = firnc_tree_child(model, "rotary_dim");
+    const uint32_t head_size = gpt2->hidden_size / gpt2->num_heads;
+    if (given == NULL)
+        gpt2->rotary_dim = head_size / 4;
+    if (head_size < 2)
+        return firnc_tree_fail(firnc_tree_child(model, "num_heads"),
+                               "a head of 1 element has no pair that rotary positions could turn; choose fewer heads");
+    if (gpt2->rotary_dim >= 2 && gpt2->rotary_dim % 2 == 0 && gpt2->rotary_dim <= head_size)
+        return true;
+    if (given == NULL)
+        return firnc_tree_fail(firnc_tree_child(model, "position_embedding_type"),
+                               "a quarter of a head of %u elements, %u, is no number of pairs; add rotary_dim, an even "
+                               "number from 2 to %u",
+                               (unsigned)head_size, (unsigned)gpt2->rotary_dim, (unsigned)head_size);
+    return firnc_tree_fail(given, "%u is no even number from 2 to %u, the elements of a head; choose one",
+                           (unsigned)gpt2->rotary_dim, (unsigned)head_size);
+}
+
 static bool read_gpt2(const firnc_tree *model, settings *s) {
     s->gpt2 = gpt2_defaults;
     if (!firnc_fields_read(model, gpt2_fields, sizeof gpt2_fields / sizeof gpt2_fields[0], s))
@@ -174,6 +211,8 @@ static bool read_gpt2(const firnc_tree *model, settings *s) {
                                (unsigned)gpt2->hidden_size, (unsigned)gpt2->num_heads);
     if (gpt2->filter_size == 0)
         gpt2->filter_size = 4 * gpt2->hidden_size;
+    if (!(gpt2->position_embedding == FIRNC_POSITIONS_ROTARY ? read_rotary(model, gpt2) : check_learned(model)))
+        return false;
     if (gpt2->embedding_dropout_rate < 0)
         gpt2->embedding_dropout_rate = gpt2->dropout_rate;
     if (!read_cross_entropy(model, s, gpt2->vocab_size))

@@ -209,7 +209,7 @@ static inline float firn_sin_reduced(float x, uint32_t quarter) {
     return firn_from_bits(firn_bits(value) ^ (quadrant & 2u) << 30);
 }
 
-/* sin x and cos x in radians, for every float. The two that follow branch: no kernel needs rows of them. */
+/* sin x and cos x in radians, for every float. The two that follow branch: kernels need few of them. */
 static inline float firn_sin_inline(float x) {
     float a = firn_absolute(x);
     if (!(a < firn_from_bits(FIRN_INFINITY_BITS)))

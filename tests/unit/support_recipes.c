@@ -77,6 +77,12 @@ void test_make_mixed(firnc_recipe *recipe, firn_type half, int level) {
     recipe->precision.level = level;
 }
 
+void test_make_rotary(firnc_recipe *recipe) {
+    recipe->gpt2.position_embedding = FIRNC_POSITIONS_ROTARY;
+    recipe->gpt2.rotary_dim = 6;
+    recipe->gpt2.rope_theta = 100;
+}
+
 firnc_compilation test_compilation(const firnc_recipe *recipe) {
     return (firnc_compilation){.recipe = recipe, .target = "portable"};
 }

@@ -13,6 +13,9 @@ firnc_recipe test_mlp_recipe(void);
 /* Mixed precision in that half type, at that global level. */
 void test_make_mixed(firnc_recipe *recipe, firn_type half, int level);
 
+/* Rotary positions in a GPT-2, in six of the eight elements of a head. */
+void test_make_rotary(firnc_recipe *recipe);
+
 /* A compilation for the portable target. */
 firnc_compilation test_compilation(const firnc_recipe *recipe);
 

@@ -84,6 +84,13 @@ static void test_gpt2_gradients(void **state) {
     check_gradients(&recipe);
 }
 
+static void test_rotary_gradients(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_rotary(&recipe);
+    check_gradients(&recipe);
+}
+
 static void test_mlp_gradients(void **state) {
     (void)state;
     static const firnc_activation activations[] = {FIRNC_TANH,    FIRNC_RELU, FIRNC_GELU,    FIRNC_GELU_NEW,
@@ -303,11 +310,12 @@ static void test_unused_parameter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2_gradients),  cmocka_unit_test(test_mlp_gradients),
-        cmocka_unit_test(test_loss_gradients),  cmocka_unit_test(test_check_can_fail),
-        cmocka_unit_test(test_accumulation),    cmocka_unit_test(test_tied_weight),
-        cmocka_unit_test(test_gradient_type),   cmocka_unit_test(test_order_of_sums),
-        cmocka_unit_test(test_backward_levels), cmocka_unit_test(test_unused_parameter),
+        cmocka_unit_test(test_gpt2_gradients),   cmocka_unit_test(test_mlp_gradients),
+        cmocka_unit_test(test_loss_gradients),   cmocka_unit_test(test_check_can_fail),
+        cmocka_unit_test(test_accumulation),     cmocka_unit_test(test_tied_weight),
+        cmocka_unit_test(test_gradient_type),    cmocka_unit_test(test_order_of_sums),
+        cmocka_unit_test(test_backward_levels),  cmocka_unit_test(test_unused_parameter),
+        cmocka_unit_test(test_rotary_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -301,6 +301,27 @@ static void gpt2_leaves_out_what_the_recipe_leaves_out(void **state) {
     expect_parameters(built(&recipe), names, 14);
 }
 
+/* Rotary positions have no table, and come between the projection and attention; the values do not turn. */
+static void gpt2_with_rotary_positions(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    recipe.gpt2.num_hidden_layers = 1;
+    test_make_rotary(&recipe);
+    const firnc_graph *graph = built(&recipe);
+    assert_null(find_value(graph, "transformer.wpe.weight"));
+    assert_non_null(find_value(graph, "transformer.wte.weight"));
+    const firnc_node *rotary = test_find_node(graph, FIRN_OP_rotary_embedding, "transformer.h.0.attn.rotary");
+    const firnc_node *projection = test_find_node(graph, FIRN_OP_linear, "transformer.h.0.attn.c_attn");
+    const firnc_node *attention = test_find_node(graph, FIRN_OP_attention, "transformer.h.0.attn");
+    assert_int_equal(rotary->inputs[0], projection->outputs[0]);
+    assert_int_equal(attention->inputs[0], rotary->outputs[0]);
+    assert_int_equal(rotary->integers[FIRN_ROTARY_HEADS], 6);
+    assert_int_equal(rotary->integers[FIRN_ROTARY_ROTATED], 4);
+    assert_int_equal(rotary->integers[FIRN_ROTARY_ROTARY_DIM], 6);
+    assert_int_equal(rotary->integers[FIRN_ROTARY_INTERLEAVED], 1);
+    assert_float_equal(rotary->reals[FIRN_ROTARY_BASE], 100, 0);
+}
+
 static void the_output_layer_goes_backward_at_level_0(void **state) {
     (void)state;
     for (int global = 0; global <= 2; global++) {
@@ -359,6 +380,7 @@ int main(void) {
         cmocka_unit_test(misuse_aborts),
         cmocka_unit_test(gpt2_has_the_names_of_hugging_face),
         cmocka_unit_test(gpt2_leaves_out_what_the_recipe_leaves_out),
+        cmocka_unit_test(gpt2_with_rotary_positions),
         cmocka_unit_test(the_output_layer_goes_backward_at_level_0),
         cmocka_unit_test(half_softmax_is_for_mixed_precision),
         cmocka_unit_test(an_mlp_has_the_names_of_pytorch),

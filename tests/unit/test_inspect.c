@@ -205,6 +205,30 @@ static void test_json_eval(void **state) {
     unlink(plan);
 }
 
+/* What POL made of the rotary embedding, forward and backward. */
+static void test_rotation(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_rotary(&recipe);
+    test_make_mixed(&recipe, FIRN_FLOAT16, 1);
+    firnc_pol_pattern pattern = {.pattern = "*.rotary", .path = ""};
+    pattern.pol = (firnc_pol){.level = 1, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true};
+    recipe.precision.patterns = &pattern;
+    recipe.precision.pattern_count = 1;
+    firnc_compilation compilation;
+    uint64_t bytes;
+    const char *plan = make_plan(&recipe, &compilation, &bytes);
+    cJSON *root = cJSON_Parse(output_of(plan, FIRNC_INSPECT_JSON, STDOUT_FILENO, 0));
+    assert_non_null(root);
+    check_op(root, "rotary_embedding", "rotation", "float16", "rotary_dim", 6);
+    check_op(root, "rotary_embedding_backward", "rotation", "float32", "base", 100);
+    cJSON_Delete(root);
+    const char *text = output_of(plan, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0);
+    assert_contains(text, "transformer.h.0.attn.rotary  POL 1 (pattern) -> rotation in float16");
+    assert_contains(text, "transformer.h.0.attn.rotary  POL 0 (pattern) -> rotation in float32");
+    unlink(plan);
+}
+
 static void test_table(void **state) {
     (void)state;
     firnc_recipe recipe = test_gpt2_recipe();
@@ -278,7 +302,8 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_mlp), cmocka_unit_test(test_json_gpt2), cmocka_unit_test(test_json_eval),
-        cmocka_unit_test(test_table),    cmocka_unit_test(test_kernels),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rotation), cmocka_unit_test(test_table),     cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,6 +320,49 @@ static void test_autocast_norm_and_cache(void **state) {
     }
 }
 
+/* The type in which forward and backward turn at those levels, in mixed precision or without; the tensors stay in the
+ * half type, or in float32. */
+static void expect_rotation(const firnc_recipe *recipe, uint8_t forward, uint8_t backward, uint8_t tensors) {
+    firnc_compilation compilation = test_compilation(recipe);
+    test_run_passes(&compilation, firnc_lower);
+    const firnc_graph *graph = compilation.graph;
+    static const char layer[] = "transformer.h.1.attn.rotary";
+    const firnc_node *turn = test_find_node(graph, FIRN_OP_rotary_embedding, layer);
+    const firnc_node *back = test_find_node(graph, FIRN_OP_rotary_embedding_backward, layer);
+    assert_int_equal(turn->integers[FIRN_ROTARY_ROTATION], forward);
+    assert_int_equal(back->integers[FIRN_ROTARY_ROTATION], backward);
+    for (uint8_t i = FIRN_ROTARY_HEADS; i <= FIRN_ROTARY_INTERLEAVED; i++)
+        assert_int_equal(back->integers[i], turn->integers[i]);
+    assert_float_equal(back->reals[FIRN_ROTARY_BASE], 100, 0);
+    assert_int_equal(graph->values[turn->inputs[0]].shape.type, tensors);
+    assert_int_equal(output_type(graph, turn, 0), tensors);
+    assert_int_equal(output_type(graph, back, 0), tensors);
+}
+
+static void test_rotary_honours_pol(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_rotary(&recipe);
+    expect_rotation(&recipe, FIRN_FLOAT32, FIRN_FLOAT32, FIRN_FLOAT32);
+    for (int level = 0; level <= 2; level++) {
+        const uint8_t type = level == 0 ? FIRN_FLOAT32 : FIRN_CBFLOAT16;
+        test_make_mixed(&recipe, FIRN_CBFLOAT16, level);
+        expect_rotation(&recipe, type, type, FIRN_CBFLOAT16);
+    }
+    firnc_pol_pattern pattern = {.pattern = "*.rotary", .path = ""};
+    pattern.pol = (firnc_pol){.level = 2, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true};
+    recipe.precision.patterns = &pattern;
+    recipe.precision.pattern_count = 1;
+    expect_rotation(&recipe, FIRN_CBFLOAT16, FIRN_FLOAT32, FIRN_CBFLOAT16);
+    pattern.pol = (firnc_pol){.level = 0, .bwd_level = 1, .enable_fwd = true, .enable_bwd = true};
+    expect_rotation(&recipe, FIRN_FLOAT32, FIRN_CBFLOAT16, FIRN_CBFLOAT16);
+    recipe.precision.pattern_count = 0;
+    const firnc_layer_pattern single = {.pattern = "*.attn*", .path = ""};
+    recipe.precision.float32_layers = &single;
+    recipe.precision.float32_layer_count = 1;
+    expect_rotation(&recipe, FIRN_FLOAT32, FIRN_FLOAT32, FIRN_FLOAT32);
+}
+
 /* sigmoid and silu keep the type of their input; softplus, log_softmax and the losses are of float32. */
 static void test_autocast_activations(void **state) {
     (void)state;
@@ -948,6 +991,7 @@ int main(void) {
         cmocka_unit_test(test_autocast_names_a_pattern_without_a_layer),
         cmocka_unit_test(test_autocast_table_is_documented),
         cmocka_unit_test(test_autocast_norm_and_cache),
+        cmocka_unit_test(test_rotary_honours_pol),
         cmocka_unit_test(test_autocast_activations),
         cmocka_unit_test(test_half_softmax_wish),
         cmocka_unit_test(test_training_adamw),

@@ -179,6 +179,48 @@ static void dropout_of_embeddings_follows_dropout(void **state) {
     assert_float_equal(set("trainer.init.model.embedding_dropout_rate=0")->gpt2.embedding_dropout_rate, 0, 0);
 }
 
+static void rotary_positions_are_read(void **state) {
+    (void)state;
+    const firnc_gpt2 *usual = &accepted(minimal, FIRNC_TRAIN)->gpt2;
+    assert_int_equal(usual->position_embedding, FIRNC_POSITIONS_LEARNED);
+    const firnc_gpt2 *r = &set("trainer.init.model.position_embedding_type=rotary")->gpt2;
+    assert_int_equal(r->position_embedding, FIRNC_POSITIONS_ROTARY);
+    assert_int_equal(r->rotary_dim, 2); /* a quarter of a head */
+    assert_float_equal(r->rope_theta, 10000, 0);
+    const char *text = edited(minimal, "num_heads: 4",
+                              "num_heads: 4\n      position_embedding_type: rotary\n"
+                              "      rotary_dim: 8\n      rope_theta: 5.0e+5");
+    r = &accepted(text, FIRNC_EVAL)->gpt2;
+    assert_int_equal(r->rotary_dim, 8);
+    assert_float_equal(r->rope_theta, 500000, 0);
+    accepted(edited(minimal, "num_heads: 4", "num_heads: 4\n      rotary_dim: null"), FIRNC_TRAIN);
+}
+
+static void refused_rotary(const char *keys, const char *place, const char *words) {
+    refused_edit("num_heads: 4", firnc_format("num_heads: 4\n      position_embedding_type: rotary\n      %s", keys),
+                 place, words);
+}
+
+static void rotary_positions_are_checked(void **state) {
+    (void)state;
+    refused_rotary("rotary_dim: 10", ":11: trainer.init.model.rotary_dim: ", "10 is no even number from 2 to 8");
+    refused_rotary("rotary_dim: 5", ":11: trainer.init.model.rotary_dim: ", "5 is no even number from 2 to 8");
+    refused_rotary("rotary_dim: 0", ":11: trainer.init.model.rotary_dim: ", "at least 2");
+    refused_rotary("rope_theta: 0.5", ":11: trainer.init.model.rope_theta: ", "at least 1");
+    refused_rotary("rope_theta: .inf", ":11: trainer.init.model.rope_theta: ", "not a number");
+    refused_edit("num_heads: 4", "num_heads: 4\n      rotary_dim: 4",
+                 ":10: trainer.init.model.rotary_dim: ", "belongs to position_embedding_type: rotary");
+    refused_edit("num_heads: 4", "num_heads: 4\n      position_embedding_type: learned\n      rope_theta: 10000",
+                 ":11: trainer.init.model.rope_theta: ", "belongs to position_embedding_type: rotary");
+    refused_edit("num_heads: 4", "num_heads: 8\n      position_embedding_type: rotary",
+                 ":10: trainer.init.model.position_embedding_type: ", "add rotary_dim, an even number from 2 to 4");
+    refused_edit("num_heads: 4", "num_heads: 32\n      position_embedding_type: rotary",
+                 ":9: trainer.init.model.num_heads: ", "choose fewer heads");
+    refused(edited(edited(minimal, "num_heads: 4", "num_heads: 4\n      position_embedding_type: rotary"),
+                   "batch_size: 8", "batch_size: 8\n      max_sequence_length: 65"),
+            FIRNC_TRAIN, ":22: trainer.fit.train_dataloader.max_sequence_length: ", "max_position_embeddings 64");
+}
+
 static void an_mlp_is_read(void **state) {
     (void)state;
     const firnc_recipe *r = accepted(mlp, FIRNC_TRAIN);
@@ -989,8 +1031,10 @@ static void wrong_types_and_ranges(void **state) {
     refused_edit("num_heads: 4", "num_heads: 4\n      dropout_rate: 1.0",
                  ":10: trainer.init.model.dropout_rate: ", "below 1");
     refused_edit("name: gpt2", "name: gpt3", ":5: trainer.init.model.name: ", "gpt2, mlp");
-    refused_edit("num_heads: 4", "num_heads: 4\n      position_embedding_type: rotary",
-                 ":10: trainer.init.model.position_embedding_type: ", "write learned");
+    refused_edit("num_heads: 4", "num_heads: 4\n      position_embedding_type: alibi",
+                 ":10: trainer.init.model.position_embedding_type: ", "learned, rotary");
+    refused_edit("num_heads: 4", "num_heads: 4\n      attention_type: dot_product",
+                 ":10: trainer.init.model.attention_type: ", "write scaled_dot_product");
     refused_edit("      hidden_size: 32\n", "", ":4: trainer.init.model: ", "hidden_size is missing");
     refused_edit("    optimizer:\n      AdamW:\n        lr: 0.001\n", "", ":2: trainer.init: ", "optimizer is missing");
     refused_edit("AdamW:\n        lr: 0.001", "SGD: {momentum: 0.5}", ":2: trainer.init: ", "no learning rate");
@@ -1111,6 +1155,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_out_has_the_reference_s_default),
         cmocka_unit_test(dropout_of_embeddings_follows_dropout),
+        cmocka_unit_test(rotary_positions_are_read),
+        cmocka_unit_test(rotary_positions_are_checked),
         cmocka_unit_test(an_mlp_is_read),
         cmocka_unit_test(losses_are_read),
         cmocka_unit_test(losses_are_checked),
