@@ -209,6 +209,13 @@ check "NaN that goes on" "step 5 loss nan 0x7fc00000" precision.enabled=false lo
     optimizer.AdamW.weight_decay=9e29
 check "NaN that stops" "LOSS_NOT_FINITE" precision.enabled=false optimizer.AdamW.weight_decay=9e29
 
+# Rotary positions, at every level and in every format.
+rotary="model.position_embedding_type=rotary model.rotary_dim=6"
+check "rotary, float32" "step 5 loss" $rotary precision.enabled=false
+check "rotary, bfloat16, POL 0" "step 5 loss" $rotary $bfloat16 precision.precision_opt_level=0
+check "rotary, float16, dynamic, POL 1" "step 5 loss" $rotary $float16 $(pol 1)
+check "rotary, cbfloat16, dynamic, POL 2" "step 5 loss" $rotary model.rope_theta=100 $cbfloat16 $(pol 2)
+
 # Every optimizer, with what it can do beside its defaults, groups, and gradients that are scaled and clipped.
 groups='params: [{params: "*.bias", weight_decay: 0.5, tags: bias}, {params: "transformer.h.0.*"'
 for optimizer in "SGD: {momentum: 0.9" "Adam: {eps: 1.0e-8" "Adam: {amsgrad: true" "AdamW: {amsgrad: true" \
@@ -307,6 +314,8 @@ check_threads "float32" $large init.precision.enabled=false
 check_threads "bfloat16" $large init.precision.fp16_type=bfloat16
 check_threads "float16, POL 2" $large init.precision.fp16_type=float16 init.precision.loss_scaling_factor=dynamic \
     init.precision.precision_opt_level=2 init.precision.pol_lowering=emulate
+check_threads "rotary, bfloat16" $large init.precision.fp16_type=bfloat16 init.model.position_embedding_type=rotary \
+    init.model.rotary_dim=20
 model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
 check_threads "float32" fit.train_dataloader.batch_size=48 'init.model.hidden_sizes=[300,300]' init.precision.enabled=false
 

@@ -4,20 +4,28 @@
 #   float32    every loss within 1e-6 of PyTorch's float64 run, relative
 #   bfloat16   every loss within 5e-4 of PyTorch's autocast run, relative; the first, which no gradient has touched yet,
 #              within 2e-6, and by that measure the float32 run is told apart
+# The same of a model with rotary positions; there bfloat16 at POL 0, whose rotation is float32, is told apart too.
 set -eu
 BUILD=${BUILD:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 golden=tests/golden/gpt2_training
 
-# losses NAME MIXED: compiles and trains, and leaves the losses in $work/NAME, one a line.
+# losses NAME [SETTING]...: compiles and trains, and leaves the losses in $work/NAME, one a line.
 losses() {
+    name=$1
+    shift
+    for setting in "$@"; do
+        set -- "$@" --set "trainer.init.$setting"
+        shift
+    done
     "$BUILD/firnc" compile tests/end_to_end/gpt2_training.yaml --mode train --key "$work/key.key.pem" \
-        --weights $golden.safetensors --set trainer.init.precision.enabled="$2" -o "$work/$1.plan" >/dev/null
-    "$BUILD/firn" train "$work/$1.plan" --pub "$work/key.pub.pem" --data $golden.txt --quiet --log "$work/$1.jsonl" >/dev/null
-    sed -n 's/.*"step":.*"loss": *\([^,}]*\),.*/\1/p' "$work/$1.jsonl" >"$work/$1"
-    [ "$(wc -l <"$work/$1")" -eq 20 ] || {
-        echo "gpt2_training: $1: the log does not have 20 steps"
+        --weights $golden.safetensors "$@" -o "$work/$name.plan" >/dev/null
+    "$BUILD/firn" train "$work/$name.plan" --pub "$work/key.pub.pem" --data $golden.txt --quiet \
+        --log "$work/$name.jsonl" >/dev/null
+    sed -n 's/.*"step":.*"loss": *\([^,}]*\),.*/\1/p' "$work/$name.jsonl" >"$work/$name"
+    [ "$(wc -l <"$work/$name")" -eq 20 ] || {
+        echo "gpt2_training: $name: the log does not have 20 steps"
         exit 1
     }
 }
@@ -41,10 +49,19 @@ expect() {
 }
 
 "$BUILD/firnc" keygen "$work/key" >/dev/null
-losses float32 false
-losses bfloat16 true
+losses float32 precision.enabled=false
+losses bfloat16
 expect "float32 from PyTorch's float64, 20 steps" "$(apart float32 1 1 20)" "<=" 1e-6
 expect "bfloat16 from PyTorch's autocast, 20 steps" "$(apart bfloat16 3 1 20)" "<=" 5e-4
 expect "bfloat16 from PyTorch's autocast, first step" "$(apart bfloat16 3 1 1)" "<=" 2e-6
 expect "float32 from PyTorch's autocast, first step" "$(apart float32 3 1 1)" ">=" 1e-5
+
+rotary="model.position_embedding_type=rotary model.rotary_dim=8"
+losses rotary32 $rotary precision.enabled=false
+losses rotary16 $rotary
+losses rotary16_pol0 $rotary 'precision.pol=[{pattern: "*.rotary", level: 0}]'
+expect "rotary, float32 from PyTorch's float64, 20 steps" "$(apart rotary32 4 1 20)" "<=" 1e-6
+expect "rotary, bfloat16 from PyTorch's autocast, 20 steps" "$(apart rotary16 5 1 20)" "<=" 5e-4
+expect "rotary, bfloat16 from PyTorch's autocast, first step" "$(apart rotary16 5 1 1)" "<=" 2e-6
+expect "rotary in float32 from PyTorch's autocast, first step" "$(apart rotary16_pol0 5 1 1)" ">=" 1e-5
 exit $status

@@ -3,7 +3,8 @@
 Writes, beside this script:
   gpt2_training.txt           the text (bytes are tokens), made here
   gpt2_training.safetensors   the initial weights, in the names that the recipe's architecture uses
-  gpt2_training.losses        one line a step: float64 model, float32 model, bfloat16 autocast model
+  gpt2_training.losses        one line a step: float64 model, float32 model, bfloat16 autocast model; the first and the last again,
+                              with rotary positions in place of learned ones
 
 Run: python3 gpt2_training.py
 The optimizer is written out, since torch.optim.AdamW puts epsilon elsewhere: u = m/(sqrt(v) + eps) * sqrt(1 - b2^t)/(1 - b1^t).
@@ -17,6 +18,7 @@ import torch.nn.functional as F
 
 HERE = Path(__file__).parent
 V, C, H, L, T, B, P, STEPS = 256, 32, 2, 2, 16, 4, 16, 20
+R, THETA = 8, 10000.0  # of the model with rotary positions
 LR, B1, B2, EPS, WD, CLIP = 3e-3, 0.9, 0.95, 1e-6, 0.01, 1.0
 
 
@@ -63,7 +65,16 @@ def attend(q, k, v, low):
         return low(low(torch.softmax(s, -1)).to(wide) @ v.to(wide))
 
 
-def forward(w, ids, labels, half):
+def rotate(x):
+    """Rotary positions in the first R elements of a head, pairs of neighbours; in the half type each operation rounds."""
+    angles = torch.arange(T, dtype=torch.float64)[:, None] * THETA ** (-torch.arange(0, R, 2, dtype=torch.float64) / R)
+    cos, sin = (f(angles).repeat_interleave(2, -1).to(x.dtype) for f in (torch.cos, torch.sin))
+    turning, rest = x[..., :R], x[..., R:]
+    turned = torch.stack([-turning[..., 1::2], turning[..., ::2]], -1).flatten(-2)
+    return torch.cat([turning * cos + turned * sin, rest], -1)
+
+
+def forward(w, ids, labels, half, rotary):
     low = (lambda x: x.to(torch.bfloat16)) if half else (lambda x: x)
 
     def norm(x, p):
@@ -78,11 +89,15 @@ def forward(w, ids, labels, half):
     def dense(x, p):
         return F.linear(x, w[p + ".weight"].t(), w[p + ".bias"])
 
-    x = low(F.embedding(ids, w["transformer.wte.weight"])) + low(w["transformer.wpe.weight"][:T])
+    x = low(F.embedding(ids, w["transformer.wte.weight"]))
+    if not rotary:
+        x = x + low(w["transformer.wpe.weight"][:T])
     for i in range(L):
         p = f"transformer.h.{i}."
         q, k, v = dense(norm(x, p + "ln_1"), p + "attn.c_attn").split(C, -1)
         q, k, v = (y.view(B, T, H, C // H).transpose(1, 2) for y in (q, k, v))
+        if rotary:
+            q, k = rotate(q), rotate(k)
         a = attend(q, k, v, low).transpose(1, 2).reshape(B, T, C)
         x = x + dense(a, p + "attn.c_proj")
         x = x + dense(F.gelu(dense(norm(x, p + "ln_2"), p + "mlp.c_fc")), p + "mlp.c_proj")
@@ -91,8 +106,8 @@ def forward(w, ids, labels, half):
     return F.cross_entropy(logits.reshape(-1, V), labels.reshape(-1))
 
 
-def train(weights, text, dtype, half):
-    w = {k: v.to(dtype).clone().requires_grad_(True) for k, v in weights.items()}
+def train(weights, text, dtype, half, rotary=False):
+    w = {k: v.to(dtype).clone().requires_grad_(True) for k, v in weights.items() if not (rotary and ".wpe." in k)}
     m = {k: torch.zeros_like(v) for k, v in w.items()}
     s = {k: torch.zeros_like(v) for k, v in w.items()}
     data = torch.tensor(list(text))
@@ -102,7 +117,7 @@ def train(weights, text, dtype, half):
         picks = [(step * B + i) % windows * T for i in range(B)]
         batch = torch.stack([data[o:o + T + 1] for o in picks])
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-            loss = forward(w, batch[:, :-1], batch[:, 1:], half)
+            loss = forward(w, batch[:, :-1], batch[:, 1:], half, rotary)
         losses.append(loss.item())
         loss.backward()
         with torch.no_grad():
@@ -128,7 +143,10 @@ def main():
     wide = train(weights, text, torch.float64, False)
     single = train(weights, text, torch.float32, False)
     half = train(weights, text, torch.float32, True)
-    rows = [f"{a:.12f} {b:.9f} {c:.9f}\n" for a, b, c in zip(wide, single, half)]
+    rotary_wide = train(weights, text, torch.float64, False, rotary=True)
+    rotary_half = train(weights, text, torch.float32, True, rotary=True)
+    rows = [f"{a:.12f} {b:.9f} {c:.9f} {d:.12f} {e:.9f}\n"
+            for a, b, c, d, e in zip(wide, single, half, rotary_wide, rotary_half)]
     (HERE / "gpt2_training.losses").write_text("".join(rows))
     apart = max(abs(b - a) / a for a, b in zip(wide, single))
     told = max(abs(c - a) / a for a, c in zip(wide, half))
