@@ -266,9 +266,9 @@ static bool lay_out(job *job, bool of_keys) {
     at->gradient_rows = claim(&end, QUERIES * width);
     at->sums = claim(&end, QUERIES * width);
     at->chunk_sums = claim(&end, QUERIES * width);
-    at->lanes = claim(&end, RUN * QUERIES);
-    at->drawn = claim(&end, QUERIES * RUN);
-    at->transposed = claim(&end, RUN * QUERIES);
+    at->lanes = claim(&end, (size_t)RUN * QUERIES);
+    at->drawn = claim(&end, (size_t)QUERIES * RUN);
+    at->transposed = claim(&end, (size_t)RUN * QUERIES);
     const size_t fixed = end + (of_keys ? 0 : steps * score_row), per_key = matrices.count * width;
     if (fixed >= SLOT)
         return false;
@@ -417,9 +417,9 @@ static void add_queries(const desk *d, const block *b, size_t reduction, const f
                     .diagonal = key,
                     .begins = d->a->causal ? key >= b->query : b->query == 0,
                     .ends = b->query + b->count == d->a->steps,
-                    .sums = sums + (key - d->origin) * width,
-                    .chunk_sums = chunk_sums + (key - d->origin) * width,
                     .sums_step = width};
+        x.sums = sums + (key - d->origin) * width;
+        x.chunk_sums = chunk_sums + (key - d->origin) * width;
         multiply_across(d, &x);
     }
 }
@@ -526,7 +526,7 @@ typedef struct key_sum {
 
 static key_sum begin_sum(const desk *d) {
     key_sum sum = {.lanes = d->slot + d->job->at.lanes};
-    clear(sum.lanes, RUN * QUERIES);
+    clear(sum.lanes, (size_t)RUN * QUERIES);
     return sum;
 }
 
@@ -557,7 +557,7 @@ static void add_run(const desk *d, const block *b, key_sum *sum, size_t first, s
     if ((first + RUN) % FIRN_SUM_BLOCK != 0)
         return;
     fold(sum);
-    clear(sum->lanes, RUN * QUERIES);
+    clear(sum->lanes, (size_t)RUN * QUERIES);
 }
 
 /* A query without elements in the last block has +0 there, which changes nothing: no total is ever -0. */
