@@ -76,8 +76,9 @@ $(BUILD)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
-# gcc warns of vectors that plain x86 passes in memory; here they are passed inside one file only.
-$(call object,$(KERNELS_SOURCES) $(NUMERICS_SOURCES)): private CFLAGS += -O3 -Wno-psabi
+# gcc warns of vectors that plain x86 passes in memory; here they are passed inside one file only. Samples are converted
+# as they are read: loops like those of a kernel.
+$(call object,$(KERNELS_SOURCES) $(NUMERICS_SOURCES) runtime/sample.c): private CFLAGS += -O3 -Wno-psabi
 $(call object,plan/signature.c): private CFLAGS += $(MBEDTLS_FLAGS)
 $(call object,plan/signature.c): | $(MBEDTLS_READY)
 

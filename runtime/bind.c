@@ -22,9 +22,16 @@ static firn_bound_sampler bind_sampler(firn_fb_sampler sampler) {
 static void bind_inputs(const firn_instance *instance, firn_bindings *bound) {
     bound->input_count = firn_fb_plan_inputs_count(instance->plan);
     for (uint32_t i = 0; i < bound->input_count; i++) {
-        firn_tensor tensor =
-            firn_instance_tensor(instance, firn_fb_input_tensor(firn_fb_plan_inputs_at(instance->plan, i)));
-        bound->inputs[i] = (firn_bound_input){.data = tensor.data, .elements = tensor.elements / tensor.dims[0]};
+        firn_fb_input input = firn_fb_plan_inputs_at(instance->plan, i);
+        firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_tensor(input));
+        bound->inputs[i] = (firn_bound_input){.data = tensor.data,
+                                              .elements = tensor.elements / tensor.dims[0],
+                                              .advance = firn_fb_input_advance(input),
+                                              .limit = firn_fb_input_limit(input),
+                                              .scale = firn_fb_input_scale(input),
+                                              .shift = firn_fb_input_shift(input),
+                                              .stream = firn_fb_input_stream(input),
+                                              .element = firn_fb_input_element(input)};
     }
 }
 

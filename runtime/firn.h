@@ -154,7 +154,7 @@ typedef struct firn_config {
 
 /* An instance. Zero it before firn_open, and leave it where it is from then on: prepared ops know its address. */
 typedef struct firn {
-    uint64_t opaque[96];
+    uint64_t opaque[120];
 } firn;
 
 /* Verifies the plan (container, SHA-256, signature, security counter, FlatBuffers rules, semantic rules, in this order)

@@ -34,7 +34,10 @@ typedef struct firn_bound_sampler {
 
 typedef struct firn_bound_input {
     uint8_t *data;
-    uint64_t elements; /* of one sample */
+    uint64_t elements;       /* of one sample */
+    uint32_t advance, limit; /* as the schema has them, and what follows too */
+    float scale, shift;
+    uint8_t stream, element;
 } firn_bound_input;
 
 typedef struct firn_bound_phase {

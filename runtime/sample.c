@@ -50,11 +50,11 @@ static bool stream_elements(const firn_stream *stream, uint64_t *elements) {
 
 /* --- checking a source --- */
 
-static int check_input(const firn_source *source, firn_fb_input input, uint64_t record) {
-    if (firn_fb_input_stream(input) >= source->stream_count)
+static int check_input(const firn_source *source, const firn_bound_input *input, uint64_t record) {
+    if (input->stream >= source->stream_count)
         return FIRN_ERROR_DATA_TYPE;
-    const firn_stream *stream = &source->streams[firn_fb_input_stream(input)];
-    if (stream->element != firn_fb_input_element(input))
+    const firn_stream *stream = &source->streams[input->stream];
+    if (stream->element != input->element)
         return FIRN_ERROR_DATA_TYPE;
     return stream->record_elements == record ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
 }
@@ -79,7 +79,7 @@ static int check_source(const firn_instance *instance, const firn_source *source
     const firn_bindings *bound = &instance->bound;
     for (uint32_t i = 0; i < bound->input_count; i++) {
         uint64_t record = bound->sampler.records ? bound->inputs[i].elements : 1;
-        int status = check_input(source, firn_fb_plan_inputs_at(instance->plan, i), record);
+        int status = check_input(source, &bound->inputs[i], record);
         if (status != FIRN_OK)
             return status;
     }
@@ -147,48 +147,58 @@ static uint64_t place_of_draw(const firn_bound_sampler *sampler, const firn_samp
 /* --- from elements to tensors --- */
 
 /* Integers, checked against the plan's limit. */
-static int convert_integers(firn_fb_input input, const uint8_t *elements, uint32_t count, int32_t *out) {
-    uint32_t limit = firn_fb_input_limit(input);
+static int convert_integers(const firn_bound_input *input, const uint8_t *elements, uint32_t count, int32_t *out) {
     for (uint32_t i = 0; i < count; i++) {
         int32_t value = elements[i];
-        if (firn_fb_input_element(input) == FIRN_FB_ELEMENT_TYPE_INT32)
+        if (input->element == FIRN_FB_ELEMENT_TYPE_INT32)
             memcpy(&value, elements + (size_t)4 * i, sizeof value);
-        if (value < 0 || (uint32_t)value >= limit)
+        if (value < 0 || (uint32_t)value >= input->limit)
             return FIRN_ERROR_DATA_RANGE;
         out[i] = value;
     }
     return FIRN_OK;
 }
 
-static void convert_floats(firn_fb_input input, const uint8_t *elements, uint32_t count, float *out) {
-    float scale = firn_fb_input_scale(input), shift = firn_fb_input_shift(input);
-    for (uint32_t i = 0; i < count; i++) {
-        float value;
-        if (firn_fb_input_element(input) == FIRN_FB_ELEMENT_TYPE_FLOAT32)
-            memcpy(&value, elements + (size_t)4 * i, sizeof value);
-        else
-            value = firn_fma((float)elements[i], scale, shift);
-        out[i] = firn_canonical(value);
-    }
+static void copy_floats(const uint8_t *elements, uint32_t count, float *restrict out) {
+    memcpy(out, elements, count * sizeof *out);
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = firn_canonical(out[i]);
+}
+
+/* fma(element, scale, shift). Without a shift the product is the only thing to round, and a host whose fma is a call is
+ * spared it. */
+static void scale_bytes(const firn_bound_input *input, const uint8_t *elements, uint32_t count, float *restrict out) {
+    const float scale = input->scale, shift = input->shift;
+    if (shift == 0)
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = firn_canonical((float)elements[i] * scale + shift);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            out[i] = firn_canonical(firn_fma((float)elements[i], scale, shift));
+}
+
+static int convert(const firn_bound_input *input, const uint8_t *elements, uint32_t count, void *out) {
+    if (input->limit != 0)
+        return convert_integers(input, elements, count, out);
+    if (input->element == FIRN_FB_ELEMENT_TYPE_FLOAT32)
+        copy_floats(elements, count, out);
+    else
+        scale_bytes(input, elements, count, out);
+    return FIRN_OK;
 }
 
 /* Copies the elements of one sample into its place of the input tensor. */
-static int fill_sample(firn_fb_input input, const firn_bound_input *bound, const firn_source *source, uint64_t first,
-                       uint32_t sample) {
+static int fill_sample(const firn_bound_input *input, const firn_source *source, uint64_t first, uint32_t sample) {
     _Alignas(16) uint8_t elements[4 * PIECE];
-    uint64_t count = bound->elements;
-    uint8_t *out = bound->data + (size_t)(4 * count * sample);
+    uint64_t count = input->elements;
+    uint8_t *out = input->data + (size_t)(4 * count * sample);
     for (uint64_t at = 0; at < count;) {
         uint32_t piece = count - at < PIECE ? (uint32_t)(count - at) : PIECE;
-        if (source->read(source->context, firn_fb_input_stream(input), first + at, piece, elements) != 0)
+        if (source->read(source->context, input->stream, first + at, piece, elements) != 0)
             return FIRN_ERROR_SOURCE;
-        if (firn_fb_input_limit(input) != 0) {
-            int status = convert_integers(input, elements, piece, (int32_t *)(void *)(out + (size_t)(4 * at)));
-            if (status != FIRN_OK)
-                return status;
-        } else {
-            convert_floats(input, elements, piece, (float *)(void *)(out + (size_t)(4 * at)));
-        }
+        int status = convert(input, elements, piece, out + (size_t)(4 * at));
+        if (status != FIRN_OK)
+            return status;
         at += piece;
     }
     return FIRN_OK;
@@ -205,12 +215,11 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
     if (sampler->stops && !epoch_has(samples, cursor, wanted))
         return FIRN_ERROR_DATA_END;
     for (uint32_t i = 0; i < instance->bound.input_count; i++) {
-        const firn_bound_input *bound = &instance->bound.inputs[i];
-        firn_fb_input input = firn_fb_plan_inputs_at(instance->plan, i);
-        uint64_t unit = sampler->records ? bound->elements : 1;
+        const firn_bound_input *input = &instance->bound.inputs[i];
+        uint64_t unit = sampler->records ? input->elements : 1;
         for (uint32_t s = 0; s < wanted; s++) {
-            uint64_t first = place_of_draw(sampler, samples, cursor + s) * unit + firn_fb_input_advance(input);
-            int status = fill_sample(input, bound, samples->source, first, s);
+            uint64_t first = place_of_draw(sampler, samples, cursor + s) * unit + input->advance;
+            int status = fill_sample(input, samples->source, first, s);
             if (status != FIRN_OK)
                 return status;
         }
