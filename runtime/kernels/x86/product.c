@@ -69,8 +69,9 @@ typedef struct piece {
     bool first, last; /* block of terms */
 } piece;
 
+/* A small product has mostly quotients of 1, and spends more on divisions than on itself. */
 static size_t ceiling(size_t a, size_t b) {
-    return (a - 1) / b + 1;
+    return a <= b ? 1 : (a - 1) / b + 1;
 }
 
 /* --- factors ------------------------------------------------------------------------------------------------------ */
