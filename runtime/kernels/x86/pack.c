@@ -172,3 +172,43 @@ void firn_vector_narrow_rows(void *data, uint8_t type, size_t index, size_t step
         break;
     }
 }
+
+static inline __attribute__((always_inline)) void narrow_columns(void *data, uint8_t type, size_t index, size_t step,
+                                                                 const float *const sums[], size_t rows, size_t columns,
+                                                                 const float *bias) {
+    const firn_lanes some = firn_first_lanes(rows);
+    const firn_vector line = bias != NULL ? firn_vector_load_some(some, bias) : firn_vector_zero();
+    for (size_t column = 0; column < columns; column += FIRN_VECTOR) {
+        const firn_lanes here = firn_first_lanes(columns - column);
+        firn_vector v[FIRN_VECTOR];
+        FIRN_UNROLL
+        for (size_t i = 0; i < FIRN_VECTOR; i++)
+            v[i] = i < rows ? firn_vector_load_some(here, sums[i] + column) : firn_vector_zero();
+        firn_vector_transpose(v);
+        FIRN_UNROLL
+        for (size_t i = 0; i < FIRN_VECTOR; i++) {
+            if (bias != NULL)
+                v[i] = firn_vector_canonical(firn_vector_add(v[i], line));
+            if (i < columns - column)
+                firn_vector_narrow(data, type, index + (column + i) * step, some, v[i]);
+        }
+    }
+}
+
+void firn_vector_narrow_columns(void *data, uint8_t type, size_t index, size_t step, const float *const sums[],
+                                size_t rows, size_t columns, const float *bias) {
+    switch (type) {
+    case FIRN_FLOAT16:
+        narrow_columns(data, FIRN_FLOAT16, index, step, sums, rows, columns, bias);
+        break;
+    case FIRN_BFLOAT16:
+        narrow_columns(data, FIRN_BFLOAT16, index, step, sums, rows, columns, bias);
+        break;
+    case FIRN_CBFLOAT16:
+        narrow_columns(data, FIRN_CBFLOAT16, index, step, sums, rows, columns, bias);
+        break;
+    default:
+        narrow_columns(data, FIRN_FLOAT32, index, step, sums, rows, columns, bias);
+        break;
+    }
+}

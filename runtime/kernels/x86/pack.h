@@ -25,4 +25,9 @@ void firn_vector_widen_rows(float *out, size_t out_step, const firn_matrix *from
 void firn_vector_narrow_rows(void *data, uint8_t type, size_t index, size_t step, const float *sums, size_t sums_step,
                              size_t rows, size_t columns);
 
+/* The same the other way: the element of (row, column) is at index + column * step + row. sums[r] is row r, of at most
+ * FIRN_VECTOR; bias has a value for each row, or is NULL. */
+void firn_vector_narrow_columns(void *data, uint8_t type, size_t index, size_t step, const float *const sums[],
+                                size_t rows, size_t columns, const float *bias);
+
 #endif

@@ -1,7 +1,7 @@
 /* The float32 product in vectors; see product.h. The output is cut into pieces. For each block of terms a piece packs
  * its columns of the right factor once, as panels that stay in the second cache; then it takes its rows, a register
  * tile high, whose left factor stays in the first cache while all panels pass by. A left factor in float32 whose terms
- * are neighbours is read where it lies. */
+ * are neighbours is read where it lies; of a product of few rows it is the weight that is made the left factor. */
 #include "runtime/kernels/x86/product.h"
 
 #include "runtime/kernels/blocks.h"
@@ -17,6 +17,7 @@ typedef struct multiplication {
     void *out;               /* element (row, column) at row * out_step + column */
     uint8_t out_type;
     size_t out_step;
+    bool flipped; /* rows and columns have changed places, also for the bias and in the output */
 } multiplication;
 
 enum {
@@ -34,7 +35,9 @@ enum {
     SUMS_ROWS = 252,   /* of a piece whose sums wait: whole tiles */
     PACK_RIGHT = 10,   /* time to pack a term of a panel, and of a row of tiles, in multiply-adds of a register */
     PACK_LEFT = 3,
-    CHOICES = 8 /* ways to cut rows, and to cut columns, that are looked at */
+    FLIPPED_ROWS = 64,   /* more have enough use of a packed panel */
+    FLIPPED_COLUMNS = 4, /* for each row: fewer are packed sooner than the output is turned over */
+    CHOICES = 8          /* ways to cut rows, and to cut columns, that are looked at */
 };
 
 /* Multiplications that take the time of one operation on an element (FIRN_GRAIN). */
@@ -69,7 +72,7 @@ typedef struct piece {
     bool first, last; /* block of terms */
 } piece;
 
-/* A small product has mostly quotients of 1, and spends more on divisions than on itself. */
+/* A small product has mostly quotients of 1, for which a division is too slow. */
 static size_t ceiling(size_t a, size_t b) {
     return a <= b ? 1 : (a - 1) / b + 1;
 }
@@ -148,9 +151,14 @@ static void prefetch_sums(const firn_register_tile *tile, const float *sums) {
             firn_prefetch_near(sums + row * tile->sums_step + column);
 }
 
+/* The output holds the sums as they are. */
+static bool is_out_direct(const multiplication *product) {
+    return product->out_type == FIRN_FLOAT32 && !product->flipped;
+}
+
 static float *place_sums(const piece *p, size_t row, size_t column, float *one_tile) {
     const multiplication *product = p->cut->product;
-    if (product->out_type == FIRN_FLOAT32)
+    if (is_out_direct(product))
         return (float *)product->out + (p->row + row) * product->out_step + p->column + column;
     return p->cut->waits ? p->slot->sums + row * p->cut->columns + column * p->height : one_tile;
 }
@@ -158,12 +166,12 @@ static float *place_sums(const piece *p, size_t row, size_t column, float *one_t
 /* One row of tiles against all panels. */
 static void multiply_rows(const piece *p, size_t row, size_t rows, const float *bias) {
     const multiplication *product = p->cut->product;
-    const bool is_float32 = product->out_type == FIRN_FLOAT32;
+    const bool is_direct = is_out_direct(product);
     float one_tile[HEIGHT * WIDTH];
     firn_register_tile tile = {.rows = rows,
                                .terms = p->terms,
                                .begins = p->first,
-                               .sums_step = is_float32 ? product->out_step : (size_t)WIDTH};
+                               .sums_step = is_direct ? product->out_step : (size_t)WIDTH};
     place_left(p, p->row + row, rows, &tile);
     for (size_t column = 0; column < p->columns; column += WIDTH) {
         tile.columns = firn_smaller(WIDTH, p->columns - column);
@@ -173,17 +181,41 @@ static void multiply_rows(const piece *p, size_t row, size_t rows, const float *
         if (column + WIDTH < p->columns)
             prefetch_sums(&tile, place_sums(p, row, column + WIDTH, one_tile));
         firn_register_tile_multiply(&tile);
-        if (!is_float32 && p->last)
+        if (!is_direct && !product->flipped && p->last)
             firn_vector_narrow_rows(product->out, product->out_type,
                                     (p->row + row) * product->out_step + p->column + column, product->out_step,
                                     tile.sums, WIDTH, rows, tile.columns);
     }
 }
 
+/* The finished sums of a flipped piece go to the output, rows as columns, a register of them at a time. */
+static void write_flipped(const piece *p) {
+    const multiplication *product = p->cut->product;
+    const firn_tensor *bias = product->bias;
+    float one_bias[FIRN_VECTOR] = {0};
+    for (size_t row = 0; row < p->rows; row += FIRN_VECTOR) {
+        const size_t rows = firn_smaller(FIRN_VECTOR, p->rows - row);
+        if (bias != NULL)
+            firn_widen(one_bias, bias->data, bias->type, p->row + row, rows);
+        const float *sums[FIRN_VECTOR];
+        for (size_t i = 0; i < rows; i++) {
+            const size_t inside = (row + i) % p->height;
+            sums[i] = place_sums(p, row + i - inside, 0, NULL) + inside * WIDTH;
+        }
+        for (size_t column = 0; column < p->columns; column += WIDTH) {
+            firn_vector_narrow_columns(product->out, product->out_type,
+                                       (p->column + column) * product->out_step + p->row + row, product->out_step, sums,
+                                       rows, firn_smaller(WIDTH, p->columns - column), bias != NULL ? one_bias : NULL);
+            for (size_t i = 0; i < rows; i++)
+                sums[i] += WIDTH * p->height;
+        }
+    }
+}
+
 /* The bias of the piece's columns in float32. */
 static const float *widen_bias(const piece *p) {
     const firn_tensor *bias = p->cut->product->bias;
-    if (bias == NULL)
+    if (bias == NULL || p->cut->product->flipped)
         return NULL;
     firn_widen(p->slot->bias, bias->data, bias->type, p->column, p->columns);
     return p->slot->bias;
@@ -208,6 +240,8 @@ static void multiply_piece(void *argument, size_t number, void *slot_of_thread) 
         for (size_t row = 0; row < p.rows; row += p.height)
             multiply_rows(&p, row, firn_smaller(p.height, p.rows - row), bias);
     }
+    if (product->flipped)
+        write_flipped(&p);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -231,7 +265,7 @@ static size_t estimate(const cut *c, size_t threads) {
 static cut divide(const multiplication *product, size_t threads) {
     cut best = {.product = product,
                 .depth = ceiling(product->terms, ceiling(product->terms, DEPTH)),
-                .waits = product->out_type != FIRN_FLOAT32 && product->terms > DEPTH};
+                .waits = product->flipped || (product->out_type != FIRN_FLOAT32 && product->terms > DEPTH)};
     const size_t fitting = firn_smaller(COLUMNS, RIGHT / best.depth / WIDTH * WIDTH);
     const size_t widest = best.waits ? firn_smaller(fitting, SUMS / SUMS_ROWS / WIDTH * WIDTH) : fitting;
     const size_t column_pieces = ceiling(product->columns, widest);
@@ -266,17 +300,38 @@ static bool is_ours(const firn_product *product) {
     return product->present == FIRN_TERMS_ALL && product->reduction.kind == FIRN_REDUCTION_F32;
 }
 
+/* Few rows do not pay for packing a right factor whose terms are neighbours. As a left factor it is read where it is,
+ * and what is packed is the few rows, as columns. In multiply-adds of a register for WIDTH columns and a term. */
+static bool is_better_flipped(const firn_product *product) {
+    return product->right.column_step != 1 && product->rows <= FLIPPED_ROWS && product->columns >= WIDTH &&
+           product->columns >= FLIPPED_COLUMNS * product->rows &&
+           ceiling(product->rows, FIRN_VECTOR) * WIDTH < 2 * product->rows + PACK_RIGHT;
+}
+
+static multiplication flip(multiplication product) {
+    const firn_matrix left = product.left;
+    const size_t rows = product.rows;
+    product.left = firn_transposed(product.right);
+    product.right = firn_transposed(left);
+    product.rows = product.columns;
+    product.columns = rows;
+    product.flipped = true;
+    return product;
+}
+
 static void multiply_linear(const firn_linear *linear, const firn_kernel_call *call) {
     const firn_product *product = &linear->product;
-    const multiplication it = {.left = product->left,
-                               .right = product->right,
-                               .rows = product->rows,
-                               .columns = product->columns,
-                               .terms = product->terms,
-                               .bias = linear->bias,
-                               .out = linear->out->data,
-                               .out_type = linear->out->type,
-                               .out_step = product->columns};
+    multiplication it = {.left = product->left,
+                         .right = product->right,
+                         .rows = product->rows,
+                         .columns = product->columns,
+                         .terms = product->terms,
+                         .bias = linear->bias,
+                         .out = linear->out->data,
+                         .out_type = linear->out->type,
+                         .out_step = product->columns};
+    if (is_better_flipped(product))
+        it = flip(it);
     multiply(&it, call);
 }
 
