@@ -131,9 +131,9 @@ $(BUILD)/signature.o: $(call object,plan/signature.c) $(SHA256_OBJECTS) \
 
 # --- the kernel sets of x86 ----------------------------------------------------------------------------------------
 # The portable sources, compiled plain, with fused multiply-add, and with AVX2 and AVX-512, to which runtime/kernels/x86
-# adds kernels of its own. Each set is one object that shows one name, firn_kernel_find_<set>;
-# runtime/targets/x86/select.c picks by CPU. Elsewhere runtime/kernels/table.c is used as it is. The set of AVX-512-FP16
-# has only what that adds, and asks the AVX-512 one for the rest.
+# adds kernels of its own, and a widen.c in the place of the portable one. Each set is one object that shows one name,
+# firn_kernel_find_<set>; runtime/targets/x86/select.c picks by CPU. Elsewhere runtime/kernels/table.c is used as it is.
+# The set of AVX-512-FP16 has only what that adds, and asks the AVX-512 one for the rest.
 
 FMA_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
 AVX2_FLAGS := -O3 -mavx2 -mfma -mf16c -Dfirn_kernel_find_vector=firn_kernel_find_avx2
@@ -143,6 +143,7 @@ AVX512FP16_FLAGS := $(AVX512_FLAGS) -mavx512fp16
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/x86/%.c,chunked_native native_table)
 VECTOR_SOURCES := $(filter-out $(NATIVE_SOURCES),$(wildcard runtime/kernels/x86/*.c))
+VECTOR_SET := $(filter-out runtime/numerics/widen.c,$(KERNEL_SET)) $(VECTOR_SOURCES)
 AVX512FP16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/x86/%.c,chunked_pieces pack pieces)
 
 ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)
@@ -174,8 +175,8 @@ $(BUILD)/avx512fp16/%.o: %.c $(BUILD)/flags
 	$(quiet)$(CC) $(CFLAGS) $(AVX512FP16_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
 
 $(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
-$(BUILD)/kernels-avx512.o: $(patsubst %.c,$(BUILD)/avx512/%.o,$(KERNEL_SET) $(VECTOR_SOURCES))
-$(BUILD)/kernels-avx2.o: $(patsubst %.c,$(BUILD)/avx2/%.o,$(KERNEL_SET) $(VECTOR_SOURCES))
+$(BUILD)/kernels-avx512.o: $(patsubst %.c,$(BUILD)/avx512/%.o,$(VECTOR_SET))
+$(BUILD)/kernels-avx2.o: $(patsubst %.c,$(BUILD)/avx2/%.o,$(VECTOR_SET))
 $(BUILD)/kernels-avx512fp16.o: $(patsubst %.c,$(BUILD)/avx512fp16/%.o,$(AVX512FP16_SOURCES))
 $(filter $(BUILD)/kernels-%.o,$(KERNEL_OBJECTS)): $(BUILD)/kernels-%.o:
 	$(call say,$@)

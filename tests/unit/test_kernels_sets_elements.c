@@ -1,6 +1,6 @@
 /* Every kernel set that this CPU can run gives the bits of the plain one: activations over floats of all magnitudes and
- * all values of the half types, the rotary embedding, softmax cross-entropy over awkward widths and special values. A
- * set that cannot be had is passed over (test_kernels_sets.c names it). */
+ * all values of the half types, the rotary embedding, casts, softmax cross-entropy over awkward widths and special
+ * values. A set that cannot be had is passed over (test_kernels_sets.c names it). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -133,6 +133,28 @@ static void rotary_embedding(void **state) {
             }
 }
 
+/* --- conversions -------------------------------------------------------------------------------------------------- */
+
+/* Every type from and to every other, all values and short tensors. */
+static void casts(void **state) {
+    (void)state;
+    for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+        firn_tensor x = all_values(type);
+        for (uint8_t to = FIRN_FLOAT32; to <= last_real_type; to++) {
+            firn_kernel_call call = {.input_count = 1, .output_count = 1, .inputs = {x}};
+            call.outputs[0] = tensor_new(to, (uint32_t)x.elements, 0, 0, 0);
+            compare(FIRN_OP_cast, &call, UINT8_MAX, "cast");
+            for (size_t count = 1; count < 40; count++) {
+                call.inputs[0].elements = call.outputs[0].elements = count;
+                call.inputs[0].dims[0] = call.outputs[0].dims[0] = (uint32_t)count;
+                compare(FIRN_OP_cast, &call, UINT8_MAX, "cast of a few");
+            }
+            tensor_free(&call.outputs[0]);
+        }
+        tensor_free(&x);
+    }
+}
+
 /* --- cross-entropy ------------------------------------------------------------------------------------------------ */
 
 static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, float spread, bool special) {
@@ -172,9 +194,8 @@ static void cross_entropy(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(activations),
-        cmocka_unit_test(activations_of_mixed_types),
-        cmocka_unit_test(rotary_embedding),
+        cmocka_unit_test(activations),      cmocka_unit_test(activations_of_mixed_types),
+        cmocka_unit_test(rotary_embedding), cmocka_unit_test(casts),
         cmocka_unit_test(cross_entropy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
