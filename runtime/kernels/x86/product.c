@@ -87,7 +87,7 @@ static bool is_right_direct(const piece *p, size_t columns) {
 }
 
 static bool is_left_direct(const firn_matrix *left) {
-    return left->type == FIRN_FLOAT32 && (left->column_step == 1 || left->column_step <= DIRECT_STEP);
+    return left->type == FIRN_FLOAT32 && left->column_step <= DIRECT_STEP;
 }
 
 static size_t panel_vectors(size_t columns) {
@@ -267,11 +267,11 @@ static cut divide(const multiplication *product, size_t threads) {
                 .depth = ceiling(product->terms, ceiling(product->terms, DEPTH)),
                 .waits = product->flipped || (product->out_type != FIRN_FLOAT32 && product->terms > DEPTH)};
     const size_t fitting = firn_smaller(COLUMNS, RIGHT / best.depth / WIDTH * WIDTH);
-    const size_t widest = best.waits ? firn_smaller(fitting, SUMS / SUMS_ROWS / WIDTH * WIDTH) : fitting;
+    const size_t widest = best.waits ? firn_smaller(fitting, (size_t)SUMS / SUMS_ROWS / WIDTH * WIDTH) : fitting;
     const size_t column_pieces = ceiling(product->columns, widest);
     const size_t row_pieces = best.waits ? ceiling(product->rows, SUMS_ROWS) : 1;
     set_pieces(&best, row_pieces, column_pieces);
-    if (threads == 1)
+    if (threads <= 1)
         return best;
     size_t least = estimate(&best, threads);
     for (size_t r = row_pieces; r < row_pieces + CHOICES; r++)
