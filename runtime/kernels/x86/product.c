@@ -37,6 +37,7 @@ enum {
     PACK_LEFT = 3,
     FLIPPED_ROWS = 64,   /* more have enough use of a packed panel */
     FLIPPED_COLUMNS = 4, /* for each row: fewer are packed sooner than the output is turned over */
+    HANDFUL = 32,        /* multiplications that plain loops do */
     CHOICES = 8          /* ways to cut rows, and to cut columns, that are looked at */
 };
 
@@ -319,7 +320,42 @@ static multiplication flip(multiplication product) {
     return product;
 }
 
+/* A handful of multiplications takes less time than to cut, pack and place them. */
+static bool is_handful(const firn_linear *linear) {
+    const firn_product *product = &linear->product;
+    return product->rows <= HANDFUL && product->columns <= HANDFUL && product->terms <= HANDFUL &&
+           product->rows * product->columns * product->terms <= HANDFUL && product->left.type == FIRN_FLOAT32 &&
+           product->right.type == FIRN_FLOAT32 && linear->out->type == FIRN_FLOAT32 &&
+           (linear->bias == NULL || linear->bias->type == FIRN_FLOAT32);
+}
+
+static float sum_of_terms(const firn_product *product, size_t row, size_t column) {
+    const firn_matrix *a = &product->left, *b = &product->right;
+    const float *left = (const float *)a->data + a->first + row * a->row_step;
+    const float *right = (const float *)b->data + b->first + column * b->column_step;
+    float sum = 0.0f;
+    for (size_t term = 0; term < product->terms; term++)
+        sum = firn_fma(left[term * a->column_step], right[term * b->row_step], sum);
+    return sum;
+}
+
+static void multiply_handful(const firn_linear *linear) {
+    const firn_product *product = &linear->product;
+    float *out = linear->out->data;
+    for (size_t row = 0; row < product->rows; row++)
+        for (size_t column = 0; column < product->columns; column++) {
+            float sum = sum_of_terms(product, row, column);
+            if (linear->bias != NULL)
+                sum += ((const float *)linear->bias->data)[column];
+            out[row * product->columns + column] = firn_canonical(sum);
+        }
+}
+
 static void multiply_linear(const firn_linear *linear, const firn_kernel_call *call) {
+    if (is_handful(linear)) {
+        multiply_handful(linear);
+        return;
+    }
     const firn_product *product = &linear->product;
     multiplication it = {.left = product->left,
                          .right = product->right,
