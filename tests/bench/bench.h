@@ -23,13 +23,13 @@ enum { BENCH_EAGER, BENCH_COMPILED, BENCH_BFLOAT16, BENCH_BFLOAT16_COMPILED, BEN
 #define BENCH_EVERY_TORCH ((1u << BENCH_TORCHES) - 1)
 
 typedef struct bench_options {
-    const char *only;   /* groups and cases whose names contain it; NULL: all */
-    const char *out;    /* folder */
-    const char *firnc;  /* the compiler */
-    const char *python; /* NULL: none */
+    const char *only;  /* groups and cases whose names contain it; NULL: all */
+    const char *out;   /* folder */
+    const char *firnc; /* the compiler */
+    const char *python;
     unsigned repeat, threads;
     bool smoke;        /* one repetition of the smallest shapes */
-    bool eager_only;   /* no torch.compile */
+    unsigned torches;  /* ways of PyTorch that are asked, a bit each; 0: none */
     double call_limit; /* seconds that one call may be expected to take */
 } bench_options;
 

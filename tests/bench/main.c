@@ -1,6 +1,6 @@
 /* The command line of the benchmarks.
  *
- *     firn-bench [--only NAME] [--repeat N] [--threads N] [--limit S] [--smoke] [--torch no|eager|all]
+ *     firn-bench [--only NAME] [--repeat N] [--threads N] [--limit S] [--smoke] [--torch no|float32|eager|all]
  *                [--python P] [--firnc P] [--out D]
  *
  * --only NAME    the cases in whose "what shape storage" NAME occurs
@@ -8,7 +8,8 @@
  * --threads N    of the kernels and of PyTorch (the CPUs there are)
  * --limit S      leaves out kernels of which one call may be expected to take longer than S seconds (3)
  * --smoke        one round of the smallest shapes, and a look at the files that were written: seconds
- * --torch        no: without PyTorch; eager: without torch.compile, which takes minutes (all)
+ * --torch HOW    no: without PyTorch; float32: eager, without autocast, which is slow on CPUs without bfloat16;
+ *                eager: without torch.compile, which takes minutes; all, the default
  *
  * FIRN_KERNELS in the environment chooses the kernel set, as everywhere. Exit 0: everything ran, however fast. */
 #define _DEFAULT_SOURCE
@@ -23,8 +24,12 @@
 
 #define MACHINE_ROUNDS 3 /* before and after the cases */
 
-bench_options bench_settings = {
-    .out = "build/bench", .firnc = "build/firnc", .python = "python3", .repeat = 5, .call_limit = 3.0};
+bench_options bench_settings = {.out = "build/bench",
+                                .firnc = "build/firnc",
+                                .python = "python3",
+                                .repeat = 5,
+                                .call_limit = 3.0,
+                                .torches = BENCH_EVERY_TORCH};
 
 static bool read_number(const char *text, unsigned *number) {
     char *end;
@@ -44,10 +49,16 @@ static bool read_limit(const char *text) {
 }
 
 static bool read_torch(const char *text) {
-    if (strcmp(text, "no") == 0)
-        bench_settings.python = NULL;
-    bench_settings.eager_only = strcmp(text, "eager") == 0;
-    return bench_settings.python == NULL || bench_settings.eager_only || strcmp(text, "all") == 0;
+    static const struct {
+        const char *name;
+        unsigned torches;
+    } choices[] = {{"no", 0}, {"float32", BENCH_EAGER_ONLY}, {"eager", BENCH_EAGER_BOTH}, {"all", BENCH_EVERY_TORCH}};
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
+        if (strcmp(text, choices[i].name) == 0) {
+            bench_settings.torches = choices[i].torches;
+            return true;
+        }
+    return false;
 }
 
 static bool read_option(const char *name, const char *value) {

@@ -28,7 +28,7 @@ static void run_python(int input, int output) {
 
 void bench_torch_begin(void) {
     int to_child[2], from_child[2];
-    if (bench_settings.python == NULL || pipe(to_child) != 0 || pipe(from_child) != 0)
+    if (bench_settings.torches == 0 || pipe(to_child) != 0 || pipe(from_child) != 0)
         return;
     signal(SIGPIPE, SIG_IGN);
     child = fork();
@@ -62,7 +62,7 @@ static void let_threads_rest(void) {
 double bench_torch(unsigned variant, const char *question) {
     static const char *const names[] = {"eager", "compiled", "bf16", "bf16_compiled"};
     char answer[512], *end;
-    if (questions == NULL || (bench_settings.eager_only && variant % 2 != 0))
+    if (questions == NULL || (bench_settings.torches >> variant & 1u) == 0)
         return 0.0;
     if (fprintf(questions, "%s %s\n", names[variant], question) < 0 || fflush(questions) != 0 ||
         fgets(answer, sizeof answer, answers) == NULL)
