@@ -525,6 +525,24 @@ static bool read_schedulers(firnc_recipe *recipe, const firnc_tree *list, bool w
     return true;
 }
 
+static bool is_adjusted(const firnc_recipe *recipe, uint32_t root) {
+    return root != FIRNC_NONE && recipe->schedule.roots[root].adjusted;
+}
+
+/* As in the reference, it is the schedule that applies the factor of a group. */
+static void warn_of_idle_factors(const firnc_recipe *recipe) {
+    if (recipe->mode != FIRNC_TRAIN)
+        return;
+    for (uint32_t i = 0; i < recipe->group_count; i++) {
+        const firnc_parameter_group *group = &recipe->groups[i];
+        const firnc_tree place = {.file = recipe->file, .line = group->line, .path = group->path};
+        if (group->adjust_learning_rate != 1 && !is_adjusted(recipe, recipe->schedule.rate_of[i + 1]))
+            firnc_tree_warn(&place, "adjust_learning_rate has no effect: no ScalePerParamLR is for this group");
+        if (group->adjust_weight_decay != 1 && !is_adjusted(recipe, recipe->schedule.decay_of[i + 1]))
+            firnc_tree_warn(&place, "adjust_weight_decay has no effect: no ScalePerParamWD is for this group");
+    }
+}
+
 bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double learning_rate) {
     const firnc_tree *list = firnc_tree_child(init, "schedulers"), *older = older_learning_rate(init);
     firnc_schedule_reader own = {.recipe = recipe, .adjustment = 1};
@@ -543,6 +561,7 @@ bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double 
     uint32_t fault = firn_schedule_check(&made);
     if (fault != 0)
         return firnc_tree_fail(init, "schedule node %u is malformed; this is a bug of firnc", (unsigned)fault - 1);
+    warn_of_idle_factors(recipe);
     return true;
 }
 

@@ -458,6 +458,16 @@ static void cbfloat16_without_dynamic_scaling_is_warned_of(void **state) {
     assert_string_equal(message, "");
 }
 
+static void factors_without_effect_are_warned_of(void **state) {
+    (void)state;
+    const char *group = "lr: 0.001\n        params: [{params: a, adjust_learning_rate: 0.5, adjust_weight_decay: 1}]";
+    (void)accepted(edited(minimal, "lr: 0.001", group), FIRNC_TRAIN);
+    assert_non_null(strstr(message, "warning: adjust_learning_rate has no effect"));
+    assert_null(strstr(message, "adjust_weight_decay"));
+    (void)accepted(edited(minimal, "lr: 0.001", group), FIRNC_EVAL);
+    assert_string_equal(message, "");
+}
+
 static void patterns_keep_their_order_and_lines(void **state) {
     (void)state;
     firnc_precision p = precision("pol:\n"
@@ -1135,8 +1145,8 @@ static void a_setting_must_name_a_key(void **state) {
     refused_set("trainer.init.seed.a=1", ":3: trainer.init.seed: ", "single value");
     refused_set("trainer.init.seed", ": --set trainer.init.seed: ", "has no value");
     refused_set("trainer..seed=1", ": --set trainer..seed: ", "empty word");
-    refused_set("trainer.init.optimizer={SGD: {lr: 1, lr: 2}}", ": --set trainer.init.optimizer.SGD.lr: ",
-                "the value has the key twice");
+    refused_set("trainer.init.optimizer={SGD: {lr: 1, lr: 2}}",
+                ": --set trainer.init.optimizer.SGD.lr: ", "the value has the key twice");
     refused_set("trainer.init.seed=[1", ": --set trainer.init.seed: ", "not YAML");
     refused_set("trainer.init.optimizer.adamw.eps=1", ":11: trainer.init.optimizer: ", "one key");
     refused_set("trainer.init.model.vocab_size=-1", ": --set trainer.init.model.vocab_size: ", "negative");
@@ -1169,6 +1179,7 @@ int main(void) {
         cmocka_unit_test(static_scaling_is_a_number_other_than_one),
         cmocka_unit_test(float32_needs_no_scaling),
         cmocka_unit_test(cbfloat16_without_dynamic_scaling_is_warned_of),
+        cmocka_unit_test(factors_without_effect_are_warned_of),
         cmocka_unit_test(patterns_keep_their_order_and_lines),
         cmocka_unit_test(pol_allows_a_half_softmax_where_it_is_taken_literally),
         cmocka_unit_test(the_model_may_say_the_precision),
