@@ -78,14 +78,16 @@ static const char *path(const firnc_graph *graph) {
     return graph->model;
 }
 
-/* The annotation of the node that is being made: that of the call, else of the innermost annotation scope. */
+/* The annotation of the node that is being made: that of the call, else of the innermost annotation scope, else the
+ * architecture's rule. */
 static void annotate(firnc_graph *graph, firnc_node *node) {
     if (graph->next_annotated) {
         node->annotated = true;
         node->pol = graph->next_pol;
         node->pol_origin = graph->next_origin;
         graph->next_annotated = false;
-        return;
+        if (node->pol_origin != FIRNC_ORIGIN_RULE)
+            return;
     }
     for (const firnc_scope *scope = graph->scopes; scope != NULL; scope = scope->outer)
         if (scope->layer == NULL) {

@@ -44,7 +44,8 @@ void firnc_pol_end(firnc_graph *graph);
 /* Annotates the next op only (a call): it replaces the scope for that op. */
 void firnc_pol_next(firnc_graph *graph, firnc_pol pol);
 
-/* The same for a rule that belongs to the architecture rather than to its user, so that reports tell them apart. */
+/* Annotates the next op only, by a rule that belongs to the architecture rather than to its user: it holds where no
+ * scope and no pattern of the recipe speaks for that op. */
 void firnc_pol_rule(firnc_graph *graph, firnc_pol pol);
 
 /* --- names --------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ typedef struct firnc_mixed_precision {
     float initial_loss_scale;    /* 0: 2^15, for cbfloat16 2^31. Dynamic only, likewise the next three */
     uint64_t steps_per_increase; /* at least 1; default 2000 */
     float min_loss_scale;        /* at least 2^-14; 0: 2^-14 */
-    float max_loss_scale;        /* at least min_loss_scale; 0: as initial_loss_scale */
+    float max_loss_scale;        /* at least min_loss_scale; 0: 2^15, for cbfloat16 2^31; lowers initial_loss_scale */
     float max_gradient_norm;     /* above 0; 0: no clipping. At most one of the two */
     float max_gradient_value;
     bool log_loss_scale; /* without effect: the log of a run has it always */

@@ -17,10 +17,12 @@ say() {
     printf '\n== %s\n' "$1"
 }
 
-# The file that the emulated targets read: the first regular file of the data.
-first_file() {
+# The file that the emulated targets read: of a folder the first one above 8 KiB, else the largest.
+one_file() {
     if [ -d "$1" ]; then
-        find "$1" -maxdepth 1 -type f -size +8k | LC_ALL=C sort | head -n 1
+        find "$1" -maxdepth 1 -type f -printf '%s %p\n' | LC_ALL=C sort -k 2 |
+            awk '$1 > 8192 { print; exit 0 } $1 > most { most = $1; line = $0 } END { if ($1 <= 8192) print line }' |
+            cut -d ' ' -f 2-
     else
         printf '%s\n' "$1"
     fi
@@ -57,7 +59,7 @@ awk -f "$RECIPES/curves.awk" "$OUT/train.jsonl" >"$OUT/curves.svg"
 echo "curves: $OUT/curves.svg"
 
 say "The first $EMULATED_STEPS steps of a small plan on three machines"
-file=$(first_file "$DATA")
+file=$(one_file "$DATA")
 "$FIRNC" compile "$RECIPES/small_gpt2.yaml" --mode train --key "$OUT/demo.key.pem" -o "$OUT/small.plan"
 "$FIRN" train "$OUT/small.plan" --pub "$OUT/demo.pub.pem" --data "$file" --steps "$EMULATED_STEPS" --quiet \
     --checkpoint "$OUT/small.ckpt" >"$OUT/host.txt"

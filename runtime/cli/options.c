@@ -84,6 +84,8 @@ void cli_help(FILE *to) {
           "      --counter F              the security counter: plans older than it are refused\n"
           "      --threads N              default: one for each CPU; the result is the same with any number\n"
           "      --quiet, --verbose       no progress; more of it\n"
+          "  FIRN_KERNELS in the environment chooses among the kernel sets of this CPU: plain, fma, avx2, avx512,\n"
+          "  avx512fp16; the result is the same with any. Default: the last of them that it has\n"
           "\n"
           "  firn export CHECKPOINT -o F.safetensors              the parameters in float32\n"
           "  firn digest CHECKPOINT [--per-tensor]                SHA-256 of the state\n"

@@ -96,8 +96,11 @@ static void a_call_annotates_one_op(void **state) {
     expect_pol(graph, 2, FIRNC_ORIGIN_SCOPE);
     firnc_pol_rule(graph, level(1));
     firnc_relu(graph, x);
-    expect_pol(graph, 1, FIRNC_ORIGIN_RULE);
+    expect_pol(graph, 2, FIRNC_ORIGIN_SCOPE);
     firnc_pol_end(graph);
+    firnc_pol_rule(graph, level(1));
+    firnc_relu(graph, x);
+    expect_pol(graph, 1, FIRNC_ORIGIN_RULE);
 }
 
 /* --- random numbers ----------------------------------------------------------------------------------------------- */
