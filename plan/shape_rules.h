@@ -1,7 +1,7 @@
-/* What the shape rules are made of. Each op of plan/ops.def has one, in the order of the table, in a file for its
- * family: shapes_layers.c, shapes_losses.c, shapes_training.c; the comment above a row of the table is what its rule
- * checks. Kernels run blind behind these rules, so a rule may not be looser than what its kernel can be given. Only
- * those files include this one, so its names need no prefix. Freestanding.
+/* What the shape rules are made of. Each op of plan/ops.def has one, in a file for its family: shapes_layers.c,
+ * shapes_losses.c, shapes_training.c; the comment above a row of the table is what its rule checks. Kernels run blind
+ * behind these rules, so a rule may not be looser than what its kernel can be given. Only those files include this one,
+ * so its names need no prefix. Freestanding.
  *
  * Words of the table: "real" is float32 or a half type; N is all leading dimensions taken together, at least one; where
  * a tensor has an extent N alone, any dimensions whose product is N will do, and an output gets the leading dimensions

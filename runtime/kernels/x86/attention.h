@@ -7,8 +7,8 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* The kernels of the two ops. A call with so many steps that not even one block of keys fits into a slot beside a row
- * of scores goes to the portable kernel. */
+/* The kernels of the two ops. A call with so many steps, or heads so large, that not even one block of keys fits into a
+ * slot beside the scores and columns of a block of queries goes to the portable kernel. */
 void firn_vector_attention(const firn_kernel_call *call);
 void firn_vector_attention_backward(const firn_kernel_call *call);
 

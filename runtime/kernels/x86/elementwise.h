@@ -1,4 +1,4 @@
-/* Activations and the softmax cross-entropy in vector registers. They give the bits of the portable kernels, whose
+/* Activations in vector registers. They give the bits of the portable kernels, whose
  * operations they do in the same order, and hand to them what they have no loop for: operands of several types. */
 #ifndef FIRN_KERNELS_X86_ELEMENTWISE_H
 #define FIRN_KERNELS_X86_ELEMENTWISE_H
@@ -8,7 +8,5 @@
 void firn_vector_gelu(const firn_kernel_call *call);
 void firn_vector_gelu_backward(const firn_kernel_call *call);
 void firn_vector_tanh(const firn_kernel_call *call);
-void firn_vector_cross_entropy(const firn_kernel_call *call);
-void firn_vector_cross_entropy_backward(const firn_kernel_call *call);
 
 #endif

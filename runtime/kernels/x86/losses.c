@@ -1,10 +1,9 @@
-/* See elementwise.h: the softmax cross-entropy of float32 logits. A row is read twice, the second time from the cache.
- */
-#include "runtime/kernels/losses.h"
+/* See losses.h: the softmax cross-entropy of float32 logits. A row is read twice, the second time from the cache. */
+#include "runtime/kernels/x86/losses.h"
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/losses.h"
 #include "runtime/kernels/x86/elementary.h"
-#include "runtime/kernels/x86/elementwise.h"
 
 enum { VECTORS = FIRN_SUM_LANES / FIRN_VECTOR }; /* registers of the lanes of a sum */
 

@@ -3,6 +3,7 @@
 #include "runtime/kernels/x86/attention.h"
 #include "runtime/kernels/x86/chunked_product.h"
 #include "runtime/kernels/x86/elementwise.h"
+#include "runtime/kernels/x86/losses.h"
 
 firn_kernel firn_kernel_find_vector(uint16_t code);
 
