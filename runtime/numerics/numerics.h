@@ -10,6 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __FAST_MATH__
+#    error                                                                                                             \
+        "relaxed arithmetic gives other bits: compile without -ffast-math and -Ofast, or with -fno-fast-math after them"
+#endif
+#if __FLT_EVAL_METHOD__ != 0
+#    error "arithmetic wider than binary32 gives other bits: on 32-bit x86 compile with -msse2 -mfpmath=sse"
+#endif
+
 /* --- bits ------------------------------------------------------------------------------------------------------- */
 
 #define FIRN_NAN_BITS 0x7fc00000u
@@ -72,7 +80,7 @@ float firn_exp(float x);
 float firn_log(float x);
 float firn_tanh(float x);
 float firn_erf(float x);
-float firn_sin_turns(float turns); /* sin(2 pi t), 0 <= t < 1, for the normal initialiser */
+float firn_sin_turns(float turns); /* sin(2 pi t), 0 <= t <= 1, for the normal initialiser */
 float firn_cos_turns(float turns);
 float firn_gelu(float x);       /* x/2 (1 + erf(x/sqrt 2)) */
 float firn_gelu_slope(float x); /* its derivative */

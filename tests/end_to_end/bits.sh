@@ -20,6 +20,17 @@ for program in "$BUILD/runner" $(printf "$BUILD/variants/%s/runner " $variants);
     }
 done
 
+# --- what cannot give these bits does not compile ---
+
+for flags in -ffast-math -Ofast '-m32 -mfpmath=387'; do
+    # shellcheck disable=SC2086 # several flags
+    if gcc -std=c11 $flags -I. -fsyntax-only runtime/numerics/half.c 2>"$folder/refusal" ||
+        ! grep -q 'gives other bits' "$folder/refusal"; then
+        echo "gcc $flags: not refused by runtime/numerics/numerics.h" >&2
+        failures=$((failures + 1))
+    fi
+done
+
 "$BUILD/firnc" keygen "$folder/test" >"$folder/log"
 PUB=$folder/test.pub.pem
 
