@@ -631,6 +631,27 @@ static void the_callers_rounding_does_not_matter(void **state) {
     assert_int_equal(left & 0xffc0, upward_and_flushing & 0xffc0);
     assert_same_state(&one, &two);
 }
+
+/* A subnormal attribute is above 0 whatever the caller takes it for, and one that is not is refused. */
+static void the_callers_zeros_do_not_matter(void **state) {
+    (void)state;
+    const uint32_t usual = control_word(), flushing = 0x1f80 | 0x8040;
+    const struct {
+        float minimum_scale;
+        int status;
+    } cases[] = {{0x1p-140f, FIRN_OK}, {0.0f, FIRN_ERROR_OP_ATTRIBUTE}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        signed_plan_settings settings = support_settings;
+        settings.minimum_scale = cases[i].minimum_scale;
+        support_bigram(&plan, &settings);
+        set_control_word(flushing);
+        const int status = support_open(&one, &plan, NULL);
+        const uint32_t left = control_word();
+        set_control_word(usual);
+        assert_int_equal(status, cases[i].status);
+        assert_int_equal(left & 0xffc0, flushing & 0xffc0);
+    }
+}
 #endif
 
 static void initial_values_follow_the_rule(void **state) {
@@ -818,6 +839,7 @@ int main(void) {
         cmocka_unit_test(old_memory_does_not_matter),
 #if defined(__SSE__)
         cmocka_unit_test(the_callers_rounding_does_not_matter),
+        cmocka_unit_test(the_callers_zeros_do_not_matter),
 #endif
         cmocka_unit_test(initial_values_follow_the_rule),
         cmocka_unit_test(needs_a_state),
