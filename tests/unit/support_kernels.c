@@ -162,6 +162,27 @@ void run_kernel(uint16_t code, firn_kernel_call *call) {
     free_call(&split);
 }
 
+/* Whether a list of words, parted by spaces, has this one. */
+static bool lists(const char *list, const char *word) {
+    const size_t length = strlen(word);
+    for (const char *at = list; at != NULL && *at != '\0'; at += strspn(at, " ")) {
+        const size_t here = strcspn(at, " ");
+        if (here == length && memcmp(at, word, length) == 0)
+            return true;
+        at += here;
+    }
+    return false;
+}
+
+const firn_kernel_set *support_set(const char *name) {
+    const firn_kernel_set *set = firn_kernel_set_choose(name);
+    if (set == NULL && lists(getenv("FIRN_TEST_SETS"), name))
+        fail_msg("this CPU or build has no set '%s', which FIRN_TEST_SETS asks for", name);
+    if (set == NULL)
+        print_message("skipped for want of a CPU feature: set '%s'\n", name);
+    return set;
+}
+
 float reduce(firn_reduction reduction, const float *a, const float *b, size_t count, size_t first) {
     float total = 0.0f, sum = 0.0f;
     if (reduction.kind == FIRN_REDUCTION_F32) {

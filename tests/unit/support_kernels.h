@@ -28,6 +28,10 @@ uint32_t draw(uint32_t *state, uint32_t limit);
 /* Fails unless both hold the same bits and every NaN is the canonical one. */
 void assert_same(const firn_tensor *expected, const firn_tensor *actual, const char *what);
 
+/* The set of that name; NULL where this CPU or build has none, which is said, or fails the test if the environment's
+ * FIRN_TEST_SETS names the set. */
+const firn_kernel_set *support_set(const char *name);
+
 /* The first micro-batch of the first step: what run_kernel gives a call that has no moment. */
 extern const firn_moment support_beginning;
 

@@ -32,11 +32,9 @@ static tile_kernel kernels[] = {{"avx2", firn_chunked_tile_add_avx2}, {"avx512",
 
 enum { WIDTH = 40 }; /* more columns than two registers have */
 
-static bool can_run(const char *set) {
-    const bool possible = firn_kernel_set_choose(set) != NULL;
-    if (!possible)
-        print_message("skipped: this CPU or build has no set '%s'\n", set);
-    return possible;
+static void skip_without(const char *set) {
+    if (support_set(set) == NULL)
+        skip();
 }
 
 /* --- numbers of a half type --------------------------------------------------------------------------------------- */
@@ -156,8 +154,7 @@ static void check_steps(const tile_kernel *kernel, const half_type *h, bool smal
 
 static void steps(void **state) {
     const tile_kernel *kernel = *state;
-    if (!can_run(kernel->set))
-        return;
+    skip_without(kernel->set);
     uint32_t seed = 1;
     for (int i = 0; i < TYPES; i++)
         for (int round = 0; round < ROUNDS; round++)
@@ -167,8 +164,7 @@ static void steps(void **state) {
 /* A sum that cancels is a zero, of either sign while it is rounded; what is added to the total leaves that at +0. */
 static void zeros(void **state) {
     const tile_kernel *kernel = *state;
-    if (!can_run(kernel->set))
-        return;
+    skip_without(kernel->set);
     for (int i = 0; i < TYPES; i++) {
         float left[2] = {1.0f, 1.0f}, right[2][WIDTH], sums[WIDTH] = {0}, totals[WIDTH] = {0};
         for (size_t column = 0; column < WIDTH; column++) {
@@ -281,8 +277,7 @@ static void check_tile(const tile_kernel *kernel, operands *o, firn_chunked_tile
 static void tiles(void **state) {
     const tile_kernel *kernel = *state;
     static const uint32_t chunks[] = {1, 5, 64, 128, 1000};
-    if (!can_run(kernel->set))
-        return;
+    skip_without(kernel->set);
     operands *o = malloc(sizeof *o);
     assert_non_null(o);
     uint32_t seed = 2;
@@ -372,8 +367,7 @@ static void native_products(void **state) {
     static const uint32_t sizes[][3] = {{1, 1, 1},   {13, 257, 15}, {15, 64, 33},  {29, 300, 63},
                                         {5, 31, 65}, {113, 9, 29},  {3, 260, 257}, {27, 128, 64}};
     static const uint32_t chunks[] = {64, 5, 128, 300};
-    if (!can_run("avx512"))
-        return;
+    skip_without("avx512");
     void *workspace = aligned_alloc(64, (size_t)THREADS * FIRN_SLOT_BYTES);
     assert_non_null(workspace);
     memset(workspace, 0xa5, (size_t)THREADS * FIRN_SLOT_BYTES);
