@@ -94,18 +94,49 @@ static inline float firn_log_inline(float x) {
     return firn_select_float(x >= 0.0f, number, firn_from_bits(FIRN_NAN_BITS));
 }
 
+/* Of tanh, erf and gelu, which vector code does in the same steps, too. */
+#define FIRN_TANH_0            -0x1.555552p-2f
+#define FIRN_TANH_1            0x1.11103cp-3f
+#define FIRN_TANH_2            -0x1.b9f6dap-5f
+#define FIRN_TANH_3            0x1.64c044p-6f
+#define FIRN_TANH_4            -0x1.18db64p-7f
+#define FIRN_TANH_5            0x1.8f862cp-9f
+#define FIRN_TANH_6            -0x1.ae8cbap-11f
+#define FIRN_TANH_7            0x1.e76c16p-14f
+#define FIRN_ERF_NEAR_0        0x1.06eba8p-3f
+#define FIRN_ERF_NEAR_1        -0x1.81273ep-2f
+#define FIRN_ERF_NEAR_2        0x1.ce2ce6p-4f
+#define FIRN_ERF_NEAR_3        -0x1.b7f71ap-6f
+#define FIRN_ERF_NEAR_4        0x1.53f224p-8f
+#define FIRN_ERF_NEAR_5        -0x1.a3515ep-11f
+#define FIRN_ERF_NEAR_6        0x1.4771fep-14f
+#define FIRN_ERF_FAR_0         -0x1.0a1f8ep+1f
+#define FIRN_ERF_FAR_1         0x1.2085bcp+0f
+#define FIRN_ERF_FAR_2         0x1.46c564p-1f
+#define FIRN_ERF_FAR_3         0x1.a60b62p-4f
+#define FIRN_ERF_FAR_4         -0x1.6543dap-6f
+#define FIRN_ERF_FAR_5         0x1.815088p-9f
+#define FIRN_ERF_FAR_6         -0x1.853404p-13f
+#define FIRN_ERF_MOST          4.0f /* from here on erf is 1 */
+#define FIRN_GELU_MOST         16.0f
+#define FIRN_SQRT_HALF         0x1.6a09e6p-1f
+#define FIRN_NORMAL_PEAK       0x1.988454p-2f /* 1 / sqrt(2 pi) */
+#define FIRN_GELU_TANH_1       0x1.988454p+0f
+#define FIRN_GELU_TANH_3       0x1.2444f2p-4f
+#define FIRN_GELU_TANH_SLOPE_2 0x1.b6676cp-3f
+
 /* Odd. Below 1: x + x^3 q(x^2). From there on: 1 - 2 / (e^2x + 1). */
 static inline float firn_tanh_inline(float x) {
     float a = firn_absolute(x);
     float z = a * a;
-    float q = 0x1.e76c16p-14f;
-    q = firn_fma(q, z, -0x1.ae8cbap-11f);
-    q = firn_fma(q, z, 0x1.8f862cp-9f);
-    q = firn_fma(q, z, -0x1.18db64p-7f);
-    q = firn_fma(q, z, 0x1.64c044p-6f);
-    q = firn_fma(q, z, -0x1.b9f6dap-5f);
-    q = firn_fma(q, z, 0x1.11103cp-3f);
-    q = firn_fma(q, z, -0x1.555552p-2f);
+    float q = FIRN_TANH_7;
+    q = firn_fma(q, z, FIRN_TANH_6);
+    q = firn_fma(q, z, FIRN_TANH_5);
+    q = firn_fma(q, z, FIRN_TANH_4);
+    q = firn_fma(q, z, FIRN_TANH_3);
+    q = firn_fma(q, z, FIRN_TANH_2);
+    q = firn_fma(q, z, FIRN_TANH_1);
+    q = firn_fma(q, z, FIRN_TANH_0);
     float small = firn_fma(a * z, q, a);
     float large = 1.0f - 2.0f / (firn_exp_inline(2.0f * a) + 1.0f);
     return firn_quiet(firn_with_sign(firn_select_float(a < 1.0f, small, large), x));
@@ -116,22 +147,22 @@ static inline float firn_tanh_inline(float x) {
 static inline float firn_erf_inline(float x) {
     float a = firn_absolute(x);
     float z = a * a;
-    float q = 0x1.4771fep-14f;
-    q = firn_fma(q, z, -0x1.a3515ep-11f);
-    q = firn_fma(q, z, 0x1.53f224p-8f);
-    q = firn_fma(q, z, -0x1.b7f71ap-6f);
-    q = firn_fma(q, z, 0x1.ce2ce6p-4f);
-    q = firn_fma(q, z, -0x1.81273ep-2f);
-    q = firn_fma(q, z, 0x1.06eba8p-3f);
+    float q = FIRN_ERF_NEAR_6;
+    q = firn_fma(q, z, FIRN_ERF_NEAR_5);
+    q = firn_fma(q, z, FIRN_ERF_NEAR_4);
+    q = firn_fma(q, z, FIRN_ERF_NEAR_3);
+    q = firn_fma(q, z, FIRN_ERF_NEAR_2);
+    q = firn_fma(q, z, FIRN_ERF_NEAR_1);
+    q = firn_fma(q, z, FIRN_ERF_NEAR_0);
     float small = firn_fma(a, q, a);
-    float t = firn_select_float(a > 4.0f, 4.0f, a);
-    float g = -0x1.853404p-13f;
-    g = firn_fma(g, t, 0x1.815088p-9f);
-    g = firn_fma(g, t, -0x1.6543dap-6f);
-    g = firn_fma(g, t, 0x1.a60b62p-4f);
-    g = firn_fma(g, t, 0x1.46c564p-1f);
-    g = firn_fma(g, t, 0x1.2085bcp+0f);
-    g = firn_fma(g, t, -0x1.0a1f8ep+1f);
+    float t = firn_select_float(a > FIRN_ERF_MOST, FIRN_ERF_MOST, a);
+    float g = FIRN_ERF_FAR_6;
+    g = firn_fma(g, t, FIRN_ERF_FAR_5);
+    g = firn_fma(g, t, FIRN_ERF_FAR_4);
+    g = firn_fma(g, t, FIRN_ERF_FAR_3);
+    g = firn_fma(g, t, FIRN_ERF_FAR_2);
+    g = firn_fma(g, t, FIRN_ERF_FAR_1);
+    g = firn_fma(g, t, FIRN_ERF_FAR_0);
     float large = firn_fma(firn_exp_inline(-g), -0.125f, 1.0f);
     return firn_quiet(firn_with_sign(firn_select_float(a < 1.0f, small, large), x));
 }
@@ -279,36 +310,36 @@ static inline float firn_silu_slope_inline(float x) {
 /* In the four that follow, x below -16 counts as -16 and, in slopes, x above 16 as 16: the results do not change any
  * more, and neither 0 * infinity nor infinity / infinity arises. */
 static inline float firn_gelu_inline(float x) {
-    float inside = firn_select_float(x < -16.0f, -16.0f, x);
+    float inside = firn_select_float(x < -FIRN_GELU_MOST, -FIRN_GELU_MOST, x);
     float h = 0.5f * inside;
-    return firn_quiet(firn_fma(h, firn_erf_inline(inside * 0x1.6a09e6p-1f), h));
+    return firn_quiet(firn_fma(h, firn_erf_inline(inside * FIRN_SQRT_HALF), h));
 }
 
 static inline float firn_gelu_slope_inline(float x) {
-    float inside = firn_limit(x, -16.0f, 16.0f);
-    float density = firn_exp_inline(-0.5f * inside * inside) * 0x1.988454p-2f;
-    float integral = firn_fma(0.5f, firn_erf_inline(inside * 0x1.6a09e6p-1f), 0.5f);
+    float inside = firn_limit(x, -FIRN_GELU_MOST, FIRN_GELU_MOST);
+    float density = firn_exp_inline(-0.5f * inside * inside) * FIRN_NORMAL_PEAK;
+    float integral = firn_fma(0.5f, firn_erf_inline(inside * FIRN_SQRT_HALF), 0.5f);
     return firn_quiet(firn_fma(inside, density, integral));
 }
 
 /* x/2 (1 + tanh u) = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3). This is -2u. */
 static inline float firn_gelu_tanh_exponent(float x) {
-    return x * firn_fma(x * x, -0x1.2444f2p-4f, -0x1.988454p+0f);
+    return x * firn_fma(x * x, -FIRN_GELU_TANH_3, -FIRN_GELU_TANH_1);
 }
 
 static inline float firn_gelu_tanh_inline(float x) {
-    float inside = firn_select_float(x < -16.0f, -16.0f, x);
+    float inside = firn_select_float(x < -FIRN_GELU_MOST, -FIRN_GELU_MOST, x);
     return firn_quiet(inside / (1.0f + firn_exp_inline(firn_gelu_tanh_exponent(inside))));
 }
 
 /* With s = 1 / (1 + e^-2u): s + x s (1 - s) 2u'. The smaller of s and 1 - s is taken from e^-2|u|, so nothing cancels.
  */
 static inline float firn_gelu_tanh_slope_inline(float x) {
-    float inside = firn_limit(x, -16.0f, 16.0f);
+    float inside = firn_limit(x, -FIRN_GELU_MOST, FIRN_GELU_MOST);
     float e = firn_exp_inline(-firn_absolute(firn_gelu_tanh_exponent(inside)));
     float larger = 1.0f / (1.0f + e);
     float smaller = e * larger;
-    float inner = firn_fma(inside * inside, 0x1.b6676cp-3f, 0x1.988454p+0f);
+    float inner = firn_fma(inside * inside, FIRN_GELU_TANH_SLOPE_2, FIRN_GELU_TANH_1);
     float s = firn_select_float(inside < 0.0f, smaller, larger);
     return firn_quiet(firn_fma(inside * (larger * smaller), inner, s));
 }
