@@ -115,6 +115,16 @@ static inline __attribute__((always_inline)) void add_terms(const strip *s, cons
 
 /* --- the choice of a loop: what runs between firn_step_begin and firn_step_end ------------------------------------ */
 
+/* Of a function with other rounding than its caller has. To the compiler arithmetic does not depend on the control
+ * word, so it may move or share some across the change of it, unless that is in a function it knows nothing of: not
+ * inlined, and none of what it reads, writes or returns found out. clang can only be told the first, and does no more
+ * of the others than a call permits. */
+#if __has_attribute(noipa)
+#    define FIRN_STEP_APART __attribute__((noipa))
+#else
+#    define FIRN_STEP_APART __attribute__((noinline))
+#endif
+
 static inline __attribute__((always_inline)) void add_extent(const strip *s, const extent *e, const firn_step_kind kind,
                                                              const size_t rows, const size_t vectors) {
     pair sums[HEIGHT / 2];
@@ -157,19 +167,19 @@ static inline __attribute__((always_inline)) void add_kind(const strip *s, const
         add_height(s, e, kind, 1);
 }
 
-static __attribute__((noinline)) void add_float16(const strip *s, const extent *e) {
+static FIRN_STEP_APART void add_float16(const strip *s, const extent *e) {
     add_kind(s, e, FIRN_STEP_FLOAT16);
 }
 
-static __attribute__((noinline)) void add_bfloat16(const strip *s, const extent *e) {
+static FIRN_STEP_APART void add_bfloat16(const strip *s, const extent *e) {
     add_kind(s, e, FIRN_STEP_BFLOAT16);
 }
 
-static __attribute__((noinline)) void add_cbfloat16(const strip *s, const extent *e) {
+static FIRN_STEP_APART void add_cbfloat16(const strip *s, const extent *e) {
     add_kind(s, e, FIRN_STEP_CBFLOAT16);
 }
 
-static __attribute__((noinline)) void add_small_cbfloat16(const strip *s, const extent *e) {
+static FIRN_STEP_APART void add_small_cbfloat16(const strip *s, const extent *e) {
     add_kind(s, e, FIRN_STEP_SMALL_CBFLOAT16);
 }
 
