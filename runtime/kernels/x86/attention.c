@@ -199,6 +199,7 @@ typedef struct job {
     bool chunked;       /* one of the reductions is */
     size_t parts;       /* of a head, each a piece of work */
     size_t part;        /* queries or keys of a part */
+    bool whole;         /* the gradients of keys are found a whole head at a time, and those of queries with them */
     layout at;
 } job;
 
@@ -784,12 +785,11 @@ static void add(float *restrict total, const float *restrict x, size_t count) {
         total[i] += x[i];
 }
 
-/* Gradients of the keys [begin, end) of a key head and of their values; where these are all keys, gradients of the
- * queries too. What the first query head gives is what the others are added to. */
+/* Gradients of the keys [begin, end) of a key head and of their values; of a whole head, gradients of the queries too.
+ * What the first query head gives is what the others are added to. */
 static void key_range(const job *job, float *slot, size_t batch, size_t key_head, size_t begin, size_t end) {
     const firn_attention *a = &job->a;
     const layout *at = &job->at;
-    const bool whole = end - begin == a->steps;
     const size_t floats = round_up(end - begin, HEIGHT) * job->width;
     if (job->chunked) {
         clear(slot + at->key_chunks, floats);
@@ -804,8 +804,8 @@ static void key_range(const job *job, float *slot, size_t batch, size_t key_head
         d.head = key_head * a->group + member;
         d.row = firn_attention_row(a, batch, d.head);
         for (size_t query = a->causal ? begin : 0; query < a->steps; query += QUERIES) {
-            const block b = gradient_block(&d, query, begin, end, whole);
-            if (whole)
+            const block b = gradient_block(&d, query, begin, end, job->whole);
+            if (job->whole)
                 store_query_gradient(&d, &b);
             add_key_gradients(&d, &b, key_sums, value_sums);
         }
@@ -894,6 +894,7 @@ void firn_vector_attention_backward(const firn_kernel_call *call) {
     if (!lay_out(&by_key, true) || !lay_out(&by_query, false)) {
         firn_kernel_attention_backward(call);
     } else if (by_key.span >= a->steps && whole_heads_are_sooner(a, threads)) {
+        by_key.whole = true;
         firn_pieces_run(call, divide(&by_key, heads, 1, SIZE_MAX), cost, key_piece, &by_key);
     } else {
         firn_pieces_run(call, divide(&by_query, a->batch * a->heads, threads, SIZE_MAX), cost, query_piece, &by_query);
