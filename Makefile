@@ -69,10 +69,12 @@ endif
 
 # --- objects -------------------------------------------------------------------------------------------------------
 
-# Changes whenever the compiler or its flags do, so that a variant never mixes objects.
+# Changes whenever the compiler or its flags do, but for what a rule adds by itself, so that a variant never mixes
+# objects.
+ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(FMA_FLAGS) $(AVX2_FLAGS) $(AVX512FP16_FLAGS)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(CFLAGS) $(CFLAGS_EXTRA)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(CFLAGS_EXTRA)' > $@
+	@echo '$(ALL_FLAGS)' | cmp -s - $@ || echo '$(ALL_FLAGS)' > $@
 .PHONY: FORCE
 FORCE:
 
