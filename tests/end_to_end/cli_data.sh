@@ -63,8 +63,17 @@ same "gzip is another run" "$folder/out" "$folder/idx"
 head -n 1 "$folder/idx.jsonl" >"$folder/a"
 head -n 1 "$folder/gz.jsonl" >"$folder/b"
 same "the log has another SHA-256 for the same contents" "$folder/a" "$folder/b"
-sum=$(cat "$folder/images" "$folder/labels" | sha256sum | cut -d ' ' -f 1)
-grep -q "\"data_sha256\":\"$sum\"" "$folder/a" || fail "the SHA-256 is that of features, then labels"
+# listed OPTION FILE...: the lines of the list whose SHA-256 stands for the data
+listed() {
+    option=$1
+    shift
+    sha256sum "$@" | sed "s/\\([0-9a-f]*\\).*/$option \\1/"
+}
+sum=$({
+    listed data "$folder/images"
+    listed labels "$folder/labels"
+} | sha256sum | cut -d ' ' -f 1)
+grep -q "\"data_sha256\":\"$sum\"" "$folder/a" || fail "the SHA-256 is that of the list of the files' own"
 expect ".npy" 0 "" mlp --data "$folder/images.npy" --labels "$folder/labels.npy"
 same ".npy is another run" "$folder/out" "$folder/idx"
 cat "$folder/classes" "$folder/classes" | npy "$folder/both.npy" '(240,)'
@@ -145,8 +154,19 @@ if cmp -s "$folder/out" "$folder/two"; then fail "the order of files has no infl
 expect "labels that nobody reads" 2 "reads no labels; leave out --labels" gpt2 --data "$folder/texts" \
     --labels "$folder/labels"
 expect "one file" 0 "" gpt2 --data "$folder/texts/b" --log "$folder/one.jsonl"
-sum=$(sha256sum "$folder/texts/b" | cut -d ' ' -f 1)
-grep -q "\"data_sha256\":\"$sum\"" "$folder/one.jsonl" || fail "the SHA-256 of one file is sha256sum's"
+sum=$(listed data "$folder/texts/b" | sha256sum | cut -d ' ' -f 1)
+grep -q "\"data_sha256\":\"$sum\"" "$folder/one.jsonl" || fail "the SHA-256 of one file is that of its line"
+
+# Where a file ends decides what the windows are: the same bytes cut elsewhere are other data.
+head -c 5000 "$folder/text" >"$folder/cut_a"
+tail -c +5001 "$folder/text" >"$folder/cut_b"
+head -c 9000 "$folder/text" >"$folder/cut_c"
+tail -c +9001 "$folder/text" >"$folder/cut_d"
+expect "cut early" 0 "" gpt2 --data "$folder/cut_a" --data "$folder/cut_b" --log "$folder/early.jsonl"
+expect "cut late" 0 "" gpt2 --data "$folder/cut_c" --data "$folder/cut_d" --log "$folder/late.jsonl"
+sum=$(listed data "$folder/cut_a" "$folder/cut_b" | sha256sum | cut -d ' ' -f 1)
+grep -q "\"data_sha256\":\"$sum\"" "$folder/early.jsonl" || fail "the SHA-256 of two files is that of two lines"
+if grep -q "\"data_sha256\":\"$sum\"" "$folder/late.jsonl"; then fail "the same bytes cut elsewhere are other data"; fi
 
 expect "perplexity" 0 "" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts" \
     --checkpoint "$folder/c"

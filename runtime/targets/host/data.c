@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "plan/container.h"
 #include "plan/ops.h"
 #include "runtime/targets/host/host.h"
 
@@ -253,26 +254,41 @@ static int read_elements(void *context, uint32_t stream_index, uint64_t first, u
 
 /* --- hashing --- */
 
-static bool hash_file(firn_sha256 *hash, const firn_host_file *file) {
+static bool hash_file(const firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES]) {
     static uint8_t bytes[PIECE_BYTES];
-    for (uint64_t at = 0; at < file->file.bytes;) {
-        uint64_t left = file->file.bytes - at;
-        uint32_t piece = left < PIECE_BYTES ? (uint32_t)left : PIECE_BYTES;
-        if (file->file.read(file->file.context, at, bytes, piece) != 0 ||
-            firn_sha256_update(hash, bytes, piece) != FIRN_OK)
-            return firn_host_fail(file->name, "cannot be read to its end");
-        at += piece;
-    }
-    return true;
-}
-
-static bool hash_data(firn_host_data *data) {
     firn_sha256 hash;
     bool hashed = firn_sha256_begin(&hash) == FIRN_OK;
+    for (uint64_t at = 0; hashed && at < file->file.bytes;) {
+        uint64_t left = file->file.bytes - at;
+        uint32_t piece = left < PIECE_BYTES ? (uint32_t)left : PIECE_BYTES;
+        hashed = file->file.read(file->file.context, at, bytes, piece) == 0 &&
+                 firn_sha256_update(&hash, bytes, piece) == FIRN_OK;
+        at += piece;
+    }
+    return (hashed && firn_sha256_end(&hash, digest) == FIRN_OK) ||
+           firn_host_fail(file->name, "cannot be read to its end");
+}
+
+/* One line of the list that stands for the data: the option that named the file, and the file's hash. */
+static bool hash_line(firn_sha256 *list, uint32_t stream, const uint8_t digest[FIRN_HASH_BYTES]) {
+    static const char *const options[FIRN_HOST_STREAMS] = {"data", "labels", "weights"};
+    char line[16 + 2 * FIRN_HASH_BYTES];
+    int length = snprintf(line, sizeof line, "%s ", options[stream]);
+    for (uint32_t i = 0; i < FIRN_HASH_BYTES; i++)
+        length += snprintf(line + length, sizeof line - (size_t)length, "%02x", digest[i]);
+    line[length++] = '\n';
+    return firn_sha256_update(list, line, (size_t)length) == FIRN_OK;
+}
+
+/* Where a file ends decides which windows there are and what is held out, so the contents in one piece would not do. */
+static bool hash_data(firn_host_data *data) {
+    firn_sha256 list;
+    uint8_t digest[FIRN_HASH_BYTES];
+    bool hashed = firn_sha256_begin(&list) == FIRN_OK;
     for (uint32_t s = 0; s < data->source.stream_count; s++)
         for (uint32_t i = 0; hashed && i < data->files[s].count; i++)
-            hashed = hash_file(&hash, data->files[s].files[i]);
-    return hashed && firn_sha256_end(&hash, data->sha256) == FIRN_OK;
+            hashed = hash_file(data->files[s].files[i], digest) && hash_line(&list, s, digest);
+    return hashed && firn_sha256_end(&list, data->sha256) == FIRN_OK;
 }
 
 /* --- all streams ---- */

@@ -138,7 +138,8 @@ typedef struct firn_host_data {
     firn_source source;
     firn_stream streams[FIRN_HOST_STREAMS];
     firn_host_stream files[FIRN_HOST_STREAMS];
-    uint8_t sha256[32]; /* over the contents of the files (uncompressed): features or text, labels, weights */
+    uint8_t sha256[32]; /* of a list with a line for each file in order: "data ", "labels " or "weights ", then the
+                           SHA-256 of its contents (uncompressed) in hexadecimal */
 } firn_host_data;
 
 /* Opens the files of stream 0 and, where they are not NULL, those of labels as stream 1 and of weights as stream 2;
