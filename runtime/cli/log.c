@@ -1,12 +1,13 @@
 /* The log of a run: JSON lines. The first says what ran; the others, one for each step, what came of it. Everything is
  * the same whenever and wherever the run is made, interrupted or not, but for "seconds" and "elapsed" of a step and for
  * "kernels" of the first line, which names the kernel set of the machine that began the log. */
-#define _POSIX_C_SOURCE   200809L
+#define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -166,15 +167,46 @@ static bool is_there(const char *path) {
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
 }
 
+static int refuse_there(const char *path) {
+    firn_host_fail(path, "is there already; give --resume to go on with it, or another name");
+    return CLI_FILE;
+}
+
+/* Two runs that write one log would leave neither's. A file system without locks has none to take. */
+static int claim(const cli_log *log, bool there) {
+    struct stat status;
+    int file = fileno(log->file);
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
+        return CLI_OK;
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        firn_host_fail(log->path, "another run is writing this log; wait for its end, or give another --log");
+        return CLI_FILE;
+    }
+    /* That run may have begun and ended since the file was looked at. */
+    return there || (fstat(file, &status) == 0 && status.st_size == 0) ? CLI_OK : refuse_there(log->path);
+}
+
+static int begin_or_go_on(cli_log *log, bool there, const char *head, uint64_t steps_done) {
+    log->file = fopen(log->path, there ? "r+" : "a"); /* which takes nothing from a file before it is ours */
+    int status = log->file != NULL ? claim(log, there) : CLI_OK;
+    if (status != CLI_OK)
+        return status;
+    log->created = !there;
+    if (log->file != NULL && there)
+        return go_on(log, head, steps_done);
+    if (log->file != NULL && fputs(head, log->file) >= 0 && fflush(log->file) == 0)
+        return CLI_OK;
+    cannot_write(log);
+    return CLI_FILE;
+}
+
 int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done) {
     *log = (cli_log){.path = session->options->log};
     if (log->path == NULL)
         return CLI_OK;
     bool there = is_there(log->path);
-    if (there && !session->options->resume) {
-        firn_host_fail(log->path, "is there already; give --resume to go on with it, or another name");
-        return CLI_FILE;
-    }
+    if (there && !session->options->resume)
+        return refuse_there(log->path);
     char *head = NULL;
     size_t length = 0;
     FILE *text = open_memstream(&head, &length);
@@ -182,15 +214,7 @@ int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done)
         return CLI_FILE;
     print_head(text, session);
     fclose(text);
-    int status = CLI_OK;
-    log->file = fopen(log->path, there ? "r+" : "w");
-    log->created = !there;
-    if (log->file != NULL && there) {
-        status = go_on(log, head, steps_done);
-    } else if (log->file == NULL || fputs(head, log->file) < 0 || fflush(log->file) != 0) {
-        cannot_write(log);
-        status = CLI_FILE;
-    }
+    int status = begin_or_go_on(log, there, head, steps_done);
     free(head);
     return status;
 }

@@ -12,7 +12,7 @@
 /* A path and what the user calls it. */
 typedef struct place {
     const char *role, *path; /* path NULL: not given */
-    bool replaced;           /* written as path.tmp first */
+    bool replaced;           /* written as path.tmp first, and locked as path.lock */
 } place;
 
 /* The folder of a path, links resolved. NULL when there is none. */
@@ -62,6 +62,16 @@ static int refuse(place output, place other, const char *how) {
     return CLI_USAGE;
 }
 
+/* True when a file is the one that a path with an ending stands for, links resolved. */
+static bool is_beside(const char *path, const char *ending, const char *other) {
+    char *target = resolve(path);
+    char *beside = target != NULL ? firn_host_path(target, ending) : NULL;
+    bool same = beside != NULL && same_file(beside, other);
+    free(beside);
+    free(target);
+    return same;
+}
+
 static int compare(place output, place other) {
     if (output.path == NULL || other.path == NULL)
         return CLI_OK;
@@ -71,12 +81,11 @@ static int compare(place output, place other) {
         return refuse(output, other, "into the folder of");
     if (!output.replaced)
         return CLI_OK;
-    char *target = resolve(output.path);
-    char *temporary = target != NULL ? firn_host_path(target, ".tmp") : NULL;
-    bool same = temporary != NULL && same_file(temporary, other.path);
-    free(temporary);
-    free(target);
-    return same ? refuse(output, other, "by way of .tmp over") : CLI_OK;
+    static const char *const beside[][2] = {{".tmp", "by way of .tmp over"}, {".lock", "by way of .lock over"}};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (is_beside(output.path, beside[i][0], other.path))
+            return refuse(output, other, beside[i][1]);
+    return CLI_OK;
 }
 
 int cli_paths_check(const cli_options *options) {

@@ -28,6 +28,7 @@ static void catch_signals(void) {
 
 typedef struct run {
     cli_session session;
+    firn_host_lock lock; /* of the checkpoint */
     cli_log log;
     cli_progress progress;
     uint64_t first, last; /* global steps at the beginning and the end of this call */
@@ -36,12 +37,12 @@ typedef struct run {
 } run;
 
 /* A checkpoint that is there is somebody's run: it is gone on with, by --resume, or left alone. Whatever could not be
- * replaced is found now and not after the steps. */
-static int check_checkpoint(const run *run) {
+ * replaced is found now and not after the steps. Another process that would save there too is kept out. */
+static int claim_checkpoint(run *run) {
     const cli_options *options = run->session.options;
     if (options->checkpoint == NULL)
         return CLI_OK;
-    if (!firn_host_replaceable(options->checkpoint))
+    if (!firn_host_replaceable(options->checkpoint) || !firn_host_lock_take(&run->lock, options->checkpoint))
         return CLI_FILE;
     const firn_storage *storage = run->session.port.port.storage;
     if (options->resume || storage->stored(run->session.port.port.context) == 0)
@@ -186,7 +187,7 @@ static int save_at_end(run *run, int status, uint64_t step) {
 }
 
 static int train(run *run) {
-    int status = check_checkpoint(run);
+    int status = claim_checkpoint(run);
     if (status == CLI_OK)
         status = begin_state(run);
     if (status == CLI_OK)
@@ -212,5 +213,6 @@ int cli_train(const cli_options *options) {
         status = train(&run);
     cli_log_end(&run.log, status != CLI_OK);
     cli_session_end(&run.session);
+    firn_host_lock_release(&run.lock);
     return status;
 }

@@ -141,6 +141,30 @@ for signal in INT TERM; do
     rm -f "$folder/stopped.jsonl" "$folder/stopped"
 done
 
+# Two runs at once on one checkpoint or one log: the second is kept out, and leaves the first as it is.
+expect "3 steps" 0 "" "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet --steps 3 \
+    --checkpoint "$folder/held"
+[ ! -e "$folder/held.lock" ] || fail "a run that ended left its lock"
+cp "$folder/held" "$folder/other"
+ln -s held "$folder/held.link"
+"$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet --resume --checkpoint "$folder/held" \
+    --checkpoint-every 2 --log "$folder/held.jsonl" >"$folder/out" 2>"$folder/err" &
+child=$!
+until [ -e "$folder/held.jsonl" ] && [ "$(wc -l <"$folder/held.jsonl")" -gt 5 ]; do sleep 0.05; done
+for name in held held.link; do
+    expect "a second run on a checkpoint, $name" 1 "another run is saving there" "$FIRN" train "$folder/long.plan" \
+        --pub "$PUB" --data "$DATA" --quiet --resume --checkpoint "$folder/$name" --steps 1
+done
+expect "a second run on a log" 1 "another run is writing this log" "$FIRN" train "$folder/long.plan" --pub "$PUB" \
+    --data "$DATA" --quiet --resume --checkpoint "$folder/other" --log "$folder/held.jsonl" --steps 1
+expect "eval and digest only read" 0 "" "$FIRN" digest "$folder/held"
+kill -TERM $child
+wait $child || true
+sed -n 's/^{"step":\([0-9]*\),.*/\1/p' "$folder/held.jsonl" >"$folder/steps"
+seq 4 $(($(wc -l <"$folder/held.jsonl") + 2)) >"$folder/wanted"
+same "a second run left its steps in the log" "$folder/steps" "$folder/wanted"
+rm -f "$folder/held" "$folder/held.link" "$folder/held.jsonl" "$folder/other"
+
 # --- stopped by the numbers ----------------------------------------------------------------------------------------
 
 compile hot --set trainer.init.precision.enabled=false --set trainer.init.precision.max_gradient_norm=null \

@@ -168,6 +168,7 @@ static void outputs_are_neither_inputs_nor_each_other(void **state) {
         {"train", "none.p", "none.k", "none.d", "none.l", "none.c", "none.log", "none.n", NULL, CLI_OK},
         {"train", "none.p", "none.k", "none.d", NULL, "none.c", "./none.c", NULL, NULL, CLI_USAGE},
         {"train", "none.p", "none.k", "none.d", NULL, "none.c", "none.c.tmp", NULL, NULL, CLI_USAGE},
+        {"train", "none.p", "none.k", "none.d", NULL, "none.c", "none.c.lock", NULL, NULL, CLI_USAGE},
         {"train", "none.p", "none.k", "none.d", NULL, NULL, "./none.d", NULL, NULL, CLI_USAGE},
         {"train", "none.p", "none.k", "none.d", "none.l", NULL, "./none.l", NULL, NULL, CLI_USAGE},
         {"train", "none.p", "none.k", "none.d", NULL, "none.p", NULL, NULL, NULL, CLI_USAGE},

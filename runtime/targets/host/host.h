@@ -100,6 +100,18 @@ bool firn_host_replace_end(firn_host_replacement *replacement);
 /* Removes it; keeps errno. Also after a failure, and for a replacement that holds only a file of -1. */
 void firn_host_replace_abandon(firn_host_replacement *replacement);
 
+/* A claim on a file that is replaced as a whole, and so cannot be locked itself: an empty file beside it is, which a
+ * crash leaves there to no harm. */
+typedef struct firn_host_lock {
+    char *path; /* target.lock, or NULL: nothing is held */
+    int file;
+} firn_host_lock;
+
+/* False, after a message, when another process has it or no file can be made. */
+bool firn_host_lock_take(firn_host_lock *lock, const char *path);
+/* Also for one that was never taken, which is all zeros. */
+void firn_host_lock_release(firn_host_lock *lock);
+
 /* --- the port (port.c) ---------------------------------------------------------------------------------------------
  */
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,4 +121,58 @@ void firn_host_replace_abandon(firn_host_replacement *replacement) {
         unlink(replacement->temporary);
     forget(replacement);
     errno = error;
+}
+
+/* --- locks --- */
+
+static bool same_inode(int file, const char *path) {
+    struct stat ours, there;
+    return fstat(file, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
+/* The lock file, open and locked; -1 with errno set, EWOULDBLOCK when another process has it. One that its holder
+ * removed while it was being opened locks nothing, and is asked for again. */
+static int open_locked(const char *path) {
+    for (;;) {
+        int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (file < 0)
+            return -1;
+        if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            close(file);
+            errno = EWOULDBLOCK;
+            return -1;
+        }
+        if (same_inode(file, path)) /* a file system without locks has none to take */
+            return file;
+        close(file);
+    }
+}
+
+bool firn_host_lock_take(firn_host_lock *lock, const char *path) {
+    char *target = target_of(path);
+    *lock = (firn_host_lock){.path = firn_host_path(target != NULL ? target : path, ".lock"), .file = -1};
+    free(target);
+    lock->file = open_locked(lock->path);
+    if (lock->file >= 0)
+        return true;
+    if (errno == EWOULDBLOCK)
+        firn_host_fail(path, "another run is saving there; wait for its end, or give another name");
+    else
+        firn_host_fail(lock->path, "the lock cannot be made: %s; look at the folder's permissions and the disk",
+                       strerror(errno));
+    firn_host_lock_release(lock);
+    return false;
+}
+
+void firn_host_lock_release(firn_host_lock *lock) {
+    struct stat status;
+    if (lock->path == NULL)
+        return;
+    if (lock->file >= 0 && fstat(lock->file, &status) == 0 && status.st_size == 0) /* else it is somebody's file */
+        unlink(lock->path);
+    if (lock->file >= 0)
+        close(lock->file);
+    free(lock->path);
+    *lock = (firn_host_lock){.file = -1};
 }
