@@ -28,7 +28,6 @@ static const struct {
     {FIRN_ERROR_CHECKPOINT_DAMAGED, "use another copy; a damaged one is never read in part"},
     {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_MODEL, "evaluate with a plan of the same architecture"},
-    {FIRN_ERROR_STORAGE_FULL, "the disk is full: make room and save again; the checkpoint before is untouched"},
     {FIRN_ERROR_STORAGE, "look at the folder's permissions and the disk; only a regular file is replaced"},
     {FIRN_ERROR_COUNTER, "the file must hold one decimal number and its folder be writable"},
     {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch or max_sequence_length"},
@@ -36,7 +35,6 @@ static const struct {
      "records need --data and --labels, and --weights where the model takes them, with the shapes and element types of "
      "the recipe"},
     {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
-    {FIRN_ERROR_LOSS_NOT_FINITE, "the state is that of the step before; try a lower learning rate or loss scaling"},
     {FIRN_ERROR_NO_ROWS, "give records of which some count"},
     {FIRN_ERROR_LOSS_SCALE_FLOOR, "the gradients overflow at every scale; try another half type or learning rate"},
 };
@@ -75,18 +73,60 @@ int cli_exit_code(int error) {
     return error <= FIRN_ERROR_STORAGE ? CLI_FILE : CLI_REFUSED;
 }
 
-/* A value that is out of range, or does not count, may be in either. */
-static char *with_labels(const cli_options *options) {
-    char *first = firn_host_path(options->data[0], " or ");
-    char *both = firn_host_path(first, options->labels);
-    free(first);
-    return both;
+/* A loss that is not finite has other causes in an evaluation, and before anything was learned. */
+static const char *mend_of_loss(const cli_session *session) {
+    uint64_t steps = 0;
+    if (session->info.eval)
+        return "look for NaN, infinite or very large values in the data, or evaluate another checkpoint";
+    if (firn_progress(&session->firn, &steps) == FIRN_OK && steps == 0)
+        return "nothing has been learned yet: look for NaN, infinite or very large values in the data, or try another "
+               "half type or loss scaling";
+    return "the state is that of the step before; try a lower learning rate or loss scaling";
+}
+
+/* Where nothing could be saved, it matters whether something had been before. */
+static const char *mend_of_full(const cli_session *session) {
+    const firn_port *port = &session->port.port;
+    return port->storage->stored(port->context) > 0
+               ? "the disk is full: make room and save again; the checkpoint before is untouched"
+               : "the disk is full: make room and run again; there is no checkpoint yet";
+}
+
+static const char *mend_in(const cli_session *session, int error) {
+    switch (error) {
+    case FIRN_ERROR_LOSS_NOT_FINITE:
+        return mend_of_loss(session);
+    case FIRN_ERROR_STORAGE_FULL:
+        return mend_of_full(session);
+    default:
+        return mend_of(error);
+    }
+}
+
+/* Replaces text in memory of its own by itself and another. */
+static void append(char **text, const char *more) {
+    char *longer = firn_host_path(*text, more);
+    free(*text);
+    *text = longer;
+}
+
+/* The files that an error of data may be about, in memory of their own. What does not fit, is out of range or does not
+ * count may be in any of the streams; the other errors are about the first. */
+static char *data_at_fault(const cli_options *options, int error) {
+    const char *others[] = {options->labels, options->weights};
+    char *names = firn_host_path(options->data[0], "");
+    bool any = error == FIRN_ERROR_DATA_TYPE || error == FIRN_ERROR_DATA_RANGE || error == FIRN_ERROR_NO_ROWS;
+    for (size_t i = 0; any && i < sizeof others / sizeof *others && others[i] != NULL; i++) {
+        append(&names, " or ");
+        append(&names, others[i]);
+    }
+    return names;
 }
 
 int cli_error(const cli_session *session, int error) {
     const cli_options *options = session->options;
-    const char *where = options->file, *mend = mend_of(error);
-    char *both = NULL;
+    const char *where = options->file, *mend = mend_in(session, error);
+    char *data = NULL;
     switch (subject_of(error)) {
     case CHECKPOINT:
         where = options->checkpoint;
@@ -95,9 +135,7 @@ int cli_error(const cli_session *session, int error) {
         where = options->counter;
         break;
     case DATA:
-        if ((error == FIRN_ERROR_DATA_RANGE || error == FIRN_ERROR_NO_ROWS) && options->labels != NULL)
-            both = with_labels(options);
-        where = both != NULL ? both : options->data[0];
+        where = data = data_at_fault(options, error);
         break;
     case KERNELS:
         where = "FIRN_KERNELS";
@@ -107,7 +145,7 @@ int cli_error(const cli_session *session, int error) {
     }
     firn_host_fail(where, "%s (%s)%s%s", firn_error_text(error), firn_error_name(error), mend != NULL ? "; " : "",
                    mend != NULL ? mend : "");
-    free(both);
+    free(data);
     return cli_exit_code(error);
 }
 

@@ -91,7 +91,7 @@ static int stop_ruined(run *run) {
         options->file,
         "a parameter is NaN or infinite (%s): %s; try a lower learning rate, or loss scaling that is dynamic",
         firn_error_name(FIRN_ERROR_LOSS_NOT_FINITE),
-        options->checkpoint != NULL ? "the checkpoint was left as it was" : "nothing was saved");
+        run->saved != UINT64_MAX ? "the checkpoint was left as it was" : "nothing was saved");
     return CLI_NUMBERS;
 }
 

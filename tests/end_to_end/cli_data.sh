@@ -105,11 +105,15 @@ compile weights small_mlp.yaml train --set trainer.init.model.sample_weights=tru
     --set trainer.fit.train_dataloader.weight_type=uint8
 compile ignored small_mlp.yaml train --set trainer.init.model.ignore_index=9
 tr '\000-\011' '\001\001\001\001\001\001\001\001\001\000' <"$folder/classes" | npy "$folder/weights.npy" '(120,)'
+head -c 480 /dev/zero | npy "$folder/float_weights.npy" '(120,)'
+sed -i '1s/|u1/<f4/' "$folder/float_weights.npy"
 expect "a class that is ignored" 0 "" weighted ignored
 cp "$folder/out" "$folder/ignored"
 expect "weights" 0 "" weighted weights --weights "$folder/weights.npy"
 same "a weight of 0 is not as a class that is ignored" "$folder/out" "$folder/ignored"
 expect "no weights" 1 DATA_TYPE weighted weights
+expect "weights of another type" 1 "images or .*labels or .*float_weights.npy: .*DATA_TYPE" weighted weights \
+    --weights "$folder/float_weights.npy"
 expect "weights alone" 2 "needs --labels" mlp --data "$folder/images" --weights "$folder/weights.npy"
 head -c 50 "$folder/classes" | npy "$folder/few_weights.npy" '(50,)'
 expect "fewer weights than images" 1 "120 records and 50 weights" weighted weights --weights "$folder/few_weights.npy"
@@ -118,8 +122,21 @@ expect "weights that nobody reads" 2 "reads no weights; leave out --weights" wei
     --weights "$folder/weights.npy"
 compile none small_mlp.yaml eval --set trainer.init.model.ignore_index=9
 head -c 120 /dev/zero | tr '\000' '\011' | npy "$folder/nines.npy" '(120,)'
-expect "every row ignored" 1 "nines.npy: every row was ignored" "$FIRN" eval "$folder/none.plan" --pub "$PUB" \
+expect "every row ignored" 1 "images or .*nines.npy: every row was ignored" "$FIRN" eval "$folder/none.plan" --pub "$PUB" \
     --data "$folder/images" --labels "$folder/nines.npy" --checkpoint "$folder/mlp"
+
+# Features that are not finite: nothing is said of the learning rate, which had no part in it.
+for mode in train eval; do
+    compile floats_$mode small_mlp.yaml $mode --set trainer.fit.train_dataloader.feature_type=float32 \
+        --set trainer.fit.train_dataloader.feature_scale=null --set trainer.fit.train_dataloader.feature_shift=null \
+        --set trainer.validate.val_dataloader.feature_type=float32
+done
+head -c 376320 /dev/zero | tr '\000' '\377' | npy "$folder/nan.npy" '(120, 784)'
+sed -i '1s/|u1/<f4/' "$folder/nan.npy"
+expect "NaN features" 4 "LOSS_NOT_FINITE.*values in the data" "$FIRN" train "$folder/floats_train.plan" --pub "$PUB" --quiet \
+    --data "$folder/nan.npy" --labels "$folder/labels.npy"
+expect "eval of NaN features" 4 "LOSS_NOT_FINITE.*evaluate another checkpoint" "$FIRN" eval "$folder/floats_eval.plan" \
+    --pub "$PUB" --data "$folder/nan.npy" --labels "$folder/labels.npy" --checkpoint "$folder/mlp"
 
 expect "no labels" 1 DATA_TYPE mlp --data "$folder/images"
 expect "labels for features" 1 DATA_TYPE mlp --data "$folder/labels" --labels "$folder/labels"

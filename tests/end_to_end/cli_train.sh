@@ -187,6 +187,9 @@ same "a ruined state took the checkpoint" "$folder/ruined" "$folder/ruined.kept"
 expect "parameters that are not finite at the end" 4 "LOSS_NOT_FINITE.*left as it was" "$FIRN" train \
     "$folder/ruined.plan" --pub "$PUB" --data "$DATA" --quiet --resume --checkpoint "$folder/ruined" --steps 1
 same "a ruined state took the checkpoint at the end" "$folder/ruined" "$folder/ruined.kept"
+expect "parameters that are not finite, and no checkpoint yet" 4 "LOSS_NOT_FINITE.*nothing was saved" "$FIRN" train \
+    "$folder/ruined.plan" --pub "$PUB" --data "$DATA" --quiet --checkpoint "$folder/ruined.none" --steps 1
+[ ! -e "$folder/ruined.none" ] || fail "a ruined state was saved"
 
 compile floor --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
     --set trainer.init.precision.initial_loss_scale=1e38 --set trainer.init.precision.max_loss_scale=1e38 \
@@ -236,10 +239,12 @@ expect "nowhere to log" 1 "log" train --steps 1 --log "$folder/none/log"
 
 # A disk that is full: files may have 8 blocks of 512 bytes, and the checkpoint is larger.
 cp "$folder/b" "$folder/kept"
-expect "a full disk" 1 STORAGE_FULL sh -c "ulimit -f 8; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet \
+expect "a full disk" 1 "STORAGE_FULL.*the checkpoint before is untouched" sh -c "ulimit -f 8; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet \
     --resume --checkpoint '$folder/b' --steps 3"
 same "a full disk took the checkpoint before" "$folder/b" "$folder/kept"
 [ ! -e "$folder/b.tmp" ] || fail "a full disk left half a checkpoint"
+expect "a full disk at the first save" 1 "STORAGE_FULL.*there is no checkpoint yet" sh -c "ulimit -f 8; exec '$FIRN' train \
+    '$PLAN' --pub '$PUB' --data '$DATA' --quiet --checkpoint '$folder/first' --steps 1"
 if [ -c /dev/full ]; then
     expect "a full disk under the log" 1 "log cannot be written" train --steps 1 --log /dev/full
     expect "nowhere to print" 1 "stdout.*; make room" sh -c "'$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet --steps 1 >/dev/full"
