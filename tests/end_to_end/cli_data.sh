@@ -185,6 +185,20 @@ sum=$(listed data "$folder/cut_a" "$folder/cut_b" | sha256sum | cut -d ' ' -f 1)
 grep -q "\"data_sha256\":\"$sum\"" "$folder/early.jsonl" || fail "the SHA-256 of two files is that of two lines"
 if grep -q "\"data_sha256\":\"$sum\"" "$folder/late.jsonl"; then fail "the same bytes cut elsewhere are other data"; fi
 
+# More files than may be open at first; and more than may be open at all.
+mkdir "$folder/many"
+split -b 400 -a 4 /usr/share/common-licenses/GPL-3 "$folder/many/"
+[ "$(ls "$folder/many" | wc -l)" -gt 80 ] || fail "not as many files as this needs"
+expect "many files" 0 "" gpt2 --data "$folder/many" --checkpoint "$folder/many.ckpt" --log "$folder/many.jsonl"
+cp "$folder/out" "$folder/many.digest"
+limited() {
+    sh -c "ulimit -Sn 64 && ulimit -Hn $1 && exec '$FIRN' train '$folder/gpt2.plan' --pub '$PUB' --quiet --steps 5 \
+        --data '$folder/many' --checkpoint '$folder/limited' --log '$folder/limited.jsonl'"
+}
+expect "more files than the soft limit" 0 "" limited 512
+same "a run below the limit is another" "$folder/out" "$folder/many.digest"
+expect "more files than the hard limit" 1 "ulimit -Hn" limited 64
+
 expect "perplexity" 0 "" "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts" \
     --checkpoint "$folder/c"
 grep -Eqx '[0-9]+(\.[0-9]+)?' "$folder/out" || fail "perplexity is one number"

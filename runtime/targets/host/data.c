@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -16,6 +17,9 @@
 #include "runtime/targets/host/host.h"
 
 #define PIECE_BYTES 65536u
+
+/* Descriptors that are left to everything but data: log, checkpoint, folders. */
+#define SPARE_DESCRIPTORS 32u
 
 struct firn_host_file {
     char *name;
@@ -103,11 +107,23 @@ static void close_file(firn_host_file *file) {
     free(file);
 }
 
+/* Each file of a stream stays open: before descriptors run out, the soft limit goes up to the hard one. */
+static void make_room(int descriptor) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || (rlim_t)descriptor + SPARE_DESCRIPTORS < limit.rlim_cur)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static bool open_contents(firn_host_file *file, int flags) {
     struct stat status;
     file->descriptor = open(file->name, O_RDONLY | O_CLOEXEC | flags);
+    if (file->descriptor < 0 && errno == EMFILE)
+        return firn_host_fail(file->name, "%s; raise the limit (ulimit -Hn), or give fewer files", strerror(errno));
     if (file->descriptor < 0 || fstat(file->descriptor, &status) != 0)
         return firn_host_fail(file->name, "cannot be read: %s", strerror(errno));
+    make_room(file->descriptor);
     if (!S_ISREG(status.st_mode))
         return firn_host_fail(file->name, "is neither a file nor a folder");
     file->file = (firn_data_file){.context = file, .bytes = (uint64_t)status.st_size, .read = read_descriptor};
