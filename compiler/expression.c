@@ -97,9 +97,10 @@ static bool read_arguments(parser *p, uint16_t operation) {
         if (!read_comparison(p))
             return false;
     }
-    if (!take(p, ")"))
-        return fail(p, "the function's arguments should end; add a parenthesis");
-    return emit(p, operation, 0);
+    if (take(p, ")"))
+        return emit(p, operation, 0);
+    return fail(p, *p->at == ',' ? "the function's arguments should end; remove those that are too many"
+                                 : "the function's arguments should end; add a parenthesis");
 }
 
 /* t, pi or a function. */

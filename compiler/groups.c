@@ -75,10 +75,6 @@ bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_va
     const firnc_recipe *recipe = compilation->recipe;
     if (!check_patterns(compilation, parameters, count))
         return false;
-    if (recipe->optimizer.kind == FIRNC_RPROP)
-        for (uint32_t entry = 0; entry <= recipe->group_count; entry++)
-            if (recipe->schedule.decay_of[entry] != FIRNC_NONE)
-                return firnc_fail(compilation, "Rprop has no weight decay; remove the schedule of it");
     compilation->graph->groups = firnc_allocate(UINT64_C(2) * (recipe->group_count + 1) * sizeof(firnc_group));
     for (uint32_t entry = 0; entry <= recipe->group_count; entry++) {
         add_group(compilation, parameters, count, entry, true);

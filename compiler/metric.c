@@ -139,12 +139,14 @@ static bool check_needs(const firnc_compilation *compilation) {
     case NEEDS_TWO:
         if (graph->scores == FIRNC_NONE && !(has_classes && classes_of(graph) == 2))
             return firnc_fail(compilation,
-                              "the metric auc needs two classes, or loss: binary_cross_entropy_with_logits");
+                              "the metric auc needs two classes, or loss: binary_cross_entropy_with_logits; "
+                              "change the model, or trainer.validate.metric");
         return graph->scores != FIRNC_NONE || (graph->row_weights == FIRNC_NONE && graph->ignore_index < 0) ||
                firnc_fail(compilation, "the metric auc counts every row once; remove sample_weights and ignore_index");
     case NEEDS_NUMBERS:
         return graph->prediction != FIRNC_NONE ||
-               firnc_fail(compilation, "mean_squared_error needs a loss of numbers and targets; use loss");
+               firnc_fail(compilation, "the metric mean_squared_error needs a loss of numbers and targets; use loss as "
+                                       "trainer.validate.metric");
     case NEEDS_NOTHING:
         break;
     }

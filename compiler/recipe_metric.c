@@ -98,6 +98,8 @@ static bool read_settings(firnc_recipe *recipe, const firnc_tree *mapping) {
 /* A word, a class with settings, or a list of one of them. */
 static bool read_choice(firnc_recipe *recipe, const firnc_tree *node) {
     int metric;
+    if (node->kind == FIRNC_LIST && node->first == NULL)
+        return firnc_tree_fail(node, "lists no metric; write one, such as loss");
     if (node->kind == FIRNC_LIST && firnc_tree_count(node) != 1)
         return firnc_tree_fail(node,
                                "lists %u metrics; an evaluation gives one value, so that what it prints, and what its "

@@ -113,6 +113,8 @@ static bool find_end(const firnc_tree *next, uint64_t start, uint64_t length, co
         return firnc_tree_fail(milestone,
                                "the total_iters before it add up to %llu; write that, or leave milestones out",
                                (unsigned long long)sum);
+    if (*end == 0)
+        return firnc_tree_fail(milestone, "is 0, and the schedule before it would have no step; write at least 1");
     return *end > start ||
            firnc_tree_fail(milestone, "is not after the milestone before it; put them in ascending order");
 }
@@ -492,6 +494,8 @@ static bool read_scheduler(firnc_schedule_reader *r, const firnc_tree *scheduler
         return false;
     if ((class >= CLASSES) != r->weight_decay)
         return true;
+    if (r->weight_decay && recipe->optimizer.kind == FIRNC_RPROP)
+        return firnc_tree_fail(scheduler, "Rprop has no weight decay; remove the schedule of it");
     const firnc_tree *tags = firnc_tree_child(settings, "param_group_tags");
     if (!check_tags(recipe, tags))
         return false;

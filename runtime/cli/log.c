@@ -16,7 +16,7 @@
 /* --- writing --- */
 
 static bool cannot_write(const cli_log *log) {
-    return firn_host_fail(log->path, "the log cannot be written: %s", strerror(errno));
+    return firn_host_fail(log->path, "the log cannot be written: %s; look at the folder and the disk", strerror(errno));
 }
 
 /* A number that JSON can hold, in as many digits as give the float back; null for NaN and infinity. */

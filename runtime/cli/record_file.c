@@ -11,7 +11,8 @@
 #include "runtime/cli/cli.h"
 
 static int damaged(const char *path, int error) {
-    firn_host_fail(path, "%s (%s)", firn_error_text(error), firn_error_name(error));
+    const char *mend = error == FIRN_ERROR_CHECKPOINT_DAMAGED ? "; use another copy, or go back to an older one" : "";
+    firn_host_fail(path, "%s (%s)%s", firn_error_text(error), firn_error_name(error), mend);
     return CLI_REFUSED;
 }
 

@@ -351,7 +351,7 @@ static void an_evaluation_gives_one_value(void **state) {
     (void)state;
     refused_metric("output_size: 3", "[accuracy, perplexity]", "one eval plan for each metric");
     refused_metric("output_size: 3", "{accuracy: null, mean_iou: null}", "one eval plan for each metric");
-    refused_metric("output_size: 3", "[]", "one eval plan for each metric");
+    refused_metric("output_size: 3", "[]", "lists no metric");
 }
 
 static void metrics_are_checked(void **state) {
@@ -665,7 +665,8 @@ static void milestones_may_end_a_schedule(void **state) {
                           "          milestones: [0]\n"
                           "          schedulers: [{StepLR: {initial_learning_rate: 1, step_size: 4, gamma: 0.5}}, "
                           "{ConstantLR: {learning_rate: 0.75}}]\n"),
-            FIRNC_TRAIN, ":16: trainer.init.schedulers.0.SequentialLR.milestones.0: ", "is not after the milestone");
+            FIRNC_TRAIN,
+            ":16: trainer.init.schedulers.0.SequentialLR.milestones.0: ", "is 0, and the schedule before it");
 }
 
 static const char *with_lambda(const char *lambda) {
@@ -691,7 +692,9 @@ static void lambdas_are_expressions_or_tables(void **state) {
     refused_lambda("\"(t + 1\"", "ends where a parenthesis should be closed");
     refused_lambda("\"min(t)\"", "')' stands where a further argument should");
     refused_lambda("\"exp t\"", "'t' stands where the function's arguments should");
-    refused_lambda("\"exp(1, 2)\"", "stands where the function's arguments should end");
+    refused_lambda("\"exp(1, 2)\"", "', 2)' stands where the function's arguments should end; remove those");
+    refused_lambda("\"min(t, 2, 3)\"", "remove those that are too many");
+    refused_lambda("\"min(t, 2\"", "add a parenthesis");
     refused_lambda("x + 1", "'x + 1' stands where one of t, pi, exp");
     refused_lambda("1e39", "a number of at most 3.4e38");
     refused_lambda("1.2.3", "stands where a number");
@@ -919,6 +922,13 @@ static void optimizers_are_read(void **state) {
                        2, 0);
     assert_true(with_optimizer("lamb: {adam: true}")->optimizer.adam);
     assert_int_equal(with_optimizer("Muon: {ns_steps: 3}")->optimizer.ns_steps, 3);
+}
+
+static void rprop_has_no_weight_decay_to_schedule(void **state) {
+    (void)state;
+    refused(edited(with_schedule("      - ConstantWD: {val: 0.25}\n"), "      AdamW:\n        lr: 0.001\n",
+                   "      Rprop:\n        lr: 0.001\n"),
+            FIRNC_TRAIN, ":15: trainer.init.schedulers.0: ", "Rprop has no weight decay");
 }
 
 static void optimizers_are_checked(void **state) {
@@ -1195,6 +1205,7 @@ int main(void) {
         cmocka_unit_test(precision_is_refused_by_line_and_key),
         cmocka_unit_test(optimizers_have_the_reference_s_defaults),
         cmocka_unit_test(optimizers_are_read),
+        cmocka_unit_test(rprop_has_no_weight_decay_to_schedule),
         cmocka_unit_test(optimizers_are_checked),
         cmocka_unit_test(groups_have_settings_of_their_own),
         cmocka_unit_test(groups_are_checked),
