@@ -259,15 +259,18 @@ static int check_lengths(const reader *from) {
     return from->record.state_bytes <= left ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
+/* Storage that grows holds a record and nothing behind it. */
 static int check_commit(const reader *from) {
     uint8_t expected[FIRN_RECORD_UNIT_MAX], found[FIRN_RECORD_UNIT_MAX];
     uint32_t bytes = firn_record_commit_bytes(from->storage->program_unit);
     memset(expected, from->storage->erased_value, sizeof expected);
     firn_record_commit(expected);
-    int status = get(from, commit_offset(&from->record, from->storage), found, bytes);
+    const uint64_t offset = commit_offset(&from->record, from->storage);
+    int status = get(from, offset, found, bytes);
     if (status != FIRN_OK)
         return status;
-    return memcmp(found, expected, bytes) == 0 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
+    bool ends = from->storage->capacity != 0 || from->limit - offset == bytes;
+    return ends && memcmp(found, expected, bytes) == 0 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
 /* Adds `count` stored bytes to a hash. They go through `kept` when that is not NULL: the hash then covers the very

@@ -45,13 +45,15 @@ static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
     return CLI_FILE;
 }
 
-/* The commit unit begins at the next multiple of a program unit that the file does not name: one of them must fit. */
+/* The commit unit begins at the next multiple of a program unit that the file does not name, and ends the file: one of
+ * them must fit. */
 static bool is_committed(const uint8_t *contents, uint64_t count, uint64_t end) {
     uint8_t commit[FIRN_RECORD_COMMIT_BYTES];
     firn_record_commit(commit);
     for (uint64_t unit = 1; unit <= FIRN_RECORD_UNIT_MAX; unit *= 2) {
         uint64_t at = (end + (unit - 1)) / unit * unit;
-        if (at <= count && count - at >= sizeof commit && memcmp(contents + at, commit, sizeof commit) == 0)
+        if (at <= count && count - at == firn_record_commit_bytes((uint32_t)unit) &&
+            memcmp(contents + at, commit, sizeof commit) == 0)
             return true;
     }
     return false;

@@ -275,6 +275,12 @@ expect "digest of it" 3 "CHECKPOINT_DAMAGED); use another copy" "$FIRN" digest "
 expect "export of it" 3 CHECKPOINT_DAMAGED "$FIRN" export "$folder/cut" -o "$folder/cut.safetensors"
 [ ! -e "$folder/cut.safetensors" ] || fail "a damaged checkpoint was exported"
 
+cp "$folder/a" "$folder/long"
+printf x >>"$folder/long"
+expect "a checkpoint with a byte behind it" 3 CHECKPOINT_DAMAGED train --resume --checkpoint "$folder/long"
+expect "digest of that" 3 CHECKPOINT_DAMAGED "$FIRN" digest "$folder/long"
+expect "export of that" 3 CHECKPOINT_DAMAGED "$FIRN" export "$folder/long" -o "$folder/long.safetensors"
+
 # --- the command line ----------------------------------------------------------------------------------------------
 
 expect "nothing" 2 "firn help" "$FIRN"
