@@ -29,13 +29,18 @@ static bool is_scale_or_out(float x) {
     return x == 0 || (x >= FIRNC_LEAST_LOSS_SCALE && isfinite(x));
 }
 
+/* Gradients are multiplied by the factor's reciprocal, which must be finite. */
+static bool is_factor_or_dynamic(float x) {
+    return x == FIRNC_DYNAMIC || (x >= (float)FIRNC_LEAST_STATIC_SCALE && isfinite(x));
+}
+
 static bool check_keys(const firnc_mixed_precision *keys, firnc_precision_fault *fault) {
     if (!firn_type_is_half((uint8_t)keys->fp16_type))
         return fail(fault, "fp16_type", "is no half type; choose float16, bfloat16 or cbfloat16");
     if (keys->precision_opt_level < FIRNC_UNSET || keys->precision_opt_level > 2)
         return fail(fault, "precision_opt_level", "is none of 0, 1, 2");
-    if (!is_positive_or_out(keys->loss_scaling_factor))
-        return fail(fault, "loss_scaling_factor", "is neither a number above 0 nor dynamic");
+    if (!is_factor_or_dynamic(keys->loss_scaling_factor))
+        return fail(fault, "loss_scaling_factor", "is neither a number of at least 2.93874e-39 nor dynamic");
     if (!is_positive_or_out(keys->initial_loss_scale))
         return fail(fault, "initial_loss_scale", "is not above 0");
     if (keys->steps_per_increase == 0)

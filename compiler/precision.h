@@ -5,14 +5,15 @@
 
 #include "compiler/recipe.h"
 
-#define FIRNC_LEAST_LOSS_SCALE 6.103515625e-05f /* 2^-14 */
-#define FIRNC_DYNAMIC          0.0f             /* loss_scaling_factor: "dynamic" */
+#define FIRNC_LEAST_LOSS_SCALE   6.103515625e-05f /* 2^-14, of a dynamic scale */
+#define FIRNC_LEAST_STATIC_SCALE 2.93874e-39      /* just above 2^-128, whose reciprocal float32 cannot hold */
+#define FIRNC_DYNAMIC            0.0f             /* loss_scaling_factor: "dynamic" */
 
 typedef struct firnc_mixed_precision {
     bool enabled;                /* true; false: float32 throughout, and no loss scaling */
     firn_type fp16_type;         /* float16, bfloat16 (the default), cbfloat16 */
     int precision_opt_level;     /* 0, 1, 2; FIRNC_UNSET: 1 */
-    float loss_scaling_factor;   /* FIRNC_DYNAMIC, or the static factor, above 0; default 1: none */
+    float loss_scaling_factor;   /* FIRNC_DYNAMIC, or the static factor, at least 2.93874e-39; default 1: none */
     float initial_loss_scale;    /* 0: 2^15, for cbfloat16 2^31. Dynamic only, likewise the next three */
     uint64_t steps_per_increase; /* at least 1; default 2000 */
     float min_loss_scale;        /* at least 2^-14; 0: 2^-14 */

@@ -43,7 +43,7 @@ static const firnc_field fields[] = {
 
 /* Absent, null and 1.0 mean none; another number is the static factor. */
 static bool read_factor(const firnc_tree *node, float *scaling) {
-    static const firnc_field factor = {.kind = FIRNC_FIELD_SINGLE, .low = 0, .above_low = true};
+    static const firnc_field factor = {.kind = FIRNC_FIELD_SINGLE, .low = FIRNC_LEAST_STATIC_SCALE};
     if (node == NULL)
         return true;
     if (node->kind == FIRNC_SCALAR && strcmp(node->text, "dynamic") == 0) {
@@ -51,7 +51,7 @@ static bool read_factor(const firnc_tree *node, float *scaling) {
         return true;
     }
     if (node->kind != FIRNC_SCALAR || !node->plain || strpbrk(node->text, "0123456789") == NULL)
-        return firnc_tree_fail(node, "is neither a number nor dynamic; write dynamic, or a number above 0");
+        return firnc_tree_fail(node, "is neither a number nor dynamic; write dynamic, or a number such as 128");
     return firnc_field_single(node, &factor, scaling);
 }
 

@@ -56,7 +56,7 @@ ends small_mlp train init.model.dropout_rate 0 -0.0 1e-45 0.99999997
 ends small_mlp train init.model.hidden_sizes '[]' '[1]'
 ends small_mlp train init.model.input_size 1 16777216
 
-ends small_gpt2 train init.precision.loss_scaling_factor 1e-45 1e-300 3.4e38 1.00000001
+ends small_gpt2 train init.precision.loss_scaling_factor 1e-45 1e-300 2.9387e-39 2.93874e-39 3.4e38 1.00000001
 ends small_gpt2 train init.precision '{loss_scaling_factor: dynamic, steps_per_increase: 1, overflow_tolerance: 1}' \
     '{loss_scaling_factor: dynamic, steps_per_increase: 1000000000000000, overflow_tolerance: -0.0}' \
     '{loss_scaling_factor: dynamic, initial_loss_scale: 6.103515625e-05, max_loss_scale: 6.103515625e-05}' \

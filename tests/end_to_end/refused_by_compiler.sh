@@ -51,6 +51,9 @@ edited() {
 edited "train_and_eval in the recipe" mode 's/^    seed: 3$/    mode: train_and_eval/' 'programmed once.*compile two plans'
 edited "both clip keys" max_gradient_value '/max_gradient_norm/a\      max_gradient_value: 1.0' 'exclude each other'
 edited "POL 3" precision_opt_level 's/precision_opt_level: 1/precision_opt_level: 3/' '3 is out of range'
+# The bound of the message may be copied.
+edited "a factor whose reciprocal is infinite" loss_scaling_factor \
+    's/loss_scaling_factor: .*/loss_scaling_factor: 2.9387e-39/' 'of at least 2.93874e-39'
 edited "unknown key" precison 's/^    precision:/    precison:/' 'unknown key; the nearest known one is precision'
 edited "negative length" total_iters 's/total_iters: 4$/total_iters: -4/' '-4 is negative'
 edited "float8" fp16_type 's/fp16_type: bfloat16/fp16_type: float8/' 'float16, bfloat16, cbfloat16'

@@ -83,6 +83,7 @@ static void every_key_is_checked(void **state) {
     REFUSE(precision_opt_level, 3);
     REFUSE(precision_opt_level, -2);
     REFUSE(loss_scaling_factor, -1.0f);
+    REFUSE(loss_scaling_factor, 0x1p-128f);
     REFUSE(loss_scaling_factor, NAN);
     REFUSE(loss_scaling_factor, INFINITY);
     REFUSE(initial_loss_scale, -1.0f);
@@ -97,6 +98,11 @@ static void every_key_is_checked(void **state) {
     REFUSE(max_gradient_norm, -1.0f);
     REFUSE(max_gradient_value, NAN);
 #undef REFUSE
+    keys = usual;
+    keys.loss_scaling_factor =
+        (float)FIRNC_LEAST_STATIC_SCALE; /* the least whose reciprocal is finite, or just above it */
+    assert_true(isfinite(1 / keys.loss_scaling_factor));
+    assert_true(firnc_mixed_precision_complete(&keys, &(firnc_precision){0}, &(firnc_precision_fault){0}));
     keys = usual;
     keys.max_gradient_norm = keys.max_gradient_value = 1;
     assert_refused(keys, "max_gradient_value");

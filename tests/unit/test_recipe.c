@@ -820,9 +820,9 @@ static void precision_is_refused_by_line_and_key(void **state) {
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: dynamik",
                  ":15: trainer.init.precision.loss_scaling_factor: ", "dynamic");
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: 0",
-                 ":15: trainer.init.precision.loss_scaling_factor: ", "above 0");
+                 ":15: trainer.init.precision.loss_scaling_factor: ", "of at least 2.93874e-39");
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: 1e-300",
-                 ":15: trainer.init.precision.loss_scaling_factor: ", "out of range in float32");
+                 ":15: trainer.init.precision.loss_scaling_factor: ", "of at least 2.93874e-39");
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: 1e39",
                  ":15: trainer.init.precision.loss_scaling_factor: ", "out of range in float32");
     refused_edit("fp16_type: bfloat16", "loss_scaling_factor: dynamic\n      initial_loss_scale: 0.00001",
