@@ -113,8 +113,8 @@ bool firnc_autocast(firnc_compilation *compilation) {
         if (node.code == FIRN_OP_rotary_embedding)
             node.integers[FIRN_ROTARY_ROTATION] = node.level >= 1 ? type : (int64_t)FIRN_FLOAT32;
         if (node.code == FIRN_OP_attention)
-            node.integers[FIRN_ATTENTION_HALF_SOFTMAX] =
-                node.half_softmax; /* what the architecture asks; POL may ask too (lower.c) */
+            node.integers[FIRN_ATTENTION_HALF_SOFTMAX] = /* what the architecture asks; POL may ask too (lower.c) */
+                node.half_softmax && firn_type_is_half(type);
         firnc_put_node(graph, &node);
         if (!firnc_infer_node(compilation, &node))
             return false;

@@ -405,6 +405,30 @@ static void test_half_softmax_wish(void **state) {
     assert_int_equal(forward->reductions[0].kind, FIRN_REDUCTION_F32);
 }
 
+/* The wish is for layers in the half type: one that is kept in float32 has no half type for its softmax. */
+static void test_half_softmax_wish_in_float32(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_mixed(&recipe, FIRN_FLOAT16, 2);
+    recipe.precision.emulate = true;
+    recipe.gpt2.attention_softmax_fp32 = false;
+    const firnc_layer_pattern layers[] = {{.pattern = "transformer.h.0.attn"}};
+    recipe.precision.float32_layers = layers;
+    recipe.precision.float32_layer_count = 1;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_lower);
+    const firnc_graph *graph = compilation.graph;
+    static const uint16_t codes[] = {FIRN_OP_attention, FIRN_OP_attention_backward};
+    for (size_t i = 0; i < 2; i++) {
+        const firnc_node *single = test_find_node(graph, codes[i], "transformer.h.0.attn");
+        assert_int_equal(single->integers[FIRN_ATTENTION_HALF_SOFTMAX], 0);
+        assert_int_equal(single->reductions[0].output, FIRN_FLOAT32);
+        assert_int_equal(single->reductions[0].kind, FIRN_REDUCTION_F32);
+        const firnc_node *half = test_find_node(graph, codes[i], "transformer.h.1.attn");
+        assert_int_equal(half->integers[FIRN_ATTENTION_HALF_SOFTMAX], 1);
+    }
+}
+
 /* --- training ----------------------------------------------------------------------------------------------------- */
 
 static void test_training_adamw(void **state) {
@@ -994,6 +1018,7 @@ int main(void) {
         cmocka_unit_test(test_rotary_honours_pol),
         cmocka_unit_test(test_autocast_activations),
         cmocka_unit_test(test_half_softmax_wish),
+        cmocka_unit_test(test_half_softmax_wish_in_float32),
         cmocka_unit_test(test_training_adamw),
         cmocka_unit_test(test_training_sgd),
         cmocka_unit_test(test_training_groups),
