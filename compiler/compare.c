@@ -59,6 +59,9 @@ static firnc_texts settings_of(const comparison *c, const char *type, const char
     settings.text[settings.count++] = firnc_format(PRECISION "fp16_type=%s", type);
     settings.text[settings.count++] = firnc_format(PRECISION "precision_opt_level=%s", level);
     settings.text[settings.count++] = firnc_format(PRECISION "pol_lowering=%s", c->lowering);
+    /* A row is one level throughout: the recipe's own annotations would make the rows one run. */
+    if (!is_set(&c->study, PRECISION "pol="))
+        settings.text[settings.count++] = PRECISION "pol=[]";
     if (strcmp(type, "bfloat16") != 0 && !is_set(&c->study, PRECISION "loss_scaling_factor="))
         settings.text[settings.count++] = PRECISION "loss_scaling_factor=dynamic";
     return settings;

@@ -23,9 +23,10 @@ grep -q 'bfloat16-pol2</text>' "$folder/study/compare.svg" || fail "no curve of 
 [ -z "$(find "$folder/study" -name '*.plan' -o -name '*.checkpoint' -o -name '*.messages' -o -name '*.key.pem')" ] ||
     fail "something was left behind"
 
-# The same run by hand.
+# The same run by hand: a row has one level throughout, without the annotations of the recipe.
 set -- --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
-    --set trainer.init.precision.precision_opt_level=2 --set trainer.init.precision.pol_lowering=emulate
+    --set trainer.init.precision.precision_opt_level=2 --set trainer.init.precision.pol_lowering=emulate \
+    --set trainer.init.precision.pol=[]
 "$FIRNC" keygen "$folder/test" >"$folder/out"
 "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out"
 "$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/text" --steps 5 --log "$folder/log" -q >"$folder/out"
