@@ -1,5 +1,5 @@
-/* Sums over the elements of a tensor, whose terms somebody else makes, a block at a time (plan/NUMERICS.md, "Other
- * sums"). Threads share whole blocks of a sum, whose totals are added in order. Freestanding. */
+/* Sums over the elements of a tensor, whose terms somebody else makes, a block at a time: plan/NUMERICS.md,
+ * "Other sums". Threads share whole blocks of a sum, whose totals are added in order. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
 typedef struct summing {
