@@ -3,7 +3,7 @@
  *
  *     level            products    attention            softmax
  *     0                f32         f32                  float32
- *     1                chunked 64  f32                  float32
+ *     1                chunked 64  f32                  float32; of cbfloat16: half type, as in the reference
  *     2                chunked 128 chunked 128          half type
  *
  * POL is a licence: under pol_lowering native the chunked form and the half softmax are taken only for half types that
@@ -35,6 +35,11 @@ static firn_reduction reduction(const lowering *l, uint8_t operand, uint8_t outp
         .kind = FIRN_REDUCTION_CHUNKED, .accumulator = operand, .output = output, .chunk = level >= 2 ? 128 : 64};
 }
 
+/* Whether scores and probabilities are in the half type. */
+static bool has_half_softmax(const lowering *l, uint8_t operand, uint8_t level) {
+    return may_go_lower(l, operand) && level >= (operand == FIRN_CBFLOAT16 ? 1 : 2);
+}
+
 /* reductions: scores and values; backward: scores as forward computed them, values, and queries and keys. What is not
  * a tensor of the graph (scores, the gradient of probabilities) is half where the softmax is, else float32. */
 static void lower_attention(const lowering *l, firnc_node *node) {
@@ -42,7 +47,7 @@ static void lower_attention(const lowering *l, firnc_node *node) {
     uint8_t operand = type_of(l, node->inputs[backward ? 1 : 0]);
     uint8_t output = type_of(l, node->outputs[0]);
     uint8_t forward_level = backward ? node->forward_level : node->level;
-    if (forward_level >= 2 && may_go_lower(l, operand))
+    if (has_half_softmax(l, operand, forward_level))
         node->integers[FIRN_ATTENTION_HALF_SOFTMAX] = 1; /* backward computes forward's probabilities again */
     uint8_t inside = node->integers[FIRN_ATTENTION_HALF_SOFTMAX] == 1 ? operand : (uint8_t)FIRN_FLOAT32;
     node->reductions[0] = reduction(l, operand, inside, forward_level, 2);

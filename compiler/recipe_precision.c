@@ -142,15 +142,6 @@ static bool tell_fault(const firnc_tree *mapping, const firnc_precision_fault *f
     return firnc_tree_fail(key != NULL ? key : mapping, "%s", fault->reason);
 }
 
-/* The reference's rule for GPT-2, whatever its own key says. Like all that POL allows, it holds where POL is taken
- * literally; under native lowering the lower pass decides for each op. */
-static void half_softmax_rule(firnc_recipe *recipe) {
-    const firnc_precision *precision = &recipe->precision;
-    bool low = precision->level == 2 || (precision->level == 1 && precision->half == FIRN_CBFLOAT16);
-    if (precision->emulate && low)
-        recipe->gpt2.attention_softmax_fp32 = false;
-}
-
 bool firnc_recipe_precision(firnc_recipe *recipe, const firnc_tree *init, const firnc_model_precision *said) {
     firnc_precision *precision = &recipe->precision;
     const firnc_tree *mapping = firnc_tree_child(init, "precision");
@@ -178,7 +169,5 @@ bool firnc_recipe_precision(firnc_recipe *recipe, const firnc_tree *init, const 
     const char *warning = firnc_mixed_precision_warning(precision);
     if (warning != NULL)
         firnc_tree_warn(factor != NULL ? factor : mapping, "%s", warning);
-    if (precision->mixed)
-        half_softmax_rule(recipe);
     return true;
 }

@@ -740,9 +740,10 @@ static void test_lower_table(void **state) {
         lowered at_1 = lower(half, 1, true, "portable");
         assert_chunked(at_1.linear, half, half, 64);
         assert_chunked(at_1.dx, half, half, 64);
-        assert_f32(at_1.scores, FIRN_FLOAT32);
+        const bool low_at_1 = half == FIRN_CBFLOAT16;
+        assert_f32(at_1.scores, low_at_1 ? half : FIRN_FLOAT32);
         assert_f32(at_1.backward_values, half);
-        assert_int_equal(at_1.half_softmax, 0);
+        assert_int_equal(at_1.half_softmax, low_at_1);
         lowered at_2 = lower(half, 2, true, "portable");
         assert_chunked(at_2.linear, half, half, 128);
         assert_chunked(at_2.scores, half, half, 128);
@@ -791,6 +792,25 @@ static void test_lower_backward_levels(void **state) {
     assert_f32(head->reductions[0], FIRN_BFLOAT16); /* the rule of GPT-2 at POL 1 */
     assert_chunked(test_find_node(compilation.graph, FIRN_OP_linear, "lm_head")->reductions[0], FIRN_BFLOAT16,
                    FIRN_BFLOAT16, 64);
+}
+
+/* An annotated layer has the softmax of its own level, not of the model's. */
+static void test_lower_annotated_softmax(void **state) {
+    (void)state;
+    firnc_recipe recipe = test_gpt2_recipe();
+    test_make_mixed(&recipe, FIRN_CBFLOAT16, 2);
+    recipe.precision.emulate = true;
+    const firnc_pol_pattern patterns[] = {
+        {.pattern = "transformer.h.0.attn",
+         .pol = {.level = 0, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true}}};
+    recipe.precision.patterns = patterns;
+    recipe.precision.pattern_count = 1;
+    firnc_compilation compilation = test_compilation(&recipe);
+    test_run_passes(&compilation, firnc_lower);
+    const firnc_graph *graph = compilation.graph;
+    assert_int_equal(test_find_node(graph, FIRN_OP_attention, "transformer.h.0.attn")->integers[3], 0);
+    assert_int_equal(test_find_node(graph, FIRN_OP_attention_backward, "transformer.h.0.attn")->integers[3], 0);
+    assert_int_equal(test_find_node(graph, FIRN_OP_attention, "transformer.h.1.attn")->integers[3], 1);
 }
 
 static void test_unknown_target(void **state) {
@@ -1030,6 +1050,7 @@ int main(void) {
         cmocka_unit_test(test_fuse),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_lower_table),
+        cmocka_unit_test(test_lower_annotated_softmax),
         cmocka_unit_test(test_lower_backward_levels),
         cmocka_unit_test(test_unknown_target),
         cmocka_unit_test(test_payload_variants),

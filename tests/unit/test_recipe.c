@@ -484,19 +484,6 @@ static void patterns_keep_their_order_and_lines(void **state) {
     assert_true(p.patterns[1].pol.enable_bwd);
 }
 
-static bool float32_softmax(const char *keys) {
-    return accepted(edited(minimal, "fp16_type: bfloat16", keys), FIRNC_TRAIN)->gpt2.attention_softmax_fp32;
-}
-
-static void pol_allows_a_half_softmax_where_it_is_taken_literally(void **state) {
-    (void)state;
-    assert_true(float32_softmax("precision_opt_level: 2"));
-    assert_false(float32_softmax("precision_opt_level: 2\n      pol_lowering: emulate"));
-    assert_true(float32_softmax("precision_opt_level: 1\n      pol_lowering: emulate"));
-    assert_false(
-        float32_softmax("fp16_type: cbfloat16\n      loss_scaling_factor: dynamic\n      pol_lowering: emulate"));
-}
-
 static void the_model_may_say_the_precision(void **state) {
     (void)state;
     const char *text = edited(minimal, "fp16_type: bfloat16", "max_gradient_value: 1");
@@ -1191,7 +1178,6 @@ int main(void) {
         cmocka_unit_test(cbfloat16_without_dynamic_scaling_is_warned_of),
         cmocka_unit_test(factors_without_effect_are_warned_of),
         cmocka_unit_test(patterns_keep_their_order_and_lines),
-        cmocka_unit_test(pol_allows_a_half_softmax_where_it_is_taken_literally),
         cmocka_unit_test(the_model_may_say_the_precision),
         cmocka_unit_test(a_sequence_is_laid_out_after_its_parent),
         cmocka_unit_test(schedules_are_checked),
