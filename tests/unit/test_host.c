@@ -341,9 +341,24 @@ static void expect_bytes(const firn_source *source, uint32_t stream, uint64_t fi
     assert_string_equal(found, expected);
 }
 
-static void expect_hash(const firn_host_data *data, const char *contents) {
+typedef struct part {
+    const char *option;
+    const void *contents;
+    size_t bytes;
+} part;
+
+static void expect_hash(const firn_host_data *data, const part *parts, size_t count) {
+    char list[1000];
+    size_t length = 0;
     uint8_t hash[32];
-    mbedtls_sha256_ret((const uint8_t *)contents, strlen(contents), hash, 0);
+    for (size_t i = 0; i < count; i++) {
+        mbedtls_sha256_ret(parts[i].contents, parts[i].bytes, hash, 0);
+        length += (size_t)sprintf(list + length, "%s ", parts[i].option);
+        for (size_t b = 0; b < sizeof hash; b++)
+            length += (size_t)sprintf(list + length, "%02x", hash[b]);
+        list[length++] = '\n';
+    }
+    mbedtls_sha256_ret((const uint8_t *)list, length, hash, 0);
     assert_memory_equal(data->sha256, hash, 32);
 }
 
@@ -370,7 +385,9 @@ static void reads_files_and_folders(void **state) {
     expect_bytes(&data.source, 0, 24, "!");
     char byte[2];
     assert_int_equal(data.source.read(data.source.context, 0, 24, 2, byte), FIRN_ERROR_SOURCE);
-    expect_hash(&data, "before both first second!");
+    static const part parts[] = {
+        {"data", "before both ", 12}, {"data", "first ", 6}, {"data", "second", 6}, {"data", "", 0}, {"data", "!", 1}};
+    expect_hash(&data, parts, sizeof parts / sizeof parts[0]);
     firn_host_data_close(&data);
     const char *none[] = {at("nothing")};
     assert_false(firn_host_data_open(&data, none, 1, NULL, NULL, false));
@@ -381,24 +398,17 @@ static void unpacks_gzip(void **state) {
     (void)state;
     gzFile packed = gzopen(at("packed.gz"), "wb");
     assert_non_null(packed);
-    char line[32];
-    uint8_t hash[32];
-    mbedtls_sha256_context sum;
-    mbedtls_sha256_init(&sum);
-    mbedtls_sha256_starts_ret(&sum, 0);
-    for (int i = 0; i < 20000; i++) {
-        int length = snprintf(line, sizeof line, "line %05d\n", i);
-        gzwrite(packed, line, (unsigned)length);
-        mbedtls_sha256_update_ret(&sum, (const uint8_t *)line, (size_t)length);
-    }
-    mbedtls_sha256_finish_ret(&sum, hash);
+    static char lines[20000 * 11 + 1];
+    for (int i = 0; i < 20000; i++)
+        sprintf(lines + (size_t)i * 11, "line %05d\n", i);
+    gzwrite(packed, lines, sizeof lines - 1);
     gzclose(packed);
     const char *paths[] = {at("packed.gz")};
     firn_host_data data;
     assert_true(firn_host_data_open(&data, paths, 1, NULL, NULL, false));
     assert_int_equal(data.streams[0].segments[0].elements, 20000 * 11);
     expect_bytes(&data.source, 0, 11 * 12345, "line 12345\n");
-    assert_memory_equal(data.sha256, hash, 32);
+    expect_hash(&data, &(part){"data", lines, sizeof lines - 1}, 1);
     firn_host_data_close(&data);
     static uint8_t bytes[100000];
     size_t count = read_file("packed.gz", bytes, sizeof bytes);
@@ -425,11 +435,8 @@ static void reads_records(void **state) {
     assert_int_equal(data.streams[1].record_elements, 1);
     expect_bytes(&data.source, 0, 2, "cd");
     expect_bytes(&data.source, 1, 0, "\1\2");
-    uint8_t both[sizeof images + sizeof labels], hash[32];
-    memcpy(both, images, sizeof images - 1);
-    memcpy(both + sizeof images - 1, labels, sizeof labels - 1);
-    mbedtls_sha256_ret(both, sizeof images + sizeof labels - 2, hash, 0);
-    assert_memory_equal(data.sha256, hash, 32);
+    static const part parts[] = {{"data", images, sizeof images - 1}, {"labels", labels, sizeof labels - 1}};
+    expect_hash(&data, parts, sizeof parts / sizeof parts[0]);
     firn_host_data_close(&data);
     static const char more_labels[] = "\0\0\10\1\0\0\0\3\1\2\3";
     write_file("more-labels", more_labels, sizeof more_labels - 1);
