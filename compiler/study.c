@@ -279,28 +279,51 @@ static words runner_words(const firnc_study *study, const firnc_trial *trial, co
     return w;
 }
 
-/* The last line of a file of messages, or what stands for it. */
-static const char *last_line(const char *name) {
-    firnc_bytes bytes;
-    if (!firnc_file_read(name, UINT32_MAX, &bytes) || bytes.count == 0)
+enum { MESSAGES_BYTES = 4096 };
+
+/* Reads all that comes, until nobody can write any more, and keeps the end of it. */
+static void read_messages(int from, char text[MESSAGES_BYTES]) {
+    size_t count = 0;
+    for (;;) {
+        if (count == MESSAGES_BYTES - 1) {
+            memmove(text, text + count / 2, count - count / 2);
+            count -= count / 2;
+        }
+        ssize_t got = read(from, text + count, MESSAGES_BYTES - 1 - count);
+        if (got <= 0 && !(got < 0 && errno == EINTR))
+            break;
+        count += got > 0 ? (size_t)got : 0;
+    }
+    text[count] = '\0';
+}
+
+/* The last line of messages, or what stands for it. */
+static const char *last_line(char *text) {
+    size_t length = strlen(text);
+    if (length == 0)
         return "it left no message";
-    char *text = (char *)bytes.data;
-    if (text[bytes.count - 1] == '\n')
-        text[bytes.count - 1] = '\0';
+    if (text[length - 1] == '\n')
+        text[length - 1] = '\0';
     const char *newline = strrchr(text, '\n');
     return newline != NULL ? newline + 1 : text;
 }
 
-/* Runs a command with its output and its messages in files. Returns its exit code, or -1 after one line on stderr. */
-static int run(const words *w, const char *output, const char *messages) {
+/* Runs a command with its output in a file. Its messages come through a pipe: a file of them would be on the disk whose
+ * being full is what they tell. Returns its exit code, or -1 after one line on stderr. */
+static int run(const words *w, const char *output, char messages[MESSAGES_BYTES]) {
     posix_spawn_file_actions_t actions;
     char **arguments = firnc_allocate((w->count + 1) * sizeof *arguments);
     for (uint32_t i = 0; i < w->count; i++)
         arguments[i] = (char *)(uintptr_t)w->word[i];
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        firnc_say("firnc: %s: cannot be run: %s; close some programs", w->word[0], strerror(errno));
+        return -1;
+    }
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
     pid_t child;
     int error = posix_spawnp(&child, w->word[0], &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -308,6 +331,9 @@ static int run(const words *w, const char *output, const char *messages) {
     runner = error == 0 ? child : 0;
     if (interrupted != 0 && runner != 0)
         kill(child, SIGINT); /* it came before there was a runner */
+    close(ends[1]);
+    read_messages(ends[0], messages);
+    close(ends[0]);
     while (error == 0 && waitpid(child, &status, 0) < 0)
         error = errno == EINTR ? 0 : errno;
     runner = 0;
@@ -376,7 +402,7 @@ static bool evaluate(const firnc_study *study, const firnc_texts *more, firnc_tr
     firnc_compilation compilation;
     firnc_frozen frozen;
     const char *plan = path_of(study, trial, "eval.plan"), *output = path_of(study, trial, "value");
-    const char *messages = path_of(study, trial, "messages");
+    char messages[MESSAGES_BYTES];
     settings.text[settings.count++] = "trainer.validate.metric=loss";
     if (!freeze(study, &settings, FIRNC_EVAL, plan, &compilation, &frozen))
         return false;
@@ -396,7 +422,8 @@ static bool evaluate(const firnc_study *study, const firnc_texts *more, firnc_tr
 }
 
 static bool run_trial(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
-    const char *plan = path_of(study, trial, "plan"), *messages = path_of(study, trial, "messages");
+    const char *plan = path_of(study, trial, "plan");
+    char messages[MESSAGES_BYTES];
     words w = runner_words(study, trial, "train", plan);
     add_option(&w, "--steps", firnc_format("%llu", (unsigned long long)study->steps));
     add_option(&w, "--log", path_of(study, trial, "jsonl"));
@@ -412,7 +439,6 @@ static bool run_trial(const firnc_study *study, const firnc_texts *more, firnc_t
     unlink(path_of(study, trial, "eval.plan"));
     unlink(path_of(study, trial, "value"));
     firnc_trial_forget(study, trial);
-    unlink(messages);
     return good;
 }
 

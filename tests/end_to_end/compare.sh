@@ -51,6 +51,19 @@ expect 'no runner' 1 '--firn' "$FIRNC" compare "$RECIPE" --data "$folder/text" -
 expect 'data that is not there' 1 'training float32 failed' "$FIRNC" compare "$RECIPE" --data "$folder/none" -o "$folder/data"
 [ ! -e "$folder/runner" ] && [ ! -e "$folder/data" ] || fail "a study that failed left its folder"
 
+# A disk that is full once the plan is there: the runner may not write a byte, and what it says of that is heard.
+cat >"$folder/full" <<END
+#!/bin/sh
+ulimit -f 0
+exec "$FIRN" "\$@"
+END
+chmod +x "$folder/full"
+expect 'no room for the runner' 1 'training float32 failed: .*log cannot be written: .*; look at the folder and the disk' \
+    "$FIRNC" compare "$RECIPE" --data "$folder/text" --firn "$folder/full" -o "$folder/data"
+expect 'no room for the plan' 1 'float32.plan: cannot be written: .*ulimit -f' sh -c "ulimit -f 2; exec '$FIRNC' compare \
+    '$RECIPE' --data '$folder/text' -o '$folder/data'"
+[ ! -e "$folder/data" ] || fail "a study without room left its folder"
+
 # Interrupted: the runner ends too, and nothing is left.
 "$FIRNC" compare compiler/recipes/demo_gpt2.yaml --data "$folder/text" -o "$folder/long" >"$folder/out" 2>"$folder/err" &
 study=$!
