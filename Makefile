@@ -266,9 +266,10 @@ BENCH_SOURCES := $(wildcard tests/bench/*.c)
 # The loops that the others are measured against must be as fast as they can be.
 $(call object,$(BENCH_SOURCES)): private CFLAGS += -O3
 
+# Its own firn_kernel_set_choose (tests/bench/ops.c) stands before the library's.
 $(BUILD)/firn-bench: $(call object,$(BENCH_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
-	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcjson -lz -lm
+	$(quiet)$(CC) $(LDFLAGS) -Wl,--wrap=firn_kernel_set_choose -pthread $^ -o $@ -lcjson -lz -lm
 
 .PHONY: bench
 bench: ## time kernels and steps against this machine's peak and PyTorch; ARGS='--only square --repeat 9'

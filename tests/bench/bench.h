@@ -58,7 +58,12 @@ typedef struct bench_row {
     double of_one, of_all;       /* share of the reference with one thread and with all; 0: none */
     double instructions;         /* BENCH_NOTHING: of the peak loop with one thread, in the same time; 0: none */
     double torch[BENCH_TORCHES]; /* PyTorch's time divided by ours; 0: none */
+    char op[40];                 /* a part of a step; "": the row is something else */
+    double calls, share;         /* of the part, in one step */
 } bench_row;
+
+/* Of a case, at the most. */
+#define BENCH_ROUNDS_MAX 64
 
 extern bench_options bench_settings;
 
@@ -73,6 +78,12 @@ firn_parallel bench_parallel(void);
 void *bench_workspace(void);
 /* False when --only leaves it out. */
 bool bench_is_wanted(const char *group, const char *shape, const char *storage);
+/* How many calls make a measurement; the first one warms the caches. */
+size_t bench_choose_calls(const bench_case *it);
+/* Seconds of one of so many calls. */
+double bench_time_calls(const bench_case *it, size_t calls);
+/* Whether a case has a further round after so many, which took so many seconds. */
+bool bench_goes_on(unsigned rounds, double spent);
 /* Runs a case in rounds, each with its references, and puts a row into the report. */
 void bench_measure(const bench_case *it);
 void bench_begin(void);
@@ -97,6 +108,14 @@ const char *bench_torch_version(void); /* "no torch" when there is none */
 /* Seconds of one call; 0 when PyTorch cannot do it. */
 double bench_torch(unsigned variant, const char *question);
 void bench_torch_end(void);
+
+/* --- ops.c --- */
+
+/* The kernel set of this machine with kernels that are timed: a firn_config.kernels of this program alone. */
+#define BENCH_TIMED "timed"
+/* Runs a case that is one step of a plan opened with that set, and puts rows into the report: the step, each op that
+ * takes a thousandth of it, the others together, what the executor does between ops, and the readings of the clock. */
+void bench_ops(const bench_case *it);
 
 /* --- the cases --- */
 

@@ -10,7 +10,6 @@
 #include "runtime/targets/host/host.h"
 #include "tests/bench/bench.h"
 
-#define ROUNDS_MAX   64
 #define SHORTEST     20e-3 /* seconds of one measurement; shorter calls are repeated */
 #define CASE_SECONDS 20.0  /* of ours; after so long a case has no further round */
 
@@ -82,19 +81,23 @@ bool bench_is_wanted(const char *group, const char *shape, const char *storage) 
     return bench_settings.only == NULL || strstr(name, bench_settings.only) != NULL;
 }
 
-static double time_calls(const bench_case *it, size_t calls) {
+double bench_time_calls(const bench_case *it, size_t calls) {
     const double begin = bench_seconds();
     for (size_t i = 0; i < calls; i++)
         it->run(it->context);
     return (bench_seconds() - begin) / (double)calls;
 }
 
-/* The first call, which warms the caches, says how many make a measurement. */
-static size_t choose_calls(const bench_case *it, double *seconds) {
+size_t bench_choose_calls(const bench_case *it) {
     size_t calls = 1;
-    for (*seconds = time_calls(it, 1); *seconds * (double)calls < SHORTEST && !bench_settings.smoke; calls *= 2)
-        *seconds = time_calls(it, calls);
+    double seconds = bench_time_calls(it, 1);
+    for (; seconds * (double)calls < SHORTEST && !bench_settings.smoke; calls *= 2)
+        seconds = bench_time_calls(it, calls);
     return calls;
+}
+
+bool bench_goes_on(unsigned rounds, double spent) {
+    return rounds < bench_settings.repeat && rounds < BENCH_ROUNDS_MAX && spent < CASE_SECONDS;
 }
 
 static double reference_rate(const bench_case *it, unsigned threads) {
@@ -129,20 +132,18 @@ static bool is_too_long(const bench_case *it) {
 }
 
 void bench_measure(const bench_case *it) {
-    double ours[ROUNDS_MAX], of_one[ROUNDS_MAX], of_all[ROUNDS_MAX], instructions[ROUNDS_MAX];
-    double torch[BENCH_TORCHES][ROUNDS_MAX];
+    double ours[BENCH_ROUNDS_MAX], of_one[BENCH_ROUNDS_MAX], of_all[BENCH_ROUNDS_MAX], instructions[BENCH_ROUNDS_MAX];
+    double torch[BENCH_TORCHES][BENCH_ROUNDS_MAX];
     size_t torch_count[BENCH_TORCHES] = {0};
     if (!bench_is_wanted(it->group, it->shape, it->storage) || is_too_long(it))
         return;
-    double expected;
-    const size_t calls = choose_calls(it, &expected);
-    const unsigned wanted = bench_settings.repeat < ROUNDS_MAX ? bench_settings.repeat : ROUNDS_MAX;
+    const size_t calls = bench_choose_calls(it);
     double spent = 0.0;
     unsigned round = 0;
-    while (round < wanted && spent < CASE_SECONDS) {
+    while (bench_goes_on(round, spent)) {
         const double one = reference_rate(it, 1), all = reference_rate(it, bench_settings.threads);
         const double instruction_rate = it->reference == BENCH_NOTHING ? bench_peak_instructions() : 0.0;
-        ours[round] = time_calls(it, calls);
+        ours[round] = bench_time_calls(it, calls);
         spent += ours[round] * (double)calls;
         instructions[round] = ours[round] * instruction_rate;
         of_one[round] = one > 0.0 ? it->work / ours[round] / one : 0.0;

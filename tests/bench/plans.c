@@ -33,7 +33,7 @@ typedef struct plan_case {
     uint32_t layers, width;
     double products;  /* of another network: operations in the products for one record */
     unsigned threads; /* 0: as the options have it */
-    bool smoke, memory, opening;
+    bool smoke, memory, opening, ops;
 } plan_case;
 
 #define MLP_PRODUCTS  (2.0 * (2 * 784 * 500 + 3 * 500 * 10)) /* the first layer has no gradient of its input */
@@ -63,7 +63,8 @@ static const plan_case cases[] = {
      .settings = SET_BATCH "32",
      .torch = "mlp 784 500 10 32",
      .batch = 32,
-     .products = MLP_PRODUCTS},
+     .products = MLP_PRODUCTS,
+     .ops = true},
     {.shape = "gpt2 of the demo",
      .storage = "float32",
      .recipe = DEMO_RECIPE,
@@ -84,7 +85,8 @@ static const plan_case cases[] = {
      .width = 64,
      .smoke = true,
      .memory = true,
-     .opening = true},
+     .opening = true,
+     .ops = true},
 };
 
 /* GPT-2 124M: each format with each length. */
@@ -234,8 +236,9 @@ static bool fail(const char *what, int error) {
     return false;
 }
 
-/* Everything but firn_open. The blocks are not touched, as a program that has memory for them would not. */
-static bool session_load(session *it, const char *plan, const char *key, unsigned threads) {
+/* Everything but firn_open. The blocks are not touched, as a program that has memory for them would not. kernels: NULL
+ * for the set of this machine. */
+static bool session_load(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
     *it = (session){0};
     if (!firn_host_key_load(it->key, key) || !firn_host_plan_load(&it->plan, plan))
         return false;
@@ -252,7 +255,8 @@ static bool session_load(session *it, const char *plan, const char *key, unsigne
                                .arena_bytes = it->sizes.arena_bytes,
                                .prepared = firn_host_block(it->sizes.prepared_bytes),
                                .prepared_bytes = it->sizes.prepared_bytes,
-                               .port = &it->port.port};
+                               .port = &it->port.port,
+                               .kernels = kernels};
     it->config.workspace_bytes = firn_workspace_bytes(&it->config);
     it->config.workspace = firn_host_block(it->config.workspace_bytes);
     return true;
@@ -283,11 +287,11 @@ static void run_step(void *context) {
 }
 
 /* Opens it and finds data that fits: records of a network that is not a GPT-2 are as its first input says. */
-static bool session_begin(session *it, const char *plan, const char *key, unsigned threads) {
+static bool session_begin(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
     firn_tensor_info tensor;
     uint32_t record = 1;
     uint8_t label = FIRN_UINT8;
-    if (!session_load(it, plan, key, threads))
+    if (!session_load(it, plan, key, threads, kernels))
         return false;
     run_open(it);
     if (it->error == FIRN_OK)
@@ -341,13 +345,28 @@ static void measure_opening(const plan_case *it, const char *plan, const char *k
     name_case(&made, "open", it);
     if (!bench_is_wanted(made.group, made.shape, made.storage))
         return;
-    if (session_load(&open, plan, key, 1)) {
+    if (session_load(&open, plan, key, 1, NULL)) {
         made.work = (double)open.plan.count;
         bench_measure(&made);
         if (open.error != FIRN_OK)
             fail(it->shape, open.error);
     }
     session_end(&open);
+}
+
+/* A session of its own: its kernels are timed. */
+static void measure_ops(const plan_case *it, const char *plan, const char *key) {
+    session open;
+    bench_case made = {.run = run_step, .context = &open};
+    name_case(&made, "ops", it);
+    if (!bench_is_wanted(made.group, made.shape, made.storage))
+        return;
+    if (session_begin(&open, plan, key, it->threads, BENCH_TIMED)) {
+        bench_ops(&made);
+        if (open.error != FIRN_OK)
+            fail(it->shape, open.error);
+        session_end(&open);
+    }
 }
 
 /* This program again, for one step of the plan and nothing else: it says the peak and the blocks. */
@@ -380,7 +399,7 @@ int bench_memory_of(const char *plan, const char *key) {
     session open;
     char line[128];
     unsigned long long peak = 0;
-    if (!session_begin(&open, plan, key, 0))
+    if (!session_begin(&open, plan, key, 0, NULL))
         return 1;
     run_step(&open);
     FILE *file = fopen("/proc/self/status", "r");
@@ -400,7 +419,8 @@ int bench_memory_of(const char *plan, const char *key) {
 static bool is_wanted(const plan_case *it) {
     return (it->smoke || !bench_settings.smoke) && (bench_is_wanted("step", it->shape, it->storage) ||
                                                     (it->opening && bench_is_wanted("open", it->shape, it->storage)) ||
-                                                    (it->memory && bench_is_wanted("memory", it->shape, it->storage)));
+                                                    (it->memory && bench_is_wanted("memory", it->shape, it->storage)) ||
+                                                    (it->ops && bench_is_wanted("ops", it->shape, it->storage)));
 }
 
 static void measure_plan(const plan_case *it, const char *plan, const char *key) {
@@ -411,10 +431,12 @@ static void measure_plan(const plan_case *it, const char *plan, const char *key)
     if (it->memory)
         measure_memory(it, plan, key);
     session open;
-    if (bench_is_wanted("step", it->shape, it->storage) && session_begin(&open, plan, key, it->threads)) {
+    if (bench_is_wanted("step", it->shape, it->storage) && session_begin(&open, plan, key, it->threads, NULL)) {
         measure_steps(it, &open);
         session_end(&open);
     }
+    if (it->ops)
+        measure_ops(it, plan, key);
 }
 
 static void measure_gpt2(uint32_t length, const struct format *format, const char *plan, const char *key) {
@@ -423,6 +445,7 @@ static void measure_gpt2(uint32_t length, const struct format *format, const cha
     bench_format(settings, sizeof settings, SET_BATCH "4" SET_LENGTH "%u%s", length, format->settings);
     bench_format(question, sizeof question, "gpt2 50257 768 12 12 1024 4 %u", length);
     const bool plain = strcmp(format->storage, "float32") == 0;
+    const bool emulated = format->like != NULL;
     const plan_case it = {.shape = shape,
                           .storage = format->storage,
                           .recipe = RECIPES "gpt2_124m.yaml",
@@ -434,7 +457,8 @@ static void measure_gpt2(uint32_t length, const struct format *format, const cha
                           .layers = 12,
                           .width = 768,
                           .memory = plain,
-                          .opening = plain};
+                          .opening = plain,
+                          .ops = !emulated && length == 256};
     if (is_wanted(&it))
         measure_plan(&it, plan, key);
 }

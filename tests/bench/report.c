@@ -110,6 +110,11 @@ static void add_row(cJSON *list, const bench_row *row) {
         if (row->torch[variant] > 0.0)
             cJSON_AddNumberToObject(torch, torch_names[variant], row->torch[variant]);
     cJSON_AddItemToObject(item, "torch_time_by_ours", torch);
+    if (row->op[0] != 0) {
+        cJSON_AddStringToObject(item, "op", row->op);
+        cJSON_AddNumberToObject(item, "calls", row->calls);
+        cJSON_AddNumberToObject(item, "share_of_step", row->share);
+    }
     cJSON_AddStringToObject(item, "note", row->note);
     cJSON_AddItemToArray(list, item);
 }

@@ -1,0 +1,178 @@
+/* Where the time of a step goes, op by op. A plan that is opened with the kernel set "timed" has kernels that call
+ * those of the set for this machine and add up the time. Only this program knows that set: it is linked with
+ * --wrap=firn_kernel_set_choose, so that the library is the one that users have. Nothing here may touch what a kernel
+ * is given. */
+#include <string.h>
+
+#include "tests/bench/bench.h"
+
+#define LEAST_SHARE    0.001 /* of a step; ops with less are told together */
+#define CLOCK_READINGS 1000
+
+/* --- the kernel set --- */
+
+const firn_kernel_set *__real_firn_kernel_set_choose(const char *name);
+const firn_kernel_set *__wrap_firn_kernel_set_choose(const char *name);
+
+static void run_timed(uint16_t code, const firn_kernel_call *call);
+
+/* A kernel is not told which op it is, so each has one of its own. */
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
+                autocast, pol, gradient)                                                                               \
+    static void run_timed_##name(const firn_kernel_call *call) {                                                       \
+        run_timed(code, call);                                                                                         \
+    }
+#include "plan/ops.def"
+#undef FIRN_OP
+
+static const struct {
+    const char *name;
+    firn_kernel timed;
+} ops[] = {
+#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
+                autocast, pol, gradient)                                                                               \
+    [code] = {#name, run_timed_##name},
+#include "plan/ops.def"
+#undef FIRN_OP
+};
+enum { OPS_END = sizeof ops / sizeof ops[0] };
+
+/* Of each code, since the last round began. */
+static struct {
+    firn_kernel kernel; /* the one that is timed */
+    size_t calls;
+    double seconds;
+} totals[OPS_END];
+
+static void run_timed(uint16_t code, const firn_kernel_call *call) {
+    const double begin = bench_seconds();
+    totals[code].kernel(call);
+    totals[code].seconds += bench_seconds() - begin;
+    totals[code].calls++;
+}
+
+static firn_kernel find_timed(uint16_t code) {
+    const firn_kernel kernel = __real_firn_kernel_set_choose(NULL)->find(code);
+    if (code >= OPS_END || kernel == NULL)
+        return kernel;
+    totals[code].kernel = kernel;
+    return ops[code].timed;
+}
+
+const firn_kernel_set *__wrap_firn_kernel_set_choose(const char *name) {
+    static firn_kernel_set timed = {.name = BENCH_TIMED, .find = find_timed};
+    const bool is_timed = name != NULL && strcmp(name, BENCH_TIMED) == 0;
+    const firn_kernel_set *set = __real_firn_kernel_set_choose(is_timed ? NULL : name);
+    if (!is_timed || set == NULL)
+        return set;
+    timed.workspace_bytes = set->workspace_bytes;
+    return &timed;
+}
+
+/* --- rounds --- */
+
+/* What a step is made of: ops by their codes, and two more. */
+enum { EXECUTOR = OPS_END, CLOCK, PARTS };
+
+static struct {
+    double calls; /* of one step */
+    double seconds[BENCH_ROUNDS_MAX], shares[BENCH_ROUNDS_MAX];
+} parts[PARTS];
+
+/* The least time between two readings of the clock. */
+static double time_of_reading(void) {
+    double least = 1.0;
+    for (int i = 0; i < CLOCK_READINGS; i++) {
+        const double begin = bench_seconds(), taken = bench_seconds() - begin;
+        least = taken < least ? taken : least;
+    }
+    return least;
+}
+
+static void clear_totals(void) {
+    for (size_t code = 0; code < OPS_END; code++) {
+        totals[code].calls = 0;
+        totals[code].seconds = 0.0;
+    }
+}
+
+static void set_part(size_t part, unsigned round, double calls, double seconds, double step) {
+    parts[part].calls = calls;
+    parts[part].seconds[round] = seconds;
+    parts[part].shares[round] = seconds / step;
+}
+
+/* Divides what the steps of a round took. The clock is read twice for each call; one half of that lies between the
+ * readings, the other outside. */
+static void divide_round(unsigned round, double steps, double step, double reading) {
+    double outside = step, all_calls = 0.0;
+    for (size_t code = 0; code < OPS_END; code++) {
+        const double calls = (double)totals[code].calls / steps, seconds = totals[code].seconds / steps;
+        set_part(code, round, calls, seconds - reading * calls, step);
+        outside -= seconds;
+        all_calls += calls;
+    }
+    set_part(EXECUTOR, round, 1.0, outside - reading * all_calls, step);
+    set_part(CLOCK, round, 2.0 * all_calls, 2.0 * reading * all_calls, step);
+}
+
+/* --- rows --- */
+
+static void report_part(bench_row row, const char *name, double calls, double seconds, double share) {
+    bench_format(row.op, sizeof row.op, "%s", name);
+    bench_format(row.note, sizeof row.note, "%6.2f %% %5.0f x  %s", 100.0 * share, calls, name);
+    row.calls = calls;
+    row.seconds = seconds;
+    row.share = share;
+    bench_report_row(&row);
+}
+
+/* The ops by their shares, the largest first; what each is then does not matter any more. */
+static void report_ops(const bench_row *row) {
+    double seconds[OPS_END], shares[OPS_END], other_seconds = 0.0, other_share = 0.0, other_calls = 0.0;
+    for (size_t code = 0; code < OPS_END; code++) {
+        seconds[code] = bench_median(parts[code].seconds, row->rounds);
+        shares[code] = bench_median(parts[code].shares, row->rounds);
+        if (shares[code] >= LEAST_SHARE)
+            continue;
+        other_seconds += seconds[code];
+        other_share += shares[code];
+        other_calls += parts[code].calls;
+    }
+    for (;;) {
+        size_t largest = 0;
+        for (size_t code = 1; code < OPS_END; code++)
+            largest = shares[code] > shares[largest] ? code : largest;
+        if (shares[largest] < LEAST_SHARE)
+            break;
+        report_part(*row, ops[largest].name, parts[largest].calls, seconds[largest], shares[largest]);
+        shares[largest] = 0.0;
+    }
+    if (other_calls > 0.0)
+        report_part(*row, "other ops", other_calls, other_seconds, other_share);
+}
+
+static void report_rest(const bench_row *row, size_t part, const char *name) {
+    report_part(*row, name, parts[part].calls, bench_median(parts[part].seconds, row->rounds),
+                bench_median(parts[part].shares, row->rounds));
+}
+
+void bench_ops(const bench_case *it) {
+    double steps[BENCH_ROUNDS_MAX], spent = 0.0;
+    bench_row row = {.reference = BENCH_NOTHING};
+    const size_t calls = bench_choose_calls(it);
+    const double reading = time_of_reading();
+    for (; bench_goes_on(row.rounds, spent); row.rounds++) {
+        clear_totals();
+        steps[row.rounds] = bench_time_calls(it, calls);
+        spent += steps[row.rounds] * (double)calls;
+        divide_round(row.rounds, (double)calls, steps[row.rounds], reading);
+    }
+    memcpy(row.group, it->group, sizeof row.group);
+    memcpy(row.shape, it->shape, sizeof row.shape);
+    memcpy(row.storage, it->storage, sizeof row.storage);
+    report_part(row, "step", 1.0, bench_median(steps, row.rounds), 1.0);
+    report_ops(&row);
+    report_rest(&row, EXECUTOR, "executor");
+    report_rest(&row, CLOCK, "clock");
+}
