@@ -143,6 +143,7 @@ int firnc_compare_command(int argc, char **argv) {
         return status;
     bool good = try_all(c, levels, types) && write_csv(c) && write_chart(c);
     if (good)
-        printf("%s, %s\n", firnc_study_path(&c->study, "compare.csv"), firnc_study_path(&c->study, "compare.svg"));
+        printf("%s, %s\n", firnc_printable(firnc_study_path(&c->study, "compare.csv")),
+               firnc_printable(firnc_study_path(&c->study, "compare.svg")));
     return firnc_study_end(&c->study, good);
 }

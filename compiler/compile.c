@@ -142,7 +142,7 @@ static bool write_plan(const request *r, const firnc_compilation *compilation, c
     firnc_frozen frozen;
     if (!firnc_freeze(compilation, key, !r->without_signature, r->output, &frozen))
         return false;
-    printf("%s: %llu bytes\n", r->output, (unsigned long long)frozen.bytes);
+    printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)frozen.bytes);
     if (!r->without_signature)
         firnc_print_hash("plan hash", frozen.plan_hash);
     return true;

@@ -47,7 +47,7 @@ static const char *shape_text(firn_fb_tensor tensor) {
 
 static void print_identities(const firnc_report *report) {
     const firn_header *header = &report->header;
-    line("plan", firnc_format("%s, %s bytes", report->file, grouped(header->total_bytes)));
+    line("plan", firnc_format("%s, %s bytes", firnc_printable(report->file), grouped(header->total_bytes)));
     line("signature", header->algorithm == FIRN_ALGORITHM_NONE ? "unsigned: nothing runs this plan"
                                                                : "ECDSA P-256, not checked here (firnc verify)");
     line("plan hash", firnc_hex(report->plan_hash, FIRN_HASH_BYTES));

@@ -18,7 +18,7 @@ static bool write_pair(const char *name, const firnc_bytes *private_pem, const f
         unlink(key_name); /* made a moment ago, and of no use without the other */
         return false;
     }
-    printf("%s (keep it secret), %s\n", key_name, pub_name);
+    printf("%s (keep it secret), %s\n", firnc_printable(key_name), firnc_printable(pub_name));
     return true;
 }
 

@@ -96,17 +96,23 @@ void firnc_text_add(firnc_growing_text *to, const void *bytes, uint64_t count) {
     to->text[to->length] = '\0';
 }
 
+const char *firnc_printable(const char *text) {
+    firnc_growing_text printable = {0};
+    firnc_text_add(&printable, "", 0);
+    for (; *text != '\0'; text++)
+        if (*text >= ' ' && *text <= '~')
+            firnc_text_add(&printable, text, 1);
+        else
+            firnc_text_add(&printable, firnc_format("\\x%02x", (unsigned)(unsigned char)*text), strlen("\\xNN"));
+    return printable.text;
+}
+
 void firnc_say(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const char *text = firnc_format_list(format, arguments);
     va_end(arguments);
-    for (const char *c = text; *c != '\0'; c++)
-        if (*c >= ' ' && *c <= '~')
-            fputc(*c, stderr);
-        else
-            fprintf(stderr, "\\x%02x", (unsigned)(unsigned char)*c);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s\n", firnc_printable(text));
 }
 
 bool firnc_fail(const firnc_compilation *compilation, const char *format, ...) {

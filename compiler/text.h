@@ -37,8 +37,11 @@ typedef struct firnc_growing_text {
 
 void firnc_text_add(firnc_growing_text *to, const void *bytes, uint64_t count);
 
-/* One line to stderr: every message of firnc goes through here. A recipe and the names of files are foreign text, so
- * that a byte that is not printable ASCII is written as \xNN: it can neither end the line nor steer a terminal. */
+/* The text with each byte that is not printable ASCII as \xNN. A recipe and the names of files are foreign text, which
+ * may neither end a line nor steer a terminal. */
+const char *firnc_printable(const char *text);
+
+/* One line to stderr, printable: every message of firnc goes through here. */
 void firnc_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* "firnc: FILE: message" to stderr; always returns false, so that a pass may `return firnc_fail(...)`. */

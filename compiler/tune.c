@@ -379,6 +379,7 @@ int firnc_tune_command(int argc, char **argv) {
         return status;
     bool good = tune(t);
     if (good)
-        printf("%s, %s\n", firnc_study_path(&t->study, RECIPE_NAME), firnc_study_path(&t->study, REPORT_NAME));
+        printf("%s, %s\n", firnc_printable(firnc_study_path(&t->study, RECIPE_NAME)),
+               firnc_printable(firnc_study_path(&t->study, REPORT_NAME)));
     return firnc_study_end(&t->study, good);
 }

@@ -55,7 +55,7 @@ int firnc_verify_command(int argc, char **argv) {
         firnc_plan_refuse(name, error);
         return FIRNC_EXIT_REFUSED;
     }
-    printf("%s: good: a plan to %s %s, security counter %u\n", name,
+    printf("%s: good: a plan to %s %s, security counter %u\n", firnc_printable(name),
            checked.header.mode == FIRN_MODE_TRAIN ? "train" : "evaluate", firn_fb_plan_model(checked.plan),
            (unsigned)checked.header.security_counter);
     firnc_print_hash("plan hash", checked.plan_hash);

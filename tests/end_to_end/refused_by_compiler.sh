@@ -197,6 +197,21 @@ expect "escapes in a pattern" 1 '^firnc: .*a\\x0ab' \
     compile "$RECIPE" --mode train --set 'trainer.init.precision.pol.0.pattern="a\nb"'
 expect "escapes in a name" 2 '\\x1b\[31m' compile "$RECIPE" --mode train "$(printf 'x\033[31m')"
 
+# Nor may it in what succeeds.
+odd=$folder/$(printf 'x\033[31m\ny')
+cp "$RECIPE" "$odd.yaml"
+{
+    "$FIRNC" keygen "$odd"
+    "$FIRNC" compile "$odd.yaml" --mode train --key "$odd.key.pem" -o "$odd.plan"
+    "$FIRNC" verify "$odd.plan" --pub "$odd.pub.pem"
+    "$FIRNC" inspect "$odd.plan" | head -n 1
+    "$FIRNC" inspect "$odd.plan" --json | grep '"file"'
+} >"$folder/got"
+cases=$((cases + 1))
+[ "$(grep -c 'x\\\(x1b\|u001b\)\[31m\\\(x0a\|n\)y' "$folder/got")" -eq 5 ] || fail "names on standard output"
+if tr -d '\n\t' <"$folder/got" | grep -q '[[:cntrl:]]'; then fail "a control character on standard output"; fi
+rm "$odd".*
+
 { cat "$RECIPE" && head -c 1048576 /dev/zero | tr '\0' '#'; } >"$folder/recipe.yaml"
 expect "a recipe that is too long" 1 "^firnc: $folder/recipe.yaml: cannot be read: .*; .* 1048576 bytes" \
     compile "$folder/recipe.yaml" --mode train
