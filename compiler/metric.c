@@ -2,6 +2,7 @@
  * it that folds each batch into the metric's state, and that state: the data cursor, a sum (or a table of counters) and
  * a count. The runtime makes one number of it at the end. */
 #include "compiler/ir.h"
+#include "compiler/tree.h"
 
 /* The most classes of a confusion matrix: 128 MiB of counters. */
 #define CLASSES_MAX 4096U
@@ -123,6 +124,12 @@ static need need_of(firnc_metric metric) {
     return NEEDS_NOTHING;
 }
 
+/* The refusal of a metric, at its place in the recipe if it has one. */
+static bool refuse(const firnc_compilation *compilation, const char *what) {
+    const firnc_tree *key = compilation->recipe->metric_key;
+    return key != NULL ? firnc_tree_fail(key, "%s", what) : firnc_fail(compilation, "%s", what);
+}
+
 static bool check_needs(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     const bool has_classes = graph->logits != FIRNC_NONE;
@@ -130,23 +137,24 @@ static bool check_needs(const firnc_compilation *compilation) {
     case NEEDS_CLASSES:
     case NEEDS_FEW_CLASSES:
         if (!has_classes)
-            return firnc_fail(compilation, "the metric needs classes, and the loss of the model %s has none; use loss",
-                              graph->model);
+            return refuse(compilation,
+                          firnc_format("the metric needs classes, and the loss of the model %s has none; use loss",
+                                       graph->model));
         if (need_of(compilation->recipe->metric) == NEEDS_FEW_CLASSES && classes_of(graph) > CLASSES_MAX)
-            return firnc_fail(compilation, "a confusion matrix of %u classes is too large (at most %u); use accuracy",
-                              (unsigned)classes_of(graph), CLASSES_MAX);
+            return refuse(compilation,
+                          firnc_format("a confusion matrix of %u classes is too large (at most %u); use accuracy",
+                                       (unsigned)classes_of(graph), CLASSES_MAX));
         return true;
     case NEEDS_TWO:
         if (graph->scores == FIRNC_NONE && !(has_classes && classes_of(graph) == 2))
-            return firnc_fail(compilation,
-                              "the metric auc needs two classes, or loss: binary_cross_entropy_with_logits; "
-                              "change the model, or trainer.validate.metric");
+            return refuse(compilation, "the metric auc needs two classes, or loss: binary_cross_entropy_with_logits; "
+                                       "change the model, or trainer.validate.metric");
         return graph->scores != FIRNC_NONE || (graph->row_weights == FIRNC_NONE && graph->ignore_index < 0) ||
-               firnc_fail(compilation, "the metric auc counts every row once; remove sample_weights and ignore_index");
+               refuse(compilation, "the metric auc counts every row once; remove sample_weights and ignore_index");
     case NEEDS_NUMBERS:
         return graph->prediction != FIRNC_NONE ||
-               firnc_fail(compilation, "the metric mean_squared_error needs a loss of numbers and targets; use loss as "
-                                       "trainer.validate.metric");
+               refuse(compilation, "the metric mean_squared_error needs a loss of numbers and targets; use loss as "
+                                   "trainer.validate.metric");
     case NEEDS_NOTHING:
         break;
     }

@@ -214,8 +214,9 @@ typedef struct firnc_recipe {
     float metric_beta;   /* f_beta */
     bool metric_macro;   /* f_beta: the mean over classes; else over all rows */
     uint32_t metric_ignored[FIRNC_IGNORED_MAX], metric_ignored_count; /* classes, ascending */
-    /* where the sizes stand, for messages of later passes; NULL when the recipe was not read from a file */
-    const struct firnc_tree *model, *loader;
+    /* where the sizes and the metric stand, for messages of later passes; NULL when the recipe was not read from a file,
+     * and where it names no metric */
+    const struct firnc_tree *model, *loader, *metric_key;
 } firnc_recipe;
 
 /* The schedules of a recipe, as schedules/ takes them; the recipe keeps what the list points to. */

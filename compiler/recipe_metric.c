@@ -155,5 +155,6 @@ bool firnc_recipe_metric(firnc_recipe *recipe, const firnc_tree *validate, bool 
     if (!firnc_fields_read(validate, validate_fields, sizeof validate_fields / sizeof validate_fields[0], NULL))
         return false;
     const firnc_tree *node = firnc_tree_child(validate, "metric");
+    recipe->metric_key = node;
     return node == NULL || (read_choice(recipe, node) && check_metric(recipe, node));
 }

@@ -74,6 +74,16 @@ printf 'trainer: [\n' >"$folder/recipe.yaml"
 expect "not YAML" 1 "^firnc: $folder/recipe.yaml:[0-9]+: not YAML: .*; " compile "$folder/recipe.yaml" --mode train
 expect "an unknown setting" 1 "^firnc: $RECIPE: --set trainer.init.sede: unknown key; .* seed" \
     compile "$RECIPE" --mode train --set trainer.init.sede=1
+# What only the graph shows is told at the line of its key, too.
+sed 's/vocab_size: 256/vocab_size: 5000/; s/^  validate:$/&\n    metric: mean_iou/' "$RECIPE" >"$folder/recipe.yaml"
+line=$(grep -n 'metric: mean_iou' "$folder/recipe.yaml" | cut -d : -f 1)
+expect "a confusion matrix that is too large" 1 \
+    "^firnc: $folder/recipe.yaml:$line: trainer.validate.metric: .* of 5000 classes is too large.*; " \
+    compile "$folder/recipe.yaml" --mode eval
+expect "auc of rows that do not count" 1 \
+    "^firnc: compiler/recipes/small_mlp.yaml: --set trainer.validate.metric: .*ignore_index" \
+    compile compiler/recipes/small_mlp.yaml --mode eval --set trainer.init.model.output_size=2 \
+    --set trainer.init.model.ignore_index=0 --set trainer.validate.metric=auc
 pattern=trainer.init.precision.pol.0.pattern
 expect "a pattern that matches nothing" 1 "^firnc: $RECIPE: --set $pattern: no layer matches .*; " \
     compile "$RECIPE" --mode train --set "$pattern=transformer.x"
