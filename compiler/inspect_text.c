@@ -109,6 +109,33 @@ static const char *decay_text(firn_fb_plan plan, firn_fb_parameter_group group) 
     return firnc_format("by schedule %s", firn_fb_schedule_name(firn_fb_plan_schedules_at(plan, schedule)));
 }
 
+static bool find_op(firn_fb_plan plan, uint16_t code, firn_fb_op *op) {
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
+            *op = firn_fb_phase_ops_at(phase, i);
+            if (firn_fb_op_code(*op) == code)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* "dynamic, from 6.10352e-05 to 32768, doubled after more than 2000 steps, overflow tolerance 0" */
+static const char *scaling_text(firn_fb_plan plan) {
+    firn_fb_op update;
+    if (!firn_fb_plan_loss_scaler_present(plan))
+        return firnc_scaling_word(FIRN_FB_LOSS_SCALING_NONE);
+    const char *word = firnc_scaling_word(firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(plan)));
+    if (!find_op(plan, FIRN_OP_loss_scale_update, &update))
+        return word;
+    return firnc_format("%s, from %s to %s, doubled after more than %" PRId64 " steps, overflow tolerance %s", word,
+                        real_text(firn_fb_op_reals_at(update, FIRN_LOSS_SCALE_MINIMUM)),
+                        real_text(firn_fb_op_reals_at(update, FIRN_LOSS_SCALE_MAXIMUM)),
+                        firn_fb_op_integers_at(update, FIRN_LOSS_SCALE_STEPS_PER_INCREASE),
+                        real_text(firn_fb_op_reals_at(update, FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE)));
+}
+
 static void print_optimizer(firn_fb_plan plan) {
     for (uint32_t i = 0; i < firn_fb_plan_groups_count(plan); i++) {
         firn_fb_parameter_group group = firn_fb_plan_groups_at(plan, i);
@@ -116,9 +143,7 @@ static void print_optimizer(firn_fb_plan plan) {
                                    firn_fb_parameter_group_optimizer(group),
                                    (unsigned)firn_fb_parameter_group_parameters_count(group), decay_text(plan, group)));
     }
-    uint8_t scaling = firn_fb_plan_loss_scaler_present(plan) ? firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(plan))
-                                                             : (uint8_t)FIRN_FB_LOSS_SCALING_NONE;
-    line("loss scaling", firnc_scaling_word(scaling));
+    line("loss scaling", scaling_text(plan));
     const char *threshold = "";
     if (firn_fb_plan_clipping(plan) != FIRN_FB_CLIPPING_NONE)
         threshold = firnc_format(" at %s", real_text(firn_fb_plan_clip_threshold(plan)));
@@ -160,6 +185,16 @@ static void print_memory(firn_fb_plan plan) {
     }
 }
 
+/* "float16: 6 elements of each of 4 heads (of 6), interleaved, base 10000" */
+static const char *rotation_text(firn_fb_op op) {
+    return firnc_format("%s: %" PRId64 " elements of each of %" PRId64 " heads (of %" PRId64 ")%s, base %s",
+                        firn_type_name((uint8_t)firn_fb_op_integers_at(op, FIRN_ROTARY_ROTATION)),
+                        firn_fb_op_integers_at(op, FIRN_ROTARY_ROTARY_DIM),
+                        firn_fb_op_integers_at(op, FIRN_ROTARY_ROTATED), firn_fb_op_integers_at(op, FIRN_ROTARY_HEADS),
+                        firn_fb_op_integers_at(op, FIRN_ROTARY_INTERLEAVED) != 0 ? ", interleaved" : "",
+                        real_text(firn_fb_op_reals_at(op, FIRN_ROTARY_BASE)));
+}
+
 static void print_op(firn_fb_plan plan, firn_fb_op op, uint32_t number) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     uint64_t cost = firnc_op_cost(plan, op);
@@ -176,7 +211,7 @@ static void print_op(firn_fb_plan plan, firn_fb_op op, uint32_t number) {
     if (info->pol == FIRN_POL_norm)
         printf(" -> affine in %s", firn_type_name((uint8_t)firn_fb_op_integers_at(op, FIRN_LAYER_NORM_AFFINE)));
     if (info->pol == FIRN_POL_rotation)
-        printf(" -> rotation in %s", firn_type_name((uint8_t)firn_fb_op_integers_at(op, FIRN_ROTARY_ROTATION)));
+        printf(" -> rotation in %s", rotation_text(op));
     if (cost > 0)
         printf(", %s multiply-adds", grouped(cost));
     putchar('\n');

@@ -224,8 +224,10 @@ static void test_rotation(void **state) {
     check_op(root, "rotary_embedding_backward", "rotation", "float32", "base", 100);
     cJSON_Delete(root);
     const char *text = output_of(plan, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0);
-    assert_contains(text, "transformer.h.0.attn.rotary  POL 1 (pattern) -> rotation in float16");
-    assert_contains(text, "transformer.h.0.attn.rotary  POL 0 (pattern) -> rotation in float32");
+    assert_contains(text,
+                    "transformer.h.0.attn.rotary  POL 1 (pattern) -> rotation in float16: 6 elements of each of 4 "
+                    "heads (of 6), interleaved, base 100\n");
+    assert_contains(text, "transformer.h.0.attn.rotary  POL 0 (pattern) -> rotation in float32: 6 elements");
     unlink(plan);
 }
 
@@ -243,6 +245,17 @@ static void test_table(void **state) {
     assert_contains(text, "POL 0 (rule) -> f32 to bfloat16");
     assert_contains(text, "softmax in float32");
     assert_contains(text, "affine in bfloat16");
+    assert_contains(text, "loss scaling         none\n");
+    unlink(plan);
+    recipe.precision.scaling = FIRNC_SCALING_DYNAMIC;
+    recipe.precision.min_loss_scale = 0.5F;
+    recipe.precision.max_loss_scale = 65536;
+    recipe.precision.steps_per_increase = 7;
+    recipe.precision.overflow_tolerance = 0.1F;
+    plan = make_plan(&recipe, &compilation, &bytes);
+    text = output_of(plan, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0);
+    assert_contains(text, "loss scaling         dynamic, from 0.5 to 65536, doubled after more than 7 steps, overflow "
+                          "tolerance 0.1\n");
     recipe.mode = FIRNC_EVAL;
     recipe.steps = 0;
     const char *eval = make_plan(&recipe, &compilation, &bytes);
