@@ -1360,6 +1360,7 @@ def areas(kind):
     histogram = [Tensor('int64', (2, 199), [2 ** 24] * 398), Tensor('int64', (1,), [5])]
     logits = with_values(tensor(kind, 4, 10, low=-3, high=3), {0: NAN, 1: INFINITY, 2: INFINITY | MINUS_ZERO, 3: ZERO})
     target = Tensor('float32', (4, 10), [chance.choice([ZERO, ONE, real('0.5'), real('0.75')]) for _ in range(40)])
+    target = with_values(target, {5: NAN})
     case(f'{kind}_auc_targets', 'metric_auc', 'int64', [logits, target] + histogram)
     case(f'{kind}_auc_classes', 'metric_auc', 'int64',
          [tensor(kind, 20, 2, low=-3, high=3), integers('int32', (20,), 2)] + histogram)
