@@ -147,6 +147,8 @@ int firnc_study_begin(firnc_study *study, const char *command) {
     study->made = true;
     signal(SIGINT, pass_on);
     signal(SIGTERM, pass_on);
+    if (signal(SIGHUP, pass_on) == SIG_IGN) /* as nohup wants it */
+        signal(SIGHUP, SIG_IGN);
     return make_key(study) ? FIRNC_EXIT_OK : firnc_study_end(study, false);
 }
 

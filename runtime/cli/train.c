@@ -7,7 +7,8 @@
 
 #include "runtime/cli/cli.h"
 
-/* Set by the first signal; the second finds the default action. */
+/* Set by the first signal. A second SIGINT or SIGTERM finds the default action; a second SIGHUP does nothing, since a
+ * terminal that closes may send two. */
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int signal_number) {
@@ -24,6 +25,10 @@ static void catch_signals(void) {
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction before;
+    action.sa_flags = 0;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* as nohup wants it ignored */
+        sigaction(SIGHUP, &action, NULL);
 }
 
 typedef struct run {

@@ -119,9 +119,9 @@ expect "a log among the data" 2 "folder of the data" "$FIRN" train "$PLAN" --pub
 
 # A run that would last for hours.
 compile long --set trainer.init.loop.num_steps=100000000
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
     # A shell that is not interactive starts its background jobs with SIGINT ignored; env gives it back.
-    env --default-signal=INT "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
+    env --default-signal=INT,HUP "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
         --checkpoint "$folder/stopped" --log "$folder/stopped.jsonl" >"$folder/out" 2>"$folder/err" &
     child=$!
     until [ -e "$folder/stopped.jsonl" ] && [ "$(wc -l <"$folder/stopped.jsonl")" -gt 5 ]; do sleep 0.05; done
@@ -139,6 +139,25 @@ for signal in INT TERM; do
     expect "its checkpoint" 0 "" "$FIRN" digest "$folder/stopped"
     same "SIG$signal: the checkpoint is another" "$folder/out" "$folder/stopped.digest"
     rm -f "$folder/stopped.jsonl" "$folder/stopped"
+done
+
+# Under nohup a run outlives its terminal; else it hears of its closing, however often, and saves.
+for hangup in ignore default; do
+    env --$hangup-signal=HUP "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
+        --checkpoint "$folder/hung" --log "$folder/hung.jsonl" >"$folder/out" 2>"$folder/err" &
+    child=$!
+    until [ -e "$folder/hung.jsonl" ] && [ "$(wc -l <"$folder/hung.jsonl")" -gt 5 ]; do sleep 0.05; done
+    kill -HUP $child
+    kill -HUP $child 2>/dev/null || true
+    if [ $hangup = ignore ]; then
+        heard_at=$(wc -l <"$folder/hung.jsonl")
+        until [ "$(wc -l <"$folder/hung.jsonl")" -gt $((heard_at + 20)) ]; do sleep 0.05; done
+        kill -TERM $child
+    fi
+    status=0
+    wait $child || status=$?
+    [ $status -eq 130 ] && [ -s "$folder/hung" ] || fail "SIGHUP, $hangup: exit $status, or nothing saved"
+    rm -f "$folder/hung.jsonl" "$folder/hung"
 done
 
 # Two runs at once on one checkpoint or one log: the second is kept out, and leaves the first as it is.

@@ -64,14 +64,17 @@ expect 'no room for the plan' 1 'float32.plan: cannot be written: .*ulimit -f' s
     '$RECIPE' --data '$folder/text' -o '$folder/data'"
 [ ! -e "$folder/data" ] || fail "a study without room left its folder"
 
-# Interrupted: the runner ends too, and nothing is left.
-"$FIRNC" compare compiler/recipes/demo_gpt2.yaml --data "$folder/text" -o "$folder/long" >"$folder/out" 2>"$folder/err" &
-study=$!
-while [ ! -s "$folder/long/float32.jsonl" ]; do sleep 0.1; done
-kill -TERM $study
-status=0
-wait $study || status=$?
-[ $status -eq 130 ] && grep -q interrupted "$folder/err" && [ ! -e "$folder/long" ] || fail "interrupted: exit $status"
+# Interrupted, or its terminal closed: the runner ends too, and nothing is left.
+for signal in TERM HUP; do
+    env --default-signal=HUP "$FIRNC" compare compiler/recipes/demo_gpt2.yaml --data "$folder/text" -o "$folder/long" \
+        >"$folder/out" 2>"$folder/err" &
+    study=$!
+    while [ ! -s "$folder/long/float32.jsonl" ]; do sleep 0.1; done
+    kill -$signal $study
+    status=0
+    wait $study || status=$?
+    [ $status -eq 130 ] && grep -q interrupted "$folder/err" && [ ! -e "$folder/long" ] || fail "SIG$signal: exit $status"
+done
 
 # What the model of an older recipe says of precision does not stand in the way of a study.
 expect 'the keys of the model' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 1 --types float16 --pol 1 \
