@@ -113,12 +113,13 @@ typedef struct cli_record {
     firn_record header;
     cli_record_entry *entries;
     uint32_t count;
+    uint64_t end;      /* of a record behind which there is what should not be; else 0 */
     uint8_t *contents; /* of the whole file */
     const uint8_t *state;
 } cli_record;
 
-/* Reads a checkpoint and checks its lengths, SHA-256, commit unit and list of tensors. CLI_OK, CLI_FILE, CLI_REFUSED.
- */
+/* Reads a checkpoint, or the dump of a slot of flash in which it lies, and checks its lengths, SHA-256, commit unit and
+ * list of tensors. CLI_OK, CLI_FILE, CLI_REFUSED. */
 int cli_record_load(cli_record *record, const char *path);
 void cli_record_unload(cli_record *record);
 

@@ -45,18 +45,38 @@ static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
     return CLI_FILE;
 }
 
-/* The commit unit begins at the next multiple of a program unit that the file does not name, and ends the file: one of
- * them must fit. */
-static bool is_committed(const uint8_t *contents, uint64_t count, uint64_t end) {
+static int refuse_behind(const char *path, uint64_t end) {
+    firn_host_fail(
+        path,
+        "more than erased flash (0xff) lies behind the record (%s); use another copy, or cut it to its first "
+        "%llu bytes",
+        firn_error_name(FIRN_ERROR_CHECKPOINT_DAMAGED), (unsigned long long)end);
+    return CLI_REFUSED;
+}
+
+/* True for flash that was erased, and for no bytes at all. */
+static bool is_erased(const uint8_t *bytes, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++)
+        if (bytes[i] != 0xff)
+            return false;
+    return true;
+}
+
+/* The commit unit begins at the next multiple of a program unit that the file does not name: one of them must fit. It
+ * ends the file, or the rest of the slot was dumped with it. */
+static int check_commit(cli_record *record, uint64_t count, uint64_t end) {
     uint8_t commit[FIRN_RECORD_COMMIT_BYTES];
     firn_record_commit(commit);
     for (uint64_t unit = 1; unit <= FIRN_RECORD_UNIT_MAX; unit *= 2) {
-        uint64_t at = (end + (unit - 1)) / unit * unit;
-        if (at <= count && count - at == firn_record_commit_bytes((uint32_t)unit) &&
-            memcmp(contents + at, commit, sizeof commit) == 0)
-            return true;
+        uint64_t at = (end + (unit - 1)) / unit * unit, behind = at + sizeof commit;
+        if (behind > count || memcmp(record->contents + at, commit, sizeof commit) != 0)
+            continue;
+        if (count - at == firn_record_commit_bytes((uint32_t)unit) ||
+            is_erased(record->contents + behind, count - behind))
+            return FIRN_OK;
+        record->end = behind;
     }
-    return false;
+    return FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
 static int check_digest(const cli_record *record, uint64_t end) {
@@ -113,9 +133,9 @@ static int check(cli_record *record, uint64_t count) {
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
     uint64_t state_at = FIRN_RECORD_HEADER_BYTES + record->header.directory_bytes;
     record->state = record->contents + state_at;
-    if (!is_committed(record->contents, count, state_at + record->header.state_bytes))
-        return FIRN_ERROR_CHECKPOINT_DAMAGED;
-    error = check_digest(record, state_at + record->header.state_bytes);
+    error = check_commit(record, count, state_at + record->header.state_bytes);
+    if (error == FIRN_OK)
+        error = check_digest(record, state_at + record->header.state_bytes);
     return error == FIRN_OK ? read_directory(record) : error;
 }
 
@@ -126,6 +146,8 @@ int cli_record_load(cli_record *record, const char *path) {
     if (status != CLI_OK)
         return status;
     int error = check(record, count);
+    if (error != FIRN_OK && record->end != 0)
+        return refuse_behind(path, record->end);
     return error == FIRN_OK ? CLI_OK : damaged(path, error);
 }
 

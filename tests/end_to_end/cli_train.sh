@@ -297,8 +297,20 @@ expect "export of it" 3 CHECKPOINT_DAMAGED "$FIRN" export "$folder/cut" -o "$fol
 cp "$folder/a" "$folder/long"
 printf x >>"$folder/long"
 expect "a checkpoint with a byte behind it" 3 CHECKPOINT_DAMAGED train --resume --checkpoint "$folder/long"
-expect "digest of that" 3 CHECKPOINT_DAMAGED "$FIRN" digest "$folder/long"
+expect "digest of that" 3 "behind the record (CHECKPOINT_DAMAGED); .* first $(wc -c <"$folder/a") bytes" "$FIRN" \
+    digest "$folder/long"
 expect "export of that" 3 CHECKPOINT_DAMAGED "$FIRN" export "$folder/long" -o "$folder/long.safetensors"
+
+# A slot of flash is longer than the record in it, and erased behind it.
+{ cat "$folder/a" && head -c 5000 /dev/zero | tr '\000' '\377'; } >"$folder/slot"
+expect "digest of the record" 0 "" "$FIRN" digest "$folder/a"
+cp "$folder/out" "$folder/a.digest"
+expect "digest of a slot" 0 "" "$FIRN" digest "$folder/slot"
+same "a slot has another digest than its record" "$folder/out" "$folder/a.digest"
+expect "export of a slot" 0 "" "$FIRN" export "$folder/slot" -o "$folder/slot.safetensors"
+expect "a slot to resume from" 3 CHECKPOINT_DAMAGED train --resume --checkpoint "$folder/slot"
+printf x >>"$folder/slot"
+expect "a slot with a byte behind" 3 "behind the record" "$FIRN" digest "$folder/slot"
 
 # --- the command line ----------------------------------------------------------------------------------------------
 
