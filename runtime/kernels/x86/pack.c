@@ -5,22 +5,21 @@
 
 /* --- panels ------------------------------------------------------------------------------------------------------- */
 
-/* Lanes are neighbours in memory. */
-static inline __attribute__((always_inline)) void pack_straight(float *out, size_t vectors, const void *data,
-                                                                uint8_t type, size_t first, size_t step, size_t terms,
-                                                                size_t lanes) {
-    const firn_lanes low = firn_first_lanes(lanes);
-    if (vectors == 1) {
-        for (size_t term = 0; term < terms; term++)
-            firn_vector_store(out + term * FIRN_VECTOR, firn_vector_widen(data, type, first + term * step, low));
-        return;
+/* Lanes are neighbours in memory: those of `low`, then those of `high`. */
+static inline __attribute__((always_inline)) void pack_straight(float *out, const void *data, uint8_t type,
+                                                                size_t first, size_t step, size_t terms, firn_lanes low,
+                                                                firn_lanes high) {
+    for (size_t term = 0; term < terms; term++, first += step, out += 2 * FIRN_VECTOR) {
+        firn_vector_store(out, firn_vector_widen(data, type, first, low));
+        firn_vector_store(out + FIRN_VECTOR, firn_vector_widen(data, type, first + FIRN_VECTOR, high));
     }
-    const firn_lanes high = firn_first_lanes(lanes > FIRN_VECTOR ? lanes - FIRN_VECTOR : 0);
-    for (size_t term = 0; term < terms; term++) {
-        float *row = out + term * 2 * FIRN_VECTOR;
-        firn_vector_store(row, firn_vector_widen(data, type, first + term * step, low));
-        firn_vector_store(row + FIRN_VECTOR, firn_vector_widen(data, type, first + term * step + FIRN_VECTOR, high));
-    }
+}
+
+static inline __attribute__((always_inline)) void pack_straight_narrow(float *out, const void *data, uint8_t type,
+                                                                       size_t first, size_t step, size_t terms,
+                                                                       firn_lanes lanes) {
+    for (size_t term = 0; term < terms; term++, first += step, out += FIRN_VECTOR)
+        firn_vector_store(out, firn_vector_widen(data, type, first, lanes));
 }
 
 /* Terms are neighbours in memory. */
@@ -49,8 +48,14 @@ static inline __attribute__((always_inline)) void pack_transposed(float *out, si
 
 static inline __attribute__((always_inline)) void pack(float *out, size_t vectors, const firn_matrix *from,
                                                        uint8_t type, size_t first, size_t terms, size_t lanes) {
-    if (from->column_step == 1)
-        pack_straight(out, vectors, from->data, type, first, from->row_step, terms, lanes);
+    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
+    if (from->column_step == 1 && lanes == 2 * FIRN_VECTOR)
+        pack_straight(out, from->data, type, first, from->row_step, terms, all, all);
+    else if (from->column_step == 1 && vectors == 2)
+        pack_straight(out, from->data, type, first, from->row_step, terms, firn_first_lanes(lanes),
+                      firn_first_lanes(lanes > FIRN_VECTOR ? lanes - FIRN_VECTOR : 0));
+    else if (from->column_step == 1)
+        pack_straight_narrow(out, from->data, type, first, from->row_step, terms, firn_first_lanes(lanes));
     else
         pack_transposed(out, vectors, from->data, type, first, from->column_step, terms, lanes);
 }
@@ -76,18 +81,27 @@ void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_
 
 /* --- strips ------------------------------------------------------------------------------------------------------- */
 
+/* One term of all strips, each but the last with the lanes of `full`. */
+static inline __attribute__((always_inline)) void pack_term(float *out, size_t strip_step, const void *data,
+                                                            uint8_t type, size_t first, size_t height, size_t lanes,
+                                                            firn_lanes full, firn_lanes last) {
+    size_t lane = 0;
+    for (; lane + height < lanes; lane += height, out += strip_step)
+        firn_vector_store(out, firn_vector_widen(data, type, first + lane, full));
+    firn_vector_store(out, firn_vector_widen(data, type, first + lane, last));
+}
+
+/* Where another term follows, a whole register of lanes can be read: what it has too much is of that term. */
 static inline __attribute__((always_inline)) void pack_strips(float *out, const firn_matrix *from, uint8_t type,
                                                               size_t first, size_t terms, size_t height, size_t lanes) {
-    const firn_lanes full = firn_first_lanes(height), rest = firn_first_lanes(lanes % height);
-    const size_t strips = lanes / height;
-    for (size_t term = 0; term < terms; term++, first += from->row_step, out += FIRN_VECTOR) {
-        for (size_t strip = 0; strip < strips; strip++)
-            firn_vector_store(out + strip * terms * FIRN_VECTOR,
-                              firn_vector_widen(from->data, type, first + strip * height, full));
-        if (lanes % height != 0)
-            firn_vector_store(out + strips * terms * FIRN_VECTOR,
-                              firn_vector_widen(from->data, type, first + strips * height, rest));
-    }
+    const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
+    const size_t strip_step = terms * FIRN_VECTOR, followed = from->row_step >= FIRN_VECTOR ? terms - 1 : 0;
+    size_t term = 0;
+    for (; term < followed; term++, first += from->row_step, out += FIRN_VECTOR)
+        pack_term(out, strip_step, from->data, type, first, height, lanes, all, all);
+    for (; term < terms; term++, first += from->row_step, out += FIRN_VECTOR)
+        pack_term(out, strip_step, from->data, type, first, height, lanes, firn_first_lanes(height),
+                  firn_first_lanes((lanes - 1) % height + 1));
 }
 
 void firn_vector_pack_strips(float *out, const firn_matrix *from, size_t first_term, size_t terms, size_t first_lane,
