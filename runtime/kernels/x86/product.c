@@ -26,13 +26,13 @@ enum {
     DEPTH = 512,        /* terms of a block */
     COLUMNS = 1024,     /* of a piece */
     RIGHT = 192 * 1024, /* floats of the packed panels of a piece */
-    SUMS = 64 * 1024,   /* floats of the sums of a piece that wait for the next block of terms */
+    SUMS = 256 * 1024,  /* floats of the sums of a piece that wait for the next block of terms */
     CACHE_LINE = 64,
     STRIPS = 4,    /* row tiles that are packed at once where rows are neighbours */
     LEFT_GAP = 16, /* floats between rows of the widened left factor: lines of different rows do not meet */
     DIRECT_ROWS = 2 * HEIGHT,
     DIRECT_STEP = 256, /* floats between terms of an unpacked panel: beyond it each term is on another page */
-    SUMS_ROWS = 252,   /* of a piece whose sums wait: whole tiles */
+    SUMS_ROWS = 504,   /* of a piece whose sums wait: whole tiles */
     PACK_RIGHT = 10,   /* time to pack a term of a panel, and of a row of tiles, in multiply-adds of a register */
     PACK_LEFT = 3,
     FLIPPED_ROWS = 64,   /* more have enough use of a packed panel */
