@@ -70,7 +70,9 @@ static firnc_texts settings_of(const comparison *c, const char *type, const char
 static bool try(comparison *c, const char *name, const firnc_texts *settings) {
     firnc_trial *trial = &c->trials[c->count];
     trial->name = name;
-    if (!firnc_trial_freeze(&c->study, settings, trial) || !firnc_trial_run(&c->study, settings, trial))
+    if (!firnc_trial_freeze(&c->study, settings, trial) ||
+        (c->count == 0 && !firnc_study_rehearse(&c->study, settings, trial)) ||
+        !firnc_trial_run(&c->study, settings, trial))
         return false;
     c->count++;
     firnc_trial_print(trial, &c->trials[0]);

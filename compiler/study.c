@@ -398,48 +398,79 @@ static bool read_log(const firnc_study *study, firnc_trial *trial) {
     return true;
 }
 
-/* The loss over the held-out part, by a plan of its own. */
-static bool evaluate(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+/* Trains what was frozen. The exit code of the runner, or -1; after one line on stderr where that is no result. */
+static int train(const firnc_study *study, const firnc_trial *trial, uint64_t steps, const char *log) {
+    char messages[MESSAGES_BYTES];
+    words w = runner_words(study, trial, "train", path_of(study, trial, "plan"));
+    add_option(&w, "--steps", firnc_format("%llu", (unsigned long long)steps));
+    add_option(&w, "--log", log);
+    int status = run(&w, "/dev/null", messages);
+    if (status > 0 && status != FIRN_STOPPED)
+        firnc_say("firnc: %s: training %s failed: %s", study->recipe, trial->name, last_line(messages));
+    return status;
+}
+
+/* The loss over `batches` of the held-out part, or all of it for 0, by a plan of its own. Its value is then in a file.
+ * The exit code of the runner, or -1; after one line on stderr where that is no result. */
+static int evaluate(const firnc_study *study, const firnc_texts *more, const firnc_trial *trial, unsigned batches) {
     firnc_texts settings = *more;
     firnc_compilation compilation;
     firnc_frozen frozen;
-    const char *plan = path_of(study, trial, "eval.plan"), *output = path_of(study, trial, "value");
     char messages[MESSAGES_BYTES];
+    const char *plan = path_of(study, trial, "eval.plan");
     settings.text[settings.count++] = "trainer.validate.metric=loss";
+    if (batches > 0)
+        settings.text[settings.count++] = firnc_format("trainer.init.loop.eval_steps=%u", batches);
     if (!freeze(study, &settings, FIRNC_EVAL, plan, &compilation, &frozen))
-        return false;
+        return -1;
     const words w = runner_words(study, trial, "eval", plan);
-    int status = run(&w, output, messages);
+    int status = run(&w, path_of(study, trial, "value"), messages);
+    if (status > 0 && status != FIRN_STOPPED)
+        firnc_say("firnc: %s: evaluating %s on the held-out part failed: %s; held_out_per_mille says how much is held "
+                  "out",
+                  study->recipe, trial->name, last_line(messages));
+    return status;
+}
+
+static bool read_held_out_loss(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    int status = evaluate(study, more, trial, 0);
     firnc_bytes value;
     trial->stopped = status == FIRN_STOPPED; /* the last update ruined it */
     if (trial->stopped)
         return true;
-    if (status > 0)
-        firnc_say("firnc: %s: evaluating %s failed: %s", study->recipe, trial->name, last_line(messages));
-    if (status != 0 || !firnc_file_read(output, 100, &value))
+    if (status != 0 || !firnc_file_read(path_of(study, trial, "value"), 100, &value))
         return false;
     trial->held_out_loss = strtod((const char *)value.data, NULL);
     trial->stopped = !isfinite(trial->held_out_loss); /* likewise, where the plan does not look */
     return true;
 }
 
+/* What a run leaves and nobody wants. A state for each trial would fill the disk. */
+static void tidy(const firnc_study *study, const firnc_trial *trial) {
+    unlink(path_of(study, trial, "checkpoint"));
+    unlink(path_of(study, trial, "eval.plan"));
+    unlink(path_of(study, trial, "value"));
+}
+
+bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, const firnc_trial *first) {
+    const firnc_mark mark = firnc_memory_mark();
+    int status = train(study, first, 0, NULL);
+    if (status == 0 && study->held_out)
+        status = evaluate(study, more, first, 1);
+    tidy(study, first);
+    firnc_memory_release(mark);
+    return status == 0 || status == FIRN_STOPPED;
+}
+
 static bool run_trial(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
-    const char *plan = path_of(study, trial, "plan");
-    char messages[MESSAGES_BYTES];
-    words w = runner_words(study, trial, "train", plan);
-    add_option(&w, "--steps", firnc_format("%llu", (unsigned long long)study->steps));
-    add_option(&w, "--log", path_of(study, trial, "jsonl"));
     trial->held_out_loss = (double)NAN;
-    int status = run(&w, "/dev/null", messages);
-    if (status > 0 && status != FIRN_STOPPED)
-        firnc_say("firnc: %s: training %s failed: %s", study->recipe, trial->name, last_line(messages));
+    int status = train(study, trial, study->steps, path_of(study, trial, "jsonl"));
     if (status != 0 && status != FIRN_STOPPED)
         return false;
     trial->stopped = status == FIRN_STOPPED;
-    bool good = read_log(study, trial) && (trial->stopped || !study->held_out || evaluate(study, more, trial));
-    unlink(path_of(study, trial, "checkpoint")); /* a state for each trial would fill the disk */
-    unlink(path_of(study, trial, "eval.plan"));
-    unlink(path_of(study, trial, "value"));
+    bool good =
+        read_log(study, trial) && (trial->stopped || !study->held_out || read_held_out_loss(study, more, trial));
+    tidy(study, trial);
     firnc_trial_forget(study, trial);
     return good;
 }

@@ -48,6 +48,10 @@ bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc
 /* Freezes the recipe as a trial would train it, into FOLDER/NAME.plan, and fills in both hashes. */
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);
 
+/* Before the first trial, which is frozen: whether runner and data are as they must be, and the held-out part has a
+ * batch, all of which would else be found out by training first. False after one line on stderr. */
+bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, const firnc_trial *first);
+
 /* Removes the plan of a trial that is not run. */
 void firnc_trial_forget(const firnc_study *study, const firnc_trial *trial);
 

@@ -249,7 +249,9 @@ static choice copy_of(const tuning *t, const choice *c) {
 /* --- the walk ----------------------------------------------------------------------------------------------------- */
 
 static bool begin_in_float32(tuning *t) {
-    if (!freeze(t, &t->kept, &t->float32) || !run(t, &t->kept, &t->float32))
+    const firnc_texts settings = settings_of(t, &t->kept);
+    if (!freeze(t, &t->kept, &t->float32) || !firnc_study_rehearse(&t->study, &settings, &t->float32) ||
+        !run(t, &t->kept, &t->float32))
         return false;
     if (!isfinite(loss_of(&t->float32))) {
         firnc_say("firnc: %s: does not train in float32: its loss is not finite; mend the recipe first",

@@ -51,6 +51,12 @@ expect 'no runner' 1 '--firn' "$FIRNC" compare "$RECIPE" --data "$folder/text" -
 expect 'data that is not there' 1 'training float32 failed' "$FIRNC" compare "$RECIPE" --data "$folder/none" -o "$folder/data"
 [ ! -e "$folder/runner" ] && [ ! -e "$folder/data" ] || fail "a study that failed left its folder"
 
+# A held-out part without a batch is found before anything is trained.
+head -c 300 "$folder/text" >"$folder/little"
+expect 'too little held out' 1 'evaluating float32 on the held-out part failed: .*DATA_TOO_SHORT.*held_out_per_mille' \
+    "$FIRNC" compare compiler/recipes/small_gpt2.yaml --data "$folder/little" --set trainer.init.loop.num_steps=100000000 \
+    -o "$folder/data"
+
 # A disk that is full once the plan is there: the runner may not write a byte, and what it says of that is heard.
 cat >"$folder/full" <<END
 #!/bin/sh
@@ -58,7 +64,7 @@ ulimit -f 0
 exec "$FIRN" "\$@"
 END
 chmod +x "$folder/full"
-expect 'no room for the runner' 1 'training float32 failed: .*log cannot be written: .*; look at the folder and the disk' \
+expect 'no room for the runner' 1 'training float32 failed: .*the disk is full: make room' \
     "$FIRNC" compare "$RECIPE" --data "$folder/text" --firn "$folder/full" -o "$folder/data"
 expect 'no room for the plan' 1 'float32.plan: cannot be written: .*ulimit -f' sh -c "ulimit -f 2; exec '$FIRNC' compare \
     '$RECIPE' --data '$folder/text' -o '$folder/data'"

@@ -20,6 +20,7 @@ ops=\$("$FIRNC" inspect "\$2" | grep -c ' linear .*to float16')
 chunked=\$("$FIRNC" inspect "\$2" | grep -c ' linear .*chunked')
 "$FIRN" "\$@" || exit
 for word; do log=\$word; [ "\$before" = --log ] && break; before=\$word; done
+[ "\$before" = --log ] || exit 0
 seconds=\$(awk "BEGIN { print 2 - \$ops * 0.1 - \$chunked * 0.05 }")
 sed -i "s/\"seconds\":[0-9.]*/\"seconds\":\$seconds/" "\$log"
 END
