@@ -452,14 +452,28 @@ static void tidy(const firnc_study *study, const firnc_trial *trial) {
     unlink(path_of(study, trial, "value"));
 }
 
+/* As the benchmarks do: with more than a little of others' computing, times are worth nothing. Losses do not suffer. */
+static void say_load(const firnc_study *study, double load) {
+    if (load > 0.3)
+        firnc_say(
+            "firnc: %s: the load of this machine is %.1f already: others are computing, so do not trust the times",
+            study->recipe, load);
+}
+
 bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, const firnc_trial *first) {
     const firnc_mark mark = firnc_memory_mark();
+    double load = 0;
+    if (getloadavg(&load, 1) != 1) /* before it is this study's own */
+        load = 0;
     int status = train(study, first, 0, NULL);
     if (status == 0 && study->held_out)
         status = evaluate(study, more, first, 1);
     tidy(study, first);
     firnc_memory_release(mark);
-    return status == 0 || status == FIRN_STOPPED;
+    bool good = status == 0 || status == FIRN_STOPPED;
+    if (good)
+        say_load(study, load);
+    return good;
 }
 
 static bool run_trial(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {

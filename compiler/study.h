@@ -49,7 +49,8 @@ bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);
 
 /* Before the first trial, which is frozen: whether runner and data are as they must be, and the held-out part has a
- * batch, all of which would else be found out by training first. False after one line on stderr. */
+ * batch, all of which would else be found out by training first. False after one line on stderr. Where others use the
+ * machine, that is one line too, once nothing was found wrong. */
 bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, const firnc_trial *first);
 
 /* Removes the plan of a trial that is not run. */
