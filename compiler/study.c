@@ -265,7 +265,7 @@ static void add_option(words *w, const char *option, const char *value) {
     add(w, value);
 }
 
-static words runner_words(const firnc_study *study, const firnc_trial *trial, const char *command, const char *plan) {
+static words runner_words(const firnc_study *study, const char *command, const char *plan) {
     words w = {0};
     add(&w, study->firn);
     add(&w, command);
@@ -277,7 +277,6 @@ static words runner_words(const firnc_study *study, const firnc_trial *trial, co
     add_option(&w, "--labels", study->labels);
     add_option(&w, "--weights", study->sample_weights);
     add_option(&w, "--threads", study->threads);
-    add_option(&w, "--checkpoint", path_of(study, trial, "checkpoint"));
     return w;
 }
 
@@ -398,11 +397,14 @@ static bool read_log(const firnc_study *study, firnc_trial *trial) {
     return true;
 }
 
-/* Trains what was frozen. The exit code of the runner, or -1; after one line on stderr where that is no result. */
-static int train(const firnc_study *study, const firnc_trial *trial, uint64_t steps, const char *log) {
+/* Trains what was frozen; the files may be NULL. The exit code of the runner, or -1; after one line on stderr where
+ * that is no result. */
+static int train(const firnc_study *study, const firnc_trial *trial, uint64_t steps, const char *checkpoint,
+                 const char *log) {
     char messages[MESSAGES_BYTES];
-    words w = runner_words(study, trial, "train", path_of(study, trial, "plan"));
+    words w = runner_words(study, "train", path_of(study, trial, "plan"));
     add_option(&w, "--steps", firnc_format("%llu", (unsigned long long)steps));
+    add_option(&w, "--checkpoint", checkpoint);
     add_option(&w, "--log", log);
     int status = run(&w, "/dev/null", messages);
     if (status > 0 && status != FIRN_STOPPED)
@@ -423,7 +425,8 @@ static int evaluate(const firnc_study *study, const firnc_texts *more, const fir
         settings.text[settings.count++] = firnc_format("trainer.init.loop.eval_steps=%u", batches);
     if (!freeze(study, &settings, FIRNC_EVAL, plan, &compilation, &frozen))
         return -1;
-    const words w = runner_words(study, trial, "eval", plan);
+    words w = runner_words(study, "eval", plan);
+    add_option(&w, "--checkpoint", path_of(study, trial, "checkpoint"));
     int status = run(&w, path_of(study, trial, "value"), messages);
     if (status > 0 && status != FIRN_STOPPED)
         firnc_say("firnc: %s: evaluating %s on the held-out part failed: %s; held_out_per_mille says how much is held "
@@ -465,7 +468,7 @@ bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, con
     double load = 0;
     if (getloadavg(&load, 1) != 1) /* before it is this study's own */
         load = 0;
-    int status = train(study, first, 0, NULL);
+    int status = train(study, first, 0, path_of(study, first, "checkpoint"), NULL);
     if (status == 0 && study->held_out)
         status = evaluate(study, more, first, 1);
     tidy(study, first);
@@ -478,7 +481,7 @@ bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, con
 
 static bool run_trial(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
     trial->held_out_loss = (double)NAN;
-    int status = train(study, trial, study->steps, path_of(study, trial, "jsonl"));
+    int status = train(study, trial, study->steps, path_of(study, trial, "checkpoint"), path_of(study, trial, "jsonl"));
     if (status != 0 && status != FIRN_STOPPED)
         return false;
     trial->stopped = status == FIRN_STOPPED;
@@ -494,6 +497,18 @@ bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_tr
     const firnc_mark mark = firnc_memory_mark(); /* logs and the graph of an evaluation are of no use later */
     bool good = run_trial(study, more, trial);
     firnc_memory_release(mark);
+    return good;
+}
+
+bool firnc_trial_time(const firnc_study *study, const firnc_trial *trial, uint64_t steps, double *seconds) {
+    const firnc_mark mark = firnc_memory_mark();
+    firnc_trial timed = *trial;
+    timed.losses = firnc_allocate((study->steps + 1) * sizeof *timed.losses);
+    int status = train(study, trial, steps < study->steps ? steps : study->steps, NULL, path_of(study, trial, "jsonl"));
+    bool good = (status == 0 || status == FIRN_STOPPED) && read_log(study, &timed);
+    unlink(path_of(study, trial, "jsonl"));
+    firnc_memory_release(mark);
+    *seconds = timed.seconds;
     return good;
 }
 

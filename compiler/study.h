@@ -60,6 +60,10 @@ void firnc_trial_forget(const firnc_study *study, const firnc_trial *trial);
  * that its numbers stopped is a result. False after one line on stderr. */
 bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);
 
+/* Seconds of a step of what was frozen, by a training of at most `steps` that leaves nothing: to set two trials against
+ * each other on a machine whose speed changes. False after one line on stderr. */
+bool firnc_trial_time(const firnc_study *study, const firnc_trial *trial, uint64_t steps, double *seconds);
+
 /* A file of the study's folder. */
 const char *firnc_study_path(const firnc_study *study, const char *name);
 

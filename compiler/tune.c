@@ -25,6 +25,9 @@
 #define TOO_MUCH    "costs more than the tolerance"
 #define KEPT        "kept"
 
+/* Of timing one choice against another: an even number of rounds, of steps enough for a median. */
+enum { ROUNDS = 4, ROUND_STEPS = 16 };
+
 typedef struct unit {
     const char *name;    /* of its first layer */
     const char **layers; /* every layer in it */
@@ -50,6 +53,7 @@ typedef struct tuning {
     uint32_t unit_count, unit_capacity;
     choice kept;
     firnc_trial float32, best; /* best: of what is kept */
+    double gain;               /* of best: share of float32's time */
     attempt *attempts;
     uint32_t attempt_count, attempt_capacity;
     const char *half; /* name of the half type */
@@ -171,15 +175,40 @@ static bool run(const tuning *t, const choice *c, firnc_trial *trial) {
     return firnc_trial_run(&t->study, &settings, trial);
 }
 
-/* The present best once more, right after a rival: a machine that others use is not as fast now as it was before. */
-static bool measure_best_again(tuning *t) {
-    firnc_trial again = {0};
-    if (!freeze(t, &t->kept, &again) || !run(t, &t->kept, &again))
-        return false;
-    if (again.seconds < t->best.seconds)
-        t->best.seconds = again.seconds;
-    if (memcmp(t->best.run_hash, t->float32.run_hash, sizeof t->best.run_hash) == 0)
-        t->float32.seconds = t->best.seconds;
+/* The mean of those that are neither the least nor the most. */
+static double middle(const double x[ROUNDS]) {
+    double least = x[0], most = x[0], sum = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        least = x[i] < least ? x[i] : least;
+        most = x[i] > most ? x[i] : most;
+        sum += x[i];
+    }
+    return (sum - least - most) / (ROUNDS - 2);
+}
+
+/* Steps of two choices in turns: what slows the machine down slows both. Which is first changes from round to round, so
+ * that a machine that slows down all the time favours neither. seconds: of a step of each; *share: of the second's that
+ * the first takes. */
+static bool time_in_turns(const tuning *t, const choice *const choices[2], double seconds[2], double *share) {
+    firnc_trial trials[2] = {{.name = "first"}, {.name = "second"}};
+    double taken[2][ROUNDS] = {{0}}, shares[ROUNDS];
+    for (int i = 0; i < 2; i++) {
+        const firnc_texts settings = settings_of(t, choices[i]);
+        if (!firnc_trial_freeze(&t->study, &settings, &trials[i]))
+            return false;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        const int first = round % 2, second = 1 - first;
+        if (!firnc_trial_time(&t->study, &trials[first], ROUND_STEPS, &taken[first][round]) ||
+            !firnc_trial_time(&t->study, &trials[second], ROUND_STEPS, &taken[second][round]))
+            return false;
+        shares[round] = taken[0][round] / taken[1][round];
+    }
+    for (int i = 0; i < 2; i++) {
+        firnc_trial_forget(&t->study, &trials[i]);
+        seconds[i] = middle(taken[i]);
+    }
+    *share = middle(shares);
     return true;
 }
 
@@ -191,13 +220,27 @@ static void note(tuning *t, attempt a) {
     fflush(stdout);
 }
 
-static attempt judge(const tuning *t, const char *unit, const char *what, const firnc_trial *trial) {
-    const double float32 = loss_of(&t->float32), loss = loss_of(trial);
-    attempt a = {.unit = unit, .what = what, .seconds = trial->seconds, .loss = loss};
-    a.gain = 1 - trial->seconds / t->best.seconds;
-    a.cost = (loss - float32) / fabs(float32);
-    a.outcome = !(a.cost <= t->tolerance) ? TOO_MUCH : !(a.gain >= t->least_gain) ? NO_TIME : KEPT;
-    return a;
+static double cost_of(const tuning *t, double loss) {
+    const double float32 = loss_of(&t->float32);
+    return (loss - float32) / fabs(float32);
+}
+
+/* A loss is what it is, and decides first; whether time is gained is seen beside what is kept so far. */
+static bool judge(tuning *t, const choice *c, firnc_trial *trial, attempt *a) {
+    double seconds[2], share = trial->seconds / t->best.seconds;
+    a->loss = loss_of(trial);
+    a->cost = cost_of(t, a->loss);
+    a->outcome = TOO_MUCH;
+    if (a->cost <= t->tolerance) {
+        if (!time_in_turns(t, (const choice *const[]){c, &t->kept}, seconds, &share))
+            return false;
+        trial->seconds = seconds[0];
+        t->best.seconds = seconds[1];
+        a->outcome = 1 - share >= t->least_gain ? KEPT : NO_TIME;
+    }
+    a->seconds = trial->seconds;
+    a->gain = 1 - share;
+    return true;
 }
 
 static void keep(tuning *t, const choice *c, const firnc_trial *trial) {
@@ -219,18 +262,13 @@ static bool try(tuning *t, const choice *c, const char *unit, const char *what, 
                           .what = what,
                           .seconds = t->best.seconds,
                           .loss = loss_of(&t->best),
-                          .cost = (loss_of(&t->best) - loss_of(&t->float32)) / fabs(loss_of(&t->float32)),
+                          .cost = cost_of(t, loss_of(&t->best)),
                           .outcome = UNCHANGED});
         return true;
     }
-    if (!run(t, c, &trial))
+    attempt a = {.unit = unit, .what = what};
+    if (!run(t, c, &trial) || !judge(t, c, &trial, &a))
         return false;
-    attempt a = judge(t, unit, what, &trial);
-    if (strcmp(a.outcome, KEPT) == 0) {
-        if (!measure_best_again(t))
-            return false;
-        a = judge(t, unit, what, &trial);
-    }
     *kept = strcmp(a.outcome, KEPT) == 0;
     note(t, a);
     if (*kept)
@@ -294,6 +332,21 @@ static bool walk_levels(tuning *t) {
     return true;
 }
 
+/* All that was gained: what was kept and float32 were measured at other times. */
+static bool measure_gain(tuning *t) {
+    if (memcmp(t->best.run_hash, t->float32.run_hash, sizeof t->best.run_hash) == 0)
+        return true;
+    double seconds[2], share;
+    const choice float32 = copy_of(t, &t->kept);
+    memset(float32.half, 0, t->unit_count * sizeof *float32.half);
+    if (!time_in_turns(t, (const choice *const[]){&t->kept, &float32}, seconds, &share))
+        return false;
+    t->best.seconds = seconds[0];
+    t->float32.seconds = seconds[1];
+    t->gain = 1 - share;
+    return true;
+}
+
 /* --- the results -------------------------------------------------------------------------------------------------- */
 
 /* Writes the recipe, and holds it to its word: frozen, it must be the run that was measured. */
@@ -332,8 +385,8 @@ static bool write_report(const tuning *t) {
     const char *text = firnc_format(
         "# What firnc tune tried\n\n"
         "Each trial trained %llu steps of `%s` for target %s. A change was kept when a step took at least %g %% less "
-        "time and the %s stayed within %g %% of float32's. Times are medians on the machine that ran this; losses are "
-        "the same on any.\n\n"
+        "time and the %s stayed within %g %% of float32's. Times are medians on the machine that ran this, of a change "
+        "in turns with what was kept before it; losses are the same on any.\n\n"
         "| unit | tried | s/step | gain | loss | cost | outcome |\n| --- | --- | --- | --- | --- | --- | --- |\n",
         (unsigned long long)t->study.steps, t->study.recipe, t->study.target, 100 * t->least_gain,
         t->study.held_out ? "held-out loss" : "mean of the last losses", 100 * t->tolerance);
@@ -342,10 +395,10 @@ static bool write_report(const tuning *t) {
         text = firnc_format("%s| %s | %s | %.6f | %.2f %% | %.5f | %.3f %% | %s |\n", text, a->unit, a->what,
                             a->seconds, 100 * a->gain, a->loss, 100 * a->cost, a->outcome);
     }
-    text = firnc_format("%s\nKept: a step in %.6f s where float32 takes %.6f s (%.2f %% less), at a loss of %.5f where "
-                        "float32 has %.5f.\n\nUnits, and the layers in each:\n\n",
-                        text, t->best.seconds, t->float32.seconds, 100 * (1 - t->best.seconds / t->float32.seconds),
-                        loss_of(&t->best), loss_of(&t->float32));
+    text =
+        firnc_format("%s\nKept: a step in %.6f s where float32 takes %.6f s (%.2f %% less), at a loss of %.5f where "
+                     "float32 has %.5f.\n\nUnits, and the layers in each:\n\n",
+                     text, t->best.seconds, t->float32.seconds, 100 * t->gain, loss_of(&t->best), loss_of(&t->float32));
     for (uint32_t i = 0; i < t->unit_count; i++) {
         text = firnc_format("%s- %s, POL %u:", text, t->kept.half[i] ? t->half : "float32", (unsigned)t->kept.level[i]);
         for (uint32_t j = 0; j < t->units[i].layer_count; j++)
@@ -359,7 +412,7 @@ static bool tune(tuning *t) {
     if (!find_units(t))
         return false;
     printf("%-36s %-10s %12s %11s %10s %10s\n", "unit", "tried", "s/step", "gain", "loss", "cost");
-    if (!begin_in_float32(t) || !walk_casts(t) || !walk_levels(t))
+    if (!begin_in_float32(t) || !walk_casts(t) || !walk_levels(t) || !measure_gain(t))
         return false;
     return write_recipe(t) && write_report(t);
 }
