@@ -12,6 +12,12 @@ static firn_matrix matrix(const firn_tensor *tensor) {
     return (firn_matrix){tensor->data, tensor->type, 0, firn_last_extent(tensor), 1};
 }
 
+/* The same with rows and columns exchanged, if so asked. */
+static firn_matrix matrix_turned(const firn_tensor *tensor, bool turned) {
+    const size_t extent = firn_last_extent(tensor);
+    return (firn_matrix){tensor->data, tensor->type, 0, turned ? 1 : extent, turned ? extent : 1};
+}
+
 static void add_bias(firn_tile *tile, const firn_tensor *bias) {
     float values[FIRN_TILE_COLUMNS];
     firn_widen(values, bias->data, bias->type, tile->column, tile->columns);
@@ -33,67 +39,70 @@ static void tiles(void *argument, size_t begin, size_t end) {
     }
 }
 
-static firn_linear begin_linear(const firn_kernel_call *call) {
-    firn_linear job = {.out = &call->outputs[0]};
-    job.product.present = FIRN_TERMS_ALL;
-    job.product.reduction = call->reductions[0];
-    return job;
+/* What the three have in common. */
+static void begin_linear(firn_linear *job, const firn_kernel_call *call) {
+    job->product.present = FIRN_TERMS_ALL;
+    job->product.diagonal = 0;
+    job->product.reduction = call->reductions[0];
+    job->bias = NULL;
+    job->out = &call->outputs[0];
 }
 
 /* y[n,o] = sum_k x[n,k] w[o,k] + bias[o] */
-firn_linear firn_linear_forward(const firn_kernel_call *call) {
+void firn_linear_forward(firn_linear *job, const firn_kernel_call *call) {
     const firn_tensor *x = &call->inputs[0], *weight = &call->inputs[1];
-    firn_matrix w = matrix(weight);
-    firn_linear job = begin_linear(call);
-    job.bias = call->input_count > 2 ? &call->inputs[2] : NULL;
-    job.product.left = matrix(x);
-    job.product.right = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? firn_transposed(w) : w;
-    job.product.rows = firn_rows(x);
-    job.product.terms = firn_last_extent(x);
-    job.product.columns = weight->elements / firn_last_extent(x);
-    return job;
+    begin_linear(job, call);
+    job->product.left = matrix(x);
+    job->product.right = matrix_turned(weight, call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN);
+    job->product.rows = firn_rows(x);
+    job->product.terms = firn_last_extent(x);
+    job->product.columns = weight->elements / firn_last_extent(x);
+    job->bias = call->input_count > 2 ? &call->inputs[2] : NULL;
 }
 
 /* dx[n,k] = sum_o dy[n,o] w[o,k] */
-firn_linear firn_linear_backward_input(const firn_kernel_call *call) {
+void firn_linear_backward_input(firn_linear *job, const firn_kernel_call *call) {
     const firn_tensor *dy = &call->inputs[0], *weight = &call->inputs[1];
-    firn_matrix w = matrix(weight);
-    firn_linear job = begin_linear(call);
-    job.product.left = matrix(dy);
-    job.product.right = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? w : firn_transposed(w);
-    job.product.rows = firn_rows(dy);
-    job.product.terms = firn_last_extent(dy);
-    job.product.columns = weight->elements / firn_last_extent(dy);
-    return job;
+    begin_linear(job, call);
+    job->product.left = matrix(dy);
+    job->product.right = matrix_turned(weight, call->integers[FIRN_LINEAR_LAYOUT] == IN_OUT);
+    job->product.rows = firn_rows(dy);
+    job->product.terms = firn_last_extent(dy);
+    job->product.columns = weight->elements / firn_last_extent(dy);
 }
 
 /* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged */
-firn_linear firn_linear_backward_weight(const firn_kernel_call *call) {
+void firn_linear_backward_weight(firn_linear *job, const firn_kernel_call *call) {
     const firn_tensor *dy = &call->inputs[0], *x = &call->inputs[1];
     const firn_tensor *rows = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? dy : x,
                       *columns = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? x : dy;
-    firn_linear job = begin_linear(call);
-    job.product.left = firn_transposed(matrix(rows));
-    job.product.right = matrix(columns);
-    job.product.rows = firn_last_extent(rows);
-    job.product.terms = firn_rows(x);
-    job.product.columns = firn_last_extent(columns);
-    return job;
+    begin_linear(job, call);
+    job->product.left = matrix_turned(rows, true);
+    job->product.right = matrix(columns);
+    job->product.rows = firn_last_extent(rows);
+    job->product.terms = firn_rows(x);
+    job->product.columns = firn_last_extent(columns);
 }
 
-static void run(const firn_kernel_call *call, firn_linear job) {
-    const uint64_t cost = (uint64_t)FIRN_TILE_ROWS * FIRN_TILE_COLUMNS * job.product.terms;
-    firn_parallel_run(&call->parallel, firn_product_tiles(&job.product), cost, tiles, &job);
+static void run(const firn_kernel_call *call, firn_linear *job) {
+    const uint64_t cost = (uint64_t)FIRN_TILE_ROWS * FIRN_TILE_COLUMNS * job->product.terms;
+    firn_parallel_run(&call->parallel, firn_product_tiles(&job->product), cost, tiles, job);
 }
 
 void firn_kernel_linear(const firn_kernel_call *call) {
-    run(call, firn_linear_forward(call));
+    firn_linear job;
+    firn_linear_forward(&job, call);
+    run(call, &job);
 }
 
 void firn_kernel_linear_backward_input(const firn_kernel_call *call) {
-    run(call, firn_linear_backward_input(call));
+    firn_linear job;
+    firn_linear_backward_input(&job, call);
+    run(call, &job);
 }
 
 void firn_kernel_linear_backward_weight(const firn_kernel_call *call) {
-    run(call, firn_linear_backward_weight(call));
+    firn_linear job;
+    firn_linear_backward_weight(&job, call);
+    run(call, &job);
 }

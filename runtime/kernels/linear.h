@@ -11,9 +11,10 @@ typedef struct firn_linear {
     const firn_tensor *out;
 } firn_linear;
 
-/* What the call of one of the three ops asks for. The operands stay the call's. */
-firn_linear firn_linear_forward(const firn_kernel_call *call);
-firn_linear firn_linear_backward_input(const firn_kernel_call *call);
-firn_linear firn_linear_backward_weight(const firn_kernel_call *call);
+/* What the call of one of the three ops asks for, written where it is wanted: to a small layer, copies are waits that
+ * show. The operands stay the call's. */
+void firn_linear_forward(firn_linear *job, const firn_kernel_call *call);
+void firn_linear_backward_input(firn_linear *job, const firn_kernel_call *call);
+void firn_linear_backward_weight(firn_linear *job, const firn_kernel_call *call);
 
 #endif

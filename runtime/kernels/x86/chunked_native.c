@@ -206,16 +206,19 @@ static void multiply(const firn_linear *linear, const firn_kernel_call *call) {
 }
 
 void firn_native_linear(const firn_kernel_call *call) {
-    const firn_linear job = firn_linear_forward(call);
+    firn_linear job;
+    firn_linear_forward(&job, call);
     multiply(&job, call);
 }
 
 void firn_native_linear_backward_input(const firn_kernel_call *call) {
-    const firn_linear job = firn_linear_backward_input(call);
+    firn_linear job;
+    firn_linear_backward_input(&job, call);
     multiply(&job, call);
 }
 
 void firn_native_linear_backward_weight(const firn_kernel_call *call) {
-    const firn_linear job = firn_linear_backward_weight(call);
+    firn_linear job;
+    firn_linear_backward_weight(&job, call);
     multiply(&job, call);
 }

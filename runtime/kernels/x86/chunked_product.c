@@ -84,25 +84,31 @@ static void multiply(const firn_linear *linear, const firn_kernel_call *call) {
 }
 
 void firn_chunked_linear(const firn_kernel_call *call) {
-    const firn_linear job = firn_linear_forward(call);
-    if (job.product.reduction.kind == FIRN_REDUCTION_CHUNKED)
-        multiply(&job, call);
-    else
+    if (call->reductions[0].kind != FIRN_REDUCTION_CHUNKED) {
         firn_vector_linear(call);
+        return;
+    }
+    firn_linear job;
+    firn_linear_forward(&job, call);
+    multiply(&job, call);
 }
 
 void firn_chunked_linear_backward_input(const firn_kernel_call *call) {
-    const firn_linear job = firn_linear_backward_input(call);
-    if (job.product.reduction.kind == FIRN_REDUCTION_CHUNKED)
-        multiply(&job, call);
-    else
+    if (call->reductions[0].kind != FIRN_REDUCTION_CHUNKED) {
         firn_vector_linear_backward_input(call);
+        return;
+    }
+    firn_linear job;
+    firn_linear_backward_input(&job, call);
+    multiply(&job, call);
 }
 
 void firn_chunked_linear_backward_weight(const firn_kernel_call *call) {
-    const firn_linear job = firn_linear_backward_weight(call);
-    if (job.product.reduction.kind == FIRN_REDUCTION_CHUNKED)
-        multiply(&job, call);
-    else
+    if (call->reductions[0].kind != FIRN_REDUCTION_CHUNKED) {
         firn_vector_linear_backward_weight(call);
+        return;
+    }
+    firn_linear job;
+    firn_linear_backward_weight(&job, call);
+    multiply(&job, call);
 }

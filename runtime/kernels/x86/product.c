@@ -297,10 +297,6 @@ static void multiply(const multiplication *product, const firn_kernel_call *call
 
 /* --- linear layers ------------------------------------------------------------------------------------------------ */
 
-static bool is_ours(const firn_product *product) {
-    return product->present == FIRN_TERMS_ALL && product->reduction.kind == FIRN_REDUCTION_F32;
-}
-
 /* Few rows do not pay for packing a right factor whose terms are neighbours. As a left factor it is read where it is,
  * and what is packed is the few rows, as columns. In multiply-adds of a register for WIDTH columns and a term. */
 static bool is_better_flipped(const firn_product *product) {
@@ -372,25 +368,31 @@ static void multiply_linear(const firn_linear *linear, const firn_kernel_call *c
 }
 
 void firn_vector_linear(const firn_kernel_call *call) {
-    const firn_linear job = firn_linear_forward(call);
-    if (is_ours(&job.product))
-        multiply_linear(&job, call);
-    else
+    if (call->reductions[0].kind != FIRN_REDUCTION_F32) {
         firn_kernel_linear(call);
+        return;
+    }
+    firn_linear job;
+    firn_linear_forward(&job, call);
+    multiply_linear(&job, call);
 }
 
 void firn_vector_linear_backward_input(const firn_kernel_call *call) {
-    const firn_linear job = firn_linear_backward_input(call);
-    if (is_ours(&job.product))
-        multiply_linear(&job, call);
-    else
+    if (call->reductions[0].kind != FIRN_REDUCTION_F32) {
         firn_kernel_linear_backward_input(call);
+        return;
+    }
+    firn_linear job;
+    firn_linear_backward_input(&job, call);
+    multiply_linear(&job, call);
 }
 
 void firn_vector_linear_backward_weight(const firn_kernel_call *call) {
-    const firn_linear job = firn_linear_backward_weight(call);
-    if (is_ours(&job.product))
-        multiply_linear(&job, call);
-    else
+    if (call->reductions[0].kind != FIRN_REDUCTION_F32) {
         firn_kernel_linear_backward_weight(call);
+        return;
+    }
+    firn_linear job;
+    firn_linear_backward_weight(&job, call);
+    multiply_linear(&job, call);
 }
