@@ -1,6 +1,6 @@
 /* What all optimizers share: the gradient as they see it, and the walk over a parameter. One pass over memory does the
  * whole update, so a gradient is unscaled and clipped in registers, by the factors that the op gradient_factors made
- * (plan/NUMERICS.md, "Update"). An optimizer's kernel may read a gradient through firn_gradient_block only.
+ * (plan/NUMERICS.md, "Update"). An optimizer's kernel may read a gradient through the functions here only.
  * Freestanding. */
 #ifndef FIRN_KERNELS_OPTIMIZER_H
 #define FIRN_KERNELS_OPTIMIZER_H
@@ -10,6 +10,7 @@
 typedef struct firn_gradient {
     const firn_tensor *tensor;
     float unscale, clip, limit;
+    bool has_factors; /* else it is to be taken as it is */
 } firn_gradient;
 
 /* The gradient of an optimizer's call: input 1, with the factors that are its input number `factors`, if it has one. */
@@ -18,6 +19,9 @@ firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors);
 /* Elements of it, unscaled and clipped: count from `from` on, and a block, whose number is returned. */
 void firn_gradient_run(float *g, const firn_gradient *gradient, size_t from, size_t count);
 size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block);
+
+/* A block of it to be read only: where it lies if nothing is to be done to it, else in g, which has room for one. */
+const float *firn_gradient_view(float *g, const firn_gradient *gradient, size_t block);
 
 /* The weight decay of an optimizer's call: the one that its factors bring, else its attribute. */
 static inline float firn_decay_of(const firn_kernel_call *call, uint8_t factors, float attribute) {

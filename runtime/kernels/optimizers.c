@@ -9,12 +9,13 @@
 /* --- the gradient ------------------------------------------------------------------------------------------------- */
 
 firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors) {
-    firn_gradient gradient = {&call->inputs[1], 1.0f, 1.0f, firn_from_bits(0x7f800000u)};
+    firn_gradient gradient = {&call->inputs[1], 1.0f, 1.0f, firn_from_bits(0x7f800000u), false};
     if (call->input_count > factors) {
         const float *given = call->inputs[factors].data;
         gradient.unscale = given[FIRN_FACTOR_UNSCALE];
         gradient.clip = given[FIRN_FACTOR_CLIP];
         gradient.limit = given[FIRN_FACTOR_LIMIT];
+        gradient.has_factors = true;
     }
     return gradient;
 }
@@ -22,6 +23,8 @@ firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors) {
 void firn_gradient_run(float *g, const firn_gradient *gradient, size_t from, size_t count) {
     const float unscale = gradient->unscale, clip = gradient->clip, limit = gradient->limit;
     firn_widen(g, gradient->tensor->data, gradient->tensor->type, from, count);
+    if (!gradient->has_factors)
+        return;
     for (size_t i = 0; i < count; i++) {
         float x = g[i] * unscale * clip;
         float below = x > limit ? limit : x;
@@ -33,6 +36,13 @@ size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block
     size_t count = firn_block_elements(gradient->tensor->elements, block);
     firn_gradient_run(g, gradient, block * FIRN_BLOCK, count);
     return count;
+}
+
+const float *firn_gradient_view(float *g, const firn_gradient *gradient, size_t block) {
+    if (!gradient->has_factors && gradient->tensor->type == FIRN_FLOAT32)
+        return firn_block_of(gradient->tensor, block);
+    firn_gradient_block(g, gradient, block);
+    return g;
 }
 
 /* --- the walk ----------------------------------------------------------------------------------------------------- */
@@ -49,10 +59,10 @@ static void walk_blocks(void *argument, size_t begin, size_t end) {
     const walk *w = argument;
     float g[FIRN_BLOCK], *tensors[FIRN_OUTPUTS_MAX];
     for (size_t block = begin; block < end; block++) {
-        size_t count = firn_gradient_block(g, &w->gradient, block);
         for (uint8_t i = 0; i < w->tensors; i++)
             tensors[i] = firn_block_of(&w->call->outputs[i], block);
-        w->run(w->settings, g, tensors, count);
+        w->run(w->settings, firn_gradient_view(g, &w->gradient, block), tensors,
+               firn_block_elements(w->gradient.tensor->elements, block));
     }
 }
 
@@ -102,9 +112,9 @@ static void adamw_blocks(void *argument, size_t begin, size_t end) {
     const adamw a = adamw_of(call);
     float g[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = firn_gradient_block(g, &gradient, block);
-        adamw_run(a, g, firn_block_of(&call->outputs[0], block), firn_block_of(&call->outputs[1], block),
-                  firn_block_of(&call->outputs[2], block), count);
+        adamw_run(a, firn_gradient_view(g, &gradient, block), firn_block_of(&call->outputs[0], block),
+                  firn_block_of(&call->outputs[1], block), firn_block_of(&call->outputs[2], block),
+                  firn_block_elements(gradient.tensor->elements, block));
     }
 }
 
@@ -126,10 +136,11 @@ static void sgd_blocks(void *argument, size_t begin, size_t end) {
     const bool maximize = call->integers[FIRN_SGD_MAXIMIZE] != 0;
     const float decay = firn_decay_of(call, 3, call->reals[FIRN_SGD_WEIGHT_DECAY]);
     const float rate = firn_scalar(&call->inputs[2]);
-    float g[FIRN_BLOCK];
+    float widened[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = firn_gradient_block(g, &gradient, block);
-        float *p = firn_block_of(&call->outputs[0], block);
+        const size_t count = firn_block_elements(gradient.tensor->elements, block);
+        const float *restrict g = firn_gradient_view(widened, &gradient, block);
+        float *restrict p = firn_block_of(&call->outputs[0], block);
         for (size_t i = 0; i < count; i++)
             p[i] = firn_canonical(firn_fma(-rate, direction(g[i], p[i], maximize, decay), p[i]));
     }
@@ -167,8 +178,9 @@ static void sgd_momentum_blocks(void *argument, size_t begin, size_t end) {
                             .nesterov = call->integers[FIRN_SGD_MOMENTUM_NESTEROV] != 0};
     float g[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = firn_gradient_block(g, &gradient, block);
-        sgd_momentum_run(s, g, firn_block_of(&call->outputs[0], block), firn_block_of(&call->outputs[1], block), count);
+        sgd_momentum_run(s, firn_gradient_view(g, &gradient, block), firn_block_of(&call->outputs[0], block),
+                         firn_block_of(&call->outputs[1], block),
+                         firn_block_elements(gradient.tensor->elements, block));
     }
 }
 
