@@ -214,8 +214,8 @@ typedef struct firnc_recipe {
     float metric_beta;   /* f_beta */
     bool metric_macro;   /* f_beta: the mean over classes; else over all rows */
     uint32_t metric_ignored[FIRNC_IGNORED_MAX], metric_ignored_count; /* classes, ascending */
-    /* where the sizes and the metric stand, for messages of later passes; NULL when the recipe was not read from a file,
-     * and where it names no metric */
+    /* where the sizes and the metric stand, for messages of later passes; NULL when the recipe was not read from a
+     * file, and where it names no metric */
     const struct firnc_tree *model, *loader, *metric_key;
 } firnc_recipe;
 
