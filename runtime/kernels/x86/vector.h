@@ -255,12 +255,25 @@ static inline firn_vector firn_vector_load_some(firn_lanes lanes, const float *f
     return _mm256_maskload_ps(from, lanes.mask);
 }
 
-/* A store with a mask takes many times as long as one without. */
+/* In pieces, because a store with a mask takes many times as long as one without. */
 static inline void firn_vector_store_some(float *to, firn_lanes lanes, firn_vector x) {
-    if (lanes.count == FIRN_VECTOR)
+    if (lanes.count == FIRN_VECTOR) {
         _mm256_storeu_ps(to, x);
-    else
-        _mm256_maskstore_ps(to, lanes.mask, x);
+        return;
+    }
+    __m128 rest = _mm256_castps256_ps128(x);
+    if ((lanes.count & 4) != 0) {
+        _mm_storeu_ps(to, rest);
+        to += 4;
+        rest = _mm256_extractf128_ps(x, 1);
+    }
+    if ((lanes.count & 2) != 0) {
+        _mm_storel_pi((__m64 *)(void *)to, rest);
+        to += 2;
+        rest = _mm_movehl_ps(rest, rest);
+    }
+    if ((lanes.count & 1) != 0)
+        _mm_store_ss(to, rest);
 }
 
 static inline firn_vector_halves firn_halves_load_some(firn_lanes lanes, const uint16_t *from) {
