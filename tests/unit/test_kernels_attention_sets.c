@@ -279,13 +279,18 @@ static void chunked_special_values(void **state) {
 /* More keys than a slot holds: packed again for each block, and gradients of queries and of keys apart. */
 static void heads_larger_than_a_slot(void **state) {
     (void)state;
-    setting s = {.batch = 1, .steps = 131, .heads = 2, .kv_heads = 1, .size = 3000, .causal = true};
+    setting s = {.batch = 1, .steps = 99, .heads = 2, .kv_heads = 1, .size = 3000, .causal = true};
     check(s);
     s.causal = false;
     s.type = FIRN_BFLOAT16;
     check(s);
     s.chunk = 40;
     s.kv_heads = 2;
+    check(s);
+    s.size = 1500; /* of which some blocks of keys fit, and their gradients */
+    check(s);
+    s.chunk = 0;
+    s.causal = true;
     check(s);
 }
 

@@ -1,5 +1,5 @@
 /* Attention in vector registers; see attention.h. Work goes by blocks of queries, whose scores lie in memory as
- * [key][query] with the queries side by side in two registers: softmax then needs nothing across lanes, and the block
+ * [key][query] with the queries side by side in registers: softmax then needs nothing across lanes, and the block
  * is the left factor of the products with values and keys (a row is a query) as well as of those with queries and dy (a
  * row is a key). Heads are packed into the slot of the thread, widened to float32. Nothing of T x T is kept. */
 #include "runtime/kernels/x86/attention.h"
@@ -13,8 +13,10 @@
 #include "runtime/kernels/x86/pieces.h"
 
 enum {
-    VECTORS = 2,                     /* registers of columns of a tile */
-    QUERIES = VECTORS * FIRN_VECTOR, /* of a block */
+    QUERIES = 32, /* of a block: as many terms have the sums of keys before they are stored again */
+    VECTORS = QUERIES / FIRN_VECTOR,
+    PANEL_VECTORS = 2, /* registers of columns of a tile */
+    PANEL = PANEL_VECTORS * FIRN_VECTOR,
     HEIGHT = FIRN_VECTOR / 2, /* rows of a tile: half of the registers that there are hide the latency of a sum */
     RUN = FIRN_SUM_LANES,     /* keys that are worked on while they are in the first cache: one of each lane of a sum */
     SLOT = FIRN_SLOT_BYTES / sizeof(float)
@@ -58,13 +60,13 @@ typedef struct tile {
     size_t terms, edge;
 } tile;
 
-typedef firn_vector tile_sums[HEIGHT][VECTORS];
+typedef firn_vector tile_sums[HEIGHT][PANEL_VECTORS];
 
 /* One term for the rows [first, end). */
 static inline __attribute__((always_inline)) void add_term(tile_sums sums, const size_t vectors, const float *left,
                                                            size_t row_step, const float *right, const size_t first,
                                                            const size_t end) {
-    firn_vector line[VECTORS];
+    firn_vector line[PANEL_VECTORS];
     FIRN_UNROLL
     for (size_t v = 0; v < vectors; v++)
         line[v] = firn_vector_load(right + v * FIRN_VECTOR);
@@ -120,7 +122,7 @@ static void multiply_narrow(const tile *t) {
 }
 
 static void multiply_wide(const tile *t) {
-    multiply_tile(t, VECTORS);
+    multiply_tile(t, PANEL_VECTORS);
 }
 
 static void multiply_in_float32(const addend *x) {
@@ -175,11 +177,11 @@ static void multiply(const addend *x) {
 
 /* Where each thing lies in the slot, in floats. */
 typedef struct layout {
-    size_t query_columns, gradient_columns; /* [D][QUERIES]: q and dy of a block */
+    size_t query_columns, gradient_columns; /* [panel][D][PANEL]: q and dy of a block */
     size_t query_rows, gradient_rows;       /* [QUERIES][width]: the same */
     size_t sums, chunk_sums;                /* [QUERIES][width]: y or dq of a block */
     size_t lanes;                           /* [RUN][QUERIES]: of a sum over the keys */
-    size_t drawn, transposed;               /* [QUERIES][RUN] and [RUN][QUERIES]: random numbers */
+    size_t drawn, transposed;               /* [QUERIES][RUN] and [panel][RUN][PANEL]: random numbers */
     size_t kept;                            /* [rows]: a bit for each query of a block, 1 where dropout keeps it */
     size_t scores, gradients;               /* [rows][QUERIES]: of a block */
     size_t keys, values;                    /* [span][width] */
@@ -316,7 +318,9 @@ static void pack_rows(const job *job, float *out, const firn_matrix *from, size_
 
 static void pack_columns(const job *job, float *out, const firn_matrix *from, const block *b) {
     const firn_matrix columns = firn_transposed(*from);
-    firn_vector_pack(out, VECTORS, &columns, 0, job->a.size, b->query, b->count);
+    for (size_t query = 0; query < b->count; query += PANEL)
+        firn_vector_pack(out + query * job->a.size, PANEL_VECTORS, &columns, 0, job->a.size, b->query + query,
+                         firn_smaller(PANEL, b->count - query));
 }
 
 /* Part `number` of qkv from key `first` on, as far as the piece reaches and memory allows. */
@@ -345,7 +349,7 @@ static void multiply_rows(const desk *d, const block *b, size_t reduction, float
     addend x = {.reduction = &d->a->call->reductions[reduction],
                 .row_step = d->job->width,
                 .term_step = 1,
-                .right_step = QUERIES,
+                .right_step = PANEL,
                 .terms = d->a->size,
                 .present = FIRN_TERMS_ALL,
                 .begins = true,
@@ -353,13 +357,15 @@ static void multiply_rows(const desk *d, const block *b, size_t reduction, float
                 .chunk_sums = d->slot + d->job->at.chunk_sums,
                 .sums_step = QUERIES};
     for (size_t key = begin; key < end; key += HEIGHT) {
-        /* The first half of the queries may come before these keys. */
-        const size_t skip = d->a->causal && key >= b->query + FIRN_VECTOR ? FIRN_VECTOR : 0;
+        /* The first registers of queries may come before these keys. */
+        const size_t skip = d->a->causal && key > b->query ? (key - b->query) / FIRN_VECTOR * FIRN_VECTOR : 0;
         x.left = rows + (key - begin) * d->job->width;
-        x.right = columns + skip;
-        x.sums = out + (key - d->origin) * QUERIES + skip;
-        x.columns = QUERIES - skip;
-        multiply(&x);
+        for (size_t query = skip; query < b->count; query += x.columns) {
+            x.right = columns + (query - query % PANEL) * d->a->size + query % PANEL;
+            x.sums = out + (key - d->origin) * QUERIES + query;
+            x.columns = PANEL - query % PANEL;
+            multiply(&x);
+        }
     }
 }
 
@@ -367,19 +373,19 @@ static void multiply_rows(const desk *d, const block *b, size_t reduction, float
 static void multiply_across(const desk *d, addend *x) {
     const float *right = x->right;
     float *sums = x->sums, *chunk_sums = x->chunk_sums;
-    for (size_t column = 0; column < d->job->width; column += QUERIES) {
+    for (size_t column = 0; column < d->job->width; column += PANEL) {
         x->right = right + column;
         x->sums = sums + column;
         x->chunk_sums = chunk_sums + column;
-        x->columns = firn_smaller(QUERIES, d->job->width - column);
+        x->columns = firn_smaller(PANEL, d->job->width - column);
         multiply(x);
     }
 }
 
 /* sums[query] = weights[][query] . rows[] over the keys [begin, end) that the query sees, added to those before; rows
  * are packed from key `begin` on. */
-static void add_keys(const desk *d, const block *b, size_t reduction, const float *weights, const float *rows,
-                     size_t begin, size_t end) {
+static void add_run_of_keys(const desk *d, const block *b, size_t reduction, const float *weights, const float *rows,
+                            size_t begin, size_t end) {
     const size_t width = d->job->width;
     for (size_t row = 0; row < b->count; row += HEIGHT) {
         addend x = {.reduction = &d->a->call->reductions[reduction],
@@ -399,6 +405,14 @@ static void add_keys(const desk *d, const block *b, size_t reduction, const floa
                     .sums_step = width};
         multiply_across(d, &x);
     }
+}
+
+/* The same a run at a time: while it is in the first cache, all rows and columns of the sums pass by. */
+static void add_keys(const desk *d, const block *b, size_t reduction, const float *weights, const float *rows,
+                     size_t begin, size_t end) {
+    for (size_t key = begin; key < end; key += RUN)
+        add_run_of_keys(d, b, reduction, weights, rows + (key - begin) * d->job->width, key,
+                        firn_smaller(end, key + RUN));
 }
 
 /* sums[key] = weights[key][] . rows[] over the queries of the block that see the key, added to those before. */
@@ -499,8 +513,12 @@ static void normalise(const firn_attention *a, float *x, const float sums[QUERIE
 
 /* The largest of the scores that each query sees, NaN where one of them is. */
 static void find_maxima(const desk *d, const block *b, const float *x, float maxima[QUERIES]) {
-    firn_vector largest[VECTORS] = {firn_vector_fill(-__builtin_inff()), firn_vector_fill(-__builtin_inff())};
-    firn_mask has_nan[VECTORS] = {0};
+    firn_vector largest[VECTORS];
+    firn_mask has_nan[VECTORS];
+    for (size_t v = 0; v < VECTORS; v++) {
+        largest[v] = firn_vector_fill(-__builtin_inff());
+        has_nan[v] = firn_mask_from_bits(0);
+    }
     for (size_t key = b->begin; key < b->end; key++, x += QUERIES) {
         const uint32_t queries = seeing(d, b, key);
         FIRN_UNROLL
@@ -582,13 +600,16 @@ static uint32_t *draw(const desk *d, const block *b, size_t first, size_t rows) 
     for (size_t i = 0; i < b->count; i++)
         firn_random_uniform_many(drawn + i * RUN, &a->rng, firn_attention_element(a, d->row + b->query + i, first),
                                  rows);
-    firn_vector_pack(transposed, VECTORS, &by_key, 0, rows, 0, b->count);
+    for (size_t query = 0; query < b->count; query += PANEL)
+        firn_vector_pack(transposed + query * RUN, PANEL_VECTORS, &by_key, 0, rows, query,
+                         firn_smaller(PANEL, b->count - query));
     const firn_vector rate = firn_vector_fill(a->dropout_rate);
     for (size_t row = 0; row < rows; row++) {
-        const firn_vector low = firn_vector_load(transposed + row * QUERIES);
-        const firn_vector high = firn_vector_load(transposed + row * QUERIES + FIRN_VECTOR);
-        kept[row] = firn_mask_to_bits(firn_vector_is_at_least(low, rate)) |
-                    firn_mask_to_bits(firn_vector_is_at_least(high, rate)) << FIRN_VECTOR;
+        kept[row] = 0;
+        for (size_t query = 0; query < QUERIES; query += FIRN_VECTOR) {
+            const float *numbers = transposed + (query - query % PANEL) * RUN + row * PANEL + query % PANEL;
+            kept[row] |= firn_mask_to_bits(firn_vector_is_at_least(firn_vector_load(numbers), rate)) << query;
+        }
     }
     return kept;
 }
