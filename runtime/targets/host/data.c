@@ -281,8 +281,10 @@ static bool hash_file(const firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES
                  firn_sha256_update(&hash, bytes, piece) == FIRN_OK;
         at += piece;
     }
-    return (hashed && firn_sha256_end(&hash, digest) == FIRN_OK) ||
-           firn_host_fail(file->name, "cannot be read to its end");
+    if (hashed && firn_sha256_end(&hash, digest) == FIRN_OK)
+        return true;
+    firn_host_fail(file->name, "cannot be read to its end");
+    return false;
 }
 
 /* One line of the list that stands for the data: the option that named the file, and the file's hash. */
