@@ -3,13 +3,15 @@
 
 #include "runtime/kernels/x86/convert.h"
 
+enum { TWO_VECTORS = 2 * FIRN_VECTOR };
+
 /* --- panels ------------------------------------------------------------------------------------------------------- */
 
 /* Lanes are neighbours in memory: those of `low`, then those of `high`. */
 static inline __attribute__((always_inline)) void pack_straight(float *out, const void *data, uint8_t type,
                                                                 size_t first, size_t step, size_t terms, firn_lanes low,
                                                                 firn_lanes high) {
-    for (size_t term = 0; term < terms; term++, first += step, out += 2 * FIRN_VECTOR) {
+    for (size_t term = 0; term < terms; term++, first += step, out += TWO_VECTORS) {
         firn_vector_store(out, firn_vector_widen(data, type, first, low));
         firn_vector_store(out + FIRN_VECTOR, firn_vector_widen(data, type, first + FIRN_VECTOR, high));
     }
@@ -49,7 +51,7 @@ static inline __attribute__((always_inline)) void pack_transposed(float *out, si
 static inline __attribute__((always_inline)) void pack(float *out, size_t vectors, const firn_matrix *from,
                                                        uint8_t type, size_t first, size_t terms, size_t lanes) {
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
-    if (from->column_step == 1 && lanes == 2 * FIRN_VECTOR)
+    if (from->column_step == 1 && lanes == TWO_VECTORS)
         pack_straight(out, from->data, type, first, from->row_step, terms, all, all);
     else if (from->column_step == 1 && vectors == 2)
         pack_straight(out, from->data, type, first, from->row_step, terms, firn_first_lanes(lanes),
