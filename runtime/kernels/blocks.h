@@ -12,9 +12,9 @@ static inline size_t firn_smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* a / b, rounded up; a is not 0. */
+/* a / b, rounded up; a is not 0. What is small has mostly quotients of 1, for which a division is too slow. */
 static inline size_t firn_ceiling(size_t a, size_t b) {
-    return (a - 1) / b + 1;
+    return a <= b ? 1 : (a - 1) / b + 1;
 }
 
 static inline size_t firn_last_extent(const firn_tensor *tensor) {

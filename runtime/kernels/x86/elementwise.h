@@ -1,5 +1,5 @@
-/* Activations in vector registers. They give the bits of the portable kernels, whose
- * operations they do in the same order, and hand to them what they have no loop for: operands of several types. */
+/* Activations in vector registers. They give the bits of the portable kernels, whose operations they do in the same
+ * order, and hand to them what they have no loop for: operands of several types. */
 #ifndef FIRN_KERNELS_X86_ELEMENTWISE_H
 #define FIRN_KERNELS_X86_ELEMENTWISE_H
 

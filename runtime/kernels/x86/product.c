@@ -73,11 +73,6 @@ typedef struct piece {
     bool first, last; /* block of terms */
 } piece;
 
-/* A small product has mostly quotients of 1, for which a division is too slow. */
-static size_t ceiling(size_t a, size_t b) {
-    return a <= b ? 1 : (a - 1) / b + 1;
-}
-
 /* --- factors ------------------------------------------------------------------------------------------------------ */
 
 /* Columns in float32 that few rows use, or that lie close together, are read where they are, in whole registers. */
@@ -231,7 +226,7 @@ static void multiply_piece(void *argument, size_t number, void *slot_of_thread) 
                .column = number / cut->row_pieces * cut->columns};
     p.rows = firn_smaller(cut->rows, product->rows - p.row);
     p.columns = firn_smaller(cut->columns, product->columns - p.column);
-    p.height = ceiling(p.rows, ceiling(p.rows, HEIGHT));
+    p.height = firn_ceiling(p.rows, firn_ceiling(p.rows, HEIGHT));
     const float *bias = widen_bias(&p);
     for (p.term = 0; p.term < product->terms; p.term += p.terms) {
         p.terms = firn_smaller(cut->depth, product->terms - p.term);
@@ -248,29 +243,29 @@ static void multiply_piece(void *argument, size_t number, void *slot_of_thread) 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void set_pieces(cut *c, size_t row_pieces, size_t column_pieces) {
-    c->rows = ceiling(c->product->rows, row_pieces);
-    c->columns = ceiling(ceiling(c->product->columns, column_pieces), WIDTH) * WIDTH;
-    c->row_pieces = ceiling(c->product->rows, c->rows);
-    c->column_pieces = ceiling(c->product->columns, c->columns);
+    c->rows = firn_ceiling(c->product->rows, row_pieces);
+    c->columns = firn_ceiling(firn_ceiling(c->product->columns, column_pieces), WIDTH) * WIDTH;
+    c->row_pieces = firn_ceiling(c->product->rows, c->rows);
+    c->column_pieces = firn_ceiling(c->product->columns, c->columns);
 }
 
 /* About the time that so many threads need, in registers of fused multiply-adds for each term: pieces come in rounds,
  * each piece packs its own factors, and the last pieces keep only some threads busy. */
 static size_t estimate(const cut *c, size_t threads) {
-    const size_t tiles = ceiling(c->rows, HEIGHT), panels = ceiling(c->columns, WIDTH);
+    const size_t tiles = firn_ceiling(c->rows, HEIGHT), panels = firn_ceiling(c->columns, WIDTH);
     const size_t piece = tiles * panels * 2 * HEIGHT + PACK_RIGHT * panels + PACK_LEFT * tiles;
-    return ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
+    return firn_ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
 }
 
 /* The output in pieces that fit a slot, in a way that keeps all threads busy. */
 static cut divide(const multiplication *product, size_t threads) {
     cut best = {.product = product,
-                .depth = ceiling(product->terms, ceiling(product->terms, DEPTH)),
+                .depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH)),
                 .waits = product->flipped || (product->out_type != FIRN_FLOAT32 && product->terms > DEPTH)};
     const size_t fitting = firn_smaller(COLUMNS, RIGHT / best.depth / WIDTH * WIDTH);
     const size_t widest = best.waits ? firn_smaller(fitting, (size_t)SUMS / SUMS_ROWS / WIDTH * WIDTH) : fitting;
-    const size_t column_pieces = ceiling(product->columns, widest);
-    const size_t row_pieces = best.waits ? ceiling(product->rows, SUMS_ROWS) : 1;
+    const size_t column_pieces = firn_ceiling(product->columns, widest);
+    const size_t row_pieces = best.waits ? firn_ceiling(product->rows, SUMS_ROWS) : 1;
     set_pieces(&best, row_pieces, column_pieces);
     if (threads <= 1)
         return best;
@@ -302,7 +297,7 @@ static void multiply(const multiplication *product, const firn_kernel_call *call
 static bool is_better_flipped(const firn_product *product) {
     return product->right.column_step != 1 && product->rows <= FLIPPED_ROWS && product->columns >= WIDTH &&
            product->columns >= FLIPPED_COLUMNS * product->rows &&
-           ceiling(product->rows, FIRN_VECTOR) * WIDTH < 2 * product->rows + PACK_RIGHT;
+           firn_ceiling(product->rows, FIRN_VECTOR) * WIDTH < 2 * product->rows + PACK_RIGHT;
 }
 
 static multiplication flip(multiplication product) {

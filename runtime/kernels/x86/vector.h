@@ -224,7 +224,7 @@ enum { FIRN_VECTOR = 8 };
 typedef __m256 firn_vector;
 typedef uint32_t firn_words __attribute__((vector_size(32)));
 typedef __m128i firn_vector_halves;
-/* All lanes are told apart by their count: a store under a mask takes many times as long as one without. */
+/* The count tells whether all lanes are meant, which then need no mask. */
 typedef struct firn_lanes {
     __m256i mask;
     size_t count;
