@@ -214,12 +214,12 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
     uint32_t wanted = sampler->samples;
     if (sampler->stops && !epoch_has(samples, cursor, wanted))
         return FIRN_ERROR_DATA_END;
-    for (uint32_t i = 0; i < instance->bound.input_count; i++) {
-        const firn_bound_input *input = &instance->bound.inputs[i];
-        uint64_t unit = sampler->records ? input->elements : 1;
-        for (uint32_t s = 0; s < wanted; s++) {
-            uint64_t first = place_of_draw(sampler, samples, cursor + s) * unit + input->advance;
-            int status = fill_sample(input, samples->source, first, s);
+    for (uint32_t s = 0; s < wanted; s++) {
+        const uint64_t place = place_of_draw(sampler, samples, cursor + s);
+        for (uint32_t i = 0; i < instance->bound.input_count; i++) {
+            const firn_bound_input *input = &instance->bound.inputs[i];
+            const uint64_t unit = sampler->records ? input->elements : 1;
+            int status = fill_sample(input, samples->source, place * unit + input->advance, s);
             if (status != FIRN_OK)
                 return status;
         }
