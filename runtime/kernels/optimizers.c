@@ -93,17 +93,26 @@ static adamw adamw_of(const firn_kernel_call *call) {
 }
 
 /* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  u = m / (sqrt(v) + epsilon) correction;
- * p = p - rate (u + decay p) */
-static void adamw_run(adamw a, const float *restrict g, float *restrict p, float *restrict m, float *restrict v,
+ * p = p - rate (u + decay p). NaNs are not canonical yet; true when there are any. One in m or v is one in p, too. */
+static bool adamw_run(adamw a, const float *restrict g, float *restrict p, float *restrict m, float *restrict v,
                       size_t count) {
+    uint32_t nan = 0;
     for (size_t i = 0; i < count; i++) {
         float mean = firn_fma(1.0f - a.beta1, g[i], a.beta1 * m[i]);
         float square = firn_fma(1.0f - a.beta2, g[i] * g[i], a.beta2 * v[i]);
         float u = mean / (firn_sqrt(square) + a.epsilon) * a.correction;
-        p[i] = firn_canonical(firn_fma(-a.rate, firn_fma(a.decay, p[i], u), p[i]));
-        m[i] = firn_canonical(mean);
-        v[i] = firn_canonical(square);
+        float next = firn_fma(-a.rate, firn_fma(a.decay, p[i], u), p[i]);
+        nan |= next != next;
+        p[i] = next;
+        m[i] = mean;
+        v[i] = square;
     }
+    return nan != 0;
+}
+
+static void make_canonical(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = firn_canonical(x[i]);
 }
 
 static void adamw_blocks(void *argument, size_t begin, size_t end) {
@@ -112,9 +121,14 @@ static void adamw_blocks(void *argument, size_t begin, size_t end) {
     const adamw a = adamw_of(call);
     float g[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        adamw_run(a, firn_gradient_view(g, &gradient, block), firn_block_of(&call->outputs[0], block),
-                  firn_block_of(&call->outputs[1], block), firn_block_of(&call->outputs[2], block),
-                  firn_block_elements(gradient.tensor->elements, block));
+        const size_t count = firn_block_elements(gradient.tensor->elements, block);
+        float *p = firn_block_of(&call->outputs[0], block), *m = firn_block_of(&call->outputs[1], block),
+              *v = firn_block_of(&call->outputs[2], block);
+        if (adamw_run(a, firn_gradient_view(g, &gradient, block), p, m, v, count)) {
+            make_canonical(p, count);
+            make_canonical(m, count);
+            make_canonical(v, count);
+        }
     }
 }
 
