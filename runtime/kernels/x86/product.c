@@ -34,7 +34,9 @@ enum {
     DIRECT_STEP = 256, /* floats between terms of an unpacked panel: beyond it each term is on another page */
     SUMS_ROWS = 504,   /* of a piece whose sums wait: whole tiles */
     PACK_RIGHT = 10,   /* time to pack a term of a panel, and of a row of tiles, in multiply-adds of a register */
+    PACK_TURNED = 17,  /* the same of a panel whose terms are neighbours */
     PACK_LEFT = 3,
+    BEGIN_ROW = 960,     /* and to begin a row of tiles: its lines of the output are far from those of the last one */
     FLIPPED_ROWS = 64,   /* more have enough use of a packed panel */
     FLIPPED_COLUMNS = 4, /* for each row: fewer are packed sooner than the output is turned over */
     HANDFUL = 32,        /* multiplications that plain loops do */
@@ -253,7 +255,9 @@ static void set_pieces(cut *c, size_t row_pieces, size_t column_pieces) {
  * each piece packs its own factors, and the last pieces keep only some threads busy. */
 static size_t estimate(const cut *c, size_t threads) {
     const size_t tiles = firn_ceiling(c->rows, HEIGHT), panels = firn_ceiling(c->columns, WIDTH);
-    const size_t piece = tiles * panels * 2 * HEIGHT + PACK_RIGHT * panels + PACK_LEFT * tiles;
+    const size_t pack_right = c->product->right.column_step == 1 ? PACK_RIGHT : PACK_TURNED;
+    const size_t begin_row = PACK_LEFT + BEGIN_ROW / c->depth;
+    const size_t piece = tiles * panels * 2 * HEIGHT + pack_right * panels + begin_row * tiles;
     return firn_ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
 }
 
