@@ -93,7 +93,9 @@ static inline __attribute__((always_inline)) void pack_term(float *out, size_t s
     firn_vector_store(out, firn_vector_widen(data, type, first + lane, last));
 }
 
-/* Where another term follows, a whole register of lanes can be read: what it has too much is of that term. */
+/* Where another term follows, whole registers can be read. The lanes of a term lie within row_step elements, and those
+ * of the term behind it after these: a register that begins at one of them ends before the last lane of that term, if
+ * it is not longer than row_step. */
 static inline __attribute__((always_inline)) void pack_strips(float *out, const firn_matrix *from, uint8_t type,
                                                               size_t first, size_t terms, size_t height, size_t lanes) {
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);

@@ -13,7 +13,9 @@ void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_
                       size_t first_lane, size_t lanes);
 
 /* out[strip][term][lane], FIRN_VECTOR floats to a term: strips of `height` lanes, at most FIRN_VECTOR, the last of what
- * is left. The matrix's lanes are neighbours. Floats beyond the height are anything. At least one term and one lane. */
+ * is left. The matrix's lanes are neighbours, and no more of them than its row_step. Floats beyond the height are
+ * anything: of all terms but the last one, lanes that were not asked for may be read. At least one term and one lane.
+ */
 void firn_vector_pack_strips(float *out, const firn_matrix *from, size_t first_term, size_t terms, size_t first_lane,
                              size_t height, size_t lanes);
 

@@ -1,7 +1,7 @@
 /* The float32 product in vectors; see product.h. The output is cut into pieces. For each block of terms a piece packs
  * its columns of the right factor once, as panels that stay in the second cache; then it takes its rows, a register
- * tile high, whose left factor stays in the first cache while all panels pass by. A left factor in float32 whose terms
- * are neighbours is read where it lies; of a product of few rows it is the weight that is made the left factor. */
+ * tile high, whose left factor stays in the first cache while all panels pass by. A factor in float32 is read where it
+ * lies if its terms are close together; of a product of few rows it is the weight that is made the left factor. */
 #include "runtime/kernels/x86/product.h"
 
 #include "runtime/kernels/blocks.h"
@@ -31,16 +31,20 @@ enum {
     STRIPS = 4,    /* row tiles that are packed at once where rows are neighbours */
     LEFT_GAP = 16, /* floats between rows of the widened left factor: lines of different rows do not meet */
     DIRECT_ROWS = 2 * HEIGHT,
-    DIRECT_STEP = 256, /* floats between terms of an unpacked panel: beyond it each term is on another page */
-    SUMS_ROWS = 504,   /* of a piece whose sums wait: whole tiles */
-    PACK_RIGHT = 10,   /* time to pack a term of a panel, and of a row of tiles, in multiply-adds of a register */
-    PACK_TURNED = 17,  /* the same of a panel whose terms are neighbours */
-    PACK_LEFT = 3,
-    BEGIN_ROW = 960,     /* and to begin a row of tiles: its lines of the output are far from those of the last one */
+    DIRECT_STEP = 256,   /* floats between terms of an unpacked panel: beyond it each term is on another page */
+    SUMS_ROWS = 504,     /* of a piece whose sums wait: whole tiles */
     FLIPPED_ROWS = 64,   /* more have enough use of a packed panel */
     FLIPPED_COLUMNS = 4, /* for each row: fewer are packed sooner than the output is turned over */
     HANDFUL = 32,        /* multiplications that plain loops do */
     CHOICES = 8          /* ways to cut rows, and to cut columns, that are looked at */
+};
+
+/* Times, in multiply-adds of a register, as an AVX2 machine has them. */
+enum {
+    PACK_RIGHT = 10,  /* to pack a term of a panel whose columns are neighbours */
+    PACK_TURNED = 17, /* to pack a term of a panel whose terms are neighbours */
+    PACK_LEFT = 3,    /* to pack a term of a row of tiles */
+    BEGIN_ROW = 960   /* to begin a row of tiles: its lines of the output are far from those of the last one */
 };
 
 /* Multiplications that take the time of one operation on an element (FIRN_GRAIN). */
@@ -301,7 +305,7 @@ static void multiply(const multiplication *product, const firn_kernel_call *call
 static bool is_better_flipped(const firn_product *product) {
     return product->right.column_step != 1 && product->rows <= FLIPPED_ROWS && product->columns >= WIDTH &&
            product->columns >= FLIPPED_COLUMNS * product->rows &&
-           firn_ceiling(product->rows, FIRN_VECTOR) * WIDTH < 2 * product->rows + PACK_RIGHT;
+           firn_ceiling(product->rows, FIRN_VECTOR) * WIDTH < 2 * product->rows + PACK_TURNED;
 }
 
 static multiplication flip(multiplication product) {
