@@ -99,13 +99,17 @@ static void *run_task(void *argument) {
     return NULL;
 }
 
+static unsigned threads_used(unsigned threads) {
+    return threads < THREADS_MAX ? threads : THREADS_MAX;
+}
+
 /* Splits [0, count) among threads that begin together. Seconds of the slowest. */
 static double run_threads(unsigned threads, void (*run)(const task *), float *const *streams, size_t count,
                           bool everyone_all) {
     pthread_barrier_t start;
     pthread_t ids[THREADS_MAX];
     task tasks[THREADS_MAX];
-    const unsigned used = threads < THREADS_MAX ? threads : THREADS_MAX;
+    const unsigned used = threads_used(threads);
     pthread_barrier_init(&start, NULL, used);
     for (unsigned i = 0; i < used; i++) {
         const size_t begin = everyone_all ? 0 : count / used * i;
@@ -134,7 +138,7 @@ double bench_peak(unsigned threads) {
         if (run_threads(1, run_peak, NULL, trial, true) > PEAK_SECONDS)
             rounds = trial;
     const double seconds = run_threads(threads, run_peak, NULL, rounds, true);
-    return 2.0 * SUMS * widest().lanes * (double)rounds * threads / seconds;
+    return 2.0 * SUMS * widest().lanes * (double)rounds * threads_used(threads) / seconds;
 }
 
 double bench_peak_instructions(void) {
