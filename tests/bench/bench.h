@@ -18,9 +18,10 @@ typedef enum bench_reference {
 
 /* PyTorch in its four ways. */
 enum { BENCH_EAGER, BENCH_COMPILED, BENCH_BFLOAT16, BENCH_BFLOAT16_COMPILED, BENCH_TORCHES };
-#define BENCH_EAGER_ONLY  (1u << BENCH_EAGER)
-#define BENCH_EAGER_BOTH  (1u << BENCH_EAGER | 1u << BENCH_BFLOAT16)
-#define BENCH_EVERY_TORCH ((1u << BENCH_TORCHES) - 1)
+#define BENCH_EAGER_ONLY   (1u << BENCH_EAGER)
+#define BENCH_FLOAT32_BOTH (1u << BENCH_EAGER | 1u << BENCH_COMPILED)
+#define BENCH_EAGER_BOTH   (1u << BENCH_EAGER | 1u << BENCH_BFLOAT16)
+#define BENCH_EVERY_TORCH  ((1u << BENCH_TORCHES) - 1)
 
 typedef struct bench_options {
     const char *only;  /* groups and cases whose names contain it; NULL: all */

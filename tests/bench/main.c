@@ -1,6 +1,6 @@
 /* The command line of the benchmarks.
  *
- *     firn-bench [--only NAME] [--repeat N] [--threads N] [--limit S] [--smoke] [--torch no|float32|eager|all]
+ *     firn-bench [--only NAME] [--repeat N] [--threads N] [--limit S] [--smoke] [--torch no|float32|compiled|eager|all]
  *                [--python P] [--firnc P] [--out D]
  *
  * --only NAME    the cases in whose "what shape storage" NAME occurs
@@ -8,8 +8,9 @@
  * --threads N    of the kernels and of PyTorch (the CPUs there are)
  * --limit S      leaves out kernels of which one call may be expected to take longer than S seconds (3)
  * --smoke        one round of the smallest shapes, and a look at the files that were written: seconds
- * --torch HOW    no: without PyTorch; float32: eager, without autocast, which is slow on CPUs without bfloat16;
- *                eager: without torch.compile, which takes minutes; all, the default
+ * --torch HOW    no: without PyTorch; float32: eager, without autocast; compiled: float32, eager and compiled, without
+ *                autocast; eager: float32 and bfloat16, without torch.compile; all, the default.
+ *                Autocast is emulated on CPUs without bfloat16, hence very slow; torch.compile takes minutes
  *
  * FIRN_KERNELS in the environment chooses the kernel set, as everywhere. Exit 0: everything ran, however fast. */
 #define _DEFAULT_SOURCE
@@ -52,7 +53,11 @@ static bool read_torch(const char *text) {
     static const struct {
         const char *name;
         unsigned torches;
-    } choices[] = {{"no", 0}, {"float32", BENCH_EAGER_ONLY}, {"eager", BENCH_EAGER_BOTH}, {"all", BENCH_EVERY_TORCH}};
+    } choices[] = {{"no", 0},
+                   {"float32", BENCH_EAGER_ONLY},
+                   {"compiled", BENCH_FLOAT32_BOTH},
+                   {"eager", BENCH_EAGER_BOTH},
+                   {"all", BENCH_EVERY_TORCH}};
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
         if (strcmp(text, choices[i].name) == 0) {
             bench_settings.torches = choices[i].torches;
