@@ -1,5 +1,7 @@
-/* The benchmarks of `make bench`. Every speed is a ratio to a reference that was timed in the same round: the machine
- * is shared, its clock moves, and a figure alone says little. Nothing here passes or fails on a time. */
+/* The benchmarks of `make bench`. The machine is shared and its clock moves, so a figure alone says little. What may be
+ * compared are ratios of times of one round: the shares of a reference, PyTorch's time by ours, instructions of the
+ * peak loop, and the shares of the ops, which are of the step of their round. Times, G/s, sizes, and the peak and the
+ * triad of the machine are of this run only. Nothing here passes or fails on a time. */
 #ifndef FIRN_TESTS_BENCH_H
 #define FIRN_TESTS_BENCH_H
 
@@ -71,6 +73,7 @@ extern bench_options bench_settings;
 /* --- measure.c --- */
 
 double bench_seconds(void);
+/* Sorts the values; 0 when there is none. */
 double bench_median(double *values, size_t count);
 void *bench_allocate(size_t bytes); /* zeroed, aligned to 64 */
 void bench_format(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
