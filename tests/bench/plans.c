@@ -237,16 +237,28 @@ static bool fail(const char *what, int error) {
     return false;
 }
 
-/* Everything but firn_open. The blocks are not touched, as a program that has memory for them would not. kernels: NULL
- * for the set of this machine. */
+static void session_end(session *it) {
+    data_end(&it->data);
+    firn_host_port_end(&it->port);
+    firn_host_plan_unload(&it->plan);
+    firn_host_block_free(it->config.state, it->config.state_bytes);
+    firn_host_block_free(it->config.arena, it->config.arena_bytes);
+    firn_host_block_free(it->config.prepared, it->config.prepared_bytes);
+    firn_host_block_free(it->config.workspace, it->config.workspace_bytes);
+}
+
+/* Everything but firn_open; nothing is left to end when it fails. The blocks are not touched, as a program that has
+ * memory for them would not. kernels: NULL for the set of this machine. */
 static bool session_load(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
     *it = (session){0};
     if (!firn_host_key_load(it->key, key) || !firn_host_plan_load(&it->plan, plan))
         return false;
-    firn_host_port_begin(&it->port, NULL, NULL, threads != 0 ? threads : bench_settings.threads);
     it->error = firn_plan_sizes(it->plan.bytes, it->plan.count, &it->sizes);
-    if (it->error != FIRN_OK)
+    if (it->error != FIRN_OK) {
+        firn_host_plan_unload(&it->plan);
         return fail(plan, it->error);
+    }
+    firn_host_port_begin(&it->port, NULL, NULL, threads != 0 ? threads : bench_settings.threads);
     it->config = (firn_config){.plan = it->plan.bytes,
                                .plan_bytes = it->plan.count,
                                .public_key = it->key,
@@ -263,16 +275,6 @@ static bool session_load(session *it, const char *plan, const char *key, unsigne
     return true;
 }
 
-static void session_end(session *it) {
-    data_end(&it->data);
-    firn_host_port_end(&it->port);
-    firn_host_plan_unload(&it->plan);
-    firn_host_block_free(it->config.state, it->config.state_bytes);
-    firn_host_block_free(it->config.arena, it->config.arena_bytes);
-    firn_host_block_free(it->config.prepared, it->config.prepared_bytes);
-    firn_host_block_free(it->config.workspace, it->config.workspace_bytes);
-}
-
 static void run_open(void *context) {
     session *it = context;
     it->firn = (firn){0};
@@ -287,7 +289,8 @@ static void run_step(void *context) {
         it->error = error;
 }
 
-/* Opens it and finds data that fits: records of a network that is not a GPT-2 are as its first input says. */
+/* Opens it and finds data that fits: records of a network that is not a GPT-2 are as its first input says. Nothing is
+ * left to end when it fails. */
 static bool session_begin(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
     firn_tensor_info tensor;
     uint32_t record = 1;
@@ -305,8 +308,10 @@ static bool session_begin(session *it, const char *plan, const char *key, unsign
         if (strcmp(tensor.name, "targets") == 0)
             label = FIRN_FLOAT32;
     }
-    if (it->error != FIRN_OK)
+    if (it->error != FIRN_OK) {
+        session_end(it);
         return fail(plan, it->error);
+    }
     data_begin(&it->data, record, label);
     return true;
 }
@@ -351,8 +356,8 @@ static void measure_opening(const plan_case *it, const char *plan, const char *k
         bench_measure(&made);
         if (open.error != FIRN_OK)
             fail(it->shape, open.error);
+        session_end(&open);
     }
-    session_end(&open);
 }
 
 /* A session of its own: its kernels are timed. */
