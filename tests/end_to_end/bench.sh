@@ -26,7 +26,7 @@ awk -F: '/"op":/ { part = $2 } /"share_of_step":/ && part !~ /"step"/ { sum += $
     echo "the shares of the ops do not add up to a step" >&2
     exit 1
 }
-for part in linear adamw executor clock; do
+for part in linear executor clock; do
     grep -q "\"op\":[[:space:]]*\"$part\"" "$folder/bench/report.json"
 done
 # Kernel sets are told apart in the report.
