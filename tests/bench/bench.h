@@ -43,7 +43,8 @@ typedef struct bench_case {
     double work; /* operations or bytes of one call */
     void (*run)(void *context);
     void *context;
-    char torch[96]; /* the same work for pytorch.py; "" when it has none */
+    const int *error; /* of the calls until now, the last that was not FIRN_OK; NULL: they cannot fail */
+    char torch[96];   /* the same work for pytorch.py; "" when it has none */
     unsigned torches;
     double call_limit; /* seconds; 0: that of the options */
     const char *like;  /* a storage whose speed is expected of a kind that was not measured yet; NULL: none */
@@ -77,6 +78,12 @@ double bench_seconds(void);
 double bench_median(double *values, size_t count);
 void *bench_allocate(size_t bytes); /* zeroed, aligned to 64 */
 void bench_format(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Prints a line; the run goes on with the next case, and its exit code will be 1. Not for what is left out for want of
+ * a feature, of memory or of PyTorch. */
+void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool bench_has_failed(void);
+/* Whether a call of the case has failed, which is told; it has no row then. */
+bool bench_case_failed(const bench_case *it);
 /* How kernels are given their threads, and their memory. */
 firn_parallel bench_parallel(void);
 void *bench_workspace(void);

@@ -15,6 +15,7 @@
 
 static firn_host_threads *pool;
 static void *workspace;
+static bool has_failed;
 
 double bench_seconds(void) {
     struct timespec now;
@@ -49,6 +50,27 @@ void bench_format(char *text, size_t size, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, size, format, arguments);
     va_end(arguments);
+}
+
+void bench_fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("bench: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    has_failed = true;
+}
+
+bool bench_has_failed(void) {
+    return has_failed;
+}
+
+bool bench_case_failed(const bench_case *it) {
+    if (it->error == NULL || *it->error == FIRN_OK)
+        return false;
+    bench_fail("%s, %s, %s: %s", it->group, it->shape, it->storage, firn_error_text(*it->error));
+    return true;
 }
 
 static void run_in_pool(void *context, size_t tasks, firn_task_body body, void *argument) {
@@ -144,6 +166,8 @@ void bench_measure(const bench_case *it) {
         const double one = reference_rate(it, 1), all = reference_rate(it, bench_settings.threads);
         const double instruction_rate = it->reference == BENCH_NOTHING ? bench_peak_instructions() : 0.0;
         ours[round] = bench_time_calls(it, calls);
+        if (bench_case_failed(it))
+            return;
         spent += ours[round] * (double)calls;
         instructions[round] = ours[round] * instruction_rate;
         of_one[round] = one > 0.0 ? it->work / ours[round] / one : 0.0;

@@ -165,6 +165,8 @@ void bench_ops(const bench_case *it) {
     for (; bench_goes_on(row.rounds, spent); row.rounds++) {
         clear_totals();
         steps[row.rounds] = bench_time_calls(it, calls);
+        if (bench_case_failed(it))
+            return;
         spent += steps[row.rounds] * (double)calls;
         divide_round(row.rounds, (double)calls, steps[row.rounds], reading);
     }

@@ -118,7 +118,7 @@ static void path_of(char *path, size_t size, const char *name) {
 static bool command(const char *text) {
     if (system(text) == 0)
         return true;
-    fprintf(stderr, "bench: failed: %s\n", text);
+    bench_fail("failed: %s", text);
     return false;
 }
 
@@ -162,7 +162,10 @@ static bool make_weighty_plan(void) {
     char path[512], more[640];
     path_of(path, sizeof path, "weights.safetensors");
     bench_format(more, sizeof more, "--weights '%s' --set 'trainer.init.model.hidden_sizes=[320]'", path);
-    return write_weights(path) && make_plan(&weighty, more);
+    if (write_weights(path))
+        return make_plan(&weighty, more);
+    bench_fail("%s: cannot be written", path);
+    return false;
 }
 
 /* --- data ------------------------------------------------------------------------------------------------------- */
@@ -224,7 +227,7 @@ typedef struct session {
     firn firn;
     firn_info info;
     data data;
-    int error; /* of the last step or opening */
+    int error; /* of the last step or opening that failed */
 } session;
 
 static uint64_t blocks_of(const session *it) {
@@ -233,7 +236,7 @@ static uint64_t blocks_of(const session *it) {
 }
 
 static bool fail(const char *what, int error) {
-    fprintf(stderr, "bench: %s: %s\n", what, firn_error_text(error));
+    bench_fail("%s: %s", what, firn_error_text(error));
     return false;
 }
 
@@ -251,8 +254,10 @@ static void session_end(session *it) {
  * memory for them would not. kernels: NULL for the set of this machine. */
 static bool session_load(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
     *it = (session){0};
-    if (!firn_host_key_load(it->key, key) || !firn_host_plan_load(&it->plan, plan))
+    if (!firn_host_key_load(it->key, key) || !firn_host_plan_load(&it->plan, plan)) {
+        bench_fail("%s: cannot be loaded", plan);
         return false;
+    }
     it->error = firn_plan_sizes(it->plan.bytes, it->plan.count, &it->sizes);
     if (it->error != FIRN_OK) {
         firn_host_plan_unload(&it->plan);
@@ -278,7 +283,9 @@ static bool session_load(session *it, const char *plan, const char *key, unsigne
 static void run_open(void *context) {
     session *it = context;
     it->firn = (firn){0};
-    it->error = firn_open(&it->firn, &it->config);
+    const int error = firn_open(&it->firn, &it->config);
+    if (error != FIRN_OK)
+        it->error = error;
 }
 
 static void run_step(void *context) {
@@ -333,29 +340,29 @@ static void name_case(bench_case *made, const char *group, const plan_case *it) 
 }
 
 static void measure_steps(const plan_case *it, session *open) {
-    bench_case made = {.run = run_step, .context = open, .call_limit = STEP_LIMIT, .torches = BENCH_EVERY_TORCH};
+    bench_case made = {.run = run_step,
+                       .context = open,
+                       .error = &open->error,
+                       .call_limit = STEP_LIMIT,
+                       .torches = BENCH_EVERY_TORCH};
     name_case(&made, "step", it);
     bench_format(made.torch, sizeof made.torch, "%s", it->torch != NULL ? it->torch : "");
     made.work = work_of(it, &open->info);
     made.like = it->like;
     made.reference = made.work > 0.0 ? BENCH_PEAK : BENCH_NOTHING;
     bench_measure(&made);
-    if (open->error != FIRN_OK)
-        fail(it->shape, open->error);
 }
 
 /* A session of its own, whose instance is thrown away each time. */
 static void measure_opening(const plan_case *it, const char *plan, const char *key) {
     session open;
-    bench_case made = {.run = run_open, .context = &open, .reference = BENCH_NOTHING};
+    bench_case made = {.run = run_open, .context = &open, .error = &open.error, .reference = BENCH_NOTHING};
     name_case(&made, "open", it);
     if (!bench_is_wanted(made.group, made.shape, made.storage))
         return;
     if (session_load(&open, plan, key, 1, NULL)) {
         made.work = (double)open.plan.count;
         bench_measure(&made);
-        if (open.error != FIRN_OK)
-            fail(it->shape, open.error);
         session_end(&open);
     }
 }
@@ -363,14 +370,12 @@ static void measure_opening(const plan_case *it, const char *plan, const char *k
 /* A session of its own: its kernels are timed. */
 static void measure_ops(const plan_case *it, const char *plan, const char *key) {
     session open;
-    bench_case made = {.run = run_step, .context = &open};
+    bench_case made = {.run = run_step, .context = &open, .error = &open.error};
     name_case(&made, "ops", it);
     if (!bench_is_wanted(made.group, made.shape, made.storage))
         return;
     if (session_begin(&open, plan, key, it->threads, BENCH_TIMED)) {
         bench_ops(&made);
-        if (open.error != FIRN_OK)
-            fail(it->shape, open.error);
         session_end(&open);
     }
 }
@@ -386,12 +391,11 @@ static void measure_memory(const plan_case *it, const char *plan, const char *ke
     bench_format(text, sizeof text, "'%s' --threads %u --memory-of '%s' '%s'", program, bench_settings.threads, plan,
                  key);
     FILE *child = popen(text, "r");
-    if (child == NULL || fscanf(child, "%llu %llu", &peak, &blocks) != 2)
-        fprintf(stderr, "bench: failed: %s\n", text);
-    if (child != NULL)
-        pclose(child);
-    if (blocks == 0)
+    const bool read = child != NULL && fscanf(child, "%llu %llu", &peak, &blocks) == 2;
+    if (child == NULL || pclose(child) != 0 || !read) {
+        bench_fail("failed: %s", text);
         return;
+    }
     bench_row row = {.reference = BENCH_NOTHING, .rounds = 1, .work = (double)blocks};
     bench_format(row.group, sizeof row.group, "memory");
     bench_format(row.shape, sizeof row.shape, "%s", it->shape);

@@ -77,7 +77,7 @@ void bench_report_begin(void) {
 
 void bench_report_row(const bench_row *row) {
     if (row_count == ROWS_MAX) {
-        fprintf(stderr, "bench: more than %d rows; the rest is not reported\n", ROWS_MAX);
+        bench_fail("more than %d rows; the rest is not reported", ROWS_MAX);
         return;
     }
     rows[row_count++] = *row;
@@ -210,7 +210,8 @@ static bool write_svg(void) {
 
 bool bench_report_write(const bench_machine *machine) {
     if (row_count == 0) {
-        fprintf(stderr, "bench: no case has \"%s\" in its name\n", bench_settings.only);
+        if (!bench_has_failed())
+            fprintf(stderr, "bench: no case has \"%s\" in its name\n", bench_settings.only);
         return false;
     }
     print_machine(machine);

@@ -32,6 +32,27 @@ done
 # Kernel sets are told apart in the report.
 FIRN_KERNELS=plain "$BUILD/firn-bench" --smoke --only "square 64 forward float32" --torch no --firnc "$BUILD/firnc" \
     --out "$folder/plain" | head -n 1 | grep -q '^kernels: portable;'
+# What fails is told by the exit code, and has no row: a compiler that makes no plan, a plan that ends after one step.
+status=0
+"$BUILD/firn-bench" --smoke --only float32 --torch no --firnc /bin/false --out "$folder/none" >"$folder/table" \
+    2>"$folder/log" || status=$?
+[ "$status" -eq 1 ]
+grep -q '^bench: failed: ' "$folder/log"
+grep -q '^square ' "$folder/table"
+[ "$(grep -c '^step ' "$folder/table")" -eq 0 ]
+cat >"$folder/firnc" <<END
+#!/bin/sh
+[ "\$1" != compile ] || set -- "\$@" --set trainer.init.loop.num_steps=1
+exec "$BUILD/firnc" "\$@"
+END
+chmod +x "$folder/firnc"
+status=0
+"$BUILD/firn-bench" --smoke --only smallest --torch no --firnc "$folder/firnc" --out "$folder/short" >"$folder/table" \
+    2>"$folder/log" || status=$?
+[ "$status" -eq 1 ]
+grep -q '^bench: step, smallest, 1 thread, float32: ' "$folder/log"
+grep -q '^open ' "$folder/table"
+[ "$(grep -c '^step ' "$folder/table")" -eq 0 ]
 # A word that is no option is refused.
 status=0
 "$BUILD/firn-bench" --fast 2>/dev/null || status=$?
