@@ -25,18 +25,18 @@ typedef firn_attention_job job;
 /* --- gradients of the scores -------------------------------------------------------------------------------------- */
 
 /* Queries that are not there have any numbers but 0 / 0. */
-static void load_saved(const head *h, block *b, bool whole) {
+static void load_saved(const head *h, block *b, bool all_keys) {
     for (size_t i = 0; i < QUERIES; i++) {
         const size_t row = h->row + b->query + firn_smaller(i, b->count - 1);
         b->row_max[i] = h->job->row_max[row];
         b->row_sum[i] = h->job->row_sum[row];
-        b->projections[i] = whole ? 0.0f : h->job->projections[row];
+        b->projections[i] = all_keys ? 0.0f : h->job->projections[row];
     }
 }
 
 /* Products q_i . k_j and dy_i . v_j become probabilities and gradients of them, and D is found where the block has all
  * keys. */
-static void probability_gradients(const head *h, block *b, bool whole) {
+static void probability_gradients(const head *h, block *b, bool all_keys) {
     const firn_attention *a = h->a;
     firn_key_sum sum = firn_key_sum_begin(h);
     for (size_t key = b->begin; key < b->end; key += RUN) {
@@ -46,10 +46,10 @@ static void probability_gradients(const head *h, block *b, bool whole) {
         firn_scores_exponentials(a, p, b->row_max, rows);
         firn_scores_normalise(a, p, b->row_sum, rows);
         firn_scores_drop(a, gradient, firn_scores_draw(h, b, key, rows), rows);
-        if (whole)
+        if (all_keys)
             firn_key_sum_add(&sum, h, b, key, rows, p, gradient);
     }
-    if (whole)
+    if (all_keys)
         firn_key_sum_end(&sum, b->projections);
 }
 
@@ -71,15 +71,15 @@ static void score_gradients(const head *h, const block *b) {
     }
 }
 
-/* Everything of a block of queries and its keys up to the gradients of the scores. whole: it has all keys, so that D
- * can be found; else it was found before. */
-static block gradient_block(head *h, size_t query, size_t begin, size_t end, bool whole) {
+/* Everything of a block of queries and its keys up to the gradients of the scores. all_keys: those are all that
+ * the queries see, so that D can be found; else it was found before. */
+static block gradient_block(head *h, size_t query, size_t begin, size_t end, bool all_keys) {
     block b = firn_attention_block_of(h, query, begin, end);
-    load_saved(h, &b, whole);
+    load_saved(h, &b, all_keys);
     firn_attention_multiply_scores(h, &b);
     firn_attention_multiply_gradients(h, &b);
-    probability_gradients(h, &b, whole);
-    for (size_t i = 0; whole && i < b.count; i++)
+    probability_gradients(h, &b, all_keys);
+    for (size_t i = 0; all_keys && i < b.count; i++)
         h->job->projections[h->row + query + i] = b.projections[i];
     score_gradients(h, &b);
     return b;
@@ -103,11 +103,11 @@ static void add(float *restrict total, const float *restrict x, size_t count) {
         total[i] += x[i];
 }
 
-/* Gradients of keys and values from one query head; of a whole key head, gradients of the queries too. */
+/* Gradients of keys and values from one query head; in one pass, gradients of the queries too. */
 static void add_query_head(head *h, size_t begin, size_t end, float *key_sums, float *value_sums) {
     for (size_t query = h->a->causal ? begin : 0; query < h->a->steps; query += QUERIES) {
-        const block b = gradient_block(h, query, begin, end, h->job->whole);
-        if (h->job->whole)
+        const block b = gradient_block(h, query, begin, end, h->job->one_pass);
+        if (h->job->one_pass)
             firn_attention_store_query_gradients(h, &b);
         firn_attention_add_key_gradients(h, &b, key_sums, value_sums);
     }
@@ -165,7 +165,7 @@ void firn_vector_attention_backward(const firn_kernel_call *call) {
     if (!firn_attention_lay_out(&by_key, true) || !firn_attention_lay_out(&by_query, false)) {
         firn_kernel_attention_backward(call);
     } else if (by_key.span >= a->steps && whole_heads_are_sooner(a, threads)) {
-        by_key.whole = true;
+        by_key.one_pass = true;
         firn_pieces_run(call, firn_attention_divide(&by_key, heads, 1, SIZE_MAX), cost, key_piece, &by_key);
     } else {
         firn_pieces_run(call, firn_attention_divide(&by_query, a->batch * a->heads, threads, SIZE_MAX), cost,

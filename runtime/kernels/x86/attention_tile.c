@@ -84,18 +84,24 @@ static void add_wide(const firn_attention_tile *t, const extent *e) {
     add_extent(t, e, VECTORS);
 }
 
+/* Takes away the terms that no row has, and sets those apart that lie on the diagonals of the rows: as many as rows, or
+ * fewer where the terms end. */
+static void cut_at_diagonal(const firn_attention_tile *t, extent *e) {
+    const size_t before = firn_smaller(t->diagonal - t->first_term, t->terms);
+    e->edge = firn_smaller(ROWS, t->terms - before);
+    if (t->present == FIRN_TERMS_UP_TO_DIAGONAL) {
+        e->terms = before;
+    } else {
+        e->left += before * t->left_term_step;
+        e->right += before * t->right_step;
+        e->terms -= before + e->edge;
+    }
+}
+
 static void add_in_float32(const firn_attention_tile *t) {
     extent e = {.left = t->left, .right = t->right, .terms = t->terms};
-    const size_t before = t->diagonal < t->first_term ? 0 : firn_smaller(t->diagonal - t->first_term, t->terms);
     if (t->present != FIRN_TERMS_ALL)
-        e.edge = firn_smaller(ROWS, t->terms - before);
-    if (t->present == FIRN_TERMS_UP_TO_DIAGONAL)
-        e.terms = before;
-    if (t->present == FIRN_TERMS_FROM_DIAGONAL) {
-        e.left += before * t->left_term_step;
-        e.right += before * t->right_step;
-        e.terms -= before + e.edge;
-    }
+        cut_at_diagonal(t, &e);
     if (t->columns > FIRN_VECTOR)
         add_wide(t, &e);
     else

@@ -26,14 +26,15 @@ typedef struct firn_attention_tile {
     size_t columns; /* at most FIRN_ATTENTION_COLUMNS; there are always FIRN_ATTENTION_ROWS rows */
     size_t first_term, terms;
     firn_terms present;
-    size_t diagonal;   /* a row has some of the terms from here on, and the next rows too, or none has it */
+    size_t diagonal;   /* index of the term where row 0 ends or begins: see below; not used where all are present */
     bool begins, ends; /* the sums begin at +0, else they go on from what is stored; no terms follow */
     float *sums;       /* of (row, column) at row * sums_step + column */
     float *chunk_sums; /* likewise, of the chunk that is not at its end; zeros where none is */
     size_t sums_step;
 } firn_attention_tile;
 
-/* Columns are read and stored up to a multiple of FIRN_VECTOR. A NaN in a sum may be any. */
+/* first_term <= diagonal, unless all terms are present: the terms may not begin behind the diagonal of row 0. Nothing
+ * checks it. Columns are read and stored up to a multiple of FIRN_VECTOR. A NaN in a sum may be any. */
 void firn_attention_tile_add(const firn_attention_tile *tile);
 
 #endif

@@ -6,8 +6,8 @@
 
 enum { QUERIES = FIRN_BLOCK_QUERIES, RUN = FIRN_RUN_KEYS, SLOT = FIRN_SLOT_BYTES / sizeof(float) };
 
-/* Multiplications that take the time of one operation on an element (FIRN_GRAIN). */
-enum { MULTIPLICATIONS = 16, CHUNKED_MULTIPLICATIONS = 2 };
+/* FIRN_MULTIPLICATIONS where the sums are chunked. */
+enum { CHUNKED_MULTIPLICATIONS = 2 };
 
 /* Pieces for each thread where heads are too few to keep all of them busy. */
 enum { PIECES = 4 };
@@ -93,7 +93,7 @@ bool firn_attention_is_chunked(const firn_kernel_call *call, size_t reductions) 
 uint64_t firn_attention_cost(const firn_attention_job *job, uint64_t products) {
     const firn_attention *a = &job->a;
     const uint64_t pairs = (uint64_t)a->batch * a->heads * a->steps * a->steps / (a->causal ? 2 : 1);
-    return products * pairs * a->size / (job->chunked ? CHUNKED_MULTIPLICATIONS : MULTIPLICATIONS);
+    return products * pairs * a->size / (job->chunked ? CHUNKED_MULTIPLICATIONS : FIRN_MULTIPLICATIONS);
 }
 
 size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t threads, size_t most) {

@@ -43,7 +43,7 @@ typedef struct firn_attention_job {
     bool chunked;       /* one of the reductions is */
     size_t parts;       /* of a head, each a piece of work */
     size_t part;        /* queries or keys of a part */
-    bool whole;         /* the gradients of keys are found a whole head at a time, and those of queries with them */
+    bool one_pass;      /* a piece of keys is a whole key head, and finds the gradients of its queries too */
     firn_attention_layout at;
 } firn_attention_job;
 

@@ -43,7 +43,7 @@ static void add_block(const firn_product *product, const firn_rectangle *r, size
                            .terms = terms,
                            .first_term = term,
                            .ends = term + terms == product->terms,
-                           .present = product->present,
+                           .present = FIRN_TERMS_ALL, /* of a linear layer */
                            .step = COLUMNS};
     for (size_t row = 0; row < r->rows; row += HEIGHT)
         firn_vector_pack(s->left[row / HEIGHT], 1, &left, term, terms, r->row + row,

@@ -47,9 +47,6 @@ enum {
     BEGIN_ROW = 960   /* to begin a row of tiles: its lines of the output are far from those of the last one */
 };
 
-/* Multiplications that take the time of one operation on an element (FIRN_GRAIN). */
-enum { MULTIPLICATIONS = 16 };
-
 typedef struct slot {
     _Alignas(64) float right[RIGHT];                       /* [panel][term][WIDTH, or FIRN_VECTOR] */
     _Alignas(64) float left[STRIPS * DEPTH * FIRN_VECTOR]; /* [row][term], or [strip][term][FIRN_VECTOR] */
@@ -293,7 +290,7 @@ static cut divide(const multiplication *product, size_t threads) {
 
 /* Split among the threads of the call. */
 static void multiply(const multiplication *product, const firn_kernel_call *call) {
-    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / MULTIPLICATIONS;
+    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / FIRN_MULTIPLICATIONS;
     cut c = divide(product, firn_parallel_threads(&call->parallel, cost));
     firn_pieces_run(call, c.row_pieces * c.column_pieces, cost, multiply_piece, &c);
 }
