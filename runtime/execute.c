@@ -1,5 +1,6 @@
-/* Running the ops of a phase: each op of the plan becomes one kernel call. Nothing is checked here and nothing is
- * decided here; order, shapes and attributes are the plan's and were checked when it was opened. */
+/* Running the ops of a phase: each op of the plan becomes one kernel call. Nothing is decided here: order, shapes
+ * and attributes are the plan's and were checked when it was opened. All that is asked here is whether this build has
+ * the kernels: when a plan is opened, and of each op before it runs, where a missing one traps. */
 #include "runtime/instance.h"
 
 int firn_execute_check(const firn_instance *instance) {

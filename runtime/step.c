@@ -7,7 +7,7 @@
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 
-/* What a step works with: the plan's tables looked up once. */
+/* What a step works with: an instance, the source it reads, and how far the run has come. */
 typedef struct step {
     firn_instance *instance;
     firn_samples samples;

@@ -1,6 +1,7 @@
 /* Chunked sums in float32 registers; see chunked.h. One loop is compiled for each half type, for heights of HEIGHT down
- * to 1 and for one and two registers of columns, so that the sums of a chunk stay in their registers. A step is about
- * ten instructions on a chain of some twenty cycles: it takes many sums at once, and four are done stage by stage. */
+ * to 1 and for one and two registers of columns, so that the sums of a chunk stay in their registers. A step is six
+ * (float16, AVX-512) to fourteen instructions (cbfloat16, AVX2), and each waits for one before it: it takes many sums
+ * at once, and four are done stage by stage. */
 #include "runtime/kernels/x86/chunked.h"
 
 #include "runtime/kernels/blocks.h"

@@ -1,7 +1,7 @@
-/* exp on registers: the sequence of firn_exp_inline (runtime/numerics/elementary.h), step by step, with two shortcuts
- * that give the same bits. The argument is limited by minimum and maximum, whose second operand is what they give where
- * one is NaN; and 2^n is applied as AVX-512 can, by one instruction, which rounds once, as the last of the two factors
- * there does (the first is exact). A NaN stays one, but need not become the canonical one. x86 only. */
+/* exp on registers: the sequence of firn_exp_inline (runtime/numerics/elementary.h), step by step, with shortcuts that
+ * give the same bits. The argument is limited by minimum and maximum, whose second operand is what they give where one
+ * is NaN. 2^n is applied by two factors on AVX2, as there; on AVX-512 by one instruction, which rounds once, as the
+ * last of the two does (the first is exact). A NaN stays one, but need not become the canonical one. x86 only. */
 #ifndef FIRN_KERNELS_X86_EXPONENTIAL_H
 #define FIRN_KERNELS_X86_EXPONENTIAL_H
 
