@@ -12,23 +12,31 @@
 static volatile sig_atomic_t interrupted;
 
 static void interrupt(int signal_number) {
-    static const char text[] = "stopping after this step; again to stop at once\n";
+    static const char once[] = "stopping after this step\n",
+                      again[] = "stopping after this step; again to stop at once\n";
     int error = errno;
-    (void)signal_number;
     interrupted = 1;
-    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    if (signal_number == SIGHUP)
+        (void)!write(STDERR_FILENO, once, sizeof once - 1);
+    else
+        (void)!write(STDERR_FILENO, again, sizeof again - 1);
     errno = error;
 }
 
-static void catch_signals(void) {
-    struct sigaction action = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+/* A signal that the caller ignores stays ignored: SIGHUP under nohup, SIGINT in the background of a script. */
+static void catch_signal(int number, unsigned flags) {
+    struct sigaction before, action = {.sa_handler = interrupt, .sa_flags = (int)flags};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    struct sigaction before;
-    action.sa_flags = 0;
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* as nohup wants it ignored */
-        sigaction(SIGHUP, &action, NULL);
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(number, &action, NULL);
+}
+
+/* What kills a run often kills the reader of its messages, too: a message that nobody reads must not end it unsaved. */
+static void catch_signals(void) {
+    catch_signal(SIGINT, (unsigned)SA_RESETHAND);
+    catch_signal(SIGTERM, (unsigned)SA_RESETHAND);
+    catch_signal(SIGHUP, 0);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 typedef struct run {

@@ -130,7 +130,9 @@ for signal in INT TERM HUP; do
     wait $child || status=$?
     [ $status -eq 130 ] || fail "SIG$signal: exit $status, not 130"
     grep -q interrupted "$folder/err" || fail "SIG$signal: says so"
-    grep -qx "stopping after this step; again to stop at once" "$folder/err" || fail "SIG$signal: is heard at once"
+    again="; again to stop at once"
+    [ $signal != HUP ] || again=
+    grep -qx "stopping after this step$again" "$folder/err" || fail "SIG$signal: is heard at once"
     done_steps=$(($(wc -l <"$folder/stopped.jsonl") - 1))
     cp "$folder/out" "$folder/stopped.digest"
     expect "the same number of steps" 0 "" "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
@@ -159,6 +161,21 @@ for hangup in ignore default; do
     [ $status -eq 130 ] && [ -s "$folder/hung" ] || fail "SIGHUP, $hangup: exit $status, or nothing saved"
     rm -f "$folder/hung.jsonl" "$folder/hung"
 done
+
+# A signal for the whole job ends the reader of the messages as well.
+mkfifo "$folder/messages"
+sleep 1000 <"$folder/messages" &
+reader=$!
+"$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --checkpoint "$folder/unread" --log "$folder/unread.jsonl" \
+    >"$folder/out" 2>"$folder/messages" &
+child=$!
+until [ -e "$folder/unread.jsonl" ] && [ "$(wc -l <"$folder/unread.jsonl")" -gt 5 ]; do sleep 0.05; done
+kill -KILL $reader
+kill -TERM $child
+status=0
+wait $child || status=$?
+[ $status -eq 130 ] && [ -s "$folder/unread" ] || fail "messages that nobody reads: exit $status, or nothing saved"
+rm -f "$folder/unread.jsonl" "$folder/unread" "$folder/messages"
 
 # Two runs at once on one checkpoint or one log: the second is kept out, and leaves the first as it is.
 expect "3 steps" 0 "" "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet --steps 3 \
