@@ -30,7 +30,8 @@ static void sum_blocks(void *argument, size_t begin, size_t end) {
 
 float firn_sum_terms(const firn_kernel_call *call, size_t elements, float *totals, firn_term_maker terms,
                      const void *settings) {
-    summing s = {.terms = terms, .settings = settings, .elements = elements, .totals = totals};
+    summing s = {.terms = terms, .settings = settings, .elements = elements};
+    s.totals = totals; /* clang-tidy takes a pointer in an initialiser for one that could be const */
     const size_t blocks = firn_ceiling(elements, FIRN_SUM_BLOCK);
     firn_parallel_run(&call->parallel, blocks, UINT64_C(4) * FIRN_SUM_BLOCK, sum_blocks, &s);
     float total = 0.0f;
