@@ -16,6 +16,7 @@ _Static_assert(QUERIES <= 32, "a word has a bit for each query of a block");
 _Static_assert(QUERIES % FIRN_PANEL_QUERIES == 0 && QUERIES % FIRN_ATTENTION_ROWS == 0, "whole panels, whole tiles");
 _Static_assert(RUN % QUERIES == 0, "a run of keys begins where a block of queries does");
 
+/* 0 stays 0, unlike firn_ceiling. */
 static size_t round_up(size_t x, size_t unit) {
     return (x + unit - 1) / unit * unit;
 }
@@ -97,11 +98,11 @@ uint64_t firn_attention_cost(const firn_attention_job *job, uint64_t products) {
 }
 
 size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t threads, size_t most) {
-    const size_t steps = job->a.steps, blocks = round_up(steps, QUERIES) / QUERIES;
-    size_t parts = threads < 2 || heads >= PIECES * threads ? 1 : round_up(PIECES * threads, heads) / heads;
+    const size_t steps = job->a.steps, blocks = firn_ceiling(steps, QUERIES);
+    size_t parts = threads < 2 || heads >= PIECES * threads ? 1 : firn_ceiling(PIECES * threads, heads);
     parts = firn_smaller(parts, blocks);
-    job->part = firn_smaller(round_up(blocks, parts) / parts * QUERIES, most);
-    job->parts = round_up(steps, job->part) / job->part;
+    job->part = firn_smaller(firn_ceiling(blocks, parts) * QUERIES, most);
+    job->parts = firn_ceiling(steps, job->part);
     return heads * job->parts;
 }
 

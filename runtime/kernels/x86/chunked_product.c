@@ -83,32 +83,26 @@ static void multiply(const firn_linear *linear, const firn_kernel_call *call) {
     firn_pieces_run(call, cut.pieces, cost, multiply_piece, &cut);
 }
 
-void firn_chunked_linear(const firn_kernel_call *call) {
+/* One of the three ops, by the set below this one where its sums are of another kind. */
+static void run(const firn_kernel_call *call, void (*begin)(firn_linear *job, const firn_kernel_call *call),
+                firn_kernel otherwise) {
     if (call->reductions[0].kind != FIRN_REDUCTION_CHUNKED) {
-        firn_vector_linear(call);
+        otherwise(call);
         return;
     }
     firn_linear job;
-    firn_linear_forward(&job, call);
+    begin(&job, call);
     multiply(&job, call);
+}
+
+void firn_chunked_linear(const firn_kernel_call *call) {
+    run(call, firn_linear_forward, firn_vector_linear);
 }
 
 void firn_chunked_linear_backward_input(const firn_kernel_call *call) {
-    if (call->reductions[0].kind != FIRN_REDUCTION_CHUNKED) {
-        firn_vector_linear_backward_input(call);
-        return;
-    }
-    firn_linear job;
-    firn_linear_backward_input(&job, call);
-    multiply(&job, call);
+    run(call, firn_linear_backward_input, firn_vector_linear_backward_input);
 }
 
 void firn_chunked_linear_backward_weight(const firn_kernel_call *call) {
-    if (call->reductions[0].kind != FIRN_REDUCTION_CHUNKED) {
-        firn_vector_linear_backward_weight(call);
-        return;
-    }
-    firn_linear job;
-    firn_linear_backward_weight(&job, call);
-    multiply(&job, call);
+    run(call, firn_linear_backward_weight, firn_vector_linear_backward_weight);
 }

@@ -367,32 +367,26 @@ static void multiply_linear(const firn_linear *linear, const firn_kernel_call *c
     multiply(&it, call);
 }
 
-void firn_vector_linear(const firn_kernel_call *call) {
+/* One of the three ops, by the set below this one where its sums are of another kind. */
+static void run(const firn_kernel_call *call, void (*begin)(firn_linear *job, const firn_kernel_call *call),
+                firn_kernel otherwise) {
     if (call->reductions[0].kind != FIRN_REDUCTION_F32) {
-        firn_kernel_linear(call);
+        otherwise(call);
         return;
     }
     firn_linear job;
-    firn_linear_forward(&job, call);
+    begin(&job, call);
     multiply_linear(&job, call);
+}
+
+void firn_vector_linear(const firn_kernel_call *call) {
+    run(call, firn_linear_forward, firn_kernel_linear);
 }
 
 void firn_vector_linear_backward_input(const firn_kernel_call *call) {
-    if (call->reductions[0].kind != FIRN_REDUCTION_F32) {
-        firn_kernel_linear_backward_input(call);
-        return;
-    }
-    firn_linear job;
-    firn_linear_backward_input(&job, call);
-    multiply_linear(&job, call);
+    run(call, firn_linear_backward_input, firn_kernel_linear_backward_input);
 }
 
 void firn_vector_linear_backward_weight(const firn_kernel_call *call) {
-    if (call->reductions[0].kind != FIRN_REDUCTION_F32) {
-        firn_kernel_linear_backward_weight(call);
-        return;
-    }
-    firn_linear job;
-    firn_linear_backward_weight(&job, call);
-    multiply_linear(&job, call);
+    run(call, firn_linear_backward_weight, firn_kernel_linear_backward_weight);
 }
