@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/checks/verifier.h"
 #include "plan/container.h"
 #include "plan/errors.h"
-#include "plan/verifier.h"
 #include "tests/oracle/oracle.h"
 #include "tests/unit/plan_walk.h"
 

@@ -11,11 +11,11 @@
 #include <cmocka.h>
 #include <mbedtls/ecp.h>
 
-#include "compiler/driver.h"
-#include "compiler/plan_file.h"
-#include "compiler/sign.h"
+#include "compiler/emit/plan_file.h"
+#include "compiler/emit/sign.h"
+#include "compiler/passes/driver.h"
+#include "plan/checks/semantics_parts.h"
 #include "plan/generated/reader.h"
-#include "plan/semantics_parts.h"
 #include "plan/signature.h"
 
 /* --- making ------------------------------------------------------------------------------------------------------- */

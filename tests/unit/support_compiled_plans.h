@@ -3,8 +3,8 @@
 #ifndef FIRN_TESTS_COMPILED_PLANS_H
 #define FIRN_TESTS_COMPILED_PLANS_H
 
-#include "compiler/files.h"
-#include "compiler/recipe.h"
+#include "compiler/base/files.h"
+#include "compiler/recipe/recipe.h"
 #include "plan/container.h"
 #include "runtime/firn.h"
 

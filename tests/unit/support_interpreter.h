@@ -2,7 +2,7 @@
 #ifndef FIRN_TESTS_SUPPORT_INTERPRETER_H
 #define FIRN_TESTS_SUPPORT_INTERPRETER_H
 
-#include "compiler/ir.h"
+#include "compiler/graph/ir.h"
 
 /* Where each value lies: apart from all others, or at its place in the state and arena of the memory pass. Memory
  * begins as garbage; state gets its initial values. */

@@ -2,7 +2,7 @@
 #ifndef FIRN_TESTS_SUPPORT_RECIPES_H
 #define FIRN_TESTS_SUPPORT_RECIPES_H
 
-#include "compiler/ir.h"
+#include "compiler/graph/ir.h"
 
 /* Two layers of 16, two heads, vocabulary 11, 2 windows of 8 tokens, tied output; AdamW, float32, training. */
 firnc_recipe test_gpt2_recipe(void);

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "compiler/plan_file.h"
-#include "plan/check.h"
+#include "compiler/emit/plan_file.h"
+#include "plan/checks/check.h"
 #include "plan/errors.h"
 #include "tests/unit/support_signed_plans.h"
 

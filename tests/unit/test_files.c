@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "compiler/files.h"
-#include "compiler/ir.h"
+#include "compiler/base/files.h"
+#include "compiler/graph/ir.h"
 
 static char folder[] = "/tmp/firn-files-XXXXXX";
 static int file_error, folder_error; /* what syncing ends with; 0: well */

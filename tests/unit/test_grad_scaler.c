@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "compiler/text.h"
+#include "compiler/base/text.h"
 #include "plan/errors.h"
 #include "tests/unit/support_compiled_plans.h"
 #include "tests/unit/support_signed_plans.h"

@@ -14,8 +14,8 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
-#include "compiler/inspect.h"
-#include "compiler/plan_file.h"
+#include "compiler/commands/inspect.h"
+#include "compiler/emit/plan_file.h"
 #include "tests/unit/support_recipes.h"
 
 #define OUTPUT_MOST 2000000

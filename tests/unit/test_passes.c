@@ -13,11 +13,11 @@
 
 #include <cmocka.h>
 
-#include "compiler/files.h"
+#include "compiler/base/files.h"
+#include "plan/checks/semantics.h"
+#include "plan/checks/verifier.h"
 #include "plan/container.h"
 #include "plan/errors.h"
-#include "plan/semantics.h"
-#include "plan/verifier.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_recipes.h"
 

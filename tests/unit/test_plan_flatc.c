@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
+#include "plan/checks/verifier.h"
 #include "plan/errors.h"
 #include "plan/signature.h"
-#include "plan/verifier.h"
 #include "tests/unit/plan_walk.h"
 #include "tests/unit/sample_plan.h"
 

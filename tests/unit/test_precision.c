@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "compiler/precision.h"
+#include "compiler/job/precision.h"
 
 static firnc_precision completed(firnc_mixed_precision keys) {
     firnc_precision precision;

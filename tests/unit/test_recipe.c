@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "compiler/ir.h"
+#include "compiler/graph/ir.h"
 
 /* A recipe with as little as there can be. Tests count its lines. */
 static const char minimal[] = "trainer:\n"                   /* 1 */

@@ -13,7 +13,7 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
-#include "compiler/inspect.h"
+#include "compiler/commands/inspect.h"
 #include "plan/bytes.h"
 #include "tests/unit/support_signed_plans.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "compiler/ir.h"
+#include "compiler/graph/ir.h"
 #include "schedules/schedule.h"
 #include "schedules/schedule_elementary.h"
 

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "plan/checks/semantics.h"
+#include "plan/checks/verifier.h"
 #include "plan/errors.h"
-#include "plan/semantics.h"
-#include "plan/verifier.h"
 #include "tests/unit/support_plan.h"
 
 typedef void (*plan_change)(support_plan *support);

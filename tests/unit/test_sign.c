@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "compiler/commands.h"
-#include "compiler/plan_file.h"
-#include "compiler/sign.h"
+#include "compiler/commands/commands.h"
+#include "compiler/emit/plan_file.h"
+#include "compiler/emit/sign.h"
 #include "plan/errors.h"
 #include "tests/unit/support_recipes.h"
 

@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
+#include "plan/checks/semantics.h"
+#include "plan/checks/verifier.h"
 #include "plan/generated/tables.h"
-#include "plan/semantics.h"
 #include "plan/signature.h"
-#include "plan/verifier.h"
 #include "tests/unit/plan_walk.h"
 #include "tests/unit/support_compiled_plans.h"
 #include "tests/unit/support_spots.h"

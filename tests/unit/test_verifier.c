@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
+#include "plan/checks/verifier.h"
 #include "plan/container.h"
 #include "plan/errors.h"
 #include "plan/generated/tables.h"
-#include "plan/verifier.h"
 #include "tests/unit/sample_plan.h"
 
 #define MUTATIONS "400000"
@@ -495,7 +495,7 @@ static void write_small_seed(void) {
 }
 
 #define SANITIZE "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "
-#define OURS     "tests/oracle/mutate.c plan/verifier.c plan/generated/tables.c tests/unit/support_plan_walk.c "
+#define OURS     "tests/oracle/mutate.c plan/checks/verifier.c plan/generated/tables.c tests/unit/support_plan_walk.c "
 #define MUTATE   "$FOLDER/mutate " MUTATIONS " $FOLDER/sample.plan $FOLDER/small.plan"
 
 static void random_changes_beside_the_oracle(void **state) {

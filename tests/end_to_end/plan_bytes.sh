@@ -1,0 +1,138 @@
+#!/bin/sh
+# The bytes of plans, over every recipe in the repository, both modes, every half type, POL and target, every optimizer,
+# metric and loss: one line "SHA-256 case" for each, compared with tests/golden/plan_bytes.golden. A change of the compiler
+# that is not meant to change plans is thereby shown not to.
+#
+#     tests/end_to_end/plan_bytes.sh           compares
+#     tests/end_to_end/plan_bytes.sh --print   prints the lines; a change that is meant replaces the golden file with them
+#
+# The SHA-256 leaves out the hash of the key, which every run makes anew; the plans have no signature. The golden file has
+# to be made again when the version of firnc changes, which is in every plan.
+set -eu
+
+BUILD=${BUILD:-build}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+"$BUILD/firnc" keygen "$folder/test" >"$folder/log"
+
+# hash NAME RECIPE MODE [OPTION]...
+hash() {
+    name=$1
+    recipe=$2
+    mode=$3
+    shift 3
+    rm -f "$folder/plan"
+    if "$BUILD/firnc" compile "$recipe" --mode "$mode" --unsigned --pub "$folder/test.pub.pem" -o "$folder/plan" "$@" \
+        >"$folder/log" 2>&1; then
+        # bytes 112 to 143 are the hash of the key
+        { head -c 112 "$folder/plan" && tail -c +145 "$folder/plan"; } >"$folder/bytes"
+        printf '%s  %s\n' "$(sha256sum <"$folder/bytes" | cut -c 1-64)" "$name"
+    else
+        echo "$name does not compile: $(cat "$folder/log")" >&2
+        exit 1
+    fi
+}
+
+# formats RECIPE MODE: every half type, POL, lowering and target.
+formats() {
+    short=$(basename "$1" .yaml)
+    hash "$short $2" "$1" "$2"
+    hash "$short $2 float32" "$1" "$2" --set trainer.init.precision.enabled=false
+    for half in float16 bfloat16 cbfloat16; do
+        for level in 0 1 2; do
+            for lowering in native emulate; do
+                for target in portable avx512fp16; do
+                    [ "$lowering $target" = "emulate avx512fp16" ] && continue
+                    hash "$short $2 $half POL $level $lowering $target" "$1" "$2" --target $target \
+                        --set trainer.init.precision.enabled=true --set "trainer.init.precision.fp16_type=$half" \
+                        --set trainer.init.precision.loss_scaling_factor=dynamic \
+                        --set "trainer.init.precision.precision_opt_level=$level" \
+                        --set "trainer.init.precision.pol_lowering=$lowering"
+                done
+            done
+        done
+    done
+}
+
+# variant RECIPE MODE SETTING...: settings are under trainer.
+variant() {
+    recipe=$1
+    mode=$2
+    shift 2
+    label="$(basename "$recipe" .yaml) $mode $*"
+    for setting in "$@"; do
+        set -- "$@" --set "trainer.$setting"
+        shift
+    done
+    hash "$label" "$recipe" "$mode" "$@"
+}
+
+everything() {
+    for recipe in compiler/recipes/*.yaml tests/end_to_end/*.yaml tests/golden/*.yaml tests/bench/recipes/*.yaml; do
+        for mode in train eval; do
+            case $recipe in
+            */gpt2_124m.yaml) hash "gpt2_124m $mode" "$recipe" $mode ;; # its other formats differ as the small one's do
+            *) formats "$recipe" $mode ;;
+            esac
+        done
+    done
+
+    gpt2=compiler/recipes/small_gpt2.yaml
+    mlp=compiler/recipes/small_mlp.yaml
+    groups='params: [{params: "*.bias", weight_decay: 0.5, tags: bias}, {params: "transformer.h.0.*", tags: h}]'
+    for optimizer in "SGD: {" "SGD: {momentum: 0.9, " "SGD: {momentum: 0.9, nesterov: true, " "Adam: {" \
+        "Adam: {amsgrad: true, " "AdamW: {" "AdamW: {amsgrad: true, correct_bias: false, " "Adafactor: {" "Lamb: {" "Lion: {" \
+        "RMSprop: {" "RMSprop: {momentum: 0.9, " "RMSprop: {centered: true, " "RMSprop: {centered: true, momentum: 0.9, " \
+        "RAdam: {" "NAdam: {" "Adamax: {" "Adagrad: {initial_accumulator_value: 0.5, " "Adadelta: {" \
+        "ASGD: {" "Muon: {"; do
+        variant $gpt2 train "init.optimizer={$optimizer}}"
+        variant $gpt2 train "init.optimizer={$optimizer$groups}}" init.precision.fp16_type=float16 \
+            init.precision.loss_scaling_factor=dynamic
+        variant $mlp train "init.optimizer={$optimizer weight_decay: 0.1}}" init.precision.max_gradient_value=2
+    done
+    variant $mlp train "init.optimizer={Rprop: {}}"
+    variant $gpt2 train 'init.schedulers=[{ConstantLR: {learning_rate: 0.1}}, {LinearWD: {initial_val: 0, end_val: 0.1, total_iters: 3}}]'
+    variant $gpt2 train init.precision.gradient_type=float32
+    variant $gpt2 train init.precision.loss_scaling_factor=8 init.precision.max_gradient_norm=null
+    variant $gpt2 train init.precision.max_gradient_norm=null init.precision.max_gradient_value=3
+    variant $gpt2 train 'init.precision.float32_layers=["transformer.h.1.*"]'
+    variant $gpt2 train 'init.precision.pol=[{pattern: "*.attn*", level: 2, bwd_level: 0}]' init.precision.pol_lowering=emulate
+    for mode in train eval; do
+        variant $gpt2 $mode init.model.position_embedding_type=rotary init.model.rotary_dim=6
+        variant $gpt2 $mode init.model.share_embedding_weights=false init.model.use_bias_in_output=true
+        variant $gpt2 $mode init.model.attention_softmax_fp32=false
+        variant $gpt2 $mode init.model.label_smoothing=0.1
+        variant $gpt2 $mode init.model.loss_scaling=batch_size init.model.loss_weight=0.5
+        for activation in gelu_new relu silu softplus sigmoid tanh; do
+            variant $gpt2 $mode "init.model.nonlinearity=$activation"
+            variant $mlp $mode "init.model.nonlinearity=$activation"
+        done
+        for loss in mean_squared_error l1 huber smooth_l1 binary_cross_entropy_with_logits kl_divergence; do
+            variant $mlp $mode "init.model.loss=$loss" validate.metric=loss
+        done
+        variant $mlp $mode init.model.loss=nll
+        variant $mlp $mode init.model.label_smoothing=0.1 init.model.ignore_index=3
+        variant $mlp $mode init.model.sample_weights=true
+        variant $mlp $mode init.model.dropout_rate=0.25
+    done
+    for metric in accuracy loss perplexity mean mean_per_class_accuracy mean_iou dice '{fbeta: {beta: 2.0}}'; do
+        variant $mlp eval "validate.metric=$metric"
+        variant $mlp eval "validate.metric=$metric" init.model.ignore_index=3
+    done
+    variant $mlp eval validate.metric=auc init.model.loss=binary_cross_entropy_with_logits
+    variant $mlp eval validate.metric=mean_squared_error init.model.loss=l1
+    variant $gpt2 eval validate.metric=accuracy
+}
+
+everything >"$folder/lines"
+if [ "${1:-}" = --print ]; then
+    cat "$folder/lines"
+    exit 0
+fi
+if ! diff tests/golden/plan_bytes.golden "$folder/lines" >"$folder/differences"; then
+    echo "plans changed, or cases did; $(grep -c '^>' "$folder/differences") lines:"
+    head -n 20 "$folder/differences"
+    exit 1
+fi
+echo "$(wc -l <"$folder/lines") plans as before"
