@@ -38,7 +38,7 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 
 # --- sources -------------------------------------------------------------------------------------------------------
 
-PLAN_SOURCES := $(filter-out plan/signature.c,$(wildcard plan/*.c))
+PLAN_SOURCES := $(filter-out plan/signature.c,$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c))
 PLAN_SOURCES += $(filter-out plan/generated/writer.c,$(wildcard plan/generated/*.c))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
@@ -46,7 +46,7 @@ KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels
 CORE_SOURCES := $(wildcard runtime/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 HOST_SOURCES := $(TARGETS_COMMON) $(filter-out runtime/cli/main.c,$(wildcard runtime/targets/host/*.c runtime/cli/*.c))
-COMPILER_SOURCES := $(filter-out compiler/main.c,$(wildcard compiler/*.c compiler/*/*.c))
+COMPILER_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/*.c compiler/*/*.c))
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
 
@@ -200,7 +200,7 @@ $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST):
 	@rm -f $@
 	$(quiet)$(AR) rcs $@ $^
 
-$(BUILD)/firnc: $(call object,compiler/main.c) $(LIBFIRNC) $(LIBFIRN)
+$(BUILD)/firnc: $(call object,compiler/commands/main.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lmbedcrypto -lyaml -lcjson -lz -lm
 

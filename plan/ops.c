@@ -1,12 +1,12 @@
 /* The table of ops from plan/ops.def, element types, and the one door to the shape rules. What a single op accepts is
- * in plan/shapes_*.c; nothing here may know one op from another. Freestanding. */
+ * in plan/shapes/shapes_*.c; nothing here may know one op from another. Freestanding. */
 #include "plan/ops.h"
 
 #include <stddef.h>
 
 #include "plan/errors.h"
 #include "plan/generated/reader.h"
-#include "plan/shapes.h"
+#include "plan/shapes/shapes.h"
 
 _Static_assert((int)FIRN_FLOAT32 == (int)FIRN_FB_ELEMENT_TYPE_FLOAT32, "as in plan.fbs");
 _Static_assert((int)FIRN_FLOAT16 == (int)FIRN_FB_ELEMENT_TYPE_FLOAT16, "as in plan.fbs");

@@ -3,7 +3,7 @@
 #ifndef FIRN_INSTANCE_H
 #define FIRN_INSTANCE_H
 
-#include "plan/check.h"
+#include "plan/checks/check.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
 #include "plan/signature.h"

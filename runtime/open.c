@@ -1,9 +1,9 @@
-/* Opening: the chain of checks of plan/check.c, with what only a device can say (its blocks, its counter, its kernels),
- * and the binding of a plan that passed. No check is made here that another file makes, and nothing is remembered of a
- * plan that was refused. */
+/* Opening: the chain of checks of plan/checks/check.c, with what only a device can say (its blocks, its counter, its
+ * kernels), and the binding of a plan that passed. No check is made here that another file makes, and nothing is
+ * remembered of a plan that was refused. */
 #include <string.h>
 
-#include "plan/check.h"
+#include "plan/checks/check.h"
 #include "plan/identity.h"
 #include "runtime/float_environment.h"
 #include "runtime/instance.h"

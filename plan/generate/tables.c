@@ -117,7 +117,7 @@ static void put_inline_rows(void) {
 }
 
 void write_tables(const uint8_t hash[32]) {
-    begin_file("tables.c", "What the schema says, as data for plan/verifier.c. Freestanding.");
+    begin_file("tables.c", "What the schema says, as data for plan/checks/verifier.c. Freestanding.");
     put("#include \"plan/generated/tables.h\"\n\n#include \"plan/generated/reader.h\"\n");
     put("\nconst uint8_t firn_schema_hash[32] = {");
     for (size_t i = 0; i < 32; i++)
@@ -128,9 +128,9 @@ void write_tables(const uint8_t hash[32]) {
     put_inline_rows();
     end_file();
 
-    begin_file("tables.h", "What the schema says, as data for plan/verifier.c. Freestanding.");
+    begin_file("tables.h", "What the schema says, as data for plan/checks/verifier.c. Freestanding.");
     put("#ifndef FIRN_PLAN_GENERATED_TABLES_H\n#define FIRN_PLAN_GENERATED_TABLES_H\n\n");
-    put("#include \"plan/verifier.h\"\n\n");
+    put("#include \"plan/checks/verifier.h\"\n\n");
     put("enum { FIRN_FB_ROOT = %u, FIRN_FB_DEPTH = %u, FIRN_FB_IDENTIFIER = 0x%02x%02x%02x%02x };\n\n", root->number,
         depth_of(root, 0), identifier[3], identifier[2], identifier[1], identifier[0]);
     put("extern const firn_fb_field_rule firn_fb_fields[];\nextern const firn_fb_table_rule firn_fb_tables[];\n");

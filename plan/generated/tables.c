@@ -1,4 +1,4 @@
-/* What the schema says, as data for plan/verifier.c. Freestanding.
+/* What the schema says, as data for plan/checks/verifier.c. Freestanding.
  * Written by plan/generate from plan/plan.fbs; change those instead. */
 /* clang-format off */
 #include "plan/generated/tables.h"

@@ -1,10 +1,10 @@
-/* What the schema says, as data for plan/verifier.c. Freestanding.
+/* What the schema says, as data for plan/checks/verifier.c. Freestanding.
  * Written by plan/generate from plan/plan.fbs; change those instead. */
 /* clang-format off */
 #ifndef FIRN_PLAN_GENERATED_TABLES_H
 #define FIRN_PLAN_GENERATED_TABLES_H
 
-#include "plan/verifier.h"
+#include "plan/checks/verifier.h"
 
 enum { FIRN_FB_ROOT = 8, FIRN_FB_DEPTH = 3, FIRN_FB_IDENTIFIER = 0x4e524946 };
 

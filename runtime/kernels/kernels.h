@@ -1,7 +1,7 @@
 /* What a kernel is given. Kernels run blind: shapes, types, attributes and reductions were checked at load
- * (plan/shapes_*.c, plan/semantics.c), so a kernel checks nothing, returns nothing and touches nothing but its
- * operands and the call's workspace. The portable kernels in this folder are the meaning of the ops (plan/NUMERICS.md);
- * any other set must equal them bit for bit. Freestanding. */
+ * (plan/shapes/shapes_*.c, plan/checks/semantics.c), so a kernel checks nothing, returns nothing and touches nothing
+ * but its operands and the call's workspace. The portable kernels in this folder are the meaning of the ops
+ * (plan/NUMERICS.md); any other set must equal them bit for bit. Freestanding. */
 #ifndef FIRN_KERNELS_H
 #define FIRN_KERNELS_H
 

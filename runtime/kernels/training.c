@@ -1,7 +1,7 @@
 /* From gradients to what the optimizers (optimizers.c) need of them: sums over micro-batches, norm, factors; and the
  * counters and the loss scale after the update. All tensors are float32 but gradients, which may be of any real type.
  * Freestanding. */
-#include "plan/shapes.h"
+#include "plan/shapes/shapes.h"
 #include "runtime/kernels/blocks.h"
 
 _Static_assert((int)FIRN_SCRATCH_SUM_BLOCK == (int)FIRN_SUM_BLOCK, "the plan gives a number for each block of a sum");

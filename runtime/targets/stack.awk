@@ -6,7 +6,7 @@
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that nobody calls by name;
 #                           but in walk_blocks of the optimizers and in sum_blocks those among them whose names
 #                           end with _run and _terms
-#     the rest of runtime/, plan/check.c
+#     the rest of runtime/, plan/checks/check.c
 #                           the port and the data source, which are the platform's and not counted
 #     plan/                 the shape rules
 #     mbedTLS               the pool allocator, and what signature.c lends it
@@ -56,7 +56,7 @@ function may_mean(caller, title,    from) {
     if (from ~ /^plan\/signature\.c$/ || from ~ /library\//)
         return (file[title] ~ /memory_buffer_alloc\.c$/ || file[title] == "plan/signature.c") && is_static(title) &&
                !(title in called)
-    return from ~ /^plan\// && from != "plan/check.c" && title ~ /^firn_shape_/
+    return from ~ /^plan\// && from != "plan/checks/check.c" && title ~ /^firn_shape_/
 }
 
 function fault(words) {

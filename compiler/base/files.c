@@ -1,0 +1,168 @@
+/* Files, read whole and written whole or not at all. Nothing here knows what is in them. */
+#define _XOPEN_SOURCE 700
+
+#include "compiler/base/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compiler/graph/ir.h"
+
+/* What helps against an error of writing. */
+static const char *room(void) {
+    return errno == EFBIG ? "raise the limit of file sizes (ulimit -f), or choose another disk"
+                          : "make room on the disk, or choose another folder";
+}
+
+/* "firnc: NAME: cannot be <done>: why; mend" */
+static bool fail(const char *name, const char *done, const char *mend) {
+    firnc_say("firnc: %s: cannot be %s: %s; %s", name, done, strerror(errno), mend);
+    return false;
+}
+
+/* --- reading --------------------------------------------------------------------------------------------------- */
+
+/* Reads to the end of the file into memory that grows. False with errno set; EFBIG when there is more than limit. */
+static bool read_all(int file, uint64_t limit, firnc_bytes *bytes) {
+    uint64_t capacity = 1 << 16;
+    uint8_t *data = firnc_allocate_aligned(capacity + 1);
+    uint64_t count = 0;
+    for (;;) {
+        if (count == capacity) {
+            uint8_t *larger = firnc_allocate_aligned(capacity * 2 + 1);
+            memcpy(larger, data, count);
+            data = larger;
+            capacity *= 2;
+        }
+        ssize_t got = read(file, data + count, capacity - count);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return false;
+        if (got == 0)
+            break;
+        count += (uint64_t)got;
+        if (count > limit) {
+            errno = EFBIG;
+            return false;
+        }
+    }
+    data[count] = 0;
+    *bytes = (firnc_bytes){.data = data, .count = count};
+    return true;
+}
+
+bool firnc_same_file(const char *one, const char *other) {
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
+    int file = open(name, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return fail(name, "opened", "check the name and its permissions");
+    bool good = read_all(file, limit, bytes);
+    if (!good && errno == EFBIG)
+        fail(name, "read", firnc_format("it may have %llu bytes at most: make it shorter", (unsigned long long)limit));
+    else if (!good)
+        fail(name, "read", "check that it is a file of the right kind");
+    close(file);
+    return good;
+}
+
+/* --- writing --------------------------------------------------------------------------------------------------- */
+
+/* Writes and syncs; closes in any case. False with errno set. */
+static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
+    while (count > 0) {
+        ssize_t put = write(file, bytes, count);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            break;
+        bytes += put;
+        count -= (uint64_t)put;
+    }
+    bool good = count == 0 && fsync(file) == 0;
+    int error = errno;
+    if (close(file) != 0 && good) {
+        good = false;
+        error = errno;
+    }
+    errno = error;
+    return good;
+}
+
+/* Makes a new name in a folder durable. Some file systems cannot sync a folder, and one that may be written need not be
+ * one that may be opened: neither is an error. False with errno set. */
+static bool sync_folder(const char *name) {
+    const char *slash = strrchr(name, '/');
+    const char *folder = slash == NULL ? "." : slash == name ? "/" : firnc_format("%.*s", (int)(slash - name), name);
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0)
+        return errno == EACCES;
+    bool good = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    return good;
+}
+
+/* The file that a name stands for, through symbolic links, so that renaming replaces the file and not the link. NULL
+ * when what is there is not a regular file, which renaming would destroy. */
+static const char *resolve(const char *name) {
+    struct stat status;
+    if (stat(name, &status) != 0)
+        return name;
+    if (!S_ISREG(status.st_mode))
+        return NULL;
+    char *real = realpath(name, NULL);
+    if (real == NULL)
+        return name;
+    const char *copy = firnc_format("%s", real);
+    free(real);
+    return copy;
+}
+
+bool firnc_file_write(const char *name, const void *bytes, uint64_t count) {
+    const char *target = resolve(name);
+    if (target == NULL) {
+        firnc_say("firnc: %s: is not a regular file; give the name of a file", name);
+        return false;
+    }
+    const char *pattern = firnc_format("%s.XXXXXX", target);
+    char *temporary = firnc_allocate(strlen(pattern) + 1);
+    memcpy(temporary, pattern, strlen(pattern));
+    int file = mkstemp(temporary);
+    if (file < 0)
+        return fail(name, "written", "check that its folder exists and may be written");
+    mode_t mask = umask(0);
+    umask(mask);
+    bool good = fchmod(file, 0666 & ~mask) == 0;
+    good = write_and_close(file, bytes, count) && good;
+    if (!good || rename(temporary, target) != 0) {
+        fail(name, "written", room());
+        unlink(temporary);
+        return false;
+    }
+    return sync_folder(target) || fail(name, "made durable", "check the disk and write it again");
+}
+
+bool firnc_file_create(const char *name, const void *bytes, uint64_t count, unsigned permissions) {
+    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)permissions);
+    if (file < 0)
+        return fail(name, "made",
+                    errno == EEXIST ? "it is never overwritten: choose another name or move it away"
+                                    : "check that its folder exists and may be written");
+    if (!write_and_close(file, bytes, count) || !sync_folder(name)) {
+        fail(name, "written", room());
+        unlink(name);
+        return false;
+    }
+    return true;
+}

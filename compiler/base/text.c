@@ -1,0 +1,124 @@
+/* Memory and messages (compiler/base/text.h). */
+#include "compiler/base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/graph/ir.h"
+
+/* --- memory ------------------------------------------------------------------------------------------------------- */
+
+/* Blocks are chained so that a leak checker sees that they are still wanted. */
+typedef struct block {
+    struct block *previous;
+    uint64_t padding; /* what follows is aligned to 16 */
+} block;
+
+static block *last;
+
+void *firnc_allocate(uint64_t bytes) {
+    block *fresh = NULL;
+    if (bytes <= SIZE_MAX - sizeof(block))
+        fresh = calloc(1, sizeof(block) + (size_t)bytes);
+    if (fresh == NULL) {
+        fprintf(stderr, "firnc: out of memory: %llu bytes more are needed; use a smaller model or a larger machine\n",
+                (unsigned long long)bytes);
+        exit(1);
+    }
+    fresh->previous = last;
+    last = fresh;
+    return fresh + 1;
+}
+
+firnc_mark firnc_memory_mark(void) {
+    return (firnc_mark){last};
+}
+
+void firnc_memory_release(firnc_mark mark) {
+    while (last != mark.last) {
+        block *previous = last->previous;
+        free(last);
+        last = previous;
+    }
+}
+
+uint8_t *firnc_allocate_aligned(uint64_t bytes) {
+    uint8_t *memory = firnc_allocate(bytes + FIRNC_ALIGNMENT);
+    return memory + (FIRNC_ALIGNMENT - (uintptr_t)memory % FIRNC_ALIGNMENT) % FIRNC_ALIGNMENT;
+}
+
+void *firnc_grown(void *elements, uint32_t count, uint32_t *capacity, size_t size) {
+    if (count < *capacity)
+        return elements;
+    uint32_t larger = *capacity == 0 ? 64 : *capacity * 2;
+    void *fresh = firnc_allocate((uint64_t)larger * size);
+    if (count > 0)
+        memcpy(fresh, elements, count * size);
+    *capacity = larger;
+    return fresh;
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+const char *firnc_format_list(const char *format, va_list arguments) {
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    if (length < 0)
+        abort();
+    char *text = firnc_allocate((uint64_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+const char *firnc_format(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = firnc_format_list(format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void firnc_text_add(firnc_growing_text *to, const void *bytes, uint64_t count) {
+    if (to->length + count + 1 > to->capacity) {
+        const uint64_t capacity = 2 * (to->capacity + count + 1);
+        char *larger = firnc_allocate(capacity);
+        if (to->length > 0)
+            memcpy(larger, to->text, to->length);
+        to->text = larger;
+        to->capacity = capacity;
+    }
+    memcpy(to->text + to->length, bytes, count);
+    to->length += count;
+    to->text[to->length] = '\0';
+}
+
+const char *firnc_printable(const char *text) {
+    firnc_growing_text printable = {0};
+    firnc_text_add(&printable, "", 0);
+    for (; *text != '\0'; text++)
+        if (*text >= ' ' && *text <= '~')
+            firnc_text_add(&printable, text, 1);
+        else
+            firnc_text_add(&printable, firnc_format("\\x%02x", (unsigned)(unsigned char)*text), strlen("\\xNN"));
+    return printable.text;
+}
+
+void firnc_say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = firnc_format_list(format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "%s\n", firnc_printable(text));
+}
+
+bool firnc_fail(const firnc_compilation *compilation, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    firnc_say("firnc: %s: %s", compilation->recipe->file, firnc_format_list(format, arguments));
+    va_end(arguments);
+    return false;
+}

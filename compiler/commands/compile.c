@@ -1,0 +1,181 @@
+/* firnc compile: its command line; a recipe goes through the passes (driver.c) and becomes a file (freeze.c). */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/commands/commands.h"
+#include "compiler/commands/options.h"
+#include "compiler/emit/freeze.h"
+#include "compiler/emit/plan_file.h"
+#include "compiler/job/targets.h"
+#include "compiler/passes/driver.h"
+
+typedef struct request {
+    const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
+    const char *security_counter, *plan_version, *vendor, *class;
+    bool without_signature;
+    firnc_texts settings;
+} request;
+
+/* --- the command line --------------------------------------------------------------------------------------------- */
+
+static bool read_options(int argc, char **argv, request *r) {
+    const firnc_option options[] = {
+        {.name = "--mode", .text = &r->mode},
+        {.name = "--key", .text = &r->key},
+        {.name = "--pub", .text = &r->pub},
+        {.name = "-o", .text = &r->output},
+        {.name = "--output", .text = &r->output},
+        {.name = "--target", .text = &r->target},
+        {.name = "--weights", .text = &r->weights},
+        {.name = "--set", .texts = &r->settings},
+        {.name = "--dump-after", .text = &r->dump_after},
+        {.name = "--security-counter", .text = &r->security_counter},
+        {.name = "--plan-version", .text = &r->plan_version},
+        {.name = "--vendor", .text = &r->vendor},
+        {.name = "--class", .text = &r->class},
+        {.name = "--unsigned", .flag = &r->without_signature},
+    };
+    return firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &r->recipe, 1);
+}
+
+/* Digits of a UUID, dashes left out; -1 for another character. */
+static int digit(char c) {
+    static const char digits[] = "0123456789abcdef";
+    const char *found = strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
+    return c == '\0' || found == NULL ? -1 : (int)(found - digits);
+}
+
+static bool read_uuid(const char *text, uint8_t id[16]) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < 36; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (dash ? text[i] != '-' : digit(text[i]) < 0)
+            return false;
+        if (!dash) {
+            id[count / 2] = (uint8_t)(id[count / 2] << 4 | digit(text[i]));
+            count++;
+        }
+    }
+    return true;
+}
+
+/* A UUID, or at most 16 characters of ASCII, then zeros. */
+static bool read_id(const char *option, const char *text, uint8_t id[16]) {
+    size_t length = text == NULL ? 0 : strlen(text);
+    if (length == 36 && read_uuid(text, id))
+        return true;
+    memset(id, 0, 16);
+    bool good = length <= 16;
+    for (size_t i = 0; good && i < length; i++) {
+        good = text[i] > ' ' && text[i] <= '~';
+        id[i] = (uint8_t)text[i];
+    }
+    if (!good)
+        firnc_usage("compile", "%s: not an identity; write a UUID, or at most 16 characters without spaces", option);
+    return good;
+}
+
+static bool read_word(const char *option, const char *text, uint32_t *value) {
+    uint64_t number = 0;
+    if (text != NULL && !firnc_number_read(text, UINT32_MAX, &number)) {
+        firnc_usage("compile", "%s: %s is not a number; write one from 0 to 4294967295", option, text);
+        return false;
+    }
+    *value = (uint32_t)number;
+    return true;
+}
+
+static const char *pass_names(void) {
+    const char *text = firnc_pass_name(0);
+    for (uint32_t i = 1; firnc_pass_name(i) != NULL; i++)
+        text = firnc_format("%s, %s", text, firnc_pass_name(i));
+    return text;
+}
+
+static const char *target_names(void) {
+    const char *text = firnc_target_at(0)->name;
+    for (uint32_t i = 1; firnc_target_at(i) != NULL; i++)
+        text = firnc_format("%s, %s", text, firnc_target_at(i)->name);
+    return text;
+}
+
+static bool is_pass(const char *name) {
+    for (uint32_t i = 0; firnc_pass_name(i) != NULL; i++)
+        if (strcmp(firnc_pass_name(i), name) == 0)
+            return true;
+    return false;
+}
+
+/* What belongs together. Returns the exit code. */
+static int check_request(const request *r) {
+    static const char modes[] = "--mode: write --mode train or --mode eval";
+    if (r->mode == NULL)
+        return firnc_usage("compile", "%s", modes);
+    if (strcmp(r->mode, "train_and_eval") == 0) {
+        firnc_say("firnc: %s: --mode train_and_eval: " FIRNC_ONE_MODE "", r->recipe);
+        return FIRNC_EXIT_WRONG;
+    }
+    if (strcmp(r->mode, "train") != 0 && strcmp(r->mode, "eval") != 0)
+        return firnc_usage("compile", "%s", modes);
+    if (r->target != NULL && firnc_target_find(r->target) == NULL)
+        return firnc_usage("compile", "--target: %s is not known; write one of %s", r->target, target_names());
+    if (r->dump_after != NULL && !is_pass(r->dump_after))
+        return firnc_usage("compile", "--dump-after: %s is not a pass; write one of %s", r->dump_after, pass_names());
+    if (r->output == NULL && r->dump_after == NULL)
+        return firnc_usage("compile", "-o: the name of the plan is missing; write -o and a file name");
+    if (r->output == NULL)
+        return FIRNC_EXIT_OK; /* only a dump is wanted */
+    if (r->without_signature ? r->pub == NULL || r->key != NULL : r->key == NULL || r->pub != NULL)
+        return firnc_usage("compile", "give --key to sign the plan, or --unsigned and --pub to sign it elsewhere");
+    for (uint32_t i = 0; i < r->settings.count; i++)
+        if (strchr(r->settings.text[i], '=') == NULL)
+            return firnc_usage("compile", "--set: %s has no value; write --set key=value", r->settings.text[i]);
+    const char *const inputs[] = {r->recipe, r->key, r->pub, r->weights};
+    if (!firnc_output_is_free("compile", r->output, inputs, sizeof inputs / sizeof inputs[0]))
+        return FIRNC_EXIT_USAGE;
+    return FIRNC_EXIT_OK;
+}
+
+/* --- the work ----------------------------------------------------------------------------------------------------- */
+
+static bool write_plan(const request *r, const firnc_compilation *compilation, const firnc_key *key) {
+    firnc_frozen frozen;
+    if (!firnc_freeze(compilation, key, !r->without_signature, r->output, &frozen))
+        return false;
+    printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)frozen.bytes);
+    if (!r->without_signature)
+        firnc_print_hash("plan hash", frozen.plan_hash);
+    return true;
+}
+
+static bool compile(const request *r, firnc_compilation *compilation, firnc_key *key) {
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    firnc_mode mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL;
+    if (!firnc_recipe_read(recipe, r->recipe, mode, r->settings.text, r->settings.count))
+        return false;
+    if (r->output != NULL &&
+        !(r->without_signature ? firnc_public_key_read(r->pub, key->public_key) : firnc_key_read(r->key, key)))
+        return false;
+    compilation->recipe = recipe;
+    compilation->target = r->target != NULL ? r->target : "portable";
+    compilation->weights = r->weights;
+    return firnc_run_passes(compilation, r->dump_after) && (r->output == NULL || write_plan(r, compilation, key));
+}
+
+int firnc_compile_command(int argc, char **argv) {
+    request r = {0};
+    firnc_compilation compilation = {0};
+    if (!read_options(argc, argv, &r))
+        return FIRNC_EXIT_USAGE;
+    int status = check_request(&r);
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    if (!read_word("--security-counter", r.security_counter, &compilation.security_counter) ||
+        !read_word("--plan-version", r.plan_version, &compilation.plan_version) ||
+        !read_id("--vendor", r.vendor, compilation.vendor) || !read_id("--class", r.class, compilation.class_id))
+        return FIRNC_EXIT_USAGE;
+    firnc_key key = {0};
+    bool good = compile(&r, &compilation, &key);
+    firnc_wipe(&key, sizeof key);
+    return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+}

@@ -1,0 +1,109 @@
+/* firnc schedule: learning rates and weight decays as the runtime will use them, from a recipe or a plan. They belong
+ * to optimizer steps: a step whose gradient is not finite is a global step and no optimizer step, so the rate stays for
+ * the next one. Nine digits tell every float32 from its neighbours. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/commands/commands.h"
+#include "compiler/commands/options.h"
+#include "compiler/emit/plan_file.h"
+#include "plan/errors.h"
+#include "plan/schedule_list.h"
+
+/* Checked schedules, one column each. */
+typedef struct schedules {
+    firn_schedule_list list;
+    firnc_schedule_root roots[FIRNC_SCHEDULES_MAX];
+    uint32_t count;
+    uint64_t steps; /* of the run */
+} schedules;
+
+/* "A:B", from A up to but not including B; either may be left out, which leaves it alone. */
+static bool read_steps(const char *text, uint64_t *from, uint64_t *to) {
+    const uint64_t most = (uint64_t)FIRNC_STEPS_MAX;
+    const char *colon = strchr(text, ':');
+    if (colon == NULL)
+        return false;
+    const char *first = firnc_format("%.*s", (int)(colon - text), text);
+    return (first[0] == '\0' || firnc_number_read(first, most, from)) &&
+           (colon[1] == '\0' || firnc_number_read(colon + 1, most, to));
+}
+
+static bool from_recipe(const char *name, const firnc_texts *settings, schedules *s) {
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    if (!firnc_recipe_read(recipe, name, FIRNC_TRAIN, settings->text, settings->count))
+        return false;
+    s->list = firnc_recipe_schedules(recipe);
+    memcpy(s->roots, recipe->schedule.roots, sizeof s->roots);
+    s->count = recipe->schedule.root_count;
+    s->steps = recipe->steps;
+    return true;
+}
+
+/* The schedule of a plan that passes its checks, signature apart: nothing is run here. Returns the exit code. */
+static int from_plan(const char *name, const firnc_bytes *file, schedules *s) {
+    firnc_plan_file checked;
+    int error = firnc_plan_check(file, NULL, 0, &checked);
+    if (error != FIRN_OK) {
+        firnc_plan_refuse(name, error);
+        return FIRNC_EXIT_REFUSED;
+    }
+    if (firn_fb_plan_schedules_count(checked.plan) == 0) {
+        firnc_say("firnc: %s: has no schedule, as it is for %s; give a plan to train", name,
+                  checked.header.mode == FIRN_MODE_EVAL ? "evaluation" : "training");
+        return FIRNC_EXIT_WRONG;
+    }
+    s->list = firn_plan_schedule_list(checked.plan);
+    s->count = firn_fb_plan_schedules_count(checked.plan);
+    for (uint32_t i = 0; i < s->count; i++) {
+        firn_fb_schedule schedule = firn_fb_plan_schedules_at(checked.plan, i);
+        s->roots[i] =
+            (firnc_schedule_root){.name = firn_fb_schedule_name(schedule), .node = firn_fb_schedule_root(schedule)};
+    }
+    s->steps = firn_fb_plan_steps(checked.plan);
+    return FIRNC_EXIT_OK;
+}
+
+static void print_values(const schedules *s, uint64_t from, uint64_t to) {
+    printf("optimizer_step");
+    for (uint32_t i = 0; i < s->count; i++)
+        printf(",%s", s->roots[i].name);
+    printf("\n");
+    for (uint64_t step = from; step < to; step++) {
+        printf("%llu", (unsigned long long)step);
+        for (uint32_t i = 0; i < s->count; i++)
+            printf(",%.9g", (double)firn_schedule_value(&s->list, s->roots[i].node, step));
+        printf("\n");
+    }
+}
+
+int firnc_schedule_command(int argc, char **argv) {
+    const char *name, *steps = NULL;
+    firnc_texts settings = {0};
+    const firnc_option options[] = {{.name = "--steps", .text = &steps}, {.name = "--set", .texts = &settings}};
+    if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
+        return FIRNC_EXIT_USAGE;
+    uint64_t from = 0, to = 0;
+    if (steps != NULL && !read_steps(steps, &from, &to))
+        return firnc_usage("schedule",
+                           "--steps: %s is not a range of steps up to %.0f; write 0:100 for the first hundred", steps,
+                           FIRNC_STEPS_MAX);
+    firnc_bytes file;
+    schedules *s = firnc_allocate(sizeof *s);
+    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &file))
+        return FIRNC_EXIT_WRONG;
+    if (firn_is_plan(file.data, file.count) && settings.count > 0)
+        return firnc_usage("schedule", "--set: a plan is frozen; give its recipe");
+    int status = firn_is_plan(file.data, file.count) ? from_plan(name, &file, s)
+                 : from_recipe(name, &settings, s)   ? FIRNC_EXIT_OK
+                                                     : FIRNC_EXIT_WRONG;
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    if (steps == NULL || strchr(steps, ':')[1] == '\0')
+        to = s->steps;
+    if (from > to)
+        return firnc_usage("schedule", "--steps: step %llu comes after the end, %llu; write a smaller first number",
+                           (unsigned long long)from, (unsigned long long)to);
+    print_values(s, from, to);
+    return FIRNC_EXIT_OK;
+}

@@ -1,0 +1,116 @@
+/* firnc sign and firnc attach: for keys that never meet firnc compile. `sign` makes the signature of an unsigned plan,
+ * or with --digest prints the SHA-256 that a hardware module is to sign; `attach` puts a signature into its place. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/base/words.h"
+#include "compiler/commands/commands.h"
+#include "compiler/commands/options.h"
+#include "compiler/emit/plan_file.h"
+#include "compiler/emit/sign.h"
+#include "plan/errors.h"
+
+#define SIGNATURE_FILE_MAX 4096
+
+/* Reads an unsigned plan and makes it ready to be signed. Returns the exit code. */
+static int prepare(const char *name, firnc_bytes *file, firn_header *header, uint8_t digest[32]) {
+    firnc_plan_file checked;
+    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, file))
+        return FIRNC_EXIT_WRONG;
+    if (!firnc_plan_prepare(name, file, digest))
+        return FIRNC_EXIT_REFUSED;
+    int status = firnc_plan_check(file, NULL, 0, &checked);
+    if (status != FIRN_OK) {
+        firnc_plan_refuse(name, status);
+        return FIRNC_EXIT_REFUSED;
+    }
+    *header = checked.header;
+    return FIRNC_EXIT_OK;
+}
+
+/* A plan says which key it is for. */
+static bool is_its_key(const char *name, const firn_header *header, const uint8_t *public_key) {
+    uint8_t hash[FIRN_HASH_BYTES];
+    int status = firn_key_hash(public_key, hash);
+    if (status == FIRN_OK && memcmp(hash, header->key_hash, sizeof hash) != 0)
+        status = FIRN_ERROR_WRONG_KEY;
+    if (status != FIRN_OK)
+        firnc_plan_refuse(name, status);
+    return status == FIRN_OK;
+}
+
+static int sign_with(const char *key_name, const char *name, const char *output, const firn_header *header,
+                     const uint8_t digest[32]) {
+    uint8_t signature[FIRN_SIGNATURE_BYTES];
+    firnc_key key = {0};
+    int status = FIRNC_EXIT_WRONG;
+    if (firnc_key_read(key_name, &key)) {
+        if (!is_its_key(name, header, key.public_key))
+            status = FIRNC_EXIT_REFUSED;
+        else if (firnc_sign(&key, digest, signature) && firnc_file_write(output, signature, sizeof signature))
+            status = FIRNC_EXIT_OK;
+    }
+    firnc_wipe(&key, sizeof key);
+    return status;
+}
+
+int firnc_sign_command(int argc, char **argv) {
+    const char *name, *key = NULL, *output = NULL;
+    bool digest_only = false;
+    const firnc_option options[] = {{.name = "--key", .text = &key},
+                                    {.name = "-o", .text = &output},
+                                    {.name = "--output", .text = &output},
+                                    {.name = "--digest", .flag = &digest_only}};
+    if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
+        return FIRNC_EXIT_USAGE;
+    if (digest_only ? key != NULL || output != NULL : key == NULL || output == NULL)
+        return firnc_usage("sign", "give --key and -o for the signature, or --digest alone");
+    const char *const inputs[] = {name, key};
+    if (!digest_only && !firnc_output_is_free("sign", output, inputs, sizeof inputs / sizeof inputs[0]))
+        return FIRNC_EXIT_USAGE;
+    firnc_bytes file;
+    firn_header header;
+    uint8_t digest[32];
+    int status = prepare(name, &file, &header, digest);
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    if (!digest_only)
+        return sign_with(key, name, output, &header, digest);
+    puts(firnc_hex(digest, sizeof digest));
+    return FIRNC_EXIT_OK;
+}
+
+int firnc_attach_command(int argc, char **argv) {
+    const char *name, *signature_name = NULL, *pub = NULL, *output = NULL;
+    const firnc_option options[] = {{.name = "--signature", .text = &signature_name},
+                                    {.name = "--pub", .text = &pub},
+                                    {.name = "-o", .text = &output},
+                                    {.name = "--output", .text = &output}};
+    if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
+        return FIRNC_EXIT_USAGE;
+    if (signature_name == NULL || pub == NULL || output == NULL)
+        return firnc_usage("attach", "--signature, --pub and -o are needed; add what is missing");
+    const char *const inputs[] = {name, signature_name, pub};
+    if (!firnc_output_is_free("attach", output, inputs, sizeof inputs / sizeof inputs[0]))
+        return FIRNC_EXIT_USAGE;
+    firnc_bytes file, bytes;
+    firn_header header;
+    uint8_t digest[32], signature[FIRN_SIGNATURE_BYTES], public_key[FIRN_PUBLIC_KEY_BYTES];
+    int status = prepare(name, &file, &header, digest);
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    if (!firnc_public_key_read(pub, public_key) || !firnc_file_read(signature_name, SIGNATURE_FILE_MAX, &bytes))
+        return FIRNC_EXIT_WRONG;
+    if (!firnc_signature_decode(&bytes, signature)) {
+        firnc_say("firnc: %s: not a signature; give 64 raw bytes, r then s, or DER", signature_name);
+        return FIRNC_EXIT_WRONG;
+    }
+    firnc_plan_attach(&file, signature);
+    firnc_plan_file checked;
+    int error = firnc_plan_check(&file, public_key, 0, &checked);
+    if (error != FIRN_OK) {
+        firnc_plan_refuse(name, error);
+        return FIRNC_EXIT_REFUSED;
+    }
+    return firnc_file_write(output, file.data, file.count) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+}

@@ -1,0 +1,142 @@
+/* The graph as text, for --dump-after: the values first, then the nodes in order. Every line stands
+ * for itself, so that two dumps can be compared with diff. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/base/words.h"
+#include "compiler/graph/ir.h"
+
+static void print_init(const firnc_value_info *value) {
+    switch (value->init.rule) {
+    case FIRNC_INIT_CONSTANT:
+        printf(" = %.9g", (double)value->init.a);
+        break;
+    case FIRNC_INIT_NORMAL:
+        printf(" = normal(%.9g, %.9g) rng %u", (double)value->init.a, (double)value->init.b, (unsigned)value->rng_id);
+        break;
+    case FIRNC_INIT_UNIFORM:
+        printf(" = uniform(%.9g, %.9g) rng %u", (double)value->init.a, (double)value->init.b, (unsigned)value->rng_id);
+        break;
+    }
+}
+
+/* Where the memory pass put a value. Before that pass no value has a place: state_bytes is still 0. */
+static void print_place(const firnc_graph *graph, const firnc_value_info *value) {
+    if (graph->state_bytes == 0)
+        return;
+    printf(" @%s+%llu", firnc_region_word(value->region), (unsigned long long)value->offset);
+    if (value->region == FIRNC_ARENA)
+        printf(" live %u..%u", (unsigned)value->first, (unsigned)value->last);
+}
+
+static void print_value(const firnc_graph *graph, firnc_value index) {
+    const firnc_value_info *value = &graph->values[index];
+    printf("  %%%u %s %s \"%s\"", (unsigned)index, firnc_role_word(value->role), firnc_shape_text(&value->shape),
+           value->name);
+    if (value->initialised)
+        print_init(value);
+    if (value->decay)
+        printf(" decay");
+    if (value->persistent)
+        printf(" persistent");
+    print_place(graph, value);
+    putchar('\n');
+}
+
+/* Prints `names`, separated by spaces, one at a time: the next call begins where this one ended. */
+static const char *print_name(const char *names) {
+    while (*names == ' ')
+        names++;
+    size_t length = strcspn(names, " ");
+    printf("%.*s", (int)length, names);
+    return names + length;
+}
+
+static void print_attributes(const firnc_node *node, const firn_op_info *info) {
+    const char *names = info->integer_names;
+    for (uint8_t i = 0; i < info->integers; i++) {
+        putchar(' ');
+        names = print_name(names);
+        printf("=%lld", (long long)node->integers[i]);
+    }
+    names = info->real_names;
+    for (uint8_t i = 0; i < info->reals; i++) {
+        putchar(' ');
+        names = print_name(names);
+        printf("=%.9g", (double)node->reals[i]);
+    }
+}
+
+static void print_level(int level) {
+    if (level == FIRNC_UNSET)
+        putchar('-');
+    else
+        printf("%d", level);
+}
+
+/* What was asked of the op by the builder, and what the pol pass made of it. */
+static void print_pol(const firnc_node *node) {
+    if (node->annotated) {
+        printf(" asked ");
+        print_level(node->pol.enable_fwd ? node->pol.level : FIRNC_UNSET);
+        putchar('/');
+        print_level(node->pol.enable_bwd ? (node->pol.bwd_level != FIRNC_UNSET ? node->pol.bwd_level : node->pol.level)
+                                         : FIRNC_UNSET);
+        printf(" by %s", firnc_origin_word(node->pol_origin));
+    }
+    if (node->origin != FIRNC_ORIGIN_NONE)
+        printf(" pol %u by %s", (unsigned)node->level, firnc_origin_word(node->origin));
+    if (node->backward_origin != FIRNC_ORIGIN_NONE)
+        printf(" backward %u by %s", (unsigned)node->backward_level, firnc_origin_word(node->backward_origin));
+}
+
+/* Reductions are there after the lower pass: until then every descriptor is zero, accumulator and output included. */
+static void print_reductions(const firnc_node *node, const firn_op_info *info) {
+    for (uint8_t i = 0; i < info->reductions; i++) {
+        const firn_reduction *reduction = &node->reductions[i];
+        if (reduction->kind == FIRN_REDUCTION_CHUNKED)
+            printf(" chunked(%s,%u)>%s", firn_type_name(reduction->accumulator), (unsigned)reduction->chunk,
+                   firn_type_name(reduction->output));
+        else
+            printf(" f32>%s", firn_type_name(reduction->output));
+    }
+}
+
+static void print_node(const firnc_graph *graph, const firnc_node *node) {
+    const firn_op_info *info = firn_op_find(node->code);
+    printf("  ");
+    for (uint8_t i = 0; i < node->output_count; i++) {
+        const firn_shape *shape = &graph->values[node->outputs[i]].shape;
+        printf("%s%%%u:%s", i == 0 ? "" : ", ", (unsigned)node->outputs[i], firnc_shape_text(shape));
+    }
+    printf(" = %s(", info->name);
+    for (uint8_t i = 0; i < node->input_count; i++)
+        printf("%s%%%u", i == 0 ? "" : ", ", (unsigned)node->inputs[i]);
+    putchar(')');
+    print_attributes(node, info);
+    printf(" \"%s\"", node->name);
+    if (node->half_softmax)
+        printf(" asked half softmax");
+    print_pol(node);
+    print_reductions(node, info);
+    putchar('\n');
+}
+
+void firnc_dump(const firnc_graph *graph) {
+    printf("graph %s, %s: %u values, %u nodes\n", graph->model, graph->eval ? "eval" : "train",
+           (unsigned)graph->value_count, (unsigned)graph->node_count);
+    printf("values\n");
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        print_value(graph, i);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        if (i == 0 || graph->nodes[i - 1].phase != node->phase)
+            printf("phase %s\n", firnc_phase_word(node->phase));
+        print_node(graph, node);
+    }
+    if (graph->loss != FIRNC_NONE)
+        printf("loss %%%u\n", (unsigned)graph->loss);
+    if (graph->state_bytes != 0)
+        printf("state %llu bytes, arena %llu bytes, live at once %llu bytes\n", (unsigned long long)graph->state_bytes,
+               (unsigned long long)graph->arena_bytes, (unsigned long long)graph->live_bytes);
+}

@@ -1,0 +1,469 @@
+/* The graph builder (compiler/graph/graph.h) and the helpers that every pass uses to grow the graph
+ * (compiler/graph/ir.h). Nothing here knows an architecture, a precision or a plan. */
+#include "compiler/graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/graph/ir.h"
+#include "plan/errors.h"
+
+#define NAME_MAX_BYTES 200 /* (max: 200) of Tensor.name and Op.name in plan.fbs */
+
+/* An open scope of the builder: a layer when it has a name, else an annotation. */
+typedef struct firnc_scope {
+    const char *layer; /* the whole path down to here */
+    firnc_pol pol;
+    struct firnc_scope *outer;
+} firnc_scope;
+
+/* A mistake in the program that calls the builder, or in a pass: never the fault of a recipe. */
+static _Noreturn void misuse(const firnc_graph *graph, const char *what) {
+    firnc_say("firnc: graph %s: %s; this is a bug of the program that builds the graph", graph->model, what);
+    abort();
+}
+
+/* --- values and nodes ------------------------------------------------------------------------------------------ */
+
+firnc_graph *firnc_graph_create(const char *model) {
+    firnc_graph *graph = firnc_allocate(sizeof *graph);
+    graph->model = model;
+    firnc_value *named[] = {&graph->loss,
+                            &graph->logits,
+                            &graph->labels,
+                            &graph->loss_scale,
+                            &graph->steps_since_rescale,
+                            &graph->skipped_steps,
+                            &graph->overflows_since_rescale,
+                            &graph->at_floor,
+                            &graph->finite,
+                            &graph->gradient_norm,
+                            &graph->global_step,
+                            &graph->cursor,
+                            &graph->optimizer_step,
+                            &graph->metric_sum,
+                            &graph->metric_count,
+                            &graph->row_weights,
+                            &graph->prediction,
+                            &graph->target,
+                            &graph->scores,
+                            &graph->score_targets};
+    graph->ignore_index = FIRNC_UNSET;
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
+        *named[i] = FIRNC_NONE;
+    for (size_t i = 0; i < FIRNC_SCHEDULES_MAX; i++)
+        graph->schedules[i] = FIRNC_NONE;
+    return graph;
+}
+
+firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape) {
+    if (strlen(name) > NAME_MAX_BYTES)
+        misuse(graph, "a name is longer than 200 bytes");
+    graph->values = firnc_grown(graph->values, graph->value_count, &graph->value_capacity, sizeof *graph->values);
+    firnc_value value = graph->value_count++;
+    graph->values[value] =
+        (firnc_value_info){.name = name, .shape = shape, .role = role, .producer = FIRNC_NONE, .gradient = FIRNC_NONE};
+    return value;
+}
+
+static void check_value(const firnc_graph *graph, firnc_value value) {
+    if (value >= graph->value_count)
+        misuse(graph, "an operand is not a value of this graph");
+}
+
+static const char *path(const firnc_graph *graph) {
+    for (const firnc_scope *scope = graph->scopes; scope != NULL; scope = scope->outer)
+        if (scope->layer != NULL)
+            return scope->layer;
+    return graph->model;
+}
+
+/* The annotation of the node that is being made: that of the call, else of the innermost annotation scope, else the
+ * architecture's rule. */
+static void annotate(firnc_graph *graph, firnc_node *node) {
+    if (graph->next_annotated) {
+        node->annotated = true;
+        node->pol = graph->next_pol;
+        node->pol_origin = graph->next_origin;
+        graph->next_annotated = false;
+        if (node->pol_origin != FIRNC_ORIGIN_RULE)
+            return;
+    }
+    for (const firnc_scope *scope = graph->scopes; scope != NULL; scope = scope->outer)
+        if (scope->layer == NULL) {
+            node->annotated = true;
+            node->pol = scope->pol;
+            node->pol_origin = FIRNC_ORIGIN_SCOPE;
+            return;
+        }
+}
+
+/* Appends a node without outputs. */
+static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
+                          uint8_t input_count, const int64_t *integers, const float *reals) {
+    const firn_op_info *info = firn_op_find(code);
+    if (info == NULL)
+        misuse(graph, "an op has a code that is not in plan/ops.def");
+    if (input_count < info->inputs_min || input_count > info->inputs_max)
+        misuse(graph, firnc_format("op %s has %u operands", info->name, (unsigned)input_count));
+    graph->nodes = firnc_grown(graph->nodes, graph->node_count, &graph->node_capacity, sizeof *graph->nodes);
+    firnc_node *node = &graph->nodes[graph->node_count++];
+    *node = (firnc_node){.code = code,
+                         .phase = phase,
+                         .name = name,
+                         .input_count = input_count,
+                         .output_count = info->outputs,
+                         .pol = {.level = FIRNC_UNSET, .bwd_level = FIRNC_UNSET}};
+    for (uint8_t i = 0; i < input_count; i++) {
+        check_value(graph, inputs[i]);
+        node->inputs[i] = inputs[i];
+    }
+    for (uint8_t i = 0; i < info->integers && integers != NULL; i++)
+        node->integers[i] = integers[i];
+    for (uint8_t i = 0; i < info->reals && reals != NULL; i++)
+        node->reals[i] = reals[i];
+    return node;
+}
+
+int firnc_infer_signature(const firnc_graph *graph, const firnc_node *node, const uint8_t *types,
+                          firn_op_signature *signature) {
+    const firn_op_info *info = firn_op_find(node->code);
+    *signature = (firn_op_signature){.code = node->code,
+                                     .input_count = node->input_count,
+                                     .output_count = node->output_count,
+                                     .integer_count = info->integers,
+                                     .real_count = info->reals};
+    for (uint8_t i = 0; i < node->input_count; i++)
+        signature->inputs[i] = graph->values[node->inputs[i]].shape;
+    for (uint8_t i = 0; i < node->output_count; i++)
+        signature->outputs[i].type = types[i];
+    memcpy(signature->integers, node->integers, sizeof signature->integers);
+    memcpy(signature->reals, node->reals, sizeof signature->reals);
+    return firn_op_infer(signature);
+}
+
+/* The same for a node of a pass, whose operands fit. */
+static firn_op_signature infer(const firnc_graph *graph, const firnc_node *node, const uint8_t *types) {
+    firn_op_signature signature;
+    int error = firnc_infer_signature(graph, node, types, &signature);
+    if (error != FIRN_OK)
+        misuse(graph,
+               firnc_format("op %s of %s: %s", firn_op_find(node->code)->name, node->name, firn_error_text(error)));
+    return signature;
+}
+
+/* Output 0 is named after the layer and the op, the others have their position behind it. */
+static const char *output_name(const firnc_node *node, uint8_t output) {
+    const char *op = firn_op_find(node->code)->name;
+    if (output == 0)
+        return firnc_format("%s/%s", node->name, op);
+    return firnc_format("%s/%s.%u", node->name, op, (unsigned)output);
+}
+
+static void add_output(firnc_graph *graph, uint32_t index, uint8_t output, firn_shape shape) {
+    firnc_node *node = &graph->nodes[index];
+    node->outputs[output] = firnc_value_new(graph, output_name(node, output), FIRNC_ROLE_ACTIVATION, shape);
+    graph->values[node->outputs[output]].producer = index;
+}
+
+uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
+                        uint8_t input_count, const int64_t *integers, const float *reals, const uint8_t *output_types) {
+    firnc_node *node = append(graph, code, phase, name, inputs, input_count, integers, reals);
+    uint32_t index = graph->node_count - 1;
+    firn_op_signature signature = infer(graph, node, output_types);
+    for (uint8_t i = 0; i < node->output_count; i++)
+        add_output(graph, index, i, signature.outputs[i]);
+    return index;
+}
+
+static bool same_shape(const firn_shape *a, const firn_shape *b) {
+    bool same = a->type == b->type && a->rank == b->rank;
+    for (uint8_t i = 0; i < FIRN_RANK_MAX; i++)
+        same = same && a->dims[i] == b->dims[i];
+    return same;
+}
+
+uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name,
+                             const firnc_value *inputs, uint8_t input_count, const int64_t *integers,
+                             const float *reals, const firnc_value *outputs) {
+    firnc_node *node = append(graph, code, phase, name, inputs, input_count, integers, reals);
+    uint8_t types[FIRN_OUTPUTS_MAX] = {0};
+    for (uint8_t i = 0; i < node->output_count; i++) {
+        if (outputs[i] == FIRNC_NONE)
+            continue;
+        check_value(graph, outputs[i]);
+        types[i] = graph->values[outputs[i]].shape.type;
+    }
+    firn_op_signature signature = infer(graph, node, types);
+    for (uint8_t i = 0; i < node->output_count; i++)
+        if (outputs[i] == FIRNC_NONE)
+            add_output(graph, graph->node_count - 1, i, signature.outputs[i]);
+        else if (same_shape(&signature.outputs[i], &graph->values[outputs[i]].shape))
+            node->outputs[i] = outputs[i];
+        else
+            misuse(graph, firnc_format("an output of %s has another shape than its op gives", name));
+    return graph->node_count - 1;
+}
+
+/* --- scopes ---------------------------------------------------------------------------------------------------- */
+
+static void scope_push(firnc_graph *graph, firnc_scope content) {
+    firnc_scope *scope = firnc_allocate(sizeof *scope);
+    *scope = content;
+    scope->outer = graph->scopes;
+    graph->scopes = scope;
+}
+
+static void scope_pop(firnc_graph *graph, bool layer) {
+    if (graph->scopes == NULL || (graph->scopes->layer != NULL) != layer)
+        misuse(graph, layer ? "firnc_layer_end does not match" : "firnc_pol_end does not match");
+    graph->scopes = graph->scopes->outer;
+}
+
+static void check_pol(const firnc_graph *graph, firnc_pol pol) {
+    if (pol.level < FIRNC_UNSET || pol.level > 2 || pol.bwd_level < FIRNC_UNSET || pol.bwd_level > 2)
+        misuse(graph, "a POL is not 0, 1, 2 or FIRNC_UNSET");
+}
+
+void firnc_pol_begin(firnc_graph *graph, firnc_pol pol) {
+    check_pol(graph, pol);
+    scope_push(graph, (firnc_scope){.pol = pol});
+}
+
+void firnc_pol_end(firnc_graph *graph) {
+    scope_pop(graph, false);
+}
+
+static void annotate_next(firnc_graph *graph, firnc_pol pol, uint8_t origin) {
+    check_pol(graph, pol);
+    if (graph->next_annotated)
+        misuse(graph, "two annotations for one op");
+    graph->next_annotated = true;
+    graph->next_pol = pol;
+    graph->next_origin = origin;
+}
+
+void firnc_pol_next(firnc_graph *graph, firnc_pol pol) {
+    annotate_next(graph, pol, FIRNC_ORIGIN_CALL);
+}
+
+void firnc_pol_rule(firnc_graph *graph, firnc_pol pol) {
+    annotate_next(graph, pol, FIRNC_ORIGIN_RULE);
+}
+
+void firnc_layer_begin(firnc_graph *graph, const char *name) {
+    const char *outer = path(graph);
+    bool outermost = outer == graph->model;
+    scope_push(graph,
+               (firnc_scope){.layer = outermost ? firnc_format("%s", name) : firnc_format("%s.%s", outer, name)});
+}
+
+void firnc_layer_end(firnc_graph *graph) {
+    scope_pop(graph, true);
+}
+
+/* --- values of the builder ------------------------------------------------------------------------------------- */
+
+static firn_shape make_shape(const firnc_graph *graph, firn_type type, uint8_t rank, const uint32_t *dims) {
+    if (rank == 0 || rank > FIRN_RANK_MAX)
+        misuse(graph, "a rank is not 1 to 8");
+    firn_shape shape = {.type = (uint8_t)type, .rank = rank};
+    memcpy(shape.dims, dims, rank * sizeof *dims);
+    return shape;
+}
+
+firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims) {
+    return firnc_value_new(graph, name, FIRNC_ROLE_INPUT, make_shape(graph, type, rank, dims));
+}
+
+firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
+                            bool decay) {
+    for (uint32_t i = 0; i < graph->value_count; i++)
+        if (graph->values[i].role == FIRNC_ROLE_PARAMETER && strcmp(graph->values[i].name, name) == 0)
+            misuse(graph, firnc_format("two parameters have the name %s", name));
+    firnc_value value = firnc_value_new(graph, name, FIRNC_ROLE_PARAMETER, make_shape(graph, FIRN_FLOAT32, rank, dims));
+    firnc_value_info *info = &graph->values[value];
+    info->decay = decay;
+    info->initialised = true;
+    info->init = init;
+    if (init.rule != FIRNC_INIT_CONSTANT)
+        info->rng_id = graph->rng_ids++;
+    return value;
+}
+
+/* --- ops of the builder ---------------------------------------------------------------------------------------- */
+
+/* Records an op. Its outputs have no extents until the shapes pass; everything is float32 until the autocast pass. */
+static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
+                          const int64_t *integers, const float *reals) {
+    uint8_t phase = graph->eval ? FIRNC_PHASE_EVALUATE : FIRNC_PHASE_MICRO_BATCH;
+    firnc_node *node = append(graph, code, phase, path(graph), inputs, input_count, integers, reals);
+    annotate(graph, node);
+    uint32_t index = graph->node_count - 1;
+    for (uint8_t i = 0; i < node->output_count; i++) {
+        node->outputs[i] =
+            firnc_value_new(graph, output_name(node, i), FIRNC_ROLE_ACTIVATION, (firn_shape){.type = FIRN_FLOAT32});
+        graph->values[node->outputs[i]].producer = index;
+    }
+    return node->outputs[0];
+}
+
+firnc_value firnc_linear(firnc_graph *graph, firnc_value x, firnc_value weight, firnc_value bias_or_none, int layout) {
+    uint8_t count = bias_or_none == FIRNC_NONE ? 2 : 3;
+    return record(graph, FIRN_OP_linear, (firnc_value[]){x, weight, bias_or_none}, count, (int64_t[]){layout}, NULL);
+}
+
+firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table) {
+    return record(graph, FIRN_OP_embedding, (firnc_value[]){ids, table}, 2, NULL, NULL);
+}
+
+firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows) {
+    return record(graph, FIRN_OP_leading_rows, &table, 1, (int64_t[]){rows}, NULL);
+}
+
+firnc_value firnc_add(firnc_graph *graph, firnc_value a, firnc_value b) {
+    return record(graph, FIRN_OP_add, (firnc_value[]){a, b}, 2, NULL, NULL);
+}
+
+firnc_value firnc_layer_norm(firnc_graph *graph, firnc_value x, firnc_value gain, firnc_value bias, float epsilon) {
+    return record(graph, FIRN_OP_layer_norm, (firnc_value[]){x, gain, bias}, 3, (int64_t[]){FIRN_FLOAT32}, &epsilon);
+}
+
+firnc_value firnc_gelu(firnc_graph *graph, firnc_value x, int form) {
+    return record(graph, FIRN_OP_gelu, &x, 1, (int64_t[]){form}, NULL);
+}
+
+firnc_value firnc_relu(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_relu, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_tanh(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_tanh, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_sigmoid(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_sigmoid, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_silu(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_silu, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_softplus(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_softplus, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_log_softmax, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
+    if (!(rate >= 0 && rate < 1))
+        misuse(graph, "a dropout rate is not in [0, 1)");
+    check_value(graph, x);
+    uint32_t rng_id = graph->rng_ids++;
+    if (rate == 0 || graph->eval)
+        return x;
+    return record(graph, FIRN_OP_dropout, &x, 1, (int64_t[]){rng_id}, &rate);
+}
+
+firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options) {
+    if (!(options.dropout_rate >= 0 && options.dropout_rate < 1))
+        misuse(graph, "a dropout rate is not in [0, 1)");
+    const int64_t integers[] = {[FIRN_ATTENTION_HEADS] = options.heads,
+                                [FIRN_ATTENTION_KV_HEADS] = options.kv_heads,
+                                [FIRN_ATTENTION_CAUSAL] = options.causal,
+                                [FIRN_ATTENTION_RNG_ID] = graph->rng_ids++};
+    const float reals[] = {
+        [FIRN_ATTENTION_SCALE] = options.scale, [FIRN_ATTENTION_DROPOUT_RATE] = graph->eval ? 0 : options.dropout_rate};
+    firnc_value y = record(graph, FIRN_OP_attention, &qkv, 1, integers, reals);
+    graph->nodes[graph->values[y].producer].half_softmax = options.half_softmax;
+    return y;
+}
+
+firnc_value firnc_rotary_embedding(firnc_graph *graph, firnc_value x, firnc_rotary_options options) {
+    const int64_t integers[] = {[FIRN_ROTARY_ROTATION] = FIRN_FLOAT32,
+                                [FIRN_ROTARY_HEADS] = options.heads,
+                                [FIRN_ROTARY_ROTATED] = options.rotated,
+                                [FIRN_ROTARY_ROTARY_DIM] = options.rotary_dim,
+                                [FIRN_ROTARY_INTERLEAVED] = options.interleaved};
+    return record(graph, FIRN_OP_rotary_embedding, &x, 1, integers, &options.base);
+}
+
+firnc_value firnc_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value labels) {
+    return record(graph, FIRN_OP_cross_entropy, (firnc_value[]){logits, labels}, 2, NULL, NULL);
+}
+
+firnc_value firnc_mean_squared_error(firnc_graph *graph, firnc_value prediction, firnc_value target) {
+    return record(graph, FIRN_OP_mean_squared_error, (firnc_value[]){prediction, target}, 2, NULL, NULL);
+}
+
+firnc_value firnc_cross_entropy_weighted(firnc_graph *graph, firnc_value logits, firnc_value labels,
+                                         firnc_value weights_or_none, firnc_cross_entropy_options options) {
+    const int64_t integers[] = {[FIRN_CROSS_ENTROPY_IGNORE_INDEX] =
+                                    options.ignores ? (int64_t)options.ignore_index : FIRNC_UNSET,
+                                [FIRN_CROSS_ENTROPY_SCALING] = options.batch_size};
+    const float reals[] = {[FIRN_CROSS_ENTROPY_LABEL_SMOOTHING] = options.label_smoothing,
+                           [FIRN_CROSS_ENTROPY_FACTOR] = options.batch_size ? options.loss_weight : 1};
+    return record(graph, FIRN_OP_cross_entropy_weighted, (firnc_value[]){logits, labels, weights_or_none},
+                  weights_or_none == FIRNC_NONE ? 2 : 3, integers, reals);
+}
+
+firnc_value firnc_l1_loss(firnc_graph *graph, firnc_value prediction, firnc_value target) {
+    return record(graph, FIRN_OP_l1_loss, (firnc_value[]){prediction, target}, 2, NULL, NULL);
+}
+
+firnc_value firnc_huber_loss(firnc_graph *graph, firnc_value prediction, firnc_value target, int form,
+                             float threshold) {
+    return record(graph, FIRN_OP_huber_loss, (firnc_value[]){prediction, target}, 2, (int64_t[]){form}, &threshold);
+}
+
+firnc_value firnc_binary_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value target) {
+    return record(graph, FIRN_OP_binary_cross_entropy, (firnc_value[]){logits, target}, 2, NULL, NULL);
+}
+
+firnc_value firnc_nll_loss(firnc_graph *graph, firnc_value log_probabilities, firnc_value labels) {
+    return record(graph, FIRN_OP_nll_loss, (firnc_value[]){log_probabilities, labels}, 2, NULL, NULL);
+}
+
+firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilities, firnc_value target, bool log_target,
+                                bool batch_mean) {
+    const int64_t integers[FIRN_ATTRIBUTES_MAX] = {
+        [FIRN_KL_LOG_TARGET] = log_target, [FIRN_KL_BATCH_MEAN] = batch_mean};
+    return record(graph, FIRN_OP_kl_divergence, (firnc_value[]){log_probabilities, target}, 2, integers, NULL);
+}
+
+void firnc_loss(firnc_graph *graph, firnc_value loss) {
+    check_value(graph, loss);
+    if (graph->loss != FIRNC_NONE)
+        misuse(graph, "a graph has one loss");
+    graph->loss = loss;
+}
+
+void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value labels) {
+    check_value(graph, logits);
+    check_value(graph, labels);
+    graph->logits = logits;
+    graph->labels = labels;
+}
+
+void firnc_row_weights(firnc_graph *graph, firnc_value weights_or_none, int64_t ignore_index) {
+    if (weights_or_none != FIRNC_NONE)
+        check_value(graph, weights_or_none);
+    graph->row_weights = weights_or_none;
+    graph->ignore_index = ignore_index;
+}
+
+void firnc_regression(firnc_graph *graph, firnc_value prediction, firnc_value target) {
+    check_value(graph, prediction);
+    check_value(graph, target);
+    graph->prediction = prediction;
+    graph->target = target;
+}
+
+void firnc_detection(firnc_graph *graph, firnc_value logits, firnc_value target) {
+    check_value(graph, logits);
+    check_value(graph, target);
+    graph->scores = logits;
+    graph->score_targets = target;
+}

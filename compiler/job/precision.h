@@ -1,0 +1,45 @@
+/* Mixed precision as a C program writes it down: the eleven keys of the model zoo's MixedPrecision under their own
+ * names, and Firn's own. recipe_precision.c reads the same keys from YAML and comes here for defaults and checks. */
+#ifndef FIRNC_PRECISION_H
+#define FIRNC_PRECISION_H
+
+#include "compiler/recipe/recipe.h"
+
+#define FIRNC_LEAST_LOSS_SCALE   6.103515625e-05f /* 2^-14, of a dynamic scale */
+#define FIRNC_LEAST_STATIC_SCALE 2.93874e-39      /* just above 2^-128, whose reciprocal float32 cannot hold */
+#define FIRNC_DYNAMIC            0.0f             /* loss_scaling_factor: "dynamic" */
+
+typedef struct firnc_mixed_precision {
+    bool enabled;                /* true; false: float32 throughout, and no loss scaling */
+    firn_type fp16_type;         /* float16, bfloat16 (the default), cbfloat16 */
+    int precision_opt_level;     /* 0, 1, 2; FIRNC_UNSET: 1 */
+    float loss_scaling_factor;   /* FIRNC_DYNAMIC, or the static factor, at least 2.93874e-39; default 1: none */
+    float initial_loss_scale;    /* 0: 2^15, for cbfloat16 2^31. Dynamic only, likewise the next three */
+    uint64_t steps_per_increase; /* at least 1; default 2000 */
+    float min_loss_scale;        /* at least 2^-14; 0: 2^-14 */
+    float max_loss_scale;        /* at least min_loss_scale; 0: 2^15, for cbfloat16 2^31; lowers initial_loss_scale */
+    float max_gradient_norm;     /* above 0; 0: no clipping. At most one of the two */
+    float max_gradient_value;
+    bool log_loss_scale; /* without effect: the log of a run has it always */
+    /* Firn's own */
+    float overflow_tolerance; /* 0 to 1; 0: every overflow halves the scale */
+    bool emulate;             /* pol_lowering */
+    bool float32_gradients;   /* gradient_type */
+} firnc_mixed_precision;
+
+/* The key at fault, and why. */
+typedef struct firnc_precision_fault {
+    const char *key;
+    const char *reason;
+} firnc_precision_fault;
+
+firnc_mixed_precision firnc_mixed_precision_defaults(void);
+
+/* Completes and checks the keys: fills in a precision without patterns. False with the fault when a key is wrong. */
+bool firnc_mixed_precision_complete(const firnc_mixed_precision *keys, firnc_precision *precision,
+                                    firnc_precision_fault *fault);
+
+/* What the model zoo refuses and Firn warns of: cbfloat16 without dynamic loss scaling. NULL: nothing. */
+const char *firnc_mixed_precision_warning(const firnc_precision *precision);
+
+#endif

@@ -1,0 +1,271 @@
+/* Reads mappings by tables of keys. The tables are where the keys have a meaning: recipe.c and its neighbours. */
+#include "compiler/keys/fields.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/base/nearest.h"
+#include "compiler/graph/ir.h"
+
+/* --- numbers ------------------------------------------------------------------------------------------------------ */
+
+static const char *skip_digits(const char *text) {
+    while (*text >= '0' && *text <= '9')
+        text++;
+    return text;
+}
+
+static const char *skip_sign(const char *text) {
+    return *text == '-' || *text == '+' ? text + 1 : text;
+}
+
+static bool is_whole(const firnc_tree *node) {
+    if (node->kind != FIRNC_SCALAR || !node->plain)
+        return false;
+    const char *digits = skip_sign(node->text), *end = skip_digits(digits);
+    return end > digits && *end == '\0';
+}
+
+/* Decimal, with a fraction or an exponent or neither: no hexadecimal, no inf, no nan. */
+static bool is_number(const firnc_tree *node) {
+    if (node->kind != FIRNC_SCALAR || !node->plain)
+        return false;
+    const char *start = skip_sign(node->text), *end = skip_digits(start);
+    bool digits = end > start;
+    if (*end == '.') {
+        start = end + 1;
+        end = skip_digits(start);
+        digits = digits || end > start;
+    }
+    if (digits && (*end == 'e' || *end == 'E')) {
+        start = skip_sign(end + 1);
+        end = skip_digits(start);
+        digits = end > start;
+    }
+    return digits && *end == '\0';
+}
+
+static const char *value_text(const firnc_tree *node) {
+    static const char *const kinds[] = {NULL, "a list", "a mapping"};
+    if (node->kind != FIRNC_SCALAR)
+        return kinds[node->kind];
+    return firnc_format(node->plain ? "%.60s" : "\"%.60s\"", node->text);
+}
+
+const char *firnc_number_text(double value) {
+    const char *text = firnc_format("%.6g", value);
+    for (int digits = 7; digits <= 17 && strtod(text, NULL) != value; digits++)
+        text = firnc_format("%.*g", digits, value);
+    return text;
+}
+
+/* An end of a range as the field would take it. */
+static const char *bound_text(const firnc_field *field, double bound) {
+    bool whole = field->kind == FIRNC_FIELD_WHOLE || field->kind == FIRNC_FIELD_LONG;
+    return whole ? firnc_format("%.0f", bound) : firnc_number_text(bound);
+}
+
+/* "a whole number of at least 1 and at most 65536" */
+static const char *range_text(const firnc_field *field) {
+    bool whole = field->kind == FIRNC_FIELD_WHOLE || field->kind == FIRNC_FIELD_LONG;
+    const char *what = whole ? "a whole number" : "a number";
+    if (field->low == field->high && field->high != 0)
+        return bound_text(field, field->low);
+    const char *low = firnc_format("%s %s", field->above_low ? "above" : "of at least", bound_text(field, field->low));
+    if (field->high == 0)
+        return firnc_format("%s %s", what, low);
+    return firnc_format("%s %s and %s %s", what, low, field->below_high ? "below" : "at most",
+                        bound_text(field, field->high));
+}
+
+static bool fail_number(const firnc_tree *node, const firnc_field *field, const char *fault) {
+    return firnc_tree_fail(node, "%s %s; write %s", value_text(node), fault, range_text(field));
+}
+
+static bool in_range(double value, const firnc_field *field) {
+    if (field->above_low ? !(value > field->low) : !(value >= field->low))
+        return false;
+    return field->high == 0 || (field->below_high ? value < field->high : value <= field->high);
+}
+
+bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_t *value) {
+    if (!is_whole(node))
+        return fail_number(node, field, "is not a whole number");
+    uint64_t most = field->kind == FIRNC_FIELD_WHOLE ? UINT32_MAX : UINT64_MAX;
+    bool negative = node->text[0] == '-';
+    errno = 0;
+    *value = strtoull(skip_sign(node->text), NULL, 10);
+    if (errno != 0 || (negative && *value != 0) || *value > most || !in_range((double)*value, field))
+        return fail_number(node, field, negative && *value != 0 ? "is negative" : "is out of range");
+    return true;
+}
+
+bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double *value) {
+    if (!is_number(node))
+        return fail_number(node, field, "is not a number");
+    *value = strtod(node->text, NULL);
+    if (*value - *value != 0 || !in_range(*value, field))
+        return fail_number(node, field, "is out of range");
+    return true;
+}
+
+/* Rounded once, from the text. What lies in the range stays in it, its ends being rounded likewise, unless it is
+ * rounded to an end that is no part of it. */
+bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value) {
+    double exact;
+    if (!firnc_field_number(node, field, &exact))
+        return false;
+    *value = strtof(node->text, NULL);
+    bool below = field->above_low && *value <= (float)field->low;
+    bool above = field->below_high && *value >= (float)field->high;
+    if (*value - *value != 0 || below || above)
+        return fail_number(node, field, "is out of range in float32");
+    return true;
+}
+
+/* --- words -------------------------------------------------------------------------------------------------------- */
+
+static bool read_flag(const firnc_tree *node, bool *value) {
+    static const char *const words[] = {"false", "False", "FALSE", "true", "True", "TRUE"};
+    for (size_t i = 0; node->kind == FIRNC_SCALAR && node->plain && i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(node->text, words[i]) == 0) {
+            *value = i >= 3;
+            return true;
+        }
+    return firnc_tree_fail(node, "%s is not true or false; write one of the two", value_text(node));
+}
+
+const char *firnc_choices_text(const firnc_choice *choices) {
+    const char *text = choices->word;
+    while ((++choices)->word != NULL)
+        text = firnc_format("%s, %s", text, choices->word);
+    return text;
+}
+
+bool firnc_field_choice(const firnc_tree *node, const firnc_choice *choices, int *value) {
+    for (const firnc_choice *choice = choices; node->kind == FIRNC_SCALAR && choice->word != NULL; choice++)
+        if (strcmp(node->text, choice->word) == 0) {
+            *value = choice->value;
+            return true;
+        }
+    return firnc_tree_fail(node, "%s is not one of the choices; write one of %s", value_text(node),
+                           firnc_choices_text(choices));
+}
+
+/* Whether two words are equal but for case, when `suffix` may be missing from the first. */
+static bool same_class(const char *word, const char *class, const char *suffix) {
+    while (*word != '\0' && firnc_small_letter(*word) == firnc_small_letter(*class)) {
+        word++;
+        class ++;
+    }
+    return *word == '\0' && (*class == '\0' || strcmp(class, suffix) == 0);
+}
+
+#define CHOICES_TOLD 8
+
+/* "one of A, B", or of many the one that may have been meant. */
+static const char *mend_choice(const char *word, const firnc_choice *classes) {
+    uint32_t count = 0;
+    while (classes[count].word != NULL)
+        count++;
+    if (count <= CHOICES_TOLD)
+        return firnc_format("write one of %s", firnc_choices_text(classes));
+    const char **words = firnc_allocate((count + 1) * sizeof *words);
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = classes[i].word;
+    return firnc_format("the nearest known one is %s", firnc_nearest(word, words));
+}
+
+bool firnc_class_find(const firnc_tree *node, const char *word, const firnc_choice *classes, const char *suffix,
+                      int *class) {
+    for (const firnc_choice *choice = classes; choice->word != NULL; choice++)
+        if (same_class(word, choice->word, suffix)) {
+            *class = choice->value;
+            return true;
+        }
+    return firnc_tree_fail(node, "is not known to Firn; %s", mend_choice(word, classes));
+}
+
+const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix,
+                                   int *class) {
+    if (node->kind != FIRNC_MAPPING || firnc_tree_count(node) != 1) {
+        firnc_tree_fail(node, "is not a mapping with one key; %s, and its settings below it",
+                        mend_choice(classes->word, classes));
+        return NULL;
+    }
+    return firnc_class_find(node->first, node->first->key, classes, suffix, class) ? node->first : NULL;
+}
+
+static bool read_fixed(const firnc_tree *node, const char *only) {
+    if (node->kind == FIRNC_SCALAR && strcmp(node->text, only) == 0)
+        return true;
+    return firnc_tree_fail(node, "%s is not supported; write %s or leave the key out", value_text(node), only);
+}
+
+/* --- mappings ----------------------------------------------------------------------------------------------------- */
+
+static bool read_value(const firnc_tree *node, const firnc_field *field, void *structure) {
+    void *to = (char *)structure + field->offset;
+    uint64_t whole = 0;
+    switch (field->kind) {
+    case FIRNC_FIELD_FLAG:
+        return read_flag(node, to);
+    case FIRNC_FIELD_WHOLE:
+        if (!firnc_field_whole(node, field, &whole))
+            return false;
+        *(uint32_t *)to = (uint32_t)whole;
+        return true;
+    case FIRNC_FIELD_LONG:
+        return firnc_field_whole(node, field, to);
+    case FIRNC_FIELD_SINGLE:
+        return firnc_field_single(node, field, to);
+    case FIRNC_FIELD_DOUBLE:
+        return firnc_field_number(node, field, to);
+    case FIRNC_FIELD_CHOICE:
+        return firnc_field_choice(node, field->choices, to);
+    case FIRNC_FIELD_FIXED:
+        return read_fixed(node, field->only);
+    case FIRNC_FIELD_NESTED:
+        return node->kind == FIRNC_MAPPING ||
+               firnc_tree_fail(node, "%s is not a mapping; put keys below it", value_text(node));
+    case FIRNC_FIELD_ENTRIES:
+        return node->kind == FIRNC_LIST ||
+               firnc_tree_fail(node, "%s is not a list; put entries below it, each after a dash", value_text(node));
+    case FIRNC_FIELD_REFUSED:
+        return firnc_tree_fail(node, "is not supported; %s", field->only);
+    case FIRNC_FIELD_OTHER:
+    case FIRNC_FIELD_IGNORED:
+        break;
+    }
+    return true;
+}
+
+static bool fail_unknown(const firnc_tree *child, const firnc_field *fields, uint32_t count) {
+    const char **words = firnc_allocate((count + 1) * sizeof *words);
+    for (uint32_t i = 0; i < count; i++)
+        words[i] = fields[i].key;
+    return firnc_tree_fail(child, "unknown key; the nearest known one is %s", firnc_nearest(child->key, words));
+}
+
+static bool read_child(const firnc_tree *child, const firnc_field *fields, uint32_t count, void *structure) {
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(child->key, fields[i].key) == 0)
+            return firnc_tree_is_null(child) || read_value(child, &fields[i], structure);
+    return fail_unknown(child, fields, count);
+}
+
+bool firnc_fields_read(const firnc_tree *mapping, const firnc_field *fields, uint32_t count, void *structure) {
+    uint64_t nothing = 0;
+    if (structure == NULL)
+        structure = &nothing;
+    if (mapping->kind != FIRNC_MAPPING)
+        return firnc_tree_fail(mapping, "%s is not a mapping; put keys below it", value_text(mapping));
+    for (const firnc_tree *child = mapping->first; child != NULL; child = child->next)
+        if (!read_child(child, fields, count, structure))
+            return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (fields[i].required && firnc_tree_child(mapping, fields[i].key) == NULL)
+            return firnc_tree_fail(mapping, "%s is missing; add it", fields[i].key);
+    return true;
+}

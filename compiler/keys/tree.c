@@ -1,0 +1,365 @@
+/* YAML into a tree, with libyaml. What the keys mean is not known here. */
+#include "compiler/keys/tree.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "compiler/base/files.h"
+#include "compiler/graph/ir.h"
+
+#define FILE_BYTES_MAX (1u << 20)
+#define DEPTH_MAX      32
+#define ENTRIES_MAX    4096
+
+/* --- messages -------------------------------------------------------------------------------------------------- */
+
+static void say(const firnc_tree *at, const char *kind, const char *message) {
+    if (at->line == 0)
+        firnc_say("firnc: %s: --set %s: %s%s", at->file, at->path, kind, message);
+    else if (at->path[0] == '\0')
+        firnc_say("firnc: %s:%u: %s%s", at->file, (unsigned)at->line, kind, message);
+    else
+        firnc_say("firnc: %s:%u: %s: %s%s", at->file, (unsigned)at->line, at->path, kind, message);
+}
+
+bool firnc_tree_fail(const firnc_tree *at, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(at, "", firnc_format_list(format, arguments));
+    va_end(arguments);
+    return false;
+}
+
+void firnc_tree_warn(const firnc_tree *at, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(at, "warning: ", firnc_format_list(format, arguments));
+    va_end(arguments);
+}
+
+/* --- looking --------------------------------------------------------------------------------------------------- */
+
+bool firnc_tree_is_null(const firnc_tree *node) {
+    static const char *const nulls[] = {"", "~", "null", "Null", "NULL"};
+    if (node->kind != FIRNC_SCALAR || !node->plain)
+        return false;
+    for (size_t i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
+        if (strcmp(node->text, nulls[i]) == 0)
+            return true;
+    return false;
+}
+
+static firnc_tree *find(const firnc_tree *mapping, const char *key, size_t length) {
+    for (firnc_tree *child = mapping->first; child != NULL; child = child->next)
+        if (child->key != NULL && strlen(child->key) == length && memcmp(child->key, key, length) == 0)
+            return child;
+    return NULL;
+}
+
+const firnc_tree *firnc_tree_child(const firnc_tree *mapping, const char *key) {
+    if (mapping == NULL)
+        return NULL;
+    const firnc_tree *child = find(mapping, key, strlen(key));
+    return child == NULL || firnc_tree_is_null(child) ? NULL : child;
+}
+
+uint32_t firnc_tree_count(const firnc_tree *node) {
+    uint32_t count = 0;
+    for (const firnc_tree *child = node->first; child != NULL; child = child->next)
+        count++;
+    return count;
+}
+
+/* --- building -------------------------------------------------------------------------------------------------- */
+
+/* What is open while the events of a file go by. */
+typedef struct builder {
+    const char *file;
+    const char *setting;         /* the path of --set, whose text has no lines that matter; NULL for a file */
+    firnc_tree *open[DEPTH_MAX]; /* lists and mappings, outermost first */
+    firnc_tree *last[DEPTH_MAX]; /* the last child of each, */
+    uint32_t count[DEPTH_MAX];   /* and how many it has */
+    uint32_t depth;
+    const char *key; /* read, its value still to come */
+    uint32_t key_line;
+    firnc_tree *root;
+} builder;
+
+static bool fail_at(const builder *b, uint32_t line, const char *what) {
+    bool setting = b->setting != NULL;
+    firnc_tree place = {.file = b->file, .line = setting ? 0 : line, .path = setting ? b->setting : ""};
+    return firnc_tree_fail(&place, "%s", what);
+}
+
+static const char *child_path(const firnc_tree *parent, const char *key, uint32_t position) {
+    const char *dot = parent->path[0] == '\0' ? "" : ".";
+    if (key != NULL)
+        return firnc_format("%s%s%s", parent->path, dot, key);
+    return firnc_format("%s%s%u", parent->path, dot, (unsigned)position);
+}
+
+/* The list or mapping that was opened last and is still open, or NULL. */
+static firnc_tree *innermost(const builder *b) {
+    return b->depth == 0 ? NULL : b->open[b->depth - 1];
+}
+
+/* Hangs a node into the innermost open list or mapping, or makes it the root. */
+static bool attach(builder *b, firnc_tree *node) {
+    firnc_tree *parent = innermost(b);
+    if (parent == NULL) {
+        b->root = node;
+        return true;
+    }
+    uint32_t level = b->depth - 1;
+    if (b->count[level] == ENTRIES_MAX)
+        return fail_at(b, node->line, "a list or mapping has more than 4096 entries; make it shorter");
+    node->key = b->key;
+    node->path = child_path(parent, b->key, b->count[level]);
+    if (b->key != NULL && b->setting == NULL)
+        node->line = b->key_line;
+    b->key = NULL;
+    if (b->last[level] == NULL)
+        parent->first = node;
+    else
+        b->last[level]->next = node;
+    b->last[level] = node;
+    b->count[level]++;
+    return true;
+}
+
+static firnc_tree *make(const builder *b, firnc_tree_kind kind, uint32_t line) {
+    firnc_tree *node = firnc_allocate(sizeof *node);
+    *node = (firnc_tree){.kind = kind, .file = b->file, .line = b->setting != NULL ? 0 : line, .path = "", .text = ""};
+    return node;
+}
+
+static bool open_node(builder *b, firnc_tree_kind kind, uint32_t line) {
+    if (b->depth == DEPTH_MAX)
+        return fail_at(b, line, "lists and mappings are nested deeper than 32; make the file flatter");
+    firnc_tree *node = make(b, kind, line);
+    if (!attach(b, node))
+        return false;
+    b->open[b->depth] = node;
+    b->last[b->depth] = NULL;
+    b->count[b->depth] = 0;
+    b->depth++;
+    return true;
+}
+
+/* A scalar that stands where a mapping expects a key. */
+static bool take_key(builder *b, const char *text, uint32_t line) {
+    const firnc_tree *mapping = innermost(b);
+    const firnc_tree *earlier = find(mapping, text, strlen(text));
+    firnc_tree place = {.file = b->file, .line = line, .path = child_path(mapping, text, 0)};
+    if (earlier != NULL && b->setting == NULL)
+        return firnc_tree_fail(&place, "the key is there already, in line %u; remove one of the two",
+                               (unsigned)earlier->line);
+    if (earlier != NULL) {
+        place.line = 0;
+        place.path = firnc_format("%s.%s", b->setting, place.path);
+        return firnc_tree_fail(&place, "the value has the key twice; remove one of the two");
+    }
+    b->key = text;
+    b->key_line = line;
+    return true;
+}
+
+static bool expects_key(const builder *b) {
+    const firnc_tree *parent = innermost(b);
+    return parent != NULL && parent->kind == FIRNC_MAPPING && b->key == NULL;
+}
+
+static bool take_scalar(builder *b, const yaml_event_t *event, uint32_t line) {
+    const char *bytes = (const char *)event->data.scalar.value;
+    size_t length = event->data.scalar.length;
+    if (memchr(bytes, 0, length) != NULL)
+        return fail_at(b, line, "a text has a zero byte in it; remove it");
+    const char *text = firnc_format("%.*s", (int)length, bytes);
+    if (expects_key(b))
+        return take_key(b, text, line);
+    firnc_tree *node = make(b, FIRNC_SCALAR, line);
+    node->text = text;
+    node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    return attach(b, node);
+}
+
+/* Anchors are refused beside aliases: without an alias they would be of no use. */
+static bool plain_event(const builder *b, const yaml_event_t *event, uint32_t line) {
+    const yaml_char_t *anchor = NULL, *tag = NULL;
+    switch (event->type) {
+    case YAML_SCALAR_EVENT:
+        anchor = event->data.scalar.anchor;
+        tag = event->data.scalar.tag;
+        break;
+    case YAML_SEQUENCE_START_EVENT:
+        anchor = event->data.sequence_start.anchor;
+        tag = event->data.sequence_start.tag;
+        break;
+    case YAML_MAPPING_START_EVENT:
+        anchor = event->data.mapping_start.anchor;
+        tag = event->data.mapping_start.tag;
+        break;
+    default:
+        break;
+    }
+    if (anchor != NULL || event->type == YAML_ALIAS_EVENT)
+        return fail_at(b, line, "a recipe has no anchors (&) and aliases (*); write the value out");
+    if (tag != NULL)
+        return fail_at(b, line, "a recipe has no tags (!); remove the tag");
+    if (expects_key(b) && event->type != YAML_SCALAR_EVENT && event->type != YAML_MAPPING_END_EVENT)
+        return fail_at(b, line, "a key is a list or a mapping; keys are words");
+    return true;
+}
+
+static bool take_event(builder *b, const yaml_event_t *event) {
+    uint32_t line = (uint32_t)event->start_mark.line + 1;
+    if (!plain_event(b, event, line))
+        return false;
+    switch (event->type) {
+    case YAML_DOCUMENT_START_EVENT:
+        if (b->root != NULL)
+            return fail_at(b, line, "a second document begins; a recipe is one document");
+        return true;
+    case YAML_SCALAR_EVENT:
+        return take_scalar(b, event, line);
+    case YAML_SEQUENCE_START_EVENT:
+        return open_node(b, FIRNC_LIST, line);
+    case YAML_MAPPING_START_EVENT:
+        return open_node(b, FIRNC_MAPPING, line);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        b->depth--;
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool build(builder *b, const uint8_t *bytes, uint64_t count) {
+    yaml_parser_t parser;
+    if (yaml_parser_initialize(&parser) == 0)
+        return fail_at(b, 1, "out of memory");
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser, bytes, count);
+    bool good = true, end = false;
+    while (good && !end) {
+        yaml_event_t event;
+        if (yaml_parser_parse(&parser, &event) == 0) {
+            size_t line = parser.problem_mark.line > 0 ? parser.problem_mark.line : parser.context_mark.line;
+            good = fail_at(b, (uint32_t)line + 1,
+                           firnc_format("not YAML: %s; mend the spelling or the indentation",
+                                        parser.problem != NULL ? parser.problem : "unreadable"));
+            break;
+        }
+        good = take_event(b, &event);
+        end = event.type == YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return good;
+}
+
+firnc_tree *firnc_tree_read(const char *file) {
+    firnc_bytes bytes;
+    if (!firnc_file_read(file, FILE_BYTES_MAX, &bytes))
+        return NULL;
+    builder b = {.file = file};
+    if (!build(&b, bytes.data, bytes.count))
+        return NULL;
+    if (b.root == NULL || b.root->kind != FIRNC_MAPPING) {
+        fail_at(&b, 1, "not a recipe; it begins with the key trainer");
+        return NULL;
+    }
+    return b.root;
+}
+
+/* --- settings -------------------------------------------------------------------------------------------------- */
+
+/* A node that --set makes or replaces. It keeps its place among its siblings. */
+static void become(firnc_tree *node, const firnc_tree *value) {
+    node->kind = value->kind;
+    node->line = 0;
+    node->text = value->text;
+    node->plain = value->plain;
+    node->first = value->first;
+}
+
+static firnc_tree *append_child(firnc_tree *mapping, const char *key) {
+    firnc_tree *child = firnc_allocate(sizeof *child);
+    *child = (firnc_tree){.kind = FIRNC_SCALAR, .file = mapping->file, .text = "", .plain = true};
+    child->key = key;
+    child->path = child_path(mapping, key, 0);
+    firnc_tree **end = &mapping->first;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = child;
+    return child;
+}
+
+static firnc_tree *list_entry(const firnc_tree *list, const char *word) {
+    char *end;
+    errno = 0;
+    unsigned long position = strtoul(word, &end, 10);
+    bool digits = word[0] >= '0' && word[0] <= '9' && *end == '\0' && errno == 0;
+    firnc_tree *entry = digits ? list->first : NULL;
+    for (unsigned long i = 0; i < position && entry != NULL; i++)
+        entry = entry->next;
+    if (entry == NULL)
+        firnc_tree_fail(list, "has no entry %s; it has %u, counted from 0", word, (unsigned)firnc_tree_count(list));
+    return entry;
+}
+
+/* One step down the path of a setting. */
+static firnc_tree *descend(firnc_tree *node, const char *word) {
+    if (node->kind == FIRNC_LIST)
+        return list_entry(node, word);
+    if (firnc_tree_is_null(node))
+        node->kind = FIRNC_MAPPING;
+    if (node->kind != FIRNC_MAPPING) {
+        firnc_tree_fail(node, "is a single value, so --set cannot go below it; set the value itself");
+        return NULL;
+    }
+    firnc_tree *child = find(node, word, strlen(word));
+    return child != NULL ? child : append_child(node, word);
+}
+
+/* Paths of what hangs below a node, which were made before the node had its place. */
+static void renew_paths(firnc_tree *node) {
+    uint32_t position = 0;
+    for (firnc_tree *child = node->first; child != NULL; child = child->next) {
+        child->path = child_path(node, child->key, position++);
+        renew_paths(child);
+    }
+}
+
+bool firnc_tree_set(firnc_tree *root, const char *setting) {
+    const char *equals = strchr(setting, '=');
+    const char *path = equals == NULL ? setting : firnc_format("%.*s", (int)(equals - setting), setting);
+    firnc_tree place = {.file = root->file, .path = path};
+    if (equals == NULL || equals == setting)
+        return firnc_tree_fail(&place, "has no value; write --set key=value");
+    builder b = {.file = root->file, .setting = path};
+    if (!build(&b, (const uint8_t *)equals + 1, strlen(equals + 1)))
+        return false;
+    firnc_tree nothing = {.kind = FIRNC_SCALAR, .text = "", .plain = true};
+    const firnc_tree *value = b.root != NULL ? b.root : &nothing;
+
+    firnc_tree *node = root;
+    const char *word = path;
+    while (node != NULL && word != NULL) {
+        const char *dot = strchr(word, '.');
+        size_t length = dot == NULL ? strlen(word) : (size_t)(dot - word);
+        if (length == 0)
+            return firnc_tree_fail(&place, "has an empty word in its path; write it as trainer.init.seed");
+        node = descend(node, firnc_format("%.*s", (int)length, word));
+        word = dot == NULL ? NULL : dot + 1;
+    }
+    if (node == NULL)
+        return false;
+    become(node, value);
+    renew_paths(node);
+    return true;
+}

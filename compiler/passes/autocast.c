@@ -1,0 +1,123 @@
+/* The autocast pass. In: a float32 graph with POL resolved. Out: the graph in mixed precision: every value with its
+ * type, casts where an op wants another, one cast for a value and type (so a weight is cast once an iteration). What an
+ * op wants is the autocast column of plan/ops.def. With precision off the graph stays float32, and
+ * so do the layers that the recipe's float32_layers name. */
+#include "compiler/graph/ir.h"
+#include "compiler/keys/tree.h"
+
+typedef struct casting {
+    const firnc_compilation *compilation;
+    firnc_graph *graph;
+    uint8_t half;
+    firnc_value *halves, *singles; /* the copy of each value of the graph as it was, or FIRNC_NONE */
+} casting;
+
+static uint8_t type_of(const firnc_graph *graph, firnc_value value) {
+    return graph->values[value].shape.type;
+}
+
+/* The form of a value in another type, which is cast at its first use. */
+static firnc_value to_type(casting *c, firnc_value value, uint8_t type, firnc_value *copies, const firnc_node *user) {
+    if (copies[value] == FIRNC_NONE) {
+        uint32_t node = firnc_node_new(c->graph, FIRN_OP_cast, user->phase, user->name, &value, 1, NULL, NULL, &type);
+        firnc_value copy = c->graph->nodes[node].outputs[0];
+        c->graph->values[copy].name = firnc_format("%s/%s", c->graph->values[value].name, firn_type_name(type));
+        copies[value] = copy;
+    }
+    return copies[value];
+}
+
+static firnc_value to_half(casting *c, firnc_value value, const firnc_node *user) {
+    return type_of(c->graph, value) == FIRN_FLOAT32 ? to_type(c, value, c->half, c->halves, user) : value;
+}
+
+static firnc_value to_single(casting *c, firnc_value value, const firnc_node *user) {
+    return type_of(c->graph, value) == c->half ? to_type(c, value, FIRN_FLOAT32, c->singles, user) : value;
+}
+
+/* Whether the recipe keeps a layer out of mixed precision. */
+static bool stays_float32(const firnc_precision *precision, const char *layer) {
+    for (uint32_t i = 0; i < precision->float32_layer_count; i++)
+        if (firnc_name_matches(precision->float32_layers[i].pattern, layer))
+            return true;
+    return false;
+}
+
+/* A pattern without a layer is a slip of the pen, as for POL. */
+static bool check_patterns(const firnc_compilation *compilation) {
+    const firnc_precision *precision = &compilation->recipe->precision;
+    for (uint32_t i = 0; i < precision->float32_layer_count; i++) {
+        const firnc_layer_pattern *pattern = &precision->float32_layers[i];
+        const firnc_tree place = {.file = compilation->recipe->file, .line = pattern->line, .path = pattern->path};
+        if (!firnc_layer_exists(compilation->graph, pattern->pattern))
+            return firnc_tree_fail(&place, "no layer matches \"%s\"; --dump-after build prints the layers",
+                                   pattern->pattern);
+    }
+    return true;
+}
+
+static uint8_t widest(const firnc_graph *graph, const firnc_node *node) {
+    for (uint8_t i = 0; i < node->input_count; i++)
+        if (type_of(graph, node->inputs[i]) == FIRN_FLOAT32)
+            return FIRN_FLOAT32;
+    return type_of(graph, node->inputs[0]);
+}
+
+/* The type of output 0, after casting the inputs where the op does not widen by itself. The other outputs stay
+ * float32. */
+static uint8_t convert(casting *c, firnc_node *node) {
+    if (stays_float32(&c->compilation->recipe->precision, node->name)) {
+        for (uint8_t i = 0; i < node->input_count; i++)
+            node->inputs[i] = to_single(c, node->inputs[i], node);
+        return type_of(c->graph, node->outputs[0]);
+    }
+    switch ((firn_autocast)firn_op_find(node->code)->autocast) {
+    case FIRN_AUTOCAST_half:
+        for (uint8_t i = 0; i < node->input_count; i++)
+            node->inputs[i] = to_half(c, node->inputs[i], node);
+        return c->half;
+    case FIRN_AUTOCAST_embedding:
+        return c->half;
+    case FIRN_AUTOCAST_norm:
+        return node->level >= 1 ? c->half : type_of(c->graph, node->inputs[0]);
+    case FIRN_AUTOCAST_promote: /* the op itself widens, exactly */
+        return widest(c->graph, node);
+    case FIRN_AUTOCAST_follow:
+        return type_of(c->graph, node->inputs[0]);
+    case FIRN_AUTOCAST_single: /* likewise */
+    case FIRN_AUTOCAST_fixed:
+        break;
+    }
+    return type_of(c->graph, node->outputs[0]);
+}
+
+bool firnc_autocast(firnc_compilation *compilation) {
+    firnc_graph *graph = compilation->graph;
+    if (!compilation->recipe->precision.mixed)
+        return true;
+    if (!check_patterns(compilation))
+        return false;
+    casting c = {.compilation = compilation, .graph = graph, .half = (uint8_t)compilation->recipe->precision.half};
+    c.halves = firnc_allocate(graph->value_count * sizeof *c.halves);
+    c.singles = firnc_allocate(graph->value_count * sizeof *c.singles);
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        c.halves[i] = c.singles[i] = FIRNC_NONE;
+
+    firnc_node_list list = firnc_take_nodes(graph);
+    for (uint32_t i = 0; i < list.count; i++) {
+        firnc_node node = list.nodes[i];
+        uint8_t type = convert(&c, &node);
+        graph->values[node.outputs[0]].shape.type = type;
+        if (node.code == FIRN_OP_layer_norm)
+            node.integers[FIRN_LAYER_NORM_AFFINE] = type; /* the affine part works in the type of the output */
+        if (node.code == FIRN_OP_rotary_embedding)
+            node.integers[FIRN_ROTARY_ROTATION] = node.level >= 1 ? type : (int64_t)FIRN_FLOAT32;
+        if (node.code == FIRN_OP_attention)
+            node.integers[FIRN_ATTENTION_HALF_SOFTMAX] = /* what the architecture asks; POL may ask too (lower.c) */
+                node.half_softmax && firn_type_is_half(type);
+        firnc_put_node(graph, &node);
+        if (!firnc_infer_node(compilation, &node))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,38 @@
+/* The list of passes. What a pass does is in its own file; what is done with the graph afterwards is in compile.c. */
+#include "compiler/passes/driver.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    firnc_pass run;
+    bool eval; /* also for an eval plan */
+} passes[] = {
+    {"build", firnc_build, true},
+    {"shapes", firnc_infer_shapes, true},
+    {"pol", firnc_resolve_pol, true},
+    {"autocast", firnc_autocast, true},
+    {"autodiff", firnc_differentiate, false},
+    {"training", firnc_add_training, true},
+    {"fuse", firnc_fuse, true},
+    {"order", firnc_order, true},
+    {"memory", firnc_plan_memory, true},
+    {"lower", firnc_lower, true},
+};
+
+enum { PASS_COUNT = sizeof passes / sizeof passes[0] };
+
+const char *firnc_pass_name(uint32_t position) {
+    return position < PASS_COUNT ? passes[position].name : NULL;
+}
+
+bool firnc_run_passes(firnc_compilation *compilation, const char *dump_after) {
+    bool eval = compilation->recipe->mode == FIRNC_EVAL;
+    for (uint32_t i = 0; i < PASS_COUNT; i++) {
+        if ((!eval || passes[i].eval) && !passes[i].run(compilation))
+            return false;
+        if (dump_after != NULL && strcmp(dump_after, passes[i].name) == 0)
+            firnc_dump(compilation->graph);
+    }
+    return true;
+}

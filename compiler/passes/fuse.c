@@ -1,0 +1,132 @@
+/* The fuse pass. In: the whole step. Out: the same step without casts that repeat another and without nodes whose
+ * results nobody reads, or a refusal when it is more than a plan can hold. Not a bit of any result changes. */
+#include "compiler/graph/ir.h"
+#include "compiler/keys/tree.h"
+
+#define PLAN_MOST 65536U /* (max: 65536) of ops and tensors in plan.fbs */
+
+typedef struct fusing {
+    firnc_graph *graph;
+    firnc_value *instead; /* of each value: the one that is read in its place */
+    uint8_t *changed;     /* of each value: the phases (1 << phase) in which a node changes it after it was made */
+    uint32_t *last_cast;  /* of each value: the last cast of it that was kept, or FIRNC_NONE */
+    uint32_t *next_cast;  /* of each node that is such a cast: the one before it */
+} fusing;
+
+/* Where a value is changed, two casts of it may differ. */
+static uint8_t *find_changes(const firnc_graph *graph, const firnc_node_list *list) {
+    uint8_t *changed = firnc_allocate(graph->value_count);
+    for (uint32_t i = 0; i < list->count; i++) {
+        const firnc_node *node = &list->nodes[i];
+        for (uint8_t j = 0; j < node->output_count; j++)
+            if (firnc_output_is_input(node, j))
+                changed[node->outputs[j]] |= (uint8_t)(1U << node->phase);
+    }
+    return changed;
+}
+
+/* The earliest cast of the same value to the same type in the same phase, or NULL. */
+static const firnc_node *find_cast(const fusing *f, const firnc_node *node) {
+    const firnc_graph *graph = f->graph;
+    const firnc_node *earliest = NULL;
+    for (uint32_t i = f->last_cast[node->inputs[0]]; i != FIRNC_NONE; i = f->next_cast[i]) {
+        const firnc_node *other = &graph->nodes[i];
+        if (other->phase == node->phase &&
+            graph->values[other->outputs[0]].shape.type == graph->values[node->outputs[0]].shape.type)
+            earliest = other;
+    }
+    return earliest;
+}
+
+/* Puts a node back, unless it is a cast and an earlier one can stand for it. */
+static void put_or_merge(fusing *f, const firnc_node *node) {
+    bool cast = node->code == FIRN_OP_cast;
+    if (cast && (f->changed[node->inputs[0]] >> node->phase & 1) == 0) {
+        const firnc_node *earlier = find_cast(f, node);
+        if (earlier != NULL) {
+            f->instead[node->outputs[0]] = earlier->outputs[0];
+            return;
+        }
+    }
+    firnc_put_node(f->graph, node);
+    if (cast) {
+        uint32_t index = f->graph->node_count - 1;
+        f->next_cast[index] = f->last_cast[node->inputs[0]];
+        f->last_cast[node->inputs[0]] = index;
+    }
+}
+
+static void merge_casts(firnc_graph *graph) {
+    firnc_node_list list = firnc_take_nodes(graph);
+    fusing f = {.graph = graph, .changed = find_changes(graph, &list)};
+    f.instead = firnc_allocate(graph->value_count * sizeof *f.instead);
+    f.last_cast = firnc_allocate(graph->value_count * sizeof *f.last_cast);
+    f.next_cast = firnc_allocate(list.count * sizeof *f.next_cast);
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        f.instead[i] = i;
+        f.last_cast[i] = FIRNC_NONE;
+    }
+    for (uint32_t i = 0; i < list.count; i++) {
+        firnc_node node = list.nodes[i];
+        for (uint8_t j = 0; j < node.input_count; j++)
+            node.inputs[j] = f.instead[node.inputs[j]];
+        put_or_merge(&f, &node);
+    }
+}
+
+/* State, and what the runtime reads between the phases. */
+static void mark_roots(const firnc_graph *graph, bool *needed) {
+    const firnc_value results[] = {graph->loss, graph->finite, graph->gradient_norm, graph->at_floor};
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        needed[i] = firnc_is_state(graph->values[i].role);
+    for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
+        if (results[i] != FIRNC_NONE)
+            needed[results[i]] = true;
+}
+
+static void remove_dead(firnc_graph *graph) {
+    bool *needed = firnc_allocate(graph->value_count * sizeof *needed);
+    bool *live = firnc_allocate(graph->node_count * sizeof *live);
+    mark_roots(graph, needed);
+    for (uint32_t i = graph->node_count; i > 0; i--) {
+        const firnc_node *node = &graph->nodes[i - 1];
+        for (uint8_t j = 0; j < node->output_count; j++)
+            live[i - 1] = live[i - 1] || needed[node->outputs[j]];
+        for (uint8_t j = 0; live[i - 1] && j < node->input_count; j++)
+            needed[node->inputs[j]] = true;
+    }
+    firnc_node_list list = firnc_take_nodes(graph);
+    for (uint32_t i = 0; i < list.count; i++)
+        if (live[i])
+            firnc_put_node(graph, &list.nodes[i]);
+}
+
+/* The nodes are final now: what is too large is refused before the passes that take long. */
+static bool fits_a_plan(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    uint32_t tensors = 0;
+    bool *counted = firnc_allocate(graph->value_count * sizeof *counted);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        for (uint8_t j = 0; j < node->input_count + node->output_count; j++) {
+            firnc_value value = j < node->input_count ? node->inputs[j] : node->outputs[j - node->input_count];
+            tensors += !counted[value];
+            counted[value] = true;
+        }
+    }
+    if (tensors <= PLAN_MOST && graph->node_count <= PLAN_MOST)
+        return true;
+    const firnc_recipe *recipe = compilation->recipe;
+    const char *key = recipe->architecture == FIRNC_GPT2 ? "num_hidden_layers" : "hidden_sizes";
+    const firnc_tree *place = firnc_tree_child(recipe->model, key);
+    const firnc_tree whole = {.file = recipe->file, .line = 1, .path = ""};
+    return firnc_tree_fail(place != NULL ? place : &whole,
+                           "%u ops and %u tensors, and a plan holds at most %u of each; use fewer layers",
+                           (unsigned)graph->node_count, (unsigned)tensors, PLAN_MOST);
+}
+
+bool firnc_fuse(firnc_compilation *compilation) {
+    merge_casts(compilation->graph);
+    remove_dead(compilation->graph);
+    return fits_a_plan(compilation);
+}

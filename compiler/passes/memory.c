@@ -1,0 +1,188 @@
+/* The memory pass. In: the nodes in their final order. Out: for every tensor its region and offset, and the sizes of
+ * state and arena.
+ *
+ * State: the parameters by name, then the other state by name, each at a multiple of 16, so that a train and an eval
+ * plan of one model begin alike. Arena: what lives at the same time does not overlap, except where an op may work in
+ * place (the in_place column of plan/ops.def) and its input dies there: then the output takes the input's bytes. */
+#include "compiler/passes/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/graph/ir.h"
+#include "compiler/keys/tree.h"
+
+#define ALIGNMENT 16
+#define ENORMOUS  ((uint64_t)1 << 40) /* bytes of state and arena beyond which a number is surely a slip */
+
+static uint64_t aligned(uint64_t bytes) {
+    return (bytes + (ALIGNMENT - 1)) / ALIGNMENT * ALIGNMENT;
+}
+
+static uint64_t bytes_of(const firnc_value_info *value) {
+    uint64_t bytes = 0;
+    if (!firn_shape_bytes(&value->shape, &bytes))
+        return 0; /* every shape was inferred, so it has bytes */
+    return bytes;
+}
+
+/* --- lifetimes ---------------------------------------------------------------------------------------------------- */
+
+static void touch(firnc_value_info *value, uint32_t node) {
+    if (value->last == FIRNC_NONE) {
+        value->first = value->role == FIRNC_ROLE_INPUT ? 0 : node; /* inputs are filled before the first op */
+        value->last = node;
+    } else if (node > value->last) {
+        value->last = node;
+    }
+}
+
+/* first and last of every arena tensor; a value that no op touches keeps FIRNC_NONE in first. */
+static void find_lifetimes(firnc_graph *graph) {
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        graph->values[i].first = graph->values[i].last = FIRNC_NONE;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        for (uint8_t j = 0; j < node->input_count; j++)
+            touch(&graph->values[node->inputs[j]], i);
+        for (uint8_t j = 0; j < node->output_count; j++)
+            touch(&graph->values[node->outputs[j]], i);
+    }
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        firnc_value_info *value = &graph->values[i];
+        if (value->first != FIRNC_NONE && (value->persistent || firnc_is_state(value->role))) {
+            value->first = 0;
+            value->last = FIRNC_NONE;
+        }
+    }
+}
+
+/* --- buffers ------------------------------------------------------------------------------------------------------ */
+
+typedef struct buffers {
+    firnc_buffer *list;
+    uint32_t count;
+    uint32_t *of_value; /* the buffer of each arena value, or FIRNC_NONE */
+} buffers;
+
+/* The input of node `index` whose bytes its output 0 may take, or FIRNC_NONE. */
+static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
+    const firnc_node *node = &graph->nodes[index];
+    const firnc_value_info *output = &graph->values[node->outputs[0]];
+    if (firnc_output_is_input(node, 0) || firnc_is_state(output->role) || output->persistent)
+        return FIRNC_NONE;
+    for (uint8_t i = 0; i < node->input_count; i++) {
+        const firnc_value_info *input = &graph->values[node->inputs[i]];
+        if ((firn_op_find(node->code)->in_place >> i & 1) != 0 && !firnc_is_state(input->role) &&
+            input->last == index && input->shape.type == output->shape.type && bytes_of(input) == bytes_of(output))
+            return node->inputs[i];
+    }
+    return FIRNC_NONE;
+}
+
+static void add_buffer(buffers *b, const firnc_graph *graph, firnc_value value) {
+    const firnc_value_info *info = &graph->values[value];
+    b->of_value[value] = b->count;
+    b->list[b->count++] = (firnc_buffer){.bytes = aligned(bytes_of(info)), .first = info->first, .last = info->last};
+}
+
+/* One buffer for each arena value, or for a chain of values that follow each other in place. */
+static buffers make_buffers(const firnc_graph *graph) {
+    buffers b = {.list = firnc_allocate(graph->value_count * sizeof *b.list),
+                 .of_value = firnc_allocate(graph->value_count * sizeof *b.of_value)};
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        b.of_value[i] = FIRNC_NONE;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        firnc_value source = dying_input(graph, i);
+        if (source != FIRNC_NONE && b.of_value[source] != FIRNC_NONE) {
+            b.of_value[node->outputs[0]] = b.of_value[source];
+            b.list[b.of_value[source]].last = graph->values[node->outputs[0]].last;
+        }
+        for (uint8_t j = 0; j < node->input_count + node->output_count; j++) {
+            firnc_value value = j < node->input_count ? node->inputs[j] : node->outputs[j - node->input_count];
+            if (!firnc_is_state(graph->values[value].role) && b.of_value[value] == FIRNC_NONE)
+                add_buffer(&b, graph, value);
+        }
+    }
+    return b;
+}
+
+uint64_t firnc_live_bytes(firnc_graph *graph) {
+    find_lifetimes(graph);
+    buffers b = make_buffers(graph);
+    return firnc_lower_bound(b.list, b.count);
+}
+
+/* --- the pass ----------------------------------------------------------------------------------------------------- */
+
+static void lay_out_state(firnc_graph *graph, bool parameters, uint64_t *end) {
+    firnc_value *sorted;
+    uint32_t count = firnc_sorted_values(graph, firnc_is_state, &sorted);
+    for (uint32_t i = 0; i < count; i++) {
+        firnc_value_info *value = &graph->values[sorted[i]];
+        if (firnc_is_parameter(value->role) != parameters)
+            continue;
+        value->region = FIRNC_STATE;
+        value->offset = *end;
+        value->first = 0;
+        value->last = FIRNC_NONE;
+        *end += aligned(bytes_of(value));
+    }
+}
+
+/* The key to make smaller when the model, or what a micro-batch needs, is beyond every machine. */
+static const firnc_tree *largest_size(const firnc_recipe *recipe) {
+    const bool learned = recipe->gpt2.position_embedding == FIRNC_POSITIONS_LEARNED; /* rotary ones have no table */
+    const char *const gpt2[] = {"vocab_size", "hidden_size", "filter_size", learned ? "max_position_embeddings" : NULL,
+                                NULL};
+    static const char *const mlp[] = {"input_size", "output_size", "hidden_sizes", NULL};
+    const firnc_tree *largest = recipe->model;
+    double most = 0;
+    for (const char *const *key = recipe->architecture == FIRNC_GPT2 ? gpt2 : mlp; *key != NULL; key++) {
+        const firnc_tree *node = firnc_tree_child(recipe->model, *key);
+        const firnc_tree *size = node != NULL && node->kind == FIRNC_LIST ? node->first : node;
+        for (; size != NULL; size = size == node ? NULL : size->next)
+            if (strtod(size->text, NULL) > most) {
+                most = strtod(size->text, NULL);
+                largest = size;
+            }
+    }
+    return largest;
+}
+
+/* Such a plan is good, and there may be a machine for it one day; but most likely a number has a digit too many. */
+static void warn_when_enormous(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    if (graph->state_bytes <= ENORMOUS && graph->arena_bytes <= ENORMOUS - graph->state_bytes)
+        return;
+    const firnc_recipe *recipe = compilation->recipe;
+    const firnc_tree *place = largest_size(recipe);
+    if (graph->arena_bytes > graph->state_bytes) {
+        place = firnc_tree_child(recipe->loader, "micro_batch_size");
+        if (place == NULL)
+            place = firnc_tree_child(recipe->loader, "batch_size");
+    }
+    const firnc_tree whole = {.file = recipe->file, .line = 1, .path = ""};
+    firnc_tree_warn(place != NULL ? place : &whole,
+                    "the plan needs %llu bytes of state and %llu of arena, more than 1 TiB; make this smaller",
+                    (unsigned long long)graph->state_bytes, (unsigned long long)graph->arena_bytes);
+}
+
+bool firnc_plan_memory(firnc_compilation *compilation) {
+    firnc_graph *graph = compilation->graph;
+    find_lifetimes(graph);
+    buffers b = make_buffers(graph);
+    graph->live_bytes = firnc_lower_bound(b.list, b.count);
+    graph->arena_bytes = firnc_place_buffers(b.list, b.count);
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (b.of_value[i] != FIRNC_NONE) {
+            graph->values[i].region = FIRNC_ARENA;
+            graph->values[i].offset = b.list[b.of_value[i]].offset;
+        }
+    graph->state_bytes = 0;
+    lay_out_state(graph, true, &graph->state_bytes);
+    lay_out_state(graph, false, &graph->state_bytes);
+    warn_when_enormous(compilation);
+    return true;
+}

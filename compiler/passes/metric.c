@@ -1,0 +1,215 @@
+/* The metric pass (eval; called by the training pass). In: the forward graph of the evaluate phase. Out: one op behind
+ * it that folds each batch into the metric's state, and that state: the data cursor, a sum (or a table of counters) and
+ * a count. The runtime makes one number of it at the end. */
+#include "compiler/graph/ir.h"
+#include "compiler/keys/tree.h"
+
+/* The most classes of a confusion matrix: 128 MiB of counters. */
+#define CLASSES_MAX 4096U
+
+static firn_shape table_shape(uint32_t rows, uint32_t columns) {
+    return (firn_shape){.type = FIRN_INT64, .rank = 2, .dims = {rows, columns}};
+}
+
+/* A float32 sum and its carry. */
+static void add_sum(firnc_graph *graph) {
+    firn_shape shape = {.type = FIRN_FLOAT32, .rank = 1, .dims = {2}};
+    graph->metric_sum = firnc_state_new(graph, "metric.sum", FIRNC_ROLE_COUNTER, shape, 0);
+}
+
+/* The op of the metric, whose operands are followed by the weights of the rows where there are any. */
+static void add_op(firnc_graph *graph, uint16_t code, const firnc_value *operands, uint8_t count, const float *reals) {
+    firnc_value inputs[FIRN_INPUTS_MAX];
+    for (uint8_t i = 0; i < count; i++)
+        inputs[i] = operands[i];
+    if (firn_op_find(code)->inputs_max > count && graph->row_weights != FIRNC_NONE)
+        inputs[count++] = graph->row_weights;
+    firnc_node_in_place(graph, code, FIRNC_PHASE_EVALUATE, "metric", inputs, count, &graph->ignore_index, reals,
+                        (firnc_value[]){graph->metric_sum, graph->metric_count});
+}
+
+static const firnc_node *producer_of(const firnc_graph *graph, firnc_value value) {
+    return &graph->nodes[graph->values[value].producer];
+}
+
+/* The mean of a value that each batch gives. */
+static void add_mean(firnc_graph *graph, firnc_value value) {
+    add_sum(graph);
+    add_op(graph, FIRN_OP_metric_mean, (firnc_value[]){value, graph->metric_sum, graph->metric_count}, 3, NULL);
+}
+
+/* The mean of the loss over rows. Where every row counts once that is the mean over batches. */
+static void add_mean_of_rows(firnc_graph *graph) {
+    const firnc_node *loss = producer_of(graph, graph->loss);
+    if (loss->code != FIRN_OP_cross_entropy_weighted) {
+        add_mean(graph, graph->loss);
+        return;
+    }
+    const float factor = loss->reals[FIRN_CROSS_ENTROPY_FACTOR];
+    const firnc_value divisor = loss->outputs[4];
+    add_sum(graph);
+    add_op(graph, FIRN_OP_metric_weighted_mean,
+           (firnc_value[]){graph->loss, graph->labels, divisor, graph->metric_sum, graph->metric_count}, 5, &factor);
+}
+
+static void add_accuracy(firnc_graph *graph) {
+    if (graph->row_weights == FIRNC_NONE && graph->ignore_index < 0) {
+        graph->metric_sum = firnc_counter_new(graph, "metric.correct");
+        add_op(graph, FIRN_OP_metric_accuracy,
+               (firnc_value[]){graph->logits, graph->labels, graph->metric_sum, graph->metric_count}, 4, NULL);
+        return;
+    }
+    graph->metric_kind = FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY;
+    add_sum(graph);
+    add_op(graph, FIRN_OP_metric_weighted_accuracy,
+           (firnc_value[]){graph->logits, graph->labels, graph->metric_sum, graph->metric_count}, 4, NULL);
+}
+
+static uint32_t classes_of(const firnc_graph *graph) {
+    const firn_shape *shape = &graph->values[graph->logits].shape;
+    return shape->dims[shape->rank - 1];
+}
+
+static void add_confusion(firnc_graph *graph) {
+    uint32_t classes = classes_of(graph);
+    graph->metric_sum =
+        firnc_state_new(graph, "metric.confusion", FIRNC_ROLE_COUNTER, table_shape(classes, classes + 1), 0);
+    add_op(graph, FIRN_OP_metric_confusion,
+           (firnc_value[]){graph->logits, graph->labels, graph->metric_sum, graph->metric_count}, 4, NULL);
+}
+
+static void add_auc(firnc_graph *graph) {
+    bool classes = graph->scores == FIRNC_NONE;
+    graph->metric_sum =
+        firnc_state_new(graph, "metric.histogram", FIRNC_ROLE_COUNTER, table_shape(2, FIRN_AUC_BUCKETS), 0);
+    add_op(graph, FIRN_OP_metric_auc,
+           (firnc_value[]){classes ? graph->logits : graph->scores, classes ? graph->labels : graph->score_targets,
+                           graph->metric_sum, graph->metric_count},
+           4, NULL);
+}
+
+/* The mean squared error is the loss itself, or an op of its own beside another loss. */
+static void add_squared_error(firnc_graph *graph) {
+    firnc_value error = graph->loss;
+    if (producer_of(graph, graph->loss)->code != FIRN_OP_mean_squared_error) {
+        uint8_t type = FIRN_FLOAT32;
+        uint32_t node = firnc_node_new(graph, FIRN_OP_mean_squared_error, FIRNC_PHASE_EVALUATE, "metric",
+                                       (firnc_value[]){graph->prediction, graph->target}, 2, NULL, NULL, &type);
+        error = graph->nodes[node].outputs[0];
+    }
+    add_mean(graph, error);
+}
+
+/* How each metric is told in the plan, what it needs of the model, and what adds it. */
+typedef enum need { NEEDS_NOTHING, NEEDS_CLASSES, NEEDS_FEW_CLASSES, NEEDS_TWO, NEEDS_NUMBERS } need;
+
+static need need_of(firnc_metric metric) {
+    switch (metric) {
+    case FIRNC_METRIC_LOSS:
+    case FIRNC_METRIC_MEAN:
+        return NEEDS_NOTHING;
+    case FIRNC_METRIC_PERPLEXITY:
+    case FIRNC_METRIC_ACCURACY:
+        return NEEDS_CLASSES;
+    case FIRNC_METRIC_MEAN_PER_CLASS_ACCURACY:
+    case FIRNC_METRIC_MEAN_IOU:
+    case FIRNC_METRIC_DICE:
+    case FIRNC_METRIC_F_BETA:
+        return NEEDS_FEW_CLASSES;
+    case FIRNC_METRIC_AUC:
+        return NEEDS_TWO;
+    case FIRNC_METRIC_MEAN_SQUARED_ERROR:
+        return NEEDS_NUMBERS;
+    }
+    return NEEDS_NOTHING;
+}
+
+/* The refusal of a metric, at its place in the recipe if it has one. */
+static bool refuse(const firnc_compilation *compilation, const char *what) {
+    const firnc_tree *key = compilation->recipe->metric_key;
+    return key != NULL ? firnc_tree_fail(key, "%s", what) : firnc_fail(compilation, "%s", what);
+}
+
+static bool check_needs(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    const bool has_classes = graph->logits != FIRNC_NONE;
+    switch (need_of(compilation->recipe->metric)) {
+    case NEEDS_CLASSES:
+    case NEEDS_FEW_CLASSES:
+        if (!has_classes)
+            return refuse(compilation,
+                          firnc_format("the metric needs classes, and the loss of the model %s has none; use loss",
+                                       graph->model));
+        if (need_of(compilation->recipe->metric) == NEEDS_FEW_CLASSES && classes_of(graph) > CLASSES_MAX)
+            return refuse(compilation,
+                          firnc_format("a confusion matrix of %u classes is too large (at most %u); use accuracy",
+                                       (unsigned)classes_of(graph), CLASSES_MAX));
+        return true;
+    case NEEDS_TWO:
+        if (graph->scores == FIRNC_NONE && !(has_classes && classes_of(graph) == 2))
+            return refuse(compilation, "the metric auc needs two classes, or loss: binary_cross_entropy_with_logits; "
+                                       "change the model, or trainer.validate.metric");
+        return graph->scores != FIRNC_NONE || (graph->row_weights == FIRNC_NONE && graph->ignore_index < 0) ||
+               refuse(compilation, "the metric auc counts every row once; remove sample_weights and ignore_index");
+    case NEEDS_NUMBERS:
+        return graph->prediction != FIRNC_NONE ||
+               refuse(compilation, "the metric mean_squared_error needs a loss of numbers and targets; use loss as "
+                                   "trainer.validate.metric");
+    case NEEDS_NOTHING:
+        break;
+    }
+    return true;
+}
+
+static uint8_t kind_of(const firnc_recipe *recipe) {
+    static const uint8_t kinds[] = {[FIRNC_METRIC_LOSS] = FIRN_FB_METRIC_KIND_MEAN_LOSS,
+                                    [FIRNC_METRIC_PERPLEXITY] = FIRN_FB_METRIC_KIND_PERPLEXITY,
+                                    [FIRNC_METRIC_ACCURACY] = FIRN_FB_METRIC_KIND_ACCURACY,
+                                    [FIRNC_METRIC_MEAN] = FIRN_FB_METRIC_KIND_MEAN_LOSS,
+                                    [FIRNC_METRIC_MEAN_PER_CLASS_ACCURACY] =
+                                        FIRN_FB_METRIC_KIND_MEAN_PER_CLASS_ACCURACY,
+                                    [FIRNC_METRIC_MEAN_IOU] = FIRN_FB_METRIC_KIND_MEAN_IOU,
+                                    [FIRNC_METRIC_DICE] = FIRN_FB_METRIC_KIND_DICE,
+                                    [FIRNC_METRIC_F_BETA] = FIRN_FB_METRIC_KIND_F_BETA_MICRO,
+                                    [FIRNC_METRIC_AUC] = FIRN_FB_METRIC_KIND_AUC,
+                                    [FIRNC_METRIC_MEAN_SQUARED_ERROR] = FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR};
+    if (recipe->metric == FIRNC_METRIC_F_BETA && recipe->metric_macro)
+        return FIRN_FB_METRIC_KIND_F_BETA_MACRO;
+    return kinds[recipe->metric];
+}
+
+bool firnc_add_metric(firnc_compilation *compilation) {
+    firnc_graph *graph = compilation->graph;
+    const firnc_recipe *recipe = compilation->recipe;
+    if (!check_needs(compilation))
+        return false;
+    graph->cursor = firnc_counter_new(graph, "counters.cursor");
+    graph->metric_count = firnc_counter_new(graph, "metric.count");
+    graph->metric_kind = kind_of(recipe);
+    firnc_value_info *loss = &graph->values[graph->loss];
+    loss->name = "loss";
+    loss->role = FIRNC_ROLE_RESULT;
+    loss->persistent = true;
+    switch (recipe->metric) {
+    case FIRNC_METRIC_LOSS:
+        add_mean(graph, graph->loss);
+        break;
+    case FIRNC_METRIC_MEAN:
+    case FIRNC_METRIC_PERPLEXITY:
+        add_mean_of_rows(graph);
+        break;
+    case FIRNC_METRIC_ACCURACY:
+        add_accuracy(graph);
+        break;
+    case FIRNC_METRIC_AUC:
+        add_auc(graph);
+        break;
+    case FIRNC_METRIC_MEAN_SQUARED_ERROR:
+        add_squared_error(graph);
+        break;
+    default:
+        add_confusion(graph);
+        break;
+    }
+    return true;
+}

@@ -1,0 +1,192 @@
+/* The order pass. In: nodes in an order that works. Out: an order that works and needs less memory at its worst moment,
+ * or the same order. Nodes never leave their phase. Every dependence is an operand, sums included, so no order changes
+ * a bit.
+ *
+ * List scheduling: of the nodes that are ready, the one that adds least to the bytes that are live; the earlier one
+ * among equals. */
+#include <string.h>
+
+#include "compiler/graph/ir.h"
+
+/* An entry of a list of nodes. */
+typedef struct link {
+    uint32_t node, next;
+} link;
+
+typedef struct scheduler {
+    const firnc_graph *graph;
+    const firnc_node *nodes;
+    uint32_t count;
+    uint32_t *waits; /* for each node, dependences not yet scheduled */
+    uint32_t *heads; /* for each node, the first of its followers in links, or FIRNC_NONE */
+    uint32_t *uses;  /* for each value, operands not yet scheduled */
+    int64_t *bytes;  /* of each value in the arena that dies with its last use; else 0 */
+    int64_t *costs;  /* of each node that is ready */
+    uint32_t *ready;
+    uint32_t ready_count;
+    uint32_t *readers; /* for each value, the first of the nodes that read it in read_links, or FIRNC_NONE */
+    link *links, *read_links;
+    uint32_t link_count, read_link_count;
+} scheduler;
+
+static void depend(scheduler *s, uint32_t node, uint32_t on) {
+    s->links[s->link_count].node = node;
+    s->links[s->link_count].next = s->heads[on];
+    s->heads[on] = s->link_count++;
+    s->waits[node]++;
+}
+
+/* A node follows whoever made or last changed what it reads; a node that changes a value also follows its readers. */
+static void find_dependences(scheduler *s) {
+    uint32_t values = s->graph->value_count;
+    uint32_t *writer = firnc_allocate(values * sizeof *writer);
+    link *readers = firnc_allocate((uint64_t)s->count * FIRN_INPUTS_MAX * sizeof *readers);
+    uint32_t *first_reader = firnc_allocate(values * sizeof *first_reader), reader_count = 0;
+    for (firnc_value i = 0; i < values; i++)
+        writer[i] = first_reader[i] = FIRNC_NONE;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const firnc_node *node = &s->nodes[i];
+        for (uint8_t j = 0; j < node->input_count; j++) {
+            firnc_value value = node->inputs[j];
+            if (writer[value] != FIRNC_NONE)
+                depend(s, i, writer[value]);
+            readers[reader_count].node = i;
+            readers[reader_count].next = first_reader[value];
+            first_reader[value] = reader_count++;
+        }
+        for (uint8_t j = 0; j < node->output_count; j++) {
+            firnc_value value = node->outputs[j];
+            for (uint32_t r = first_reader[value]; r != FIRNC_NONE; r = readers[r].next)
+                if (readers[r].node != i)
+                    depend(s, i, readers[r].node);
+            writer[value] = i;
+            first_reader[value] = FIRNC_NONE;
+        }
+    }
+}
+
+static void count_uses(scheduler *s) {
+    const firnc_graph *graph = s->graph;
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_value_info *value = &graph->values[i];
+        uint64_t bytes = 0;
+        if (!firnc_is_state(value->role) && !value->persistent && firn_shape_bytes(&value->shape, &bytes))
+            s->bytes[i] = (int64_t)bytes;
+    }
+    for (uint32_t i = 0; i < graph->node_count; i++) /* of every phase: what a later phase reads does not die here */
+        for (uint8_t j = 0; j < graph->nodes[i].input_count; j++) {
+            firnc_value value = graph->nodes[i].inputs[j];
+            s->uses[value]++;
+            s->read_links[s->read_link_count] = (link){.node = i, .next = s->readers[value]};
+            s->readers[value] = s->read_link_count++;
+        }
+}
+
+/* Bytes that come to life with a node less those that die with it. */
+static int64_t cost(const scheduler *s, const firnc_node *node) {
+    int64_t bytes = 0;
+    for (uint8_t i = 0; i < node->output_count; i++)
+        if (!firnc_output_is_input(node, i) && s->uses[node->outputs[i]] > 0)
+            bytes += s->bytes[node->outputs[i]];
+    for (uint8_t i = 0; i < node->input_count; i++) {
+        uint32_t here = 0;
+        bool counted = false;
+        for (uint8_t j = 0; j < node->input_count; j++) {
+            here += node->inputs[j] == node->inputs[i];
+            counted = counted || (j < i && node->inputs[j] == node->inputs[i]);
+        }
+        if (!counted && s->uses[node->inputs[i]] == here)
+            bytes -= s->bytes[node->inputs[i]];
+    }
+    return bytes;
+}
+
+static void add_ready(scheduler *s, uint32_t node) {
+    s->costs[node] = cost(s, &s->nodes[node]);
+    s->ready[s->ready_count++] = node;
+}
+
+/* Takes the cheapest of the nodes that are ready, the earliest among equals. */
+static uint32_t take_cheapest(scheduler *s) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < s->ready_count; i++) {
+        uint32_t a = s->ready[i], b = s->ready[best];
+        if (s->costs[a] < s->costs[b] || (a < b && s->costs[a] == s->costs[b]))
+            best = i;
+    }
+    uint32_t node = s->ready[best];
+    s->ready[best] = s->ready[--s->ready_count];
+    return node;
+}
+
+/* One operand has been read. Only the last few readers of a value may be those with which it dies. */
+static void use(scheduler *s, firnc_value value) {
+    if (--s->uses[value] > FIRN_INPUTS_MAX || s->bytes[value] == 0)
+        return;
+    for (uint32_t i = s->readers[value]; i != FIRNC_NONE; i = s->read_links[i].next) {
+        uint32_t node = s->read_links[i].node;
+        s->costs[node] = cost(s, &s->nodes[node]);
+    }
+}
+
+/* The nodes of one phase in their new order, behind `*made` others. */
+static void schedule_phase(scheduler *s, uint32_t begin, uint32_t end, uint32_t *order, uint32_t *made) {
+    for (uint32_t i = begin; i < end; i++)
+        if (s->waits[i] == 0)
+            add_ready(s, i);
+    while (s->ready_count > 0) {
+        uint32_t node = take_cheapest(s);
+        order[(*made)++] = node;
+        for (uint8_t j = 0; j < s->nodes[node].input_count; j++)
+            use(s, s->nodes[node].inputs[j]);
+        for (uint32_t i = s->heads[node]; i != FIRNC_NONE; i = s->links[i].next) {
+            uint32_t follower = s->links[i].node;
+            s->waits[follower]--;
+            if (follower < end && s->waits[follower] == 0)
+                add_ready(s, follower);
+        }
+    }
+}
+
+static uint32_t *schedule(const firnc_graph *graph) {
+    scheduler s = {.graph = graph, .nodes = graph->nodes, .count = graph->node_count};
+    s.waits = firnc_allocate(s.count * sizeof *s.waits);
+    s.heads = firnc_allocate(s.count * sizeof *s.heads);
+    s.uses = firnc_allocate(graph->value_count * sizeof *s.uses);
+    s.bytes = firnc_allocate(graph->value_count * sizeof *s.bytes);
+    s.costs = firnc_allocate(s.count * sizeof *s.costs);
+    s.ready = firnc_allocate(s.count * sizeof *s.ready);
+    s.readers = firnc_allocate(graph->value_count * sizeof *s.readers);
+    s.links = firnc_allocate((uint64_t)s.count * 2 * FIRN_INPUTS_MAX * sizeof *s.links);
+    s.read_links = firnc_allocate((uint64_t)s.count * FIRN_INPUTS_MAX * sizeof *s.read_links);
+    for (uint32_t i = 0; i < s.count; i++)
+        s.heads[i] = FIRNC_NONE;
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        s.readers[i] = FIRNC_NONE;
+    find_dependences(&s);
+    count_uses(&s);
+    uint32_t *order = firnc_allocate(s.count * sizeof *order), made = 0;
+    for (uint32_t begin = 0, end; begin < s.count; begin = end) {
+        for (end = begin; end < s.count && s.nodes[end].phase == s.nodes[begin].phase; end++)
+            ;
+        schedule_phase(&s, begin, end, order, &made);
+    }
+    return order;
+}
+
+static void put_in_order(firnc_graph *graph, const firnc_node_list *list, const uint32_t *order) {
+    firnc_take_nodes(graph);
+    for (uint32_t i = 0; i < list->count; i++)
+        firnc_put_node(graph, &list->nodes[order == NULL ? i : order[i]]);
+}
+
+bool firnc_order(firnc_compilation *compilation) {
+    firnc_graph *graph = compilation->graph;
+    uint64_t before = firnc_live_bytes(graph);
+    const uint32_t *order = schedule(graph);
+    firnc_node_list list = {.nodes = graph->nodes, .count = graph->node_count};
+    put_in_order(graph, &list, order);
+    if (firnc_live_bytes(graph) >= before)
+        put_in_order(graph, &list, NULL);
+    return true;
+}

@@ -1,0 +1,233 @@
+/* Placement of buffers (compiler/passes/memory.h). Two ways of placing are tried under several weights: into the gaps,
+ * heaviest first; and upwards, always what can lie lowest next, the heavier first among equals. Upwards is then
+ * bettered by making what lies on top, or any buffer, heavier, for as long as the budget lasts or until the lower bound
+ * is reached. Thousands of buffers, of which no few matter much, are only placed into gaps. Deterministic: the same
+ * buffers get the same offsets. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/graph/ir.h"
+#include "compiler/passes/memory.h"
+
+/* Pairs of buffers that the search may look at: well under a second. */
+#define BUDGET       200000000u
+#define ATTEMPTS_MAX 2000u
+
+/* --- the lower bound ---------------------------------------------------------------------------------------------- */
+
+typedef struct event {
+    uint64_t time; /* 2 * first when a buffer begins, 2 * last + 1 when it ends */
+    uint64_t bytes;
+} event;
+
+static int by_time(const void *a, const void *b) {
+    const event *x = a, *y = b;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+uint64_t firnc_lower_bound(const firnc_buffer *buffers, uint32_t count) {
+    event *events = firnc_allocate(2 * (uint64_t)count * sizeof *events);
+    for (uint32_t i = 0; i < count; i++) {
+        events[i] = (event){.time = 2 * (uint64_t)buffers[i].first, .bytes = buffers[i].bytes};
+        events[(size_t)count + i] = (event){.time = 2 * (uint64_t)buffers[i].last + 1, .bytes = buffers[i].bytes};
+    }
+    qsort(events, 2 * (size_t)count, sizeof *events, by_time);
+    uint64_t live = 0, most = 0;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        live = events[i].time % 2 == 0 ? live + events[i].bytes : live - events[i].bytes;
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+/* --- weights ------------------------------------------------------------------------------------------------------ */
+
+typedef enum weighing { BY_SIZE, BY_LIFETIME, BY_AREA, BY_LONG_AREA, BY_START, WEIGHINGS } weighing;
+
+static double weigh(const firnc_buffer *buffer, weighing kind) {
+    double lifetime = (double)buffer->last - (double)buffer->first + 1;
+    double bytes = (double)buffer->bytes;
+    switch (kind) {
+    case BY_SIZE:
+        return bytes;
+    case BY_LIFETIME:
+        return lifetime;
+    case BY_AREA:
+        return lifetime * bytes;
+    case BY_LONG_AREA:
+        return lifetime * lifetime * bytes;
+    case BY_START:
+    case WEIGHINGS:
+        break;
+    }
+    return 1 / ((double)buffer->first + 1);
+}
+
+/* --- the two ways of placing -------------------------------------------------------------------------------------- */
+
+typedef struct placement {
+    firnc_buffer *buffers;
+    uint32_t count;
+    double *weights;
+    uint32_t *placed; /* scratch: indices by ascending offset */
+    uint64_t *floors; /* scratch: the least offset of each buffer, PLACED when it has its place */
+} placement;
+
+#define PLACED UINT64_MAX
+
+static bool meet(const firnc_buffer *a, const firnc_buffer *b) {
+    return a->first <= b->last && b->first <= a->last;
+}
+
+static uint64_t end_of(const firnc_buffer *buffer) {
+    return buffer->offset + buffer->bytes;
+}
+
+typedef struct ranked {
+    double weight;
+    uint32_t buffer;
+} ranked;
+
+static int heaviest_first(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight < y->weight ? 1 : -1;
+    return (x->buffer > y->buffer) - (x->buffer < y->buffer);
+}
+
+/* The offset of the tightest gap below the top that holds the buffer, or the top. */
+static uint64_t find_gap(const placement *p, uint32_t placed_count, const firnc_buffer *buffer) {
+    uint64_t end = 0, best = 0, best_gap = UINT64_MAX;
+    for (uint32_t i = 0; i < placed_count; i++) {
+        const firnc_buffer *other = &p->buffers[p->placed[i]];
+        if (!meet(other, buffer))
+            continue;
+        if (other->offset > end && other->offset - end >= buffer->bytes && other->offset - end < best_gap) {
+            best = end;
+            best_gap = other->offset - end;
+        }
+        if (end_of(other) > end)
+            end = end_of(other);
+    }
+    return best_gap != UINT64_MAX ? best : end;
+}
+
+/* Heaviest first, each into its tightest gap. Returns the top. */
+static uint64_t place_into_gaps(placement *p) {
+    ranked *order = firnc_allocate((uint64_t)p->count * sizeof *order);
+    for (uint32_t i = 0; i < p->count; i++)
+        order[i] = (ranked){.weight = p->weights[i], .buffer = i};
+    qsort(order, p->count, sizeof *order, heaviest_first);
+    uint64_t top = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        firnc_buffer *buffer = &p->buffers[order[i].buffer];
+        buffer->offset = find_gap(p, i, buffer);
+        uint32_t at = i;
+        for (; at > 0 && p->buffers[p->placed[at - 1]].offset > buffer->offset; at--)
+            p->placed[at] = p->placed[at - 1];
+        p->placed[at] = order[i].buffer;
+        top = end_of(buffer) > top ? end_of(buffer) : top;
+    }
+    return top;
+}
+
+static uint32_t lowest(const placement *p) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < p->count; i++)
+        if (p->floors[i] < p->floors[best] || (p->floors[i] == p->floors[best] && p->weights[i] > p->weights[best]))
+            best = i;
+    return best;
+}
+
+/* Always the buffer that can lie lowest on those already placed. Returns the top. */
+static uint64_t place_upwards(placement *p) {
+    uint64_t top = 0;
+    memset(p->floors, 0, p->count * sizeof *p->floors);
+    for (uint32_t left = p->count; left > 0; left--) {
+        uint32_t next = lowest(p);
+        firnc_buffer *buffer = &p->buffers[next];
+        buffer->offset = p->floors[next];
+        p->floors[next] = PLACED;
+        top = end_of(buffer) > top ? end_of(buffer) : top;
+        for (uint32_t i = 0; i < p->count; i++)
+            if (p->floors[i] < end_of(buffer) && meet(&p->buffers[i], buffer))
+                p->floors[i] = end_of(buffer);
+    }
+    return top;
+}
+
+/* --- the search --------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    placement p;
+    uint64_t bound, best;
+    uint64_t *best_offsets;
+    uint64_t random;
+} search;
+
+static uint64_t keep_best(search *s, uint64_t top) {
+    if (top < s->best) {
+        s->best = top;
+        for (uint32_t i = 0; i < s->p.count; i++)
+            s->best_offsets[i] = s->p.buffers[i].offset;
+    }
+    return top;
+}
+
+/* A linear congruential generator: variety is all that is asked of it. */
+static uint32_t draw(search *s, uint32_t below) {
+    s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(s->random >> 33) % below;
+}
+
+static uint32_t top_buffer(const placement *p) {
+    uint32_t top = 0;
+    for (uint32_t i = 1; i < p->count; i++)
+        if (end_of(&p->buffers[i]) > end_of(&p->buffers[top]))
+            top = i;
+    return top;
+}
+
+/* Doubles the weight of what lies on top, one time in three of any buffer; takes it back when that was worse. */
+static void better(search *s, uint32_t attempts) {
+    placement *p = &s->p;
+    uint64_t current = keep_best(s, place_upwards(p));
+    uint32_t top = top_buffer(p);
+    for (uint32_t i = 0; i < attempts && s->best > s->bound; i++) {
+        uint32_t changed = draw(s, 3) == 0 ? draw(s, p->count) : top;
+        double before = p->weights[changed];
+        p->weights[changed] = 2 * before;
+        uint64_t height = keep_best(s, place_upwards(p));
+        if (height <= current) {
+            current = height;
+            top = top_buffer(p);
+        } else {
+            p->weights[changed] = before;
+        }
+    }
+}
+
+uint64_t firnc_place_buffers(firnc_buffer *buffers, uint32_t count) {
+    if (count == 0)
+        return 0;
+    search s = {.p = {.buffers = buffers, .count = count},
+                .bound = firnc_lower_bound(buffers, count),
+                .best = UINT64_MAX,
+                .random = 1};
+    s.p.weights = firnc_allocate((uint64_t)count * sizeof *s.p.weights);
+    s.p.placed = firnc_allocate((uint64_t)count * sizeof *s.p.placed);
+    s.p.floors = firnc_allocate((uint64_t)count * sizeof *s.p.floors);
+    s.best_offsets = firnc_allocate((uint64_t)count * sizeof *s.best_offsets);
+    uint64_t attempts = BUDGET / WEIGHINGS / ((uint64_t)count * count);
+    for (int kind = 0; kind < WEIGHINGS && s.best > s.bound; kind++) {
+        for (uint32_t i = 0; i < count; i++)
+            s.p.weights[i] = weigh(&buffers[i], (weighing)kind);
+        keep_best(&s, place_into_gaps(&s.p));
+        if (s.best > s.bound && attempts > 0)
+            better(&s, attempts < ATTEMPTS_MAX ? (uint32_t)attempts : ATTEMPTS_MAX);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        buffers[i].offset = s.best_offsets[i];
+    return s.best;
+}

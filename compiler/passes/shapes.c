@@ -1,0 +1,38 @@
+/* The shapes pass. In: the graph as it was built, outputs with a type and no extents. Out: every value with its
+ * extents, every op checked by the rule that the loader will check it by (plan/shapes/shapes_*.c). */
+#include "compiler/base/words.h"
+#include "compiler/graph/ir.h"
+#include "plan/errors.h"
+
+/* "float32[32,784], float32[10,784]" */
+static const char *operands_text(const firnc_graph *graph, const firnc_node *node) {
+    const char *text = "";
+    for (uint8_t i = 0; i < node->input_count; i++)
+        text =
+            firnc_format("%s%s%s", text, i == 0 ? "" : ", ", firnc_shape_text(&graph->values[node->inputs[i]].shape));
+    return text;
+}
+
+bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node) {
+    firnc_graph *graph = compilation->graph;
+    uint8_t types[FIRN_OUTPUTS_MAX] = {0};
+    for (uint8_t i = 0; i < node->output_count; i++)
+        types[i] = graph->values[node->outputs[i]].shape.type;
+    firn_op_signature signature;
+    int error = firnc_infer_signature(graph, node, types, &signature);
+    if (error != FIRN_OK)
+        return firnc_fail(compilation, "layer %s: %s(%s): %s; check the sizes that the model gives this layer",
+                          node->name, firn_op_find(node->code)->name, operands_text(graph, node),
+                          firn_error_text(error));
+    for (uint8_t i = 0; i < node->output_count; i++)
+        graph->values[node->outputs[i]].shape = signature.outputs[i];
+    return true;
+}
+
+bool firnc_infer_shapes(firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (!firnc_infer_node(compilation, &graph->nodes[i]))
+            return false;
+    return true;
+}

@@ -1,0 +1,249 @@
+/* The training pass; for an eval graph metric.c is called instead. In: the micro-batch phase with every parameter's
+ * gradient. Out: the whole step:
+ *
+ *     micro_batch  the seed of the gradient takes 1/micro_batches and the loss scale; gradients are accumulated
+ *     finalise     squares of the unscaled gradients, norm and finiteness; the factors that unscale and clip
+ *     update       powers of beta, the optimizer for each parameter, which applies the factors; the optimizer step
+ *     bookkeep     loss scale, global step
+ *
+ * and the state that these need. Semantics: NUMERICS.md, "Finalise", "Update" and "Bookkeep". */
+#include "compiler/graph/ir.h"
+
+typedef struct training {
+    firnc_graph *graph;
+    const firnc_recipe *recipe;
+    firnc_value *parameters; /* sorted by name */
+    uint32_t count;
+    firnc_value factors; /* of gradient_factors, or FIRNC_NONE: gradients are taken as they are */
+} training;
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+
+/* A scalar of the arena that the runtime reads or writes between the phases. */
+static firnc_value exchanged(firnc_graph *graph, const char *name, uint8_t role, firn_type type) {
+    firnc_value value = firnc_value_new(graph, name, role, firnc_scalar(type));
+    graph->values[value].persistent = true;
+    return value;
+}
+
+static void name_result(firnc_graph *graph, firnc_value value, const char *name) {
+    graph->values[value].name = name;
+    graph->values[value].role = FIRNC_ROLE_RESULT;
+    graph->values[value].persistent = true;
+}
+
+static bool is_dynamic(const training *t) {
+    return t->recipe->precision.scaling == FIRNC_SCALING_DYNAMIC;
+}
+
+static bool is_scaled(const training *t) {
+    return is_dynamic(t) ||
+           (t->recipe->precision.scaling == FIRNC_SCALING_STATIC && t->recipe->precision.initial_loss_scale != 1);
+}
+
+static const char *name_of(const training *t, firnc_value value) {
+    return t->graph->values[value].name;
+}
+
+/* --- micro_batch -------------------------------------------------------------------------------------------------- */
+
+static void seed_loss(const training *t, uint32_t micro_batches) {
+    firnc_graph *graph = t->graph;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        firnc_node *node = &graph->nodes[i];
+        if (node->code != FIRN_OP_loss_seed)
+            continue;
+        node->reals[FIRN_LOSS_SEED_FACTOR] = 1 / (float)micro_batches;
+        if (is_scaled(t)) {
+            node->inputs[0] = graph->loss_scale;
+            node->input_count = 1;
+        }
+    }
+}
+
+/* Whoever reads a gradient from here on takes any real type: a cast that only widens one is passed over. */
+static void take_narrow_gradients(const training *t) {
+    firnc_graph *graph = t->graph;
+    for (uint32_t i = 0; i < t->count; i++) {
+        firnc_value_info *parameter = &graph->values[t->parameters[i]];
+        firnc_value_info *wide = &graph->values[parameter->gradient];
+        const firnc_node *producer = &graph->nodes[wide->producer];
+        if (producer->code != FIRN_OP_cast || graph->values[producer->inputs[0]].role == FIRNC_ROLE_GRADIENT)
+            continue;
+        firnc_value_info *narrow = &graph->values[producer->inputs[0]];
+        narrow->name = wide->name;
+        wide->name = firnc_format("%s/wide", wide->name);
+        narrow->role = FIRNC_ROLE_GRADIENT;
+        wide->role = FIRNC_ROLE_ACTIVATION;
+        parameter->gradient = producer->inputs[0];
+    }
+}
+
+static void accumulate_gradients(const training *t) {
+    firnc_graph *graph = t->graph;
+    for (uint32_t i = 0; i < t->count; i++) {
+        firnc_value parameter = t->parameters[i], gradient = graph->values[parameter].gradient;
+        graph->values[gradient].role = FIRNC_ROLE_ACTIVATION;
+        firnc_value total = firnc_value_new(graph, firnc_format("total.%s", name_of(t, gradient)), FIRNC_ROLE_GRADIENT,
+                                            graph->values[parameter].shape);
+        graph->values[total].persistent = true;
+        firnc_node_in_place(graph, FIRN_OP_accumulate, FIRNC_PHASE_MICRO_BATCH, name_of(t, parameter),
+                            (firnc_value[]){total, gradient}, 2, NULL, NULL, &total);
+        graph->values[parameter].gradient = total;
+    }
+}
+
+/* --- finalise ----------------------------------------------------------------------------------------------------- */
+
+static void find_norm(const training *t) {
+    firnc_graph *graph = t->graph;
+    firn_shape shape = {.type = FIRN_FLOAT32, .rank = 1, .dims = {t->count}};
+    firnc_value partial = firnc_value_new(graph, "gradient_norm.partial", FIRNC_ROLE_ACTIVATION, shape);
+    graph->values[partial].persistent = true; /* each op fills in one element */
+    for (uint32_t i = 0; i < t->count; i++) {
+        int64_t index = i;
+        firnc_value gradient = graph->values[t->parameters[i]].gradient;
+        const firnc_value inputs[] = {gradient, partial, graph->loss_scale};
+        firnc_node_in_place(graph, FIRN_OP_sum_of_squares, FIRNC_PHASE_FINALISE, name_of(t, t->parameters[i]), inputs,
+                            is_scaled(t) ? 3 : 2, &index, NULL, (firnc_value[]){partial, FIRNC_NONE});
+    }
+    uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_norm, FIRNC_PHASE_FINALISE, "gradient_norm", &partial, 1,
+                                   NULL, NULL, (uint8_t[]){FIRN_FLOAT32, FIRN_INT32});
+    graph->gradient_norm = graph->nodes[node].outputs[0];
+    name_result(graph, graph->gradient_norm, "gradient_norm");
+    if (is_dynamic(t)) {
+        graph->finite = graph->nodes[node].outputs[1];
+        name_result(graph, graph->finite, "finite");
+    }
+}
+
+static void find_factors(training *t) {
+    static const uint8_t clippings[] = {[FIRNC_CLIP_NONE] = FIRN_CLIPPING_NONE,
+                                        [FIRNC_CLIP_NORM] = FIRN_CLIPPING_NORM,
+                                        [FIRNC_CLIP_VALUE] = FIRN_CLIPPING_VALUE};
+    const firnc_precision *precision = &t->recipe->precision;
+    firnc_graph *graph = t->graph;
+    firnc_value inputs[2];
+    uint8_t input_count = 0;
+    if (is_scaled(t))
+        inputs[input_count++] = graph->loss_scale;
+    if (precision->clipping == FIRNC_CLIP_NORM)
+        inputs[input_count++] = graph->gradient_norm;
+    const int64_t integers[] = {[FIRN_GRADIENT_FACTORS_SCALED] = is_scaled(t),
+                                [FIRN_GRADIENT_FACTORS_CLIPPING] = clippings[precision->clipping]};
+    const float limit = precision->clipping == FIRNC_CLIP_NONE ? 0 : precision->clip_threshold;
+    uint8_t type = FIRN_FLOAT32;
+    uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_factors, FIRNC_PHASE_FINALISE, "gradient_factors", inputs,
+                                   input_count, integers, &limit, &type);
+    t->factors = graph->nodes[node].outputs[0];
+}
+
+static void finalise(training *t) {
+    const firnc_precision *precision = &t->recipe->precision;
+    if (is_dynamic(t) || precision->clipping == FIRNC_CLIP_NORM)
+        find_norm(t);
+    if (is_scaled(t) || precision->clipping != FIRNC_CLIP_NONE)
+        find_factors(t);
+}
+
+/* --- update ------------------------------------------------------------------------------------------------------- */
+
+static void count_one(firnc_graph *graph, uint8_t phase, firnc_value counter) {
+    const int64_t step = 1;
+    firnc_node_in_place(graph, FIRN_OP_count, phase, "counters", &counter, 1, &step, NULL, &counter);
+}
+
+/* The scalar that receives the value of a schedule; groups share it. */
+static firnc_value scheduled(const training *t, uint32_t root) {
+    firnc_value *value = &t->graph->schedules[root];
+    if (*value == FIRNC_NONE)
+        *value = exchanged(t->graph, t->recipe->schedule.roots[root].name, FIRNC_ROLE_INPUT, FIRN_FLOAT32);
+    return *value;
+}
+
+/* The factors of a group: those of all, and with a scheduled weight decay that behind them. Groups share them. */
+static firnc_value factors_of(const training *t, const firnc_group *group) {
+    if (group->decay_schedule == FIRNC_NONE)
+        return t->factors;
+    for (const firnc_group *other = t->graph->groups; other < group; other++)
+        if (other->decay_schedule == group->decay_schedule)
+            return other->factors;
+    const firnc_value inputs[] = {scheduled(t, group->decay_schedule), t->factors};
+    uint8_t type = FIRN_FLOAT32;
+    uint32_t node = firnc_node_new(t->graph, FIRN_OP_decay_factors, FIRNC_PHASE_UPDATE, "decay_factors", inputs,
+                                   t->factors == FIRNC_NONE ? 1 : 2, NULL, NULL, &type);
+    return t->graph->nodes[node].outputs[0];
+}
+
+static void update(const training *t) {
+    firnc_graph *graph = t->graph;
+    for (uint32_t i = 0; i < graph->group_count; i++) {
+        graph->groups[i].learning_rate = scheduled(t, graph->groups[i].rate_schedule);
+        graph->groups[i].factors = factors_of(t, &graph->groups[i]);
+        firnc_advance_powers(graph, &graph->groups[i]);
+    }
+    for (uint32_t i = 0; i < t->count; i++)
+        firnc_update_parameter(graph, &graph->groups[graph->values[t->parameters[i]].group], t->parameters[i]);
+    count_one(graph, FIRNC_PHASE_UPDATE, graph->optimizer_step);
+}
+
+/* --- bookkeep ----------------------------------------------------------------------------------------------------- */
+
+static void update_loss_scale(const training *t) {
+    const firnc_precision *precision = &t->recipe->precision;
+    firnc_graph *graph = t->graph;
+    graph->at_floor = exchanged(graph, "at_floor", FIRNC_ROLE_RESULT, FIRN_INT32);
+    const firnc_value inputs[] = {graph->finite, graph->loss_scale, graph->steps_since_rescale,
+                                  graph->overflows_since_rescale, graph->skipped_steps};
+    const firnc_value outputs[] = {graph->loss_scale, graph->steps_since_rescale, graph->overflows_since_rescale,
+                                   graph->skipped_steps, graph->at_floor};
+    const int64_t steps = (int64_t)precision->steps_per_increase;
+    const float reals[] = {[FIRN_LOSS_SCALE_MINIMUM] = precision->min_loss_scale,
+                           [FIRN_LOSS_SCALE_MAXIMUM] = precision->max_loss_scale,
+                           [FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE] = precision->overflow_tolerance};
+    uint32_t node = firnc_node_in_place(graph, FIRN_OP_loss_scale_update, FIRNC_PHASE_BOOKKEEP, "scaler", inputs, 5,
+                                        &steps, reals, outputs);
+    graph->values[graph->at_floor].producer = node;
+}
+
+/* --- the pass ----------------------------------------------------------------------------------------------------- */
+
+static void add_state(const training *t) {
+    firnc_graph *graph = t->graph;
+    graph->global_step = firnc_counter_new(graph, "counters.global_step");
+    graph->optimizer_step = firnc_counter_new(graph, "counters.optimizer_step");
+    graph->cursor = firnc_counter_new(graph, "counters.cursor");
+    if (is_scaled(t))
+        graph->loss_scale = firnc_state_new(graph, "scaler.loss_scale", FIRNC_ROLE_OPTIMIZER_STATE,
+                                            firnc_scalar(FIRN_FLOAT32), t->recipe->precision.initial_loss_scale);
+    if (is_dynamic(t)) {
+        graph->steps_since_rescale = firnc_counter_new(graph, "scaler.steps_since_rescale");
+        graph->overflows_since_rescale = firnc_counter_new(graph, "scaler.overflows_since_rescale");
+        graph->skipped_steps = firnc_counter_new(graph, "scaler.num_skipped_steps");
+    }
+}
+
+bool firnc_add_training(firnc_compilation *compilation) {
+    firnc_graph *graph = compilation->graph;
+    if (graph->eval)
+        return firnc_add_metric(compilation);
+    const firnc_data *data = &compilation->recipe->data;
+    uint32_t micro_batches = data->batch_size / data->micro_batch_size;
+    training t = {.graph = graph, .recipe = compilation->recipe, .factors = FIRNC_NONE};
+    t.count = firnc_sorted_values(graph, firnc_is_parameter, &t.parameters);
+
+    add_state(&t);
+    name_result(graph, graph->loss, "loss");
+    seed_loss(&t, micro_batches);
+    take_narrow_gradients(&t);
+    if (micro_batches > 1)
+        accumulate_gradients(&t);
+    if (!firnc_group_parameters(compilation, t.parameters, t.count))
+        return false;
+    finalise(&t);
+    update(&t);
+    if (is_dynamic(&t))
+        update_loss_scale(&t);
+    count_one(graph, FIRNC_PHASE_BOOKKEEP, graph->global_step);
+    return true;
+}

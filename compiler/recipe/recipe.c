@@ -1,0 +1,171 @@
+/* A recipe from end to end: reads the tree, applies --set, checks the outer layout and calls the part that knows each
+ * mapping. The order matters: later parts need what earlier ones have filled in. */
+#include "compiler/recipe/recipe.h"
+
+#include <string.h>
+
+#include "compiler/recipe/recipe_parts.h"
+
+static const firnc_field root_fields[] = {
+    {"trainer", .kind = FIRNC_FIELD_NESTED, .required = true},
+    {"train_input", .kind = FIRNC_FIELD_REFUSED,
+     .only = "older releases had it here; it is trainer.fit.train_dataloader"},
+    {"eval_input", .kind = FIRNC_FIELD_REFUSED,
+     .only = "older releases had it here; it is trainer.validate.val_dataloader"},
+    {"runconfig", .kind = FIRNC_FIELD_REFUSED, .only = "older releases had it here; steps are in trainer.init.loop"},
+    {"model", .kind = FIRNC_FIELD_REFUSED, .only = "older releases had it here; it is trainer.init.model"},
+    {"optimizer", .kind = FIRNC_FIELD_REFUSED, .only = "older releases had it here; it is trainer.init.optimizer"},
+};
+
+static const firnc_field trainer_fields[] = {
+    {"init", .kind = FIRNC_FIELD_NESTED, .required = true},
+    {"fit", .kind = FIRNC_FIELD_NESTED},
+    {"validate", .kind = FIRNC_FIELD_NESTED},
+    {"validate_all", .kind = FIRNC_FIELD_IGNORED},
+};
+
+static const firnc_field init_fields[] = {
+    {"mode", .kind = FIRNC_FIELD_OTHER},
+    {"seed", .kind = FIRNC_FIELD_LONG, offsetof(firnc_recipe, seed), 0, 0},
+    {"model", .kind = FIRNC_FIELD_NESTED, .required = true},
+    {"optimizer", .kind = FIRNC_FIELD_NESTED},
+    {"schedulers", .kind = FIRNC_FIELD_ENTRIES},
+    {"precision", .kind = FIRNC_FIELD_NESTED},
+    {"loop", .kind = FIRNC_FIELD_NESTED, .required = true},
+    {"callbacks", .kind = FIRNC_FIELD_ENTRIES},
+    {"sparsity", .kind = FIRNC_FIELD_REFUSED, .only = "Firn trains dense models; remove it"},
+    /* where the model zoo runs, logs and saves, which is not part of a plan */
+    {"backend", .kind = FIRNC_FIELD_IGNORED},
+    {"device", .kind = FIRNC_FIELD_IGNORED},
+    {"model_dir", .kind = FIRNC_FIELD_IGNORED},
+    {"checkpoint", .kind = FIRNC_FIELD_IGNORED},
+    {"logging", .kind = FIRNC_FIELD_IGNORED},
+    {"loggers", .kind = FIRNC_FIELD_IGNORED},
+};
+
+static const firnc_field fit_fields[] = {
+    {"train_dataloader", .kind = FIRNC_FIELD_NESTED},
+    {"val_dataloader", .kind = FIRNC_FIELD_NESTED},
+    {"ckpt_path", .kind = FIRNC_FIELD_IGNORED},
+};
+
+typedef struct loop {
+    uint64_t num_steps, max_steps, eval_steps;
+    bool check_loss;
+} loop;
+
+static const firnc_field loop_fields[] = {
+    {"num_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, num_steps), 1, FIRNC_STEPS_MAX},
+    {"max_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, max_steps), 1, FIRNC_STEPS_MAX},
+    {"eval_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, eval_steps), 0, FIRNC_STEPS_MAX},
+    {"check_loss", .kind = FIRNC_FIELD_FLAG, offsetof(loop, check_loss)},
+    {"eval_frequency", .kind = FIRNC_FIELD_IGNORED}, /* evaluation is a plan of its own */
+    {"num_epochs", .kind = FIRNC_FIELD_REFUSED, .only = "a frozen run has a length in steps; write num_steps"},
+    {"steps_per_epoch", .kind = FIRNC_FIELD_REFUSED, .only = "a frozen run has a length in steps; write num_steps"},
+    {"grad_accum_steps", .kind = FIRNC_FIELD_REFUSED, .only = "set micro_batch_size below batch_size"},
+};
+
+/* Callbacks of the model zoo that look at a run and leave it as it is. Any other may change it. */
+static const char *const harmless_callbacks[] = {"CheckLoss",
+                                                 "ComputeNorm",
+                                                 "DebugArgsPath",
+                                                 "GlobalFlags",
+                                                 "KeepNCheckpoints",
+                                                 "LogInputSummaries",
+                                                 "LogOptimizerParamGroup",
+                                                 "LogSparsity",
+                                                 "ModelEvalMetrics",
+                                                 "OpProfiler",
+                                                 "ScopedTrainFlags",
+                                                 "ScopedEvalFlags",
+                                                 "ScopedValidateFlags",
+                                                 NULL};
+
+/* --- the mode ------------------------------------------------------------------------------------------------------
+ */
+
+/* A recipe need not say its mode; when it does, it must be the one that is compiled. */
+static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
+    const char *wanted = recipe->mode == FIRNC_TRAIN ? "train" : "eval";
+    if (node == NULL)
+        return true;
+    if (node->kind == FIRNC_SCALAR && strcmp(node->text, "train_and_eval") == 0)
+        return firnc_tree_fail(node, "train_and_eval: " FIRNC_ONE_MODE);
+    if (node->kind != FIRNC_SCALAR || (strcmp(node->text, "train") != 0 && strcmp(node->text, "eval") != 0))
+        return firnc_tree_fail(node, "is not a mode; write train or eval, or leave it to --mode");
+    if (strcmp(node->text, wanted) != 0)
+        return firnc_tree_fail(node, "is %s, and --mode is %s; leave mode out of a recipe for both", node->text,
+                               wanted);
+    return true;
+}
+
+/* --- the parts of the layout
+ * ------------------------------------------------------------------------------------------ */
+
+static bool check_callbacks(const firnc_tree *list) {
+    for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next) {
+        const char *name = entry->kind == FIRNC_MAPPING && entry->first != NULL ? entry->first->key : NULL;
+        bool harmless = false;
+        for (const char *const *known = harmless_callbacks; name != NULL && *known != NULL; known++)
+            harmless = harmless || strcmp(name, *known) == 0;
+        if (!harmless)
+            return firnc_tree_fail(entry, "%s may change the run, and a plan cannot hold it; remove it",
+                                   name == NULL ? "a callback without a name" : name);
+    }
+    return true;
+}
+
+static bool read_loop(firnc_recipe *recipe, const firnc_tree *mapping) {
+    loop values = {.check_loss = true};
+    if (!firnc_fields_read(mapping, loop_fields, sizeof loop_fields / sizeof loop_fields[0], &values))
+        return false;
+    if (values.num_steps != 0 && values.max_steps != 0)
+        return firnc_tree_fail(firnc_tree_child(mapping, "max_steps"),
+                               "is num_steps by another name, which is there too; remove one of them");
+    uint64_t train = values.num_steps != 0 ? values.num_steps : values.max_steps;
+    if (recipe->mode == FIRNC_TRAIN && train == 0)
+        return firnc_tree_fail(mapping, "num_steps is missing; add the length of the run in steps");
+    recipe->steps = recipe->mode == FIRNC_TRAIN ? train : values.eval_steps;
+    recipe->check_loss = values.check_loss;
+    return true;
+}
+
+static bool read_init(firnc_recipe *recipe, const firnc_tree *init, bool *compute_metrics) {
+    firnc_model_precision said;
+    double learning_rate;
+    return firnc_fields_read(init, init_fields, sizeof init_fields / sizeof init_fields[0], recipe) &&
+           check_mode(recipe, firnc_tree_child(init, "mode")) &&
+           firnc_recipe_model(recipe, firnc_tree_child(init, "model"), &said, compute_metrics) &&
+           firnc_recipe_precision(recipe, init, &said) && firnc_recipe_optimizer(recipe, init, &learning_rate) &&
+           firnc_recipe_schedule(recipe, init, learning_rate) && read_loop(recipe, firnc_tree_child(init, "loop")) &&
+           firnc_recipe_schedule_values(recipe, init) && check_callbacks(firnc_tree_child(init, "callbacks"));
+}
+
+static bool check_end(const firnc_recipe *recipe, const firnc_tree *trainer) {
+    if (recipe->mode == FIRNC_EVAL && recipe->steps == 0 && recipe->data.wrap)
+        return firnc_tree_fail(trainer,
+                               "validate.val_dataloader.wrap without loop.eval_steps never ends; set eval_steps");
+    return true;
+}
+
+bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
+                       uint32_t setting_count) {
+    memset(recipe, 0, sizeof *recipe);
+    recipe->file = file;
+    recipe->mode = mode;
+    firnc_tree *root = firnc_tree_read(file);
+    if (root == NULL)
+        return false;
+    for (uint32_t i = 0; i < setting_count; i++)
+        if (!firnc_tree_set(root, settings[i]))
+            return false;
+    if (!firnc_fields_read(root, root_fields, sizeof root_fields / sizeof root_fields[0], NULL))
+        return false;
+    const firnc_tree *trainer = firnc_tree_child(root, "trainer"), *fit = firnc_tree_child(trainer, "fit");
+    bool compute_metrics;
+    return firnc_fields_read(trainer, trainer_fields, sizeof trainer_fields / sizeof trainer_fields[0], NULL) &&
+           (fit == NULL || firnc_fields_read(fit, fit_fields, sizeof fit_fields / sizeof fit_fields[0], NULL)) &&
+           read_init(recipe, firnc_tree_child(trainer, "init"), &compute_metrics) &&
+           firnc_recipe_metric(recipe, firnc_tree_child(trainer, "validate"), compute_metrics) &&
+           firnc_recipe_data(recipe, trainer) && check_end(recipe, trainer);
+}

@@ -1,0 +1,173 @@
+/* trainer.init.precision: the keys of the model zoo's MixedPrecision, and Firn's own pol_lowering, gradient_type,
+ * overflow_tolerance, pol and float32_layers. */
+#include <string.h>
+
+#include "compiler/graph/ir.h"
+#include "compiler/job/precision.h"
+#include "compiler/recipe/recipe_parts.h"
+
+static const firnc_choice halves[] = {
+    {"float16", FIRN_FLOAT16}, {"bfloat16", FIRN_BFLOAT16}, {"cbfloat16", FIRN_CBFLOAT16}, {NULL, 0}};
+static const firnc_choice lowerings[] = {{"native", 0}, {"emulate", 1}, {NULL, 0}};
+static const firnc_choice gradient_types[] = {{"half", 0}, {"float32", 1}, {NULL, 0}};
+
+/* The words and numbers as they are read; what they mean is in precision.c. */
+typedef struct settings {
+    firnc_mixed_precision keys;
+    int half, emulate, float32_gradients;
+    uint32_t level;
+} settings;
+
+#define KEY(name) offsetof(settings, keys.name)
+
+static const firnc_field fields[] = {
+    {"enabled", .kind = FIRNC_FIELD_FLAG, KEY(enabled)},
+    {"fp16_type", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, half), .choices = halves},
+    {"precision_opt_level", .kind = FIRNC_FIELD_WHOLE, offsetof(settings, level), 0, 2},
+    {"loss_scaling_factor", .kind = FIRNC_FIELD_OTHER},
+    {"initial_loss_scale", .kind = FIRNC_FIELD_SINGLE, KEY(initial_loss_scale), 0, 0, .above_low = true},
+    {"steps_per_increase", .kind = FIRNC_FIELD_LONG, KEY(steps_per_increase), 1, 1e15},
+    {"min_loss_scale", .kind = FIRNC_FIELD_SINGLE, KEY(min_loss_scale), (double)FIRNC_LEAST_LOSS_SCALE, 0},
+    {"max_loss_scale", .kind = FIRNC_FIELD_SINGLE, KEY(max_loss_scale), (double)FIRNC_LEAST_LOSS_SCALE, 0},
+    {"overflow_tolerance", .kind = FIRNC_FIELD_SINGLE, KEY(overflow_tolerance), 0, 1},
+    {"max_gradient_norm", .kind = FIRNC_FIELD_SINGLE, KEY(max_gradient_norm), 0, 0, .above_low = true},
+    {"max_gradient_value", .kind = FIRNC_FIELD_SINGLE, KEY(max_gradient_value), 0, 0, .above_low = true},
+    {"log_loss_scale", .kind = FIRNC_FIELD_IGNORED}, /* the log has it always */
+    {"pol_lowering", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, emulate), .choices = lowerings},
+    {"gradient_type", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, float32_gradients), .choices = gradient_types},
+    {"pol", .kind = FIRNC_FIELD_ENTRIES},
+    {"float32_layers", .kind = FIRNC_FIELD_ENTRIES},
+};
+
+/* --- loss scaling ------------------------------------------------------------------------------------------------- */
+
+/* Absent, null and 1.0 mean none; another number is the static factor. */
+static bool read_factor(const firnc_tree *node, float *scaling) {
+    static const firnc_field factor = {.kind = FIRNC_FIELD_SINGLE, .low = FIRNC_LEAST_STATIC_SCALE};
+    if (node == NULL)
+        return true;
+    if (node->kind == FIRNC_SCALAR && strcmp(node->text, "dynamic") == 0) {
+        *scaling = FIRNC_DYNAMIC;
+        return true;
+    }
+    if (node->kind != FIRNC_SCALAR || !node->plain || strpbrk(node->text, "0123456789") == NULL)
+        return firnc_tree_fail(node, "is neither a number nor dynamic; write dynamic, or a number such as 128");
+    return firnc_field_single(node, &factor, scaling);
+}
+
+/* --- POL patterns ------------------------------------------------------------------------------------------------- */
+
+typedef struct annotation {
+    uint32_t level, bwd_level;
+    bool enable_fwd, enable_bwd;
+} annotation;
+
+static const firnc_field annotation_fields[] = {
+    {"pattern", .kind = FIRNC_FIELD_OTHER, .required = true},
+    {"level", .kind = FIRNC_FIELD_WHOLE, offsetof(annotation, level), 0, 2},
+    {"bwd_level", .kind = FIRNC_FIELD_WHOLE, offsetof(annotation, bwd_level), 0, 2},
+    {"enable_fwd", .kind = FIRNC_FIELD_FLAG, offsetof(annotation, enable_fwd)},
+    {"enable_bwd", .kind = FIRNC_FIELD_FLAG, offsetof(annotation, enable_bwd)},
+};
+
+static bool is_name(const firnc_tree *text) {
+    return text->kind == FIRNC_SCALAR ||
+           firnc_tree_fail(text, "is not a text; write the name of a layer, with * and ? where it may vary");
+}
+
+static bool read_pattern(const firnc_tree *entry, firnc_pol_pattern *pattern) {
+    annotation a = {.enable_fwd = true, .enable_bwd = true};
+    if (!firnc_fields_read(entry, annotation_fields, sizeof annotation_fields / sizeof annotation_fields[0], &a))
+        return false;
+    const firnc_tree *text = firnc_tree_child(entry, "pattern");
+    if (!is_name(text))
+        return false;
+    bool level = firnc_tree_child(entry, "level") != NULL, bwd_level = firnc_tree_child(entry, "bwd_level") != NULL;
+    *pattern = (firnc_pol_pattern){.pattern = text->text,
+                                   .pol = {.level = level ? (int)a.level : FIRNC_UNSET,
+                                           .bwd_level = bwd_level ? (int)a.bwd_level : FIRNC_UNSET,
+                                           .enable_fwd = a.enable_fwd,
+                                           .enable_bwd = a.enable_bwd},
+                                   .line = text->line,
+                                   .path = text->path};
+    return true;
+}
+
+static bool read_patterns(const firnc_tree *list, firnc_precision *precision) {
+    if (list == NULL || list->first == NULL)
+        return true;
+    firnc_pol_pattern *patterns = firnc_allocate(firnc_tree_count(list) * sizeof *patterns);
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next)
+        if (!read_pattern(entry, &patterns[precision->pattern_count++]))
+            return false;
+    precision->patterns = patterns;
+    return true;
+}
+
+static bool read_float32_layers(const firnc_tree *list, firnc_precision *precision) {
+    if (list == NULL || list->first == NULL)
+        return true;
+    firnc_layer_pattern *patterns = firnc_allocate(firnc_tree_count(list) * sizeof *patterns);
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next) {
+        if (!is_name(entry))
+            return false;
+        patterns[precision->float32_layer_count++] =
+            (firnc_layer_pattern){.pattern = entry->text, .line = entry->line, .path = entry->path};
+    }
+    precision->float32_layers = patterns;
+    return true;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+/* The model may say the same, never something else. */
+static bool agrees(const settings *s, const firnc_model_precision *said, const firnc_tree *init) {
+    const firnc_tree *model = firnc_tree_child(init, "model");
+    if (said->mixed != FIRNC_UNSET && (said->mixed == 1) != s->keys.enabled)
+        return firnc_tree_fail(firnc_tree_child(model, "mixed_precision"),
+                               "trainer.init.precision.enabled says otherwise; remove this key");
+    const firnc_tree *half = firnc_tree_child(model, "fp16_type");
+    if (said->half != FIRNC_UNSET && said->half != s->half)
+        return firnc_tree_fail(half != NULL ? half : firnc_tree_child(model, "use_bfloat16"),
+                               "trainer.init.precision.fp16_type says otherwise; remove this key");
+    return true;
+}
+
+/* Of the two clip keys the one that stands lower in the file is told. */
+static bool tell_fault(const firnc_tree *mapping, const firnc_precision_fault *fault) {
+    const firnc_tree *key = firnc_tree_child(mapping, fault->key);
+    const firnc_tree *norm = firnc_tree_child(mapping, "max_gradient_norm");
+    if (strcmp(fault->key, "max_gradient_value") == 0 && norm != NULL && norm->line > key->line)
+        key = norm;
+    return firnc_tree_fail(key != NULL ? key : mapping, "%s", fault->reason);
+}
+
+bool firnc_recipe_precision(firnc_recipe *recipe, const firnc_tree *init, const firnc_model_precision *said) {
+    firnc_precision *precision = &recipe->precision;
+    const firnc_tree *mapping = firnc_tree_child(init, "precision");
+    settings s = {.keys = firnc_mixed_precision_defaults(), .level = 1};
+    s.keys.enabled = said->mixed != 0;
+    s.half = said->half != FIRNC_UNSET ? said->half : (int)s.keys.fp16_type;
+    const firnc_tree nothing = {.kind = FIRNC_MAPPING, .file = init->file, .line = init->line, .path = init->path};
+    if (mapping == NULL)
+        mapping = &nothing;
+    const firnc_tree *factor = firnc_tree_child(mapping, "loss_scaling_factor");
+    if (!firnc_fields_read(mapping, fields, sizeof fields / sizeof fields[0], &s) || !agrees(&s, said, init) ||
+        !read_factor(factor, &s.keys.loss_scaling_factor))
+        return false;
+
+    firnc_precision_fault fault;
+    s.keys.fp16_type = (firn_type)s.half;
+    s.keys.precision_opt_level = (int)s.level;
+    s.keys.emulate = s.emulate == 1;
+    s.keys.float32_gradients = s.float32_gradients == 1;
+    if (!firnc_mixed_precision_complete(&s.keys, precision, &fault))
+        return tell_fault(mapping, &fault);
+    if (!read_patterns(firnc_tree_child(mapping, "pol"), precision) ||
+        !read_float32_layers(firnc_tree_child(mapping, "float32_layers"), precision))
+        return false;
+    const char *warning = firnc_mixed_precision_warning(precision);
+    if (warning != NULL)
+        firnc_tree_warn(factor != NULL ? factor : mapping, "%s", warning);
+    return true;
+}

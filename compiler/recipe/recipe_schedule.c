@@ -1,0 +1,586 @@
+/* trainer.init.schedulers, and in the older layout the optimizer's learning_rate: schedules in the model zoo's names,
+ * made into the nodes that the plan holds and schedules/ evaluates. Here are the classes that are made of others and
+ * what stands around them; recipe_schedule_leaves.c has the rest. schedules/SCHEDULES.md describes all of it. */
+#include <string.h>
+
+#include "compiler/recipe/recipe_schedule_parts.h"
+
+#define NESTING_MAX 8 /* lists of schedules in each other; a level takes up to two nodes, and a leaf up to three */
+#define NUMBERS_MAX 65536
+#define SAMPLED_MAX (UINT64_C(1) << 20)
+
+/* Classes after the leaves. */
+enum { SEQUENTIAL = FIRNC_SCHEDULE_LEAVES, CHAINED, SCALED, CLASSES };
+
+_Static_assert(FIRN_SCHEDULE_DEPTH >= 2 * NESTING_MAX + 3, "every schedule that is read can be evaluated");
+
+/* --- the recipe's lists ------------------------------------------------------------------------------------------- */
+
+firn_schedule_list firnc_recipe_schedules(const firnc_recipe *recipe) {
+    return (firn_schedule_list){.nodes = recipe->schedule.nodes,
+                                .numbers = recipe->schedule.numbers,
+                                .instructions = recipe->schedule.instructions,
+                                .node_count = recipe->schedule.count,
+                                .number_count = recipe->schedule.number_count,
+                                .instruction_count = recipe->schedule.instruction_count};
+}
+
+bool firnc_schedule_add_nodes(const firnc_schedule_reader *r, const firnc_tree *at, uint32_t count, uint32_t *first) {
+    if (count > FIRNC_NODES_MAX - r->recipe->schedule.count)
+        return firnc_tree_fail(at, "more than %d schedules; leave some out", FIRNC_NODES_MAX);
+    *first = r->recipe->schedule.count;
+    r->recipe->schedule.count += count;
+    return true;
+}
+
+bool firnc_schedule_add_number(const firnc_schedule_reader *r, const firnc_tree *at, double value) {
+    firnc_recipe *recipe = r->recipe;
+    if (recipe->schedule.number_count == NUMBERS_MAX)
+        return firnc_tree_fail(at, "the schedules hold more than %d numbers; make the lists shorter", NUMBERS_MAX);
+    recipe->schedule.numbers = firnc_grown(recipe->schedule.numbers, recipe->schedule.number_count,
+                                           &recipe->schedule.number_capacity, sizeof *recipe->schedule.numbers);
+    recipe->schedule.numbers[recipe->schedule.number_count++] = value;
+    return true;
+}
+
+bool firnc_schedule_add_instruction(const firnc_schedule_reader *r, const firnc_tree *at, uint16_t operation,
+                                    double value) {
+    firnc_recipe *recipe = r->recipe;
+    if (recipe->schedule.instruction_count == NUMBERS_MAX)
+        return firnc_tree_fail(at, "the schedules hold more than %d operations; write tables instead", NUMBERS_MAX);
+    recipe->schedule.instructions =
+        firnc_grown(recipe->schedule.instructions, recipe->schedule.instruction_count,
+                    &recipe->schedule.instruction_capacity, sizeof *recipe->schedule.instructions);
+    recipe->schedule.instructions[recipe->schedule.instruction_count++] =
+        (firn_schedule_instruction){.operation = operation, .value = value};
+    return true;
+}
+
+/* --- settings that all classes share ------------------------------------------------------------------------------ */
+
+uint32_t firnc_schedule_common_fields(firnc_field *fields, const firnc_schedule_reader *r) {
+    uint32_t count = 0;
+    fields[count++] = r->depth == 0 ? (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_OTHER}
+                                    : (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_REFUSED,
+                                                    .only = "put it into the outermost schedule"};
+    if (r->named)
+        fields[count++] = (firnc_field){"scheduler", .kind = FIRNC_FIELD_OTHER};
+    if (r->named && r->older && r->depth <= 1) /* it is said of the list around the entry */
+        fields[count++] = (firnc_field){"main_scheduler", .kind = FIRNC_FIELD_OTHER};
+    return count;
+}
+
+bool firnc_schedule_steps(const firnc_tree *node, double low, uint64_t *value) {
+    const firnc_field steps = {.kind = FIRNC_FIELD_LONG, .low = low, .high = FIRNC_STEPS_MAX};
+    return firnc_field_whole(node, &steps, value);
+}
+
+/* The fields of a class that is made of others. */
+static bool read_list_fields(const firnc_schedule_reader *r, const firnc_tree *mapping, const firnc_field *own,
+                             uint32_t count) {
+    firnc_field fields[8];
+    memcpy(fields, own, count * sizeof *own);
+    count += firnc_schedule_common_fields(fields + count, r);
+    return firnc_fields_read(mapping, fields, count, NULL);
+}
+
+/* --- classes that are made of others ------------------------------------------------------------------------------ */
+
+static bool read_node(const firnc_schedule_reader *around, const firnc_tree *entry, uint32_t index,
+                      firnc_schedule_traits *traits);
+
+/* The reader for what stands inside a list. False when that is nested too deep. */
+static bool go_inside(const firnc_schedule_reader *r, const firnc_tree *at, firnc_schedule_reader *inside) {
+    *inside = *r;
+    inside->depth++;
+    return inside->depth <= NESTING_MAX ||
+           firnc_tree_fail(at, "schedules are nested deeper than %d; make them flatter", NESTING_MAX);
+}
+
+/* The step at which the child before `milestone` ends: total_iters says it, or the milestone, or both the same. */
+static bool find_end(const firnc_tree *next, uint64_t start, uint64_t length, const firnc_tree *milestone,
+                     uint64_t *end) {
+    if (milestone == NULL) {
+        if (length == 0)
+            return firnc_tree_fail(next, "the schedule before this one has no end; give it total_iters");
+        *end = start + length;
+        return true;
+    }
+    uint64_t sum = start + length;
+    if (!firnc_schedule_steps(milestone, 0, end))
+        return false;
+    if (length != 0 && *end != sum)
+        return firnc_tree_fail(milestone,
+                               "the total_iters before it add up to %llu; write that, or leave milestones out",
+                               (unsigned long long)sum);
+    if (*end == 0)
+        return firnc_tree_fail(milestone, "is 0, and the schedule before it would have no step; write at least 1");
+    return *end > start ||
+           firnc_tree_fail(milestone, "is not after the milestone before it; put them in ascending order");
+}
+
+/* Steps are counted from the start of the sequence: child i begins where those before it end. Milestones say again what
+ * total_iters has said. */
+static bool read_children(const firnc_schedule_reader *r, const firnc_tree *list, const firnc_tree *milestones,
+                          uint32_t first, firnc_schedule_traits *traits) {
+    const firnc_tree *milestone = milestones == NULL ? NULL : milestones->first;
+    uint64_t start = 0;
+    firnc_schedule_traits child = {0};
+    uint32_t index = first;
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next, index++) {
+        if (entry != list->first) {
+            if (!find_end(entry, start, child.length, milestone, &start))
+                return false;
+            milestone = milestone == NULL ? NULL : milestone->next;
+        }
+        if (!read_node(r, entry, index, &child))
+            return false;
+        r->recipe->schedule.nodes[index].start = start;
+        if (entry == list->first)
+            traits->initial = child.initial;
+    }
+    traits->length = child.length == 0 ? 0 : start + child.length;
+    return true;
+}
+
+/* A node with children that lie behind all others, one for each entry of a list. */
+static bool add_children(const firnc_schedule_reader *r, const firnc_tree *list, uint32_t index,
+                         firn_schedule_node node, uint32_t *first) {
+    uint32_t count = firnc_tree_count(list);
+    if (list->kind != FIRNC_LIST || list->first == NULL)
+        return firnc_tree_fail(list, list->kind != FIRNC_LIST ? "is not a list; put schedules below it"
+                                                              : "is empty; add a schedule");
+    if (!firnc_schedule_add_nodes(r, list, count, first))
+        return false;
+    node.first_child = (uint16_t)*first;
+    node.child_count = (uint16_t)count;
+    r->recipe->schedule.nodes[index] = node;
+    return true;
+}
+
+static bool read_sequence(const firnc_schedule_reader *r, const firnc_tree *list, const firnc_tree *milestones,
+                          uint32_t index, firnc_schedule_traits *traits) {
+    firnc_schedule_reader inside;
+    uint32_t first = 0, count = firnc_tree_count(list);
+    if (!go_inside(r, list, &inside) ||
+        !add_children(r, list, index, (firn_schedule_node){.kind = FIRN_SCHEDULE_SEQUENTIAL}, &first))
+        return false;
+    if (milestones != NULL && firnc_tree_count(milestones) != count - 1)
+        return firnc_tree_fail(milestones,
+                               "%u milestones for %u schedules; leave milestones out, total_iters says the same",
+                               (unsigned)firnc_tree_count(milestones), (unsigned)count);
+    return read_children(&inside, list, milestones, first, traits);
+}
+
+/* A schedule that a chain multiplies with: a product of one child, over the value at which that begins. */
+static bool read_chained_factor(const firnc_schedule_reader *inside, const firnc_tree *entry, uint32_t index,
+                                firnc_schedule_traits *traits) {
+    firnc_schedule_traits child = {0};
+    uint32_t below = 0;
+    if (!firnc_schedule_add_nodes(inside, entry, 1, &below) || !read_node(inside, entry, below, &child))
+        return false;
+    if (child.initial == 0)
+        return firnc_tree_fail(entry, "begins at 0, and a chain divides by where a schedule begins; put it first");
+    if (!(child.initial <= FIRNC_SINGLE_MAX))
+        return firnc_tree_fail(entry,
+                               "begins at %.9g once it is adjusted, and a chain divides by it; lower where it begins, "
+                               "or adjust_%s, so that it begins at 3.4e38 at most",
+                               child.initial, inside->weight_decay ? "weight_decay" : "learning_rate");
+    inside->recipe->schedule.nodes[index] = (firn_schedule_node){.kind = FIRN_SCHEDULE_PRODUCT,
+                                                                 .first_child = (uint16_t)below,
+                                                                 .child_count = 1,
+                                                                 .initial = 1,
+                                                                 .final = child.initial};
+    if (child.length == 0 || traits->length == 0)
+        traits->length = 0;
+    else if (child.length > traits->length)
+        traits->length = child.length;
+    return true;
+}
+
+/* s0(t) times, for each of the others, s(t)/s.initial. */
+static bool read_chain(const firnc_schedule_reader *r, const firnc_tree *list, uint32_t index,
+                       firnc_schedule_traits *traits) {
+    firnc_schedule_reader inside;
+    uint32_t at = 0;
+    const firn_schedule_node product = {.kind = FIRN_SCHEDULE_PRODUCT, .initial = 1, .final = 1};
+    if (!go_inside(r, list, &inside) || !add_children(r, list, index, product, &at))
+        return false;
+    for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next, at++) {
+        bool good = entry == list->first ? read_node(&inside, entry, at, traits)
+                                         : read_chained_factor(&inside, entry, at, traits);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+static bool read_sequential(const firnc_schedule_reader *r, const firnc_tree *mapping, uint32_t index,
+                            firnc_schedule_traits *traits) {
+    static const firnc_field fields[] = {
+        {"schedulers", .kind = FIRNC_FIELD_ENTRIES, .required = true},
+        {"milestones", .kind = FIRNC_FIELD_ENTRIES},
+        {"last_epoch", .kind = FIRNC_FIELD_FIXED, .only = "-1"},
+    };
+    return read_list_fields(r, mapping, fields, sizeof fields / sizeof fields[0]) &&
+           read_sequence(r, firnc_tree_child(mapping, "schedulers"), firnc_tree_child(mapping, "milestones"), index,
+                         traits);
+}
+
+static bool read_chained(const firnc_schedule_reader *r, const firnc_tree *mapping, uint32_t index,
+                         firnc_schedule_traits *traits) {
+    static const firnc_field fields[] = {{"schedulers", .kind = FIRNC_FIELD_ENTRIES, .required = true}};
+    return read_list_fields(r, mapping, fields, sizeof fields / sizeof fields[0]) &&
+           read_chain(r, firnc_tree_child(mapping, "schedulers"), index, traits);
+}
+
+static bool read_scaled(const firnc_schedule_reader *r, const firnc_tree *mapping, uint32_t index,
+                        firnc_schedule_traits *traits) {
+    static const firnc_field fields[] = {{"scheduler", .kind = FIRNC_FIELD_NESTED, .required = true}};
+    const firnc_tree *scheduler = firnc_tree_child(mapping, "scheduler");
+    firnc_schedule_reader inside;
+    uint32_t below = 0;
+    if (!read_list_fields(r, mapping, fields, 1) || !go_inside(r, mapping, &inside) ||
+        !firnc_schedule_add_nodes(r, mapping, 1, &below) || !read_node(&inside, scheduler, below, traits))
+        return false;
+    r->recipe->schedule.nodes[index] = (firn_schedule_node){.kind = FIRN_SCHEDULE_PRODUCT,
+                                                            .first_child = (uint16_t)below,
+                                                            .child_count = 1,
+                                                            .initial = r->adjustment,
+                                                            .final = 1};
+    traits->initial *= r->adjustment;
+    *r->adjusted = true;
+    return true;
+}
+
+/* --- any class ------------------------------------------------------------------------------------------------------
+ */
+
+/* All names; a class of the weight decay is CLASSES further on. */
+static void list_classes(firnc_choice *choices) {
+    static const char *const names[2][CLASSES - FIRNC_SCHEDULE_LEAVES] = {
+        {"SequentialLR", "ChainedLR", "ScalePerParamLR"}, {"SequentialWD", "ChainedWD", "ScalePerParamWD"}};
+    for (int decay = 0; decay < 2; decay++) {
+        firnc_choice *first = choices;
+        choices += firnc_schedule_leaf_choices(choices, decay == 1);
+        for (int i = FIRNC_SCHEDULE_LEAVES; i < CLASSES; i++)
+            *choices++ = (firnc_choice){names[decay][i - FIRNC_SCHEDULE_LEAVES], i};
+        for (; first < choices; first++)
+            first->value += decay * CLASSES;
+    }
+    *choices++ = (firnc_choice){"ChainedScheduler", CHAINED};
+    *choices = (firnc_choice){NULL, 0};
+}
+
+/* The class of an entry and its settings: {LinearLR: {...}}, or in the older layout {scheduler: Linear, ...}. NULL
+ * after one line on stderr. */
+static const firnc_tree *read_class(const firnc_tree *entry, int *class) {
+    firnc_choice choices[2 * CLASSES + 2];
+    list_classes(choices);
+    const firnc_tree *word = entry->kind == FIRNC_MAPPING ? firnc_tree_child(entry, "scheduler") : NULL;
+    if (word == NULL)
+        return firnc_class_read(entry, choices, "LR", class);
+    if (word->kind != FIRNC_SCALAR) {
+        firnc_tree_fail(word, "is not a name; write one such as Linear");
+        return NULL;
+    }
+    return firnc_class_find(word, word->text, choices, "LR", class) ? entry : NULL;
+}
+
+static bool read_node(const firnc_schedule_reader *around, const firnc_tree *entry, uint32_t index,
+                      firnc_schedule_traits *traits) {
+    firnc_schedule_reader here = *around, *r = &here;
+    int class;
+    const firnc_tree *mapping = read_class(entry, &class);
+    if (mapping == NULL)
+        return false;
+    if ((class >= CLASSES) != r->weight_decay)
+        return firnc_tree_fail(mapping, "is a schedule of the %s inside one of the %s; both must be of one kind",
+                               r->weight_decay ? "learning rate" : "weight decay",
+                               r->weight_decay ? "weight decay" : "learning rate");
+    *traits = (firnc_schedule_traits){0};
+    r->named = mapping == entry;
+    switch (class % CLASSES) {
+    case SEQUENTIAL:
+        return read_sequential(r, mapping, index, traits);
+    case CHAINED:
+        return read_chained(r, mapping, index, traits);
+    case SCALED:
+        return read_scaled(r, mapping, index, traits);
+    default:
+        return firnc_schedule_read_leaf(r, mapping, (uint32_t)(class % CLASSES), index, traits);
+    }
+}
+
+/* --- the older layout: optimizer.learning_rate ----------------------------------------------------------------------
+ */
+
+static const firnc_choice main_schedulers[] = {{"sequential", 0}, {"chained", 1}, {NULL, 0}};
+
+/* The optimizer's learning_rate or lr where it is more than a number, else NULL. */
+static const firnc_tree *older_learning_rate(const firnc_tree *init) {
+    const firnc_tree *optimizer = firnc_tree_child(init, "optimizer");
+    const firnc_tree *settings = optimizer == NULL ? NULL : optimizer->first;
+    const firnc_tree *node = settings == NULL ? NULL : firnc_tree_child(settings, "learning_rate");
+    if (node == NULL)
+        node = settings == NULL ? NULL : firnc_tree_child(settings, "lr");
+    return node == NULL || node->kind == FIRNC_SCALAR ? NULL : node;
+}
+
+/* main_scheduler of a mapping, which must agree with what was said before: -1 for nothing. */
+static bool read_main_scheduler(const firnc_tree *node, int *said) {
+    const firnc_tree *word = node->kind == FIRNC_MAPPING ? firnc_tree_child(node, "main_scheduler") : NULL;
+    int chained = 0;
+    if (word == NULL)
+        return true;
+    if (!firnc_field_choice(word, main_schedulers, &chained))
+        return false;
+    if (*said >= 0 && *said != chained)
+        return firnc_tree_fail(word, "%s contradicts another main_scheduler of these schedules; remove one of the two",
+                               word->text);
+    *said = chained;
+    return true;
+}
+
+/* Beside a list of schedules or in entries of it, or beside the name of a class, which says the same. */
+static bool read_main_schedulers(const firnc_tree *node, bool *chained) {
+    const firnc_tree *list = node->kind == FIRNC_MAPPING ? firnc_tree_child(node, "schedulers") : node;
+    int said = -1, class;
+    if (node->kind == FIRNC_MAPPING && firnc_tree_child(node, "scheduler") != NULL) {
+        list = NULL; /* of another class, which reads it */
+        if (read_class(node, &class) == NULL)
+            return false;
+        said = class == SEQUENTIAL ? 0 : class == CHAINED ? 1 : -1;
+    }
+    if (!read_main_scheduler(node, &said))
+        return false;
+    for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next)
+        if (!read_main_scheduler(entry, &said))
+            return false;
+    *chained = said == 1;
+    return true;
+}
+
+/* The older layout has one schedule for all parameters. */
+static bool is_for_all(const firnc_tree *schedule) {
+    const firnc_tree *tags = schedule->kind == FIRNC_MAPPING ? firnc_tree_child(schedule, "param_group_tags") : NULL;
+    return tags == NULL || firnc_tree_fail(tags, "is for trainer.init.schedulers; write the schedule there");
+}
+
+/* One schedule; a list of them, which follow each other unless main_scheduler is chained; or main_scheduler beside such
+ * a list. */
+static bool read_older(const firnc_schedule_reader *own, const firnc_tree *node, uint32_t index) {
+    static const firnc_field fields[] = {{"main_scheduler", .kind = FIRNC_FIELD_OTHER},
+                                         {"schedulers", .kind = FIRNC_FIELD_ENTRIES, .required = true}};
+    firnc_schedule_reader here = *own, *r = &here;
+    firnc_schedule_traits traits = {0};
+    const firnc_tree *list = node;
+    bool chained = false;
+    r->older = true;
+    if (!read_main_schedulers(node, &chained) || !is_for_all(node) ||
+        (node->kind == FIRNC_LIST && node->first != NULL && !is_for_all(node->first)))
+        return false;
+    if (node->kind == FIRNC_MAPPING && firnc_tree_child(node, "scheduler") != NULL)
+        return read_node(r, node, index, &traits);
+    if (node->kind == FIRNC_MAPPING) {
+        if (!firnc_fields_read(node, fields, sizeof fields / sizeof fields[0], NULL))
+            return false;
+        list = firnc_tree_child(node, "schedulers");
+    }
+    if (list->first != NULL && list->first->next == NULL)
+        return read_node(r, list->first, index, &traits);
+    return chained ? read_chain(r, list, index, &traits) : read_sequence(r, list, NULL, index, &traits);
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------------
+ */
+
+/* --- which parameters a schedule is for ------------------------------------------------------------------------------
+ */
+
+/* The number of an entry: 0 for the parameters that no group of the optimizer takes, then the groups. */
+static const char *entry_name(const firnc_recipe *recipe, uint32_t entry) {
+    return entry == 0 ? "the parameters that no group takes" : firnc_format("group %s", recipe->groups[entry - 1].name);
+}
+
+/* null stands for groups without tags. */
+static bool has_tag(const firnc_recipe *recipe, uint32_t entry, const firnc_tree *tag) {
+    uint32_t count = entry == 0 ? 0 : recipe->groups[entry - 1].tag_count;
+    if (firnc_tree_is_null(tag))
+        return count == 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (tag->kind == FIRNC_SCALAR && strcmp(recipe->groups[entry - 1].tags[i], tag->text) == 0)
+            return true;
+    return false;
+}
+
+/* A schedule without tags is for all. */
+static bool is_for(const firnc_recipe *recipe, uint32_t entry, const firnc_tree *tags) {
+    if (tags == NULL || tags->kind == FIRNC_SCALAR)
+        return tags == NULL || has_tag(recipe, entry, tags);
+    for (const firnc_tree *tag = tags->first; tag != NULL; tag = tag->next)
+        if (has_tag(recipe, entry, tag))
+            return true;
+    return false;
+}
+
+/* A tag that no group has is a slip of the pen. */
+static bool check_tags(const firnc_recipe *recipe, const firnc_tree *tags) {
+    bool list = tags != NULL && tags->kind == FIRNC_LIST;
+    if (list && tags->first == NULL)
+        return firnc_tree_fail(tags, "is empty; write tags of the optimizer's params, or leave it out");
+    for (const firnc_tree *tag = list ? tags->first : tags; tag != NULL; tag = list ? tag->next : NULL) {
+        bool found = false;
+        for (uint32_t entry = 0; entry <= recipe->group_count; entry++)
+            found = found || has_tag(recipe, entry, tag);
+        if (!found)
+            return firnc_tree_fail(tag, "is no tag of a group; write one of the optimizer's params");
+    }
+    return true;
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------------
+ */
+
+/* The root of a schedule for an entry: one that is there already, or a new one whose node is still to be filled. */
+static bool find_root(firnc_schedule_reader *r, const firnc_tree *source, uint32_t entry, uint32_t *root, bool *fresh) {
+    firnc_recipe *recipe = r->recipe;
+    for (*root = 0; *root < recipe->schedule.root_count; ++*root) {
+        const firnc_schedule_root *other = &recipe->schedule.roots[*root];
+        *fresh = false;
+        if (other->source == source && other->weight_decay == r->weight_decay &&
+            (!other->adjusted || other->adjustment == r->adjustment))
+            return true;
+    }
+    *fresh = true;
+    const char *key = r->weight_decay ? "weight_decay" : "learning_rate";
+    firnc_schedule_root *made = &recipe->schedule.roots[recipe->schedule.root_count++];
+    *made = (firnc_schedule_root){.name = entry == 0 ? key : firnc_format("%s.%s", key, recipe->groups[entry - 1].name),
+                                  .weight_decay = r->weight_decay,
+                                  .source = source,
+                                  .adjustment = r->adjustment};
+    r->adjusted = &made->adjusted;
+    return firnc_schedule_add_nodes(r, source, 1, &made->node);
+}
+
+/* The optimizer's own learning rate, in either layout, for an entry that no schedule is for. */
+static bool read_learning_rate(firnc_schedule_reader *r, const firnc_tree *init, double learning_rate, uint32_t entry) {
+    const firnc_tree *older = older_learning_rate(init);
+    bool fresh;
+    uint32_t root;
+    if (!find_root(r, older == NULL ? init : older, entry, &root, &fresh))
+        return false;
+    r->recipe->schedule.rate_of[entry] = root;
+    uint32_t node = r->recipe->schedule.roots[root].node;
+    if (!fresh)
+        return true;
+    if (older != NULL)
+        return read_older(r, older, node);
+    if (learning_rate < 0 && r->recipe->mode == FIRNC_TRAIN)
+        return firnc_tree_fail(init, "there is no learning rate for %s; add schedulers, or lr to the optimizer",
+                               r->recipe->group_count == 0 ? "the run" : entry_name(r->recipe, entry));
+    r->recipe->schedule.nodes[node] =
+        (firn_schedule_node){.kind = FIRN_SCHEDULE_CONSTANT, .initial = learning_rate < 0 ? 0 : learning_rate + 0.0};
+    return true;
+}
+
+/* One entry of trainer.init.schedulers, for the entries that it is for and that have none of its key yet. */
+static bool read_scheduler(firnc_schedule_reader *r, const firnc_tree *scheduler, uint32_t *of) {
+    firnc_recipe *recipe = r->recipe;
+    firnc_schedule_traits traits;
+    int class;
+    const firnc_tree *settings = read_class(scheduler, &class);
+    if (settings == NULL)
+        return false;
+    if ((class >= CLASSES) != r->weight_decay)
+        return true;
+    if (r->weight_decay && recipe->optimizer.kind == FIRNC_RPROP)
+        return firnc_tree_fail(scheduler, "Rprop has no weight decay; remove the schedule of it");
+    const firnc_tree *tags = firnc_tree_child(settings, "param_group_tags");
+    if (!check_tags(recipe, tags))
+        return false;
+    for (uint32_t entry = 0; entry <= recipe->group_count; entry++) {
+        bool fresh;
+        if (!is_for(recipe, entry, tags))
+            continue;
+        if (of[entry] != FIRNC_NONE)
+            return firnc_tree_fail(
+                scheduler, "a second schedule of the %s for %s; put both below one %s, or give them param_group_tags",
+                r->weight_decay ? "weight decay" : "learning rate", entry_name(recipe, entry),
+                r->weight_decay ? "SequentialWD" : "SequentialLR");
+        r->adjustment = 1;
+        if (entry > 0)
+            r->adjustment = r->weight_decay ? recipe->groups[entry - 1].adjust_weight_decay
+                                            : recipe->groups[entry - 1].adjust_learning_rate;
+        if (!find_root(r, scheduler, entry, &of[entry], &fresh) ||
+            (fresh && !read_node(r, scheduler, recipe->schedule.roots[of[entry]].node, &traits)))
+            return false;
+    }
+    return true;
+}
+
+static bool read_schedulers(firnc_recipe *recipe, const firnc_tree *list, bool weight_decay, uint32_t *of) {
+    firnc_schedule_reader r = {.recipe = recipe, .weight_decay = weight_decay};
+    for (uint32_t entry = 0; entry <= recipe->group_count; entry++)
+        of[entry] = FIRNC_NONE;
+    for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next)
+        if (!read_scheduler(&r, entry, of))
+            return false;
+    return true;
+}
+
+static bool is_adjusted(const firnc_recipe *recipe, uint32_t root) {
+    return root != FIRNC_NONE && recipe->schedule.roots[root].adjusted;
+}
+
+/* As in the reference, it is the schedule that applies the factor of a group. */
+static void warn_of_idle_factors(const firnc_recipe *recipe) {
+    if (recipe->mode != FIRNC_TRAIN)
+        return;
+    for (uint32_t i = 0; i < recipe->group_count; i++) {
+        const firnc_parameter_group *group = &recipe->groups[i];
+        const firnc_tree place = {.file = recipe->file, .line = group->line, .path = group->path};
+        if (group->adjust_learning_rate != 1 && !is_adjusted(recipe, recipe->schedule.rate_of[i + 1]))
+            firnc_tree_warn(&place, "adjust_learning_rate has no effect: no ScalePerParamLR is for this group");
+        if (group->adjust_weight_decay != 1 && !is_adjusted(recipe, recipe->schedule.decay_of[i + 1]))
+            firnc_tree_warn(&place, "adjust_weight_decay has no effect: no ScalePerParamWD is for this group");
+    }
+}
+
+bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double learning_rate) {
+    const firnc_tree *list = firnc_tree_child(init, "schedulers"), *older = older_learning_rate(init);
+    firnc_schedule_reader own = {.recipe = recipe, .adjustment = 1};
+    if (!read_schedulers(recipe, list, false, recipe->schedule.rate_of))
+        return false;
+    if (recipe->schedule.root_count > 0 && older != NULL)
+        return firnc_tree_fail(older, "is a schedule beside one in trainer.init.schedulers; remove one of them");
+    for (uint32_t entry = 0; entry <= recipe->group_count; entry++) {
+        own.adjustment = entry == 0 ? 1 : recipe->groups[entry - 1].adjust_learning_rate;
+        if (recipe->schedule.rate_of[entry] == FIRNC_NONE && !read_learning_rate(&own, init, learning_rate, entry))
+            return false;
+    }
+    if (!read_schedulers(recipe, list, true, recipe->schedule.decay_of))
+        return false;
+    firn_schedule_list made = firnc_recipe_schedules(recipe);
+    uint32_t fault = firn_schedule_check(&made);
+    if (fault != 0)
+        return firnc_tree_fail(init, "schedule node %u is malformed; this is a bug of firnc", (unsigned)fault - 1);
+    warn_of_idle_factors(recipe);
+    return true;
+}
+
+/* Every step of a run of a million, and as many evenly spaced ones of a longer run. */
+bool firnc_recipe_schedule_values(const firnc_recipe *recipe, const firnc_tree *init) {
+    firn_schedule_list list = firnc_recipe_schedules(recipe);
+    uint64_t stride = recipe->steps / SAMPLED_MAX + 1, steps = recipe->mode == FIRNC_TRAIN ? recipe->steps : 0;
+    for (uint32_t i = 0; i < recipe->schedule.root_count; i++) {
+        const firnc_schedule_root *root = &recipe->schedule.roots[i];
+        for (uint64_t step = 0; step < steps; step += stride) {
+            float value = firn_schedule_value(&list, root->node, step);
+            if (!(value >= 0 && value - value == 0))
+                return firnc_tree_fail(init, "%s is %.9g at step %llu; mend its schedule, or make the run shorter",
+                                       root->name, (double)value, (unsigned long long)step);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,151 @@
+/* firnc compare: what POL and the half types do to a model. Trains the recipe in float32 and then in every pair of a
+ * half type and a level, with the same seed and data, and puts the results side by side. Levels are taken literally
+ * (pol_lowering: emulate) unless --lowering says otherwise: under native nothing changes for a type that the target
+ * does not multiply. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/commands/commands.h"
+#include "compiler/studies/chart.h"
+#include "compiler/studies/study.h"
+
+#define PRECISION "trainer.init.precision."
+
+enum { LEVELS = 3, TYPES = 3, TRIALS_MAX = 1 + LEVELS * TYPES };
+
+static const char *const level_words[] = {"0", "1", "2", NULL};
+static const char *const type_words[] = {"float16", "bfloat16", "cbfloat16", NULL};
+
+typedef struct comparison {
+    firnc_study study;
+    const char *levels, *types, *lowering;
+    firnc_trial trials[TRIALS_MAX]; /* the first is float32's */
+    uint32_t count;
+} comparison;
+
+/* --- the command line --------------------------------------------------------------------------------------------- */
+
+/* "a,b": which words of a list are there, each once at most. False when one is not known. */
+static bool read_list(const char *text, const char *const *known, bool *wanted) {
+    while (true) {
+        const char *comma = strchr(text, ',');
+        const size_t length = comma != NULL ? (size_t)(comma - text) : strlen(text);
+        uint32_t i = 0;
+        while (known[i] != NULL && (strlen(known[i]) != length || strncmp(known[i], text, length) != 0))
+            i++;
+        if (known[i] == NULL || wanted[i])
+            return false;
+        wanted[i] = true;
+        if (comma == NULL)
+            return true;
+        text = comma + 1;
+    }
+}
+
+static bool is_set(const firnc_study *study, const char *key) {
+    for (uint32_t i = 0; i < study->settings.count; i++)
+        if (strncmp(study->settings.text[i], key, strlen(key)) == 0)
+            return true;
+    return false;
+}
+
+/* --- the trials --------------------------------------------------------------------------------------------------- */
+
+/* float16 and cbfloat16 need the range that loss scaling gives; who wants another factor says so with --set. */
+static firnc_texts settings_of(const comparison *c, const char *type, const char *level) {
+    firnc_texts settings = {0};
+    settings.text[settings.count++] = PRECISION "enabled=true";
+    settings.text[settings.count++] = firnc_format(PRECISION "fp16_type=%s", type);
+    settings.text[settings.count++] = firnc_format(PRECISION "precision_opt_level=%s", level);
+    settings.text[settings.count++] = firnc_format(PRECISION "pol_lowering=%s", c->lowering);
+    /* A row is one level throughout: the recipe's own annotations would make the rows one run. */
+    if (!is_set(&c->study, PRECISION "pol="))
+        settings.text[settings.count++] = PRECISION "pol=[]";
+    if (strcmp(type, "bfloat16") != 0 && !is_set(&c->study, PRECISION "loss_scaling_factor="))
+        settings.text[settings.count++] = PRECISION "loss_scaling_factor=dynamic";
+    return settings;
+}
+
+static bool try(comparison *c, const char *name, const firnc_texts *settings) {
+    firnc_trial *trial = &c->trials[c->count];
+    trial->name = name;
+    if (!firnc_trial_freeze(&c->study, settings, trial) ||
+        (c->count == 0 && !firnc_study_rehearse(&c->study, settings, trial)) ||
+        !firnc_trial_run(&c->study, settings, trial))
+        return false;
+    c->count++;
+    firnc_trial_print(trial, &c->trials[0]);
+    return true;
+}
+
+static bool try_all(comparison *c, const bool *levels, const bool *types) {
+    const firnc_texts float32 = {.text = {PRECISION "enabled=false"}, .count = 1};
+    firnc_trial_print_head();
+    if (!try(c, "float32", &float32))
+        return false;
+    for (uint32_t type = 0; type < TYPES; type++)
+        for (uint32_t level = 0; level < LEVELS; level++) {
+            if (!types[type] || !levels[level])
+                continue;
+            const firnc_texts settings = settings_of(c, type_words[type], level_words[level]);
+            if (!try(c, firnc_format("%s-pol%s", type_words[type], level_words[level]), &settings))
+                return false;
+        }
+    return true;
+}
+
+/* --- the results -------------------------------------------------------------------------------------------------- */
+
+static const char *csv_number(double x) {
+    return isfinite(x) ? firnc_format("%.9g", x) : "";
+}
+
+static bool write_csv(const comparison *c) {
+    const char *text = "what,steps,loss,held_out_loss,max_deviation,skipped,seconds_per_step,stopped\n";
+    for (uint32_t i = 0; i < c->count; i++) {
+        const firnc_trial *t = &c->trials[i];
+        text = firnc_format("%s%s,%u,%s,%s,%s,%u,%.6f,%s\n", text, t->name, (unsigned)t->steps, csv_number(t->loss),
+                            csv_number(t->held_out_loss), csv_number(firnc_trial_deviation(t, &c->trials[0])),
+                            (unsigned)t->skipped, t->seconds, t->stopped ? "yes" : "no");
+    }
+    return firnc_file_write(firnc_study_path(&c->study, "compare.csv"), text, strlen(text));
+}
+
+static bool write_chart(const comparison *c) {
+    firnc_curve curves[TRIALS_MAX];
+    for (uint32_t i = 0; i < c->count; i++)
+        curves[i] =
+            (firnc_curve){.name = c->trials[i].name, .values = c->trials[i].losses, .count = c->trials[i].steps};
+    return firnc_chart_write(firnc_study_path(&c->study, "compare.svg"), "training loss of each global step", curves,
+                             c->count);
+}
+
+int firnc_compare_command(int argc, char **argv) {
+    comparison *c = firnc_allocate(sizeof *c);
+    firnc_option options[FIRNC_STUDY_OPTIONS + 3];
+    bool levels[LEVELS] = {false}, types[TYPES] = {false};
+    firnc_study_options(&c->study, options);
+    options[FIRNC_STUDY_OPTIONS] = (firnc_option){.name = "--pol", .text = &c->levels};
+    options[FIRNC_STUDY_OPTIONS + 1] = (firnc_option){.name = "--types", .text = &c->types};
+    options[FIRNC_STUDY_OPTIONS + 2] = (firnc_option){.name = "--lowering", .text = &c->lowering};
+    if (!firnc_options_read(argc, argv, options, FIRNC_STUDY_OPTIONS + 3, &c->study.recipe, 1))
+        return FIRNC_EXIT_USAGE;
+    if (!read_list(c->levels != NULL ? c->levels : "0,1,2", level_words, levels))
+        return firnc_usage("compare", "--pol: %s is not a list of levels; write some of 0,1,2", c->levels);
+    if (!read_list(c->types != NULL ? c->types : "float16,bfloat16,cbfloat16", type_words, types))
+        return firnc_usage(
+            "compare", "--types: %s is not a list of half types; write some of float16,bfloat16,cbfloat16", c->types);
+    if (c->lowering == NULL)
+        c->lowering = "emulate";
+    if (strcmp(c->lowering, "emulate") != 0 && strcmp(c->lowering, "native") != 0)
+        return firnc_usage("compare", "--lowering: %s is not known; write emulate or native", c->lowering);
+    int status = firnc_study_begin(&c->study, "compare");
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    bool good = try_all(c, levels, types) && write_csv(c) && write_chart(c);
+    if (good)
+        printf("%s, %s\n", firnc_printable(firnc_study_path(&c->study, "compare.csv")),
+               firnc_printable(firnc_study_path(&c->study, "compare.svg")));
+    return firnc_study_end(&c->study, good);
+}

@@ -1,0 +1,543 @@
+/* Trials (compiler/studies/study.h): freezing a variant of a recipe, running `firn`, reading its log. Nothing here
+ * knows what is varied, and nothing here trains: the runner does, as it would for a user. */
+#define _GNU_SOURCE
+
+#include "compiler/studies/study.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "compiler/commands/commands.h"
+#include "compiler/job/targets.h"
+#include "compiler/passes/driver.h"
+#include "plan/errors.h"
+#include "plan/signature.h"
+
+enum { FIRN_STOPPED = 4, FIRN_INTERRUPTED = 130 }; /* exit codes of firn: by its numbers, by a signal */
+enum { THREADS_MAX = 256 };
+
+/* A signal is the runner's, and ends the study when the runner has ended. */
+static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t runner;
+
+static void pass_on(int number) {
+    interrupted = number;
+    if (runner != 0)
+        kill((pid_t)runner, SIGINT);
+}
+
+/* --- the command line --------------------------------------------------------------------------------------------- */
+
+void firnc_study_options(firnc_study *study, firnc_option options[FIRNC_STUDY_OPTIONS]) {
+    const firnc_option shared[FIRNC_STUDY_OPTIONS] = {{.name = "--data", .texts = &study->data},
+                                                      {.name = "--labels", .text = &study->labels},
+                                                      {.name = "--steps", .text = &study->steps_text},
+                                                      {.name = "--target", .text = &study->target},
+                                                      {.name = "--weights", .text = &study->weights},
+                                                      {.name = "--threads", .text = &study->threads},
+                                                      {.name = "--sample-weights", .text = &study->sample_weights},
+                                                      {.name = "--firn", .text = &study->firn},
+                                                      {.name = "--set", .texts = &study->settings},
+                                                      {.name = "-o", .text = &study->folder}};
+    memcpy(options, shared, sizeof shared);
+}
+
+/* The runner that was built with this compiler lies beside it; else the shell's search finds one. */
+static const char *runner_beside(void) {
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0)
+        return "firn";
+    path[length] = '\0';
+    *strrchr(path, '/') = '\0';
+    const char *runner = firnc_format("%s/firn", path);
+    return access(runner, X_OK) == 0 ? runner : "firn";
+}
+
+static int check_words(firnc_study *study, const char *command) {
+    if (study->data.count == 0)
+        return firnc_usage(command, "--data: what to train on is missing; write --data and a file or a folder");
+    if (study->folder == NULL)
+        return firnc_usage(command, "-o: where the results go is missing; write -o and a folder to be made");
+    if (study->target == NULL)
+        study->target = "portable";
+    if (firnc_target_find(study->target) == NULL)
+        return firnc_usage(command, "--target: %s is not known; firnc help lists those there are", study->target);
+    if (study->steps_text != NULL &&
+        (!firnc_number_read(study->steps_text, UINT32_MAX, &study->steps) || study->steps == 0))
+        return firnc_usage(command, "--steps: %s is not a number of steps; write one from 1", study->steps_text);
+    uint64_t threads = 1;
+    if (study->threads != NULL && (!firnc_number_read(study->threads, THREADS_MAX, &threads) || threads == 0))
+        return firnc_usage(command, "--threads: %s is not a number of threads; write one from 1 to %d", study->threads,
+                           THREADS_MAX);
+    if (study->firn == NULL)
+        study->firn = runner_beside();
+    return FIRNC_EXIT_OK;
+}
+
+/* Weights of records are for a model that takes them, and for no other. */
+static bool check_sample_weights(const firnc_study *study, const firnc_recipe *recipe) {
+    bool taken = recipe->architecture == FIRNC_MLP && recipe->mlp.sample_weights;
+    if (taken == (study->sample_weights != NULL))
+        return true;
+    firnc_say(taken
+                  ? "firnc: %s: the model has sample_weights; give the file of them by --sample-weights"
+                  : "firnc: %s: the model has no sample_weights; leave out --sample-weights, or set them in the model",
+              study->recipe);
+    return false;
+}
+
+static bool read_lengths(firnc_study *study) {
+    const firnc_texts none = {0};
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    if (!firnc_study_recipe(study, &none, FIRNC_TRAIN, recipe))
+        return false;
+    if (!check_sample_weights(study, recipe))
+        return false;
+    if (study->steps == 0)
+        study->steps = recipe->steps;
+    if (study->steps > recipe->steps) {
+        firnc_say("firnc: %s: the run has %llu steps, fewer than --steps %llu; raise trainer.init.loop.num_steps",
+                  study->recipe, (unsigned long long)recipe->steps, (unsigned long long)study->steps);
+        return false;
+    }
+    if (recipe->data.held_out_per_mille == 0)
+        return true;
+    if (!firnc_study_recipe(study, &none, FIRNC_EVAL, recipe))
+        return false;
+    study->held_out = recipe->data.held_out;
+    return true;
+}
+
+/* The key is of no use after the study: nobody sees its secret. */
+static bool make_key(firnc_study *study) {
+    firnc_bytes private_pem, public_pem;
+    bool good = firnc_key_generate(&study->key) && firnc_key_encode(&study->key, &private_pem, &public_pem);
+    if (good) {
+        firnc_wipe(private_pem.data, private_pem.count);
+        good = firnc_file_write(firnc_study_path(study, "study.pub.pem"), public_pem.data, public_pem.count);
+    }
+    if (!good)
+        firnc_wipe(&study->key, sizeof study->key);
+    return good;
+}
+
+int firnc_study_begin(firnc_study *study, const char *command) {
+    int status = check_words(study, command);
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    if (!read_lengths(study))
+        return FIRNC_EXIT_WRONG;
+    if (mkdir(study->folder, 0777) != 0) {
+        firnc_say("firnc: %s: cannot be made: %s; give the name of a folder that is not there yet", study->folder,
+                  strerror(errno));
+        return FIRNC_EXIT_WRONG;
+    }
+    study->made = true;
+    signal(SIGINT, pass_on);
+    signal(SIGTERM, pass_on);
+    if (signal(SIGHUP, pass_on) == SIG_IGN) /* as nohup wants it */
+        signal(SIGHUP, SIG_IGN);
+    return make_key(study) ? FIRNC_EXIT_OK : firnc_study_end(study, false);
+}
+
+/* Every file in a folder that was made for them, and the folder. */
+static void remove_folder(const char *folder) {
+    DIR *directory = opendir(folder);
+    for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;)
+        unlink(firnc_format("%s/%s", folder, entry->d_name));
+    if (directory != NULL)
+        closedir(directory);
+    rmdir(folder);
+}
+
+int firnc_study_end(firnc_study *study, bool good) {
+    firnc_wipe(&study->key, sizeof study->key);
+    if (good && interrupted == 0)
+        return FIRNC_EXIT_OK;
+    if (study->made)
+        remove_folder(study->folder);
+    if (interrupted == 0)
+        return FIRNC_EXIT_WRONG;
+    firnc_say("firnc: %s: interrupted; nothing was kept", study->recipe);
+    return FIRN_INTERRUPTED;
+}
+
+const char *firnc_study_path(const firnc_study *study, const char *name) {
+    return firnc_format("%s/%s", study->folder, name);
+}
+
+static const char *path_of(const firnc_study *study, const firnc_trial *trial, const char *ending) {
+    return firnc_format("%s/%s.%s", study->folder, trial->name, ending);
+}
+
+/* --- freezing ----------------------------------------------------------------------------------------------------- */
+
+static const char *const model_keys[] = {"trainer.init.model.mixed_precision=null", "trainer.init.model.fp16_type=null",
+                                         "trainer.init.model.use_bfloat16=null"};
+
+bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc_mode mode, firnc_recipe *recipe) {
+    const char *settings[2 * FIRNC_TEXTS_MAX + 3];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < study->settings.count; i++)
+        settings[count++] = study->settings.text[i];
+    for (uint32_t i = 0; i < more->count; i++)
+        settings[count++] = more->text[i];
+    if (more->count > 0) /* a trial, whose precision is not what the model of older recipes says */
+        for (uint32_t i = 0; i < sizeof model_keys / sizeof model_keys[0]; i++)
+            settings[count++] = model_keys[i];
+    return firnc_recipe_read(recipe, study->recipe, mode, settings, count);
+}
+
+static bool freeze(const firnc_study *study, const firnc_texts *more, firnc_mode mode, const char *output,
+                   firnc_compilation *compilation, firnc_frozen *frozen) {
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    *compilation = (firnc_compilation){.recipe = recipe, .target = study->target, .weights = study->weights};
+    return firnc_study_recipe(study, more, mode, recipe) && firnc_run_passes(compilation, NULL) &&
+           firnc_freeze(compilation, &study->key, true, output, frozen);
+}
+
+/* SHA-256 of what the ops compute, without the annotations that led there. */
+static bool hash_computation(const firnc_graph *graph, uint8_t hash[FIRN_HASH_BYTES]) {
+    firnc_node *nodes = firnc_allocate(graph->node_count * sizeof *nodes);
+    uint8_t *types = firnc_allocate(graph->value_count);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        nodes[i].code = node->code;
+        nodes[i].phase = node->phase;
+        nodes[i].input_count = node->input_count;
+        memcpy(nodes[i].inputs, node->inputs, sizeof node->inputs);
+        memcpy(nodes[i].outputs, node->outputs, sizeof node->outputs);
+        memcpy(nodes[i].integers, node->integers, sizeof node->integers);
+        memcpy(nodes[i].reals, node->reals, sizeof node->reals);
+        memcpy(nodes[i].reductions, node->reductions, sizeof node->reductions);
+    }
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        types[i] = graph->values[i].shape.type;
+    uint8_t both[2 * FIRN_HASH_BYTES];
+    return firn_sha256_of((const uint8_t *)nodes, graph->node_count * sizeof *nodes, both) == FIRN_OK &&
+           firn_sha256_of(types, graph->value_count, both + FIRN_HASH_BYTES) == FIRN_OK &&
+           firn_sha256_of(both, sizeof both, hash) == FIRN_OK;
+}
+
+bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    const firnc_mark mark = firnc_memory_mark(); /* of a model's graph nothing but its hashes is of use later */
+    firnc_compilation compilation;
+    firnc_frozen frozen;
+    bool good = freeze(study, more, FIRNC_TRAIN, path_of(study, trial, "plan"), &compilation, &frozen) &&
+                hash_computation(compilation.graph, trial->computation);
+    if (good)
+        memcpy(trial->run_hash, frozen.run_hash, sizeof trial->run_hash);
+    firnc_memory_release(mark);
+    return good;
+}
+
+void firnc_trial_forget(const firnc_study *study, const firnc_trial *trial) {
+    unlink(path_of(study, trial, "plan"));
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------ */
+
+typedef struct words {
+    const char *word[3 * FIRNC_TEXTS_MAX];
+    uint32_t count;
+} words;
+
+static void add(words *w, const char *word) {
+    w->word[w->count++] = word;
+}
+
+static void add_option(words *w, const char *option, const char *value) {
+    if (value == NULL)
+        return;
+    add(w, option);
+    add(w, value);
+}
+
+static words runner_words(const firnc_study *study, const char *command, const char *plan) {
+    words w = {0};
+    add(&w, study->firn);
+    add(&w, command);
+    add(&w, plan);
+    add(&w, "--quiet");
+    add_option(&w, "--pub", firnc_study_path(study, "study.pub.pem"));
+    for (uint32_t i = 0; i < study->data.count; i++)
+        add_option(&w, "--data", study->data.text[i]);
+    add_option(&w, "--labels", study->labels);
+    add_option(&w, "--weights", study->sample_weights);
+    add_option(&w, "--threads", study->threads);
+    return w;
+}
+
+enum { MESSAGES_BYTES = 4096 };
+
+/* Reads all that comes, until nobody can write any more, and keeps the end of it. */
+static void read_messages(int from, char text[MESSAGES_BYTES]) {
+    size_t count = 0;
+    for (;;) {
+        if (count == MESSAGES_BYTES - 1) {
+            memmove(text, text + count / 2, count - count / 2);
+            count -= count / 2;
+        }
+        ssize_t got = read(from, text + count, MESSAGES_BYTES - 1 - count);
+        if (got <= 0 && !(got < 0 && errno == EINTR))
+            break;
+        count += got > 0 ? (size_t)got : 0;
+    }
+    text[count] = '\0';
+}
+
+/* The last line of messages, or what stands for it. */
+static const char *last_line(char *text) {
+    size_t length = strlen(text);
+    if (length == 0)
+        return "it left no message";
+    if (text[length - 1] == '\n')
+        text[length - 1] = '\0';
+    const char *newline = strrchr(text, '\n');
+    return newline != NULL ? newline + 1 : text;
+}
+
+/* Runs a command with its output in a file. Its messages come through a pipe: a file of them would be on the disk whose
+ * being full is what they tell. Returns its exit code, or -1 after one line on stderr. */
+static int run(const words *w, const char *output, char messages[MESSAGES_BYTES]) {
+    posix_spawn_file_actions_t actions;
+    char **arguments = firnc_allocate((w->count + 1) * sizeof *arguments);
+    for (uint32_t i = 0; i < w->count; i++)
+        arguments[i] = (char *)(uintptr_t)w->word[i];
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        firnc_say("firnc: %s: cannot be run: %s; close some programs", w->word[0], strerror(errno));
+        return -1;
+    }
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    pid_t child;
+    int error = posix_spawnp(&child, w->word[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    int status = 0;
+    runner = error == 0 ? child : 0;
+    if (interrupted != 0 && runner != 0)
+        kill(child, SIGINT); /* it came before there was a runner */
+    close(ends[1]);
+    read_messages(ends[0], messages);
+    close(ends[0]);
+    while (error == 0 && waitpid(child, &status, 0) < 0)
+        error = errno == EINTR ? 0 : errno;
+    runner = 0;
+    if (interrupted != 0)
+        return -1;
+    if (error != 0) {
+        firnc_say("firnc: %s: cannot be run: %s; name the runner with --firn", w->word[0], strerror(error));
+        return -1;
+    }
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    firnc_say("firnc: %s: ended by signal %d; try it alone", w->word[0], WTERMSIG(status));
+    return -1;
+}
+
+/* --- reading the results ------------------------------------------------------------------------------------------ */
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The first step of a run also brings its memory in, so it is left out where there are others. */
+static double median(double *seconds, uint32_t count) {
+    if (count > 1) {
+        seconds++;
+        count--;
+    }
+    qsort(seconds, count, sizeof *seconds, by_size);
+    return count == 0 ? 0 : seconds[count / 2];
+}
+
+static double number(const cJSON *line, const char *key) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(line, key);
+    return cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
+}
+
+/* Reads the lines of the log; those that are no steps are passed over. */
+static bool read_log(const firnc_study *study, firnc_trial *trial) {
+    firnc_bytes log;
+    if (!firnc_file_read(path_of(study, trial, "jsonl"), UINT32_MAX, &log))
+        return false;
+    double *seconds = firnc_allocate((study->steps + 1) * sizeof *seconds), last = 0;
+    trial->steps = trial->skipped = 0;
+    for (char *at = (char *)log.data, *end; (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        *end = '\0';
+        cJSON *line = cJSON_Parse(at);
+        if (line != NULL && cJSON_HasObjectItem(line, "step") && trial->steps < study->steps) {
+            seconds[trial->steps] = number(line, "seconds");
+            trial->losses[trial->steps++] = (float)number(line, "loss");
+            trial->skipped += cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(line, "skipped")) ? 1 : 0;
+        }
+        cJSON_Delete(line);
+    }
+    const uint32_t mean_of = trial->steps < FIRNC_STUDY_LAST ? trial->steps : FIRNC_STUDY_LAST;
+    for (uint32_t i = trial->steps - mean_of; i < trial->steps; i++)
+        last += (double)trial->losses[i];
+    trial->loss = mean_of == 0 ? (double)NAN : last / mean_of;
+    trial->seconds = median(seconds, trial->steps);
+    return true;
+}
+
+/* Trains what was frozen; the files may be NULL. The exit code of the runner, or -1; after one line on stderr where
+ * that is no result. */
+static int train(const firnc_study *study, const firnc_trial *trial, uint64_t steps, const char *checkpoint,
+                 const char *log) {
+    char messages[MESSAGES_BYTES];
+    words w = runner_words(study, "train", path_of(study, trial, "plan"));
+    add_option(&w, "--steps", firnc_format("%llu", (unsigned long long)steps));
+    add_option(&w, "--checkpoint", checkpoint);
+    add_option(&w, "--log", log);
+    int status = run(&w, "/dev/null", messages);
+    if (status > 0 && status != FIRN_STOPPED)
+        firnc_say("firnc: %s: training %s failed: %s", study->recipe, trial->name, last_line(messages));
+    return status;
+}
+
+/* The loss over `batches` of the held-out part, or all of it for 0, by a plan of its own. Its value is then in a file.
+ * The exit code of the runner, or -1; after one line on stderr where that is no result. */
+static int evaluate(const firnc_study *study, const firnc_texts *more, const firnc_trial *trial, unsigned batches) {
+    firnc_texts settings = *more;
+    firnc_compilation compilation;
+    firnc_frozen frozen;
+    char messages[MESSAGES_BYTES];
+    const char *plan = path_of(study, trial, "eval.plan");
+    settings.text[settings.count++] = "trainer.validate.metric=loss";
+    if (batches > 0)
+        settings.text[settings.count++] = firnc_format("trainer.init.loop.eval_steps=%u", batches);
+    if (!freeze(study, &settings, FIRNC_EVAL, plan, &compilation, &frozen))
+        return -1;
+    words w = runner_words(study, "eval", plan);
+    add_option(&w, "--checkpoint", path_of(study, trial, "checkpoint"));
+    int status = run(&w, path_of(study, trial, "value"), messages);
+    if (status > 0 && status != FIRN_STOPPED)
+        firnc_say("firnc: %s: evaluating %s on the held-out part failed: %s; held_out_per_mille says how much is held "
+                  "out",
+                  study->recipe, trial->name, last_line(messages));
+    return status;
+}
+
+static bool read_held_out_loss(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    int status = evaluate(study, more, trial, 0);
+    firnc_bytes value;
+    trial->stopped = status == FIRN_STOPPED; /* the last update ruined it */
+    if (trial->stopped)
+        return true;
+    if (status != 0 || !firnc_file_read(path_of(study, trial, "value"), 100, &value))
+        return false;
+    trial->held_out_loss = strtod((const char *)value.data, NULL);
+    trial->stopped = !isfinite(trial->held_out_loss); /* likewise, where the plan does not look */
+    return true;
+}
+
+/* What a run leaves and nobody wants. A state for each trial would fill the disk. */
+static void tidy(const firnc_study *study, const firnc_trial *trial) {
+    unlink(path_of(study, trial, "checkpoint"));
+    unlink(path_of(study, trial, "eval.plan"));
+    unlink(path_of(study, trial, "value"));
+}
+
+/* As the benchmarks do: with more than a little of others' computing, times are worth nothing. Losses do not suffer. */
+static void say_load(const firnc_study *study, double load) {
+    if (load > 0.3)
+        firnc_say(
+            "firnc: %s: the load of this machine is %.1f already: others are computing, so do not trust the times",
+            study->recipe, load);
+}
+
+bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, const firnc_trial *first) {
+    const firnc_mark mark = firnc_memory_mark();
+    double load = 0;
+    if (getloadavg(&load, 1) != 1) /* before it is this study's own */
+        load = 0;
+    int status = train(study, first, 0, path_of(study, first, "checkpoint"), NULL);
+    if (status == 0 && study->held_out)
+        status = evaluate(study, more, first, 1);
+    tidy(study, first);
+    firnc_memory_release(mark);
+    bool good = status == 0 || status == FIRN_STOPPED;
+    if (good)
+        say_load(study, load);
+    return good;
+}
+
+static bool run_trial(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    trial->held_out_loss = (double)NAN;
+    int status = train(study, trial, study->steps, path_of(study, trial, "checkpoint"), path_of(study, trial, "jsonl"));
+    if (status != 0 && status != FIRN_STOPPED)
+        return false;
+    trial->stopped = status == FIRN_STOPPED;
+    bool good =
+        read_log(study, trial) && (trial->stopped || !study->held_out || read_held_out_loss(study, more, trial));
+    tidy(study, trial);
+    firnc_trial_forget(study, trial);
+    return good;
+}
+
+bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
+    trial->losses = firnc_allocate((study->steps + 1) * sizeof *trial->losses);
+    const firnc_mark mark = firnc_memory_mark(); /* logs and the graph of an evaluation are of no use later */
+    bool good = run_trial(study, more, trial);
+    firnc_memory_release(mark);
+    return good;
+}
+
+bool firnc_trial_time(const firnc_study *study, const firnc_trial *trial, uint64_t steps, double *seconds) {
+    const firnc_mark mark = firnc_memory_mark();
+    firnc_trial timed = *trial;
+    timed.losses = firnc_allocate((study->steps + 1) * sizeof *timed.losses);
+    int status = train(study, trial, steps < study->steps ? steps : study->steps, NULL, path_of(study, trial, "jsonl"));
+    bool good = (status == 0 || status == FIRN_STOPPED) && read_log(study, &timed);
+    unlink(path_of(study, trial, "jsonl"));
+    firnc_memory_release(mark);
+    *seconds = timed.seconds;
+    return good;
+}
+
+/* --- reporting ---------------------------------------------------------------------------------------------------- */
+
+double firnc_trial_deviation(const firnc_trial *trial, const firnc_trial *reference) {
+    double largest = 0;
+    for (uint32_t i = 0; i < trial->steps && i < reference->steps; i++) {
+        const double difference = fabs((double)trial->losses[i] - (double)reference->losses[i]);
+        if (isnan(difference))
+            return difference;
+        largest = difference > largest ? difference : largest;
+    }
+    return largest;
+}
+
+void firnc_trial_print_head(void) {
+    printf("%-28s %10s %10s %10s %8s %12s\n", "what", "loss", "held out", "deviation", "skipped", "s/step");
+}
+
+void firnc_trial_print(const firnc_trial *trial, const firnc_trial *reference) {
+    printf("%-28s %10.5f ", trial->name, trial->loss);
+    if (isnan(trial->held_out_loss))
+        printf("%10s ", "-");
+    else
+        printf("%10.5f ", trial->held_out_loss);
+    printf("%10.3g %8u %12.6f", firnc_trial_deviation(trial, reference), (unsigned)trial->skipped, trial->seconds);
+    if (trial->stopped)
+        printf("  stopped by its numbers after %u steps", (unsigned)trial->steps);
+    putchar('\n');
+    fflush(stdout);
+}

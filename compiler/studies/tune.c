@@ -1,0 +1,440 @@
+/* firnc tune: the recipe of automatic mixed precision, by measuring. It begins in float32, then walks through the
+ * model: unit after unit it tries the half type, then for each unit in the half type a higher POL, and keeps each
+ * change that gains time and whose loss stays within the tolerance of float32's. What was kept becomes a recipe, what
+ * was tried a report.
+ *
+ * A unit is a layer that autocast would take to the half type, with the layers behind it up to the next such one (its
+ * activation, the norm that follows), so that a cast stands at its borders only. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/commands/commands.h"
+#include "compiler/keys/tree.h"
+#include "compiler/studies/study.h"
+
+#define PRECISION   "trainer.init.precision."
+#define RECIPE_NAME "recipe.yaml"
+#define REPORT_NAME "report.md"
+#define TOLERANCE   0.01 /* share of float32's loss */
+#define LEAST_GAIN  0.01 /* share of a step's time: less is taken for noise */
+#define HIGHEST_POL 2
+#define UNCHANGED   "computes the same"
+#define NO_TIME     "no time gained"
+#define TOO_MUCH    "costs more than the tolerance"
+#define KEPT        "kept"
+
+/* Of timing one choice against another: an even number of rounds, of steps enough for a median. */
+enum { ROUNDS = 4, ROUND_STEPS = 16 };
+
+typedef struct unit {
+    const char *name;    /* of its first layer */
+    const char **layers; /* every layer in it */
+    uint32_t layer_count, layer_capacity;
+} unit;
+
+/* What is tried: for each unit whether it is in the half type, and its POL. */
+typedef struct choice {
+    bool *half;
+    uint8_t *level;
+} choice;
+
+typedef struct attempt {
+    const char *unit, *what, *outcome;
+    double seconds, gain, loss, cost; /* gain: share of the time before; cost: share of float32's loss */
+} attempt;
+
+typedef struct tuning {
+    firnc_study study;
+    const char *tolerance_text, *gain_text;
+    double tolerance, least_gain;
+    unit *units;
+    uint32_t unit_count, unit_capacity;
+    choice kept;
+    firnc_trial float32, best; /* best: of what is kept */
+    double gain;               /* of best: share of float32's time */
+    attempt *attempts;
+    uint32_t attempt_count, attempt_capacity;
+    const char *half; /* name of the half type */
+    uint32_t runs;
+} tuning;
+
+/* --- the command line --------------------------------------------------------------------------------------------- */
+
+static bool read_share(const char *text, double usual, double *share) {
+    *share = usual;
+    if (text == NULL)
+        return true;
+    char *end;
+    *share = strtod(text, &end);
+    return end != text && *end == '\0' && *share >= 0 && *share < 1;
+}
+
+/* --- units -------------------------------------------------------------------------------------------------------- */
+
+static bool is_in(const unit *u, const char *layer) {
+    for (uint32_t i = 0; i < u->layer_count; i++)
+        if (strcmp(u->layers[i], layer) == 0)
+            return true;
+    return false;
+}
+
+static bool is_known(const tuning *t, const char *layer) {
+    for (uint32_t i = 0; i < t->unit_count; i++)
+        if (is_in(&t->units[i], layer))
+            return true;
+    return false;
+}
+
+static void begin_unit(tuning *t, const char *layer) {
+    t->units = firnc_grown(t->units, t->unit_count, &t->unit_capacity, sizeof *t->units);
+    t->units[t->unit_count++] = (unit){.name = layer};
+}
+
+static void add_layer(unit *u, const char *layer) {
+    u->layers = firnc_grown(u->layers, u->layer_count, &u->layer_capacity, sizeof *u->layers);
+    u->layers[u->layer_count++] = layer;
+}
+
+/* The units of the model, in the order of its forward pass. */
+static bool find_units(tuning *t) {
+    const firnc_texts none = {0};
+    firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    firnc_compilation compilation = {.recipe = recipe, .target = t->study.target};
+    if (!firnc_study_recipe(&t->study, &none, FIRNC_TRAIN, recipe) || !firnc_build(&compilation))
+        return false;
+    t->half = firn_type_name((uint8_t)recipe->precision.half);
+    for (uint32_t i = 0; i < compilation.graph->node_count; i++) {
+        const firnc_node *node = &compilation.graph->nodes[i];
+        if (node->code == FIRN_OP_dropout || is_known(t, node->name))
+            continue; /* dropout is in no eval plan, and takes the type of what it drops */
+        if (t->unit_count == 0 || firn_op_find(node->code)->autocast == FIRN_AUTOCAST_half)
+            begin_unit(t, node->name);
+        add_layer(&t->units[t->unit_count - 1], node->name);
+    }
+    t->kept.half = firnc_allocate(t->unit_count * sizeof *t->kept.half);
+    t->kept.level = firnc_allocate(t->unit_count * sizeof *t->kept.level);
+    return true;
+}
+
+/* --- a choice as settings of the recipe --------------------------------------------------------------------------- */
+
+static bool is_mixed(const tuning *t, const choice *c) {
+    bool mixed = false;
+    for (uint32_t i = 0; i < t->unit_count; i++)
+        mixed = mixed || c->half[i];
+    return mixed;
+}
+
+static const char *float32_layers(const tuning *t, const choice *c) {
+    const char *text = "";
+    for (uint32_t i = 0; i < t->unit_count; i++)
+        for (uint32_t j = 0; j < t->units[i].layer_count && !c->half[i]; j++)
+            text = firnc_format("%s%s\"%s\"", text, text[0] == '\0' ? "" : ", ", t->units[i].layers[j]);
+    return text;
+}
+
+static const char *annotations(const tuning *t, const choice *c) {
+    const char *text = "";
+    for (uint32_t i = 0; i < t->unit_count; i++)
+        for (uint32_t j = 0; j < t->units[i].layer_count && c->half[i] && c->level[i] > 0; j++)
+            text = firnc_format("%s%s{pattern: \"%s\", level: %u}", text, text[0] == '\0' ? "" : ", ",
+                                t->units[i].layers[j], (unsigned)c->level[i]);
+    return text;
+}
+
+static firnc_texts settings_of(const tuning *t, const choice *c) {
+    firnc_texts settings = {0};
+    const bool mixed = is_mixed(t, c);
+    settings.text[settings.count++] = firnc_format(PRECISION "enabled=%s", mixed ? "true" : "false");
+    settings.text[settings.count++] = firnc_format(PRECISION "fp16_type=%s", t->half);
+    settings.text[settings.count++] = PRECISION "precision_opt_level=0";
+    settings.text[settings.count++] = firnc_format(PRECISION "float32_layers=[%s]", mixed ? float32_layers(t, c) : "");
+    settings.text[settings.count++] = firnc_format(PRECISION "pol=[%s]", mixed ? annotations(t, c) : "");
+    return settings;
+}
+
+/* --- trying ------------------------------------------------------------------------------------------------------- */
+
+static double loss_of(const firnc_trial *trial) {
+    if (trial->stopped)
+        return (double)NAN;
+    return isnan(trial->held_out_loss) ? trial->loss : trial->held_out_loss;
+}
+
+static bool freeze(tuning *t, const choice *c, firnc_trial *trial) {
+    const firnc_texts settings = settings_of(t, c);
+    trial->name = firnc_format("trial-%u", (unsigned)t->runs++);
+    return firnc_trial_freeze(&t->study, &settings, trial);
+}
+
+/* What was frozen as this choice. */
+static bool run(const tuning *t, const choice *c, firnc_trial *trial) {
+    const firnc_texts settings = settings_of(t, c);
+    return firnc_trial_run(&t->study, &settings, trial);
+}
+
+/* The mean of those that are neither the least nor the most. */
+static double middle(const double x[ROUNDS]) {
+    double least = x[0], most = x[0], sum = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        least = x[i] < least ? x[i] : least;
+        most = x[i] > most ? x[i] : most;
+        sum += x[i];
+    }
+    return (sum - least - most) / (ROUNDS - 2);
+}
+
+/* Steps of two choices in turns: what slows the machine down slows both. Which is first changes from round to round, so
+ * that a machine that slows down all the time favours neither. seconds: of a step of each; *share: of the second's that
+ * the first takes. */
+static bool time_in_turns(const tuning *t, const choice *const choices[2], double seconds[2], double *share) {
+    firnc_trial trials[2] = {{.name = "first"}, {.name = "second"}};
+    double taken[2][ROUNDS] = {{0}}, shares[ROUNDS];
+    for (int i = 0; i < 2; i++) {
+        const firnc_texts settings = settings_of(t, choices[i]);
+        if (!firnc_trial_freeze(&t->study, &settings, &trials[i]))
+            return false;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        const int first = round % 2, second = 1 - first;
+        if (!firnc_trial_time(&t->study, &trials[first], ROUND_STEPS, &taken[first][round]) ||
+            !firnc_trial_time(&t->study, &trials[second], ROUND_STEPS, &taken[second][round]))
+            return false;
+        shares[round] = taken[0][round] / taken[1][round];
+    }
+    for (int i = 0; i < 2; i++) {
+        firnc_trial_forget(&t->study, &trials[i]);
+        seconds[i] = middle(taken[i]);
+    }
+    *share = middle(shares);
+    return true;
+}
+
+static void note(tuning *t, attempt a) {
+    t->attempts = firnc_grown(t->attempts, t->attempt_count, &t->attempt_capacity, sizeof *t->attempts);
+    t->attempts[t->attempt_count++] = a;
+    printf("%-36s %-10s %12.6f %9.2f %% %10.5f %8.3f %%  %s\n", a.unit, a.what, a.seconds, 100 * a.gain, a.loss,
+           100 * a.cost, a.outcome);
+    fflush(stdout);
+}
+
+static double cost_of(const tuning *t, double loss) {
+    const double float32 = loss_of(&t->float32);
+    return (loss - float32) / fabs(float32);
+}
+
+/* A loss is what it is, and decides first; whether time is gained is seen beside what is kept so far. */
+static bool judge(tuning *t, const choice *c, firnc_trial *trial, attempt *a) {
+    double seconds[2], share = trial->seconds / t->best.seconds;
+    a->loss = loss_of(trial);
+    a->cost = cost_of(t, a->loss);
+    a->outcome = TOO_MUCH;
+    if (a->cost <= t->tolerance) {
+        if (!time_in_turns(t, (const choice *const[]){c, &t->kept}, seconds, &share))
+            return false;
+        trial->seconds = seconds[0];
+        t->best.seconds = seconds[1];
+        a->outcome = 1 - share >= t->least_gain ? KEPT : NO_TIME;
+    }
+    a->seconds = trial->seconds;
+    a->gain = 1 - share;
+    return true;
+}
+
+static void keep(tuning *t, const choice *c, const firnc_trial *trial) {
+    memcpy(t->kept.half, c->half, t->unit_count * sizeof *c->half);
+    memcpy(t->kept.level, c->level, t->unit_count * sizeof *c->level);
+    t->best = *trial;
+}
+
+/* Tries a choice, and keeps it when it gains. */
+static bool try(tuning *t, const choice *c, const char *unit, const char *what, bool *kept) {
+    firnc_trial trial = {0};
+    *kept = false;
+    if (!freeze(t, c, &trial))
+        return false;
+    if (memcmp(trial.computation, t->best.computation, sizeof trial.computation) == 0) {
+        firnc_trial_forget(&t->study, &trial);
+        t->runs--; /* its name is free again */
+        note(t, (attempt){.unit = unit,
+                          .what = what,
+                          .seconds = t->best.seconds,
+                          .loss = loss_of(&t->best),
+                          .cost = cost_of(t, loss_of(&t->best)),
+                          .outcome = UNCHANGED});
+        return true;
+    }
+    attempt a = {.unit = unit, .what = what};
+    if (!run(t, c, &trial) || !judge(t, c, &trial, &a))
+        return false;
+    *kept = strcmp(a.outcome, KEPT) == 0;
+    note(t, a);
+    if (*kept)
+        keep(t, c, &trial);
+    return true;
+}
+
+static choice copy_of(const tuning *t, const choice *c) {
+    choice copy = {.half = firnc_allocate(t->unit_count * sizeof *copy.half),
+                   .level = firnc_allocate(t->unit_count * sizeof *copy.level)};
+    memcpy(copy.half, c->half, t->unit_count * sizeof *copy.half);
+    memcpy(copy.level, c->level, t->unit_count * sizeof *copy.level);
+    return copy;
+}
+
+/* --- the walk ----------------------------------------------------------------------------------------------------- */
+
+static bool begin_in_float32(tuning *t) {
+    const firnc_texts settings = settings_of(t, &t->kept);
+    if (!freeze(t, &t->kept, &t->float32) || !firnc_study_rehearse(&t->study, &settings, &t->float32) ||
+        !run(t, &t->kept, &t->float32))
+        return false;
+    if (!isfinite(loss_of(&t->float32))) {
+        firnc_say("firnc: %s: does not train in float32: its loss is not finite; mend the recipe first",
+                  t->study.recipe);
+        return false;
+    }
+    t->best = t->float32;
+    note(t, (attempt){.unit = "(all)",
+                      .what = "float32",
+                      .seconds = t->best.seconds,
+                      .loss = loss_of(&t->best),
+                      .outcome = "the reference"});
+    return true;
+}
+
+static bool walk_casts(tuning *t) {
+    bool kept;
+    for (uint32_t i = 0; i < t->unit_count; i++) {
+        const choice c = copy_of(t, &t->kept);
+        c.half[i] = true;
+        if (!try(t, &c, t->units[i].name, t->half, &kept))
+            return false;
+    }
+    const choice all = copy_of(t, &t->kept); /* a unit alone may lose at its borders what all of them gain */
+    for (uint32_t i = 0; i < t->unit_count; i++)
+        all.half[i] = true;
+    return try(t, &all, "(all)", t->half, &kept);
+}
+
+static bool walk_levels(tuning *t) {
+    for (uint32_t i = 0; i < t->unit_count; i++) {
+        bool kept;
+        for (uint8_t level = 1; level <= HIGHEST_POL && t->kept.half[i]; level++) {
+            const choice c = copy_of(t, &t->kept);
+            c.level[i] = level;
+            if (!try(t, &c, t->units[i].name, firnc_format("POL %u", (unsigned)level), &kept))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* All that was gained: what was kept and float32 were measured at other times. */
+static bool measure_gain(tuning *t) {
+    if (memcmp(t->best.run_hash, t->float32.run_hash, sizeof t->best.run_hash) == 0)
+        return true;
+    double seconds[2], share;
+    const choice float32 = copy_of(t, &t->kept);
+    memset(float32.half, 0, t->unit_count * sizeof *float32.half);
+    if (!time_in_turns(t, (const choice *const[]){&t->kept, &float32}, seconds, &share))
+        return false;
+    t->best.seconds = seconds[0];
+    t->float32.seconds = seconds[1];
+    t->gain = 1 - share;
+    return true;
+}
+
+/* --- the results -------------------------------------------------------------------------------------------------- */
+
+/* Writes the recipe, and holds it to its word: frozen, it must be the run that was measured. */
+static bool write_recipe(tuning *t) {
+    const firnc_texts none = {0}, settings = settings_of(t, &t->kept);
+    const char *name = firnc_study_path(&t->study, RECIPE_NAME);
+    firnc_tree *root = firnc_tree_read(t->study.recipe);
+    for (uint32_t i = 0; root != NULL && i < t->study.settings.count; i++)
+        root = firnc_tree_set(root, t->study.settings.text[i]) ? root : NULL;
+    for (uint32_t i = 0; root != NULL && i < settings.count; i++)
+        root = firnc_tree_set(root, settings.text[i]) ? root : NULL;
+    static const char *const model_keys[] = {"mixed_precision", "fp16_type", "use_bfloat16"};
+    const firnc_tree *model = firnc_tree_child(firnc_tree_child(firnc_tree_child(root, "trainer"), "init"), "model");
+    for (uint32_t i = 0; root != NULL && i < sizeof model_keys / sizeof model_keys[0]; i++)
+        if (firnc_tree_child(model, model_keys[i]) != NULL) /* precision says it now */
+            root = firnc_tree_set(root, firnc_format("trainer.init.model.%s=null", model_keys[i])) ? root : NULL;
+    if (root == NULL ||
+        !firnc_tree_write(root, "# Written by firnc tune; report.md beside this file says what was tried.\n", name))
+        return false;
+    firnc_study check = t->study;
+    firnc_trial trial = {.name = "check"};
+    check.recipe = name;
+    check.settings = none;
+    bool frozen = firnc_trial_freeze(&check, &none, &trial);
+    firnc_wipe(&check.key, sizeof check.key);
+    if (!frozen)
+        return false;
+    firnc_trial_forget(&check, &trial);
+    if (memcmp(trial.run_hash, t->best.run_hash, sizeof trial.run_hash) == 0)
+        return true;
+    firnc_say("firnc: %s: does not freeze the run that was measured; this is a bug of firnc", name);
+    return false;
+}
+
+static bool write_report(const tuning *t) {
+    const char *text = firnc_format(
+        "# What firnc tune tried\n\n"
+        "Each trial trained %llu steps of `%s` for target %s. A change was kept when a step took at least %g %% less "
+        "time and the %s stayed within %g %% of float32's. Times are medians on the machine that ran this, of a change "
+        "in turns with what was kept before it; losses are the same on any.\n\n"
+        "| unit | tried | s/step | gain | loss | cost | outcome |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+        (unsigned long long)t->study.steps, t->study.recipe, t->study.target, 100 * t->least_gain,
+        t->study.held_out ? "held-out loss" : "mean of the last losses", 100 * t->tolerance);
+    for (uint32_t i = 0; i < t->attempt_count; i++) {
+        const attempt *a = &t->attempts[i];
+        text = firnc_format("%s| %s | %s | %.6f | %.2f %% | %.5f | %.3f %% | %s |\n", text, a->unit, a->what,
+                            a->seconds, 100 * a->gain, a->loss, 100 * a->cost, a->outcome);
+    }
+    text =
+        firnc_format("%s\nKept: a step in %.6f s where float32 takes %.6f s (%.2f %% less), at a loss of %.5f where "
+                     "float32 has %.5f.\n\nUnits, and the layers in each:\n\n",
+                     text, t->best.seconds, t->float32.seconds, 100 * t->gain, loss_of(&t->best), loss_of(&t->float32));
+    for (uint32_t i = 0; i < t->unit_count; i++) {
+        text = firnc_format("%s- %s, POL %u:", text, t->kept.half[i] ? t->half : "float32", (unsigned)t->kept.level[i]);
+        for (uint32_t j = 0; j < t->units[i].layer_count; j++)
+            text = firnc_format("%s %s", text, t->units[i].layers[j]);
+        text = firnc_format("%s\n", text);
+    }
+    return firnc_file_write(firnc_study_path(&t->study, REPORT_NAME), text, strlen(text));
+}
+
+static bool tune(tuning *t) {
+    if (!find_units(t))
+        return false;
+    printf("%-36s %-10s %12s %11s %10s %10s\n", "unit", "tried", "s/step", "gain", "loss", "cost");
+    if (!begin_in_float32(t) || !walk_casts(t) || !walk_levels(t) || !measure_gain(t))
+        return false;
+    return write_recipe(t) && write_report(t);
+}
+
+int firnc_tune_command(int argc, char **argv) {
+    tuning *t = firnc_allocate(sizeof *t);
+    firnc_option options[FIRNC_STUDY_OPTIONS + 2];
+    firnc_study_options(&t->study, options);
+    options[FIRNC_STUDY_OPTIONS] = (firnc_option){.name = "--tolerance", .text = &t->tolerance_text};
+    options[FIRNC_STUDY_OPTIONS + 1] = (firnc_option){.name = "--least-gain", .text = &t->gain_text};
+    if (!firnc_options_read(argc, argv, options, FIRNC_STUDY_OPTIONS + 2, &t->study.recipe, 1))
+        return FIRNC_EXIT_USAGE;
+    if (!read_share(t->tolerance_text, TOLERANCE, &t->tolerance))
+        return firnc_usage("tune", "--tolerance: %s is not a share; write 0.01 for one percent", t->tolerance_text);
+    if (!read_share(t->gain_text, LEAST_GAIN, &t->least_gain))
+        return firnc_usage("tune", "--least-gain: %s is not a share; write 0.01 for one percent", t->gain_text);
+    int status = firnc_study_begin(&t->study, "tune");
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    bool good = tune(t);
+    if (good)
+        printf("%s, %s\n", firnc_printable(firnc_study_path(&t->study, RECIPE_NAME)),
+               firnc_printable(firnc_study_path(&t->study, REPORT_NAME)));
+    return firnc_study_end(&t->study, good);
+}

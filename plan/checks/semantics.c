@@ -1,0 +1,285 @@
+/* Rule 17 of FORMAT.md: the frame of a plan (numerics, header, regions, tensors, state, phases), then the parts of
+ * semantics_parts.h. The FlatBuffers rules have held, so counts are within the schema's limits, enumerations are known
+ * and what is required is there; all else is checked here and nowhere else. Bounds by subtraction. No recursion. */
+#include "plan/checks/semantics.h"
+
+#include <string.h>
+
+#include "plan/checks/semantics_parts.h"
+
+#define TENSOR_ALIGNMENT     16u
+#define REGION_ALIGNMENT_MAX 64u
+
+/* --- looking things up ------------------------------------------------------------------------------------------ */
+
+firn_shape firn_semantics_shape(firn_fb_tensor tensor) {
+    firn_shape shape = {.type = firn_fb_tensor_type(tensor)};
+    uint32_t rank = firn_fb_tensor_dims_count(tensor);
+    for (uint32_t i = 0; i < rank && i < FIRN_RANK_MAX; i++)
+        shape.dims[i] = firn_fb_tensor_dims_at(tensor, i);
+    shape.rank = rank <= FIRN_RANK_MAX ? (uint8_t)rank : 0;
+    return shape;
+}
+
+uint64_t firn_semantics_bytes(firn_fb_tensor tensor) {
+    firn_shape shape = firn_semantics_shape(tensor);
+    uint64_t bytes = 0;
+    return firn_shape_bytes(&shape, &bytes) ? bytes : 0;
+}
+
+uint8_t firn_semantics_region(firn_fb_plan plan, firn_fb_tensor tensor) {
+    return firn_fb_region_kind(firn_fb_plan_regions_at(plan, firn_fb_tensor_region(tensor)));
+}
+
+uint32_t firn_semantics_op_count(firn_fb_plan plan) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < firn_fb_plan_phases_count(plan); i++)
+        count += firn_fb_phase_ops_count(firn_fb_plan_phases_at(plan, i));
+    return count;
+}
+
+firn_fb_op firn_semantics_op(firn_fb_plan plan, uint32_t n, uint8_t *phase) {
+    uint32_t i = 0;
+    firn_fb_phase at = firn_fb_plan_phases_at(plan, 0);
+    while (n >= firn_fb_phase_ops_count(at)) {
+        n -= firn_fb_phase_ops_count(at);
+        at = firn_fb_plan_phases_at(plan, ++i);
+    }
+    *phase = firn_fb_phase_kind(at);
+    return firn_fb_phase_ops_at(at, n);
+}
+
+bool firn_semantics_reads(firn_fb_op op, uint32_t tensor) {
+    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
+        if (firn_fb_op_inputs_at(op, i) == tensor)
+            return true;
+    }
+    return false;
+}
+
+bool firn_semantics_writes(firn_fb_op op, uint32_t tensor) {
+    for (uint32_t i = 0; i < firn_fb_op_outputs_count(op); i++) {
+        if (firn_fb_op_outputs_at(op, i) == tensor)
+            return true;
+    }
+    return false;
+}
+
+uint32_t firn_semantics_first_touch(firn_fb_plan plan, uint32_t tensor) {
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
+            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            if (firn_semantics_writes(op, tensor) || firn_semantics_reads(op, tensor))
+                return n;
+        }
+    }
+    return n;
+}
+
+uint32_t firn_semantics_input_of(firn_fb_plan plan, uint32_t tensor) {
+    uint32_t i = 0;
+    while (i < firn_fb_plan_inputs_count(plan) && firn_fb_input_tensor(firn_fb_plan_inputs_at(plan, i)) != tensor)
+        i++;
+    return i;
+}
+
+bool firn_semantics_is_filled(firn_fb_plan plan, uint32_t tensor) {
+    if (firn_semantics_input_of(plan, tensor) < firn_fb_plan_inputs_count(plan))
+        return true;
+    for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
+        if (firn_fb_schedule_tensor(firn_fb_plan_schedules_at(plan, i)) == tensor)
+            return true;
+    }
+    return false;
+}
+
+/* --- regions and header ----------------------------------------------------------------------------------------- */
+
+/* The runtime is given one block of each kind, so there is at most one region of each. */
+typedef struct regions {
+    uint32_t count[3];
+    uint64_t bytes[3];
+} regions;
+
+static bool is_alignment(uint32_t alignment) {
+    return alignment >= TENSOR_ALIGNMENT && alignment <= REGION_ALIGNMENT_MAX && (alignment & (alignment - 1)) == 0;
+}
+
+static int check_regions(firn_fb_plan plan, regions *found) {
+    *found = (regions){0};
+    for (uint32_t i = 0; i < firn_fb_plan_regions_count(plan); i++) {
+        firn_fb_region region = firn_fb_plan_regions_at(plan, i);
+        uint8_t kind = firn_fb_region_kind(region);
+        if (!is_alignment(firn_fb_region_alignment(region)) || found->count[kind] != 0)
+            return FIRN_ERROR_REGION;
+        found->count[kind]++;
+        found->bytes[kind] = firn_fb_region_bytes(region);
+    }
+    if (found->count[FIRN_FB_REGION_KIND_STATE] == 0 || found->count[FIRN_FB_REGION_KIND_ARENA] == 0)
+        return FIRN_ERROR_REGION;
+    return FIRN_OK;
+}
+
+/* The arena block is also what the verification pool is lent from. A plan without a region of constants may still have
+ * constants, which its initialisers read. */
+static int check_header(firn_fb_plan plan, const firn_header *header, const regions *found) {
+    uint64_t arena = found->bytes[FIRN_FB_REGION_KIND_ARENA];
+    if (firn_fb_plan_mode(plan) != header->mode || firn_semantics_op_count(plan) != header->ops)
+        return FIRN_ERROR_HEADER_MISMATCH;
+    if (found->bytes[FIRN_FB_REGION_KIND_STATE] != header->state_bytes ||
+        (arena > header->pool_bytes ? arena : header->pool_bytes) != header->arena_bytes)
+        return FIRN_ERROR_HEADER_MISMATCH;
+    if (found->count[FIRN_FB_REGION_KIND_CONSTANT] != 0 &&
+        found->bytes[FIRN_FB_REGION_KIND_CONSTANT] != header->constants_bytes)
+        return FIRN_ERROR_HEADER_MISMATCH;
+    return FIRN_OK;
+}
+
+/* --- tensors ---------------------------------------------------------------------------------------------------- */
+
+static bool role_fits(uint8_t role, uint8_t region) {
+    switch (role) {
+    case FIRN_FB_ROLE_PARAMETER:
+    case FIRN_FB_ROLE_OPTIMIZER_STATE:
+    case FIRN_FB_ROLE_COUNTER:
+        return region == FIRN_FB_REGION_KIND_STATE;
+    case FIRN_FB_ROLE_CONSTANT:
+        return region == FIRN_FB_REGION_KIND_CONSTANT;
+    default:
+        return region == FIRN_FB_REGION_KIND_ARENA;
+    }
+}
+
+/* State is kept in float32 and int64, parameters in float32 alone. */
+static bool type_fits(uint8_t type, uint8_t role, uint8_t region) {
+    if (region != FIRN_FB_REGION_KIND_STATE)
+        return true;
+    return type == FIRN_FLOAT32 || (type == FIRN_INT64 && role != FIRN_FB_ROLE_PARAMETER);
+}
+
+static bool lifetime_fits(firn_fb_tensor tensor, uint8_t region, uint32_t ops) {
+    if (firn_semantics_is_persistent(tensor))
+        return true;
+    return region == FIRN_FB_REGION_KIND_ARENA && firn_fb_tensor_first(tensor) <= firn_fb_tensor_last(tensor) &&
+           firn_fb_tensor_last(tensor) < ops;
+}
+
+static bool is_tensor(firn_fb_plan plan, firn_fb_tensor tensor, uint32_t ops) {
+    if (firn_fb_tensor_region(tensor) >= firn_fb_plan_regions_count(plan))
+        return false;
+    firn_fb_region region = firn_fb_plan_regions_at(plan, firn_fb_tensor_region(tensor));
+    uint8_t kind = firn_fb_region_kind(region), role = firn_fb_tensor_role(tensor);
+    uint64_t room = firn_fb_region_bytes(region), offset = firn_fb_tensor_offset(tensor), bytes;
+    firn_shape shape = firn_semantics_shape(tensor);
+    return firn_shape_bytes(&shape, &bytes) && offset % TENSOR_ALIGNMENT == 0 && offset <= room &&
+           bytes <= room - offset && role_fits(role, kind) && type_fits(shape.type, role, kind) &&
+           lifetime_fits(tensor, kind, ops);
+}
+
+static int check_tensors(firn_fb_plan plan) {
+    uint32_t ops = firn_semantics_op_count(plan);
+    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++) {
+        if (!is_tensor(plan, firn_fb_plan_tensors_at(plan, i), ops))
+            return FIRN_ERROR_TENSOR;
+    }
+    return FIRN_OK;
+}
+
+/* --- the state block -------------------------------------------------------------------------------------------- */
+
+/* Strictly ascending by the bytes of the names. */
+static bool name_is_before(firn_fb_tensor a, firn_fb_tensor b) {
+    uint32_t a_length = firn_fb_tensor_name_length(a), b_length = firn_fb_tensor_name_length(b);
+    uint32_t common = a_length < b_length ? a_length : b_length;
+    int order = memcmp(firn_fb_tensor_name(a), firn_fb_tensor_name(b), common);
+    return order < 0 || (order == 0 && a_length < b_length);
+}
+
+/* Either the parameters or the rest, each at the next multiple of 16 behind *end, in the order of the list. Offsets and
+ * sizes lie in the region, so that *end cannot overflow. */
+static bool follow_each_other(firn_fb_plan plan, bool parameters, uint64_t *end) {
+    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(plan); i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
+        if ((firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER) != parameters)
+            continue;
+        uint64_t padding = (TENSOR_ALIGNMENT - *end % TENSOR_ALIGNMENT) % TENSOR_ALIGNMENT;
+        if (firn_fb_tensor_offset(tensor) < *end || firn_fb_tensor_offset(tensor) - *end != padding)
+            return false;
+        *end = firn_fb_tensor_offset(tensor) + firn_semantics_bytes(tensor);
+    }
+    return true;
+}
+
+/* Names first and sorted; parameters first in memory, then the rest, with no room between or behind. */
+static int check_state(firn_fb_plan plan, uint64_t state_bytes) {
+    uint32_t count = firn_fb_plan_state_tensors(plan);
+    if (count > firn_fb_plan_tensors_count(plan))
+        return FIRN_ERROR_STATE_ORDER;
+    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
+        if ((firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_STATE) != (i < count))
+            return FIRN_ERROR_STATE_ORDER;
+        if (i > 0 && i < count && !name_is_before(firn_fb_plan_tensors_at(plan, i - 1), tensor))
+            return FIRN_ERROR_STATE_ORDER;
+    }
+    uint64_t end = 0;
+    if (!follow_each_other(plan, true, &end) || !follow_each_other(plan, false, &end) ||
+        state_bytes - end >= TENSOR_ALIGNMENT)
+        return FIRN_ERROR_STATE_ORDER;
+    return FIRN_OK;
+}
+
+/* --- phases ----------------------------------------------------------------------------------------------------- */
+
+/* Train: micro_batch, finalise, update, bookkeep; finalise is left out where there is nothing to do in it. Eval:
+ * evaluate. */
+static int check_phases(firn_fb_plan plan) {
+    static const uint8_t train[] = {FIRN_FB_PHASE_KIND_MICRO_BATCH, FIRN_FB_PHASE_KIND_FINALISE,
+                                    FIRN_FB_PHASE_KIND_UPDATE, FIRN_FB_PHASE_KIND_BOOKKEEP};
+    static const uint8_t evaluate[] = {FIRN_FB_PHASE_KIND_EVALUATE};
+    bool is_train = firn_fb_plan_mode(plan) == FIRN_FB_MODE_TRAIN;
+    const uint8_t *kinds = is_train ? train : evaluate;
+    uint32_t expected = is_train ? sizeof train : sizeof evaluate, count = firn_fb_plan_phases_count(plan), at = 0;
+    for (uint32_t i = 0; i < expected; i++) {
+        if (at < count && firn_fb_phase_kind(firn_fb_plan_phases_at(plan, at)) == kinds[i])
+            at++;
+        else if (kinds[i] != FIRN_FB_PHASE_KIND_FINALISE)
+            return FIRN_ERROR_PHASE;
+    }
+    return at == count ? FIRN_OK : FIRN_ERROR_PHASE;
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------- */
+
+uint64_t firn_semantics_scratch_bytes(uint32_t tensors, uint32_t state_tensors) {
+    return sizeof(uint32_t) * (uint64_t)(tensors - state_tensors);
+}
+
+int firn_semantics_check(firn_fb_plan plan, const firn_header *header, void *scratch, uint64_t scratch_bytes) {
+    if (firn_fb_plan_numerics_version(plan) != FIRN_NUMERICS_VERSION)
+        return FIRN_ERROR_NUMERICS_VERSION;
+    regions found;
+    int error = check_regions(plan, &found);
+    if (error == FIRN_OK)
+        error = check_header(plan, header, &found);
+    if (error == FIRN_OK)
+        error = check_phases(plan);
+    if (error == FIRN_OK)
+        error = check_tensors(plan);
+    if (error == FIRN_OK)
+        error = check_state(plan, header->state_bytes);
+    if (error == FIRN_OK)
+        error = firn_semantics_ops(plan);
+    if (error == FIRN_OK)
+        error = firn_semantics_fields(plan, header);
+    if (error == FIRN_OK)
+        error = scratch_bytes >=
+                        firn_semantics_scratch_bytes(firn_fb_plan_tensors_count(plan), firn_fb_plan_state_tensors(plan))
+                    ? FIRN_OK
+                    : FIRN_ERROR_POOL_TOO_SMALL;
+    if (error == FIRN_OK)
+        error = firn_semantics_flow(plan, scratch);
+    return error;
+}

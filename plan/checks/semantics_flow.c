@@ -1,0 +1,333 @@
+/* Rule 17 of FORMAT.md, between the ops: every tensor is written before it is read, is used only while it lives, shares
+ * its bytes with none that lives at the same time, and is changed only by an op that may. Ops are numbered through all
+ * phases; the ops of micro_batch run again for each micro-batch, those of update may be skipped. */
+#include <string.h>
+
+#include "plan/checks/semantics_parts.h"
+
+/* --- reads and writes of one op --------------------------------------------------------------------------------- */
+
+static bool is_alive(firn_fb_tensor tensor, uint32_t n) {
+    return firn_fb_tensor_first(tensor) <= n && n <= firn_fb_tensor_last(tensor);
+}
+
+/* Keeps the state of an evaluation. */
+static bool is_metric(uint16_t code) {
+    switch (code) {
+    case FIRN_OP_metric_mean:
+    case FIRN_OP_metric_accuracy:
+    case FIRN_OP_metric_weighted_mean:
+    case FIRN_OP_metric_weighted_accuracy:
+    case FIRN_OP_metric_confusion:
+    case FIRN_OP_metric_auc:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* State changes only after the micro-batches, parameters only where a step is not skipped; an evaluation changes only
+ * its metric. */
+static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
+    if (role == FIRN_FB_ROLE_PARAMETER)
+        return phase == FIRN_FB_PHASE_KIND_UPDATE;
+    switch (phase) {
+    case FIRN_FB_PHASE_KIND_FINALISE:
+    case FIRN_FB_PHASE_KIND_UPDATE:
+    case FIRN_FB_PHASE_KIND_BOOKKEEP:
+        return true;
+    case FIRN_FB_PHASE_KIND_EVALUATE:
+        return is_metric(firn_fb_op_code(op));
+    default:
+        return false;
+    }
+}
+
+/* Output j is the input that it changes and no other input, or no input at all; and no other output. */
+static bool operands_are_apart(firn_fb_op op, uint32_t j) {
+    uint32_t tensor = firn_fb_op_outputs_at(op, j);
+    uint8_t changed = firn_op_changed(firn_op_find(firn_fb_op_code(op)), j);
+    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
+        if ((firn_fb_op_inputs_at(op, i) == tensor) != (i == changed))
+            return false;
+    }
+    for (uint32_t i = 0; i < j; i++) {
+        if (firn_fb_op_outputs_at(op, i) == tensor)
+            return false;
+    }
+    return true;
+}
+
+static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase, uint32_t j) {
+    uint32_t index = firn_fb_op_outputs_at(op, j);
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    bool fresh = firn_op_changed(firn_op_find(firn_fb_op_code(op)), j) == FIRN_FRESH;
+    if (!is_alive(tensor, n) || !operands_are_apart(op, j) || firn_semantics_is_filled(plan, index) ||
+        index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)))
+        return false;
+    switch (firn_semantics_region(plan, tensor)) {
+    case FIRN_FB_REGION_KIND_STATE:
+        return !fresh && may_change_state(op, phase, firn_fb_tensor_role(tensor));
+    case FIRN_FB_REGION_KIND_ARENA:
+        return !fresh || firn_semantics_is_persistent(tensor) || n == firn_fb_tensor_first(tensor);
+    default:
+        return false;
+    }
+}
+
+static bool op_is_legal(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase) {
+    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
+        if (!is_alive(firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(op, i)), n))
+            return false;
+    }
+    for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++) {
+        if (!may_write(plan, op, n, phase, j))
+            return false;
+    }
+    return true;
+}
+
+static int check_accesses(firn_fb_plan plan) {
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
+            if (!op_is_legal(plan, firn_fb_phase_ops_at(phase, i), n, firn_fb_phase_kind(phase)))
+                return FIRN_ERROR_OP_ORDER;
+        }
+    }
+    return FIRN_OK;
+}
+
+/* --- written before read ---------------------------------------------------------------------------------------- */
+
+/* Whether an op among [begin, end) puts the square sum number `index` into partial. */
+static bool has_partial(firn_fb_plan plan, uint32_t partial, uint32_t begin, uint32_t end, int64_t index) {
+    for (uint32_t n = begin; n < end; n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        if (firn_fb_op_code(op) == FIRN_OP_sum_of_squares && firn_fb_op_outputs_at(op, 0) == partial &&
+            firn_fb_op_integers_at(op, FIRN_SUM_OF_SQUARES_INDEX) == index)
+            return true;
+    }
+    return false;
+}
+
+/* A tensor that sum_of_squares fills element by element, from op `first` on, is read by gradient_norm alone, and only
+ * when every element is there. */
+static bool partial_is_whole(firn_fb_plan plan, uint32_t partial, uint32_t first) {
+    uint32_t elements = firn_fb_tensor_dims_at(firn_fb_plan_tensors_at(plan, partial), 0);
+    uint32_t ops = firn_semantics_op_count(plan);
+    for (uint32_t n = first; n < ops; n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        if (!firn_semantics_reads(op, partial) ||
+            (firn_fb_op_code(op) == FIRN_OP_sum_of_squares && firn_semantics_writes(op, partial)))
+            continue;
+        if (firn_fb_op_code(op) != FIRN_OP_gradient_norm || elements > n - first)
+            return false;
+        for (uint32_t i = 0; i < elements; i++) {
+            if (!has_partial(plan, partial, first, n, i))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether an op of that phase reads or writes the tensor. */
+static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; firn_fb_phase_kind(phase) == kind && i < firn_fb_phase_ops_count(phase); i++) {
+            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            if (firn_semantics_reads(op, tensor) || firn_semantics_writes(op, tensor))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A tensor of the arena that the runtime does not fill holds nothing until its first op, which must therefore write all
+ * of it. Two ops begin a tensor although they read it: sum_of_squares, see above, and accumulate, which overwrites at
+ * micro-step 0 and so needs its total kept from one micro-batch to the next. */
+static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    bool persistent = firn_semantics_is_persistent(tensor);
+    uint32_t first = persistent ? first_touch : firn_fb_tensor_first(tensor);
+    if (first >= firn_semantics_op_count(plan))
+        return false;
+    uint8_t phase;
+    firn_fb_op op = firn_semantics_op(plan, first, &phase);
+    if (!firn_semantics_writes(op, index))
+        return false;
+    /* What an update leaves undone, nobody may miss. */
+    if (phase == FIRN_FB_PHASE_KIND_UPDATE && phase_touches(plan, FIRN_FB_PHASE_KIND_BOOKKEEP, index))
+        return false;
+    if (!firn_semantics_reads(op, index))
+        return true;
+    if (firn_fb_op_code(op) == FIRN_OP_sum_of_squares)
+        return partial_is_whole(plan, index, first);
+    return firn_fb_op_code(op) == FIRN_OP_accumulate && persistent && phase == FIRN_FB_PHASE_KIND_MICRO_BATCH;
+}
+
+/* Inputs are filled before op 0, so they live from there; the values of schedules are filled once a step. */
+static bool is_filled_in_time(firn_fb_plan plan, uint32_t index) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    if (firn_semantics_input_of(plan, index) < firn_fb_plan_inputs_count(plan))
+        return firn_fb_tensor_first(tensor) == 0;
+    return firn_semantics_is_persistent(tensor);
+}
+
+static void note_touch(uint32_t *first, uint32_t state_tensors, uint32_t tensor, uint32_t n) {
+    if (tensor >= state_tensors && first[tensor - state_tensors] > n)
+        first[tensor - state_tensors] = n;
+}
+
+/* The first op that touches each tensor that is not state, all in one walk; UINT32_MAX where none does. */
+static void find_first_touches(firn_fb_plan plan, uint32_t *first) {
+    uint32_t state_tensors = firn_fb_plan_state_tensors(plan), n = 0;
+    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan) - state_tensors; i++)
+        first[i] = UINT32_MAX;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
+            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            for (uint32_t j = 0; j < firn_fb_op_inputs_count(op); j++)
+                note_touch(first, state_tensors, firn_fb_op_inputs_at(op, j), n);
+            for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
+                note_touch(first, state_tensors, firn_fb_op_outputs_at(op, j), n);
+        }
+    }
+}
+
+static int check_contents(firn_fb_plan plan, uint32_t *first_touches) {
+    uint32_t state_tensors = firn_fb_plan_state_tensors(plan);
+    find_first_touches(plan, first_touches);
+    for (uint32_t i = state_tensors; i < firn_fb_plan_tensors_count(plan); i++) {
+        if (firn_semantics_region(plan, firn_fb_plan_tensors_at(plan, i)) != FIRN_FB_REGION_KIND_ARENA)
+            continue;
+        if (!(firn_semantics_is_filled(plan, i) ? is_filled_in_time(plan, i)
+                                                : is_born(plan, i, first_touches[i - state_tensors])))
+            return FIRN_ERROR_OP_ORDER;
+    }
+    return FIRN_OK;
+}
+
+/* --- bytes that two tensors share ------------------------------------------------------------------------------- */
+
+/* The op in which a dies and b is born works in place: b is its output 0, takes exactly the bytes of a with elements of
+ * its type (so that no operand is read again after its bytes were written), and wherever a is an operand the op table
+ * allows it. */
+static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_index) {
+    firn_fb_tensor a = firn_fb_plan_tensors_at(plan, a_index), b = firn_fb_plan_tensors_at(plan, b_index);
+    uint32_t n = firn_fb_tensor_last(a);
+    if (n != firn_fb_tensor_first(b) || n >= firn_semantics_op_count(plan) ||
+        firn_fb_tensor_type(a) != firn_fb_tensor_type(b) || firn_fb_tensor_offset(a) != firn_fb_tensor_offset(b) ||
+        firn_semantics_bytes(a) != firn_semantics_bytes(b))
+        return false;
+    uint8_t phase;
+    firn_fb_op op = firn_semantics_op(plan, n, &phase);
+    uint32_t allowed = firn_op_find(firn_fb_op_code(op))->in_place;
+    if (firn_fb_op_outputs_at(op, 0) != b_index)
+        return false;
+    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
+        if (firn_fb_op_inputs_at(op, i) == a_index && (allowed >> i & 1u) == 0)
+            return false;
+    }
+    return firn_semantics_reads(op, a_index);
+}
+
+/* The tensors that hold bytes of the arena, by ascending offset. No two of them share a byte; one that is dead stays
+ * until its bytes are taken. */
+typedef struct holders {
+    uint32_t *tensors;
+    uint32_t count;
+} holders;
+
+static uint64_t holder_begin(firn_fb_plan plan, const holders *h, uint32_t at) {
+    return firn_fb_tensor_offset(firn_fb_plan_tensors_at(plan, h->tensors[at]));
+}
+
+static uint64_t holder_end(firn_fb_plan plan, const holders *h, uint32_t at) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, h->tensors[at]);
+    return firn_fb_tensor_offset(tensor) + firn_semantics_bytes(tensor);
+}
+
+/* The first holder that ends behind an offset, or count. */
+static uint32_t first_behind(firn_fb_plan plan, const holders *h, uint64_t offset) {
+    uint32_t low = 0, high = h->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (holder_begin(plan, h, middle) < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && holder_end(plan, h, low - 1) > offset ? low - 1 : low;
+}
+
+/* A tensor that is born takes its bytes from those that are dead, or from the one whose place it takes in its op. Every
+ * tensor comes after those that were born before it, so that who is dead now is dead for all that follow. */
+static bool takes_its_bytes(firn_fb_plan plan, holders *h, uint32_t index) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    uint64_t offset = firn_fb_tensor_offset(tensor), end = offset + firn_semantics_bytes(tensor);
+    uint32_t first = first_behind(plan, h, offset), behind = first;
+    for (; behind < h->count && holder_begin(plan, h, behind) < end; behind++) {
+        uint32_t last = firn_fb_tensor_last(firn_fb_plan_tensors_at(plan, h->tensors[behind]));
+        if (last >= firn_fb_tensor_first(tensor) && !succeeds_in_place(plan, h->tensors[behind], index))
+            return false;
+    }
+    memmove(&h->tensors[first + 1], &h->tensors[behind], (h->count - behind) * sizeof *h->tensors);
+    h->tensors[first] = index;
+    h->count += 1 - (behind - first);
+    return true;
+}
+
+/* Whether a tensor of the arena is there before op 0: it is filled, or keeps its bytes all the time. */
+static bool is_there_at_first(firn_fb_plan plan, uint32_t index) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    return firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_ARENA &&
+           (firn_semantics_is_persistent(tensor) || firn_semantics_is_filled(plan, index));
+}
+
+/* Of every other tensor of the arena the op number `first` writes it and is one of its outputs: check_contents. */
+static bool is_born_in(firn_fb_plan plan, uint32_t index, uint32_t n) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    return firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_ARENA && firn_fb_tensor_first(tensor) == n &&
+           !firn_semantics_is_persistent(tensor);
+}
+
+static bool outputs_take_their_bytes(firn_fb_plan plan, holders *h, firn_fb_op op, uint32_t n) {
+    for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++) {
+        uint32_t index = firn_fb_op_outputs_at(op, j);
+        if (is_born_in(plan, index, n) && !takes_its_bytes(plan, h, index))
+            return false;
+    }
+    return true;
+}
+
+/* Each tensor once, in the order in which they are born; holders have room for all. */
+static int check_overlaps(firn_fb_plan plan, uint32_t *room) {
+    holders h = {0};
+    h.tensors = room;
+    for (uint32_t i = firn_fb_plan_state_tensors(plan); i < firn_fb_plan_tensors_count(plan); i++) {
+        if (is_there_at_first(plan, i) && !takes_its_bytes(plan, &h, i))
+            return FIRN_ERROR_OVERLAP;
+    }
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
+            if (!outputs_take_their_bytes(plan, &h, firn_fb_phase_ops_at(phase, i), n))
+                return FIRN_ERROR_OVERLAP;
+        }
+    }
+    return FIRN_OK;
+}
+
+int firn_semantics_flow(firn_fb_plan plan, uint32_t *scratch) {
+    int error = check_accesses(plan);
+    if (error == FIRN_OK)
+        error = check_contents(plan, scratch);
+    return error == FIRN_OK ? check_overlaps(plan, scratch) : error;
+}

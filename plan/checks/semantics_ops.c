@@ -1,0 +1,160 @@
+/* Rule 17 of FORMAT.md, each op by itself: after this, a kernel that is called with the op's operands stays inside
+ * them. What the op means beside the others is in semantics_flow.c. */
+#include "plan/checks/semantics_parts.h"
+
+/* --- operands and attributes ------------------------------------------------------------------------------------ */
+
+static bool operands_exist(firn_fb_plan plan, firn_fb_op op) {
+    uint32_t tensors = firn_fb_plan_tensors_count(plan);
+    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
+        if (firn_fb_op_inputs_at(op, i) >= tensors)
+            return false;
+    }
+    for (uint32_t i = 0; i < firn_fb_op_outputs_count(op); i++) {
+        if (firn_fb_op_outputs_at(op, i) >= tensors)
+            return false;
+    }
+    return true;
+}
+
+static firn_shape shape_at(firn_fb_plan plan, uint32_t tensor) {
+    return firn_semantics_shape(firn_fb_plan_tensors_at(plan, tensor));
+}
+
+/* The op as its shape rule wants it. The counts have been checked against the table's. */
+static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s) {
+    *s = (firn_op_signature){.code = firn_fb_op_code(op),
+                             .input_count = (uint8_t)firn_fb_op_inputs_count(op),
+                             .output_count = (uint8_t)firn_fb_op_outputs_count(op),
+                             .integer_count = (uint8_t)firn_fb_op_integers_count(op),
+                             .real_count = (uint8_t)firn_fb_op_reals_count(op)};
+    for (uint8_t i = 0; i < s->input_count; i++)
+        s->inputs[i] = shape_at(plan, firn_fb_op_inputs_at(op, i));
+    for (uint8_t i = 0; i < s->output_count; i++)
+        s->outputs[i].type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, i)));
+    for (uint8_t i = 0; i < s->integer_count; i++)
+        s->integers[i] = firn_fb_op_integers_at(op, i);
+    for (uint8_t i = 0; i < s->real_count; i++)
+        s->reals[i] = firn_fb_op_reals_at(op, i);
+}
+
+/* What the rule makes of the inputs is what the plan says of the outputs, dimension by dimension. */
+static bool outputs_agree(firn_fb_plan plan, firn_fb_op op, const firn_op_signature *s) {
+    for (uint8_t i = 0; i < s->output_count; i++) {
+        firn_shape declared = shape_at(plan, firn_fb_op_outputs_at(op, i));
+        if (declared.rank != s->outputs[i].rank)
+            return false;
+        for (uint8_t d = 0; d < declared.rank; d++) {
+            if (declared.dims[d] != s->outputs[i].dims[d])
+                return false;
+        }
+    }
+    return true;
+}
+
+/* --- reductions ------------------------------------------------------------------------------------------------- */
+
+static bool is_positive_zero(float x) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits == 0;
+}
+
+static bool is_reduction(firn_fb_reduction reduction, uint8_t operand, uint8_t output) {
+    if (reduction.output != output || reduction.reserved != 0 || reduction.chunk_origin != 0 ||
+        !is_positive_zero(reduction.initial))
+        return false;
+    switch (reduction.kind) {
+    case FIRN_FB_REDUCTION_KIND_F32:
+        return reduction.accumulator == FIRN_FLOAT32 && reduction.chunk == 0;
+    case FIRN_FB_REDUCTION_KIND_CHUNKED:
+        return reduction.accumulator == operand && firn_type_is_half(operand) && reduction.chunk >= 1;
+    default:
+        return false;
+    }
+}
+
+/* The operands of a product have one type, which its rule has checked. The first reduction of attention gives scores,
+ * which are no tensor of the plan: they are of the half type with half_softmax and float32 without. The others, and
+ * that of a product, give output 0. */
+static int check_reductions(firn_fb_op op, const firn_op_info *info, const firn_op_signature *s) {
+    if (firn_fb_op_reductions_count(op) != info->reductions)
+        return FIRN_ERROR_OP_REDUCTION;
+    bool attention = info->pol == FIRN_POL_attention;
+    uint8_t operand = s->inputs[s->code == FIRN_OP_attention_backward ? 1 : 0].type;
+    uint8_t scores = attention && s->integers[FIRN_ATTENTION_HALF_SOFTMAX] == 1 ? operand : (uint8_t)FIRN_FLOAT32;
+    for (uint32_t i = 0; i < info->reductions; i++) {
+        uint8_t output = attention && i == 0 ? scores : s->outputs[0].type;
+        if (!is_reduction(firn_fb_op_reductions_at(op, i), operand, output))
+            return FIRN_ERROR_OP_REDUCTION;
+    }
+    return FIRN_OK;
+}
+
+/* --- operands that are indices ---------------------------------------------------------------------------------- */
+
+/* The operand that holds indices, and how many rows they choose from: an attribute, or an extent of another input
+ * counted from its end. */
+typedef struct index_operand {
+    uint8_t operand;
+    bool rows_are_attribute;
+    uint8_t table, from_end;
+} index_operand;
+
+static const index_operand index_operands[] = {
+    [FIRN_INDICES_ids] = {0, false, 1, 2},
+    [FIRN_INDICES_rows] = {0, true, 0, 0},
+    [FIRN_INDICES_classes] = {1, false, 0, 1},
+    [FIRN_INDICES_saved_classes] = {2, false, 1, 1},
+};
+
+/* The elements are data, so what keeps them in range is that they come straight from an input, whose limit the runtime
+ * holds every element to as it reads it. */
+static int check_indices(firn_fb_plan plan, firn_fb_op op, const firn_op_info *info, const firn_op_signature *s) {
+    if (info->indices == FIRN_INDICES_none)
+        return FIRN_OK;
+    const index_operand *at = &index_operands[info->indices];
+    const firn_shape *table = &s->inputs[at->table];
+    int64_t rows =
+        at->rows_are_attribute ? s->integers[FIRN_EMBEDDING_ROWS] : (int64_t)table->dims[table->rank - at->from_end];
+    uint32_t input = firn_semantics_input_of(plan, firn_fb_op_inputs_at(op, at->operand));
+    if (input == firn_fb_plan_inputs_count(plan) ||
+        (int64_t)firn_fb_input_limit(firn_fb_plan_inputs_at(plan, input)) > rows)
+        return FIRN_ERROR_OP_OPERANDS;
+    return FIRN_OK;
+}
+
+/* --- one op, every op ------------------------------------------------------------------------------------------- */
+
+static int check_op(firn_fb_plan plan, firn_fb_op op) {
+    const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
+    if (info == NULL)
+        return FIRN_ERROR_OP_UNKNOWN;
+    if (firn_fb_op_inputs_count(op) > info->inputs_max || firn_fb_op_outputs_count(op) != info->outputs ||
+        !operands_exist(plan, op))
+        return FIRN_ERROR_OP_OPERANDS;
+    if (firn_fb_op_integers_count(op) != info->integers || firn_fb_op_reals_count(op) != info->reals ||
+        (firn_fb_op_pol_present(op) && firn_fb_op_pol(op).level > 2))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    firn_op_signature signature;
+    describe(plan, op, &signature);
+    int error = firn_op_infer(&signature);
+    if (error != FIRN_OK)
+        return error;
+    if (!outputs_agree(plan, op, &signature))
+        return FIRN_ERROR_OP_SHAPE;
+    error = check_reductions(op, info, &signature);
+    return error == FIRN_OK ? check_indices(plan, op, info, &signature) : error;
+}
+
+int firn_semantics_ops(firn_fb_plan plan) {
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
+            int error = check_op(plan, firn_fb_phase_ops_at(phase, i));
+            if (error != FIRN_OK)
+                return error;
+        }
+    }
+    return FIRN_OK;
+}
