@@ -1,12 +1,9 @@
-/* The table of ops from plan/ops.def, element types, and the one door to the shape rules. What a single op accepts is
- * in plan/shapes/shapes_*.c; nothing here may know one op from another. Freestanding. */
+/* Element types, shapes, and rows of the table of ops. Nothing here may know one op from another. Freestanding. */
 #include "plan/ops.h"
 
 #include <stddef.h>
 
-#include "plan/errors.h"
 #include "plan/generated/reader.h"
-#include "plan/shapes/shapes.h"
 
 _Static_assert((int)FIRN_FLOAT32 == (int)FIRN_FB_ELEMENT_TYPE_FLOAT32, "as in plan.fbs");
 _Static_assert((int)FIRN_FLOAT16 == (int)FIRN_FB_ELEMENT_TYPE_FLOAT16, "as in plan.fbs");
@@ -18,38 +15,19 @@ _Static_assert((int)FIRN_UINT8 == (int)FIRN_FB_ELEMENT_TYPE_UINT8, "as in plan.f
 _Static_assert((int)FIRN_REDUCTION_F32 == (int)FIRN_FB_REDUCTION_KIND_F32, "as in plan.fbs");
 _Static_assert((int)FIRN_REDUCTION_CHUNKED == (int)FIRN_FB_REDUCTION_KIND_CHUNKED, "as in plan.fbs");
 
-/* Words of a string literal as a constant expression (so macros, not a function): plan/ops.def lists the names of
- * attributes, the table wants their number as well. The literal is made longer, so that 48 bytes can be looked at. */
-#define ZEROS_OF_8        "\0\0\0\0\0\0\0\0"
-#define ZEROS_OF_48       ZEROS_OF_8 ZEROS_OF_8 ZEROS_OF_8 ZEROS_OF_8 ZEROS_OF_8 ZEROS_OF_8
-#define SPACE_AT(text, i) ((text ZEROS_OF_48)[i] == ' ')
-#define SPACES_OF_8(text, i)                                                                                           \
-    (SPACE_AT(text, (i)) + SPACE_AT(text, (i) + 1) + SPACE_AT(text, (i) + 2) + SPACE_AT(text, (i) + 3) +               \
-     SPACE_AT(text, (i) + 4) + SPACE_AT(text, (i) + 5) + SPACE_AT(text, (i) + 6) + SPACE_AT(text, (i) + 7))
-#define WORDS(text)                                                                                                    \
-    (((text)[0] != '\0') + SPACES_OF_8(text, 0) + SPACES_OF_8(text, 8) + SPACES_OF_8(text, 16) +                       \
-     SPACES_OF_8(text, 24) + SPACES_OF_8(text, 32) + SPACES_OF_8(text, 40))
-
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
-                autocast, pol, gradient)                                                                               \
-    _Static_assert(sizeof(integers) <= sizeof(ZEROS_OF_48) && sizeof(reals) <= sizeof(ZEROS_OF_48), #name);
+/* A row without a sentence of documentation does not build, nor does one that plan/generated has not heard of. */
+#define FIRN_OP(name, code, rule, gradient, cost, documentation, ...)                                                  \
+    _Static_assert(sizeof(documentation) > 1, "op " #name " has no documentation in plan/ops.def");
 #include "plan/ops.def"
 #undef FIRN_OP
 
-static const firn_op_info ops[] = {
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
-                autocast, pol, gradient)                                                                               \
-    {#name,          (code),                                                                                           \
-     (inputs_min),   (inputs_max),                                                                                     \
-     (outputs),      WORDS(integers),                                                                                  \
-     WORDS(reals),   (reductions),                                                                                     \
-     (in_place),     FIRN_AUTOCAST_##autocast,                                                                         \
-     FIRN_POL_##pol, FIRN_INDICES_##indices,                                                                           \
-     (integers),     (reals),                                                                                          \
-     (changes),      firn_shape_##name},
+enum {
+    ROWS = 0
+#define FIRN_OP(...) +1
 #include "plan/ops.def"
 #undef FIRN_OP
 };
+_Static_assert(ROWS == (int)FIRN_OPS, "plan/ops.def has changed; run make generate");
 
 static const struct {
     const char *name;
@@ -65,28 +43,12 @@ static const struct {
 /* No tensor is larger: the sum of a few such products cannot overflow 64 bits. */
 #define ELEMENTS_MAX ((uint64_t)1 << 62)
 
-uint32_t firn_op_count(void) {
-    return sizeof ops / sizeof ops[0];
-}
-
-const firn_op_info *firn_op_at(uint32_t position) {
-    return position < firn_op_count() ? &ops[position] : NULL;
-}
-
 const firn_op_info *firn_op_find(uint16_t code) {
-    for (uint32_t i = 0; i < firn_op_count(); i++) {
-        if (ops[i].code == code)
-            return &ops[i];
+    for (uint32_t i = 0; i < FIRN_OPS; i++) {
+        if (firn_op_table[i].code == code)
+            return &firn_op_table[i];
     }
     return NULL;
-}
-
-uint8_t firn_op_changed(const firn_op_info *info, uint32_t j) {
-    for (uint32_t i = 0; info->changes[i] != '\0'; i++) {
-        if (i == j)
-            return (uint8_t)(info->changes[i] - '0');
-    }
-    return FIRN_FRESH;
 }
 
 uint32_t firn_type_bytes(uint8_t type) {
@@ -121,31 +83,4 @@ bool firn_shape_bytes(const firn_shape *shape, uint64_t *bytes) {
         return false;
     *bytes = elements * size;
     return true;
-}
-
-/* Every shape is whole: a known type, extents in range, a size that can be counted. */
-static bool all_whole(const firn_shape *shapes, uint8_t count) {
-    for (uint8_t i = 0; i < count; i++) {
-        uint64_t bytes;
-        if (!firn_shape_bytes(&shapes[i], &bytes))
-            return false;
-    }
-    return true;
-}
-
-int firn_op_infer(firn_op_signature *signature) {
-    const firn_op_info *info = firn_op_find(signature->code);
-    if (info == NULL)
-        return FIRN_ERROR_OP_UNKNOWN;
-    if (signature->input_count < info->inputs_min || signature->input_count > info->inputs_max ||
-        signature->output_count != info->outputs)
-        return FIRN_ERROR_OP_OPERANDS;
-    if (signature->integer_count != info->integers || signature->real_count != info->reals)
-        return FIRN_ERROR_OP_ATTRIBUTE;
-    if (!all_whole(signature->inputs, signature->input_count))
-        return FIRN_ERROR_OP_SHAPE;
-    int error = info->shape(signature);
-    if (error != FIRN_OK)
-        return error;
-    return all_whole(signature->outputs, signature->output_count) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
 }

@@ -12,6 +12,7 @@
 #include "compiler/passes/memory.h"
 #include "plan/errors.h"
 #include "plan/identity.h"
+#include "plan/op_words.h"
 #include "plan/record.h"
 #include "schedules/schedule.h"
 
@@ -210,8 +211,8 @@ static void find_arena(firnc_report *report) {
 
 /* The words that make a firmware link take the kernels of this plan and no others. */
 static void print_kernels(const firnc_report *report) {
-    for (uint32_t k = 0; k < firn_op_count(); k++) {
-        const firn_op_info *info = firn_op_at(k);
+    for (uint32_t k = 0; k < FIRN_OPS; k++) {
+        const firn_op_info *info = &firn_op_table[k];
         bool used = false;
         for (uint32_t p = 0; p < firn_fb_plan_phases_count(report->plan); p++) {
             firn_fb_phase phase = firn_fb_plan_phases_at(report->plan, p);
@@ -219,7 +220,7 @@ static void print_kernels(const firnc_report *report) {
                 used = firn_fb_op_code(firn_fb_phase_ops_at(phase, i)) == info->code;
         }
         if (used)
-            printf("-Wl,-u,firn_kernel_%s\n", info->name);
+            printf("-Wl,-u,firn_kernel_%s\n", firn_op_name(info));
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "compiler/commands/inspect_report.h"
 #include "compiler/graph/ir.h"
+#include "plan/op_words.h"
 
 static void add_number(cJSON *object, const char *name, uint64_t value) {
     cJSON_AddNumberToObject(object, name, (double)value);
@@ -194,10 +195,10 @@ static const char *next_name(const char **names) {
 static void add_attributes(cJSON *object, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     cJSON *attributes = cJSON_AddObjectToObject(object, "attributes");
-    const char *names = info->integer_names;
+    const char *names = firn_op_words_of(info)->integers;
     for (uint32_t i = 0; i < firn_fb_op_integers_count(op); i++)
         cJSON_AddNumberToObject(attributes, next_name(&names), (double)firn_fb_op_integers_at(op, i));
-    names = info->real_names;
+    names = firn_op_words_of(info)->reals;
     for (uint32_t i = 0; i < firn_fb_op_reals_count(op); i++)
         cJSON_AddNumberToObject(attributes, next_name(&names), (double)firn_fb_op_reals_at(op, i));
 }
@@ -216,14 +217,14 @@ static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
         type = (uint8_t)firn_fb_op_integers_at(op, FIRN_LAYER_NORM_AFFINE);
         cJSON_AddStringToObject(object, "affine", firn_type_name(type));
     } else if (info->pol == FIRN_POL_rotation) {
-        type = (uint8_t)firn_fb_op_integers_at(op, FIRN_ROTARY_ROTATION);
+        type = (uint8_t)firn_fb_op_integers_at(op, FIRN_ROTARY_EMBEDDING_ROTATION);
         cJSON_AddStringToObject(object, "rotation", firn_type_name(type));
     }
 }
 
 static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op) {
     cJSON *object = add_element(ops);
-    cJSON_AddStringToObject(object, "op", firn_op_find(firn_fb_op_code(op))->name);
+    cJSON_AddStringToObject(object, "op", firn_op_name(firn_op_find(firn_fb_op_code(op))));
     cJSON_AddStringToObject(object, "layer", firn_fb_op_name(op));
     cJSON *inputs = cJSON_AddArrayToObject(object, "inputs"), *outputs = cJSON_AddArrayToObject(object, "outputs");
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++)

@@ -7,6 +7,7 @@
 
 #include "compiler/commands/inspect_report.h"
 #include "compiler/graph/ir.h"
+#include "plan/op_words.h"
 
 /* 1,234,567 */
 static const char *grouped(uint64_t value) {
@@ -130,10 +131,10 @@ static const char *scaling_text(firn_fb_plan plan) {
     if (!find_op(plan, FIRN_OP_loss_scale_update, &update))
         return word;
     return firnc_format("%s, from %s to %s, doubled after more than %" PRId64 " steps, overflow tolerance %s", word,
-                        real_text(firn_fb_op_reals_at(update, FIRN_LOSS_SCALE_MINIMUM)),
-                        real_text(firn_fb_op_reals_at(update, FIRN_LOSS_SCALE_MAXIMUM)),
-                        firn_fb_op_integers_at(update, FIRN_LOSS_SCALE_STEPS_PER_INCREASE),
-                        real_text(firn_fb_op_reals_at(update, FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE)));
+                        real_text(firn_fb_op_reals_at(update, FIRN_LOSS_SCALE_UPDATE_MINIMUM)),
+                        real_text(firn_fb_op_reals_at(update, FIRN_LOSS_SCALE_UPDATE_MAXIMUM)),
+                        firn_fb_op_integers_at(update, FIRN_LOSS_SCALE_UPDATE_STEPS_PER_INCREASE),
+                        real_text(firn_fb_op_reals_at(update, FIRN_LOSS_SCALE_UPDATE_OVERFLOW_TOLERANCE)));
 }
 
 static void print_optimizer(firn_fb_plan plan) {
@@ -188,17 +189,18 @@ static void print_memory(firn_fb_plan plan) {
 /* "float16: 6 elements of each of 4 heads (of 6), interleaved, base 10000" */
 static const char *rotation_text(firn_fb_op op) {
     return firnc_format("%s: %" PRId64 " elements of each of %" PRId64 " heads (of %" PRId64 ")%s, base %s",
-                        firn_type_name((uint8_t)firn_fb_op_integers_at(op, FIRN_ROTARY_ROTATION)),
-                        firn_fb_op_integers_at(op, FIRN_ROTARY_ROTARY_DIM),
-                        firn_fb_op_integers_at(op, FIRN_ROTARY_ROTATED), firn_fb_op_integers_at(op, FIRN_ROTARY_HEADS),
-                        firn_fb_op_integers_at(op, FIRN_ROTARY_INTERLEAVED) != 0 ? ", interleaved" : "",
-                        real_text(firn_fb_op_reals_at(op, FIRN_ROTARY_BASE)));
+                        firn_type_name((uint8_t)firn_fb_op_integers_at(op, FIRN_ROTARY_EMBEDDING_ROTATION)),
+                        firn_fb_op_integers_at(op, FIRN_ROTARY_EMBEDDING_ROTARY_DIM),
+                        firn_fb_op_integers_at(op, FIRN_ROTARY_EMBEDDING_ROTATED),
+                        firn_fb_op_integers_at(op, FIRN_ROTARY_EMBEDDING_HEADS),
+                        firn_fb_op_integers_at(op, FIRN_ROTARY_EMBEDDING_INTERLEAVED) != 0 ? ", interleaved" : "",
+                        real_text(firn_fb_op_reals_at(op, FIRN_ROTARY_EMBEDDING_BASE)));
 }
 
 static void print_op(firn_fb_plan plan, firn_fb_op op, uint32_t number) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     uint64_t cost = firnc_op_cost(plan, op);
-    printf("  %5u  %-26s %s", (unsigned)number, info->name, firn_fb_op_name(op));
+    printf("  %5u  %-26s %s", (unsigned)number, firn_op_name(info), firn_fb_op_name(op));
     if (firn_fb_op_pol_present(op)) {
         firn_fb_pol pol = firn_fb_op_pol(op);
         printf("  POL %u (%s)", (unsigned)pol.level, firnc_origin_word(pol.origin));

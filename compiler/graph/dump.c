@@ -5,6 +5,7 @@
 
 #include "compiler/base/words.h"
 #include "compiler/graph/ir.h"
+#include "plan/op_words.h"
 
 static void print_init(const firnc_value_info *value) {
     switch (value->init.rule) {
@@ -53,13 +54,13 @@ static const char *print_name(const char *names) {
 }
 
 static void print_attributes(const firnc_node *node, const firn_op_info *info) {
-    const char *names = info->integer_names;
+    const char *names = firn_op_words_of(info)->integers;
     for (uint8_t i = 0; i < info->integers; i++) {
         putchar(' ');
         names = print_name(names);
         printf("=%lld", (long long)node->integers[i]);
     }
-    names = info->real_names;
+    names = firn_op_words_of(info)->reals;
     for (uint8_t i = 0; i < info->reals; i++) {
         putchar(' ');
         names = print_name(names);
@@ -109,7 +110,7 @@ static void print_node(const firnc_graph *graph, const firnc_node *node) {
         const firn_shape *shape = &graph->values[node->outputs[i]].shape;
         printf("%s%%%u:%s", i == 0 ? "" : ", ", (unsigned)node->outputs[i], firnc_shape_text(shape));
     }
-    printf(" = %s(", info->name);
+    printf(" = %s(", firn_op_name(info));
     for (uint8_t i = 0; i < node->input_count; i++)
         printf("%s%%%u", i == 0 ? "" : ", ", (unsigned)node->inputs[i]);
     putchar(')');

@@ -7,6 +7,8 @@
 
 #include "compiler/graph/ir.h"
 #include "plan/errors.h"
+#include "plan/op_words.h"
+#include "plan/shapes/infer.h"
 
 #define NAME_MAX_BYTES 200 /* (max: 200) of Tensor.name and Op.name in plan.fbs */
 
@@ -105,7 +107,7 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
     if (info == NULL)
         misuse(graph, "an op has a code that is not in plan/ops.def");
     if (input_count < info->inputs_min || input_count > info->inputs_max)
-        misuse(graph, firnc_format("op %s has %u operands", info->name, (unsigned)input_count));
+        misuse(graph, firnc_format("op %s has %u operands", firn_op_name(info), (unsigned)input_count));
     graph->nodes = firnc_grown(graph->nodes, graph->node_count, &graph->node_capacity, sizeof *graph->nodes);
     firnc_node *node = &graph->nodes[graph->node_count++];
     *node = (firnc_node){.code = code,
@@ -147,14 +149,14 @@ static firn_op_signature infer(const firnc_graph *graph, const firnc_node *node,
     firn_op_signature signature;
     int error = firnc_infer_signature(graph, node, types, &signature);
     if (error != FIRN_OK)
-        misuse(graph,
-               firnc_format("op %s of %s: %s", firn_op_find(node->code)->name, node->name, firn_error_text(error)));
+        misuse(graph, firnc_format("op %s of %s: %s", firn_op_name(firn_op_find(node->code)), node->name,
+                                   firn_error_text(error)));
     return signature;
 }
 
 /* Output 0 is named after the layer and the op, the others have their position behind it. */
 static const char *output_name(const firnc_node *node, uint8_t output) {
-    const char *op = firn_op_find(node->code)->name;
+    const char *op = firn_op_name(firn_op_find(node->code));
     if (output == 0)
         return firnc_format("%s/%s", node->name, op);
     return firnc_format("%s/%s.%u", node->name, op, (unsigned)output);
@@ -382,11 +384,11 @@ firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention
 }
 
 firnc_value firnc_rotary_embedding(firnc_graph *graph, firnc_value x, firnc_rotary_options options) {
-    const int64_t integers[] = {[FIRN_ROTARY_ROTATION] = FIRN_FLOAT32,
-                                [FIRN_ROTARY_HEADS] = options.heads,
-                                [FIRN_ROTARY_ROTATED] = options.rotated,
-                                [FIRN_ROTARY_ROTARY_DIM] = options.rotary_dim,
-                                [FIRN_ROTARY_INTERLEAVED] = options.interleaved};
+    const int64_t integers[] = {[FIRN_ROTARY_EMBEDDING_ROTATION] = FIRN_FLOAT32,
+                                [FIRN_ROTARY_EMBEDDING_HEADS] = options.heads,
+                                [FIRN_ROTARY_EMBEDDING_ROTATED] = options.rotated,
+                                [FIRN_ROTARY_EMBEDDING_ROTARY_DIM] = options.rotary_dim,
+                                [FIRN_ROTARY_EMBEDDING_INTERLEAVED] = options.interleaved};
     return record(graph, FIRN_OP_rotary_embedding, &x, 1, integers, &options.base);
 }
 
@@ -400,11 +402,11 @@ firnc_value firnc_mean_squared_error(firnc_graph *graph, firnc_value prediction,
 
 firnc_value firnc_cross_entropy_weighted(firnc_graph *graph, firnc_value logits, firnc_value labels,
                                          firnc_value weights_or_none, firnc_cross_entropy_options options) {
-    const int64_t integers[] = {[FIRN_CROSS_ENTROPY_IGNORE_INDEX] =
+    const int64_t integers[] = {[FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX] =
                                     options.ignores ? (int64_t)options.ignore_index : FIRNC_UNSET,
-                                [FIRN_CROSS_ENTROPY_SCALING] = options.batch_size};
-    const float reals[] = {[FIRN_CROSS_ENTROPY_LABEL_SMOOTHING] = options.label_smoothing,
-                           [FIRN_CROSS_ENTROPY_FACTOR] = options.batch_size ? options.loss_weight : 1};
+                                [FIRN_CROSS_ENTROPY_WEIGHTED_SCALING] = options.batch_size};
+    const float reals[] = {[FIRN_CROSS_ENTROPY_WEIGHTED_LABEL_SMOOTHING] = options.label_smoothing,
+                           [FIRN_CROSS_ENTROPY_WEIGHTED_FACTOR] = options.batch_size ? options.loss_weight : 1};
     return record(graph, FIRN_OP_cross_entropy_weighted, (firnc_value[]){logits, labels, weights_or_none},
                   weights_or_none == FIRNC_NONE ? 2 : 3, integers, reals);
 }
@@ -429,7 +431,7 @@ firnc_value firnc_nll_loss(firnc_graph *graph, firnc_value log_probabilities, fi
 firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilities, firnc_value target, bool log_target,
                                 bool batch_mean) {
     const int64_t integers[FIRN_ATTRIBUTES_MAX] = {
-        [FIRN_KL_LOG_TARGET] = log_target, [FIRN_KL_BATCH_MEAN] = batch_mean};
+        [FIRN_KL_DIVERGENCE_LOG_TARGET] = log_target, [FIRN_KL_DIVERGENCE_BATCH_MEAN] = batch_mean};
     return record(graph, FIRN_OP_kl_divergence, (firnc_value[]){log_probabilities, target}, 2, integers, NULL);
 }
 

@@ -111,7 +111,7 @@ bool firnc_autocast(firnc_compilation *compilation) {
         if (node.code == FIRN_OP_layer_norm)
             node.integers[FIRN_LAYER_NORM_AFFINE] = type; /* the affine part works in the type of the output */
         if (node.code == FIRN_OP_rotary_embedding)
-            node.integers[FIRN_ROTARY_ROTATION] = node.level >= 1 ? type : (int64_t)FIRN_FLOAT32;
+            node.integers[FIRN_ROTARY_EMBEDDING_ROTATION] = node.level >= 1 ? type : (int64_t)FIRN_FLOAT32;
         if (node.code == FIRN_OP_attention)
             node.integers[FIRN_ATTENTION_HALF_SOFTMAX] = /* what the architecture asks; POL may ask too (lower.c) */
                 node.half_softmax && firn_type_is_half(type);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compiler/graph/ir.h"
+#include "plan/op_words.h"
 
 /* What one consumer adds to the gradient of a value. */
 typedef struct contribution {
@@ -101,7 +102,7 @@ typedef bool (*gradient_rule)(differentiation *d, firnc_value dy);
 static bool firnc_gradient_none(differentiation *d, firnc_value dy) {
     (void)dy;
     return firnc_fail(d->compilation, "layer %s: %s has no gradient; it cannot stand between a parameter and the loss",
-                      d->node->name, firn_op_find(d->node->code)->name);
+                      d->node->name, firn_op_name(firn_op_find(d->node->code)));
 }
 
 static bool firnc_gradient_cast(differentiation *d, firnc_value dy) {
@@ -235,7 +236,7 @@ static bool firnc_gradient_rotary_embedding(differentiation *d, firnc_value dy) 
     const firnc_node *node = d->node;
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     memcpy(integers, node->integers, sizeof integers);
-    integers[FIRN_ROTARY_ROTATION] =
+    integers[FIRN_ROTARY_EMBEDDING_ROTATION] =
         node->backward_level >= 1 ? shape_of(d, node->outputs[0])->type : (int64_t)FIRN_FLOAT32;
     uint8_t type = gradient_type(d, node->inputs[0]);
     contribute(d, 0, emit(d, FIRN_OP_rotary_embedding_backward, &dy, 1, integers, node->reals, &type));
@@ -305,9 +306,7 @@ static gradient_rule find_rule(uint16_t code) {
         uint16_t code;
         gradient_rule rule;
     } rules[] = {
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
-                autocast, pol, gradient)                                                                               \
-    {(code), firnc_gradient_##gradient},
+#define FIRN_OP(name, code, rule, gradient, ...) {(code), firnc_gradient_##gradient},
 #include "plan/ops.def"
 #undef FIRN_OP
     };

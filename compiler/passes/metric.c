@@ -45,7 +45,7 @@ static void add_mean_of_rows(firnc_graph *graph) {
         add_mean(graph, graph->loss);
         return;
     }
-    const float factor = loss->reals[FIRN_CROSS_ENTROPY_FACTOR];
+    const float factor = loss->reals[FIRN_CROSS_ENTROPY_WEIGHTED_FACTOR];
     const firnc_value divisor = loss->outputs[4];
     add_sum(graph);
     add_op(graph, FIRN_OP_metric_weighted_mean,

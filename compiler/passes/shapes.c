@@ -3,6 +3,7 @@
 #include "compiler/base/words.h"
 #include "compiler/graph/ir.h"
 #include "plan/errors.h"
+#include "plan/op_words.h"
 
 /* "float32[32,784], float32[10,784]" */
 static const char *operands_text(const firnc_graph *graph, const firnc_node *node) {
@@ -22,7 +23,7 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
     int error = firnc_infer_signature(graph, node, types, &signature);
     if (error != FIRN_OK)
         return firnc_fail(compilation, "layer %s: %s(%s): %s; check the sizes that the model gives this layer",
-                          node->name, firn_op_find(node->code)->name, operands_text(graph, node),
+                          node->name, firn_op_name(firn_op_find(node->code)), operands_text(graph, node),
                           firn_error_text(error));
     for (uint8_t i = 0; i < node->output_count; i++)
         graph->values[node->outputs[i]].shape = signature.outputs[i];

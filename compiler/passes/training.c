@@ -198,9 +198,9 @@ static void update_loss_scale(const training *t) {
     const firnc_value outputs[] = {graph->loss_scale, graph->steps_since_rescale, graph->overflows_since_rescale,
                                    graph->skipped_steps, graph->at_floor};
     const int64_t steps = (int64_t)precision->steps_per_increase;
-    const float reals[] = {[FIRN_LOSS_SCALE_MINIMUM] = precision->min_loss_scale,
-                           [FIRN_LOSS_SCALE_MAXIMUM] = precision->max_loss_scale,
-                           [FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE] = precision->overflow_tolerance};
+    const float reals[] = {[FIRN_LOSS_SCALE_UPDATE_MINIMUM] = precision->min_loss_scale,
+                           [FIRN_LOSS_SCALE_UPDATE_MAXIMUM] = precision->max_loss_scale,
+                           [FIRN_LOSS_SCALE_UPDATE_OVERFLOW_TOLERANCE] = precision->overflow_tolerance};
     uint32_t node = firnc_node_in_place(graph, FIRN_OP_loss_scale_update, FIRNC_PHASE_BOOKKEEP, "scaler", inputs, 5,
                                         &steps, reals, outputs);
     graph->values[graph->at_floor].producer = node;

@@ -114,7 +114,7 @@ static void add_adam(const update *u) {
                            [FIRN_ADAM_WEIGHT_DECAY] = s->weight_decay,
                            [FIRN_NADAM_MOMENTUM_DECAY] = s->momentum_decay};
     const int64_t amsgrad[] = {
-        [FIRN_AMSGRAD_DECOUPLED] = s->kind == FIRNC_ADAMW, [FIRN_AMSGRAD_CORRECT_BIAS] = s->correct_bias};
+        [FIRN_ADAM_AMSGRAD_DECOUPLED] = s->kind == FIRNC_ADAMW, [FIRN_ADAM_AMSGRAD_CORRECT_BIAS] = s->correct_bias};
     const int64_t maximize = s->maximize, adam = s->adam;
     if (s->amsgrad)
         add_plain(u, FIRN_OP_adam_amsgrad, three, true, amsgrad, reals);
@@ -153,7 +153,7 @@ static void add_rmsprop(const update *u) {
     const float reals[] = {[FIRN_RMSPROP_ALPHA] = s->alpha,
                            [FIRN_RMSPROP_EPSILON] = s->epsilon,
                            [FIRN_RMSPROP_WEIGHT_DECAY] = s->weight_decay,
-                           [FIRN_RMSPROP_MOMENTUM] = s->momentum};
+                           [FIRN_RMSPROP_MOMENTUM_MOMENTUM] = s->momentum};
     const bool centered = s->centered, momentum = s->momentum != 0;
     add_plain(u, forms[centered][momentum].code, forms[centered][momentum].states, false, NULL, reals);
 }
@@ -287,7 +287,7 @@ static void add_muon(const update *u) {
 
 static firnc_value advance_power(firnc_graph *graph, const char *name, float beta) {
     firnc_value power = firnc_state_new(graph, name, FIRNC_ROLE_OPTIMIZER_STATE, firnc_scalar(FIRN_FLOAT32), 1);
-    firnc_node_in_place(graph, FIRN_OP_multiply, FIRNC_PHASE_UPDATE, "optimizer", &power, 1, NULL, &beta, &power);
+    firnc_node_in_place(graph, FIRN_OP_advance_power, FIRNC_PHASE_UPDATE, "optimizer", &power, 1, NULL, &beta, &power);
     return power;
 }
 

@@ -11,19 +11,8 @@ static bool is_alive(firn_fb_tensor tensor, uint32_t n) {
     return firn_fb_tensor_first(tensor) <= n && n <= firn_fb_tensor_last(tensor);
 }
 
-/* Keeps the state of an evaluation. */
-static bool is_metric(uint16_t code) {
-    switch (code) {
-    case FIRN_OP_metric_mean:
-    case FIRN_OP_metric_accuracy:
-    case FIRN_OP_metric_weighted_mean:
-    case FIRN_OP_metric_weighted_accuracy:
-    case FIRN_OP_metric_confusion:
-    case FIRN_OP_metric_auc:
-        return true;
-    default:
-        return false;
-    }
+static const firn_op_info *info_of(firn_fb_op op) {
+    return firn_op_find(firn_fb_op_code(op));
 }
 
 /* State changes only after the micro-batches, parameters only where a step is not skipped; an evaluation changes only
@@ -37,7 +26,7 @@ static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
     case FIRN_FB_PHASE_KIND_BOOKKEEP:
         return true;
     case FIRN_FB_PHASE_KIND_EVALUATE:
-        return is_metric(firn_fb_op_code(op));
+        return info_of(op)->metric;
     default:
         return false;
     }
@@ -46,7 +35,7 @@ static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
 /* Output j is the input that it changes and no other input, or no input at all; and no other output. */
 static bool operands_are_apart(firn_fb_op op, uint32_t j) {
     uint32_t tensor = firn_fb_op_outputs_at(op, j);
-    uint8_t changed = firn_op_changed(firn_op_find(firn_fb_op_code(op)), j);
+    uint8_t changed = firn_op_changed(info_of(op), j);
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
         if ((firn_fb_op_inputs_at(op, i) == tensor) != (i == changed))
             return false;
@@ -61,7 +50,7 @@ static bool operands_are_apart(firn_fb_op op, uint32_t j) {
 static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase, uint32_t j) {
     uint32_t index = firn_fb_op_outputs_at(op, j);
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    bool fresh = firn_op_changed(firn_op_find(firn_fb_op_code(op)), j) == FIRN_FRESH;
+    bool fresh = firn_op_changed(info_of(op), j) == FIRN_FRESH;
     if (!is_alive(tensor, n) || !operands_are_apart(op, j) || firn_semantics_is_filled(plan, index) ||
         index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)))
         return false;
@@ -101,30 +90,35 @@ static int check_accesses(firn_fb_plan plan) {
 
 /* --- written before read ---------------------------------------------------------------------------------------- */
 
-/* Whether an op among [begin, end) puts the square sum number `index` into partial. */
+/* The integer of an op that begins `partial` which says the element that it fills. */
+enum { PARTIAL_INDEX = FIRN_SUM_OF_SQUARES_INDEX };
+
+static bool fills_partial(firn_fb_op op, uint32_t tensor) {
+    return info_of(op)->begins == FIRN_BEGINS_partial && firn_fb_op_outputs_at(op, 0) == tensor;
+}
+
+/* Whether an op among [begin, end) fills the element of that number. */
 static bool has_partial(firn_fb_plan plan, uint32_t partial, uint32_t begin, uint32_t end, int64_t index) {
     for (uint32_t n = begin; n < end; n++) {
         uint8_t phase;
         firn_fb_op op = firn_semantics_op(plan, n, &phase);
-        if (firn_fb_op_code(op) == FIRN_OP_sum_of_squares && firn_fb_op_outputs_at(op, 0) == partial &&
-            firn_fb_op_integers_at(op, FIRN_SUM_OF_SQUARES_INDEX) == index)
+        if (fills_partial(op, partial) && firn_fb_op_integers_at(op, PARTIAL_INDEX) == index)
             return true;
     }
     return false;
 }
 
-/* A tensor that sum_of_squares fills element by element, from op `first` on, is read by gradient_norm alone, and only
- * when every element is there. */
+/* A tensor that ops fill element by element, from op `first` on, is read by ops that gather alone, and only when every
+ * element is there. */
 static bool partial_is_whole(firn_fb_plan plan, uint32_t partial, uint32_t first) {
     uint32_t elements = firn_fb_tensor_dims_at(firn_fb_plan_tensors_at(plan, partial), 0);
     uint32_t ops = firn_semantics_op_count(plan);
     for (uint32_t n = first; n < ops; n++) {
         uint8_t phase;
         firn_fb_op op = firn_semantics_op(plan, n, &phase);
-        if (!firn_semantics_reads(op, partial) ||
-            (firn_fb_op_code(op) == FIRN_OP_sum_of_squares && firn_semantics_writes(op, partial)))
+        if (!firn_semantics_reads(op, partial) || fills_partial(op, partial))
             continue;
-        if (firn_fb_op_code(op) != FIRN_OP_gradient_norm || elements > n - first)
+        if (!info_of(op)->gathers || elements > n - first)
             return false;
         for (uint32_t i = 0; i < elements; i++) {
             if (!has_partial(plan, partial, first, n, i))
@@ -148,8 +142,8 @@ static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
 }
 
 /* A tensor of the arena that the runtime does not fill holds nothing until its first op, which must therefore write all
- * of it. Two ops begin a tensor although they read it: sum_of_squares, see above, and accumulate, which overwrites at
- * micro-step 0 and so needs its total kept from one micro-batch to the next. */
+ * of it. Two kinds of ops begin a tensor although they read it: those that fill one element, see above, and those that
+ * overwrite it at micro-step 0 and so need it kept from one micro-batch to the next. */
 static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     bool persistent = firn_semantics_is_persistent(tensor);
@@ -165,9 +159,9 @@ static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
         return false;
     if (!firn_semantics_reads(op, index))
         return true;
-    if (firn_fb_op_code(op) == FIRN_OP_sum_of_squares)
+    if (fills_partial(op, index))
         return partial_is_whole(plan, index, first);
-    return firn_fb_op_code(op) == FIRN_OP_accumulate && persistent && phase == FIRN_FB_PHASE_KIND_MICRO_BATCH;
+    return info_of(op)->begins == FIRN_BEGINS_first && persistent && phase == FIRN_FB_PHASE_KIND_MICRO_BATCH;
 }
 
 /* Inputs are filled before op 0, so they live from there; the values of schedules are filled once a step. */
@@ -227,7 +221,7 @@ static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_in
         return false;
     uint8_t phase;
     firn_fb_op op = firn_semantics_op(plan, n, &phase);
-    uint32_t allowed = firn_op_find(firn_fb_op_code(op))->in_place;
+    uint32_t allowed = info_of(op)->in_place;
     if (firn_fb_op_outputs_at(op, 0) != b_index)
         return false;
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {

@@ -1,6 +1,7 @@
 /* Rule 17 of FORMAT.md, each op by itself: after this, a kernel that is called with the op's operands stays inside
  * them. What the op means beside the others is in semantics_flow.c. */
 #include "plan/checks/semantics_parts.h"
+#include "plan/shapes/infer.h"
 
 /* --- operands and attributes ------------------------------------------------------------------------------------ */
 
@@ -74,17 +75,16 @@ static bool is_reduction(firn_fb_reduction reduction, uint8_t operand, uint8_t o
     }
 }
 
-/* The operands of a product have one type, which its rule has checked. The first reduction of attention gives scores,
- * which are no tensor of the plan: they are of the half type with half_softmax and float32 without. The others, and
- * that of a product, give output 0. */
+/* The operands of a product have one type, which its rule has checked. The values of inner reductions, as the scores of
+ * attention, are no tensor of the plan: an attribute says whether they are of the operands' type or float32. The other
+ * reductions give output 0. */
 static int check_reductions(firn_fb_op op, const firn_op_info *info, const firn_op_signature *s) {
     if (firn_fb_op_reductions_count(op) != info->reductions)
         return FIRN_ERROR_OP_REDUCTION;
-    bool attention = info->pol == FIRN_POL_attention;
-    uint8_t operand = s->inputs[s->code == FIRN_OP_attention_backward ? 1 : 0].type;
-    uint8_t scores = attention && s->integers[FIRN_ATTENTION_HALF_SOFTMAX] == 1 ? operand : (uint8_t)FIRN_FLOAT32;
     for (uint32_t i = 0; i < info->reductions; i++) {
-        uint8_t output = attention && i == 0 ? scores : s->outputs[0].type;
+        uint8_t operand = s->inputs[info->reduced].type, output = s->outputs[0].type;
+        if (i < info->inner)
+            output = s->integers[info->inner_flag] == 1 ? operand : (uint8_t)FIRN_FLOAT32;
         if (!is_reduction(firn_fb_op_reductions_at(op, i), operand, output))
             return FIRN_ERROR_OP_REDUCTION;
     }
@@ -93,31 +93,19 @@ static int check_reductions(firn_fb_op op, const firn_op_info *info, const firn_
 
 /* --- operands that are indices ---------------------------------------------------------------------------------- */
 
-/* The operand that holds indices, and how many rows they choose from: an attribute, or an extent of another input
- * counted from its end. */
-typedef struct index_operand {
-    uint8_t operand;
-    bool rows_are_attribute;
-    uint8_t table, from_end;
-} index_operand;
-
-static const index_operand index_operands[] = {
-    [FIRN_INDICES_ids] = {0, false, 1, 2},
-    [FIRN_INDICES_rows] = {0, true, 0, 0},
-    [FIRN_INDICES_classes] = {1, false, 0, 1},
-    [FIRN_INDICES_saved_classes] = {2, false, 1, 1},
-};
-
 /* The elements are data, so what keeps them in range is that they come straight from an input, whose limit the runtime
  * holds every element to as it reads it. */
 static int check_indices(firn_fb_plan plan, firn_fb_op op, const firn_op_info *info, const firn_op_signature *s) {
-    if (info->indices == FIRN_INDICES_none)
+    if (info->index_operand == FIRN_NONE_OF_THEM)
         return FIRN_OK;
-    const index_operand *at = &index_operands[info->indices];
-    const firn_shape *table = &s->inputs[at->table];
-    int64_t rows =
-        at->rows_are_attribute ? s->integers[FIRN_EMBEDDING_ROWS] : (int64_t)table->dims[table->rank - at->from_end];
-    uint32_t input = firn_semantics_input_of(plan, firn_fb_op_inputs_at(op, at->operand));
+    int64_t rows;
+    if (info->index_attribute != FIRN_NONE_OF_THEM) {
+        rows = s->integers[info->index_attribute];
+    } else {
+        const firn_shape *table = &s->inputs[info->index_table];
+        rows = table->dims[table->rank - info->index_from_end];
+    }
+    uint32_t input = firn_semantics_input_of(plan, firn_fb_op_inputs_at(op, info->index_operand));
     if (input == firn_fb_plan_inputs_count(plan) ||
         (int64_t)firn_fb_input_limit(firn_fb_plan_inputs_at(plan, input)) > rows)
         return FIRN_ERROR_OP_OPERANDS;

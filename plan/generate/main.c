@@ -1,7 +1,8 @@
 /* generate SCHEMA.bfbs DIRECTORY: reads flatc's binary schema and writes plan/generated: what firn_fb_verify needs
  * (tables.c, tables.h), read access (reader.h), the writer's side (writer.c, writer.h), and the canonical listing of
- * the schema (schema.txt), whose SHA-256 is the schema hash. A program of the build host: it may allocate, and stops at
- * the first thing that it does not understand. It never guesses: a schema feature that is not handled here is an error.
+ * the schema (schema.txt), whose SHA-256 is the schema hash; and, from plan/ops.def, the table of ops. A program of the
+ * build host: it may allocate, and stops at the first thing that it does not understand. It never guesses: a schema
+ * feature that is not handled here is an error.
  *
  * The binary schema is made with
  *     flatc -b --schema --bfbs-builtins --bfbs-comments -o DIRECTORY plan.fbs */
@@ -49,5 +50,6 @@ int main(int argument_count, char **arguments) {
     write_tables(hash);
     write_writer_header();
     write_writer();
+    write_ops();
     return 0;
 }

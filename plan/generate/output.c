@@ -11,7 +11,7 @@
 static FILE *output;
 const char *output_directory;
 
-void begin_file(const char *name, const char *purpose) {
+void begin_file_from(const char *name, const char *purpose, const char *source) {
     size_t bytes = strlen(output_directory) + strlen(name) + 2;
     char *path = allocate(bytes, 1);
     snprintf(path, bytes, "%s/%s", output_directory, name);
@@ -21,9 +21,13 @@ void begin_file(const char *name, const char *purpose) {
     free(path);
     if (purpose != NULL)
         fprintf(output,
-                "/* %s\n * Written by plan/generate from plan/plan.fbs; change those instead. */\n/* clang-format "
+                "/* %s\n * Written by plan/generate from %s; change those instead. */\n/* clang-format "
                 "off */\n",
-                purpose);
+                purpose, source);
+}
+
+void begin_file(const char *name, const char *purpose) {
+    begin_file_from(name, purpose, "plan/plan.fbs");
 }
 
 void end_file(void) {

@@ -9,6 +9,7 @@ extern const char *output_directory;
 /* Opens a file of the output directory; with a purpose it begins with a comment that says it and where it comes from.
  */
 void begin_file(const char *name, const char *purpose);
+void begin_file_from(const char *name, const char *purpose, const char *source);
 void end_file(void);
 
 void put(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -17,10 +18,11 @@ void put_upper(const char *name);
 /* The C type of a scalar, or of a vector's elements. */
 const char *c_type_of(const struct field *field);
 
-/* The files (reader.c, tables.c, writer.c). */
+/* The files (reader.c, tables.c, writer.c, op_output.c). */
 void write_reader(void);
 void write_tables(const uint8_t hash[32]);
 void write_writer_header(void);
 void write_writer(void);
+void write_ops(void);
 
 #endif

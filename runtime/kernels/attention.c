@@ -3,7 +3,7 @@
  * Freestanding. */
 #include "runtime/kernels/attention.h"
 
-#include "plan/shapes/shapes.h"
+#include "plan/shapes/scratch.h"
 #include "runtime/kernels/blocks.h"
 #include "runtime/numerics/elementary.h"
 

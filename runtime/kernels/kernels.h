@@ -59,9 +59,7 @@ typedef void (*firn_kernel)(const firn_kernel_call *call);
 
 /* One kernel for each op of plan/ops.def. Where FIRN_KERNELS_ON_DEMAND is defined (firmware) the references in
  * runtime/kernels/table.c are weak, so that the linker takes only the kernels that `-u firn_kernel_<op>` names. */
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
-                autocast, pol, gradient)                                                                               \
-    void firn_kernel_##name(const firn_kernel_call *call);
+#define FIRN_OP(name, code, ...) void firn_kernel_##name(const firn_kernel_call *call);
 #include "plan/ops.def"
 #undef FIRN_OP
 

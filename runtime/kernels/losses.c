@@ -122,7 +122,7 @@ static void row_loss_rows(void *argument, size_t begin, size_t end) {
     const int32_t *labels = call->inputs[1].data;
     const float *maxima = call->outputs[1].data, *sums = call->outputs[2].data;
     float *losses = call->outputs[3].data;
-    const float smoothing = call->reals[FIRN_CROSS_ENTROPY_LABEL_SMOOTHING];
+    const float smoothing = call->reals[FIRN_CROSS_ENTROPY_WEIGHTED_LABEL_SMOOTHING];
     const size_t width = firn_last_extent(logits);
     for (size_t row = begin; row < end; row++) {
         float score = firn_load(logits->data, logits->type, row * width + (size_t)labels[row]) - maxima[row];
@@ -137,7 +137,8 @@ void firn_kernel_cross_entropy_weighted(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[0];
     const float *losses = call->outputs[3].data;
     const size_t rows = firn_rows(logits), width = firn_last_extent(logits);
-    const firn_row_weights weights = firn_row_weights_of(call, 1, 2, call->integers[FIRN_CROSS_ENTROPY_IGNORE_INDEX]);
+    const firn_row_weights weights =
+        firn_row_weights_of(call, 1, 2, call->integers[FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX]);
     firn_sum loss, total;
     firn_split(call, rows, 16 * width, cross_entropy_rows);
     firn_split(call, rows, 4 * width, row_loss_rows);
@@ -148,9 +149,9 @@ void firn_kernel_cross_entropy_weighted(const firn_kernel_call *call) {
         firn_sum_add(&loss, weight == 0.0f ? 0.0f : weight * losses[row]);
         firn_sum_add(&total, weight);
     }
-    float divisor =
-        call->integers[FIRN_CROSS_ENTROPY_SCALING] == BATCH_SIZE ? (float)logits->dims[0] : firn_sum_end(&total);
-    float share = divisor == 0.0f ? 0.0f : call->reals[FIRN_CROSS_ENTROPY_FACTOR] / divisor;
+    float divisor = call->integers[FIRN_CROSS_ENTROPY_WEIGHTED_SCALING] == BATCH_SIZE ? (float)logits->dims[0]
+                                                                                      : firn_sum_end(&total);
+    float share = divisor == 0.0f ? 0.0f : call->reals[FIRN_CROSS_ENTROPY_WEIGHTED_FACTOR] / divisor;
     firn_set_scalar(&call->outputs[0], firn_sum_end(&loss) * share);
     firn_set_scalar(&call->outputs[4], divisor);
 }
@@ -161,11 +162,12 @@ static void weighted_backward_rows(void *argument, size_t begin, size_t end) {
     const int32_t *labels = call->inputs[2].data;
     const float *maxima = call->inputs[3].data, *sums = call->inputs[4].data;
     const size_t width = firn_last_extent(logits);
-    const float smoothing = call->reals[FIRN_CROSS_ENTROPY_LABEL_SMOOTHING];
+    const float smoothing = call->reals[FIRN_CROSS_ENTROPY_WEIGHTED_LABEL_SMOOTHING];
     const float divisor = firn_scalar(&call->inputs[5]);
-    const float share = divisor == 0.0f ? 0.0f : call->reals[FIRN_CROSS_ENTROPY_FACTOR] / divisor;
+    const float share = divisor == 0.0f ? 0.0f : call->reals[FIRN_CROSS_ENTROPY_WEIGHTED_FACTOR] / divisor;
     const float factor = firn_scalar(&call->inputs[0]) * share, other = smoothing / (float)width;
-    const firn_row_weights weights = firn_row_weights_of(call, 2, 6, call->integers[FIRN_CROSS_ENTROPY_IGNORE_INDEX]);
+    const firn_row_weights weights =
+        firn_row_weights_of(call, 2, 6, call->integers[FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX]);
     float x[FIRN_BLOCK];
     for (size_t row = begin; row < end; row++) {
         const size_t label = (size_t)labels[row];

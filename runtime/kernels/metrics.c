@@ -27,8 +27,9 @@ void firn_kernel_metric_mean(const firn_kernel_call *call) {
 
 /* The loss is made the sum that it was before it was divided. A batch without a row that counts has none to add. */
 void firn_kernel_metric_weighted_mean(const firn_kernel_call *call) {
-    const firn_row_weights weights = firn_row_weights_of(call, 1, 5, call->integers[FIRN_METRIC_IGNORE_INDEX]);
-    const float share = firn_scalar(&call->inputs[2]) / call->reals[FIRN_METRIC_FACTOR];
+    const firn_row_weights weights =
+        firn_row_weights_of(call, 1, 5, call->integers[FIRN_METRIC_WEIGHTED_MEAN_IGNORE_INDEX]);
+    const float share = firn_scalar(&call->inputs[2]) / call->reals[FIRN_METRIC_WEIGHTED_MEAN_FACTOR];
     uint64_t present = 0;
     for (size_t row = 0; row < call->inputs[1].elements; row++)
         present += firn_row_weight(&weights, row) != 0.0f;
@@ -65,7 +66,8 @@ void firn_kernel_metric_accuracy(const firn_kernel_call *call) {
 /* The sum of the weights of the right rows. The total is kept in order, so it does not depend on how rows are split. */
 void firn_kernel_metric_weighted_accuracy(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[0];
-    const firn_row_weights weights = firn_row_weights_of(call, 1, 4, call->integers[FIRN_METRIC_IGNORE_INDEX]);
+    const firn_row_weights weights =
+        firn_row_weights_of(call, 1, 4, call->integers[FIRN_METRIC_WEIGHTED_MEAN_IGNORE_INDEX]);
     uint64_t present = 0;
     firn_sum right;
     firn_sum_begin(&right);
@@ -101,7 +103,8 @@ static size_t prediction_of(const firn_tensor *logits, size_t row) {
 void firn_kernel_metric_confusion(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[0];
     const size_t columns = firn_last_extent(logits) + 1;
-    const firn_row_weights weights = firn_row_weights_of(call, 1, 4, call->integers[FIRN_METRIC_IGNORE_INDEX]);
+    const firn_row_weights weights =
+        firn_row_weights_of(call, 1, 4, call->integers[FIRN_METRIC_WEIGHTED_MEAN_IGNORE_INDEX]);
     uint64_t *confusion = call->outputs[0].data, present = 0;
     for (size_t row = 0; row < firn_rows(logits); row++) {
         if (firn_row_weight(&weights, row) == 0.0f)

@@ -65,9 +65,9 @@ static void amsgrad_run(const void *settings, const float *g, float *const tenso
 }
 
 void firn_kernel_adam_amsgrad(const firn_kernel_call *call) {
-    const bool decoupled = call->integers[FIRN_AMSGRAD_DECOUPLED] != 0;
+    const bool decoupled = call->integers[FIRN_ADAM_AMSGRAD_DECOUPLED] != 0;
     amsgrad s = {.adam = adam_of(call, 5, 7)};
-    if (call->integers[FIRN_AMSGRAD_CORRECT_BIAS] != 0)
+    if (call->integers[FIRN_ADAM_AMSGRAD_CORRECT_BIAS] != 0)
         s.adam.correction = firn_adam_correction(s.adam.beta1, s.adam.beta2, firn_step_of(&call->inputs[6]));
     s.coupled = decoupled ? 0.0f : s.adam.decay;
     s.decoupled = decoupled ? s.adam.decay : 0.0f;
@@ -155,7 +155,7 @@ static void adamax_run(const void *settings, const float *g, float *const tensor
 }
 
 void firn_kernel_adamax(const firn_kernel_call *call) {
-    adamax s = {.adam = adam_of(call, 4, 6), .maximize = call->integers[FIRN_UPDATE_MAXIMIZE] != 0};
+    adamax s = {.adam = adam_of(call, 4, 6), .maximize = call->integers[FIRN_ADAMAX_MAXIMIZE] != 0};
     s.adam.correction = firn_bias_correction(s.adam.beta1, firn_step_of(&call->inputs[5]));
     firn_update(call, 6, 3, adamax_run, &s);
 }

@@ -86,7 +86,7 @@ static void rmsprop_with(const firn_kernel_call *call, uint8_t tensors, firn_upd
     const rmsprop s = {.alpha = call->reals[FIRN_RMSPROP_ALPHA],
                        .epsilon = call->reals[FIRN_RMSPROP_EPSILON],
                        .decay = firn_decay_of(call, factors, call->reals[FIRN_RMSPROP_WEIGHT_DECAY]),
-                       .momentum = call->reals[FIRN_RMSPROP_MOMENTUM],
+                       .momentum = call->reals[FIRN_RMSPROP_MOMENTUM_MOMENTUM],
                        .rate = firn_scalar(&call->inputs[rate])};
     firn_update(call, factors, (uint8_t)(1 + tensors), run, &s);
 }
@@ -164,7 +164,7 @@ void firn_kernel_adagrad(const firn_kernel_call *call) {
                        .decay = firn_decay_of(call, 5, call->reals[FIRN_ADAGRAD_WEIGHT_DECAY]),
                        .rate = firn_adagrad_rate(firn_scalar(&call->inputs[3]), call->reals[FIRN_ADAGRAD_LR_DECAY],
                                                  firn_step_of(&call->inputs[4])),
-                       .maximize = call->integers[FIRN_UPDATE_MAXIMIZE] != 0};
+                       .maximize = call->integers[FIRN_ADAGRAD_MAXIMIZE] != 0};
     firn_update(call, 5, 2, adagrad_run, &a);
 }
 
@@ -194,7 +194,7 @@ void firn_kernel_adadelta(const firn_kernel_call *call) {
                         .epsilon = call->reals[FIRN_ADADELTA_EPSILON],
                         .decay = firn_decay_of(call, 5, call->reals[FIRN_ADADELTA_WEIGHT_DECAY]),
                         .rate = firn_scalar(&call->inputs[4]),
-                        .maximize = call->integers[FIRN_UPDATE_MAXIMIZE] != 0};
+                        .maximize = call->integers[FIRN_ADADELTA_MAXIMIZE] != 0};
     firn_update(call, 5, 3, adadelta_run, &s);
 }
 
@@ -225,6 +225,6 @@ void firn_kernel_asgd(const firn_kernel_call *call) {
                                                     call->reals[FIRN_ASGD_T0], firn_step_of(&call->inputs[4])),
                     .lambda = lambda,
                     .decay = firn_decay_of(call, 5, call->reals[FIRN_ASGD_WEIGHT_DECAY]),
-                    .maximize = call->integers[FIRN_UPDATE_MAXIMIZE] != 0};
+                    .maximize = call->integers[FIRN_ASGD_MAXIMIZE] != 0};
     firn_update(call, 5, 2, asgd_run, &s);
 }

@@ -261,8 +261,8 @@ void firn_kernel_adafactor_factored(const firn_kernel_call *call) {
 static void muon_direction_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_gradient gradient = firn_gradient_of(call, 2);
-    const float momentum = call->reals[FIRN_MUON_MOMENTUM], fresh = 1.0f - momentum;
-    const bool nesterov = call->integers[FIRN_MUON_NESTEROV] != 0;
+    const float momentum = call->reals[FIRN_MUON_DIRECTION_MOMENTUM], fresh = 1.0f - momentum;
+    const bool nesterov = call->integers[FIRN_MUON_DIRECTION_NESTEROV] != 0;
     float g[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         const size_t count = firn_gradient_block(g, &gradient, block);

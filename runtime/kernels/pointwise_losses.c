@@ -26,8 +26,8 @@ enum { SMOOTH = 1 };
 
 /* Half the square of the difference up to the threshold, a line beyond it. */
 static void huber_terms(const firn_kernel_call *call, float *x, const float *target, size_t count) {
-    const float threshold = call->reals[FIRN_HUBER_THRESHOLD];
-    const bool smooth = call->integers[FIRN_HUBER_FORM] == SMOOTH;
+    const float threshold = call->reals[FIRN_HUBER_LOSS_THRESHOLD];
+    const bool smooth = call->integers[FIRN_HUBER_LOSS_FORM] == SMOOTH;
     const float steepness = smooth ? 1.0f : threshold, scale = smooth ? threshold : 1.0f;
     for (size_t i = 0; i < count; i++) {
         float a = firn_absolute(x[i] - target[i]);
@@ -38,8 +38,8 @@ static void huber_terms(const firn_kernel_call *call, float *x, const float *tar
 }
 
 static void huber_slopes(const firn_kernel_call *call, float *x, const float *target, size_t count) {
-    const float threshold = call->reals[FIRN_HUBER_THRESHOLD];
-    const float scale = call->integers[FIRN_HUBER_FORM] == SMOOTH ? threshold : 1.0f;
+    const float threshold = call->reals[FIRN_HUBER_LOSS_THRESHOLD];
+    const float scale = call->integers[FIRN_HUBER_LOSS_FORM] == SMOOTH ? threshold : 1.0f;
     for (size_t i = 0; i < count; i++)
         x[i] = firn_limit(x[i] - target[i], -threshold, threshold) / scale;
 }
@@ -63,7 +63,7 @@ static void binary_slopes(float *x, const float *target, size_t count) {
 
 /* p (log p - x), where p is the probability of the target; a probability of 0 adds nothing, whatever x is. */
 static void divergence_terms(const firn_kernel_call *call, float *x, const float *target, size_t count) {
-    const bool log_target = call->integers[FIRN_KL_LOG_TARGET] != 0;
+    const bool log_target = call->integers[FIRN_KL_DIVERGENCE_LOG_TARGET] != 0;
     for (size_t i = 0; i < count; i++) {
         float p = log_target ? firn_exp_inline(target[i]) : target[i];
         float log_p = log_target ? target[i] : firn_log_inline(target[i]);
@@ -72,7 +72,7 @@ static void divergence_terms(const firn_kernel_call *call, float *x, const float
 }
 
 static void divergence_slopes(const firn_kernel_call *call, float *x, const float *target, size_t count) {
-    const bool log_target = call->integers[FIRN_KL_LOG_TARGET] != 0;
+    const bool log_target = call->integers[FIRN_KL_DIVERGENCE_LOG_TARGET] != 0;
     for (size_t i = 0; i < count; i++)
         x[i] = -(log_target ? firn_exp_inline(target[i]) : target[i]);
 }
@@ -119,7 +119,7 @@ static void to_slopes(loss_rule rule, const firn_kernel_call *call, float *x, co
 
 /* What the sum is divided by. */
 static float divisor_of(loss_rule rule, const firn_kernel_call *call, const firn_tensor *prediction) {
-    bool batch_mean = rule == DIVERGENCE && call->integers[FIRN_KL_BATCH_MEAN] != 0;
+    bool batch_mean = rule == DIVERGENCE && call->integers[FIRN_KL_DIVERGENCE_BATCH_MEAN] != 0;
     return (float)(batch_mean ? prediction->dims[0] : prediction->elements);
 }
 

@@ -13,26 +13,26 @@ typedef struct pair_block {
 } pair_block;
 
 static size_t pairs_of(const firn_kernel_call *call) {
-    return (size_t)call->integers[FIRN_ROTARY_ROTARY_DIM] / 2;
+    return (size_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTARY_DIM] / 2;
 }
 
 static size_t head_size(const firn_kernel_call *call) {
-    return firn_last_extent(&call->inputs[0]) / (size_t)call->integers[FIRN_ROTARY_HEADS];
+    return firn_last_extent(&call->inputs[0]) / (size_t)call->integers[FIRN_ROTARY_EMBEDDING_HEADS];
 }
 
 /* --- angles ------------------------------------------------------------------------------------------------------- */
 
 /* base^(-2i / rotary_dim) for each pair i of the block */
 static void find_frequencies(pair_block *block, const firn_kernel_call *call) {
-    const float rotary_dim = (float)(uint32_t)call->integers[FIRN_ROTARY_ROTARY_DIM];
-    const float step = -firn_log(call->reals[FIRN_ROTARY_BASE]) * 2.0f / rotary_dim;
+    const float rotary_dim = (float)(uint32_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTARY_DIM];
+    const float step = -firn_log(call->reals[FIRN_ROTARY_EMBEDDING_BASE]) * 2.0f / rotary_dim;
     for (size_t i = 0; i < block->count; i++)
         block->frequencies[i] = firn_exp((float)(block->first + i) * step);
 }
 
 /* Cosine and sine of position * frequency; direction is 1, or -1 to turn back. */
 static void find_angles(pair_block *block, const firn_kernel_call *call, size_t position, float direction) {
-    const uint8_t type = (uint8_t)call->integers[FIRN_ROTARY_ROTATION];
+    const uint8_t type = (uint8_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTATION];
     for (size_t i = 0; i < block->count; i++) {
         const float angle = (float)position * block->frequencies[i];
         block->cosines[i] = firn_cos(angle);
@@ -47,7 +47,7 @@ static void find_angles(pair_block *block, const firn_kernel_call *call, size_t 
 /* The pairs of a block as two arrays, from a head whose first element is `head`. */
 static void widen_pairs(float *a, float *b, const firn_kernel_call *call, size_t head, const pair_block *block) {
     const firn_tensor *x = &call->inputs[0];
-    if (call->integers[FIRN_ROTARY_INTERLEAVED] == 0) {
+    if (call->integers[FIRN_ROTARY_EMBEDDING_INTERLEAVED] == 0) {
         firn_widen(a, x->data, x->type, head + block->first, block->count);
         firn_widen(b, x->data, x->type, head + pairs_of(call) + block->first, block->count);
         return;
@@ -63,7 +63,7 @@ static void widen_pairs(float *a, float *b, const firn_kernel_call *call, size_t
 static void narrow_pairs(const float *a, const float *b, const firn_kernel_call *call, size_t head,
                          const pair_block *block) {
     const firn_tensor *y = &call->outputs[0];
-    if (call->integers[FIRN_ROTARY_INTERLEAVED] == 0) {
+    if (call->integers[FIRN_ROTARY_EMBEDDING_INTERLEAVED] == 0) {
         firn_narrow(y->data, y->type, head + block->first, a, block->count);
         firn_narrow(y->data, y->type, head + pairs_of(call) + block->first, b, block->count);
         return;
@@ -78,7 +78,7 @@ static void narrow_pairs(const float *a, const float *b, const firn_kernel_call 
 
 /* y_a = a cos - b sin, y_b = b cos + a sin: each product and each sum rounds to the type of the rotation. */
 static void turn_pairs(const firn_kernel_call *call, size_t head, const pair_block *block) {
-    const uint8_t type = (uint8_t)call->integers[FIRN_ROTARY_ROTATION];
+    const uint8_t type = (uint8_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTATION];
     const size_t count = block->count;
     float a[PAIRS], b[PAIRS], a_sine[PAIRS], b_sine[PAIRS];
     widen_pairs(a, b, call, head, block);
@@ -119,7 +119,7 @@ static void pass(const firn_kernel_call *call, size_t from, size_t count) {
 /* What does not turn in a row, whose first element is `row`. */
 static void pass_rest(const firn_kernel_call *call, size_t row) {
     const size_t size = head_size(call), turned = 2 * pairs_of(call);
-    const size_t rotated = (size_t)call->integers[FIRN_ROTARY_ROTATED] * size;
+    const size_t rotated = (size_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTATED] * size;
     for (size_t head = 0; head < rotated; head += size)
         pass(call, row + head + turned, size - turned);
     pass(call, row + rotated, firn_last_extent(&call->inputs[0]) - rotated);
@@ -129,7 +129,7 @@ static void pass_rest(const firn_kernel_call *call, size_t row) {
 static void turn_positions(const firn_kernel_call *call, size_t begin, size_t end, float direction) {
     const firn_tensor *x = &call->inputs[0];
     const size_t width = firn_last_extent(x), step = x->dims[x->rank - 2] * width, size = head_size(call);
-    const size_t rotated = (size_t)call->integers[FIRN_ROTARY_ROTATED] * size;
+    const size_t rotated = (size_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTATED] * size;
     pair_block block;
     for (block.first = 0; block.first < pairs_of(call); block.first += PAIRS) {
         block.count = firn_smaller(PAIRS, pairs_of(call) - block.first);

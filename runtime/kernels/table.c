@@ -3,17 +3,13 @@
 
 #ifdef FIRN_KERNELS_ON_DEMAND
 /* Weak: a kernel that nothing else asks for is not taken from the archive, and its entry is NULL. */
-#    define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes,       \
-                    indices, autocast, pol, gradient)                                                                  \
-        extern __typeof__(firn_kernel_##name) firn_kernel_##name __attribute__((weak));
+#    define FIRN_OP(name, code, ...) extern __typeof__(firn_kernel_##name) firn_kernel_##name __attribute__((weak));
 #    include "plan/ops.def"
 #    undef FIRN_OP
 #endif
 
 static const firn_kernel kernels[] = {
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
-                autocast, pol, gradient)                                                                               \
-    [code] = firn_kernel_##name,
+#define FIRN_OP(name, code, ...) [code] = firn_kernel_##name,
 #include "plan/ops.def"
 #undef FIRN_OP
 };

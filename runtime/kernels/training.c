@@ -1,7 +1,7 @@
 /* From gradients to what the optimizers (optimizers.c) need of them: sums over micro-batches, norm, factors; and the
  * counters and the loss scale after the update. All tensors are float32 but gradients, which may be of any real type.
  * Freestanding. */
-#include "plan/shapes/shapes.h"
+#include "plan/shapes/scratch.h"
 #include "runtime/kernels/blocks.h"
 
 _Static_assert((int)FIRN_SCRATCH_SUM_BLOCK == (int)FIRN_SUM_BLOCK, "the plan gives a number for each block of a sum");
@@ -37,8 +37,8 @@ void firn_kernel_accumulate(const firn_kernel_call *call) {
     firn_split_blocks(call, accumulate_blocks);
 }
 
-void firn_kernel_multiply(const firn_kernel_call *call) {
-    firn_set_scalar(&call->outputs[0], firn_scalar(&call->inputs[0]) * call->reals[FIRN_MULTIPLY_FACTOR]);
+void firn_kernel_advance_power(const firn_kernel_call *call) {
+    firn_set_scalar(&call->outputs[0], firn_scalar(&call->inputs[0]) * call->reals[FIRN_ADVANCE_POWER_FACTOR]);
 }
 
 /* --- norm and clipping -------------------------------------------------------------------------------------------- */
@@ -124,10 +124,11 @@ static float nearest_float(uint64_t n) {
 void firn_kernel_loss_scale_update(const firn_kernel_call *call) {
     const int32_t *finite = call->inputs[0].data;
     int32_t *at_floor = call->outputs[4].data;
-    const uint64_t steps_per_increase = (uint64_t)call->integers[FIRN_LOSS_SCALE_STEPS_PER_INCREASE],
+    const uint64_t steps_per_increase = (uint64_t)call->integers[FIRN_LOSS_SCALE_UPDATE_STEPS_PER_INCREASE],
                    overflow = *finite == 0;
-    const float minimum = call->reals[FIRN_LOSS_SCALE_MINIMUM], maximum = call->reals[FIRN_LOSS_SCALE_MAXIMUM],
-                tolerance = call->reals[FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE];
+    const float minimum = call->reals[FIRN_LOSS_SCALE_UPDATE_MINIMUM],
+                maximum = call->reals[FIRN_LOSS_SCALE_UPDATE_MAXIMUM],
+                tolerance = call->reals[FIRN_LOSS_SCALE_UPDATE_OVERFLOW_TOLERANCE];
     float scale = firn_scalar(&call->inputs[1]);
     uint64_t steps = counter(&call->inputs[2]) + 1, overflows = counter(&call->inputs[3]) + overflow;
     if (tolerance < nearest_float(overflows) / nearest_float(steps)) {

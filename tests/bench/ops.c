@@ -17,8 +17,7 @@ const firn_kernel_set *__wrap_firn_kernel_set_choose(const char *name);
 static void run_timed(uint16_t code, const firn_kernel_call *call);
 
 /* A kernel is not told which op it is, so each has one of its own. */
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
-                autocast, pol, gradient)                                                                               \
+#define FIRN_OP(name, code, ...)                                                                                       \
     static void run_timed_##name(const firn_kernel_call *call) {                                                       \
         run_timed(code, call);                                                                                         \
     }
@@ -29,9 +28,7 @@ static const struct {
     const char *name;
     firn_kernel timed;
 } ops[] = {
-#define FIRN_OP(name, code, inputs_min, inputs_max, outputs, integers, reals, reductions, in_place, changes, indices,  \
-                autocast, pol, gradient)                                                                               \
-    [code] = {#name, run_timed_##name},
+#define FIRN_OP(name, code, ...) [code] = {#name, run_timed_##name},
 #include "plan/ops.def"
 #undef FIRN_OP
 };

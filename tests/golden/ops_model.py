@@ -1228,8 +1228,8 @@ def training():
         power1 = power2 = one(ONE)
         for step in range(3):
             name = f'float32_adamw_{correct_bias}_{step}'
-            power1, = case(name + '_power1', 'multiply', 'float32', [power1], factor=names_of['beta1'])
-            power2, = case(name + '_power2', 'multiply', 'float32', [power2], factor=names_of['beta2'])
+            power1, = case(name + '_power1', 'advance_power', 'float32', [power1], factor=names_of['beta1'])
+            power2, = case(name + '_power2', 'advance_power', 'float32', [power2], factor=names_of['beta2'])
             g = with_values(tensor('float32', 13, low=-12), {0: ZERO, 1: MINUS_ZERO, 2: 1, 3: 0x5f800000})
             p, m, v = case(name, 'adamw', 'float32', [p, g, m, v, one(real('0.003')), power1, power2],
                            correct_bias=correct_bias, **names_of)

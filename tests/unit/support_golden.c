@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "plan/errors.h"
+#include "plan/op_words.h"
+#include "plan/shapes/infer.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_workspace.h"
@@ -34,9 +36,9 @@ static uint8_t type_by_name(const char *name) {
 }
 
 static const firn_op_info *op_by_name(const char *name) {
-    for (uint32_t i = 0; i < firn_op_count(); i++) {
-        if (strcmp(firn_op_at(i)->name, name) == 0) {
-            return firn_op_at(i);
+    for (uint32_t i = 0; i < FIRN_OPS; i++) {
+        if (strcmp(firn_op_name(&firn_op_table[i]), name) == 0) {
+            return &firn_op_table[i];
         }
     }
     fprintf(stderr, "golden: unknown op %s\n", name);

@@ -287,7 +287,7 @@ void support_bigram(signed_plan *plan, const signed_plan_settings *settings) {
     with_real(&b, op(&b, FIRN_OP_loss_seed, "loss", (int[]){scale, -1}, (int[]){seed, -1}),
               1.0f / (float)settings->micro_batches);
     if (settings->gradient_factor != 0.0f)
-        with_real(&b, op(&b, FIRN_OP_multiply, "loss", (int[]){seed, -1}, (int[]){seed, -1}),
+        with_real(&b, op(&b, FIRN_OP_advance_power, "loss", (int[]){seed, -1}, (int[]){seed, -1}),
                   settings->gradient_factor);
     op(&b, FIRN_OP_cross_entropy_backward, "loss", (int[]){seed, logits, labels, saved[0], saved[1], -1},
        (int[]){dlogits, -1});

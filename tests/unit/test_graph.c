@@ -318,11 +318,11 @@ static void gpt2_with_rotary_positions(void **state) {
     const firnc_node *attention = test_find_node(graph, FIRN_OP_attention, "transformer.h.0.attn");
     assert_int_equal(rotary->inputs[0], projection->outputs[0]);
     assert_int_equal(attention->inputs[0], rotary->outputs[0]);
-    assert_int_equal(rotary->integers[FIRN_ROTARY_HEADS], 6);
-    assert_int_equal(rotary->integers[FIRN_ROTARY_ROTATED], 4);
-    assert_int_equal(rotary->integers[FIRN_ROTARY_ROTARY_DIM], 6);
-    assert_int_equal(rotary->integers[FIRN_ROTARY_INTERLEAVED], 1);
-    assert_float_equal(rotary->reals[FIRN_ROTARY_BASE], 100, 0);
+    assert_int_equal(rotary->integers[FIRN_ROTARY_EMBEDDING_HEADS], 6);
+    assert_int_equal(rotary->integers[FIRN_ROTARY_EMBEDDING_ROTATED], 4);
+    assert_int_equal(rotary->integers[FIRN_ROTARY_EMBEDDING_ROTARY_DIM], 6);
+    assert_int_equal(rotary->integers[FIRN_ROTARY_EMBEDDING_INTERLEAVED], 1);
+    assert_float_equal(rotary->reals[FIRN_ROTARY_EMBEDDING_BASE], 100, 0);
 }
 
 static void the_output_layer_goes_backward_at_level_0(void **state) {

@@ -630,8 +630,8 @@ static void metric_accuracy(void **state) {
 
 static void every_op_has_a_kernel(void **state) {
     (void)state;
-    for (uint32_t i = 0; i < firn_op_count(); i++)
-        assert_non_null(firn_kernel_set_choose(NULL)->find(firn_op_at(i)->code));
+    for (uint32_t i = 0; i < FIRN_OPS; i++)
+        assert_non_null(firn_kernel_set_choose(NULL)->find(firn_op_table[i].code));
     assert_null(firn_kernel_set_choose(NULL)->find(0));
     assert_null(firn_kernel_set_choose(NULL)->find(28)); /* taken back, never used again */
     assert_null(firn_kernel_set_choose(NULL)->find(65534));

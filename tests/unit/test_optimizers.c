@@ -15,6 +15,8 @@
 #include <cmocka.h>
 
 #include "plan/errors.h"
+#include "plan/op_words.h"
+#include "plan/shapes/infer.h"
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
@@ -134,7 +136,7 @@ static void run_op(runner r, uint16_t code, firn_kernel_call *call, firn_tensor 
     memcpy(s.integers, call->integers, sizeof s.integers);
     memcpy(s.reals, call->reals, sizeof s.reals);
     if (firn_op_infer(&s) != FIRN_OK)
-        fail_msg("the shape rule of %s refuses", info->name);
+        fail_msg("the shape rule of %s refuses", firn_op_name(info));
     call->output_count = info->outputs;
     for (uint8_t j = 0; j < info->outputs; j++) {
         uint8_t changed = firn_op_changed(info, j);
@@ -213,9 +215,9 @@ static void muon(runner r, const optimizer_case *c, const outcome *o, const firn
 /* --- the others, and the loop ------------------------------------------------------------------------------------- */
 
 static uint16_t code_of(const char *name) {
-    for (uint32_t i = 0; i < firn_op_count(); i++)
-        if (strcmp(firn_op_at(i)->name, name) == 0)
-            return firn_op_at(i)->code;
+    for (uint32_t i = 0; i < FIRN_OPS; i++)
+        if (strcmp(firn_op_name(&firn_op_table[i]), name) == 0)
+            return firn_op_table[i].code;
     fail_msg("no op is called %s", name);
     return 0;
 }

@@ -86,7 +86,7 @@ static void read_early(support_plan *s) {
 
 /* The loss scale is advanced where the gradient of the loss begins. */
 static void change_early(support_plan *s) {
-    s->ops[TRAIN_OP_LOSS_SEED].code = FIRN_OP_multiply;
+    s->ops[TRAIN_OP_LOSS_SEED].code = FIRN_OP_advance_power;
     s->operands[TRAIN_OP_LOSS_SEED].outputs[0] = TRAIN_LOSS_SCALE;
     s->operands[TRAIN_OP_DLOGITS].inputs[0] = TRAIN_LOSS_SCALE;
 }

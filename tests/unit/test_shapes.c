@@ -11,7 +11,8 @@
 #include <cmocka.h>
 
 #include "plan/errors.h"
-#include "plan/ops.h"
+#include "plan/op_words.h"
+#include "plan/shapes/infer.h"
 
 /* --- shapes as text --------------------------------------------------------------------------------------------- */
 
@@ -85,7 +86,7 @@ static bool case_holds(const shape_case *c, size_t number) {
     for (uint8_t i = 0; holds && error == FIRN_OK && i < signature.output_count; i++)
         holds = same_shape(&signature.outputs[i], &expected[i]);
     if (!holds)
-        print_message("case %zu, %s(%s): %s\n", number, info->name, c->inputs, firn_error_name(error));
+        print_message("case %zu, %s(%s): %s\n", number, firn_op_name(info), c->inputs, firn_error_name(error));
     return holds;
 }
 
@@ -453,9 +454,9 @@ static const shape_case cases[] = {
     {FIRN_OP_sgd_momentum, "f32[2] f32[2] f32[1] f32[2]", "f32 f32", {1, 0}, {-0.9f, 0, 0}, ATTRIBUTE},
     {FIRN_OP_sgd_momentum, "f32[2] f32[2] f32[1] f32[2]", "f32 f32", {1, 0}, {0.9f, NAN, 0}, ATTRIBUTE},
 #include "tests/unit/shapes_optimizers.def"
-    {FIRN_OP_multiply, "f32[1]", "f32[1]", .reals = {0.9f}, ACCEPTED},
-    {FIRN_OP_multiply, "f32[2]", "f32", .reals = {0.9f}, SHAPE},
-    {FIRN_OP_multiply, "f32[1]", "f32", .reals = {INFINITY}, ATTRIBUTE},
+    {FIRN_OP_advance_power, "f32[1]", "f32[1]", .reals = {0.9f}, ACCEPTED},
+    {FIRN_OP_advance_power, "f32[2]", "f32", .reals = {0.9f}, SHAPE},
+    {FIRN_OP_advance_power, "f32[1]", "f32", .reals = {INFINITY}, ATTRIBUTE},
     {FIRN_OP_count, "i64[1]", "i64[1]", .integers = {1}, ACCEPTED},
     {FIRN_OP_count, "i32[1]", "i64", .integers = {1}, SHAPE},
     {FIRN_OP_count, "i64[1]", "i64", .integers = {0}, ATTRIBUTE},
@@ -616,14 +617,14 @@ static void test_every_rule(void **state) {
 /* No rule goes without a case that it accepts and one that it refuses. */
 static void test_every_op_has_cases(void **state) {
     (void)state;
-    for (uint32_t op = 0; op < firn_op_count(); op++) {
+    for (uint32_t op = 0; op < FIRN_OPS; op++) {
         int accepted = 0, refused = 0;
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-            accepted += cases[i].code == firn_op_at(op)->code && cases[i].error == FIRN_OK;
-            refused += cases[i].code == firn_op_at(op)->code && cases[i].error != FIRN_OK;
+            accepted += cases[i].code == firn_op_table[op].code && cases[i].error == FIRN_OK;
+            refused += cases[i].code == firn_op_table[op].code && cases[i].error != FIRN_OK;
         }
         if (accepted == 0 || refused == 0)
-            fail_msg("%s: %d accepted, %d refused", firn_op_at(op)->name, accepted, refused);
+            fail_msg("%s: %d accepted, %d refused", firn_op_name(&firn_op_table[op]), accepted, refused);
     }
 }
 
@@ -664,7 +665,6 @@ static void test_changed_inputs(void **state) {
             seen |= 1u << input;
             changing++;
         }
-        assert_int_equal(firn_op_changed(info, s.output_count), FIRN_FRESH);
         if (seen != 0)
             assert_int_equal(info->in_place, 1u << firn_op_changed(info, 0));
     }
@@ -676,8 +676,6 @@ static void test_changed_inputs(void **state) {
  */
 static void test_index_operands(void **state) {
     (void)state;
-    static const uint8_t operands[] = {
-        [FIRN_INDICES_ids] = 0, [FIRN_INDICES_rows] = 0, [FIRN_INDICES_classes] = 1, [FIRN_INDICES_saved_classes] = 2};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         if (cases[i].error != FIRN_OK || cases[i].code == FIRN_OP_loss_scale_update ||
             cases[i].code == FIRN_OP_metric_weighted_mean || cases[i].code == FIRN_OP_metric_auc)
@@ -685,23 +683,24 @@ static void test_index_operands(void **state) {
         const firn_op_info *info = firn_op_find(cases[i].code);
         firn_op_signature s = accepted(&cases[i]);
         for (uint8_t j = 0; j < s.input_count; j++) {
-            bool is_index = info->indices != FIRN_INDICES_none && operands[info->indices] == j;
-            if ((s.inputs[j].type == FIRN_INT32) != is_index)
-                fail_msg("%s: input %u", info->name, (unsigned)j);
+            if ((s.inputs[j].type == FIRN_INT32) != (info->index_operand == j))
+                fail_msg("%s: input %u", firn_op_name(info), (unsigned)j);
         }
     }
 }
 
 static void test_table(void **state) {
     (void)state;
-    assert_null(firn_op_at(firn_op_count()));
     assert_null(firn_op_find(0));
     assert_null(firn_op_find(UINT16_MAX));
-    for (uint32_t i = 0; i < firn_op_count(); i++) {
-        const firn_op_info *info = firn_op_at(i);
+    for (uint32_t i = 0; i < FIRN_OPS; i++) {
+        const firn_op_info *info = &firn_op_table[i];
         assert_ptr_equal(firn_op_find(info->code), info);
-        assert_int_equal(info->integers, words_of(info->integer_names));
-        assert_int_equal(info->reals, words_of(info->real_names));
+        assert_int_equal(info->integers, words_of(firn_op_words_of(info)->integers));
+        assert_int_equal(info->reals, words_of(firn_op_words_of(info)->reals));
+        assert_int_equal(info->inputs_max, words_of(firn_op_words_of(info)->inputs));
+        assert_int_equal(info->outputs, words_of(firn_op_words_of(info)->outputs));
+        assert_int_equal(info->reductions, words_of(firn_op_words_of(info)->reductions));
         assert_true(info->inputs_min <= info->inputs_max && info->inputs_max <= FIRN_INPUTS_MAX);
         assert_true(info->outputs >= 1 && info->outputs <= FIRN_OUTPUTS_MAX);
         assert_true(info->integers <= FIRN_ATTRIBUTES_MAX && info->reals <= FIRN_ATTRIBUTES_MAX);
@@ -710,161 +709,6 @@ static void test_table(void **state) {
     }
     assert_int_equal(firn_op_find(FIRN_OP_attention)->integers, 5);
     assert_int_equal(firn_op_find(FIRN_OP_adamw)->reals, 4);
-}
-
-/* --- where attributes stand -------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *op; /* which this is the name, or the beginning of the name, of */
-    bool real;
-    uint8_t position;
-    const char *attribute;
-} attributes[] = {
-    {"linear", false, FIRN_LINEAR_LAYOUT, "layout"},
-    {"sum_leading", false, FIRN_SUM_LEADING_RANK, "rank"},
-    {"embedding_backward", false, FIRN_EMBEDDING_ROWS, "rows"},
-    {"leading_rows", false, FIRN_LEADING_ROWS_ROWS, "rows"},
-    {"layer_norm", false, FIRN_LAYER_NORM_AFFINE, "affine"},
-    {"layer_norm", true, FIRN_LAYER_NORM_EPSILON, "epsilon"},
-    {"gelu", false, FIRN_GELU_FORM, "form"},
-    {"dropout", false, FIRN_DROPOUT_RNG_ID, "rng_id"},
-    {"dropout", true, FIRN_DROPOUT_RATE, "rate"},
-    {"attention", false, FIRN_ATTENTION_HEADS, "heads"},
-    {"attention", false, FIRN_ATTENTION_KV_HEADS, "kv_heads"},
-    {"attention", false, FIRN_ATTENTION_CAUSAL, "causal"},
-    {"attention", false, FIRN_ATTENTION_HALF_SOFTMAX, "half_softmax"},
-    {"attention", false, FIRN_ATTENTION_RNG_ID, "rng_id"},
-    {"attention", true, FIRN_ATTENTION_SCALE, "scale"},
-    {"attention", true, FIRN_ATTENTION_DROPOUT_RATE, "dropout_rate"},
-    {"rotary_embedding", false, FIRN_ROTARY_ROTATION, "rotation"},
-    {"rotary_embedding", false, FIRN_ROTARY_HEADS, "heads"},
-    {"rotary_embedding", false, FIRN_ROTARY_ROTATED, "rotated"},
-    {"rotary_embedding", false, FIRN_ROTARY_ROTARY_DIM, "rotary_dim"},
-    {"rotary_embedding", false, FIRN_ROTARY_INTERLEAVED, "interleaved"},
-    {"rotary_embedding", true, FIRN_ROTARY_BASE, "base"},
-    {"loss_seed", true, FIRN_LOSS_SEED_FACTOR, "factor"},
-    {"sum_of_squares", false, FIRN_SUM_OF_SQUARES_INDEX, "index"},
-    {"gradient_factors", false, FIRN_GRADIENT_FACTORS_SCALED, "scaled"},
-    {"gradient_factors", false, FIRN_GRADIENT_FACTORS_CLIPPING, "clipping"},
-    {"gradient_factors", true, FIRN_GRADIENT_FACTORS_LIMIT, "limit"},
-    {"adamw", false, FIRN_ADAMW_CORRECT_BIAS, "correct_bias"},
-    {"adamw", true, FIRN_ADAMW_BETA1, "beta1"},
-    {"adamw", true, FIRN_ADAMW_BETA2, "beta2"},
-    {"adamw", true, FIRN_ADAMW_EPSILON, "epsilon"},
-    {"adamw", true, FIRN_ADAMW_WEIGHT_DECAY, "weight_decay"},
-    {"sgd_momentum", false, FIRN_SGD_MOMENTUM_NESTEROV, "nesterov"},
-    {"sgd_momentum", false, FIRN_SGD_MOMENTUM_MAXIMIZE, "maximize"},
-    {"sgd_momentum", true, FIRN_SGD_MOMENTUM_MOMENTUM, "momentum"},
-    {"sgd_momentum", true, FIRN_SGD_MOMENTUM_DAMPENING, "dampening"},
-    {"sgd_momentum", true, FIRN_SGD_MOMENTUM_WEIGHT_DECAY, "weight_decay"},
-    {"sgd", false, FIRN_SGD_MAXIMIZE, "maximize"},
-    {"sgd", true, FIRN_SGD_WEIGHT_DECAY, "weight_decay"},
-    {"adam_amsgrad", false, FIRN_AMSGRAD_DECOUPLED, "decoupled"},
-    {"adam_amsgrad", false, FIRN_AMSGRAD_CORRECT_BIAS, "correct_bias"},
-    {"adam", true, FIRN_ADAM_BETA1, "beta1"},
-    {"adam", true, FIRN_ADAM_BETA2, "beta2"},
-    {"adam", true, FIRN_ADAM_EPSILON, "epsilon"},
-    {"adam", true, FIRN_ADAM_WEIGHT_DECAY, "weight_decay"},
-    {"radam", true, FIRN_ADAM_BETA1, "beta1"},
-    {"radam", true, FIRN_ADAM_BETA2, "beta2"},
-    {"radam", true, FIRN_ADAM_EPSILON, "epsilon"},
-    {"radam", true, FIRN_ADAM_WEIGHT_DECAY, "weight_decay"},
-    {"nadam", true, FIRN_ADAM_BETA1, "beta1"},
-    {"nadam", true, FIRN_ADAM_BETA2, "beta2"},
-    {"nadam", true, FIRN_ADAM_EPSILON, "epsilon"},
-    {"nadam", true, FIRN_ADAM_WEIGHT_DECAY, "weight_decay"},
-    {"lamb", true, FIRN_ADAM_BETA1, "beta1"},
-    {"lamb", true, FIRN_ADAM_BETA2, "beta2"},
-    {"lamb", true, FIRN_ADAM_EPSILON, "epsilon"},
-    {"lamb", true, FIRN_ADAM_WEIGHT_DECAY, "weight_decay"},
-    {"nadam", true, FIRN_NADAM_MOMENTUM_DECAY, "momentum_decay"},
-    {"adamax", false, FIRN_UPDATE_MAXIMIZE, "maximize"},
-    {"adagrad", false, FIRN_UPDATE_MAXIMIZE, "maximize"},
-    {"adadelta", false, FIRN_UPDATE_MAXIMIZE, "maximize"},
-    {"asgd", false, FIRN_UPDATE_MAXIMIZE, "maximize"},
-    {"lamb", false, FIRN_LAMB_ADAM, "adam"},
-    {"lion", true, FIRN_LION_BETA1, "beta1"},
-    {"lion", true, FIRN_LION_BETA2, "beta2"},
-    {"lion", true, FIRN_LION_WEIGHT_DECAY, "weight_decay"},
-    {"rmsprop", true, FIRN_RMSPROP_ALPHA, "alpha"},
-    {"rmsprop", true, FIRN_RMSPROP_EPSILON, "epsilon"},
-    {"rmsprop", true, FIRN_RMSPROP_WEIGHT_DECAY, "weight_decay"},
-    {"rmsprop", true, FIRN_RMSPROP_MOMENTUM, "momentum"},
-    {"rprop", true, FIRN_RPROP_ETA_MINUS, "eta_minus"},
-    {"rprop", true, FIRN_RPROP_ETA_PLUS, "eta_plus"},
-    {"rprop", true, FIRN_RPROP_SMALLEST, "smallest"},
-    {"rprop", true, FIRN_RPROP_LARGEST, "largest"},
-    {"adagrad", true, FIRN_ADAGRAD_LR_DECAY, "lr_decay"},
-    {"adagrad", true, FIRN_ADAGRAD_EPSILON, "epsilon"},
-    {"adagrad", true, FIRN_ADAGRAD_WEIGHT_DECAY, "weight_decay"},
-    {"adadelta", true, FIRN_ADADELTA_RHO, "rho"},
-    {"adadelta", true, FIRN_ADADELTA_EPSILON, "epsilon"},
-    {"adadelta", true, FIRN_ADADELTA_WEIGHT_DECAY, "weight_decay"},
-    {"asgd", true, FIRN_ASGD_LAMBD, "lambd"},
-    {"asgd", true, FIRN_ASGD_ALPHA, "alpha"},
-    {"asgd", true, FIRN_ASGD_T0, "t0"},
-    {"asgd", true, FIRN_ASGD_WEIGHT_DECAY, "weight_decay"},
-    {"adafactor", true, FIRN_ADAFACTOR_EPSILON1, "epsilon1"},
-    {"adafactor", true, FIRN_ADAFACTOR_EPSILON2, "epsilon2"},
-    {"adafactor", true, FIRN_ADAFACTOR_CLIP, "clip"},
-    {"adafactor", true, FIRN_ADAFACTOR_DECAY_RATE, "decay_rate"},
-    {"adafactor", true, FIRN_ADAFACTOR_WEIGHT_DECAY, "weight_decay"},
-    {"adafactor", false, FIRN_ADAFACTOR_SCALE_PARAMETER, "scale_parameter"},
-    {"muon_direction", false, FIRN_MUON_NESTEROV, "nesterov"},
-    {"muon_direction", true, FIRN_MUON_MOMENTUM, "momentum"},
-    {"unit_norm", true, FIRN_UNIT_NORM_EPSILON, "epsilon"},
-    {"weighted_sum", true, FIRN_WEIGHTED_SUM_A, "a"},
-    {"weighted_sum", true, FIRN_WEIGHTED_SUM_B, "b"},
-    {"muon_step", true, FIRN_MUON_STEP_SCALE, "scale"},
-    {"muon_step", true, FIRN_MUON_STEP_WEIGHT_DECAY, "weight_decay"},
-    {"multiply", true, FIRN_MULTIPLY_FACTOR, "factor"},
-    {"count", false, FIRN_COUNT_STEP, "step"},
-    {"loss_scale_update", false, FIRN_LOSS_SCALE_STEPS_PER_INCREASE, "steps_per_increase"},
-    {"loss_scale_update", true, FIRN_LOSS_SCALE_MINIMUM, "minimum"},
-    {"loss_scale_update", true, FIRN_LOSS_SCALE_MAXIMUM, "maximum"},
-    {"loss_scale_update", true, FIRN_LOSS_SCALE_OVERFLOW_TOLERANCE, "overflow_tolerance"},
-    {"huber_loss", false, FIRN_HUBER_FORM, "form"},
-    {"huber_loss", true, FIRN_HUBER_THRESHOLD, "threshold"},
-    {"kl_divergence", false, FIRN_KL_LOG_TARGET, "log_target"},
-    {"kl_divergence", false, FIRN_KL_BATCH_MEAN, "batch_mean"},
-    {"cross_entropy_weighted", false, FIRN_CROSS_ENTROPY_IGNORE_INDEX, "ignore_index"},
-    {"cross_entropy_weighted", false, FIRN_CROSS_ENTROPY_SCALING, "scaling"},
-    {"cross_entropy_weighted", true, FIRN_CROSS_ENTROPY_LABEL_SMOOTHING, "label_smoothing"},
-    {"cross_entropy_weighted", true, FIRN_CROSS_ENTROPY_FACTOR, "factor"},
-    {"metric", false, FIRN_METRIC_IGNORE_INDEX, "ignore_index"},
-    {"metric", true, FIRN_METRIC_FACTOR, "factor"},
-};
-
-/* The name of plan/attributes.h that holds for the attribute at a position of an op: the first row that fits. */
-static const char *attribute_at(const char *op, bool real, uint8_t position) {
-    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
-        if (strncmp(op, attributes[i].op, strlen(attributes[i].op)) == 0 && attributes[i].real == real &&
-            attributes[i].position == position)
-            return attributes[i].attribute;
-    }
-    return "no name";
-}
-
-static void expect_attributes(const char *op, bool real, const char *names) {
-    char copy[64];
-    assert_true(strlen(names) < sizeof copy);
-    strcpy(copy, names);
-    uint8_t position = 0;
-    for (char *name = strtok(copy, " "); name != NULL; name = strtok(NULL, " "), position++) {
-        if (strcmp(attribute_at(op, real, position), name) != 0)
-            fail_msg("%s: attribute %u is %s, and attributes.h says %s", op, (unsigned)position, name,
-                     attribute_at(op, real, position));
-    }
-}
-
-/* Every attribute of every op stands where plan/attributes.h says. */
-static void test_attributes(void **state) {
-    (void)state;
-    for (uint32_t i = 0; i < firn_op_count(); i++) {
-        const firn_op_info *info = firn_op_at(i);
-        expect_attributes(info->name, false, info->integer_names);
-        expect_attributes(info->name, true, info->real_names);
-    }
 }
 
 static void test_unknown_ops_and_counts(void **state) {
@@ -915,15 +759,10 @@ static void test_sizes_do_not_wrap(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_rule),
-        cmocka_unit_test(test_every_op_has_cases),
-        cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_changed_inputs),
-        cmocka_unit_test(test_index_operands),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_unknown_ops_and_counts),
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_sizes_do_not_wrap),
+        cmocka_unit_test(test_every_rule),     cmocka_unit_test(test_every_op_has_cases),
+        cmocka_unit_test(test_changed_inputs), cmocka_unit_test(test_index_operands),
+        cmocka_unit_test(test_table),          cmocka_unit_test(test_unknown_ops_and_counts),
+        cmocka_unit_test(test_types),          cmocka_unit_test(test_sizes_do_not_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

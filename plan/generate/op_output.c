@@ -1,0 +1,293 @@
+/* Writes what plan/ops.def says as code and as a page: operands.h (names of positions), op_table.c (the columns),
+ * op_words.c (the names, which only reports need) and OPS.md. */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/generate/op_rows.h"
+#include "plan/generate/output.h"
+#include "plan/generate/program.h"
+
+/* --- operands.h --------------------------------------------------------------------------------------------------- */
+
+static void put_position(const struct op_row *row, const char *kind, const char *name, unsigned position) {
+    put("    FIRN_");
+    put_upper(row->source->name);
+    put("_%s", kind);
+    put_upper(name);
+    put(" = %u,\n", position);
+}
+
+static void write_positions(const struct op_row *rows, size_t count) {
+    begin_file_from("operands.h", "Where each operand and attribute of an op stands, by its name.", "plan/ops.def");
+    put("#ifndef FIRN_PLAN_GENERATED_OPERANDS_H\n#define FIRN_PLAN_GENERATED_OPERANDS_H\n\n");
+    put("/* One enumeration, so that positions of several ops may be compared. */\nenum {\n    FIRN_OPS = %zu,\n",
+        count);
+    for (const struct op_row *row = rows; row < rows + count; row++) {
+        put("\n");
+        for (unsigned i = 0; i < row->input_count; i++)
+            put_position(row, "IN_", row->inputs[i].name, i);
+        for (unsigned i = 0; i < row->output_count; i++)
+            put_position(row, "OUT_", row->outputs[i].name, i);
+        for (unsigned i = 0; i < row->integer_count; i++)
+            put_position(row, "", row->integers[i].name, i);
+        for (unsigned i = 0; i < row->real_count; i++)
+            put_position(row, "", row->reals[i].name, i);
+    }
+    put("};\n\n#endif\n");
+    end_file();
+}
+
+/* --- op_table.c --------------------------------------------------------------------------------------------------- */
+
+/* A column that many rows have alike is kept once: rows refer to where their part of the list begins. */
+enum { LIST_MAX = 4096, ENTRY_BYTES = 192 };
+
+struct list {
+    char (*entries)[ENTRY_BYTES];
+    unsigned count;
+};
+
+/* The place of a sequence in the list, which is appended where it is not there yet. */
+static unsigned place_of(struct list *list, char (*sequence)[ENTRY_BYTES], unsigned count) {
+    unsigned place = 0;
+    while (place + count <= list->count && memcmp(list->entries[place], sequence, count * sizeof *sequence) != 0)
+        place++;
+    if (place + count <= list->count)
+        return place;
+    if (list->count + count > LIST_MAX)
+        refuse("plan/ops.def", "too many operands");
+    memcpy(list->entries[list->count], sequence, count * sizeof *sequence);
+    list->count += count;
+    return list->count - count;
+}
+
+static void upper(const char *from, char *to) {
+    for (; *from != '\0'; from++)
+        *to++ = (char)(*from >= 'a' && *from <= 'z' ? *from - 'a' + 'A' : *from);
+    *to = '\0';
+}
+
+static void describe_extent(const struct op_extent *extent, char *text, size_t room) {
+    if (extent->letter)
+        snprintf(text, room, "FIRN_EXTENT_LETTER + %u", extent->value);
+    else
+        snprintf(text, room, "%u", extent->value);
+}
+
+static void describe_form(const struct op_operand *operand, char *text, size_t room) {
+    char first[32] = "0", second[32] = "0";
+    if (operand->extent_count > 0)
+        describe_extent(&operand->extents[0], first, sizeof first);
+    if (operand->extent_count > 1)
+        describe_extent(&operand->extents[1], second, sizeof second);
+    else if (operand->extent_count == 1 && !operand->extents[0].letter)
+        snprintf(second, sizeof second, "%u", operand->extents[0].other);
+    switch (operand->form) {
+    case FORM_OWN:
+        snprintf(text, room, "FIRN_FORM_OWN, 0, 0");
+        break;
+    case FORM_ANY:
+        snprintf(text, room, "FIRN_FORM_ANY, 0, 0");
+        break;
+    case FORM_LIKE:
+        snprintf(text, room, "FIRN_FORM_LIKE, %u, 0", operand->like);
+        break;
+    case FORM_SUMS:
+        snprintf(text, room, "FIRN_FORM_SUMS, %u, 0", operand->like);
+        break;
+    case FORM_ROW_VALUES:
+        snprintf(text, room, "FIRN_FORM_ROW_VALUES, 0, 0");
+        break;
+    case FORM_ROWS:
+        snprintf(text, room, "FIRN_FORM_ROWS, %s, 0", first);
+        break;
+    case FORM_EXTENTS:
+        snprintf(text, room, "%s, %s, %s", operand->extent_count == 1 ? "FIRN_FORM_VECTOR" : "FIRN_FORM_MATRIX", first,
+                 second);
+        break;
+    }
+}
+
+/* float32, int32 and int64 are types of the plan, the others are rules of the table. */
+static bool is_element_type(const char *type) {
+    return strcmp(type, "real") != 0 && strcmp(type, "own") != 0;
+}
+
+static void describe_operand(const struct op_operand *operand, char entry[ENTRY_BYTES]) {
+    char type[OP_NAME_BYTES], form[80];
+    if (operand->changed != OP_NONE) {
+        snprintf(entry, ENTRY_BYTES, "FIRN_TYPE_OF_INPUT + %u, FIRN_FORM_LIKE, %u, 0, %u", operand->changed,
+                 operand->changed, operand->changed);
+        return;
+    }
+    upper(operand->type, type);
+    describe_form(operand, form, sizeof form);
+    if (operand->type_of != OP_NONE)
+        snprintf(entry, ENTRY_BYTES, "FIRN_TYPE_OF_INPUT + %u, %s, FIRN_FRESH", operand->type_of, form);
+    else
+        snprintf(entry, ENTRY_BYTES, "FIRN_%s%s, %s, FIRN_FRESH", is_element_type(operand->type) ? "" : "TYPE_", type,
+                 form);
+}
+
+static unsigned place_operands(struct list *list, const struct op_row *row) {
+    char sequence[2 * OP_OPERANDS_MAX][ENTRY_BYTES];
+    memset(sequence, 0, sizeof sequence);
+    for (unsigned i = 0; i < row->input_count; i++)
+        describe_operand(&row->inputs[i], sequence[i]);
+    for (unsigned i = 0; i < row->output_count; i++)
+        describe_operand(&row->outputs[i], sequence[row->input_count + i]);
+    return place_of(list, sequence, row->input_count + row->output_count);
+}
+
+static unsigned place_ranges(struct list *list, const struct op_row *row) {
+    char sequence[2 * OP_ATTRIBUTES_MAX][ENTRY_BYTES], word[OP_NAME_BYTES];
+    memset(sequence, 0, sizeof sequence);
+    for (unsigned i = 0; i < row->integer_count + row->real_count; i++) {
+        const bool real = i >= row->integer_count;
+        upper((real ? &row->reals[i - row->integer_count] : &row->integers[i])->range, word);
+        snprintf(sequence[i], ENTRY_BYTES, "FIRN_RANGE_%s", word);
+    }
+    return place_of(list, sequence, row->integer_count + row->real_count);
+}
+
+static unsigned in_place_of(const struct op_row *row) {
+    unsigned bits = 0;
+    for (unsigned i = 0; i < row->input_count; i++)
+        bits |= (unsigned)row->inputs[i].reusable << i;
+    return bits;
+}
+
+static const char *or_word(const char *word, const char *otherwise) {
+    return word == NULL ? otherwise : word;
+}
+
+static void put_row(const struct op_row *row, unsigned operands, unsigned ranges) {
+    const struct op_columns *columns = &row->source->columns;
+    put("    {.code = %u, .operands = %u, .ranges = %u, .inputs_min = %u, .inputs_max = %u, .outputs = %u,\n",
+        row->source->code, operands, ranges, row->inputs_min, row->input_count, row->output_count);
+    put("     .integers = %u, .reals = %u, .reductions = %u, .in_place = %u, .autocast = FIRN_AUTOCAST_%s,\n",
+        row->integer_count, row->real_count, row->reduction_count, in_place_of(row),
+        or_word(columns->autocast, "fixed"));
+    put("     .pol = FIRN_POL_%s, .cost = FIRN_COST_%s, .begins = FIRN_BEGINS_%s, .gathers = %u, .metric = %u,\n",
+        or_word(columns->pol, "none"), row->source->cost, or_word(columns->begins, "nothing"), columns->gathers,
+        columns->metric);
+    put("     .reduced = %u, .inner = %u, .inner_flag = %u, .typed = %u, .factors = %u,\n", row->reduced, row->inner,
+        row->inner_flag, row->typed, row->factors);
+    put("     .index_operand = %u, .index_table = %u, .index_from_end = %u, .index_attribute = %u}, /* %s */\n",
+        row->index_operand, row->index_table, row->index_from_end, row->index_attribute, row->source->name);
+}
+
+static void put_list(const struct list *list, const char *declaration, const char *format) {
+    put("\nconst %s[] = {\n", declaration);
+    for (unsigned i = 0; i < list->count; i++)
+        put(format, list->entries[i]);
+    put("};\n");
+}
+
+static void write_table(const struct op_row *rows, size_t count) {
+    struct list operands = {allocate(LIST_MAX, ENTRY_BYTES), 0}, ranges = {allocate(LIST_MAX, ENTRY_BYTES), 0};
+    begin_file_from("op_table.c", "The columns of the table of ops. Freestanding.", "plan/ops.def");
+    put("#include \"plan/ops.h\"\n\nconst firn_op_info firn_op_table[FIRN_OPS] = {\n");
+    for (size_t i = 0; i < count; i++)
+        put_row(&rows[i], place_operands(&operands, &rows[i]), place_ranges(&ranges, &rows[i]));
+    put("};\n");
+    put_list(&operands, "firn_operand firn_op_operands", "    {%s},\n");
+    put_list(&ranges, "uint8_t firn_op_ranges", "    %s,\n");
+    end_file();
+}
+
+/* --- op_words.c --------------------------------------------------------------------------------------------------- */
+
+static void put_names(const struct op_attribute *list, unsigned count) {
+    put(", \"");
+    for (unsigned i = 0; i < count; i++)
+        put("%s%s", i == 0 ? "" : " ", list[i].name);
+    put("\"");
+}
+
+static void put_operand_names(const struct op_operand *list, unsigned count) {
+    put(", \"");
+    for (unsigned i = 0; i < count; i++)
+        put("%s%s", i == 0 ? "" : " ", list[i].name);
+    put("\"");
+}
+
+static void write_words(const struct op_row *rows, size_t count) {
+    begin_file_from("op_words.c", "The names of ops, operands and attributes, for reports.", "plan/ops.def");
+    put("#include \"plan/op_words.h\"\n\nconst firn_op_words firn_op_words_table[FIRN_OPS] = {\n");
+    for (const struct op_row *row = rows; row < rows + count; row++) {
+        put("    {\"%s\"", row->source->name);
+        put_operand_names(row->inputs, row->input_count);
+        put_operand_names(row->outputs, row->output_count);
+        put_names(row->integers, row->integer_count);
+        put_names(row->reals, row->real_count);
+        put_names(row->reductions, row->reduction_count);
+        put("},\n");
+    }
+    put("};\n");
+    end_file();
+}
+
+/* --- OPS.md ------------------------------------------------------------------------------------------------------- */
+
+/* A cell may hold no bar of its own. Extents that the op's rule checks are shown as the row describes them. */
+static void put_cell(const char *text) {
+    const char *own = strstr(text, "own: ");
+    for (; *text != '\0'; text++) {
+        if (text == own)
+            text += strlen("own: ");
+        put(*text == '|' ? "\\%c" : "%c", *text);
+    }
+}
+
+static void put_operands(const struct op_operand *list, unsigned count) {
+    put(" | ");
+    for (unsigned i = 0; i < count; i++) {
+        put("%s%s", i == 0 ? "" : "<br>", list[i].name);
+        if (list[i].changed != OP_NONE)
+            put(" (changed in place)");
+        else {
+            put(": ");
+            put_cell(list[i].text);
+            put("%s%s", list[i].optional ? ", optional" : "", list[i].reusable ? ", reusable" : "");
+        }
+    }
+}
+
+static void put_attributes(const struct op_row *row) {
+    put(" | ");
+    for (unsigned i = 0; i < row->integer_count; i++)
+        put("%s%s: %s", i == 0 ? "" : "<br>", row->integers[i].name, row->integers[i].range);
+    for (unsigned i = 0; i < row->real_count; i++)
+        put("%s%s: %s", i + row->integer_count == 0 ? "" : "<br>", row->reals[i].name, row->reals[i].range);
+}
+
+static void write_page(const struct op_row *rows, size_t count) {
+    begin_file("OPS.md", NULL);
+    put("# Ops\n\nWritten by plan/generate from [ops.def](../ops.def), which explains types, extents and ranges. What "
+        "each op\n"
+        "computes, bit by bit, is in [NUMERICS.md](../NUMERICS.md). An input that is *reusable* may give its bytes to "
+        "output 0.\n\n"
+        "| code | op | what it computes | inputs | outputs | attributes | gradient | autocast | POL |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    for (const struct op_row *row = rows; row < rows + count; row++) {
+        const struct op_source *source = row->source;
+        put("| %u | %s | ", source->code, source->name);
+        put_cell(source->documentation);
+        put_operands(row->inputs, row->input_count);
+        put_operands(row->outputs, row->output_count);
+        put_attributes(row);
+        put(" | %s | %s | %s |\n", strcmp(source->gradient, "none") == 0 ? "" : "yes",
+            or_word(source->columns.autocast, ""), or_word(source->columns.pol, ""));
+    }
+    end_file();
+}
+
+void write_ops(void) {
+    size_t count;
+    const struct op_row *rows = read_ops(&count);
+    write_positions(rows, count);
+    write_table(rows, count);
+    write_words(rows, count);
+    write_page(rows, count);
+}

@@ -1,0 +1,298 @@
+/* Reads plan/ops.def, whose first comment is the grammar. A word that is not of the grammar stops the program. */
+#include "plan/generate/op_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/generate/program.h"
+
+static const struct op_source sources[] = {
+#define FIRN_OP(name, code, rule, gradient, cost, documentation, ...)                                                  \
+    {#name, #rule, #gradient, #cost, documentation, code, {__VA_ARGS__}},
+#include "plan/ops.def"
+#undef FIRN_OP
+};
+
+enum { OPS = sizeof sources / sizeof sources[0] };
+
+static struct op_row rows[OPS];
+
+/* --- words -------------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void refuse_row(const struct op_row *row, const char *what) {
+    refuse(row->source->name, what);
+}
+
+/* Whether a word is one of a list that is separated by spaces. */
+static bool is_one_of(const char *word, const char *list) {
+    const size_t length = strlen(word);
+    for (const char *at = list; length > 0 && (at = strstr(at, word)) != NULL; at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* Copies up to the first of the characters of `end`, which it leaves to be read. */
+static const char *take(const struct op_row *row, const char *text, const char *end, char *word, size_t room) {
+    size_t length = strcspn(text, end);
+    if (length >= room)
+        refuse_row(row, "a word is too long; shorten it");
+    memcpy(word, text, length);
+    word[length] = '\0';
+    return text + length;
+}
+
+static unsigned find_operand(const struct op_operand *operands, unsigned count, const char *name) {
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(operands[i].name, name) == 0)
+            return i;
+    return OP_NONE;
+}
+
+static unsigned find_attribute(const struct op_attribute *attributes, unsigned count, const char *name) {
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(attributes[i].name, name) == 0)
+            return i;
+    return OP_NONE;
+}
+
+/* --- attributes and reductions: "name:range name:range" ----------------------------------------------------------- */
+
+static unsigned read_list(const struct op_row *row, const char *text, struct op_attribute *list, unsigned room) {
+    unsigned count = 0;
+    while (text != NULL && *text != '\0') {
+        if (count == room)
+            refuse_row(row, "too many attributes or reductions");
+        struct op_attribute *entry = &list[count++];
+        text = take(row, text, ": ", entry->name, sizeof entry->name);
+        if (*text == ':')
+            text = take(row, text + 1, " ", entry->range, sizeof entry->range);
+        text += *text == ' ';
+    }
+    return count;
+}
+
+static void read_attributes(struct op_row *row) {
+    const struct op_columns *columns = &row->source->columns;
+    row->integer_count = read_list(row, columns->integers, row->integers, OP_ATTRIBUTES_MAX);
+    row->real_count = read_list(row, columns->reals, row->reals, OP_ATTRIBUTES_MAX);
+    row->typed = OP_NONE;
+    for (unsigned i = 0; i < row->integer_count; i++) {
+        if (!is_one_of(row->integers[i].range, "flag type extent count int31 label rng_id own"))
+            refuse_row(row, "an integer has no range of plan/ops.def");
+        if (strcmp(row->integers[i].range, "type") == 0)
+            row->typed = i;
+    }
+    for (unsigned i = 0; i < row->real_count; i++)
+        if (!is_one_of(row->reals[i].range, "rate positive not_negative finite own decay"))
+            refuse_row(row, "a real has no range of plan/ops.def");
+}
+
+static void read_reductions(struct op_row *row) {
+    const struct op_columns *columns = &row->source->columns;
+    row->reduction_count = read_list(row, columns->reductions, row->reductions, OP_REDUCTIONS_MAX);
+    row->reduced = columns->reduced == NULL ? OP_NONE : find_operand(row->inputs, row->input_count, columns->reduced);
+    row->inner_flag = OP_NONE;
+    if ((row->reduction_count > 0) != (row->reduced != OP_NONE))
+        refuse_row(row, ".reductions and .reduced go together, and the latter names an input");
+    for (unsigned i = 0; i < row->reduction_count; i++) {
+        if (row->reductions[i].range[0] == '\0')
+            continue;
+        row->inner_flag = find_attribute(row->integers, row->integer_count, row->reductions[i].range);
+        if (i != row->inner++ || row->inner_flag == OP_NONE)
+            refuse_row(row, "reductions that are no tensor stand first, and name an integer attribute");
+    }
+}
+
+/* --- operands: "name:type[extents]flags" -------------------------------------------------------------------------- */
+
+/* The number of a letter of the row, N apart, which counts leading dimensions. */
+static unsigned letter_of(struct op_row *row, char letter) {
+    const char *found = strchr(row->letters, letter);
+    if (found != NULL)
+        return (unsigned)(found - row->letters);
+    const size_t count = strlen(row->letters);
+    if (count == OP_OPERANDS_MAX)
+        refuse_row(row, "too many letters for extents");
+    row->letters[count] = letter;
+    return (unsigned)count;
+}
+
+static void read_extent(struct op_row *row, struct op_operand *operand, const char *word) {
+    if (operand->extent_count == 2)
+        refuse_row(row, "an operand has more than two extents; write [own]");
+    struct op_extent *extent = &operand->extents[operand->extent_count++];
+    if (word[0] >= 'A' && word[0] <= 'Z' && word[1] == '\0') {
+        *extent = (struct op_extent){true, letter_of(row, word[0]), 0};
+        return;
+    }
+    char *end;
+    extent->value = extent->other = (unsigned)strtoul(word, &end, 10);
+    if (*end == '|')
+        extent->other = (unsigned)strtoul(end + 1, &end, 10);
+    if (*end != '\0' || extent->value == 0 || extent->other > UINT8_MAX)
+        refuse_row(row, "an extent is neither a letter nor one or two numbers from 1 to 255");
+}
+
+/* "N,C", "N", "R,C", "3|4" */
+static void read_extents(struct op_row *row, struct op_operand *operand, const char *text) {
+    const bool leading = text[0] == 'N' && (text[1] == ',' || text[1] == '\0');
+    if (leading)
+        text += text[1] == ',' ? 2 : 1;
+    while (*text != '\0') {
+        char word[OP_NAME_BYTES];
+        text = take(row, text, ",", word, sizeof word);
+        text += *text == ',';
+        read_extent(row, operand, word);
+    }
+    operand->form = !leading ? FORM_EXTENTS : operand->extent_count > 0 ? FORM_ROWS : FORM_ROW_VALUES;
+    if (leading && operand->extent_count > 1)
+        refuse_row(row, "behind N stands one extent; write [own]");
+}
+
+static void read_form(struct op_row *row, struct op_operand *operand, const char *text) {
+    if (strcmp(text, "...") == 0)
+        operand->form = FORM_ANY;
+    else if (strncmp(text, "own", 3) == 0)
+        operand->form = FORM_OWN;
+    else if (text[0] == '=' || strncmp(text, "sums ", 5) == 0) {
+        operand->form = text[0] == '=' ? FORM_LIKE : FORM_SUMS;
+        operand->like = find_operand(row->inputs, row->input_count, text + (text[0] == '=' ? 1 : 5));
+        if (operand->like == OP_NONE)
+            refuse_row(row, "extents are those of an operand that is no input");
+    } else
+        read_extents(row, operand, text);
+}
+
+/* "int32(V)" gives "int32" and the range "V"; "@x" the type of x. */
+static void read_type(const struct op_row *row, struct op_operand *operand, const char *text) {
+    const char *rest = take(row, text, "(", operand->type, sizeof operand->type);
+    if (*rest == '(')
+        take(row, rest + 1, ")", operand->range, sizeof operand->range);
+    operand->type_of = OP_NONE;
+    if (text[0] == '@')
+        operand->type_of = find_operand(row->inputs, row->input_count, text + 1);
+    if (text[0] == '@' ? operand->type_of == OP_NONE : !is_one_of(operand->type, "real float32 int32 int64 own"))
+        refuse_row(row, "an operand has no type of plan/ops.def");
+}
+
+/* Names of all operands first: types and extents may name one that comes later. */
+static unsigned read_names(const struct op_row *row, const char *text, struct op_operand *operands) {
+    unsigned count = 0;
+    while (text != NULL && *text != '\0') {
+        if (count == OP_OPERANDS_MAX)
+            refuse_row(row, "too many operands");
+        struct op_operand *operand = &operands[count++];
+        text = take(row, text, ": ", operand->name, sizeof operand->name);
+        if (*text == ':') {
+            const char *end = strchr(text, ']');
+            if (end == NULL)
+                refuse_row(row, "an operand has no extents");
+            text = take(row, text + 1, "]", operand->text, sizeof operand->text) + 1;
+        }
+        for (; *text == '?' || *text == '~'; text++)
+            *(*text == '?' ? &operand->optional : &operand->reusable) = true;
+        if (*text != ' ' && *text != '\0')
+            refuse_row(row, "an operand has a flag that is neither ? nor ~");
+        text += *text == ' ';
+    }
+    return count;
+}
+
+static void read_operand(struct op_row *row, struct op_operand *operand) {
+    char type[OP_NAME_BYTES];
+    const char *extents = take(row, operand->text, "[", type, sizeof type);
+    if (*extents != '[')
+        refuse_row(row, "an operand has no extents");
+    read_type(row, operand, type);
+    read_form(row, operand, extents + 1);
+    memcpy(operand->text + strlen(operand->text), "]", 2);
+}
+
+static void read_operands(struct op_row *row) {
+    row->input_count = row->inputs_min = read_names(row, row->source->columns.inputs, row->inputs);
+    row->output_count = read_names(row, row->source->columns.outputs, row->outputs);
+    for (unsigned i = 0; i < row->input_count; i++) {
+        row->inputs[i].changed = OP_NONE;
+        read_operand(row, &row->inputs[i]);
+        if (row->inputs[i].optional && row->inputs_min > i)
+            row->inputs_min = i;
+        if (!row->inputs[i].optional && row->inputs_min <= i)
+            refuse_row(row, "an input behind an optional one is not optional");
+    }
+    const size_t bound = strlen(row->letters);
+    for (unsigned i = 0; i < row->output_count; i++) {
+        struct op_operand *output = &row->outputs[i];
+        output->changed = output->text[0] != '\0' ? OP_NONE : find_operand(row->inputs, row->input_count, output->name);
+        if (output->text[0] != '\0')
+            read_operand(row, output);
+        else if (output->changed == OP_NONE)
+            refuse_row(row, "an output without a type is no input");
+    }
+    if (strlen(row->letters) != bound)
+        refuse_row(row, "an output has a letter that no input has; write [own]");
+    row->factors = find_operand(row->inputs, row->input_count, "factors");
+    if (row->output_count > 0 && row->outputs[0].changed != OP_NONE)
+        row->inputs[row->outputs[0].changed].reusable = true;
+}
+
+/* --- indices ------------------------------------------------------------------------------------------------------ */
+
+/* The extent that a letter stands for, as an input and its place from the end. */
+static void find_index_extent(struct op_row *row, unsigned letter) {
+    for (unsigned i = 0; i < row->input_count; i++) {
+        const struct op_operand *input = &row->inputs[i];
+        for (unsigned e = 0; e < input->extent_count; e++)
+            if (input->extents[e].letter && input->extents[e].value == letter) {
+                row->index_table = i;
+                row->index_from_end = input->extent_count - e;
+                return;
+            }
+    }
+    refuse_row(row, "indices are below a letter that no input has");
+}
+
+static void read_indices(struct op_row *row) {
+    row->index_operand = row->index_table = row->index_attribute = OP_NONE;
+    for (unsigned i = 0; i < row->input_count; i++) {
+        const char *range = row->inputs[i].range;
+        if (range[0] == '\0')
+            continue;
+        if (row->index_operand != OP_NONE)
+            refuse_row(row, "two inputs are indices");
+        row->index_operand = i;
+        row->index_attribute = find_attribute(row->integers, row->integer_count, range);
+        if (row->index_attribute == OP_NONE)
+            find_index_extent(row, letter_of(row, range[0]));
+    }
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+
+static void check_words(const struct op_row *row) {
+    const struct op_columns *columns = &row->source->columns;
+    if (columns->autocast != NULL && !is_one_of(columns->autocast, "half embedding norm single promote follow fixed"))
+        refuse_row(row, ".autocast is no word of plan/ops.def");
+    if (columns->pol != NULL && !is_one_of(columns->pol, "product attention norm rotation"))
+        refuse_row(row, ".pol is no word of plan/ops.def");
+    if (columns->begins != NULL && !is_one_of(columns->begins, "partial first"))
+        refuse_row(row, ".begins is no word of plan/ops.def");
+    if (row->source->documentation[0] == '\0')
+        refuse_row(row, "there is no documentation");
+}
+
+const struct op_row *read_ops(size_t *count) {
+    for (size_t i = 0; i < OPS; i++) {
+        rows[i] = (struct op_row){.source = &sources[i]};
+        check_words(&rows[i]);
+        read_operands(&rows[i]);
+        read_attributes(&rows[i]);
+        read_indices(&rows[i]);
+        read_reductions(&rows[i]);
+        for (size_t j = 0; j < i; j++)
+            if (sources[j].code == sources[i].code || strcmp(sources[j].name, sources[i].name) == 0)
+                refuse_row(&rows[i], "the code or the name is another op's");
+    }
+    *count = OPS;
+    return rows;
+}

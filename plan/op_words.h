@@ -1,0 +1,22 @@
+/* The names that plan/ops.def gives to ops, operands and attributes: for reports, and for a compiler that goes by
+ * names. A runtime needs none of them. Names of a list are separated by one space. */
+#ifndef FIRN_PLAN_OP_WORDS_H
+#define FIRN_PLAN_OP_WORDS_H
+
+#include "plan/ops.h"
+
+typedef struct firn_op_words {
+    const char *name, *inputs, *outputs, *integers, *reals, *reductions;
+} firn_op_words;
+
+extern const firn_op_words firn_op_words_table[FIRN_OPS];
+
+static inline const firn_op_words *firn_op_words_of(const firn_op_info *info) {
+    return &firn_op_words_table[info - firn_op_table];
+}
+
+static inline const char *firn_op_name(const firn_op_info *info) {
+    return firn_op_words_of(info)->name;
+}
+
+#endif

@@ -1,0 +1,210 @@
+/* Checks an op against its row of plan/ops.def: counts, ranges of attributes, types and extents of operands. Nothing
+ * here may know one op from another; what the columns cannot say is in the rule that the row names. Freestanding. */
+#include "plan/shapes/infer.h"
+
+#include <stddef.h>
+
+#include "plan/shapes/shape_rules.h"
+
+typedef int (*shape_rule)(firn_op_signature *signature);
+
+int firn_shape_declared(firn_op_signature *signature) {
+    (void)signature;
+    return FIRN_OK;
+}
+
+static const shape_rule rules[] = {
+#define FIRN_OP(name, code, rule, ...) [code] = firn_shape_##rule,
+#include "plan/ops.def"
+#undef FIRN_OP
+};
+
+/* --- attributes ------------------------------------------------------------------------------------------------- */
+
+static bool integer_is_in_range(int64_t value, uint8_t range) {
+    switch ((firn_range)range) {
+    case FIRN_RANGE_FLAG:
+        return value == 0 || value == 1;
+    case FIRN_RANGE_TYPE:
+        return value == FIRN_FLOAT32 || value == FIRN_FLOAT16 || value == FIRN_BFLOAT16 || value == FIRN_CBFLOAT16;
+    case FIRN_RANGE_EXTENT:
+        return is_word(value, 1);
+    case FIRN_RANGE_COUNT:
+        return value >= 1;
+    case FIRN_RANGE_INT31:
+        return value >= 1 && value <= INT32_MAX;
+    case FIRN_RANGE_LABEL:
+        return value >= -1 && value <= INT32_MAX;
+    case FIRN_RANGE_RNG_ID:
+        return value >= 0 && value < (int64_t)FIRN_RNG_ID_END;
+    default: /* the op's own rule says */
+        return true;
+    }
+}
+
+/* brought: factors with the weight decay of the step are among the inputs. */
+static bool real_is_in_range(float value, uint8_t range, bool brought) {
+    switch ((firn_range)range) {
+    case FIRN_RANGE_RATE: /* a rate of dropout, a beta of Adam; NaN fails */
+        return value >= 0.0f && value < 1.0f;
+    case FIRN_RANGE_POSITIVE:
+        return is_positive(value);
+    case FIRN_RANGE_NOT_NEGATIVE:
+        return is_not_negative(value);
+    case FIRN_RANGE_FINITE:
+        return is_finite(value);
+    case FIRN_RANGE_DECAY:
+        return brought ? value == 0.0f : is_not_negative(value);
+    default:
+        return true;
+    }
+}
+
+static bool attributes_are_in_range(const firn_op_signature *s, const firn_op_info *info) {
+    const uint8_t *ranges = &firn_op_ranges[info->ranges];
+    const bool brought =
+        info->factors < s->input_count && is_vector(&s->inputs[info->factors], FIRN_FLOAT32, FIRN_FACTORS_AND_DECAY);
+    for (uint8_t i = 0; i < info->integers; i++) {
+        if (!integer_is_in_range(s->integers[i], ranges[i]))
+            return false;
+    }
+    for (uint8_t i = 0; i < info->reals; i++) {
+        if (!real_is_in_range(s->reals[i], ranges[info->integers + i], brought))
+            return false;
+    }
+    return true;
+}
+
+/* --- types and extents ------------------------------------------------------------------------------------------ */
+
+static bool type_fits(uint8_t type, const firn_operand *operand, const firn_op_signature *s) {
+    if (operand->type >= FIRN_TYPE_OF_INPUT)
+        return type == s->inputs[operand->type - FIRN_TYPE_OF_INPUT].type;
+    if (operand->type == FIRN_TYPE_REAL)
+        return type == FIRN_FLOAT32 || firn_type_is_half(type);
+    return operand->type == FIRN_TYPE_OWN || type == operand->type;
+}
+
+/* What the extents of the inputs have given to the letters of a row; 0 for a letter that none has given yet. */
+typedef struct letters {
+    uint64_t leading;
+    uint32_t values[FIRN_LETTERS];
+    const firn_shape *rows; /* the input whose leading dimensions `leading` counts */
+} letters;
+
+static bool agrees(uint64_t *value, uint64_t extent) {
+    if (*value == 0)
+        *value = extent;
+    return *value == extent;
+}
+
+static bool extent_fits(letters *l, uint8_t wanted, uint32_t extent) {
+    if (wanted < FIRN_EXTENT_LETTER)
+        return extent == wanted;
+    uint32_t *value = &l->values[wanted - FIRN_EXTENT_LETTER];
+    if (*value == 0)
+        *value = extent;
+    return *value == extent;
+}
+
+static bool input_fits(const firn_op_signature *s, const firn_shape *input, const firn_operand *operand, letters *l) {
+    switch (operand->form) {
+    case FIRN_FORM_LIKE:
+        return same_extents(input, &s->inputs[operand->a]);
+    case FIRN_FORM_ROWS:
+        if (l->rows == NULL)
+            l->rows = input;
+        return input->rank >= 2 && agrees(&l->leading, leading_elements(input)) &&
+               extent_fits(l, operand->a, last_extent(input));
+    case FIRN_FORM_ROW_VALUES:
+        return agrees(&l->leading, all_elements(input));
+    case FIRN_FORM_VECTOR:
+        return input->rank == 1 &&
+               (extent_fits(l, operand->a, input->dims[0]) || (operand->b != 0 && input->dims[0] == operand->b));
+    case FIRN_FORM_MATRIX:
+        return input->rank == 2 && extent_fits(l, operand->a, input->dims[0]) &&
+               extent_fits(l, operand->b, input->dims[1]);
+    default: /* any, or the op's own rule says */
+        return true;
+    }
+}
+
+static bool inputs_fit(const firn_op_signature *s, const firn_op_info *info, letters *l) {
+    const firn_operand *operands = &firn_op_operands[info->operands];
+    for (uint8_t i = 0; i < s->input_count; i++) {
+        if (!type_fits(s->inputs[i].type, &operands[i], s) || !input_fits(s, &s->inputs[i], &operands[i], l))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t extent_of(const letters *l, uint8_t wanted) {
+    return wanted < FIRN_EXTENT_LETTER ? wanted : l->values[wanted - FIRN_EXTENT_LETTER];
+}
+
+static void set_output(firn_op_signature *s, firn_shape *output, const firn_operand *operand, const letters *l) {
+    switch (operand->form) {
+    case FIRN_FORM_LIKE:
+        set_like(output, &s->inputs[operand->a]);
+        break;
+    case FIRN_FORM_ROWS:
+        set_last(output, l->rows, extent_of(l, operand->a));
+        break;
+    case FIRN_FORM_ROW_VALUES:
+        set_leading(output, l->rows);
+        break;
+    case FIRN_FORM_VECTOR:
+        set_extents(output, 1, (const uint32_t[]){extent_of(l, operand->a)});
+        break;
+    case FIRN_FORM_MATRIX:
+        set_extents(output, 2, (const uint32_t[]){extent_of(l, operand->a), extent_of(l, operand->b)});
+        break;
+    case FIRN_FORM_SUMS:
+        set_sums(output, &s->inputs[operand->a]);
+        break;
+    default: /* the op's own rule fills it */
+        break;
+    }
+}
+
+static bool set_outputs(firn_op_signature *s, const firn_op_info *info, const letters *l) {
+    for (uint8_t i = 0; i < s->output_count; i++) {
+        const firn_operand *operand = firn_op_output(info, i);
+        if (!type_fits(s->outputs[i].type, operand, s))
+            return false;
+        set_output(s, &s->outputs[i], operand, l);
+    }
+    return true;
+}
+
+/* Every shape is whole: a known type, extents in range, a size that can be counted. */
+static bool all_whole(const firn_shape *shapes, uint8_t count) {
+    for (uint8_t i = 0; i < count; i++) {
+        uint64_t bytes;
+        if (!firn_shape_bytes(&shapes[i], &bytes))
+            return false;
+    }
+    return true;
+}
+
+int firn_op_infer(firn_op_signature *signature) {
+    const firn_op_info *info = firn_op_find(signature->code);
+    letters found = {0};
+    if (info == NULL)
+        return FIRN_ERROR_OP_UNKNOWN;
+    if (signature->input_count < info->inputs_min || signature->input_count > info->inputs_max ||
+        signature->output_count != info->outputs)
+        return FIRN_ERROR_OP_OPERANDS;
+    if (signature->integer_count != info->integers || signature->real_count != info->reals)
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!all_whole(signature->inputs, signature->input_count))
+        return FIRN_ERROR_OP_SHAPE;
+    if (!attributes_are_in_range(signature, info))
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    if (!inputs_fit(signature, info, &found) || !set_outputs(signature, info, &found))
+        return FIRN_ERROR_OP_SHAPE;
+    int error = rules[signature->code](signature);
+    if (error != FIRN_OK)
+        return error;
+    return all_whole(signature->outputs, signature->output_count) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
+}
