@@ -69,9 +69,8 @@ typedef struct firnc_node {
     bool annotated;                                 /* pol below was set by a scope, a call or a rule */
     firnc_pol pol;
     uint8_t pol_origin; /* FIRNC_ORIGIN_SCOPE, _CALL or _RULE, when annotated */
-    bool half_softmax;  /* attention: the recipe wants scores and probabilities in the half type, whatever the level.
-                         * Autocast sets FIRN_ATTENTION_HALF_SOFTMAX where qkv has that type, and not before; the lower
-                         * pass may set it for others, as far as POL goes */
+    bool half_softmax;  /* attention: the model requests scores and probabilities in the half type at every level. The
+                         * lower pass sets FIRN_ATTENTION_HALF_SOFTMAX from this and from POL */
     bool backward;      /* made by autodiff */
     /* after the pol pass; a backward node takes the backward ones of its forward node as its level and origin */
     uint8_t level, origin;
@@ -196,7 +195,7 @@ bool firnc_add_metric(firnc_compilation *compilation);    /* metric.c (eval) */
 bool firnc_fuse(firnc_compilation *compilation);          /* fuse.c: duplicate casts merged, dead ops removed */
 bool firnc_order(firnc_compilation *compilation);         /* order.c: least live memory */
 bool firnc_plan_memory(firnc_compilation *compilation);   /* memory.c */
-bool firnc_lower(firnc_compilation *compilation);         /* lower.c: POL and target -> reductions */
+bool firnc_lower(firnc_compilation *compilation);         /* lower.c: POL, target -> reductions, softmax, rotation */
 
 /* Serialises (write.c): the payload, FlatBuffers then constants. bytes belong to the compiler's arena. */
 typedef struct firnc_payload {

@@ -4,6 +4,7 @@
  * so do the layers that the recipe's float32_layers name. */
 #include "compiler/graph/ir.h"
 #include "compiler/keys/tree.h"
+#include "compiler/passes/pol_meaning.h"
 
 typedef struct casting {
     const firnc_compilation *compilation;
@@ -63,6 +64,14 @@ static uint8_t widest(const firnc_graph *graph, const firnc_node *node) {
     return type_of(graph, node->inputs[0]);
 }
 
+static uint8_t norm_output(const casting *c, const firnc_node *node) {
+    const firnc_pol_question question = {.pol = (firn_pol_class)firn_op_find(node->code)->pol,
+                                         .level = node->level,
+                                         .type = type_of(c->graph, node->inputs[0]),
+                                         .half = c->half};
+    return firnc_pol_meaning_of(&question).output;
+}
+
 /* The type of output 0, after casting the inputs where the op does not widen by itself. The other outputs stay
  * float32. */
 static uint8_t convert(casting *c, firnc_node *node) {
@@ -79,7 +88,7 @@ static uint8_t convert(casting *c, firnc_node *node) {
     case FIRN_AUTOCAST_embedding:
         return c->half;
     case FIRN_AUTOCAST_norm:
-        return node->level >= 1 ? c->half : type_of(c->graph, node->inputs[0]);
+        return norm_output(c, node);
     case FIRN_AUTOCAST_promote: /* the op itself widens, exactly */
         return widest(c->graph, node);
     case FIRN_AUTOCAST_follow:
@@ -110,11 +119,6 @@ bool firnc_autocast(firnc_compilation *compilation) {
         graph->values[node.outputs[0]].shape.type = type;
         if (node.code == FIRN_OP_layer_norm)
             node.integers[FIRN_LAYER_NORM_AFFINE] = type; /* the affine part works in the type of the output */
-        if (node.code == FIRN_OP_rotary_embedding)
-            node.integers[FIRN_ROTARY_EMBEDDING_ROTATION] = node.level >= 1 ? type : (int64_t)FIRN_FLOAT32;
-        if (node.code == FIRN_OP_attention)
-            node.integers[FIRN_ATTENTION_HALF_SOFTMAX] = /* what the architecture asks; POL may ask too (lower.c) */
-                node.half_softmax && firn_type_is_half(type);
         firnc_put_node(graph, &node);
         if (!firnc_infer_node(compilation, &node))
             return false;

@@ -8,8 +8,6 @@
  *
  * The gradient of a value has the value's type, as casts differentiate. Half copies of parameters are the exception:
  * theirs has the recipe's gradient_type. Only gradients that lead to a parameter are computed. */
-#include <string.h>
-
 #include "compiler/graph/ir.h"
 #include "plan/op_words.h"
 
@@ -49,6 +47,7 @@ static firnc_value emit(differentiation *d, uint16_t code, const firnc_value *in
         made->level = made->backward_level = d->node->backward_level;
         made->origin = made->backward_origin = d->node->backward_origin;
         made->forward_level = d->node->level;
+        made->half_softmax = d->node->half_softmax;
     }
     return made->outputs[0];
 }
@@ -230,16 +229,10 @@ static bool firnc_gradient_attention(differentiation *d, firnc_value dy) {
     return true;
 }
 
-/* The gradient turns back in the type that the level of the backward direction gives: the half type of what forward
- * made, or float32. */
 static bool firnc_gradient_rotary_embedding(differentiation *d, firnc_value dy) {
     const firnc_node *node = d->node;
-    int64_t integers[FIRN_ATTRIBUTES_MAX];
-    memcpy(integers, node->integers, sizeof integers);
-    integers[FIRN_ROTARY_EMBEDDING_ROTATION] =
-        node->backward_level >= 1 ? shape_of(d, node->outputs[0])->type : (int64_t)FIRN_FLOAT32;
     uint8_t type = gradient_type(d, node->inputs[0]);
-    contribute(d, 0, emit(d, FIRN_OP_rotary_embedding_backward, &dy, 1, integers, node->reals, &type));
+    contribute(d, 0, emit(d, FIRN_OP_rotary_embedding_backward, &dy, 1, node->integers, node->reals, &type));
     return true;
 }
 
