@@ -5,95 +5,12 @@
 
 #include <string.h>
 
+#include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
+#include "plan/errors.h"
 
 #define TENSOR_ALIGNMENT     16u
 #define REGION_ALIGNMENT_MAX 64u
-
-/* --- looking things up ------------------------------------------------------------------------------------------ */
-
-firn_shape firn_semantics_shape(firn_fb_tensor tensor) {
-    firn_shape shape = {.type = firn_fb_tensor_type(tensor)};
-    uint32_t rank = firn_fb_tensor_dims_count(tensor);
-    for (uint32_t i = 0; i < rank && i < FIRN_RANK_MAX; i++)
-        shape.dims[i] = firn_fb_tensor_dims_at(tensor, i);
-    shape.rank = rank <= FIRN_RANK_MAX ? (uint8_t)rank : 0;
-    return shape;
-}
-
-uint64_t firn_semantics_bytes(firn_fb_tensor tensor) {
-    firn_shape shape = firn_semantics_shape(tensor);
-    uint64_t bytes = 0;
-    return firn_shape_bytes(&shape, &bytes) ? bytes : 0;
-}
-
-uint8_t firn_semantics_region(firn_fb_plan plan, firn_fb_tensor tensor) {
-    return firn_fb_region_kind(firn_fb_plan_regions_at(plan, firn_fb_tensor_region(tensor)));
-}
-
-uint32_t firn_semantics_op_count(firn_fb_plan plan) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < firn_fb_plan_phases_count(plan); i++)
-        count += firn_fb_phase_ops_count(firn_fb_plan_phases_at(plan, i));
-    return count;
-}
-
-firn_fb_op firn_semantics_op(firn_fb_plan plan, uint32_t n, uint8_t *phase) {
-    uint32_t i = 0;
-    firn_fb_phase at = firn_fb_plan_phases_at(plan, 0);
-    while (n >= firn_fb_phase_ops_count(at)) {
-        n -= firn_fb_phase_ops_count(at);
-        at = firn_fb_plan_phases_at(plan, ++i);
-    }
-    *phase = firn_fb_phase_kind(at);
-    return firn_fb_phase_ops_at(at, n);
-}
-
-bool firn_semantics_reads(firn_fb_op op, uint32_t tensor) {
-    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        if (firn_fb_op_inputs_at(op, i) == tensor)
-            return true;
-    }
-    return false;
-}
-
-bool firn_semantics_writes(firn_fb_op op, uint32_t tensor) {
-    for (uint32_t i = 0; i < firn_fb_op_outputs_count(op); i++) {
-        if (firn_fb_op_outputs_at(op, i) == tensor)
-            return true;
-    }
-    return false;
-}
-
-uint32_t firn_semantics_first_touch(firn_fb_plan plan, uint32_t tensor) {
-    uint32_t n = 0;
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
-            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            if (firn_semantics_writes(op, tensor) || firn_semantics_reads(op, tensor))
-                return n;
-        }
-    }
-    return n;
-}
-
-uint32_t firn_semantics_input_of(firn_fb_plan plan, uint32_t tensor) {
-    uint32_t i = 0;
-    while (i < firn_fb_plan_inputs_count(plan) && firn_fb_input_tensor(firn_fb_plan_inputs_at(plan, i)) != tensor)
-        i++;
-    return i;
-}
-
-bool firn_semantics_is_filled(firn_fb_plan plan, uint32_t tensor) {
-    if (firn_semantics_input_of(plan, tensor) < firn_fb_plan_inputs_count(plan))
-        return true;
-    for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
-        if (firn_fb_schedule_tensor(firn_fb_plan_schedules_at(plan, i)) == tensor)
-            return true;
-    }
-    return false;
-}
 
 /* --- regions and header ----------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,8 @@
 /* Rule 17 of FORMAT.md, the fields around the ops: what the runtime fills, evaluates, reads and counts, each checked
  * against the tensors that it names. After this the runtime may follow every index of the plan without looking. */
+#include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
+#include "plan/errors.h"
 #include "plan/schedule_list.h"
 
 #define NO_TENSOR   UINT32_MAX /* of the fields that allow it */

@@ -3,7 +3,9 @@
  * phases; the ops of micro_batch run again for each micro-batch, those of update may be skipped. */
 #include <string.h>
 
+#include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
+#include "plan/errors.h"
 
 /* --- reads and writes of one op --------------------------------------------------------------------------------- */
 

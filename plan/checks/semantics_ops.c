@@ -1,6 +1,8 @@
 /* Rule 17 of FORMAT.md, each op by itself: after this, a kernel that is called with the op's operands stays inside
  * them. What the op means beside the others is in semantics_flow.c. */
+#include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
+#include "plan/errors.h"
 #include "plan/shapes/infer.h"
 
 /* --- operands and attributes ------------------------------------------------------------------------------------ */

@@ -1,61 +1,21 @@
-/* What the files plan/semantics*.c share. Nobody else includes it. */
+/* The parts of the semantic checks, which semantics.c calls. No part calls another, nor semantics.c; what they share is
+ * in semantics_lookup.h. */
 #ifndef FIRN_PLAN_SEMANTICS_PARTS_H
 #define FIRN_PLAN_SEMANTICS_PARTS_H
 
 #include "plan/container.h"
-#include "plan/errors.h"
 #include "plan/generated/reader.h"
-#include "plan/ops.h"
-
-/* Tensor.last of a tensor that is not bound to a span of ops. */
-#define FIRN_FOR_EVER UINT32_MAX
 
 /* --- the parts, in the order in which semantics.c calls them. Each relies on those before it. ------------------- */
 
 /* Every op by itself: code, operands, attributes, shapes, reductions, bounds of integer operands (semantics_ops.c). */
 int firn_semantics_ops(firn_fb_plan plan);
 
-/* What flows between ops: lifetimes, what may be written and when, nothing read before it is written, nothing
- * overwritten while it lives (semantics_flow.c). */
-/* scratch: one number for each tensor that is not state. */
-int firn_semantics_flow(firn_fb_plan plan, uint32_t *scratch);
-
 /* The fields that tell the runtime what to do around the ops (semantics_fields.c). */
 int firn_semantics_fields(firn_fb_plan plan, const firn_header *header);
 
-/* --- looking things up; indices are in range -------------------------------------------------------------------- */
-
-/* The shape of a tensor. Rank and extents are what the plan says, not checked yet. */
-firn_shape firn_semantics_shape(firn_fb_tensor tensor);
-
-/* Bytes of a tensor that has been checked. */
-uint64_t firn_semantics_bytes(firn_fb_tensor tensor);
-
-/* RegionKind of the region of a tensor. */
-uint8_t firn_semantics_region(firn_fb_plan plan, firn_fb_tensor tensor);
-
-/* Ops of all phases. */
-uint32_t firn_semantics_op_count(firn_fb_plan plan);
-
-/* Op number n, counted through all phases, and the kind of its phase. */
-firn_fb_op firn_semantics_op(firn_fb_plan plan, uint32_t n, uint8_t *phase);
-
-/* Whether an op reads or writes a tensor. */
-bool firn_semantics_reads(firn_fb_op op, uint32_t tensor);
-bool firn_semantics_writes(firn_fb_op op, uint32_t tensor);
-
-/* The first op that touches a tensor, or the number of ops when none does. */
-uint32_t firn_semantics_first_touch(firn_fb_plan plan, uint32_t tensor);
-
-/* The plan's Input that fills a tensor, or inputs_count. */
-uint32_t firn_semantics_input_of(firn_fb_plan plan, uint32_t tensor);
-
-/* Whether the runtime fills a tensor before the ops run: an input or the value of a schedule. */
-bool firn_semantics_is_filled(firn_fb_plan plan, uint32_t tensor);
-
-/* Whether a tensor keeps its bytes all the time. */
-static inline bool firn_semantics_is_persistent(firn_fb_tensor tensor) {
-    return firn_fb_tensor_first(tensor) == 0 && firn_fb_tensor_last(tensor) == FIRN_FOR_EVER;
-}
+/* What flows between ops: lifetimes, what may be written and when, nothing read before it is written, nothing
+ * overwritten while it lives (semantics_flow.c). scratch holds one number for each tensor that is not state. */
+int firn_semantics_flow(firn_fb_plan plan, uint32_t *scratch);
 
 #endif

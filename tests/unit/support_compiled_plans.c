@@ -14,7 +14,7 @@
 #include "compiler/emit/plan_file.h"
 #include "compiler/emit/sign.h"
 #include "compiler/passes/driver.h"
-#include "plan/checks/semantics_parts.h"
+#include "plan/checks/semantics_lookup.h"
 #include "plan/generated/reader.h"
 #include "plan/signature.h"
 
