@@ -29,9 +29,6 @@ typedef enum firn_type {
 /* Values of ReductionKind in plan.fbs. */
 enum { FIRN_REDUCTION_F32 = 0, FIRN_REDUCTION_CHUNKED = 1 };
 
-/* Values of Clipping in plan.fbs. */
-enum { FIRN_CLIPPING_NONE = 0, FIRN_CLIPPING_NORM = 1, FIRN_CLIPPING_VALUE = 2 };
-
 /* Elements of the output of gradient_factors, and where each stands; decay_factors adds the weight decay. */
 enum { FIRN_FACTOR_UNSCALE = 0, FIRN_FACTOR_CLIP = 1, FIRN_FACTOR_LIMIT = 2, FIRN_FACTORS = 3 };
 enum { FIRN_FACTOR_DECAY = 3, FIRN_FACTORS_AND_DECAY = 4 };

@@ -288,18 +288,14 @@ static void fill_groups(const writing *w, firn_native_plan *plan) {
 }
 
 static void fill_scaling(const writing *w, firn_native_plan *plan) {
-    static const uint8_t clippings[] = {[FIRNC_CLIP_NONE] = FIRN_FB_CLIPPING_NONE,
-                                        [FIRNC_CLIP_NORM] = FIRN_FB_CLIPPING_NORM,
-                                        [FIRNC_CLIP_VALUE] = FIRN_FB_CLIPPING_VALUE};
     const firnc_graph *graph = w->graph;
     const firnc_precision *precision = &w->recipe->precision;
-    plan->clipping = clippings[precision->clipping];
-    plan->clip_threshold = precision->clipping == FIRNC_CLIP_NONE ? 0 : precision->clip_threshold;
+    plan->clipping = precision->clipping;
+    plan->clip_threshold = precision->clip_threshold;
     if (graph->loss_scale == FIRNC_NONE)
         return;
-    bool dynamic = precision->scaling == FIRNC_SCALING_DYNAMIC;
     firn_native_loss_scaler *scaler = firnc_allocate(sizeof *scaler);
-    *scaler = (firn_native_loss_scaler){.kind = dynamic ? FIRN_FB_LOSS_SCALING_DYNAMIC : FIRN_FB_LOSS_SCALING_STATIC,
+    *scaler = (firn_native_loss_scaler){.kind = precision->scaling,
                                         .scale = tensor_of(w, graph->loss_scale),
                                         .steps_since_rescale = tensor_of(w, graph->steps_since_rescale),
                                         .overflows_since_rescale = tensor_of(w, graph->overflows_since_rescale),

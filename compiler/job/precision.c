@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "compiler/base/text.h"
+#include "plan/generated/reader.h"
 
 firnc_mixed_precision firnc_mixed_precision_defaults(void) {
     return (firnc_mixed_precision){.enabled = true,
@@ -75,11 +76,11 @@ static bool complete_scaling(const firnc_mixed_precision *keys, firnc_precision 
                     firnc_format("min_loss_scale %.9g is above max_loss_scale %.9g; change one of them",
                                  (double)precision->min_loss_scale, (double)precision->max_loss_scale));
     if (keys->loss_scaling_factor != FIRNC_DYNAMIC) {
-        precision->scaling = keys->loss_scaling_factor == 1 ? FIRNC_SCALING_NONE : FIRNC_SCALING_STATIC;
+        precision->scaling = keys->loss_scaling_factor == 1 ? FIRN_FB_LOSS_SCALING_NONE : FIRN_FB_LOSS_SCALING_STATIC;
         precision->initial_loss_scale = keys->loss_scaling_factor;
         return true;
     }
-    precision->scaling = FIRNC_SCALING_DYNAMIC;
+    precision->scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
     const float initial = keys->initial_loss_scale != 0 ? keys->initial_loss_scale : usual;
     if (initial < precision->min_loss_scale) /* which the reference would not raise */
         return fail(fault, keys->initial_loss_scale != 0 ? "initial_loss_scale" : "min_loss_scale",
@@ -90,9 +91,9 @@ static bool complete_scaling(const firnc_mixed_precision *keys, firnc_precision 
 }
 
 static void complete_clipping(const firnc_mixed_precision *keys, firnc_precision *precision) {
-    precision->clipping = keys->max_gradient_norm != 0    ? FIRNC_CLIP_NORM
-                          : keys->max_gradient_value != 0 ? FIRNC_CLIP_VALUE
-                                                          : FIRNC_CLIP_NONE;
+    precision->clipping = keys->max_gradient_norm != 0    ? FIRN_FB_CLIPPING_NORM
+                          : keys->max_gradient_value != 0 ? FIRN_FB_CLIPPING_VALUE
+                                                          : FIRN_FB_CLIPPING_NONE;
     precision->clip_threshold = keys->max_gradient_norm != 0 ? keys->max_gradient_norm : keys->max_gradient_value;
 }
 
@@ -107,14 +108,14 @@ bool firnc_mixed_precision_complete(const firnc_mixed_precision *keys, firnc_pre
         return false;
     complete_clipping(keys, precision);
     if (!precision->mixed) {
-        precision->scaling = FIRNC_SCALING_NONE; /* float32 has the range that scaling would give */
+        precision->scaling = FIRN_FB_LOSS_SCALING_NONE; /* float32 has the range that scaling would give */
         precision->initial_loss_scale = 1;
     }
     return true;
 }
 
 const char *firnc_mixed_precision_warning(const firnc_precision *precision) {
-    if (!precision->mixed || precision->half != FIRN_CBFLOAT16 || precision->scaling == FIRNC_SCALING_DYNAMIC)
+    if (!precision->mixed || precision->half != FIRN_CBFLOAT16 || precision->scaling == FIRN_FB_LOSS_SCALING_DYNAMIC)
         return NULL;
     return "cbfloat16 without dynamic loss scaling may lose small gradients; the model zoo refuses it; "
            "loss_scaling_factor: dynamic is safer";

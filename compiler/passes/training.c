@@ -33,12 +33,12 @@ static void name_result(firnc_graph *graph, firnc_value value, const char *name)
 }
 
 static bool is_dynamic(const training *t) {
-    return t->recipe->precision.scaling == FIRNC_SCALING_DYNAMIC;
+    return t->recipe->precision.scaling == FIRN_FB_LOSS_SCALING_DYNAMIC;
 }
 
 static bool is_scaled(const training *t) {
-    return is_dynamic(t) ||
-           (t->recipe->precision.scaling == FIRNC_SCALING_STATIC && t->recipe->precision.initial_loss_scale != 1);
+    return is_dynamic(t) || (t->recipe->precision.scaling == FIRN_FB_LOSS_SCALING_STATIC &&
+                             t->recipe->precision.initial_loss_scale != 1);
 }
 
 static const char *name_of(const training *t, firnc_value value) {
@@ -118,31 +118,27 @@ static void find_norm(const training *t) {
 }
 
 static void find_factors(training *t) {
-    static const uint8_t clippings[] = {[FIRNC_CLIP_NONE] = FIRN_CLIPPING_NONE,
-                                        [FIRNC_CLIP_NORM] = FIRN_CLIPPING_NORM,
-                                        [FIRNC_CLIP_VALUE] = FIRN_CLIPPING_VALUE};
     const firnc_precision *precision = &t->recipe->precision;
     firnc_graph *graph = t->graph;
     firnc_value inputs[2];
     uint8_t input_count = 0;
     if (is_scaled(t))
         inputs[input_count++] = graph->loss_scale;
-    if (precision->clipping == FIRNC_CLIP_NORM)
+    if (precision->clipping == FIRN_FB_CLIPPING_NORM)
         inputs[input_count++] = graph->gradient_norm;
-    const int64_t integers[] = {[FIRN_GRADIENT_FACTORS_SCALED] = is_scaled(t),
-                                [FIRN_GRADIENT_FACTORS_CLIPPING] = clippings[precision->clipping]};
-    const float limit = precision->clipping == FIRNC_CLIP_NONE ? 0 : precision->clip_threshold;
+    const int64_t integers[] = {
+        [FIRN_GRADIENT_FACTORS_SCALED] = is_scaled(t), [FIRN_GRADIENT_FACTORS_CLIPPING] = precision->clipping};
     uint8_t type = FIRN_FLOAT32;
     uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_factors, FIRNC_PHASE_FINALISE, "gradient_factors", inputs,
-                                   input_count, integers, &limit, &type);
+                                   input_count, integers, &precision->clip_threshold, &type);
     t->factors = graph->nodes[node].outputs[0];
 }
 
 static void finalise(training *t) {
     const firnc_precision *precision = &t->recipe->precision;
-    if (is_dynamic(t) || precision->clipping == FIRNC_CLIP_NORM)
+    if (is_dynamic(t) || precision->clipping == FIRN_FB_CLIPPING_NORM)
         find_norm(t);
-    if (is_scaled(t) || precision->clipping != FIRNC_CLIP_NONE)
+    if (is_scaled(t) || precision->clipping != FIRN_FB_CLIPPING_NONE)
         find_factors(t);
 }
 

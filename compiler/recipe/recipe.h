@@ -35,8 +35,6 @@ typedef enum firnc_optimizer {
     FIRNC_ASGD,
     FIRNC_MUON
 } firnc_optimizer;
-typedef enum firnc_loss_scaling { FIRNC_SCALING_NONE, FIRNC_SCALING_STATIC, FIRNC_SCALING_DYNAMIC } firnc_loss_scaling;
-typedef enum firnc_clipping { FIRNC_CLIP_NONE, FIRNC_CLIP_NORM, FIRNC_CLIP_VALUE } firnc_clipping;
 typedef enum firnc_activation {
     FIRNC_RELU,
     FIRNC_GELU,
@@ -118,17 +116,17 @@ typedef struct firnc_layer_pattern {
 } firnc_layer_pattern;
 
 typedef struct firnc_precision {
-    bool mixed;              /* false: float32 throughout */
-    firn_type half;          /* float16, bfloat16, cbfloat16 */
-    int level;               /* global POL: 0, 1, 2; default 1 */
-    bool emulate;            /* pol_lowering: emulate */
-    firn_type gradient_type; /* of weights: the half type, or float32 */
-    firnc_loss_scaling scaling;
+    bool mixed;               /* false: float32 throughout */
+    firn_type half;           /* float16, bfloat16, cbfloat16 */
+    int level;                /* global POL: 0, 1, 2; default 1 */
+    bool emulate;             /* pol_lowering: emulate */
+    firn_type gradient_type;  /* of weights: the half type, or float32 */
+    uint8_t scaling;          /* LossScaling of plan.fbs: FIRN_FB_LOSS_SCALING_NONE and so on */
     float initial_loss_scale; /* static: the factor */
     uint64_t steps_per_increase;
     float min_loss_scale, max_loss_scale, overflow_tolerance;
-    firnc_clipping clipping;
-    float clip_threshold;
+    uint8_t clipping;                  /* Clipping of plan.fbs: FIRN_FB_CLIPPING_NONE and so on */
+    float clip_threshold;              /* 0 without clipping */
     const firnc_pol_pattern *patterns; /* the last that matches an op wins */
     uint32_t pattern_count;
     const firnc_layer_pattern *float32_layers; /* whose ops autocast leaves in float32 */

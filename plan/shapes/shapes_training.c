@@ -1,5 +1,6 @@
 /* Own rules (plan/shapes/shape_rules.h) of what stands behind the gradients: their norm and clipping, optimizers, loss
  * scale. Freestanding. */
+#include "plan/generated/reader.h"
 #include "plan/shapes/shape_rules.h"
 
 /* --- gradients: norm, clipping ---------------------------------------------------------------------------------- */
@@ -14,10 +15,10 @@ int firn_shape_sum_of_squares(firn_op_signature *s) {
 int firn_shape_gradient_factors(firn_op_signature *s) {
     int64_t clipping = s->integers[FIRN_GRADIENT_FACTORS_CLIPPING];
     float limit = s->reals[FIRN_GRADIENT_FACTORS_LIMIT];
-    if (clipping < FIRN_CLIPPING_NONE || clipping > FIRN_CLIPPING_VALUE ||
-        !(clipping == FIRN_CLIPPING_NONE ? limit == 0.0f : is_positive(limit)))
+    if (clipping < FIRN_FB_CLIPPING_NONE || clipping > FIRN_FB_CLIPPING_VALUE ||
+        !(clipping == FIRN_FB_CLIPPING_NONE ? limit == 0.0f : is_positive(limit)))
         return FIRN_ERROR_OP_ATTRIBUTE;
-    return s->input_count == s->integers[FIRN_GRADIENT_FACTORS_SCALED] + (clipping == FIRN_CLIPPING_NORM)
+    return s->input_count == s->integers[FIRN_GRADIENT_FACTORS_SCALED] + (clipping == FIRN_FB_CLIPPING_NORM)
                ? FIRN_OK
                : FIRN_ERROR_OP_OPERANDS;
 }

@@ -1,6 +1,7 @@
 /* From gradients to what the optimizers (optimizers.c) need of them: sums over micro-batches, norm, factors; and the
  * counters and the loss scale after the update. All tensors are float32 but gradients, which may be of any real type.
  * Freestanding. */
+#include "plan/generated/reader.h"
 #include "plan/shapes/scratch.h"
 #include "runtime/kernels/blocks.h"
 
@@ -87,8 +88,8 @@ void firn_kernel_gradient_factors(const firn_kernel_call *call) {
     float *factors = call->outputs[0].data;
     factors[FIRN_FACTOR_UNSCALE] = scaled ? firn_canonical(1.0f / firn_scalar(&call->inputs[0])) : 1.0f;
     factors[FIRN_FACTOR_CLIP] = 1.0f;
-    factors[FIRN_FACTOR_LIMIT] = clipping == FIRN_CLIPPING_VALUE ? limit : firn_from_bits(0x7f800000u);
-    if (clipping == FIRN_CLIPPING_NORM) {
+    factors[FIRN_FACTOR_LIMIT] = clipping == FIRN_FB_CLIPPING_VALUE ? limit : firn_from_bits(0x7f800000u);
+    if (clipping == FIRN_FB_CLIPPING_NORM) {
         float coefficient = limit / (firn_scalar(&call->inputs[scaled ? 1 : 0]) + 1e-6f);
         factors[FIRN_FACTOR_CLIP] = coefficient > 1.0f ? 1.0f : firn_canonical(coefficient);
     }

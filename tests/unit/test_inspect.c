@@ -150,7 +150,7 @@ static void test_json_gpt2(void **state) {
     firnc_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
     recipe.gpt2.attention_softmax_fp32 = false;
-    recipe.precision.scaling = FIRNC_SCALING_DYNAMIC;
+    recipe.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
@@ -247,7 +247,7 @@ static void test_table(void **state) {
     assert_contains(text, "affine in bfloat16");
     assert_contains(text, "loss scaling         none\n");
     unlink(plan);
-    recipe.precision.scaling = FIRNC_SCALING_DYNAMIC;
+    recipe.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
     recipe.precision.min_loss_scale = 0.5F;
     recipe.precision.max_loss_scale = 65536;
     recipe.precision.steps_per_increase = 7;

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "plan/generated/reader.h"
 #include "tests/unit/support_kernels.h"
 
 static const uint32_t sizes[] = {1, 64, 256, 257, 5000};
@@ -158,7 +159,7 @@ static void factors_of(int64_t scaled, int64_t clipping, float limit, float scal
     firn_kernel_call call = {.output_count = 1, .outputs = {factors}, .integers = {scaled, clipping}, .reals = {limit}};
     if (scaled == 1)
         call.inputs[call.input_count++] = given[0];
-    if (clipping == FIRN_CLIPPING_NORM)
+    if (clipping == FIRN_FB_CLIPPING_NORM)
         call.inputs[call.input_count++] = given[1];
     run_kernel(FIRN_OP_gradient_factors, &call);
     for (size_t i = 0; i < FIRN_FACTORS; i++)
@@ -169,8 +170,8 @@ static void factors_of(int64_t scaled, int64_t clipping, float limit, float scal
 }
 
 static void clip_of_norm(float norm, float expected) {
-    factors_of(0, FIRN_CLIPPING_NORM, 1.0f, 0.0f, norm, (const float[]){1.0f, expected, INFINITY});
-    factors_of(1, FIRN_CLIPPING_NORM, 1.0f, 3.0f, norm, (const float[]){1.0f / 3.0f, expected, INFINITY});
+    factors_of(0, FIRN_FB_CLIPPING_NORM, 1.0f, 0.0f, norm, (const float[]){1.0f, expected, INFINITY});
+    factors_of(1, FIRN_FB_CLIPPING_NORM, 1.0f, 3.0f, norm, (const float[]){1.0f / 3.0f, expected, INFINITY});
 }
 
 static void gradient_factors(void **state) {
@@ -181,9 +182,9 @@ static void gradient_factors(void **state) {
     clip_of_norm(1.0f, 1.0f / (1.0f + 1e-6f));
     clip_of_norm(INFINITY, 0.0f);
     clip_of_norm(NAN, firn_from_bits(FIRN_NAN_BITS));
-    factors_of(1, FIRN_CLIPPING_NONE, 0.0f, 0x1p-140f, 0.0f, (const float[]){INFINITY, 1.0f, INFINITY});
-    factors_of(0, FIRN_CLIPPING_VALUE, 1.5f, 0.0f, 0.0f, (const float[]){1.0f, 1.0f, 1.5f});
-    factors_of(1, FIRN_CLIPPING_VALUE, 1.5f, 4.0f, 0.0f, (const float[]){0.25f, 1.0f, 1.5f});
+    factors_of(1, FIRN_FB_CLIPPING_NONE, 0.0f, 0x1p-140f, 0.0f, (const float[]){INFINITY, 1.0f, INFINITY});
+    factors_of(0, FIRN_FB_CLIPPING_VALUE, 1.5f, 0.0f, 0.0f, (const float[]){1.0f, 1.0f, 1.5f});
+    factors_of(1, FIRN_FB_CLIPPING_VALUE, 1.5f, 4.0f, 0.0f, (const float[]){0.25f, 1.0f, 1.5f});
 }
 
 /* --- optimizers --------------------------------------------------------------------------------------------------- */

@@ -305,9 +305,9 @@ static void test_graphs(void **state) {
         if ((variant & 4) != 0)
             recipe.data.micro_batch_size /= 2;
         if ((variant & 8) != 0) {
-            recipe.precision.scaling = FIRNC_SCALING_DYNAMIC;
+            recipe.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
             recipe.precision.initial_loss_scale = 1024;
-            recipe.precision.clipping = FIRNC_CLIP_NORM;
+            recipe.precision.clipping = FIRN_FB_CLIPPING_NORM;
             recipe.precision.clip_threshold = 0.5f;
         }
         if ((variant & 16) != 0) {

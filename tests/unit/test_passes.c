@@ -525,13 +525,13 @@ static void test_group_without_parameters(void **state) {
 static void test_training_scaling(void **state) {
     (void)state;
     static const struct {
-        firnc_loss_scaling scaling;
+        uint8_t scaling;
         float initial;
         bool scaled, dynamic;
-    } cases[] = {{FIRNC_SCALING_NONE, 1, false, false},
-                 {FIRNC_SCALING_STATIC, 1, false, false},
-                 {FIRNC_SCALING_STATIC, 128, true, false},
-                 {FIRNC_SCALING_DYNAMIC, 32768, true, true}};
+    } cases[] = {{FIRN_FB_LOSS_SCALING_NONE, 1, false, false},
+                 {FIRN_FB_LOSS_SCALING_STATIC, 1, false, false},
+                 {FIRN_FB_LOSS_SCALING_STATIC, 128, true, false},
+                 {FIRN_FB_LOSS_SCALING_DYNAMIC, 32768, true, true}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         firnc_recipe recipe = test_mlp_recipe();
         recipe.precision.scaling = cases[i].scaling;
@@ -558,13 +558,13 @@ static void test_training_scaling(void **state) {
 static void test_training_clipping(void **state) {
     (void)state;
     firnc_recipe recipe = test_mlp_recipe();
-    recipe.precision.clipping = FIRNC_CLIP_NORM;
+    recipe.precision.clipping = FIRN_FB_CLIPPING_NORM;
     recipe.precision.clip_threshold = 2;
     firnc_compilation by_norm = test_compilation(&recipe);
     test_run_passes(&by_norm, firnc_lower);
     const firnc_node *factors = test_find_node(by_norm.graph, FIRN_OP_gradient_factors, "gradient_factors");
     assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_SCALED], 0);
-    assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING], FIRN_CLIPPING_NORM);
+    assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING], FIRN_FB_CLIPPING_NORM);
     assert_float_equal(factors->reals[FIRN_GRADIENT_FACTORS_LIMIT], 2, 0);
     assert_int_equal(factors->inputs[0], by_norm.graph->gradient_norm);
     assert_int_equal(test_find_node(by_norm.graph, FIRN_OP_sgd, "layers.1.bias")->inputs[3], factors->outputs[0]);
@@ -573,11 +573,11 @@ static void test_training_clipping(void **state) {
     assert_int_equal(squares->integers[0], 2);
     assert_int_equal(squares->input_count, 2); /* there is no loss scale */
 
-    recipe.precision.clipping = FIRNC_CLIP_VALUE;
+    recipe.precision.clipping = FIRN_FB_CLIPPING_VALUE;
     firnc_compilation by_value = test_compilation(&recipe);
     test_run_passes(&by_value, firnc_lower);
     factors = test_find_node(by_value.graph, FIRN_OP_gradient_factors, "gradient_factors");
-    assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING], FIRN_CLIPPING_VALUE);
+    assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING], FIRN_FB_CLIPPING_VALUE);
     assert_int_equal(factors->input_count, 0);
     assert_int_equal(count_nodes(by_value.graph, FIRN_OP_gradient_norm), 0);
 }
@@ -654,7 +654,7 @@ static void test_order(void **state) {
     (void)state;
     firnc_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
-    recipe.precision.clipping = FIRNC_CLIP_NORM;
+    recipe.precision.clipping = FIRN_FB_CLIPPING_NORM;
     recipe.precision.clip_threshold = 1;
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_fuse);
@@ -864,8 +864,8 @@ static void test_payload_variants(void **state) {
         recipe.precision.emulate = (variant & 1) != 0;
         if (recipe.mode == FIRNC_TRAIN && (rest & 4) != 0) {
             recipe.data.micro_batch_size /= 2;
-            recipe.precision.scaling = FIRNC_SCALING_DYNAMIC;
-            recipe.precision.clipping = (variant & 1) != 0 ? FIRNC_CLIP_NORM : FIRNC_CLIP_VALUE;
+            recipe.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+            recipe.precision.clipping = (variant & 1) != 0 ? FIRN_FB_CLIPPING_NORM : FIRN_FB_CLIPPING_VALUE;
             recipe.precision.clip_threshold = 1;
             recipe.optimizer.momentum = 0.5f;
         } else {
