@@ -45,8 +45,11 @@ NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c))
 CORE_SOURCES := $(wildcard runtime/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
-HOST_SOURCES := $(TARGETS_COMMON) $(filter-out runtime/cli/main.c,$(wildcard runtime/targets/host/*.c runtime/cli/*.c))
-COMPILER_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/*.c compiler/*/*.c))
+HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)
+# What the programs are made of beside the libraries.
+FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c))
+FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
+COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c))
 UNIT_TESTS := $(wildcard tests/unit/test_*.c)
 UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/*.cc))
 
@@ -190,21 +193,24 @@ $(filter $(BUILD)/kernels-%.o,$(KERNEL_OBJECTS)): $(BUILD)/kernels-%.o:
 LIBFIRN := $(BUILD)/libfirn.a
 LIBFIRNC := $(BUILD)/libfirnc.a
 LIBFIRNHOST := $(BUILD)/libfirnhost.a
+# The commands of both programs, of which a test links those that it calls.
+COMMANDS := $(BUILD)/commands.a
 
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
 		$(KERNEL_OBJECTS) $(BUILD)/signature.o
 $(LIBFIRNC): $(call object,$(COMPILER_SOURCES) $(wildcard plan/generated/writer.c))
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
-$(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST):
+$(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES))
+$(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(COMMANDS):
 	$(call say,$@)
 	@rm -f $@
 	$(quiet)$(AR) rcs $@ $^
 
-$(BUILD)/firnc: $(call object,compiler/commands/main.c) $(LIBFIRNC) $(LIBFIRN)
+$(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/cli/manual.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lmbedcrypto -lyaml -lcjson -lz -lm
 
-$(BUILD)/firn: $(call object,runtime/cli/main.c) $(LIBFIRNHOST) $(LIBFIRN)
+$(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lz -lm
 
@@ -219,7 +225,8 @@ $(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c)) $(BUILD)/signatu
 
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_TESTS))
 
-$(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT)) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBFIRN)
+$(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT)) $(COMMANDS) $(LIBFIRNC) $(LIBFIRNHOST) \
+		$(LIBFIRN)
 	$(call say,$@)
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm

@@ -1,6 +1,8 @@
-/* The subcommands of firnc, one file each. argv[0] is the command's name. Each returns the exit code. */
+/* The subcommands of firnc, one file each, and their exit codes. */
 #ifndef FIRNC_COMMANDS_H
 #define FIRNC_COMMANDS_H
+
+#include "compiler/commands/options.h"
 
 enum {
     FIRNC_EXIT_OK = 0,
@@ -9,14 +11,10 @@ enum {
     FIRNC_EXIT_REFUSED = 3 /* a plan */
 };
 
+extern const firnc_command firnc_command_keygen, firnc_command_compile, firnc_command_sign, firnc_command_attach,
+    firnc_command_schedule, firnc_command_verify, firnc_command_inspect, firnc_command_compare, firnc_command_tune;
+
+/* What firnc_command_keygen runs. */
 int firnc_keygen_command(int argc, char **argv);
-int firnc_compile_command(int argc, char **argv);
-int firnc_sign_command(int argc, char **argv);
-int firnc_attach_command(int argc, char **argv);
-int firnc_schedule_command(int argc, char **argv);
-int firnc_verify_command(int argc, char **argv);
-int firnc_inspect_command(int argc, char **argv);
-int firnc_compare_command(int argc, char **argv);
-int firnc_tune_command(int argc, char **argv);
 
 #endif

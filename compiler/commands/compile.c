@@ -18,25 +18,43 @@ typedef struct request {
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
-static bool read_options(int argc, char **argv, request *r) {
-    const firnc_option options[] = {
-        {.name = "--mode", .text = &r->mode},
-        {.name = "--key", .text = &r->key},
-        {.name = "--pub", .text = &r->pub},
-        {.name = "-o", .text = &r->output},
-        {.name = "--output", .text = &r->output},
-        {.name = "--target", .text = &r->target},
-        {.name = "--weights", .text = &r->weights},
-        {.name = "--set", .texts = &r->settings},
-        {.name = "--dump-after", .text = &r->dump_after},
-        {.name = "--security-counter", .text = &r->security_counter},
-        {.name = "--plan-version", .text = &r->plan_version},
-        {.name = "--vendor", .text = &r->vendor},
-        {.name = "--class", .text = &r->class},
-        {.name = "--unsigned", .flag = &r->without_signature},
-    };
-    return firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &r->recipe, 1);
-}
+static const firnc_option options[] = {
+    {{"--mode", NULL, "train|eval", "what the plan is for; a plan has one mode"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, mode)},
+    {{"--key", NULL, "KEY", "the secret key that signs the plan, as keygen writes it"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, key)},
+    {{"--output", "-o", "PLAN", "the file to write"}, FIRNC_OPTION_TEXT, offsetof(request, output)},
+    {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
+     FIRNC_OPTION_LIST,
+     offsetof(request, settings)},
+    {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors)"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, weights)},
+    {{"--target", NULL, "portable|avx512fp16|armv8.1m", "what the reductions are chosen for; default: portable"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, target)},
+    {{"--dump-after", NULL, "PASS", "print the graph after a pass; a wrong name lists the passes"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, dump_after)},
+    {{"--security-counter", NULL, "N", "devices that have seen a larger one refuse the plan; default: 0"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, security_counter)},
+    {{"--plan-version", NULL, "N", "a number that the plan carries for its users; default: 0"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, plan_version)},
+    {{"--vendor", NULL, "ID", "the vendor in the header: a UUID, or at most 16 characters"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, vendor)},
+    {{"--class", NULL, "ID", "the device class in the header, likewise"}, FIRNC_OPTION_TEXT, offsetof(request, class)},
+    {{"--unsigned", NULL, NULL, "leave the signature open, for firnc sign and firnc attach"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, without_signature)},
+    {{"--pub", NULL, "PUB", "with --unsigned: the public key of the signature to come"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, pub)},
+};
 
 /* Digits of a UUID, dashes left out; -1 for another character. */
 static int digit(char c) {
@@ -162,10 +180,10 @@ static bool compile(const request *r, firnc_compilation *compilation, firnc_key 
     return firnc_run_passes(compilation, r->dump_after) && (r->output == NULL || write_plan(r, compilation, key));
 }
 
-int firnc_compile_command(int argc, char **argv) {
+static int compile_command(int argc, char **argv) {
     request r = {0};
     firnc_compilation compilation = {0};
-    if (!read_options(argc, argv, &r))
+    if (!firnc_options_read(argc, argv, &firnc_command_compile, &r, &r.recipe))
         return FIRNC_EXIT_USAGE;
     int status = check_request(&r);
     if (status != FIRNC_EXIT_OK)
@@ -179,3 +197,14 @@ int firnc_compile_command(int argc, char **argv) {
     firnc_wipe(&key, sizeof key);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }
+
+const firnc_command firnc_command_compile = {
+    .words = {.name = "compile",
+              .forms = {"RECIPE --mode train|eval --key KEY -o PLAN [options]",
+                        "RECIPE --mode train|eval --unsigned --pub PUB -o PLAN [options]",
+                        "RECIPE --mode train|eval --dump-after PASS [options]"},
+              .text = "freeze a recipe into a plan; without -o nothing is written, and no key is needed"},
+    .run = compile_command,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+};

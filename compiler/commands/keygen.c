@@ -24,7 +24,7 @@ static bool write_pair(const char *name, const firnc_bytes *private_pem, const f
 
 int firnc_keygen_command(int argc, char **argv) {
     const char *name;
-    if (!firnc_options_read(argc, argv, NULL, 0, &name, 1))
+    if (!firnc_options_read(argc, argv, &firnc_command_keygen, NULL, &name))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
     firnc_bytes private_pem = {0}, public_pem = {0};
@@ -35,3 +35,11 @@ int firnc_keygen_command(int argc, char **argv) {
         firnc_wipe(private_pem.data, private_pem.count);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }
+
+const firnc_command firnc_command_keygen = {
+    .words = {.name = "keygen",
+              .forms = {"NAME"},
+              .text =
+                  "make a pair of keys: NAME.key.pem, which is secret, and NAME.pub.pem; neither is ever overwritten"},
+    .run = firnc_keygen_command,
+};

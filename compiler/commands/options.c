@@ -36,75 +36,102 @@ bool firnc_number_read(const char *text, uint64_t most, uint64_t *value) {
     return *text != '\0';
 }
 
+const firnc_option *firnc_option_at(const firnc_command *command, uint32_t position) {
+    if (position < command->option_count)
+        return &command->options[position];
+    position -= command->option_count;
+    return position < command->shared_count ? &command->shared[position] : NULL;
+}
+
 /* The option that a word names, up to its '='. */
-static const firnc_option *find(const char *word, const firnc_option *options, uint32_t count) {
+static const firnc_option *find(const char *word, const firnc_command *command) {
     size_t length = strcspn(word, "=");
-    for (uint32_t i = 0; i < count; i++)
-        if (strlen(options[i].name) == length && memcmp(options[i].name, word, length) == 0)
-            return &options[i];
+    const firnc_option *option;
+    for (uint32_t i = 0; (option = firnc_option_at(command, i)) != NULL; i++) {
+        const char *const names[] = {option->words.name, option->words.brief};
+        for (uint32_t j = 0; j < 2; j++)
+            if (names[j] != NULL && strlen(names[j]) == length && memcmp(names[j], word, length) == 0)
+                return option;
+    }
     return NULL;
 }
 
-static bool fail_unknown(const char *command, const char *word, const firnc_option *options, uint32_t count) {
+static bool fail_unknown(const char *word, const firnc_command *command) {
+    const uint32_t count = command->option_count + command->shared_count;
     if (count == 0) {
-        firnc_usage(command, "%s: there are no options; see firnc help", word);
+        firnc_usage(command->words.name, "%s: there are no options; see firnc help", word);
         return false;
     }
-    const char **names = firnc_allocate((count + 1) * sizeof *names);
-    for (uint32_t i = 0; i < count; i++)
-        names[i] = options[i].name;
-    firnc_usage(command, "%s: unknown option; the nearest known one is %s", word, firnc_nearest(word, names));
+    const char **names = firnc_allocate((2 * (size_t)count + 1) * sizeof *names);
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const firn_manual_option *words = &firnc_option_at(command, i)->words;
+        if (words->brief != NULL)
+            names[named++] = words->brief;
+        names[named++] = words->name;
+    }
+    firnc_usage(command->words.name, "%s: unknown option; the nearest known one is %s", word,
+                firnc_nearest(word, names));
     return false;
 }
 
+/* Stores the value of an option that has one; name: the form in which it was given. */
+static bool store(const char *command, const char *name, const char *value, const firnc_option *option, void *place) {
+    if (option->kind == FIRNC_OPTION_TEXT) {
+        const char **text = place;
+        if (*text != NULL) {
+            firnc_usage(command, "%s: given twice; leave one out", name);
+            return false;
+        }
+        *text = value;
+        return true;
+    }
+    firnc_texts *texts = place;
+    if (texts->count == FIRNC_TEXTS_MAX) {
+        firnc_usage(command, "%s: given more than %d times; put the values into the recipe", name, FIRNC_TEXTS_MAX);
+        return false;
+    }
+    texts->text[texts->count++] = value;
+    return true;
+}
+
 /* Takes the option at argv[*at] with its value; *at moves to the last word that was taken. */
-static bool take(int argc, char **argv, int *at, const firnc_option *option) {
+static bool take(int argc, char **argv, int *at, const firnc_option *option, void *request) {
     const char *word = argv[*at], *equals = strchr(word, '=');
-    if (option->flag != NULL) {
-        *option->flag = true;
-        if (equals != NULL)
-            firnc_usage(argv[0], "%s: takes no value; leave it out", option->name);
-        return equals == NULL;
+    const char *name = firnc_format("%.*s", (int)strcspn(word, "="), word);
+    void *place = (char *)request + option->place;
+    if (option->kind == FIRNC_OPTION_FLAG) {
+        if (equals != NULL) {
+            firnc_usage(argv[0], "%s: takes no value; leave it out", name);
+            return false;
+        }
+        *(bool *)place = true;
+        return true;
     }
     if (equals == NULL && *at + 1 == argc) {
         firnc_usage(argv[0], "%s: its value is missing; write it behind the option", word);
         return false;
     }
-    const char *value = equals != NULL ? equals + 1 : argv[++*at];
-    if (option->text != NULL) {
-        if (*option->text != NULL)
-            firnc_usage(argv[0], "%s: given twice; leave one out", option->name);
-        bool once = *option->text == NULL;
-        *option->text = value;
-        return once;
-    }
-    if (option->texts->count == FIRNC_TEXTS_MAX) {
-        firnc_usage(argv[0], "%s: given more than %d times; put the values into the recipe", option->name,
-                    FIRNC_TEXTS_MAX);
-        return false;
-    }
-    option->texts->text[option->texts->count++] = value;
-    return true;
+    return store(argv[0], name, equals != NULL ? equals + 1 : argv[++*at], option, place);
 }
 
-bool firnc_options_read(int argc, char **argv, const firnc_option *options, uint32_t option_count, const char **words,
-                        uint32_t word_count) {
-    uint32_t found = 0;
+bool firnc_options_read(int argc, char **argv, const firnc_command *command, void *request, const char **operand) {
+    *operand = NULL;
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] == '-' && argv[i][1] != '\0') {
-            const firnc_option *option = find(argv[i], options, option_count);
+            const firnc_option *option = find(argv[i], command);
             if (option == NULL)
-                return fail_unknown(argv[0], argv[i], options, option_count);
-            if (!take(argc, argv, &i, option))
+                return fail_unknown(argv[i], command);
+            if (!take(argc, argv, &i, option, request))
                 return false;
-        } else if (found < word_count) {
-            words[found++] = argv[i];
+        } else if (*operand == NULL) {
+            *operand = argv[i];
         } else {
             firnc_usage(argv[0], "%s: one word too many; see firnc help", argv[i]);
             return false;
         }
     }
-    if (found < word_count) {
+    if (*operand == NULL) {
         firnc_usage(argv[0], "a file name is missing; see firnc help");
         return false;
     }

@@ -1,9 +1,13 @@
-/* The words of a command line. */
+/* The command line of a command, as a table of its options: what they are called, what they mean, and where their
+ * values go. The parser reads it, and so do --help, the manual page and the completion (runtime/cli/manual.h). */
 #ifndef FIRNC_OPTIONS_H
 #define FIRNC_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "runtime/cli/manual.h"
 
 #define FIRNC_TEXTS_MAX 64
 
@@ -13,18 +17,31 @@ typedef struct firnc_texts {
     uint32_t count;
 } firnc_texts;
 
-/* One option of a command: exactly one of the three pointers is set. */
+typedef enum firnc_option_kind {
+    FIRNC_OPTION_FLAG, /* a bool, set to true */
+    FIRNC_OPTION_TEXT, /* a const char *, given at most once */
+    FIRNC_OPTION_LIST  /* a firnc_texts, given any number of times */
+} firnc_option_kind;
+
 typedef struct firnc_option {
-    const char *name;   /* "--key", "-o" */
-    bool *flag;         /* set to true */
-    const char **text;  /* at most once */
-    firnc_texts *texts; /* any number of times */
+    firn_manual_option words;
+    firnc_option_kind kind;
+    size_t place; /* of the value in the command's request, in bytes */
 } firnc_option;
 
-/* Reads argv[1] to argv[argc - 1], argv[0] being the command. Values stand behind their option or after '='. Words that
- * are not options go to `words`, of which there must be word_count. False after one line on stderr. */
-bool firnc_options_read(int argc, char **argv, const firnc_option *options, uint32_t option_count, const char **words,
-                        uint32_t word_count);
+typedef struct firnc_command {
+    firn_manual_command words;
+    int (*run)(int argc, char **argv);    /* argv[0] is the command's name; returns the exit code */
+    const firnc_option *options, *shared; /* shared: those that it has in common with other commands */
+    uint32_t option_count, shared_count;
+} firnc_command;
+
+/* The option at a position, those of its own first; NULL behind the last one. */
+const firnc_option *firnc_option_at(const firnc_command *command, uint32_t position);
+
+/* Reads argv[1] to argv[argc - 1] into a request that is all zeros. Values stand behind their option or after '='. The
+ * one word that is no option goes to *operand. False after one line on stderr. */
+bool firnc_options_read(int argc, char **argv, const firnc_command *command, void *request, const char **operand);
 
 /* "firnc COMMAND: message; mend" to stderr; returns FIRNC_EXIT_USAGE. */
 int firnc_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -77,29 +77,41 @@ static void print_values(const schedules *s, uint64_t from, uint64_t to) {
     }
 }
 
-int firnc_schedule_command(int argc, char **argv) {
-    const char *name, *steps = NULL;
-    firnc_texts settings = {0};
-    const firnc_option options[] = {{.name = "--steps", .text = &steps}, {.name = "--set", .texts = &settings}};
-    if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
+typedef struct request {
+    const char *name, *steps;
+    firnc_texts settings;
+} request;
+
+static const firnc_option options[] = {
+    {{"--steps", NULL, "A:B", "the optimizer steps A to B - 1; default: all of the run"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, steps)},
+    {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
+     FIRNC_OPTION_LIST,
+     offsetof(request, settings)},
+};
+
+static int schedule_command(int argc, char **argv) {
+    request r = {0};
+    if (!firnc_options_read(argc, argv, &firnc_command_schedule, &r, &r.name))
         return FIRNC_EXIT_USAGE;
     uint64_t from = 0, to = 0;
-    if (steps != NULL && !read_steps(steps, &from, &to))
+    if (r.steps != NULL && !read_steps(r.steps, &from, &to))
         return firnc_usage("schedule",
-                           "--steps: %s is not a range of steps up to %.0f; write 0:100 for the first hundred", steps,
+                           "--steps: %s is not a range of steps up to %.0f; write 0:100 for the first hundred", r.steps,
                            FIRNC_STEPS_MAX);
     firnc_bytes file;
     schedules *s = firnc_allocate(sizeof *s);
-    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &file))
+    if (!firnc_file_read(r.name, FIRNC_PLAN_BYTES_MAX, &file))
         return FIRNC_EXIT_WRONG;
-    if (firn_is_plan(file.data, file.count) && settings.count > 0)
+    if (firn_is_plan(file.data, file.count) && r.settings.count > 0)
         return firnc_usage("schedule", "--set: a plan is frozen; give its recipe");
-    int status = firn_is_plan(file.data, file.count) ? from_plan(name, &file, s)
-                 : from_recipe(name, &settings, s)   ? FIRNC_EXIT_OK
-                                                     : FIRNC_EXIT_WRONG;
+    int status = firn_is_plan(file.data, file.count)   ? from_plan(r.name, &file, s)
+                 : from_recipe(r.name, &r.settings, s) ? FIRNC_EXIT_OK
+                                                       : FIRNC_EXIT_WRONG;
     if (status != FIRNC_EXIT_OK)
         return status;
-    if (steps == NULL || strchr(steps, ':')[1] == '\0')
+    if (r.steps == NULL || strchr(r.steps, ':')[1] == '\0')
         to = s->steps;
     if (from > to)
         return firnc_usage("schedule", "--steps: step %llu comes after the end, %llu; write a smaller first number",
@@ -107,3 +119,12 @@ int firnc_schedule_command(int argc, char **argv) {
     print_values(s, from, to);
     return FIRNC_EXIT_OK;
 }
+
+const firnc_command firnc_command_schedule = {
+    .words = {.name = "schedule",
+              .forms = {"RECIPE|PLAN [options]"},
+              .text = "print the learning rate and weight decay of each optimizer step as CSV"},
+    .run = schedule_command,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+};

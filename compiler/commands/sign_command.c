@@ -54,63 +54,103 @@ static int sign_with(const char *key_name, const char *name, const char *output,
     return status;
 }
 
-int firnc_sign_command(int argc, char **argv) {
-    const char *name, *key = NULL, *output = NULL;
-    bool digest_only = false;
-    const firnc_option options[] = {{.name = "--key", .text = &key},
-                                    {.name = "-o", .text = &output},
-                                    {.name = "--output", .text = &output},
-                                    {.name = "--digest", .flag = &digest_only}};
-    if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
+typedef struct sign_request {
+    const char *name, *key, *output;
+    bool digest_only;
+} sign_request;
+
+static const firnc_option sign_options[] = {
+    {{"--key", NULL, "KEY", "the secret key, whose public half the plan names"},
+     FIRNC_OPTION_TEXT,
+     offsetof(sign_request, key)},
+    {{"--output", "-o", "SIGNATURE", "the file to write: 64 bytes, r then s"},
+     FIRNC_OPTION_TEXT,
+     offsetof(sign_request, output)},
+    {{"--digest", NULL, NULL, "print the SHA-256 that a hardware module is to sign"},
+     FIRNC_OPTION_FLAG,
+     offsetof(sign_request, digest_only)},
+};
+
+static int sign_command(int argc, char **argv) {
+    sign_request r = {0};
+    if (!firnc_options_read(argc, argv, &firnc_command_sign, &r, &r.name))
         return FIRNC_EXIT_USAGE;
-    if (digest_only ? key != NULL || output != NULL : key == NULL || output == NULL)
+    if (r.digest_only ? r.key != NULL || r.output != NULL : r.key == NULL || r.output == NULL)
         return firnc_usage("sign", "give --key and -o for the signature, or --digest alone");
-    const char *const inputs[] = {name, key};
-    if (!digest_only && !firnc_output_is_free("sign", output, inputs, sizeof inputs / sizeof inputs[0]))
+    const char *const inputs[] = {r.name, r.key};
+    if (!r.digest_only && !firnc_output_is_free("sign", r.output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
     firnc_bytes file;
     firn_header header;
     uint8_t digest[32];
-    int status = prepare(name, &file, &header, digest);
+    int status = prepare(r.name, &file, &header, digest);
     if (status != FIRNC_EXIT_OK)
         return status;
-    if (!digest_only)
-        return sign_with(key, name, output, &header, digest);
+    if (!r.digest_only)
+        return sign_with(r.key, r.name, r.output, &header, digest);
     puts(firnc_hex(digest, sizeof digest));
     return FIRNC_EXIT_OK;
 }
 
-int firnc_attach_command(int argc, char **argv) {
-    const char *name, *signature_name = NULL, *pub = NULL, *output = NULL;
-    const firnc_option options[] = {{.name = "--signature", .text = &signature_name},
-                                    {.name = "--pub", .text = &pub},
-                                    {.name = "-o", .text = &output},
-                                    {.name = "--output", .text = &output}};
-    if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
+const firnc_command firnc_command_sign = {
+    .words = {.name = "sign",
+              .forms = {"PLAN --key KEY -o SIGNATURE", "PLAN --digest"},
+              .text = "sign an unsigned plan, or print what a hardware module is to sign"},
+    .run = sign_command,
+    .options = sign_options,
+    .option_count = sizeof sign_options / sizeof sign_options[0],
+};
+
+typedef struct attach_request {
+    const char *name, *signature, *pub, *output;
+} attach_request;
+
+static const firnc_option attach_options[] = {
+    {{"--signature", NULL, "SIGNATURE", "the signature: 64 bytes, r then s, or DER"},
+     FIRNC_OPTION_TEXT,
+     offsetof(attach_request, signature)},
+    {{"--pub", NULL, "PUB", "the public key that it is checked with"},
+     FIRNC_OPTION_TEXT,
+     offsetof(attach_request, pub)},
+    {{"--output", "-o", "PLAN", "the file to write"}, FIRNC_OPTION_TEXT, offsetof(attach_request, output)},
+};
+
+static int attach_command(int argc, char **argv) {
+    attach_request r = {0};
+    if (!firnc_options_read(argc, argv, &firnc_command_attach, &r, &r.name))
         return FIRNC_EXIT_USAGE;
-    if (signature_name == NULL || pub == NULL || output == NULL)
+    if (r.signature == NULL || r.pub == NULL || r.output == NULL)
         return firnc_usage("attach", "--signature, --pub and -o are needed; add what is missing");
-    const char *const inputs[] = {name, signature_name, pub};
-    if (!firnc_output_is_free("attach", output, inputs, sizeof inputs / sizeof inputs[0]))
+    const char *const inputs[] = {r.name, r.signature, r.pub};
+    if (!firnc_output_is_free("attach", r.output, inputs, sizeof inputs / sizeof inputs[0]))
         return FIRNC_EXIT_USAGE;
     firnc_bytes file, bytes;
     firn_header header;
     uint8_t digest[32], signature[FIRN_SIGNATURE_BYTES], public_key[FIRN_PUBLIC_KEY_BYTES];
-    int status = prepare(name, &file, &header, digest);
+    int status = prepare(r.name, &file, &header, digest);
     if (status != FIRNC_EXIT_OK)
         return status;
-    if (!firnc_public_key_read(pub, public_key) || !firnc_file_read(signature_name, SIGNATURE_FILE_MAX, &bytes))
+    if (!firnc_public_key_read(r.pub, public_key) || !firnc_file_read(r.signature, SIGNATURE_FILE_MAX, &bytes))
         return FIRNC_EXIT_WRONG;
     if (!firnc_signature_decode(&bytes, signature)) {
-        firnc_say("firnc: %s: not a signature; give 64 raw bytes, r then s, or DER", signature_name);
+        firnc_say("firnc: %s: not a signature; give 64 raw bytes, r then s, or DER", r.signature);
         return FIRNC_EXIT_WRONG;
     }
     firnc_plan_attach(&file, signature);
     firnc_plan_file checked;
     int error = firnc_plan_check(&file, public_key, 0, &checked);
     if (error != FIRN_OK) {
-        firnc_plan_refuse(name, error);
+        firnc_plan_refuse(r.name, error);
         return FIRNC_EXIT_REFUSED;
     }
-    return firnc_file_write(output, file.data, file.count) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+    return firnc_file_write(r.output, file.data, file.count) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }
+
+const firnc_command firnc_command_attach = {
+    .words = {.name = "attach",
+              .forms = {"PLAN --signature SIGNATURE --pub PUB -o PLAN"},
+              .text = "put a signature that was made elsewhere into an unsigned plan"},
+    .run = attach_command,
+    .options = attach_options,
+    .option_count = sizeof attach_options / sizeof attach_options[0],
+};

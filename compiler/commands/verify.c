@@ -36,29 +36,48 @@ static bool read_counter(const char *name, uint32_t *counter) {
     return true;
 }
 
-int firnc_verify_command(int argc, char **argv) {
-    const char *name, *pub = NULL, *counter_name = NULL;
-    const firnc_option options[] = {{.name = "--pub", .text = &pub}, {.name = "--counter", .text = &counter_name}};
-    if (!firnc_options_read(argc, argv, options, sizeof options / sizeof options[0], &name, 1))
+typedef struct request {
+    const char *name, *pub, *counter;
+} request;
+
+static const firnc_option options[] = {
+    {{"--pub", NULL, "PUB", "the public key whose plans are good"}, FIRNC_OPTION_TEXT, offsetof(request, pub)},
+    {{"--counter", NULL, "FILE", "the security counter of the device, as firn --counter keeps it"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, counter)},
+};
+
+static int verify_command(int argc, char **argv) {
+    request r = {0};
+    if (!firnc_options_read(argc, argv, &firnc_command_verify, &r, &r.name))
         return FIRNC_EXIT_USAGE;
-    if (pub == NULL)
+    if (r.pub == NULL)
         return firnc_usage("verify", "--pub: the public key is missing; write --pub and its file name");
     uint8_t public_key[FIRN_PUBLIC_KEY_BYTES];
     uint32_t counter = 0;
     firnc_bytes file;
-    if (!firnc_public_key_read(pub, public_key) || (counter_name != NULL && !read_counter(counter_name, &counter)) ||
-        !firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &file))
+    if (!firnc_public_key_read(r.pub, public_key) || (r.counter != NULL && !read_counter(r.counter, &counter)) ||
+        !firnc_file_read(r.name, FIRNC_PLAN_BYTES_MAX, &file))
         return FIRNC_EXIT_WRONG;
     firnc_plan_file checked;
     int error = firnc_plan_check(&file, public_key, counter, &checked);
     if (error != FIRN_OK) {
-        firnc_plan_refuse(name, error);
+        firnc_plan_refuse(r.name, error);
         return FIRNC_EXIT_REFUSED;
     }
-    printf("%s: good: a plan to %s %s, security counter %u\n", firnc_printable(name),
+    printf("%s: good: a plan to %s %s, security counter %u\n", firnc_printable(r.name),
            checked.header.mode == FIRN_MODE_TRAIN ? "train" : "evaluate", firn_fb_plan_model(checked.plan),
            (unsigned)checked.header.security_counter);
     firnc_print_hash("plan hash", checked.plan_hash);
     firnc_print_hash("run hash ", checked.header.run_hash);
     return FIRNC_EXIT_OK;
 }
+
+const firnc_command firnc_command_verify = {
+    .words = {.name = "verify",
+              .forms = {"PLAN --pub PUB [--counter FILE]"},
+              .text = "make every check that a device makes before it runs a plan"},
+    .run = verify_command,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+};

@@ -26,6 +26,21 @@ typedef struct comparison {
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
+_Static_assert(offsetof(comparison, study) == 0, "the options of every study are placed in the first field");
+
+static const firnc_option options[] = {
+    {{"--types", NULL, "LIST", "half types; default: float16,bfloat16,cbfloat16"},
+     FIRNC_OPTION_TEXT,
+     offsetof(comparison, types)},
+    {{"--pol", NULL, "LIST", "precision optimization levels; default: 0,1,2"},
+     FIRNC_OPTION_TEXT,
+     offsetof(comparison, levels)},
+    {{"--lowering", NULL, "emulate|native",
+      "whether POL is taken literally, or as --target multiplies; default: emulate"},
+     FIRNC_OPTION_TEXT,
+     offsetof(comparison, lowering)},
+};
+
 /* "a,b": which words of a list are there, each once at most. False when one is not known. */
 static bool read_list(const char *text, const char *const *known, bool *wanted) {
     while (true) {
@@ -121,15 +136,10 @@ static bool write_chart(const comparison *c) {
                              c->count);
 }
 
-int firnc_compare_command(int argc, char **argv) {
+static int compare_command(int argc, char **argv) {
     comparison *c = firnc_allocate(sizeof *c);
-    firnc_option options[FIRNC_STUDY_OPTIONS + 3];
     bool levels[LEVELS] = {false}, types[TYPES] = {false};
-    firnc_study_options(&c->study, options);
-    options[FIRNC_STUDY_OPTIONS] = (firnc_option){.name = "--pol", .text = &c->levels};
-    options[FIRNC_STUDY_OPTIONS + 1] = (firnc_option){.name = "--types", .text = &c->types};
-    options[FIRNC_STUDY_OPTIONS + 2] = (firnc_option){.name = "--lowering", .text = &c->lowering};
-    if (!firnc_options_read(argc, argv, options, FIRNC_STUDY_OPTIONS + 3, &c->study.recipe, 1))
+    if (!firnc_options_read(argc, argv, &firnc_command_compare, c, &c->study.recipe))
         return FIRNC_EXIT_USAGE;
     if (!read_list(c->levels != NULL ? c->levels : "0,1,2", level_words, levels))
         return firnc_usage("compare", "--pol: %s is not a list of levels; write some of 0,1,2", c->levels);
@@ -149,3 +159,16 @@ int firnc_compare_command(int argc, char **argv) {
                firnc_printable(firnc_study_path(&c->study, "compare.svg")));
     return firnc_study_end(&c->study, good);
 }
+
+const firnc_command firnc_command_compare = {
+    .words = {.name = "compare",
+              .forms = {"RECIPE --data FILE -o FOLDER [options]"},
+              .text = "train a recipe in float32 and in each half type at each POL, and compare losses and times",
+              .more =
+                  "FOLDER then holds compare.csv, compare.svg (the curves), and the log of each run as NAME.jsonl."},
+    .run = compare_command,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .shared = firnc_study_options,
+    .shared_count = FIRNC_STUDY_OPTIONS,
+};

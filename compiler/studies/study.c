@@ -39,19 +39,38 @@ static void pass_on(int number) {
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
-void firnc_study_options(firnc_study *study, firnc_option options[FIRNC_STUDY_OPTIONS]) {
-    const firnc_option shared[FIRNC_STUDY_OPTIONS] = {{.name = "--data", .texts = &study->data},
-                                                      {.name = "--labels", .text = &study->labels},
-                                                      {.name = "--steps", .text = &study->steps_text},
-                                                      {.name = "--target", .text = &study->target},
-                                                      {.name = "--weights", .text = &study->weights},
-                                                      {.name = "--threads", .text = &study->threads},
-                                                      {.name = "--sample-weights", .text = &study->sample_weights},
-                                                      {.name = "--firn", .text = &study->firn},
-                                                      {.name = "--set", .texts = &study->settings},
-                                                      {.name = "-o", .text = &study->folder}};
-    memcpy(options, shared, sizeof shared);
-}
+const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
+    {{"--data", NULL, "FILE", "what to train on, a file or a folder; may be given again"},
+     FIRNC_OPTION_LIST,
+     offsetof(firnc_study, data)},
+    {{"--output", "-o", "FOLDER", "where the results go; must not be there yet"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, folder)},
+    {{"--labels", NULL, "FILE", "labels or targets of the records in --data"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, labels)},
+    {{"--sample-weights", NULL, "FILE", "weights of the records, as firn takes them by --weights"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, sample_weights)},
+    {{"--steps", NULL, "N", "steps of each trial; default: all of the run"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, steps_text)},
+    {{"--target", NULL, "portable|avx512fp16|armv8.1m", "what the reductions are chosen for; default: portable"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, target)},
+    {{"--weights", NULL, "FILE", "initial values of the parameters (.safetensors)"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, weights)},
+    {{"--set", NULL, "a.b=VALUE", "change a key of the recipe; may be given again"},
+     FIRNC_OPTION_LIST,
+     offsetof(firnc_study, settings)},
+    {{"--threads", NULL, "N", "of the runner; default: one for each CPU"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, threads)},
+    {{"--firn", NULL, "RUNNER", "the firn that trains; default: the one beside firnc, else that of PATH"},
+     FIRNC_OPTION_TEXT,
+     offsetof(firnc_study, firn)},
+};
 
 /* The runner that was built with this compiler lies beside it; else the shell's search finds one. */
 static const char *runner_beside(void) {

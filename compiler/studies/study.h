@@ -31,9 +31,9 @@ typedef struct firnc_trial {
     bool stopped;         /* by its numbers: a loss, held out or not, or a loss scale at its end */
 } firnc_trial;
 
-/* The options that every study takes, as entries for firnc_options_read. */
+/* The options that every study takes. Their request begins with a firnc_study. */
 enum { FIRNC_STUDY_OPTIONS = 10 };
-void firnc_study_options(firnc_study *study, firnc_option options[FIRNC_STUDY_OPTIONS]);
+extern const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS];
 
 /* Checks the options, reads the recipe, makes the folder. Returns the exit code; what is not OK came with one line on
  * stderr. command: its name. */

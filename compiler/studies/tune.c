@@ -62,6 +62,17 @@ typedef struct tuning {
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
 
+_Static_assert(offsetof(tuning, study) == 0, "the options of every study are placed in the first field");
+
+static const firnc_option options[] = {
+    {{"--tolerance", NULL, "SHARE", "how much the loss may exceed that of float32; default: 0.01"},
+     FIRNC_OPTION_TEXT,
+     offsetof(tuning, tolerance_text)},
+    {{"--least-gain", NULL, "SHARE", "time of a step that a change must save to be kept; default: 0.01"},
+     FIRNC_OPTION_TEXT,
+     offsetof(tuning, gain_text)},
+};
+
 static bool read_share(const char *text, double usual, double *share) {
     *share = usual;
     if (text == NULL)
@@ -417,13 +428,9 @@ static bool tune(tuning *t) {
     return write_recipe(t) && write_report(t);
 }
 
-int firnc_tune_command(int argc, char **argv) {
+static int tune_command(int argc, char **argv) {
     tuning *t = firnc_allocate(sizeof *t);
-    firnc_option options[FIRNC_STUDY_OPTIONS + 2];
-    firnc_study_options(&t->study, options);
-    options[FIRNC_STUDY_OPTIONS] = (firnc_option){.name = "--tolerance", .text = &t->tolerance_text};
-    options[FIRNC_STUDY_OPTIONS + 1] = (firnc_option){.name = "--least-gain", .text = &t->gain_text};
-    if (!firnc_options_read(argc, argv, options, FIRNC_STUDY_OPTIONS + 2, &t->study.recipe, 1))
+    if (!firnc_options_read(argc, argv, &firnc_command_tune, t, &t->study.recipe))
         return FIRNC_EXIT_USAGE;
     if (!read_share(t->tolerance_text, TOLERANCE, &t->tolerance))
         return firnc_usage("tune", "--tolerance: %s is not a share; write 0.01 for one percent", t->tolerance_text);
@@ -438,3 +445,15 @@ int firnc_tune_command(int argc, char **argv) {
                firnc_printable(firnc_study_path(&t->study, REPORT_NAME)));
     return firnc_study_end(&t->study, good);
 }
+
+const firnc_command firnc_command_tune = {
+    .words = {.name = "tune",
+              .forms = {"RECIPE --data FILE -o FOLDER [options]"},
+              .text = "starting from float32, keep each cast and each POL that saves time at little loss",
+              .more = "FOLDER then holds recipe.yaml, with what was kept, and report.md, which says what was tried."},
+    .run = tune_command,
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .shared = firnc_study_options,
+    .shared_count = FIRNC_STUDY_OPTIONS,
+};

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "plan/record.h"
+#include "runtime/cli/manual.h"
 #include "runtime/targets/host/host.h"
 
 enum {
@@ -36,8 +37,8 @@ typedef struct cli_options {
 
 /* Reads the words after the program's name. CLI_OK, or CLI_USAGE after a message. */
 int cli_options_read(cli_options *options, int count, char *const *words);
-/* The text of `firn help`. */
-void cli_help(FILE *to);
+/* What `firn help` prints. */
+extern const firn_manual cli_manual;
 
 /* --- paths.c --- */
 

@@ -10,13 +10,23 @@ static const struct {
     int (*run)(const cli_options *options);
 } commands[] = {{"train", cli_train}, {"eval", cli_eval}, {"export", cli_export}, {"digest", cli_digest}};
 
+/* "firn help ..." or "firn [COMMAND ...] --help". */
+static int print_help(int count, char **words) {
+    const bool named = strcmp(words[1], "help") == 0;
+    const char *wrong = named       ? firn_manual_help(&cli_manual, count - 2, words + 2)
+                        : count > 2 ? firn_manual_help(&cli_manual, 1, words + 1)
+                                    : firn_manual_help(&cli_manual, 0, NULL);
+    if (wrong == NULL)
+        return cli_flush();
+    firn_host_fail("help", "%s: there is no such command; `firn help` shows the command line", wrong);
+    return CLI_USAGE;
+}
+
 int main(int count, char **words) {
     /* A file that may not grow is an error to report, not a reason to die. */
     signal(SIGXFSZ, SIG_IGN);
-    if (count > 1 && (strcmp(words[1], "help") == 0 || strcmp(words[count - 1], "--help") == 0)) {
-        cli_help(stdout);
-        return cli_flush();
-    }
+    if (count > 1 && (strcmp(words[1], "help") == 0 || strcmp(words[count - 1], "--help") == 0))
+        return print_help(count, words);
     if (count == 2 && strcmp(words[1], "--version") == 0) {
         puts("firn " FIRN_VERSION);
         return cli_flush();

@@ -1,4 +1,4 @@
-/* The command line of firn: which options each command takes, and reading them. */
+/* The command line of firn: the table of commands and options, and reading them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,31 @@
 enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8 };
 
 static const struct {
-    const char *name;
+    firn_manual_command words;
     unsigned bit;
     const char *operand;
-} commands[] = {{"train", TRAIN, "PLAN"},
-                {"eval", EVAL, "PLAN"},
-                {"export", EXPORT, "CHECKPOINT"},
-                {"digest", DIGEST, "CHECKPOINT"}};
+} commands[] = {
+    {{.name = "train",
+      .forms = {"PLAN --pub PUB --data FILE [options]"},
+      .text = "run train steps; the last line on standard output is `digest` and the SHA-256 of the state"},
+     TRAIN,
+     "PLAN"},
+    {{.name = "eval",
+      .forms = {"PLAN --pub PUB --data FILE --checkpoint FILE [options]"},
+      .text = "print one number, the metric of the plan over the parameters of a checkpoint"},
+     EVAL,
+     "PLAN"},
+    {{.name = "export",
+      .forms = {"CHECKPOINT -o FILE"},
+      .text = "write the parameters of a checkpoint in float32, as safetensors"},
+     EXPORT,
+     "CHECKPOINT"},
+    {{.name = "digest",
+      .forms = {"CHECKPOINT [--per-tensor]"},
+      .text = "print the SHA-256 of the state in a checkpoint, as train does at its end"},
+     DIGEST,
+     "CHECKPOINT"},
+};
 
 typedef enum option_id {
     OPTION_PUB,
@@ -35,66 +53,107 @@ typedef enum option_id {
 } option_id;
 
 static const struct {
-    const char *name, *brief; /* brief: the short form, or NULL */
+    firn_manual_option words;
     option_id id;
-    bool has_value;
     unsigned commands; /* that take it */
     unsigned needed;   /* that cannot do without it */
 } known[] = {
-    {"--pub", NULL, OPTION_PUB, true, TRAIN | EVAL, TRAIN | EVAL},
-    {"--data", NULL, OPTION_DATA, true, TRAIN | EVAL, TRAIN | EVAL},
-    {"--labels", NULL, OPTION_LABELS, true, TRAIN | EVAL, 0},
-    {"--weights", NULL, OPTION_WEIGHTS, true, TRAIN | EVAL, 0},
-    {"--checkpoint", NULL, OPTION_CHECKPOINT, true, TRAIN | EVAL, EVAL},
-    {"--checkpoint-every", NULL, OPTION_CHECKPOINT_EVERY, true, TRAIN, 0},
-    {"--resume", NULL, OPTION_RESUME, false, TRAIN, 0},
-    {"--steps", NULL, OPTION_STEPS, true, TRAIN, 0},
-    {"--log", NULL, OPTION_LOG, true, TRAIN, 0},
-    {"--counter", NULL, OPTION_COUNTER, true, TRAIN | EVAL, 0},
-    {"--threads", NULL, OPTION_THREADS, true, TRAIN | EVAL, 0},
-    {"--quiet", "-q", OPTION_QUIET, false, TRAIN | EVAL, 0},
-    {"--verbose", "-v", OPTION_VERBOSE, false, TRAIN | EVAL, 0},
-    {"--output", "-o", OPTION_OUTPUT, true, EXPORT, EXPORT},
-    {"--per-tensor", NULL, OPTION_PER_TENSOR, false, DIGEST, 0},
+    {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run"}, OPTION_PUB, TRAIN | EVAL, TRAIN | EVAL},
+    {{"--data", NULL, "FILE",
+      "a file, or a folder for the files in it; may be given again. Any file as bytes, .npy or IDX, packed with gzip "
+      "or not"},
+     OPTION_DATA,
+     TRAIN | EVAL,
+     TRAIN | EVAL},
+    {{"--labels", NULL, "FILE", "labels or targets of the records in --data"}, OPTION_LABELS, TRAIN | EVAL, 0},
+    {{"--weights", NULL, "FILE", "weights of the records, for a model with sample_weights; needs --labels"},
+     OPTION_WEIGHTS,
+     TRAIN | EVAL,
+     0},
+    {{"--steps", NULL, "N", "so many more steps; default: to the end of the run"}, OPTION_STEPS, TRAIN, 0},
+    {{"--checkpoint", NULL, "FILE",
+      "where the state is: train saves it there at the end and when it is interrupted, never over one that is there, "
+      "without --resume"},
+     OPTION_CHECKPOINT,
+     TRAIN | EVAL,
+     EVAL},
+    {{"--checkpoint-every", NULL, "N", "save it after every N steps too"}, OPTION_CHECKPOINT_EVERY, TRAIN, 0},
+    {{"--resume", NULL, NULL, "go on from the checkpoint, and with the log"}, OPTION_RESUME, TRAIN, 0},
+    {{"--log", NULL, "FILE", "one line of JSON for each step; never over one that is there, without --resume"},
+     OPTION_LOG,
+     TRAIN,
+     0},
+    {{"--counter", NULL, "FILE", "the security counter: plans older than it are refused"},
+     OPTION_COUNTER,
+     TRAIN | EVAL,
+     0},
+    {{"--threads", NULL, "N", "default: one for each CPU; the result is the same with any number"},
+     OPTION_THREADS,
+     TRAIN | EVAL,
+     0},
+    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, TRAIN | EVAL, 0},
+    {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, TRAIN | EVAL, 0},
+    {{"--output", "-o", "FILE", "the file to write"}, OPTION_OUTPUT, EXPORT, EXPORT},
+    {{"--per-tensor", NULL, NULL, "of each tensor too, to find where two runs part"}, OPTION_PER_TENSOR, DIGEST, 0},
 };
 
 #define KNOWN    (sizeof known / sizeof *known)
 #define COMMANDS (sizeof commands / sizeof *commands)
 
-void cli_help(FILE *to) {
-    fputs("firn runs a plan that firnc froze and signed.\n"
-          "\n"
-          "  firn train PLAN --pub PUB --data F [options]         runs train steps; last prints `digest <hex>`\n"
-          "      --steps N                so many more steps (default: to the end of the run)\n"
-          "      --checkpoint F           where the state is saved at the end, and by Ctrl-C; never over one that is "
-          "there,\n"
-          "                               without --resume\n"
-          "      --checkpoint-every N     also after every N steps\n"
-          "      --resume                 go on from the checkpoint\n"
-          "      --log F.jsonl            one line of JSON for each step; as with the checkpoint, never over one\n"
-          "                               that is there, without --resume\n"
-          "  firn eval PLAN --pub PUB --data F --checkpoint F     prints one number, the metric of the plan\n"
-          "\n"
-          "  Both take:\n"
-          "      --pub PUB                the public key (PEM) whose plans may run\n"
-          "      --data F                 a file, or a folder for the files in it; may be given again. Any file as\n"
-          "                               bytes, .npy or IDX, packed with gzip or not\n"
-          "      --labels F               labels or targets of the records in --data\n"
-          "      --weights F              weights of the records, for a model with sample_weights; needs --labels\n"
-          "      --counter F              the security counter: plans older than it are refused\n"
-          "      --threads N              default: one for each CPU; the result is the same with any number\n"
-          "      --quiet, --verbose       no progress; more of it\n"
-          "  FIRN_KERNELS in the environment chooses among the kernel sets of this CPU: plain, fma, avx2, avx512,\n"
-          "  avx512fp16; the result is the same with any. Default: the last of them that it has\n"
-          "\n"
-          "  firn export CHECKPOINT -o F.safetensors              the parameters in float32\n"
-          "  firn digest CHECKPOINT [--per-tensor]                SHA-256 of the state\n"
-          "  firn help | --version\n"
-          "\n"
-          "Exit: 0 success, 1 a file is wrong, 2 the command line is, 3 plan or checkpoint refused, 4 stopped by its\n"
-          "numbers (the loss is not finite, or the loss scale at its floor), 130 interrupted (the state was saved).\n",
-          to);
+/* --- what --help and the manual page say -------------------------------------------------------------------------- */
+
+static const firn_manual_entry exit_codes[] = {
+    {"0", "success"},
+    {"1", "a file is wrong"},
+    {"2", "the command line is wrong"},
+    {"3", "a plan or checkpoint is refused"},
+    {"4", "the run was stopped by its numbers: the loss is not finite, or the loss scale is at its floor"},
+    {"130", "interrupted; the state was saved, where --checkpoint says"},
+};
+
+static const firn_manual_entry environment[] = {
+    {"FIRN_KERNELS",
+     "the kernel set, of those that this CPU can run: plain, fma, avx2, avx512, avx512fp16; the result is "
+     "the same with any. Default: the last of them that it has"},
+};
+
+static const firn_manual_entry files[] = {
+    {"CHECKPOINT.tmp", "a checkpoint that is being written, renamed when it is whole"},
+    {"CHECKPOINT.lock", "held by the run that saves there; empty, and may stay behind"},
+};
+
+static const firn_manual_section sections[] = {
+    {"Exit status", exit_codes, sizeof exit_codes / sizeof exit_codes[0]},
+    {"Environment", environment, sizeof environment / sizeof environment[0]},
+    {"Files", files, sizeof files / sizeof files[0]},
+};
+
+static const firn_manual_command *command_at(uint32_t command) {
+    return command < COMMANDS ? &commands[command].words : NULL;
 }
+
+static const firn_manual_option *option_at(uint32_t command, uint32_t position) {
+    for (size_t i = 0; i < KNOWN; i++)
+        if ((known[i].commands & commands[command].bit) != 0 && position-- == 0)
+            return &known[i].words;
+    return NULL;
+}
+
+const firn_manual cli_manual = {
+    .program = "firn",
+    .version = FIRN_VERSION,
+    .text = "runs a plan that firnc froze and signed",
+    .more = "A plan is a training run in one signed file. firn checks the signature and then runs that plan's train "
+            "steps, or "
+            "its evaluation, and nothing else. The same plan and the same data give the same bits on every machine.",
+    .see_also = "firnc",
+    .command_at = command_at,
+    .option_at = option_at,
+    .sections = sections,
+    .section_count = sizeof sections / sizeof sections[0],
+};
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static int usage(const char *where, const char *text, const char *word) {
     firn_host_fail(where, "%s%s; `firn help` shows the command line", text, word);
@@ -199,9 +258,10 @@ static size_t find(const char *word, const char **value) {
     size_t length = equals != NULL && word[1] == '-' ? (size_t)(equals - word) : strlen(word);
     *value = word[length] == '=' ? word + length + 1 : NULL;
     for (size_t i = 0; i < KNOWN; i++) {
-        if (strlen(known[i].name) == length && memcmp(known[i].name, word, length) == 0)
+        const firn_manual_option *option = &known[i].words;
+        if (strlen(option->name) == length && memcmp(option->name, word, length) == 0)
             return i;
-        if (known[i].brief != NULL && strcmp(known[i].brief, word) == 0)
+        if (option->brief != NULL && strcmp(option->brief, word) == 0)
             return i;
     }
     return KNOWN;
@@ -213,9 +273,11 @@ static int read_option(cli_options *options, unsigned command, int count, char *
     size_t i = find(word, &value);
     if (i == KNOWN || (known[i].commands & command) == 0)
         return usage(options->command, "does not know the option ", word);
-    if (!known[i].has_value && value != NULL)
-        return usage(options->command, "takes no value after ", known[i].name);
-    if (known[i].has_value && value == NULL) {
+    const char *name = known[i].words.name;
+    const bool has_value = known[i].words.argument != NULL;
+    if (!has_value && value != NULL)
+        return usage(options->command, "takes no value after ", name);
+    if (has_value && value == NULL) {
         if (*at == count)
             return usage(options->command, "needs a value after ", word);
         value = words[(*at)++];
@@ -223,8 +285,7 @@ static int read_option(cli_options *options, unsigned command, int count, char *
     const char *fault = set(options, known[i].id, value == NULL ? "" : value);
     if (fault == NULL)
         return CLI_OK;
-    firn_host_fail(options->command, "%s%s%s: %s", known[i].name, known[i].has_value ? " " : "",
-                   value == NULL ? "" : value, fault);
+    firn_host_fail(options->command, "%s%s%s: %s", name, has_value ? " " : "", value == NULL ? "" : value, fault);
     return CLI_USAGE;
 }
 
@@ -249,7 +310,7 @@ static int check(const cli_options *options, unsigned command, const char *opera
         return usage(options->command, "needs a ", operand);
     for (size_t i = 0; i < KNOWN; i++)
         if ((known[i].needed & command) != 0 && !is_given(options, known[i].id))
-            return usage(options->command, "needs ", known[i].name);
+            return usage(options->command, "needs ", known[i].words.name);
     if (options->checkpoint == NULL && (options->resume || options->checkpoint_every != 0))
         return usage(options->command, "needs --checkpoint with ", options->resume ? "--resume" : "--checkpoint-every");
     if (options->labels == NULL && options->weights != NULL)
@@ -263,7 +324,7 @@ int cli_options_read(cli_options *options, int count, char *const *words) {
         return usage("command line", "is empty", "");
     options->command = words[0];
     size_t c = 0;
-    while (c < COMMANDS && strcmp(words[0], commands[c].name) != 0)
+    while (c < COMMANDS && strcmp(words[0], commands[c].words.name) != 0)
         c++;
     if (c == COMMANDS)
         return usage("command line", "has no command ", words[0]);

@@ -1,0 +1,89 @@
+#!/bin/bash
+# The command line of both programs as they tell it: what --help lists is what is accepted, and the manual page and the
+# completion have the same. The page is set by groff without a warning. bash, because its completion is run.
+set -eu
+
+BUILD=${BUILD:-build}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+. tests/end_to_end/expectations
+
+command -v groff >/dev/null || {
+    echo "groff is missing; .packages/install test"
+    exit 1
+}
+
+# documented PROGRAM COMMAND: its options, one a line
+documented() {
+    "$1" help "$2" | sed -n 's/^      \(-[a-z]\), \(--[a-z-]*\).*/\1\n\2/p; s/^      \(--[a-z-]*\).*/\1/p' | sort
+}
+
+# in_page COMMAND: the same from the manual page
+in_page() {
+    sed -n "/^\.SS $1\$/,/^\.S/p" "$folder/page" | sed 's/\\fB\|\\fR//g; s/\\-/-/g' |
+        sed -n 's/^\(-[a-z]\), \(--[a-z-]*\).*/\1\n\2/p; s/^\(--[a-z-]*\).*/\1/p' | sort
+}
+
+# completed PROGRAM WORD...: what bash offers for the last word, sorted
+completed() {
+    COMP_WORDS=("$@")
+    COMP_CWORD=$(($# - 1))
+    COMPREPLY=()
+    "_$1"
+    printf '%s\n' "${COMPREPLY[@]}" | sort
+}
+
+for tool in firnc firn; do
+    program=$BUILD/$tool
+    expect "$tool help" 0 "" "$program" help
+    cp "$folder/out" "$folder/help"
+    expect "$tool --help" 0 "" "$program" --help
+    cmp -s "$folder/out" "$folder/help" || fail "$tool: help and --help differ"
+    [ "$(awk 'length > 100' "$folder/help" | wc -l)" -eq 0 ] || fail "$tool: a line of help is too long"
+    sed -n "s/^  $tool \([a-z]*\) .*/\1/p" "$folder/help" | sort -u >"$folder/commands"
+    "$program" help --man >"$folder/page"
+    groff -man -ww -Tutf8 "$folder/page" >"$folder/out" 2>"$folder/err" || fail "$tool: groff cannot set the page"
+    [ ! -s "$folder/err" ] || fail "$tool: groff warns of the page"
+    for word in "EXIT STATUS" ENVIRONMENT FIRN_KERNELS FILES "SEE ALSO"; do
+        grep -q "$word" "$folder/page" || fail "$tool: no $word in the manual page"
+    done
+    "$program" help --completion bash >"$folder/completion"
+    . "$folder/completion"
+    complete -p "$tool" >"$folder/out" || fail "$tool: no completion is set"
+    completed "$tool" '' | grep -v '^--' >"$folder/got"
+    cmp -s "$folder/got" "$folder/commands" || fail "$tool: the completion has other commands than help"
+    while read -r command; do documented "$program" "$command"; done <"$folder/commands" | sort -u >"$folder/all"
+    [ "$(wc -l <"$folder/all")" -gt 12 ] || fail "$tool: help shows no options"
+    while read -r command; do
+        documented "$program" "$command" >"$folder/documented"
+        in_page "$command" | cmp -s - "$folder/documented" || fail "$tool $command: the page has other options than help"
+        { cat "$folder/documented"; echo --help; } | sort >"$folder/wanted"
+        completed "$tool" "$command" - | cmp -s - "$folder/wanted" || fail "$tool $command: the completion has other options"
+        grep -q "^    $command) .*--help" "$folder/completion" || fail "$tool $command: not in the completion"
+        [ "$command" != help ] || continue
+        expect "$tool $command --help" 0 "" "$program" "$command" --help
+        "$program" help "$command" | cmp -s - "$folder/out" || fail "$tool $command: --help and help differ"
+        # An option is known to the parser when help lists it for this command, and only then.
+        for option in $(cat "$folder/all") --nonsense; do
+            "$program" "$command" "$option" >"$folder/out" 2>"$folder/err" </dev/null && fail "$tool $command $option: accepted"
+            known=yes
+            grep -q 'unknown option\|does not know the option\|there are no options' "$folder/err" && known=no
+            listed=no
+            grep -qx -- "$option" "$folder/documented" && listed=yes
+            [ $known = $listed ] || fail "$tool $command $option: known $known, listed $listed"
+        done
+    done <"$folder/commands"
+    expect "$tool help of nothing" 2 "no such command" "$program" help nonsense
+done
+
+# Values that are listed are all there are, and the completion offers them and nothing else.
+[ "$(completed firnc compile --mode '' | tr '\n' ' ')" = "eval train " ] || fail "values of --mode"
+expect "a wrong target" 2 "" "$BUILD/firnc" compile recipe --mode train --target nonsense
+sed 's/.*write one of //; s/, /\n/g' "$folder/err" | sort >"$folder/targets"
+for command in compile compare tune; do
+    completed firnc "$command" --target '' | cmp -s - "$folder/targets" || fail "firnc $command: not all targets are listed"
+done
+touch "$folder/a.plan"
+[ "$(completed firn train "$folder/a.")" = "$folder/a.plan" ] || fail "files are not completed"
+
+[ "$failures" -eq 0 ]
