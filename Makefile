@@ -214,8 +214,15 @@ $(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) 
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lz -lm
 
-.PHONY: all
+# What includes headers of other packages waits until they are known to be there.
+.PHONY: packages
+packages:
+	@OBJCOPY='$(OBJCOPY)' .packages/check $(CC) $(CFLAGS_EXTRA)
+$(call object,$(COMPILER_SOURCES) $(HOST_SOURCES) $(FIRN_SOURCES) $(FIRNC_SOURCES) compiler/commands/main.c): | packages
+
+.PHONY: all build
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
+build: all ## the same
 
 $(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c)) $(BUILD)/signature.o
 	$(call say,$@)

@@ -1,0 +1,56 @@
+#!/bin/sh
+# `make all` on a machine that lacks a package: one line names it and what installs it, before anything that needs it is
+# compiled. The machine is a compiler that finds every header of this one but those of the package.
+set -eu
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+. tests/end_to_end/expectations
+
+# A compiler that looks for headers in its own folder, then in what /usr/include has, but for the names given.
+without() {
+    rm -rf "$folder/include"
+    mkdir "$folder/include"
+    ln -s /usr/include/* "$folder/include"
+    for name; do rm "$folder/include/$name"; done
+    cat >"$folder/compiler" <<END
+#!/bin/sh
+for word; do [ "\$word" != -c ] || echo "\$*" >>"$folder/compiled"; done
+exec gcc -nostdinc -isystem $(gcc -print-file-name=include) -isystem "$folder/include" \
+    -isystem /usr/include/$(gcc -print-multiarch) "\$@"
+END
+    chmod +x "$folder/compiler"
+}
+
+# build: only what needs headers of packages, from nothing
+build() {
+    rm -rf "$folder/build" "$folder/compiled"
+    ${MAKE:-make} -s BUILD="$folder/build" CC="$folder/compiler" "$folder/build/objects/compiler/base/nearest.o"
+}
+
+# refused NAME PATTERN: one line of ours, beside that of make, and nothing was compiled
+refused() {
+    status=0
+    build >"$folder/out" 2>"$folder/err" || status=$?
+    [ "$status" -ne 0 ] || fail "$1: built"
+    grep -v '^make' "$folder/err" >"$folder/lines" || true
+    [ "$(wc -l <"$folder/lines")" -eq 1 ] && grep -q "$2.*.packages/install build" "$folder/lines" || fail "$1: not '$2'"
+    [ ! -e "$folder/compiled" ] || fail "$1: something was compiled before"
+}
+
+without
+expect "everything there" 0 "" build
+[ -e "$folder/compiled" ] || fail "nothing was compiled"
+without yaml.h
+refused "no libyaml" "missing packages: libyaml-dev;"
+without yaml.h zlib.h cjson mbedtls
+refused "four packages" "missing packages: libmbedtls-dev libyaml-dev libcjson-dev zlib1g-dev;"
+rm "$folder/compiler"
+refused "no compiler" "compiler: there is no such compiler"
+
+# Each package that it names is one that the command installs.
+for package in $(sed -n '/<<END/,/^END/s/^[a-z0-9-]*$/&/p' .packages/check | grep -v '^END$'); do
+    grep -q "^build: .*$package" .packages/list || fail "$package is not in the group build"
+done
+
+[ "$failures" -eq 0 ]
