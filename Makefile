@@ -291,11 +291,19 @@ bench: ## time kernels and steps against this machine's peak and PyTorch; ARGS='
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/firnc $(BUILD)/firn-bench
 	$(BUILD)/firn-bench --firnc $(BUILD)/firnc --out $(BUILD)/bench $(ARGS)
 
+DEMO = BUILD=$(BUILD) FIRNC=$(BUILD)/firnc FIRN=$(BUILD)/firn OUT=$(BUILD)/demo DATA='$(DATA)' compiler/recipes/demo.sh
+
 .PHONY: demo
 demo: ## freeze, sign, train and evaluate a small GPT-2, here and on two emulated boards; DATA=file
 	@.packages/install demo
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all firmware
-	@BUILD=$(BUILD) FIRNC=$(BUILD)/firnc FIRN=$(BUILD)/firn OUT=$(BUILD)/demo DATA='$(DATA)' compiler/recipes/demo.sh
+	@$(DEMO)
+
+.PHONY: demo-host
+demo-host: ## the same on this machine alone, without cross compilers and emulators
+	@.packages/install demo-host
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all
+	@BOARDS= $(DEMO)
 
 # --- checks of the text --------------------------------------------------------------------------------------------
 
@@ -353,7 +361,7 @@ clean: ## remove what was built; fetched sources stay in .cache
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Made on the way to something else, and kept.
 .PRECIOUS: $(BUILD)/objects/%.o $(BUILD)/fma/%.o $(BUILD)/avx2/%.o $(BUILD)/avx512/%.o $(BUILD)/avx512fp16/%.o $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c

@@ -1,9 +1,10 @@
 #!/bin/sh
 # The main job from end to end: freeze, sign, verify, train, evaluate, draw, and show that two microcontrollers compute the
-# same bits. Run by `make demo`, from the root of the repository, after the programs are built.
+# same bits. Run by `make demo` and `make demo-host`, from the root of the repository, after the programs are built.
 #
 #   DATA=F   train on this file or folder instead of the licence texts that Debian carries
 #   OUT=D    where the plans, the log, the checkpoint and the drawing go (build/demo)
+#   BOARDS=  the emulated boards ("cortex-m7 rv32"); none: only this machine, as `make demo-host` does it
 set -eu
 
 DATA=${DATA:-/usr/share/common-licenses}
@@ -11,6 +12,7 @@ OUT=${OUT:-build/demo}
 FIRNC=${FIRNC:-build/firnc}
 FIRN=${FIRN:-build/firn}
 RECIPES=compiler/recipes
+BOARDS=${BOARDS-cortex-m7 rv32}
 EMULATED_STEPS=5
 
 say() {
@@ -58,6 +60,7 @@ echo "held-out perplexity: $perplexity (that is $held_out nats per byte)"
 awk -f "$RECIPES/curves.awk" "$OUT/train.jsonl" >"$OUT/curves.svg"
 echo "curves: $OUT/curves.svg"
 
+[ -n "$BOARDS" ] || exit 0
 say "The first $EMULATED_STEPS steps of a small plan on three machines"
 file=$(one_file "$DATA")
 "$FIRNC" compile "$RECIPES/small_gpt2.yaml" --mode train --key "$OUT/demo.key.pem" -o "$OUT/small.plan"
@@ -66,7 +69,7 @@ file=$(one_file "$DATA")
 "$FIRN" digest "$OUT/small.ckpt" | sed 's/^/host       /'
 status=0
 expected=$("$FIRN" digest "$OUT/small.ckpt")
-for target in cortex-m7 rv32; do
+for target in $BOARDS; do
     ${MAKE:-make} -s emulate TARGET="$target" PLAN="$OUT/small.plan" PUB="$OUT/demo.pub.pem" DATA="$file" \
         STEPS="$EMULATED_STEPS" >"$OUT/$target.txt"
     digest=$(tail -n 1 "$OUT/$target.txt")
