@@ -305,6 +305,29 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all
 	@BOARDS= $(DEMO)
 
+# --- installing ----------------------------------------------------------------------------------------------------
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+PUBLIC_HEADERS := runtime/firn.h runtime/targets/host/host.h compiler/graph/graph.h
+# With what they include.
+INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))
+
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+ifneq ($(PREFIX) $(words $(PREFIX)),$(filter /%,$(PREFIX)) 1)
+$(error PREFIX=$(PREFIX): give an absolute path without spaces)
+endif
+endif
+install uninstall: export PREFIX := $(PREFIX)
+install uninstall: export DESTDIR := $(DESTDIR)
+
+.PHONY: install uninstall
+install: all ## programs, libraries, headers, manual pages, completion; PREFIX=/usr/local DESTDIR=
+	@BUILD=$(BUILD) runtime/package/install $(INSTALLED_HEADERS)
+
+uninstall: ## remove exactly what install put there; PREFIX= and DESTDIR= as then
+	@runtime/package/uninstall
+
 # --- checks of the text --------------------------------------------------------------------------------------------
 
 LINTED := $(filter-out plan/generated/%,$(shell git ls-files '*.c' '*.h' 2>/dev/null))

@@ -1,0 +1,103 @@
+#!/bin/sh
+# What `make install` puts there is whole: programs of both libraries are built from the installed tree alone, in another
+# folder, through pkg-config and through CMake, and run; every public header can be included alone; no file knows where it
+# was built; and `make uninstall` leaves what was there before.
+set -eu
+
+BUILD=${BUILD:-build}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+. tests/end_to_end/expectations
+
+root=$PWD
+PREFIX=/opt/firn
+destination=$folder/destination
+installed=$destination$PREFIX
+install() {
+    ${MAKE:-make} -s BUILD="$BUILD" "$1" PREFIX="$PREFIX" DESTDIR="$destination"
+}
+
+# What others have there stays, the folders with it.
+mkdir -p "$installed/lib/pkgconfig"
+echo "of others" >"$installed/lib/pkgconfig/other.pc"
+expect "install" 0 "" install install
+expect "install again" 0 "" install install
+
+cp runtime/examples/train.c compiler/examples/network.c "$folder"
+cd "$folder"
+if grep -rqF -e "$root" -e "$destination" "$installed"; then fail "a file names the place where it was built"; fi
+
+# --- headers -------------------------------------------------------------------------------------------------------
+
+for header in $(cd "$installed/include/firn" && find . -name '*.h'); do
+    echo "#include \"${header#./}\"" >header.c
+    expect "$header alone" 0 "" gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$installed/include/firn" -c header.c
+done
+
+# --- pkg-config ----------------------------------------------------------------------------------------------------
+
+export PKG_CONFIG_PATH="$installed/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$destination"
+strict="-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror"
+build() {
+    # Word splitting is meant.
+    gcc $strict "$2" -o "$1" $(pkg-config --cflags --libs "$3")
+}
+expect "train.c by pkg-config" 0 "" build train train.c firn-host
+expect "network.c by pkg-config" 0 "" build network network.c firnc
+version=$("$installed/bin/firn" --version)
+[ "firn $(pkg-config --modversion firn)" = "$version" ] || fail "firn.pc has another version than firn"
+
+# --- CMake ---------------------------------------------------------------------------------------------------------
+
+cat >CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.10)
+project(examples C)
+find_package(firn ${version#firn } REQUIRED)
+add_executable(train train.c)
+target_link_libraries(train firn::host)
+add_executable(network network.c)
+target_link_libraries(network firn::firnc)
+END
+expect "cmake" 0 "" cmake -S . -B by_cmake -DCMAKE_PREFIX_PATH="$installed" -DCMAKE_BUILD_TYPE=Release
+expect "cmake --build" 0 "" cmake --build by_cmake
+sed "s/find_package.*/find_package(firn 9.9 REQUIRED)/" CMakeLists.txt >later
+mkdir other
+mv later other/CMakeLists.txt
+cp train.c network.c other
+cmake -S other -B other/built -DCMAKE_PREFIX_PATH="$installed" >out 2>err && fail "CMake takes this for version 9.9"
+
+# --- what was built runs -------------------------------------------------------------------------------------------
+
+"$installed/bin/firnc" keygen test >out
+"$installed/bin/firnc" compile "$root/compiler/recipes/small_gpt2.yaml" --mode train --key test.key.pem -o plan \
+    --set trainer.init.loop.num_steps=5 >out
+for program in ./train by_cmake/train; do
+    rm -f checkpoint
+    expect "$program" 0 "" $program plan test.pub.pem checkpoint
+    [ "$(grep -c '^step [1-5]: loss [0-9.]*$' out)" -eq 5 ] || fail "$program does not train five steps"
+    "$installed/bin/firn" digest checkpoint >"$(dirname $program)/digest"
+done
+cmp -s digest by_cmake/digest || fail "the two builds train to different bits"
+printf x | dd of=plan bs=1 seek=300 conv=notrunc 2>err
+expect "a plan that was changed" 1 "train: " ./train plan test.pub.pem checkpoint
+for program in ./network by_cmake/network; do
+    expect "$program" 0 "" $program
+done
+
+# --- manual pages, completion, and away with it ----------------------------------------------------------------------
+
+for program in firnc firn; do
+    "$installed/bin/$program" help --man | cmp -s - "$installed/share/man/man1/$program.1" || fail "$program.1"
+    bash -n "$installed/share/bash-completion/completions/$program" || fail "the completion of $program"
+done
+cd "$root"
+expect "uninstall" 0 "" install uninstall
+[ "$(find "$destination" -type f)" = "$installed/lib/pkgconfig/other.pc" ] || fail "uninstall left files, or took others"
+[ "$(find "$destination" -type d | wc -l)" -eq 5 ] || fail "uninstall left folders, or took others"
+expect "uninstall again" 2 "there is no such list" sh -c "'${MAKE:-make}' -s uninstall DESTDIR='$destination' 2>&1 |
+    grep uninstall: >&2; exit 2"
+for wrong in 'a b' '/a b' opt; do
+    expect "PREFIX=$wrong" 2 "give an absolute path without spaces" "${MAKE:-make}" install PREFIX="$wrong"
+done
+
+[ "$failures" -eq 0 ]
