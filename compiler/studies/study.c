@@ -25,6 +25,8 @@
 #include "plan/signature.h"
 
 enum { FIRN_STOPPED = 4, FIRN_INTERRUPTED = 130 }; /* exit codes of firn: by its numbers, by a signal */
+#define PUBLIC_KEY "study.pub.pem"
+
 enum { THREADS_MAX = 256 };
 
 /* A signal is the runner's, and ends the study when the runner has ended. */
@@ -34,7 +36,13 @@ static volatile sig_atomic_t runner;
 static void pass_on(int number) {
     interrupted = number;
     if (runner != 0)
-        kill((pid_t)runner, SIGINT);
+        kill((pid_t)runner, number);
+}
+
+/* A signal that the caller ignores, as nohup and a shell's background jobs do, stays ignored. */
+static void pass_on_unless_ignored(int number) {
+    if (signal(number, pass_on) == SIG_IGN)
+        signal(number, SIG_IGN);
 }
 
 /* --- the command line --------------------------------------------------------------------------------------------- */
@@ -145,7 +153,7 @@ static bool make_key(firnc_study *study) {
     bool good = firnc_key_generate(&study->key) && firnc_key_encode(&study->key, &private_pem, &public_pem);
     if (good) {
         firnc_wipe(private_pem.data, private_pem.count);
-        good = firnc_file_write(firnc_study_path(study, "study.pub.pem"), public_pem.data, public_pem.count);
+        good = firnc_file_write(firnc_study_path(study, PUBLIC_KEY), public_pem.data, public_pem.count);
     }
     if (!good)
         firnc_wipe(&study->key, sizeof study->key);
@@ -164,10 +172,9 @@ int firnc_study_begin(firnc_study *study, const char *command) {
         return FIRNC_EXIT_WRONG;
     }
     study->made = true;
-    signal(SIGINT, pass_on);
-    signal(SIGTERM, pass_on);
-    if (signal(SIGHUP, pass_on) == SIG_IGN) /* as nohup wants it */
-        signal(SIGHUP, SIG_IGN);
+    pass_on_unless_ignored(SIGINT);
+    pass_on_unless_ignored(SIGTERM);
+    pass_on_unless_ignored(SIGHUP);
     return make_key(study) ? FIRNC_EXIT_OK : firnc_study_end(study, false);
 }
 
@@ -183,8 +190,10 @@ static void remove_folder(const char *folder) {
 
 int firnc_study_end(firnc_study *study, bool good) {
     firnc_wipe(&study->key, sizeof study->key);
-    if (good && interrupted == 0)
+    if (good && interrupted == 0) {
+        unlink(firnc_study_path(study, PUBLIC_KEY)); /* of plans that are gone */
         return FIRNC_EXIT_OK;
+    }
     if (study->made)
         remove_folder(study->folder);
     if (interrupted == 0)
@@ -290,7 +299,7 @@ static words runner_words(const firnc_study *study, const char *command, const c
     add(&w, command);
     add(&w, plan);
     add(&w, "--quiet");
-    add_option(&w, "--pub", firnc_study_path(study, "study.pub.pem"));
+    add_option(&w, "--pub", firnc_study_path(study, PUBLIC_KEY));
     for (uint32_t i = 0; i < study->data.count; i++)
         add_option(&w, "--data", study->data.text[i]);
     add_option(&w, "--labels", study->labels);
@@ -350,7 +359,7 @@ static int run(const words *w, const char *output, char messages[MESSAGES_BYTES]
     int status = 0;
     runner = error == 0 ? child : 0;
     if (interrupted != 0 && runner != 0)
-        kill(child, SIGINT); /* it came before there was a runner */
+        kill(child, interrupted); /* it came before there was a runner */
     close(ends[1]);
     read_messages(ends[0], messages);
     close(ends[0]);
@@ -498,6 +507,10 @@ bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, con
     return good;
 }
 
+void firnc_trial_forget_log(const firnc_study *study, const firnc_trial *trial) {
+    unlink(path_of(study, trial, "jsonl"));
+}
+
 static bool run_trial(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
     trial->held_out_loss = (double)NAN;
     int status = train(study, trial, study->steps, path_of(study, trial, "checkpoint"), path_of(study, trial, "jsonl"));
@@ -525,7 +538,7 @@ bool firnc_trial_time(const firnc_study *study, const firnc_trial *trial, uint64
     timed.losses = firnc_allocate((study->steps + 1) * sizeof *timed.losses);
     int status = train(study, trial, steps < study->steps ? steps : study->steps, NULL, path_of(study, trial, "jsonl"));
     bool good = (status == 0 || status == FIRN_STOPPED) && read_log(study, &timed);
-    unlink(path_of(study, trial, "jsonl"));
+    firnc_trial_forget_log(study, trial);
     firnc_memory_release(mark);
     *seconds = timed.seconds;
     return good;

@@ -39,7 +39,7 @@ extern const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS];
  * stderr. command: its name. */
 int firnc_study_begin(firnc_study *study, const char *command);
 
-/* Ends a study: the key is wiped, and of one that failed nothing is left. Returns the exit code. */
+/* Ends a study: the key is wiped, and only results are left, of one that failed nothing. Returns the exit code. */
 int firnc_study_end(firnc_study *study, bool good);
 
 /* Reads the recipe with the study's settings and more of them. */
@@ -59,6 +59,9 @@ void firnc_trial_forget(const firnc_study *study, const firnc_trial *trial);
 /* Trains what was frozen, evaluates it where data is held out, reads the results, and leaves FOLDER/NAME.jsonl. A run
  * that its numbers stopped is a result. False after one line on stderr. */
 bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);
+
+/* Removes that log, for a study whose results do not include it. */
+void firnc_trial_forget_log(const firnc_study *study, const firnc_trial *trial);
 
 /* Seconds of a step of what was frozen, by a training of at most `steps` that leaves nothing: to set two trials against
  * each other on a machine whose speed changes. False after one line on stderr. */

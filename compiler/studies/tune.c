@@ -183,7 +183,9 @@ static bool freeze(tuning *t, const choice *c, firnc_trial *trial) {
 /* What was frozen as this choice. */
 static bool run(const tuning *t, const choice *c, firnc_trial *trial) {
     const firnc_texts settings = settings_of(t, c);
-    return firnc_trial_run(&t->study, &settings, trial);
+    const bool good = firnc_trial_run(&t->study, &settings, trial);
+    firnc_trial_forget_log(&t->study, trial); /* the report has what it says */
+    return good;
 }
 
 /* The mean of those that are neither the least nor the most. */

@@ -26,8 +26,8 @@ csv=$folder/study/compare.csv
 [ "$(cut -d, -f5 "$csv" | sort -u | wc -l)" -eq 6 ] || fail "two pairs deviate alike"
 [ "$(wc -l <"$folder/table")" -eq 7 ] || fail "lines of the table"
 grep -q 'bfloat16-pol2</text>' "$folder/study/compare.svg" || fail "no curve of bfloat16-pol2"
-[ -z "$(find "$folder/study" -name '*.plan' -o -name '*.checkpoint' -o -name '*.messages' -o -name '*.key.pem')" ] ||
-    fail "something was left behind"
+[ "$(ls "$folder/study" | grep -v '\.jsonl$' | tr '\n' ' ')" = "compare.csv compare.svg " ] || fail "something was left behind"
+[ "$(ls "$folder/study" | grep -c '\.jsonl$')" -eq 5 ] || fail "not the log of each run"
 
 # The same run by hand: a row has one level throughout, without the annotations of the recipe.
 set -- --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
@@ -77,8 +77,8 @@ expect 'no room for the plan' 1 'float32.plan: cannot be written: .*ulimit -f' s
 [ ! -e "$folder/data" ] || fail "a study without room left its folder"
 
 # Interrupted, or its terminal closed: the runner ends too, and nothing is left.
-for signal in TERM HUP; do
-    env --default-signal=HUP "$FIRNC" compare compiler/recipes/demo_gpt2.yaml --data "$folder/text" -o "$folder/long" \
+for signal in INT TERM HUP; do
+    env --default-signal=HUP,INT "$FIRNC" compare compiler/recipes/demo_gpt2.yaml --data "$folder/text" -o "$folder/long" \
         >"$folder/out" 2>"$folder/err" &
     study=$!
     while [ ! -s "$folder/long/float32.jsonl" ]; do sleep 0.1; done
@@ -87,6 +87,26 @@ for signal in TERM HUP; do
     wait $study || status=$?
     [ $status -eq 130 ] && grep -q interrupted "$folder/err" && [ ! -e "$folder/long" ] || fail "SIG$signal: exit $status"
 done
+
+# A signal that the caller ignores stops nothing.
+env --ignore-signal=INT,TERM,HUP "$FIRNC" compare "$RECIPE" --data "$folder/text" --types bfloat16 --pol 0 \
+    -o "$folder/ignoring" >"$folder/out" 2>"$folder/err" &
+study=$!
+while [ ! -e "$folder/ignoring" ]; do sleep 0.01; done
+for signal in INT TERM HUP; do kill -$signal $study; done
+status=0
+wait $study || status=$?
+[ $status -eq 0 ] && [ -e "$folder/ignoring/compare.csv" ] || fail "a signal that is ignored: exit $status"
+
+# One that is not ignored stops the runner too, which ignores what its caller does.
+env --ignore-signal=INT --default-signal=TERM "$FIRNC" compare compiler/recipes/demo_gpt2.yaml --data "$folder/text" \
+    -o "$folder/long" >"$folder/out" 2>"$folder/err" &
+study=$!
+while [ ! -s "$folder/long/float32.jsonl" ]; do sleep 0.1; done
+kill -TERM $study
+status=0
+wait $study || status=$?
+[ $status -eq 130 ] && [ ! -e "$folder/long" ] || fail "SIGTERM with SIGINT ignored: exit $status"
 
 # What the model of an older recipe says of precision does not stand in the way of a study.
 expect 'the keys of the model' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 1 --types float16 --pol 1 \
