@@ -1,6 +1,6 @@
 #!/bin/sh
 # `make all` on a machine that lacks a package: one line names it and what installs it, before anything that needs it is
-# compiled. The machine is a compiler that finds every header of this one but those of the package.
+# compiled or fetched. The machine is a compiler that finds every header of this one but those of the package.
 set -eu
 
 folder=$(mktemp -d)
@@ -47,6 +47,13 @@ without yaml.h zlib.h cjson mbedtls
 refused "four packages" "missing packages: libmbedtls-dev libyaml-dev libcjson-dev zlib1g-dev;"
 rm "$folder/compiler"
 refused "no compiler" "compiler: there is no such compiler"
+
+# The source of mbedTLS is packed with xz, which is asked for before anything is fetched.
+mkdir "$folder/bin"
+ln -s /usr/bin/* "$folder/bin"
+rm "$folder/bin/xz"
+expect "no xz" 1 "xz is missing: .*.packages/install source" env -C "$folder" PATH="$folder/bin" \
+    "$PWD/.packages/fetch-source" mbedtls source
 
 # Each package that it names is one that the command installs.
 for package in $(sed -n '/<<END/,/^END/s/^[a-z0-9-]*$/&/p' .packages/check | grep -v '^END$'); do
