@@ -42,7 +42,7 @@ PLAN_SOURCES := $(filter-out plan/signature.c,$(wildcard plan/*.c plan/checks/*.
 PLAN_SOURCES += $(filter-out plan/generated/writer.c,$(wildcard plan/generated/*.c))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
-KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c))
+KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/optimizers/*.c))
 CORE_SOURCES := $(wildcard runtime/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)
@@ -74,7 +74,7 @@ endif
 
 # Changes whenever the compiler or its flags do, but for what a rule adds by itself, so that a variant never mixes
 # objects.
-ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(FMA_FLAGS) $(AVX2_FLAGS) $(AVX512FP16_FLAGS)
+ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(foreach set,$(SETS),$($(set)_FLAGS))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(ALL_FLAGS)' | cmp -s - $@ || echo '$(ALL_FLAGS)' > $@
@@ -135,58 +135,48 @@ $(BUILD)/signature.o: $(call object,plan/signature.c) $(SHA256_OBJECTS) \
 	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firn_*' $@
 
 # --- the kernel sets of x86 ----------------------------------------------------------------------------------------
-# The portable sources, compiled plain, with fused multiply-add, and with AVX2 and AVX-512, to which runtime/kernels/x86
-# adds kernels of its own, and a widen.c in the place of the portable one. Each set is one object that shows one name,
-# firn_kernel_find_<set>; runtime/targets/x86/select.c picks by CPU. Elsewhere runtime/kernels/table.c is used as it is.
-# The set of AVX-512-FP16 has only what that adds, and asks the AVX-512 one for the rest.
+# The portable sources, compiled plain, with fused multiply-add, and with AVX2 and AVX-512, to which
+# runtime/kernels/vector adds kernels of its own, and a widen.c in the place of the portable one. Each set is one object
+# that shows one name, firn_kernel_find_<set>; runtime/targets/x86/select.c picks by CPU. Elsewhere
+# runtime/kernels/table.c is used as it is. The set of AVX-512-FP16 has only what that adds, and asks the AVX-512 one for
+# the rest.
 
-FMA_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
-AVX2_FLAGS := -O3 -mavx2 -mfma -mf16c -Dfirn_kernel_find_vector=firn_kernel_find_avx2
-AVX512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512 \
-    -Dfirn_kernel_find_vector=firn_kernel_find_avx512
-AVX512FP16_FLAGS := $(AVX512_FLAGS) -mavx512fp16
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
-NATIVE_SOURCES := $(patsubst %,runtime/kernels/x86/%.c,chunked_native native_table)
-VECTOR_SOURCES := $(filter-out $(NATIVE_SOURCES),$(wildcard runtime/kernels/x86/*.c))
+NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table)
+VECTOR_SOURCES := $(filter-out $(NATIVE_SOURCES),$(wildcard runtime/kernels/vector/*.c runtime/kernels/vector/*/*.c))
 VECTOR_SET := $(filter-out runtime/numerics/widen.c,$(KERNEL_SET)) $(VECTOR_SOURCES)
-AVX512FP16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/x86/%.c,chunked_pieces pack pieces)
+
+fma_FLAGS := -O3 -mavx2 -mfma -Dfirn_kernel_find=firn_kernel_find_fma
+fma_SOURCES := $(KERNEL_SET)
+avx2_FLAGS := -O3 -mavx2 -mfma -mf16c -Dfirn_kernel_find_vector=firn_kernel_find_avx2
+avx2_SOURCES := $(VECTOR_SET)
+avx512_FLAGS := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512 \
+    -Dfirn_kernel_find_vector=firn_kernel_find_avx512
+avx512_SOURCES := $(VECTOR_SET)
+avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16
+avx512fp16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pack pieces)
+SETS := fma avx2 avx512 avx512fp16
 
 ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)
-KERNEL_OBJECTS := $(BUILD)/kernels-fma.o $(BUILD)/kernels-avx2.o $(BUILD)/kernels-avx512.o $(BUILD)/kernels-avx512fp16.o
-KERNEL_OBJECTS += $(call object,runtime/targets/x86/select.c)
+KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(SETS)) $(call object,runtime/targets/x86/select.c)
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
 KERNEL_OBJECTS := $(call object,runtime/kernels/set.c)
 endif
 
-$(BUILD)/fma/%.o: %.c $(BUILD)/flags
-	$(call say,$@)
-	@mkdir -p $(@D)
-	$(quiet)$(CC) $(CFLAGS) $(FMA_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
+# $(1) is the set.
+define SET_RULES
+$(BUILD)/$(1)/%.o: %.c $(BUILD)/flags
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$$(CC) $$(CFLAGS) $$($(1)_FLAGS) $$(CFLAGS_EXTRA) -c $$< -o $$@
 
-$(BUILD)/avx2/%.o: %.c $(BUILD)/flags
-	$(call say,$@)
-	@mkdir -p $(@D)
-	$(quiet)$(CC) $(CFLAGS) $(AVX2_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
-
-$(BUILD)/avx512/%.o: %.c $(BUILD)/flags
-	$(call say,$@)
-	@mkdir -p $(@D)
-	$(quiet)$(CC) $(CFLAGS) $(AVX512_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
-
-$(BUILD)/avx512fp16/%.o: %.c $(BUILD)/flags
-	$(call say,$@)
-	@mkdir -p $(@D)
-	$(quiet)$(CC) $(CFLAGS) $(AVX512FP16_FLAGS) $(CFLAGS_EXTRA) -c $< -o $@
-
-$(BUILD)/kernels-fma.o: $(patsubst %.c,$(BUILD)/fma/%.o,$(KERNEL_SET))
-$(BUILD)/kernels-avx512.o: $(patsubst %.c,$(BUILD)/avx512/%.o,$(VECTOR_SET))
-$(BUILD)/kernels-avx2.o: $(patsubst %.c,$(BUILD)/avx2/%.o,$(VECTOR_SET))
-$(BUILD)/kernels-avx512fp16.o: $(patsubst %.c,$(BUILD)/avx512fp16/%.o,$(AVX512FP16_SOURCES))
-$(filter $(BUILD)/kernels-%.o,$(KERNEL_OBJECTS)): $(BUILD)/kernels-%.o:
-	$(call say,$@)
-	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
-	$(quiet)$(OBJCOPY) --keep-global-symbol=firn_kernel_find_$* $@
+$(BUILD)/kernels-$(1).o: $(patsubst %.c,$(BUILD)/$(1)/%.o,$($(1)_SOURCES))
+	$$(call say,$$@)
+	$$(quiet)$$(CC) $$(MACHINE) $$(PARTIAL_LINK) $$^ -o $$@
+	$$(quiet)$$(OBJCOPY) --keep-global-symbol=firn_kernel_find_$(1) $$@
+endef
+$(foreach set,$(SETS),$(eval $(call SET_RULES,$(set))))
 
 # --- libraries and programs ----------------------------------------------------------------------------------------
 
@@ -239,15 +229,15 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
 
 # These test files that are in no library, or hidden in a kernel set.
-$(BUILD)/tests/test_parallel: $(call object,runtime/kernels/x86/pieces.c)
+$(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
 # Compiled without AVX-512-FP16, the kernels for it show what they compute.
-$(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernels/x86/%.o,chunked chunked_native \
-    chunked_pieces pack pieces)
+$(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernels/vector/%.o,chunked/chunked \
+    chunked/native chunked/cut pack pieces)
 # The same source as two sets have it, under two names.
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
-$(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/x86/chunked.o
+$(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
 	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 $< $@
 endif
 
@@ -354,13 +344,13 @@ $(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY)
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $<)
 	$(quiet)$(call clang_tidy,$(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS)) \
-	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES),$<),$(AVX512_FLAGS)))
+	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES),$<),$(avx512_FLAGS)))
 	@touch $@
 # Where the vectors are those of AVX2, the same files are other code.
 $(BUILD)/tidy-avx2/%.ok: % .clang-tidy $(filter %.h,$(LINTED))
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $< for AVX2)
-	$(quiet)$(call clang_tidy,$(AVX2_FLAGS))
+	$(quiet)$(call clang_tidy,$(avx2_FLAGS))
 	@touch $@
 
 cppcheck:
@@ -387,6 +377,6 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Made on the way to something else, and kept.
-.PRECIOUS: $(BUILD)/objects/%.o $(BUILD)/fma/%.o $(BUILD)/avx2/%.o $(BUILD)/avx512/%.o $(BUILD)/avx512fp16/%.o $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
+.PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS)) $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,4 +1,4 @@
-/* From gradients to what the optimizers (optimizers.c) need of them: sums over micro-batches, norm, factors; and the
+/* From gradients to what the optimizers (optimizers/) need of them: sums over micro-batches, norm, factors; and the
  * counters and the loss scale after the update. All tensors are float32 but gradients, which may be of any real type.
  * Freestanding. */
 #include "plan/generated/reader.h"

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 #include <xmmintrin.h>
 
-#include "runtime/kernels/x86/chunked.h"
-#include "runtime/kernels/x86/chunked_native.h"
-#include "runtime/kernels/x86/pieces.h"
+#include "runtime/kernels/vector/chunked/chunked.h"
+#include "runtime/kernels/vector/chunked/native.h"
+#include "runtime/kernels/vector/pieces.h"
 #include "runtime/numerics/half.h"
 #include "tests/unit/support_kernels.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/kernels/x86/pieces.h"
+#include "runtime/kernels/vector/pieces.h"
 #include "runtime/targets/host/host.h"
 
 enum { PIECES = 1000, THREADS_MAX = 8 };

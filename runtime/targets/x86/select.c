@@ -1,5 +1,5 @@
 /* Picks a kernel set on x86. All of them give the same bits: each is compiled from the same portable sources, which are
- * many times faster where fused multiply-add may be an instruction, and three add kernels of runtime/kernels/x86. No
+ * many times faster where fused multiply-add may be an instruction, and three add kernels of runtime/kernels/vector. No
  * kernel may be written here. */
 #include <cpuid.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/kernels/kernels.h"
-#include "runtime/kernels/x86/pieces.h"
+#include "runtime/kernels/vector/pieces.h"
 
 firn_kernel firn_kernel_find_plain(uint16_t code);
 firn_kernel firn_kernel_find_fma(uint16_t code);

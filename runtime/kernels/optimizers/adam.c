@@ -1,0 +1,192 @@
+/* The relatives of Adam: running means of the gradient and of its size, corrected for having begun at nothing
+ * (plan/NUMERICS.md, "Update"; OPTIMIZERS.md compares them). Freestanding. */
+#include "runtime/kernels/optimizers/optimizer.h"
+#include "schedules/coefficients.h"
+
+typedef struct adam {
+    float beta1, beta2, epsilon, decay, rate, correction;
+} adam;
+
+static adam adam_of(const firn_kernel_call *call, uint8_t rate, uint8_t factors) {
+    return (adam){.beta1 = call->reals[FIRN_ADAM_BETA1],
+                  .beta2 = call->reals[FIRN_ADAM_BETA2],
+                  .epsilon = call->reals[FIRN_ADAM_EPSILON],
+                  .decay = firn_decay_of(call, factors, call->reals[FIRN_ADAM_WEIGHT_DECAY]),
+                  .rate = firn_scalar(&call->inputs[rate]),
+                  .correction = 1.0f};
+}
+
+/* beta old + (1 - beta) x */
+static float mean(float beta, float old, float x) {
+    return firn_fma(1.0f - beta, x, beta * old);
+}
+
+/* --- adam --------------------------------------------------------------------------------------------------------- */
+
+/* d = g + decay p;  m, v: means of d, d^2;  p = p - rate m / (sqrt(v) + epsilon) correction */
+static void adam_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const adam a = *(const adam *)settings;
+    float *restrict p = tensors[0], *restrict m = tensors[1], *restrict v = tensors[2];
+    for (size_t i = 0; i < count; i++) {
+        float d = firn_fma(a.decay, p[i], g[i]);
+        float first = mean(a.beta1, m[i], d), second = mean(a.beta2, v[i], d * d);
+        float u = first / (firn_sqrt(second) + a.epsilon) * a.correction;
+        p[i] = firn_canonical(firn_fma(-a.rate, u, p[i]));
+        m[i] = firn_canonical(first);
+        v[i] = firn_canonical(second);
+    }
+}
+
+void firn_kernel_adam(const firn_kernel_call *call) {
+    adam a = adam_of(call, 4, 6);
+    a.correction = firn_adam_correction(a.beta1, a.beta2, firn_step_of(&call->inputs[5]));
+    firn_update(call, 6, 3, adam_run, &a);
+}
+
+typedef struct amsgrad {
+    adam adam;
+    float coupled, decoupled; /* the weight decay in its one place, and 0 in the other */
+} amsgrad;
+
+/* As adam or adamw, with the largest v so far in place of v. */
+static void amsgrad_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const amsgrad s = *(const amsgrad *)settings;
+    float *restrict p = tensors[0], *restrict m = tensors[1], *restrict v = tensors[2], *restrict most = tensors[3];
+    for (size_t i = 0; i < count; i++) {
+        float d = firn_fma(s.coupled, p[i], g[i]);
+        float first = mean(s.adam.beta1, m[i], d), second = mean(s.adam.beta2, v[i], d * d);
+        float largest = firn_maximum(most[i], second);
+        float u = first / (firn_sqrt(largest) + s.adam.epsilon) * s.adam.correction;
+        p[i] = firn_canonical(firn_fma(-s.adam.rate, firn_fma(s.decoupled, p[i], u), p[i]));
+        m[i] = firn_canonical(first);
+        v[i] = firn_canonical(second);
+        most[i] = firn_canonical(largest);
+    }
+}
+
+void firn_kernel_adam_amsgrad(const firn_kernel_call *call) {
+    const bool decoupled = call->integers[FIRN_ADAM_AMSGRAD_DECOUPLED] != 0;
+    amsgrad s = {.adam = adam_of(call, 5, 7)};
+    if (call->integers[FIRN_ADAM_AMSGRAD_CORRECT_BIAS] != 0)
+        s.adam.correction = firn_adam_correction(s.adam.beta1, s.adam.beta2, firn_step_of(&call->inputs[6]));
+    s.coupled = decoupled ? 0.0f : s.adam.decay;
+    s.decoupled = decoupled ? s.adam.decay : 0.0f;
+    firn_update(call, 7, 4, amsgrad_run, &s);
+}
+
+/* --- radam -------------------------------------------------------------------------------------------------------- */
+
+typedef struct radam {
+    adam adam;
+    firn_radam_coefficients at;
+} radam;
+
+/* As adam, but for the size of the step, which v makes only when it can be relied on. */
+static void radam_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const radam s = *(const radam *)settings;
+    float *restrict p = tensors[0], *restrict m = tensors[1], *restrict v = tensors[2];
+    for (size_t i = 0; i < count; i++) {
+        float d = firn_fma(s.adam.decay, p[i], g[i]);
+        float first = mean(s.adam.beta1, m[i], d), second = mean(s.adam.beta2, v[i], d * d);
+        float plain = first * s.at.mean;
+        float rectified = plain * (s.at.rectification / (firn_sqrt(second) + s.adam.epsilon));
+        p[i] = firn_canonical(firn_fma(-s.adam.rate, s.at.rectification > 0.0f ? rectified : plain, p[i]));
+        m[i] = firn_canonical(first);
+        v[i] = firn_canonical(second);
+    }
+}
+
+void firn_kernel_radam(const firn_kernel_call *call) {
+    radam s = {.adam = adam_of(call, 4, 6)};
+    s.at = firn_radam_coefficients_at(s.adam.beta1, s.adam.beta2, firn_step_of(&call->inputs[5]));
+    firn_update(call, 6, 3, radam_run, &s);
+}
+
+/* --- nadam -------------------------------------------------------------------------------------------------------- */
+
+typedef struct nadam {
+    adam adam;
+    firn_nadam_coefficients at;
+} nadam;
+
+/* As adam, with the momentum of the next step in place of this one's. */
+static void nadam_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const nadam s = *(const nadam *)settings;
+    float *restrict p = tensors[0], *restrict m = tensors[1], *restrict v = tensors[2];
+    for (size_t i = 0; i < count; i++) {
+        float d = firn_fma(s.adam.decay, p[i], g[i]);
+        float first = mean(s.adam.beta1, m[i], d), second = mean(s.adam.beta2, v[i], d * d);
+        float u = firn_fma(s.at.mean, first, s.at.gradient * d);
+        float size = firn_sqrt(second) / s.at.deviation + s.adam.epsilon;
+        p[i] = firn_canonical(firn_fma(-s.adam.rate, u / size, p[i]));
+        m[i] = firn_canonical(first);
+        v[i] = firn_canonical(second);
+    }
+}
+
+void firn_kernel_nadam(const firn_kernel_call *call) {
+    nadam s = {.adam = adam_of(call, 5, 7)};
+    s.at = firn_nadam_coefficients_at(s.adam.beta1, s.adam.beta2, call->reals[FIRN_NADAM_MOMENTUM_DECAY],
+                                      firn_scalar(&call->inputs[4]), firn_step_of(&call->inputs[6]));
+    firn_update(call, 7, 3, nadam_run, &s);
+    firn_set_scalar(&call->outputs[3], s.at.product);
+}
+
+/* --- adamax ------------------------------------------------------------------------------------------------------- */
+
+typedef struct adamax {
+    adam adam;
+    bool maximize;
+} adamax;
+
+/* m as in adam;  n = max(beta2 n, |d| + epsilon);  p = p - rate correction m / n */
+static void adamax_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const adamax s = *(const adamax *)settings;
+    const float rate = s.adam.rate * s.adam.correction;
+    float *restrict p = tensors[0], *restrict m = tensors[1], *restrict n = tensors[2];
+    for (size_t i = 0; i < count; i++) {
+        float d = firn_fma(s.adam.decay, p[i], s.maximize ? -g[i] : g[i]);
+        float first = mean(s.adam.beta1, m[i], d);
+        float largest = firn_maximum(s.adam.beta2 * n[i], (d < 0.0f ? -d : d) + s.adam.epsilon);
+        p[i] = firn_canonical(firn_fma(-rate, first / largest, p[i]));
+        m[i] = firn_canonical(first);
+        n[i] = firn_canonical(largest);
+    }
+}
+
+void firn_kernel_adamax(const firn_kernel_call *call) {
+    adamax s = {.adam = adam_of(call, 4, 6), .maximize = call->integers[FIRN_ADAMAX_MAXIMIZE] != 0};
+    s.adam.correction = firn_bias_correction(s.adam.beta1, firn_step_of(&call->inputs[5]));
+    firn_update(call, 6, 3, adamax_run, &s);
+}
+
+/* --- lion --------------------------------------------------------------------------------------------------------- */
+
+typedef struct lion {
+    float beta1, beta2, decay, rate;
+} lion;
+
+/* The sign as a number; a zero or a NaN is its own. */
+static float sign(float x) {
+    float positive = x > 0.0f ? 1.0f : x;
+    return x < 0.0f ? -1.0f : positive;
+}
+
+/* p = p - rate (sign(beta1 m + (1 - beta1) g) + decay p);  m = beta2 m + (1 - beta2) g */
+static void lion_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const lion s = *(const lion *)settings;
+    float *restrict p = tensors[0], *restrict m = tensors[1];
+    for (size_t i = 0; i < count; i++) {
+        float u = sign(mean(s.beta1, m[i], g[i]));
+        p[i] = firn_canonical(firn_fma(-s.rate, firn_fma(s.decay, p[i], u), p[i]));
+        m[i] = firn_canonical(mean(s.beta2, m[i], g[i]));
+    }
+}
+
+void firn_kernel_lion(const firn_kernel_call *call) {
+    const lion s = {.beta1 = call->reals[FIRN_LION_BETA1],
+                    .beta2 = call->reals[FIRN_LION_BETA2],
+                    .decay = firn_decay_of(call, 4, call->reals[FIRN_LION_WEIGHT_DECAY]),
+                    .rate = firn_scalar(&call->inputs[3])};
+    firn_update(call, 4, 2, lion_run, &s);
+}

@@ -1,0 +1,175 @@
+/* The gradient of attention, of a block of queries at a time; see attention.h. s and p are made again as in
+ * forward.c, from what it saved; dropped probabilities have the gradient 0.
+ *
+ *     dp_ij = dy_i . v_j
+ *     D_i   = sum_j p_ij dp_ij
+ *     ds_ij = p_ij (dp_ij - D_i)
+ *     dq_i  = scale sum_j ds_ij k_j   over the keys j that query i sees
+ *     dk_j  = scale sum_i ds_ij q_i   over the queries i that see key j
+ *     dv_j  = sum_i p_ij dy_i         likewise
+ *
+ * Where whole heads keep all threads busy, a piece is a key head and one pass finds all; else queries are done before
+ * keys, which read their D. Rounding and order are in plan/NUMERICS.md. */
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/attention/attention.h"
+#include "runtime/kernels/vector/attention/products.h"
+#include "runtime/kernels/vector/attention/scores.h"
+#include "runtime/kernels/vector/pieces.h"
+
+enum { QUERIES = FIRN_BLOCK_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_ROWS };
+
+typedef firn_attention_head head;
+typedef firn_attention_block block;
+typedef firn_attention_job job;
+
+/* --- gradients of the scores -------------------------------------------------------------------------------------- */
+
+/* Queries that are not there have any numbers but 0 / 0. */
+static void load_saved(const head *h, block *b, bool all_keys) {
+    for (size_t i = 0; i < QUERIES; i++) {
+        const size_t row = h->row + b->query + firn_smaller(i, b->count - 1);
+        b->row_max[i] = h->job->row_max[row];
+        b->row_sum[i] = h->job->row_sum[row];
+        b->projections[i] = all_keys ? 0.0f : h->job->projections[row];
+    }
+}
+
+/* Products q_i . k_j and dy_i . v_j become probabilities and gradients of them, and D is found where the block has all
+ * keys. */
+static void probability_gradients(const head *h, block *b, bool all_keys) {
+    const firn_attention *a = h->a;
+    firn_key_sum sum = firn_key_sum_begin(h);
+    for (size_t key = b->begin; key < b->end; key += RUN) {
+        const size_t rows = firn_smaller(RUN, b->end - key), at = (key - h->origin) * QUERIES;
+        float *p = h->slot + h->job->at.scores + at, *gradient = h->slot + h->job->at.gradients + at;
+        firn_scores_scale(a, p, rows);
+        firn_scores_exponentials(a, p, b->row_max, rows);
+        firn_scores_normalise(a, p, b->row_sum, rows);
+        firn_scores_drop(a, gradient, firn_scores_draw(h, b, key, rows), rows);
+        if (all_keys)
+            firn_key_sum_add(&sum, h, b, key, rows, p, gradient);
+    }
+    if (all_keys)
+        firn_key_sum_end(&sum, b->projections);
+}
+
+/* Gradients of probabilities become those of scores, and probabilities are dropped. */
+static void score_gradients(const head *h, const block *b) {
+    const firn_attention *a = h->a;
+    for (size_t key = b->begin; key < b->end; key += RUN) {
+        const size_t rows = firn_smaller(RUN, b->end - key), at = (key - h->origin) * QUERIES;
+        float *p = h->slot + h->job->at.scores + at, *gradient = h->slot + h->job->at.gradients + at;
+        for (size_t i = 0; i < rows * QUERIES; i += FIRN_VECTOR) {
+            const firn_vector projection = firn_vector_load(b->projections + i % QUERIES);
+            firn_vector_store(gradient + i, firn_vector_load(p + i) * (firn_vector_load(gradient + i) - projection));
+        }
+        firn_block_round(a->qkv->type, gradient, rows * QUERIES);
+        if (a->dropout_rate == 0.0f)
+            continue;
+        firn_scores_drop(a, p, firn_scores_drawn(h, key), rows);
+        firn_block_round(a->qkv->type, p, rows * QUERIES);
+    }
+}
+
+/* Everything of a block of queries and its keys up to the gradients of the scores. all_keys: those are all that
+ * the queries see, so that D can be found; else it was found before. */
+static block gradient_block(head *h, size_t query, size_t begin, size_t end, bool all_keys) {
+    block b = firn_attention_block_of(h, query, begin, end);
+    load_saved(h, &b, all_keys);
+    firn_attention_multiply_scores(h, &b);
+    firn_attention_multiply_gradients(h, &b);
+    probability_gradients(h, &b, all_keys);
+    for (size_t i = 0; all_keys && i < b.count; i++)
+        h->job->projections[h->row + query + i] = b.projections[i];
+    score_gradients(h, &b);
+    return b;
+}
+
+/* --- pieces of queries -------------------------------------------------------------------------------------------- */
+
+static void query_piece(void *argument, size_t piece, void *slot) {
+    size_t begin, end;
+    head h = firn_attention_query_piece(argument, piece, slot, &begin, &end);
+    for (size_t query = begin; query < end; query += QUERIES) {
+        const block b = gradient_block(&h, query, 0, h.reach, true);
+        firn_attention_store_query_gradients(&h, &b);
+    }
+}
+
+/* --- pieces of keys ----------------------------------------------------------------------------------------------- */
+
+static void add(float *restrict total, const float *restrict x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        total[i] += x[i];
+}
+
+/* Gradients of keys and values from one query head; in one pass, gradients of the queries too. */
+static void add_query_head(head *h, size_t begin, size_t end, float *key_sums, float *value_sums) {
+    for (size_t query = h->a->causal ? begin : 0; query < h->a->steps; query += QUERIES) {
+        const block b = gradient_block(h, query, begin, end, h->job->one_pass);
+        if (h->job->one_pass)
+            firn_attention_store_query_gradients(h, &b);
+        firn_attention_add_key_gradients(h, &b, key_sums, value_sums);
+    }
+}
+
+/* Gradients of the keys [begin, end) of a key head and of their values. What the first query head gives is what the
+ * others are added to. */
+static void key_range(const job *work, float *slot, size_t batch, size_t key_head, size_t begin, size_t end) {
+    const firn_attention_layout *at = &work->at;
+    const size_t group = work->a.group, rows = (end - begin + ROWS - 1) / ROWS * ROWS, floats = rows * work->width;
+    if (work->chunked) {
+        firn_attention_clear(slot + at->key_chunks, floats);
+        firn_attention_clear(slot + at->value_chunks, floats);
+    }
+    head h = firn_attention_head_of(work, slot, batch, key_head * group);
+    h.origin = begin;
+    h.reach = end;
+    add_query_head(&h, begin, end, slot + at->key_sums, slot + at->value_sums);
+    for (size_t member = 1; member < group; member++) {
+        h.query = key_head * group + member;
+        h.row = firn_attention_row(&work->a, batch, h.query);
+        add_query_head(&h, begin, end, slot + at->head_key_sums, slot + at->head_value_sums);
+        add(slot + at->key_sums, slot + at->head_key_sums, floats);
+        add(slot + at->value_sums, slot + at->head_value_sums, floats);
+    }
+    firn_attention_store_key_gradients(&h, begin, end);
+}
+
+static void key_piece(void *argument, size_t piece, void *slot) {
+    const job *work = argument;
+    const size_t head_number = piece / work->parts, begin = piece % work->parts * work->part;
+    key_range(work, slot, head_number / work->a.kv_heads, head_number % work->a.kv_heads, begin,
+              firn_smaller(begin + work->part, work->a.steps));
+}
+
+/* --- the call ----------------------------------------------------------------------------------------------------- */
+
+/* Whether whole key heads, which need five products, are done sooner than queries and keys apart, which need seven but
+ * keep all threads busy. */
+static bool whole_heads_are_sooner(const firn_attention *a, size_t threads) {
+    const size_t heads = a->batch * a->kv_heads;
+    return 5 * ((heads + threads - 1) / threads * threads) <= 7 * heads;
+}
+
+void firn_vector_attention_backward(const firn_kernel_call *call) {
+    job by_key = {.a = firn_attention_of(call, &call->inputs[1]), .dy = &call->inputs[0], .out = &call->outputs[0]};
+    const firn_attention *a = &by_key.a;
+    by_key.chunked = firn_attention_is_chunked(call, 3);
+    by_key.row_max = call->inputs[2].data;
+    by_key.row_sum = call->inputs[3].data;
+    by_key.projections = call->outputs[1].data; /* nothing else of the scratch is used */
+    job by_query = by_key;
+    const uint64_t cost = firn_attention_cost(&by_key, 5);
+    const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = a->batch * a->kv_heads;
+    if (!firn_attention_lay_out(&by_key, true) || !firn_attention_lay_out(&by_query, false)) {
+        firn_kernel_attention_backward(call);
+    } else if (by_key.span >= a->steps && whole_heads_are_sooner(a, threads)) {
+        by_key.one_pass = true;
+        firn_pieces_run(call, firn_attention_divide(&by_key, heads, 1, SIZE_MAX), cost, key_piece, &by_key);
+    } else {
+        firn_pieces_run(call, firn_attention_divide(&by_query, a->batch * a->heads, threads, SIZE_MAX), cost,
+                        query_piece, &by_query);
+        firn_pieces_run(call, firn_attention_divide(&by_key, heads, threads, by_key.span), cost, key_piece, &by_key);
+    }
+}

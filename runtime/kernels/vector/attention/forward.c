@@ -1,0 +1,76 @@
+/* Attention, forward, of a block of queries at a time; see attention.h.
+ *
+ *     s_ij = scale q_i . k_j          for the keys j that query i sees
+ *     p_ij = e^(s_ij - row_max_i) / row_sum_i, some of them dropped
+ *     y_i  = sum_j p_ij v_j
+ *
+ * row_max and row_sum are saved for backward.c. Rounding and order are in plan/NUMERICS.md; what is packed
+ * where, and the threads, are work.h's. */
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/attention/attention.h"
+#include "runtime/kernels/vector/attention/products.h"
+#include "runtime/kernels/vector/attention/scores.h"
+#include "runtime/kernels/vector/pieces.h"
+
+enum { QUERIES = FIRN_BLOCK_QUERIES, RUN = FIRN_RUN_KEYS };
+
+typedef firn_attention_head head;
+typedef firn_attention_block block;
+typedef firn_attention_job job;
+
+/* Products q_i . k_j to probabilities. */
+static void softmax(const head *h, block *b) {
+    const firn_attention *a = h->a;
+    float *scores = h->slot + h->job->at.scores;
+    firn_key_sum sum = firn_key_sum_begin(h);
+    firn_scores_scale(a, scores, b->end);
+    firn_scores_maxima(h, b, scores, b->row_max);
+    for (size_t key = 0; key < b->end; key += RUN) {
+        const size_t rows = firn_smaller(RUN, b->end - key);
+        firn_scores_exponentials(a, scores + key * QUERIES, b->row_max, rows);
+        firn_key_sum_add(&sum, h, b, key, rows, scores + key * QUERIES, NULL);
+    }
+    firn_key_sum_end(&sum, b->row_sum);
+    for (size_t key = 0; key < b->end; key += RUN) {
+        const size_t rows = firn_smaller(RUN, b->end - key);
+        firn_scores_normalise(a, scores + key * QUERIES, b->row_sum, rows);
+        firn_scores_drop(a, scores + key * QUERIES, firn_scores_draw(h, b, key, rows), rows);
+        if (a->dropout_rate != 0.0f)
+            firn_block_round(a->qkv->type, scores + key * QUERIES, rows * QUERIES);
+    }
+}
+
+static void save(const head *h, const block *b) {
+    for (size_t i = 0; i < b->count; i++) {
+        h->job->new_row_max[h->row + b->query + i] = b->row_max[i];
+        h->job->new_row_sum[h->row + b->query + i] = b->row_sum[i];
+    }
+}
+
+static void attention_block(head *h, size_t query) {
+    block b = firn_attention_block_of(h, query, 0, h->reach);
+    firn_attention_multiply_scores(h, &b);
+    softmax(h, &b);
+    save(h, &b);
+    firn_attention_store_outputs(h, &b);
+}
+
+static void attention_piece(void *argument, size_t piece, void *slot) {
+    size_t begin, end;
+    head h = firn_attention_query_piece(argument, piece, slot, &begin, &end);
+    for (size_t query = begin; query < end; query += QUERIES)
+        attention_block(&h, query);
+}
+
+void firn_vector_attention(const firn_kernel_call *call) {
+    job work = {.a = firn_attention_of(call, &call->inputs[0]), .out = &call->outputs[0]};
+    work.chunked = firn_attention_is_chunked(call, 2);
+    work.new_row_max = call->outputs[1].data;
+    work.new_row_sum = call->outputs[2].data;
+    const uint64_t cost = firn_attention_cost(&work, 2);
+    const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = work.a.batch * work.a.heads;
+    if (!firn_attention_lay_out(&work, false))
+        firn_kernel_attention(call);
+    else
+        firn_pieces_run(call, firn_attention_divide(&work, heads, threads, SIZE_MAX), cost, attention_piece, &work);
+}

@@ -1,0 +1,228 @@
+/* The products of attention; see products.h. */
+#include "runtime/kernels/vector/attention/products.h"
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/pack.h"
+
+enum { QUERIES = FIRN_BLOCK_QUERIES, PANEL = FIRN_PANEL_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_ROWS };
+
+/* Numbers of the call's reductions. */
+enum { OF_SCORES, OF_VALUES, OF_SCORE_GRADIENTS };
+
+typedef firn_attention_head head;
+typedef firn_attention_block block;
+
+/* --- the matrices of a head: [T][D], from the first step to the last ---------------------------------------------- */
+
+static firn_matrix queries(const head *h) {
+    return firn_attention_part(h->a, h->a->qkv, h->batch, h->query);
+}
+
+static firn_matrix keys(const head *h) {
+    return firn_attention_part(h->a, h->a->qkv, h->batch, firn_attention_key_part(h->a, h->key));
+}
+
+static firn_matrix values(const head *h) {
+    return firn_attention_part(h->a, h->a->qkv, h->batch, firn_attention_value_part(h->a, h->key));
+}
+
+static firn_matrix output_gradients(const head *h) {
+    return firn_attention_part(h->a, h->job->dy, h->batch, h->query);
+}
+
+/* --- packing ------------------------------------------------------------------------------------------------------ */
+
+/* Rows that fill up a tile, and columns that fill up a register, are zeros: they are computed with, if not stored. */
+static void pack_rows(const head *h, float *out, firn_matrix from, size_t first, size_t rows) {
+    const size_t size = h->a->size, width = h->job->width, all = (rows + ROWS - 1) / ROWS * ROWS;
+    if (size < width)
+        firn_attention_clear(out, rows * width);
+    firn_attention_clear(out + rows * width, (all - rows) * width);
+    firn_vector_widen_rows(out, width, &from, first, rows, 0, size);
+}
+
+static void pack_columns(const head *h, float *out, firn_matrix from, const block *b) {
+    const firn_matrix columns = firn_transposed(from);
+    for (size_t query = 0; query < b->count; query += PANEL)
+        firn_vector_pack(out + query * h->a->size, FIRN_ATTENTION_VECTORS, &columns, 0, h->a->size, b->query + query,
+                         firn_smaller(PANEL, b->count - query));
+}
+
+/* Rows from key `first` on, as far as the piece reaches and memory allows. */
+static const float *pack_span(const head *h, float *out, firn_matrix from, size_t first, size_t *packed) {
+    if (*packed != first)
+        pack_rows(h, out, from, first, firn_smaller(h->job->span, h->reach - first));
+    *packed = first;
+    return out;
+}
+
+static const float *pack_keys(head *h, size_t first) {
+    return pack_span(h, h->slot + h->job->at.keys, keys(h), first, &h->packed_keys);
+}
+
+static const float *pack_values(head *h, size_t first) {
+    return pack_span(h, h->slot + h->job->at.values, values(h), first, &h->packed_values);
+}
+
+/* --- storing ------------------------------------------------------------------------------------------------------ */
+
+/* factor * sums[row] for `rows` rows of a part of the output, from row `first` on, rounded once. The sums are spent. */
+static void store_rows(const head *h, size_t number, size_t first, size_t rows, float *sums, float factor) {
+    const firn_matrix part = firn_attention_part(h->a, h->job->out, h->batch, number);
+    const size_t width = h->job->width;
+    for (size_t i = 0; i < rows * width; i += FIRN_VECTOR) {
+        const firn_vector x = firn_vector_multiply(firn_vector_load(sums + i), firn_vector_fill(factor));
+        firn_vector_store(sums + i, firn_vector_canonical(x));
+    }
+    firn_vector_narrow_rows(h->job->out->data, part.type, part.first + first * part.row_step, part.row_step, sums,
+                            width, rows, h->a->size);
+}
+
+/* --- rows of scores: a key against the queries -------------------------------------------------------------------- */
+
+/* out[key][query] = rows[key] . columns[][query] for the keys [begin, end); rows are packed from key `begin` on. */
+static void multiply_rows(const head *h, const block *b, size_t reduction, float *out, const float *rows,
+                          const float *columns, size_t begin, size_t end) {
+    firn_attention_tile tile = {.reduction = &h->a->call->reductions[reduction],
+                                .left_row_step = h->job->width,
+                                .left_term_step = 1,
+                                .right_step = PANEL,
+                                .terms = h->a->size,
+                                .present = FIRN_TERMS_ALL,
+                                .begins = true,
+                                .ends = true,
+                                .chunk_sums = h->slot + h->job->at.chunk_sums,
+                                .sums_step = QUERIES};
+    for (size_t key = begin; key < end; key += ROWS) {
+        /* The first registers of queries may come before these keys. */
+        const size_t skip = h->a->causal && key > b->query ? (key - b->query) / FIRN_VECTOR * FIRN_VECTOR : 0;
+        tile.left = rows + (key - begin) * h->job->width;
+        for (size_t query = skip; query < b->count; query += tile.columns) {
+            tile.right = columns + (query - query % PANEL) * h->a->size + query % PANEL;
+            tile.sums = out + (key - h->origin) * QUERIES + query;
+            tile.columns = PANEL - query % PANEL;
+            firn_attention_tile_add(&tile);
+        }
+    }
+}
+
+void firn_attention_multiply_scores(head *h, const block *b) {
+    const firn_attention_layout *at = &h->job->at;
+    float *columns = h->slot + at->query_columns;
+    pack_columns(h, columns, queries(h), b);
+    for (size_t key = b->begin; key < b->end; key += h->job->span)
+        multiply_rows(h, b, OF_SCORES, h->slot + at->scores, pack_keys(h, key), columns, key,
+                      firn_smaller(b->end, key + h->job->span));
+}
+
+void firn_attention_multiply_gradients(head *h, const block *b) {
+    const firn_attention_layout *at = &h->job->at;
+    float *columns = h->slot + at->gradient_columns;
+    pack_columns(h, columns, output_gradients(h), b);
+    for (size_t key = b->begin; key < b->end; key += h->job->span)
+        multiply_rows(h, b, OF_VALUES, h->slot + at->gradients, pack_values(h, key), columns, key,
+                      firn_smaller(b->end, key + h->job->span));
+}
+
+/* --- sums over keys and over queries ------------------------------------------------------------------------------ */
+
+/* The panels of a product whose columns are the elements of a head. */
+static void multiply_across(const head *h, firn_attention_tile *tile) {
+    const float *right = tile->right;
+    float *sums = tile->sums, *chunk_sums = tile->chunk_sums;
+    for (size_t column = 0; column < h->job->width; column += FIRN_ATTENTION_COLUMNS) {
+        tile->right = right + column;
+        tile->sums = sums + column;
+        tile->chunk_sums = chunk_sums + column;
+        tile->columns = firn_smaller(FIRN_ATTENTION_COLUMNS, h->job->width - column);
+        firn_attention_tile_add(tile);
+    }
+}
+
+/* sums[query] = weights[][query] . rows[] over the keys [begin, end) that the query sees, added to those before; rows
+ * are packed from key `begin` on. */
+static void add_run(const head *h, const block *b, size_t reduction, const float *weights, const float *rows,
+                    size_t begin, size_t end) {
+    const size_t width = h->job->width;
+    for (size_t row = 0; row < b->count; row += ROWS) {
+        firn_attention_tile tile = {.reduction = &h->a->call->reductions[reduction],
+                                    .left = weights + (begin - h->origin) * QUERIES + row,
+                                    .left_row_step = 1,
+                                    .left_term_step = QUERIES,
+                                    .right = rows,
+                                    .right_step = width,
+                                    .first_term = begin,
+                                    .terms = end - begin,
+                                    .present = h->a->causal ? FIRN_TERMS_UP_TO_DIAGONAL : FIRN_TERMS_ALL,
+                                    .diagonal = b->query + row,
+                                    .begins = begin == 0,
+                                    .ends = end == b->end,
+                                    .sums = h->slot + h->job->at.sums + row * width,
+                                    .chunk_sums = h->slot + h->job->at.chunk_sums + row * width,
+                                    .sums_step = width};
+        multiply_across(h, &tile);
+    }
+}
+
+/* The same a run at a time: while it is in the first cache, all rows and columns of the sums pass by. */
+static void add_keys(const head *h, const block *b, size_t reduction, const float *weights, const float *rows,
+                     size_t begin, size_t end) {
+    for (size_t key = begin; key < end; key += RUN)
+        add_run(h, b, reduction, weights, rows + (key - begin) * h->job->width, key, firn_smaller(end, key + RUN));
+}
+
+/* sums[key] = weights[key][] . rows[] over the queries of the block that see the key, added to those before. */
+static void add_queries(const head *h, const block *b, size_t reduction, const float *weights, const float *rows,
+                        float *sums, float *chunk_sums) {
+    const size_t width = h->job->width;
+    for (size_t key = b->begin; key < b->end; key += ROWS) {
+        const bool on_diagonal = h->a->causal && key >= b->query;
+        firn_attention_tile tile = {.reduction = &h->a->call->reductions[reduction],
+                                    .left = weights + (key - h->origin) * QUERIES,
+                                    .left_row_step = QUERIES,
+                                    .left_term_step = 1,
+                                    .right = rows,
+                                    .right_step = width,
+                                    .first_term = b->query,
+                                    .terms = b->count,
+                                    .present = on_diagonal ? FIRN_TERMS_FROM_DIAGONAL : FIRN_TERMS_ALL,
+                                    .diagonal = key,
+                                    .begins = h->a->causal ? on_diagonal : b->query == 0,
+                                    .ends = b->query + b->count == h->a->steps,
+                                    .sums_step = width};
+        tile.sums = sums + (key - h->origin) * width;
+        tile.chunk_sums = chunk_sums + (key - h->origin) * width;
+        multiply_across(h, &tile);
+    }
+}
+
+void firn_attention_store_outputs(head *h, const block *b) {
+    const firn_attention_layout *at = &h->job->at;
+    for (size_t key = 0; key < b->end; key += h->job->span)
+        add_keys(h, b, OF_VALUES, h->slot + at->scores, pack_values(h, key), key,
+                 firn_smaller(b->end, key + h->job->span));
+    store_rows(h, h->query, b->query, b->count, h->slot + at->sums, 1.0f);
+}
+
+void firn_attention_store_query_gradients(head *h, const block *b) {
+    const firn_attention_layout *at = &h->job->at;
+    for (size_t key = 0; key < b->end; key += h->job->span)
+        add_keys(h, b, OF_SCORE_GRADIENTS, h->slot + at->gradients, pack_keys(h, key), key,
+                 firn_smaller(b->end, key + h->job->span));
+    store_rows(h, h->query, b->query, b->count, h->slot + at->sums, h->a->scale);
+}
+
+void firn_attention_add_key_gradients(const head *h, const block *b, float *key_sums, float *value_sums) {
+    const firn_attention_layout *at = &h->job->at;
+    float *slot = h->slot;
+    pack_rows(h, slot + at->query_rows, queries(h), b->query, b->count);
+    pack_rows(h, slot + at->gradient_rows, output_gradients(h), b->query, b->count);
+    add_queries(h, b, OF_SCORE_GRADIENTS, slot + at->gradients, slot + at->query_rows, key_sums, slot + at->key_chunks);
+    add_queries(h, b, OF_VALUES, slot + at->scores, slot + at->gradient_rows, value_sums, slot + at->value_chunks);
+}
+
+void firn_attention_store_key_gradients(const head *h, size_t begin, size_t end) {
+    const firn_attention_layout *at = &h->job->at;
+    store_rows(h, firn_attention_key_part(h->a, h->key), begin, end - begin, h->slot + at->key_sums, h->a->scale);
+    store_rows(h, firn_attention_value_part(h->a, h->key), begin, end - begin, h->slot + at->value_sums, 1.0f);
+}

@@ -1,0 +1,165 @@
+/* Scores, probabilities and sums of them in registers; see scores.h. */
+#include "runtime/kernels/vector/attention/scores.h"
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/exponential.h"
+#include "runtime/kernels/vector/pack.h"
+
+enum { QUERIES = FIRN_BLOCK_QUERIES, VECTORS = FIRN_BLOCK_VECTORS, PANEL = FIRN_PANEL_QUERIES, RUN = FIRN_RUN_KEYS };
+
+/* The queries of a block that see a key, as a bit each. */
+static uint32_t seeing(const firn_attention_head *h, const firn_attention_block *b, size_t key) {
+    return h->a->causal && key > b->query ? ~0u << (key - b->query) : ~0u;
+}
+
+/* Those of register v. */
+static inline firn_mask lanes_of(uint32_t queries, size_t v) {
+    return firn_mask_from_bits(queries >> (v * FIRN_VECTOR));
+}
+
+/* --- softmax ------------------------------------------------------------------------------------------------------ */
+
+void firn_scores_scale(const firn_attention *a, float *scores, size_t rows) {
+    const float scale = a->scale;
+    for (size_t i = 0; i < rows * QUERIES; i++)
+        scores[i] *= scale;
+    firn_block_round(a->softmax_type, scores, rows * QUERIES);
+}
+
+void firn_scores_maxima(const firn_attention_head *h, const firn_attention_block *b, const float *scores,
+                        float maxima[QUERIES]) {
+    firn_vector largest[VECTORS];
+    firn_mask has_nan[VECTORS];
+    for (size_t v = 0; v < VECTORS; v++) {
+        largest[v] = firn_vector_fill(-__builtin_inff());
+        has_nan[v] = firn_mask_from_bits(0);
+    }
+    for (size_t key = b->begin; key < b->end; key++, scores += QUERIES) {
+        const uint32_t queries = seeing(h, b, key);
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            const firn_vector score = firn_vector_load(scores + v * FIRN_VECTOR);
+            const firn_mask mask = lanes_of(queries, v);
+            largest[v] = firn_vector_select(mask, firn_vector_maximum(score, largest[v]), largest[v]);
+            has_nan[v] |= mask & firn_vector_is_nan(score);
+        }
+    }
+    const firn_vector nan = firn_vector_fill(firn_from_bits(FIRN_NAN_BITS));
+    for (size_t v = 0; v < VECTORS; v++) {
+        largest[v] = firn_vector_add(largest[v], firn_vector_zero());
+        firn_vector_store(maxima + v * FIRN_VECTOR, firn_vector_select(has_nan[v], nan, largest[v]));
+    }
+}
+
+void firn_scores_exponentials(const firn_attention *a, float *scores, const float maxima[QUERIES], size_t rows) {
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
+            float *at = scores + row * QUERIES + i;
+            const firn_vector score = firn_vector_load(at);
+            firn_vector_store(at, firn_vector_exp(score - firn_vector_load(maxima + i)));
+        }
+    firn_block_round(a->softmax_type, scores, rows * QUERIES);
+}
+
+void firn_scores_normalise(const firn_attention *a, float *x, const float sums[QUERIES], size_t rows) {
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = 0; i < QUERIES; i += FIRN_VECTOR) {
+            float *at = x + row * QUERIES + i;
+            firn_vector_store(at, firn_vector_load(at) / firn_vector_load(sums + i));
+        }
+    firn_block_round(a->qkv->type, x, rows * QUERIES);
+}
+
+/* --- sums over the keys that a query sees ------------------------------------------------------------------------- */
+
+firn_key_sum firn_key_sum_begin(const firn_attention_head *h) {
+    firn_key_sum sum = {.lanes = h->slot + h->job->at.lanes};
+    firn_attention_clear(sum.lanes, (size_t)RUN * QUERIES);
+    return sum;
+}
+
+/* A lane of the sum is a row of floats here. */
+static void fold(firn_key_sum *sum) {
+    for (size_t half = RUN / 2; half > 0; half /= 2)
+        for (size_t i = 0; i < half * QUERIES; i++)
+            sum->lanes[i] += sum->lanes[half * QUERIES + i];
+    for (size_t i = 0; i < QUERIES; i++)
+        sum->totals[i] += sum->lanes[i];
+}
+
+void firn_key_sum_add(firn_key_sum *sum, const firn_attention_head *h, const firn_attention_block *b, size_t first,
+                      size_t rows, const float *x, const float *y) {
+    for (size_t row = 0; row < rows; row++) {
+        const uint32_t queries = seeing(h, b, first + row);
+        for (size_t v = 0; v < VECTORS; v++) {
+            const size_t at = row * QUERIES + v * FIRN_VECTOR;
+            const firn_vector lane = firn_vector_load(sum->lanes + at);
+            firn_vector term = firn_vector_load(x + at);
+            if (y != NULL)
+                term = firn_vector_multiply(term, firn_vector_load(y + at));
+            firn_vector_store(sum->lanes + at, firn_vector_select(lanes_of(queries, v), lane + term, lane));
+        }
+    }
+    if ((first + RUN) % FIRN_SUM_BLOCK != 0)
+        return;
+    fold(sum);
+    firn_attention_clear(sum->lanes, (size_t)RUN * QUERIES);
+}
+
+/* A query without elements in the last block has +0 there, which changes nothing: no total is ever -0. */
+void firn_key_sum_end(firn_key_sum *sum, float out[QUERIES]) {
+    fold(sum);
+    for (size_t i = 0; i < QUERIES; i++)
+        out[i] = firn_canonical(sum->totals[i]);
+}
+
+/* --- dropout ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t *kept_from(const firn_attention_head *h, size_t first) {
+    return (uint32_t *)(void *)(h->slot + h->job->at.kept) + (first - h->origin);
+}
+
+/* Random numbers are drawn by query, because neighbours in their order are keys. */
+static const float *draw_run(const firn_attention_head *h, const firn_attention_block *b, size_t first, size_t rows) {
+    float *drawn = h->slot + h->job->at.drawn, *transposed = h->slot + h->job->at.transposed;
+    const firn_matrix by_key = {drawn, FIRN_FLOAT32, 0, 1, RUN};
+    for (size_t i = 0; i < b->count; i++)
+        firn_random_uniform_many(drawn + i * RUN, &h->a->rng,
+                                 firn_attention_element(h->a, h->row + b->query + i, first), rows);
+    for (size_t query = 0; query < b->count; query += PANEL)
+        firn_vector_pack(transposed + query * RUN, FIRN_ATTENTION_VECTORS, &by_key, 0, rows, query,
+                         firn_smaller(PANEL, b->count - query));
+    return transposed;
+}
+
+const uint32_t *firn_scores_draw(const firn_attention_head *h, const firn_attention_block *b, size_t first,
+                                 size_t rows) {
+    uint32_t *kept = kept_from(h, first);
+    if (h->a->dropout_rate == 0.0f)
+        return kept;
+    const float *numbers = draw_run(h, b, first, rows);
+    const firn_vector rate = firn_vector_fill(h->a->dropout_rate);
+    for (size_t row = 0; row < rows; row++) {
+        kept[row] = 0;
+        for (size_t query = 0; query < QUERIES; query += FIRN_VECTOR) {
+            const float *at = numbers + (query - query % PANEL) * RUN + row * PANEL + query % PANEL;
+            kept[row] |= firn_mask_to_bits(firn_vector_is_at_least(firn_vector_load(at), rate)) << query;
+        }
+    }
+    return kept;
+}
+
+const uint32_t *firn_scores_drawn(const firn_attention_head *h, size_t first) {
+    return kept_from(h, first);
+}
+
+void firn_scores_drop(const firn_attention *a, float *x, const uint32_t *kept, size_t rows) {
+    const firn_vector factor = firn_vector_fill(1.0f / (1.0f - a->dropout_rate));
+    if (a->dropout_rate == 0.0f)
+        return;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t v = 0; v < VECTORS; v++) {
+            float *at = x + row * QUERIES + v * FIRN_VECTOR;
+            firn_vector_store(at, firn_vector_keep(lanes_of(kept[row], v), firn_vector_load(at) * factor));
+        }
+}

@@ -1,0 +1,139 @@
+/* Jobs, slots, heads and blocks of attention; see work.h. */
+#include "runtime/kernels/vector/attention/work.h"
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/pieces.h"
+
+enum { QUERIES = FIRN_BLOCK_QUERIES, RUN = FIRN_RUN_KEYS, SLOT = FIRN_SLOT_BYTES / sizeof(float) };
+
+/* FIRN_MULTIPLICATIONS where the sums are chunked. */
+enum { CHUNKED_MULTIPLICATIONS = 2 };
+
+/* Pieces for each thread where heads are too few to keep all of them busy. */
+enum { PIECES = 4 };
+
+_Static_assert(QUERIES <= 32, "a word has a bit for each query of a block");
+_Static_assert(QUERIES % FIRN_PANEL_QUERIES == 0 && QUERIES % FIRN_ATTENTION_ROWS == 0, "whole panels, whole tiles");
+_Static_assert(RUN % QUERIES == 0, "a run of keys begins where a block of queries does");
+
+/* 0 stays 0, unlike firn_ceiling. */
+static size_t round_up(size_t x, size_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
+
+/* --- the slot ----------------------------------------------------------------------------------------------------- */
+
+static size_t claim(size_t *end, size_t floats) {
+    const size_t at = *end;
+    *end += round_up(floats, FIRN_VECTOR);
+    return at;
+}
+
+/* Things of the size of the packed keys. */
+typedef struct key_matrices {
+    size_t *place[8];
+    size_t count;
+} key_matrices;
+
+static void add_pair(key_matrices *matrices, size_t *of_keys, size_t *of_values) {
+    matrices->place[matrices->count++] = of_keys;
+    matrices->place[matrices->count++] = of_values;
+}
+
+/* What does not grow with the steps. Returns where it ends. */
+static size_t lay_out_block(firn_attention_layout *at, size_t size, size_t width) {
+    size_t end = 0;
+    at->query_columns = claim(&end, size * QUERIES);
+    at->gradient_columns = claim(&end, size * QUERIES);
+    at->query_rows = claim(&end, QUERIES * width);
+    at->gradient_rows = claim(&end, QUERIES * width);
+    at->sums = claim(&end, QUERIES * width);
+    at->chunk_sums = claim(&end, QUERIES * width);
+    at->lanes = claim(&end, (size_t)RUN * QUERIES);
+    at->drawn = claim(&end, (size_t)QUERIES * RUN);
+    at->transposed = claim(&end, (size_t)RUN * QUERIES);
+    return end;
+}
+
+bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
+    const size_t size = job->a.size, width = round_up(size, FIRN_VECTOR), steps = round_up(job->a.steps, QUERIES);
+    const size_t blocks = job->dy != NULL ? 2 : 1, score_row = blocks * QUERIES + 1;
+    firn_attention_layout *at = &job->at;
+    key_matrices matrices = {.count = 0};
+    add_pair(&matrices, &at->keys, &at->values);
+    if (of_keys)
+        add_pair(&matrices, &at->key_sums, &at->value_sums);
+    if (of_keys && job->chunked)
+        add_pair(&matrices, &at->key_chunks, &at->value_chunks);
+    if (of_keys && job->a.group > 1)
+        add_pair(&matrices, &at->head_key_sums, &at->head_value_sums);
+    job->width = width;
+    size_t end = lay_out_block(at, size, width);
+    const size_t fixed = end + (of_keys ? 0 : steps * score_row), per_key = matrices.count * width;
+    if (fixed >= SLOT)
+        return false;
+    job->span = firn_smaller((SLOT - fixed) / (per_key + (of_keys ? score_row : 0)) / QUERIES * QUERIES, steps);
+    const size_t rows = of_keys ? job->span : steps;
+    at->kept = claim(&end, rows);
+    at->scores = claim(&end, rows * QUERIES);
+    at->gradients = claim(&end, (blocks - 1) * rows * QUERIES);
+    for (size_t i = 0; i < matrices.count; i++)
+        *matrices.place[i] = claim(&end, job->span * width);
+    return job->span > 0;
+}
+
+/* --- the job ------------------------------------------------------------------------------------------------------ */
+
+bool firn_attention_is_chunked(const firn_kernel_call *call, size_t reductions) {
+    for (size_t i = 0; i < reductions; i++)
+        if (call->reductions[i].kind != FIRN_REDUCTION_F32)
+            return true;
+    return false;
+}
+
+uint64_t firn_attention_cost(const firn_attention_job *job, uint64_t products) {
+    const firn_attention *a = &job->a;
+    const uint64_t pairs = (uint64_t)a->batch * a->heads * a->steps * a->steps / (a->causal ? 2 : 1);
+    return products * pairs * a->size / (job->chunked ? CHUNKED_MULTIPLICATIONS : FIRN_MULTIPLICATIONS);
+}
+
+size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t threads, size_t most) {
+    const size_t steps = job->a.steps, blocks = firn_ceiling(steps, QUERIES);
+    size_t parts = threads < 2 || heads >= PIECES * threads ? 1 : firn_ceiling(PIECES * threads, heads);
+    parts = firn_smaller(parts, blocks);
+    job->part = firn_smaller(firn_ceiling(blocks, parts) * QUERIES, most);
+    job->parts = firn_ceiling(steps, job->part);
+    return heads * job->parts;
+}
+
+/* --- heads and blocks --------------------------------------------------------------------------------------------- */
+
+firn_attention_head firn_attention_head_of(const firn_attention_job *job, void *slot, size_t batch, size_t query_head) {
+    firn_attention_head h = {.job = job, .a = &job->a, .slot = slot, .batch = batch, .query = query_head};
+    h.key = query_head / job->a.group;
+    h.row = firn_attention_row(&job->a, batch, query_head);
+    h.reach = job->a.steps;
+    h.packed_keys = h.packed_values = SIZE_MAX; /* nothing */
+    if (job->chunked)
+        firn_attention_clear(h.slot + job->at.chunk_sums, QUERIES * job->width);
+    return h;
+}
+
+firn_attention_head firn_attention_query_piece(const firn_attention_job *job, size_t piece, void *slot, size_t *begin,
+                                               size_t *end) {
+    const size_t head = piece / job->parts, part = piece % job->parts;
+    firn_attention_head h = firn_attention_head_of(job, slot, head / job->a.heads, head % job->a.heads);
+    *begin = part * job->part;
+    *end = firn_smaller(*begin + job->part, job->a.steps);
+    if (job->a.causal)
+        h.reach = *end;
+    return h;
+}
+
+firn_attention_block firn_attention_block_of(const firn_attention_head *h, size_t query, size_t begin, size_t end) {
+    firn_attention_block b = {
+        .query = query, .count = firn_smaller(QUERIES, h->a->steps - query), .begin = begin, .end = end};
+    if (h->a->causal)
+        b.end = firn_smaller(end, query + b.count);
+    return b;
+}

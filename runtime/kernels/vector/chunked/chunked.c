@@ -1,0 +1,303 @@
+/* Chunked sums in float32 registers; see chunked.h. One loop is compiled for each half type, for heights of HEIGHT down
+ * to 1 and for one and two registers of columns, so that the sums of a chunk stay in their registers. A step is six
+ * (float16, AVX-512) to fourteen instructions (cbfloat16, AVX2), and each waits for one before it: it takes many sums
+ * at once, and four are done stage by stage. */
+#include "runtime/kernels/vector/chunked/chunked.h"
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/chunked/step.h"
+#include "runtime/kernels/vector/vector.h"
+
+/* Of a strip: half of the registers that there are. */
+enum { HEIGHT = FIRN_VECTOR / 2, VECTORS = 2, WIDTH = VECTORS * FIRN_VECTOR };
+
+/* Sums of two rows, which are worked on together. */
+typedef firn_vector pair[2][VECTORS];
+
+/* --- one step: sum = round16(left * right + sum) ------------------------------------------------------------------ */
+
+/* Stage by stage, so that the instructions of four chains stand side by side. */
+static inline __attribute__((always_inline)) void step(const firn_step_kind kind, const size_t rows,
+                                                       const size_t vectors, const firn_vector left[2],
+                                                       const firn_vector right[VECTORS], pair sums) {
+    pair down;
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            down[row][v] = firn_step_down(left[row], right[v], sums[row][v]);
+    }
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            sums[row][v] = firn_step_up(left[row], right[v], sums[row][v]);
+    }
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            sums[row][v] = firn_step_odd(down[row][v], sums[row][v]);
+    }
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            sums[row][v] = firn_step_round(kind, sums[row][v]);
+    }
+}
+
+/* --- the terms of a chunk ----------------------------------------------------------------------------------------- */
+
+/* Some rows of a tile, and of its columns as many as VECTORS registers have, or those of one register. */
+typedef struct strip {
+    const firn_chunked_tile *tile;
+    size_t row, rows, columns;
+    const float *left, *right;
+    float *sums, *totals;
+    bool is_small;    /* the sums stay far below the largest value of their type */
+    firn_lanes lanes; /* of a strip of one register; more are full, and need no mask */
+} strip;
+
+/* Terms of a chunk: begin to end, counted from the tile's first. Every row of the strip has those from all_begin to
+ * all_end. */
+typedef struct extent {
+    size_t begin, all_begin, all_end, end;
+} extent;
+
+static inline firn_vector load(const strip *s, const float *from, size_t v, size_t vectors) {
+    return vectors > 1 ? firn_vector_load(from + v * FIRN_VECTOR) : firn_vector_load_some(s->lanes, from);
+}
+
+static inline void store(const strip *s, float *to, size_t v, size_t vectors, firn_vector x) {
+    if (vectors > 1)
+        firn_vector_store(to + v * FIRN_VECTOR, x);
+    else
+        firn_vector_store_some(to, s->lanes, x);
+}
+
+/* Terms begin to end of the tile, for those rows only that have them where some do not. */
+static inline __attribute__((always_inline)) void add_terms(const strip *s, const firn_step_kind kind,
+                                                            const size_t rows, const size_t vectors, const bool some,
+                                                            size_t begin, size_t end, pair sums[HEIGHT / 2]) {
+    const firn_chunked_tile *t = s->tile;
+    const size_t row_step = t->left_row_step, term_step = t->left_term_step, right_step = t->right_step;
+    const float *left = s->left + begin * term_step, *right = s->right + begin * right_step;
+    for (size_t term = begin; term < end; term++, left += term_step, right += right_step) {
+        firn_vector line[VECTORS];
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            line[v] = firn_step_scale(kind, load(s, right, v, vectors));
+        FIRN_UNROLL
+        for (size_t row = 0; row < rows; row += 2) {
+            const size_t here = rows - row < 2 ? 1 : 2;
+            firn_vector factors[2];
+            pair next;
+            FIRN_UNROLL
+            for (size_t i = 0; i < here; i++) {
+                factors[i] = firn_vector_fill(left[(row + i) * row_step]);
+                FIRN_UNROLL
+                for (size_t v = 0; v < vectors; v++)
+                    next[i][v] = sums[row / 2][i][v];
+            }
+            step(kind, here, vectors, factors, line, next);
+            FIRN_UNROLL
+            for (size_t i = 0; i < here; i++) {
+                const size_t diagonal = t->diagonal + s->row + row + i, index = t->first_term + term;
+                const bool present = t->present == FIRN_TERMS_UP_TO_DIAGONAL ? index <= diagonal : index >= diagonal;
+                const firn_mask mask = firn_mask_from_bits(!some || present ? ~0u : 0u);
+                FIRN_UNROLL
+                for (size_t v = 0; v < vectors; v++)
+                    sums[row / 2][i][v] = some ? firn_vector_select(mask, next[i][v], sums[row / 2][i][v]) : next[i][v];
+            }
+        }
+    }
+}
+
+/* --- the choice of a loop: what runs between firn_step_begin and firn_step_end ------------------------------------ */
+
+/* Of a function with other rounding than its caller has. To the compiler arithmetic does not depend on the control
+ * word, so it may move or share some across the change of it, unless that is in a function it knows nothing of: not
+ * inlined, and none of what it reads, writes or returns found out. clang can only be told the first, and does no more
+ * of the others than a call permits. */
+#if __has_attribute(noipa)
+#    define FIRN_STEP_APART __attribute__((noipa))
+#else
+#    define FIRN_STEP_APART __attribute__((noinline))
+#endif
+
+static inline __attribute__((always_inline)) void add_extent(const strip *s, const extent *e, const firn_step_kind kind,
+                                                             const size_t rows, const size_t vectors) {
+    pair sums[HEIGHT / 2];
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            sums[row / 2][row % 2][v] = firn_step_scale(kind, load(s, s->sums + row * s->tile->step, v, vectors));
+    }
+    const size_t bounds[] = {e->begin, e->all_begin, e->all_end, e->end};
+    for (int part = 0; part < 3; part++)
+        if (part == 1)
+            add_terms(s, kind, rows, vectors, false, bounds[part], bounds[part + 1], sums);
+        else
+            add_terms(s, kind, rows, vectors, true, bounds[part], bounds[part + 1], sums);
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            store(s, s->sums + row * s->tile->step, v, vectors, firn_step_unscale(kind, sums[row / 2][row % 2][v]));
+    }
+}
+
+static inline __attribute__((always_inline)) void add_height(const strip *s, const extent *e, const firn_step_kind kind,
+                                                             const size_t vectors) {
+    if (s->rows == 1)
+        add_extent(s, e, kind, 1, vectors);
+    else if (s->rows == 2)
+        add_extent(s, e, kind, 2, vectors);
+    else if (HEIGHT > 4 && s->rows == 4)
+        add_extent(s, e, kind, 4, vectors);
+    else
+        add_extent(s, e, kind, HEIGHT, vectors);
+}
+
+static inline __attribute__((always_inline)) void add_kind(const strip *s, const extent *e, const firn_step_kind kind) {
+    if (s->columns == WIDTH)
+        add_height(s, e, kind, VECTORS);
+    else
+        add_height(s, e, kind, 1);
+}
+
+static FIRN_STEP_APART void add_float16(const strip *s, const extent *e) {
+    add_kind(s, e, FIRN_STEP_FLOAT16);
+}
+
+static FIRN_STEP_APART void add_bfloat16(const strip *s, const extent *e) {
+    add_kind(s, e, FIRN_STEP_BFLOAT16);
+}
+
+static FIRN_STEP_APART void add_cbfloat16(const strip *s, const extent *e) {
+    add_kind(s, e, FIRN_STEP_CBFLOAT16);
+}
+
+static FIRN_STEP_APART void add_small_cbfloat16(const strip *s, const extent *e) {
+    add_kind(s, e, FIRN_STEP_SMALL_CBFLOAT16);
+}
+
+static void add_to_sums(const strip *s, const extent *e) {
+    const unsigned mode = firn_step_begin();
+    if (s->tile->accumulator == FIRN_FLOAT16)
+        add_float16(s, e);
+    else if (s->tile->accumulator == FIRN_BFLOAT16)
+        add_bfloat16(s, e);
+    else if (s->is_small)
+        add_small_cbfloat16(s, e);
+    else
+        add_cbfloat16(s, e);
+    firn_step_end(mode);
+}
+
+/* --- chunks ------------------------------------------------------------------------------------------------------- */
+
+/* Where the terms of a strip lie, not beyond the tile's last. */
+static extent present_terms(const firn_chunked_tile *t, size_t row, size_t rows) {
+    extent e = {0, 0, t->terms, t->terms};
+    const size_t first = t->diagonal + row, last = first + rows - 1;
+    if (t->present == FIRN_TERMS_UP_TO_DIAGONAL) {
+        e.all_end = first < t->first_term ? 0 : firn_smaller(first + 1 - t->first_term, t->terms);
+        e.end = last < t->first_term ? 0 : firn_smaller(last + 1 - t->first_term, t->terms);
+    } else if (t->present == FIRN_TERMS_FROM_DIAGONAL) {
+        e.begin = first < t->first_term ? 0 : firn_smaller(first - t->first_term, t->terms);
+        e.all_begin = last < t->first_term ? 0 : firn_smaller(last - t->first_term, t->terms);
+    }
+    return e;
+}
+
+static inline size_t limited(size_t x, size_t low, size_t high) {
+    return x < low ? low : firn_smaller(x, high);
+}
+
+/* What of it lies between two terms. */
+static extent between(const extent *e, size_t begin, size_t end) {
+    extent part = {.all_begin = limited(e->all_begin, begin, end)};
+    part.all_end = limited(e->all_end, part.all_begin, end);
+    part.begin = limited(e->begin, begin, end);
+    part.end = limited(e->end, part.all_end, end);
+    return part;
+}
+
+/* A finished chunk goes to the totals, and the next one begins at +0. */
+static void end_chunk(const strip *s) {
+    for (size_t row = 0; row < s->rows; row++) {
+        float *sums = s->sums + row * s->tile->step, *totals = s->totals + row * s->tile->step;
+        for (size_t column = 0; column < s->columns; column++) {
+            totals[column] += sums[column];
+            sums[column] = 0.0f;
+        }
+    }
+}
+
+/* All terms of a strip, chunk after chunk. A chunk without a present term adds +0, which changes nothing. */
+static void add_strip(const strip *s) {
+    const firn_chunked_tile *t = s->tile;
+    const extent present = present_terms(t, s->row, s->rows);
+    for (size_t begin = 0, end; begin < t->terms; begin = end) {
+        const size_t chunk_left = t->chunk - (t->first_term + begin) % t->chunk;
+        end = begin + firn_smaller(chunk_left, t->terms - begin);
+        const extent e = between(&present, begin, end);
+        add_to_sums(s, &e);
+        if (chunk_left == end - begin || (t->ends && end == t->terms))
+            end_chunk(s);
+    }
+}
+
+/* --- tiles -------------------------------------------------------------------------------------------------------- */
+
+/* The largest magnitude in `lines` times `count` neighbours; infinity or a NaN where there is one. */
+static float largest(const float *x, size_t lines, size_t step, size_t count) {
+    firn_words most = firn_words_fill(0);
+    for (size_t i = 0; i < count; i += FIRN_VECTOR) {
+        const firn_lanes lanes = firn_first_lanes(count - i);
+        for (size_t line = 0; line < lines; line++) {
+            const firn_words bits = (firn_words)firn_vector_load_some(lanes, x + line * step + i);
+            most = firn_words_larger(most, bits & FIRN_MAGNITUDE_BITS);
+        }
+    }
+    float magnitudes[FIRN_VECTOR];
+    firn_vector_store(magnitudes, (firn_vector)most);
+    uint32_t bits = 0;
+    for (size_t i = 0; i < FIRN_VECTOR; i++)
+        bits = bits > firn_bits(magnitudes[i]) ? bits : firn_bits(magnitudes[i]);
+    return firn_from_bits(bits);
+}
+
+/* No sum can grow beyond what all terms are at most, and the rounding of fewer than 512 steps, each by one part in a
+ * thousand, does not double that. */
+static bool sums_are_small(const firn_chunked_tile *t) {
+    const size_t terms = firn_smaller(t->terms, t->chunk);
+    if (!firn_step_asks_for_size(t->accumulator) || terms >= 512)
+        return false;
+    const float left = t->left_row_step == 1 ? largest(t->left, t->terms, t->left_term_step, t->rows)
+                                             : largest(t->left, t->rows, t->left_row_step, t->terms);
+    const float right = largest(t->right, t->terms, t->right_step, t->columns);
+    const float before = largest(t->sums, t->rows, t->step, t->columns);
+    return before + left * right * (float)terms < firn_power_of_two(FIRN_CBFLOAT16_BIAS - 1);
+}
+
+void firn_chunked_tile_add(const firn_chunked_tile *tile) {
+    strip s = {.tile = tile, .rows = HEIGHT, .is_small = sums_are_small(tile)};
+    for (; s.row < tile->rows; s.row += s.rows) {
+        while (s.rows > tile->rows - s.row)
+            s.rows /= 2;
+        s.left = tile->left + s.row * tile->left_row_step;
+        for (size_t column = 0; column < tile->columns; column += s.columns) {
+            s.columns = tile->columns - column;
+            s.columns = firn_smaller(s.columns, s.columns < WIDTH ? FIRN_VECTOR : WIDTH);
+            s.lanes = firn_first_lanes(s.columns);
+            s.right = tile->right + column;
+            s.sums = tile->sums + s.row * tile->step + column;
+            s.totals = tile->totals + s.row * tile->step + column;
+            add_strip(&s);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/* See cut.h. */
+#include "runtime/kernels/vector/chunked/cut.h"
+
+#include "runtime/kernels/blocks.h"
+
+static size_t count(const firn_product *product, size_t rows, size_t columns) {
+    return firn_ceiling(product->rows, rows) * firn_ceiling(product->columns, columns);
+}
+
+firn_chunked_cut firn_chunked_cut_make(const firn_linear *linear, size_t wanted, size_t most_rows, size_t most_columns,
+                                       size_t least_rows, size_t least_columns) {
+    const firn_product *product = &linear->product;
+    firn_chunked_cut cut = {.linear = linear, .rows = most_rows, .columns = most_columns};
+    while (cut.columns > least_columns && count(product, cut.rows, cut.columns) < wanted)
+        cut.columns /= 2;
+    while (cut.rows > least_rows && count(product, cut.rows, cut.columns) < wanted)
+        cut.rows /= 2;
+    cut.across = firn_ceiling(product->columns, cut.columns);
+    cut.pieces = count(product, cut.rows, cut.columns);
+    return cut;
+}
+
+firn_rectangle firn_chunked_cut_piece(const firn_chunked_cut *cut, size_t piece) {
+    const firn_product *product = &cut->linear->product;
+    firn_rectangle r = {.row = piece / cut->across * cut->rows, .column = piece % cut->across * cut->columns};
+    r.rows = firn_smaller(cut->rows, product->rows - r.row);
+    r.columns = firn_smaller(cut->columns, product->columns - r.column);
+    return r;
+}
+
+/* A block of columns at a time, for the bias. */
+void firn_chunked_store(const firn_linear *linear, const firn_rectangle *r, float *totals, size_t step) {
+    const firn_tensor *out = linear->out, *bias = linear->bias;
+    float bias_values[FIRN_BLOCK];
+    for (size_t done = 0; done < r->columns; done += FIRN_BLOCK) {
+        const size_t columns = firn_smaller(FIRN_BLOCK, r->columns - done), column = r->column + done;
+        if (bias != NULL)
+            firn_widen(bias_values, bias->data, bias->type, column, columns);
+        for (size_t row = 0; row < r->rows; row++) {
+            float *values = totals + row * step + done;
+            for (size_t i = 0; bias != NULL && i < columns; i++)
+                values[i] += bias_values[i];
+            firn_narrow(out->data, out->type, (r->row + row) * linear->product.columns + column, values, columns);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+/* Products with float16 sums inside chunks; see native.h. A piece of work is a rectangle of the output. Block
+ * after block of terms its rows of the left factor are packed, then panel after panel of 64 columns of the right one.
+ * The inner loop keeps 14 x 64 sums in 28 registers. The sums of chunks are added in the slot, in float32. */
+#include "runtime/kernels/vector/chunked/native.h"
+
+#include <stdbool.h>
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/chunked/cut.h"
+#include "runtime/kernels/vector/chunked/half_vector.h"
+#include "runtime/kernels/vector/pack.h"
+#include "runtime/kernels/vector/pieces.h"
+
+enum {
+    HEIGHT = 14, /* rows of a register tile: 28 sums, and two registers for the right factor */
+    VECTORS = 2,
+    WIDTH = VECTORS * FIRN_HALVES,
+    DEPTH = 256,             /* terms of a block */
+    LEFT_STEP = FIRN_VECTOR, /* between terms of a packed panel of rows */
+    ROWS = 8 * HEIGHT,       /* of a piece, at most */
+    COLUMNS = 4 * WIDTH,
+    PIECES = 4, /* wanted for each thread */
+    COST = 32   /* multiplications that take the time of one operation on an element (FIRN_GRAIN) */
+};
+
+typedef struct scratch {
+    uint32_t left[ROWS / HEIGHT][LEFT_STEP * DEPTH]; /* each factor twice: half_vector.h */
+    uint16_t right[WIDTH * DEPTH];
+    float widened[FIRN_VECTOR * DEPTH];
+    uint16_t sums[ROWS * COLUMNS]; /* of the chunk */
+    float totals[ROWS * COLUMNS];  /* of the chunks before it */
+} scratch;
+_Static_assert(sizeof(scratch) <= FIRN_SLOT_BYTES, "it lies in a slot");
+
+/* --- a register tile ---------------------------------------------------------------------------------------------- */
+
+/* Some terms of one chunk. */
+typedef struct tile {
+    const uint32_t *left;  /* [term][LEFT_STEP] */
+    const uint16_t *right; /* [term][WIDTH] */
+    size_t terms;
+    bool ends; /* the chunk */
+    uint16_t *sums;
+    float *totals; /* [row][COLUMNS], as the sums */
+} tile;
+
+static inline __attribute__((always_inline)) void add_tile(const tile *t, const size_t rows) {
+    firn_half_vector sums[HEIGHT][VECTORS];
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            sums[row][v] = firn_half_vector_load(t->sums + row * COLUMNS + v * FIRN_HALVES);
+    }
+    const uint32_t *left = t->left;
+    const uint16_t *right = t->right;
+    for (size_t term = 0; term < t->terms; term++, left += LEFT_STEP, right += WIDTH) {
+        firn_half_vector line[VECTORS];
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            line[v] = firn_half_vector_load(right + v * FIRN_HALVES);
+        FIRN_UNROLL
+        for (size_t row = 0; row < rows; row++) {
+            FIRN_UNROLL
+            for (size_t v = 0; v < VECTORS; v++)
+                sums[row][v] = firn_half_vector_fma(left[row], line[v], sums[row][v]);
+        }
+    }
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            const size_t at = row * COLUMNS + v * FIRN_HALVES;
+            if (t->ends)
+                firn_half_vector_add_to(t->totals + at, sums[row][v]);
+            firn_half_vector_store(t->sums + at, sums[row][v]);
+        }
+    }
+    if (t->ends)
+        for (size_t row = 0; row < rows; row++)
+            memset(t->sums + row * COLUMNS, 0, WIDTH * sizeof(uint16_t));
+}
+
+/* The compiler makes one loop for each height, so that the sums stay in registers. */
+static void add_height(const tile *t, size_t rows) {
+    switch (rows) {
+    case 1:
+        add_tile(t, 1);
+        break;
+    case 2:
+        add_tile(t, 2);
+        break;
+    case 3:
+        add_tile(t, 3);
+        break;
+    case 4:
+        add_tile(t, 4);
+        break;
+    case 5:
+        add_tile(t, 5);
+        break;
+    case 6:
+        add_tile(t, 6);
+        break;
+    case 7:
+        add_tile(t, 7);
+        break;
+    case 8:
+        add_tile(t, 8);
+        break;
+    case 9:
+        add_tile(t, 9);
+        break;
+    case 10:
+        add_tile(t, 10);
+        break;
+    case 11:
+        add_tile(t, 11);
+        break;
+    case 12:
+        add_tile(t, 12);
+        break;
+    case 13:
+        add_tile(t, 13);
+        break;
+    default:
+        add_tile(t, HEIGHT);
+        break;
+    }
+}
+
+/* --- a piece ------------------------------------------------------------------------------------------------------ */
+
+/* Panels are packed by way of float32, which holds every float16. */
+static void pack_rows(const firn_product *product, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
+    const firn_matrix left = firn_transposed(product->left);
+    for (size_t row = 0, panel = 0; row < r->rows; row += HEIGHT, panel++) {
+        firn_vector_pack(s->widened, 1, &left, term, terms, r->row + row, firn_smaller(HEIGHT, r->rows - row));
+        for (size_t i = 0; i < terms; i++) {
+            const firn_vector x = firn_vector_load(s->widened + i * FIRN_VECTOR);
+            const firn_words halves = firn_words_from_halves(firn_vector_to_float16(x));
+            const firn_words twice = halves | halves << 16;
+            _mm512_storeu_si512(s->left[panel] + i * LEFT_STEP, (__m512i)twice);
+        }
+    }
+}
+
+/* Lanes beyond the last column are left as they were: what comes of them is not stored. */
+static void pack_columns(const firn_product *product, size_t term, size_t terms, size_t column, size_t columns,
+                         scratch *s) {
+    for (size_t lane = 0; lane < columns; lane += FIRN_VECTOR) {
+        firn_vector_pack(s->widened, 1, &product->right, term, terms, column + lane,
+                         firn_smaller(FIRN_VECTOR, columns - lane));
+        for (size_t i = 0; i < terms; i++)
+            firn_halves_store_some(s->right + i * WIDTH + lane, firn_first_lanes(FIRN_VECTOR),
+                                   firn_vector_to_float16(firn_vector_load(s->widened + i * FIRN_VECTOR)));
+    }
+}
+
+/* A tile over a block of terms, chunk after chunk. */
+static void add_chunks(const firn_product *product, size_t term, size_t terms, tile t, size_t rows) {
+    const size_t chunk = product->reduction.chunk;
+    for (size_t end = term + terms; term < end; term += t.terms) {
+        const size_t chunk_left = chunk - term % chunk;
+        t.terms = firn_smaller(chunk_left, end - term);
+        t.ends = t.terms == chunk_left || term + t.terms == product->terms;
+        add_height(&t, rows);
+        t.left += t.terms * LEFT_STEP;
+        t.right += t.terms * WIDTH;
+    }
+}
+
+static void add_block(const firn_product *product, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
+    pack_rows(product, r, term, terms, s);
+    for (size_t column = 0; column < r->columns; column += WIDTH) {
+        pack_columns(product, term, terms, r->column + column, firn_smaller(WIDTH, r->columns - column), s);
+        for (size_t row = 0; row < r->rows; row += HEIGHT) {
+            const size_t at = row * COLUMNS + column;
+            const tile t = {
+                .left = s->left[row / HEIGHT], .right = s->right, .sums = s->sums + at, .totals = s->totals + at};
+            add_chunks(product, term, terms, t, firn_smaller(HEIGHT, r->rows - row));
+        }
+    }
+}
+
+static void multiply_piece(void *argument, size_t piece, void *slot) {
+    const firn_chunked_cut *cut = argument;
+    const firn_product *product = &cut->linear->product;
+    scratch *s = slot;
+    const firn_rectangle r = firn_chunked_cut_piece(cut, piece);
+    memset(s->sums, 0, r.rows * COLUMNS * sizeof(uint16_t));
+    memset(s->totals, 0, r.rows * COLUMNS * sizeof(float));
+    for (size_t term = 0; term < product->terms; term += DEPTH)
+        add_block(product, &r, term, firn_smaller(DEPTH, product->terms - term), s);
+    firn_chunked_store(cut->linear, &r, s->totals, COLUMNS);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static void multiply(const firn_linear *linear, const firn_kernel_call *call) {
+    const firn_product *product = &linear->product;
+    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / COST;
+    const size_t threads = firn_parallel_threads(&call->parallel, cost), wanted = threads > 1 ? threads * PIECES : 1;
+    firn_chunked_cut cut = firn_chunked_cut_make(linear, wanted, ROWS, COLUMNS, HEIGHT, WIDTH);
+    firn_pieces_run(call, cut.pieces, cost, multiply_piece, &cut);
+}
+
+void firn_native_linear(const firn_kernel_call *call) {
+    firn_linear job;
+    firn_linear_forward(&job, call);
+    multiply(&job, call);
+}
+
+void firn_native_linear_backward_input(const firn_kernel_call *call) {
+    firn_linear job;
+    firn_linear_backward_input(&job, call);
+    multiply(&job, call);
+}
+
+void firn_native_linear_backward_weight(const firn_kernel_call *call) {
+    firn_linear job;
+    firn_linear_backward_weight(&job, call);
+    multiply(&job, call);
+}

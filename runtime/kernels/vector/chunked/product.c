@@ -1,0 +1,108 @@
+/* Products with chunked sums; see product.h. A piece of work is a rectangle of the output. Block after block of
+ * terms its rows of the left factor are packed, widened, then panel after panel of the right one's columns; what is
+ * not finished of its sums stays in the slot. Packing and the second cache are no concern here: a term of a tile takes
+ * forty cycles, and the factors are far ahead of it. */
+#include "runtime/kernels/vector/chunked/product.h"
+
+#include <string.h>
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/chunked/chunked.h"
+#include "runtime/kernels/vector/chunked/cut.h"
+#include "runtime/kernels/vector/pack.h"
+#include "runtime/kernels/vector/pieces.h"
+#include "runtime/kernels/vector/product.h"
+
+enum {
+    WIDTH = 2 * FIRN_VECTOR,
+    HEIGHT = FIRN_VECTOR, /* rows of a packed panel */
+    ROWS = 64,            /* of a piece, at most */
+    COLUMNS = 256,
+    DEPTH = 256, /* terms of a block */
+    PIECES = 8,  /* wanted for each thread */
+    COST = 4     /* multiplications that take the time of one operation on an element (FIRN_GRAIN) */
+};
+
+typedef struct scratch {
+    float left[ROWS / HEIGHT][HEIGHT * DEPTH];
+    float right[WIDTH * DEPTH];
+    float sums[ROWS * COLUMNS], totals[ROWS * COLUMNS];
+} scratch;
+_Static_assert(sizeof(scratch) <= FIRN_SLOT_BYTES, "it lies in a slot");
+
+/* --- a piece ------------------------------------------------------------------------------------------------------ */
+
+static void add_block(const firn_product *product, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
+    const firn_matrix left = firn_transposed(product->left);
+    firn_chunked_tile t = {.accumulator = product->reduction.accumulator,
+                           .chunk = product->reduction.chunk,
+                           .left_row_step = 1,
+                           .left_term_step = HEIGHT,
+                           .right = s->right,
+                           .right_step = WIDTH,
+                           .terms = terms,
+                           .first_term = term,
+                           .ends = term + terms == product->terms,
+                           .present = FIRN_TERMS_ALL, /* of a linear layer */
+                           .step = COLUMNS};
+    for (size_t row = 0; row < r->rows; row += HEIGHT)
+        firn_vector_pack(s->left[row / HEIGHT], 1, &left, term, terms, r->row + row,
+                         firn_smaller(HEIGHT, r->rows - row));
+    for (size_t column = 0; column < r->columns; column += WIDTH) {
+        t.columns = firn_smaller(WIDTH, r->columns - column);
+        firn_vector_pack(s->right, WIDTH / FIRN_VECTOR, &product->right, term, terms, r->column + column, t.columns);
+        for (size_t row = 0; row < r->rows; row += HEIGHT) {
+            t.rows = firn_smaller(HEIGHT, r->rows - row);
+            t.left = s->left[row / HEIGHT];
+            t.sums = s->sums + row * COLUMNS + column;
+            t.totals = s->totals + row * COLUMNS + column;
+            firn_chunked_tile_add(&t);
+        }
+    }
+}
+
+static void multiply_piece(void *argument, size_t piece, void *slot) {
+    const firn_chunked_cut *cut = argument;
+    const firn_product *product = &cut->linear->product;
+    scratch *s = slot;
+    const firn_rectangle r = firn_chunked_cut_piece(cut, piece);
+    memset(s->sums, 0, r.rows * COLUMNS * sizeof(float));
+    memset(s->totals, 0, r.rows * COLUMNS * sizeof(float));
+    for (size_t term = 0; term < product->terms; term += DEPTH)
+        add_block(product, &r, term, firn_smaller(DEPTH, product->terms - term), s);
+    firn_chunked_store(cut->linear, &r, s->totals, COLUMNS);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static void multiply(const firn_linear *linear, const firn_kernel_call *call) {
+    const firn_product *product = &linear->product;
+    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / COST;
+    const size_t threads = firn_parallel_threads(&call->parallel, cost), wanted = threads > 1 ? threads * PIECES : 1;
+    firn_chunked_cut cut = firn_chunked_cut_make(linear, wanted, ROWS, COLUMNS, HEIGHT, WIDTH);
+    firn_pieces_run(call, cut.pieces, cost, multiply_piece, &cut);
+}
+
+/* One of the three ops, by the set below this one where its sums are of another kind. */
+static void run(const firn_kernel_call *call, void (*begin)(firn_linear *job, const firn_kernel_call *call),
+                firn_kernel otherwise) {
+    if (call->reductions[0].kind != FIRN_REDUCTION_CHUNKED) {
+        otherwise(call);
+        return;
+    }
+    firn_linear job;
+    begin(&job, call);
+    multiply(&job, call);
+}
+
+void firn_chunked_linear(const firn_kernel_call *call) {
+    run(call, firn_linear_forward, firn_vector_linear);
+}
+
+void firn_chunked_linear_backward_input(const firn_kernel_call *call) {
+    run(call, firn_linear_backward_input, firn_vector_linear_backward_input);
+}
+
+void firn_chunked_linear_backward_weight(const firn_kernel_call *call) {
+    run(call, firn_linear_backward_weight, firn_vector_linear_backward_weight);
+}

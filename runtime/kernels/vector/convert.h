@@ -1,0 +1,76 @@
+/* Registers of floats from tensors of any real type, and back. It agrees with runtime/numerics/half.h: widening is
+ * exact, narrowing rounds to nearest even and keeps subnormals, and a NaN stays one. A NaN's payload is not made
+ * canonical on the way in (nobody looks at it); on the way out the caller has done that. The type is known once these
+ * are inlined: a loop is compiled for each. */
+#ifndef FIRN_KERNELS_VECTOR_CONVERT_H
+#define FIRN_KERNELS_VECTOR_CONVERT_H
+
+#include "plan/ops.h"
+#include "runtime/kernels/vector/vector.h"
+#include "runtime/numerics/half.h"
+
+/* --- cbfloat16 ---------------------------------------------------------------------------------------------------- */
+
+enum { FIRN_CBFLOAT16_DROP = 23 - FIRN_CBFLOAT16_MANTISSA };
+
+/* Its exponent, read as one of float32, is too small by the difference of the biases: a multiplication corrects that,
+ * exactly, of subnormals too. */
+static inline firn_vector firn_vector_from_cbfloat16(firn_vector_halves halves) {
+    const uint32_t largest_exponent = (2 * FIRN_CBFLOAT16_BIAS + 1) << 23;
+    const firn_words shifted =
+        firn_words_from_signed(halves) << FIRN_CBFLOAT16_DROP & (FIRN_SIGN_BIT | largest_exponent | 0x7fffffu);
+    const firn_words number = (firn_words)firn_vector_multiply(
+        (firn_vector)shifted, firn_vector_fill(firn_power_of_two(127 - FIRN_CBFLOAT16_BIAS)));
+    return (firn_vector)firn_words_if_equal(shifted & largest_exponent, firn_words_fill(largest_exponent),
+                                            number | FIRN_INFINITY_BITS, number);
+}
+
+/* Adding a power of two whose last bit is worth the last bit of the result rounds to it; what the sum has more than
+ * that power is the result's mantissa with its leading bit, which adds one to the exponent. The exponent is that of x,
+ * or of the subnormals. */
+static inline firn_words firn_vector_to_cbfloat16(firn_vector x) {
+    const uint32_t infinity = 0x7fffu >> FIRN_CBFLOAT16_MANTISSA << FIRN_CBFLOAT16_MANTISSA;
+    const uint32_t least_exponent = (128 - FIRN_CBFLOAT16_BIAS) << 23, too_large = (129 + FIRN_CBFLOAT16_BIAS) << 23;
+    const firn_words bits = (firn_words)x;
+    const firn_words magnitude = firn_words_smaller(bits & FIRN_MAGNITUDE_BITS, firn_words_fill(too_large));
+    const firn_words exponent = firn_words_larger(magnitude & FIRN_INFINITY_BITS, firn_words_fill(least_exponent));
+    const firn_words power = exponent + (FIRN_CBFLOAT16_DROP << 23);
+    const firn_words mantissa = (firn_words)firn_vector_add((firn_vector)magnitude, (firn_vector)power) - power;
+    const firn_words finite = ((exponent - least_exponent) >> FIRN_CBFLOAT16_DROP) + mantissa;
+    const firn_words number = firn_words_smaller(finite, firn_words_fill(infinity)) | (bits >> 16 & 0x8000u);
+    return firn_words_if_nan(x, firn_words_fill(infinity | 1u << (FIRN_CBFLOAT16_MANTISSA - 1)), number);
+}
+
+/* --- any type ----------------------------------------------------------------------------------------------------- */
+
+/* Elements from index on. Lanes that are left out are +0, and their memory is not touched. */
+static inline __attribute__((always_inline)) firn_vector firn_vector_widen(const void *data, uint8_t type, size_t index,
+                                                                           firn_lanes lanes) {
+    if (type == FIRN_FLOAT32)
+        return firn_vector_load_some(lanes, (const float *)data + index);
+    const firn_vector_halves halves = firn_halves_load_some(lanes, (const uint16_t *)data + index);
+    if (type == FIRN_FLOAT16)
+        return firn_vector_from_float16(halves);
+    return type == FIRN_BFLOAT16 ? (firn_vector)(firn_words_from_halves(halves) << 16)
+                                 : firn_vector_from_cbfloat16(halves);
+}
+
+/* Stores x, whose NaNs are canonical, rounded to the type. */
+static inline __attribute__((always_inline)) void firn_vector_narrow(void *data, uint8_t type, size_t index,
+                                                                     firn_lanes lanes, firn_vector x) {
+    if (type == FIRN_FLOAT32) {
+        firn_vector_store_some((float *)data + index, lanes, x);
+        return;
+    }
+    firn_vector_halves halves;
+    const firn_words bits = (firn_words)x;
+    if (type == FIRN_FLOAT16)
+        halves = firn_vector_to_float16(x);
+    else if (type == FIRN_BFLOAT16)
+        halves = firn_halves_from_words((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+    else
+        halves = firn_halves_from_words(firn_vector_to_cbfloat16(x));
+    firn_halves_store_some((uint16_t *)data + index, lanes, halves);
+}
+
+#endif

@@ -1,0 +1,137 @@
+/* See elementwise.h. Ops that compute each element by itself. A loop is compiled for each type and function: both are
+ * known where the loops below are inlined. */
+#include "runtime/kernels/vector/elementwise.h"
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/convert.h"
+#include "runtime/kernels/vector/elementary.h"
+
+typedef firn_vector (*function)(firn_vector x);
+
+/* y = f(x) for some lanes from element i on. */
+static inline __attribute__((always_inline)) void map_lanes(const firn_kernel_call *call, uint8_t type, size_t i,
+                                                            firn_lanes lanes, function f) {
+    const firn_vector result = f(firn_vector_widen(call->inputs[0].data, type, i, lanes));
+    firn_vector_narrow(call->outputs[0].data, type, i, lanes, firn_vector_canonical(result));
+}
+
+/* y = f(x) for blocks of elements of one type. Full registers apart: a store that leaves lanes out takes much longer.
+ */
+static inline __attribute__((always_inline)) void map(const firn_kernel_call *call, size_t begin, size_t end,
+                                                      uint8_t type, function f) {
+    const size_t last = firn_smaller(end * FIRN_BLOCK, call->outputs[0].elements);
+    size_t i = begin * FIRN_BLOCK;
+    for (; i + FIRN_VECTOR <= last; i += FIRN_VECTOR)
+        map_lanes(call, type, i, firn_first_lanes(FIRN_VECTOR), f);
+    if (i < last)
+        map_lanes(call, type, i, firn_first_lanes(last - i), f);
+}
+
+/* dx = dy f(x), likewise. */
+static inline __attribute__((always_inline)) void map_slope_lanes(const firn_kernel_call *call, uint8_t type, size_t i,
+                                                                  firn_lanes lanes, function f) {
+    const firn_vector slope = f(firn_vector_widen(call->inputs[1].data, type, i, lanes));
+    const firn_vector result = firn_vector_widen(call->inputs[0].data, type, i, lanes) * slope;
+    firn_vector_narrow(call->outputs[0].data, type, i, lanes, firn_vector_canonical(result));
+}
+
+static inline __attribute__((always_inline)) void map_slope(const firn_kernel_call *call, size_t begin, size_t end,
+                                                            uint8_t type, function f) {
+    const size_t last = firn_smaller(end * FIRN_BLOCK, call->outputs[0].elements);
+    size_t i = begin * FIRN_BLOCK;
+    for (; i + FIRN_VECTOR <= last; i += FIRN_VECTOR)
+        map_slope_lanes(call, type, i, firn_first_lanes(FIRN_VECTOR), f);
+    if (i < last)
+        map_slope_lanes(call, type, i, firn_first_lanes(last - i), f);
+}
+
+static inline __attribute__((always_inline)) void map_any(const firn_kernel_call *call, size_t begin, size_t end,
+                                                          function f) {
+    switch (call->outputs[0].type) {
+    case FIRN_FLOAT16:
+        map(call, begin, end, FIRN_FLOAT16, f);
+        break;
+    case FIRN_BFLOAT16:
+        map(call, begin, end, FIRN_BFLOAT16, f);
+        break;
+    case FIRN_CBFLOAT16:
+        map(call, begin, end, FIRN_CBFLOAT16, f);
+        break;
+    default:
+        map(call, begin, end, FIRN_FLOAT32, f);
+        break;
+    }
+}
+
+static inline __attribute__((always_inline)) void map_any_slope(const firn_kernel_call *call, size_t begin, size_t end,
+                                                                function f) {
+    switch (call->outputs[0].type) {
+    case FIRN_FLOAT16:
+        map_slope(call, begin, end, FIRN_FLOAT16, f);
+        break;
+    case FIRN_BFLOAT16:
+        map_slope(call, begin, end, FIRN_BFLOAT16, f);
+        break;
+    case FIRN_CBFLOAT16:
+        map_slope(call, begin, end, FIRN_CBFLOAT16, f);
+        break;
+    default:
+        map_slope(call, begin, end, FIRN_FLOAT32, f);
+        break;
+    }
+}
+
+/* Whether every operand has the type of the output. */
+static bool is_of_one_type(const firn_kernel_call *call) {
+    for (uint8_t i = 0; i < call->input_count; i++)
+        if (call->inputs[i].type != call->outputs[0].type)
+            return false;
+    return true;
+}
+
+/* --- gelu --------------------------------------------------------------------------------------------------------- */
+
+enum { WITH_TANH = 1 }; /* form of gelu */
+
+static void gelu_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
+        map_any(call, begin, end, firn_vector_gelu_tanh);
+    else
+        map_any(call, begin, end, firn_vector_gelu_erf);
+}
+
+void firn_vector_gelu(const firn_kernel_call *call) {
+    if (is_of_one_type(call))
+        firn_split_blocks(call, gelu_blocks);
+    else
+        firn_kernel_gelu(call);
+}
+
+static void gelu_backward_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
+        map_any_slope(call, begin, end, firn_vector_gelu_tanh_slope);
+    else
+        map_any_slope(call, begin, end, firn_vector_gelu_erf_slope);
+}
+
+void firn_vector_gelu_backward(const firn_kernel_call *call) {
+    if (is_of_one_type(call))
+        firn_split_blocks(call, gelu_backward_blocks);
+    else
+        firn_kernel_gelu_backward(call);
+}
+
+/* --- tanh --------------------------------------------------------------------------------------------------------- */
+
+static void tanh_blocks(void *argument, size_t begin, size_t end) {
+    map_any(argument, begin, end, firn_vector_tanh_of);
+}
+
+void firn_vector_tanh(const firn_kernel_call *call) {
+    if (is_of_one_type(call))
+        firn_split_blocks(call, tanh_blocks);
+    else
+        firn_kernel_tanh(call);
+}

@@ -1,0 +1,140 @@
+/* See losses.h: the softmax cross-entropy of float32 logits. A row is read twice, the second time from the cache. */
+#include "runtime/kernels/vector/losses.h"
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/losses.h"
+#include "runtime/kernels/vector/elementary.h"
+
+enum { VECTORS = FIRN_SUM_LANES / FIRN_VECTOR }; /* registers of the lanes of a sum */
+
+/* maximum over the row, plus +0. Numbers and NaN are looked for apart. */
+static float row_maximum(const float *x, size_t width) {
+    firn_vector largest[VECTORS];
+    firn_mask nan = {0};
+    FIRN_UNROLL
+    for (size_t v = 0; v < VECTORS; v++)
+        largest[v] = firn_vector_fill(-firn_from_bits(FIRN_INFINITY_BITS));
+    size_t at = 0;
+    for (; at + FIRN_SUM_LANES <= width; at += FIRN_SUM_LANES) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            const firn_vector y = firn_vector_load(x + at + v * FIRN_VECTOR);
+            largest[v] = firn_vector_maximum(y, largest[v]);
+            nan |= firn_vector_is_nan(y);
+        }
+    }
+    if (at < width) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            const size_t i = at + v * FIRN_VECTOR;
+            const firn_lanes lanes = firn_first_lanes(i < width ? width - i : 0);
+            const firn_vector y = firn_vector_load_some(lanes, x + i);
+            largest[v] = firn_vector_select(firn_mask_of(lanes), firn_vector_maximum(y, largest[v]), largest[v]);
+            nan |= firn_vector_is_nan(y);
+        }
+    }
+    FIRN_UNROLL
+    for (size_t v = 1; v < VECTORS; v++)
+        largest[0] = firn_vector_maximum(largest[0], largest[v]);
+    return firn_mask_to_bits(nan) != 0 ? firn_from_bits(FIRN_NAN_BITS) : firn_vector_largest(largest[0]) + 0.0f;
+}
+
+/* The lanes of a block of a sum, folded. */
+static float fold(firn_vector lanes[VECTORS]) {
+    float l[FIRN_VECTOR];
+    FIRN_UNROLL
+    for (size_t half = VECTORS / 2; half > 0; half /= 2) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < half; v++)
+            lanes[v] = lanes[v] + lanes[v + half];
+    }
+    firn_vector_store(l, lanes[0]);
+    for (size_t half = FIRN_VECTOR / 2; half > 0; half /= 2)
+        for (size_t i = 0; i < half; i++)
+            l[i] += l[i + half];
+    return l[0];
+}
+
+/* The total of one block of the sum of exp(x - maximum). */
+static float block_sum(const float *x, size_t count, firn_vector maximum) {
+    firn_vector lanes[VECTORS];
+    FIRN_UNROLL
+    for (size_t v = 0; v < VECTORS; v++)
+        lanes[v] = firn_vector_zero();
+    size_t at = 0;
+    for (; at + FIRN_SUM_LANES <= count; at += FIRN_SUM_LANES) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++)
+            lanes[v] = lanes[v] + firn_vector_exp(firn_vector_load(x + at + v * FIRN_VECTOR) - maximum);
+    }
+    if (at < count) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < VECTORS; v++) {
+            const size_t i = at + v * FIRN_VECTOR;
+            const firn_lanes some = firn_first_lanes(i < count ? count - i : 0);
+            const firn_vector e = firn_vector_exp(firn_vector_load_some(some, x + i) - maximum);
+            lanes[v] = firn_vector_select(firn_mask_of(some), lanes[v] + e, lanes[v]);
+        }
+    }
+    return fold(lanes);
+}
+
+static void cross_entropy_rows(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const float *logits = call->inputs[0].data;
+    const size_t width = firn_last_extent(&call->inputs[0]);
+    float *maxima = call->outputs[1].data, *sums = call->outputs[2].data;
+    for (size_t row = begin; row < end; row++) {
+        const float *x = logits + row * width;
+        float total = 0.0f;
+        maxima[row] = row_maximum(x, width);
+        for (size_t at = 0; at < width; at += FIRN_SUM_BLOCK)
+            total += block_sum(x + at, firn_smaller(FIRN_SUM_BLOCK, width - at), firn_vector_fill(maxima[row]));
+        sums[row] = firn_canonical(total);
+    }
+}
+
+void firn_vector_cross_entropy(const firn_kernel_call *call) {
+    const firn_tensor *logits = &call->inputs[0];
+    if (logits->type != FIRN_FLOAT32) {
+        firn_kernel_cross_entropy(call);
+        return;
+    }
+    firn_split(call, firn_rows(logits), firn_last_extent(logits), cross_entropy_rows);
+    firn_cross_entropy_mean(call);
+}
+
+/* exp(x - maximum) / sum * factor */
+static firn_vector share(firn_vector x, firn_vector maximum, firn_vector sum, float factor) {
+    return firn_vector_canonical(firn_vector_exp(x - maximum) / sum * firn_vector_fill(factor));
+}
+
+static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const int32_t *labels = call->inputs[2].data;
+    const float *maxima = call->inputs[3].data, *sums = call->inputs[4].data;
+    const size_t width = firn_last_extent(&call->inputs[1]);
+    const float factor = firn_scalar(&call->inputs[0]) / (float)firn_rows(&call->inputs[1]);
+    for (size_t row = begin; row < end; row++) {
+        const float *x = (const float *)call->inputs[1].data + row * width;
+        float *dx = (float *)call->outputs[0].data + row * width;
+        /* before dx may take its place */
+        const float p = firn_exp_inline(x[labels[row]] - maxima[row]) / sums[row];
+        const firn_vector maximum = firn_vector_fill(maxima[row]), sum = firn_vector_fill(sums[row]);
+        size_t i = 0;
+        for (; i + FIRN_VECTOR <= width; i += FIRN_VECTOR)
+            firn_vector_store(dx + i, share(firn_vector_load(x + i), maximum, sum, factor));
+        const firn_lanes rest = firn_first_lanes(width - i);
+        firn_vector_store_some(dx + i, rest, share(firn_vector_load_some(rest, x + i), maximum, sum, factor));
+        dx[labels[row]] = firn_canonical((p - 1.0f) * factor);
+    }
+}
+
+void firn_vector_cross_entropy_backward(const firn_kernel_call *call) {
+    const firn_tensor *logits = &call->inputs[1];
+    if (logits->type != FIRN_FLOAT32) {
+        firn_kernel_cross_entropy_backward(call);
+        return;
+    }
+    firn_split(call, firn_rows(logits), firn_last_extent(logits), cross_entropy_backward_rows);
+}

@@ -1,0 +1,30 @@
+/* See pieces.h. There is one task for each thread, and a counter that hands out the pieces. */
+#include "runtime/kernels/vector/pieces.h"
+
+#include <stdatomic.h>
+
+typedef struct work {
+    atomic_size_t next;
+    size_t pieces;
+    uint8_t *workspace;
+    firn_piece_body body;
+    void *argument;
+} work;
+
+/* Task i has slot i, whoever runs it. The counter orders nothing else: what a thread wrote is made known to the caller
+ * when the tasks end. */
+static void take_pieces(void *argument, size_t begin, size_t end) {
+    work *w = argument;
+    for (size_t task = begin; task < end; task++) {
+        void *slot = w->workspace + task * FIRN_SLOT_BYTES;
+        size_t piece;
+        while ((piece = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed)) < w->pieces)
+            w->body(w->argument, piece, slot);
+    }
+}
+
+void firn_pieces_run(const firn_kernel_call *call, size_t pieces, uint64_t cost, firn_piece_body body, void *argument) {
+    work w = {.pieces = pieces, .workspace = call->workspace, .body = body, .argument = argument};
+    const size_t threads = firn_parallel_threads(&call->parallel, cost), tasks = pieces < threads ? pieces : threads;
+    firn_parallel_run(&call->parallel, tasks, call->parallel.grain, take_pieces, &w);
+}

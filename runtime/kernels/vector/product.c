@@ -1,0 +1,392 @@
+/* The float32 product in vectors; see product.h. The output is cut into pieces. For each block of terms a piece packs
+ * its columns of the right factor once, as panels that stay in the second cache; then it takes its rows, a register
+ * tile high, whose left factor stays in the first cache while all panels pass by. A factor in float32 is read where it
+ * lies if its terms are close together; of a product of few rows it is the weight that is made the left factor. */
+#include "runtime/kernels/vector/product.h"
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/vector/pack.h"
+#include "runtime/kernels/vector/pieces.h"
+#include "runtime/kernels/vector/tile.h"
+
+/* out[row][column] = sum over all terms of left[row][term] * right[term][column] (+ bias[column]), rounded once. */
+typedef struct multiplication {
+    firn_matrix left, right;
+    size_t rows, columns, terms;
+    const firn_tensor *bias; /* one value for each column, or NULL */
+    void *out;               /* element (row, column) at row * out_step + column */
+    uint8_t out_type;
+    size_t out_step;
+    bool flipped; /* rows and columns have changed places, also for the bias and in the output */
+} multiplication;
+
+enum {
+    HEIGHT = FIRN_REGISTER_ROWS,
+    WIDTH = FIRN_REGISTER_COLUMNS,
+    DEPTH = 512,        /* terms of a block */
+    COLUMNS = 1024,     /* of a piece */
+    RIGHT = 192 * 1024, /* floats of the packed panels of a piece */
+    SUMS = 256 * 1024,  /* floats of the sums of a piece that wait for the next block of terms */
+    CACHE_LINE = 64,
+    STRIPS = 4,    /* row tiles that are packed at once where rows are neighbours */
+    LEFT_GAP = 16, /* floats between rows of the widened left factor: lines of different rows do not meet */
+    DIRECT_ROWS = 2 * HEIGHT,
+    DIRECT_STEP = 256,   /* floats between terms of an unpacked panel: beyond it each term is on another page */
+    SUMS_ROWS = 504,     /* of a piece whose sums wait: whole tiles */
+    FLIPPED_ROWS = 64,   /* more have enough use of a packed panel */
+    FLIPPED_COLUMNS = 4, /* for each row: fewer are packed sooner than the output is turned over */
+    HANDFUL = 32,        /* multiplications that plain loops do */
+    CHOICES = 8          /* ways to cut rows, and to cut columns, that are looked at */
+};
+
+/* Times, in multiply-adds of a register, as an AVX2 machine has them. */
+enum {
+    PACK_RIGHT = 10,  /* to pack a term of a panel whose columns are neighbours */
+    PACK_TURNED = 17, /* to pack a term of a panel whose terms are neighbours */
+    PACK_LEFT = 3,    /* to pack a term of a row of tiles */
+    BEGIN_ROW = 960   /* to begin a row of tiles: its lines of the output are far from those of the last one */
+};
+
+typedef struct slot {
+    _Alignas(64) float right[RIGHT];                       /* [panel][term][WIDTH, or FIRN_VECTOR] */
+    _Alignas(64) float left[STRIPS * DEPTH * FIRN_VECTOR]; /* [row][term], or [strip][term][FIRN_VECTOR] */
+    _Alignas(64) float sums[SUMS];                         /* [tile][row][WIDTH] */
+    _Alignas(64) float bias[COLUMNS];
+} slot;
+
+_Static_assert(sizeof(slot) <= FIRN_SLOT_BYTES, "a slot of the workspace holds it");
+_Static_assert(HEIGHT *(DEPTH + LEFT_GAP) <= DEPTH * FIRN_VECTOR, "the rows fit");
+
+/* How a product is cut. No cut shows in a result. */
+typedef struct cut {
+    const multiplication *product;
+    size_t depth;
+    bool waits;           /* sums wait in the slot: the output cannot hold them */
+    size_t rows, columns; /* of a piece; the last may have fewer */
+    size_t row_pieces, column_pieces;
+} cut;
+
+/* A piece, and where it is in its terms. */
+typedef struct piece {
+    const cut *cut;
+    slot *slot;
+    size_t row, rows, column, columns;
+    size_t height; /* rows of a tile; the last may have fewer */
+    size_t term, terms;
+    bool first, last; /* block of terms */
+} piece;
+
+/* --- factors ------------------------------------------------------------------------------------------------------ */
+
+/* Columns in float32 that few rows use, or that lie close together, are read where they are, in whole registers. */
+static bool is_right_direct(const piece *p, size_t columns) {
+    const firn_matrix *right = &p->cut->product->right;
+    return right->type == FIRN_FLOAT32 && right->column_step == 1 && columns % FIRN_VECTOR == 0 &&
+           (p->rows <= DIRECT_ROWS || right->row_step <= DIRECT_STEP);
+}
+
+static bool is_left_direct(const firn_matrix *left) {
+    return left->type == FIRN_FLOAT32 && left->column_step <= DIRECT_STEP;
+}
+
+static size_t panel_vectors(size_t columns) {
+    return columns > FIRN_VECTOR ? 2 : 1;
+}
+
+static void pack_right(const piece *p) {
+    for (size_t column = 0; column < p->columns; column += WIDTH) {
+        const size_t columns = firn_smaller(WIDTH, p->columns - column);
+        if (!is_right_direct(p, columns))
+            firn_vector_pack(p->slot->right + column * p->terms, panel_vectors(columns), &p->cut->product->right,
+                             p->term, p->terms, p->column + column, columns);
+    }
+}
+
+static void place_right(const piece *p, size_t column, firn_register_tile *tile) {
+    const firn_matrix *right = &p->cut->product->right;
+    if (is_right_direct(p, tile->columns)) {
+        tile->right = (const float *)right->data + right->first + p->term * right->row_step + p->column + column;
+        tile->right_step = right->row_step;
+    } else {
+        tile->right = p->slot->right + column * p->terms;
+        tile->right_step = panel_vectors(tile->columns) * FIRN_VECTOR;
+    }
+}
+
+/* Rows that are neighbours are packed for several tiles at once: each line of memory is then read once. */
+static void place_strip(const piece *p, size_t row, firn_register_tile *tile) {
+    const firn_matrix lanes = firn_transposed(p->cut->product->left);
+    const size_t strip = (row - p->row) / p->height % STRIPS;
+    if (strip == 0)
+        firn_vector_pack_strips(p->slot->left, &lanes, p->term, p->terms, row, p->height,
+                                firn_smaller(STRIPS * p->height, p->row + p->rows - row));
+    tile->left = p->slot->left + strip * p->terms * FIRN_VECTOR;
+    tile->left_row_step = 1;
+    tile->left_term_step = FIRN_VECTOR;
+}
+
+static void place_left(const piece *p, size_t row, size_t rows, firn_register_tile *tile) {
+    const firn_matrix *left = &p->cut->product->left;
+    if (is_left_direct(left)) {
+        tile->left = (const float *)left->data + left->first + row * left->row_step + p->term * left->column_step;
+        tile->left_row_step = left->row_step;
+        tile->left_term_step = left->column_step;
+    } else if (left->column_step == 1) {
+        tile->left = p->slot->left;
+        tile->left_row_step = p->terms + LEFT_GAP;
+        tile->left_term_step = 1;
+        firn_vector_widen_rows(p->slot->left, tile->left_row_step, left, row, rows, p->term, p->terms);
+    } else {
+        place_strip(p, row, tile);
+    }
+}
+
+/* --- a piece ------------------------------------------------------------------------------------------------------ */
+
+/* The next tile's sums are asked for while this one is computed. */
+static void prefetch_sums(const firn_register_tile *tile, const float *sums) {
+    for (size_t row = 0; row < tile->rows; row++)
+        for (size_t column = 0; column < WIDTH; column += CACHE_LINE / sizeof(float))
+            firn_prefetch_near(sums + row * tile->sums_step + column);
+}
+
+/* The output holds the sums as they are. */
+static bool is_out_direct(const multiplication *product) {
+    return product->out_type == FIRN_FLOAT32 && !product->flipped;
+}
+
+static float *place_sums(const piece *p, size_t row, size_t column, float *one_tile) {
+    const multiplication *product = p->cut->product;
+    if (is_out_direct(product))
+        return (float *)product->out + (p->row + row) * product->out_step + p->column + column;
+    return p->cut->waits ? p->slot->sums + row * p->cut->columns + column * p->height : one_tile;
+}
+
+/* One row of tiles against all panels. */
+static void multiply_rows(const piece *p, size_t row, size_t rows, const float *bias) {
+    const multiplication *product = p->cut->product;
+    const bool is_direct = is_out_direct(product);
+    float one_tile[HEIGHT * WIDTH];
+    firn_register_tile tile = {.rows = rows,
+                               .terms = p->terms,
+                               .begins = p->first,
+                               .sums_step = is_direct ? product->out_step : (size_t)WIDTH};
+    place_left(p, p->row + row, rows, &tile);
+    for (size_t column = 0; column < p->columns; column += WIDTH) {
+        tile.columns = firn_smaller(WIDTH, p->columns - column);
+        tile.bias = bias != NULL && p->last ? bias + column : NULL;
+        tile.sums = place_sums(p, row, column, one_tile);
+        place_right(p, column, &tile);
+        if (column + WIDTH < p->columns)
+            prefetch_sums(&tile, place_sums(p, row, column + WIDTH, one_tile));
+        firn_register_tile_multiply(&tile);
+        if (!is_direct && !product->flipped && p->last)
+            firn_vector_narrow_rows(product->out, product->out_type,
+                                    (p->row + row) * product->out_step + p->column + column, product->out_step,
+                                    tile.sums, WIDTH, rows, tile.columns);
+    }
+}
+
+/* The finished sums of a flipped piece go to the output, rows as columns, a register of them at a time. */
+static void write_flipped(const piece *p) {
+    const multiplication *product = p->cut->product;
+    const firn_tensor *bias = product->bias;
+    float one_bias[FIRN_VECTOR] = {0};
+    for (size_t row = 0; row < p->rows; row += FIRN_VECTOR) {
+        const size_t rows = firn_smaller(FIRN_VECTOR, p->rows - row);
+        if (bias != NULL)
+            firn_widen(one_bias, bias->data, bias->type, p->row + row, rows);
+        const float *sums[FIRN_VECTOR];
+        for (size_t i = 0; i < rows; i++) {
+            const size_t inside = (row + i) % p->height;
+            sums[i] = place_sums(p, row + i - inside, 0, NULL) + inside * WIDTH;
+        }
+        for (size_t column = 0; column < p->columns; column += WIDTH) {
+            firn_vector_narrow_columns(product->out, product->out_type,
+                                       (p->column + column) * product->out_step + p->row + row, product->out_step, sums,
+                                       rows, firn_smaller(WIDTH, p->columns - column), bias != NULL ? one_bias : NULL);
+            for (size_t i = 0; i < rows; i++)
+                sums[i] += WIDTH * p->height;
+        }
+    }
+}
+
+/* The bias of the piece's columns in float32. */
+static const float *widen_bias(const piece *p) {
+    const firn_tensor *bias = p->cut->product->bias;
+    if (bias == NULL || p->cut->product->flipped)
+        return NULL;
+    firn_widen(p->slot->bias, bias->data, bias->type, p->column, p->columns);
+    return p->slot->bias;
+}
+
+static void multiply_piece(void *argument, size_t number, void *slot_of_thread) {
+    const cut *cut = argument;
+    const multiplication *product = cut->product;
+    piece p = {.cut = cut,
+               .slot = slot_of_thread,
+               .row = number % cut->row_pieces * cut->rows,
+               .column = number / cut->row_pieces * cut->columns};
+    p.rows = firn_smaller(cut->rows, product->rows - p.row);
+    p.columns = firn_smaller(cut->columns, product->columns - p.column);
+    p.height = firn_ceiling(p.rows, firn_ceiling(p.rows, HEIGHT));
+    const float *bias = widen_bias(&p);
+    for (p.term = 0; p.term < product->terms; p.term += p.terms) {
+        p.terms = firn_smaller(cut->depth, product->terms - p.term);
+        p.first = p.term == 0;
+        p.last = p.terms == product->terms - p.term;
+        pack_right(&p);
+        for (size_t row = 0; row < p.rows; row += p.height)
+            multiply_rows(&p, row, firn_smaller(p.height, p.rows - row), bias);
+    }
+    if (product->flipped)
+        write_flipped(&p);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static void set_pieces(cut *c, size_t row_pieces, size_t column_pieces) {
+    c->rows = firn_ceiling(c->product->rows, row_pieces);
+    c->columns = firn_ceiling(firn_ceiling(c->product->columns, column_pieces), WIDTH) * WIDTH;
+    c->row_pieces = firn_ceiling(c->product->rows, c->rows);
+    c->column_pieces = firn_ceiling(c->product->columns, c->columns);
+}
+
+/* About the time that so many threads need, in registers of fused multiply-adds for each term: pieces come in rounds,
+ * each piece packs its own factors, and the last pieces keep only some threads busy. */
+static size_t estimate(const cut *c, size_t threads) {
+    const size_t tiles = firn_ceiling(c->rows, HEIGHT), panels = firn_ceiling(c->columns, WIDTH);
+    const size_t pack_right = c->product->right.column_step == 1 ? PACK_RIGHT : PACK_TURNED;
+    const size_t begin_row = PACK_LEFT + BEGIN_ROW / c->depth;
+    const size_t piece = tiles * panels * 2 * HEIGHT + pack_right * panels + begin_row * tiles;
+    return firn_ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
+}
+
+/* The output in pieces that fit a slot, in a way that keeps all threads busy. */
+static cut divide(const multiplication *product, size_t threads) {
+    cut best = {.product = product,
+                .depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH)),
+                .waits = product->flipped || (product->out_type != FIRN_FLOAT32 && product->terms > DEPTH)};
+    const size_t fitting = firn_smaller(COLUMNS, RIGHT / best.depth / WIDTH * WIDTH);
+    const size_t widest = best.waits ? firn_smaller(fitting, (size_t)SUMS / SUMS_ROWS / WIDTH * WIDTH) : fitting;
+    const size_t column_pieces = firn_ceiling(product->columns, widest);
+    const size_t row_pieces = best.waits ? firn_ceiling(product->rows, SUMS_ROWS) : 1;
+    set_pieces(&best, row_pieces, column_pieces);
+    if (threads <= 1)
+        return best;
+    size_t least = estimate(&best, threads);
+    for (size_t r = row_pieces; r < row_pieces + CHOICES; r++)
+        for (size_t c = column_pieces; c < column_pieces + CHOICES; c++) {
+            cut other = best;
+            set_pieces(&other, r, c);
+            const size_t time = estimate(&other, threads);
+            if (time < least) {
+                best = other;
+                least = time;
+            }
+        }
+    return best;
+}
+
+/* Split among the threads of the call. */
+static void multiply(const multiplication *product, const firn_kernel_call *call) {
+    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / FIRN_MULTIPLICATIONS;
+    cut c = divide(product, firn_parallel_threads(&call->parallel, cost));
+    firn_pieces_run(call, c.row_pieces * c.column_pieces, cost, multiply_piece, &c);
+}
+
+/* --- linear layers ------------------------------------------------------------------------------------------------ */
+
+/* Few rows do not pay for packing a right factor whose terms are neighbours. As a left factor it is read where it is,
+ * and what is packed is the few rows, as columns. In multiply-adds of a register for WIDTH columns and a term. */
+static bool is_better_flipped(const firn_product *product) {
+    return product->right.column_step != 1 && product->rows <= FLIPPED_ROWS && product->columns >= WIDTH &&
+           product->columns >= FLIPPED_COLUMNS * product->rows &&
+           firn_ceiling(product->rows, FIRN_VECTOR) * WIDTH < 2 * product->rows + PACK_TURNED;
+}
+
+static multiplication flip(multiplication product) {
+    const firn_matrix left = product.left;
+    const size_t rows = product.rows;
+    product.left = firn_transposed(product.right);
+    product.right = firn_transposed(left);
+    product.rows = product.columns;
+    product.columns = rows;
+    product.flipped = true;
+    return product;
+}
+
+/* A handful of multiplications takes less time than to cut, pack and place them. */
+static bool is_handful(const firn_linear *linear) {
+    const firn_product *product = &linear->product;
+    return product->rows <= HANDFUL && product->columns <= HANDFUL && product->terms <= HANDFUL &&
+           product->rows * product->columns * product->terms <= HANDFUL && product->left.type == FIRN_FLOAT32 &&
+           product->right.type == FIRN_FLOAT32 && linear->out->type == FIRN_FLOAT32 &&
+           (linear->bias == NULL || linear->bias->type == FIRN_FLOAT32);
+}
+
+static float sum_of_terms(const firn_product *product, size_t row, size_t column) {
+    const firn_matrix *a = &product->left, *b = &product->right;
+    const float *left = (const float *)a->data + a->first + row * a->row_step;
+    const float *right = (const float *)b->data + b->first + column * b->column_step;
+    float sum = 0.0f;
+    for (size_t term = 0; term < product->terms; term++)
+        sum = firn_fma(left[term * a->column_step], right[term * b->row_step], sum);
+    return sum;
+}
+
+static void multiply_handful(const firn_linear *linear) {
+    const firn_product *product = &linear->product;
+    float *out = linear->out->data;
+    for (size_t row = 0; row < product->rows; row++)
+        for (size_t column = 0; column < product->columns; column++) {
+            float sum = sum_of_terms(product, row, column);
+            if (linear->bias != NULL)
+                sum += ((const float *)linear->bias->data)[column];
+            out[row * product->columns + column] = firn_canonical(sum);
+        }
+}
+
+static void multiply_linear(const firn_linear *linear, const firn_kernel_call *call) {
+    if (is_handful(linear)) {
+        multiply_handful(linear);
+        return;
+    }
+    const firn_product *product = &linear->product;
+    multiplication it = {.left = product->left,
+                         .right = product->right,
+                         .rows = product->rows,
+                         .columns = product->columns,
+                         .terms = product->terms,
+                         .bias = linear->bias,
+                         .out = linear->out->data,
+                         .out_type = linear->out->type,
+                         .out_step = product->columns};
+    if (is_better_flipped(product))
+        it = flip(it);
+    multiply(&it, call);
+}
+
+/* One of the three ops, by the set below this one where its sums are of another kind. */
+static void run(const firn_kernel_call *call, void (*begin)(firn_linear *job, const firn_kernel_call *call),
+                firn_kernel otherwise) {
+    if (call->reductions[0].kind != FIRN_REDUCTION_F32) {
+        otherwise(call);
+        return;
+    }
+    firn_linear job;
+    begin(&job, call);
+    multiply_linear(&job, call);
+}
+
+void firn_vector_linear(const firn_kernel_call *call) {
+    run(call, firn_linear_forward, firn_kernel_linear);
+}
+
+void firn_vector_linear_backward_input(const firn_kernel_call *call) {
+    run(call, firn_linear_backward_input, firn_kernel_linear_backward_input);
+}
+
+void firn_vector_linear_backward_weight(const firn_kernel_call *call) {
+    run(call, firn_linear_backward_weight, firn_kernel_linear_backward_weight);
+}

@@ -1,0 +1,115 @@
+/* The register tile; see tile.h. One loop is compiled for each height and for one and two registers of columns, so that
+ * the sums never leave their registers. */
+#include "runtime/kernels/vector/tile.h"
+
+/* A NaN among sums that are still growing may become canonical: it stays a NaN. */
+static inline __attribute__((always_inline)) void multiply(const firn_register_tile *t, const size_t rows,
+                                                           const size_t vectors) {
+    if (rows > FIRN_REGISTER_ROWS)
+        __builtin_unreachable();
+    firn_vector sums[FIRN_REGISTER_ROWS][2];
+    const firn_lanes lanes[2] = {firn_first_lanes(t->columns),
+                                 firn_first_lanes(vectors == 2 ? t->columns - FIRN_VECTOR : 0)};
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            sums[row][v] = t->begins ? firn_vector_zero()
+                                     : firn_vector_load_some(lanes[v], t->sums + row * t->sums_step + v * FIRN_VECTOR);
+    }
+    const float *left = t->left, *right = t->right;
+    const size_t row_step = t->left_row_step, term_step = t->left_term_step, right_step = t->right_step;
+    for (size_t term = 0; term < t->terms; term++, left += term_step, right += right_step) {
+        firn_vector line[2];
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            line[v] = firn_vector_load(right + v * FIRN_VECTOR);
+        FIRN_UNROLL
+        for (size_t row = 0; row < rows; row++) {
+            const firn_vector factor = firn_vector_fill(left[row * row_step]);
+            FIRN_UNROLL
+            for (size_t v = 0; v < vectors; v++)
+                sums[row][v] = firn_vector_fma(factor, line[v], sums[row][v]);
+        }
+    }
+    if (t->bias != NULL) {
+        const float *bias = t->bias;
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++) {
+            const firn_vector line = firn_vector_load_some(lanes[v], bias + v * FIRN_VECTOR);
+            FIRN_UNROLL
+            for (size_t row = 0; row < rows; row++)
+                sums[row][v] = firn_vector_add(sums[row][v], line);
+        }
+    }
+    float *out = t->sums;
+    const size_t out_step = t->sums_step;
+    FIRN_UNROLL
+    for (size_t row = 0; row < rows; row++, out += out_step) {
+        FIRN_UNROLL
+        for (size_t v = 0; v < vectors; v++)
+            firn_vector_store_some(out + v * FIRN_VECTOR, lanes[v], firn_vector_canonical(sums[row][v]));
+    }
+}
+
+static inline __attribute__((always_inline)) void multiply_height(const firn_register_tile *t, const size_t vectors) {
+    switch (t->rows) {
+    case 1:
+        multiply(t, 1, vectors);
+        break;
+    case 2:
+        multiply(t, 2, vectors);
+        break;
+    case 3:
+        multiply(t, 3, vectors);
+        break;
+    case 4:
+        multiply(t, 4, vectors);
+        break;
+    case 5:
+        multiply(t, 5, vectors);
+        break;
+    case 6:
+        multiply(t, 6, vectors);
+        break;
+    case 7:
+        multiply(t, 7, vectors);
+        break;
+    case 8:
+        multiply(t, 8, vectors);
+        break;
+    case 9:
+        multiply(t, 9, vectors);
+        break;
+    case 10:
+        multiply(t, 10, vectors);
+        break;
+    case 11:
+        multiply(t, 11, vectors);
+        break;
+    case 12:
+        multiply(t, 12, vectors);
+        break;
+    case 13:
+        multiply(t, 13, vectors);
+        break;
+    default:
+        multiply(t, FIRN_REGISTER_ROWS, vectors);
+        break;
+    }
+}
+
+static void multiply_narrow(const firn_register_tile *t) {
+    multiply_height(t, 1);
+}
+
+static void multiply_wide(const firn_register_tile *t) {
+    multiply_height(t, 2);
+}
+
+void firn_register_tile_multiply(const firn_register_tile *tile) {
+    if (tile->columns > FIRN_VECTOR)
+        multiply_wide(tile);
+    else
+        multiply_narrow(tile);
+}
