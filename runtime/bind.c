@@ -52,7 +52,7 @@ static const float *first_learning_rate(const firn_instance *instance) {
     return firn_instance_data(instance, firn_fb_schedule_tensor(firn_fb_plan_schedules_at(instance->plan, schedule)));
 }
 
-/* A static scale of 1 has no tensor, and what no scaling has, nobody looks at. */
+/* Without loss scaling these tensors are absent and never read; a static scale of 1 has no tensor either. */
 static void bind_scaling(const firn_instance *instance, firn_bindings *bound) {
     if (!firn_fb_plan_loss_scaler_present(instance->plan))
         return;

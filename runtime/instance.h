@@ -86,7 +86,7 @@ typedef struct __attribute__((may_alias)) firn_instance {
 _Static_assert(sizeof(firn_instance) <= sizeof(firn), "an instance fits into the opaque bytes");
 _Static_assert(_Alignof(firn_instance) <= _Alignof(firn), "and is no more aligned than they are");
 
-/* --- open.c ------------------------------------------------------------------------------------------------------- */
+/* --- instance.c --------------------------------------------------------------------------------------------------- */
 
 /* The instance behind the opaque bytes, or NULL when it holds no plan. */
 firn_instance *firn_instance_of(firn *instance);
