@@ -3,16 +3,6 @@
  * the kernels: when a plan is opened, and of each op before it runs, where a missing one traps. */
 #include "runtime/instance.h"
 
-int firn_execute_check(const firn_instance *instance) {
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
-            if (instance->kernels->find(firn_fb_op_code(firn_fb_phase_ops_at(phase, i))) == NULL)
-                return FIRN_ERROR_KERNEL_MISSING;
-    }
-    return FIRN_OK;
-}
-
 static void fill_operands(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call) {
     call->input_count = (uint8_t)firn_fb_op_inputs_count(op);
     call->output_count = (uint8_t)firn_fb_op_outputs_count(op);
@@ -36,23 +26,40 @@ static void fill_attributes(firn_fb_op op, firn_kernel_call *call) {
     }
 }
 
-/* What an op of the plan comes to. */
-static firn_prepared_op prepare(const firn_instance *instance, firn_fb_op op) {
-    firn_prepared_op ready = {.kernel = instance->kernels->find(firn_fb_op_code(op))};
-    fill_operands(instance, op, &ready.call);
-    fill_attributes(op, &ready.call);
-    ready.call.seed = firn_fb_plan_seed(instance->plan);
-    ready.call.moment = &instance->moment;
-    ready.call.parallel = firn_instance_parallel(instance);
-    ready.call.workspace = instance->workspace;
-    return ready;
+/* Fills in the call of an op and finds its kernel. */
+static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call) {
+    *call = (firn_kernel_call){.seed = firn_fb_plan_seed(instance->plan), .moment = &instance->moment};
+    fill_operands(instance, op, call);
+    fill_attributes(op, call);
+    call->parallel = firn_instance_parallel(instance);
+    call->workspace = instance->workspace;
+    call->slot_bytes = instance->slot_bytes;
+    return instance->kernels->find(firn_fb_op_code(op), firn_fb_op_reductions_count(op) > 0 ? call->reductions : NULL);
+}
+
+int firn_execute_check(const firn_instance *instance, size_t *slot_bytes) {
+    uint64_t most = 0;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
+            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            firn_kernel_call call;
+            const firn_kernel_choice choice = prepare(instance, op, &call);
+            if (choice.run == NULL)
+                return FIRN_ERROR_KERNEL_MISSING;
+            const uint64_t bytes = choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;
+            most = bytes > most ? bytes : most;
+        }
+    }
+    *slot_bytes = (size_t)((most + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT);
+    return FIRN_OK;
 }
 
 void firn_execute_prepare(const firn_instance *instance, firn_prepared_op *prepared) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
-            *prepared++ = prepare(instance, firn_fb_phase_ops_at(phase, i));
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, prepared++)
+            prepared->kernel = prepare(instance, firn_fb_phase_ops_at(phase, i), &prepared->call).run;
     }
 }
 
@@ -65,7 +72,8 @@ static void run(const firn_instance *instance, const firn_prepared_op *op) {
 
 /* An op is prepared here when it was not before. */
 static void run_decoded(const firn_instance *instance, firn_fb_op op) {
-    const firn_prepared_op ready = prepare(instance, op);
+    firn_prepared_op ready;
+    ready.kernel = prepare(instance, op, &ready.call).run;
     run(instance, &ready);
 }
 

@@ -138,7 +138,7 @@ typedef struct firn_config {
     uint64_t state_bytes;
     void *arena; /* aligned to 64 */
     uint64_t arena_bytes;
-    void *workspace; /* aligned to 64; NULL when workspace_bytes is 0 */
+    void *workspace; /* aligned to 64; see firn_workspace_bytes; NULL when workspace_bytes is 0 */
     uint64_t workspace_bytes;
     /* Aligned to 64. firn_open decodes every op of the plan into it, so that a step need not; it writes there and
      * nothing else does, so that a host can and should make these pages read-only once it has returned. NULL: ops are
@@ -162,9 +162,13 @@ typedef struct firn {
  * unprogrammed. Cost: two SHA-256 over the plan, one ECDSA check, and a walk over its tensors and ops. */
 int firn_open(firn *instance, const firn_config *config) FIRN_CHECK_RESULT;
 
-/* Bytes of workspace that the kernels need, for the set and the number of threads of a config: WORKSPACE_TOO_SMALL with
- * fewer. 0 for the portable set, or when the config's set cannot be had. */
-uint64_t firn_workspace_bytes(const firn_config *config);
+/* The workspace that firn_open will ask of this config: what the kernels of its set need for the ops of its plan in so
+ * many threads as its port has. With fewer bytes firn_open answers WORKSPACE_TOO_SMALL. Every other field of the config
+ * is as for firn_open; its workspace may still be missing. Nothing of the plan is believed before it was verified, so
+ * this makes all checks of firn_open, at their cost, with their errors, and with the pool that they borrow from the
+ * arena; it programs nothing and leaves the counter alone. Sets whose kernels need no workspace ("plain", "fma") answer
+ * 0 at once, without a look at the plan. Errors: those of firn_open; *bytes is then 0. */
+int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) FIRN_CHECK_RESULT;
 
 /* What was opened. Pointers go into the plan. */
 typedef struct firn_info {

@@ -6,14 +6,13 @@
 #include "runtime/instance.h"
 
 static void fill_floats(const firn_instance *instance, firn_fb_initialiser initialiser, const firn_tensor *tensor) {
-    firn_kernel fill = instance->kernels->find(FIRN_KERNEL_INITIALISE);
+    firn_kernel fill = instance->kernels->find(FIRN_KERNEL_INITIALISE, NULL).run;
     if (fill == NULL)
         firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
     firn_kernel_call call = {.output_count = 1,
                              .outputs = {*tensor},
                              .seed = firn_fb_plan_seed(instance->plan),
-                             .parallel = firn_instance_parallel(instance),
-                             .workspace = instance->workspace};
+                             .parallel = firn_instance_parallel(instance)};
     call.integers[FIRN_INITIALISE_RULE] = firn_fb_initialiser_rule(initialiser);
     call.integers[FIRN_INITIALISE_RNG_ID] = firn_fb_initialiser_rng_id(initialiser);
     call.reals[FIRN_INITIALISE_A] = firn_fb_initialiser_a(initialiser);

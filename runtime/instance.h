@@ -69,7 +69,8 @@ typedef struct __attribute__((may_alias)) firn_instance {
     uint8_t model_hash[FIRN_HASH_BYTES];
     const uint8_t *file; /* the verified bytes */
     uint8_t *state, *arena;
-    void *workspace; /* of the kernels; NULL when the set needs none */
+    void *workspace;   /* of the kernels; NULL when they need none */
+    size_t slot_bytes; /* of it for each thread */
     const firn_prepared_op
         *prepared; /* every op in order, written by firn_open alone; NULL: ops are decoded as they run */
     firn_bindings bound;
@@ -120,8 +121,9 @@ firn_bindings firn_bind(const firn_instance *instance);
 
 /* --- execute.c ---------------------------------------------------------------------------------------------------- */
 
-/* FIRN_OK, or KERNEL_MISSING when an op of the plan has no kernel in this build. */
-int firn_execute_check(const firn_instance *instance) FIRN_CHECK_RESULT;
+/* FIRN_OK and the scratch that each thread needs for the ops of the plan, a multiple of 64; or KERNEL_MISSING when an
+ * op has no kernel in this build. */
+int firn_execute_check(const firn_instance *instance, size_t *slot_bytes) FIRN_CHECK_RESULT;
 
 /* Writes every op of the plan. They refer to the instance, which must be where it will stay. */
 void firn_execute_prepare(const firn_instance *instance, firn_prepared_op *prepared);

@@ -91,25 +91,47 @@ static uint64_t prepared_bytes(const firn_header *header) {
 
 /* The whole chain, in the order of plan/FORMAT.md. It compares attributes with 0, which to a caller that takes
  * subnormals for zeros would be other numbers: with the runtime's control word. */
-static int verify(firn_instance *instance, const firn_config *config) {
-    const firn_check_request request = request_of(config);
-    firn_checked checked;
+static int check_in_own_mode(const firn_check_request *request, firn_checked *checked) {
     const uint32_t before = firn_float_begin();
-    int status = firn_check(&request, &checked);
+    const int status = firn_check(request, checked);
     firn_float_end(before);
+    return status;
+}
+
+/* Everything that is asked of a config and its plan before the workspace is looked at: what it comes to is in *opened,
+ * the device's counter in *counter. Changes nothing outside the blocks. */
+static int examine(const firn_config *config, firn_instance *opened, uint32_t *counter) {
+    *opened = (firn_instance){0};
+    int status = check_config(config);
     if (status != FIRN_OK)
         return status;
-    instance->header = checked.header;
-    instance->plan = checked.plan;
-    memcpy(instance->plan_hash, checked.plan_hash, sizeof instance->plan_hash);
-    status = config->prepared == NULL || config->prepared_bytes >= prepared_bytes(&instance->header)
-                 ? firn_execute_check(instance)
-                 : FIRN_ERROR_PREPARED_TOO_SMALL;
-    if (status == FIRN_OK)
-        status = firn_model_hash(instance->plan, instance->model_hash);
-    if (status == FIRN_OK)
-        status = advance_counter(instance, checked.device_counter);
-    return status;
+    opened->file = config->plan;
+    opened->state = config->state;
+    opened->arena = config->arena;
+    opened->port = config->port;
+    opened->workspace = config->workspace;
+    opened->kernels = firn_kernel_set_choose(config->kernels);
+    if (opened->kernels == NULL)
+        return FIRN_ERROR_KERNELS_UNKNOWN;
+    const firn_check_request request = request_of(config);
+    firn_checked checked;
+    status = check_in_own_mode(&request, &checked);
+    if (status != FIRN_OK)
+        return status;
+    opened->header = checked.header;
+    opened->plan = checked.plan;
+    memcpy(opened->plan_hash, checked.plan_hash, sizeof opened->plan_hash);
+    *counter = checked.device_counter;
+    if (config->prepared != NULL && config->prepared_bytes < prepared_bytes(&opened->header))
+        return FIRN_ERROR_PREPARED_TOO_SMALL;
+    return firn_execute_check(opened, &opened->slot_bytes);
+}
+
+/* A slot for each thread. */
+static uint64_t workspace_bytes(const firn_instance *instance) {
+    const firn_parallel parallel = firn_instance_parallel(instance);
+    const bool several = parallel.run != NULL && parallel.threads > 1;
+    return (uint64_t)instance->slot_bytes * (several ? parallel.threads : 1);
 }
 
 int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
@@ -126,17 +148,24 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
     return FIRN_OK;
 }
 
-/* A slot for each thread. */
-static uint64_t kernel_workspace(const firn_kernel_set *set, const firn_port *port) {
-    bool several = port != NULL && port->parallel_for != NULL && port->threads > 1;
-    return set->workspace_bytes * (several ? port->threads : 1);
-}
-
-uint64_t firn_workspace_bytes(const firn_config *config) {
-    if (config == NULL || (config->port != NULL && config->port->struct_size < sizeof(firn_port)))
-        return 0; /* which firn_open refuses */
+int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) {
+    if (config == NULL || bytes == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *bytes = 0;
     const firn_kernel_set *set = firn_kernel_set_choose(config->kernels);
-    return set != NULL ? kernel_workspace(set, config->port) : 0;
+    if (set == NULL)
+        return FIRN_ERROR_KERNELS_UNKNOWN;
+    if (!set->has_scratch)
+        return FIRN_OK;
+    firn_config without = *config;
+    without.workspace = NULL;
+    without.workspace_bytes = 0;
+    firn_instance examined;
+    uint32_t counter;
+    const int status = examine(&without, &examined, &counter);
+    if (status == FIRN_OK)
+        *bytes = workspace_bytes(&examined);
+    return status;
 }
 
 int firn_open(firn *instance, const firn_config *config) {
@@ -144,21 +173,15 @@ int firn_open(firn *instance, const firn_config *config) {
         return FIRN_ERROR_ARGUMENT;
     if (firn_instance_view(instance) != NULL)
         return FIRN_ERROR_ALREADY_PROGRAMMED;
-    int status = check_config(config);
-    if (status != FIRN_OK)
-        return status;
-    firn_instance opened = {0};
-    opened.file = config->plan;
-    opened.state = config->state;
-    opened.arena = config->arena;
-    opened.port = config->port;
-    opened.workspace = config->workspace;
-    opened.kernels = firn_kernel_set_choose(config->kernels);
-    if (opened.kernels == NULL)
-        return FIRN_ERROR_KERNELS_UNKNOWN;
-    if (config->workspace_bytes < kernel_workspace(opened.kernels, config->port))
-        return FIRN_ERROR_WORKSPACE_TOO_SMALL;
-    status = verify(&opened, config);
+    firn_instance opened;
+    uint32_t counter;
+    int status = examine(config, &opened, &counter);
+    if (status == FIRN_OK && config->workspace_bytes < workspace_bytes(&opened))
+        status = FIRN_ERROR_WORKSPACE_TOO_SMALL;
+    if (status == FIRN_OK)
+        status = firn_model_hash(opened.plan, opened.model_hash);
+    if (status == FIRN_OK)
+        status = advance_counter(&opened, counter);
     if (status != FIRN_OK)
         return status;
     /* So that no result can depend on what the memory held before. */

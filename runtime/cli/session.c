@@ -156,19 +156,35 @@ static bool allocate_blocks(firn_config *config, const firn_sizes *sizes, const 
     config->state_bytes = sizes->state_bytes;
     config->arena_bytes = sizes->arena_bytes;
     config->prepared_bytes = sizes->prepared_bytes;
-    config->workspace_bytes = firn_workspace_bytes(config);
     config->state = firn_host_block(config->state_bytes);
     config->arena = firn_host_block(config->arena_bytes);
     config->prepared = firn_host_block(config->prepared_bytes);
-    config->workspace = firn_host_block(config->workspace_bytes);
-    if (config->state != NULL && config->arena != NULL && config->prepared != NULL &&
-        (config->workspace != NULL || config->workspace_bytes == 0))
+    if (config->state != NULL && config->arena != NULL && config->prepared != NULL)
         return true;
     return firn_host_fail(plan,
                           "needs %llu bytes of state, %llu of arena and %llu more, and there are not as many; compile "
                           "it with a smaller batch, or raise the limit of memory (ulimit -v)",
                           (unsigned long long)config->state_bytes, (unsigned long long)config->arena_bytes,
-                          (unsigned long long)config->prepared_bytes + config->workspace_bytes);
+                          (unsigned long long)config->prepared_bytes);
+}
+
+/* The workspace that the plan's kernels ask for. */
+static int allocate_workspace(cli_session *session) {
+    firn_config *config = &session->config;
+    uint64_t bytes;
+    const int error = firn_workspace_bytes(config, &bytes);
+    if (error != FIRN_OK)
+        return cli_error(session, error);
+    config->workspace = firn_host_block(bytes);
+    if (config->workspace == NULL && bytes != 0) {
+        firn_host_fail(session->options->file,
+                       "needs %llu bytes of workspace, and there are not as many; use fewer --threads, or raise the "
+                       "limit of memory (ulimit -v)",
+                       (unsigned long long)bytes);
+        return CLI_FILE;
+    }
+    config->workspace_bytes = bytes;
+    return CLI_OK;
 }
 
 static void free_blocks(const firn_config *config) {
@@ -194,6 +210,9 @@ static int open_plan(cli_session *session) {
         .plan = session->plan.bytes, .plan_bytes = session->plan.count, .public_key = key, .port = &session->port.port};
     if (!allocate_blocks(config, &sizes, options->file))
         return CLI_FILE;
+    int status = allocate_workspace(session);
+    if (status != CLI_OK)
+        return status;
     error = firn_open(&session->firn, config);
     config->public_key = NULL;
     if (error == FIRN_OK)

@@ -50,12 +50,22 @@ typedef struct firn_kernel_call {
     uint64_t seed; /* of the plan */
     const firn_moment *moment;
     firn_parallel parallel;
-    /* parallel.threads slots (at least one), slot i at i * workspace_bytes of the kernel set, each aligned to 64. What
-     * they hold is anyone's between two calls. NULL when the set has no workspace. */
+    /* parallel.threads slots (at least one) of slot_bytes, a multiple of 64; the first is aligned to 64. What they hold
+     * is anyone's between two calls. NULL and 0 where no kernel asks for scratch. */
     void *workspace;
+    size_t slot_bytes;
 } firn_kernel_call;
 
 typedef void (*firn_kernel)(const firn_kernel_call *call);
+
+/* Bytes of scratch that each thread of a call needs: slot_bytes of the call must be as many or more. It depends on the
+ * shapes, types, attributes, reductions and `parallel` of the call; data and the workspace are not looked at. */
+typedef uint64_t (*firn_kernel_scratch)(uint16_t op, const firn_kernel_call *call);
+
+typedef struct firn_kernel_choice {
+    firn_kernel run;             /* NULL: the kernel was not linked, or the op is unknown */
+    firn_kernel_scratch scratch; /* NULL: it needs none */
+} firn_kernel_choice;
 
 /* One kernel for each op of plan/ops.def. Where FIRN_KERNELS_ON_DEMAND is defined (firmware) the references in
  * runtime/kernels/table.c are weak, so that the linker takes only the kernels that `-u firn_kernel_<op>` names. */
@@ -63,7 +73,8 @@ typedef void (*firn_kernel)(const firn_kernel_call *call);
 #include "plan/ops.def"
 #undef FIRN_OP
 
-/* What fills output 0, float32, with initial values: found like the kernel of an op, by a code that no op has.
+/* What fills output 0, float32, with initial values: found like the kernel of an op, by a code that no op has;
+ * it is given no scratch.
  * integers: InitialiserRule (constant, normal, uniform) and rng_id; reals: a and b of the initialiser. */
 #define FIRN_KERNEL_INITIALISE UINT16_MAX
 enum { FIRN_INITIALISE_RULE = 0, FIRN_INITIALISE_RNG_ID = 1, FIRN_INITIALISE_A = 0, FIRN_INITIALISE_B = 1 };
@@ -71,9 +82,10 @@ void firn_kernel_initialise(const firn_kernel_call *call);
 
 /* A kernel for each op, or for those that a firmware was linked with. */
 typedef struct firn_kernel_set {
-    const char *name;                   /* for reports */
-    firn_kernel (*find)(uint16_t code); /* NULL when the kernel was not linked or the code is unknown */
-    uint64_t workspace_bytes; /* of the caller's memory that its kernels need for each thread; a multiple of 64 */
+    const char *name; /* for reports */
+    /* The kernel of an op whose descriptors of reductions begin with this one; NULL for an op without any. */
+    firn_kernel_choice (*find)(uint16_t op, const firn_reduction *reduction);
+    bool has_scratch; /* some of its kernels need scratch */
 } firn_kernel_set;
 
 /* The set of a name (plain: the portable kernels; what else there is, the target says), NULL when this build does not
@@ -83,7 +95,7 @@ typedef struct firn_kernel_set {
 const firn_kernel_set *firn_kernel_set_choose(const char *name);
 
 /* `find` of the portable set. Where there are several compilations the build gives each a name of its own. */
-firn_kernel firn_kernel_find(uint16_t code);
+firn_kernel_choice firn_kernel_find(uint16_t op, const firn_reduction *reduction);
 
 /* Threads that work of this cost is split among; 1: it is not split. */
 size_t firn_parallel_threads(const firn_parallel *parallel, uint64_t cost);

@@ -49,7 +49,7 @@ static void begin_linear(firn_linear *job, const firn_kernel_call *call) {
 }
 
 /* y[n,o] = sum_k x[n,k] w[o,k] + bias[o] */
-void firn_linear_forward(firn_linear *job, const firn_kernel_call *call) {
+static void forward(firn_linear *job, const firn_kernel_call *call) {
     const firn_tensor *x = &call->inputs[0], *weight = &call->inputs[1];
     begin_linear(job, call);
     job->product.left = matrix(x);
@@ -61,7 +61,7 @@ void firn_linear_forward(firn_linear *job, const firn_kernel_call *call) {
 }
 
 /* dx[n,k] = sum_o dy[n,o] w[o,k] */
-void firn_linear_backward_input(firn_linear *job, const firn_kernel_call *call) {
+static void backward_input(firn_linear *job, const firn_kernel_call *call) {
     const firn_tensor *dy = &call->inputs[0], *weight = &call->inputs[1];
     begin_linear(job, call);
     job->product.left = matrix(dy);
@@ -72,7 +72,7 @@ void firn_linear_backward_input(firn_linear *job, const firn_kernel_call *call) 
 }
 
 /* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged */
-void firn_linear_backward_weight(firn_linear *job, const firn_kernel_call *call) {
+static void backward_weight(firn_linear *job, const firn_kernel_call *call) {
     const firn_tensor *dy = &call->inputs[0], *x = &call->inputs[1];
     const firn_tensor *rows = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? dy : x,
                       *columns = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? x : dy;
@@ -84,6 +84,22 @@ void firn_linear_backward_weight(firn_linear *job, const firn_kernel_call *call)
     job->product.columns = firn_last_extent(columns);
 }
 
+void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call) {
+    switch (op) {
+    case FIRN_OP_linear:
+        forward(job, call);
+        break;
+    case FIRN_OP_linear_backward_input:
+        backward_input(job, call);
+        break;
+    case FIRN_OP_linear_backward_weight:
+        backward_weight(job, call);
+        break;
+    default:
+        __builtin_trap();
+    }
+}
+
 static void run(const firn_kernel_call *call, firn_linear *job) {
     const uint64_t cost = (uint64_t)FIRN_TILE_ROWS * FIRN_TILE_COLUMNS * job->product.terms;
     firn_parallel_run(&call->parallel, firn_product_tiles(&job->product), cost, tiles, job);
@@ -91,18 +107,18 @@ static void run(const firn_kernel_call *call, firn_linear *job) {
 
 void firn_kernel_linear(const firn_kernel_call *call) {
     firn_linear job;
-    firn_linear_forward(&job, call);
+    forward(&job, call);
     run(call, &job);
 }
 
 void firn_kernel_linear_backward_input(const firn_kernel_call *call) {
     firn_linear job;
-    firn_linear_backward_input(&job, call);
+    backward_input(&job, call);
     run(call, &job);
 }
 
 void firn_kernel_linear_backward_weight(const firn_kernel_call *call) {
     firn_linear job;
-    firn_linear_backward_weight(&job, call);
+    backward_weight(&job, call);
     run(call, &job);
 }

@@ -11,10 +11,8 @@ typedef struct firn_linear {
     const firn_tensor *out;
 } firn_linear;
 
-/* What the call of one of the three ops asks for, written where it is wanted: to a small layer, copies are waits that
+/* What a call of one of the three ops asks for, written where it is wanted: to a small layer, copies are waits that
  * show. The operands stay the call's. */
-void firn_linear_forward(firn_linear *job, const firn_kernel_call *call);
-void firn_linear_backward_input(firn_linear *job, const firn_kernel_call *call);
-void firn_linear_backward_weight(firn_linear *job, const firn_kernel_call *call);
+void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call);
 
 #endif

@@ -122,10 +122,12 @@ static void add_row_half(uint8_t type, float sums[COLUMNS], const block *block, 
             for (size_t column = 0; column < COLUMNS; column++)
                 sums[column] = firn_cbfloat16_fma_inline(left, right[column], sums[column]);
             break;
-        default:
+        case FIRN_BFLOAT16:
             for (size_t column = 0; column < COLUMNS; column++)
                 sums[column] = firn_bfloat16_fma_inline(left, right[column], sums[column]);
             break;
+        default:
+            __builtin_trap();
         }
     }
 }
@@ -227,8 +229,14 @@ void firn_product_tile(const firn_product *product, size_t number, firn_tile *ti
     tile->rows = firn_smaller(ROWS, product->rows - tile->row);
     tile->columns = firn_smaller(COLUMNS, product->columns - tile->column);
     memset(tile->values, 0, sizeof tile->values);
-    if (product->reduction.kind == FIRN_REDUCTION_F32)
+    switch (product->reduction.kind) {
+    case FIRN_REDUCTION_F32:
         sum_in_float32(product, tile, &block);
-    else
+        break;
+    case FIRN_REDUCTION_CHUNKED:
         sum_in_chunks(product, tile, &block);
+        break;
+    default:
+        __builtin_trap();
+    }
 }

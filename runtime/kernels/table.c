@@ -14,8 +14,13 @@ static const firn_kernel kernels[] = {
 #undef FIRN_OP
 };
 
-firn_kernel firn_kernel_find(uint16_t code) {
-    if (code == FIRN_KERNEL_INITIALISE)
-        return firn_kernel_initialise;
-    return code < sizeof kernels / sizeof kernels[0] ? kernels[code] : NULL;
+/* A portable kernel does every reduction of its op. */
+firn_kernel_choice firn_kernel_find(uint16_t op, const firn_reduction *reduction) {
+    (void)reduction;
+    firn_kernel_choice choice = {.run = NULL};
+    if (op == FIRN_KERNEL_INITIALISE)
+        choice.run = firn_kernel_initialise;
+    else if (op < sizeof kernels / sizeof kernels[0])
+        choice.run = kernels[op];
+    return choice;
 }

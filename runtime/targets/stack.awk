@@ -2,7 +2,8 @@
 # when a function can call itself or has a frame whose size is not known when it is compiled.
 #
 # A call through a pointer is taken to reach every function that it can mean:
-#     runtime/execute.c     the kernels; in firn_execute_check only what finds them
+#     runtime/execute.c     the kernels; in firn_execute_check only what finds them and says their scratch,
+#                           in prepare only what finds them
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that nobody calls by name;
 #                           but in walk_blocks of the optimizers and in sum_blocks those among them whose names
 #                           end with _run and _terms
@@ -43,6 +44,8 @@ function is_static(title) {
 function may_mean(caller, title,    from) {
     from = file[caller]
     if (caller == "firn_execute_check")
+        return title ~ /^firn_kernel_find/ || title ~ /_scratch$/
+    if (from == "runtime/execute.c" && name_of(caller) == "prepare")
         return title ~ /^firn_kernel_find/
     if (from == "runtime/execute.c")
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//

@@ -84,9 +84,8 @@ void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool bench_has_failed(void);
 /* Whether a call of the case has failed, which is told; it has no row then. */
 bool bench_case_failed(const bench_case *it);
-/* How kernels are given their threads, and their memory. */
+/* How kernels are given their threads. */
 firn_parallel bench_parallel(void);
-void *bench_workspace(void);
 /* False when --only leaves it out. */
 bool bench_is_wanted(const char *group, const char *shape, const char *storage);
 /* How many calls make a measurement; the first one warms the caches. */

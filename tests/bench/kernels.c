@@ -69,6 +69,18 @@ static void free_job(job *it) {
         if (!shared)
             free(it->call.outputs[i].data);
     }
+    free(it->call.workspace);
+}
+
+/* The kernel of this machine's set for a call that is filled in, with all threads and the workspace that it asks for.
+ */
+static void find_kernel(job *it, uint16_t op) {
+    const firn_kernel_choice choice = firn_kernel_set_choose(NULL)->find(op, it->call.reductions);
+    it->kernel = choice.run;
+    it->call.parallel = bench_parallel();
+    const uint64_t bytes = choice.scratch != NULL ? choice.scratch(op, &it->call) : 0;
+    it->call.slot_bytes = (size_t)(bytes + 63) / 64 * 64;
+    it->call.workspace = bytes != 0 ? bench_allocate(it->call.slot_bytes * it->call.parallel.threads) : NULL;
 }
 
 static firn_reduction reduction_of(const storage *stored) {
@@ -92,16 +104,12 @@ static job product_job(const product *it, int direction, const storage *stored) 
     const uint32_t x[] = {it->n, it->k}, y[] = {it->n, it->o};
     const uint32_t w[] = {it->layout == 0 ? it->o : it->k, it->layout == 0 ? it->k : it->o};
     static const uint16_t codes[] = {FIRN_OP_linear, FIRN_OP_linear_backward_input, FIRN_OP_linear_backward_weight};
-    job made = {.kernel = firn_kernel_set_choose(NULL)->find(codes[direction]),
-                .call = {.input_count = 2,
-                         .output_count = 1,
-                         .integers = {it->layout},
-                         .reductions = {reduction_of(stored)},
-                         .parallel = bench_parallel(),
-                         .workspace = bench_workspace()}};
+    job made = {
+        .call = {.input_count = 2, .output_count = 1, .integers = {it->layout}, .reductions = {reduction_of(stored)}}};
     made.call.inputs[0] = filled(stored->type, 2, direction == FORWARD ? x : y, 1.0f);
     made.call.inputs[1] = filled(stored->type, 2, direction == WEIGHT_GRADIENT ? x : w, 0.1f);
     made.call.outputs[0] = tensor(stored->type, 2, direction == FORWARD ? y : (direction == INPUT_GRADIENT ? x : w));
+    find_kernel(&made, codes[direction]);
     return made;
 }
 
@@ -171,29 +179,26 @@ static void set_attention(firn_kernel_call *call, const storage *stored) {
     for (int i = 0; i < 3; i++) {
         call->reductions[i] = reduction_of(stored);
     }
-    call->parallel = bench_parallel();
-    call->workspace = bench_workspace();
     call->moment = &moment;
 }
 
 static job forward_job(uint32_t length, const storage *stored) {
     const uint32_t rows[] = {BATCH, HEADS, length}, scratch[] = {BATCH, HEADS, 16, length};
-    job made = {.kernel = firn_kernel_set_choose(NULL)->find(FIRN_OP_attention),
-                .call = {.input_count = 1, .output_count = 4}};
+    job made = {.call = {.input_count = 1, .output_count = 4}};
     set_attention(&made.call, stored);
     made.call.inputs[0] = filled(stored->type, 3, (const uint32_t[]){BATCH, length, 3 * CHANNELS}, 1.0f);
     made.call.outputs[0] = tensor(stored->type, 3, (const uint32_t[]){BATCH, length, CHANNELS});
     made.call.outputs[1] = tensor(FIRN_FLOAT32, 3, rows);
     made.call.outputs[2] = tensor(FIRN_FLOAT32, 3, rows);
     made.call.outputs[3] = tensor(FIRN_FLOAT32, 4, scratch);
+    find_kernel(&made, FIRN_OP_attention);
     return made;
 }
 
 /* Reads what forward has left: it has run. */
 static job backward_job(const job *forward, uint32_t length, const storage *stored) {
     const uint32_t scratch[] = {BATCH, HEADS, 33, length};
-    job made = {.kernel = firn_kernel_set_choose(NULL)->find(FIRN_OP_attention_backward),
-                .call = {.input_count = 4, .output_count = 2}};
+    job made = {.call = {.input_count = 4, .output_count = 2}};
     set_attention(&made.call, stored);
     made.call.inputs[0] = filled(stored->type, 3, (const uint32_t[]){BATCH, length, CHANNELS}, 1.0f);
     made.call.inputs[1] = forward->call.inputs[0];
@@ -201,6 +206,7 @@ static job backward_job(const job *forward, uint32_t length, const storage *stor
     made.call.inputs[3] = forward->call.outputs[2];
     made.call.outputs[0] = tensor(stored->type, 3, (const uint32_t[]){BATCH, length, 3 * CHANNELS});
     made.call.outputs[1] = tensor(FIRN_FLOAT32, 4, scratch);
+    find_kernel(&made, FIRN_OP_attention_backward);
     return made;
 }
 
@@ -270,13 +276,8 @@ void bench_adamw(void) {
     bench_format(made.shape, sizeof made.shape, "%u parameters", elements);
     if (!bench_is_wanted(made.group, made.shape, made.storage))
         return;
-    job work = {.kernel = firn_kernel_set_choose(NULL)->find(FIRN_OP_adamw),
-                .call = {.input_count = 7,
-                         .output_count = 3,
-                         .integers = {1},
-                         .reals = {0.9f, 0.95f, 1e-8f, 0.1f},
-                         .parallel = bench_parallel(),
-                         .workspace = bench_workspace()}};
+    job work = {.call = {.input_count = 7, .output_count = 3, .integers = {1}, .reals = {0.9f, 0.95f, 1e-8f, 0.1f}}};
+    find_kernel(&work, FIRN_OP_adamw);
     firn_kernel_call *call = &work.call;
     for (int i = 0; i < 2; i++) /* parameter and gradient */
         call->inputs[i] = filled(FIRN_FLOAT32, 1, &elements, 0.02f);

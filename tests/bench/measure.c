@@ -14,7 +14,6 @@
 #define CASE_SECONDS 20.0  /* of ours; after so long a case has no further round */
 
 static firn_host_threads *pool;
-static void *workspace;
 static bool has_failed;
 
 double bench_seconds(void) {
@@ -81,20 +80,13 @@ firn_parallel bench_parallel(void) {
     return (firn_parallel){pool, pool != NULL ? run_in_pool : NULL, firn_host_threads_count(pool), FIRN_GRAIN};
 }
 
-void *bench_workspace(void) {
-    return workspace;
-}
-
 void bench_begin(void) {
     pool = firn_host_threads_start(bench_settings.threads);
-    workspace = bench_allocate((size_t)firn_kernel_set_choose(NULL)->workspace_bytes * firn_host_threads_count(pool));
 }
 
 void bench_end(void) {
     firn_host_threads_stop(pool);
-    free(workspace);
     pool = NULL;
-    workspace = NULL;
 }
 
 bool bench_is_wanted(const char *group, const char *shape, const char *storage) {

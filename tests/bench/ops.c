@@ -48,12 +48,13 @@ static void run_timed(uint16_t code, const firn_kernel_call *call) {
     totals[code].calls++;
 }
 
-static firn_kernel find_timed(uint16_t code) {
-    const firn_kernel kernel = __real_firn_kernel_set_choose(NULL)->find(code);
-    if (code >= OPS_END || kernel == NULL)
-        return kernel;
-    totals[code].kernel = kernel;
-    return ops[code].timed;
+static firn_kernel_choice find_timed(uint16_t code, const firn_reduction *reduction) {
+    firn_kernel_choice choice = __real_firn_kernel_set_choose(NULL)->find(code, reduction);
+    if (code >= OPS_END || choice.run == NULL)
+        return choice;
+    totals[code].kernel = choice.run;
+    choice.run = ops[code].timed;
+    return choice;
 }
 
 const firn_kernel_set *__wrap_firn_kernel_set_choose(const char *name) {
@@ -62,7 +63,7 @@ const firn_kernel_set *__wrap_firn_kernel_set_choose(const char *name) {
     const firn_kernel_set *set = __real_firn_kernel_set_choose(is_timed ? NULL : name);
     if (!is_timed || set == NULL)
         return set;
-    timed.workspace_bytes = set->workspace_bytes;
+    timed.has_scratch = set->has_scratch;
     return &timed;
 }
 

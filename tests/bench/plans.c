@@ -250,8 +250,8 @@ static void session_end(session *it) {
     firn_host_block_free(it->config.workspace, it->config.workspace_bytes);
 }
 
-/* Everything but firn_open; nothing is left to end when it fails. The blocks are not touched, as a program that has
- * memory for them would not. kernels: NULL for the set of this machine. */
+/* Everything but firn_open; nothing is left to end when it fails. The blocks are not touched but for what the checks
+ * borrow of the arena, as a program that has memory for them would not. kernels: NULL for the set of this machine. */
 static bool session_load(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
     *it = (session){0};
     if (!firn_host_key_load(it->key, key) || !firn_host_plan_load(&it->plan, plan)) {
@@ -275,7 +275,11 @@ static bool session_load(session *it, const char *plan, const char *key, unsigne
                                .prepared_bytes = it->sizes.prepared_bytes,
                                .port = &it->port.port,
                                .kernels = kernels};
-    it->config.workspace_bytes = firn_workspace_bytes(&it->config);
+    it->error = firn_workspace_bytes(&it->config, &it->config.workspace_bytes);
+    if (it->error != FIRN_OK) {
+        session_end(it);
+        return fail(plan, it->error);
+    }
     it->config.workspace = firn_host_block(it->config.workspace_bytes);
     return true;
 }

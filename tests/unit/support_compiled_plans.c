@@ -294,9 +294,12 @@ static int open_bytes(compiled_run *run, const uint8_t *file, uint64_t bytes, ui
                           .port = &run->port.port};
     config.prepared_bytes = limited(sizes.prepared_bytes);
     config.prepared = run->prepared = config.prepared_bytes > 0 ? aligned_block(config.prepared_bytes) : NULL;
-    config.workspace_bytes = firn_workspace_bytes(&config);
-    config.workspace = run->workspace = aligned_block(config.workspace_bytes);
     int status = firn_open(&run->firn, &config);
+    if (status == FIRN_ERROR_WORKSPACE_TOO_SMALL) {
+        assert_int_equal(firn_workspace_bytes(&config, &config.workspace_bytes), FIRN_OK);
+        config.workspace = run->workspace = aligned_block(config.workspace_bytes);
+        status = firn_open(&run->firn, &config);
+    }
     firn_info info;
     assert_int_equal(firn_describe(&run->firn, &info), status == FIRN_OK ? FIRN_OK : FIRN_ERROR_NOT_OPEN);
     if (status != FIRN_OK) /* and nothing on the device has changed */

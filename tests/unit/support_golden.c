@@ -187,13 +187,12 @@ static bool execute(golden_case *golden) {
     for (unsigned o = 0; o < golden->call.output_count; o++) {
         share_input(&golden->call, info, o);
     }
-    firn_kernel kernel = firn_kernel_set_choose(NULL)->find(info->code);
+    golden->call.moment = &golden->moment;
+    firn_kernel kernel = support_kernel(firn_kernel_set_choose(NULL), info->code, &golden->call);
     if (kernel == NULL) {
         printf("%s: no kernel\n", golden->name);
         return false;
     }
-    golden->call.moment = &golden->moment;
-    golden->call.workspace = support_workspace(firn_kernel_set_choose(NULL), 1);
     kernel(&golden->call);
     return true;
 }

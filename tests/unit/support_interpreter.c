@@ -105,8 +105,7 @@ void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t globa
         firn_kernel_call call = {.input_count = node->input_count,
                                  .output_count = node->output_count,
                                  .seed = machine->seed,
-                                 .moment = &moment,
-                                 .workspace = support_workspace(firn_kernel_set_choose(NULL), 1)};
+                                 .moment = &moment};
         for (uint8_t j = 0; j < node->input_count; j++)
             call.inputs[j] = tensor(machine, node->inputs[j]);
         for (uint8_t j = 0; j < node->output_count; j++)
@@ -114,7 +113,7 @@ void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t globa
         memcpy(call.integers, node->integers, sizeof call.integers);
         memcpy(call.reals, node->reals, sizeof call.reals);
         memcpy(call.reductions, node->reductions, sizeof call.reductions);
-        firn_kernel kernel = firn_kernel_set_choose(NULL)->find(node->code);
+        firn_kernel kernel = support_kernel(firn_kernel_set_choose(NULL), node->code, &call);
         assert_non_null(kernel);
         kernel(&call);
     }

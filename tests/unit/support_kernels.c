@@ -147,14 +147,14 @@ static void free_call(firn_kernel_call *call) {
 
 void run_kernel(uint16_t code, firn_kernel_call *call) {
     const firn_kernel_set *set = firn_kernel_set_choose(NULL);
-    const firn_kernel kernel = set->find(code);
-    assert_non_null(kernel);
     if (call->moment == NULL)
         call->moment = &support_beginning;
     firn_kernel_call split = copy_call(call);
     split.parallel = (firn_parallel){.run = run_split, .threads = 3};
-    split.workspace = call->workspace = support_workspace(set, 3);
+    firn_kernel kernel = support_kernel(set, code, call);
+    assert_non_null(kernel);
     kernel(call);
+    kernel = support_kernel(set, code, &split);
     kernel(&split);
     for (uint8_t o = 0; o < call->output_count; o++)
         if (memcmp(call->outputs[o].data, split.outputs[o].data, bytes_of(&call->outputs[o])) != 0)

@@ -132,8 +132,7 @@ static firn_kernel_call backward_call(const setting *s, const firn_kernel_call *
 
 static void run_portable(uint16_t code, firn_kernel_call *call) {
     call->parallel = (firn_parallel){.threads = 1};
-    call->workspace = support_workspace(portable, 1);
-    portable->find(code)(call);
+    support_kernel(portable, code, call)(call);
 }
 
 /* The first `outputs` outputs, from a set with each number of threads, against those of `expected`. */
@@ -143,12 +142,11 @@ static void compare_set(const firn_kernel_set *set, uint16_t code, const firn_ke
         char place[176];
         firn_kernel_call call = *expected;
         call.parallel = parallel_of(i);
-        call.workspace = support_workspace(set, thread_counts[i]);
         for (int o = 0; o < expected->output_count; o++) {
             call.outputs[o] = tensor_copy(&expected->outputs[o]);
             memset(call.outputs[o].data, 0xa5, call.outputs[o].elements * firn_type_bytes(call.outputs[o].type));
         }
-        set->find(code)(&call);
+        support_kernel(set, code, &call)(&call);
         for (int o = 0; o < outputs; o++) {
             snprintf(place, sizeof place,
                      "%s, op %u output %d, %s B%u T%u H%u/%u D%u%s dropout %g filling %d, %u threads", set->name, code,

@@ -16,9 +16,9 @@
 
 #include "runtime/kernels/vector/chunked/chunked.h"
 #include "runtime/kernels/vector/chunked/native.h"
-#include "runtime/kernels/vector/pieces.h"
 #include "runtime/numerics/half.h"
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_workspace.h"
 
 /* firn_chunked_tile_add as the set avx2 has it; the other is that of the set avx512. */
 void firn_chunked_tile_add_avx2(const firn_chunked_tile *tile);
@@ -309,18 +309,17 @@ static void run_split(void *context, size_t tasks, firn_task_body body, void *ar
     body(argument, 0, tasks / 2);
 }
 
-static void compare(uint16_t code, firn_kernel native, firn_kernel_call *call, void *workspace) {
+static void compare(uint16_t code, firn_kernel native, firn_kernel_call *call) {
     const firn_tensor out = call->outputs[0];
     firn_tensor expected = tensor_copy(&out);
     char place[96];
     call->outputs[0] = expected;
     call->parallel = (firn_parallel){0};
-    call->workspace = NULL;
-    firn_kernel_set_choose("plain")->find(code)(call);
-    call->workspace = workspace;
+    support_kernel(firn_kernel_set_choose("plain"), code, call)(call);
     for (uint32_t threads = 1; threads <= THREADS; threads++) {
         call->parallel = (firn_parallel){.run = run_split, .threads = threads};
         call->outputs[0] = tensor_copy(&out);
+        support_give_workspace(firn_native_scratch, code, call);
         native(call);
         snprintf(place, sizeof place, "op %u, %ux%u, chunk %u, %u threads", code, (unsigned)out.dims[0],
                  (unsigned)out.dims[1], (unsigned)call->reductions[0].chunk, (unsigned)threads);
@@ -331,8 +330,7 @@ static void compare(uint16_t code, firn_kernel native, firn_kernel_call *call, v
     call->outputs[0] = out;
 }
 
-static void check_native(uint32_t n, uint32_t k, uint32_t o, int layout, uint32_t chunk, uint8_t out_type,
-                         void *workspace) {
+static void check_native(uint32_t n, uint32_t k, uint32_t o, int layout, uint32_t chunk, uint8_t out_type) {
     const uint8_t half = FIRN_FLOAT16;
     const uint32_t rows = layout == 0 ? o : k, columns = layout == 0 ? k : o;
     firn_tensor x = tensor_new(half, n, k, 0, 0), dy = tensor_new(half, n, o, 0, 0);
@@ -348,13 +346,13 @@ static void check_native(uint32_t n, uint32_t k, uint32_t o, int layout, uint32_
     firn_kernel_call call = {.input_count = 3, .output_count = 1, .integers = {layout}};
     call.reductions[0] = (firn_reduction){FIRN_REDUCTION_CHUNKED, half, out_type, chunk};
     call.inputs[0] = x, call.inputs[1] = weight, call.inputs[2] = bias, call.outputs[0] = y;
-    compare(FIRN_OP_linear, firn_native_linear, &call, workspace);
+    compare(FIRN_OP_linear, firn_native_linear, &call);
     call.input_count = 2;
-    compare(FIRN_OP_linear, firn_native_linear, &call, workspace);
+    compare(FIRN_OP_linear, firn_native_linear, &call);
     call.inputs[0] = dy, call.outputs[0] = dx;
-    compare(FIRN_OP_linear_backward_input, firn_native_linear_backward_input, &call, workspace);
+    compare(FIRN_OP_linear_backward_input, firn_native_linear_backward_input, &call);
     call.inputs[1] = x, call.outputs[0] = dweight;
-    compare(FIRN_OP_linear_backward_weight, firn_native_linear_backward_weight, &call, workspace);
+    compare(FIRN_OP_linear_backward_weight, firn_native_linear_backward_weight, &call);
     firn_tensor *const all[] = {&x, &dy, &weight, &bias, &y, &dx, &dweight};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         tensor_free(all[i]);
@@ -368,14 +366,10 @@ static void native_products(void **state) {
                                         {5, 31, 65}, {113, 9, 29},  {3, 260, 257}, {27, 128, 64}};
     static const uint32_t chunks[] = {64, 5, 128, 300};
     skip_without("avx512");
-    void *workspace = aligned_alloc(64, (size_t)THREADS * FIRN_SLOT_BYTES);
-    assert_non_null(workspace);
-    memset(workspace, 0xa5, (size_t)THREADS * FIRN_SLOT_BYTES);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (int layout = 0; layout < 2; layout++)
             check_native(sizes[i][0], sizes[i][1], sizes[i][2], layout, chunks[(i + (size_t)layout) % 4],
-                         i % 3 == 0 ? FIRN_FLOAT32 : FIRN_FLOAT16, workspace);
-    free(workspace);
+                         i % 3 == 0 ? FIRN_FLOAT32 : FIRN_FLOAT16);
 }
 
 int main(void) {

@@ -628,13 +628,18 @@ static void metric_accuracy(void **state) {
     tensor_free(&count);
 }
 
+static bool has_kernel(uint16_t op) {
+    static const firn_reduction f32 = {.kind = FIRN_REDUCTION_F32};
+    return firn_kernel_set_choose(NULL)->find(op, &f32).run != NULL;
+}
+
 static void every_op_has_a_kernel(void **state) {
     (void)state;
     for (uint32_t i = 0; i < FIRN_OPS; i++)
-        assert_non_null(firn_kernel_set_choose(NULL)->find(firn_op_table[i].code));
-    assert_null(firn_kernel_set_choose(NULL)->find(0));
-    assert_null(firn_kernel_set_choose(NULL)->find(28)); /* taken back, never used again */
-    assert_null(firn_kernel_set_choose(NULL)->find(65534));
+        assert_true(has_kernel(firn_op_table[i].code));
+    assert_false(has_kernel(0));
+    assert_false(has_kernel(28)); /* taken back, never used again */
+    assert_false(has_kernel(65534));
 }
 
 int main(void) {

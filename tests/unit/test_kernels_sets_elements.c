@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/support_kernels.h"
+#include "tests/unit/support_workspace.h"
 
 static const char *const names[] = {"fma", "avx2", "avx512"};
 enum { SETS = sizeof names / sizeof names[0] };
@@ -40,7 +41,7 @@ static void compare(uint16_t code, const firn_kernel_call *call, uint8_t in_plac
     firn_kernel_call plain = *call;
     for (uint8_t o = 0; o < call->output_count; o++)
         plain.outputs[o] = expected[o] = tensor_copy(&call->outputs[o]);
-    firn_kernel_set_choose("plain")->find(code)(&plain);
+    support_kernel(firn_kernel_set_choose("plain"), code, &plain)(&plain);
     for (int i = 0; i < SETS; i++) {
         if (sets[i] == NULL)
             continue;
@@ -52,7 +53,7 @@ static void compare(uint16_t code, const firn_kernel_call *call, uint8_t in_plac
                    call->inputs[in_place].elements * firn_type_bytes(call->inputs[in_place].type));
             other.inputs[in_place].data = other.outputs[0].data;
         }
-        sets[i]->find(code)(&other);
+        support_kernel(sets[i], code, &other)(&other);
         for (uint8_t o = 0; o < call->output_count; o++) {
             assert_same(&expected[o], &other.outputs[o], what);
             tensor_free(&other.outputs[o]);
@@ -193,7 +194,7 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, flo
     firn_kernel_call forward = {
         .input_count = 2, .output_count = 3, .inputs = {logits, labels}, .outputs = {loss, maxima, sums}};
     compare(FIRN_OP_cross_entropy, &forward, UINT8_MAX, "cross_entropy");
-    firn_kernel_set_choose("plain")->find(FIRN_OP_cross_entropy)(&forward);
+    support_kernel(firn_kernel_set_choose("plain"), FIRN_OP_cross_entropy, &forward)(&forward);
     firn_kernel_call backward = {
         .input_count = 5, .output_count = 1, .inputs = {seed, logits, labels, maxima, sums}, .outputs = {dlogits}};
     compare(FIRN_OP_cross_entropy_backward, &backward, UINT8_MAX, "cross_entropy_backward");

@@ -142,9 +142,8 @@ static void run_op(runner r, uint16_t code, firn_kernel_call *call, firn_tensor 
         uint8_t changed = firn_op_changed(info, j);
         call->outputs[j] = changed == FIRN_FRESH ? tensor_of(&s.outputs[j]) : call->inputs[changed];
     }
-    call->workspace = support_workspace(r.set, 1);
     call->parallel = (firn_parallel){.run = r.split ? run_split : NULL, .threads = 1};
-    r.set->find(code)(call);
+    support_kernel(r.set, code, call)(call);
     for (uint8_t j = 0; j < info->outputs; j++)
         if (firn_op_changed(info, j) == FIRN_FRESH) {
             if (fresh != NULL) {

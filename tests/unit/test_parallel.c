@@ -100,7 +100,9 @@ static void calls_follow_each_other(void **state) {
 
 /* --- pieces --- */
 
-static _Alignas(64) uint8_t workspace[THREADS_MAX][FIRN_SLOT_BYTES];
+enum { SLOT = 1024 };
+
+static _Alignas(64) uint8_t workspace[THREADS_MAX][SLOT];
 
 typedef struct pieces_seen {
     uint8_t times[PIECES];
@@ -117,7 +119,7 @@ static void use_slot(void *argument, size_t piece, void *slot) {
         if (words[i] != (uint32_t)piece)
             seen->times[piece] = 100;
     seen->times[piece]++;
-    seen->slots[piece] = (uint8_t)(((uintptr_t)slot - (uintptr_t)workspace) / FIRN_SLOT_BYTES);
+    seen->slots[piece] = (uint8_t)(((uintptr_t)slot - (uintptr_t)workspace) / SLOT);
 }
 
 static void run_in_pool(void *context, size_t tasks, firn_task_body body, void *argument) {
@@ -130,6 +132,7 @@ static void each_piece_is_done_once(void **state) {
     for (size_t n = 0; n < sizeof numbers / sizeof numbers[0]; n++) {
         firn_host_threads *pool = firn_host_threads_start(numbers[n]);
         firn_kernel_call call = {.workspace = workspace,
+                                 .slot_bytes = SLOT,
                                  .parallel = {pool, pool != NULL ? run_in_pool : NULL, numbers[n], 10}};
         for (size_t pieces = 0; pieces <= PIECES; pieces = 3 * pieces + 1) {
             pieces_seen seen = {{0}, {0}};

@@ -115,6 +115,7 @@ static void needs_a_plan(void **state) {
 
 static void refuses_wrong_arguments(void **state) {
     (void)state;
+    uint64_t workspace_bytes;
     support_bigram(&plan, &support_settings);
     const firn_config good = {.plan = plan.file,
                               .plan_bytes = plan.bytes,
@@ -175,7 +176,7 @@ static void refuses_wrong_arguments(void **state) {
     bad = good;
     bad.kernels = "nonsense";
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_KERNELS_UNKNOWN);
-    assert_int_equal(firn_workspace_bytes(&bad), 0);
+    assert_int_equal(firn_workspace_bytes(&bad, &workspace_bytes), FIRN_ERROR_KERNELS_UNKNOWN);
     bad = good;
     bad.port = &small;
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
@@ -183,7 +184,8 @@ static void refuses_wrong_arguments(void **state) {
     bad = good;
     bad.state_bytes = sizes.state_bytes;
     bad.arena_bytes = sizes.arena_bytes;
-    assert_int_equal(firn_workspace_bytes(&bad), 0);
+    assert_int_equal(firn_workspace_bytes(&bad, &workspace_bytes), FIRN_OK);
+    assert_int_equal(workspace_bytes, 0);
     assert_int_equal(firn_open(&firn, &bad), FIRN_OK);
 }
 

@@ -7,6 +7,7 @@ typedef struct work {
     atomic_size_t next;
     size_t pieces;
     uint8_t *workspace;
+    size_t slot_bytes;
     firn_piece_body body;
     void *argument;
 } work;
@@ -16,7 +17,7 @@ typedef struct work {
 static void take_pieces(void *argument, size_t begin, size_t end) {
     work *w = argument;
     for (size_t task = begin; task < end; task++) {
-        void *slot = w->workspace + task * FIRN_SLOT_BYTES;
+        void *slot = w->workspace + task * w->slot_bytes;
         size_t piece;
         while ((piece = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed)) < w->pieces)
             w->body(w->argument, piece, slot);
@@ -24,7 +25,11 @@ static void take_pieces(void *argument, size_t begin, size_t end) {
 }
 
 void firn_pieces_run(const firn_kernel_call *call, size_t pieces, uint64_t cost, firn_piece_body body, void *argument) {
-    work w = {.pieces = pieces, .workspace = call->workspace, .body = body, .argument = argument};
+    work w = {.pieces = pieces,
+              .workspace = call->workspace,
+              .slot_bytes = call->slot_bytes,
+              .body = body,
+              .argument = argument};
     const size_t threads = firn_parallel_threads(&call->parallel, cost), tasks = pieces < threads ? pieces : threads;
     firn_parallel_run(&call->parallel, tasks, call->parallel.grain, take_pieces, &w);
 }

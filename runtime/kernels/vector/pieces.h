@@ -6,13 +6,11 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* Bytes of a slot: as many as the kernel that needs most; a multiple of 64. It says so by an assertion of its own. */
-enum { FIRN_SLOT_BYTES = 4 * 1024 * 1024 };
-
 /* Multiplications in float32 that take the time of one operation on an element, the unit of `cost` (FIRN_GRAIN). */
 enum { FIRN_MULTIPLICATIONS = 16 };
 
-/* One piece. The slot is the thread's alone until it returns; what another piece left in it may still be there. */
+/* One piece. The slot, of as many bytes as the call has for each thread, is the thread's alone until it returns; what
+ * another piece left in it may still be there. */
 typedef void (*firn_piece_body)(void *argument, size_t piece, void *slot);
 
 /* Runs body for the pieces 0 to pieces - 1, begun in this order. cost: of all of them together (FIRN_GRAIN). */

@@ -47,15 +47,14 @@ enum {
     BEGIN_ROW = 960   /* to begin a row of tiles: its lines of the output are far from those of the last one */
 };
 
-typedef struct slot {
-    _Alignas(64) float right[RIGHT];                       /* [panel][term][WIDTH, or FIRN_VECTOR] */
-    _Alignas(64) float left[STRIPS * DEPTH * FIRN_VECTOR]; /* [row][term], or [strip][term][FIRN_VECTOR] */
-    _Alignas(64) float sums[SUMS];                         /* [tile][row][WIDTH] */
-    _Alignas(64) float bias[COLUMNS];
-} slot;
-
-_Static_assert(sizeof(slot) <= FIRN_SLOT_BYTES, "a slot of the workspace holds it");
-_Static_assert(HEIGHT *(DEPTH + LEFT_GAP) <= DEPTH * FIRN_VECTOR, "the rows fit");
+/* Where each thing begins in a slot, in floats. */
+typedef struct layout {
+    size_t right; /* [panel][term][WIDTH, or FIRN_VECTOR] */
+    size_t left;  /* [row][term], or [strip][term][FIRN_VECTOR] */
+    size_t sums;  /* [tile][row][WIDTH] */
+    size_t bias;
+    size_t end;
+} layout;
 
 /* How a product is cut. No cut shows in a result. */
 typedef struct cut {
@@ -64,12 +63,13 @@ typedef struct cut {
     bool waits;           /* sums wait in the slot: the output cannot hold them */
     size_t rows, columns; /* of a piece; the last may have fewer */
     size_t row_pieces, column_pieces;
+    layout at;
 } cut;
 
 /* A piece, and where it is in its terms. */
 typedef struct piece {
     const cut *cut;
-    slot *slot;
+    float *slot;
     size_t row, rows, column, columns;
     size_t height; /* rows of a tile; the last may have fewer */
     size_t term, terms;
@@ -97,8 +97,8 @@ static void pack_right(const piece *p) {
     for (size_t column = 0; column < p->columns; column += WIDTH) {
         const size_t columns = firn_smaller(WIDTH, p->columns - column);
         if (!is_right_direct(p, columns))
-            firn_vector_pack(p->slot->right + column * p->terms, panel_vectors(columns), &p->cut->product->right,
-                             p->term, p->terms, p->column + column, columns);
+            firn_vector_pack(p->slot + p->cut->at.right + column * p->terms, panel_vectors(columns),
+                             &p->cut->product->right, p->term, p->terms, p->column + column, columns);
     }
 }
 
@@ -108,7 +108,7 @@ static void place_right(const piece *p, size_t column, firn_register_tile *tile)
         tile->right = (const float *)right->data + right->first + p->term * right->row_step + p->column + column;
         tile->right_step = right->row_step;
     } else {
-        tile->right = p->slot->right + column * p->terms;
+        tile->right = p->slot + p->cut->at.right + column * p->terms;
         tile->right_step = panel_vectors(tile->columns) * FIRN_VECTOR;
     }
 }
@@ -118,9 +118,9 @@ static void place_strip(const piece *p, size_t row, firn_register_tile *tile) {
     const firn_matrix lanes = firn_transposed(p->cut->product->left);
     const size_t strip = (row - p->row) / p->height % STRIPS;
     if (strip == 0)
-        firn_vector_pack_strips(p->slot->left, &lanes, p->term, p->terms, row, p->height,
+        firn_vector_pack_strips(p->slot + p->cut->at.left, &lanes, p->term, p->terms, row, p->height,
                                 firn_smaller(STRIPS * p->height, p->row + p->rows - row));
-    tile->left = p->slot->left + strip * p->terms * FIRN_VECTOR;
+    tile->left = p->slot + p->cut->at.left + strip * p->terms * FIRN_VECTOR;
     tile->left_row_step = 1;
     tile->left_term_step = FIRN_VECTOR;
 }
@@ -132,10 +132,10 @@ static void place_left(const piece *p, size_t row, size_t rows, firn_register_ti
         tile->left_row_step = left->row_step;
         tile->left_term_step = left->column_step;
     } else if (left->column_step == 1) {
-        tile->left = p->slot->left;
+        tile->left = p->slot + p->cut->at.left;
         tile->left_row_step = p->terms + LEFT_GAP;
         tile->left_term_step = 1;
-        firn_vector_widen_rows(p->slot->left, tile->left_row_step, left, row, rows, p->term, p->terms);
+        firn_vector_widen_rows(p->slot + p->cut->at.left, tile->left_row_step, left, row, rows, p->term, p->terms);
     } else {
         place_strip(p, row, tile);
     }
@@ -159,7 +159,7 @@ static float *place_sums(const piece *p, size_t row, size_t column, float *one_t
     const multiplication *product = p->cut->product;
     if (is_out_direct(product))
         return (float *)product->out + (p->row + row) * product->out_step + p->column + column;
-    return p->cut->waits ? p->slot->sums + row * p->cut->columns + column * p->height : one_tile;
+    return p->cut->waits ? p->slot + p->cut->at.sums + row * p->cut->columns + column * p->height : one_tile;
 }
 
 /* One row of tiles against all panels. */
@@ -216,8 +216,9 @@ static const float *widen_bias(const piece *p) {
     const firn_tensor *bias = p->cut->product->bias;
     if (bias == NULL || p->cut->product->flipped)
         return NULL;
-    firn_widen(p->slot->bias, bias->data, bias->type, p->column, p->columns);
-    return p->slot->bias;
+    float *values = p->slot + p->cut->at.bias;
+    firn_widen(values, bias->data, bias->type, p->column, p->columns);
+    return values;
 }
 
 static void multiply_piece(void *argument, size_t number, void *slot_of_thread) {
@@ -288,11 +289,38 @@ static cut divide(const multiplication *product, size_t threads) {
     return best;
 }
 
-/* Split among the threads of the call. */
-static void multiply(const multiplication *product, const firn_kernel_call *call) {
-    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / FIRN_MULTIPLICATIONS;
-    cut c = divide(product, firn_parallel_threads(&call->parallel, cost));
-    firn_pieces_run(call, c.row_pieces * c.column_pieces, cost, multiply_piece, &c);
+static size_t round_up(size_t x, size_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
+
+/* Floats of the left factor that are packed at a time. */
+static size_t packed_left(const cut *c) {
+    const firn_matrix *left = &c->product->left;
+    if (is_left_direct(left))
+        return 0;
+    return left->column_step == 1 ? HEIGHT * (c->depth + LEFT_GAP) : STRIPS * c->depth * FIRN_VECTOR;
+}
+
+/* Each thing begins a line of the cache. */
+static void lay_out(cut *c) {
+    enum { LINE = CACHE_LINE / sizeof(float) };
+    const bool has_bias = c->product->bias != NULL && !c->product->flipped;
+    c->at.right = 0;
+    c->at.left = round_up(c->columns * c->depth, LINE);
+    c->at.sums = c->at.left + round_up(packed_left(c), LINE);
+    c->at.bias = c->at.sums + (c->waits ? round_up(round_up(c->rows, HEIGHT) * c->columns, LINE) : 0);
+    c->at.end = c->at.bias + (has_bias ? round_up(c->columns, LINE) : 0);
+}
+
+static uint64_t cost_of(const multiplication *product) {
+    return (uint64_t)product->rows * product->columns * product->terms / FIRN_MULTIPLICATIONS;
+}
+
+/* For the threads of a call. */
+static cut cut_for(const multiplication *product, const firn_kernel_call *call) {
+    cut c = divide(product, firn_parallel_threads(&call->parallel, cost_of(product)));
+    lay_out(&c);
+    return c;
 }
 
 /* --- linear layers ------------------------------------------------------------------------------------------------ */
@@ -347,46 +375,50 @@ static void multiply_handful(const firn_linear *linear) {
         }
 }
 
-static void multiply_linear(const firn_linear *linear, const firn_kernel_call *call) {
-    if (is_handful(linear)) {
-        multiply_handful(linear);
-        return;
-    }
+static multiplication multiplication_of(const firn_linear *linear) {
     const firn_product *product = &linear->product;
-    multiplication it = {.left = product->left,
-                         .right = product->right,
-                         .rows = product->rows,
-                         .columns = product->columns,
-                         .terms = product->terms,
-                         .bias = linear->bias,
-                         .out = linear->out->data,
-                         .out_type = linear->out->type,
-                         .out_step = product->columns};
-    if (is_better_flipped(product))
-        it = flip(it);
-    multiply(&it, call);
+    const multiplication it = {.left = product->left,
+                               .right = product->right,
+                               .rows = product->rows,
+                               .columns = product->columns,
+                               .terms = product->terms,
+                               .bias = linear->bias,
+                               .out = linear->out->data,
+                               .out_type = linear->out->type,
+                               .out_step = product->columns};
+    return is_better_flipped(product) ? flip(it) : it;
 }
 
-/* One of the three ops, by the set below this one where its sums are of another kind. */
-static void run(const firn_kernel_call *call, void (*begin)(firn_linear *job, const firn_kernel_call *call),
-                firn_kernel otherwise) {
-    if (call->reductions[0].kind != FIRN_REDUCTION_F32) {
-        otherwise(call);
+static void multiply(uint16_t op, const firn_kernel_call *call) {
+    firn_linear linear;
+    firn_linear_of(&linear, op, call);
+    if (is_handful(&linear)) {
+        multiply_handful(&linear);
         return;
     }
-    firn_linear job;
-    begin(&job, call);
-    multiply_linear(&job, call);
+    const multiplication it = multiplication_of(&linear);
+    cut c = cut_for(&it, call);
+    firn_pieces_run(call, c.row_pieces * c.column_pieces, cost_of(&it), multiply_piece, &c);
+}
+
+uint64_t firn_vector_linear_scratch(uint16_t op, const firn_kernel_call *call) {
+    firn_linear linear;
+    firn_linear_of(&linear, op, call);
+    if (is_handful(&linear))
+        return 0;
+    const multiplication it = multiplication_of(&linear);
+    const cut c = cut_for(&it, call);
+    return c.at.end * sizeof(float);
 }
 
 void firn_vector_linear(const firn_kernel_call *call) {
-    run(call, firn_linear_forward, firn_kernel_linear);
+    multiply(FIRN_OP_linear, call);
 }
 
 void firn_vector_linear_backward_input(const firn_kernel_call *call) {
-    run(call, firn_linear_backward_input, firn_kernel_linear_backward_input);
+    multiply(FIRN_OP_linear_backward_input, call);
 }
 
 void firn_vector_linear_backward_weight(const firn_kernel_call *call) {
-    run(call, firn_linear_backward_weight, firn_kernel_linear_backward_weight);
+    multiply(FIRN_OP_linear_backward_weight, call);
 }

@@ -7,7 +7,9 @@
 
 #include "runtime/kernels/linear.h"
 
-/* The linear layer's three ops. Sums that are not of this kind are left to the portable kernels. */
+/* The linear layer's three ops, with sums in float32 and no others, and the scratch of each: the panels, the widened
+ * rows and the waiting sums of one piece, as the call's threads cut the product. */
+uint64_t firn_vector_linear_scratch(uint16_t op, const firn_kernel_call *call);
 void firn_vector_linear(const firn_kernel_call *call);
 void firn_vector_linear_backward_input(const firn_kernel_call *call);
 void firn_vector_linear_backward_weight(const firn_kernel_call *call);

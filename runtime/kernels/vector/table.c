@@ -1,35 +1,33 @@
-/* The sets with kernels of this folder: the portable ones, compiled for such a CPU, and in the place of some of them
- * others that give the same bits. */
+/* The kernels of this folder, which take the place of portable ones compiled for the same CPU and give the same bits.
+ */
 #include "runtime/kernels/vector/attention/attention.h"
 #include "runtime/kernels/vector/chunked/product.h"
 #include "runtime/kernels/vector/elementwise.h"
 #include "runtime/kernels/vector/losses.h"
+#include "runtime/kernels/vector/product.h"
+#include "runtime/kernels/vector/rows.h"
 
-firn_kernel firn_kernel_find_vector(uint16_t code);
+enum { ANY = FIRN_ANY, F32 = FIRN_REDUCTION_F32, CHUNKED = FIRN_REDUCTION_CHUNKED };
 
-firn_kernel firn_kernel_find_vector(uint16_t code) {
-    switch (code) {
-    case FIRN_OP_linear:
-        return firn_chunked_linear;
-    case FIRN_OP_linear_backward_input:
-        return firn_chunked_linear_backward_input;
-    case FIRN_OP_linear_backward_weight:
-        return firn_chunked_linear_backward_weight;
-    case FIRN_OP_attention:
-        return firn_vector_attention;
-    case FIRN_OP_attention_backward:
-        return firn_vector_attention_backward;
-    case FIRN_OP_gelu:
-        return firn_vector_gelu;
-    case FIRN_OP_gelu_backward:
-        return firn_vector_gelu_backward;
-    case FIRN_OP_tanh:
-        return firn_vector_tanh;
-    case FIRN_OP_cross_entropy:
-        return firn_vector_cross_entropy;
-    case FIRN_OP_cross_entropy_backward:
-        return firn_vector_cross_entropy_backward;
-    default:
-        return firn_kernel_find(code);
-    }
+static const firn_kernel_row rows[] = {
+    {FIRN_OP_linear, F32, ANY, {firn_vector_linear, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_input, F32, ANY, {firn_vector_linear_backward_input, firn_vector_linear_scratch}},
+    {FIRN_OP_linear_backward_weight, F32, ANY, {firn_vector_linear_backward_weight, firn_vector_linear_scratch}},
+    {FIRN_OP_linear, CHUNKED, ANY, {firn_chunked_linear, firn_chunked_scratch}},
+    {FIRN_OP_linear_backward_input, CHUNKED, ANY, {firn_chunked_linear_backward_input, firn_chunked_scratch}},
+    {FIRN_OP_linear_backward_weight, CHUNKED, ANY, {firn_chunked_linear_backward_weight, firn_chunked_scratch}},
+    {FIRN_OP_attention, ANY, ANY, {firn_vector_attention, firn_vector_attention_scratch}},
+    {FIRN_OP_attention_backward, ANY, ANY, {firn_vector_attention_backward, firn_vector_attention_backward_scratch}},
+    {FIRN_OP_gelu, ANY, ANY, {firn_vector_gelu, NULL}},
+    {FIRN_OP_gelu_backward, ANY, ANY, {firn_vector_gelu_backward, NULL}},
+    {FIRN_OP_tanh, ANY, ANY, {firn_vector_tanh, NULL}},
+    {FIRN_OP_cross_entropy, ANY, ANY, {firn_vector_cross_entropy, NULL}},
+    {FIRN_OP_cross_entropy_backward, ANY, ANY, {firn_vector_cross_entropy_backward, NULL}},
+};
+
+firn_kernel_choice firn_kernel_find_vector(uint16_t op, const firn_reduction *reduction);
+
+firn_kernel_choice firn_kernel_find_vector(uint16_t op, const firn_reduction *reduction) {
+    static const firn_kernel_rows table = {rows, sizeof rows / sizeof rows[0], firn_kernel_find};
+    return firn_rows_find(&table, op, reduction);
 }

@@ -114,8 +114,8 @@ static uint64_t rounded(uint64_t bytes) {
     return (bytes + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
 }
 
-/* The kernels' workspace (none on a microcontroller), the state, then the arena, in the one stretch of memory that
- * there is. */
+/* In the one stretch of memory that there is: the state, then the arena, and at the end the kernels' workspace (none on
+ * a microcontroller). */
 static int open_plan(const firn_port *port) {
     uint64_t available = 0, memory = 0;
     const uint8_t *plan = firn_system_plan(&available);
@@ -128,19 +128,20 @@ static int open_plan(const firn_port *port) {
     if (error != FIRN_OK)
         return error;
     config.public_key = firn_system_public_key();
-    config.workspace = blocks;
-    config.workspace_bytes = firn_workspace_bytes(&config);
-    if (config.workspace_bytes > memory - FIRN_BLOCK_ALIGNMENT)
-        return FIRN_ERROR_WORKSPACE_TOO_SMALL;
-    blocks += config.workspace_bytes;
-    memory -= config.workspace_bytes;
     if (sizes.state_bytes > memory - FIRN_BLOCK_ALIGNMENT)
         return FIRN_ERROR_STATE_TOO_SMALL;
     uint64_t arena_at = rounded(sizes.state_bytes);
     config.state = blocks;
     config.state_bytes = sizes.state_bytes;
     config.arena = blocks + arena_at;
-    config.arena_bytes = memory - arena_at;
+    config.arena_bytes = (memory - arena_at) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
+    error = firn_workspace_bytes(&config, &config.workspace_bytes);
+    if (error != FIRN_OK)
+        return error;
+    if (config.workspace_bytes > config.arena_bytes)
+        return FIRN_ERROR_WORKSPACE_TOO_SMALL;
+    config.arena_bytes -= config.workspace_bytes;
+    config.workspace = config.workspace_bytes != 0 ? blocks + arena_at + config.arena_bytes : NULL;
     return firn_open(&instance, &config);
 }
 

@@ -7,13 +7,12 @@
 #include <string.h>
 
 #include "runtime/kernels/kernels.h"
-#include "runtime/kernels/vector/pieces.h"
 
-firn_kernel firn_kernel_find_plain(uint16_t code);
-firn_kernel firn_kernel_find_fma(uint16_t code);
-firn_kernel firn_kernel_find_avx2(uint16_t code);
-firn_kernel firn_kernel_find_avx512(uint16_t code);
-firn_kernel firn_kernel_find_avx512fp16(uint16_t code);
+firn_kernel_choice firn_kernel_find_plain(uint16_t op, const firn_reduction *reduction);
+firn_kernel_choice firn_kernel_find_fma(uint16_t op, const firn_reduction *reduction);
+firn_kernel_choice firn_kernel_find_avx2(uint16_t op, const firn_reduction *reduction);
+firn_kernel_choice firn_kernel_find_avx512(uint16_t op, const firn_reduction *reduction);
+firn_kernel_choice firn_kernel_find_avx512fp16(uint16_t op, const firn_reduction *reduction);
 
 static bool has_fma(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -46,11 +45,9 @@ static const struct {
     bool (*is_possible)(void);
     firn_kernel_set set;
 } sets[] = {
-    {"avx512fp16",
-     has_avx512fp16,
-     {.name = "avx512fp16", .find = firn_kernel_find_avx512fp16, .workspace_bytes = FIRN_SLOT_BYTES}},
-    {"avx512", has_avx512, {.name = "avx512", .find = firn_kernel_find_avx512, .workspace_bytes = FIRN_SLOT_BYTES}},
-    {"avx2", has_avx2, {.name = "avx2", .find = firn_kernel_find_avx2, .workspace_bytes = FIRN_SLOT_BYTES}},
+    {"avx512fp16", has_avx512fp16, {.name = "avx512fp16", .find = firn_kernel_find_avx512fp16, .has_scratch = true}},
+    {"avx512", has_avx512, {.name = "avx512", .find = firn_kernel_find_avx512, .has_scratch = true}},
+    {"avx2", has_avx2, {.name = "avx2", .find = firn_kernel_find_avx2, .has_scratch = true}},
     {"fma", has_fma, {.name = "portable, avx2 and fma", .find = firn_kernel_find_fma}},
     {"plain", has_nothing_special, {.name = "portable", .find = firn_kernel_find_plain}},
 };

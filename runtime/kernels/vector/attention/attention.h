@@ -7,9 +7,11 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* The kernels of the two ops. A call with so many steps, or heads so large, that not even one block of keys fits into a
- * slot beside the scores and columns of a block of queries goes to the portable kernel. */
+/* The kernels of the two ops, and the scratch of each. A call with so many steps, or heads so large, that not even one
+ * block of keys fits into a slot beside the scores and columns of a block of queries goes to the portable kernel. */
 void firn_vector_attention(const firn_kernel_call *call);
+uint64_t firn_vector_attention_scratch(uint16_t op, const firn_kernel_call *call);
 void firn_vector_attention_backward(const firn_kernel_call *call);
+uint64_t firn_vector_attention_backward_scratch(uint16_t op, const firn_kernel_call *call);
 
 #endif

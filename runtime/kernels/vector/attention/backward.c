@@ -152,24 +152,52 @@ static bool whole_heads_are_sooner(const firn_attention *a, size_t threads) {
     return 5 * ((heads + threads - 1) / threads * threads) <= 7 * heads;
 }
 
+/* What a call is made of: one pass by key, or one by query and then one by key. */
+typedef struct passes {
+    job by_key, by_query;
+    uint64_t cost;
+    size_t threads;
+} passes;
+
+/* False where the portable kernel must do it. */
+static bool begin(passes *p, const firn_kernel_call *call) {
+    p->by_key = (job){.a = firn_attention_of(call, &call->inputs[1]), .dy = &call->inputs[0], .out = &call->outputs[0]};
+    p->by_key.chunked = firn_attention_is_chunked(call, 3);
+    p->by_key.row_max = call->inputs[2].data;
+    p->by_key.row_sum = call->inputs[3].data;
+    p->by_key.projections = call->outputs[1].data; /* nothing else of the scratch is used */
+    p->by_query = p->by_key;
+    p->cost = firn_attention_cost(&p->by_key, 5);
+    p->threads = firn_parallel_threads(&call->parallel, p->cost);
+    if (!firn_attention_lay_out(&p->by_key, true) || !firn_attention_lay_out(&p->by_query, false))
+        return false;
+    p->by_key.one_pass = p->by_key.span >= p->by_key.a.steps && whole_heads_are_sooner(&p->by_key.a, p->threads);
+    return true;
+}
+
+uint64_t firn_vector_attention_backward_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    passes p;
+    if (!begin(&p, call))
+        return 0;
+    const uint64_t by_key = firn_attention_scratch(&p.by_key), by_query = firn_attention_scratch(&p.by_query);
+    return p.by_key.one_pass || by_key > by_query ? by_key : by_query;
+}
+
 void firn_vector_attention_backward(const firn_kernel_call *call) {
-    job by_key = {.a = firn_attention_of(call, &call->inputs[1]), .dy = &call->inputs[0], .out = &call->outputs[0]};
-    const firn_attention *a = &by_key.a;
-    by_key.chunked = firn_attention_is_chunked(call, 3);
-    by_key.row_max = call->inputs[2].data;
-    by_key.row_sum = call->inputs[3].data;
-    by_key.projections = call->outputs[1].data; /* nothing else of the scratch is used */
-    job by_query = by_key;
-    const uint64_t cost = firn_attention_cost(&by_key, 5);
-    const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = a->batch * a->kv_heads;
-    if (!firn_attention_lay_out(&by_key, true) || !firn_attention_lay_out(&by_query, false)) {
+    passes p;
+    if (!begin(&p, call)) {
         firn_kernel_attention_backward(call);
-    } else if (by_key.span >= a->steps && whole_heads_are_sooner(a, threads)) {
-        by_key.one_pass = true;
-        firn_pieces_run(call, firn_attention_divide(&by_key, heads, 1, SIZE_MAX), cost, key_piece, &by_key);
-    } else {
-        firn_pieces_run(call, firn_attention_divide(&by_query, a->batch * a->heads, threads, SIZE_MAX), cost,
-                        query_piece, &by_query);
-        firn_pieces_run(call, firn_attention_divide(&by_key, heads, threads, by_key.span), cost, key_piece, &by_key);
+        return;
     }
+    const firn_attention *a = &p.by_key.a;
+    const size_t heads = a->batch * a->kv_heads;
+    if (p.by_key.one_pass) {
+        firn_pieces_run(call, firn_attention_divide(&p.by_key, heads, 1, SIZE_MAX), p.cost, key_piece, &p.by_key);
+        return;
+    }
+    firn_pieces_run(call, firn_attention_divide(&p.by_query, a->batch * a->heads, p.threads, SIZE_MAX), p.cost,
+                    query_piece, &p.by_query);
+    firn_pieces_run(call, firn_attention_divide(&p.by_key, heads, p.threads, p.by_key.span), p.cost, key_piece,
+                    &p.by_key);
 }

@@ -62,15 +62,28 @@ static void attention_piece(void *argument, size_t piece, void *slot) {
         attention_block(&h, query);
 }
 
+/* False where the portable kernel must do it. */
+static bool begin(job *work, const firn_kernel_call *call) {
+    *work = (job){.a = firn_attention_of(call, &call->inputs[0]), .out = &call->outputs[0]};
+    work->chunked = firn_attention_is_chunked(call, 2);
+    work->new_row_max = call->outputs[1].data;
+    work->new_row_sum = call->outputs[2].data;
+    return firn_attention_lay_out(work, false);
+}
+
+uint64_t firn_vector_attention_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    job work;
+    return begin(&work, call) ? firn_attention_scratch(&work) : 0;
+}
+
 void firn_vector_attention(const firn_kernel_call *call) {
-    job work = {.a = firn_attention_of(call, &call->inputs[0]), .out = &call->outputs[0]};
-    work.chunked = firn_attention_is_chunked(call, 2);
-    work.new_row_max = call->outputs[1].data;
-    work.new_row_sum = call->outputs[2].data;
+    job work;
+    if (!begin(&work, call)) {
+        firn_kernel_attention(call);
+        return;
+    }
     const uint64_t cost = firn_attention_cost(&work, 2);
     const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = work.a.batch * work.a.heads;
-    if (!firn_attention_lay_out(&work, false))
-        firn_kernel_attention(call);
-    else
-        firn_pieces_run(call, firn_attention_divide(&work, heads, threads, SIZE_MAX), cost, attention_piece, &work);
+    firn_pieces_run(call, firn_attention_divide(&work, heads, threads, SIZE_MAX), cost, attention_piece, &work);
 }

@@ -140,8 +140,14 @@ static void add_in_chunks(const firn_attention_tile *t) {
 }
 
 void firn_attention_tile_add(const firn_attention_tile *tile) {
-    if (tile->reduction->kind == FIRN_REDUCTION_F32)
+    switch (tile->reduction->kind) {
+    case FIRN_REDUCTION_F32:
         add_in_float32(tile);
-    else
+        break;
+    case FIRN_REDUCTION_CHUNKED:
         add_in_chunks(tile);
+        break;
+    default:
+        __builtin_trap();
+    }
 }

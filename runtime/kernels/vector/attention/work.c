@@ -4,7 +4,11 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/pieces.h"
 
-enum { QUERIES = FIRN_BLOCK_QUERIES, RUN = FIRN_RUN_KEYS, SLOT = FIRN_SLOT_BYTES / sizeof(float) };
+enum {
+    QUERIES = FIRN_BLOCK_QUERIES,
+    RUN = FIRN_RUN_KEYS,
+    SLOT = 4 * 1024 * 1024 / sizeof(float) /* floats that a slot may have */
+};
 
 /* FIRN_MULTIPLICATIONS where the sums are chunked. */
 enum { CHUNKED_MULTIPLICATIONS = 2 };
@@ -79,6 +83,7 @@ bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
     at->gradients = claim(&end, (blocks - 1) * rows * QUERIES);
     for (size_t i = 0; i < matrices.count; i++)
         *matrices.place[i] = claim(&end, job->span * width);
+    at->end = end;
     return job->span > 0;
 }
 

@@ -30,6 +30,7 @@ typedef struct firn_attention_layout {
     size_t key_sums, value_sums;            /* [span][width]: dk and dv */
     size_t key_chunks, value_chunks;        /* [span][width]: of the chunks that are not at their end */
     size_t head_key_sums, head_value_sums;  /* [span][width]: of a query head, unless it is the first */
+    size_t end;
 } firn_attention_layout;
 
 typedef struct firn_attention_job {
@@ -79,8 +80,14 @@ bool firn_attention_is_chunked(const firn_kernel_call *call, size_t reductions);
 uint64_t firn_attention_cost(const firn_attention_job *job, uint64_t products);
 
 /* Lays out a slot for pieces of keys, which have as many scores as keys, or for pieces of queries, which have a score
- * for each step. How many keys fit is in job->span, at most all of them; false when not even a block does. */
+ * for each step, in at most 4 MiB. How many keys fit is in job->span, at most all of them; false when not even a block
+ * does. */
 bool firn_attention_lay_out(firn_attention_job *job, bool of_keys);
+
+/* Bytes of a slot that was laid out. */
+static inline uint64_t firn_attention_scratch(const firn_attention_job *job) {
+    return job->at.end * sizeof(float);
+}
 
 /* Cuts heads into parts of whole blocks, `most` steps or fewer, where the heads alone would not keep all threads busy.
  * Returns the pieces. */

@@ -186,14 +186,19 @@ static FIRN_STEP_APART void add_small_cbfloat16(const strip *s, const extent *e)
 
 static void add_to_sums(const strip *s, const extent *e) {
     const unsigned mode = firn_step_begin();
-    if (s->tile->accumulator == FIRN_FLOAT16)
+    switch (s->tile->accumulator) {
+    case FIRN_FLOAT16:
         add_float16(s, e);
-    else if (s->tile->accumulator == FIRN_BFLOAT16)
+        break;
+    case FIRN_BFLOAT16:
         add_bfloat16(s, e);
-    else if (s->is_small)
-        add_small_cbfloat16(s, e);
-    else
-        add_cbfloat16(s, e);
+        break;
+    case FIRN_CBFLOAT16:
+        (s->is_small ? add_small_cbfloat16 : add_cbfloat16)(s, e);
+        break;
+    default:
+        __builtin_trap();
+    }
     firn_step_end(mode);
 }
 

@@ -30,7 +30,6 @@ typedef struct scratch {
     uint16_t sums[ROWS * COLUMNS]; /* of the chunk */
     float totals[ROWS * COLUMNS];  /* of the chunks before it */
 } scratch;
-_Static_assert(sizeof(scratch) <= FIRN_SLOT_BYTES, "it lies in a slot");
 
 /* --- a register tile ---------------------------------------------------------------------------------------------- */
 
@@ -197,28 +196,30 @@ static void multiply_piece(void *argument, size_t piece, void *slot) {
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static void multiply(const firn_linear *linear, const firn_kernel_call *call) {
-    const firn_product *product = &linear->product;
+uint64_t firn_native_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    (void)call;
+    return sizeof(scratch);
+}
+
+static void multiply(uint16_t op, const firn_kernel_call *call) {
+    firn_linear linear;
+    firn_linear_of(&linear, op, call);
+    const firn_product *product = &linear.product;
     const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / COST;
     const size_t threads = firn_parallel_threads(&call->parallel, cost), wanted = threads > 1 ? threads * PIECES : 1;
-    firn_chunked_cut cut = firn_chunked_cut_make(linear, wanted, ROWS, COLUMNS, HEIGHT, WIDTH);
+    firn_chunked_cut cut = firn_chunked_cut_make(&linear, wanted, ROWS, COLUMNS, HEIGHT, WIDTH);
     firn_pieces_run(call, cut.pieces, cost, multiply_piece, &cut);
 }
 
 void firn_native_linear(const firn_kernel_call *call) {
-    firn_linear job;
-    firn_linear_forward(&job, call);
-    multiply(&job, call);
+    multiply(FIRN_OP_linear, call);
 }
 
 void firn_native_linear_backward_input(const firn_kernel_call *call) {
-    firn_linear job;
-    firn_linear_backward_input(&job, call);
-    multiply(&job, call);
+    multiply(FIRN_OP_linear_backward_input, call);
 }
 
 void firn_native_linear_backward_weight(const firn_kernel_call *call) {
-    firn_linear job;
-    firn_linear_backward_weight(&job, call);
-    multiply(&job, call);
+    multiply(FIRN_OP_linear_backward_weight, call);
 }

@@ -6,7 +6,8 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* The linear layer's three ops, with float16 sums inside chunks and nothing else. */
+/* The linear layer's three ops, with float16 sums inside chunks and nothing else, and the scratch of each. */
+uint64_t firn_native_scratch(uint16_t op, const firn_kernel_call *call);
 void firn_native_linear(const firn_kernel_call *call);
 void firn_native_linear_backward_input(const firn_kernel_call *call);
 void firn_native_linear_backward_weight(const firn_kernel_call *call);

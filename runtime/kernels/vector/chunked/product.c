@@ -11,7 +11,6 @@
 #include "runtime/kernels/vector/chunked/cut.h"
 #include "runtime/kernels/vector/pack.h"
 #include "runtime/kernels/vector/pieces.h"
-#include "runtime/kernels/vector/product.h"
 
 enum {
     WIDTH = 2 * FIRN_VECTOR,
@@ -28,7 +27,6 @@ typedef struct scratch {
     float right[WIDTH * DEPTH];
     float sums[ROWS * COLUMNS], totals[ROWS * COLUMNS];
 } scratch;
-_Static_assert(sizeof(scratch) <= FIRN_SLOT_BYTES, "it lies in a slot");
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
 
@@ -75,34 +73,30 @@ static void multiply_piece(void *argument, size_t piece, void *slot) {
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static void multiply(const firn_linear *linear, const firn_kernel_call *call) {
-    const firn_product *product = &linear->product;
+uint64_t firn_chunked_scratch(uint16_t op, const firn_kernel_call *call) {
+    (void)op;
+    (void)call;
+    return sizeof(scratch);
+}
+
+static void multiply(uint16_t op, const firn_kernel_call *call) {
+    firn_linear linear;
+    firn_linear_of(&linear, op, call);
+    const firn_product *product = &linear.product;
     const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / COST;
     const size_t threads = firn_parallel_threads(&call->parallel, cost), wanted = threads > 1 ? threads * PIECES : 1;
-    firn_chunked_cut cut = firn_chunked_cut_make(linear, wanted, ROWS, COLUMNS, HEIGHT, WIDTH);
+    firn_chunked_cut cut = firn_chunked_cut_make(&linear, wanted, ROWS, COLUMNS, HEIGHT, WIDTH);
     firn_pieces_run(call, cut.pieces, cost, multiply_piece, &cut);
 }
 
-/* One of the three ops, by the set below this one where its sums are of another kind. */
-static void run(const firn_kernel_call *call, void (*begin)(firn_linear *job, const firn_kernel_call *call),
-                firn_kernel otherwise) {
-    if (call->reductions[0].kind != FIRN_REDUCTION_CHUNKED) {
-        otherwise(call);
-        return;
-    }
-    firn_linear job;
-    begin(&job, call);
-    multiply(&job, call);
-}
-
 void firn_chunked_linear(const firn_kernel_call *call) {
-    run(call, firn_linear_forward, firn_vector_linear);
+    multiply(FIRN_OP_linear, call);
 }
 
 void firn_chunked_linear_backward_input(const firn_kernel_call *call) {
-    run(call, firn_linear_backward_input, firn_vector_linear_backward_input);
+    multiply(FIRN_OP_linear_backward_input, call);
 }
 
 void firn_chunked_linear_backward_weight(const firn_kernel_call *call) {
-    run(call, firn_linear_backward_weight, firn_vector_linear_backward_weight);
+    multiply(FIRN_OP_linear_backward_weight, call);
 }

@@ -4,7 +4,8 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* The linear layer's three ops. Sums of another kind are left to runtime/kernels/vector/product.h. */
+/* The linear layer's three ops, with chunked sums and no others, and the scratch of each. */
+uint64_t firn_chunked_scratch(uint16_t op, const firn_kernel_call *call);
 void firn_chunked_linear(const firn_kernel_call *call);
 void firn_chunked_linear_backward_input(const firn_kernel_call *call);
 void firn_chunked_linear_backward_weight(const firn_kernel_call *call);

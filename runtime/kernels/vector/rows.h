@@ -1,0 +1,40 @@
+/* The table of a kernel set: the kernels that it adds to those of another set, by op and by what the op's reductions
+ * are. The table is looked at when a plan's ops are decoded, never while a kernel runs. */
+#ifndef FIRN_KERNELS_VECTOR_ROWS_H
+#define FIRN_KERNELS_VECTOR_ROWS_H
+
+#include "runtime/kernels/kernels.h"
+
+#define FIRN_ANY UINT8_MAX
+
+typedef struct firn_kernel_row {
+    uint16_t op;
+    uint8_t reduction;   /* kind of the op's first descriptor, or FIRN_ANY */
+    uint8_t accumulator; /* its type, or FIRN_ANY */
+    firn_kernel_choice choice;
+} firn_kernel_row;
+
+typedef struct firn_kernel_rows {
+    const firn_kernel_row *rows;
+    size_t count;
+    firn_kernel_choice (*inherited)(uint16_t op, const firn_reduction *reduction); /* asked where no row matches */
+} firn_kernel_rows;
+
+static inline bool firn_row_matches(const firn_kernel_row *row, uint16_t op, const firn_reduction *reduction) {
+    if (row->op != op)
+        return false;
+    if (row->reduction == FIRN_ANY)
+        return true;
+    return reduction != NULL && row->reduction == reduction->kind &&
+           (row->accumulator == FIRN_ANY || row->accumulator == reduction->accumulator);
+}
+
+static inline firn_kernel_choice firn_rows_find(const firn_kernel_rows *table, uint16_t op,
+                                                const firn_reduction *reduction) {
+    for (size_t i = 0; i < table->count; i++)
+        if (firn_row_matches(&table->rows[i], op, reduction))
+            return table->rows[i].choice;
+    return table->inherited(op, reduction);
+}
+
+#endif

@@ -1,0 +1,148 @@
+/* The workspace that a plan's kernels ask for: as much as its largest op needs in each thread and no more, and enough
+ * for every kernel set to run in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/kernels/kernels.h"
+#include "tests/unit/support_compiled_plans.h"
+
+enum { GUARD = 64, THREADS_MAX = 3 };
+
+static const char *const sets[] = {"plain", "fma", "avx2", "avx512", "avx512fp16"};
+enum { SETS = sizeof sets / sizeof sets[0] };
+
+/* The last tasks first. */
+static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
+    (void)context;
+    body(argument, tasks / 2, tasks);
+    body(argument, 0, tasks / 2);
+}
+
+static void *block_of(uint64_t bytes) {
+    void *block = aligned_alloc(FIRN_BLOCK_ALIGNMENT, (size_t)(bytes + 63) / 64 * 64);
+    assert_non_null(block);
+    return block;
+}
+
+static firn_config config_of(const compiled_plan *plan, compiled_run *run, const char *kernels, const firn_port *port) {
+    firn_sizes sizes;
+    *run = (compiled_run){.firn = {{0}}};
+    assert_int_equal(firn_plan_sizes(plan->file, plan->bytes, &sizes), FIRN_OK);
+    run->state = block_of(sizes.state_bytes);
+    run->arena = block_of(sizes.arena_bytes);
+    return (firn_config){.plan = plan->file,
+                         .plan_bytes = plan->bytes,
+                         .public_key = compiled_key,
+                         .state = run->state,
+                         .state_bytes = sizes.state_bytes,
+                         .arena = run->arena,
+                         .arena_bytes = sizes.arena_bytes,
+                         .port = port,
+                         .kernels = kernels};
+}
+
+static void free_run(compiled_run *run) {
+    free(run->state);
+    free(run->arena);
+    free(run->workspace);
+}
+
+static void take_steps(compiled_run *run) {
+    firn_step_report report;
+    assert_int_equal(firn_initialise(&run->firn), FIRN_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(firn_train_step(&run->firn, compiled_source(run), &report), FIRN_OK);
+}
+
+/* Opens with the workspace that is asked for, not with a byte less, and runs without touching what follows it. Returns
+ * its bytes. */
+static uint64_t check_set(const compiled_plan *plan, const char *kernels, uint32_t threads) {
+    const firn_port port = {
+        .struct_size = sizeof port, .parallel_for = threads > 1 ? run_split : NULL, .threads = threads, .grain = 1};
+    compiled_run run;
+    firn_config config = config_of(plan, &run, kernels, &port);
+    uint64_t bytes;
+    assert_int_equal(firn_workspace_bytes(&config, &bytes), FIRN_OK);
+    assert_int_equal(bytes % 64, 0);
+    run.workspace = block_of(bytes + GUARD);
+    memset(run.workspace, 0xa5, (size_t)bytes + GUARD);
+    if (bytes != 0) {
+        assert_int_equal(firn_open(&run.firn, &config), FIRN_ERROR_WORKSPACE_TOO_SMALL);
+        config.workspace = run.workspace;
+        config.workspace_bytes = bytes - 1;
+        assert_int_equal(firn_open(&run.firn, &config), FIRN_ERROR_WORKSPACE_TOO_SMALL);
+        config.workspace_bytes = bytes;
+    }
+    assert_int_equal(firn_open(&run.firn, &config), FIRN_OK);
+    take_steps(&run);
+    for (size_t i = 0; i < GUARD; i++)
+        assert_int_equal(((uint8_t *)run.workspace)[bytes + i], 0xa5);
+    free_run(&run);
+    return bytes;
+}
+
+/* Returns the most that any set asks for in one thread. */
+static uint64_t check_plan(const char *recipe, const char *const *settings, uint32_t count) {
+    compiled_plan plan;
+    uint64_t most = 0;
+    compiled_plan_make(&plan, recipe, FIRNC_TRAIN, settings, count);
+    for (int i = 0; i < SETS; i++)
+        for (uint32_t threads = 1; firn_kernel_set_choose(sets[i]) != NULL && threads <= THREADS_MAX; threads++) {
+            const uint64_t bytes = check_set(&plan, sets[i], threads);
+            if (!firn_kernel_set_choose(sets[i])->has_scratch)
+                assert_int_equal(bytes, 0);
+            else if (threads == 1 && bytes > most)
+                most = bytes;
+        }
+    compiled_plan_free(&plan);
+    return most;
+}
+
+static void it_follows_the_plan(void **state) {
+    (void)state;
+    static const char *const wide[] = {"trainer.init.model.hidden_sizes=[500]",
+                                       "trainer.fit.train_dataloader.batch_size=64",
+                                       "trainer.fit.train_dataloader.micro_batch_size=64"};
+    static const char *const chunked[] = {"trainer.init.precision.precision_opt_level=2",
+                                          "trainer.init.precision.pol_lowering=emulate"};
+    const uint64_t small = check_plan("compiler/recipes/small_mlp.yaml", NULL, 0);
+    const uint64_t larger = check_plan("compiler/recipes/small_mlp.yaml", wide, 3);
+    assert_true(larger < (1 << 20));
+    if (larger != 0)
+        assert_true(small < larger);
+    (void)check_plan("compiler/recipes/small_gpt2.yaml", NULL, 0);
+    (void)check_plan("compiler/recipes/small_gpt2.yaml", chunked, 2);
+}
+
+/* Nothing of a plan is believed before its signature was checked. */
+static void it_is_asked_of_verified_plans(void **state) {
+    (void)state;
+    compiled_plan plan;
+    compiled_run run;
+    uint64_t bytes = 1;
+    if (!firn_kernel_set_choose(NULL)->has_scratch)
+        skip();
+    compiled_plan_make(&plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, NULL, 0);
+    plan.file[plan.bytes - 1] ^= 1;
+    const firn_config config = config_of(&plan, &run, NULL, NULL);
+    assert_int_equal(firn_workspace_bytes(&config, &bytes), FIRN_ERROR_SIGNATURE);
+    assert_int_equal(bytes, 0);
+    assert_int_equal(firn_workspace_bytes(&config, NULL), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(firn_workspace_bytes(NULL, &bytes), FIRN_ERROR_ARGUMENT);
+    free_run(&run);
+    compiled_plan_free(&plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_follows_the_plan),
+        cmocka_unit_test(it_is_asked_of_verified_plans),
+    };
+    return cmocka_run_group_tests_name("workspace", tests, NULL, NULL);
+}
