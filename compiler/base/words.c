@@ -7,59 +7,6 @@
 #include "compiler/base/text.h"
 #include "compiler/recipe/recipe.h"
 
-/* --- enumerations ------------------------------------------------------------------------------------------------- */
-
-static const char *word(const char *const *words, size_t count, uint8_t value) {
-    return value < count ? words[value] : "?";
-}
-
-#define WORD(words, value) word(words, sizeof(words) / sizeof *(words), value)
-
-const char *firnc_phase_word(uint8_t kind) {
-    static const char *const words[] = {"micro_batch", "finalise", "update", "bookkeep", "evaluate"};
-    return WORD(words, kind);
-}
-
-const char *firnc_role_word(uint8_t role) {
-    static const char *const words[] = {"parameter",  "optimizer_state", "counter", "input",
-                                        "activation", "gradient",        "result",  "constant"};
-    return WORD(words, role);
-}
-
-const char *firnc_region_word(uint8_t kind) {
-    static const char *const words[] = {"state", "arena", "constant"};
-    return WORD(words, kind);
-}
-
-const char *firnc_origin_word(uint8_t origin) {
-    static const char *const words[] = {"none", "global", "pattern", "scope", "call", "rule"};
-    return WORD(words, origin);
-}
-
-const char *firnc_scaling_word(uint8_t kind) {
-    static const char *const words[] = {"none", "static", "dynamic"};
-    return WORD(words, kind);
-}
-
-const char *firnc_clipping_word(uint8_t kind) {
-    static const char *const words[] = {"none", "norm", "value"};
-    return WORD(words, kind);
-}
-
-const char *firnc_metric_word(uint8_t kind) {
-    static const char *const words[] = {
-        "mean_loss",    "perplexity",   "accuracy", "weighted_accuracy", "mean_per_class_accuracy", "mean_iou", "dice",
-        "f_beta_micro", "f_beta_macro", "auc",      "mean_squared_error"};
-    return WORD(words, kind);
-}
-
-const char *firnc_part_word(uint8_t part) {
-    static const char *const words[] = {"all", "train", "held_out"};
-    return WORD(words, part);
-}
-
-/* --- texts -------------------------------------------------------------------------------------------------------- */
-
 const char *firnc_shape_text(const firn_shape *shape) {
     const char *text = firnc_format("%s[", firn_type_name(shape->type));
     for (uint8_t i = 0; i < shape->rank; i++)
@@ -83,5 +30,5 @@ const char *firnc_optimizer_word(uint8_t optimizer) {
                                         [FIRNC_RPROP] = "Rprop",       [FIRNC_ADAGRAD] = "Adagrad",
                                         [FIRNC_ADADELTA] = "Adadelta", [FIRNC_ASGD] = "ASGD",
                                         [FIRNC_MUON] = "Muon"};
-    return WORD(words, optimizer);
+    return optimizer < sizeof words / sizeof words[0] ? words[optimizer] : "?";
 }

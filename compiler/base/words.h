@@ -6,15 +6,6 @@
 
 #include "plan/ops.h"
 
-/* Words for the enumerations of plan.fbs, "?" for a value that is none of theirs. */
-const char *firnc_phase_word(uint8_t kind);
-const char *firnc_role_word(uint8_t role);
-const char *firnc_region_word(uint8_t kind);
-const char *firnc_origin_word(uint8_t origin);
-const char *firnc_scaling_word(uint8_t kind);
-const char *firnc_clipping_word(uint8_t kind);
-const char *firnc_metric_word(uint8_t kind);
-const char *firnc_part_word(uint8_t part);
 /* The class of a firnc_optimizer, as recipes write it. */
 const char *firnc_optimizer_word(uint8_t optimizer);
 

@@ -61,7 +61,7 @@ static void add_run(cJSON *root, firn_fb_plan plan) {
     cJSON_AddBoolToObject(root, "check_loss", firn_fb_plan_check_loss(plan));
     uint8_t scaling = firn_fb_plan_loss_scaler_present(plan) ? firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(plan))
                                                              : (uint8_t)FIRN_FB_LOSS_SCALING_NONE;
-    cJSON_AddStringToObject(root, "loss_scaling", firnc_scaling_word(scaling));
+    cJSON_AddStringToObject(root, "loss_scaling", firn_fb_loss_scaling_word(scaling));
     if (firn_fb_plan_loss_scaler_present(plan)) {
         firn_fb_loss_scaler scaler = firn_fb_plan_loss_scaler(plan);
         cJSON *object = cJSON_AddObjectToObject(root, "loss_scaler");
@@ -71,11 +71,11 @@ static void add_run(cJSON *root, firn_fb_plan plan) {
         add_tensor(object, "skipped_steps", firn_fb_loss_scaler_skipped_steps(scaler));
         add_tensor(object, "at_floor", firn_fb_loss_scaler_at_floor(scaler));
     }
-    cJSON_AddStringToObject(root, "clipping", firnc_clipping_word(firn_fb_plan_clipping(plan)));
+    cJSON_AddStringToObject(root, "clipping", firn_fb_clipping_word(firn_fb_plan_clipping(plan)));
     cJSON_AddNumberToObject(root, "clip_threshold", (double)firn_fb_plan_clip_threshold(plan));
     if (firn_fb_plan_metric_present(plan)) {
         firn_fb_metric metric = firn_fb_plan_metric(plan);
-        cJSON_AddStringToObject(root, "metric", firnc_metric_word(firn_fb_metric_kind(metric)));
+        cJSON_AddStringToObject(root, "metric", firn_fb_metric_kind_word(firn_fb_metric_kind(metric)));
         add_number(root, "metric_sum", firn_fb_metric_sum(metric));
         add_number(root, "metric_count", firn_fb_metric_count(metric));
         cJSON_AddNumberToObject(root, "metric_beta", (double)firn_fb_metric_beta(metric));
@@ -98,7 +98,7 @@ static void add_sampler(cJSON *root, firn_fb_plan plan) {
     cJSON *object = cJSON_AddObjectToObject(root, "sampler");
     cJSON_AddStringToObject(object, "kind", permuted ? "permutation" : "sequential");
     cJSON_AddStringToObject(object, "unit", window ? "window" : "record");
-    cJSON_AddStringToObject(object, "part", firnc_part_word(firn_fb_sampler_part(sampler)));
+    cJSON_AddStringToObject(object, "part", firn_fb_data_part_word(firn_fb_sampler_part(sampler)));
     cJSON_AddStringToObject(object, "epoch_end", wrap ? "wrap" : "stop");
     add_number(object, "window", firn_fb_sampler_window(sampler));
     add_number(object, "stride", firn_fb_sampler_stride(sampler));
@@ -173,9 +173,9 @@ static void add_tensors(cJSON *root, firn_fb_plan plan) {
         cJSON *dims = cJSON_AddArrayToObject(object, "dims");
         for (uint8_t j = 0; j < shape.rank; j++)
             cJSON_AddItemToArray(dims, cJSON_CreateNumber(shape.dims[j]));
-        cJSON_AddStringToObject(object, "role", firnc_role_word(firn_fb_tensor_role(tensor)));
+        cJSON_AddStringToObject(object, "role", firn_fb_role_word(firn_fb_tensor_role(tensor)));
         firn_fb_region region = firn_fb_plan_regions_at(plan, firn_fb_tensor_region(tensor));
-        cJSON_AddStringToObject(object, "region", firnc_region_word(firn_fb_region_kind(region)));
+        cJSON_AddStringToObject(object, "region", firn_fb_region_kind_word(firn_fb_region_kind(region)));
         add_number(object, "offset", firn_fb_tensor_offset(tensor));
         add_number(object, "bytes", firnc_tensor_bytes(tensor));
         add_number(object, "first", firn_fb_tensor_first(tensor));
@@ -236,7 +236,7 @@ static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op) {
     if (firn_fb_op_pol_present(op)) {
         cJSON *pol = cJSON_AddObjectToObject(object, "pol");
         add_number(pol, "level", firn_fb_op_pol(op).level);
-        cJSON_AddStringToObject(pol, "origin", firnc_origin_word(firn_fb_op_pol(op).origin));
+        cJSON_AddStringToObject(pol, "origin", firn_fb_pol_origin_word(firn_fb_op_pol(op).origin));
     }
     cJSON *reductions = cJSON_AddArrayToObject(object, "reductions");
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
@@ -249,7 +249,7 @@ static void add_phases(cJSON *root, firn_fb_plan plan) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
         cJSON *object = add_element(phases);
-        cJSON_AddStringToObject(object, "kind", firnc_phase_word(firn_fb_phase_kind(phase)));
+        cJSON_AddStringToObject(object, "kind", firn_fb_phase_kind_word(firn_fb_phase_kind(phase)));
         cJSON *ops = cJSON_AddArrayToObject(object, "ops");
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
             add_op(ops, plan, firn_fb_phase_ops_at(phase, i));

@@ -5,6 +5,7 @@
 #include "compiler/base/words.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
+#include "plan/generated/words.h"
 #include "plan/ops.h"
 
 typedef struct firnc_report {

@@ -90,7 +90,7 @@ static void print_data(firn_fb_plan plan) {
     if (firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_PERMUTATION)
         order = firnc_format("permuted with seed %" PRIu64, firn_fb_sampler_seed(sampler));
     line("data", firnc_format("%s, %s, part %s (%u per mille held out), at the end %s", unit, order,
-                              firnc_part_word(firn_fb_sampler_part(sampler)),
+                              firn_fb_data_part_word(firn_fb_sampler_part(sampler)),
                               (unsigned)firn_fb_sampler_held_out_per_mille(sampler),
                               firn_fb_sampler_epoch_end(sampler) == FIRN_FB_EPOCH_END_WRAP ? "wrap" : "stop"));
     for (uint32_t i = 0; i < firn_fb_plan_inputs_count(plan); i++) {
@@ -126,8 +126,8 @@ static bool find_op(firn_fb_plan plan, uint16_t code, firn_fb_op *op) {
 static const char *scaling_text(firn_fb_plan plan) {
     firn_fb_op update;
     if (!firn_fb_plan_loss_scaler_present(plan))
-        return firnc_scaling_word(FIRN_FB_LOSS_SCALING_NONE);
-    const char *word = firnc_scaling_word(firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(plan)));
+        return firn_fb_loss_scaling_word(FIRN_FB_LOSS_SCALING_NONE);
+    const char *word = firn_fb_loss_scaling_word(firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(plan)));
     if (!find_op(plan, FIRN_OP_loss_scale_update, &update))
         return word;
     return firnc_format("%s, from %s to %s, doubled after more than %" PRId64 " steps, overflow tolerance %s", word,
@@ -148,7 +148,7 @@ static void print_optimizer(firn_fb_plan plan) {
     const char *threshold = "";
     if (firn_fb_plan_clipping(plan) != FIRN_FB_CLIPPING_NONE)
         threshold = firnc_format(" at %s", real_text(firn_fb_plan_clip_threshold(plan)));
-    line("clipping", firnc_format("%s%s", firnc_clipping_word(firn_fb_plan_clipping(plan)), threshold));
+    line("clipping", firnc_format("%s%s", firn_fb_clipping_word(firn_fb_plan_clipping(plan)), threshold));
 }
 
 static void print_schedules(firn_fb_plan plan) {
@@ -180,9 +180,9 @@ static void print_memory(firn_fb_plan plan) {
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
         firn_fb_region region = firn_fb_plan_regions_at(plan, firn_fb_tensor_region(tensor));
-        printf("  %-8s %12s %12s  %-12s %-15s %s %s\n", firnc_region_word(firn_fb_region_kind(region)),
+        printf("  %-8s %12s %12s  %-12s %-15s %s %s\n", firn_fb_region_kind_word(firn_fb_region_kind(region)),
                grouped(firn_fb_tensor_offset(tensor)), grouped(firnc_tensor_bytes(tensor)), lifetime_text(tensor),
-               firnc_role_word(firn_fb_tensor_role(tensor)), firn_fb_tensor_name(tensor), shape_text(tensor));
+               firn_fb_role_word(firn_fb_tensor_role(tensor)), firn_fb_tensor_name(tensor), shape_text(tensor));
     }
 }
 
@@ -203,7 +203,7 @@ static void print_op(firn_fb_plan plan, firn_fb_op op, uint32_t number) {
     printf("  %5u  %-26s %s", (unsigned)number, firn_op_name(info), firn_fb_op_name(op));
     if (firn_fb_op_pol_present(op)) {
         firn_fb_pol pol = firn_fb_op_pol(op);
-        printf("  POL %u (%s)", (unsigned)pol.level, firnc_origin_word(pol.origin));
+        printf("  POL %u (%s)", (unsigned)pol.level, firn_fb_pol_origin_word(pol.origin));
     }
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
         printf("%s %s", i == 0 ? " ->" : ";", firnc_reduction_text(firn_fb_op_reductions_at(op, i)));
@@ -224,7 +224,7 @@ static void print_ops(const firnc_report *report) {
     uint32_t number = 0;
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(report->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(report->plan, p);
-        printf("  phase %s\n", firnc_phase_word(firn_fb_phase_kind(phase)));
+        printf("  phase %s\n", firn_fb_phase_kind_word(firn_fb_phase_kind(phase)));
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
             print_op(report->plan, firn_fb_phase_ops_at(phase, i), number++);
     }
@@ -246,7 +246,7 @@ static void print_totals(const firnc_report *report) {
 }
 
 static void print_metric(firn_fb_metric metric) {
-    const char *text = firnc_metric_word(firn_fb_metric_kind(metric));
+    const char *text = firn_fb_metric_kind_word(firn_fb_metric_kind(metric));
     if (firn_fb_metric_beta(metric) != 0)
         text = firnc_format("%s, beta %.9g", text, (double)firn_fb_metric_beta(metric));
     for (uint32_t i = 0; i < firn_fb_metric_ignore_classes_count(metric); i++)

@@ -5,6 +5,7 @@
 
 #include "compiler/base/words.h"
 #include "compiler/graph/ir.h"
+#include "plan/generated/words.h"
 #include "plan/op_words.h"
 
 static void print_init(const firnc_value_info *value) {
@@ -25,14 +26,14 @@ static void print_init(const firnc_value_info *value) {
 static void print_place(const firnc_graph *graph, const firnc_value_info *value) {
     if (graph->state_bytes == 0)
         return;
-    printf(" @%s+%llu", firnc_region_word(value->region), (unsigned long long)value->offset);
+    printf(" @%s+%llu", firn_fb_region_kind_word(value->region), (unsigned long long)value->offset);
     if (value->region == FIRNC_ARENA)
         printf(" live %u..%u", (unsigned)value->first, (unsigned)value->last);
 }
 
 static void print_value(const firnc_graph *graph, firnc_value index) {
     const firnc_value_info *value = &graph->values[index];
-    printf("  %%%u %s %s \"%s\"", (unsigned)index, firnc_role_word(value->role), firnc_shape_text(&value->shape),
+    printf("  %%%u %s %s \"%s\"", (unsigned)index, firn_fb_role_word(value->role), firnc_shape_text(&value->shape),
            value->name);
     if (value->initialised)
         print_init(value);
@@ -83,12 +84,12 @@ static void print_pol(const firnc_node *node) {
         putchar('/');
         print_level(node->pol.enable_bwd ? (node->pol.bwd_level != FIRNC_UNSET ? node->pol.bwd_level : node->pol.level)
                                          : FIRNC_UNSET);
-        printf(" by %s", firnc_origin_word(node->pol_origin));
+        printf(" by %s", firn_fb_pol_origin_word(node->pol_origin));
     }
     if (node->origin != FIRNC_ORIGIN_NONE)
-        printf(" pol %u by %s", (unsigned)node->level, firnc_origin_word(node->origin));
+        printf(" pol %u by %s", (unsigned)node->level, firn_fb_pol_origin_word(node->origin));
     if (node->backward_origin != FIRNC_ORIGIN_NONE)
-        printf(" backward %u by %s", (unsigned)node->backward_level, firnc_origin_word(node->backward_origin));
+        printf(" backward %u by %s", (unsigned)node->backward_level, firn_fb_pol_origin_word(node->backward_origin));
 }
 
 /* Reductions are there after the lower pass: until then every descriptor is zero, accumulator and output included. */
@@ -132,7 +133,7 @@ void firnc_dump(const firnc_graph *graph) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         if (i == 0 || graph->nodes[i - 1].phase != node->phase)
-            printf("phase %s\n", firnc_phase_word(node->phase));
+            printf("phase %s\n", firn_fb_phase_kind_word(node->phase));
         print_node(graph, node);
     }
     if (graph->loss != FIRNC_NONE)

@@ -1,37 +1,21 @@
 /* generate SCHEMA.bfbs DIRECTORY: reads flatc's binary schema and writes plan/generated: what firn_fb_verify needs
- * (tables.c, tables.h), read access (reader.h), the writer's side (writer.c, writer.h), and the canonical listing of
- * the schema (schema.txt), whose SHA-256 is the schema hash; and, from plan/ops.def, the table of ops. A program of the
- * build host: it may allocate, and stops at the first thing that it does not understand. It never guesses: a schema
- * feature that is not handled here is an error.
+ * (tables.c, tables.h), read access (reader.h), the names of enumerators (words.c, words.h), the writer's side
+ * (writer.c, writer.h), and the canonical listing of the schema (schema.txt), whose SHA-256 is the schema hash; and,
+ * from plan/ops.def, the table of ops. A program of the build host: it may allocate, and stops at the first thing that
+ * it does not understand. It never guesses: a schema feature that is not handled here is an error.
  *
  * The binary schema is made with
  *     flatc -b --schema --bfbs-builtins --bfbs-comments -o DIRECTORY plan.fbs */
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "plan/errors.h"
 #include "plan/generate/output.h"
 #include "plan/generate/program.h"
 #include "plan/signature.h"
 
-static const char *input_name;
-
-void refuse(const char *place, const char *mend) {
-    fprintf(stderr, "%s: %s: %s\n", input_name, place, mend);
-    exit(1);
-}
-
-void *allocate(size_t count, size_t size) {
-    void *memory = calloc(count == 0 ? 1 : count, size);
-    if (memory == NULL)
-        refuse("memory", "there is not enough");
-    return memory;
-}
-
 int main(int argument_count, char **arguments) {
     uint8_t hash[32];
-    input_name = "generate";
     if (argument_count != 3) {
         fprintf(stderr, "generate: command line: generate SCHEMA.bfbs DIRECTORY\n");
         return 2;
@@ -48,6 +32,7 @@ int main(int argument_count, char **arguments) {
     end_file();
     write_reader();
     write_tables(hash);
+    write_words();
     write_writer_header();
     write_writer();
     write_ops();

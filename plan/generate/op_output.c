@@ -212,7 +212,7 @@ static void put_operand_names(const struct op_operand *list, unsigned count) {
     put("\"");
 }
 
-static void write_words(const struct op_row *rows, size_t count) {
+static void write_op_words(const struct op_row *rows, size_t count) {
     begin_file_from("op_words.c", "The names of ops, operands and attributes, for reports.", "plan/ops.def");
     put("#include \"plan/op_words.h\"\n\nconst firn_op_words firn_op_words_table[FIRN_OPS] = {\n");
     for (const struct op_row *row = rows; row < rows + count; row++) {
@@ -288,6 +288,6 @@ void write_ops(void) {
     const struct op_row *rows = read_ops(&count);
     write_positions(rows, count);
     write_table(rows, count);
-    write_words(rows, count);
+    write_op_words(rows, count);
     write_page(rows, count);
 }

@@ -18,9 +18,10 @@ void put_upper(const char *name);
 /* The C type of a scalar, or of a vector's elements. */
 const char *c_type_of(const struct field *field);
 
-/* The files (reader.c, tables.c, writer.c, op_output.c). */
+/* The files (reader.c, tables.c, words.c, writer.c, op_output.c). */
 void write_reader(void);
 void write_tables(const uint8_t hash[32]);
+void write_words(void);
 void write_writer_header(void);
 void write_writer(void);
 void write_ops(void);

@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/* The binary schema, for messages; before it is known, the name of the program. */
+extern const char *input_name;
+
 /* Prints the input, a place and a mend, and ends the program. */
 void refuse(const char *place, const char *mend) __attribute__((noreturn));
 

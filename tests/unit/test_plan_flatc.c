@@ -18,6 +18,7 @@
 
 #include "plan/checks/verifier.h"
 #include "plan/errors.h"
+#include "plan/generated/words.h"
 #include "plan/signature.h"
 #include "tests/unit/plan_walk.h"
 #include "tests/unit/sample_plan.h"
@@ -31,9 +32,11 @@ int generate_main(int argument_count, char **arguments);
 #include "plan/generate/op_output.c"
 #include "plan/generate/op_rows.c"
 #include "plan/generate/output.c"
+#include "plan/generate/program.c"
 #include "plan/generate/reader.c"
 #include "plan/generate/schema.c"
 #include "plan/generate/tables.c"
+#include "plan/generate/words.c"
 #include "plan/generate/writer.c"
 #undef main
 
@@ -323,8 +326,8 @@ static void the_writer_refuses_what_the_schema_forbids(void **state) {
 /* Generated from a copy under another name and path: neither may show in the result. */
 static void generated_code_is_what_the_schema_gives(void **state) {
     (void)state;
-    static const char *const names[] = {"schema.txt", "reader.h", "tables.c",   "tables.h",   "writer.c",
-                                        "writer.h",   "OPS.md",   "operands.h", "op_table.c", "op_words.c"};
+    static const char *const names[] = {"schema.txt", "reader.h", "tables.c", "tables.h",   "words.c",    "words.h",
+                                        "writer.c",   "writer.h", "OPS.md",   "operands.h", "op_table.c", "op_words.c"};
     char schema[96], generated_name[128], checked_in_name[64];
     uint8_t hash[32];
     run("mkdir %s/generated && cp plan/plan.fbs %s/other.fbs && flatc -b --schema --bfbs-builtins --bfbs-comments "
@@ -348,6 +351,16 @@ static void generated_code_is_what_the_schema_gives(void **state) {
         free(fresh);
         free(checked_in);
     }
+}
+
+/* A value that an enumeration does not have is no index into its words. */
+static void enumerators_have_words(void **state) {
+    (void)state;
+    assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_MICRO_BATCH), "micro_batch");
+    assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_EVALUATE), "evaluate");
+    assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_EVALUATE + 1), "?");
+    assert_string_equal(firn_fb_schedule_kind_word(FIRN_FB_SCHEDULE_KIND_PRODUCT), "product");
+    assert_string_equal(firn_fb_schedule_kind_word(UINT16_MAX), "?");
 }
 
 /* In a process of its own: it keeps what it has read, and leaves by exit when it refuses. */
@@ -452,6 +465,7 @@ int main(void) {
         cmocka_unit_test(the_writer_refuses_what_the_schema_forbids),
         cmocka_unit_test(the_generator_survives_damage),
         cmocka_unit_test(the_generator_refuses_what_it_does_not_know),
+        cmocka_unit_test(enumerators_have_words),
         cmocka_unit_test(generated_code_is_what_the_schema_gives),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
