@@ -6,7 +6,6 @@
 #include "compiler/recipe/recipe_schedule_parts.h"
 
 #define NESTING_MAX 8 /* lists of schedules in each other; a level takes up to two nodes, and a leaf up to three */
-#define NUMBERS_MAX 65536
 #define SAMPLED_MAX (UINT64_C(1) << 20)
 
 /* Classes after the leaves. */
@@ -25,55 +24,7 @@ firn_schedule_list firnc_recipe_schedules(const firnc_recipe *recipe) {
                                 .instruction_count = recipe->schedule.instruction_count};
 }
 
-bool firnc_schedule_add_nodes(const firnc_schedule_reader *r, const firnc_tree *at, uint32_t count, uint32_t *first) {
-    if (count > FIRNC_NODES_MAX - r->recipe->schedule.count)
-        return firnc_tree_fail(at, "more than %d schedules; leave some out", FIRNC_NODES_MAX);
-    *first = r->recipe->schedule.count;
-    r->recipe->schedule.count += count;
-    return true;
-}
-
-bool firnc_schedule_add_number(const firnc_schedule_reader *r, const firnc_tree *at, double value) {
-    firnc_recipe *recipe = r->recipe;
-    if (recipe->schedule.number_count == NUMBERS_MAX)
-        return firnc_tree_fail(at, "the schedules hold more than %d numbers; make the lists shorter", NUMBERS_MAX);
-    recipe->schedule.numbers = firnc_grown(recipe->schedule.numbers, recipe->schedule.number_count,
-                                           &recipe->schedule.number_capacity, sizeof *recipe->schedule.numbers);
-    recipe->schedule.numbers[recipe->schedule.number_count++] = value;
-    return true;
-}
-
-bool firnc_schedule_add_instruction(const firnc_schedule_reader *r, const firnc_tree *at, uint16_t operation,
-                                    double value) {
-    firnc_recipe *recipe = r->recipe;
-    if (recipe->schedule.instruction_count == NUMBERS_MAX)
-        return firnc_tree_fail(at, "the schedules hold more than %d operations; write tables instead", NUMBERS_MAX);
-    recipe->schedule.instructions =
-        firnc_grown(recipe->schedule.instructions, recipe->schedule.instruction_count,
-                    &recipe->schedule.instruction_capacity, sizeof *recipe->schedule.instructions);
-    recipe->schedule.instructions[recipe->schedule.instruction_count++] =
-        (firn_schedule_instruction){.operation = operation, .value = value};
-    return true;
-}
-
-/* --- settings that all classes share ------------------------------------------------------------------------------ */
-
-uint32_t firnc_schedule_common_fields(firnc_field *fields, const firnc_schedule_reader *r) {
-    uint32_t count = 0;
-    fields[count++] = r->depth == 0 ? (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_OTHER}
-                                    : (firnc_field){"param_group_tags", .kind = FIRNC_FIELD_REFUSED,
-                                                    .only = "put it into the outermost schedule"};
-    if (r->named)
-        fields[count++] = (firnc_field){"scheduler", .kind = FIRNC_FIELD_OTHER};
-    if (r->named && r->older && r->depth <= 1) /* it is said of the list around the entry */
-        fields[count++] = (firnc_field){"main_scheduler", .kind = FIRNC_FIELD_OTHER};
-    return count;
-}
-
-bool firnc_schedule_steps(const firnc_tree *node, double low, uint64_t *value) {
-    const firnc_field steps = {.kind = FIRNC_FIELD_LONG, .low = low, .high = FIRNC_STEPS_MAX};
-    return firnc_field_whole(node, &steps, value);
-}
+/* --- classes that are made of others ------------------------------------------------------------------------------ */
 
 /* The fields of a class that is made of others. */
 static bool read_list_fields(const firnc_schedule_reader *r, const firnc_tree *mapping, const firnc_field *own,
@@ -83,8 +34,6 @@ static bool read_list_fields(const firnc_schedule_reader *r, const firnc_tree *m
     count += firnc_schedule_common_fields(fields + count, r);
     return firnc_fields_read(mapping, fields, count, NULL);
 }
-
-/* --- classes that are made of others ------------------------------------------------------------------------------ */
 
 static bool read_node(const firnc_schedule_reader *around, const firnc_tree *entry, uint32_t index,
                       firnc_schedule_traits *traits);
@@ -391,9 +340,6 @@ static bool read_older(const firnc_schedule_reader *own, const firnc_tree *node,
         return read_node(r, list->first, index, &traits);
     return chained ? read_chain(r, list, index, &traits) : read_sequence(r, list, NULL, index, &traits);
 }
-
-/* --- the whole ------------------------------------------------------------------------------------------------------
- */
 
 /* --- which parameters a schedule is for ------------------------------------------------------------------------------
  */

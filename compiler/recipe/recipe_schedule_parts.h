@@ -32,7 +32,7 @@ uint32_t firnc_schedule_leaf_choices(firnc_choice *choices, bool weight_decay);
 
 #define FIRNC_SCHEDULE_LEAVES 16
 
-/* Keys that every class takes, appended to a table of fields. */
+/* Keys that every class takes (recipe_schedule_room.c), appended to a table of fields. */
 uint32_t firnc_schedule_common_fields(firnc_field *fields, const firnc_schedule_reader *r);
 
 #define FIRNC_SCHEDULE_COMMON 3
