@@ -1,12 +1,16 @@
-/* firnc inspect: has a plan checked as the runtime would, the signature apart, and works out what follows from it. */
+/* firnc inspect: has a plan checked as the runtime would, the signature apart, adds up what it takes, and prints the
+ * document that inspect_document.c makes of it. */
 #include "compiler/commands/inspect.h"
 
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/base/files.h"
+#include "compiler/base/text.h"
 #include "compiler/commands/inspect_report.h"
+#include "compiler/commands/plan_costs.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/graph/ir.h"
 #include "compiler/passes/memory.h"
@@ -14,127 +18,9 @@
 #include "plan/identity.h"
 #include "plan/op_words.h"
 #include "plan/record.h"
-#include "schedules/schedule.h"
 
 /* Of the storage of our targets; flash with larger units rounds up. */
 #define PROGRAM_UNIT 16u
-
-/* --- texts -------------------------------------------------------------------------------------------------------- */
-
-const char *firnc_reduction_text(firn_fb_reduction reduction) {
-    if (reduction.kind == FIRN_FB_REDUCTION_KIND_F32)
-        return firnc_format("f32 to %s", firn_type_name(reduction.output));
-    return firnc_format("chunked %u in %s, to %s", (unsigned)reduction.chunk, firn_type_name(reduction.accumulator),
-                        firn_type_name(reduction.output));
-}
-
-/* What a kind says beyond its name and its children, by its fields. */
-static const char *schedule_details(const firn_fb_schedule_node *n) {
-    unsigned long long total = (unsigned long long)n->total, auxiliary = (unsigned long long)n->auxiliary;
-    const char *floored = n->mode == FIRN_SCHEDULE_STAIRCASE ? ", in whole periods" : "";
-    switch (n->kind) {
-    case FIRN_SCHEDULE_CONSTANT:
-        return firnc_format("%.9g", n->initial);
-    case FIRN_SCHEDULE_SEQUENTIAL:
-        return firnc_format("of %u", (unsigned)n->child_count);
-    case FIRN_SCHEDULE_PRODUCT:
-        return firnc_format("of %u, times %.9g, over %.9g", (unsigned)n->child_count, n->initial, n->final);
-    case FIRN_SCHEDULE_POLYNOMIAL:
-        return firnc_format("from %.9g to %.9g in %llu steps, power %.9g", n->initial, n->final, total, n->power);
-    case FIRN_SCHEDULE_EXPONENTIAL:
-        return firnc_format("from %.9g, times %.9g in %llu steps%s", n->initial, n->rate, total, floored);
-    case FIRN_SCHEDULE_INVERSE_TIME:
-        return firnc_format("from %.9g, rate %.9g, power %.9g, over %llu steps%s", n->initial, n->rate, n->power, total,
-                            floored);
-    case FIRN_SCHEDULE_INVERSE_SQUARE_ROOT:
-        return firnc_format("%.9g times %.9g, from step %llu on", n->initial, n->rate, total);
-    case FIRN_SCHEDULE_COSINE_PERIODIC:
-        return firnc_format("from %.9g to %.9g in %llu steps, then %s", n->initial, n->final, total,
-                            n->mode == FIRN_SCHEDULE_RESTART ? "again" : "back");
-    case FIRN_SCHEDULE_MULTI_STEP:
-        return firnc_format("from %.9g, times %.9g at each of %llu milestones", n->initial, n->rate, total);
-    case FIRN_SCHEDULE_PIECEWISE:
-        return firnc_format("constant, %llu milestones", total);
-    case FIRN_SCHEDULE_TABLE:
-        return firnc_format("of %llu values", total);
-    case FIRN_SCHEDULE_EXPRESSION:
-        return firnc_format("of %llu operations", total);
-    case FIRN_SCHEDULE_CYCLIC:
-        return firnc_format("from %.9g to %.9g in %llu steps, back in %llu%s", n->initial, n->final, total, auxiliary,
-                            n->mode == 0                       ? ""
-                            : n->mode == FIRN_SCHEDULE_HALVING ? ", half as far each time"
-                                                               : firnc_format(", times %.9g each step", n->rate));
-    case FIRN_SCHEDULE_ONE_CYCLE:
-        return firnc_format("from %.9g to %.9g to %.9g in %llu steps, peak at %.9g%s%s", n->initial, n->final, n->rate,
-                            total, n->power, (n->mode & FIRN_SCHEDULE_STRAIGHT) != 0 ? ", straight" : "",
-                            (n->mode & FIRN_SCHEDULE_THREE_PHASE) != 0 ? ", three phases" : "");
-    default:
-        return firnc_format("from %.9g to %.9g in %llu steps", n->initial, n->final, total);
-    }
-}
-
-const char *firnc_schedule_text(firn_fb_schedule_node node) {
-    return firnc_format("%s %s", firn_schedule_name(node.kind), schedule_details(&node));
-}
-
-/* --- what follows from a plan ------------------------------------------------------------------------------------- */
-
-firn_shape firnc_tensor_shape(firn_fb_tensor tensor) {
-    firn_shape shape = {.type = firn_fb_tensor_type(tensor), .rank = (uint8_t)firn_fb_tensor_dims_count(tensor)};
-    for (uint8_t i = 0; i < shape.rank; i++)
-        shape.dims[i] = firn_fb_tensor_dims_at(tensor, i);
-    return shape;
-}
-
-uint64_t firnc_tensor_bytes(firn_fb_tensor tensor) {
-    firn_shape shape = firnc_tensor_shape(tensor);
-    uint64_t bytes = 0;
-    return firn_shape_bytes(&shape, &bytes) ? bytes : 0;
-}
-
-static uint64_t elements_of(const firn_shape *shape) {
-    uint64_t elements = 0;
-    return firn_shape_elements(shape, &elements) ? elements : 0;
-}
-
-/* Products of attention: scores and values forward; scores again, dP, dQ, dK and dV backward. */
-static uint64_t attention_cost(firn_fb_op op, const firn_shape *qkv, uint64_t products) {
-    uint64_t heads = (uint64_t)firn_fb_op_integers_at(op, FIRN_ATTENTION_HEADS);
-    uint64_t kv_heads = (uint64_t)firn_fb_op_integers_at(op, FIRN_ATTENTION_KV_HEADS);
-    uint64_t steps = qkv->dims[1], size = qkv->dims[2] / (heads + 2 * kv_heads);
-    uint64_t pairs = firn_fb_op_integers_at(op, FIRN_ATTENTION_CAUSAL) != 0 ? steps * (steps + 1) / 2 : steps * steps;
-    return products * qkv->dims[0] * heads * pairs * size;
-}
-
-static firn_shape input_shape(firn_fb_plan plan, firn_fb_op op, uint32_t input) {
-    return firnc_tensor_shape(firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(op, input)));
-}
-
-/* A product of all elements of the first operand with each of so many columns. */
-static uint64_t product_cost(firn_fb_plan plan, firn_fb_op op, const firn_shape *columns) {
-    firn_shape first = input_shape(plan, op, 0);
-    return elements_of(&first) * columns->dims[columns->rank - 1];
-}
-
-uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
-    firn_shape output = firnc_tensor_shape(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, 0))), operand;
-    switch (firn_fb_op_code(op)) {
-    case FIRN_OP_linear:
-    case FIRN_OP_linear_backward_input:
-        return product_cost(plan, op, &output);
-    case FIRN_OP_linear_backward_weight:
-        operand = input_shape(plan, op, 1);
-        return product_cost(plan, op, &operand);
-    case FIRN_OP_attention:
-        operand = input_shape(plan, op, 0);
-        return attention_cost(op, &operand, 2);
-    case FIRN_OP_attention_backward:
-        operand = input_shape(plan, op, 1);
-        return attention_cost(op, &operand, 5);
-    default:
-        return 0;
-    }
-}
 
 static void count_ops(firnc_report *report) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(report->plan); p++) {
@@ -191,9 +77,8 @@ static void find_live_bytes(firnc_report *report) {
 static void measure_state(firnc_report *report) {
     for (uint32_t i = 0; i < firn_fb_plan_state_tensors(report->plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
-        firn_shape shape = firnc_tensor_shape(tensor);
         if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER)
-            report->parameters += elements_of(&shape);
+            report->parameters += firnc_tensor_elements(tensor);
     }
     report->checkpoint_bytes =
         firn_record_commit_offset(firn_record_directory_bytes(report->plan), report->header.state_bytes, PROGRAM_UNIT) +
@@ -224,6 +109,25 @@ static void print_kernels(const firnc_report *report) {
     }
 }
 
+static void *allocate(size_t bytes) {
+    return firnc_allocate(bytes);
+}
+
+static void keep(void *memory) {
+    (void)memory; /* nothing that firnc_allocate gave is freed by itself */
+}
+
+/* cJSON's memory comes from firnc_allocate, so that no item of the document can be missing. */
+static void print_document(const firnc_report *report, firnc_inspect_form form) {
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = keep});
+    cJSON *document = firnc_inspect_document(report);
+    if (form == FIRNC_INSPECT_JSON)
+        puts(cJSON_Print(document));
+    else
+        firnc_inspect_print_text(document);
+    cJSON_InitHooks(NULL);
+}
+
 int firnc_inspect(const char *file, firnc_inspect_form form) {
     firnc_report report = {.file = file};
     firnc_bytes bytes;
@@ -243,16 +147,9 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
     count_ops(&report);
     measure_state(&report);
     find_arena(&report);
-    switch (form) {
-    case FIRNC_INSPECT_TABLE:
-        firnc_print_text(&report);
-        break;
-    case FIRNC_INSPECT_JSON:
-        firnc_print_json(&report);
-        break;
-    case FIRNC_INSPECT_KERNELS:
+    if (form == FIRNC_INSPECT_KERNELS)
         print_kernels(&report);
-        break;
-    }
+    else
+        print_document(&report, form);
     return 0;
 }

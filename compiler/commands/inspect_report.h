@@ -1,12 +1,12 @@
-/* What the files compiler/inspect*.c share: a plan that was verified, and what follows from it. */
+/* What the files of firnc inspect share: a verified plan with its totals, the document made from it, and the page made
+ * from the document. */
 #ifndef FIRNC_INSPECT_REPORT_H
 #define FIRNC_INSPECT_REPORT_H
 
-#include "compiler/base/words.h"
+#include <cjson/cJSON.h>
+
 #include "plan/container.h"
 #include "plan/generated/reader.h"
-#include "plan/generated/words.h"
-#include "plan/ops.h"
 
 typedef struct firnc_report {
     const char *file;
@@ -18,21 +18,13 @@ typedef struct firnc_report {
     uint64_t multiply_adds;    /* of the products of one step, all micro-batches together */
     uint64_t plan_arena_bytes; /* without the verification pool */
     uint64_t live_bytes;       /* no arrangement of the arena is smaller for this order */
-    uint64_t checkpoint_bytes; /* of a checkpoint with a program unit of 1 */
+    uint64_t checkpoint_bytes; /* of a checkpoint where storage is programmed in units of 16 */
 } firnc_report;
 
-/* Multiply-adds of the products of one op; 0 for an op without products. */
-uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op);
+/* Everything that firnc inspect says of the plan. */
+cJSON *firnc_inspect_document(const firnc_report *report);
 
-firn_shape firnc_tensor_shape(firn_fb_tensor tensor);
-uint64_t firnc_tensor_bytes(firn_fb_tensor tensor);
-
-/* "chunked 64 in bfloat16, to bfloat16" */
-const char *firnc_reduction_text(firn_fb_reduction reduction);
-/* "CosineDecayLR from 0.001 to 0.0001 in 900 steps" */
-const char *firnc_schedule_text(firn_fb_schedule_node node);
-
-void firnc_print_text(const firnc_report *report);
-void firnc_print_json(const firnc_report *report);
+/* Prints the page for people, from such a document. */
+void firnc_inspect_print_text(const cJSON *document);
 
 #endif

@@ -1,15 +1,78 @@
-/* firnc inspect --json: the plan for programs, one JSON object: all that the page for people has, and beside it what
- * only a program would ask for, such as the attributes of every op. Tensors are meant by their place among "tensors".
- * Numbers of 64 bits that a double cannot hold (seeds) are strings. */
-#include <cjson/cJSON.h>
+/* The document of firnc inspect: everything that it says of a plan, found and worded once. --json prints it as it is;
+ * inspect_text.c makes the page for people from it. Tensors are meant by their place among "tensors". Numbers of 64
+ * bits that a double cannot hold (seeds) are strings. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "compiler/base/words.h"
 #include "compiler/commands/inspect_report.h"
+#include "compiler/commands/plan_costs.h"
 #include "compiler/graph/ir.h"
+#include "plan/generated/words.h"
 #include "plan/op_words.h"
+#include "schedules/schedule.h"
+
+/* --- texts -------------------------------------------------------------------------------------------------------- */
+
+/* "chunked 64 in bfloat16, to bfloat16" */
+static const char *reduction_text(firn_fb_reduction reduction) {
+    if (reduction.kind == FIRN_FB_REDUCTION_KIND_F32)
+        return firnc_format("f32 to %s", firn_type_name(reduction.output));
+    return firnc_format("chunked %u in %s, to %s", (unsigned)reduction.chunk, firn_type_name(reduction.accumulator),
+                        firn_type_name(reduction.output));
+}
+
+/* What a kind of schedule says beyond its name and its children, by its fields. */
+static const char *schedule_details(const firn_fb_schedule_node *n) {
+    unsigned long long total = (unsigned long long)n->total, auxiliary = (unsigned long long)n->auxiliary;
+    const char *floored = n->mode == FIRN_SCHEDULE_STAIRCASE ? ", in whole periods" : "";
+    switch (n->kind) {
+    case FIRN_SCHEDULE_CONSTANT:
+        return firnc_format("%.9g", n->initial);
+    case FIRN_SCHEDULE_SEQUENTIAL:
+        return firnc_format("of %u", (unsigned)n->child_count);
+    case FIRN_SCHEDULE_PRODUCT:
+        return firnc_format("of %u, times %.9g, over %.9g", (unsigned)n->child_count, n->initial, n->final);
+    case FIRN_SCHEDULE_POLYNOMIAL:
+        return firnc_format("from %.9g to %.9g in %llu steps, power %.9g", n->initial, n->final, total, n->power);
+    case FIRN_SCHEDULE_EXPONENTIAL:
+        return firnc_format("from %.9g, times %.9g in %llu steps%s", n->initial, n->rate, total, floored);
+    case FIRN_SCHEDULE_INVERSE_TIME:
+        return firnc_format("from %.9g, rate %.9g, power %.9g, over %llu steps%s", n->initial, n->rate, n->power, total,
+                            floored);
+    case FIRN_SCHEDULE_INVERSE_SQUARE_ROOT:
+        return firnc_format("%.9g times %.9g, from step %llu on", n->initial, n->rate, total);
+    case FIRN_SCHEDULE_COSINE_PERIODIC:
+        return firnc_format("from %.9g to %.9g in %llu steps, then %s", n->initial, n->final, total,
+                            n->mode == FIRN_SCHEDULE_RESTART ? "again" : "back");
+    case FIRN_SCHEDULE_MULTI_STEP:
+        return firnc_format("from %.9g, times %.9g at each of %llu milestones", n->initial, n->rate, total);
+    case FIRN_SCHEDULE_PIECEWISE:
+        return firnc_format("constant, %llu milestones", total);
+    case FIRN_SCHEDULE_TABLE:
+        return firnc_format("of %llu values", total);
+    case FIRN_SCHEDULE_EXPRESSION:
+        return firnc_format("of %llu operations", total);
+    case FIRN_SCHEDULE_CYCLIC:
+        return firnc_format("from %.9g to %.9g in %llu steps, back in %llu%s", n->initial, n->final, total, auxiliary,
+                            n->mode == 0                       ? ""
+                            : n->mode == FIRN_SCHEDULE_HALVING ? ", half as far each time"
+                                                               : firnc_format(", times %.9g each step", n->rate));
+    case FIRN_SCHEDULE_ONE_CYCLE:
+        return firnc_format("from %.9g to %.9g to %.9g in %llu steps, peak at %.9g%s%s", n->initial, n->final, n->rate,
+                            total, n->power, (n->mode & FIRN_SCHEDULE_STRAIGHT) != 0 ? ", straight" : "",
+                            (n->mode & FIRN_SCHEDULE_THREE_PHASE) != 0 ? ", three phases" : "");
+    default:
+        return firnc_format("from %.9g to %.9g in %llu steps", n->initial, n->final, total);
+    }
+}
+
+/* "cosine from 0.001 to 0.0001 in 900 steps" */
+static const char *schedule_text(firn_fb_schedule_node node) {
+    return firnc_format("%s %s", firn_schedule_name(node.kind), schedule_details(&node));
+}
+
+/* --- the parts of the document ------------------------------------------------------------------------------------ */
 
 static void add_number(cJSON *object, const char *name, uint64_t value) {
     cJSON_AddNumberToObject(object, name, (double)value);
@@ -47,13 +110,11 @@ static void add_identities(cJSON *root, const firnc_report *report) {
 }
 
 static void add_run(cJSON *root, firn_fb_plan plan) {
-    bool eval = firn_fb_plan_mode(plan) == FIRN_FB_MODE_EVAL;
-    cJSON_AddStringToObject(root, "mode", eval ? "eval" : "train");
+    cJSON_AddStringToObject(root, "mode", firn_fb_mode_word(firn_fb_plan_mode(plan)));
     cJSON_AddStringToObject(root, "model", firn_fb_plan_model(plan));
     cJSON_AddStringToObject(root, "compiler", firn_fb_plan_compiler(plan));
     cJSON_AddStringToObject(root, "target", firn_fb_plan_target(plan));
-    bool emulate = firn_fb_plan_pol_lowering(plan) == FIRN_FB_POL_LOWERING_EMULATE;
-    cJSON_AddStringToObject(root, "pol_lowering", emulate ? "emulate" : "native");
+    cJSON_AddStringToObject(root, "pol_lowering", firn_fb_pol_lowering_word(firn_fb_plan_pol_lowering(plan)));
     add_number(root, "numerics_version", firn_fb_plan_numerics_version(plan));
     add_number(root, "steps", firn_fb_plan_steps(plan));
     add_number(root, "micro_batches", firn_fb_plan_micro_batches(plan));
@@ -92,14 +153,11 @@ static void add_run(cJSON *root, firn_fb_plan plan) {
 
 static void add_sampler(cJSON *root, firn_fb_plan plan) {
     firn_fb_sampler sampler = firn_fb_plan_sampler(plan);
-    bool permuted = firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_PERMUTATION;
-    bool window = firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_WINDOW;
-    bool wrap = firn_fb_sampler_epoch_end(sampler) == FIRN_FB_EPOCH_END_WRAP;
     cJSON *object = cJSON_AddObjectToObject(root, "sampler");
-    cJSON_AddStringToObject(object, "kind", permuted ? "permutation" : "sequential");
-    cJSON_AddStringToObject(object, "unit", window ? "window" : "record");
+    cJSON_AddStringToObject(object, "kind", firn_fb_sampler_kind_word(firn_fb_sampler_kind(sampler)));
+    cJSON_AddStringToObject(object, "unit", firn_fb_sample_unit_word(firn_fb_sampler_unit(sampler)));
     cJSON_AddStringToObject(object, "part", firn_fb_data_part_word(firn_fb_sampler_part(sampler)));
-    cJSON_AddStringToObject(object, "epoch_end", wrap ? "wrap" : "stop");
+    cJSON_AddStringToObject(object, "epoch_end", firn_fb_epoch_end_word(firn_fb_sampler_epoch_end(sampler)));
     add_number(object, "window", firn_fb_sampler_window(sampler));
     add_number(object, "stride", firn_fb_sampler_stride(sampler));
     add_number(object, "samples", firn_fb_sampler_samples(sampler));
@@ -144,7 +202,7 @@ static void add_schedules(cJSON *root, firn_fb_plan plan) {
         firn_fb_schedule_node node = firn_fb_plan_schedule_nodes_at(plan, i);
         cJSON *object = add_element(nodes);
         add_number(object, "start", node.start);
-        cJSON_AddStringToObject(object, "text", firnc_schedule_text(node));
+        cJSON_AddStringToObject(object, "text", schedule_text(node));
         add_number(object, "first_child", node.first_child);
         add_number(object, "child_count", node.child_count);
     }
@@ -240,7 +298,7 @@ static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op) {
     }
     cJSON *reductions = cJSON_AddArrayToObject(object, "reductions");
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
-        cJSON_AddItemToArray(reductions, cJSON_CreateString(firnc_reduction_text(firn_fb_op_reductions_at(op, i))));
+        cJSON_AddItemToArray(reductions, cJSON_CreateString(reduction_text(firn_fb_op_reductions_at(op, i))));
     add_number(object, "multiply_adds", firnc_op_cost(plan, op));
 }
 
@@ -272,7 +330,7 @@ static void add_totals(cJSON *root, const firnc_report *report) {
     add_number(totals, "pool_bytes", header->pool_bytes);
 }
 
-void firnc_print_json(const firnc_report *report) {
+cJSON *firnc_inspect_document(const firnc_report *report) {
     cJSON *root = cJSON_CreateObject();
     add_identities(root, report);
     add_run(root, report->plan);
@@ -282,12 +340,5 @@ void firnc_print_json(const firnc_report *report) {
     add_tensors(root, report->plan);
     add_phases(root, report->plan);
     add_totals(root, report);
-    char *text = cJSON_Print(root);
-    if (text == NULL) {
-        firnc_say("firnc: out of memory; use a larger machine");
-        exit(1);
-    }
-    puts(text);
-    cJSON_free(text);
-    cJSON_Delete(root);
+    return root;
 }

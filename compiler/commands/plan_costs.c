@@ -1,0 +1,57 @@
+/* What single tensors and ops of a plan take (compiler/commands/plan_costs.h). */
+#include "compiler/commands/plan_costs.h"
+
+firn_shape firnc_tensor_shape(firn_fb_tensor tensor) {
+    firn_shape shape = {.type = firn_fb_tensor_type(tensor), .rank = (uint8_t)firn_fb_tensor_dims_count(tensor)};
+    for (uint8_t i = 0; i < shape.rank; i++)
+        shape.dims[i] = firn_fb_tensor_dims_at(tensor, i);
+    return shape;
+}
+
+uint64_t firnc_tensor_bytes(firn_fb_tensor tensor) {
+    firn_shape shape = firnc_tensor_shape(tensor);
+    uint64_t bytes = 0;
+    return firn_shape_bytes(&shape, &bytes) ? bytes : 0;
+}
+
+uint64_t firnc_tensor_elements(firn_fb_tensor tensor) {
+    firn_shape shape = firnc_tensor_shape(tensor);
+    uint64_t elements = 0;
+    return firn_shape_elements(&shape, &elements) ? elements : 0;
+}
+
+/* Products of attention: scores and values forward; scores again, dP, dQ, dK and dV backward. */
+static uint64_t attention_cost(firn_fb_op op, firn_fb_tensor qkv, uint64_t products) {
+    firn_shape shape = firnc_tensor_shape(qkv);
+    uint64_t heads = (uint64_t)firn_fb_op_integers_at(op, FIRN_ATTENTION_HEADS);
+    uint64_t kv_heads = (uint64_t)firn_fb_op_integers_at(op, FIRN_ATTENTION_KV_HEADS);
+    uint64_t steps = shape.dims[1], size = shape.dims[2] / (heads + 2 * kv_heads);
+    uint64_t pairs = firn_fb_op_integers_at(op, FIRN_ATTENTION_CAUSAL) != 0 ? steps * (steps + 1) / 2 : steps * steps;
+    return products * shape.dims[0] * heads * pairs * size;
+}
+
+static firn_fb_tensor input_of(firn_fb_plan plan, firn_fb_op op, uint32_t input) {
+    return firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(op, input));
+}
+
+/* A product of all elements of the first operand with each of so many columns. */
+static uint64_t product_cost(firn_fb_plan plan, firn_fb_op op, firn_fb_tensor columns) {
+    firn_shape shape = firnc_tensor_shape(columns);
+    return firnc_tensor_elements(input_of(plan, op, 0)) * shape.dims[shape.rank - 1];
+}
+
+uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
+    switch (firn_fb_op_code(op)) {
+    case FIRN_OP_linear:
+    case FIRN_OP_linear_backward_input:
+        return product_cost(plan, op, firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, 0)));
+    case FIRN_OP_linear_backward_weight:
+        return product_cost(plan, op, input_of(plan, op, 1));
+    case FIRN_OP_attention:
+        return attention_cost(op, input_of(plan, op, 0), 2);
+    case FIRN_OP_attention_backward:
+        return attention_cost(op, input_of(plan, op, 1), 5);
+    default:
+        return 0;
+    }
+}

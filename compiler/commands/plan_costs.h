@@ -1,0 +1,15 @@
+/* What single tensors and ops of a verified plan take: extents, bytes, multiply-adds. Totals are inspect.c's. */
+#ifndef FIRNC_PLAN_COSTS_H
+#define FIRNC_PLAN_COSTS_H
+
+#include "plan/generated/reader.h"
+#include "plan/ops.h"
+
+firn_shape firnc_tensor_shape(firn_fb_tensor tensor);
+uint64_t firnc_tensor_elements(firn_fb_tensor tensor);
+uint64_t firnc_tensor_bytes(firn_fb_tensor tensor);
+
+/* Multiply-adds of the products of one op; 0 for an op without products. */
+uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op);
+
+#endif
