@@ -1,0 +1,171 @@
+#!/bin/sh
+# The order in which files need each other: no circle of files, includes only along the arrows between folders, no folder
+# that holds more files than one can look through, and headers that compile alone. What breaks a rule and is known stands
+# in `known` below, with the rule's own words; a line that is no longer true fails as well, so that the list can only
+# become shorter.
+set -eu
+cd "$(dirname "$0")/../.."
+
+BUILD=${BUILD:-build}
+CC=${CC:-cc}
+MOST_FILES=30 # in a folder of hand-written sources
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# needs FILE FILE · includes FILE HEADER · files FOLDER
+cat >"$folder/known" <<'end'
+needs compiler/models/gpt2.c compiler/models/models.c
+needs compiler/models/mlp.c compiler/models/models.c
+needs plan/checks/semantics_fields.c plan/checks/semantics.c
+needs plan/checks/semantics_flow.c plan/checks/semantics.c
+needs plan/checks/semantics_ops.c plan/checks/semantics.c
+needs plan/shapes/shapes_layers.c plan/ops.c
+needs plan/shapes/shapes_losses.c plan/ops.c
+needs plan/shapes/shapes_training.c plan/ops.c
+needs runtime/bind.c runtime/open.c
+needs runtime/execute.c runtime/open.c
+files runtime/kernels/x86
+includes compiler/base/files.c compiler/graph/ir.h
+includes compiler/base/text.c compiler/graph/ir.h
+includes compiler/base/words.c compiler/recipe/recipe.h
+includes compiler/graph/ir.h compiler/recipe/recipe.h
+includes compiler/job/precision.h compiler/recipe/recipe.h
+includes compiler/keys/fields.c compiler/graph/ir.h
+includes compiler/keys/tree.c compiler/graph/ir.h
+includes compiler/models/models.h compiler/recipe/recipe.h
+includes compiler/passes/autocast.c compiler/keys/tree.h
+includes compiler/passes/fuse.c compiler/keys/tree.h
+includes compiler/passes/groups.c compiler/keys/tree.h
+includes compiler/passes/memory.c compiler/keys/tree.h
+includes compiler/passes/metric.c compiler/keys/tree.h
+includes compiler/passes/pol.c compiler/keys/tree.h
+end
+
+# Each folder and what its files may include beside their own folder. FOLDER/ stands for the folder and all below it. A
+# folder that is not here may include nothing.
+cat >"$folder/arrows" <<'end'
+schedules
+plan                    plan/ schedules
+plan/checks             plan/ schedules
+plan/shapes             plan/
+plan/generated          plan/
+plan/generate           plan/
+
+runtime/numerics        plan/
+runtime/kernels         plan/ schedules runtime/numerics
+runtime/kernels/x86     plan/ schedules runtime/numerics runtime/kernels
+runtime                 plan/ schedules runtime/numerics runtime/kernels
+runtime/targets         plan/ schedules runtime
+runtime/targets/host    plan/ schedules runtime runtime/targets
+runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
+runtime/targets/emulated plan/ schedules runtime runtime/targets
+runtime/targets/cortex-m7 runtime/targets
+runtime/targets/rv32    runtime/targets
+runtime/cli             plan/ schedules runtime runtime/targets/host
+
+compiler/base           plan/ schedules
+compiler/keys           plan/ schedules compiler/base
+compiler/graph          plan/ schedules compiler/base runtime/numerics
+compiler/job            plan/ schedules compiler/base compiler/graph runtime/numerics
+compiler/passes         plan/ schedules compiler/base compiler/graph compiler/job runtime/numerics
+compiler/emit           plan/ schedules compiler/base compiler/graph compiler/job compiler/passes runtime/numerics
+compiler                plan/ schedules compiler/base compiler/graph compiler/job compiler/passes compiler/emit
+compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job runtime/numerics
+compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
+compiler/commands       plan/ schedules compiler/
+compiler/studies        plan/ schedules compiler/
+end
+
+git ls-files --cached --others --exclude-standard plan schedules runtime compiler >"$folder/files" 2>/dev/null || true
+[ -s "$folder/files" ] || find plan schedules runtime compiler -type f >"$folder/files"
+grep '\.[ch]$' "$folder/files" | while read -r file; do [ ! -e "$file" ] || echo "$file"; done >"$folder/sources"
+: >"$folder/found"
+
+# --- no circle of files ---
+# A file needs another when its object uses a name that the other's defines. Firmware's own start files are left out: two
+# targets define the same names.
+
+# object SOURCE: the object of a build, of whichever kernel set has it, or one made here.
+object() {
+    for built in objects avx512 avx512fp16; do
+        if [ -e "$BUILD/$built/${1%.c}.o" ]; then
+            echo "$BUILD/$built/${1%.c}.o"
+            return
+        fi
+    done
+    mkdir -p "$folder/$(dirname "$1")"
+    $CC -std=c11 -w -I. -c "$1" -o "$folder/${1%.c}.o" && echo "$folder/${1%.c}.o"
+}
+
+grep '\.c$' "$folder/sources" | grep -v '^runtime/targets/\(emulated\|cortex-m7\|rv32\)/' >"$folder/compiled"
+while read -r source; do
+    object=$(object "$source")
+    nm -P "$object" | sed "s|^|$source |"
+done <"$folder/compiled" >"$folder/names"
+awk 'FNR == NR { if ($3 ~ /^[A-TV-Z]$/ && !($2 in home)) home[$2] = $1; next }
+     $3 ~ /^[Uw]$/ && ($2 in home) && home[$2] != $1 && !seen[$1, home[$2]]++ { print $1, home[$2], $2 }' \
+    "$folder/names" "$folder/names" >"$folder/needs"
+[ "$(wc -l <"$folder/needs")" -gt 100 ] || echo "hardly any file needs another: is this test looking?" >>"$folder/found"
+cut -d ' ' -f 1,2 "$folder/needs" | sort >"$folder/pairs"
+sed -n 's/^needs //p' "$folder/known" | sort >"$folder/known-pairs"
+comm -23 "$folder/pairs" "$folder/known-pairs" >"$folder/edges"
+tsort "$folder/edges" 2>"$folder/loops" >"$folder/order" || true
+# A known pair is needed as long as it closes a circle.
+comm -12 "$folder/pairs" "$folder/known-pairs" | while read -r from to; do
+    { cat "$folder/edges" && echo "$from $to"; } | tsort >"$folder/order" 2>"$folder/log" || echo "needs $from $to"
+done >>"$folder/found"
+awk 'FNR == NR { name[$1, $2] = $3; next }
+     function close_circle() { if (count) print line " -> " first " (" name[last, first] ")"; count = 0 }
+     /input contains a loop/ { close_circle(); next }
+     { if (!count++) { first = $2; line = "circle of files: " $2 } else line = line " -> " $2 " (" name[last, $2] ")"; last = $2 }
+     END { close_circle() }' "$folder/needs" "$folder/loops" >>"$folder/found"
+
+# --- includes follow the arrows ---
+xargs grep -Hn '^ *# *include "' <"$folder/sources" | sed 's/^\([^:]*\):[0-9]*: *# *include "\([^"]*\)".*/\1 \2/' |
+    awk 'function folder_of(path) { sub("/[^/]*$", "", path); return path }
+         FNR == NR { if (NF) for (i = 1; i <= NF; i++) arrow[$1, $i] = 1; next }
+         $2 !~ /^(plan|schedules|runtime|compiler|tests)\// { next }
+         {
+             from = folder_of($1)
+             to = folder_of($2)
+             good = from == to || (from, to) in arrow
+             for (above = to; !good; sub("/[^/]*$", "", above)) {
+                 good = (from, above "/") in arrow
+                 if (above !~ "/")
+                     break
+             }
+             if (!good)
+                 print "includes", $1, $2
+         }' "$folder/arrows" - >>"$folder/found"
+# Only what checks and makes signatures knows mbedTLS.
+grep '^\(plan\|runtime\)/' "$folder/sources" | grep -v '^plan/\(signature\.c\|mbedtls_config\.h\)$\|^runtime/targets/x86/sha256\.c$' |
+    xargs grep -l '# *include *["<]\(mbedtls\|psa\)/' | sed 's/^/mbedTLS is included by /' >>"$folder/found" || true
+
+# --- folders that can be looked through ---
+grep '\.\([chS]\|def\)$' "$folder/files" | sed 's|/[^/]*$||' | grep -v '/generated$' | sort | uniq -c |
+    awk -v most=$MOST_FILES '$1 > most { print "files", $2 }' >>"$folder/found"
+
+# --- headers compile alone ---
+for header in $(grep '\.h$' "$folder/sources"); do
+    flags=
+    case $header in
+    runtime/kernels/x86/*)
+        case $(uname -m) in
+        x86_64 | amd64) flags='-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq' ;;
+        *) continue ;;
+        esac
+        ;;
+    esac
+    echo "#include \"$header\"" | $CC -std=c11 -I. $flags -fsyntax-only -x c - 2>"$folder/log" ||
+        echo "alone $header does not compile: $(grep -m 1 'error:' "$folder/log")" >>"$folder/found"
+done
+
+# --- what was found, without what is known ---
+sort -u "$folder/found" >"$folder/all"
+sort -u "$folder/known" >"$folder/expected"
+comm -23 "$folder/all" "$folder/expected" >"$folder/wrong"
+comm -13 "$folder/all" "$folder/expected" | sed 's/$/: is no longer so; take it out of the list in tests\/end_to_end\/structure.sh/' \
+    >>"$folder/wrong"
+cat "$folder/wrong"
+[ ! -s "$folder/wrong" ] || exit 1
+echo "$(wc -l <"$folder/needs") needs between $(wc -l <"$folder/sources") files, $(wc -l <"$folder/expected") known exceptions"
