@@ -66,6 +66,32 @@ static inline const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot) {
     return offset == 0 ? NULL : table + offset;
 }
 
+/* A scalar field of a table, or its default where it is absent. Only for the types that fields of tables have. */
+static inline uint8_t firn_fb_scalar_uint8(const uint8_t *table, uint32_t slot, uint8_t absent) {
+    const uint8_t *at = firn_fb_slot(table, slot);
+    return at == NULL ? absent : firn_fb_load_uint8(at);
+}
+
+static inline uint16_t firn_fb_scalar_uint16(const uint8_t *table, uint32_t slot, uint16_t absent) {
+    const uint8_t *at = firn_fb_slot(table, slot);
+    return at == NULL ? absent : firn_fb_load_uint16(at);
+}
+
+static inline uint32_t firn_fb_scalar_uint32(const uint8_t *table, uint32_t slot, uint32_t absent) {
+    const uint8_t *at = firn_fb_slot(table, slot);
+    return at == NULL ? absent : firn_fb_load_uint32(at);
+}
+
+static inline uint64_t firn_fb_scalar_uint64(const uint8_t *table, uint32_t slot, uint64_t absent) {
+    const uint8_t *at = firn_fb_slot(table, slot);
+    return at == NULL ? absent : firn_fb_load_uint64(at);
+}
+
+static inline float firn_fb_scalar_float(const uint8_t *table, uint32_t slot, float absent) {
+    const uint8_t *at = firn_fb_slot(table, slot);
+    return at == NULL ? absent : firn_fb_load_float(at);
+}
+
 /* The string, vector or table that an offset leads to. */
 static inline const uint8_t *firn_fb_follow(const uint8_t *offset) {
     return offset + firn_fb_load_uint32(offset);
@@ -81,6 +107,17 @@ static inline uint32_t firn_fb_count(const uint8_t *table, uint32_t slot) {
 static inline const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot) {
     const uint8_t *offset = firn_fb_slot(table, slot);
     return offset == NULL ? NULL : firn_fb_follow(offset) + 4;
+}
+
+/* An element of a vector that is there, of so many bytes. */
+static inline const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot, uint32_t bytes, uint32_t index) {
+    return firn_fb_elements(table, slot) + (size_t)bytes * index;
+}
+
+/* The bytes of a string, "" when the field is absent. */
+static inline const char *firn_fb_text(const uint8_t *table, uint32_t slot) {
+    const uint8_t *text = firn_fb_elements(table, slot);
+    return text == NULL ? "" : (const char *)text;
 }
 
 #endif

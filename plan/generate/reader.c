@@ -31,10 +31,10 @@ static void put_structs(void) {
 }
 
 static void put_table_types(void) {
+    put("\n");
     for (size_t i = 0; i < object_count; i++)
         if (!objects[i].is_struct)
-            put("\ntypedef struct firn_fb_%s {\n    const uint8_t *at;\n} firn_fb_%s;\n", objects[i].snake,
-                objects[i].snake);
+            put("typedef struct firn_fb_%s { const uint8_t *at; } firn_fb_%s;\n", objects[i].snake, objects[i].snake);
 }
 
 static void put_default(const struct field *field) {
@@ -48,10 +48,11 @@ static void put_default(const struct field *field) {
         put("%lluu", (unsigned long long)field->default_integer);
 }
 
-/* "static inline TYPE firn_fb_TABLE_FIELD_SUFFIX(firn_fb_TABLE table" and the rest of the line. */
+/* "static inline TYPE firn_fb_TABLE_FIELD_SUFFIX(firn_fb_TABLE table": an accessor that needs no statement but its
+ * return stands in one line. */
 static void put_head(const char *type, const struct object *object, const struct field *field, const char *suffix) {
     bool pointer = type[strlen(type) - 1] == '*';
-    put("\nstatic inline %s%sfirn_fb_%s_%s%s(firn_fb_%s table", type, pointer ? "" : " ", object->snake, field->name,
+    put("static inline %s%sfirn_fb_%s_%s%s(firn_fb_%s table", type, pointer ? "" : " ", object->snake, field->name,
         suffix, object->snake);
 }
 
@@ -66,26 +67,25 @@ static const char *load_of(const struct field *field) {
 
 static void put_scalar_access(const struct object *object, const struct field *field) {
     put_head(c_type_of(field), object, field, "");
-    put(") {\n    const uint8_t *at = firn_fb_slot(table.at, %u);\n    return at == NULL ? ", slot_of(field));
+    put(") { return firn_fb_scalar_%s(table.at, %u, ", load_of(field), slot_of(field));
     put_default(field);
-    put(" : firn_fb_load_%s(at)%s;\n}\n", load_of(field), field->base == BASE_BOOL ? " != 0" : "");
+    put(")%s; }\n", field->base == BASE_BOOL ? " != 0" : "");
 }
 
 static void put_count_access(const struct object *object, const struct field *field, const char *suffix) {
     put_head("uint32_t", object, field, suffix);
-    put(") {\n    return firn_fb_count(table.at, %u);\n}\n", slot_of(field));
+    put(") { return firn_fb_count(table.at, %u); }\n", slot_of(field));
 }
 
 static void put_string_access(const struct object *object, const struct field *field) {
     put_head("const char *", object, field, "");
-    put(") {\n    const uint8_t *at = firn_fb_elements(table.at, %u);\n", slot_of(field));
-    put("    return at == NULL ? \"\" : (const char *)at;\n}\n");
+    put(") { return firn_fb_text(table.at, %u); }\n", slot_of(field));
     put_count_access(object, field, "_length");
 }
 
 static void put_present_access(const struct object *object, const struct field *field) {
     put_head("bool", object, field, "_present");
-    put(") {\n    return firn_fb_slot(table.at, %u) != NULL;\n}\n", slot_of(field));
+    put(") { return firn_fb_slot(table.at, %u) != NULL; }\n", slot_of(field));
 }
 
 static void put_struct_access(const struct object *object, const struct field *field) {
@@ -104,7 +104,7 @@ static void put_table_access(const struct object *object, const struct field *fi
     snprintf(type, sizeof type, "firn_fb_%s", field->object->snake);
     put_present_access(object, field);
     put_head(type, object, field, "");
-    put(") {\n    return (%s){firn_fb_follow(firn_fb_slot(table.at, %u))};\n}\n", type, slot_of(field));
+    put(") { return (%s){firn_fb_follow(firn_fb_slot(table.at, %u))}; }\n", type, slot_of(field));
 }
 
 static void put_vector_access(const struct object *object, const struct field *field) {
@@ -120,19 +120,20 @@ static void put_vector_access(const struct object *object, const struct field *f
     }
     if (field->object != NULL && field->object->is_struct) {
         put_head("const uint8_t *", object, field, "_data");
-        put(") {\n    return firn_fb_elements(table.at, %u);\n}\n", slot_of(field));
+        put(") { return firn_fb_elements(table.at, %u); }\n", slot_of(field));
     }
     put_head(type, object, field, "_at");
-    put(", uint32_t index) {\n    const uint8_t *at = firn_fb_elements(table.at, %u) + (size_t)%u * index;\n",
-        slot_of(field), step);
+    char place[64];
+    snprintf(place, sizeof place, "firn_fb_element(table.at, %u, %u, index)", slot_of(field), step);
     if (field->object == NULL)
-        put("    return firn_fb_load_%s(at)%s;\n}\n", load_of(field), field->element == BASE_BOOL ? " != 0" : "");
+        put(", uint32_t index) { return firn_fb_load_%s(%s)%s; }\n", load_of(field), place,
+            field->element == BASE_BOOL ? " != 0" : "");
     else if (field->object->is_struct)
-        put("    %s value;\n    memcpy(&value, __builtin_assume_aligned(at, %u), sizeof value);\n    return "
-            "value;\n}\n",
-            type, field->object->alignment);
+        put(", uint32_t index) {\n    %s value;\n    memcpy(&value, __builtin_assume_aligned(%s, %u), sizeof value);\n"
+            "    return value;\n}\n",
+            type, place, field->object->alignment);
     else
-        put("    return (%s){firn_fb_follow(at)};\n}\n", type);
+        put(", uint32_t index) { return (%s){firn_fb_follow(%s)}; }\n", type, place);
 }
 
 static void put_access(const struct object *object, const struct field *field) {
@@ -164,9 +165,13 @@ void write_reader(void) {
     put_enumerations();
     put_structs();
     put_table_types();
-    for (size_t i = 0; i < object_count; i++)
-        for (size_t j = 0; j < objects[i].field_count && !objects[i].is_struct; j++)
+    for (size_t i = 0; i < object_count; i++) {
+        if (objects[i].is_struct)
+            continue;
+        put("\n/* --- %s */\n", objects[i].name);
+        for (size_t j = 0; j < objects[i].field_count; j++)
             put_access(&objects[i], &objects[i].fields[j]);
+    }
     put("\nstatic inline firn_fb_%s firn_fb_%s_root(const uint8_t *buffer) {\n", root->snake, root->snake);
     put("    return (firn_fb_%s){firn_fb_follow(buffer)};\n}\n\n#endif\n", root->snake);
     end_file();

@@ -99,7 +99,8 @@ bool is_floating(enum base_type base) {
     return base == BASE_FLOAT || base == BASE_DOUBLE;
 }
 
-bool has_length(enum base_type base) {
+/* A string or a vector. */
+static bool has_length(enum base_type base) {
     return base == BASE_VECTOR || base == BASE_STRING;
 }
 

@@ -65,9 +65,6 @@ const struct scalar_type *scalar_of(enum base_type base);
 
 bool is_floating(enum base_type base);
 
-/* A string or a vector. */
-bool has_length(enum base_type base);
-
 /* The type of a scalar, or of a vector's elements. */
 enum base_type innermost(const struct field *field);
 

@@ -227,260 +227,75 @@ typedef struct firn_fb_schedule_number {
 } firn_fb_schedule_number;
 _Static_assert(sizeof(firn_fb_schedule_number) == 8, "no padding");
 
-typedef struct firn_fb_initialiser {
-    const uint8_t *at;
-} firn_fb_initialiser;
+typedef struct firn_fb_initialiser { const uint8_t *at; } firn_fb_initialiser;
+typedef struct firn_fb_input { const uint8_t *at; } firn_fb_input;
+typedef struct firn_fb_loss_scaler { const uint8_t *at; } firn_fb_loss_scaler;
+typedef struct firn_fb_metric { const uint8_t *at; } firn_fb_metric;
+typedef struct firn_fb_op { const uint8_t *at; } firn_fb_op;
+typedef struct firn_fb_output { const uint8_t *at; } firn_fb_output;
+typedef struct firn_fb_parameter_group { const uint8_t *at; } firn_fb_parameter_group;
+typedef struct firn_fb_phase { const uint8_t *at; } firn_fb_phase;
+typedef struct firn_fb_plan { const uint8_t *at; } firn_fb_plan;
+typedef struct firn_fb_region { const uint8_t *at; } firn_fb_region;
+typedef struct firn_fb_sampler { const uint8_t *at; } firn_fb_sampler;
+typedef struct firn_fb_schedule { const uint8_t *at; } firn_fb_schedule;
+typedef struct firn_fb_tensor { const uint8_t *at; } firn_fb_tensor;
 
-typedef struct firn_fb_input {
-    const uint8_t *at;
-} firn_fb_input;
+/* --- Initialiser */
+static inline uint32_t firn_fb_initialiser_tensor(firn_fb_initialiser table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
+static inline uint8_t firn_fb_initialiser_rule(firn_fb_initialiser table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
+static inline uint32_t firn_fb_initialiser_rng_id(firn_fb_initialiser table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
+static inline float firn_fb_initialiser_a(firn_fb_initialiser table) { return firn_fb_scalar_float(table.at, 10, 0x0p+0f); }
+static inline float firn_fb_initialiser_b(firn_fb_initialiser table) { return firn_fb_scalar_float(table.at, 12, 0x0p+0f); }
+static inline uint64_t firn_fb_initialiser_weights(firn_fb_initialiser table) { return firn_fb_scalar_uint64(table.at, 14, 0u); }
 
-typedef struct firn_fb_loss_scaler {
-    const uint8_t *at;
-} firn_fb_loss_scaler;
+/* --- Input */
+static inline const char *firn_fb_input_name(firn_fb_input table) { return firn_fb_text(table.at, 4); }
+static inline uint32_t firn_fb_input_name_length(firn_fb_input table) { return firn_fb_count(table.at, 4); }
+static inline uint32_t firn_fb_input_tensor(firn_fb_input table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
+static inline uint8_t firn_fb_input_stream(firn_fb_input table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
+static inline uint8_t firn_fb_input_element(firn_fb_input table) { return firn_fb_scalar_uint8(table.at, 10, 0u); }
+static inline uint32_t firn_fb_input_advance(firn_fb_input table) { return firn_fb_scalar_uint32(table.at, 12, 0u); }
+static inline uint32_t firn_fb_input_limit(firn_fb_input table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
+static inline float firn_fb_input_scale(firn_fb_input table) { return firn_fb_scalar_float(table.at, 16, 0x1p+0f); }
+static inline float firn_fb_input_shift(firn_fb_input table) { return firn_fb_scalar_float(table.at, 18, 0x0p+0f); }
 
-typedef struct firn_fb_metric {
-    const uint8_t *at;
-} firn_fb_metric;
+/* --- LossScaler */
+static inline uint8_t firn_fb_loss_scaler_kind(firn_fb_loss_scaler table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
+static inline uint32_t firn_fb_loss_scaler_scale(firn_fb_loss_scaler table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
+static inline uint32_t firn_fb_loss_scaler_steps_since_rescale(firn_fb_loss_scaler table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
+static inline uint32_t firn_fb_loss_scaler_overflows_since_rescale(firn_fb_loss_scaler table) { return firn_fb_scalar_uint32(table.at, 10, 0u); }
+static inline uint32_t firn_fb_loss_scaler_skipped_steps(firn_fb_loss_scaler table) { return firn_fb_scalar_uint32(table.at, 12, 0u); }
+static inline uint32_t firn_fb_loss_scaler_at_floor(firn_fb_loss_scaler table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
 
-typedef struct firn_fb_op {
-    const uint8_t *at;
-} firn_fb_op;
+/* --- Metric */
+static inline uint8_t firn_fb_metric_kind(firn_fb_metric table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
+static inline uint32_t firn_fb_metric_sum(firn_fb_metric table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
+static inline uint32_t firn_fb_metric_count(firn_fb_metric table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
+static inline float firn_fb_metric_beta(firn_fb_metric table) { return firn_fb_scalar_float(table.at, 10, 0x0p+0f); }
+static inline uint32_t firn_fb_metric_ignore_classes_count(firn_fb_metric table) { return firn_fb_count(table.at, 12); }
+static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 12, 4, index)); }
 
-typedef struct firn_fb_output {
-    const uint8_t *at;
-} firn_fb_output;
-
-typedef struct firn_fb_parameter_group {
-    const uint8_t *at;
-} firn_fb_parameter_group;
-
-typedef struct firn_fb_phase {
-    const uint8_t *at;
-} firn_fb_phase;
-
-typedef struct firn_fb_plan {
-    const uint8_t *at;
-} firn_fb_plan;
-
-typedef struct firn_fb_region {
-    const uint8_t *at;
-} firn_fb_region;
-
-typedef struct firn_fb_sampler {
-    const uint8_t *at;
-} firn_fb_sampler;
-
-typedef struct firn_fb_schedule {
-    const uint8_t *at;
-} firn_fb_schedule;
-
-typedef struct firn_fb_tensor {
-    const uint8_t *at;
-} firn_fb_tensor;
-
-static inline uint32_t firn_fb_initialiser_tensor(firn_fb_initialiser table) {
-    const uint8_t *at = firn_fb_slot(table.at, 4);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint8_t firn_fb_initialiser_rule(firn_fb_initialiser table) {
-    const uint8_t *at = firn_fb_slot(table.at, 6);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint32_t firn_fb_initialiser_rng_id(firn_fb_initialiser table) {
-    const uint8_t *at = firn_fb_slot(table.at, 8);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline float firn_fb_initialiser_a(firn_fb_initialiser table) {
-    const uint8_t *at = firn_fb_slot(table.at, 10);
-    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
-}
-
-static inline float firn_fb_initialiser_b(firn_fb_initialiser table) {
-    const uint8_t *at = firn_fb_slot(table.at, 12);
-    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
-}
-
-static inline uint64_t firn_fb_initialiser_weights(firn_fb_initialiser table) {
-    const uint8_t *at = firn_fb_slot(table.at, 14);
-    return at == NULL ? 0u : firn_fb_load_uint64(at);
-}
-
-static inline const char *firn_fb_input_name(firn_fb_input table) {
-    const uint8_t *at = firn_fb_elements(table.at, 4);
-    return at == NULL ? "" : (const char *)at;
-}
-
-static inline uint32_t firn_fb_input_name_length(firn_fb_input table) {
-    return firn_fb_count(table.at, 4);
-}
-
-static inline uint32_t firn_fb_input_tensor(firn_fb_input table) {
-    const uint8_t *at = firn_fb_slot(table.at, 6);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint8_t firn_fb_input_stream(firn_fb_input table) {
-    const uint8_t *at = firn_fb_slot(table.at, 8);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint8_t firn_fb_input_element(firn_fb_input table) {
-    const uint8_t *at = firn_fb_slot(table.at, 10);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint32_t firn_fb_input_advance(firn_fb_input table) {
-    const uint8_t *at = firn_fb_slot(table.at, 12);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_input_limit(firn_fb_input table) {
-    const uint8_t *at = firn_fb_slot(table.at, 14);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline float firn_fb_input_scale(firn_fb_input table) {
-    const uint8_t *at = firn_fb_slot(table.at, 16);
-    return at == NULL ? 0x1p+0f : firn_fb_load_float(at);
-}
-
-static inline float firn_fb_input_shift(firn_fb_input table) {
-    const uint8_t *at = firn_fb_slot(table.at, 18);
-    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
-}
-
-static inline uint8_t firn_fb_loss_scaler_kind(firn_fb_loss_scaler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 4);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint32_t firn_fb_loss_scaler_scale(firn_fb_loss_scaler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 6);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_loss_scaler_steps_since_rescale(firn_fb_loss_scaler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 8);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_loss_scaler_overflows_since_rescale(firn_fb_loss_scaler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 10);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_loss_scaler_skipped_steps(firn_fb_loss_scaler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 12);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_loss_scaler_at_floor(firn_fb_loss_scaler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 14);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint8_t firn_fb_metric_kind(firn_fb_metric table) {
-    const uint8_t *at = firn_fb_slot(table.at, 4);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint32_t firn_fb_metric_sum(firn_fb_metric table) {
-    const uint8_t *at = firn_fb_slot(table.at, 6);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_metric_count(firn_fb_metric table) {
-    const uint8_t *at = firn_fb_slot(table.at, 8);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline float firn_fb_metric_beta(firn_fb_metric table) {
-    const uint8_t *at = firn_fb_slot(table.at, 10);
-    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
-}
-
-static inline uint32_t firn_fb_metric_ignore_classes_count(firn_fb_metric table) {
-    return firn_fb_count(table.at, 12);
-}
-
-static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 12) + (size_t)4 * index;
-    return firn_fb_load_uint32(at);
-}
-
-static inline uint16_t firn_fb_op_code(firn_fb_op table) {
-    const uint8_t *at = firn_fb_slot(table.at, 4);
-    return at == NULL ? 0u : firn_fb_load_uint16(at);
-}
-
-static inline const char *firn_fb_op_name(firn_fb_op table) {
-    const uint8_t *at = firn_fb_elements(table.at, 6);
-    return at == NULL ? "" : (const char *)at;
-}
-
-static inline uint32_t firn_fb_op_name_length(firn_fb_op table) {
-    return firn_fb_count(table.at, 6);
-}
-
-static inline uint32_t firn_fb_op_inputs_count(firn_fb_op table) {
-    return firn_fb_count(table.at, 8);
-}
-
-static inline uint32_t firn_fb_op_inputs_at(firn_fb_op table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 8) + (size_t)4 * index;
-    return firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_op_outputs_count(firn_fb_op table) {
-    return firn_fb_count(table.at, 10);
-}
-
-static inline uint32_t firn_fb_op_outputs_at(firn_fb_op table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 10) + (size_t)4 * index;
-    return firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_op_integers_count(firn_fb_op table) {
-    return firn_fb_count(table.at, 12);
-}
-
-static inline int64_t firn_fb_op_integers_at(firn_fb_op table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 12) + (size_t)8 * index;
-    return firn_fb_load_int64(at);
-}
-
-static inline uint32_t firn_fb_op_reals_count(firn_fb_op table) {
-    return firn_fb_count(table.at, 14);
-}
-
-static inline float firn_fb_op_reals_at(firn_fb_op table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 14) + (size_t)4 * index;
-    return firn_fb_load_float(at);
-}
-
-static inline uint32_t firn_fb_op_reductions_count(firn_fb_op table) {
-    return firn_fb_count(table.at, 16);
-}
-
-static inline const uint8_t *firn_fb_op_reductions_data(firn_fb_op table) {
-    return firn_fb_elements(table.at, 16);
-}
-
+/* --- Op */
+static inline uint16_t firn_fb_op_code(firn_fb_op table) { return firn_fb_scalar_uint16(table.at, 4, 0u); }
+static inline const char *firn_fb_op_name(firn_fb_op table) { return firn_fb_text(table.at, 6); }
+static inline uint32_t firn_fb_op_name_length(firn_fb_op table) { return firn_fb_count(table.at, 6); }
+static inline uint32_t firn_fb_op_inputs_count(firn_fb_op table) { return firn_fb_count(table.at, 8); }
+static inline uint32_t firn_fb_op_inputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 8, 4, index)); }
+static inline uint32_t firn_fb_op_outputs_count(firn_fb_op table) { return firn_fb_count(table.at, 10); }
+static inline uint32_t firn_fb_op_outputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 10, 4, index)); }
+static inline uint32_t firn_fb_op_integers_count(firn_fb_op table) { return firn_fb_count(table.at, 12); }
+static inline int64_t firn_fb_op_integers_at(firn_fb_op table, uint32_t index) { return firn_fb_load_int64(firn_fb_element(table.at, 12, 8, index)); }
+static inline uint32_t firn_fb_op_reals_count(firn_fb_op table) { return firn_fb_count(table.at, 14); }
+static inline float firn_fb_op_reals_at(firn_fb_op table, uint32_t index) { return firn_fb_load_float(firn_fb_element(table.at, 14, 4, index)); }
+static inline uint32_t firn_fb_op_reductions_count(firn_fb_op table) { return firn_fb_count(table.at, 16); }
+static inline const uint8_t *firn_fb_op_reductions_data(firn_fb_op table) { return firn_fb_elements(table.at, 16); }
 static inline firn_fb_reduction firn_fb_op_reductions_at(firn_fb_op table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 16) + (size_t)16 * index;
     firn_fb_reduction value;
-    memcpy(&value, __builtin_assume_aligned(at, 4), sizeof value);
+    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 16, 16, index), 4), sizeof value);
     return value;
 }
-
-static inline bool firn_fb_op_pol_present(firn_fb_op table) {
-    return firn_fb_slot(table.at, 18) != NULL;
-}
-
+static inline bool firn_fb_op_pol_present(firn_fb_op table) { return firn_fb_slot(table.at, 18) != NULL; }
 static inline firn_fb_pol firn_fb_op_pol(firn_fb_op table) {
     firn_fb_pol value = {0};
     const uint8_t *at = firn_fb_slot(table.at, 18);
@@ -489,455 +304,128 @@ static inline firn_fb_pol firn_fb_op_pol(firn_fb_op table) {
     return value;
 }
 
-static inline const char *firn_fb_output_name(firn_fb_output table) {
-    const uint8_t *at = firn_fb_elements(table.at, 4);
-    return at == NULL ? "" : (const char *)at;
-}
+/* --- Output */
+static inline const char *firn_fb_output_name(firn_fb_output table) { return firn_fb_text(table.at, 4); }
+static inline uint32_t firn_fb_output_name_length(firn_fb_output table) { return firn_fb_count(table.at, 4); }
+static inline uint32_t firn_fb_output_tensor(firn_fb_output table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
 
-static inline uint32_t firn_fb_output_name_length(firn_fb_output table) {
-    return firn_fb_count(table.at, 4);
-}
+/* --- ParameterGroup */
+static inline const char *firn_fb_parameter_group_name(firn_fb_parameter_group table) { return firn_fb_text(table.at, 4); }
+static inline uint32_t firn_fb_parameter_group_name_length(firn_fb_parameter_group table) { return firn_fb_count(table.at, 4); }
+static inline const char *firn_fb_parameter_group_optimizer(firn_fb_parameter_group table) { return firn_fb_text(table.at, 6); }
+static inline uint32_t firn_fb_parameter_group_optimizer_length(firn_fb_parameter_group table) { return firn_fb_count(table.at, 6); }
+static inline uint32_t firn_fb_parameter_group_schedule(firn_fb_parameter_group table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
+static inline float firn_fb_parameter_group_weight_decay(firn_fb_parameter_group table) { return firn_fb_scalar_float(table.at, 10, 0x0p+0f); }
+static inline uint32_t firn_fb_parameter_group_parameters_count(firn_fb_parameter_group table) { return firn_fb_count(table.at, 12); }
+static inline uint32_t firn_fb_parameter_group_parameters_at(firn_fb_parameter_group table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 12, 4, index)); }
+static inline uint32_t firn_fb_parameter_group_decay_schedule(firn_fb_parameter_group table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
 
-static inline uint32_t firn_fb_output_tensor(firn_fb_output table) {
-    const uint8_t *at = firn_fb_slot(table.at, 6);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
+/* --- Phase */
+static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
+static inline uint32_t firn_fb_phase_ops_count(firn_fb_phase table) { return firn_fb_count(table.at, 6); }
+static inline firn_fb_op firn_fb_phase_ops_at(firn_fb_phase table, uint32_t index) { return (firn_fb_op){firn_fb_follow(firn_fb_element(table.at, 6, 4, index))}; }
 
-static inline const char *firn_fb_parameter_group_name(firn_fb_parameter_group table) {
-    const uint8_t *at = firn_fb_elements(table.at, 4);
-    return at == NULL ? "" : (const char *)at;
-}
-
-static inline uint32_t firn_fb_parameter_group_name_length(firn_fb_parameter_group table) {
-    return firn_fb_count(table.at, 4);
-}
-
-static inline const char *firn_fb_parameter_group_optimizer(firn_fb_parameter_group table) {
-    const uint8_t *at = firn_fb_elements(table.at, 6);
-    return at == NULL ? "" : (const char *)at;
-}
-
-static inline uint32_t firn_fb_parameter_group_optimizer_length(firn_fb_parameter_group table) {
-    return firn_fb_count(table.at, 6);
-}
-
-static inline uint32_t firn_fb_parameter_group_schedule(firn_fb_parameter_group table) {
-    const uint8_t *at = firn_fb_slot(table.at, 8);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline float firn_fb_parameter_group_weight_decay(firn_fb_parameter_group table) {
-    const uint8_t *at = firn_fb_slot(table.at, 10);
-    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
-}
-
-static inline uint32_t firn_fb_parameter_group_parameters_count(firn_fb_parameter_group table) {
-    return firn_fb_count(table.at, 12);
-}
-
-static inline uint32_t firn_fb_parameter_group_parameters_at(firn_fb_parameter_group table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 12) + (size_t)4 * index;
-    return firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_parameter_group_decay_schedule(firn_fb_parameter_group table) {
-    const uint8_t *at = firn_fb_slot(table.at, 14);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) {
-    const uint8_t *at = firn_fb_slot(table.at, 4);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint32_t firn_fb_phase_ops_count(firn_fb_phase table) {
-    return firn_fb_count(table.at, 6);
-}
-
-static inline firn_fb_op firn_fb_phase_ops_at(firn_fb_phase table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 6) + (size_t)4 * index;
-    return (firn_fb_op){firn_fb_follow(at)};
-}
-
-static inline uint32_t firn_fb_plan_numerics_version(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 4);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint8_t firn_fb_plan_mode(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 6);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint8_t firn_fb_plan_pol_lowering(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 8);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint8_t firn_fb_plan_micro_batch_order(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 10);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline bool firn_fb_plan_check_loss(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 12);
-    return at == NULL ? true : firn_fb_load_uint8(at) != 0;
-}
-
-static inline uint32_t firn_fb_plan_micro_batches(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 14);
-    return at == NULL ? 1u : firn_fb_load_uint32(at);
-}
-
-static inline uint64_t firn_fb_plan_seed(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 16);
-    return at == NULL ? 0u : firn_fb_load_uint64(at);
-}
-
-static inline uint64_t firn_fb_plan_steps(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 18);
-    return at == NULL ? 0u : firn_fb_load_uint64(at);
-}
-
-static inline const char *firn_fb_plan_model(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_elements(table.at, 20);
-    return at == NULL ? "" : (const char *)at;
-}
-
-static inline uint32_t firn_fb_plan_model_length(firn_fb_plan table) {
-    return firn_fb_count(table.at, 20);
-}
-
-static inline const char *firn_fb_plan_compiler(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_elements(table.at, 22);
-    return at == NULL ? "" : (const char *)at;
-}
-
-static inline uint32_t firn_fb_plan_compiler_length(firn_fb_plan table) {
-    return firn_fb_count(table.at, 22);
-}
-
-static inline const char *firn_fb_plan_target(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_elements(table.at, 24);
-    return at == NULL ? "" : (const char *)at;
-}
-
-static inline uint32_t firn_fb_plan_target_length(firn_fb_plan table) {
-    return firn_fb_count(table.at, 24);
-}
-
-static inline uint32_t firn_fb_plan_regions_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 26);
-}
-
-static inline firn_fb_region firn_fb_plan_regions_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 26) + (size_t)4 * index;
-    return (firn_fb_region){firn_fb_follow(at)};
-}
-
-static inline uint32_t firn_fb_plan_tensors_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 28);
-}
-
-static inline firn_fb_tensor firn_fb_plan_tensors_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 28) + (size_t)4 * index;
-    return (firn_fb_tensor){firn_fb_follow(at)};
-}
-
-static inline uint32_t firn_fb_plan_state_tensors(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 30);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_plan_phases_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 32);
-}
-
-static inline firn_fb_phase firn_fb_plan_phases_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 32) + (size_t)4 * index;
-    return (firn_fb_phase){firn_fb_follow(at)};
-}
-
-static inline uint32_t firn_fb_plan_inputs_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 34);
-}
-
-static inline firn_fb_input firn_fb_plan_inputs_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 34) + (size_t)4 * index;
-    return (firn_fb_input){firn_fb_follow(at)};
-}
-
-static inline uint32_t firn_fb_plan_outputs_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 36);
-}
-
-static inline firn_fb_output firn_fb_plan_outputs_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 36) + (size_t)4 * index;
-    return (firn_fb_output){firn_fb_follow(at)};
-}
-
-static inline bool firn_fb_plan_sampler_present(firn_fb_plan table) {
-    return firn_fb_slot(table.at, 38) != NULL;
-}
-
-static inline firn_fb_sampler firn_fb_plan_sampler(firn_fb_plan table) {
-    return (firn_fb_sampler){firn_fb_follow(firn_fb_slot(table.at, 38))};
-}
-
-static inline uint32_t firn_fb_plan_schedule_nodes_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 40);
-}
-
-static inline const uint8_t *firn_fb_plan_schedule_nodes_data(firn_fb_plan table) {
-    return firn_fb_elements(table.at, 40);
-}
-
+/* --- Plan */
+static inline uint32_t firn_fb_plan_numerics_version(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
+static inline uint8_t firn_fb_plan_mode(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
+static inline uint8_t firn_fb_plan_pol_lowering(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
+static inline uint8_t firn_fb_plan_micro_batch_order(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 10, 0u); }
+static inline bool firn_fb_plan_check_loss(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 12, true) != 0; }
+static inline uint32_t firn_fb_plan_micro_batches(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 14, 1u); }
+static inline uint64_t firn_fb_plan_seed(firn_fb_plan table) { return firn_fb_scalar_uint64(table.at, 16, 0u); }
+static inline uint64_t firn_fb_plan_steps(firn_fb_plan table) { return firn_fb_scalar_uint64(table.at, 18, 0u); }
+static inline const char *firn_fb_plan_model(firn_fb_plan table) { return firn_fb_text(table.at, 20); }
+static inline uint32_t firn_fb_plan_model_length(firn_fb_plan table) { return firn_fb_count(table.at, 20); }
+static inline const char *firn_fb_plan_compiler(firn_fb_plan table) { return firn_fb_text(table.at, 22); }
+static inline uint32_t firn_fb_plan_compiler_length(firn_fb_plan table) { return firn_fb_count(table.at, 22); }
+static inline const char *firn_fb_plan_target(firn_fb_plan table) { return firn_fb_text(table.at, 24); }
+static inline uint32_t firn_fb_plan_target_length(firn_fb_plan table) { return firn_fb_count(table.at, 24); }
+static inline uint32_t firn_fb_plan_regions_count(firn_fb_plan table) { return firn_fb_count(table.at, 26); }
+static inline firn_fb_region firn_fb_plan_regions_at(firn_fb_plan table, uint32_t index) { return (firn_fb_region){firn_fb_follow(firn_fb_element(table.at, 26, 4, index))}; }
+static inline uint32_t firn_fb_plan_tensors_count(firn_fb_plan table) { return firn_fb_count(table.at, 28); }
+static inline firn_fb_tensor firn_fb_plan_tensors_at(firn_fb_plan table, uint32_t index) { return (firn_fb_tensor){firn_fb_follow(firn_fb_element(table.at, 28, 4, index))}; }
+static inline uint32_t firn_fb_plan_state_tensors(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 30, 0u); }
+static inline uint32_t firn_fb_plan_phases_count(firn_fb_plan table) { return firn_fb_count(table.at, 32); }
+static inline firn_fb_phase firn_fb_plan_phases_at(firn_fb_plan table, uint32_t index) { return (firn_fb_phase){firn_fb_follow(firn_fb_element(table.at, 32, 4, index))}; }
+static inline uint32_t firn_fb_plan_inputs_count(firn_fb_plan table) { return firn_fb_count(table.at, 34); }
+static inline firn_fb_input firn_fb_plan_inputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_input){firn_fb_follow(firn_fb_element(table.at, 34, 4, index))}; }
+static inline uint32_t firn_fb_plan_outputs_count(firn_fb_plan table) { return firn_fb_count(table.at, 36); }
+static inline firn_fb_output firn_fb_plan_outputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_output){firn_fb_follow(firn_fb_element(table.at, 36, 4, index))}; }
+static inline bool firn_fb_plan_sampler_present(firn_fb_plan table) { return firn_fb_slot(table.at, 38) != NULL; }
+static inline firn_fb_sampler firn_fb_plan_sampler(firn_fb_plan table) { return (firn_fb_sampler){firn_fb_follow(firn_fb_slot(table.at, 38))}; }
+static inline uint32_t firn_fb_plan_schedule_nodes_count(firn_fb_plan table) { return firn_fb_count(table.at, 40); }
+static inline const uint8_t *firn_fb_plan_schedule_nodes_data(firn_fb_plan table) { return firn_fb_elements(table.at, 40); }
 static inline firn_fb_schedule_node firn_fb_plan_schedule_nodes_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 40) + (size_t)64 * index;
     firn_fb_schedule_node value;
-    memcpy(&value, __builtin_assume_aligned(at, 8), sizeof value);
+    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 40, 64, index), 8), sizeof value);
     return value;
 }
-
-static inline uint32_t firn_fb_plan_schedules_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 42);
-}
-
-static inline firn_fb_schedule firn_fb_plan_schedules_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 42) + (size_t)4 * index;
-    return (firn_fb_schedule){firn_fb_follow(at)};
-}
-
-static inline uint32_t firn_fb_plan_groups_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 44);
-}
-
-static inline firn_fb_parameter_group firn_fb_plan_groups_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 44) + (size_t)4 * index;
-    return (firn_fb_parameter_group){firn_fb_follow(at)};
-}
-
-static inline bool firn_fb_plan_loss_scaler_present(firn_fb_plan table) {
-    return firn_fb_slot(table.at, 46) != NULL;
-}
-
-static inline firn_fb_loss_scaler firn_fb_plan_loss_scaler(firn_fb_plan table) {
-    return (firn_fb_loss_scaler){firn_fb_follow(firn_fb_slot(table.at, 46))};
-}
-
-static inline uint8_t firn_fb_plan_clipping(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 48);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline float firn_fb_plan_clip_threshold(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 50);
-    return at == NULL ? 0x0p+0f : firn_fb_load_float(at);
-}
-
-static inline uint32_t firn_fb_plan_initialisers_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 52);
-}
-
-static inline firn_fb_initialiser firn_fb_plan_initialisers_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 52) + (size_t)4 * index;
-    return (firn_fb_initialiser){firn_fb_follow(at)};
-}
-
-static inline bool firn_fb_plan_metric_present(firn_fb_plan table) {
-    return firn_fb_slot(table.at, 54) != NULL;
-}
-
-static inline firn_fb_metric firn_fb_plan_metric(firn_fb_plan table) {
-    return (firn_fb_metric){firn_fb_follow(firn_fb_slot(table.at, 54))};
-}
-
-static inline uint32_t firn_fb_plan_global_step(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 56);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_plan_optimizer_step(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 58);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_plan_finite(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 60);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_plan_gradient_norm(firn_fb_plan table) {
-    const uint8_t *at = firn_fb_slot(table.at, 62);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_plan_schedule_numbers_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 64);
-}
-
-static inline const uint8_t *firn_fb_plan_schedule_numbers_data(firn_fb_plan table) {
-    return firn_fb_elements(table.at, 64);
-}
-
+static inline uint32_t firn_fb_plan_schedules_count(firn_fb_plan table) { return firn_fb_count(table.at, 42); }
+static inline firn_fb_schedule firn_fb_plan_schedules_at(firn_fb_plan table, uint32_t index) { return (firn_fb_schedule){firn_fb_follow(firn_fb_element(table.at, 42, 4, index))}; }
+static inline uint32_t firn_fb_plan_groups_count(firn_fb_plan table) { return firn_fb_count(table.at, 44); }
+static inline firn_fb_parameter_group firn_fb_plan_groups_at(firn_fb_plan table, uint32_t index) { return (firn_fb_parameter_group){firn_fb_follow(firn_fb_element(table.at, 44, 4, index))}; }
+static inline bool firn_fb_plan_loss_scaler_present(firn_fb_plan table) { return firn_fb_slot(table.at, 46) != NULL; }
+static inline firn_fb_loss_scaler firn_fb_plan_loss_scaler(firn_fb_plan table) { return (firn_fb_loss_scaler){firn_fb_follow(firn_fb_slot(table.at, 46))}; }
+static inline uint8_t firn_fb_plan_clipping(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 48, 0u); }
+static inline float firn_fb_plan_clip_threshold(firn_fb_plan table) { return firn_fb_scalar_float(table.at, 50, 0x0p+0f); }
+static inline uint32_t firn_fb_plan_initialisers_count(firn_fb_plan table) { return firn_fb_count(table.at, 52); }
+static inline firn_fb_initialiser firn_fb_plan_initialisers_at(firn_fb_plan table, uint32_t index) { return (firn_fb_initialiser){firn_fb_follow(firn_fb_element(table.at, 52, 4, index))}; }
+static inline bool firn_fb_plan_metric_present(firn_fb_plan table) { return firn_fb_slot(table.at, 54) != NULL; }
+static inline firn_fb_metric firn_fb_plan_metric(firn_fb_plan table) { return (firn_fb_metric){firn_fb_follow(firn_fb_slot(table.at, 54))}; }
+static inline uint32_t firn_fb_plan_global_step(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 56, 0u); }
+static inline uint32_t firn_fb_plan_optimizer_step(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 58, 0u); }
+static inline uint32_t firn_fb_plan_finite(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 60, 0u); }
+static inline uint32_t firn_fb_plan_gradient_norm(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 62, 0u); }
+static inline uint32_t firn_fb_plan_schedule_numbers_count(firn_fb_plan table) { return firn_fb_count(table.at, 64); }
+static inline const uint8_t *firn_fb_plan_schedule_numbers_data(firn_fb_plan table) { return firn_fb_elements(table.at, 64); }
 static inline firn_fb_schedule_number firn_fb_plan_schedule_numbers_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 64) + (size_t)8 * index;
     firn_fb_schedule_number value;
-    memcpy(&value, __builtin_assume_aligned(at, 8), sizeof value);
+    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 64, 8, index), 8), sizeof value);
     return value;
 }
-
-static inline uint32_t firn_fb_plan_schedule_instructions_count(firn_fb_plan table) {
-    return firn_fb_count(table.at, 66);
-}
-
-static inline const uint8_t *firn_fb_plan_schedule_instructions_data(firn_fb_plan table) {
-    return firn_fb_elements(table.at, 66);
-}
-
+static inline uint32_t firn_fb_plan_schedule_instructions_count(firn_fb_plan table) { return firn_fb_count(table.at, 66); }
+static inline const uint8_t *firn_fb_plan_schedule_instructions_data(firn_fb_plan table) { return firn_fb_elements(table.at, 66); }
 static inline firn_fb_schedule_instruction firn_fb_plan_schedule_instructions_at(firn_fb_plan table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 66) + (size_t)16 * index;
     firn_fb_schedule_instruction value;
-    memcpy(&value, __builtin_assume_aligned(at, 8), sizeof value);
+    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 66, 16, index), 8), sizeof value);
     return value;
 }
 
-static inline uint8_t firn_fb_region_kind(firn_fb_region table) {
-    const uint8_t *at = firn_fb_slot(table.at, 4);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
+/* --- Region */
+static inline uint8_t firn_fb_region_kind(firn_fb_region table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
+static inline uint64_t firn_fb_region_bytes(firn_fb_region table) { return firn_fb_scalar_uint64(table.at, 6, 0u); }
+static inline uint32_t firn_fb_region_alignment(firn_fb_region table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
 
-static inline uint64_t firn_fb_region_bytes(firn_fb_region table) {
-    const uint8_t *at = firn_fb_slot(table.at, 6);
-    return at == NULL ? 0u : firn_fb_load_uint64(at);
-}
+/* --- Sampler */
+static inline uint8_t firn_fb_sampler_kind(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
+static inline uint8_t firn_fb_sampler_unit(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
+static inline uint8_t firn_fb_sampler_part(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
+static inline uint8_t firn_fb_sampler_epoch_end(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 10, 0u); }
+static inline uint32_t firn_fb_sampler_window(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 12, 0u); }
+static inline uint32_t firn_fb_sampler_stride(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
+static inline uint32_t firn_fb_sampler_samples(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 16, 0u); }
+static inline uint32_t firn_fb_sampler_held_out_per_mille(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 18, 0u); }
+static inline uint64_t firn_fb_sampler_seed(firn_fb_sampler table) { return firn_fb_scalar_uint64(table.at, 20, 0u); }
+static inline uint32_t firn_fb_sampler_cursor(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 22, 0u); }
 
-static inline uint32_t firn_fb_region_alignment(firn_fb_region table) {
-    const uint8_t *at = firn_fb_slot(table.at, 8);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
+/* --- Schedule */
+static inline const char *firn_fb_schedule_name(firn_fb_schedule table) { return firn_fb_text(table.at, 4); }
+static inline uint32_t firn_fb_schedule_name_length(firn_fb_schedule table) { return firn_fb_count(table.at, 4); }
+static inline uint8_t firn_fb_schedule_key(firn_fb_schedule table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
+static inline uint32_t firn_fb_schedule_root(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
+static inline uint32_t firn_fb_schedule_tensor(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 10, 0u); }
 
-static inline uint8_t firn_fb_sampler_kind(firn_fb_sampler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 4);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint8_t firn_fb_sampler_unit(firn_fb_sampler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 6);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint8_t firn_fb_sampler_part(firn_fb_sampler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 8);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint8_t firn_fb_sampler_epoch_end(firn_fb_sampler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 10);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint32_t firn_fb_sampler_window(firn_fb_sampler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 12);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_sampler_stride(firn_fb_sampler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 14);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_sampler_samples(firn_fb_sampler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 16);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_sampler_held_out_per_mille(firn_fb_sampler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 18);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint64_t firn_fb_sampler_seed(firn_fb_sampler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 20);
-    return at == NULL ? 0u : firn_fb_load_uint64(at);
-}
-
-static inline uint32_t firn_fb_sampler_cursor(firn_fb_sampler table) {
-    const uint8_t *at = firn_fb_slot(table.at, 22);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline const char *firn_fb_schedule_name(firn_fb_schedule table) {
-    const uint8_t *at = firn_fb_elements(table.at, 4);
-    return at == NULL ? "" : (const char *)at;
-}
-
-static inline uint32_t firn_fb_schedule_name_length(firn_fb_schedule table) {
-    return firn_fb_count(table.at, 4);
-}
-
-static inline uint8_t firn_fb_schedule_key(firn_fb_schedule table) {
-    const uint8_t *at = firn_fb_slot(table.at, 6);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint32_t firn_fb_schedule_root(firn_fb_schedule table) {
-    const uint8_t *at = firn_fb_slot(table.at, 8);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_schedule_tensor(firn_fb_schedule table) {
-    const uint8_t *at = firn_fb_slot(table.at, 10);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline const char *firn_fb_tensor_name(firn_fb_tensor table) {
-    const uint8_t *at = firn_fb_elements(table.at, 4);
-    return at == NULL ? "" : (const char *)at;
-}
-
-static inline uint32_t firn_fb_tensor_name_length(firn_fb_tensor table) {
-    return firn_fb_count(table.at, 4);
-}
-
-static inline uint8_t firn_fb_tensor_type(firn_fb_tensor table) {
-    const uint8_t *at = firn_fb_slot(table.at, 6);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint8_t firn_fb_tensor_role(firn_fb_tensor table) {
-    const uint8_t *at = firn_fb_slot(table.at, 8);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint8_t firn_fb_tensor_region(firn_fb_tensor table) {
-    const uint8_t *at = firn_fb_slot(table.at, 10);
-    return at == NULL ? 0u : firn_fb_load_uint8(at);
-}
-
-static inline uint64_t firn_fb_tensor_offset(firn_fb_tensor table) {
-    const uint8_t *at = firn_fb_slot(table.at, 12);
-    return at == NULL ? 0u : firn_fb_load_uint64(at);
-}
-
-static inline uint32_t firn_fb_tensor_dims_count(firn_fb_tensor table) {
-    return firn_fb_count(table.at, 14);
-}
-
-static inline uint32_t firn_fb_tensor_dims_at(firn_fb_tensor table, uint32_t index) {
-    const uint8_t *at = firn_fb_elements(table.at, 14) + (size_t)4 * index;
-    return firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_tensor_first(firn_fb_tensor table) {
-    const uint8_t *at = firn_fb_slot(table.at, 16);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
-
-static inline uint32_t firn_fb_tensor_last(firn_fb_tensor table) {
-    const uint8_t *at = firn_fb_slot(table.at, 18);
-    return at == NULL ? 0u : firn_fb_load_uint32(at);
-}
+/* --- Tensor */
+static inline const char *firn_fb_tensor_name(firn_fb_tensor table) { return firn_fb_text(table.at, 4); }
+static inline uint32_t firn_fb_tensor_name_length(firn_fb_tensor table) { return firn_fb_count(table.at, 4); }
+static inline uint8_t firn_fb_tensor_type(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
+static inline uint8_t firn_fb_tensor_role(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
+static inline uint8_t firn_fb_tensor_region(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 10, 0u); }
+static inline uint64_t firn_fb_tensor_offset(firn_fb_tensor table) { return firn_fb_scalar_uint64(table.at, 12, 0u); }
+static inline uint32_t firn_fb_tensor_dims_count(firn_fb_tensor table) { return firn_fb_count(table.at, 14); }
+static inline uint32_t firn_fb_tensor_dims_at(firn_fb_tensor table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 14, 4, index)); }
+static inline uint32_t firn_fb_tensor_first(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 16, 0u); }
+static inline uint32_t firn_fb_tensor_last(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 18, 0u); }
 
 static inline firn_fb_plan firn_fb_plan_root(const uint8_t *buffer) {
     return (firn_fb_plan){firn_fb_follow(buffer)};
