@@ -6,7 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/graph/ir.h"
+static firnc_message receiver;
+static void *receiver_context;
+
+static void deliver(const char *line) {
+    if (receiver != NULL)
+        receiver(receiver_context, line);
+    else
+        fprintf(stderr, "%s\n", line);
+}
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
@@ -18,13 +26,26 @@ typedef struct block {
 
 static block *last;
 
+static void (*out_of_memory)(void *context);
+static void *out_of_memory_context;
+
+void firnc_out_of_memory_to(void (*function)(void *context), void *context) {
+    out_of_memory = function;
+    out_of_memory_context = context;
+}
+
 void *firnc_allocate(uint64_t bytes) {
     block *fresh = NULL;
     if (bytes <= SIZE_MAX - sizeof(block))
         fresh = calloc(1, sizeof(block) + (size_t)bytes);
     if (fresh == NULL) {
-        fprintf(stderr, "firnc: out of memory: %llu bytes more are needed; use a smaller model or a larger machine\n",
-                (unsigned long long)bytes);
+        char line[128]; /* firnc_say would allocate */
+        snprintf(line, sizeof line,
+                 "firnc: out of memory: %llu bytes more are needed; use a smaller model or a larger machine",
+                 (unsigned long long)bytes);
+        deliver(line);
+        if (out_of_memory != NULL)
+            out_of_memory(out_of_memory_context);
         exit(1);
     }
     fresh->previous = last;
@@ -107,18 +128,26 @@ const char *firnc_printable(const char *text) {
     return printable.text;
 }
 
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
 void firnc_say(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const char *text = firnc_format_list(format, arguments);
     va_end(arguments);
-    fprintf(stderr, "%s\n", firnc_printable(text));
+    deliver(firnc_printable(text));
 }
 
-bool firnc_fail(const firnc_compilation *compilation, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    firnc_say("firnc: %s: %s", compilation->recipe->file, firnc_format_list(format, arguments));
-    va_end(arguments);
-    return false;
+void firnc_messages_to(firnc_message message, void *context) {
+    receiver = message;
+    receiver_context = context;
+}
+
+void firnc_say_at(const firnc_place *place, const char *text) {
+    if (place->line == 0)
+        firnc_say("firnc: %s: --set %s: %s", place->file, place->path, text);
+    else if (place->path[0] == '\0')
+        firnc_say("firnc: %s:%u: %s", place->file, (unsigned)place->line, text);
+    else
+        firnc_say("firnc: %s:%u: %s: %s", place->file, (unsigned)place->line, place->path, text);
 }

@@ -10,9 +10,7 @@
 
 #define FIRNC_ALIGNMENT 64 /* where the verifier wants a plan to lie */
 
-struct firnc_compilation;
-
-void *firnc_allocate(uint64_t bytes);            /* zeroed; exits when memory is out */
+void *firnc_allocate(uint64_t bytes);            /* zeroed; does not return when memory is out */
 uint8_t *firnc_allocate_aligned(uint64_t bytes); /* the same at a multiple of FIRNC_ALIGNMENT */
 
 /* Frees what was allocated since a mark was taken: for work that is done many times in one run of firnc, by those who
@@ -22,6 +20,10 @@ typedef struct firnc_mark {
 } firnc_mark;
 firnc_mark firnc_memory_mark(void);
 void firnc_memory_release(firnc_mark mark);
+
+/* What is called when memory is out, after one message, in place of exit(1). It must not return; it may longjmp, and
+ * release what was allocated since a mark. NULL: exit(1) again. */
+void firnc_out_of_memory_to(void (*function)(void *context), void *context);
 
 /* Room for one more: doubles an array, in fresh memory. Pointers into the old one keep reading the old elements. */
 void *firnc_grown(void *elements, uint32_t count, uint32_t *capacity, size_t size);
@@ -41,11 +43,22 @@ void firnc_text_add(firnc_growing_text *to, const void *bytes, uint64_t count);
  * may neither end a line nor steer a terminal. */
 const char *firnc_printable(const char *text);
 
-/* One line to stderr, printable: every message of firnc goes through here. */
+/* One line, printable: every message of firnc goes through here, to stderr or to whoever asked for it. */
 void firnc_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* "firnc: FILE: message" to stderr; always returns false, so that a pass may `return firnc_fail(...)`. */
-bool firnc_fail(const struct firnc_compilation *compilation, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Takes the messages from now on, in place of stderr: a line of ASCII without its end, which the function may read
+ * until it returns. NULL: stderr again. */
+typedef void (*firnc_message)(void *context, const char *line);
+void firnc_messages_to(firnc_message message, void *context);
+
+/* Where in a file something is said: what a message begins with. */
+typedef struct firnc_place {
+    const char *file; /* NULL: there is no place */
+    uint32_t line;    /* 0: it came from --set */
+    const char *path; /* of the key, "trainer.init.seed"; "" for the whole file */
+} firnc_place;
+
+/* "firnc: FILE:LINE: PATH: text" */
+void firnc_say_at(const firnc_place *place, const char *text);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "compiler/base/text.h"
-#include "compiler/recipe/recipe.h"
 
 const char *firnc_shape_text(const firn_shape *shape) {
     const char *text = firnc_format("%s[", firn_type_name(shape->type));
@@ -19,16 +18,4 @@ const char *firnc_hex(const uint8_t *bytes, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         snprintf(text + 2 * (size_t)i, 3, "%02x", (unsigned)bytes[i]);
     return text;
-}
-
-const char *firnc_optimizer_word(uint8_t optimizer) {
-    static const char *const words[] = {[FIRNC_SGD] = "SGD",           [FIRNC_ADAM] = "Adam",
-                                        [FIRNC_ADAMW] = "AdamW",       [FIRNC_ADAFACTOR] = "Adafactor",
-                                        [FIRNC_LAMB] = "Lamb",         [FIRNC_LION] = "Lion",
-                                        [FIRNC_RMSPROP] = "RMSprop",   [FIRNC_RADAM] = "RAdam",
-                                        [FIRNC_NADAM] = "NAdam",       [FIRNC_ADAMAX] = "Adamax",
-                                        [FIRNC_RPROP] = "Rprop",       [FIRNC_ADAGRAD] = "Adagrad",
-                                        [FIRNC_ADADELTA] = "Adadelta", [FIRNC_ASGD] = "ASGD",
-                                        [FIRNC_MUON] = "Muon"};
-    return optimizer < sizeof words / sizeof words[0] ? words[optimizer] : "?";
 }

@@ -6,9 +6,6 @@
 
 #include "plan/ops.h"
 
-/* The class of a firnc_optimizer, as recipes write it. */
-const char *firnc_optimizer_word(uint8_t optimizer);
-
 /* "float32[2,3]", or "float32[?]" while there are no extents */
 const char *firnc_shape_text(const firn_shape *shape);
 /* Two hexadecimal digits for each byte. */

@@ -1,13 +1,15 @@
-/* firnc compile: its command line; a recipe goes through the passes (driver.c) and becomes a file (freeze.c). */
+/* firnc compile: its command line; a recipe becomes a graph and a job, which are frozen (compiler/firnc.h), and a file.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
-#include "compiler/emit/freeze.h"
 #include "compiler/emit/plan_file.h"
+#include "compiler/firnc.h"
 #include "compiler/job/targets.h"
 #include "compiler/passes/driver.h"
+#include "compiler/recipe/recipe.h"
 
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
@@ -156,44 +158,63 @@ static int check_request(const request *r) {
 
 /* --- the work ----------------------------------------------------------------------------------------------------- */
 
-static bool write_plan(const request *r, const firnc_compilation *compilation, const firnc_key *key) {
-    firnc_frozen frozen;
-    if (!firnc_freeze(compilation, key, !r->without_signature, r->output, &frozen))
+static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *job, const firnc_key *key) {
+    const firnc_freeze_options options = {.without_signature = r->without_signature, .dump_after = r->dump_after};
+    firnc_frozen plan;
+    if (!firnc_freeze_plan(graph, job, key, &options, &plan) ||
+        !firnc_file_write(r->output, plan.file.data, plan.file.count))
         return false;
-    printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)frozen.bytes);
+    printf("%s: %llu bytes\n", firnc_printable(r->output), (unsigned long long)plan.file.count);
     if (!r->without_signature)
-        firnc_print_hash("plan hash", frozen.plan_hash);
+        firnc_print_hash("plan hash", plan.plan_hash);
     return true;
 }
 
-static bool compile(const request *r, firnc_compilation *compilation, firnc_key *key) {
+/* Only the graph after a pass is wanted. */
+static bool dump(const request *r, firnc_graph *graph, const firnc_job *job) {
+    firnc_compilation compilation = {.job = job, .graph = graph};
+    return firnc_run_passes(&compilation, r->dump_after);
+}
+
+/* What the command line says of a job. False after one line on stderr: the command line is wrong. */
+static bool read_header(const request *r, firnc_job *job) {
+    return read_word("--security-counter", r->security_counter, &job->security_counter) &&
+           read_word("--plan-version", r->plan_version, &job->plan_version) &&
+           read_id("--vendor", r->vendor, job->vendor) && read_id("--class", r->class, job->class_id);
+}
+
+static bool compile(const request *r, const firnc_job *header, firnc_key *key) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+    firnc_job *job = &recipe->job;
     firnc_mode mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL;
     if (!firnc_recipe_read(recipe, r->recipe, mode, r->settings.text, r->settings.count))
         return false;
     if (r->output != NULL &&
         !(r->without_signature ? firnc_public_key_read(r->pub, key->public_key) : firnc_key_read(r->key, key)))
         return false;
-    compilation->recipe = recipe;
-    compilation->target = r->target != NULL ? r->target : "portable";
-    compilation->weights = r->weights;
-    return firnc_run_passes(compilation, r->dump_after) && (r->output == NULL || write_plan(r, compilation, key));
+    if (r->target != NULL)
+        job->target = r->target;
+    job->weights = r->weights;
+    job->security_counter = header->security_counter;
+    job->plan_version = header->plan_version;
+    memcpy(job->vendor, header->vendor, sizeof job->vendor);
+    memcpy(job->class_id, header->class_id, sizeof job->class_id);
+    firnc_graph *graph = firnc_recipe_build(recipe);
+    return r->output == NULL ? dump(r, graph, job) : write_plan(r, graph, job, key);
 }
 
 static int compile_command(int argc, char **argv) {
     request r = {0};
-    firnc_compilation compilation = {0};
     if (!firnc_options_read(argc, argv, &firnc_command_compile, &r, &r.recipe))
         return FIRNC_EXIT_USAGE;
     int status = check_request(&r);
     if (status != FIRNC_EXIT_OK)
         return status;
-    if (!read_word("--security-counter", r.security_counter, &compilation.security_counter) ||
-        !read_word("--plan-version", r.plan_version, &compilation.plan_version) ||
-        !read_id("--vendor", r.vendor, compilation.vendor) || !read_id("--class", r.class, compilation.class_id))
+    firnc_job *header = firnc_allocate(sizeof *header);
+    if (!read_header(&r, header))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
-    bool good = compile(&r, &compilation, &key);
+    bool good = compile(&r, header, &key);
     firnc_wipe(&key, sizeof key);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }

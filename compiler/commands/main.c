@@ -9,7 +9,7 @@
 #include "compiler/base/nearest.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
-#include "compiler/graph/ir.h"
+#include "compiler/firnc.h"
 
 static const firnc_command *const commands[] = {
     &firnc_command_keygen, &firnc_command_compile, &firnc_command_sign,

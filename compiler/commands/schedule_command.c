@@ -7,6 +7,7 @@
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
 #include "compiler/emit/plan_file.h"
+#include "compiler/recipe/recipe.h"
 #include "plan/errors.h"
 #include "plan/schedule_list.h"
 
@@ -33,10 +34,10 @@ static bool from_recipe(const char *name, const firnc_texts *settings, schedules
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     if (!firnc_recipe_read(recipe, name, FIRNC_TRAIN, settings->text, settings->count))
         return false;
-    s->list = firnc_recipe_schedules(recipe);
-    memcpy(s->roots, recipe->schedule.roots, sizeof s->roots);
-    s->count = recipe->schedule.root_count;
-    s->steps = recipe->steps;
+    s->list = firnc_job_schedules(&recipe->job);
+    memcpy(s->roots, recipe->job.schedule.roots, sizeof s->roots);
+    s->count = recipe->job.schedule.root_count;
+    s->steps = recipe->job.steps;
     return true;
 }
 

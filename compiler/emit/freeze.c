@@ -1,15 +1,17 @@
-/* Payload, container, signature, checks, file: the steps behind the passes, each of which has a file of its own. */
-#include "compiler/emit/freeze.h"
-
+/* Graph and job to a plan in memory (compiler/firnc.h): checks, passes, payload, container, signature, checks again.
+ * Each step has a file of its own; here is their order. */
 #include <string.h>
 
 #include "compiler/emit/plan_file.h"
+#include "compiler/emit/write.h"
+#include "compiler/firnc.h"
+#include "compiler/passes/driver.h"
 #include "plan/errors.h"
 
 /* Signs a sealed plan in memory. */
-static bool sign(const char *output, const firnc_key *key, firnc_bytes *file, uint8_t digest[FIRN_HASH_BYTES]) {
+static bool sign(const char *name, const firnc_key *key, firnc_bytes *file, uint8_t digest[FIRN_HASH_BYTES]) {
     uint8_t signature[FIRN_SIGNATURE_BYTES];
-    if (!firnc_plan_prepare(output, file, digest) || !firnc_sign(key, digest, signature))
+    if (!firnc_plan_prepare(name, file, digest) || !firnc_sign(key, digest, signature))
         return false;
     firnc_plan_attach(file, signature);
     return true;
@@ -24,20 +26,22 @@ static bool check(const firnc_compilation *compilation, const firnc_bytes *file,
                       firn_error_text(status), firn_error_name(status));
 }
 
-bool firnc_freeze(const firnc_compilation *compilation, const firnc_key *key, bool with_signature, const char *output,
-                  firnc_frozen *frozen) {
+bool firnc_freeze_plan(firnc_graph *graph, const firnc_job *job, const firnc_key *key,
+                       const firnc_freeze_options *options, firnc_frozen *plan) {
+    const firnc_freeze_options usual = {0}, *chosen = options != NULL ? options : &usual;
+    firnc_compilation compilation = {.job = job, .graph = graph};
+    firnc_frozen made = {0};
     firnc_payload payload;
-    firnc_bytes file;
     firnc_plan_file checked;
-    *frozen = (firnc_frozen){0};
-    if (!firnc_write_payload(compilation, &payload) || !firnc_plan_seal(compilation, &payload, key->public_key, &file))
+    if (!firnc_job_check(job) || !firnc_run_passes(&compilation, chosen->dump_after) ||
+        !firnc_write_payload(&compilation, &payload) ||
+        !firnc_plan_seal(&compilation, &payload, key->public_key, &made.file))
         return false;
-    if (with_signature && !sign(output, key, &file, frozen->plan_hash))
+    if (!chosen->without_signature && !sign(job->name, key, &made.file, made.plan_hash))
         return false;
-    if (!check(compilation, &file, with_signature ? key->public_key : NULL, &checked) ||
-        !firnc_file_write(output, file.data, file.count))
+    if (!check(&compilation, &made.file, chosen->without_signature ? NULL : key->public_key, &checked))
         return false;
-    frozen->bytes = file.count;
-    memcpy(frozen->run_hash, checked.header.run_hash, sizeof frozen->run_hash);
+    memcpy(made.run_hash, checked.header.run_hash, sizeof made.run_hash);
+    *plan = made;
     return true;
 }

@@ -30,8 +30,8 @@ bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *
                           .algorithm = FIRN_ALGORITHM_NONE,
                           .mode = mode,
                           .image_id = mode,
-                          .plan_version = compilation->plan_version,
-                          .security_counter = compilation->security_counter,
+                          .plan_version = compilation->job->plan_version,
+                          .security_counter = compilation->job->security_counter,
                           .state_bytes = graph->state_bytes,
                           .arena_bytes = graph->arena_bytes,
                           .pool_bytes = FIRN_POOL_BYTES_MAX,
@@ -44,8 +44,8 @@ bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *
         header.pool_bytes = (scratch_bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
     if (header.arena_bytes < header.pool_bytes)
         header.arena_bytes = header.pool_bytes; /* which is lent from the arena */
-    memcpy(header.vendor, compilation->vendor, sizeof header.vendor);
-    memcpy(header.class_id, compilation->class_id, sizeof header.class_id);
+    memcpy(header.vendor, compilation->job->vendor, sizeof header.vendor);
+    memcpy(header.class_id, compilation->job->class_id, sizeof header.class_id);
     memcpy(header.schema_hash, firn_schema_hash, sizeof header.schema_hash);
     if (hash_failed(firn_key_hash(public_key, header.key_hash)) ||
         hash_failed(firn_sha256_of(payload->bytes, payload->total_bytes, header.run_hash)))

@@ -3,7 +3,7 @@
 #define FIRNC_PLAN_FILE_H
 
 #include "compiler/base/files.h"
-#include "compiler/graph/ir.h"
+#include "compiler/emit/write.h"
 #include "plan/checks/check.h"
 
 #define FIRNC_PLAN_BYTES_MAX (UINT64_C(1) << 40)

@@ -11,7 +11,7 @@
 #include <mbedtls/pk.h>
 #include <mbedtls/platform_util.h>
 
-#include "compiler/graph/ir.h"
+#include "compiler/base/text.h"
 #include "plan/container.h"
 #include "plan/errors.h"
 

@@ -19,15 +19,15 @@ struct firnc_weights {
     uint64_t data_bytes;
 };
 
-/* One line that names the weights file, not the recipe. */
+/* One line that names the weights file, not the job. */
 static bool refuse(const firnc_compilation *compilation, const char *what) {
-    firnc_say("firnc: %s: %s", compilation->weights, what);
+    firnc_say("firnc: %s: %s", compilation->job->weights, what);
     return false;
 }
 
 firnc_weights *firnc_weights_open(const firnc_compilation *compilation) {
     firnc_bytes file;
-    if (!firnc_file_read(compilation->weights, FILE_LIMIT, &file))
+    if (!firnc_file_read(compilation->job->weights, FILE_LIMIT, &file))
         return NULL;
     uint64_t header_bytes = 0;
     if (file.count >= LENGTH_BYTES)
@@ -166,5 +166,5 @@ void firnc_weights_warn_extra(const firnc_compilation *compilation, const firnc_
     if (extra > 0)
         firnc_say("firnc: %s: warning: tensor %s is no parameter of the model and is left out, the first of %u such; "
                   "check that it is the file of this model",
-                  compilation->weights, first, (unsigned)extra);
+                  compilation->job->weights, first, (unsigned)extra);
 }

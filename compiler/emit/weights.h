@@ -2,7 +2,7 @@
 #ifndef FIRNC_WEIGHTS_H
 #define FIRNC_WEIGHTS_H
 
-#include "compiler/graph/ir.h"
+#include "compiler/passes/passes.h"
 
 /* Reads the parameter of that name and shape from the file, widened exactly to float32 where it is kept as F16 or BF16.
  * Opened once for a compilation; NULL after one line on stderr. */

@@ -1,21 +1,22 @@
-/* The last step of a compilation. In: the graph with its memory planned and its reductions decided, and the recipe.
+/* The last step of a compilation. In: the graph with its memory planned and its reductions decided, and the job.
  * Out: the payload: the FlatBuffers part, then the constants segment (weights) at the next multiple of 64. The same
- * graph and recipe give the same bytes. Nothing is decided here: what a field means is in plan.fbs. */
+ * graph and job give the same bytes. Nothing is decided here: what a field means is in plan.fbs. */
+#include "compiler/emit/write.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/base/words.h"
 #include "compiler/emit/weights.h"
-#include "compiler/graph/ir.h"
+#include "compiler/firnc.h"
 #include "plan/container.h"
 #include "plan/generated/writer.h"
 
 #define REGION_ALIGNMENT 64
-#define LABEL_SHIFT      1 /* a window's labels are its elements, one later */
 
 typedef struct writing {
     const firnc_compilation *compilation;
-    const firnc_recipe *recipe;
+    const firnc_job *job;
     const firnc_graph *graph;
     uint32_t *index_of;  /* tensor of the plan for each value, or FIRNC_NONE */
     firnc_value *values; /* the value of each tensor */
@@ -133,69 +134,43 @@ static void fill_phases(const writing *w, firn_native_plan *plan) {
 
 /* --- data --------------------------------------------------------------------------------------------------------- */
 
-static firnc_value find_input(const firnc_graph *graph, const char *name) {
-    for (firnc_value i = 0; i < graph->value_count; i++)
-        if (graph->values[i].role == FIRNC_ROLE_INPUT && strcmp(graph->values[i].name, name) == 0)
-            return i;
-    return FIRNC_NONE;
-}
-
-/* Adds an input when the graph has it under that name and an op reads it. */
-static void add_input(const writing *w, firn_native_input *inputs, firn_native_plan *plan, firn_native_input input) {
-    input.tensor = tensor_of(w, find_input(w->graph, input.name));
-    if (input.tensor != FIRNC_NONE)
-        inputs[plan->inputs_count++] = input;
-}
-
+/* The inputs in the order of building; one that no op reads is left out. */
 static void fill_inputs(const writing *w, firn_native_plan *plan) {
-    const firnc_data *data = &w->recipe->data;
-    firn_native_input *inputs = firnc_allocate(4 * sizeof *inputs);
-    if (data->window) {
-        uint32_t limit = w->recipe->gpt2.vocab_size;
-        add_input(w, inputs, plan,
-                  (firn_native_input){.name = "input_ids", .element = FIRN_UINT8, .limit = limit, .scale = 1});
-        add_input(w, inputs, plan,
-                  (firn_native_input){
-                      .name = "labels", .element = FIRN_UINT8, .advance = LABEL_SHIFT, .limit = limit, .scale = 1});
-    } else {
-        add_input(w, inputs, plan,
-                  (firn_native_input){.name = "features",
-                                      .element = (uint8_t)data->feature_element,
-                                      .scale = data->feature_scale,
-                                      .shift = data->feature_shift});
-        add_input(w, inputs, plan,
-                  (firn_native_input){.name = "labels",
-                                      .stream = 1,
-                                      .element = (uint8_t)data->label_element,
-                                      .limit = w->recipe->mlp.output_size,
-                                      .scale = 1});
-        add_input(
-            w, inputs, plan,
-            (firn_native_input){.name = "targets", .stream = 1, .element = (uint8_t)data->label_element, .scale = 1});
-        add_input(
-            w, inputs, plan,
-            (firn_native_input){.name = "weights", .stream = 2, .element = (uint8_t)data->weight_element, .scale = 1});
+    const firnc_graph *graph = w->graph;
+    firn_native_input *inputs = firnc_allocate(graph->value_count * sizeof *inputs);
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_input_options *source = graph->values[i].source;
+        if (source == NULL || tensor_of(w, i) == FIRNC_NONE)
+            continue;
+        inputs[plan->inputs_count++] = (firn_native_input){.name = graph->values[i].name,
+                                                           .tensor = tensor_of(w, i),
+                                                           .stream = source->stream,
+                                                           .element = (uint8_t)source->element,
+                                                           .advance = source->advance,
+                                                           .limit = source->limit,
+                                                           .scale = source->scale,
+                                                           .shift = source->shift};
     }
     plan->inputs = inputs;
 }
 
 static void fill_sampler(const writing *w, firn_native_plan *plan) {
-    const firnc_data *data = &w->recipe->data;
+    const firnc_data *data = &w->job->data;
     uint8_t part = FIRN_FB_DATA_PART_ALL;
     if (data->held_out_per_mille > 0)
         part = data->held_out ? FIRN_FB_DATA_PART_HELD_OUT : FIRN_FB_DATA_PART_TRAIN;
     firn_native_sampler *sampler = firnc_allocate(sizeof *sampler);
-    *sampler = (firn_native_sampler){.kind = data->shuffle ? FIRN_FB_SAMPLER_KIND_PERMUTATION
-                                                           : FIRN_FB_SAMPLER_KIND_SEQUENTIAL,
-                                     .unit = data->window ? FIRN_FB_SAMPLE_UNIT_WINDOW : FIRN_FB_SAMPLE_UNIT_RECORD,
-                                     .part = part,
-                                     .epoch_end = data->wrap ? FIRN_FB_EPOCH_END_WRAP : FIRN_FB_EPOCH_END_STOP,
-                                     .window = data->window ? w->recipe->gpt2.max_sequence_length + LABEL_SHIFT : 0,
-                                     .stride = data->window ? data->stride : 0,
-                                     .samples = data->micro_batch_size,
-                                     .held_out_per_mille = data->held_out_per_mille,
-                                     .seed = data->shuffle ? data->shuffle_seed : 0,
-                                     .cursor = tensor_of(w, w->graph->cursor)};
+    *sampler = (firn_native_sampler){
+        .kind = data->shuffle ? FIRN_FB_SAMPLER_KIND_PERMUTATION : FIRN_FB_SAMPLER_KIND_SEQUENTIAL,
+        .unit = data->window != 0 ? FIRN_FB_SAMPLE_UNIT_WINDOW : FIRN_FB_SAMPLE_UNIT_RECORD,
+        .part = part,
+        .epoch_end = data->wrap ? FIRN_FB_EPOCH_END_WRAP : FIRN_FB_EPOCH_END_STOP,
+        .window = data->window,
+        .stride = data->stride,
+        .samples = data->micro_batch_size,
+        .held_out_per_mille = data->held_out_per_mille,
+        .seed = data->shuffle ? data->shuffle_seed : 0,
+        .cursor = tensor_of(w, w->graph->cursor)};
     plan->sampler = sampler;
 }
 
@@ -210,7 +185,7 @@ static void fill_outputs(const writing *w, firn_native_plan *plan) {
 
 /* What the nodes refer to. */
 static void fill_schedule_lists(const writing *w, firn_native_plan *plan) {
-    firn_schedule_list list = firnc_recipe_schedules(w->recipe);
+    firn_schedule_list list = firnc_job_schedules(w->job);
     firn_fb_schedule_number *numbers = firnc_allocate((list.number_count + 1) * sizeof *numbers);
     firn_fb_schedule_instruction *instructions = firnc_allocate((list.instruction_count + 1) * sizeof *instructions);
     for (uint32_t i = 0; i < list.number_count; i++)
@@ -225,10 +200,10 @@ static void fill_schedule_lists(const writing *w, firn_native_plan *plan) {
 }
 
 static void fill_schedules(const writing *w, firn_native_plan *plan) {
-    uint32_t count = w->recipe->schedule.count;
+    uint32_t count = w->job->schedule.count;
     firn_fb_schedule_node *nodes = firnc_allocate(count * sizeof *nodes);
     for (uint32_t i = 0; i < count; i++) {
-        const firn_schedule_node *node = &w->recipe->schedule.nodes[i];
+        const firn_schedule_node *node = &w->job->schedule.nodes[i];
         nodes[i] = (firn_fb_schedule_node){.kind = node->kind,
                                            .mode = node->mode,
                                            .first_child = node->first_child,
@@ -241,9 +216,9 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
                                            .rate = node->rate,
                                            .power = node->power};
     }
-    firn_native_schedule *schedules = firnc_allocate(w->recipe->schedule.root_count * sizeof *schedules);
-    for (uint32_t i = 0; i < w->recipe->schedule.root_count; i++) {
-        const firnc_schedule_root *root = &w->recipe->schedule.roots[i];
+    firn_native_schedule *schedules = firnc_allocate(w->job->schedule.root_count * sizeof *schedules);
+    for (uint32_t i = 0; i < w->job->schedule.root_count; i++) {
+        const firnc_schedule_root *root = &w->job->schedule.roots[i];
         if (w->graph->schedules[i] != FIRNC_NONE)
             schedules[plan->schedules_count++] = (firn_native_schedule){
                 .name = root->name,
@@ -257,7 +232,7 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
     plan->schedules = schedules;
 }
 
-/* The place in the plan of one of the recipe's roots: those that no group uses are left out. */
+/* The place in the plan of one of the job's roots: those that no group uses are left out. */
 static uint32_t schedule_of(const writing *w, uint32_t root) {
     uint32_t place = 0;
     if (root == FIRNC_NONE)
@@ -289,7 +264,7 @@ static void fill_groups(const writing *w, firn_native_plan *plan) {
 
 static void fill_scaling(const writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
-    const firnc_precision *precision = &w->recipe->precision;
+    const firnc_precision *precision = &w->job->precision;
     plan->clipping = precision->clipping;
     plan->clip_threshold = precision->clip_threshold;
     if (graph->loss_scale == FIRNC_NONE)
@@ -338,7 +313,7 @@ static bool fill_initialisers(writing *w, firn_native_plan *plan) {
     static const uint8_t rules[] = {[FIRNC_INIT_CONSTANT] = FIRN_FB_INITIALISER_RULE_CONSTANT,
                                     [FIRNC_INIT_NORMAL] = FIRN_FB_INITIALISER_RULE_NORMAL,
                                     [FIRNC_INIT_UNIFORM] = FIRN_FB_INITIALISER_RULE_UNIFORM};
-    bool with_weights = w->compilation->weights != NULL;
+    bool with_weights = w->job->weights != NULL;
     uint64_t *offsets = firnc_allocate(w->state_tensors * sizeof *offsets);
     if (with_weights && !read_weights(w, offsets))
         return false;
@@ -363,40 +338,40 @@ static bool fill_initialisers(writing *w, firn_native_plan *plan) {
 /* --- the plan ----------------------------------------------------------------------------------------------------- */
 
 static void fill_metric(const writing *w, firn_native_plan *plan) {
-    const firnc_recipe *recipe = w->recipe;
+    const firnc_job *job = w->job;
     firn_native_metric *metric = firnc_allocate(sizeof *metric);
     *metric = (firn_native_metric){.kind = w->graph->metric_kind,
                                    .sum = tensor_of(w, w->graph->metric_sum),
                                    .count = tensor_of(w, w->graph->metric_count),
-                                   .beta = recipe->metric_beta,
-                                   .ignore_classes = recipe->metric_ignored,
-                                   .ignore_classes_count = recipe->metric_ignored_count};
+                                   .beta = job->metric_beta,
+                                   .ignore_classes = job->metric_ignored,
+                                   .ignore_classes_count = job->metric_ignored_count};
     plan->metric = metric;
 }
 
 static bool fill_plan(writing *w, firn_native_plan *plan) {
-    const firnc_recipe *recipe = w->recipe;
+    const firnc_job *job = w->job;
     const firnc_graph *graph = w->graph;
     number_tensors(w);
-    *plan = (firn_native_plan){
-        .numerics_version = FIRN_NUMERICS_VERSION,
-        .mode = graph->eval ? FIRN_FB_MODE_EVAL : FIRN_FB_MODE_TRAIN,
-        .pol_lowering = recipe->precision.emulate ? FIRN_FB_POL_LOWERING_EMULATE : FIRN_FB_POL_LOWERING_NATIVE,
-        .micro_batch_order = FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL,
-        .check_loss = recipe->check_loss,
-        .micro_batches = graph->eval ? 1 : recipe->data.batch_size / recipe->data.micro_batch_size,
-        .seed = recipe->seed,
-        .steps = recipe->steps,
-        .model = graph->model,
-        .compiler = "firnc " FIRNC_VERSION,
-        .target = w->compilation->target,
-        .tensors = make_tensors(w),
-        .tensors_count = w->tensors,
-        .state_tensors = w->state_tensors,
-        .global_step = tensor_of(w, graph->global_step),
-        .optimizer_step = tensor_of(w, graph->optimizer_step),
-        .finite = tensor_of(w, graph->finite),
-        .gradient_norm = tensor_of(w, graph->gradient_norm)};
+    *plan = (firn_native_plan){.numerics_version = FIRN_NUMERICS_VERSION,
+                               .mode = graph->eval ? FIRN_FB_MODE_EVAL : FIRN_FB_MODE_TRAIN,
+                               .pol_lowering =
+                                   job->precision.emulate ? FIRN_FB_POL_LOWERING_EMULATE : FIRN_FB_POL_LOWERING_NATIVE,
+                               .micro_batch_order = FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL,
+                               .check_loss = job->check_loss,
+                               .micro_batches = graph->eval ? 1 : job->data.batch_size / job->data.micro_batch_size,
+                               .seed = job->seed,
+                               .steps = job->steps,
+                               .model = graph->model,
+                               .compiler = "firnc " FIRNC_VERSION,
+                               .target = w->job->target,
+                               .tensors = make_tensors(w),
+                               .tensors_count = w->tensors,
+                               .state_tensors = w->state_tensors,
+                               .global_step = tensor_of(w, graph->global_step),
+                               .optimizer_step = tensor_of(w, graph->optimizer_step),
+                               .finite = tensor_of(w, graph->finite),
+                               .gradient_norm = tensor_of(w, graph->gradient_norm)};
     fill_phases(w, plan);
     fill_inputs(w, plan);
     fill_outputs(w, plan);
@@ -415,7 +390,7 @@ static bool fill_plan(writing *w, firn_native_plan *plan) {
 }
 
 bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *payload) {
-    writing w = {.compilation = compilation, .recipe = compilation->recipe, .graph = compilation->graph};
+    writing w = {.compilation = compilation, .job = compilation->job, .graph = compilation->graph};
     firn_native_plan plan;
     if (!fill_plan(&w, &plan))
         return false;

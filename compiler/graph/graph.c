@@ -29,7 +29,7 @@ static _Noreturn void misuse(const firnc_graph *graph, const char *what) {
 
 firnc_graph *firnc_graph_create(const char *model) {
     firnc_graph *graph = firnc_allocate(sizeof *graph);
-    graph->model = model;
+    graph->model = firnc_format("%s", model);
     firnc_value *named[] = {&graph->loss,
                             &graph->logits,
                             &graph->labels,
@@ -53,9 +53,13 @@ firnc_graph *firnc_graph_create(const char *model) {
     graph->ignore_index = FIRNC_UNSET;
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         *named[i] = FIRNC_NONE;
-    for (size_t i = 0; i < FIRNC_SCHEDULES_MAX; i++)
-        graph->schedules[i] = FIRNC_NONE;
     return graph;
+}
+
+void firnc_graph_evaluate(firnc_graph *graph) {
+    if (graph->node_count > 0)
+        misuse(graph, "firnc_graph_evaluate comes after an op");
+    graph->eval = true;
 }
 
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape) {
@@ -274,8 +278,18 @@ static firn_shape make_shape(const firnc_graph *graph, firn_type type, uint8_t r
     return shape;
 }
 
-firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims) {
-    return firnc_value_new(graph, name, FIRNC_ROLE_INPUT, make_shape(graph, type, rank, dims));
+firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
+                        firnc_input_options options) {
+    firnc_value value =
+        firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_INPUT, make_shape(graph, type, rank, dims));
+    firnc_input_options *source = firnc_allocate(sizeof *source);
+    *source = options;
+    if (!options.scaled && (options.scale != 0 || options.shift != 0))
+        misuse(graph, firnc_format("input %s has a scale or a shift and is not scaled", name));
+    if (!options.scaled)
+        source->scale = 1;
+    graph->values[value].source = source;
+    return value;
 }
 
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
@@ -283,7 +297,8 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
     for (uint32_t i = 0; i < graph->value_count; i++)
         if (graph->values[i].role == FIRNC_ROLE_PARAMETER && strcmp(graph->values[i].name, name) == 0)
             misuse(graph, firnc_format("two parameters have the name %s", name));
-    firnc_value value = firnc_value_new(graph, name, FIRNC_ROLE_PARAMETER, make_shape(graph, FIRN_FLOAT32, rank, dims));
+    firnc_value value = firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_PARAMETER,
+                                        make_shape(graph, FIRN_FLOAT32, rank, dims));
     firnc_value_info *info = &graph->values[value];
     info->decay = decay;
     info->initialised = true;

@@ -1,8 +1,9 @@
-/* The graph builder: how an architecture is written down. The built-in architectures (gpt2.c, mlp.c) use nothing else,
- * and a C program may use it the same way.
+/* The graph builder: how a model is written down. The built-in models (compiler/models/) use nothing else, and a C
+ * program may use it the same way.
  *
  *     firnc_graph *graph = firnc_graph_create("two_layers");
- *     firnc_value x = firnc_input(graph, "features", FIRN_FLOAT32, 2, (uint32_t[]){32, 784});
+ *     firnc_input_options pixels = {.stream = 0, .element = FIRN_UINT8, .scaled = true, .scale = 1.0f / 255};
+ *     firnc_value x = firnc_input(graph, "features", FIRN_FLOAT32, 2, (uint32_t[]){32, 784}, pixels);
  *     firnc_layer_begin(graph, "fc1");
  *     firnc_pol float32_sums = {.level = 0, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true};
  *     firnc_pol_begin(graph, float32_sums);
@@ -45,12 +46,12 @@ void firnc_pol_end(firnc_graph *graph);
 void firnc_pol_next(firnc_graph *graph, firnc_pol pol);
 
 /* Annotates the next op only, by a rule that belongs to the architecture rather than to its user: it holds where no
- * scope and no pattern of the recipe speaks for that op. */
+ * scope and no pattern of the job speaks for that op. */
 void firnc_pol_rule(firnc_graph *graph, firnc_pol pol);
 
 /* --- names --------------------------------------------------------------------------------------------------------
  * Layers nest; their names joined with '.' name the ops in them ("transformer.h.0.attn.c_attn"), for reports and for
- * the recipe's POL patterns. Parameters are named in full by the caller (PyTorch's names). */
+ * the job's POL patterns. Parameters are named in full by the caller (PyTorch's names). */
 void firnc_layer_begin(firnc_graph *graph, const char *name);
 void firnc_layer_end(firnc_graph *graph);
 
@@ -66,8 +67,22 @@ typedef struct firnc_init {
 
 firnc_graph *firnc_graph_create(const char *model);
 
-/* A tensor that each sample fills a part of; dims[0] counts samples. */
-firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims);
+/* The graph is for evaluation (a job of mode FIRNC_EVAL): dropout is not recorded. To be called before the first op. */
+void firnc_graph_evaluate(firnc_graph *graph);
+
+/* Where the elements of an input come from, and how they are converted. */
+typedef struct firnc_input_options {
+    uint8_t stream;    /* of the data: streams are numbered from 0 in the order of the inputs that read them */
+    firn_type element; /* in the data: uint8, or int32 for an int32 input, float32 for a float32 input */
+    uint32_t advance;  /* windows: elements between the start of the window and the first one of this input */
+    uint32_t limit; /* int32 inputs: every element is below it, at most 2^31-1; data that is not is refused. Else 0 */
+    bool scaled;    /* float32 inputs of uint8 elements: x becomes x * scale + shift; else it is taken as it is */
+    float scale, shift;
+} firnc_input_options;
+
+/* A tensor, int32 or float32, that each sample fills a part of; dims[0] counts the samples of a micro-batch. */
+firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
+                        firnc_input_options options);
 
 /* A trained float32 tensor. decay says whether weight decay applies (not for bias and norm). */
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,

@@ -1,14 +1,11 @@
-/* The graph as the passes see it. graph.c and the architectures build it through graph.h; each pass is one file with
- * one entry function, declared at the end in the order in which driver.c calls them. */
+/* The graph as the passes see it; front ends build it through graph.h. Nothing here knows a job, and who needs more
+ * than the graph is declared elsewhere: the passes in compiler/passes/passes.h. */
 #ifndef FIRNC_IR_H
 #define FIRNC_IR_H
 
 #include "compiler/base/text.h"
 #include "compiler/graph/graph.h"
-#include "compiler/recipe/recipe.h"
 #include "plan/generated/reader.h"
-
-#define FIRNC_VERSION "0.1.0"
 
 /* RegionKind, Role, PhaseKind and PolOrigin of plan.fbs, as far as the passes need them: what is written is what they
  * worked with. */
@@ -42,10 +39,11 @@ typedef struct firnc_value_info {
     const char *name;
     firn_shape shape;
     uint8_t role;
-    uint32_t producer; /* node, or FIRNC_NONE for inputs, parameters and state; kept by every pass */
-    bool decay;        /* parameters */
-    uint32_t group;    /* parameters, after the training pass */
-    bool initialised;  /* state: init below says with what (weights, when given, replace it) */
+    uint32_t producer;                 /* node, or FIRNC_NONE for inputs, parameters and state; kept by every pass */
+    bool decay;                        /* parameters */
+    uint32_t group;                    /* parameters, after the training pass */
+    const firnc_input_options *source; /* inputs of the graph: where their elements come from; NULL for other values */
+    bool initialised;                  /* state: init below says with what (weights, when given, replace it) */
     firnc_init init;
     uint32_t rng_id;      /* normal, uniform; given in the order of building */
     firnc_value gradient; /* parameters, after autodiff */
@@ -78,21 +76,10 @@ typedef struct firnc_node {
     uint8_t forward_level; /* backward: the forward node's own level, for what is computed again as forward did */
 } firnc_node;
 
-/* Parameters that are updated with the same settings. */
-typedef struct firnc_group {
-    const char *name;
-    const firnc_parameter_group *source; /* the entry of params that it comes from; NULL: what no entry took */
-    firnc_optimizer_settings settings;   /* weight_decay as it holds for this group */
-    firnc_value *parameters;             /* sorted by name */
-    uint32_t parameter_count;
-    firnc_value learning_rate, factors;     /* of its updates; FIRNC_NONE: gradients are taken as they are */
-    firnc_value beta1_power, beta2_power;   /* AdamW, else FIRNC_NONE */
-    uint32_t rate_schedule, decay_schedule; /* indices into the recipe's roots; the latter may be absent */
-} firnc_group;
-
 struct firnc_graph {
     const char *model;
-    bool eval; /* dropout is not recorded */
+    bool eval;   /* dropout is not recorded */
+    bool passed; /* the passes have begun: the graph is no longer what was built */
     firnc_value_info *values;
     uint32_t value_count, value_capacity;
     firnc_node *nodes; /* in an order that respects every dependence */
@@ -106,8 +93,8 @@ struct firnc_graph {
     /* after the training pass (or, in eval, the metric pass): values that the plan names; FIRNC_NONE when absent */
     firnc_value loss_scale, steps_since_rescale, overflows_since_rescale, skipped_steps, at_floor, finite,
         gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;
-    firnc_value schedules[FIRNC_SCHEDULES_MAX]; /* of the recipe's roots: the scalar that receives the value, if any */
-    firnc_group *groups;                        /* after the training pass; none is empty */
+    firnc_value *schedules;     /* for each root of the job's: the scalar that receives the value, or FIRNC_NONE */
+    struct firnc_group *groups; /* compiler/passes/passes.h; none is empty */
     uint32_t group_count;
     uint8_t metric_kind; /* MetricKind of plan.fbs */
     /* after the memory pass */
@@ -118,16 +105,6 @@ struct firnc_graph {
     firnc_pol next_pol;
     uint8_t next_origin; /* FIRNC_ORIGIN_CALL or FIRNC_ORIGIN_RULE */
 };
-
-/* What every pass is given. */
-typedef struct firnc_compilation {
-    const firnc_recipe *recipe;
-    firnc_graph *graph;
-    const char *target;  /* --target; "portable" by default */
-    const char *weights; /* --weights file, or NULL */
-    uint32_t plan_version, security_counter;
-    uint8_t vendor[16], class_id[16];
-} firnc_compilation;
 
 /* Helpers of graph.c for passes. */
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape);
@@ -143,7 +120,7 @@ uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, c
 int firnc_infer_signature(const firnc_graph *graph, const firnc_node *node, const uint8_t *types,
                           firn_op_signature *signature);
 
-/* Helpers of passes.c. For passes that write the list of nodes anew: takes the whole list out of the graph, and puts
+/* Helpers of nodes.c. For passes that write the list of nodes anew: takes the whole list out of the graph, and puts
  * nodes back at the end, where they become the producers of their outputs. */
 typedef struct firnc_node_list {
     firnc_node *nodes;
@@ -165,45 +142,6 @@ firnc_value firnc_counter_new(firnc_graph *graph, const char *name);
 bool firnc_name_matches(const char *pattern, const char *name);
 /* Whether a node belongs to such a layer. */
 bool firnc_layer_exists(const firnc_graph *graph, const char *pattern);
-
-/* Fills the extents of a node's outputs, whose types are set, by the op's rule (shapes.c). */
-bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node);
-
-/* The groups of the parameters, which are given sorted by name (groups.c): the recipe's, each split by whether weight
- * decay holds. Part of the training pass. False after one line on stderr: a pattern that no parameter matches. */
-bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count);
-
-/* What a group advances once a step before its parameters are updated, and the update of one of them (update.c). Part
- * of the training pass. */
-void firnc_advance_powers(firnc_graph *graph, firnc_group *group);
-void firnc_update_parameter(firnc_graph *graph, const firnc_group *group, firnc_value parameter);
-
-/* The most bytes of the arena that live at one time in the order of the nodes (memory.c). Fills first and last. */
-uint64_t firnc_live_bytes(firnc_graph *graph);
-
-/* --- the passes, in order. Each returns false after one line on stderr. ---------------------------------------- */
-
-typedef bool (*firnc_pass)(firnc_compilation *compilation);
-
-bool firnc_build(firnc_compilation *compilation);         /* architecture -> graph (gpt2.c, mlp.c) */
-bool firnc_infer_shapes(firnc_compilation *compilation);  /* shapes.c */
-bool firnc_resolve_pol(firnc_compilation *compilation);   /* pol.c */
-bool firnc_autocast(firnc_compilation *compilation);      /* autocast.c */
-bool firnc_differentiate(firnc_compilation *compilation); /* autodiff.c (train) */
-bool firnc_add_training(firnc_compilation *compilation);  /* training.c: the rest of a step; eval: firnc_add_metric */
-bool firnc_add_metric(firnc_compilation *compilation);    /* metric.c (eval) */
-bool firnc_fuse(firnc_compilation *compilation);          /* fuse.c: duplicate casts merged, dead ops removed */
-bool firnc_order(firnc_compilation *compilation);         /* order.c: least live memory */
-bool firnc_plan_memory(firnc_compilation *compilation);   /* memory.c */
-bool firnc_lower(firnc_compilation *compilation);         /* lower.c: POL, target -> reductions, softmax, rotation */
-
-/* Serialises (write.c): the payload, FlatBuffers then constants. bytes belong to the compiler's arena. */
-typedef struct firnc_payload {
-    uint8_t *bytes;
-    uint64_t flatbuffers_bytes, constants_offset, constants_bytes, total_bytes; /* offsets from the payload's start */
-    uint32_t ops, tensors, state_tensors;
-} firnc_payload;
-bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *payload);
 
 /* --dump-after: the graph as text on stdout. */
 void firnc_dump(const firnc_graph *graph);

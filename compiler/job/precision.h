@@ -3,11 +3,47 @@
 #ifndef FIRNC_PRECISION_H
 #define FIRNC_PRECISION_H
 
-#include "compiler/recipe/recipe.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compiler/base/text.h"
+#include "compiler/graph/graph.h"
 
 #define FIRNC_LEAST_LOSS_SCALE   6.103515625e-05f /* 2^-14, of a dynamic scale */
 #define FIRNC_LEAST_STATIC_SCALE 2.93874e-39      /* just above 2^-128, whose reciprocal float32 cannot hold */
 #define FIRNC_DYNAMIC            0.0f             /* loss_scaling_factor: "dynamic" */
+
+/* An annotation for the layers that a name pattern matches: '*' stands for any characters, '?' for one. */
+typedef struct firnc_pol_pattern {
+    const char *pattern;
+    firnc_pol pol;
+    firnc_place place; /* for messages */
+} firnc_pol_pattern;
+
+/* A name pattern of layers that stay in float32. */
+typedef struct firnc_layer_pattern {
+    const char *pattern;
+    firnc_place place; /* for messages */
+} firnc_layer_pattern;
+
+/* What a job holds of precision; firnc_mixed_precision_complete fills in all but the patterns. */
+typedef struct firnc_precision {
+    bool mixed;               /* false: float32 throughout */
+    firn_type half;           /* float16, bfloat16, cbfloat16 */
+    int level;                /* global POL: 0, 1, 2; default 1 */
+    bool emulate;             /* pol_lowering: emulate */
+    firn_type gradient_type;  /* of weights: the half type, or float32 */
+    uint8_t scaling;          /* LossScaling of plan.fbs: FIRN_FB_LOSS_SCALING_NONE and so on */
+    float initial_loss_scale; /* static: the factor */
+    uint64_t steps_per_increase;
+    float min_loss_scale, max_loss_scale, overflow_tolerance;
+    uint8_t clipping;                  /* Clipping of plan.fbs: FIRN_FB_CLIPPING_NONE and so on */
+    float clip_threshold;              /* 0 without clipping */
+    const firnc_pol_pattern *patterns; /* the last that matches an op wins */
+    uint32_t pattern_count;
+    const firnc_layer_pattern *float32_layers; /* whose ops autocast leaves in float32 */
+    uint32_t float32_layer_count;
+} firnc_precision;
 
 typedef struct firnc_mixed_precision {
     bool enabled;                /* true; false: float32 throughout, and no loss scaling */

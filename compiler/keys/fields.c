@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "compiler/base/nearest.h"
-#include "compiler/graph/ir.h"
+#include "compiler/base/text.h"
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 

@@ -8,7 +8,7 @@
 #include <yaml.h>
 
 #include "compiler/base/files.h"
-#include "compiler/graph/ir.h"
+#include "compiler/base/text.h"
 
 #define FILE_BYTES_MAX (1u << 20)
 #define DEPTH_MAX      32
@@ -16,19 +16,15 @@
 
 /* --- messages -------------------------------------------------------------------------------------------------- */
 
-static void say(const firnc_tree *at, const char *kind, const char *message) {
-    if (at->line == 0)
-        firnc_say("firnc: %s: --set %s: %s%s", at->file, at->path, kind, message);
-    else if (at->path[0] == '\0')
-        firnc_say("firnc: %s:%u: %s%s", at->file, (unsigned)at->line, kind, message);
-    else
-        firnc_say("firnc: %s:%u: %s: %s%s", at->file, (unsigned)at->line, at->path, kind, message);
+firnc_place firnc_tree_place(const firnc_tree *at) {
+    return at == NULL ? (firnc_place){0} : (firnc_place){.file = at->file, .line = at->line, .path = at->path};
 }
 
 bool firnc_tree_fail(const firnc_tree *at, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(at, "", firnc_format_list(format, arguments));
+    const firnc_place place = firnc_tree_place(at);
+    firnc_say_at(&place, firnc_format_list(format, arguments));
     va_end(arguments);
     return false;
 }
@@ -36,7 +32,8 @@ bool firnc_tree_fail(const firnc_tree *at, const char *format, ...) {
 void firnc_tree_warn(const firnc_tree *at, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(at, "warning: ", firnc_format_list(format, arguments));
+    const firnc_place place = firnc_tree_place(at);
+    firnc_say_at(&place, firnc_format("warning: %s", firnc_format_list(format, arguments)));
     va_end(arguments);
 }
 

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compiler/base/text.h"
+
 typedef enum firnc_tree_kind { FIRNC_SCALAR, FIRNC_LIST, FIRNC_MAPPING } firnc_tree_kind;
 
 typedef struct firnc_tree {
@@ -37,6 +39,9 @@ const firnc_tree *firnc_tree_child(const firnc_tree *mapping, const char *key);
 bool firnc_tree_is_null(const firnc_tree *node);
 
 uint32_t firnc_tree_count(const firnc_tree *node);
+
+/* The place of a node, for those that keep it without the tree; no place for NULL. */
+firnc_place firnc_tree_place(const firnc_tree *at);
 
 /* "firnc: FILE:LINE: PATH: message" to stderr; always returns false. */
 bool firnc_tree_fail(const firnc_tree *at, const char *format, ...) __attribute__((format(printf, 2, 3)));

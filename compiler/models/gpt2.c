@@ -1,13 +1,136 @@
 /* GPT-2: learned positions or rotary ones, pre-norm blocks, causal attention, tied or untied output. Parameters have
  * the names of Hugging Face's GPT2LMHeadModel, whose linear weights lie in-out. */
-#include "compiler/graph/ir.h"
-#include "compiler/models/models.h"
+#include "compiler/models/gpt2.h"
+
 #include "runtime/numerics/numerics.h"
+
+#define LABEL_SHIFT 1 /* a window's labels are its elements, one later */
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+static const firnc_choice positions[] = {
+    {"learned", FIRNC_POSITIONS_LEARNED}, {"rotary", FIRNC_POSITIONS_ROTARY}, {NULL, 0}};
+
+#define AT(member) offsetof(firnc_gpt2, member)
+
+static const firnc_field fields[] = {
+    {"vocab_size", .kind = FIRNC_FIELD_WHOLE, AT(vocab_size), 2, FIRNC_MODEL_SIZE_MAX, .required = true},
+    {"hidden_size", .kind = FIRNC_FIELD_WHOLE, AT(hidden_size), 1, FIRNC_MODEL_SIZE_MAX, .required = true},
+    {"num_hidden_layers", .kind = FIRNC_FIELD_WHOLE, AT(num_hidden_layers), 1, 1000, .required = true},
+    {"num_heads", .kind = FIRNC_FIELD_WHOLE, AT(num_heads), 1, FIRNC_MODEL_SIZE_MAX, .required = true},
+    {"filter_size", .kind = FIRNC_FIELD_WHOLE, AT(filter_size), 1, FIRNC_MODEL_SIZE_MAX},
+    {"max_position_embeddings", .kind = FIRNC_FIELD_WHOLE, AT(max_position_embeddings), 1, FIRNC_MODEL_SIZE_MAX},
+    {"nonlinearity", .kind = FIRNC_FIELD_CHOICE, AT(nonlinearity), .choices = firnc_activation_words},
+    {"share_embedding_weights", .kind = FIRNC_FIELD_FLAG, AT(share_embedding_weights)},
+    {"use_projection_bias_in_attention", .kind = FIRNC_FIELD_FLAG, AT(use_projection_bias_in_attention)},
+    {"use_ffn_bias_in_attention", .kind = FIRNC_FIELD_FLAG, AT(use_ffn_bias_in_attention)},
+    {"use_ffn_bias", .kind = FIRNC_FIELD_FLAG, AT(use_ffn_bias)},
+    {"use_bias_in_output", .kind = FIRNC_FIELD_FLAG, AT(use_bias_in_output)},
+    {"attention_softmax_fp32", .kind = FIRNC_FIELD_FLAG, AT(attention_softmax_fp32)},
+    {"dropout_rate", .kind = FIRNC_FIELD_SINGLE, AT(dropout_rate), 0, 1, .below_high = true},
+    {"attention_dropout_rate", .kind = FIRNC_FIELD_SINGLE, AT(attention_dropout_rate), 0, 1, .below_high = true},
+    {"embedding_dropout_rate", .kind = FIRNC_FIELD_SINGLE, AT(embedding_dropout_rate), 0, 1, .below_high = true},
+    {"layer_norm_epsilon", .kind = FIRNC_FIELD_SINGLE, AT(layer_norm_epsilon), 0, 1, .above_low = true},
+    {"initializer_range", .kind = FIRNC_FIELD_SINGLE, AT(initializer_range), 0, 1000, .above_low = true},
+    {"position_embedding_type", .kind = FIRNC_FIELD_CHOICE, AT(position_embedding), .choices = positions},
+    {"rotary_dim", .kind = FIRNC_FIELD_WHOLE, AT(rotary_dim), 2, FIRNC_MODEL_SIZE_MAX},
+    {"rope_theta", .kind = FIRNC_FIELD_SINGLE, AT(rope_theta), 1, 1e30},
+    {"attention_type", .kind = FIRNC_FIELD_FIXED, .only = "scaled_dot_product"},
+    {"norm_type", .kind = FIRNC_FIELD_FIXED, .only = "layernorm"},
+    {"loss_scaling", .kind = FIRNC_FIELD_CHOICE, AT(loss_scaling), .choices = firnc_loss_scaling_words},
+    {"loss_weight", .kind = FIRNC_FIELD_SINGLE, AT(loss.loss_weight), 0, 1e30, .above_low = true},
+    {"label_smoothing", .kind = FIRNC_FIELD_SINGLE, AT(loss.label_smoothing), 0, 1, .below_high = true},
+    {"ignore_index", .kind = FIRNC_FIELD_WHOLE, AT(loss.ignore_index), 0, FIRNC_MODEL_SIZE_MAX},
+    {"initializers", .kind = FIRNC_FIELD_REFUSED, .only = "use initializer_range, or give the values with --weights"},
+};
+
+#undef AT
+
+static const firnc_gpt2 defaults = {
+    .max_position_embeddings = 1024,
+    .position_embedding = FIRNC_POSITIONS_LEARNED,
+    .rope_theta = 10000,
+    .nonlinearity = FIRNC_GELU,
+    .share_embedding_weights = true,
+    .use_projection_bias_in_attention = true,
+    .use_ffn_bias_in_attention = true,
+    .use_ffn_bias = true,
+    .use_bias_in_output = false,
+    .attention_softmax_fp32 = true,
+    .dropout_rate = 0.1F,
+    .attention_dropout_rate = 0.1F,
+    .embedding_dropout_rate = FIRNC_UNSET, /* as dropout_rate */
+    .layer_norm_epsilon = 1e-5F,
+    .initializer_range = 0.02F,
+    .loss = {.loss_weight = 1},
+};
+
+/* Keys that rotary positions have and learned ones do not. */
+static bool check_learned(const firnc_tree *keys) {
+    static const char *const words[] = {"rotary_dim", "rope_theta"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        const firnc_tree *key = firnc_tree_child(keys, words[i]);
+        if (key != NULL)
+            return firnc_tree_fail(key, "belongs to position_embedding_type: rotary; write that too, or remove this");
+    }
+    return true;
+}
+
+/* rotary_dim: by default a quarter of a head, as in the model zoo. */
+static bool read_rotary(const firnc_tree *keys, firnc_gpt2 *gpt2) {
+    const firnc_tree *given = firnc_tree_child(keys, "rotary_dim");
+    const uint32_t head_size = gpt2->hidden_size / gpt2->num_heads;
+    if (given == NULL)
+        gpt2->rotary_dim = head_size / 4;
+    if (head_size < 2)
+        return firnc_tree_fail(firnc_tree_child(keys, "num_heads"),
+                               "a head of 1 element has no pair that rotary positions could turn; choose fewer heads");
+    if (gpt2->rotary_dim >= 2 && gpt2->rotary_dim % 2 == 0 && gpt2->rotary_dim <= head_size)
+        return true;
+    if (given == NULL)
+        return firnc_tree_fail(firnc_tree_child(keys, "position_embedding_type"),
+                               "a quarter of a head of %u elements, %u, is no number of pairs; add rotary_dim, an even "
+                               "number from 2 to %u",
+                               (unsigned)head_size, (unsigned)gpt2->rotary_dim, (unsigned)head_size);
+    return firnc_tree_fail(given, "%u is no even number from 2 to %u, the elements of a head; choose one",
+                           (unsigned)gpt2->rotary_dim, (unsigned)head_size);
+}
+
+static bool complete(const firnc_tree *keys, void *settings) {
+    firnc_gpt2 *gpt2 = settings;
+    if (gpt2->hidden_size % gpt2->num_heads != 0)
+        return firnc_tree_fail(firnc_tree_child(keys, "num_heads"),
+                               "hidden_size %u is not divisible by %u heads; choose a number of heads that divides it",
+                               (unsigned)gpt2->hidden_size, (unsigned)gpt2->num_heads);
+    if (gpt2->filter_size == 0)
+        gpt2->filter_size = 4 * gpt2->hidden_size;
+    if (!(gpt2->position_embedding == FIRNC_POSITIONS_ROTARY ? read_rotary(keys, gpt2) : check_learned(keys)))
+        return false;
+    if (gpt2->embedding_dropout_rate < 0)
+        gpt2->embedding_dropout_rate = gpt2->dropout_rate;
+    return firnc_complete_cross_entropy(keys, gpt2->loss_scaling, gpt2->vocab_size, &gpt2->loss);
+}
+
+static firnc_model_facts facts(const void *model_settings) {
+    static const char *const learned[] = {"vocab_size", "hidden_size", "filter_size", "max_position_embeddings", NULL};
+    static const char *const rotary[] = {"vocab_size", "hidden_size", "filter_size", NULL}; /* which have no table */
+    const firnc_gpt2 *settings = model_settings;
+    return (firnc_model_facts){.longest_sequence = settings->max_position_embeddings,
+                               .label_shift = LABEL_SHIFT,
+                               .outputs = settings->vocab_size,
+                               .targets = FIRNC_TARGETS_CLASSES,
+                               .metric = FIRNC_METRIC_PERPLEXITY,
+                               .layers_key = "num_hidden_layers",
+                               .sizes = settings->position_embedding == FIRNC_POSITIONS_LEARNED ? learned : rotary};
+}
+
+/* --- the graph ---------------------------------------------------------------------------------------------------- */
 
 /* What the pieces of the model have in common. */
 typedef struct model {
     firnc_graph *graph;
     const firnc_gpt2 *settings;
+    uint32_t sequence; /* its length */
     bool half_softmax;
 } model;
 
@@ -127,7 +250,7 @@ static firnc_value block(model m, uint32_t index, firnc_value x) {
 /* Adds the row of each position. */
 static firnc_value add_positions(model m, firnc_value x, firnc_value table) {
     firnc_layer_begin(m.graph, "wpe");
-    firnc_value rows = firnc_leading_rows(m.graph, table, m.settings->max_sequence_length);
+    firnc_value rows = firnc_leading_rows(m.graph, table, m.sequence);
     firnc_layer_end(m.graph);
     return firnc_add(m.graph, x, rows);
 }
@@ -175,14 +298,19 @@ static firnc_value output_layer(model m, const firnc_precision *precision, firnc
     return logits;
 }
 
-void firnc_build_gpt2(firnc_graph *graph, const firnc_recipe *recipe) {
-    const firnc_gpt2 *settings = &recipe->gpt2;
+static void build(firnc_graph *graph, const firnc_job *job, const void *model_settings,
+                  const firnc_elements *elements) {
+    const firnc_gpt2 *settings = model_settings;
+    (void)elements; /* of records */
     model m = {.graph = graph,
                .settings = settings,
-               .half_softmax = recipe->precision.mixed && !settings->attention_softmax_fp32};
-    const uint32_t dims[] = {recipe->data.micro_batch_size, settings->max_sequence_length};
-    firnc_value ids = firnc_input(graph, "input_ids", FIRN_INT32, 2, dims);
-    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 2, dims);
+               .sequence = job->data.window - LABEL_SHIFT,
+               .half_softmax = job->precision.mixed && !settings->attention_softmax_fp32};
+    const uint32_t dims[] = {job->data.micro_batch_size, m.sequence};
+    firnc_input_options bytes = {.element = FIRN_UINT8, .limit = settings->vocab_size};
+    firnc_value ids = firnc_input(graph, "input_ids", FIRN_INT32, 2, dims, bytes);
+    bytes.advance = LABEL_SHIFT;
+    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 2, dims, bytes);
 
     firnc_layer_begin(graph, "transformer");
     firnc_value table;
@@ -192,8 +320,17 @@ void firnc_build_gpt2(firnc_graph *graph, const firnc_recipe *recipe) {
     x = norm(m, "transformer", "ln_f", x);
     firnc_layer_end(graph);
 
-    firnc_value logits = output_layer(m, &recipe->precision, x, table);
+    firnc_value logits = output_layer(m, &job->precision, x, table);
     firnc_layer_begin(graph, "loss");
     firnc_classify(graph, logits, labels, FIRNC_NONE, settings->loss);
     firnc_layer_end(graph);
 }
+
+const firnc_model firnc_model_gpt2 = {.name = "gpt2",
+                                      .fields = fields,
+                                      .field_count = sizeof fields / sizeof fields[0],
+                                      .settings_bytes = sizeof(firnc_gpt2),
+                                      .defaults = &defaults,
+                                      .complete = complete,
+                                      .facts = facts,
+                                      .build = build};

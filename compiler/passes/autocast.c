@@ -1,9 +1,8 @@
 /* The autocast pass. In: a float32 graph with POL resolved. Out: the graph in mixed precision: every value with its
  * type, casts where an op wants another, one cast for a value and type (so a weight is cast once an iteration). What an
  * op wants is the autocast column of plan/ops.def. With precision off the graph stays float32, and
- * so do the layers that the recipe's float32_layers name. */
-#include "compiler/graph/ir.h"
-#include "compiler/keys/tree.h"
+ * so do the layers that the job's float32_layers name. */
+#include "compiler/passes/passes.h"
 #include "compiler/passes/pol_meaning.h"
 
 typedef struct casting {
@@ -36,7 +35,7 @@ static firnc_value to_single(casting *c, firnc_value value, const firnc_node *us
     return type_of(c->graph, value) == c->half ? to_type(c, value, FIRN_FLOAT32, c->singles, user) : value;
 }
 
-/* Whether the recipe keeps a layer out of mixed precision. */
+/* Whether the job keeps a layer out of mixed precision. */
 static bool stays_float32(const firnc_precision *precision, const char *layer) {
     for (uint32_t i = 0; i < precision->float32_layer_count; i++)
         if (firnc_name_matches(precision->float32_layers[i].pattern, layer))
@@ -46,13 +45,12 @@ static bool stays_float32(const firnc_precision *precision, const char *layer) {
 
 /* A pattern without a layer is a slip of the pen, as for POL. */
 static bool check_patterns(const firnc_compilation *compilation) {
-    const firnc_precision *precision = &compilation->recipe->precision;
+    const firnc_precision *precision = &compilation->job->precision;
     for (uint32_t i = 0; i < precision->float32_layer_count; i++) {
         const firnc_layer_pattern *pattern = &precision->float32_layers[i];
-        const firnc_tree place = {.file = compilation->recipe->file, .line = pattern->line, .path = pattern->path};
         if (!firnc_layer_exists(compilation->graph, pattern->pattern))
-            return firnc_tree_fail(&place, "no layer matches \"%s\"; --dump-after build prints the layers",
-                                   pattern->pattern);
+            return firnc_job_fail(compilation->job, &pattern->place,
+                                  "no layer matches \"%s\"; --dump-after build prints the layers", pattern->pattern);
     }
     return true;
 }
@@ -75,7 +73,7 @@ static uint8_t norm_output(const casting *c, const firnc_node *node) {
 /* The type of output 0, after casting the inputs where the op does not widen by itself. The other outputs stay
  * float32. */
 static uint8_t convert(casting *c, firnc_node *node) {
-    if (stays_float32(&c->compilation->recipe->precision, node->name)) {
+    if (stays_float32(&c->compilation->job->precision, node->name)) {
         for (uint8_t i = 0; i < node->input_count; i++)
             node->inputs[i] = to_single(c, node->inputs[i], node);
         return type_of(c->graph, node->outputs[0]);
@@ -102,11 +100,11 @@ static uint8_t convert(casting *c, firnc_node *node) {
 
 bool firnc_autocast(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
-    if (!compilation->recipe->precision.mixed)
+    if (!compilation->job->precision.mixed)
         return true;
     if (!check_patterns(compilation))
         return false;
-    casting c = {.compilation = compilation, .graph = graph, .half = (uint8_t)compilation->recipe->precision.half};
+    casting c = {.compilation = compilation, .graph = graph, .half = (uint8_t)compilation->job->precision.half};
     c.halves = firnc_allocate(graph->value_count * sizeof *c.halves);
     c.singles = firnc_allocate(graph->value_count * sizeof *c.singles);
     for (firnc_value i = 0; i < graph->value_count; i++)

@@ -7,8 +7,8 @@
  * consumers contributed (NUMERICS.md).
  *
  * The gradient of a value has the value's type, as casts differentiate. Half copies of parameters are the exception:
- * theirs has the recipe's gradient_type. Only gradients that lead to a parameter are computed. */
-#include "compiler/graph/ir.h"
+ * theirs has the job's gradient_type. Only gradients that lead to a parameter are computed. */
+#include "compiler/passes/passes.h"
 #include "plan/op_words.h"
 
 /* What one consumer adds to the gradient of a value. */
@@ -70,7 +70,7 @@ static bool is_weight_copy(const differentiation *d, firnc_value value) {
 
 static uint8_t gradient_type(const differentiation *d, firnc_value value) {
     if (is_weight_copy(d, value))
-        return (uint8_t)d->compilation->recipe->precision.gradient_type;
+        return (uint8_t)d->compilation->job->precision.gradient_type;
     return shape_of(d, value)->type;
 }
 
@@ -162,7 +162,7 @@ static bool firnc_gradient_layer_norm(differentiation *d, firnc_value dy) {
     firnc_value x = node->inputs[0], gain = node->inputs[1], mean = node->outputs[1], reciprocal = node->outputs[2];
     if (wanted(d, 1) || wanted(d, 2)) {
         bool half = firn_type_is_half((uint8_t)node->integers[FIRN_LAYER_NORM_AFFINE]);
-        uint8_t type = half ? (uint8_t)d->compilation->recipe->precision.gradient_type : (uint8_t)FIRN_FLOAT32;
+        uint8_t type = half ? (uint8_t)d->compilation->job->precision.gradient_type : (uint8_t)FIRN_FLOAT32;
         emit(d, FIRN_OP_layer_norm_backward_affine, (firnc_value[]){dy, x, mean, reciprocal}, 4, node->integers, NULL,
              (uint8_t[]){type, type});
         firnc_node affine = d->graph->nodes[d->graph->node_count - 1];

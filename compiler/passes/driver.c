@@ -1,4 +1,5 @@
-/* The list of passes. What a pass does is in its own file; what is done with the graph afterwards is in compile.c. */
+/* The list of passes. What a pass does is in its own file; what is done with the graph afterwards is in emit/freeze.c.
+ */
 #include "compiler/passes/driver.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@ static const struct {
     firnc_pass run;
     bool eval; /* also for an eval plan */
 } passes[] = {
-    {"build", firnc_build, true},
+    {"build", firnc_check_built, true},
     {"shapes", firnc_infer_shapes, true},
     {"pol", firnc_resolve_pol, true},
     {"autocast", firnc_autocast, true},
@@ -27,7 +28,7 @@ const char *firnc_pass_name(uint32_t position) {
 }
 
 bool firnc_run_passes(firnc_compilation *compilation, const char *dump_after) {
-    bool eval = compilation->recipe->mode == FIRNC_EVAL;
+    const bool eval = compilation->job->mode == FIRNC_EVAL;
     for (uint32_t i = 0; i < PASS_COUNT; i++) {
         if ((!eval || passes[i].eval) && !passes[i].run(compilation))
             return false;

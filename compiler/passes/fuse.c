@@ -1,7 +1,6 @@
 /* The fuse pass. In: the whole step. Out: the same step without casts that repeat another and without nodes whose
  * results nobody reads, or a refusal when it is more than a plan can hold. Not a bit of any result changes. */
-#include "compiler/graph/ir.h"
-#include "compiler/keys/tree.h"
+#include "compiler/passes/passes.h"
 
 #define PLAN_MOST 65536U /* (max: 65536) of ops and tensors in plan.fbs */
 
@@ -116,13 +115,9 @@ static bool fits_a_plan(const firnc_compilation *compilation) {
     }
     if (tensors <= PLAN_MOST && graph->node_count <= PLAN_MOST)
         return true;
-    const firnc_recipe *recipe = compilation->recipe;
-    const char *key = recipe->architecture == FIRNC_GPT2 ? "num_hidden_layers" : "hidden_sizes";
-    const firnc_tree *place = firnc_tree_child(recipe->model, key);
-    const firnc_tree whole = {.file = recipe->file, .line = 1, .path = ""};
-    return firnc_tree_fail(place != NULL ? place : &whole,
-                           "%u ops and %u tensors, and a plan holds at most %u of each; use fewer layers",
-                           (unsigned)graph->node_count, (unsigned)tensors, PLAN_MOST);
+    return firnc_job_fail(compilation->job, &compilation->job->places.layers,
+                          "%u ops and %u tensors, and a plan holds at most %u of each; use fewer layers",
+                          (unsigned)graph->node_count, (unsigned)tensors, PLAN_MOST);
 }
 
 bool firnc_fuse(firnc_compilation *compilation) {

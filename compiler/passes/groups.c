@@ -1,8 +1,7 @@
-/* Which parameter is updated with which settings: a part of the training pass. In: the recipe's optimizer with its
+/* Which parameter is updated with which settings: a part of the training pass. In: the job's optimizer with its
  * groups, and the parameters. Out: the graph's groups, first what no entry of `params` took, then the entries in their
  * order, each split by the rule for weight decay, which leaves biases and norms out unless the entry says its own. */
-#include "compiler/graph/ir.h"
-#include "compiler/keys/tree.h"
+#include "compiler/passes/passes.h"
 
 static bool takes(const firnc_parameter_group *group, const char *name) {
     for (uint32_t i = 0; i < group->pattern_count; i++)
@@ -12,26 +11,26 @@ static bool takes(const firnc_parameter_group *group, const char *name) {
 }
 
 /* The last entry that takes a parameter, counted from 1; 0 where none does. */
-static uint32_t entry_of(const firnc_recipe *recipe, const char *name) {
-    for (uint32_t i = recipe->group_count; i > 0; i--)
-        if (takes(&recipe->groups[i - 1], name))
+static uint32_t entry_of(const firnc_job *job, const char *name) {
+    for (uint32_t i = job->group_count; i > 0; i--)
+        if (takes(&job->groups[i - 1], name))
             return i;
     return 0;
 }
 
 /* A pattern that no parameter matches is a slip of the pen: other settings would hold than were meant. */
 static bool check_patterns(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count) {
-    const firnc_recipe *recipe = compilation->recipe;
-    for (uint32_t i = 0; i < recipe->group_count; i++)
-        for (uint32_t j = 0; j < recipe->groups[i].pattern_count; j++) {
-            const firnc_parameter_group *group = &recipe->groups[i];
-            const firnc_tree place = {.file = recipe->file, .line = group->line, .path = group->path};
+    const firnc_job *job = compilation->job;
+    for (uint32_t i = 0; i < job->group_count; i++)
+        for (uint32_t j = 0; j < job->groups[i].pattern_count; j++) {
+            const firnc_parameter_group *group = &job->groups[i];
             bool found = false;
             for (uint32_t p = 0; p < count && !found; p++)
                 found = firnc_name_matches(group->patterns[j], compilation->graph->values[parameters[p]].name);
             if (!found)
-                return firnc_tree_fail(&place, "no parameter matches \"%s\"; --dump-after build prints the parameters",
-                                       group->patterns[j]);
+                return firnc_job_fail(job, &group->place,
+                                      "no parameter matches \"%s\"; --dump-after build prints the parameters",
+                                      group->patterns[j]);
         }
     return true;
 }
@@ -39,22 +38,22 @@ static bool check_patterns(const firnc_compilation *compilation, const firnc_val
 /* Appends the parameters of an entry for which weight decay is as given, as a group, unless there are none. */
 static void add_group(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count,
                       uint32_t entry, bool decay) {
-    const firnc_recipe *recipe = compilation->recipe;
+    const firnc_job *job = compilation->job;
     firnc_graph *graph = compilation->graph;
-    const firnc_parameter_group *source = entry == 0 ? NULL : &recipe->groups[entry - 1];
+    const firnc_parameter_group *source = entry == 0 ? NULL : &job->groups[entry - 1];
     bool ruled = source == NULL || !source->decay_given;
     firnc_group group = {.source = source,
-                         .settings = source == NULL ? recipe->optimizer : source->settings,
+                         .settings = source == NULL ? job->optimizer : source->settings,
                          .parameters = firnc_allocate(count * sizeof *group.parameters),
                          .learning_rate = FIRNC_NONE,
                          .factors = FIRNC_NONE,
                          .beta1_power = FIRNC_NONE,
                          .beta2_power = FIRNC_NONE,
-                         .rate_schedule = recipe->schedule.rate_of[entry],
-                         .decay_schedule = decay ? recipe->schedule.decay_of[entry] : FIRNC_NONE};
+                         .rate_schedule = job->schedule.rate_of[entry],
+                         .decay_schedule = decay ? job->schedule.decay_of[entry] : FIRNC_NONE};
     for (uint32_t i = 0; i < count; i++) {
         firnc_value_info *value = &graph->values[parameters[i]];
-        if (entry_of(recipe, value->name) != entry || (ruled ? value->decay : true) != decay)
+        if (entry_of(job, value->name) != entry || (ruled ? value->decay : true) != decay)
             continue;
         value->group = graph->group_count;
         group.parameters[group.parameter_count++] = parameters[i];
@@ -72,11 +71,11 @@ static void add_group(const firnc_compilation *compilation, const firnc_value *p
 }
 
 bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count) {
-    const firnc_recipe *recipe = compilation->recipe;
+    const firnc_job *job = compilation->job;
     if (!check_patterns(compilation, parameters, count))
         return false;
-    compilation->graph->groups = firnc_allocate(UINT64_C(2) * (recipe->group_count + 1) * sizeof(firnc_group));
-    for (uint32_t entry = 0; entry <= recipe->group_count; entry++) {
+    compilation->graph->groups = firnc_allocate(UINT64_C(2) * (job->group_count + 1) * sizeof(firnc_group));
+    for (uint32_t entry = 0; entry <= job->group_count; entry++) {
         add_group(compilation, parameters, count, entry, true);
         add_group(compilation, parameters, count, entry, false);
     }

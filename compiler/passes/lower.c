@@ -1,8 +1,8 @@
 /* The lower pass. In: nodes with their POL levels. Out: what the runtime looks at instead of a level: the descriptors
  * of the reductions of every op that has dot products, the type of the softmax of attention, and the type in which the
  * rotary embedding works. What a level means is in pol_meaning.c; this pass writes it into the nodes. */
-#include "compiler/graph/ir.h"
 #include "compiler/job/targets.h"
+#include "compiler/passes/passes.h"
 #include "compiler/passes/pol_meaning.h"
 
 typedef struct lowering {
@@ -61,11 +61,11 @@ static void lower_rotation(const lowering *l, firnc_node *node) {
 
 bool firnc_lower(firnc_compilation *compilation) {
     lowering l = {.graph = compilation->graph,
-                  .target = firnc_target_find(compilation->target),
-                  .emulate = compilation->recipe->precision.emulate};
+                  .target = firnc_target_find(compilation->job->target),
+                  .emulate = compilation->job->precision.emulate};
     if (l.target == NULL)
         return firnc_fail(compilation, "no target is called \"%s\"; --target takes portable, avx512fp16 or armv8.1m",
-                          compilation->target);
+                          compilation->job->target);
     for (uint32_t i = 0; i < l.graph->node_count; i++) {
         firnc_node *node = &l.graph->nodes[i];
         switch ((firn_pol_class)firn_op_find(node->code)->pol) {

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/graph/ir.h"
-#include "compiler/keys/tree.h"
+#include "compiler/passes/passes.h"
 
 #define ALIGNMENT 16
 #define ENORMOUS  ((uint64_t)1 << 40) /* bytes of state and arena beyond which a number is surely a slip */
@@ -131,42 +130,15 @@ static void lay_out_state(firnc_graph *graph, bool parameters, uint64_t *end) {
     }
 }
 
-/* The key to make smaller when the model, or what a micro-batch needs, is beyond every machine. */
-static const firnc_tree *largest_size(const firnc_recipe *recipe) {
-    const bool learned = recipe->gpt2.position_embedding == FIRNC_POSITIONS_LEARNED; /* rotary ones have no table */
-    const char *const gpt2[] = {"vocab_size", "hidden_size", "filter_size", learned ? "max_position_embeddings" : NULL,
-                                NULL};
-    static const char *const mlp[] = {"input_size", "output_size", "hidden_sizes", NULL};
-    const firnc_tree *largest = recipe->model;
-    double most = 0;
-    for (const char *const *key = recipe->architecture == FIRNC_GPT2 ? gpt2 : mlp; *key != NULL; key++) {
-        const firnc_tree *node = firnc_tree_child(recipe->model, *key);
-        const firnc_tree *size = node != NULL && node->kind == FIRNC_LIST ? node->first : node;
-        for (; size != NULL; size = size == node ? NULL : size->next)
-            if (strtod(size->text, NULL) > most) {
-                most = strtod(size->text, NULL);
-                largest = size;
-            }
-    }
-    return largest;
-}
-
 /* Such a plan is good, and there may be a machine for it one day; but most likely a number has a digit too many. */
 static void warn_when_enormous(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     if (graph->state_bytes <= ENORMOUS && graph->arena_bytes <= ENORMOUS - graph->state_bytes)
         return;
-    const firnc_recipe *recipe = compilation->recipe;
-    const firnc_tree *place = largest_size(recipe);
-    if (graph->arena_bytes > graph->state_bytes) {
-        place = firnc_tree_child(recipe->loader, "micro_batch_size");
-        if (place == NULL)
-            place = firnc_tree_child(recipe->loader, "batch_size");
-    }
-    const firnc_tree whole = {.file = recipe->file, .line = 1, .path = ""};
-    firnc_tree_warn(place != NULL ? place : &whole,
-                    "the plan needs %llu bytes of state and %llu of arena, more than 1 TiB; make this smaller",
-                    (unsigned long long)graph->state_bytes, (unsigned long long)graph->arena_bytes);
+    const firnc_job_places *places = &compilation->job->places;
+    firnc_job_warn(compilation->job, graph->arena_bytes > graph->state_bytes ? &places->samples : &places->size,
+                   "the plan needs %llu bytes of state and %llu of arena, more than 1 TiB; make this smaller",
+                   (unsigned long long)graph->state_bytes, (unsigned long long)graph->arena_bytes);
 }
 
 bool firnc_plan_memory(firnc_compilation *compilation) {

@@ -1,8 +1,7 @@
 /* The metric pass (eval; called by the training pass). In: the forward graph of the evaluate phase. Out: one op behind
  * it that folds each batch into the metric's state, and that state: the data cursor, a sum (or a table of counters) and
  * a count. The runtime makes one number of it at the end. */
-#include "compiler/graph/ir.h"
-#include "compiler/keys/tree.h"
+#include "compiler/passes/passes.h"
 
 /* The most classes of a confusion matrix: 128 MiB of counters. */
 #define CLASSES_MAX 4096U
@@ -124,23 +123,22 @@ static need need_of(firnc_metric metric) {
     return NEEDS_NOTHING;
 }
 
-/* The refusal of a metric, at its place in the recipe if it has one. */
+/* The refusal of a metric, at its place if it has one. */
 static bool refuse(const firnc_compilation *compilation, const char *what) {
-    const firnc_tree *key = compilation->recipe->metric_key;
-    return key != NULL ? firnc_tree_fail(key, "%s", what) : firnc_fail(compilation, "%s", what);
+    return firnc_job_fail(compilation->job, &compilation->job->places.metric, "%s", what);
 }
 
 static bool check_needs(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     const bool has_classes = graph->logits != FIRNC_NONE;
-    switch (need_of(compilation->recipe->metric)) {
+    switch (need_of(compilation->job->metric)) {
     case NEEDS_CLASSES:
     case NEEDS_FEW_CLASSES:
         if (!has_classes)
             return refuse(compilation,
                           firnc_format("the metric needs classes, and the loss of the model %s has none; use loss",
                                        graph->model));
-        if (need_of(compilation->recipe->metric) == NEEDS_FEW_CLASSES && classes_of(graph) > CLASSES_MAX)
+        if (need_of(compilation->job->metric) == NEEDS_FEW_CLASSES && classes_of(graph) > CLASSES_MAX)
             return refuse(compilation,
                           firnc_format("a confusion matrix of %u classes is too large (at most %u); use accuracy",
                                        (unsigned)classes_of(graph), CLASSES_MAX));
@@ -161,7 +159,7 @@ static bool check_needs(const firnc_compilation *compilation) {
     return true;
 }
 
-static uint8_t kind_of(const firnc_recipe *recipe) {
+static uint8_t kind_of(const firnc_job *job) {
     static const uint8_t kinds[] = {[FIRNC_METRIC_LOSS] = FIRN_FB_METRIC_KIND_MEAN_LOSS,
                                     [FIRNC_METRIC_PERPLEXITY] = FIRN_FB_METRIC_KIND_PERPLEXITY,
                                     [FIRNC_METRIC_ACCURACY] = FIRN_FB_METRIC_KIND_ACCURACY,
@@ -173,24 +171,24 @@ static uint8_t kind_of(const firnc_recipe *recipe) {
                                     [FIRNC_METRIC_F_BETA] = FIRN_FB_METRIC_KIND_F_BETA_MICRO,
                                     [FIRNC_METRIC_AUC] = FIRN_FB_METRIC_KIND_AUC,
                                     [FIRNC_METRIC_MEAN_SQUARED_ERROR] = FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR};
-    if (recipe->metric == FIRNC_METRIC_F_BETA && recipe->metric_macro)
+    if (job->metric == FIRNC_METRIC_F_BETA && job->metric_macro)
         return FIRN_FB_METRIC_KIND_F_BETA_MACRO;
-    return kinds[recipe->metric];
+    return kinds[job->metric];
 }
 
 bool firnc_add_metric(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
-    const firnc_recipe *recipe = compilation->recipe;
+    const firnc_job *job = compilation->job;
     if (!check_needs(compilation))
         return false;
     graph->cursor = firnc_counter_new(graph, "counters.cursor");
     graph->metric_count = firnc_counter_new(graph, "metric.count");
-    graph->metric_kind = kind_of(recipe);
+    graph->metric_kind = kind_of(job);
     firnc_value_info *loss = &graph->values[graph->loss];
     loss->name = "loss";
     loss->role = FIRNC_ROLE_RESULT;
     loss->persistent = true;
-    switch (recipe->metric) {
+    switch (job->metric) {
     case FIRNC_METRIC_LOSS:
         add_mean(graph, graph->loss);
         break;

@@ -6,7 +6,7 @@
  * among equals. */
 #include <string.h>
 
-#include "compiler/graph/ir.h"
+#include "compiler/passes/passes.h"
 
 /* An entry of a list of nodes. */
 typedef struct link {

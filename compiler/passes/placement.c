@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/graph/ir.h"
+#include "compiler/base/text.h"
 #include "compiler/passes/memory.h"
 
 /* Pairs of buffers that the search may look at: well under a second. */

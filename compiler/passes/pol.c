@@ -1,12 +1,11 @@
-/* The POL pass. In: nodes with the annotations of the builder, and the recipe's global level and name patterns. Out:
+/* The POL pass. In: nodes with the annotations of the builder, and the job's global level and name patterns. Out:
  * every node that has a reduction, layer norm and the rotary embedding, with its forward and backward level and who
  * decided it.
  *
- * One annotation speaks for a node: that of its call, else of its innermost scope, else of the last of the recipe's
+ * One annotation speaks for a node: that of its call, else of its innermost scope, else of the last of the job's
  * patterns that matches its layer, else the architecture's own rule. It replaces all others entirely: a direction for
  * which it says nothing falls to the global level, never to the next annotation. */
-#include "compiler/graph/ir.h"
-#include "compiler/keys/tree.h"
+#include "compiler/passes/passes.h"
 
 static const firnc_pol_pattern *last_match(const firnc_precision *precision, const char *layer) {
     for (uint32_t i = precision->pattern_count; i > 0; i--)
@@ -45,13 +44,12 @@ static void resolve(firnc_node *node, const firnc_precision *precision) {
 
 /* A pattern that no layer matches is a slip of the pen: the plan would hold another precision than was meant. */
 static bool check_patterns(const firnc_compilation *compilation) {
-    const firnc_precision *precision = &compilation->recipe->precision;
+    const firnc_precision *precision = &compilation->job->precision;
     for (uint32_t i = 0; i < precision->pattern_count; i++) {
         const firnc_pol_pattern *pattern = &precision->patterns[i];
-        const firnc_tree place = {.file = compilation->recipe->file, .line = pattern->line, .path = pattern->path};
         if (!firnc_layer_exists(compilation->graph, pattern->pattern))
-            return firnc_tree_fail(&place, "no layer matches \"%s\"; --dump-after build prints the layers",
-                                   pattern->pattern);
+            return firnc_job_fail(compilation->job, &pattern->place,
+                                  "no layer matches \"%s\"; --dump-after build prints the layers", pattern->pattern);
     }
     return true;
 }
@@ -60,6 +58,6 @@ bool firnc_resolve_pol(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     for (uint32_t i = 0; i < graph->node_count; i++)
         if (firn_op_find(graph->nodes[i].code)->pol != FIRN_POL_none)
-            resolve(&graph->nodes[i], &compilation->recipe->precision);
+            resolve(&graph->nodes[i], &compilation->job->precision);
     return check_patterns(compilation);
 }

@@ -1,7 +1,7 @@
 /* The shapes pass. In: the graph as it was built, outputs with a type and no extents. Out: every value with its
  * extents, every op checked by the rule that the loader will check it by (plan/shapes/shapes_*.c). */
 #include "compiler/base/words.h"
-#include "compiler/graph/ir.h"
+#include "compiler/passes/passes.h"
 #include "plan/errors.h"
 #include "plan/op_words.h"
 

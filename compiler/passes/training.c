@@ -7,11 +7,12 @@
  *     bookkeep     loss scale, global step
  *
  * and the state that these need. Semantics: NUMERICS.md, "Finalise", "Update" and "Bookkeep". */
-#include "compiler/graph/ir.h"
+#include "compiler/passes/passes.h"
+#include "plan/generated/reader.h"
 
 typedef struct training {
     firnc_graph *graph;
-    const firnc_recipe *recipe;
+    const firnc_job *job;
     firnc_value *parameters; /* sorted by name */
     uint32_t count;
     firnc_value factors; /* of gradient_factors, or FIRNC_NONE: gradients are taken as they are */
@@ -33,12 +34,12 @@ static void name_result(firnc_graph *graph, firnc_value value, const char *name)
 }
 
 static bool is_dynamic(const training *t) {
-    return t->recipe->precision.scaling == FIRN_FB_LOSS_SCALING_DYNAMIC;
+    return t->job->precision.scaling == FIRN_FB_LOSS_SCALING_DYNAMIC;
 }
 
 static bool is_scaled(const training *t) {
-    return is_dynamic(t) || (t->recipe->precision.scaling == FIRN_FB_LOSS_SCALING_STATIC &&
-                             t->recipe->precision.initial_loss_scale != 1);
+    return is_dynamic(t) ||
+           (t->job->precision.scaling == FIRN_FB_LOSS_SCALING_STATIC && t->job->precision.initial_loss_scale != 1);
 }
 
 static const char *name_of(const training *t, firnc_value value) {
@@ -118,7 +119,7 @@ static void find_norm(const training *t) {
 }
 
 static void find_factors(training *t) {
-    const firnc_precision *precision = &t->recipe->precision;
+    const firnc_precision *precision = &t->job->precision;
     firnc_graph *graph = t->graph;
     firnc_value inputs[2];
     uint8_t input_count = 0;
@@ -135,7 +136,7 @@ static void find_factors(training *t) {
 }
 
 static void finalise(training *t) {
-    const firnc_precision *precision = &t->recipe->precision;
+    const firnc_precision *precision = &t->job->precision;
     if (is_dynamic(t) || precision->clipping == FIRN_FB_CLIPPING_NORM)
         find_norm(t);
     if (is_scaled(t) || precision->clipping != FIRN_FB_CLIPPING_NONE)
@@ -153,7 +154,7 @@ static void count_one(firnc_graph *graph, uint8_t phase, firnc_value counter) {
 static firnc_value scheduled(const training *t, uint32_t root) {
     firnc_value *value = &t->graph->schedules[root];
     if (*value == FIRNC_NONE)
-        *value = exchanged(t->graph, t->recipe->schedule.roots[root].name, FIRNC_ROLE_INPUT, FIRN_FLOAT32);
+        *value = exchanged(t->graph, t->job->schedule.roots[root].name, FIRNC_ROLE_INPUT, FIRN_FLOAT32);
     return *value;
 }
 
@@ -186,7 +187,7 @@ static void update(const training *t) {
 /* --- bookkeep ----------------------------------------------------------------------------------------------------- */
 
 static void update_loss_scale(const training *t) {
-    const firnc_precision *precision = &t->recipe->precision;
+    const firnc_precision *precision = &t->job->precision;
     firnc_graph *graph = t->graph;
     graph->at_floor = exchanged(graph, "at_floor", FIRNC_ROLE_RESULT, FIRN_INT32);
     const firnc_value inputs[] = {graph->finite, graph->loss_scale, graph->steps_since_rescale,
@@ -211,7 +212,7 @@ static void add_state(const training *t) {
     graph->cursor = firnc_counter_new(graph, "counters.cursor");
     if (is_scaled(t))
         graph->loss_scale = firnc_state_new(graph, "scaler.loss_scale", FIRNC_ROLE_OPTIMIZER_STATE,
-                                            firnc_scalar(FIRN_FLOAT32), t->recipe->precision.initial_loss_scale);
+                                            firnc_scalar(FIRN_FLOAT32), t->job->precision.initial_loss_scale);
     if (is_dynamic(t)) {
         graph->steps_since_rescale = firnc_counter_new(graph, "scaler.steps_since_rescale");
         graph->overflows_since_rescale = firnc_counter_new(graph, "scaler.overflows_since_rescale");
@@ -223,11 +224,14 @@ bool firnc_add_training(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     if (graph->eval)
         return firnc_add_metric(compilation);
-    const firnc_data *data = &compilation->recipe->data;
+    const firnc_data *data = &compilation->job->data;
     uint32_t micro_batches = data->batch_size / data->micro_batch_size;
-    training t = {.graph = graph, .recipe = compilation->recipe, .factors = FIRNC_NONE};
+    training t = {.graph = graph, .job = compilation->job, .factors = FIRNC_NONE};
     t.count = firnc_sorted_values(graph, firnc_is_parameter, &t.parameters);
 
+    graph->schedules = firnc_allocate((t.job->schedule.root_count + UINT64_C(1)) * sizeof *graph->schedules);
+    for (uint32_t i = 0; i < t.job->schedule.root_count; i++)
+        graph->schedules[i] = FIRNC_NONE;
     add_state(&t);
     name_result(graph, graph->loss, "loss");
     seed_loss(&t, micro_batches);

@@ -3,7 +3,7 @@
  * NUMERICS.md, "Update"; OPTIMIZERS.md compares the classes. */
 #include <string.h>
 
-#include "compiler/graph/ir.h"
+#include "compiler/passes/passes.h"
 
 enum { STATES_MAX = 4 };
 

@@ -52,7 +52,7 @@ static bool take(parser *p, const char *word) {
 }
 
 static bool emit(parser *p, uint16_t operation, double value) {
-    if (p->reader->recipe->schedule.instruction_count - p->first == INSTRUCTIONS_MAX)
+    if (p->reader->job->schedule.instruction_count - p->first == INSTRUCTIONS_MAX)
         return firnc_tree_fail(p->node, "needs more than %d operations; write a table instead", INSTRUCTIONS_MAX);
     return firnc_schedule_add_instruction(p->reader, p->node, operation, value);
 }
@@ -197,15 +197,15 @@ static bool read_comparison(parser *p) {
 }
 
 bool firnc_expression_read(const firnc_schedule_reader *r, const firnc_tree *text) {
-    uint32_t first = r->recipe->schedule.instruction_count;
+    uint32_t first = r->job->schedule.instruction_count;
     parser p = {.reader = r, .node = text, .at = text->text, .first = first};
     if (!read_comparison(&p))
         return false;
     skip_blanks(&p);
     if (*p.at != '\0')
         return fail(&p, "the expression should end");
-    if (!firn_schedule_expression_check(r->recipe->schedule.instructions + first,
-                                        r->recipe->schedule.instruction_count - first))
+    if (!firn_schedule_expression_check(r->job->schedule.instructions + first,
+                                        r->job->schedule.instruction_count - first))
         return firnc_tree_fail(text, "needs more than %d numbers at once; write it with fewer parentheses",
                                FIRN_SCHEDULE_STACK);
     return true;

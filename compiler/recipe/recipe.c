@@ -26,7 +26,7 @@ static const firnc_field trainer_fields[] = {
 
 static const firnc_field init_fields[] = {
     {"mode", .kind = FIRNC_FIELD_OTHER},
-    {"seed", .kind = FIRNC_FIELD_LONG, offsetof(firnc_recipe, seed), 0, 0},
+    {"seed", .kind = FIRNC_FIELD_LONG, offsetof(firnc_recipe, job.seed), 0, 0},
     {"model", .kind = FIRNC_FIELD_NESTED, .required = true},
     {"optimizer", .kind = FIRNC_FIELD_NESTED},
     {"schedulers", .kind = FIRNC_FIELD_ENTRIES},
@@ -86,7 +86,7 @@ static const char *const harmless_callbacks[] = {"CheckLoss",
 
 /* A recipe need not say its mode; when it does, it must be the one that is compiled. */
 static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
-    const char *wanted = recipe->mode == FIRNC_TRAIN ? "train" : "eval";
+    const char *wanted = recipe->job.mode == FIRNC_TRAIN ? "train" : "eval";
     if (node == NULL)
         return true;
     if (node->kind == FIRNC_SCALAR && strcmp(node->text, "train_and_eval") == 0)
@@ -123,36 +123,50 @@ static bool read_loop(firnc_recipe *recipe, const firnc_tree *mapping) {
         return firnc_tree_fail(firnc_tree_child(mapping, "max_steps"),
                                "is num_steps by another name, which is there too; remove one of them");
     uint64_t train = values.num_steps != 0 ? values.num_steps : values.max_steps;
-    if (recipe->mode == FIRNC_TRAIN && train == 0)
+    if (recipe->job.mode == FIRNC_TRAIN && train == 0)
         return firnc_tree_fail(mapping, "num_steps is missing; add the length of the run in steps");
-    recipe->steps = recipe->mode == FIRNC_TRAIN ? train : values.eval_steps;
-    recipe->check_loss = values.check_loss;
+    recipe->job.steps = recipe->job.mode == FIRNC_TRAIN ? train : values.eval_steps;
+    recipe->job.check_loss = values.check_loss;
     return true;
 }
 
 static bool read_init(firnc_recipe *recipe, const firnc_tree *init, bool *compute_metrics) {
-    firnc_model_precision said;
+    firnc_job *job = &recipe->job;
+    firnc_model_settings said;
     double learning_rate;
-    return firnc_fields_read(init, init_fields, sizeof init_fields / sizeof init_fields[0], recipe) &&
-           check_mode(recipe, firnc_tree_child(init, "mode")) &&
-           firnc_recipe_model(recipe, firnc_tree_child(init, "model"), &said, compute_metrics) &&
-           firnc_recipe_precision(recipe, init, &said) && firnc_recipe_optimizer(recipe, init, &learning_rate) &&
-           firnc_recipe_schedule(recipe, init, learning_rate) && read_loop(recipe, firnc_tree_child(init, "loop")) &&
-           firnc_recipe_schedule_values(recipe, init) && check_callbacks(firnc_tree_child(init, "callbacks"));
+    const firnc_place place = firnc_tree_place(init);
+    if (!firnc_fields_read(init, init_fields, sizeof init_fields / sizeof init_fields[0], recipe) ||
+        !check_mode(recipe, firnc_tree_child(init, "mode")) ||
+        !firnc_recipe_model(recipe, firnc_tree_child(init, "model"), &said))
+        return false;
+    *compute_metrics = said.compute_eval_metrics;
+    return firnc_recipe_precision(job, init, &said) && firnc_recipe_optimizer(job, init, &learning_rate) &&
+           firnc_recipe_schedule(job, init, learning_rate) && read_loop(recipe, firnc_tree_child(init, "loop")) &&
+           firnc_job_schedule_values(job, &place) && check_callbacks(firnc_tree_child(init, "callbacks"));
 }
 
 static bool check_end(const firnc_recipe *recipe, const firnc_tree *trainer) {
-    if (recipe->mode == FIRNC_EVAL && recipe->steps == 0 && recipe->data.wrap)
+    if (recipe->job.mode == FIRNC_EVAL && recipe->job.steps == 0 && recipe->job.data.wrap)
         return firnc_tree_fail(trainer,
                                "validate.val_dataloader.wrap without loop.eval_steps never ends; set eval_steps");
     return true;
 }
 
+firnc_graph *firnc_recipe_build(const firnc_recipe *recipe) {
+    firnc_graph *graph = firnc_graph_create(recipe->model->name);
+    if (recipe->job.mode == FIRNC_EVAL)
+        firnc_graph_evaluate(graph);
+    recipe->model->build(graph, &recipe->job, recipe->settings, &recipe->elements);
+    return graph;
+}
+
 bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, const char *const *settings,
                        uint32_t setting_count) {
     memset(recipe, 0, sizeof *recipe);
-    recipe->file = file;
-    recipe->mode = mode;
+    recipe->job.name = file;
+    recipe->job.mode = mode;
+    recipe->job.target = "portable";
+    recipe->job.places.layers = recipe->job.places.samples = (firnc_place){.file = file, .line = 1, .path = ""};
     firnc_tree *root = firnc_tree_read(file);
     if (root == NULL)
         return false;

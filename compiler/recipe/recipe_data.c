@@ -5,8 +5,6 @@
 
 #include "compiler/recipe/recipe_parts.h"
 
-#define SAMPLES_MAX (1 << 24)
-
 static const firnc_choice feature_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
 static const firnc_choice weight_types[] = {{"uint8", FIRN_UINT8}, {"float32", FIRN_FLOAT32}, {NULL, 0}};
 static const firnc_choice label_types[] = {
@@ -14,28 +12,30 @@ static const firnc_choice label_types[] = {
 
 typedef struct settings {
     firnc_data data;
-    uint32_t max_sequence_length; /* 0: max_position_embeddings */
+    firnc_elements elements;
+    uint32_t max_sequence_length; /* 0: the longest that the model takes */
 } settings;
 
-#define AT(member) offsetof(settings, data.member)
+#define AT(member)      offsetof(settings, data.member)
+#define ELEMENT(member) offsetof(settings, elements.member)
 
 static const firnc_field fields[] = {
-    {"batch_size", .kind = FIRNC_FIELD_WHOLE, AT(batch_size), 1, SAMPLES_MAX},
-    {"micro_batch_size", .kind = FIRNC_FIELD_WHOLE, AT(micro_batch_size), 1, SAMPLES_MAX},
+    {"batch_size", .kind = FIRNC_FIELD_WHOLE, AT(batch_size), 1, FIRNC_SAMPLES_MAX},
+    {"micro_batch_size", .kind = FIRNC_FIELD_WHOLE, AT(micro_batch_size), 1, FIRNC_SAMPLES_MAX},
     {"shuffle", .kind = FIRNC_FIELD_FLAG, AT(shuffle)},
     {"shuffle_seed", .kind = FIRNC_FIELD_LONG, AT(shuffle_seed), 0, 0},
     {"held_out_per_mille", .kind = FIRNC_FIELD_WHOLE, AT(held_out_per_mille), 0, 999},
     {"held_out", .kind = FIRNC_FIELD_FLAG, AT(held_out)},
     {"wrap", .kind = FIRNC_FIELD_FLAG, AT(wrap)},
     /* language models */
-    {"max_sequence_length", .kind = FIRNC_FIELD_WHOLE, offsetof(settings, max_sequence_length), 1, SAMPLES_MAX},
+    {"max_sequence_length", .kind = FIRNC_FIELD_WHOLE, offsetof(settings, max_sequence_length), 1, FIRNC_SAMPLES_MAX},
     {"stride", .kind = FIRNC_FIELD_WHOLE, AT(stride), 1, 0},
     /* records */
-    {"feature_type", .kind = FIRNC_FIELD_CHOICE, AT(feature_element), .choices = feature_types},
-    {"label_type", .kind = FIRNC_FIELD_CHOICE, AT(label_element), .choices = label_types},
-    {"weight_type", .kind = FIRNC_FIELD_CHOICE, AT(weight_element), .choices = weight_types},
-    {"feature_scale", .kind = FIRNC_FIELD_SINGLE, AT(feature_scale), -1e30, 1e30},
-    {"feature_shift", .kind = FIRNC_FIELD_SINGLE, AT(feature_shift), -1e30, 1e30},
+    {"feature_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(feature), .choices = feature_types},
+    {"label_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(label), .choices = label_types},
+    {"weight_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(weight), .choices = weight_types},
+    {"feature_scale", .kind = FIRNC_FIELD_SINGLE, ELEMENT(feature_scale), -1e30, 1e30},
+    {"feature_shift", .kind = FIRNC_FIELD_SINGLE, ELEMENT(feature_shift), -1e30, 1e30},
     /* where and how the model zoo reads its data, which is not part of a plan */
     {"data_processor", .kind = FIRNC_FIELD_IGNORED},
     {"data_dir", .kind = FIRNC_FIELD_IGNORED},
@@ -45,18 +45,22 @@ static const firnc_field fields[] = {
 };
 
 #undef AT
+#undef ELEMENT
 
 static const char *const window_keys[] = {"max_sequence_length", "stride", NULL};
 static const char *const record_keys[] = {"feature_type",  "label_type",    "weight_type",
                                           "feature_scale", "feature_shift", NULL};
 
 /* A key that is right for the other kind of data only. */
-static bool check_kind(const firnc_tree *loader, bool window) {
+static bool check_kind(const firnc_recipe *recipe, const firnc_tree *loader) {
+    const bool window = recipe->facts.longest_sequence != 0;
     for (const char *const *key = window ? record_keys : window_keys; *key != NULL; key++) {
         const firnc_tree *child = firnc_tree_child(loader, *key);
         if (child != NULL)
-            return firnc_tree_fail(child, window ? "is for records, and gpt2 reads windows of text; remove it"
-                                                 : "is for text, and mlp reads records; remove it");
+            return firnc_tree_fail(child,
+                                   window ? "is for records, and %s reads windows of text; remove it"
+                                          : "is for text, and %s reads records; remove it",
+                                   recipe->model->name);
     }
     return true;
 }
@@ -75,67 +79,64 @@ static bool check_batches(const firnc_tree *loader, firnc_data *data, firnc_mode
     return true;
 }
 
-static bool check_window(const firnc_tree *loader, settings *s, const firnc_gpt2 *gpt2) {
+static bool check_window(const firnc_tree *loader, settings *s, const firnc_model_facts *model) {
     const firnc_tree *place = firnc_tree_child(loader, "max_sequence_length");
     if (s->max_sequence_length == 0)
-        s->max_sequence_length = gpt2->max_position_embeddings;
-    if (s->max_sequence_length > gpt2->max_position_embeddings)
+        s->max_sequence_length = model->longest_sequence;
+    if (s->max_sequence_length > model->longest_sequence)
         return firnc_tree_fail(place != NULL ? place : loader,
                                "max_sequence_length %u is above the model's max_position_embeddings %u; lower it",
-                               (unsigned)s->max_sequence_length, (unsigned)gpt2->max_position_embeddings);
+                               (unsigned)s->max_sequence_length, (unsigned)model->longest_sequence);
     if (s->data.stride == 0)
         s->data.stride = s->max_sequence_length;
+    s->data.window = s->max_sequence_length + model->label_shift;
     return true;
 }
 
-static bool check_records(const firnc_tree *loader, settings *s, const firnc_mlp *mlp) {
+static bool check_records(const firnc_tree *loader, settings *s, const firnc_model_facts *model) {
     const firnc_tree *label = firnc_tree_child(loader, "label_type");
     const firnc_tree *scale = firnc_tree_child(loader, "feature_scale");
     const firnc_tree *shift = firnc_tree_child(loader, "feature_shift");
     const firnc_tree *weight = firnc_tree_child(loader, "weight_type");
-    bool classes = firnc_loss_has_classes(mlp->loss), of_bytes = mlp->loss == FIRNC_LOSS_BINARY_CROSS_ENTROPY;
-    if (label != NULL && classes && s->data.label_element == FIRN_FLOAT32)
+    const bool classes = model->targets == FIRNC_TARGETS_CLASSES, of_bytes = model->targets == FIRNC_TARGETS_SHARES;
+    if (label != NULL && classes && s->elements.label == FIRN_FLOAT32)
         return firnc_tree_fail(label, "the loss is of classes; write uint8 or int32");
-    if (label != NULL && !classes && s->data.label_element != FIRN_FLOAT32 &&
-        !(of_bytes && s->data.label_element == FIRN_UINT8))
+    if (label != NULL && !classes && s->elements.label != FIRN_FLOAT32 &&
+        !(of_bytes && s->elements.label == FIRN_UINT8))
         return firnc_tree_fail(label, of_bytes ? "the loss has targets from 0 to 1; write uint8 or float32"
                                                : "the loss has float32 targets; write float32");
-    if (weight != NULL && !mlp->sample_weights)
+    if (weight != NULL && !model->sample_weights)
         return firnc_tree_fail(weight, "the model takes no weights; set sample_weights in it, or remove this key");
-    if (s->data.feature_element != FIRN_FLOAT32)
+    if (s->elements.feature != FIRN_FLOAT32)
         return true;
     if (scale != NULL || shift != NULL)
         return firnc_tree_fail(scale != NULL ? scale : shift, "float32 features are taken as they are; remove it");
-    s->data.feature_scale = 1; /* what was inherited is for bytes */
-    s->data.feature_shift = 0;
+    s->elements.feature_scale = 1; /* what was inherited is for bytes */
+    s->elements.feature_shift = 0;
     return true;
 }
 
 /* One data loader over its defaults. */
 static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, firnc_mode mode, settings *s) {
-    if (!firnc_fields_read(loader, fields, sizeof fields / sizeof fields[0], s) ||
-        !check_kind(loader, s->data.window) || !check_batches(loader, &s->data, mode))
+    if (!firnc_fields_read(loader, fields, sizeof fields / sizeof fields[0], s) || !check_kind(recipe, loader) ||
+        !check_batches(loader, &s->data, mode))
         return false;
     const firnc_tree *held_out = firnc_tree_child(loader, "held_out");
     if (held_out == NULL)
         s->data.held_out = mode == FIRNC_EVAL && s->data.held_out_per_mille > 0;
     else if (s->data.held_out && s->data.held_out_per_mille == 0)
         return firnc_tree_fail(held_out, "nothing is held out; set held_out_per_mille");
-    return s->data.window ? check_window(loader, s, &recipe->gpt2) : check_records(loader, s, &recipe->mlp);
+    return recipe->facts.longest_sequence != 0 ? check_window(loader, s, &recipe->facts)
+                                               : check_records(loader, s, &recipe->facts);
 }
 
 static settings defaults(const firnc_recipe *recipe) {
-    bool window = recipe->architecture == FIRNC_GPT2;
-    settings s = {.data = {.window = window,
-                           .shuffle_seed = recipe->seed,
-                           .wrap = true,
-                           .feature_element = FIRN_UINT8,
-                           .label_element = FIRN_UINT8,
-                           .weight_element = FIRN_FLOAT32,
-                           .feature_scale = 1}};
-    if (!window && !firnc_loss_has_classes(recipe->mlp.loss))
-        s.data.label_element = FIRN_FLOAT32;
-    return s;
+    const bool numbers = recipe->facts.targets != FIRNC_TARGETS_CLASSES;
+    return (settings){.data = {.shuffle_seed = recipe->job.seed, .wrap = true},
+                      .elements = {.feature = FIRN_UINT8,
+                                   .label = numbers ? FIRN_FLOAT32 : FIRN_UINT8,
+                                   .weight = FIRN_FLOAT32,
+                                   .feature_scale = 1}};
 }
 
 bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
@@ -144,9 +145,9 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     const firnc_tree *eval = firnc_tree_child(firnc_tree_child(trainer, "validate"), "val_dataloader");
     if (eval == NULL)
         eval = firnc_tree_child(fit, "val_dataloader");
-    bool wanted = recipe->mode == FIRNC_TRAIN ? train != NULL : eval != NULL || train != NULL;
+    bool wanted = recipe->job.mode == FIRNC_TRAIN ? train != NULL : eval != NULL || train != NULL;
     if (!wanted)
-        return firnc_tree_fail(trainer, recipe->mode == FIRNC_TRAIN
+        return firnc_tree_fail(trainer, recipe->job.mode == FIRNC_TRAIN
                                             ? "fit.train_dataloader is missing; add it, with batch_size"
                                             : "validate.val_dataloader is missing; add it, with batch_size");
 
@@ -159,9 +160,14 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     const firnc_tree nothing = {.kind = FIRNC_MAPPING, .file = trainer->file, .line = trainer->line, .path = "trainer"};
     if ((eval != NULL || train != NULL) && !read_loader(recipe, eval != NULL ? eval : &nothing, FIRNC_EVAL, &held))
         return false;
-    const settings *chosen = recipe->mode == FIRNC_TRAIN ? &s : &held;
-    recipe->data = chosen->data;
-    recipe->loader = recipe->mode == FIRNC_EVAL && eval != NULL ? eval : train;
-    recipe->gpt2.max_sequence_length = chosen->max_sequence_length;
+    const settings *chosen = recipe->job.mode == FIRNC_TRAIN ? &s : &held;
+    const firnc_tree *loader = recipe->job.mode == FIRNC_EVAL && eval != NULL ? eval : train;
+    const firnc_tree *samples = firnc_tree_child(loader, "micro_batch_size");
+    if (samples == NULL)
+        samples = firnc_tree_child(loader, "batch_size");
+    recipe->job.data = chosen->data;
+    recipe->elements = chosen->elements;
+    if (samples != NULL)
+        recipe->job.places.samples = firnc_tree_place(samples);
     return true;
 }

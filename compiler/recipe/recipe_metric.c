@@ -43,11 +43,7 @@ static const firnc_field validate_fields[] = {
 };
 
 static bool has_classes(const firnc_recipe *recipe) {
-    return recipe->architecture == FIRNC_GPT2 || firnc_loss_has_classes(recipe->mlp.loss);
-}
-
-static uint32_t classes_of(const firnc_recipe *recipe) {
-    return recipe->architecture == FIRNC_GPT2 ? recipe->gpt2.vocab_size : recipe->mlp.output_size;
+    return recipe->facts.targets == FIRNC_TARGETS_CLASSES;
 }
 
 static bool has_matrix(firnc_metric metric) {
@@ -57,24 +53,24 @@ static bool has_matrix(firnc_metric metric) {
 
 /* Classes in ascending order, at least one of which is left. */
 static bool read_ignored(firnc_recipe *recipe, const firnc_tree *list) {
-    const uint32_t classes = classes_of(recipe);
+    const uint32_t classes = recipe->facts.outputs;
     const firnc_field class = {.kind = FIRNC_FIELD_WHOLE, .low = 0, .high = classes - 1};
     for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next) {
         uint64_t value;
-        uint32_t count = recipe->metric_ignored_count;
+        uint32_t count = recipe->job.metric_ignored_count;
         if (!firnc_field_whole(entry, &class, &value))
             return false;
-        if (count > 0 && value <= recipe->metric_ignored[count - 1])
+        if (count > 0 && value <= recipe->job.metric_ignored[count - 1])
             return firnc_tree_fail(entry, "is not above the one before it; list the classes in ascending order");
         if (count == FIRNC_IGNORED_MAX || count + 1 == classes)
             return firnc_tree_fail(entry, "leaves no class, or is one of more than %d; remove it", FIRNC_IGNORED_MAX);
-        recipe->metric_ignored[recipe->metric_ignored_count++] = (uint32_t)value;
+        recipe->job.metric_ignored[recipe->job.metric_ignored_count++] = (uint32_t)value;
     }
     return true;
 }
 
 static bool read_settings(firnc_recipe *recipe, const firnc_tree *mapping) {
-    const bool f_beta = recipe->metric == FIRNC_METRIC_F_BETA;
+    const bool f_beta = recipe->job.metric == FIRNC_METRIC_F_BETA;
     settings s = {.beta = 1};
     const firnc_tree *beta = firnc_tree_child(mapping, "beta"), *average = firnc_tree_child(mapping, "average_type");
     const firnc_tree *ignored = firnc_tree_child(mapping, "ignore_classes");
@@ -83,15 +79,15 @@ static bool read_settings(firnc_recipe *recipe, const firnc_tree *mapping) {
         return false;
     if (!f_beta && (beta != NULL || average != NULL))
         return firnc_tree_fail(beta != NULL ? beta : average, "belongs to the metric fbeta; remove it");
-    if (!has_matrix(recipe->metric) && ignored != NULL)
+    if (!has_matrix(recipe->job.metric) && ignored != NULL)
         return firnc_tree_fail(ignored, "belongs to metrics of a confusion matrix; remove it");
-    if (s.num_classes != 0 && s.num_classes != classes_of(recipe))
+    if (s.num_classes != 0 && s.num_classes != recipe->facts.outputs)
         return firnc_tree_fail(firnc_tree_child(mapping, "num_classes"),
                                "the model has %u classes; write that, or "
                                "leave it out",
-                               (unsigned)classes_of(recipe));
-    recipe->metric_beta = f_beta ? s.beta : 0;
-    recipe->metric_macro = s.average == 1;
+                               (unsigned)recipe->facts.outputs);
+    recipe->job.metric_beta = f_beta ? s.beta : 0;
+    recipe->job.metric_macro = s.average == 1;
     return read_ignored(recipe, ignored);
 }
 
@@ -110,7 +106,7 @@ static bool read_choice(firnc_recipe *recipe, const firnc_tree *node) {
     if (node->kind == FIRNC_SCALAR) {
         if (!firnc_field_choice(node, metrics, &metric))
             return false;
-        recipe->metric = (firnc_metric)metric;
+        recipe->job.metric = (firnc_metric)metric;
         return read_settings(recipe, NULL);
     }
     if (firnc_tree_count(node) > 1)
@@ -121,40 +117,35 @@ static bool read_choice(firnc_recipe *recipe, const firnc_tree *node) {
     const firnc_tree *entry = firnc_class_read(node, metrics, "", &metric);
     if (entry == NULL)
         return false;
-    recipe->metric = (firnc_metric)metric;
+    recipe->job.metric = (firnc_metric)metric;
     return read_settings(recipe, entry);
 }
 
 /* The metric fits the loss of the model. */
 static bool check_metric(const firnc_recipe *recipe, const firnc_tree *node) {
-    const firnc_loss_kind loss = recipe->mlp.loss;
-    const bool mlp = recipe->architecture == FIRNC_MLP, classes = has_classes(recipe);
-    const bool regression =
-        mlp && !classes && loss != FIRNC_LOSS_BINARY_CROSS_ENTROPY && loss != FIRNC_LOSS_KL_DIVERGENCE;
-    const bool binary = mlp && loss == FIRNC_LOSS_BINARY_CROSS_ENTROPY;
-    switch (recipe->metric) {
+    const bool classes = has_classes(recipe), binary = recipe->facts.targets == FIRNC_TARGETS_SHARES;
+    switch (recipe->job.metric) {
     case FIRNC_METRIC_LOSS:
     case FIRNC_METRIC_MEAN:
         return true;
     case FIRNC_METRIC_AUC:
-        return binary || (classes && classes_of(recipe) == 2) ||
+        return binary || (classes && recipe->facts.outputs == 2) ||
                firnc_tree_fail(node, "auc needs two classes, or loss: binary_cross_entropy_with_logits; write loss");
     case FIRNC_METRIC_MEAN_SQUARED_ERROR:
-        return regression || firnc_tree_fail(node, "the loss has no targets to take a difference from; write loss");
+        return recipe->facts.comparable ||
+               firnc_tree_fail(node, "the loss has no targets to take a difference from; write loss");
     default:
         return classes || firnc_tree_fail(node, "the loss has neither classes nor perplexity; write loss");
     }
 }
 
 bool firnc_recipe_metric(firnc_recipe *recipe, const firnc_tree *validate, bool compute_metrics) {
-    recipe->metric = recipe->architecture == FIRNC_GPT2 ? FIRNC_METRIC_PERPLEXITY : FIRNC_METRIC_ACCURACY;
-    if (!has_classes(recipe) || !compute_metrics)
-        recipe->metric = FIRNC_METRIC_LOSS;
+    recipe->job.metric = has_classes(recipe) && compute_metrics ? recipe->facts.metric : FIRNC_METRIC_LOSS;
     if (validate == NULL)
         return true;
     if (!firnc_fields_read(validate, validate_fields, sizeof validate_fields / sizeof validate_fields[0], NULL))
         return false;
     const firnc_tree *node = firnc_tree_child(validate, "metric");
-    recipe->metric_key = node;
+    recipe->job.places.metric = firnc_tree_place(node);
     return node == NULL || (read_choice(recipe, node) && check_metric(recipe, node));
 }

@@ -99,13 +99,6 @@ static const firnc_field muon_fields[] = {
 #define COUNT(array)  (sizeof(array) / sizeof(array)[0])
 #define FIELDS(array) (array), COUNT(array)
 
-typedef struct optimizer_class {
-    const firnc_field *fields;
-    uint32_t count;
-    double learning_rate; /* FIRNC_UNSET: the recipe must give one */
-    firnc_optimizer_settings defaults;
-} optimizer_class;
-
 /* In the order of OPTIMIZERS.md; messages list them so. */
 static const firnc_choice classes[] = {
     {"SGD", FIRNC_SGD},           {"Adam", FIRNC_ADAM},     {"AdamW", FIRNC_ADAMW},     {"Adafactor", FIRNC_ADAFACTOR},
@@ -113,34 +106,21 @@ static const firnc_choice classes[] = {
     {"NAdam", FIRNC_NADAM},       {"Adamax", FIRNC_ADAMAX}, {"Rprop", FIRNC_RPROP},     {"Adagrad", FIRNC_ADAGRAD},
     {"Adadelta", FIRNC_ADADELTA}, {"ASGD", FIRNC_ASGD},     {"Muon", FIRNC_MUON},       {NULL, 0}};
 
-#define DEFAULT_BETAS .beta1 = 0.9F, .beta2 = 0.999F
-
-static const optimizer_class class_table[] = {
-    [FIRNC_SGD] = {FIELDS(sgd_fields), FIRNC_UNSET, {0}},
-    [FIRNC_ADAM] = {FIELDS(adam_fields), 1e-3, {DEFAULT_BETAS, .epsilon = 1e-6F, .correct_bias = true}},
-    [FIRNC_ADAMW] = {FIELDS(adamw_fields), 1e-3, {DEFAULT_BETAS, .epsilon = 1e-6F, .correct_bias = true}},
-    [FIRNC_ADAFACTOR] =
-        {FIELDS(adafactor_fields),
-         FIRNC_UNSET,
-         {.epsilon = 1e-30F, .epsilon2 = 1e-3F, .clip_threshold = 1, .decay_rate = -0.8F, .scale_parameter = true}},
-    [FIRNC_LAMB] = {FIELDS(lamb_fields), 1e-3, {DEFAULT_BETAS, .epsilon = 1e-6F}},
-    [FIRNC_LION] = {FIELDS(lion_fields), 1e-4, {.beta1 = 0.9F, .beta2 = 0.99F}},
-    [FIRNC_RMSPROP] = {FIELDS(rmsprop_fields), 1e-2, {.alpha = 0.99F, .epsilon = 1e-8F}},
-    [FIRNC_RADAM] = {FIELDS(radam_fields), 1e-3, {DEFAULT_BETAS, .epsilon = 1e-6F}},
-    [FIRNC_NADAM] = {FIELDS(nadam_fields), 2e-3, {DEFAULT_BETAS, .epsilon = 1e-8F, .momentum_decay = 4e-3F}},
-    [FIRNC_ADAMAX] = {FIELDS(adamax_fields), 1e-3, {DEFAULT_BETAS, .epsilon = 1e-6F}},
-    [FIRNC_RPROP] = {FIELDS(rprop_fields),
-                     1e-3,
-                     {.eta_minus = 0.5F, .eta_plus = 1.2F, .smallest_step = 1e-6F, .largest_step = 50}},
-    [FIRNC_ADAGRAD] = {FIELDS(adagrad_fields), 1e-2, {.epsilon = 1e-6F}},
-    [FIRNC_ADADELTA] = {FIELDS(adadelta_fields), 1, {.rho = 0.9F, .epsilon = 1e-6F}},
-    [FIRNC_ASGD] = {FIELDS(asgd_fields), 1e-2, {.lambd = 1e-4F, .alpha = 0.75F, .t0 = 1e6F}},
-    [FIRNC_MUON] = {FIELDS(muon_fields),
-                    2e-2,
-                    {.weight_decay = 0.01F, .momentum = 0.95F, .nesterov = true, .ns_steps = 5}},
+/* The keys of each class. */
+static const struct {
+    const firnc_field *fields;
+    uint32_t count;
+} class_table[] = {
+    [FIRNC_SGD] = {FIELDS(sgd_fields)},           [FIRNC_ADAM] = {FIELDS(adam_fields)},
+    [FIRNC_ADAMW] = {FIELDS(adamw_fields)},       [FIRNC_ADAFACTOR] = {FIELDS(adafactor_fields)},
+    [FIRNC_LAMB] = {FIELDS(lamb_fields)},         [FIRNC_LION] = {FIELDS(lion_fields)},
+    [FIRNC_RMSPROP] = {FIELDS(rmsprop_fields)},   [FIRNC_RADAM] = {FIELDS(radam_fields)},
+    [FIRNC_NADAM] = {FIELDS(nadam_fields)},       [FIRNC_ADAMAX] = {FIELDS(adamax_fields)},
+    [FIRNC_RPROP] = {FIELDS(rprop_fields)},       [FIRNC_ADAGRAD] = {FIELDS(adagrad_fields)},
+    [FIRNC_ADADELTA] = {FIELDS(adadelta_fields)}, [FIRNC_ASGD] = {FIELDS(asgd_fields)},
+    [FIRNC_MUON] = {FIELDS(muon_fields)},
 };
 
-#undef DEFAULT_BETAS
 #undef FIELDS
 
 enum { FIELDS_MAX = 24 };
@@ -190,11 +170,11 @@ static bool check_settings(const firnc_tree *mapping, const firnc_optimizer_sett
 
 /* A mapping with the settings of a class and some more keys. */
 static bool read_settings(const firnc_tree *mapping, const firnc_field *more, size_t more_count, settings *s) {
-    const optimizer_class *class = &class_table[s->optimizer.kind];
+    const uint32_t count = class_table[s->optimizer.kind].count;
     firnc_field fields[FIELDS_MAX];
     memcpy(fields, more, more_count * sizeof *more);
-    memcpy(fields + more_count, class->fields, class->count * sizeof *fields);
-    return firnc_fields_read(mapping, fields, (uint32_t)(more_count + class->count), s) &&
+    memcpy(fields + more_count, class_table[s->optimizer.kind].fields, count * sizeof *fields);
+    return firnc_fields_read(mapping, fields, (uint32_t)(more_count + count), s) &&
            read_pairs(mapping, &s->optimizer) && check_settings(mapping, &s->optimizer);
 }
 
@@ -246,9 +226,9 @@ static bool check_tags(const firnc_tree *node) {
     return true;
 }
 
-static bool read_group(firnc_recipe *recipe, const firnc_tree *entry, const settings *base) {
-    uint32_t index = recipe->group_count++;
-    firnc_parameter_group *group = &recipe->groups[index];
+static bool read_group(firnc_job *job, const firnc_tree *entry, const settings *base) {
+    uint32_t index = job->group_count++;
+    firnc_parameter_group *group = &job->groups[index];
     settings s = *base;
     s.adjust_learning_rate = s.adjust_weight_decay = 1;
     if (!read_settings(entry, group_fields, COUNT(group_fields), &s) ||
@@ -262,33 +242,32 @@ static bool read_group(firnc_recipe *recipe, const firnc_tree *entry, const sett
     group->decay_given = firnc_tree_child(entry, "weight_decay") != NULL;
     group->adjust_learning_rate = s.adjust_learning_rate + 0.0;
     group->adjust_weight_decay = s.adjust_weight_decay + 0.0;
-    group->line = entry->line;
-    group->path = entry->path;
+    group->place = firnc_tree_place(entry);
     for (uint32_t i = 0; i < index; i++)
-        if (strcmp(recipe->groups[i].name, group->name) == 0)
+        if (strcmp(job->groups[i].name, group->name) == 0)
             return firnc_tree_fail(entry, "another group is called \"%s\" too; begin its tags with another word",
                                    group->name);
     return true;
 }
 
-static bool read_groups(firnc_recipe *recipe, const firnc_tree *list, const settings *base) {
+static bool read_groups(firnc_job *job, const firnc_tree *list, const settings *base) {
     if (list == NULL)
         return true;
     if (firnc_tree_count(list) > FIRNC_GROUPS_MAX)
         return firnc_tree_fail(list, "more than %d groups; leave some out", FIRNC_GROUPS_MAX);
     for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next)
-        if (!read_group(recipe, entry, base))
+        if (!read_group(job, entry, base))
             return false;
     return true;
 }
 
 /* --- the optimizer ------------------------------------------------------------------------------------------------ */
 
-bool firnc_recipe_optimizer(firnc_recipe *recipe, const firnc_tree *init, double *learning_rate) {
+bool firnc_recipe_optimizer(firnc_job *job, const firnc_tree *init, double *learning_rate) {
     const firnc_tree *mapping = firnc_tree_child(init, "optimizer");
     *learning_rate = FIRNC_UNSET;
     if (mapping == NULL) {
-        if (recipe->mode == FIRNC_TRAIN)
+        if (job->mode == FIRNC_TRAIN)
             return firnc_tree_fail(init, "optimizer is missing; add one of %s", firnc_choices_text(classes));
         return true;
     }
@@ -296,8 +275,8 @@ bool firnc_recipe_optimizer(firnc_recipe *recipe, const firnc_tree *init, double
     const firnc_tree *entry = firnc_class_read(mapping, classes, "", &class);
     if (entry == NULL)
         return false;
-    settings s = {.optimizer = class_table[class].defaults, .learning_rate = class_table[class].learning_rate};
-    s.optimizer.kind = (firnc_optimizer) class;
+    settings s = {.optimizer = firnc_optimizer_defaults((firnc_optimizer) class),
+                  .learning_rate = firnc_optimizer_learning_rate((firnc_optimizer) class)};
     const firnc_tree *groups = NULL;
     if (!firnc_tree_is_null(entry)) {
         if (!read_settings(entry, optimizer_fields, COUNT(optimizer_fields), &s) ||
@@ -305,7 +284,7 @@ bool firnc_recipe_optimizer(firnc_recipe *recipe, const firnc_tree *init, double
             return false;
         groups = firnc_tree_child(entry, "params");
     }
-    recipe->optimizer = s.optimizer;
+    job->optimizer = s.optimizer;
     *learning_rate = s.learning_rate;
-    return read_groups(recipe, groups, &s);
+    return read_groups(job, groups, &s);
 }

@@ -2,7 +2,6 @@
  * overflow_tolerance, pol and float32_layers. */
 #include <string.h>
 
-#include "compiler/graph/ir.h"
 #include "compiler/job/precision.h"
 #include "compiler/recipe/recipe_parts.h"
 
@@ -88,8 +87,7 @@ static bool read_pattern(const firnc_tree *entry, firnc_pol_pattern *pattern) {
                                            .bwd_level = bwd_level ? (int)a.bwd_level : FIRNC_UNSET,
                                            .enable_fwd = a.enable_fwd,
                                            .enable_bwd = a.enable_bwd},
-                                   .line = text->line,
-                                   .path = text->path};
+                                   .place = firnc_tree_place(text)};
     return true;
 }
 
@@ -112,7 +110,7 @@ static bool read_float32_layers(const firnc_tree *list, firnc_precision *precisi
         if (!is_name(entry))
             return false;
         patterns[precision->float32_layer_count++] =
-            (firnc_layer_pattern){.pattern = entry->text, .line = entry->line, .path = entry->path};
+            (firnc_layer_pattern){.pattern = entry->text, .place = firnc_tree_place(entry)};
     }
     precision->float32_layers = patterns;
     return true;
@@ -121,7 +119,7 @@ static bool read_float32_layers(const firnc_tree *list, firnc_precision *precisi
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 /* The model may say the same, never something else. */
-static bool agrees(const settings *s, const firnc_model_precision *said, const firnc_tree *init) {
+static bool agrees(const settings *s, const firnc_model_settings *said, const firnc_tree *init) {
     const firnc_tree *model = firnc_tree_child(init, "model");
     if (said->mixed != FIRNC_UNSET && (said->mixed == 1) != s->keys.enabled)
         return firnc_tree_fail(firnc_tree_child(model, "mixed_precision"),
@@ -142,8 +140,8 @@ static bool tell_fault(const firnc_tree *mapping, const firnc_precision_fault *f
     return firnc_tree_fail(key != NULL ? key : mapping, "%s", fault->reason);
 }
 
-bool firnc_recipe_precision(firnc_recipe *recipe, const firnc_tree *init, const firnc_model_precision *said) {
-    firnc_precision *precision = &recipe->precision;
+bool firnc_recipe_precision(firnc_job *job, const firnc_tree *init, const firnc_model_settings *said) {
+    firnc_precision *precision = &job->precision;
     const firnc_tree *mapping = firnc_tree_child(init, "precision");
     settings s = {.keys = firnc_mixed_precision_defaults(), .level = 1};
     s.keys.enabled = said->mixed != 0;

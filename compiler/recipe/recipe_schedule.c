@@ -15,15 +15,6 @@ _Static_assert(FIRN_SCHEDULE_DEPTH >= 2 * NESTING_MAX + 3, "every schedule that 
 
 /* --- the recipe's lists ------------------------------------------------------------------------------------------- */
 
-firn_schedule_list firnc_recipe_schedules(const firnc_recipe *recipe) {
-    return (firn_schedule_list){.nodes = recipe->schedule.nodes,
-                                .numbers = recipe->schedule.numbers,
-                                .instructions = recipe->schedule.instructions,
-                                .node_count = recipe->schedule.count,
-                                .number_count = recipe->schedule.number_count,
-                                .instruction_count = recipe->schedule.instruction_count};
-}
-
 /* --- classes that are made of others ------------------------------------------------------------------------------ */
 
 /* The fields of a class that is made of others. */
@@ -84,7 +75,7 @@ static bool read_children(const firnc_schedule_reader *r, const firnc_tree *list
         }
         if (!read_node(r, entry, index, &child))
             return false;
-        r->recipe->schedule.nodes[index].start = start;
+        r->job->schedule.nodes[index].start = start;
         if (entry == list->first)
             traits->initial = child.initial;
     }
@@ -103,7 +94,7 @@ static bool add_children(const firnc_schedule_reader *r, const firnc_tree *list,
         return false;
     node.first_child = (uint16_t)*first;
     node.child_count = (uint16_t)count;
-    r->recipe->schedule.nodes[index] = node;
+    r->job->schedule.nodes[index] = node;
     return true;
 }
 
@@ -135,11 +126,11 @@ static bool read_chained_factor(const firnc_schedule_reader *inside, const firnc
                                "begins at %.9g once it is adjusted, and a chain divides by it; lower where it begins, "
                                "or adjust_%s, so that it begins at 3.4e38 at most",
                                child.initial, inside->weight_decay ? "weight_decay" : "learning_rate");
-    inside->recipe->schedule.nodes[index] = (firn_schedule_node){.kind = FIRN_SCHEDULE_PRODUCT,
-                                                                 .first_child = (uint16_t)below,
-                                                                 .child_count = 1,
-                                                                 .initial = 1,
-                                                                 .final = child.initial};
+    inside->job->schedule.nodes[index] = (firn_schedule_node){.kind = FIRN_SCHEDULE_PRODUCT,
+                                                              .first_child = (uint16_t)below,
+                                                              .child_count = 1,
+                                                              .initial = 1,
+                                                              .final = child.initial};
     if (child.length == 0 || traits->length == 0)
         traits->length = 0;
     else if (child.length > traits->length)
@@ -192,11 +183,11 @@ static bool read_scaled(const firnc_schedule_reader *r, const firnc_tree *mappin
     if (!read_list_fields(r, mapping, fields, 1) || !go_inside(r, mapping, &inside) ||
         !firnc_schedule_add_nodes(r, mapping, 1, &below) || !read_node(&inside, scheduler, below, traits))
         return false;
-    r->recipe->schedule.nodes[index] = (firn_schedule_node){.kind = FIRN_SCHEDULE_PRODUCT,
-                                                            .first_child = (uint16_t)below,
-                                                            .child_count = 1,
-                                                            .initial = r->adjustment,
-                                                            .final = 1};
+    r->job->schedule.nodes[index] = (firn_schedule_node){.kind = FIRN_SCHEDULE_PRODUCT,
+                                                         .first_child = (uint16_t)below,
+                                                         .child_count = 1,
+                                                         .initial = r->adjustment,
+                                                         .final = 1};
     traits->initial *= r->adjustment;
     *r->adjusted = true;
     return true;
@@ -345,40 +336,40 @@ static bool read_older(const firnc_schedule_reader *own, const firnc_tree *node,
  */
 
 /* The number of an entry: 0 for the parameters that no group of the optimizer takes, then the groups. */
-static const char *entry_name(const firnc_recipe *recipe, uint32_t entry) {
-    return entry == 0 ? "the parameters that no group takes" : firnc_format("group %s", recipe->groups[entry - 1].name);
+static const char *entry_name(const firnc_job *job, uint32_t entry) {
+    return entry == 0 ? "the parameters that no group takes" : firnc_format("group %s", job->groups[entry - 1].name);
 }
 
 /* null stands for groups without tags. */
-static bool has_tag(const firnc_recipe *recipe, uint32_t entry, const firnc_tree *tag) {
-    uint32_t count = entry == 0 ? 0 : recipe->groups[entry - 1].tag_count;
+static bool has_tag(const firnc_job *job, uint32_t entry, const firnc_tree *tag) {
+    uint32_t count = entry == 0 ? 0 : job->groups[entry - 1].tag_count;
     if (firnc_tree_is_null(tag))
         return count == 0;
     for (uint32_t i = 0; i < count; i++)
-        if (tag->kind == FIRNC_SCALAR && strcmp(recipe->groups[entry - 1].tags[i], tag->text) == 0)
+        if (tag->kind == FIRNC_SCALAR && strcmp(job->groups[entry - 1].tags[i], tag->text) == 0)
             return true;
     return false;
 }
 
 /* A schedule without tags is for all. */
-static bool is_for(const firnc_recipe *recipe, uint32_t entry, const firnc_tree *tags) {
+static bool is_for(const firnc_job *job, uint32_t entry, const firnc_tree *tags) {
     if (tags == NULL || tags->kind == FIRNC_SCALAR)
-        return tags == NULL || has_tag(recipe, entry, tags);
+        return tags == NULL || has_tag(job, entry, tags);
     for (const firnc_tree *tag = tags->first; tag != NULL; tag = tag->next)
-        if (has_tag(recipe, entry, tag))
+        if (has_tag(job, entry, tag))
             return true;
     return false;
 }
 
 /* A tag that no group has is a slip of the pen. */
-static bool check_tags(const firnc_recipe *recipe, const firnc_tree *tags) {
+static bool check_tags(const firnc_job *job, const firnc_tree *tags) {
     bool list = tags != NULL && tags->kind == FIRNC_LIST;
     if (list && tags->first == NULL)
         return firnc_tree_fail(tags, "is empty; write tags of the optimizer's params, or leave it out");
     for (const firnc_tree *tag = list ? tags->first : tags; tag != NULL; tag = list ? tag->next : NULL) {
         bool found = false;
-        for (uint32_t entry = 0; entry <= recipe->group_count; entry++)
-            found = found || has_tag(recipe, entry, tag);
+        for (uint32_t entry = 0; entry <= job->group_count; entry++)
+            found = found || has_tag(job, entry, tag);
         if (!found)
             return firnc_tree_fail(tag, "is no tag of a group; write one of the optimizer's params");
     }
@@ -390,9 +381,9 @@ static bool check_tags(const firnc_recipe *recipe, const firnc_tree *tags) {
 
 /* The root of a schedule for an entry: one that is there already, or a new one whose node is still to be filled. */
 static bool find_root(firnc_schedule_reader *r, const firnc_tree *source, uint32_t entry, uint32_t *root, bool *fresh) {
-    firnc_recipe *recipe = r->recipe;
-    for (*root = 0; *root < recipe->schedule.root_count; ++*root) {
-        const firnc_schedule_root *other = &recipe->schedule.roots[*root];
+    firnc_job *job = r->job;
+    for (*root = 0; *root < job->schedule.root_count; ++*root) {
+        const firnc_schedule_root *other = &job->schedule.roots[*root];
         *fresh = false;
         if (other->source == source && other->weight_decay == r->weight_decay &&
             (!other->adjusted || other->adjustment == r->adjustment))
@@ -400,8 +391,8 @@ static bool find_root(firnc_schedule_reader *r, const firnc_tree *source, uint32
     }
     *fresh = true;
     const char *key = r->weight_decay ? "weight_decay" : "learning_rate";
-    firnc_schedule_root *made = &recipe->schedule.roots[recipe->schedule.root_count++];
-    *made = (firnc_schedule_root){.name = entry == 0 ? key : firnc_format("%s.%s", key, recipe->groups[entry - 1].name),
+    firnc_schedule_root *made = &job->schedule.roots[job->schedule.root_count++];
+    *made = (firnc_schedule_root){.name = entry == 0 ? key : firnc_format("%s.%s", key, job->groups[entry - 1].name),
                                   .weight_decay = r->weight_decay,
                                   .source = source,
                                   .adjustment = r->adjustment};
@@ -416,23 +407,23 @@ static bool read_learning_rate(firnc_schedule_reader *r, const firnc_tree *init,
     uint32_t root;
     if (!find_root(r, older == NULL ? init : older, entry, &root, &fresh))
         return false;
-    r->recipe->schedule.rate_of[entry] = root;
-    uint32_t node = r->recipe->schedule.roots[root].node;
+    r->job->schedule.rate_of[entry] = root;
+    uint32_t node = r->job->schedule.roots[root].node;
     if (!fresh)
         return true;
     if (older != NULL)
         return read_older(r, older, node);
-    if (learning_rate < 0 && r->recipe->mode == FIRNC_TRAIN)
+    if (learning_rate < 0 && r->job->mode == FIRNC_TRAIN)
         return firnc_tree_fail(init, "there is no learning rate for %s; add schedulers, or lr to the optimizer",
-                               r->recipe->group_count == 0 ? "the run" : entry_name(r->recipe, entry));
-    r->recipe->schedule.nodes[node] =
+                               r->job->group_count == 0 ? "the run" : entry_name(r->job, entry));
+    r->job->schedule.nodes[node] =
         (firn_schedule_node){.kind = FIRN_SCHEDULE_CONSTANT, .initial = learning_rate < 0 ? 0 : learning_rate + 0.0};
     return true;
 }
 
 /* One entry of trainer.init.schedulers, for the entries that it is for and that have none of its key yet. */
 static bool read_scheduler(firnc_schedule_reader *r, const firnc_tree *scheduler, uint32_t *of) {
-    firnc_recipe *recipe = r->recipe;
+    firnc_job *job = r->job;
     firnc_schedule_traits traits;
     int class;
     const firnc_tree *settings = read_class(scheduler, &class);
@@ -440,34 +431,34 @@ static bool read_scheduler(firnc_schedule_reader *r, const firnc_tree *scheduler
         return false;
     if ((class >= CLASSES) != r->weight_decay)
         return true;
-    if (r->weight_decay && recipe->optimizer.kind == FIRNC_RPROP)
+    if (r->weight_decay && job->optimizer.kind == FIRNC_RPROP)
         return firnc_tree_fail(scheduler, "Rprop has no weight decay; remove the schedule of it");
     const firnc_tree *tags = firnc_tree_child(settings, "param_group_tags");
-    if (!check_tags(recipe, tags))
+    if (!check_tags(job, tags))
         return false;
-    for (uint32_t entry = 0; entry <= recipe->group_count; entry++) {
+    for (uint32_t entry = 0; entry <= job->group_count; entry++) {
         bool fresh;
-        if (!is_for(recipe, entry, tags))
+        if (!is_for(job, entry, tags))
             continue;
         if (of[entry] != FIRNC_NONE)
             return firnc_tree_fail(
                 scheduler, "a second schedule of the %s for %s; put both below one %s, or give them param_group_tags",
-                r->weight_decay ? "weight decay" : "learning rate", entry_name(recipe, entry),
+                r->weight_decay ? "weight decay" : "learning rate", entry_name(job, entry),
                 r->weight_decay ? "SequentialWD" : "SequentialLR");
         r->adjustment = 1;
         if (entry > 0)
-            r->adjustment = r->weight_decay ? recipe->groups[entry - 1].adjust_weight_decay
-                                            : recipe->groups[entry - 1].adjust_learning_rate;
+            r->adjustment = r->weight_decay ? job->groups[entry - 1].adjust_weight_decay
+                                            : job->groups[entry - 1].adjust_learning_rate;
         if (!find_root(r, scheduler, entry, &of[entry], &fresh) ||
-            (fresh && !read_node(r, scheduler, recipe->schedule.roots[of[entry]].node, &traits)))
+            (fresh && !read_node(r, scheduler, job->schedule.roots[of[entry]].node, &traits)))
             return false;
     }
     return true;
 }
 
-static bool read_schedulers(firnc_recipe *recipe, const firnc_tree *list, bool weight_decay, uint32_t *of) {
-    firnc_schedule_reader r = {.recipe = recipe, .weight_decay = weight_decay};
-    for (uint32_t entry = 0; entry <= recipe->group_count; entry++)
+static bool read_schedulers(firnc_job *job, const firnc_tree *list, bool weight_decay, uint32_t *of) {
+    firnc_schedule_reader r = {.job = job, .weight_decay = weight_decay};
+    for (uint32_t entry = 0; entry <= job->group_count; entry++)
         of[entry] = FIRNC_NONE;
     for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next)
         if (!read_scheduler(&r, entry, of))
@@ -475,58 +466,43 @@ static bool read_schedulers(firnc_recipe *recipe, const firnc_tree *list, bool w
     return true;
 }
 
-static bool is_adjusted(const firnc_recipe *recipe, uint32_t root) {
-    return root != FIRNC_NONE && recipe->schedule.roots[root].adjusted;
+static bool is_adjusted(const firnc_job *job, uint32_t root) {
+    return root != FIRNC_NONE && job->schedule.roots[root].adjusted;
 }
 
 /* As in the reference, it is the schedule that applies the factor of a group. */
-static void warn_of_idle_factors(const firnc_recipe *recipe) {
-    if (recipe->mode != FIRNC_TRAIN)
+static void warn_of_idle_factors(const firnc_job *job) {
+    if (job->mode != FIRNC_TRAIN)
         return;
-    for (uint32_t i = 0; i < recipe->group_count; i++) {
-        const firnc_parameter_group *group = &recipe->groups[i];
-        const firnc_tree place = {.file = recipe->file, .line = group->line, .path = group->path};
-        if (group->adjust_learning_rate != 1 && !is_adjusted(recipe, recipe->schedule.rate_of[i + 1]))
-            firnc_tree_warn(&place, "adjust_learning_rate has no effect: no ScalePerParamLR is for this group");
-        if (group->adjust_weight_decay != 1 && !is_adjusted(recipe, recipe->schedule.decay_of[i + 1]))
-            firnc_tree_warn(&place, "adjust_weight_decay has no effect: no ScalePerParamWD is for this group");
+    for (uint32_t i = 0; i < job->group_count; i++) {
+        const firnc_parameter_group *group = &job->groups[i];
+        if (group->adjust_learning_rate != 1 && !is_adjusted(job, job->schedule.rate_of[i + 1]))
+            firnc_job_warn(job, &group->place,
+                           "adjust_learning_rate has no effect: no ScalePerParamLR is for this group");
+        if (group->adjust_weight_decay != 1 && !is_adjusted(job, job->schedule.decay_of[i + 1]))
+            firnc_job_warn(job, &group->place,
+                           "adjust_weight_decay has no effect: no ScalePerParamWD is for this group");
     }
 }
 
-bool firnc_recipe_schedule(firnc_recipe *recipe, const firnc_tree *init, double learning_rate) {
+bool firnc_recipe_schedule(firnc_job *job, const firnc_tree *init, double learning_rate) {
     const firnc_tree *list = firnc_tree_child(init, "schedulers"), *older = older_learning_rate(init);
-    firnc_schedule_reader own = {.recipe = recipe, .adjustment = 1};
-    if (!read_schedulers(recipe, list, false, recipe->schedule.rate_of))
+    firnc_schedule_reader own = {.job = job, .adjustment = 1};
+    if (!read_schedulers(job, list, false, job->schedule.rate_of))
         return false;
-    if (recipe->schedule.root_count > 0 && older != NULL)
+    if (job->schedule.root_count > 0 && older != NULL)
         return firnc_tree_fail(older, "is a schedule beside one in trainer.init.schedulers; remove one of them");
-    for (uint32_t entry = 0; entry <= recipe->group_count; entry++) {
-        own.adjustment = entry == 0 ? 1 : recipe->groups[entry - 1].adjust_learning_rate;
-        if (recipe->schedule.rate_of[entry] == FIRNC_NONE && !read_learning_rate(&own, init, learning_rate, entry))
+    for (uint32_t entry = 0; entry <= job->group_count; entry++) {
+        own.adjustment = entry == 0 ? 1 : job->groups[entry - 1].adjust_learning_rate;
+        if (job->schedule.rate_of[entry] == FIRNC_NONE && !read_learning_rate(&own, init, learning_rate, entry))
             return false;
     }
-    if (!read_schedulers(recipe, list, true, recipe->schedule.decay_of))
+    if (!read_schedulers(job, list, true, job->schedule.decay_of))
         return false;
-    firn_schedule_list made = firnc_recipe_schedules(recipe);
+    firn_schedule_list made = firnc_job_schedules(job);
     uint32_t fault = firn_schedule_check(&made);
     if (fault != 0)
         return firnc_tree_fail(init, "schedule node %u is malformed; this is a bug of firnc", (unsigned)fault - 1);
-    warn_of_idle_factors(recipe);
-    return true;
-}
-
-/* Every step of a run of a million, and as many evenly spaced ones of a longer run. */
-bool firnc_recipe_schedule_values(const firnc_recipe *recipe, const firnc_tree *init) {
-    firn_schedule_list list = firnc_recipe_schedules(recipe);
-    uint64_t stride = recipe->steps / SAMPLED_MAX + 1, steps = recipe->mode == FIRNC_TRAIN ? recipe->steps : 0;
-    for (uint32_t i = 0; i < recipe->schedule.root_count; i++) {
-        const firnc_schedule_root *root = &recipe->schedule.roots[i];
-        for (uint64_t step = 0; step < steps; step += stride) {
-            float value = firn_schedule_value(&list, root->node, step);
-            if (!(value >= 0 && value - value == 0))
-                return firnc_tree_fail(init, "%s is %.9g at step %llu; mend its schedule, or make the run shorter",
-                                       root->name, (double)value, (unsigned long long)step);
-        }
-    }
+    warn_of_idle_factors(job);
     return true;
 }

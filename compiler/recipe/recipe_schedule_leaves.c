@@ -215,7 +215,7 @@ static bool make_multi_step(leaf *l) {
     const firnc_tree *milestones = firnc_tree_child(l->mapping, "milestones");
     l->node->initial = l->settings.initial;
     l->node->rate = l->settings.gamma;
-    l->node->auxiliary = l->reader->recipe->schedule.number_count;
+    l->node->auxiliary = l->reader->job->schedule.number_count;
     l->node->total = firnc_tree_count(milestones);
     return add_milestones(l->reader, milestones);
 }
@@ -242,11 +242,11 @@ static bool make_piecewise(leaf *l) {
     if (firnc_tree_count(values) != count + 1)
         return firnc_tree_fail(values, "%u values for %u milestones; write one before each and one after the last",
                                (unsigned)firnc_tree_count(values), (unsigned)count);
-    l->node->auxiliary = l->reader->recipe->schedule.number_count;
+    l->node->auxiliary = l->reader->job->schedule.number_count;
     l->node->total = count;
     if (!add_milestones(l->reader, milestones) || !add_values(l->reader, values))
         return false;
-    l->traits->initial = l->reader->recipe->schedule.numbers[l->node->auxiliary + count];
+    l->traits->initial = l->reader->job->schedule.numbers[l->node->auxiliary + count];
     return true;
 }
 
@@ -298,20 +298,19 @@ static bool make_one_cycle(leaf *l) {
 
 /* One lambda: a text is an expression, a list a table. */
 static bool make_lambda(const firnc_schedule_reader *r, const firnc_tree *lambda, uint32_t index) {
-    firn_schedule_node *node = &r->recipe->schedule.nodes[index];
+    firn_schedule_node *node = &r->job->schedule.nodes[index];
     if (lambda->kind == FIRNC_LIST) {
-        *node = (firn_schedule_node){.kind = FIRN_SCHEDULE_TABLE,
-                                     .auxiliary = r->recipe->schedule.number_count,
-                                     .total = firnc_tree_count(lambda)};
+        *node = (firn_schedule_node){
+            .kind = FIRN_SCHEDULE_TABLE, .auxiliary = r->job->schedule.number_count, .total = firnc_tree_count(lambda)};
         return add_values(r, lambda);
     }
     if (lambda->kind != FIRNC_SCALAR)
         return firnc_tree_fail(lambda, "is a mapping; write an expression of t, or a list with a value for each step");
-    uint32_t first = r->recipe->schedule.instruction_count;
+    uint32_t first = r->job->schedule.instruction_count;
     if (!firnc_expression_read(r, lambda))
         return false;
     *node = (firn_schedule_node){
-        .kind = FIRN_SCHEDULE_EXPRESSION, .auxiliary = first, .total = r->recipe->schedule.instruction_count - first};
+        .kind = FIRN_SCHEDULE_EXPRESSION, .auxiliary = first, .total = r->job->schedule.instruction_count - first};
     return true;
 }
 
@@ -339,7 +338,7 @@ static bool make_lambdas(leaf *l) {
     const firnc_tree *lambdas = firnc_tree_child(l->mapping, l->reader->weight_decay ? "val_lambda" : "lr_lambda");
     bool good = true, several = lambdas->kind == FIRNC_LIST && !is_table(lambdas, &good);
     uint32_t count = several ? firnc_tree_count(lambdas) : 1, first, child;
-    firn_schedule_node *nodes = l->reader->recipe->schedule.nodes;
+    firn_schedule_node *nodes = l->reader->job->schedule.nodes;
     if (!good || !firnc_schedule_add_nodes(l->reader, lambdas, count, &first))
         return false;
     *l->node = (firn_schedule_node){.kind = FIRN_SCHEDULE_PRODUCT,
@@ -443,7 +442,7 @@ bool firnc_schedule_read_leaf(const firnc_schedule_reader *r, const firnc_tree *
     l.settings.eta_min += 0.0;
     traits->initial = l.settings.initial;
     traits->length = l.settings.total;
-    l.node = &r->recipe->schedule.nodes[index];
+    l.node = &r->job->schedule.nodes[index];
     *l.node = (firn_schedule_node){.kind = (uint16_t)leaves[class].kind};
     return leaves[class].make(&l);
 }

@@ -7,7 +7,7 @@
 
 /* One tree that is being read. Nodes, numbers and instructions go to the end of the recipe's lists. */
 typedef struct firnc_schedule_reader {
-    firnc_recipe *recipe;
+    firnc_job *job;
     bool weight_decay; /* the key: a twin ...WD with names of its own for some settings */
     double adjustment; /* what ScalePerParamLR multiplies with */
     bool *adjusted;    /* set when there is one */

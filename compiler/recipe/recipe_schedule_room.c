@@ -1,36 +1,35 @@
-/* Room in the recipe's lists for nodes, numbers and instructions of schedules, and the keys that every class of
+/* Room in the job's lists for nodes, numbers and instructions of schedules, and the keys that every class of
  * schedule takes. What a class means is said in recipe_schedule.c and recipe_schedule_leaves.c, which use this file. */
 #include "compiler/recipe/recipe_schedule_parts.h"
 
 #define NUMBERS_MAX 65536
 
 bool firnc_schedule_add_nodes(const firnc_schedule_reader *r, const firnc_tree *at, uint32_t count, uint32_t *first) {
-    if (count > FIRNC_NODES_MAX - r->recipe->schedule.count)
+    if (count > FIRNC_NODES_MAX - r->job->schedule.count)
         return firnc_tree_fail(at, "more than %d schedules; leave some out", FIRNC_NODES_MAX);
-    *first = r->recipe->schedule.count;
-    r->recipe->schedule.count += count;
+    *first = r->job->schedule.count;
+    r->job->schedule.count += count;
     return true;
 }
 
 bool firnc_schedule_add_number(const firnc_schedule_reader *r, const firnc_tree *at, double value) {
-    firnc_recipe *recipe = r->recipe;
-    if (recipe->schedule.number_count == NUMBERS_MAX)
+    firnc_job *job = r->job;
+    if (job->schedule.number_count == NUMBERS_MAX)
         return firnc_tree_fail(at, "the schedules hold more than %d numbers; make the lists shorter", NUMBERS_MAX);
-    recipe->schedule.numbers = firnc_grown(recipe->schedule.numbers, recipe->schedule.number_count,
-                                           &recipe->schedule.number_capacity, sizeof *recipe->schedule.numbers);
-    recipe->schedule.numbers[recipe->schedule.number_count++] = value;
+    job->schedule.numbers = firnc_grown(job->schedule.numbers, job->schedule.number_count,
+                                        &job->schedule.number_capacity, sizeof *job->schedule.numbers);
+    job->schedule.numbers[job->schedule.number_count++] = value;
     return true;
 }
 
 bool firnc_schedule_add_instruction(const firnc_schedule_reader *r, const firnc_tree *at, uint16_t operation,
                                     double value) {
-    firnc_recipe *recipe = r->recipe;
-    if (recipe->schedule.instruction_count == NUMBERS_MAX)
+    firnc_job *job = r->job;
+    if (job->schedule.instruction_count == NUMBERS_MAX)
         return firnc_tree_fail(at, "the schedules hold more than %d operations; write tables instead", NUMBERS_MAX);
-    recipe->schedule.instructions =
-        firnc_grown(recipe->schedule.instructions, recipe->schedule.instruction_count,
-                    &recipe->schedule.instruction_capacity, sizeof *recipe->schedule.instructions);
-    recipe->schedule.instructions[recipe->schedule.instruction_count++] =
+    job->schedule.instructions = firnc_grown(job->schedule.instructions, job->schedule.instruction_count,
+                                             &job->schedule.instruction_capacity, sizeof *job->schedule.instructions);
+    job->schedule.instructions[job->schedule.instruction_count++] =
         (firn_schedule_instruction){.operation = operation, .value = value};
     return true;
 }

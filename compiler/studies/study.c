@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "compiler/commands/commands.h"
+#include "compiler/graph/ir.h"
 #include "compiler/job/targets.h"
-#include "compiler/passes/driver.h"
 #include "plan/errors.h"
 #include "plan/signature.h"
 
@@ -115,7 +115,7 @@ static int check_words(firnc_study *study, const char *command) {
 
 /* Weights of records are for a model that takes them, and for no other. */
 static bool check_sample_weights(const firnc_study *study, const firnc_recipe *recipe) {
-    bool taken = recipe->architecture == FIRNC_MLP && recipe->mlp.sample_weights;
+    bool taken = recipe->facts.sample_weights;
     if (taken == (study->sample_weights != NULL))
         return true;
     firnc_say(taken
@@ -133,17 +133,17 @@ static bool read_lengths(firnc_study *study) {
     if (!check_sample_weights(study, recipe))
         return false;
     if (study->steps == 0)
-        study->steps = recipe->steps;
-    if (study->steps > recipe->steps) {
+        study->steps = recipe->job.steps;
+    if (study->steps > recipe->job.steps) {
         firnc_say("firnc: %s: the run has %llu steps, fewer than --steps %llu; raise trainer.init.loop.num_steps",
-                  study->recipe, (unsigned long long)recipe->steps, (unsigned long long)study->steps);
+                  study->recipe, (unsigned long long)recipe->job.steps, (unsigned long long)study->steps);
         return false;
     }
-    if (recipe->data.held_out_per_mille == 0)
+    if (recipe->job.data.held_out_per_mille == 0)
         return true;
     if (!firnc_study_recipe(study, &none, FIRNC_EVAL, recipe))
         return false;
-    study->held_out = recipe->data.held_out;
+    study->held_out = recipe->job.data.held_out;
     return true;
 }
 
@@ -229,11 +229,15 @@ bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc
 }
 
 static bool freeze(const firnc_study *study, const firnc_texts *more, firnc_mode mode, const char *output,
-                   firnc_compilation *compilation, firnc_frozen *frozen) {
+                   firnc_graph **graph, firnc_frozen *frozen) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
-    *compilation = (firnc_compilation){.recipe = recipe, .target = study->target, .weights = study->weights};
-    return firnc_study_recipe(study, more, mode, recipe) && firnc_run_passes(compilation, NULL) &&
-           firnc_freeze(compilation, &study->key, true, output, frozen);
+    if (!firnc_study_recipe(study, more, mode, recipe))
+        return false;
+    recipe->job.target = study->target;
+    recipe->job.weights = study->weights;
+    *graph = firnc_recipe_build(recipe);
+    return firnc_freeze_plan(*graph, &recipe->job, &study->key, NULL, frozen) &&
+           firnc_file_write(output, frozen->file.data, frozen->file.count);
 }
 
 /* SHA-256 of what the ops compute, without the annotations that led there. */
@@ -261,10 +265,10 @@ static bool hash_computation(const firnc_graph *graph, uint8_t hash[FIRN_HASH_BY
 
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
     const firnc_mark mark = firnc_memory_mark(); /* of a model's graph nothing but its hashes is of use later */
-    firnc_compilation compilation;
+    firnc_graph *graph;
     firnc_frozen frozen;
-    bool good = freeze(study, more, FIRNC_TRAIN, path_of(study, trial, "plan"), &compilation, &frozen) &&
-                hash_computation(compilation.graph, trial->computation);
+    bool good = freeze(study, more, FIRNC_TRAIN, path_of(study, trial, "plan"), &graph, &frozen) &&
+                hash_computation(graph, trial->computation);
     if (good)
         memcpy(trial->run_hash, frozen.run_hash, sizeof trial->run_hash);
     firnc_memory_release(mark);
@@ -444,14 +448,14 @@ static int train(const firnc_study *study, const firnc_trial *trial, uint64_t st
  * The exit code of the runner, or -1; after one line on stderr where that is no result. */
 static int evaluate(const firnc_study *study, const firnc_texts *more, const firnc_trial *trial, unsigned batches) {
     firnc_texts settings = *more;
-    firnc_compilation compilation;
+    firnc_graph *graph;
     firnc_frozen frozen;
     char messages[MESSAGES_BYTES];
     const char *plan = path_of(study, trial, "eval.plan");
     settings.text[settings.count++] = "trainer.validate.metric=loss";
     if (batches > 0)
         settings.text[settings.count++] = firnc_format("trainer.init.loop.eval_steps=%u", batches);
-    if (!freeze(study, &settings, FIRNC_EVAL, plan, &compilation, &frozen))
+    if (!freeze(study, &settings, FIRNC_EVAL, plan, &graph, &frozen))
         return -1;
     words w = runner_words(study, "eval", plan);
     add_option(&w, "--checkpoint", path_of(study, trial, "checkpoint"));

@@ -4,7 +4,8 @@
 #define FIRNC_STUDY_H
 
 #include "compiler/commands/options.h"
-#include "compiler/emit/freeze.h"
+#include "compiler/firnc.h"
+#include "compiler/recipe/recipe.h"
 
 #define FIRNC_STUDY_LAST 20 /* losses whose mean is the final loss of a trial */
 

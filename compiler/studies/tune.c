@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compiler/commands/commands.h"
+#include "compiler/graph/ir.h"
 #include "compiler/keys/tree.h"
 #include "compiler/studies/study.h"
 
@@ -112,12 +113,12 @@ static void add_layer(unit *u, const char *layer) {
 static bool find_units(tuning *t) {
     const firnc_texts none = {0};
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
-    firnc_compilation compilation = {.recipe = recipe, .target = t->study.target};
-    if (!firnc_study_recipe(&t->study, &none, FIRNC_TRAIN, recipe) || !firnc_build(&compilation))
+    if (!firnc_study_recipe(&t->study, &none, FIRNC_TRAIN, recipe))
         return false;
-    t->half = firn_type_name((uint8_t)recipe->precision.half);
-    for (uint32_t i = 0; i < compilation.graph->node_count; i++) {
-        const firnc_node *node = &compilation.graph->nodes[i];
+    const firnc_graph *graph = firnc_recipe_build(recipe);
+    t->half = firn_type_name((uint8_t)recipe->job.precision.half);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
         if (node->code == FIRN_OP_dropout || is_known(t, node->name))
             continue; /* dropout is in no eval plan, and takes the type of what it drops */
         if (t->unit_count == 0 || firn_op_find(node->code)->autocast == FIRN_AUTOCAST_half)

@@ -51,7 +51,8 @@ void compiled_plan_make(compiled_plan *plan, const char *recipe, firnc_mode mode
                         uint32_t settings_count) {
     firnc_recipe *read = firnc_allocate(sizeof *read);
     assert_true(firnc_recipe_read(read, recipe, mode, settings, settings_count));
-    firnc_compilation compilation = {.recipe = read, .target = "portable", .security_counter = 5};
+    read->job.security_counter = 5;
+    firnc_compilation compilation = {.job = &read->job, .graph = firnc_recipe_build(read)};
     firnc_payload payload;
     firnc_bytes file;
     uint8_t digest[32];

@@ -145,6 +145,6 @@ void test_fill_inputs(const test_machine *machine, uint32_t limit, uint64_t draw
                 ((float *)machine->data[i])[j] = 2 * firn_random_uniform(&rng, j) - 1;
         }
     }
-    if (graph->schedules[0] != FIRNC_NONE)
+    if (graph->schedules != NULL && graph->schedules[0] != FIRNC_NONE)
         *(float *)machine->data[graph->schedules[0]] = 0.125f;
 }

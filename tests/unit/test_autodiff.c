@@ -15,11 +15,11 @@
 
 #define SEED 7
 
-static uint32_t limit_of(const firnc_recipe *recipe) {
-    return recipe->architecture == FIRNC_GPT2 ? recipe->gpt2.vocab_size : recipe->mlp.output_size;
+static uint32_t limit_of(const test_recipe *recipe) {
+    return test_classes(recipe);
 }
 
-static double loss_at(const test_machine *machine, const firnc_recipe *recipe) {
+static double loss_at(const test_machine *machine, const test_recipe *recipe) {
     test_fill_inputs(machine, limit_of(recipe), 1);
     test_machine_run(machine, FIRNC_PHASE_MICRO_BATCH, 3, 0);
     return (double)test_element(machine, machine->graph->loss, 0);
@@ -27,7 +27,7 @@ static double loss_at(const test_machine *machine, const firnc_recipe *recipe) {
 
 /* Moves a parameter along a direction of +1 and -1, both ways. Whether the slope of the loss is that of its gradient.
  */
-static bool slope_agrees(const test_machine *machine, const firnc_recipe *recipe, firnc_value parameter) {
+static bool slope_agrees(const test_machine *machine, const test_recipe *recipe, firnc_value parameter) {
     const firnc_graph *graph = machine->graph;
     size_t count = test_elements(graph, parameter);
     float *elements = machine->data[parameter];
@@ -58,7 +58,7 @@ static bool slope_agrees(const test_machine *machine, const firnc_recipe *recipe
     return false;
 }
 
-static void check_gradients(const firnc_recipe *recipe) {
+static void check_gradients(const test_recipe *recipe) {
     firnc_compilation compilation = test_compilation(recipe);
     test_run_passes(&compilation, firnc_lower);
     test_machine machine = test_machine_apart(compilation.graph, SEED);
@@ -71,7 +71,7 @@ static void check_gradients(const firnc_recipe *recipe) {
 
 static void test_gpt2_gradients(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     check_gradients(&recipe);
     recipe.gpt2.share_embedding_weights = false;
     recipe.gpt2.use_bias_in_output = true;
@@ -80,13 +80,13 @@ static void test_gpt2_gradients(void **state) {
     recipe.gpt2.attention_dropout_rate = 0.25f;
     recipe.gpt2.embedding_dropout_rate = 0.25f;
     check_gradients(&recipe);
-    recipe.data.batch_size = recipe.data.micro_batch_size = 1;
+    recipe.job.data.batch_size = recipe.job.data.micro_batch_size = 1;
     check_gradients(&recipe);
 }
 
 static void test_rotary_gradients(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_rotary(&recipe);
     check_gradients(&recipe);
 }
@@ -96,12 +96,12 @@ static void test_mlp_gradients(void **state) {
     static const firnc_activation activations[] = {FIRNC_TANH,    FIRNC_RELU, FIRNC_GELU,    FIRNC_GELU_NEW,
                                                    FIRNC_SIGMOID, FIRNC_SILU, FIRNC_SOFTPLUS};
     for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++) {
-        firnc_recipe recipe = test_mlp_recipe();
+        test_recipe recipe = test_mlp_recipe();
         recipe.mlp.activation = activations[i];
         check_gradients(&recipe);
         recipe.mlp.loss = FIRNC_LOSS_MEAN_SQUARED_ERROR;
         recipe.mlp.dropout_rate = 0.5f;
-        recipe.data.label_element = FIRN_FLOAT32;
+        recipe.elements.label = FIRN_FLOAT32;
         check_gradients(&recipe);
     }
 }
@@ -122,18 +122,18 @@ static void test_loss_gradients(void **state) {
         {.cross_entropy = {.batch_size = true, .loss_weight = 0.3f}, .sample_weights = true},
     };
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
-        firnc_recipe recipe = test_mlp_recipe();
+        test_recipe recipe = test_mlp_recipe();
         recipe.mlp.loss = losses[i].loss;
         recipe.mlp.cross_entropy = losses[i].cross_entropy;
         recipe.mlp.sample_weights = losses[i].sample_weights;
         recipe.mlp.huber_threshold = losses[i].huber_threshold;
         recipe.mlp.log_target = losses[i].log_target;
         recipe.mlp.batch_mean = losses[i].batch_mean;
-        if (!firnc_loss_has_classes(losses[i].loss))
-            recipe.data.label_element = FIRN_FLOAT32;
+        if (losses[i].loss != FIRNC_LOSS_CROSS_ENTROPY && losses[i].loss != FIRNC_LOSS_NLL)
+            recipe.elements.label = FIRN_FLOAT32;
         check_gradients(&recipe);
     }
-    firnc_recipe words = test_gpt2_recipe();
+    test_recipe words = test_gpt2_recipe();
     words.gpt2.loss = (firnc_cross_entropy_options){.ignores = true, .ignore_index = 3, .label_smoothing = 0.1f};
     words.gpt2.nonlinearity = FIRNC_SILU;
     check_gradients(&words);
@@ -142,7 +142,7 @@ static void test_loss_gradients(void **state) {
 /* The check sees a gradient that is a twentieth too large. */
 static void test_check_can_fail(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_lower);
     for (uint32_t i = 0; i < compilation.graph->node_count; i++)
@@ -155,15 +155,15 @@ static void test_check_can_fail(void **state) {
 /* Two micro-batches of one sample give the gradient of one batch of two. */
 static void test_accumulation(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     firnc_compilation whole = test_compilation(&recipe);
     test_run_passes(&whole, firnc_lower);
     test_machine one = test_machine_apart(whole.graph, SEED);
     test_fill_inputs(&one, recipe.gpt2.vocab_size, 1);
     test_machine_run(&one, FIRNC_PHASE_MICRO_BATCH, 0, 0);
 
-    firnc_recipe halves = recipe;
-    halves.data.micro_batch_size = 1;
+    test_recipe halves = recipe;
+    halves.job.data.micro_batch_size = 1;
     firnc_compilation parts = test_compilation(&halves);
     test_run_passes(&parts, firnc_lower);
     test_machine two = test_machine_apart(parts.graph, SEED);
@@ -190,7 +190,7 @@ static void test_accumulation(void **state) {
 /* A tied weight: the output layer's gradient first, then the rows of the embedding on top of it, in place. */
 static void test_tied_weight(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_lower);
@@ -211,10 +211,10 @@ static void test_tied_weight(void **state) {
 static void test_gradient_type(void **state) {
     (void)state;
     for (int single = 0; single < 2; single++) {
-        firnc_recipe recipe = test_gpt2_recipe();
+        test_recipe recipe = test_gpt2_recipe();
         test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
         if (single)
-            recipe.precision.gradient_type = FIRN_FLOAT32;
+            recipe.job.precision.gradient_type = FIRN_FLOAT32;
         firnc_compilation compilation = test_compilation(&recipe);
         test_run_passes(&compilation, firnc_lower);
         const firnc_graph *graph = compilation.graph;
@@ -248,10 +248,10 @@ static void test_gradient_type(void **state) {
  * for the inputs. */
 static void test_order_of_sums(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     firnc_graph *graph = firnc_graph_create("residual");
-    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3});
-    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 2, (uint32_t[]){4, 3});
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
     firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
     firnc_value w1 = firnc_parameter(graph, "w1", 2, (uint32_t[]){3, 3}, init, true);
     firnc_value w2 = firnc_parameter(graph, "w2", 2, (uint32_t[]){3, 3}, init, true);
@@ -283,7 +283,7 @@ static void test_order_of_sums(void **state) {
 
 static void test_backward_levels(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_FLOAT16, 1);
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_differentiate);
@@ -301,7 +301,7 @@ static void test_backward_levels(void **state) {
 /* A parameter that the loss does not depend on is refused. */
 static void test_unused_parameter(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_autocast);
     firnc_parameter(compilation.graph, "idle", 1, (uint32_t[]){3}, (firnc_init){.a = 1}, false);

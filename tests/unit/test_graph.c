@@ -28,7 +28,7 @@ static const firnc_value_info *find_value(const firnc_graph *graph, const char *
 
 static firnc_graph *graph_with_input(firnc_value *x) {
     firnc_graph *graph = firnc_graph_create("toy");
-    *x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){2, 3});
+    *x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){2, 3}, test_float32);
     return graph;
 }
 
@@ -129,8 +129,9 @@ static void attention_in_an_eval_graph_drops_nothing(void **state) {
     (void)state;
     for (int eval = 0; eval <= 1; eval++) {
         firnc_graph *graph = firnc_graph_create("toy");
-        graph->eval = eval == 1;
-        firnc_value qkv = firnc_input(graph, "qkv", FIRN_FLOAT32, 3, (uint32_t[]){1, 4, 12});
+        if (eval == 1)
+            firnc_graph_evaluate(graph);
+        firnc_value qkv = firnc_input(graph, "qkv", FIRN_FLOAT32, 3, (uint32_t[]){1, 4, 12}, test_float32);
         firnc_attention(graph, qkv,
                         (firnc_attention_options){.heads = 2, .kv_heads = 2, .scale = 1, .dropout_rate = 0.25F});
         assert_float_equal(last_node(graph)->reals[1], eval == 1 ? 0 : 0.25F, 0);
@@ -226,7 +227,7 @@ static void misuse_aborts(void **state) {
 /* --- architectures --------------------------------------------------------------------------------------------------
  */
 
-static const firnc_graph *built(const firnc_recipe *recipe) {
+static const firnc_graph *built(const test_recipe *recipe) {
     firnc_compilation compilation = test_compilation(recipe);
     test_run_passes(&compilation, firnc_infer_shapes);
     return compilation.graph;
@@ -245,7 +246,7 @@ static void expect_parameters(const firnc_graph *graph, const char *const *names
 
 static void gpt2_has_the_names_of_hugging_face(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     recipe.gpt2.num_hidden_layers = 1;
     static const char *const names[] = {"transformer.wte.weight",
                                         "transformer.wpe.weight",
@@ -280,7 +281,7 @@ static void gpt2_has_the_names_of_hugging_face(void **state) {
 
 static void gpt2_leaves_out_what_the_recipe_leaves_out(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     recipe.gpt2.num_hidden_layers = 1;
     recipe.gpt2.share_embedding_weights = false;
     recipe.gpt2.use_bias_in_output = true;
@@ -307,7 +308,7 @@ static void gpt2_leaves_out_what_the_recipe_leaves_out(void **state) {
 /* Rotary positions have no table, and come between the projection and attention; the values do not turn. */
 static void gpt2_with_rotary_positions(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     recipe.gpt2.num_hidden_layers = 1;
     test_make_rotary(&recipe);
     const firnc_graph *graph = built(&recipe);
@@ -328,7 +329,7 @@ static void gpt2_with_rotary_positions(void **state) {
 static void the_output_layer_goes_backward_at_level_0(void **state) {
     (void)state;
     for (int global = 0; global <= 2; global++) {
-        firnc_recipe recipe = test_gpt2_recipe();
+        test_recipe recipe = test_gpt2_recipe();
         test_make_mixed(&recipe, FIRN_BFLOAT16, global);
         const firnc_node *node = test_find_node(built(&recipe), FIRN_OP_linear, "lm_head");
         assert_int_equal(node->annotated, global == 1);
@@ -342,7 +343,7 @@ static void the_output_layer_goes_backward_at_level_0(void **state) {
 
 static void half_softmax_is_for_mixed_precision(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     recipe.gpt2.attention_softmax_fp32 = false;
     assert_false(test_find_node(built(&recipe), FIRN_OP_attention, "transformer.h.1.attn")->half_softmax);
     test_make_mixed(&recipe, FIRN_FLOAT16, 1);
@@ -351,7 +352,7 @@ static void half_softmax_is_for_mixed_precision(void **state) {
 
 static void an_mlp_has_the_names_of_pytorch(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     static const char *const names[] = {"layers.0.weight", "layers.0.bias",   "layers.1.weight",
                                         "layers.1.bias",   "layers.2.weight", "layers.2.bias"};
     const firnc_graph *graph = built(&recipe);
@@ -366,7 +367,7 @@ static void an_mlp_has_the_names_of_pytorch(void **state) {
     assert_true(weight->rng_id != bias->rng_id);
     assert_true(graph->logits != FIRNC_NONE);
     recipe.mlp.loss = FIRNC_LOSS_MEAN_SQUARED_ERROR;
-    recipe.data.label_element = FIRN_FLOAT32;
+    recipe.elements.label = FIRN_FLOAT32;
     assert_non_null(find_value(built(&recipe), "targets"));
     assert_true(built(&recipe)->logits == FIRNC_NONE);
 }

@@ -21,11 +21,13 @@
 #define OUTPUT_MOST 2000000
 
 /* An unsigned plan of a recipe, in a file of its own. */
-static const char *make_plan(const firnc_recipe *recipe, firnc_compilation *compilation, uint64_t *bytes) {
+static const char *make_plan(const test_recipe *recipe, firnc_compilation *compilation, uint64_t *bytes) {
     static const uint8_t public_key[64] = {4};
-    *compilation = test_compilation(recipe);
-    compilation->plan_version = 12;
-    compilation->security_counter = 34;
+    test_recipe *numbered = firnc_allocate(sizeof *numbered);
+    *numbered = *recipe;
+    numbered->job.plan_version = 12;
+    numbered->job.security_counter = 34;
+    *compilation = test_compilation(numbered);
     test_run_passes(compilation, firnc_lower);
     firnc_payload payload = {0};
     firnc_bytes file;
@@ -107,8 +109,8 @@ static void check_op(const cJSON *root, const char *op_name, const char *field, 
 
 static void test_json_mlp(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
-    recipe.data.micro_batch_size = 2;
+    test_recipe recipe = test_mlp_recipe();
+    recipe.job.data.micro_batch_size = 2;
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
@@ -147,10 +149,10 @@ static void test_json_mlp(void **state) {
  */
 static void test_json_gpt2(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
     recipe.gpt2.attention_softmax_fp32 = false;
-    recipe.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+    recipe.job.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
@@ -188,8 +190,8 @@ static void test_json_gpt2(void **state) {
 
 static void test_json_eval(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
-    recipe.mode = FIRNC_EVAL;
+    test_recipe recipe = test_mlp_recipe();
+    recipe.job.mode = FIRNC_EVAL;
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
@@ -208,13 +210,13 @@ static void test_json_eval(void **state) {
 /* What POL made of the rotary embedding, forward and backward. */
 static void test_rotation(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_rotary(&recipe);
     test_make_mixed(&recipe, FIRN_FLOAT16, 1);
-    firnc_pol_pattern pattern = {.pattern = "*.rotary", .path = ""};
+    firnc_pol_pattern pattern = {.pattern = "*.rotary"};
     pattern.pol = (firnc_pol){.level = 1, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true};
-    recipe.precision.patterns = &pattern;
-    recipe.precision.pattern_count = 1;
+    recipe.job.precision.patterns = &pattern;
+    recipe.job.precision.pattern_count = 1;
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
@@ -233,9 +235,9 @@ static void test_rotation(void **state) {
 
 static void test_table(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
-    recipe.precision.emulate = true;
+    recipe.job.precision.emulate = true;
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
@@ -247,17 +249,17 @@ static void test_table(void **state) {
     assert_contains(text, "affine in bfloat16");
     assert_contains(text, "loss scaling         none\n");
     unlink(plan);
-    recipe.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
-    recipe.precision.min_loss_scale = 0.5F;
-    recipe.precision.max_loss_scale = 65536;
-    recipe.precision.steps_per_increase = 7;
-    recipe.precision.overflow_tolerance = 0.1F;
+    recipe.job.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+    recipe.job.precision.min_loss_scale = 0.5F;
+    recipe.job.precision.max_loss_scale = 65536;
+    recipe.job.precision.steps_per_increase = 7;
+    recipe.job.precision.overflow_tolerance = 0.1F;
     plan = make_plan(&recipe, &compilation, &bytes);
     text = output_of(plan, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0);
     assert_contains(text, "loss scaling         dynamic, from 0.5 to 65536, doubled after more than 7 steps, overflow "
                           "tolerance 0.1\n");
-    recipe.mode = FIRNC_EVAL;
-    recipe.steps = 0;
+    recipe.job.mode = FIRNC_EVAL;
+    recipe.job.steps = 0;
     const char *eval = make_plan(&recipe, &compilation, &bytes);
     assert_contains(output_of(eval, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0), "every whole batch of the data");
     unlink(eval);
@@ -272,8 +274,8 @@ static void test_table(void **state) {
 /* Every kernel of the plan once, and no other. */
 static void test_kernels(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
-    recipe.mode = FIRNC_EVAL;
+    test_recipe recipe = test_mlp_recipe();
+    recipe.job.mode = FIRNC_EVAL;
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
@@ -295,7 +297,7 @@ static void flip(const char *name, long at) {
 
 static void test_refused(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);

@@ -260,10 +260,10 @@ static void check_graph(const firnc_graph *graph) {
 }
 
 /* Two whole steps in the arena and with every value apart: the same state to the last bit. */
-static void compare_machines(const firnc_recipe *recipe, const firnc_graph *graph) {
+static void compare_machines(const test_recipe *recipe, const firnc_graph *graph) {
     test_machine machines[] = {test_machine_planned(graph, 3), test_machine_apart(graph, 3)};
-    uint32_t micro_batches = recipe->data.batch_size / recipe->data.micro_batch_size;
-    uint32_t limit = recipe->architecture == FIRNC_GPT2 ? recipe->gpt2.vocab_size : recipe->mlp.output_size;
+    uint32_t micro_batches = recipe->job.data.batch_size / recipe->job.data.micro_batch_size;
+    uint32_t limit = test_classes(recipe);
     for (size_t m = 0; m < 2; m++)
         for (uint32_t step = 0; step < 2; step++) {
             for (uint32_t micro = 0; micro < micro_batches; micro++) {
@@ -285,7 +285,7 @@ static void compare_machines(const firnc_recipe *recipe, const firnc_graph *grap
     assert_true(test_element(&machines[0], graph->loss, 0) == test_element(&machines[1], graph->loss, 0));
 }
 
-static void check_recipe(const firnc_recipe *recipe) {
+static void check_recipe(const test_recipe *recipe) {
     firnc_compilation compilation = test_compilation(recipe);
     test_run_passes(&compilation, firnc_lower);
     const firnc_graph *graph = compilation.graph;
@@ -299,20 +299,20 @@ static void check_recipe(const firnc_recipe *recipe) {
 static void test_graphs(void **state) {
     (void)state;
     for (uint32_t variant = 0; variant < 32; variant++) {
-        firnc_recipe recipe = (variant & 1) != 0 ? test_mlp_recipe() : test_gpt2_recipe();
+        test_recipe recipe = (variant & 1) != 0 ? test_mlp_recipe() : test_gpt2_recipe();
         if ((variant & 2) != 0)
             test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
         if ((variant & 4) != 0)
-            recipe.data.micro_batch_size /= 2;
+            recipe.job.data.micro_batch_size /= 2;
         if ((variant & 8) != 0) {
-            recipe.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
-            recipe.precision.initial_loss_scale = 1024;
-            recipe.precision.clipping = FIRN_FB_CLIPPING_NORM;
-            recipe.precision.clip_threshold = 0.5f;
+            recipe.job.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+            recipe.job.precision.initial_loss_scale = 1024;
+            recipe.job.precision.clipping = FIRN_FB_CLIPPING_NORM;
+            recipe.job.precision.clip_threshold = 0.5f;
         }
         if ((variant & 16) != 0) {
-            recipe.mode = FIRNC_EVAL;
-            recipe.data.batch_size = recipe.data.micro_batch_size;
+            recipe.job.mode = FIRNC_EVAL;
+            recipe.job.data.batch_size = recipe.job.data.micro_batch_size;
         }
         check_recipe(&recipe);
     }
@@ -321,8 +321,8 @@ static void test_graphs(void **state) {
 /* A train and an eval plan of one model: the same parameters at the same places, from the start of the state. */
 static void test_state_prefix(void **state) {
     (void)state;
-    firnc_recipe train = test_gpt2_recipe(), eval = test_gpt2_recipe();
-    eval.mode = FIRNC_EVAL;
+    test_recipe train = test_gpt2_recipe(), eval = test_gpt2_recipe();
+    eval.job.mode = FIRNC_EVAL;
     firnc_compilation a = test_compilation(&train), b = test_compilation(&eval);
     test_run_passes(&a, firnc_lower);
     test_run_passes(&b, firnc_lower);

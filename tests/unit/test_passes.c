@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "compiler/base/files.h"
+#include "compiler/emit/write.h"
 #include "plan/checks/semantics.h"
 #include "plan/checks/verifier.h"
 #include "plan/container.h"
@@ -69,10 +70,10 @@ static void assert_contains(const char *text, const char *part) {
 
 static void test_shapes_name_the_layer(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("crooked");
-    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 7});
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 7}, test_float32);
     firnc_value weight = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 6}, (firnc_init){0}, true);
     firnc_layer_begin(graph, "encoder");
     firnc_layer_begin(graph, "dense");
@@ -90,11 +91,11 @@ typedef struct annotations {
     const firnc_pol *scope, *inner, *call, *rule;
 } annotations;
 
-static const firnc_node *resolved(firnc_recipe *recipe, annotations a) {
+static const firnc_node *resolved(test_recipe *recipe, annotations a) {
     static firnc_compilation compilation;
     compilation = test_compilation(recipe);
     firnc_graph *graph = compilation.graph = firnc_graph_create("one");
-    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 6});
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 6}, test_float32);
     firnc_value weight = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 6}, (firnc_init){0}, true);
     if (a.scope != NULL)
         firnc_pol_begin(graph, *a.scope);
@@ -137,7 +138,7 @@ static const firnc_pol no_backward = {.level = 2, .bwd_level = 0, .enable_fwd = 
 
 static void test_pol_annotations(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     assert_pol(resolved(&recipe, (annotations){0}), 1, GLOBAL, 1, GLOBAL);
     assert_pol(resolved(&recipe, (annotations){.scope = &level_0}), 0, SCOPE, 0, SCOPE);
     assert_pol(resolved(&recipe, (annotations){.scope = &both}), 2, SCOPE, 0, SCOPE);
@@ -153,31 +154,32 @@ static void test_pol_annotations(void **state) {
 
 static void test_pol_patterns(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     const firnc_pol_pattern patterns[] = {{.pattern = "*", .pol = level_0}, {.pattern = "block.d?nse", .pol = level_2}};
-    recipe.precision.patterns = patterns;
-    recipe.precision.pattern_count = 2;
+    recipe.job.precision.patterns = patterns;
+    recipe.job.precision.pattern_count = 2;
     assert_pol(resolved(&recipe, (annotations){0}), 2, PATTERN, 2, PATTERN); /* the last that matches */
     assert_pol(resolved(&recipe, (annotations){.scope = &level_0}), 0, SCOPE, 0, SCOPE);
     assert_pol(resolved(&recipe, (annotations){.call = &backward_0}), 1, GLOBAL, 0, CALL);
     assert_pol(resolved(&recipe, (annotations){.rule = &backward_0}), 2, PATTERN, 2, PATTERN);
-    recipe.precision.pattern_count = 1;
+    recipe.job.precision.pattern_count = 1;
     assert_pol(resolved(&recipe, (annotations){0}), 0, PATTERN, 0, PATTERN);
 }
 
 static void test_pattern_without_layer(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
-    const firnc_pol_pattern patterns[] = {{.pattern = "*.h.*.mlp.c_f?", .pol = level_0},
-                                          {.pattern = "lm_haed", .pol = level_0, .line = 41, .path = "pol.1.pattern"}};
-    recipe.precision.patterns = patterns;
-    recipe.precision.pattern_count = 2;
+    test_recipe recipe = test_gpt2_recipe();
+    const firnc_pol_pattern patterns[] = {
+        {.pattern = "*.h.*.mlp.c_f?", .pol = level_0},
+        {.pattern = "lm_haed", .pol = level_0, .place = {"test.yaml", 41, "pol.1.pattern"}}};
+    recipe.job.precision.patterns = patterns;
+    recipe.job.precision.pattern_count = 2;
     firnc_compilation compilation = test_compilation(&recipe);
-    assert_true(firnc_build(&compilation) && firnc_infer_shapes(&compilation));
+    assert_true(firnc_check_built(&compilation) && firnc_infer_shapes(&compilation));
     const char *text = errors_of(firnc_resolve_pol, &compilation, false);
     assert_contains(text, ":41: pol.1.pattern: ");
     assert_contains(text, "\"lm_haed\"");
-    recipe.precision.pattern_count = 1;
+    recipe.job.precision.pattern_count = 1;
     assert_true(firnc_resolve_pol(&compilation));
     assert_int_equal(test_find_node(compilation.graph, FIRN_OP_linear, "transformer.h.1.mlp.c_fc")->level, 0);
     assert_int_equal(test_find_node(compilation.graph, FIRN_OP_linear, "transformer.h.1.mlp.c_proj")->level, 1);
@@ -187,8 +189,8 @@ static void test_pattern_without_layer(void **state) {
 
 static void test_autocast_off(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
-    recipe.precision.half = FIRN_BFLOAT16;
+    test_recipe recipe = test_gpt2_recipe();
+    recipe.job.precision.half = FIRN_BFLOAT16;
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_autocast);
     assert_int_equal(count_nodes(compilation.graph, FIRN_OP_cast), 0);
@@ -198,7 +200,7 @@ static void test_autocast_off(void **state) {
 
 static void test_autocast_gpt2(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_autocast);
@@ -226,12 +228,12 @@ static void test_autocast_gpt2(void **state) {
  * cast once each way. */
 static void test_autocast_leaves_layers_in_float32(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
-    const firnc_layer_pattern pattern = {.pattern = "transformer.h.0.*", .path = ""};
-    recipe.precision.mixed = true;
-    recipe.precision.half = FIRN_BFLOAT16;
-    recipe.precision.float32_layers = &pattern;
-    recipe.precision.float32_layer_count = 1;
+    test_recipe recipe = test_gpt2_recipe();
+    const firnc_layer_pattern pattern = {.pattern = "transformer.h.0.*"};
+    recipe.job.precision.mixed = true;
+    recipe.job.precision.half = FIRN_BFLOAT16;
+    recipe.job.precision.float32_layers = &pattern;
+    recipe.job.precision.float32_layer_count = 1;
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_autocast);
     const firnc_graph *graph = compilation.graph;
@@ -252,13 +254,13 @@ static void test_autocast_leaves_layers_in_float32(void **state) {
 
 static void test_autocast_names_a_pattern_without_a_layer(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
-    const firnc_layer_pattern pattern = {
-        .pattern = "transfomer.*", .line = 9, .path = "trainer.init.precision.float32_layers.0"};
-    recipe.precision.mixed = true;
-    recipe.precision.half = FIRN_BFLOAT16;
-    recipe.precision.float32_layers = &pattern;
-    recipe.precision.float32_layer_count = 1;
+    test_recipe recipe = test_gpt2_recipe();
+    const firnc_layer_pattern pattern = {.pattern = "transfomer.*",
+                                         .place = {"test.yaml", 9, "trainer.init.precision.float32_layers.0"}};
+    recipe.job.precision.mixed = true;
+    recipe.job.precision.half = FIRN_BFLOAT16;
+    recipe.job.precision.float32_layers = &pattern;
+    recipe.job.precision.float32_layer_count = 1;
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_resolve_pol);
     assert_contains(errors_of(firnc_autocast, &compilation, false),
@@ -296,11 +298,11 @@ static void test_autocast_table_is_documented(void **state) {
 static void test_autocast_norm_and_cache(void **state) {
     (void)state;
     for (int level = 0; level < 2; level++) {
-        firnc_recipe recipe = test_mlp_recipe();
+        test_recipe recipe = test_mlp_recipe();
         test_make_mixed(&recipe, FIRN_FLOAT16, level);
         firnc_compilation compilation = test_compilation(&recipe);
         firnc_graph *graph = compilation.graph = firnc_graph_create("norm");
-        firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 6});
+        firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 6}, test_float32);
         uint32_t six = 6;
         firnc_value gain = firnc_parameter(graph, "gain", 1, &six, (firnc_init){.a = 1}, false);
         firnc_value bias = firnc_parameter(graph, "bias", 1, &six, (firnc_init){0}, false);
@@ -321,7 +323,7 @@ static void test_autocast_norm_and_cache(void **state) {
 
 /* The type in which forward and backward turn at those levels, in mixed precision or without; the tensors stay in the
  * half type, or in float32. */
-static void expect_rotation(const firnc_recipe *recipe, uint8_t forward, uint8_t backward, uint8_t tensors) {
+static void expect_rotation(const test_recipe *recipe, uint8_t forward, uint8_t backward, uint8_t tensors) {
     firnc_compilation compilation = test_compilation(recipe);
     test_run_passes(&compilation, firnc_lower);
     const firnc_graph *graph = compilation.graph;
@@ -340,7 +342,7 @@ static void expect_rotation(const firnc_recipe *recipe, uint8_t forward, uint8_t
 
 static void test_rotary_honours_pol(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_rotary(&recipe);
     expect_rotation(&recipe, FIRN_FLOAT32, FIRN_FLOAT32, FIRN_FLOAT32);
     for (int level = 0; level <= 2; level++) {
@@ -348,17 +350,17 @@ static void test_rotary_honours_pol(void **state) {
         test_make_mixed(&recipe, FIRN_CBFLOAT16, level);
         expect_rotation(&recipe, type, type, FIRN_CBFLOAT16);
     }
-    firnc_pol_pattern pattern = {.pattern = "*.rotary", .path = ""};
+    firnc_pol_pattern pattern = {.pattern = "*.rotary"};
     pattern.pol = (firnc_pol){.level = 2, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true};
-    recipe.precision.patterns = &pattern;
-    recipe.precision.pattern_count = 1;
+    recipe.job.precision.patterns = &pattern;
+    recipe.job.precision.pattern_count = 1;
     expect_rotation(&recipe, FIRN_CBFLOAT16, FIRN_FLOAT32, FIRN_CBFLOAT16);
     pattern.pol = (firnc_pol){.level = 0, .bwd_level = 1, .enable_fwd = true, .enable_bwd = true};
     expect_rotation(&recipe, FIRN_FLOAT32, FIRN_CBFLOAT16, FIRN_CBFLOAT16);
-    recipe.precision.pattern_count = 0;
-    const firnc_layer_pattern single = {.pattern = "*.attn*", .path = ""};
-    recipe.precision.float32_layers = &single;
-    recipe.precision.float32_layer_count = 1;
+    recipe.job.precision.pattern_count = 0;
+    const firnc_layer_pattern single = {.pattern = "*.attn*"};
+    recipe.job.precision.float32_layers = &single;
+    recipe.job.precision.float32_layer_count = 1;
     expect_rotation(&recipe, FIRN_FLOAT32, FIRN_FLOAT32, FIRN_FLOAT32);
 }
 
@@ -373,9 +375,9 @@ static void test_autocast_activations(void **state) {
                        {FIRNC_SILU, FIRN_OP_silu, FIRN_BFLOAT16},
                        {FIRNC_SOFTPLUS, FIRN_OP_softplus, FIRN_FLOAT32}};
     for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++) {
-        firnc_recipe recipe = test_mlp_recipe();
-        recipe.precision.mixed = true;
-        recipe.precision.half = FIRN_BFLOAT16;
+        test_recipe recipe = test_mlp_recipe();
+        recipe.job.precision.mixed = true;
+        recipe.job.precision.half = FIRN_BFLOAT16;
         recipe.mlp.activation = activations[i].kind;
         recipe.mlp.loss = FIRNC_LOSS_NLL;
         firnc_compilation compilation = test_compilation(&recipe);
@@ -391,7 +393,7 @@ static void test_autocast_activations(void **state) {
 
 static void test_half_softmax_wish(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_FLOAT16, 1);
     recipe.gpt2.attention_softmax_fp32 = false;
     firnc_compilation compilation = test_compilation(&recipe);
@@ -407,13 +409,13 @@ static void test_half_softmax_wish(void **state) {
 /* The wish is for layers in the half type: one that is kept in float32 has no half type for its softmax. */
 static void test_half_softmax_wish_in_float32(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_FLOAT16, 2);
-    recipe.precision.emulate = true;
+    recipe.job.precision.emulate = true;
     recipe.gpt2.attention_softmax_fp32 = false;
     const firnc_layer_pattern layers[] = {{.pattern = "transformer.h.0.attn"}};
-    recipe.precision.float32_layers = layers;
-    recipe.precision.float32_layer_count = 1;
+    recipe.job.precision.float32_layers = layers;
+    recipe.job.precision.float32_layer_count = 1;
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_lower);
     const firnc_graph *graph = compilation.graph;
@@ -432,7 +434,7 @@ static void test_half_softmax_wish_in_float32(void **state) {
 
 static void test_training_adamw(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_add_training);
     const firnc_graph *graph = compilation.graph;
@@ -456,13 +458,13 @@ static void test_training_adamw(void **state) {
 
 static void test_training_sgd(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     firnc_compilation plain = test_compilation(&recipe);
     test_run_passes(&plain, firnc_add_training);
     assert_int_equal(count_nodes(plain.graph, FIRN_OP_sgd), 6);
-    firnc_recipe with_momentum = recipe;
-    with_momentum.optimizer.momentum = 0.5f;
-    with_momentum.optimizer.nesterov = true;
+    test_recipe with_momentum = recipe;
+    with_momentum.job.optimizer.momentum = 0.5f;
+    with_momentum.job.optimizer.nesterov = true;
     firnc_compilation momentum = test_compilation(&with_momentum);
     test_run_passes(&momentum, firnc_add_training);
     assert_int_equal(count_nodes(momentum.graph, FIRN_OP_sgd_momentum), 6);
@@ -474,14 +476,17 @@ static void test_training_sgd(void **state) {
 static void test_training_groups(void **state) {
     (void)state;
     static const char *const heads[] = {"transformer.h.0.*", "transformer.ln_f.*"}, *const biases[] = {"*.bias"};
-    firnc_recipe recipe = test_gpt2_recipe();
-    recipe.group_count = 2;
-    recipe.groups[0] =
-        (firnc_parameter_group){.name = "slow", .patterns = heads, .pattern_count = 2, .settings = recipe.optimizer};
-    recipe.groups[0].settings.beta2 = 0.5f;
-    recipe.groups[1] = (firnc_parameter_group){
-        .name = "biases", .patterns = biases, .pattern_count = 1, .settings = recipe.optimizer, .decay_given = true};
-    recipe.groups[1].settings.weight_decay = 0.25f;
+    test_recipe recipe = test_gpt2_recipe();
+    recipe.job.group_count = 2;
+    recipe.job.groups[0] = (firnc_parameter_group){
+        .name = "slow", .patterns = heads, .pattern_count = 2, .settings = recipe.job.optimizer};
+    recipe.job.groups[0].settings.beta2 = 0.5f;
+    recipe.job.groups[1] = (firnc_parameter_group){.name = "biases",
+                                                   .patterns = biases,
+                                                   .pattern_count = 1,
+                                                   .settings = recipe.job.optimizer,
+                                                   .decay_given = true};
+    recipe.job.groups[1].settings.weight_decay = 0.25f;
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_add_training);
     const firnc_graph *graph = compilation.graph;
@@ -509,13 +514,12 @@ static void test_training_groups(void **state) {
 static void test_group_without_parameters(void **state) {
     (void)state;
     static const char *const patterns[] = {"*.bias", "*.bais"};
-    firnc_recipe recipe = test_gpt2_recipe();
-    recipe.group_count = 1;
-    recipe.groups[0] = (firnc_parameter_group){.name = "x",
-                                               .patterns = patterns,
-                                               .pattern_count = 2,
-                                               .line = 9,
-                                               .path = "trainer.init.optimizer.AdamW.params.0"};
+    test_recipe recipe = test_gpt2_recipe();
+    recipe.job.group_count = 1;
+    recipe.job.groups[0] = (firnc_parameter_group){.name = "x",
+                                                   .patterns = patterns,
+                                                   .pattern_count = 2,
+                                                   .place = {"test.yaml", 9, "trainer.init.optimizer.AdamW.params.0"}};
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_differentiate);
     assert_contains(errors_of(firnc_add_training, &compilation, false),
@@ -533,9 +537,9 @@ static void test_training_scaling(void **state) {
                  {FIRN_FB_LOSS_SCALING_STATIC, 128, true, false},
                  {FIRN_FB_LOSS_SCALING_DYNAMIC, 32768, true, true}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        firnc_recipe recipe = test_mlp_recipe();
-        recipe.precision.scaling = cases[i].scaling;
-        recipe.precision.initial_loss_scale = cases[i].initial;
+        test_recipe recipe = test_mlp_recipe();
+        recipe.job.precision.scaling = cases[i].scaling;
+        recipe.job.precision.initial_loss_scale = cases[i].initial;
         firnc_compilation compilation = test_compilation(&recipe);
         test_run_passes(&compilation, firnc_add_training);
         const firnc_graph *graph = compilation.graph;
@@ -557,9 +561,9 @@ static void test_training_scaling(void **state) {
 
 static void test_training_clipping(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
-    recipe.precision.clipping = FIRN_FB_CLIPPING_NORM;
-    recipe.precision.clip_threshold = 2;
+    test_recipe recipe = test_mlp_recipe();
+    recipe.job.precision.clipping = FIRN_FB_CLIPPING_NORM;
+    recipe.job.precision.clip_threshold = 2;
     firnc_compilation by_norm = test_compilation(&recipe);
     test_run_passes(&by_norm, firnc_lower);
     const firnc_node *factors = test_find_node(by_norm.graph, FIRN_OP_gradient_factors, "gradient_factors");
@@ -573,7 +577,7 @@ static void test_training_clipping(void **state) {
     assert_int_equal(squares->integers[0], 2);
     assert_int_equal(squares->input_count, 2); /* there is no loss scale */
 
-    recipe.precision.clipping = FIRN_FB_CLIPPING_VALUE;
+    recipe.job.precision.clipping = FIRN_FB_CLIPPING_VALUE;
     firnc_compilation by_value = test_compilation(&recipe);
     test_run_passes(&by_value, firnc_lower);
     factors = test_find_node(by_value.graph, FIRN_OP_gradient_factors, "gradient_factors");
@@ -584,8 +588,8 @@ static void test_training_clipping(void **state) {
 
 static void test_training_micro_batches(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
-    recipe.data.micro_batch_size = 1;
+    test_recipe recipe = test_mlp_recipe();
+    recipe.job.data.micro_batch_size = 1;
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_add_training);
     assert_int_equal(count_nodes(compilation.graph, FIRN_OP_accumulate), 6);
@@ -598,9 +602,9 @@ static void test_training_micro_batches(void **state) {
 
 static void test_metric(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
-    recipe.mode = FIRNC_EVAL;
-    recipe.metric = FIRNC_METRIC_ACCURACY;
+    test_recipe recipe = test_mlp_recipe();
+    recipe.job.mode = FIRNC_EVAL;
+    recipe.job.metric = FIRNC_METRIC_ACCURACY;
     firnc_compilation accuracy = test_compilation(&recipe);
     test_run_passes(&accuracy, firnc_lower);
     assert_int_equal(count_nodes(accuracy.graph, FIRN_OP_metric_accuracy), 1);
@@ -616,7 +620,7 @@ static void test_metric(void **state) {
 
 static void test_fuse(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_add_training);
     firnc_graph *graph = compilation.graph;
@@ -652,10 +656,10 @@ static void test_fuse(void **state) {
 /* Phases stay together, what is read was written, and no arena is larger for it. */
 static void test_order(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
-    recipe.precision.clipping = FIRN_FB_CLIPPING_NORM;
-    recipe.precision.clip_threshold = 1;
+    recipe.job.precision.clipping = FIRN_FB_CLIPPING_NORM;
+    recipe.job.precision.clip_threshold = 1;
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_fuse);
     firnc_graph *graph = compilation.graph;
@@ -692,13 +696,13 @@ typedef struct lowered {
 } lowered;
 
 static lowered lower(firn_type half, int level, bool emulate, const char *target) {
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     if (half != FIRN_FLOAT32)
         test_make_mixed(&recipe, half, level);
-    recipe.precision.level = level;
-    recipe.precision.emulate = emulate;
+    recipe.job.precision.level = level;
+    recipe.job.precision.emulate = emulate;
+    recipe.job.target = target;
     firnc_compilation compilation = test_compilation(&recipe);
-    compilation.target = target;
     test_run_passes(&compilation, firnc_lower);
     const firnc_graph *graph = compilation.graph;
     const firnc_node *attention = test_find_node(graph, FIRN_OP_attention, "transformer.h.1.attn");
@@ -774,12 +778,12 @@ static void test_lower_table(void **state) {
 /* Scores are computed again by backward as forward had them, whatever backward's own level. */
 static void test_lower_backward_levels(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_BFLOAT16, 1);
-    recipe.precision.emulate = true;
+    recipe.job.precision.emulate = true;
     const firnc_pol_pattern patterns[] = {{.pattern = "*.attn", .pol = both}};
-    recipe.precision.patterns = patterns;
-    recipe.precision.pattern_count = 1;
+    recipe.job.precision.patterns = patterns;
+    recipe.job.precision.pattern_count = 1;
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_lower);
     const firnc_node *backward = test_find_node(compilation.graph, FIRN_OP_attention_backward, "transformer.h.0.attn");
@@ -796,14 +800,14 @@ static void test_lower_backward_levels(void **state) {
 /* An annotated layer has the softmax of its own level, not of the model's. */
 static void test_lower_annotated_softmax(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
+    test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_CBFLOAT16, 2);
-    recipe.precision.emulate = true;
+    recipe.job.precision.emulate = true;
     const firnc_pol_pattern patterns[] = {
         {.pattern = "transformer.h.0.attn",
          .pol = {.level = 0, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true}}};
-    recipe.precision.patterns = patterns;
-    recipe.precision.pattern_count = 1;
+    recipe.job.precision.patterns = patterns;
+    recipe.job.precision.pattern_count = 1;
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_lower);
     const firnc_graph *graph = compilation.graph;
@@ -814,18 +818,20 @@ static void test_lower_annotated_softmax(void **state) {
 
 static void test_unknown_target(void **state) {
     (void)state;
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
+    recipe.job.target = "z80";
     firnc_compilation compilation = test_compilation(&recipe);
-    compilation.target = "z80";
     test_run_passes(&compilation, firnc_plan_memory);
     assert_contains(errors_of(firnc_lower, &compilation, false), "\"z80\"");
 }
 
 /* --- the payload -------------------------------------------------------------------------------------------------- */
 
-static firnc_payload write_payload(const firnc_recipe *recipe, const char *weights, firnc_compilation *compilation) {
-    *compilation = test_compilation(recipe);
-    compilation->weights = weights;
+static firnc_payload write_payload(const test_recipe *recipe, const char *weights, firnc_compilation *compilation) {
+    test_recipe *weighted = firnc_allocate(sizeof *weighted);
+    *weighted = *recipe;
+    weighted->job.weights = weights;
+    *compilation = test_compilation(weighted);
     test_run_passes(compilation, firnc_lower);
     firnc_payload payload = {0};
     assert_true(firnc_write_payload(compilation, &payload));
@@ -840,7 +846,7 @@ static firn_fb_plan verified(const firnc_compilation *compilation, const firnc_p
     assert_int_equal(firn_fb_verify(memory, payload->flatbuffers_bytes), FIRN_OK);
     firn_fb_plan plan = firn_fb_plan_root(memory);
     uint32_t scratch[1024];
-    firn_header header = {.mode = compilation->recipe->mode == FIRNC_EVAL ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN,
+    firn_header header = {.mode = compilation->job->mode == FIRNC_EVAL ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN,
                           .state_bytes = compilation->graph->state_bytes,
                           .arena_bytes = compilation->graph->arena_bytes,
                           .constants_bytes = payload->constants_bytes,
@@ -857,19 +863,19 @@ static void test_payload_variants(void **state) {
     for (uint32_t variant = 0; variant < 4 * 3 * 8; variant++) {
         firn_type type = types[variant % 4];
         uint32_t rest = variant / 12;
-        firnc_recipe recipe = (rest & 1) != 0 ? test_mlp_recipe() : test_gpt2_recipe();
-        recipe.mode = (rest & 2) != 0 ? FIRNC_EVAL : FIRNC_TRAIN;
+        test_recipe recipe = (rest & 1) != 0 ? test_mlp_recipe() : test_gpt2_recipe();
+        recipe.job.mode = (rest & 2) != 0 ? FIRNC_EVAL : FIRNC_TRAIN;
         if (type != FIRN_FLOAT32)
             test_make_mixed(&recipe, type, (int)(variant / 4 % 3));
-        recipe.precision.emulate = (variant & 1) != 0;
-        if (recipe.mode == FIRNC_TRAIN && (rest & 4) != 0) {
-            recipe.data.micro_batch_size /= 2;
-            recipe.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
-            recipe.precision.clipping = (variant & 1) != 0 ? FIRN_FB_CLIPPING_NORM : FIRN_FB_CLIPPING_VALUE;
-            recipe.precision.clip_threshold = 1;
-            recipe.optimizer.momentum = 0.5f;
+        recipe.job.precision.emulate = (variant & 1) != 0;
+        if (recipe.job.mode == FIRNC_TRAIN && (rest & 4) != 0) {
+            recipe.job.data.micro_batch_size /= 2;
+            recipe.job.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+            recipe.job.precision.clipping = (variant & 1) != 0 ? FIRN_FB_CLIPPING_NORM : FIRN_FB_CLIPPING_VALUE;
+            recipe.job.precision.clip_threshold = 1;
+            recipe.job.optimizer.momentum = 0.5f;
         } else {
-            recipe.data.batch_size = recipe.data.micro_batch_size;
+            recipe.job.data.batch_size = recipe.job.data.micro_batch_size;
         }
         firnc_compilation first, second;
         firnc_payload a = write_payload(&recipe, NULL, &first), b = write_payload(&recipe, NULL, &second);
@@ -882,11 +888,11 @@ static void test_payload_variants(void **state) {
 
 static void test_payload_fields(void **state) {
     (void)state;
-    firnc_recipe recipe = test_gpt2_recipe();
-    recipe.data.held_out_per_mille = 50;
-    recipe.data.shuffle = true;
-    recipe.data.shuffle_seed = 77;
-    recipe.data.micro_batch_size = 1;
+    test_recipe recipe = test_gpt2_recipe();
+    recipe.job.data.held_out_per_mille = 50;
+    recipe.job.data.shuffle = true;
+    recipe.job.data.shuffle_seed = 77;
+    recipe.job.data.micro_batch_size = 1;
     firnc_compilation compilation;
     firnc_payload payload = write_payload(&recipe, NULL, &compilation);
     firn_fb_plan plan = verified(&compilation, &payload);
@@ -961,7 +967,7 @@ static bool try_write(firnc_compilation *compilation) {
 }
 
 static void check_weights(const char *dtype, size_t size, const void *quarter) {
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
     const char *file = make_weights(dtype, size, quarter, NULL);
     firnc_compilation compilation;
     firnc_payload payload = write_payload(&recipe, file, &compilation);
@@ -994,9 +1000,9 @@ static void test_weights(void **state) {
 }
 
 static void check_refused(const char *file, const char *message) {
-    firnc_recipe recipe = test_mlp_recipe();
+    test_recipe recipe = test_mlp_recipe();
+    recipe.job.weights = file;
     firnc_compilation compilation = test_compilation(&recipe);
-    compilation.weights = file;
     test_run_passes(&compilation, firnc_lower);
     assert_contains(errors_of(try_write, &compilation, false), message);
 }

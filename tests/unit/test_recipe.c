@@ -11,7 +11,11 @@
 
 #include <cmocka.h>
 
-#include "compiler/graph/ir.h"
+#include "compiler/base/text.h"
+#include "compiler/models/gpt2.h"
+#include "compiler/models/mlp.h"
+#include "compiler/recipe/recipe.h"
+#include "plan/generated/reader.h"
 
 /* A recipe with as little as there can be. Tests count its lines. */
 static const char minimal[] = "trainer:\n"                   /* 1 */
@@ -104,6 +108,16 @@ static firnc_recipe *set(const char *setting) {
     return accepted_set(minimal, FIRNC_TRAIN, &setting, 1);
 }
 
+static const firnc_gpt2 *gpt2_of(const firnc_recipe *recipe) {
+    assert_ptr_equal(recipe->model, &firnc_model_gpt2);
+    return recipe->settings;
+}
+
+static const firnc_mlp *mlp_of(const firnc_recipe *recipe) {
+    assert_ptr_equal(recipe->model, &firnc_model_mlp);
+    return recipe->settings;
+}
+
 /* The message is one line that begins with file and `place` and has every one of the words. */
 static void expect_message(const char *place, const char *words) {
     const char *start = firnc_format("firnc: %s%s", file_name, place);
@@ -140,57 +154,58 @@ static void refused_set(const char *setting, const char *place, const char *word
 static void what_is_left_out_has_the_reference_s_default(void **state) {
     (void)state;
     const firnc_recipe *r = accepted(minimal, FIRNC_TRAIN);
-    assert_int_equal(r->seed, 7);
-    assert_int_equal(r->steps, 100);
-    assert_true(r->check_loss);
-    assert_int_equal(r->gpt2.filter_size, 128);
-    assert_int_equal(r->gpt2.max_sequence_length, 64);
-    assert_int_equal(r->gpt2.nonlinearity, FIRNC_GELU);
-    assert_true(r->gpt2.share_embedding_weights && r->gpt2.use_ffn_bias && r->gpt2.use_ffn_bias_in_attention &&
-                r->gpt2.use_projection_bias_in_attention && r->gpt2.attention_softmax_fp32);
-    assert_false(r->gpt2.use_bias_in_output);
-    assert_float_equal(r->gpt2.dropout_rate, 0.1F, 0);
-    assert_float_equal(r->gpt2.embedding_dropout_rate, 0.1F, 0);
-    assert_float_equal(r->gpt2.layer_norm_epsilon, 1e-5F, 0);
-    assert_float_equal(r->gpt2.initializer_range, 0.02F, 0);
-    assert_float_equal(r->optimizer.beta1, 0.9F, 0);
-    assert_float_equal(r->optimizer.beta2, 0.999F, 0);
-    assert_float_equal(r->optimizer.epsilon, 1e-6F, 0);
-    assert_float_equal(r->optimizer.weight_decay, 0, 0);
-    assert_true(r->optimizer.correct_bias);
-    assert_true(r->precision.mixed);
-    assert_int_equal(r->precision.level, 1);
-    assert_false(r->precision.emulate);
-    assert_int_equal(r->precision.gradient_type, FIRN_BFLOAT16);
-    assert_int_equal(r->precision.scaling, FIRN_FB_LOSS_SCALING_NONE);
-    assert_int_equal(r->precision.clipping, FIRN_FB_CLIPPING_NONE);
-    assert_int_equal(r->data.micro_batch_size, 8);
-    assert_int_equal(r->data.stride, 64);
-    assert_int_equal(r->data.shuffle_seed, 7);
-    assert_true(r->data.wrap && r->data.window && !r->data.shuffle && !r->data.held_out);
-    assert_int_equal(r->schedule.count, 1);
-    assert_int_equal(r->schedule.nodes[0].kind, FIRN_SCHEDULE_CONSTANT);
-    assert_true(r->schedule.nodes[0].initial == 0.001);
+    assert_int_equal(r->job.seed, 7);
+    assert_int_equal(r->job.steps, 100);
+    assert_true(r->job.check_loss);
+    assert_int_equal(gpt2_of(r)->filter_size, 128);
+    assert_int_equal(r->job.data.window, 65);
+    assert_int_equal(gpt2_of(r)->nonlinearity, FIRNC_GELU);
+    assert_true(gpt2_of(r)->share_embedding_weights && gpt2_of(r)->use_ffn_bias &&
+                gpt2_of(r)->use_ffn_bias_in_attention && gpt2_of(r)->use_projection_bias_in_attention &&
+                gpt2_of(r)->attention_softmax_fp32);
+    assert_false(gpt2_of(r)->use_bias_in_output);
+    assert_float_equal(gpt2_of(r)->dropout_rate, 0.1F, 0);
+    assert_float_equal(gpt2_of(r)->embedding_dropout_rate, 0.1F, 0);
+    assert_float_equal(gpt2_of(r)->layer_norm_epsilon, 1e-5F, 0);
+    assert_float_equal(gpt2_of(r)->initializer_range, 0.02F, 0);
+    assert_float_equal(r->job.optimizer.beta1, 0.9F, 0);
+    assert_float_equal(r->job.optimizer.beta2, 0.999F, 0);
+    assert_float_equal(r->job.optimizer.epsilon, 1e-6F, 0);
+    assert_float_equal(r->job.optimizer.weight_decay, 0, 0);
+    assert_true(r->job.optimizer.correct_bias);
+    assert_true(r->job.precision.mixed);
+    assert_int_equal(r->job.precision.level, 1);
+    assert_false(r->job.precision.emulate);
+    assert_int_equal(r->job.precision.gradient_type, FIRN_BFLOAT16);
+    assert_int_equal(r->job.precision.scaling, FIRN_FB_LOSS_SCALING_NONE);
+    assert_int_equal(r->job.precision.clipping, FIRN_FB_CLIPPING_NONE);
+    assert_int_equal(r->job.data.micro_batch_size, 8);
+    assert_int_equal(r->job.data.stride, 64);
+    assert_int_equal(r->job.data.shuffle_seed, 7);
+    assert_true(r->job.data.wrap && r->job.data.window && !r->job.data.shuffle && !r->job.data.held_out);
+    assert_int_equal(r->job.schedule.count, 1);
+    assert_int_equal(r->job.schedule.nodes[0].kind, FIRN_SCHEDULE_CONSTANT);
+    assert_true(r->job.schedule.nodes[0].initial == 0.001);
 }
 
 static void dropout_of_embeddings_follows_dropout(void **state) {
     (void)state;
-    assert_float_equal(set("trainer.init.model.dropout_rate=0.5")->gpt2.embedding_dropout_rate, 0.5F, 0);
-    assert_float_equal(set("trainer.init.model.embedding_dropout_rate=0")->gpt2.embedding_dropout_rate, 0, 0);
+    assert_float_equal(gpt2_of(set("trainer.init.model.dropout_rate=0.5"))->embedding_dropout_rate, 0.5F, 0);
+    assert_float_equal(gpt2_of(set("trainer.init.model.embedding_dropout_rate=0"))->embedding_dropout_rate, 0, 0);
 }
 
 static void rotary_positions_are_read(void **state) {
     (void)state;
-    const firnc_gpt2 *usual = &accepted(minimal, FIRNC_TRAIN)->gpt2;
+    const firnc_gpt2 *usual = accepted(minimal, FIRNC_TRAIN)->settings;
     assert_int_equal(usual->position_embedding, FIRNC_POSITIONS_LEARNED);
-    const firnc_gpt2 *r = &set("trainer.init.model.position_embedding_type=rotary")->gpt2;
+    const firnc_gpt2 *r = set("trainer.init.model.position_embedding_type=rotary")->settings;
     assert_int_equal(r->position_embedding, FIRNC_POSITIONS_ROTARY);
     assert_int_equal(r->rotary_dim, 2); /* a quarter of a head */
     assert_float_equal(r->rope_theta, 10000, 0);
     const char *text = edited(minimal, "num_heads: 4",
                               "num_heads: 4\n      position_embedding_type: rotary\n"
                               "      rotary_dim: 8\n      rope_theta: 5.0e+5");
-    r = &accepted(text, FIRNC_EVAL)->gpt2;
+    r = accepted(text, FIRNC_EVAL)->settings;
     assert_int_equal(r->rotary_dim, 8);
     assert_float_equal(r->rope_theta, 500000, 0);
     accepted(edited(minimal, "num_heads: 4", "num_heads: 4\n      rotary_dim: null"), FIRNC_TRAIN);
@@ -224,20 +239,20 @@ static void rotary_positions_are_checked(void **state) {
 static void an_mlp_is_read(void **state) {
     (void)state;
     const firnc_recipe *r = accepted(mlp, FIRNC_TRAIN);
-    assert_int_equal(r->architecture, FIRNC_MLP);
-    assert_int_equal(r->mlp.hidden_count, 2);
-    assert_int_equal(r->mlp.hidden_sizes[1], 4);
-    assert_int_equal(r->mlp.activation, FIRNC_RELU);
-    assert_int_equal(r->steps, 10);
-    assert_int_equal(r->optimizer.kind, FIRNC_SGD);
-    assert_float_equal(r->optimizer.momentum, 0.5F, 0);
-    assert_int_equal(r->data.feature_element, FIRN_UINT8);
-    assert_int_equal(r->data.label_element, FIRN_UINT8);
-    assert_float_equal(r->data.feature_scale, 1, 0);
-    assert_int_equal(accepted(mlp, FIRNC_EVAL)->metric, FIRNC_METRIC_ACCURACY);
+    assert_string_equal(r->model->name, "mlp");
+    assert_int_equal(mlp_of(r)->hidden_count, 2);
+    assert_int_equal(mlp_of(r)->hidden_sizes[1], 4);
+    assert_int_equal(mlp_of(r)->activation, FIRNC_RELU);
+    assert_int_equal(r->job.steps, 10);
+    assert_int_equal(r->job.optimizer.kind, FIRNC_SGD);
+    assert_float_equal(r->job.optimizer.momentum, 0.5F, 0);
+    assert_int_equal(r->elements.feature, FIRN_UINT8);
+    assert_int_equal(r->elements.label, FIRN_UINT8);
+    assert_float_equal(r->elements.feature_scale, 1, 0);
+    assert_int_equal(accepted(mlp, FIRNC_EVAL)->job.metric, FIRNC_METRIC_ACCURACY);
     const char *squared = edited(mlp, "output_size: 3", "output_size: 3, loss: mean_squared_error");
-    assert_int_equal(accepted(squared, FIRNC_TRAIN)->data.label_element, FIRN_FLOAT32);
-    assert_int_equal(accepted(squared, FIRNC_EVAL)->metric, FIRNC_METRIC_LOSS);
+    assert_int_equal(accepted(squared, FIRNC_TRAIN)->elements.label, FIRN_FLOAT32);
+    assert_int_equal(accepted(squared, FIRNC_EVAL)->job.metric, FIRNC_METRIC_LOSS);
 }
 
 static const firnc_recipe *with_loss(const char *settings, firnc_mode mode) {
@@ -259,31 +274,31 @@ static void losses_are_read(void **state) {
                   {"loss: kl_divergence, log_target: true, reduction: batchmean", FIRNC_LOSS_KL_DIVERGENCE}};
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
         const firnc_recipe *r = with_loss(losses[i].settings, FIRNC_TRAIN);
-        bool classes = firnc_loss_has_classes(losses[i].kind);
-        assert_int_equal(r->mlp.loss, losses[i].kind);
-        assert_int_equal(r->data.label_element, classes ? FIRN_UINT8 : FIRN_FLOAT32);
-        assert_int_equal(with_loss(losses[i].settings, FIRNC_EVAL)->metric,
+        bool classes = losses[i].kind == FIRNC_LOSS_CROSS_ENTROPY || losses[i].kind == FIRNC_LOSS_NLL;
+        assert_int_equal(mlp_of(r)->loss, losses[i].kind);
+        assert_int_equal(r->elements.label, classes ? FIRN_UINT8 : FIRN_FLOAT32);
+        assert_int_equal(with_loss(losses[i].settings, FIRNC_EVAL)->job.metric,
                          classes ? FIRNC_METRIC_ACCURACY : FIRNC_METRIC_LOSS);
     }
-    assert_float_equal(with_loss("loss: huber, delta: 0.5", FIRNC_TRAIN)->mlp.huber_threshold, 0.5, 0);
-    assert_float_equal(with_loss("loss: smooth_l1", FIRNC_TRAIN)->mlp.huber_threshold, 1, 0);
-    assert_true(with_loss("loss: kl_divergence, reduction: batchmean", FIRNC_TRAIN)->mlp.batch_mean);
+    assert_float_equal(mlp_of(with_loss("loss: huber, delta: 0.5", FIRNC_TRAIN))->huber_threshold, 0.5, 0);
+    assert_float_equal(mlp_of(with_loss("loss: smooth_l1", FIRNC_TRAIN))->huber_threshold, 1, 0);
+    assert_true(mlp_of(with_loss("loss: kl_divergence, reduction: batchmean", FIRNC_TRAIN))->batch_mean);
     const firnc_cross_entropy_options *o =
-        &with_loss("label_smoothing: 0.1, ignore_index: 2, loss_scaling: batch_size, loss_weight: 0.5, "
-                   "sample_weights: true",
-                   FIRNC_TRAIN)
-             ->mlp.cross_entropy;
+        &mlp_of(with_loss("label_smoothing: 0.1, ignore_index: 2, loss_scaling: batch_size, loss_weight: 0.5, "
+                          "sample_weights: true",
+                          FIRNC_TRAIN))
+             ->cross_entropy;
     assert_true(o->ignores && o->batch_size && o->ignore_index == 2);
     assert_float_equal(o->label_smoothing, 0.1F, 0);
     assert_float_equal(o->loss_weight, 0.5, 0);
     const firnc_recipe *words = accepted(
         edited(minimal, "num_heads: 4", "num_heads: 4\n      loss_scaling: batch_size\n      loss_weight: 0.25"),
         FIRNC_TRAIN);
-    assert_true(words->gpt2.loss.batch_size && !words->gpt2.loss.ignores);
-    assert_float_equal(words->gpt2.loss.loss_weight, 0.25, 0);
+    assert_true(gpt2_of(words)->loss.batch_size && !gpt2_of(words)->loss.ignores);
+    assert_float_equal(gpt2_of(words)->loss.loss_weight, 0.25, 0);
     const char *bytes = edited(edited(mlp, "output_size: 3", "output_size: 3, loss: binary_cross_entropy_with_logits"),
                                "batch_size: 4", "batch_size: 4, label_type: uint8");
-    assert_int_equal(accepted(bytes, FIRNC_TRAIN)->data.label_element, FIRN_UINT8);
+    assert_int_equal(accepted(bytes, FIRNC_TRAIN)->elements.label, FIRN_UINT8);
 }
 
 static void refused_loss(const char *settings, const char *key, const char *words) {
@@ -335,12 +350,12 @@ static void metrics_are_read(void **state) {
                    {"output_size: 1, loss: binary_cross_entropy_with_logits", "auc", FIRNC_METRIC_AUC},
                    {"output_size: 3, loss: huber", "mean_squared_error", FIRNC_METRIC_MEAN_SQUARED_ERROR}};
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
-        assert_int_equal(accepted(with_metric(metrics[i].model, metrics[i].metric), FIRNC_EVAL)->metric,
+        assert_int_equal(accepted(with_metric(metrics[i].model, metrics[i].metric), FIRNC_EVAL)->job.metric,
                          metrics[i].kind);
     const firnc_recipe *r = accepted(
         with_metric("output_size: 3", "{fbeta: {beta: 2, average_type: macro, ignore_classes: [1]}}"), FIRNC_EVAL);
-    assert_float_equal(r->metric_beta, 2, 0);
-    assert_true(r->metric_macro && r->metric_ignored_count == 1 && r->metric_ignored[0] == 1);
+    assert_float_equal(r->job.metric_beta, 2, 0);
+    assert_true(r->job.metric_macro && r->job.metric_ignored_count == 1 && r->job.metric_ignored[0] == 1);
 }
 
 static void refused_metric(const char *model, const char *metric, const char *words) {
@@ -377,31 +392,31 @@ static void an_eval_plan_reads_what_training_never_saw(void **state) {
                               "batch_size: 8\n      micro_batch_size: 2\n      stride: 3\n      shuffle: true\n"
                               "      held_out_per_mille: 50\n");
     const firnc_recipe *train = accepted(text, FIRNC_TRAIN), *eval = accepted(text, FIRNC_EVAL);
-    assert_int_equal(train->data.micro_batch_size, 2);
-    assert_int_equal(train->data.stride, 3);
-    assert_false(train->data.held_out);
-    assert_int_equal(eval->data.batch_size, 8);
-    assert_int_equal(eval->data.micro_batch_size, 8);
-    assert_int_equal(eval->data.stride, 64);
-    assert_int_equal(eval->data.held_out_per_mille, 50);
-    assert_true(eval->data.held_out && !eval->data.wrap && !eval->data.shuffle);
-    assert_int_equal(eval->steps, 0);
-    assert_int_equal(eval->metric, FIRNC_METRIC_PERPLEXITY);
+    assert_int_equal(train->job.data.micro_batch_size, 2);
+    assert_int_equal(train->job.data.stride, 3);
+    assert_false(train->job.data.held_out);
+    assert_int_equal(eval->job.data.batch_size, 8);
+    assert_int_equal(eval->job.data.micro_batch_size, 8);
+    assert_int_equal(eval->job.data.stride, 64);
+    assert_int_equal(eval->job.data.held_out_per_mille, 50);
+    assert_true(eval->job.data.held_out && !eval->job.data.wrap && !eval->job.data.shuffle);
+    assert_int_equal(eval->job.steps, 0);
+    assert_int_equal(eval->job.metric, FIRNC_METRIC_PERPLEXITY);
     const char *own = firnc_format("%s  validate:\n    metric: loss\n    val_dataloader:\n      batch_size: 3\n", text);
-    assert_int_equal(accepted(own, FIRNC_EVAL)->data.batch_size, 3);
-    assert_int_equal(accepted(own, FIRNC_EVAL)->metric, FIRNC_METRIC_LOSS);
+    assert_int_equal(accepted(own, FIRNC_EVAL)->job.data.batch_size, 3);
+    assert_int_equal(accepted(own, FIRNC_EVAL)->job.metric, FIRNC_METRIC_LOSS);
 }
 
 static void scaled_bytes_may_be_float32_in_evaluation(void **state) {
     (void)state;
     const char *text = edited(mlp, "batch_size: 4", "batch_size: 4, feature_scale: 0.5, feature_shift: -1");
-    const firnc_data eval = accepted(text, FIRNC_EVAL)->data;
+    const firnc_elements eval = accepted(text, FIRNC_EVAL)->elements;
     assert_float_equal(eval.feature_scale, 0.5, 0);
     assert_float_equal(eval.feature_shift, -1, 0);
     text = firnc_format("%s  validate:\n    val_dataloader: {feature_type: float32}\n", text);
-    const firnc_data train = accepted(text, FIRNC_TRAIN)->data, other = accepted(text, FIRNC_EVAL)->data;
+    const firnc_elements train = accepted(text, FIRNC_TRAIN)->elements, other = accepted(text, FIRNC_EVAL)->elements;
     assert_float_equal(train.feature_scale, 0.5, 0);
-    assert_int_equal(other.feature_element, FIRN_FLOAT32);
+    assert_int_equal(other.feature, FIRN_FLOAT32);
     assert_float_equal(other.feature_scale, 1, 0);
     assert_float_equal(other.feature_shift, 0, 0);
 }
@@ -410,7 +425,7 @@ static void scaled_bytes_may_be_float32_in_evaluation(void **state) {
  */
 
 static firnc_precision precision(const char *keys) {
-    return accepted(edited(minimal, "fp16_type: bfloat16", keys), FIRNC_TRAIN)->precision;
+    return accepted(edited(minimal, "fp16_type: bfloat16", keys), FIRNC_TRAIN)->job.precision;
 }
 
 static void dynamic_scaling_has_the_reference_s_defaults(void **state) {
@@ -477,8 +492,8 @@ static void patterns_keep_their_order_and_lines(void **state) {
     assert_string_equal(p.patterns[0].pattern, "transformer.h.*");
     assert_int_equal(p.patterns[0].pol.level, 2);
     assert_int_equal(p.patterns[0].pol.bwd_level, 0);
-    assert_int_equal(p.patterns[0].line, 16);
-    assert_string_equal(p.patterns[0].path, "trainer.init.precision.pol.0.pattern");
+    assert_int_equal(p.patterns[0].place.line, 16);
+    assert_string_equal(p.patterns[0].place.path, "trainer.init.precision.pol.0.pattern");
     assert_int_equal(p.patterns[1].pol.level, FIRNC_UNSET);
     assert_false(p.patterns[1].pol.enable_fwd);
     assert_true(p.patterns[1].pol.enable_bwd);
@@ -488,11 +503,11 @@ static void the_model_may_say_the_precision(void **state) {
     (void)state;
     const char *text = edited(minimal, "fp16_type: bfloat16", "max_gradient_value: 1");
     text = edited(text, "name: gpt2", "name: gpt2\n      fp16_type: float16");
-    assert_int_equal(accepted(text, FIRNC_TRAIN)->precision.half, FIRN_FLOAT16);
+    assert_int_equal(accepted(text, FIRNC_TRAIN)->job.precision.half, FIRN_FLOAT16);
     refused_edit("name: gpt2", "name: gpt2\n      fp16_type: float16",
                  ":6: trainer.init.model.fp16_type: ", "says otherwise");
     text = edited(minimal, "name: gpt2", "name: gpt2\n      mixed_precision: false");
-    assert_false(accepted(text, FIRNC_TRAIN)->precision.mixed);
+    assert_false(accepted(text, FIRNC_TRAIN)->job.precision.mixed);
     refused(edited(text, "fp16_type: bfloat16", "enabled: true"), FIRNC_TRAIN,
             ":6: trainer.init.model.mixed_precision: ", "says otherwise");
 }
@@ -518,8 +533,8 @@ static void a_sequence_is_laid_out_after_its_parent(void **state) {
                       "total_iters: 15}\n"
                       "            - Constant: {learning_rate: 1e-4}\n"),
         FIRNC_TRAIN);
-    assert_int_equal(r->schedule.count, 6);
-    const firn_schedule_node *nodes = r->schedule.nodes;
+    assert_int_equal(r->job.schedule.count, 6);
+    const firn_schedule_node *nodes = r->job.schedule.nodes;
     assert_int_equal(nodes[0].kind, FIRN_SCHEDULE_SEQUENTIAL);
     assert_int_equal(nodes[0].child_count, 3);
     assert_int_equal(nodes[0].first_child, 1);
@@ -527,7 +542,7 @@ static void a_sequence_is_laid_out_after_its_parent(void **state) {
     assert_int_equal(nodes[2].first_child, 4);
     assert_int_equal(nodes[3].start, 30);
     assert_int_equal(nodes[5].start, 5);
-    firn_schedule_list list = firnc_recipe_schedules(r);
+    firn_schedule_list list = firnc_job_schedules(&r->job);
     assert_int_equal(firn_schedule_check(&list), 0);
     assert_true(firn_schedule_value(&list, 0, 0) == 0);
     assert_true(firn_schedule_value(&list, 0, 10) == 1e-3F);
@@ -569,8 +584,8 @@ static void schedules_are_checked(void **state) {
 
 /* The learning rate of a recipe at a step. */
 static float rate_at(const firnc_recipe *r, uint64_t step) {
-    firn_schedule_list list = firnc_recipe_schedules(r);
-    return firn_schedule_value(&list, r->schedule.roots[0].node, step);
+    firn_schedule_list list = firnc_job_schedules(&r->job);
+    return firn_schedule_value(&list, r->job.schedule.roots[0].node, step);
 }
 
 static const char *with_older(const char *learning_rate) {
@@ -733,10 +748,10 @@ static void schedules_that_cannot_be(void **state) {
 
 /* The place among the roots of the schedule that has that name, and its value at a step; -1 where there is none. */
 static float value_of(const firnc_recipe *r, const char *name, uint64_t step) {
-    firn_schedule_list list = firnc_recipe_schedules(r);
-    for (uint32_t i = 0; i < r->schedule.root_count; i++)
-        if (strcmp(r->schedule.roots[i].name, name) == 0)
-            return firn_schedule_value(&list, r->schedule.roots[i].node, step);
+    firn_schedule_list list = firnc_job_schedules(&r->job);
+    for (uint32_t i = 0; i < r->job.schedule.root_count; i++)
+        if (strcmp(r->job.schedule.roots[i].name, name) == 0)
+            return firn_schedule_value(&list, r->job.schedule.roots[i].node, step);
     return -1;
 }
 
@@ -763,13 +778,13 @@ static void schedules_go_by_tags(void **state) {
                                      "      - ConstantLR: {learning_rate: 0.75, param_group_tags: z}\n"
                                      "      - ScalePerParamWD: {scheduler: {ConstantWD: {val: 0.25}}}\n");
     const firnc_recipe *r = accepted(groups, FIRNC_TRAIN);
-    assert_int_equal(r->schedule.root_count, 4);
-    assert_int_equal(r->schedule.rate_of[0], r->schedule.rate_of[1]);
-    assert_int_equal(r->schedule.rate_of[0], r->schedule.rate_of[3]);
-    assert_int_not_equal(r->schedule.rate_of[0], r->schedule.rate_of[2]);
+    assert_int_equal(r->job.schedule.root_count, 4);
+    assert_int_equal(r->job.schedule.rate_of[0], r->job.schedule.rate_of[1]);
+    assert_int_equal(r->job.schedule.rate_of[0], r->job.schedule.rate_of[3]);
+    assert_int_not_equal(r->job.schedule.rate_of[0], r->job.schedule.rate_of[2]);
     assert_true(value_of(r, "learning_rate", 0) == 0.125F && value_of(r, "learning_rate.z", 0) == 0.75F);
-    assert_int_equal(r->schedule.decay_of[0], r->schedule.decay_of[1]);
-    assert_int_not_equal(r->schedule.decay_of[0], r->schedule.decay_of[3]);
+    assert_int_equal(r->job.schedule.decay_of[0], r->job.schedule.decay_of[1]);
+    assert_int_not_equal(r->job.schedule.decay_of[0], r->job.schedule.decay_of[3]);
     assert_true(value_of(r, "weight_decay", 0) == 0.25F && value_of(r, "weight_decay.params.2", 0) == 0.125F);
 
     r = accepted(edited(groups, "ConstantLR: {learning_rate: 0.125, param_group_tags: [x, null]}",
@@ -861,54 +876,54 @@ static void optimizers_have_the_reference_s_defaults(void **state) {
     };
     for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
         const firnc_recipe *r = with_optimizer(defaults[i].name);
-        assert_int_equal(r->optimizer.kind, defaults[i].kind);
-        assert_float_equal(r->schedule.nodes[0].initial, defaults[i].rate, 0);
-        assert_float_equal(r->optimizer.beta2, defaults[i].beta2, 0);
-        assert_float_equal(r->optimizer.epsilon, defaults[i].epsilon, 0);
-        assert_float_equal(r->optimizer.weight_decay, defaults[i].weight_decay, 0);
-        assert_float_equal(r->optimizer.momentum, defaults[i].momentum, 0);
+        assert_int_equal(r->job.optimizer.kind, defaults[i].kind);
+        assert_float_equal(r->job.schedule.nodes[0].initial, defaults[i].rate, 0);
+        assert_float_equal(r->job.optimizer.beta2, defaults[i].beta2, 0);
+        assert_float_equal(r->job.optimizer.epsilon, defaults[i].epsilon, 0);
+        assert_float_equal(r->job.optimizer.weight_decay, defaults[i].weight_decay, 0);
+        assert_float_equal(r->job.optimizer.momentum, defaults[i].momentum, 0);
     }
-    const firnc_optimizer_settings *o = &with_optimizer("Adafactor: {lr: 1}")->optimizer;
+    const firnc_optimizer_settings *o = &with_optimizer("Adafactor: {lr: 1}")->job.optimizer;
     assert_float_equal(o->epsilon2, 1e-3F, 0);
     assert_float_equal(o->clip_threshold, 1, 0);
     assert_float_equal(o->decay_rate, -0.8F, 0);
     assert_true(o->scale_parameter);
-    o = &with_optimizer("Rprop:")->optimizer;
+    o = &with_optimizer("Rprop:")->job.optimizer;
     assert_float_equal(o->eta_minus, 0.5, 0);
     assert_float_equal(o->eta_plus, 1.2F, 0);
     assert_float_equal(o->smallest_step, 1e-6F, 0);
     assert_float_equal(o->largest_step, 50, 0);
-    o = &with_optimizer("ASGD:")->optimizer;
+    o = &with_optimizer("ASGD:")->job.optimizer;
     assert_float_equal(o->lambd, 1e-4F, 0);
     assert_float_equal(o->alpha, 0.75, 0);
     assert_float_equal(o->t0, 1e6F, 0);
-    o = &with_optimizer("Muon:")->optimizer;
+    o = &with_optimizer("Muon:")->job.optimizer;
     assert_int_equal(o->ns_steps, 5);
     assert_true(o->nesterov);
-    assert_float_equal(with_optimizer("NAdam:")->optimizer.momentum_decay, 4e-3F, 0);
-    assert_float_equal(with_optimizer("RMSprop:")->optimizer.alpha, 0.99F, 0);
-    assert_float_equal(with_optimizer("Adadelta:")->optimizer.rho, 0.9F, 0);
+    assert_float_equal(with_optimizer("NAdam:")->job.optimizer.momentum_decay, 4e-3F, 0);
+    assert_float_equal(with_optimizer("RMSprop:")->job.optimizer.alpha, 0.99F, 0);
+    assert_float_equal(with_optimizer("Adadelta:")->job.optimizer.rho, 0.9F, 0);
 }
 
 static void optimizers_are_read(void **state) {
     (void)state;
-    const firnc_optimizer_settings *o = &with_optimizer("Adam: {amsgrad: true, betas: [0.5, 0.25]}")->optimizer;
+    const firnc_optimizer_settings *o = &with_optimizer("Adam: {amsgrad: true, betas: [0.5, 0.25]}")->job.optimizer;
     assert_true(o->amsgrad && o->correct_bias);
     assert_float_equal(o->beta2, 0.25, 0);
-    o = &with_optimizer("rprop: {etas: [0.25, 2], step_sizes: [0, 0.5]}")->optimizer;
+    o = &with_optimizer("rprop: {etas: [0.25, 2], step_sizes: [0, 0.5]}")->job.optimizer;
     assert_float_equal(o->eta_minus, 0.25, 0);
     assert_float_equal(o->largest_step, 0.5, 0);
-    o = &with_optimizer("Adafactor: {lr: 1, eps: [1.0e-20, 0.5], scale_parameter: false, beta1: null}")->optimizer;
+    o = &with_optimizer("Adafactor: {lr: 1, eps: [1.0e-20, 0.5], scale_parameter: false, beta1: null}")->job.optimizer;
     assert_float_equal(o->epsilon, 1e-20F, 0);
     assert_float_equal(o->epsilon2, 0.5, 0);
     assert_false(o->scale_parameter);
-    o = &with_optimizer("RMSprop: {centered: true, momentum: 0.5}")->optimizer;
+    o = &with_optimizer("RMSprop: {centered: true, momentum: 0.5}")->job.optimizer;
     assert_true(o->centered);
     assert_float_equal(o->momentum, 0.5, 0);
-    assert_float_equal(with_optimizer("Adagrad: {initial_accumulator_value: 2}")->optimizer.initial_accumulator_value,
-                       2, 0);
-    assert_true(with_optimizer("lamb: {adam: true}")->optimizer.adam);
-    assert_int_equal(with_optimizer("Muon: {ns_steps: 3}")->optimizer.ns_steps, 3);
+    assert_float_equal(
+        with_optimizer("Adagrad: {initial_accumulator_value: 2}")->job.optimizer.initial_accumulator_value, 2, 0);
+    assert_true(with_optimizer("lamb: {adam: true}")->job.optimizer.adam);
+    assert_int_equal(with_optimizer("Muon: {ns_steps: 3}")->job.optimizer.ns_steps, 3);
 }
 
 static void rprop_has_no_weight_decay_to_schedule(void **state) {
@@ -956,22 +971,22 @@ static void groups_have_settings_of_their_own(void **state) {
                                             "          - {params: ['a.*', b], betas: [0.5, 0.75], tags: all}\n"
                                             "          - {params: c, adjust_learning_rate: 0.25}"),
                                      FIRNC_TRAIN);
-    assert_int_equal(r->group_count, 3);
-    assert_string_equal(r->groups[0].name, "bias");
-    assert_string_equal(r->groups[1].name, "all");
-    assert_string_equal(r->groups[2].name, "params.2");
-    assert_true(r->groups[0].decay_given && !r->groups[1].decay_given);
-    assert_float_equal(r->groups[0].settings.weight_decay, 0, 0);
-    assert_float_equal(r->groups[1].settings.weight_decay, 0.5, 0);
-    assert_float_equal(r->groups[1].settings.beta1, 0.5, 0);
-    assert_float_equal(r->groups[0].settings.beta1, 0.9F, 0);
-    assert_int_equal(r->groups[0].tag_count, 2);
-    assert_string_equal(r->groups[0].tags[1], "all");
-    assert_int_equal(r->groups[1].pattern_count, 2);
-    assert_string_equal(r->groups[1].patterns[1], "b");
-    assert_float_equal(r->groups[1].adjust_learning_rate, 1, 0);
-    assert_float_equal(r->groups[2].adjust_learning_rate, 0.25, 0);
-    assert_int_equal(r->groups[2].line, 17);
+    assert_int_equal(r->job.group_count, 3);
+    assert_string_equal(r->job.groups[0].name, "bias");
+    assert_string_equal(r->job.groups[1].name, "all");
+    assert_string_equal(r->job.groups[2].name, "params.2");
+    assert_true(r->job.groups[0].decay_given && !r->job.groups[1].decay_given);
+    assert_float_equal(r->job.groups[0].settings.weight_decay, 0, 0);
+    assert_float_equal(r->job.groups[1].settings.weight_decay, 0.5, 0);
+    assert_float_equal(r->job.groups[1].settings.beta1, 0.5, 0);
+    assert_float_equal(r->job.groups[0].settings.beta1, 0.9F, 0);
+    assert_int_equal(r->job.groups[0].tag_count, 2);
+    assert_string_equal(r->job.groups[0].tags[1], "all");
+    assert_int_equal(r->job.groups[1].pattern_count, 2);
+    assert_string_equal(r->job.groups[1].patterns[1], "b");
+    assert_float_equal(r->job.groups[1].adjust_learning_rate, 1, 0);
+    assert_float_equal(r->job.groups[2].adjust_learning_rate, 0.25, 0);
+    assert_int_equal(r->job.groups[2].place.line, 17);
 }
 
 static void groups_are_checked(void **state) {
@@ -1125,14 +1140,14 @@ static void what_cannot_change_the_run_is_ignored(void **state) {
 
 static void a_setting_replaces_a_value(void **state) {
     (void)state;
-    assert_int_equal(set("trainer.init.seed=3")->seed, 3);
-    assert_float_equal(set("trainer.init.optimizer.AdamW.betas=[0.5, 0.75]")->optimizer.beta2, 0.75F, 0);
-    assert_int_equal(set("trainer.init.precision.precision_opt_level=0")->precision.level, 0);
-    assert_false(set("trainer.init.loop.check_loss=false")->check_loss);
-    assert_int_equal(set("trainer.fit.train_dataloader.max_sequence_length=16")->gpt2.max_sequence_length, 16);
+    assert_int_equal(set("trainer.init.seed=3")->job.seed, 3);
+    assert_float_equal(set("trainer.init.optimizer.AdamW.betas=[0.5, 0.75]")->job.optimizer.beta2, 0.75F, 0);
+    assert_int_equal(set("trainer.init.precision.precision_opt_level=0")->job.precision.level, 0);
+    assert_false(set("trainer.init.loop.check_loss=false")->job.check_loss);
+    assert_int_equal(set("trainer.fit.train_dataloader.max_sequence_length=16")->job.data.window, 17);
     static const char *const two[] = {"trainer.init.schedulers=[{ConstantLR: {learning_rate: 1}}]",
                                       "trainer.init.schedulers.0.ConstantLR.learning_rate=0.25"};
-    assert_true(accepted_set(minimal, FIRNC_TRAIN, two, 2)->schedule.nodes[0].initial == 0.25);
+    assert_true(accepted_set(minimal, FIRNC_TRAIN, two, 2)->job.schedule.nodes[0].initial == 0.25);
 }
 
 static void a_setting_must_name_a_key(void **state) {

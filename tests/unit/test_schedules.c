@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "compiler/graph/ir.h"
+#include "compiler/recipe/recipe.h"
 #include "schedules/schedule.h"
 #include "schedules/schedule_elementary.h"
 
@@ -61,9 +61,9 @@ static const firnc_recipe *recipe_of(uint32_t place, uint32_t *root) {
     if (!firnc_recipe_read(&recipe, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings, 3))
         fail_msg("case %u is refused", (unsigned)place);
     *root = UINT32_MAX;
-    for (uint32_t i = 0; i < recipe.schedule.root_count; i++)
-        if (recipe.schedule.roots[i].weight_decay == golden_cases[place].weight_decay)
-            *root = recipe.schedule.roots[i].node;
+    for (uint32_t i = 0; i < recipe.job.schedule.root_count; i++)
+        if (recipe.job.schedule.roots[i].weight_decay == golden_cases[place].weight_decay)
+            *root = recipe.job.schedule.roots[i].node;
     assert_true(*root != UINT32_MAX);
     return &recipe;
 }
@@ -77,7 +77,7 @@ static void test_values_match_the_oracle(void **state) {
     for (size_t i = 0; i < GOLDEN_VALUES; i++) {
         if (golden_values[i].place != place) {
             place = golden_values[i].place;
-            list = firnc_recipe_schedules(recipe_of(place, &root));
+            list = firnc_job_schedules(&recipe_of(place, &root)->job);
             assert_int_equal(firn_schedule_check(&list), 0);
         }
         uint64_t step = golden_values[i].step;
@@ -103,7 +103,7 @@ static void test_checksum(void **state) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (uint32_t place = 0; place < GOLDEN_CASES; place++) {
         uint32_t root;
-        firn_schedule_list list = firnc_recipe_schedules(recipe_of(place, &root));
+        firn_schedule_list list = firnc_job_schedules(&recipe_of(place, &root)->job);
         for (uint64_t step = 0; step < 200000; step += 1 + step / 50) {
             double exact = firn_schedule_exact(&list, root, step);
             uint64_t bits;

@@ -158,10 +158,10 @@ static void der_becomes_raw(void **state) {
 
 /* The plan of a small model, unsigned, for the known key. */
 static firnc_bytes sealed(uint32_t security_counter) {
-    static firnc_recipe recipe;
+    static test_recipe recipe;
     recipe = test_mlp_recipe();
+    recipe.job.security_counter = security_counter;
     firnc_compilation compilation = test_compilation(&recipe);
-    compilation.security_counter = security_counter;
     test_run_passes(&compilation, firnc_lower);
     firnc_payload payload;
     firnc_bytes file;

@@ -1,0 +1,83 @@
+/* The compiler as a library: a graph and a job become a signed plan in memory. `firnc compile` and the studies go
+ * through the same function. Link with libfirnc, libfirn, and the libraries that both need.
+ *
+ *     static firnc_job job; // 80 KB
+ *     firnc_job_defaults(&job, FIRNC_TRAIN);
+ *     job.steps = 1000;
+ *     job.data.batch_size = job.data.micro_batch_size = 32;
+ *     firnc_job_learning_rate(&job, 0.1);
+ *     firnc_graph *graph = firnc_graph_create("one_layer");
+ *     firnc_value x = firnc_input(graph, "features", FIRN_FLOAT32, 2, (uint32_t[]){32, 784},
+ *                                 (firnc_input_options){.element = FIRN_UINT8, .scaled = true, .scale = 1.0f / 255});
+ *     firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, (uint32_t[]){32},
+ *                                      (firnc_input_options){.stream = 1, .element = FIRN_UINT8, .limit = 10});
+ *     firnc_init init = {.rule = FIRNC_INIT_UNIFORM, .a = -0.04f, .b = 0.04f};
+ *     firnc_value weight = firnc_parameter(graph, "weight", 2, (uint32_t[]){10, 784}, init, true);
+ *     firnc_layer_begin(graph, "output");
+ *     firnc_value logits = firnc_linear(graph, x, weight, FIRNC_NONE, FIRNC_OUT_IN);
+ *     firnc_layer_end(graph);
+ *     firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
+ *     firnc_key key;
+ *     firnc_frozen plan;
+ *     if (firnc_key_read("device.key.pem", &key) && firnc_freeze_plan(graph, &job, &key, NULL, &plan))
+ *         fwrite(plan.file.data, 1, (size_t)plan.file.count, file);
+ *     firnc_wipe(&key, sizeof key);
+ *
+ * Headers. compiler/graph/graph.h builds graphs, compiler/job/job.h says what else a run is (its precision is in
+ * precision.h, its optimizer in optimizer.h), compiler/emit/sign.h makes and reads keys. This one includes them all.
+ *
+ * Threads. The compiler keeps its memory and its messages in variables of its own: call it from one thread at a time.
+ *
+ * Memory. Graphs, plans and texts lie in memory of the compiler, which nothing frees piece by piece. A program that
+ * compiles once need not care. A program that goes on frees everything since a mark (compiler/base/text.h):
+ *
+ *     firnc_mark mark = firnc_memory_mark();
+ *     ... build, freeze, use the plan or copy its bytes ...
+ *     firnc_memory_release(mark); // graph and plan are gone
+ *
+ * Errors. A function that can fail returns false after exactly one message, a line that begins with "firnc: ". Messages
+ * go to stderr, or to the function that firnc_messages_to names; warnings go there too, and are no failure. A call of
+ * the graph builder that makes no sense whatever the job (an open scope closed twice, a value of another graph) is a
+ * bug of the calling program: one message, then abort(). When memory is out there is one message, then exit(1), or the
+ * function that firnc_out_of_memory_to names, which may longjmp.
+ *
+ * Determinism. The same graph, job, weights and key give the same bytes. */
+#ifndef FIRNC_FIRNC_H
+#define FIRNC_FIRNC_H
+
+#include "compiler/base/text.h"
+#include "compiler/emit/sign.h"
+#include "compiler/graph/graph.h"
+#include "compiler/job/job.h"
+#include "plan/container.h"
+
+#define FIRNC_VERSION "0.1.0"
+
+typedef struct firnc_freeze_options {
+    bool without_signature; /* the plan is to be signed elsewhere: of the key only its public half is read */
+    const char *dump_after; /* the name of a pass after which the graph is printed to stdout; NULL: none */
+} firnc_freeze_options;
+
+/* A plan in memory. */
+typedef struct firnc_frozen {
+    firnc_bytes file;                   /* what a file of the plan holds; aligned to 64 bytes */
+    uint8_t plan_hash[FIRN_HASH_BYTES]; /* SHA-256 of the signed range; zero without a signature */
+    uint8_t run_hash[FIRN_HASH_BYTES];  /* SHA-256 of the payload: a checkpoint resumes under an equal one only */
+} firnc_frozen;
+
+/* Freezes a run.
+ *
+ *   graph    built with compiler/graph/graph.h and complete: every layer and annotation closed, one loss, for training
+ *            or evaluation as the job is. It is used up: the passes write into it, and it cannot be frozen again.
+ *   job      is checked (firnc_job_check) and read, never kept. Its weights file is read here.
+ *   key      the device's. Read only; wiping it is the caller's.
+ *   options  NULL: a signed plan, and nothing printed.
+ *   plan     filled in on success only. The bytes belong to the compiler's memory.
+ *
+ * True: the plan has passed every check that a device makes, signature included. False after one message: the job, the
+ * graph or the weights are at fault. Time and memory grow with the number of ops, about a millisecond and 20 KB each at
+ * most; with weights, twice their bytes. */
+bool firnc_freeze_plan(firnc_graph *graph, const firnc_job *job, const firnc_key *key,
+                       const firnc_freeze_options *options, firnc_frozen *plan);
+
+#endif

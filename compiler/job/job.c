@@ -1,0 +1,293 @@
+/* Defaults of a job, and the checks of one that a program filled in by hand (compiler/job/job.h). The recipe reader has
+ * checks of its own, which know the keys; these know the fields of the struct. */
+#include "compiler/job/job.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "compiler/job/targets.h"
+#include "plan/generated/reader.h"
+
+#define SAMPLED_MAX (UINT64_C(1) << 20)
+
+static void say(const firnc_job *job, const firnc_place *place, const char *text) {
+    if (place != NULL && place->file != NULL)
+        firnc_say_at(place, text);
+    else
+        firnc_say("firnc: %s: %s", job->name, text);
+}
+
+bool firnc_job_fail(const firnc_job *job, const firnc_place *place, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(job, place, firnc_format_list(format, arguments));
+    va_end(arguments);
+    return false;
+}
+
+void firnc_job_warn(const firnc_job *job, const firnc_place *place, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(job, place, firnc_format("warning: %s", firnc_format_list(format, arguments)));
+    va_end(arguments);
+}
+
+/* --- defaults ----------------------------------------------------------------------------------------------------- */
+
+void firnc_job_defaults(firnc_job *job, firnc_mode mode) {
+    firnc_mixed_precision keys = firnc_mixed_precision_defaults();
+    firnc_precision_fault fault;
+    keys.enabled = false;
+    memset(job, 0, sizeof *job);
+    job->name = "job";
+    job->mode = mode;
+    job->seed = 1;
+    job->check_loss = true;
+    job->target = "portable";
+    job->optimizer = firnc_optimizer_defaults(FIRNC_SGD);
+    job->data.wrap = mode == FIRNC_TRAIN;
+    (void)firnc_mixed_precision_complete(&keys, &job->precision, &fault); /* defaults have no fault */
+    firnc_job_learning_rate(job, 0);
+}
+
+void firnc_job_learning_rate(firnc_job *job, double rate) {
+    memset(&job->schedule, 0, sizeof job->schedule);
+    job->schedule.count = job->schedule.root_count = 1;
+    job->schedule.nodes[0] = (firn_schedule_node){.kind = FIRN_SCHEDULE_CONSTANT, .initial = rate + 0.0};
+    job->schedule.roots[0] = (firnc_schedule_root){.name = "learning_rate"};
+    for (uint32_t i = 0; i <= FIRNC_GROUPS_MAX; i++)
+        job->schedule.decay_of[i] = FIRNC_NONE;
+}
+
+firn_schedule_list firnc_job_schedules(const firnc_job *job) {
+    return (firn_schedule_list){.nodes = job->schedule.nodes,
+                                .numbers = job->schedule.numbers,
+                                .instructions = job->schedule.instructions,
+                                .node_count = job->schedule.count,
+                                .number_count = job->schedule.number_count,
+                                .instruction_count = job->schedule.instruction_count};
+}
+
+/* --- checks: precision and data ----------------------------------------------------------------------------------- */
+
+static bool check_scaling(const firnc_job *job) {
+    const firnc_precision *p = &job->precision;
+    if (p->scaling == FIRN_FB_LOSS_SCALING_STATIC &&
+        !(p->initial_loss_scale >= (float)FIRNC_LEAST_STATIC_SCALE && isfinite(p->initial_loss_scale)))
+        return firnc_job_fail(job, NULL, "precision.initial_loss_scale: a static factor is at least 2.93874e-39");
+    if (p->scaling != FIRN_FB_LOSS_SCALING_DYNAMIC)
+        return true;
+    if (!(p->min_loss_scale >= FIRNC_LEAST_LOSS_SCALE && p->initial_loss_scale >= p->min_loss_scale &&
+          p->max_loss_scale >= p->initial_loss_scale && isfinite(p->max_loss_scale)))
+        return firnc_job_fail(job, NULL,
+                              "precision: a dynamic loss scale begins between min_loss_scale, at least 2^-14, and "
+                              "max_loss_scale; firnc_mixed_precision_complete fills them in");
+    if (p->steps_per_increase == 0 || p->steps_per_increase > (uint64_t)FIRNC_STEPS_MAX)
+        return firnc_job_fail(job, NULL, "precision.steps_per_increase: is not from 1 to %.0f", FIRNC_STEPS_MAX);
+    return (p->overflow_tolerance >= 0 && p->overflow_tolerance <= 1) ||
+           firnc_job_fail(job, NULL, "precision.overflow_tolerance: is not a share from 0 to 1");
+}
+
+static bool check_patterns(const firnc_job *job) {
+    const firnc_precision *p = &job->precision;
+    for (uint32_t i = 0; i < p->pattern_count; i++) {
+        const firnc_pol *pol = &p->patterns[i].pol;
+        if (p->patterns[i].pattern == NULL || pol->level < FIRNC_UNSET || pol->level > 2 ||
+            pol->bwd_level < FIRNC_UNSET || pol->bwd_level > 2)
+            return firnc_job_fail(
+                job, NULL, "precision.patterns[%u]: needs a pattern and levels 0, 1, 2 or FIRNC_UNSET", (unsigned)i);
+    }
+    for (uint32_t i = 0; i < p->float32_layer_count; i++)
+        if (p->float32_layers[i].pattern == NULL)
+            return firnc_job_fail(job, NULL, "precision.float32_layers[%u]: needs a pattern", (unsigned)i);
+    return true;
+}
+
+static bool check_precision(const firnc_job *job) {
+    const firnc_precision *p = &job->precision;
+    if (p->mixed && !firn_type_is_half((uint8_t)p->half))
+        return firnc_job_fail(job, NULL, "precision.half: is no half type; choose float16, bfloat16 or cbfloat16");
+    if (p->level < 0 || p->level > 2)
+        return firnc_job_fail(job, NULL, "precision.level: %d is none of 0, 1, 2", p->level);
+    if (p->gradient_type != FIRN_FLOAT32 && !(p->mixed && p->gradient_type == p->half))
+        return firnc_job_fail(job, NULL, "precision.gradient_type: is neither float32 nor the half type");
+    if (p->clipping == FIRN_FB_CLIPPING_NONE ? p->clip_threshold != 0
+                                             : !(p->clip_threshold > 0 && isfinite(p->clip_threshold)))
+        return firnc_job_fail(job, NULL, "precision.clip_threshold: is not a number above 0, or 0 without clipping");
+    return check_scaling(job) && check_patterns(job);
+}
+
+static bool check_samples(const firnc_job *job) {
+    const firnc_data *data = &job->data;
+    if (data->batch_size == 0 || data->batch_size > FIRNC_SAMPLES_MAX)
+        return firnc_job_fail(job, NULL, "data.batch_size: %u is not from 1 to %d", (unsigned)data->batch_size,
+                              FIRNC_SAMPLES_MAX);
+    if (data->micro_batch_size == 0 || data->batch_size % data->micro_batch_size != 0)
+        return firnc_job_fail(job, NULL, "data.micro_batch_size: %u does not divide batch_size %u",
+                              (unsigned)data->micro_batch_size, (unsigned)data->batch_size);
+    if (job->mode == FIRNC_EVAL && data->batch_size != data->micro_batch_size)
+        return firnc_job_fail(job, NULL,
+                              "data.micro_batch_size: an eval plan has no micro-batches; write batch_size %u",
+                              (unsigned)data->batch_size);
+    return true;
+}
+
+static bool check_data(const firnc_job *job) {
+    const firnc_data *data = &job->data;
+    if ((data->window == 0) != (data->stride == 0))
+        return firnc_job_fail(job, NULL, "data.stride: %u, and window is %u; windows have both, records neither",
+                              (unsigned)data->stride, (unsigned)data->window);
+    if (data->held_out_per_mille > 999)
+        return firnc_job_fail(job, NULL, "data.held_out_per_mille: %u is not below 1000",
+                              (unsigned)data->held_out_per_mille);
+    if (data->held_out && data->held_out_per_mille == 0)
+        return firnc_job_fail(job, NULL, "data.held_out: nothing is held out; set held_out_per_mille");
+    if (job->mode == FIRNC_EVAL && job->steps == 0 && data->wrap)
+        return firnc_job_fail(job, NULL, "data.wrap: an evaluation without steps never ends; set steps");
+    return check_samples(job);
+}
+
+/* --- checks: optimizer and schedules ------------------------------------------------------------------------------ */
+
+/* Settings that a class does not have are zero, which lies in every range. */
+static bool check_settings(const firnc_job *job, const char *where, const firnc_optimizer_settings *s) {
+    const struct {
+        const char *name;
+        float value, low, high;
+        bool below_high;
+    } ranges[] = {
+        {"beta1", s->beta1, 0, 1, true},
+        {"beta2", s->beta2, 0, 1, true},
+        {"epsilon", s->epsilon, 0, 1, false},
+        {"weight_decay", s->weight_decay, 0, 1e30F, false},
+        {"momentum", s->momentum, 0, 1, true},
+        {"dampening", s->dampening, 0, 1, false},
+        {"alpha", s->alpha, 0, 1e3F, false},
+        {"rho", s->rho, 0, 1, true},
+        {"lr_decay", s->lr_decay, 0, 1e30F, false},
+        {"initial_accumulator_value", s->initial_accumulator_value, 0, 1e30F, false},
+        {"lambd", s->lambd, 0, 1e30F, false},
+        {"t0", s->t0, 0, 1e30F, false},
+        {"momentum_decay", s->momentum_decay, 0, 1e30F, false},
+        {"eta_minus", s->eta_minus, 0, 1, true},
+        {"eta_plus", s->eta_plus, 0, 1e30F, false},
+        {"smallest_step", s->smallest_step, 0, s->largest_step, false},
+        {"largest_step", s->largest_step, 0, 1e30F, false},
+        {"epsilon2", s->epsilon2, 0, 1, false},
+        {"clip_threshold", s->clip_threshold, 0, 1e30F, false},
+        {"decay_rate", s->decay_rate, -1e3F, 0, false},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        const float value = ranges[i].value;
+        if (!(value >= ranges[i].low && value <= ranges[i].high) || (ranges[i].below_high && value == ranges[i].high))
+            return firnc_job_fail(job, NULL, "%s.%s: %.9g is not from %.9g to %.9g", where, ranges[i].name,
+                                  (double)value, (double)ranges[i].low, (double)ranges[i].high);
+    }
+    const firnc_optimizer_settings usual = firnc_optimizer_defaults(s->kind);
+    if ((usual.epsilon > 0 && s->epsilon == 0) || (usual.clip_threshold > 0 && s->clip_threshold == 0) ||
+        (usual.ns_steps > 0 && (s->ns_steps == 0 || s->ns_steps > 100)))
+        return firnc_job_fail(job, NULL,
+                              "%s: epsilon, clip_threshold or ns_steps of %s is 0 or too large; begin with "
+                              "firnc_optimizer_defaults",
+                              where, firnc_optimizer_word((uint8_t)s->kind));
+    return !(s->kind == FIRNC_SGD && s->nesterov && (s->momentum == 0 || s->dampening != 0)) ||
+           firnc_job_fail(job, NULL, "%s.nesterov: needs a momentum and no dampening", where);
+}
+
+static bool check_group(const firnc_job *job, uint32_t index) {
+    const firnc_parameter_group *group = &job->groups[index];
+    const char *where = firnc_format("groups[%u]", (unsigned)index);
+    if (group->name == NULL || group->name[0] == '\0' || group->pattern_count == 0 || group->patterns == NULL)
+        return firnc_job_fail(job, NULL, "%s: needs a name and a pattern", where);
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(job->groups[i].name, group->name) == 0)
+            return firnc_job_fail(job, NULL, "%s.name: another group is called \"%s\" too", where, group->name);
+    if (group->settings.kind != job->optimizer.kind)
+        return firnc_job_fail(job, NULL, "%s.settings: are of another class than the optimizer", where);
+    return check_settings(job, firnc_format("%s.settings", where), &group->settings);
+}
+
+static bool check_optimizer(const firnc_job *job) {
+    if (firnc_optimizer_word((uint8_t)job->optimizer.kind) == NULL)
+        return firnc_job_fail(job, NULL, "optimizer.kind: %d is no optimizer", (int)job->optimizer.kind);
+    if (!check_settings(job, "optimizer", &job->optimizer))
+        return false;
+    if (job->group_count > FIRNC_GROUPS_MAX)
+        return firnc_job_fail(job, NULL, "group_count: is above %d", FIRNC_GROUPS_MAX);
+    for (uint32_t i = 0; i < job->group_count; i++)
+        if (!check_group(job, i))
+            return false;
+    return true;
+}
+
+bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place) {
+    firn_schedule_list list = firnc_job_schedules(job);
+    uint64_t stride = job->steps / SAMPLED_MAX + 1, steps = job->mode == FIRNC_TRAIN ? job->steps : 0;
+    for (uint32_t i = 0; i < job->schedule.root_count; i++) {
+        const firnc_schedule_root *root = &job->schedule.roots[i];
+        for (uint64_t step = 0; step < steps; step += stride) {
+            float value = firn_schedule_value(&list, root->node, step);
+            if (!(value >= 0 && value - value == 0))
+                return firnc_job_fail(job, place, "%s is %.9g at step %llu; mend its schedule, or make the run shorter",
+                                      root->name, (double)value, (unsigned long long)step);
+        }
+    }
+    return true;
+}
+
+/* Whether a root is one of the job's, for that setting. */
+static bool is_root(const firnc_schedules *s, uint32_t root, bool weight_decay) {
+    return root < s->root_count && s->roots[root].weight_decay == weight_decay;
+}
+
+static bool check_schedules(const firnc_job *job) {
+    const firnc_schedules *s = &job->schedule;
+    if (s->count > FIRNC_NODES_MAX || s->root_count > FIRNC_SCHEDULES_MAX)
+        return firnc_job_fail(job, NULL, "schedule: has more than %d nodes or %d roots", FIRNC_NODES_MAX,
+                              FIRNC_SCHEDULES_MAX);
+    firn_schedule_list list = firnc_job_schedules(job);
+    const uint32_t fault = firn_schedule_check(&list);
+    if (fault != 0)
+        return firnc_job_fail(job, NULL, "schedule.nodes[%u]: is malformed; see schedules/schedule.h",
+                              (unsigned)fault - 1);
+    for (uint32_t i = 0; i < s->root_count; i++)
+        if (s->roots[i].name == NULL || s->roots[i].node >= s->count)
+            return firnc_job_fail(job, NULL, "schedule.roots[%u]: needs a name, and a node of the schedule",
+                                  (unsigned)i);
+    for (uint32_t i = 0; i <= job->group_count; i++)
+        if (!is_root(s, s->rate_of[i], false) || (s->decay_of[i] != FIRNC_NONE && !is_root(s, s->decay_of[i], true)))
+            return firnc_job_fail(job, NULL, "schedule: rate_of[%u] or decay_of[%u] is no root of its setting",
+                                  (unsigned)i, (unsigned)i);
+    return firnc_job_schedule_values(job, NULL);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+
+static bool check_metric(const firnc_job *job) {
+    if ((int)job->metric < FIRNC_METRIC_LOSS || job->metric > FIRNC_METRIC_MEAN_SQUARED_ERROR)
+        return firnc_job_fail(job, NULL, "metric: %d is no metric", (int)job->metric);
+    if (job->metric == FIRNC_METRIC_F_BETA ? !(job->metric_beta > 0 && job->metric_beta <= 1e9F)
+                                           : job->metric_beta != 0)
+        return firnc_job_fail(job, NULL, "metric_beta: is above 0 for f_beta, and 0 for every other metric");
+    if (job->metric_ignored_count > FIRNC_IGNORED_MAX)
+        return firnc_job_fail(job, NULL, "metric_ignored_count: is above %d", FIRNC_IGNORED_MAX);
+    for (uint32_t i = 1; i < job->metric_ignored_count; i++)
+        if (job->metric_ignored[i] <= job->metric_ignored[i - 1])
+            return firnc_job_fail(job, NULL, "metric_ignored[%u]: is not above the class before it", (unsigned)i);
+    return true;
+}
+
+bool firnc_job_check(const firnc_job *job) {
+    if (job->mode != FIRNC_TRAIN && job->mode != FIRNC_EVAL)
+        return firnc_job_fail(job, NULL, "mode: " FIRNC_ONE_MODE);
+    if (job->steps > (uint64_t)FIRNC_STEPS_MAX || (job->mode == FIRNC_TRAIN && job->steps == 0))
+        return firnc_job_fail(job, NULL, "steps: %llu is not from %d to %.0f", (unsigned long long)job->steps,
+                              job->mode == FIRNC_TRAIN, FIRNC_STEPS_MAX);
+    if (job->target == NULL || firnc_target_find(job->target) == NULL)
+        return firnc_job_fail(job, NULL, "target: \"%s\" is not known; see compiler/job/targets.c",
+                              job->target == NULL ? "" : job->target);
+    if (!check_precision(job) || !check_data(job))
+        return false;
+    return job->mode == FIRNC_TRAIN ? check_optimizer(job) && check_schedules(job) : check_metric(job);
+}

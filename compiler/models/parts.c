@@ -1,0 +1,55 @@
+/* What several models share (compiler/models/parts.h). */
+#include "compiler/models/parts.h"
+
+const firnc_choice firnc_activation_words[] = {
+    {"gelu", FIRNC_GELU}, {"gelu_new", FIRNC_GELU_NEW}, {"relu", FIRNC_RELU}, {"sigmoid", FIRNC_SIGMOID},
+    {"silu", FIRNC_SILU}, {"softplus", FIRNC_SOFTPLUS}, {"tanh", FIRNC_TANH}, {NULL, 0}};
+const firnc_choice firnc_loss_scaling_words[] = {{"num_tokens", 0}, {"batch_size", 1}, {NULL, 0}};
+
+firnc_value firnc_activate(firnc_graph *graph, firnc_activation kind, firnc_value x) {
+    switch (kind) {
+    case FIRNC_RELU:
+        return firnc_relu(graph, x);
+    case FIRNC_GELU:
+        return firnc_gelu(graph, x, FIRNC_GELU_ERF);
+    case FIRNC_GELU_NEW:
+        return firnc_gelu(graph, x, FIRNC_GELU_TANH);
+    case FIRNC_TANH:
+        return firnc_tanh(graph, x);
+    case FIRNC_SIGMOID:
+        return firnc_sigmoid(graph, x);
+    case FIRNC_SILU:
+        return firnc_silu(graph, x);
+    case FIRNC_SOFTPLUS:
+        return firnc_softplus(graph, x);
+    }
+    return FIRNC_NONE;
+}
+
+void firnc_classify(firnc_graph *graph, firnc_value logits, firnc_value labels, firnc_value weights_or_none,
+                    firnc_cross_entropy_options options) {
+    bool plain =
+        weights_or_none == FIRNC_NONE && !options.ignores && options.label_smoothing == 0 && !options.batch_size;
+    if (plain)
+        firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
+    else
+        firnc_loss(graph, firnc_cross_entropy_weighted(graph, logits, labels, weights_or_none, options));
+    firnc_classification(graph, logits, labels);
+    firnc_row_weights(graph, weights_or_none, options.ignores ? (int64_t)options.ignore_index : FIRNC_UNSET);
+}
+
+bool firnc_complete_cross_entropy(const firnc_tree *keys, int loss_scaling, uint32_t classes,
+                                  firnc_cross_entropy_options *options) {
+    const firnc_tree *ignored = firnc_tree_child(keys, "ignore_index");
+    const firnc_tree *weight = firnc_tree_child(keys, "loss_weight");
+    options->batch_size = loss_scaling == 1;
+    options->ignores = ignored != NULL;
+    if (ignored != NULL && options->ignore_index >= classes)
+        return firnc_tree_fail(ignored,
+                               "%u is not below the %u classes, and data with such a label is refused when it is read; "
+                               "give the rows to be ignored a class of their own",
+                               (unsigned)options->ignore_index, (unsigned)classes);
+    if (weight != NULL && !options->batch_size && options->loss_weight != 1)
+        return firnc_tree_fail(weight, "has a meaning with loss_scaling: batch_size only; write 1.0 or remove it");
+    return true;
+}

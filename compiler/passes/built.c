@@ -1,0 +1,90 @@
+/* The build pass. In: the graph as a front end built it, and the job. Out: the same, known to be complete and to agree
+ * with the job, and its inputs known to be such as a plan can hold. What is wrong here is the front end's fault. */
+#include "compiler/passes/passes.h"
+
+/* The elements of one sample of an input. */
+static uint64_t sample_elements(const firn_shape *shape) {
+    uint64_t elements = 1;
+    for (uint8_t i = 1; i < shape->rank; i++)
+        elements =
+            shape->dims[i] != 0 && elements > UINT64_MAX / shape->dims[i] ? UINT64_MAX : elements * shape->dims[i];
+    return elements;
+}
+
+static bool refuse(const firnc_compilation *compilation, const firnc_value_info *input, const char *what) {
+    return firnc_fail(compilation, "input %s: %s", input->name, what);
+}
+
+static bool check_elements(const firnc_compilation *compilation, const firnc_value_info *input) {
+    const firnc_input_options *source = input->source;
+    const bool scaled = source->scale != 1 || source->shift != 0, of_bytes = source->element == FIRN_UINT8;
+    if (!(source->scale - source->scale == 0 && source->shift - source->shift == 0))
+        return refuse(compilation, input, "scale or shift is not finite");
+    if (input->shape.type == FIRN_INT32) {
+        if (!of_bytes && source->element != FIRN_INT32)
+            return refuse(compilation, input, "an int32 input takes elements of uint8 or int32");
+        if (source->limit == 0 || source->limit > INT32_MAX || scaled)
+            return refuse(compilation, input, "an int32 input has a limit of 1 to 2147483647, no scale and no shift");
+        return true;
+    }
+    if (input->shape.type != FIRN_FLOAT32)
+        return refuse(compilation, input, "is neither int32 nor float32");
+    if (!of_bytes && (source->element != FIRN_FLOAT32 || scaled))
+        return refuse(compilation, input, "a float32 input takes elements of uint8, or of float32 as they are");
+    return source->limit == 0 || refuse(compilation, input, "a float32 input has no limit");
+}
+
+/* Where in a sample the elements lie. */
+static bool check_sample(const firnc_compilation *compilation, const firnc_value_info *input) {
+    const firnc_data *data = &compilation->job->data;
+    const uint64_t elements = sample_elements(&input->shape);
+    if (input->shape.dims[0] != data->micro_batch_size)
+        return refuse(compilation, input,
+                      firnc_format("has %u samples, and the job's data.micro_batch_size is %u",
+                                   (unsigned)input->shape.dims[0], (unsigned)data->micro_batch_size));
+    if (data->window == 0)
+        return input->source->advance == 0 || refuse(compilation, input, "a record has no advance; it is for windows");
+    if (input->source->stream != 0)
+        return refuse(compilation, input, "windows are of stream 0, and of no other");
+    return (input->source->advance <= data->window && elements <= data->window - input->source->advance) ||
+           refuse(compilation, input,
+                  firnc_format("takes %llu elements from element %u on, more than a window of %u has",
+                               (unsigned long long)elements, (unsigned)input->source->advance, (unsigned)data->window));
+}
+
+static bool check_inputs(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    uint32_t streams = 0, inputs = 0;
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_value_info *input = &graph->values[i];
+        if (input->source == NULL)
+            continue;
+        inputs++;
+        if (!check_elements(compilation, input) || !check_sample(compilation, input))
+            return false;
+        if (input->source->stream > streams)
+            return refuse(compilation, input,
+                          firnc_format("is of stream %u, and none before it of stream %u; number them in order",
+                                       (unsigned)input->source->stream, (unsigned)streams));
+        streams += input->source->stream == streams;
+    }
+    return inputs > 0 || firnc_fail(compilation, "the graph has no input; call firnc_input");
+}
+
+bool firnc_check_built(firnc_compilation *compilation) {
+    firnc_graph *graph = compilation->graph;
+    if (graph->passed)
+        return firnc_fail(compilation, "the graph has been frozen already; build it again");
+    if (graph->scopes != NULL || graph->next_annotated)
+        return firnc_fail(compilation, "the graph %s leaves a layer, an annotation or a scope open; end what was begun",
+                          graph->model);
+    if (graph->loss == FIRNC_NONE)
+        return firnc_fail(compilation, "the graph %s has no loss; call firnc_loss", graph->model);
+    if (graph->eval != (compilation->job->mode == FIRNC_EVAL))
+        return firnc_fail(compilation,
+                          "the graph is for %s and the job is not; call firnc_graph_evaluate for a job of "
+                          "mode FIRNC_EVAL, and only then",
+                          graph->eval ? "evaluation" : "training");
+    graph->passed = true;
+    return check_inputs(compilation);
+}
