@@ -26,7 +26,9 @@ static int provide(firn_config *config) {
     int error = firn_plan_sizes(config->plan, config->plan_bytes, &sizes);
     config->state = firn_host_block(config->state_bytes = sizes.state_bytes);
     config->arena = firn_host_block(config->arena_bytes = sizes.arena_bytes);
-    config->workspace = firn_host_block(config->workspace_bytes = firn_workspace_bytes(config));
+    if (error == FIRN_OK)
+        error = firn_workspace_bytes(config, &config->workspace_bytes);
+    config->workspace = firn_host_block(config->workspace_bytes);
     return error;
 }
 
