@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "compiler/base/text.h"
 
@@ -11,6 +12,14 @@ const char *firnc_shape_text(const firn_shape *shape) {
     for (uint8_t i = 0; i < shape->rank; i++)
         text = firnc_format("%s%s%u", text, i == 0 ? "" : ",", (unsigned)shape->dims[i]);
     return firnc_format("%s%s]", text, shape->rank == 0 ? "?" : "");
+}
+
+const char *firnc_next_word(const char **words) {
+    *words += strspn(*words, " ");
+    size_t length = strcspn(*words, " ");
+    const char *word = firnc_format("%.*s", (int)length, *words);
+    *words += length;
+    return word;
 }
 
 const char *firnc_hex(const uint8_t *bytes, uint32_t count) {

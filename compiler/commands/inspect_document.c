@@ -241,24 +241,15 @@ static void add_tensors(cJSON *root, firn_fb_plan plan) {
     }
 }
 
-/* The first of some names, separated by spaces; *names moves behind it. */
-static const char *next_name(const char **names) {
-    *names += strspn(*names, " ");
-    size_t length = strcspn(*names, " ");
-    const char *name = firnc_format("%.*s", (int)length, *names);
-    *names += length;
-    return name;
-}
-
 static void add_attributes(cJSON *object, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     cJSON *attributes = cJSON_AddObjectToObject(object, "attributes");
     const char *names = firn_op_words_of(info)->integers;
     for (uint32_t i = 0; i < firn_fb_op_integers_count(op); i++)
-        cJSON_AddNumberToObject(attributes, next_name(&names), (double)firn_fb_op_integers_at(op, i));
+        cJSON_AddNumberToObject(attributes, firnc_next_word(&names), (double)firn_fb_op_integers_at(op, i));
     names = firn_op_words_of(info)->reals;
     for (uint32_t i = 0; i < firn_fb_op_reals_count(op); i++)
-        cJSON_AddNumberToObject(attributes, next_name(&names), (double)firn_fb_op_reals_at(op, i));
+        cJSON_AddNumberToObject(attributes, firnc_next_word(&names), (double)firn_fb_op_reals_at(op, i));
 }
 
 /* What POL decides beside reductions: attention computes its softmax, layer norm its affine part, and the rotary
@@ -267,7 +258,7 @@ static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     uint8_t type = FIRN_FLOAT32;
     if (info->pol == FIRN_POL_attention) {
-        uint32_t qkv = firn_fb_op_inputs_at(op, info->code == FIRN_OP_attention_backward ? 1 : 0);
+        uint32_t qkv = firn_fb_op_inputs_at(op, info->reduced);
         if (firn_fb_op_integers_at(op, FIRN_ATTENTION_HALF_SOFTMAX) != 0)
             type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, qkv));
         cJSON_AddStringToObject(object, "softmax", firn_type_name(type));

@@ -41,17 +41,18 @@ static uint64_t product_cost(firn_fb_plan plan, firn_fb_op op, firn_fb_tensor co
 }
 
 uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
-    switch (firn_fb_op_code(op)) {
-    case FIRN_OP_linear:
-    case FIRN_OP_linear_backward_input:
+    const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
+    switch ((firn_cost)info->cost) {
+    case FIRN_COST_product:
         return product_cost(plan, op, firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, 0)));
-    case FIRN_OP_linear_backward_weight:
+    case FIRN_COST_product_of_weight:
         return product_cost(plan, op, input_of(plan, op, 1));
-    case FIRN_OP_attention:
-        return attention_cost(op, input_of(plan, op, 0), 2);
-    case FIRN_OP_attention_backward:
-        return attention_cost(op, input_of(plan, op, 1), 5);
-    default:
-        return 0;
+    case FIRN_COST_attention:
+        return attention_cost(op, input_of(plan, op, info->reduced), 2);
+    case FIRN_COST_attention_backward:
+        return attention_cost(op, input_of(plan, op, info->reduced), 5);
+    case FIRN_COST_none:
+        break;
     }
+    return 0;
 }

@@ -45,28 +45,13 @@ static void print_value(const firnc_graph *graph, firnc_value index) {
     putchar('\n');
 }
 
-/* Prints `names`, separated by spaces, one at a time: the next call begins where this one ended. */
-static const char *print_name(const char *names) {
-    while (*names == ' ')
-        names++;
-    size_t length = strcspn(names, " ");
-    printf("%.*s", (int)length, names);
-    return names + length;
-}
-
 static void print_attributes(const firnc_node *node, const firn_op_info *info) {
     const char *names = firn_op_words_of(info)->integers;
-    for (uint8_t i = 0; i < info->integers; i++) {
-        putchar(' ');
-        names = print_name(names);
-        printf("=%lld", (long long)node->integers[i]);
-    }
+    for (uint8_t i = 0; i < info->integers; i++)
+        printf(" %s=%lld", firnc_next_word(&names), (long long)node->integers[i]);
     names = firn_op_words_of(info)->reals;
-    for (uint8_t i = 0; i < info->reals; i++) {
-        putchar(' ');
-        names = print_name(names);
-        printf("=%.9g", (double)node->reals[i]);
-    }
+    for (uint8_t i = 0; i < info->reals; i++)
+        printf(" %s=%.9g", firnc_next_word(&names), (double)node->reals[i]);
 }
 
 static void print_level(int level) {

@@ -20,7 +20,7 @@ typedef struct firnc_scope {
 } firnc_scope;
 
 /* A mistake in the program that calls the builder, or in a pass: never the fault of a recipe. */
-static _Noreturn void misuse(const firnc_graph *graph, const char *what) {
+_Noreturn void firnc_graph_misuse(const firnc_graph *graph, const char *what) {
     firnc_say("firnc: graph %s: %s; this is a bug of the program that builds the graph", graph->model, what);
     abort();
 }
@@ -58,13 +58,13 @@ firnc_graph *firnc_graph_create(const char *model) {
 
 void firnc_graph_evaluate(firnc_graph *graph) {
     if (graph->node_count > 0)
-        misuse(graph, "firnc_graph_evaluate comes after an op");
+        firnc_graph_misuse(graph, "firnc_graph_evaluate comes after an op");
     graph->eval = true;
 }
 
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape) {
     if (strlen(name) > NAME_MAX_BYTES)
-        misuse(graph, "a name is longer than 200 bytes");
+        firnc_graph_misuse(graph, "a name is longer than 200 bytes");
     graph->values = firnc_grown(graph->values, graph->value_count, &graph->value_capacity, sizeof *graph->values);
     firnc_value value = graph->value_count++;
     graph->values[value] =
@@ -74,7 +74,7 @@ firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, 
 
 static void check_value(const firnc_graph *graph, firnc_value value) {
     if (value >= graph->value_count)
-        misuse(graph, "an operand is not a value of this graph");
+        firnc_graph_misuse(graph, "an operand is not a value of this graph");
 }
 
 static const char *path(const firnc_graph *graph) {
@@ -109,9 +109,9 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
                           uint8_t input_count, const int64_t *integers, const float *reals) {
     const firn_op_info *info = firn_op_find(code);
     if (info == NULL)
-        misuse(graph, "an op has a code that is not in plan/ops.def");
+        firnc_graph_misuse(graph, "an op has a code that is not in plan/ops.def");
     if (input_count < info->inputs_min || input_count > info->inputs_max)
-        misuse(graph, firnc_format("op %s has %u operands", firn_op_name(info), (unsigned)input_count));
+        firnc_graph_misuse(graph, firnc_format("op %s has %u operands", firn_op_name(info), (unsigned)input_count));
     graph->nodes = firnc_grown(graph->nodes, graph->node_count, &graph->node_capacity, sizeof *graph->nodes);
     firnc_node *node = &graph->nodes[graph->node_count++];
     *node = (firnc_node){.code = code,
@@ -153,8 +153,8 @@ static firn_op_signature infer(const firnc_graph *graph, const firnc_node *node,
     firn_op_signature signature;
     int error = firnc_infer_signature(graph, node, types, &signature);
     if (error != FIRN_OK)
-        misuse(graph, firnc_format("op %s of %s: %s", firn_op_name(firn_op_find(node->code)), node->name,
-                                   firn_error_text(error)));
+        firnc_graph_misuse(graph, firnc_format("op %s of %s: %s", firn_op_name(firn_op_find(node->code)), node->name,
+                                               firn_error_text(error)));
     return signature;
 }
 
@@ -207,7 +207,7 @@ uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, c
         else if (same_shape(&signature.outputs[i], &graph->values[outputs[i]].shape))
             node->outputs[i] = outputs[i];
         else
-            misuse(graph, firnc_format("an output of %s has another shape than its op gives", name));
+            firnc_graph_misuse(graph, firnc_format("an output of %s has another shape than its op gives", name));
     return graph->node_count - 1;
 }
 
@@ -222,13 +222,13 @@ static void scope_push(firnc_graph *graph, firnc_scope content) {
 
 static void scope_pop(firnc_graph *graph, bool layer) {
     if (graph->scopes == NULL || (graph->scopes->layer != NULL) != layer)
-        misuse(graph, layer ? "firnc_layer_end does not match" : "firnc_pol_end does not match");
+        firnc_graph_misuse(graph, layer ? "firnc_layer_end does not match" : "firnc_pol_end does not match");
     graph->scopes = graph->scopes->outer;
 }
 
 static void check_pol(const firnc_graph *graph, firnc_pol pol) {
     if (pol.level < FIRNC_UNSET || pol.level > 2 || pol.bwd_level < FIRNC_UNSET || pol.bwd_level > 2)
-        misuse(graph, "a POL is not 0, 1, 2 or FIRNC_UNSET");
+        firnc_graph_misuse(graph, "a POL is not 0, 1, 2 or FIRNC_UNSET");
 }
 
 void firnc_pol_begin(firnc_graph *graph, firnc_pol pol) {
@@ -243,7 +243,7 @@ void firnc_pol_end(firnc_graph *graph) {
 static void annotate_next(firnc_graph *graph, firnc_pol pol, uint8_t origin) {
     check_pol(graph, pol);
     if (graph->next_annotated)
-        misuse(graph, "two annotations for one op");
+        firnc_graph_misuse(graph, "two annotations for one op");
     graph->next_annotated = true;
     graph->next_pol = pol;
     graph->next_origin = origin;
@@ -272,7 +272,7 @@ void firnc_layer_end(firnc_graph *graph) {
 
 static firn_shape make_shape(const firnc_graph *graph, firn_type type, uint8_t rank, const uint32_t *dims) {
     if (rank == 0 || rank > FIRN_RANK_MAX)
-        misuse(graph, "a rank is not 1 to 8");
+        firnc_graph_misuse(graph, "a rank is not 1 to 8");
     firn_shape shape = {.type = (uint8_t)type, .rank = rank};
     memcpy(shape.dims, dims, rank * sizeof *dims);
     return shape;
@@ -285,7 +285,7 @@ firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, ui
     firnc_input_options *source = firnc_allocate(sizeof *source);
     *source = options;
     if (!options.scaled && (options.scale != 0 || options.shift != 0))
-        misuse(graph, firnc_format("input %s has a scale or a shift and is not scaled", name));
+        firnc_graph_misuse(graph, firnc_format("input %s has a scale or a shift and is not scaled", name));
     if (!options.scaled)
         source->scale = 1;
     graph->values[value].source = source;
@@ -296,7 +296,7 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
                             bool decay) {
     for (uint32_t i = 0; i < graph->value_count; i++)
         if (graph->values[i].role == FIRNC_ROLE_PARAMETER && strcmp(graph->values[i].name, name) == 0)
-            misuse(graph, firnc_format("two parameters have the name %s", name));
+            firnc_graph_misuse(graph, firnc_format("two parameters have the name %s", name));
     firnc_value value = firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_PARAMETER,
                                         make_shape(graph, FIRN_FLOAT32, rank, dims));
     firnc_value_info *info = &graph->values[value];
@@ -376,7 +376,7 @@ firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x) {
 
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
     if (!(rate >= 0 && rate < 1))
-        misuse(graph, "a dropout rate is not in [0, 1)");
+        firnc_graph_misuse(graph, "a dropout rate is not in [0, 1)");
     check_value(graph, x);
     uint32_t rng_id = graph->rng_ids++;
     if (rate == 0 || graph->eval)
@@ -386,7 +386,7 @@ firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
 
 firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options) {
     if (!(options.dropout_rate >= 0 && options.dropout_rate < 1))
-        misuse(graph, "a dropout rate is not in [0, 1)");
+        firnc_graph_misuse(graph, "a dropout rate is not in [0, 1)");
     const int64_t integers[] = {[FIRN_ATTENTION_HEADS] = options.heads,
                                 [FIRN_ATTENTION_KV_HEADS] = options.kv_heads,
                                 [FIRN_ATTENTION_CAUSAL] = options.causal,
@@ -453,7 +453,7 @@ firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilitie
 void firnc_loss(firnc_graph *graph, firnc_value loss) {
     check_value(graph, loss);
     if (graph->loss != FIRNC_NONE)
-        misuse(graph, "a graph has one loss");
+        firnc_graph_misuse(graph, "a graph has one loss");
     graph->loss = loss;
 }
 

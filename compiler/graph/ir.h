@@ -107,6 +107,8 @@ struct firnc_graph {
 };
 
 /* Helpers of graph.c for passes. */
+/* Ends the program: a mistake in the program that calls the builder, or in a pass, and never the fault of a recipe. */
+_Noreturn void firnc_graph_misuse(const firnc_graph *graph, const char *what);
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape);
 /* Appends a node with fresh outputs of the given types; extents come from the op's shape rule. Returns the node. */
 uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,

@@ -115,8 +115,9 @@ bool firnc_autocast(firnc_compilation *compilation) {
         firnc_node node = list.nodes[i];
         uint8_t type = convert(&c, &node);
         graph->values[node.outputs[0]].shape.type = type;
-        if (node.code == FIRN_OP_layer_norm)
-            node.integers[FIRN_LAYER_NORM_AFFINE] = type; /* the affine part works in the type of the output */
+        const firn_op_info *info = firn_op_find(node.code);
+        if (info->pol == FIRN_POL_norm)
+            node.integers[info->typed] = type; /* the affine part works in the type of the output */
         firnc_put_node(graph, &node);
         if (!firnc_infer_node(compilation, &node))
             return false;

@@ -8,6 +8,9 @@
  *
  * The gradient of a value has the value's type, as casts differentiate. Half copies of parameters are the exception:
  * theirs has the job's gradient_type. Only gradients that lead to a parameter are computed. */
+#include <string.h>
+
+#include "compiler/base/words.h"
 #include "compiler/passes/passes.h"
 #include "plan/op_words.h"
 
@@ -104,194 +107,170 @@ static bool firnc_gradient_none(differentiation *d, firnc_value dy) {
                       d->node->name, firn_op_name(firn_op_find(d->node->code)));
 }
 
+/* --- gradients by name: most ops have a backward op whose operands are named after theirs ------------------------- */
+
+/* The position of a name in a list of plan/op_words.h, or FIRN_NONE_OF_THEM. */
+static uint8_t position_of(const char *names, const char *name) {
+    uint8_t position = 0;
+    for (const char *word = firnc_next_word(&names); *word != '\0'; word = firnc_next_word(&names), position++)
+        if (strcmp(word, name) == 0)
+            return position;
+    return FIRN_NONE_OF_THEM;
+}
+
+/* What the backward op reads under a name: dy, which a loss calls dloss, or what the forward op read or gave under that
+ * name. FIRNC_NONE: an optional input that the forward op does not have. */
+static firnc_value remembered(const differentiation *d, const char *name, firnc_value dy) {
+    const firn_op_words *words = firn_op_words_of(firn_op_find(d->node->code));
+    uint8_t input = position_of(words->inputs, name), output = position_of(words->outputs, name);
+    if (strcmp(name, "dy") == 0 || strcmp(name, "dloss") == 0)
+        return dy;
+    if (input != FIRN_NONE_OF_THEM)
+        return input < d->node->input_count ? d->node->inputs[input] : FIRNC_NONE;
+    if (output == FIRN_NONE_OF_THEM)
+        firnc_graph_misuse(d->graph, firnc_format("the gradient of %s wants a value called %s", words->name, name));
+    return d->node->outputs[output];
+}
+
+/* The input whose gradient an output of that name is: "dx" of "x"; FIRN_NONE_OF_THEM for another, such as scratch. */
+static uint8_t input_of_gradient(const differentiation *d, const char *name) {
+    const char *inputs = firn_op_words_of(firn_op_find(d->node->code))->inputs;
+    return name[0] == 'd' ? position_of(inputs, name + 1) : FIRN_NONE_OF_THEM;
+}
+
+static void copy_attributes(const differentiation *d, const firn_op_words *words, int64_t *integers, float *reals) {
+    const firn_op_words *forward = firn_op_words_of(firn_op_find(d->node->code));
+    const char *names = words->integers;
+    uint8_t i = 0;
+    for (const char *name = firnc_next_word(&names); *name != '\0'; name = firnc_next_word(&names))
+        integers[i++] = d->node->integers[position_of(forward->integers, name)];
+    names = words->reals;
+    i = 0;
+    for (const char *name = firnc_next_word(&names); *name != '\0'; name = firnc_next_word(&names))
+        reals[i++] = d->node->reals[position_of(forward->reals, name)];
+}
+
+/* Adds the backward op, and contributes each of its outputs d<input> whose input is wanted. type: of these outputs, or
+ * NULL for what each of the inputs wants. */
+static void apply(differentiation *d, uint16_t code, firnc_value dy, const uint8_t *type) {
+    const firn_op_info *info = firn_op_find(code);
+    const firn_op_words *words = firn_op_words_of(info);
+    firnc_value inputs[FIRN_INPUTS_MAX];
+    uint8_t types[FIRN_OUTPUTS_MAX], gradients[FIRN_OUTPUTS_MAX], count = 0;
+    int64_t integers[FIRN_ATTRIBUTES_MAX];
+    float reals[FIRN_ATTRIBUTES_MAX];
+    const char *names = words->inputs;
+    for (uint8_t i = 0; i < info->inputs_max; i++) {
+        inputs[i] = remembered(d, firnc_next_word(&names), dy);
+        count = (uint8_t)(count + (inputs[i] != FIRNC_NONE));
+    }
+    names = words->outputs;
+    for (uint8_t j = 0; j < info->outputs; j++) {
+        gradients[j] = input_of_gradient(d, firnc_next_word(&names));
+        types[j] = FIRN_FLOAT32;
+        if (gradients[j] != FIRN_NONE_OF_THEM)
+            types[j] = type != NULL ? *type : gradient_type(d, d->node->inputs[gradients[j]]);
+    }
+    copy_attributes(d, words, integers, reals);
+    emit(d, code, inputs, count, integers, reals, types);
+    const firnc_node made = d->graph->nodes[d->graph->node_count - 1]; /* casts may follow it, and move the list */
+    for (uint8_t j = 0; j < info->outputs; j++)
+        if (gradients[j] != FIRN_NONE_OF_THEM && wanted(d, gradients[j]))
+            contribute(d, gradients[j], made.outputs[j]);
+}
+
+static const firn_op_info *find_op(const char *name) {
+    for (uint32_t i = 0; i < FIRN_OPS; i++)
+        if (strcmp(firn_op_name(&firn_op_table[i]), name) == 0)
+            return &firn_op_table[i];
+    return NULL;
+}
+
+/* The op called <op>_backward. A gradient that it does not give may not be lost in silence: the target of a loss, say,
+ * may not lead from a parameter. */
+static bool firnc_gradient_by_name(differentiation *d, firnc_value dy) {
+    const firn_op_words *words = firn_op_words_of(firn_op_find(d->node->code));
+    const firn_op_info *backward = find_op(firnc_format("%s_backward", words->name));
+    if (backward == NULL)
+        firnc_graph_misuse(d->graph, firnc_format("there is no op %s_backward", words->name));
+    const char *given = firn_op_words_of(backward)->outputs, *names = words->inputs;
+    for (uint8_t i = 0; i < d->node->input_count; i++) {
+        const char *name = firnc_next_word(&names);
+        if (wanted(d, i) && position_of(given, firnc_format("d%s", name)) == FIRN_NONE_OF_THEM)
+            return firnc_fail(d->compilation,
+                              "layer %s: %s has no gradient of its input %s, which depends on a parameter; give it an "
+                              "input or a constant",
+                              d->node->name, words->name, name);
+    }
+    apply(d, backward->code, dy, NULL);
+    return true;
+}
+
+/* --- gradients of their own --------------------------------------------------------------------------------------- */
+
 static bool firnc_gradient_cast(differentiation *d, firnc_value dy) {
-    contribute(d, 0, dy);
+    contribute(d, FIRN_CAST_IN_X, dy);
     return true;
 }
 
 static bool firnc_gradient_linear(differentiation *d, firnc_value dy) {
-    const firnc_node *node = d->node;
-    firnc_value x = node->inputs[0], weight = node->inputs[1];
-    if (wanted(d, 1)) {
-        uint8_t type = gradient_type(d, weight);
-        contribute(d, 1,
-                   emit(d, FIRN_OP_linear_backward_weight, (firnc_value[]){dy, x}, 2, node->integers, NULL, &type));
+    if (wanted(d, FIRN_LINEAR_IN_WEIGHT))
+        apply(d, FIRN_OP_linear_backward_weight, dy, NULL);
+    if (wanted(d, FIRN_LINEAR_IN_BIAS)) {
+        uint8_t type = gradient_type(d, d->node->inputs[FIRN_LINEAR_IN_BIAS]);
+        contribute(d, FIRN_LINEAR_IN_BIAS, emit(d, FIRN_OP_sum_leading, &dy, 1, (int64_t[]){1}, NULL, &type));
     }
-    if (wanted(d, 2)) {
-        uint8_t type = gradient_type(d, node->inputs[2]);
-        contribute(d, 2, emit(d, FIRN_OP_sum_leading, &dy, 1, (int64_t[]){1}, NULL, &type));
-    }
-    if (wanted(d, 0)) {
-        uint8_t type = gradient_type(d, x);
-        contribute(d, 0,
-                   emit(d, FIRN_OP_linear_backward_input, (firnc_value[]){dy, weight}, 2, node->integers, NULL, &type));
-    }
+    if (wanted(d, FIRN_LINEAR_IN_X))
+        apply(d, FIRN_OP_linear_backward_input, dy, NULL);
     return true;
 }
 
 static bool firnc_gradient_embedding(differentiation *d, firnc_value dy) {
-    insert(d, 1, dy, d->node);
+    insert(d, FIRN_EMBEDDING_IN_TABLE, dy, d->node);
     return true;
 }
 
 static bool firnc_gradient_leading_rows(differentiation *d, firnc_value dy) {
-    int64_t rows = shape_of(d, d->node->inputs[0])->dims[0];
+    int64_t rows = shape_of(d, d->node->inputs[FIRN_LEADING_ROWS_IN_TABLE])->dims[0];
     uint8_t type = FIRN_FLOAT32;
-    contribute(d, 0, emit(d, FIRN_OP_leading_rows_backward, &dy, 1, &rows, NULL, &type));
+    contribute(d, FIRN_LEADING_ROWS_IN_TABLE, emit(d, FIRN_OP_leading_rows_backward, &dy, 1, &rows, NULL, &type));
     return true;
+}
+
+/* What reaches an input that was repeated over the leading dimensions: the sum over them. */
+static void contribute_repeated(differentiation *d, uint8_t operand, firnc_value gradient) {
+    int64_t rank = shape_of(d, d->node->inputs[operand])->rank;
+    if (rank < shape_of(d, gradient)->rank) {
+        uint8_t type = gradient_type(d, d->node->inputs[operand]);
+        gradient = emit(d, FIRN_OP_sum_leading, &gradient, 1, &rank, NULL, &type);
+    }
+    contribute(d, operand, gradient);
 }
 
 static bool firnc_gradient_add(differentiation *d, firnc_value dy) {
-    if (wanted(d, 0))
-        contribute(d, 0, dy);
-    if (!wanted(d, 1))
-        return true;
-    firnc_value b = d->node->inputs[1];
-    int64_t rank = shape_of(d, b)->rank;
-    if (rank == shape_of(d, dy)->rank) {
-        contribute(d, 1, dy);
-        return true;
-    }
-    uint8_t type = gradient_type(d, b);
-    contribute(d, 1, emit(d, FIRN_OP_sum_leading, &dy, 1, &rank, NULL, &type));
+    if (wanted(d, FIRN_ADD_IN_A))
+        contribute(d, FIRN_ADD_IN_A, dy);
+    if (wanted(d, FIRN_ADD_IN_B))
+        contribute_repeated(d, FIRN_ADD_IN_B, dy);
     return true;
 }
 
+/* Gain and bias are float32 tables that the affine part reads in its own type: their gradients are those of half
+ * copies. */
 static bool firnc_gradient_layer_norm(differentiation *d, firnc_value dy) {
-    const firnc_node *node = d->node;
-    firnc_value x = node->inputs[0], gain = node->inputs[1], mean = node->outputs[1], reciprocal = node->outputs[2];
-    if (wanted(d, 1) || wanted(d, 2)) {
-        bool half = firn_type_is_half((uint8_t)node->integers[FIRN_LAYER_NORM_AFFINE]);
-        uint8_t type = half ? (uint8_t)d->compilation->job->precision.gradient_type : (uint8_t)FIRN_FLOAT32;
-        emit(d, FIRN_OP_layer_norm_backward_affine, (firnc_value[]){dy, x, mean, reciprocal}, 4, node->integers, NULL,
-             (uint8_t[]){type, type});
-        firnc_node affine = d->graph->nodes[d->graph->node_count - 1];
-        if (wanted(d, 1))
-            contribute(d, 1, affine.outputs[0]);
-        if (wanted(d, 2))
-            contribute(d, 2, affine.outputs[1]);
-    }
-    if (wanted(d, 0)) {
-        uint8_t type = gradient_type(d, x);
-        contribute(d, 0,
-                   emit(d, FIRN_OP_layer_norm_backward, (firnc_value[]){dy, x, gain, mean, reciprocal}, 5,
-                        node->integers, NULL, &type));
-    }
+    bool half = firn_type_is_half((uint8_t)d->node->integers[FIRN_LAYER_NORM_AFFINE]);
+    uint8_t type = half ? (uint8_t)d->compilation->job->precision.gradient_type : (uint8_t)FIRN_FLOAT32;
+    if (wanted(d, FIRN_LAYER_NORM_IN_GAIN) || wanted(d, FIRN_LAYER_NORM_IN_BIAS))
+        apply(d, FIRN_OP_layer_norm_backward_affine, dy, &type);
+    if (wanted(d, FIRN_LAYER_NORM_IN_X))
+        apply(d, FIRN_OP_layer_norm_backward, dy, NULL);
     return true;
-}
-
-/* Ops of one input whose backward op takes dy and one remembered value. */
-static bool pointwise(differentiation *d, uint16_t code, firnc_value dy, firnc_value remembered) {
-    uint8_t type = gradient_type(d, d->node->inputs[0]);
-    contribute(d, 0, emit(d, code, (firnc_value[]){dy, remembered}, 2, d->node->integers, NULL, &type));
-    return true;
-}
-
-static bool firnc_gradient_gelu(differentiation *d, firnc_value dy) {
-    return pointwise(d, FIRN_OP_gelu_backward, dy, d->node->inputs[0]);
-}
-
-static bool firnc_gradient_relu(differentiation *d, firnc_value dy) {
-    return pointwise(d, FIRN_OP_relu_backward, dy, d->node->outputs[0]);
-}
-
-static bool firnc_gradient_tanh(differentiation *d, firnc_value dy) {
-    return pointwise(d, FIRN_OP_tanh_backward, dy, d->node->outputs[0]);
-}
-
-static bool firnc_gradient_sigmoid(differentiation *d, firnc_value dy) {
-    return pointwise(d, FIRN_OP_sigmoid_backward, dy, d->node->outputs[0]);
-}
-
-static bool firnc_gradient_silu(differentiation *d, firnc_value dy) {
-    return pointwise(d, FIRN_OP_silu_backward, dy, d->node->inputs[0]);
-}
-
-static bool firnc_gradient_softplus(differentiation *d, firnc_value dy) {
-    return pointwise(d, FIRN_OP_softplus_backward, dy, d->node->inputs[0]);
-}
-
-static bool firnc_gradient_log_softmax(differentiation *d, firnc_value dy) {
-    return pointwise(d, FIRN_OP_log_softmax_backward, dy, d->node->outputs[0]);
 }
 
 static bool firnc_gradient_dropout(differentiation *d, firnc_value dy) {
     uint8_t type = shape_of(d, dy)->type;
-    contribute(d, 0, emit(d, FIRN_OP_dropout, &dy, 1, d->node->integers, d->node->reals, &type));
+    contribute(d, FIRN_DROPOUT_IN_X, emit(d, FIRN_OP_dropout, &dy, 1, d->node->integers, d->node->reals, &type));
     return true;
-}
-
-static bool firnc_gradient_attention(differentiation *d, firnc_value dy) {
-    const firnc_node *node = d->node;
-    const firnc_value inputs[] = {dy, node->inputs[0], node->outputs[1], node->outputs[2]};
-    const uint8_t types[] = {gradient_type(d, node->inputs[0]), FIRN_FLOAT32};
-    contribute(d, 0, emit(d, FIRN_OP_attention_backward, inputs, 4, node->integers, node->reals, types));
-    return true;
-}
-
-static bool firnc_gradient_rotary_embedding(differentiation *d, firnc_value dy) {
-    const firnc_node *node = d->node;
-    uint8_t type = gradient_type(d, node->inputs[0]);
-    contribute(d, 0, emit(d, FIRN_OP_rotary_embedding_backward, &dy, 1, node->integers, node->reals, &type));
-    return true;
-}
-
-static bool firnc_gradient_cross_entropy(differentiation *d, firnc_value dy) {
-    const firnc_node *node = d->node;
-    const firnc_value inputs[] = {dy, node->inputs[0], node->inputs[1], node->outputs[1], node->outputs[2]};
-    uint8_t type = gradient_type(d, node->inputs[0]);
-    contribute(d, 0, emit(d, FIRN_OP_cross_entropy_backward, inputs, 5, NULL, NULL, &type));
-    return true;
-}
-
-static bool firnc_gradient_cross_entropy_weighted(differentiation *d, firnc_value dy) {
-    const firnc_node *node = d->node;
-    const bool weighted = node->input_count > 2;
-    const firnc_value inputs[] = {dy,
-                                  node->inputs[0],
-                                  node->inputs[1],
-                                  node->outputs[1],
-                                  node->outputs[2],
-                                  node->outputs[4],
-                                  weighted ? node->inputs[2] : FIRNC_NONE};
-    uint8_t type = gradient_type(d, node->inputs[0]);
-    contribute(
-        d, 0,
-        emit(d, FIRN_OP_cross_entropy_weighted_backward, inputs, weighted ? 7 : 6, node->integers, node->reals, &type));
-    return true;
-}
-
-/* Losses whose backward op takes dy and both operands. */
-static bool of_pair(differentiation *d, uint16_t code, firnc_value dy) {
-    const firnc_node *node = d->node;
-    const firnc_value inputs[] = {dy, node->inputs[0], node->inputs[1]};
-    uint8_t type = gradient_type(d, node->inputs[0]);
-    contribute(d, 0, emit(d, code, inputs, 3, node->integers, node->reals, &type));
-    return true;
-}
-
-static bool firnc_gradient_mean_squared_error(differentiation *d, firnc_value dy) {
-    return of_pair(d, FIRN_OP_mean_squared_error_backward, dy);
-}
-
-static bool firnc_gradient_l1_loss(differentiation *d, firnc_value dy) {
-    return of_pair(d, FIRN_OP_l1_loss_backward, dy);
-}
-
-static bool firnc_gradient_huber_loss(differentiation *d, firnc_value dy) {
-    return of_pair(d, FIRN_OP_huber_loss_backward, dy);
-}
-
-static bool firnc_gradient_binary_cross_entropy(differentiation *d, firnc_value dy) {
-    return of_pair(d, FIRN_OP_binary_cross_entropy_backward, dy);
-}
-
-static bool firnc_gradient_kl_divergence(differentiation *d, firnc_value dy) {
-    return of_pair(d, FIRN_OP_kl_divergence_backward, dy);
-}
-
-static bool firnc_gradient_nll_loss(differentiation *d, firnc_value dy) {
-    return of_pair(d, FIRN_OP_nll_loss_backward, dy);
 }
 
 static gradient_rule find_rule(uint16_t code) {
@@ -329,8 +308,11 @@ static void complete(differentiation *d, firnc_value value) {
             continue;
         int64_t rows = shape_of(d, value)->dims[0];
         uint8_t type = FIRN_FLOAT32;
-        const firnc_value inputs[] = {c->embedding->inputs[0], c->gradient, total};
-        total = emit(d, FIRN_OP_embedding_backward, inputs, total == FIRNC_NONE ? 2 : 3, &rows, NULL, &type);
+        const firnc_value inputs[] = {[FIRN_EMBEDDING_BACKWARD_IN_IDS] = c->embedding->inputs[FIRN_EMBEDDING_IN_IDS],
+                                      [FIRN_EMBEDDING_BACKWARD_IN_DY] = c->gradient,
+                                      [FIRN_EMBEDDING_BACKWARD_IN_START] = total};
+        const uint8_t count = FIRN_EMBEDDING_BACKWARD_IN_START + (total != FIRNC_NONE);
+        total = emit(d, FIRN_OP_embedding_backward, inputs, count, &rows, NULL, &type);
     }
     d->gradients[value] = total;
 }

@@ -32,31 +32,23 @@ static firn_reduction reduction(const firnc_pol_meaning *meaning, uint8_t output
         .kind = meaning->reduction, .accumulator = meaning->accumulator, .output = output, .chunk = meaning->chunk};
 }
 
-static void lower_product(const lowering *l, firnc_node *node) {
-    firnc_pol_meaning meaning = meaning_of(l, node, node->level, type_of(l, node->inputs[0]));
-    node->reductions[0] = reduction(&meaning, type_of(l, node->outputs[0]));
-}
-
-/* reductions: scores and values; backward: scores as forward computed them, values, and queries and keys. Backward
- * computes forward's probabilities again, so its softmax has the forward level too. */
-static void lower_attention(const lowering *l, firnc_node *node) {
-    bool backward = node->code == FIRN_OP_attention_backward;
-    uint8_t operand = type_of(l, node->inputs[backward ? 1 : 0]);
-    uint8_t output = type_of(l, node->outputs[0]);
-    firnc_pol_meaning forward = meaning_of(l, node, backward ? node->forward_level : node->level, operand);
+/* Inner reductions, as the scores of attention, are computed in the backward direction again as forward computed them,
+ * so that they and the softmax between them have the forward level there, too. */
+static void lower_sums(const lowering *l, firnc_node *node, const firn_op_info *info) {
+    uint8_t operand = type_of(l, node->inputs[info->reduced]);
+    firnc_pol_meaning forward = meaning_of(l, node, node->backward ? node->forward_level : node->level, operand);
     firnc_pol_meaning own = meaning_of(l, node, node->level, operand);
-    node->integers[FIRN_ATTENTION_HALF_SOFTMAX] = firn_type_is_half(forward.softmax);
-    node->reductions[0] = reduction(&forward, forward.softmax);
-    node->reductions[1] = reduction(&own, output);
-    if (backward)
-        node->reductions[2] = reduction(&own, output);
+    if (info->inner > 0)
+        node->integers[info->inner_flag] = firn_type_is_half(forward.softmax);
+    for (uint8_t i = 0; i < info->reductions; i++)
+        node->reductions[i] =
+            i < info->inner ? reduction(&forward, forward.softmax) : reduction(&own, type_of(l, node->outputs[0]));
 }
 
 /* The half type is that of forward's result, which is also the type of the gradient that backward is given. */
-static void lower_rotation(const lowering *l, firnc_node *node) {
-    bool backward = node->code == FIRN_OP_rotary_embedding_backward;
-    uint8_t type = type_of(l, backward ? node->inputs[0] : node->outputs[0]);
-    node->integers[FIRN_ROTARY_EMBEDDING_ROTATION] = meaning_of(l, node, node->level, type).rotation;
+static void lower_rotation(const lowering *l, firnc_node *node, const firn_op_info *info) {
+    uint8_t type = type_of(l, node->backward ? node->inputs[0] : node->outputs[0]);
+    node->integers[info->typed] = meaning_of(l, node, node->level, type).rotation;
 }
 
 bool firnc_lower(firnc_compilation *compilation) {
@@ -68,15 +60,14 @@ bool firnc_lower(firnc_compilation *compilation) {
                           compilation->job->target);
     for (uint32_t i = 0; i < l.graph->node_count; i++) {
         firnc_node *node = &l.graph->nodes[i];
-        switch ((firn_pol_class)firn_op_find(node->code)->pol) {
+        const firn_op_info *info = firn_op_find(node->code);
+        switch ((firn_pol_class)info->pol) {
         case FIRN_POL_product:
-            lower_product(&l, node);
-            break;
         case FIRN_POL_attention:
-            lower_attention(&l, node);
+            lower_sums(&l, node, info);
             break;
         case FIRN_POL_rotation:
-            lower_rotation(&l, node);
+            lower_rotation(&l, node, info);
             break;
         case FIRN_POL_norm: /* autocast gave it its types */
         case FIRN_POL_none:
