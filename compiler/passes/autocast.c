@@ -20,7 +20,7 @@ static uint8_t type_of(const firnc_graph *graph, firnc_value value) {
 static firnc_value to_type(casting *c, firnc_value value, uint8_t type, firnc_value *copies, const firnc_node *user) {
     if (copies[value] == FIRNC_NONE) {
         uint32_t node = firnc_node_new(c->graph, FIRN_OP_cast, user->phase, user->name, &value, 1, NULL, NULL, &type);
-        firnc_value copy = c->graph->nodes[node].outputs[0];
+        firnc_value copy = c->graph->nodes[node].outputs[FIRN_CAST_OUT_Y];
         c->graph->values[copy].name = firnc_format("%s/%s", c->graph->values[value].name, firn_type_name(type));
         copies[value] = copy;
     }

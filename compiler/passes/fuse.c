@@ -28,10 +28,10 @@ static uint8_t *find_changes(const firnc_graph *graph, const firnc_node_list *li
 static const firnc_node *find_cast(const fusing *f, const firnc_node *node) {
     const firnc_graph *graph = f->graph;
     const firnc_node *earliest = NULL;
-    for (uint32_t i = f->last_cast[node->inputs[0]]; i != FIRNC_NONE; i = f->next_cast[i]) {
+    for (uint32_t i = f->last_cast[node->inputs[FIRN_CAST_IN_X]]; i != FIRNC_NONE; i = f->next_cast[i]) {
         const firnc_node *other = &graph->nodes[i];
-        if (other->phase == node->phase &&
-            graph->values[other->outputs[0]].shape.type == graph->values[node->outputs[0]].shape.type)
+        if (other->phase == node->phase && graph->values[other->outputs[FIRN_CAST_OUT_Y]].shape.type ==
+                                               graph->values[node->outputs[FIRN_CAST_OUT_Y]].shape.type)
             earliest = other;
     }
     return earliest;
@@ -40,18 +40,18 @@ static const firnc_node *find_cast(const fusing *f, const firnc_node *node) {
 /* Puts a node back, unless it is a cast and an earlier one can stand for it. */
 static void put_or_merge(fusing *f, const firnc_node *node) {
     bool cast = node->code == FIRN_OP_cast;
-    if (cast && (f->changed[node->inputs[0]] >> node->phase & 1) == 0) {
+    if (cast && (f->changed[node->inputs[FIRN_CAST_IN_X]] >> node->phase & 1) == 0) {
         const firnc_node *earlier = find_cast(f, node);
         if (earlier != NULL) {
-            f->instead[node->outputs[0]] = earlier->outputs[0];
+            f->instead[node->outputs[FIRN_CAST_OUT_Y]] = earlier->outputs[FIRN_CAST_OUT_Y];
             return;
         }
     }
     firnc_put_node(f->graph, node);
     if (cast) {
         uint32_t index = f->graph->node_count - 1;
-        f->next_cast[index] = f->last_cast[node->inputs[0]];
-        f->last_cast[node->inputs[0]] = index;
+        f->next_cast[index] = f->last_cast[node->inputs[FIRN_CAST_IN_X]];
+        f->last_cast[node->inputs[FIRN_CAST_IN_X]] = index;
     }
 }
 

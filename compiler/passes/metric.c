@@ -34,7 +34,11 @@ static const firnc_node *producer_of(const firnc_graph *graph, firnc_value value
 /* The mean of a value that each batch gives. */
 static void add_mean(firnc_graph *graph, firnc_value value) {
     add_sum(graph);
-    add_op(graph, FIRN_OP_metric_mean, (firnc_value[]){value, graph->metric_sum, graph->metric_count}, 3, NULL);
+    add_op(graph, FIRN_OP_metric_mean,
+           (firnc_value[]){[FIRN_METRIC_MEAN_IN_VALUE] = value,
+                           [FIRN_METRIC_MEAN_IN_SUM] = graph->metric_sum,
+                           [FIRN_METRIC_MEAN_IN_COUNT] = graph->metric_count},
+           3, NULL);
 }
 
 /* The mean of the loss over rows. Where every row counts once that is the mean over batches. */
@@ -45,23 +49,36 @@ static void add_mean_of_rows(firnc_graph *graph) {
         return;
     }
     const float factor = loss->reals[FIRN_CROSS_ENTROPY_WEIGHTED_FACTOR];
-    const firnc_value divisor = loss->outputs[4];
+    const firnc_value divisor = loss->outputs[FIRN_CROSS_ENTROPY_WEIGHTED_OUT_DIVISOR];
     add_sum(graph);
     add_op(graph, FIRN_OP_metric_weighted_mean,
-           (firnc_value[]){graph->loss, graph->labels, divisor, graph->metric_sum, graph->metric_count}, 5, &factor);
+           (firnc_value[]){[FIRN_METRIC_WEIGHTED_MEAN_IN_LOSS] = graph->loss,
+                           [FIRN_METRIC_WEIGHTED_MEAN_IN_LABELS] = graph->labels,
+                           [FIRN_METRIC_WEIGHTED_MEAN_IN_DIVISOR] = divisor,
+                           [FIRN_METRIC_WEIGHTED_MEAN_IN_SUM] = graph->metric_sum,
+                           [FIRN_METRIC_WEIGHTED_MEAN_IN_COUNT] = graph->metric_count},
+           5, &factor);
 }
 
 static void add_accuracy(firnc_graph *graph) {
     if (graph->row_weights == FIRNC_NONE && graph->ignore_index < 0) {
         graph->metric_sum = firnc_counter_new(graph, "metric.correct");
         add_op(graph, FIRN_OP_metric_accuracy,
-               (firnc_value[]){graph->logits, graph->labels, graph->metric_sum, graph->metric_count}, 4, NULL);
+               (firnc_value[]){[FIRN_METRIC_ACCURACY_IN_LOGITS] = graph->logits,
+                               [FIRN_METRIC_ACCURACY_IN_LABELS] = graph->labels,
+                               [FIRN_METRIC_ACCURACY_IN_CORRECT] = graph->metric_sum,
+                               [FIRN_METRIC_ACCURACY_IN_COUNT] = graph->metric_count},
+               4, NULL);
         return;
     }
     graph->metric_kind = FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY;
     add_sum(graph);
     add_op(graph, FIRN_OP_metric_weighted_accuracy,
-           (firnc_value[]){graph->logits, graph->labels, graph->metric_sum, graph->metric_count}, 4, NULL);
+           (firnc_value[]){[FIRN_METRIC_WEIGHTED_ACCURACY_IN_LOGITS] = graph->logits,
+                           [FIRN_METRIC_WEIGHTED_ACCURACY_IN_LABELS] = graph->labels,
+                           [FIRN_METRIC_WEIGHTED_ACCURACY_IN_SUM] = graph->metric_sum,
+                           [FIRN_METRIC_WEIGHTED_ACCURACY_IN_COUNT] = graph->metric_count},
+           4, NULL);
 }
 
 static uint32_t classes_of(const firnc_graph *graph) {
@@ -74,7 +91,11 @@ static void add_confusion(firnc_graph *graph) {
     graph->metric_sum =
         firnc_state_new(graph, "metric.confusion", FIRNC_ROLE_COUNTER, table_shape(classes, classes + 1), 0);
     add_op(graph, FIRN_OP_metric_confusion,
-           (firnc_value[]){graph->logits, graph->labels, graph->metric_sum, graph->metric_count}, 4, NULL);
+           (firnc_value[]){[FIRN_METRIC_CONFUSION_IN_LOGITS] = graph->logits,
+                           [FIRN_METRIC_CONFUSION_IN_LABELS] = graph->labels,
+                           [FIRN_METRIC_CONFUSION_IN_CONFUSION] = graph->metric_sum,
+                           [FIRN_METRIC_CONFUSION_IN_COUNT] = graph->metric_count},
+           4, NULL);
 }
 
 static void add_auc(firnc_graph *graph) {
@@ -82,8 +103,10 @@ static void add_auc(firnc_graph *graph) {
     graph->metric_sum =
         firnc_state_new(graph, "metric.histogram", FIRNC_ROLE_COUNTER, table_shape(2, FIRN_AUC_BUCKETS), 0);
     add_op(graph, FIRN_OP_metric_auc,
-           (firnc_value[]){classes ? graph->logits : graph->scores, classes ? graph->labels : graph->score_targets,
-                           graph->metric_sum, graph->metric_count},
+           (firnc_value[]){[FIRN_METRIC_AUC_IN_LOGITS] = classes ? graph->logits : graph->scores,
+                           [FIRN_METRIC_AUC_IN_TARGET] = classes ? graph->labels : graph->score_targets,
+                           [FIRN_METRIC_AUC_IN_HISTOGRAM] = graph->metric_sum,
+                           [FIRN_METRIC_AUC_IN_COUNT] = graph->metric_count},
            4, NULL);
 }
 
@@ -94,7 +117,7 @@ static void add_squared_error(firnc_graph *graph) {
         uint8_t type = FIRN_FLOAT32;
         uint32_t node = firnc_node_new(graph, FIRN_OP_mean_squared_error, FIRNC_PHASE_EVALUATE, "metric",
                                        (firnc_value[]){graph->prediction, graph->target}, 2, NULL, NULL, &type);
-        error = graph->nodes[node].outputs[0];
+        error = graph->nodes[node].outputs[FIRN_MEAN_SQUARED_ERROR_OUT_LOSS];
     }
     add_mean(graph, error);
 }

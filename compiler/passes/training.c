@@ -56,7 +56,7 @@ static void seed_loss(const training *t, uint32_t micro_batches) {
             continue;
         node->reals[FIRN_LOSS_SEED_FACTOR] = 1 / (float)micro_batches;
         if (is_scaled(t)) {
-            node->inputs[0] = graph->loss_scale;
+            node->inputs[FIRN_LOSS_SEED_IN_SCALE] = graph->loss_scale;
             node->input_count = 1;
         }
     }
@@ -69,14 +69,15 @@ static void take_narrow_gradients(const training *t) {
         firnc_value_info *parameter = &graph->values[t->parameters[i]];
         firnc_value_info *wide = &graph->values[parameter->gradient];
         const firnc_node *producer = &graph->nodes[wide->producer];
-        if (producer->code != FIRN_OP_cast || graph->values[producer->inputs[0]].role == FIRNC_ROLE_GRADIENT)
+        if (producer->code != FIRN_OP_cast ||
+            graph->values[producer->inputs[FIRN_CAST_IN_X]].role == FIRNC_ROLE_GRADIENT)
             continue;
-        firnc_value_info *narrow = &graph->values[producer->inputs[0]];
+        firnc_value_info *narrow = &graph->values[producer->inputs[FIRN_CAST_IN_X]];
         narrow->name = wide->name;
         wide->name = firnc_format("%s/wide", wide->name);
         narrow->role = FIRNC_ROLE_GRADIENT;
         wide->role = FIRNC_ROLE_ACTIVATION;
-        parameter->gradient = producer->inputs[0];
+        parameter->gradient = producer->inputs[FIRN_CAST_IN_X];
     }
 }
 
@@ -89,7 +90,8 @@ static void accumulate_gradients(const training *t) {
                                             graph->values[parameter].shape);
         graph->values[total].persistent = true;
         firnc_node_in_place(graph, FIRN_OP_accumulate, FIRNC_PHASE_MICRO_BATCH, name_of(t, parameter),
-                            (firnc_value[]){total, gradient}, 2, NULL, NULL, &total);
+                            (firnc_value[]){[FIRN_ACCUMULATE_IN_TOTAL] = total, [FIRN_ACCUMULATE_IN_G] = gradient}, 2,
+                            NULL, NULL, &total);
         graph->values[parameter].gradient = total;
     }
 }
@@ -104,16 +106,19 @@ static void find_norm(const training *t) {
     for (uint32_t i = 0; i < t->count; i++) {
         int64_t index = i;
         firnc_value gradient = graph->values[t->parameters[i]].gradient;
-        const firnc_value inputs[] = {gradient, partial, graph->loss_scale};
+        const firnc_value inputs[] = {[FIRN_SUM_OF_SQUARES_IN_GRADIENT] = gradient,
+                                      [FIRN_SUM_OF_SQUARES_IN_PARTIAL] = partial,
+                                      [FIRN_SUM_OF_SQUARES_IN_SCALE] = graph->loss_scale};
         firnc_node_in_place(graph, FIRN_OP_sum_of_squares, FIRNC_PHASE_FINALISE, name_of(t, t->parameters[i]), inputs,
-                            is_scaled(t) ? 3 : 2, &index, NULL, (firnc_value[]){partial, FIRNC_NONE});
+                            FIRN_SUM_OF_SQUARES_IN_SCALE + is_scaled(t), &index, NULL,
+                            (firnc_value[]){partial, FIRNC_NONE});
     }
     uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_norm, FIRNC_PHASE_FINALISE, "gradient_norm", &partial, 1,
                                    NULL, NULL, (uint8_t[]){FIRN_FLOAT32, FIRN_INT32});
-    graph->gradient_norm = graph->nodes[node].outputs[0];
+    graph->gradient_norm = graph->nodes[node].outputs[FIRN_GRADIENT_NORM_OUT_NORM];
     name_result(graph, graph->gradient_norm, "gradient_norm");
     if (is_dynamic(t)) {
-        graph->finite = graph->nodes[node].outputs[1];
+        graph->finite = graph->nodes[node].outputs[FIRN_GRADIENT_NORM_OUT_FINITE];
         name_result(graph, graph->finite, "finite");
     }
 }
@@ -132,7 +137,7 @@ static void find_factors(training *t) {
     uint8_t type = FIRN_FLOAT32;
     uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_factors, FIRNC_PHASE_FINALISE, "gradient_factors", inputs,
                                    input_count, integers, &precision->clip_threshold, &type);
-    t->factors = graph->nodes[node].outputs[0];
+    t->factors = graph->nodes[node].outputs[FIRN_GRADIENT_FACTORS_OUT_FACTORS];
 }
 
 static void finalise(training *t) {
@@ -169,7 +174,7 @@ static firnc_value factors_of(const training *t, const firnc_group *group) {
     uint8_t type = FIRN_FLOAT32;
     uint32_t node = firnc_node_new(t->graph, FIRN_OP_decay_factors, FIRNC_PHASE_UPDATE, "decay_factors", inputs,
                                    t->factors == FIRNC_NONE ? 1 : 2, NULL, NULL, &type);
-    return t->graph->nodes[node].outputs[0];
+    return t->graph->nodes[node].outputs[FIRN_DECAY_FACTORS_OUT_FACTORS];
 }
 
 static void update(const training *t) {
@@ -190,10 +195,16 @@ static void update_loss_scale(const training *t) {
     const firnc_precision *precision = &t->job->precision;
     firnc_graph *graph = t->graph;
     graph->at_floor = exchanged(graph, "at_floor", FIRNC_ROLE_RESULT, FIRN_INT32);
-    const firnc_value inputs[] = {graph->finite, graph->loss_scale, graph->steps_since_rescale,
-                                  graph->overflows_since_rescale, graph->skipped_steps};
-    const firnc_value outputs[] = {graph->loss_scale, graph->steps_since_rescale, graph->overflows_since_rescale,
-                                   graph->skipped_steps, graph->at_floor};
+    const firnc_value inputs[] = {[FIRN_LOSS_SCALE_UPDATE_IN_FINITE] = graph->finite,
+                                  [FIRN_LOSS_SCALE_UPDATE_IN_SCALE] = graph->loss_scale,
+                                  [FIRN_LOSS_SCALE_UPDATE_IN_STEPS] = graph->steps_since_rescale,
+                                  [FIRN_LOSS_SCALE_UPDATE_IN_OVERFLOWS] = graph->overflows_since_rescale,
+                                  [FIRN_LOSS_SCALE_UPDATE_IN_SKIPPED] = graph->skipped_steps};
+    const firnc_value outputs[] = {[FIRN_LOSS_SCALE_UPDATE_OUT_SCALE] = graph->loss_scale,
+                                   [FIRN_LOSS_SCALE_UPDATE_OUT_STEPS] = graph->steps_since_rescale,
+                                   [FIRN_LOSS_SCALE_UPDATE_OUT_OVERFLOWS] = graph->overflows_since_rescale,
+                                   [FIRN_LOSS_SCALE_UPDATE_OUT_SKIPPED] = graph->skipped_steps,
+                                   [FIRN_LOSS_SCALE_UPDATE_OUT_AT_FLOOR] = graph->at_floor};
     const int64_t steps = (int64_t)precision->steps_per_increase;
     const float reals[] = {[FIRN_LOSS_SCALE_UPDATE_MINIMUM] = precision->min_loss_scale,
                            [FIRN_LOSS_SCALE_UPDATE_MAXIMUM] = precision->max_loss_scale,
