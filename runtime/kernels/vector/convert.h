@@ -73,4 +73,30 @@ static inline __attribute__((always_inline)) void firn_vector_narrow(void *data,
     firn_halves_store_some((uint16_t *)data + index, lanes, halves);
 }
 
+/* --- a loop for each type ----------------------------------------------------------------------------------------- */
+
+typedef void (*firn_type_body)(uint8_t type, const void *arguments);
+
+/* Calls body with the type, which is a constant in each of the calls: a body that is always inlined becomes a loop for
+ * each type. */
+static inline __attribute__((always_inline)) void firn_for_type(uint8_t type, firn_type_body body,
+                                                                const void *arguments) {
+    switch (type) {
+    case FIRN_FLOAT32:
+        body(FIRN_FLOAT32, arguments);
+        break;
+    case FIRN_FLOAT16:
+        body(FIRN_FLOAT16, arguments);
+        break;
+    case FIRN_BFLOAT16:
+        body(FIRN_BFLOAT16, arguments);
+        break;
+    case FIRN_CBFLOAT16:
+        body(FIRN_CBFLOAT16, arguments);
+        break;
+    default:
+        __builtin_trap();
+    }
+}
+
 #endif

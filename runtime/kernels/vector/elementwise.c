@@ -15,16 +15,22 @@ static inline __attribute__((always_inline)) void map_lanes(const firn_kernel_ca
     firn_vector_narrow(call->outputs[0].data, type, i, lanes, firn_vector_canonical(result));
 }
 
+/* Blocks of a call that a thread does. */
+typedef struct range {
+    const firn_kernel_call *call;
+    size_t begin, end;
+} range;
+
 /* y = f(x) for blocks of elements of one type. Full registers apart: a store that leaves lanes out takes much longer.
  */
-static inline __attribute__((always_inline)) void map(const firn_kernel_call *call, size_t begin, size_t end,
-                                                      uint8_t type, function f) {
-    const size_t last = firn_smaller(end * FIRN_BLOCK, call->outputs[0].elements);
-    size_t i = begin * FIRN_BLOCK;
+static inline __attribute__((always_inline)) void map(uint8_t type, const void *arguments, function f) {
+    const range *r = arguments;
+    const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[0].elements);
+    size_t i = r->begin * FIRN_BLOCK;
     for (; i + FIRN_VECTOR <= last; i += FIRN_VECTOR)
-        map_lanes(call, type, i, firn_first_lanes(FIRN_VECTOR), f);
+        map_lanes(r->call, type, i, firn_first_lanes(FIRN_VECTOR), f);
     if (i < last)
-        map_lanes(call, type, i, firn_first_lanes(last - i), f);
+        map_lanes(r->call, type, i, firn_first_lanes(last - i), f);
 }
 
 /* dx = dy f(x), likewise. */
@@ -35,50 +41,20 @@ static inline __attribute__((always_inline)) void map_slope_lanes(const firn_ker
     firn_vector_narrow(call->outputs[0].data, type, i, lanes, firn_vector_canonical(result));
 }
 
-static inline __attribute__((always_inline)) void map_slope(const firn_kernel_call *call, size_t begin, size_t end,
-                                                            uint8_t type, function f) {
-    const size_t last = firn_smaller(end * FIRN_BLOCK, call->outputs[0].elements);
-    size_t i = begin * FIRN_BLOCK;
+static inline __attribute__((always_inline)) void map_slope(uint8_t type, const void *arguments, function f) {
+    const range *r = arguments;
+    const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[0].elements);
+    size_t i = r->begin * FIRN_BLOCK;
     for (; i + FIRN_VECTOR <= last; i += FIRN_VECTOR)
-        map_slope_lanes(call, type, i, firn_first_lanes(FIRN_VECTOR), f);
+        map_slope_lanes(r->call, type, i, firn_first_lanes(FIRN_VECTOR), f);
     if (i < last)
-        map_slope_lanes(call, type, i, firn_first_lanes(last - i), f);
+        map_slope_lanes(r->call, type, i, firn_first_lanes(last - i), f);
 }
 
-static inline __attribute__((always_inline)) void map_any(const firn_kernel_call *call, size_t begin, size_t end,
-                                                          function f) {
-    switch (call->outputs[0].type) {
-    case FIRN_FLOAT16:
-        map(call, begin, end, FIRN_FLOAT16, f);
-        break;
-    case FIRN_BFLOAT16:
-        map(call, begin, end, FIRN_BFLOAT16, f);
-        break;
-    case FIRN_CBFLOAT16:
-        map(call, begin, end, FIRN_CBFLOAT16, f);
-        break;
-    default:
-        map(call, begin, end, FIRN_FLOAT32, f);
-        break;
-    }
-}
-
-static inline __attribute__((always_inline)) void map_any_slope(const firn_kernel_call *call, size_t begin, size_t end,
-                                                                function f) {
-    switch (call->outputs[0].type) {
-    case FIRN_FLOAT16:
-        map_slope(call, begin, end, FIRN_FLOAT16, f);
-        break;
-    case FIRN_BFLOAT16:
-        map_slope(call, begin, end, FIRN_BFLOAT16, f);
-        break;
-    case FIRN_CBFLOAT16:
-        map_slope(call, begin, end, FIRN_CBFLOAT16, f);
-        break;
-    default:
-        map_slope(call, begin, end, FIRN_FLOAT32, f);
-        break;
-    }
+static inline __attribute__((always_inline)) void map_blocks(const firn_kernel_call *call, size_t begin, size_t end,
+                                                             firn_type_body body) {
+    const range r = {call, begin, end};
+    firn_for_type(call->outputs[0].type, body, &r);
 }
 
 /* Whether every operand has the type of the output. */
@@ -93,12 +69,20 @@ static bool is_of_one_type(const firn_kernel_call *call) {
 
 enum { WITH_TANH = 1 }; /* form of gelu */
 
+static inline __attribute__((always_inline)) void gelu_tanh(uint8_t type, const void *arguments) {
+    map(type, arguments, firn_vector_gelu_tanh);
+}
+
+static inline __attribute__((always_inline)) void gelu_erf(uint8_t type, const void *arguments) {
+    map(type, arguments, firn_vector_gelu_erf);
+}
+
 static void gelu_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
-        map_any(call, begin, end, firn_vector_gelu_tanh);
+        map_blocks(call, begin, end, gelu_tanh);
     else
-        map_any(call, begin, end, firn_vector_gelu_erf);
+        map_blocks(call, begin, end, gelu_erf);
 }
 
 void firn_vector_gelu(const firn_kernel_call *call) {
@@ -108,12 +92,20 @@ void firn_vector_gelu(const firn_kernel_call *call) {
         firn_kernel_gelu(call);
 }
 
+static inline __attribute__((always_inline)) void gelu_tanh_slope(uint8_t type, const void *arguments) {
+    map_slope(type, arguments, firn_vector_gelu_tanh_slope);
+}
+
+static inline __attribute__((always_inline)) void gelu_erf_slope(uint8_t type, const void *arguments) {
+    map_slope(type, arguments, firn_vector_gelu_erf_slope);
+}
+
 static void gelu_backward_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
-        map_any_slope(call, begin, end, firn_vector_gelu_tanh_slope);
+        map_blocks(call, begin, end, gelu_tanh_slope);
     else
-        map_any_slope(call, begin, end, firn_vector_gelu_erf_slope);
+        map_blocks(call, begin, end, gelu_erf_slope);
 }
 
 void firn_vector_gelu_backward(const firn_kernel_call *call) {
@@ -125,8 +117,12 @@ void firn_vector_gelu_backward(const firn_kernel_call *call) {
 
 /* --- tanh --------------------------------------------------------------------------------------------------------- */
 
+static inline __attribute__((always_inline)) void tanh_of(uint8_t type, const void *arguments) {
+    map(type, arguments, firn_vector_tanh_of);
+}
+
 static void tanh_blocks(void *argument, size_t begin, size_t end) {
-    map_any(argument, begin, end, firn_vector_tanh_of);
+    map_blocks(argument, begin, end, tanh_of);
 }
 
 void firn_vector_tanh(const firn_kernel_call *call) {

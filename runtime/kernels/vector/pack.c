@@ -48,37 +48,34 @@ static inline __attribute__((always_inline)) void pack_transposed(float *out, si
     }
 }
 
-static inline __attribute__((always_inline)) void pack(float *out, size_t vectors, const firn_matrix *from,
-                                                       uint8_t type, size_t first, size_t terms, size_t lanes) {
+/* What is read and where it goes: a matrix from element `first` on, so many terms and lanes of it (of rows: rows). */
+typedef struct packing {
+    float *out;
+    size_t width; /* of what is made: vectors of a panel, height of a strip, floats of a row */
+    const firn_matrix *from;
+    size_t first, terms, lanes;
+} packing;
+
+static inline __attribute__((always_inline)) void pack(uint8_t type, const void *arguments) {
+    const packing *p = arguments;
+    const firn_matrix *from = p->from;
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
-    if (from->column_step == 1 && lanes == TWO_VECTORS)
-        pack_straight(out, from->data, type, first, from->row_step, terms, all, all);
-    else if (from->column_step == 1 && vectors == 2)
-        pack_straight(out, from->data, type, first, from->row_step, terms, firn_first_lanes(lanes),
-                      firn_first_lanes(lanes > FIRN_VECTOR ? lanes - FIRN_VECTOR : 0));
+    if (from->column_step == 1 && p->lanes == TWO_VECTORS)
+        pack_straight(p->out, from->data, type, p->first, from->row_step, p->terms, all, all);
+    else if (from->column_step == 1 && p->width == 2)
+        pack_straight(p->out, from->data, type, p->first, from->row_step, p->terms, firn_first_lanes(p->lanes),
+                      firn_first_lanes(p->lanes > FIRN_VECTOR ? p->lanes - FIRN_VECTOR : 0));
     else if (from->column_step == 1)
-        pack_straight_narrow(out, from->data, type, first, from->row_step, terms, firn_first_lanes(lanes));
+        pack_straight_narrow(p->out, from->data, type, p->first, from->row_step, p->terms, firn_first_lanes(p->lanes));
     else
-        pack_transposed(out, vectors, from->data, type, first, from->column_step, terms, lanes);
+        pack_transposed(p->out, p->width, from->data, type, p->first, from->column_step, p->terms, p->lanes);
 }
 
 void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_t first_term, size_t terms,
                       size_t first_lane, size_t lanes) {
     const size_t first = from->first + first_term * from->row_step + first_lane * from->column_step;
-    switch (from->type) {
-    case FIRN_FLOAT16:
-        pack(out, vectors, from, FIRN_FLOAT16, first, terms, lanes);
-        break;
-    case FIRN_BFLOAT16:
-        pack(out, vectors, from, FIRN_BFLOAT16, first, terms, lanes);
-        break;
-    case FIRN_CBFLOAT16:
-        pack(out, vectors, from, FIRN_CBFLOAT16, first, terms, lanes);
-        break;
-    default:
-        pack(out, vectors, from, FIRN_FLOAT32, first, terms, lanes);
-        break;
-    }
+    const packing p = {out, vectors, from, first, terms, lanes};
+    firn_for_type(from->type, pack, &p);
 }
 
 /* --- strips ------------------------------------------------------------------------------------------------------- */
@@ -96,104 +93,89 @@ static inline __attribute__((always_inline)) void pack_term(float *out, size_t s
 /* Where another term follows, whole registers can be read. The lanes of a term lie within row_step elements, and those
  * of the term behind it after these: a register that begins at one of them ends before the last lane of that term, if
  * it is not longer than row_step. */
-static inline __attribute__((always_inline)) void pack_strips(float *out, const firn_matrix *from, uint8_t type,
-                                                              size_t first, size_t terms, size_t height, size_t lanes) {
+static inline __attribute__((always_inline)) void pack_strips(uint8_t type, const void *arguments) {
+    const packing *p = arguments;
+    const size_t row_step = p->from->row_step, height = p->width, lanes = p->lanes, terms = p->terms;
     const firn_lanes all = firn_first_lanes(FIRN_VECTOR);
-    const size_t strip_step = terms * FIRN_VECTOR, followed = from->row_step >= FIRN_VECTOR ? terms - 1 : 0;
-    size_t term = 0;
-    for (; term < followed; term++, first += from->row_step, out += FIRN_VECTOR)
-        pack_term(out, strip_step, from->data, type, first, height, lanes, all, all);
-    for (; term < terms; term++, first += from->row_step, out += FIRN_VECTOR)
-        pack_term(out, strip_step, from->data, type, first, height, lanes, firn_first_lanes(height),
+    const size_t strip_step = terms * FIRN_VECTOR, followed = row_step >= FIRN_VECTOR ? terms - 1 : 0;
+    float *out = p->out;
+    size_t term = 0, first = p->first;
+    for (; term < followed; term++, first += row_step, out += FIRN_VECTOR)
+        pack_term(out, strip_step, p->from->data, type, first, height, lanes, all, all);
+    for (; term < terms; term++, first += row_step, out += FIRN_VECTOR)
+        pack_term(out, strip_step, p->from->data, type, first, height, lanes, firn_first_lanes(height),
                   firn_first_lanes((lanes - 1) % height + 1));
 }
 
 void firn_vector_pack_strips(float *out, const firn_matrix *from, size_t first_term, size_t terms, size_t first_lane,
                              size_t height, size_t lanes) {
-    const size_t first = from->first + first_term * from->row_step + first_lane;
-    switch (from->type) {
-    case FIRN_FLOAT16:
-        pack_strips(out, from, FIRN_FLOAT16, first, terms, height, lanes);
-        break;
-    case FIRN_BFLOAT16:
-        pack_strips(out, from, FIRN_BFLOAT16, first, terms, height, lanes);
-        break;
-    case FIRN_CBFLOAT16:
-        pack_strips(out, from, FIRN_CBFLOAT16, first, terms, height, lanes);
-        break;
-    default:
-        pack_strips(out, from, FIRN_FLOAT32, first, terms, height, lanes);
-        break;
-    }
+    const packing p = {out, height, from, from->first + first_term * from->row_step + first_lane, terms, lanes};
+    firn_for_type(from->type, pack_strips, &p);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static inline __attribute__((always_inline)) void widen_rows(float *out, size_t out_step, const firn_matrix *from,
-                                                             uint8_t type, size_t first, size_t rows, size_t terms) {
-    const size_t whole = terms / FIRN_VECTOR * FIRN_VECTOR;
-    const firn_lanes all = firn_first_lanes(FIRN_VECTOR), rest = firn_first_lanes(terms - whole);
-    for (size_t row = 0; row < rows; row++, out += out_step, first += from->row_step) {
+static inline __attribute__((always_inline)) void widen_rows(uint8_t type, const void *arguments) {
+    const packing *p = arguments;
+    const size_t whole = p->terms / FIRN_VECTOR * FIRN_VECTOR;
+    const firn_lanes all = firn_first_lanes(FIRN_VECTOR), rest = firn_first_lanes(p->terms - whole);
+    float *out = p->out;
+    size_t first = p->first;
+    for (size_t row = 0; row < p->lanes; row++, out += p->width, first += p->from->row_step) {
         for (size_t term = 0; term < whole; term += FIRN_VECTOR)
-            firn_vector_store(out + term, firn_vector_widen(from->data, type, first + term, all));
-        if (whole < terms)
-            firn_vector_store_some(out + whole, rest, firn_vector_widen(from->data, type, first + whole, rest));
+            firn_vector_store(out + term, firn_vector_widen(p->from->data, type, first + term, all));
+        if (whole < p->terms)
+            firn_vector_store_some(out + whole, rest, firn_vector_widen(p->from->data, type, first + whole, rest));
     }
 }
 
 void firn_vector_widen_rows(float *out, size_t out_step, const firn_matrix *from, size_t first_row, size_t rows,
                             size_t first_term, size_t terms) {
-    const size_t first = from->first + first_row * from->row_step + first_term;
-    switch (from->type) {
-    case FIRN_FLOAT16:
-        widen_rows(out, out_step, from, FIRN_FLOAT16, first, rows, terms);
-        break;
-    case FIRN_BFLOAT16:
-        widen_rows(out, out_step, from, FIRN_BFLOAT16, first, rows, terms);
-        break;
-    case FIRN_CBFLOAT16:
-        widen_rows(out, out_step, from, FIRN_CBFLOAT16, first, rows, terms);
-        break;
-    default:
-        widen_rows(out, out_step, from, FIRN_FLOAT32, first, rows, terms);
-        break;
-    }
+    const packing p = {out, out_step, from, from->first + first_row * from->row_step + first_term, terms, rows};
+    firn_for_type(from->type, widen_rows, &p);
 }
 
-static inline __attribute__((always_inline)) void narrow_rows(void *data, uint8_t type, size_t index, size_t step,
-                                                              const float *sums, size_t sums_step, size_t rows,
-                                                              size_t columns) {
-    const size_t whole = columns / FIRN_VECTOR * FIRN_VECTOR;
-    const firn_lanes all = firn_first_lanes(FIRN_VECTOR), rest = firn_first_lanes(columns - whole);
-    for (size_t row = 0; row < rows; row++, index += step, sums += sums_step) {
+/* Rows of sums, and the elements that they become. */
+typedef struct narrowing {
+    void *data;
+    size_t index, step;
+    const float *sums; /* row r at r * sums_step, or ... */
+    size_t sums_step;
+    const float *const *lines; /* ... at lines[r] */
+    size_t rows, columns;
+    const float *bias;
+} narrowing;
+
+static inline __attribute__((always_inline)) void narrow_rows(uint8_t type, const void *arguments) {
+    const narrowing *n = arguments;
+    const size_t whole = n->columns / FIRN_VECTOR * FIRN_VECTOR;
+    const firn_lanes all = firn_first_lanes(FIRN_VECTOR), rest = firn_first_lanes(n->columns - whole);
+    const float *sums = n->sums;
+    size_t index = n->index;
+    for (size_t row = 0; row < n->rows; row++, index += n->step, sums += n->sums_step) {
         for (size_t column = 0; column < whole; column += FIRN_VECTOR)
-            firn_vector_narrow(data, type, index + column, all, firn_vector_load(sums + column));
-        if (whole < columns)
-            firn_vector_narrow(data, type, index + whole, rest, firn_vector_load_some(rest, sums + whole));
+            firn_vector_narrow(n->data, type, index + column, all, firn_vector_load(sums + column));
+        if (whole < n->columns)
+            firn_vector_narrow(n->data, type, index + whole, rest, firn_vector_load_some(rest, sums + whole));
     }
 }
 
 void firn_vector_narrow_rows(void *data, uint8_t type, size_t index, size_t step, const float *sums, size_t sums_step,
                              size_t rows, size_t columns) {
-    switch (type) {
-    case FIRN_FLOAT16:
-        narrow_rows(data, FIRN_FLOAT16, index, step, sums, sums_step, rows, columns);
-        break;
-    case FIRN_BFLOAT16:
-        narrow_rows(data, FIRN_BFLOAT16, index, step, sums, sums_step, rows, columns);
-        break;
-    case FIRN_CBFLOAT16:
-        narrow_rows(data, FIRN_CBFLOAT16, index, step, sums, sums_step, rows, columns);
-        break;
-    default:
-        narrow_rows(data, FIRN_FLOAT32, index, step, sums, sums_step, rows, columns);
-        break;
-    }
+    const narrowing n = {.data = data,
+                         .index = index,
+                         .step = step,
+                         .sums = sums,
+                         .sums_step = sums_step,
+                         .rows = rows,
+                         .columns = columns};
+    firn_for_type(type, narrow_rows, &n);
 }
 
-static inline __attribute__((always_inline)) void narrow_columns(void *data, uint8_t type, size_t index, size_t step,
-                                                                 const float *const sums[], size_t rows, size_t columns,
-                                                                 const float *bias) {
+static inline __attribute__((always_inline)) void narrow_columns(uint8_t type, const void *arguments) {
+    const narrowing *n = arguments;
+    const size_t rows = n->rows, columns = n->columns;
+    const float *bias = n->bias;
     const firn_lanes some = firn_first_lanes(rows);
     const firn_vector line = bias != NULL ? firn_vector_load_some(some, bias) : firn_vector_zero();
     for (size_t column = 0; column < columns; column += FIRN_VECTOR) {
@@ -201,32 +183,21 @@ static inline __attribute__((always_inline)) void narrow_columns(void *data, uin
         firn_vector v[FIRN_VECTOR];
         FIRN_UNROLL
         for (size_t i = 0; i < FIRN_VECTOR; i++)
-            v[i] = i < rows ? firn_vector_load_some(here, sums[i] + column) : firn_vector_zero();
+            v[i] = i < rows ? firn_vector_load_some(here, n->lines[i] + column) : firn_vector_zero();
         firn_vector_transpose(v);
         FIRN_UNROLL
         for (size_t i = 0; i < FIRN_VECTOR; i++) {
             if (bias != NULL)
                 v[i] = firn_vector_canonical(firn_vector_add(v[i], line));
             if (i < columns - column)
-                firn_vector_narrow(data, type, index + (column + i) * step, some, v[i]);
+                firn_vector_narrow(n->data, type, n->index + (column + i) * n->step, some, v[i]);
         }
     }
 }
 
 void firn_vector_narrow_columns(void *data, uint8_t type, size_t index, size_t step, const float *const sums[],
                                 size_t rows, size_t columns, const float *bias) {
-    switch (type) {
-    case FIRN_FLOAT16:
-        narrow_columns(data, FIRN_FLOAT16, index, step, sums, rows, columns, bias);
-        break;
-    case FIRN_BFLOAT16:
-        narrow_columns(data, FIRN_BFLOAT16, index, step, sums, rows, columns, bias);
-        break;
-    case FIRN_CBFLOAT16:
-        narrow_columns(data, FIRN_CBFLOAT16, index, step, sums, rows, columns, bias);
-        break;
-    default:
-        narrow_columns(data, FIRN_FLOAT32, index, step, sums, rows, columns, bias);
-        break;
-    }
+    const narrowing n = {
+        .data = data, .index = index, .step = step, .lines = sums, .rows = rows, .columns = columns, .bias = bias};
+    firn_for_type(type, narrow_columns, &n);
 }

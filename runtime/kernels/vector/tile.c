@@ -2,6 +2,8 @@
  * the sums never leave their registers. */
 #include "runtime/kernels/vector/tile.h"
 
+#include "runtime/kernels/vector/heights.h"
+
 /* A NaN among sums that are still growing may become canonical: it stays a NaN. */
 static inline __attribute__((always_inline)) void multiply(const firn_register_tile *t, const size_t rows,
                                                            const size_t vectors) {
@@ -52,59 +54,20 @@ static inline __attribute__((always_inline)) void multiply(const firn_register_t
     }
 }
 
-static inline __attribute__((always_inline)) void multiply_height(const firn_register_tile *t, const size_t vectors) {
-    switch (t->rows) {
-    case 1:
-        multiply(t, 1, vectors);
-        break;
-    case 2:
-        multiply(t, 2, vectors);
-        break;
-    case 3:
-        multiply(t, 3, vectors);
-        break;
-    case 4:
-        multiply(t, 4, vectors);
-        break;
-    case 5:
-        multiply(t, 5, vectors);
-        break;
-    case 6:
-        multiply(t, 6, vectors);
-        break;
-    case 7:
-        multiply(t, 7, vectors);
-        break;
-    case 8:
-        multiply(t, 8, vectors);
-        break;
-    case 9:
-        multiply(t, 9, vectors);
-        break;
-    case 10:
-        multiply(t, 10, vectors);
-        break;
-    case 11:
-        multiply(t, 11, vectors);
-        break;
-    case 12:
-        multiply(t, 12, vectors);
-        break;
-    case 13:
-        multiply(t, 13, vectors);
-        break;
-    default:
-        multiply(t, FIRN_REGISTER_ROWS, vectors);
-        break;
-    }
+static inline __attribute__((always_inline)) void multiply_one(const size_t rows, const void *tile) {
+    multiply(tile, rows, 1);
+}
+
+static inline __attribute__((always_inline)) void multiply_two(const size_t rows, const void *tile) {
+    multiply(tile, rows, 2);
 }
 
 static void multiply_narrow(const firn_register_tile *t) {
-    multiply_height(t, 1);
+    firn_for_height(t->rows, multiply_one, t);
 }
 
 static void multiply_wide(const firn_register_tile *t) {
-    multiply_height(t, 2);
+    firn_for_height(t->rows, multiply_two, t);
 }
 
 void firn_register_tile_multiply(const firn_register_tile *tile) {

@@ -7,30 +7,24 @@ static inline __attribute__((always_inline)) void widen_lanes(float *out, const 
     firn_vector_store_some(out, lanes, firn_vector_canonical(firn_vector_widen(data, type, from, lanes)));
 }
 
-static inline __attribute__((always_inline)) void widen(float *out, const void *data, uint8_t type, size_t from,
-                                                        size_t count) {
+typedef struct widening {
+    float *out;
+    const void *data;
+    size_t from, count;
+} widening;
+
+static inline __attribute__((always_inline)) void widen(uint8_t type, const void *arguments) {
+    const widening *w = arguments;
     size_t i = 0;
-    for (; i + FIRN_VECTOR <= count; i += FIRN_VECTOR)
-        widen_lanes(out + i, data, type, from + i, firn_first_lanes(FIRN_VECTOR));
-    if (i < count)
-        widen_lanes(out + i, data, type, from + i, firn_first_lanes(count - i));
+    for (; i + FIRN_VECTOR <= w->count; i += FIRN_VECTOR)
+        widen_lanes(w->out + i, w->data, type, w->from + i, firn_first_lanes(FIRN_VECTOR));
+    if (i < w->count)
+        widen_lanes(w->out + i, w->data, type, w->from + i, firn_first_lanes(w->count - i));
 }
 
 void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count) {
-    switch (type) {
-    case FIRN_FLOAT16:
-        widen(out, data, FIRN_FLOAT16, from, count);
-        break;
-    case FIRN_BFLOAT16:
-        widen(out, data, FIRN_BFLOAT16, from, count);
-        break;
-    case FIRN_CBFLOAT16:
-        widen(out, data, FIRN_CBFLOAT16, from, count);
-        break;
-    default:
-        widen(out, data, FIRN_FLOAT32, from, count);
-        break;
-    }
+    const widening w = {out, data, from, count};
+    firn_for_type(type, widen, &w);
 }
 
 static inline __attribute__((always_inline)) void narrow_lanes(void *data, uint8_t type, size_t from, const float *in,
@@ -38,28 +32,23 @@ static inline __attribute__((always_inline)) void narrow_lanes(void *data, uint8
     firn_vector_narrow(data, type, from, lanes, firn_vector_canonical(firn_vector_load_some(lanes, in)));
 }
 
-static inline __attribute__((always_inline)) void narrow(void *data, uint8_t type, size_t from, const float *in,
-                                                         size_t count) {
+typedef struct narrowing {
+    void *data;
+    size_t from;
+    const float *in;
+    size_t count;
+} narrowing;
+
+static inline __attribute__((always_inline)) void narrow(uint8_t type, const void *arguments) {
+    const narrowing *n = arguments;
     size_t i = 0;
-    for (; i + FIRN_VECTOR <= count; i += FIRN_VECTOR)
-        narrow_lanes(data, type, from + i, in + i, firn_first_lanes(FIRN_VECTOR));
-    if (i < count)
-        narrow_lanes(data, type, from + i, in + i, firn_first_lanes(count - i));
+    for (; i + FIRN_VECTOR <= n->count; i += FIRN_VECTOR)
+        narrow_lanes(n->data, type, n->from + i, n->in + i, firn_first_lanes(FIRN_VECTOR));
+    if (i < n->count)
+        narrow_lanes(n->data, type, n->from + i, n->in + i, firn_first_lanes(n->count - i));
 }
 
 void firn_narrow(void *data, uint8_t type, size_t from, const float *in, size_t count) {
-    switch (type) {
-    case FIRN_FLOAT16:
-        narrow(data, FIRN_FLOAT16, from, in, count);
-        break;
-    case FIRN_BFLOAT16:
-        narrow(data, FIRN_BFLOAT16, from, in, count);
-        break;
-    case FIRN_CBFLOAT16:
-        narrow(data, FIRN_CBFLOAT16, from, in, count);
-        break;
-    default:
-        narrow(data, FIRN_FLOAT32, from, in, count);
-        break;
-    }
+    const narrowing n = {data, from, in, count};
+    firn_for_type(type, narrow, &n);
 }

@@ -8,11 +8,12 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/chunked/cut.h"
 #include "runtime/kernels/vector/chunked/half_vector.h"
+#include "runtime/kernels/vector/heights.h"
 #include "runtime/kernels/vector/pack.h"
 #include "runtime/kernels/vector/pieces.h"
 
 enum {
-    HEIGHT = 14, /* rows of a register tile: 28 sums, and two registers for the right factor */
+    HEIGHT = FIRN_REGISTER_ROWS, /* 28 sums, and two registers for the right factor */
     VECTORS = 2,
     WIDTH = VECTORS * FIRN_HALVES,
     DEPTH = 256,             /* terms of a block */
@@ -43,7 +44,10 @@ typedef struct tile {
     float *totals; /* [row][COLUMNS], as the sums */
 } tile;
 
-static inline __attribute__((always_inline)) void add_tile(const tile *t, const size_t rows) {
+static inline __attribute__((always_inline)) void add_tile(const size_t rows, const void *arguments) {
+    const tile *t = arguments;
+    if (rows > HEIGHT)
+        __builtin_unreachable();
     firn_half_vector sums[HEIGHT][VECTORS];
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
@@ -78,54 +82,6 @@ static inline __attribute__((always_inline)) void add_tile(const tile *t, const 
     if (t->ends)
         for (size_t row = 0; row < rows; row++)
             memset(t->sums + row * COLUMNS, 0, WIDTH * sizeof(uint16_t));
-}
-
-/* The compiler makes one loop for each height, so that the sums stay in registers. */
-static void add_height(const tile *t, size_t rows) {
-    switch (rows) {
-    case 1:
-        add_tile(t, 1);
-        break;
-    case 2:
-        add_tile(t, 2);
-        break;
-    case 3:
-        add_tile(t, 3);
-        break;
-    case 4:
-        add_tile(t, 4);
-        break;
-    case 5:
-        add_tile(t, 5);
-        break;
-    case 6:
-        add_tile(t, 6);
-        break;
-    case 7:
-        add_tile(t, 7);
-        break;
-    case 8:
-        add_tile(t, 8);
-        break;
-    case 9:
-        add_tile(t, 9);
-        break;
-    case 10:
-        add_tile(t, 10);
-        break;
-    case 11:
-        add_tile(t, 11);
-        break;
-    case 12:
-        add_tile(t, 12);
-        break;
-    case 13:
-        add_tile(t, 13);
-        break;
-    default:
-        add_tile(t, HEIGHT);
-        break;
-    }
 }
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
@@ -163,7 +119,7 @@ static void add_chunks(const firn_product *product, size_t term, size_t terms, t
         const size_t chunk_left = chunk - term % chunk;
         t.terms = firn_smaller(chunk_left, end - term);
         t.ends = t.terms == chunk_left || term + t.terms == product->terms;
-        add_height(&t, rows);
+        firn_for_height(rows, add_tile, &t);
         t.left += t.terms * LEFT_STEP;
         t.right += t.terms * WIDTH;
     }
