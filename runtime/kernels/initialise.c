@@ -3,7 +3,7 @@
  * threads split the elements as they like. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
-enum { PIECE = 16 * FIRN_BLOCK }; /* elements of a task */
+enum { TASK = 16 * FIRN_BLOCK }; /* elements of a task */
 
 /* Rules of FIRN_KERNEL_INITIALISE. */
 enum { CONSTANT = 0, NORMAL = 1, UNIFORM = 2 };
@@ -31,13 +31,13 @@ static void fill_block(const firn_kernel_call *call, size_t block) {
     }
 }
 
-static void fill_pieces(void *argument, size_t begin, size_t end) {
+static void fill_tasks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const size_t blocks = firn_blocks(call->outputs[0].elements), each = PIECE / FIRN_BLOCK;
+    const size_t blocks = firn_blocks(call->outputs[0].elements), each = TASK / FIRN_BLOCK;
     for (size_t block = begin * each; block < firn_smaller(end * each, blocks); block++)
         fill_block(call, block);
 }
 
 void firn_kernel_initialise(const firn_kernel_call *call) {
-    firn_split(call, firn_ceiling(call->outputs[0].elements, PIECE), UINT64_C(16) * PIECE, fill_pieces);
+    firn_split(call, firn_ceiling(call->outputs[0].elements, TASK), UINT64_C(16) * TASK, fill_tasks);
 }

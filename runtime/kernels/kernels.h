@@ -1,7 +1,20 @@
 /* What a kernel is given. Kernels run blind: shapes, types, attributes and reductions were checked at load
  * (plan/shapes/shapes_*.c, plan/checks/semantics.c), so a kernel checks nothing, returns nothing and touches nothing
  * but its operands and the call's workspace. The portable kernels in this folder are the meaning of the ops
- * (plan/NUMERICS.md); any other set must equal them bit for bit. Freestanding. */
+ * (plan/NUMERICS.md); any other set must equal them bit for bit. Freestanding.
+ *
+ * Words that mean the same in all files of this folder:
+ *
+ * - block: consecutive items along one dimension that one pass of a loop takes: elements of a tensor (blocks.h), terms
+ *   of a product, queries of a head. The last one may be shorter.
+ * - task: what firn_parallel_run splits among threads.
+ * - piece: a part of an op's output that one thread computes from beginning to end, with a slot of the workspace
+ *   (vector/pieces.h).
+ * - tile: rows by columns of a product's output whose sums are kept together: on the stack (product.h), or in registers
+ *   (vector/tile.h, vector/attention/tile.h, vector/chunked/chunked.h).
+ * - panel: a packed factor of a product as wide as a tile: [term][lane] (vector/pack.h).
+ * - strip: one of several panels of a factor's rows that are packed in one pass over memory (vector/pack.h).
+ * - chunk: terms whose sum is rounded by itself, as a reduction of the plan says (plan/NUMERICS.md). */
 #ifndef FIRN_KERNELS_H
 #define FIRN_KERNELS_H
 

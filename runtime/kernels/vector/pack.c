@@ -39,11 +39,11 @@ static inline __attribute__((always_inline)) void pack_transposed(float *out, si
                 v[i] = i < here ? firn_vector_widen(data, type, first + (lane + i) * step + term, mask)
                                 : firn_vector_zero();
             firn_vector_transpose(v);
-            float *block = out + term * width + lane;
+            float *square = out + term * width + lane;
             FIRN_UNROLL
             for (size_t i = 0; i < FIRN_VECTOR; i++)
                 if (i < terms - term)
-                    firn_vector_store(block + i * width, v[i]);
+                    firn_vector_store(square + i * width, v[i]);
         }
     }
 }

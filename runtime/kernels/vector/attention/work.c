@@ -61,7 +61,7 @@ static size_t lay_out_block(firn_attention_layout *at, size_t size, size_t width
 
 bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
     const size_t size = job->a.size, width = round_up(size, FIRN_VECTOR), steps = round_up(job->a.steps, QUERIES);
-    const size_t blocks = job->dy != NULL ? 2 : 1, score_row = blocks * QUERIES + 1;
+    const size_t score_rows = job->dy != NULL ? 2 : 1, score_row = score_rows * QUERIES + 1;
     firn_attention_layout *at = &job->at;
     key_matrices matrices = {.count = 0};
     add_pair(&matrices, &at->keys, &at->values);
@@ -80,7 +80,7 @@ bool firn_attention_lay_out(firn_attention_job *job, bool of_keys) {
     const size_t rows = of_keys ? job->span : steps;
     at->kept = claim(&end, rows);
     at->scores = claim(&end, rows * QUERIES);
-    at->gradients = claim(&end, (blocks - 1) * rows * QUERIES);
+    at->gradients = claim(&end, (score_rows - 1) * rows * QUERIES);
     for (size_t i = 0; i < matrices.count; i++)
         *matrices.place[i] = claim(&end, job->span * width);
     at->end = end;

@@ -8,7 +8,7 @@
 #include "runtime/kernels/vector/chunked/step.h"
 #include "runtime/kernels/vector/vector.h"
 
-/* Of a strip: half of the registers that there are. */
+/* Of a subtile: half of the registers that there are. */
 enum { HEIGHT = FIRN_VECTOR / 2, VECTORS = 2, WIDTH = VECTORS * FIRN_VECTOR };
 
 /* Sums of two rows, which are worked on together. */
@@ -50,26 +50,26 @@ static inline __attribute__((always_inline)) void step(const firn_step_kind kind
 /* --- the terms of a chunk ----------------------------------------------------------------------------------------- */
 
 /* Some rows of a tile, and of its columns as many as VECTORS registers have, or those of one register. */
-typedef struct strip {
+typedef struct subtile {
     const firn_chunked_tile *tile;
     size_t row, rows, columns;
     const float *left, *right;
     float *sums, *totals;
     bool is_small;    /* the sums stay far below the largest value of their type */
-    firn_lanes lanes; /* of a strip of one register; more are full, and need no mask */
-} strip;
+    firn_lanes lanes; /* of a subtile of one register; more are full, and need no mask */
+} subtile;
 
-/* Terms of a chunk: begin to end, counted from the tile's first. Every row of the strip has those from all_begin to
+/* Terms of a chunk: begin to end, counted from the tile's first. Every row of the subtile has those from all_begin to
  * all_end. */
 typedef struct extent {
     size_t begin, all_begin, all_end, end;
 } extent;
 
-static inline firn_vector load(const strip *s, const float *from, size_t v, size_t vectors) {
+static inline firn_vector load(const subtile *s, const float *from, size_t v, size_t vectors) {
     return vectors > 1 ? firn_vector_load(from + v * FIRN_VECTOR) : firn_vector_load_some(s->lanes, from);
 }
 
-static inline void store(const strip *s, float *to, size_t v, size_t vectors, firn_vector x) {
+static inline void store(const subtile *s, float *to, size_t v, size_t vectors, firn_vector x) {
     if (vectors > 1)
         firn_vector_store(to + v * FIRN_VECTOR, x);
     else
@@ -77,7 +77,7 @@ static inline void store(const strip *s, float *to, size_t v, size_t vectors, fi
 }
 
 /* Terms begin to end of the tile, for those rows only that have them where some do not. */
-static inline __attribute__((always_inline)) void add_terms(const strip *s, const firn_step_kind kind,
+static inline __attribute__((always_inline)) void add_terms(const subtile *s, const firn_step_kind kind,
                                                             const size_t rows, const size_t vectors, const bool some,
                                                             size_t begin, size_t end, pair sums[HEIGHT / 2]) {
     const firn_chunked_tile *t = s->tile;
@@ -126,8 +126,8 @@ static inline __attribute__((always_inline)) void add_terms(const strip *s, cons
 #    define FIRN_STEP_APART __attribute__((noinline))
 #endif
 
-static inline __attribute__((always_inline)) void add_extent(const strip *s, const extent *e, const firn_step_kind kind,
-                                                             const size_t rows, const size_t vectors) {
+static inline __attribute__((always_inline)) void
+add_extent(const subtile *s, const extent *e, const firn_step_kind kind, const size_t rows, const size_t vectors) {
     pair sums[HEIGHT / 2];
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
@@ -149,8 +149,8 @@ static inline __attribute__((always_inline)) void add_extent(const strip *s, con
     }
 }
 
-static inline __attribute__((always_inline)) void add_height(const strip *s, const extent *e, const firn_step_kind kind,
-                                                             const size_t vectors) {
+static inline __attribute__((always_inline)) void add_height(const subtile *s, const extent *e,
+                                                             const firn_step_kind kind, const size_t vectors) {
     if (s->rows == 1)
         add_extent(s, e, kind, 1, vectors);
     else if (s->rows == 2)
@@ -161,30 +161,31 @@ static inline __attribute__((always_inline)) void add_height(const strip *s, con
         add_extent(s, e, kind, HEIGHT, vectors);
 }
 
-static inline __attribute__((always_inline)) void add_kind(const strip *s, const extent *e, const firn_step_kind kind) {
+static inline __attribute__((always_inline)) void add_kind(const subtile *s, const extent *e,
+                                                           const firn_step_kind kind) {
     if (s->columns == WIDTH)
         add_height(s, e, kind, VECTORS);
     else
         add_height(s, e, kind, 1);
 }
 
-static FIRN_STEP_APART void add_float16(const strip *s, const extent *e) {
+static FIRN_STEP_APART void add_float16(const subtile *s, const extent *e) {
     add_kind(s, e, FIRN_STEP_FLOAT16);
 }
 
-static FIRN_STEP_APART void add_bfloat16(const strip *s, const extent *e) {
+static FIRN_STEP_APART void add_bfloat16(const subtile *s, const extent *e) {
     add_kind(s, e, FIRN_STEP_BFLOAT16);
 }
 
-static FIRN_STEP_APART void add_cbfloat16(const strip *s, const extent *e) {
+static FIRN_STEP_APART void add_cbfloat16(const subtile *s, const extent *e) {
     add_kind(s, e, FIRN_STEP_CBFLOAT16);
 }
 
-static FIRN_STEP_APART void add_small_cbfloat16(const strip *s, const extent *e) {
+static FIRN_STEP_APART void add_small_cbfloat16(const subtile *s, const extent *e) {
     add_kind(s, e, FIRN_STEP_SMALL_CBFLOAT16);
 }
 
-static void add_to_sums(const strip *s, const extent *e) {
+static void add_to_sums(const subtile *s, const extent *e) {
     const unsigned mode = firn_step_begin();
     switch (s->tile->accumulator) {
     case FIRN_FLOAT16:
@@ -204,7 +205,7 @@ static void add_to_sums(const strip *s, const extent *e) {
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* Where the terms of a strip lie, not beyond the tile's last. */
+/* Where the terms of a subtile lie, not beyond the tile's last. */
 static extent present_terms(const firn_chunked_tile *t, size_t row, size_t rows) {
     extent e = {0, 0, t->terms, t->terms};
     const size_t first = t->diagonal + row, last = first + rows - 1;
@@ -232,7 +233,7 @@ static extent between(const extent *e, size_t begin, size_t end) {
 }
 
 /* A finished chunk goes to the totals, and the next one begins at +0. */
-static void end_chunk(const strip *s) {
+static void end_chunk(const subtile *s) {
     for (size_t row = 0; row < s->rows; row++) {
         float *sums = s->sums + row * s->tile->step, *totals = s->totals + row * s->tile->step;
         for (size_t column = 0; column < s->columns; column++) {
@@ -242,8 +243,8 @@ static void end_chunk(const strip *s) {
     }
 }
 
-/* All terms of a strip, chunk after chunk. A chunk without a present term adds +0, which changes nothing. */
-static void add_strip(const strip *s) {
+/* All terms of a subtile, chunk after chunk. A chunk without a present term adds +0, which changes nothing. */
+static void add_subtile(const subtile *s) {
     const firn_chunked_tile *t = s->tile;
     const extent present = present_terms(t, s->row, s->rows);
     for (size_t begin = 0, end; begin < t->terms; begin = end) {
@@ -290,7 +291,7 @@ static bool sums_are_small(const firn_chunked_tile *t) {
 }
 
 void firn_chunked_tile_add(const firn_chunked_tile *tile) {
-    strip s = {.tile = tile, .rows = HEIGHT, .is_small = sums_are_small(tile)};
+    subtile s = {.tile = tile, .rows = HEIGHT, .is_small = sums_are_small(tile)};
     for (; s.row < tile->rows; s.row += s.rows) {
         while (s.rows > tile->rows - s.row)
             s.rows /= 2;
@@ -302,7 +303,7 @@ void firn_chunked_tile_add(const firn_chunked_tile *tile) {
             s.right = tile->right + column;
             s.sums = tile->sums + s.row * tile->step + column;
             s.totals = tile->totals + s.row * tile->step + column;
-            add_strip(&s);
+            add_subtile(&s);
         }
     }
 }

@@ -7,17 +7,27 @@ static size_t count(const firn_product *product, size_t rows, size_t columns) {
     return firn_ceiling(product->rows, rows) * firn_ceiling(product->columns, columns);
 }
 
-firn_chunked_cut firn_chunked_cut_make(const firn_linear *linear, size_t wanted, size_t most_rows, size_t most_columns,
-                                       size_t least_rows, size_t least_columns) {
+/* In smaller rectangles where those of the largest size are fewer than are wanted. */
+static firn_chunked_cut cut_of(const firn_linear *linear, const firn_chunked_way *way, size_t wanted) {
     const firn_product *product = &linear->product;
-    firn_chunked_cut cut = {.linear = linear, .rows = most_rows, .columns = most_columns};
-    while (cut.columns > least_columns && count(product, cut.rows, cut.columns) < wanted)
+    firn_chunked_cut cut = {.linear = linear, .rows = way->rows, .columns = way->columns};
+    while (cut.columns > way->least_columns && count(product, cut.rows, cut.columns) < wanted)
         cut.columns /= 2;
-    while (cut.rows > least_rows && count(product, cut.rows, cut.columns) < wanted)
+    while (cut.rows > way->least_rows && count(product, cut.rows, cut.columns) < wanted)
         cut.rows /= 2;
     cut.across = firn_ceiling(product->columns, cut.columns);
     cut.pieces = count(product, cut.rows, cut.columns);
     return cut;
+}
+
+void firn_chunked_run(uint16_t op, const firn_kernel_call *call, const firn_chunked_way *way, firn_piece_body body) {
+    firn_linear linear;
+    firn_linear_of(&linear, op, call);
+    const firn_product *product = &linear.product;
+    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / way->cost;
+    const size_t threads = firn_parallel_threads(&call->parallel, cost);
+    firn_chunked_cut cut = cut_of(&linear, way, threads > 1 ? threads * way->pieces : 1);
+    firn_pieces_run(call, cut.pieces, cost, body, &cut);
 }
 
 firn_rectangle firn_chunked_cut_piece(const firn_chunked_cut *cut, size_t piece) {

@@ -4,6 +4,7 @@
 #define FIRN_KERNELS_VECTOR_CHUNKED_CUT_H
 
 #include "runtime/kernels/linear.h"
+#include "runtime/kernels/vector/pieces.h"
 
 typedef struct firn_chunked_cut {
     const firn_linear *linear;
@@ -15,10 +16,17 @@ typedef struct firn_rectangle {
     size_t row, rows, column, columns;
 } firn_rectangle;
 
-/* Rectangles of `most` rows and columns, and smaller ones, down to `least`, where that leaves fewer than are wanted. No
- * cut shows in a result. */
-firn_chunked_cut firn_chunked_cut_make(const firn_linear *linear, size_t wanted, size_t most_rows, size_t most_columns,
-                                       size_t least_rows, size_t least_columns);
+/* How a kernel wants it. */
+typedef struct firn_chunked_way {
+    size_t rows, columns;             /* of a rectangle, at most */
+    size_t least_rows, least_columns; /* and at least, where there would be fewer pieces than are wanted */
+    size_t pieces;                    /* wanted for each thread */
+    uint64_t cost; /* multiplications that take the time of one operation on an element (FIRN_GRAIN) */
+} firn_chunked_way;
+
+/* Runs body, whose argument is a firn_chunked_cut, for the rectangles of a linear layer's op. No cut shows in a result.
+ */
+void firn_chunked_run(uint16_t op, const firn_kernel_call *call, const firn_chunked_way *way, firn_piece_body body);
 
 firn_rectangle firn_chunked_cut_piece(const firn_chunked_cut *cut, size_t piece);
 

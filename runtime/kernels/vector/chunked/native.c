@@ -10,7 +10,6 @@
 #include "runtime/kernels/vector/chunked/half_vector.h"
 #include "runtime/kernels/vector/heights.h"
 #include "runtime/kernels/vector/pack.h"
-#include "runtime/kernels/vector/pieces.h"
 
 enum {
     HEIGHT = FIRN_REGISTER_ROWS, /* 28 sums, and two registers for the right factor */
@@ -159,13 +158,8 @@ uint64_t firn_native_scratch(uint16_t op, const firn_kernel_call *call) {
 }
 
 static void multiply(uint16_t op, const firn_kernel_call *call) {
-    firn_linear linear;
-    firn_linear_of(&linear, op, call);
-    const firn_product *product = &linear.product;
-    const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / COST;
-    const size_t threads = firn_parallel_threads(&call->parallel, cost), wanted = threads > 1 ? threads * PIECES : 1;
-    firn_chunked_cut cut = firn_chunked_cut_make(&linear, wanted, ROWS, COLUMNS, HEIGHT, WIDTH);
-    firn_pieces_run(call, cut.pieces, cost, multiply_piece, &cut);
+    static const firn_chunked_way way = {ROWS, COLUMNS, HEIGHT, WIDTH, PIECES, COST};
+    firn_chunked_run(op, call, &way, multiply_piece);
 }
 
 void firn_native_linear(const firn_kernel_call *call) {
