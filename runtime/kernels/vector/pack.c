@@ -74,7 +74,8 @@ static inline __attribute__((always_inline)) void pack(uint8_t type, const void 
 void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_t first_term, size_t terms,
                       size_t first_lane, size_t lanes) {
     const size_t first = from->first + first_term * from->row_step + first_lane * from->column_step;
-    const packing p = {out, vectors, from, first, terms, lanes};
+    packing p = {.width = vectors, .from = from, .first = first, .terms = terms, .lanes = lanes};
+    p.out = out; /* clang-tidy takes a pointer in an initialiser for one that could be const */
     firn_for_type(from->type, pack, &p);
 }
 
@@ -109,7 +110,9 @@ static inline __attribute__((always_inline)) void pack_strips(uint8_t type, cons
 
 void firn_vector_pack_strips(float *out, const firn_matrix *from, size_t first_term, size_t terms, size_t first_lane,
                              size_t height, size_t lanes) {
-    const packing p = {out, height, from, from->first + first_term * from->row_step + first_lane, terms, lanes};
+    const size_t first = from->first + first_term * from->row_step + first_lane;
+    packing p = {.width = height, .from = from, .first = first, .terms = terms, .lanes = lanes};
+    p.out = out;
     firn_for_type(from->type, pack_strips, &p);
 }
 
@@ -131,7 +134,9 @@ static inline __attribute__((always_inline)) void widen_rows(uint8_t type, const
 
 void firn_vector_widen_rows(float *out, size_t out_step, const firn_matrix *from, size_t first_row, size_t rows,
                             size_t first_term, size_t terms) {
-    const packing p = {out, out_step, from, from->first + first_row * from->row_step + first_term, terms, rows};
+    const size_t first = from->first + first_row * from->row_step + first_term;
+    packing p = {.width = out_step, .from = from, .first = first, .terms = terms, .lanes = rows};
+    p.out = out;
     firn_for_type(from->type, widen_rows, &p);
 }
 

@@ -23,7 +23,8 @@ static inline __attribute__((always_inline)) void widen(uint8_t type, const void
 }
 
 void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count) {
-    const widening w = {out, data, from, count};
+    widening w = {.data = data, .from = from, .count = count};
+    w.out = out; /* clang-tidy takes a pointer in an initialiser for one that could be const */
     firn_for_type(type, widen, &w);
 }
 

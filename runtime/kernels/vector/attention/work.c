@@ -7,7 +7,7 @@
 enum {
     QUERIES = FIRN_BLOCK_QUERIES,
     RUN = FIRN_RUN_KEYS,
-    SLOT = 4 * 1024 * 1024 / sizeof(float) /* floats that a slot may have */
+    SLOT = 1024 * 1024 /* floats that a slot may have */
 };
 
 /* FIRN_MULTIPLICATIONS where the sums are chunked. */
@@ -104,8 +104,9 @@ uint64_t firn_attention_cost(const firn_attention_job *job, uint64_t products) {
 
 size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t threads, size_t most) {
     const size_t steps = job->a.steps, blocks = firn_ceiling(steps, QUERIES);
-    size_t parts = threads < 2 || heads >= PIECES * threads ? 1 : firn_ceiling(PIECES * threads, heads);
-    parts = firn_smaller(parts, blocks);
+    size_t parts = 1;
+    while (threads > 1 && parts < blocks && heads * parts < PIECES * threads)
+        parts++;
     job->part = firn_smaller(firn_ceiling(blocks, parts) * QUERIES, most);
     job->parts = firn_ceiling(steps, job->part);
     return heads * job->parts;
