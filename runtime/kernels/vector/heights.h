@@ -4,56 +4,52 @@
 
 #include "runtime/kernels/vector/vector.h"
 
-typedef void (*firn_height_body)(size_t rows, const void *arguments);
-
-/* Calls body with the number of rows, which is at least 1 and a constant in each of the calls. A body that is always
- * inlined must say that no number beyond FIRN_REGISTER_ROWS is reached: there is then no code for it. */
-static inline __attribute__((always_inline)) void firn_for_height(size_t rows, firn_height_body body,
-                                                                  const void *arguments) {
-    switch (rows) {
-    case 1:
-        body(1, arguments);
-        break;
-    case 2:
-        body(2, arguments);
-        break;
-    case 3:
-        body(3, arguments);
-        break;
-    case 4:
-        body(4, arguments);
-        break;
-    case 5:
-        body(5, arguments);
-        break;
-    case 6:
-        body(6, arguments);
-        break;
-    case 7:
-        body(7, arguments);
-        break;
-    case 8:
-        body(8, arguments);
-        break;
-    case 9:
-        body(9, arguments);
-        break;
-    case 10:
-        body(10, arguments);
-        break;
-    case 11:
-        body(11, arguments);
-        break;
-    case 12:
-        body(12, arguments);
-        break;
-    case 13:
-        body(13, arguments);
-        break;
-    default:
-        body(FIRN_REGISTER_ROWS, arguments);
-        break;
-    }
-}
+/* The cases of a switch over the rows of a tile, at least 1 and at most FIRN_REGISTER_ROWS. Each calls body with the
+ * number as a constant and with the other arguments. body is always inlined, and says that no number beyond
+ * FIRN_REGISTER_ROWS is reached: there is then no code for it. A macro, because clang does not unroll every loop of a
+ * body that it has been given by address. */
+#define FIRN_HEIGHT_CASES(body, ...)                                                                                   \
+case 1:                                                                                                                \
+    body(1, __VA_ARGS__);                                                                                              \
+    break;                                                                                                             \
+case 2:                                                                                                                \
+    body(2, __VA_ARGS__);                                                                                              \
+    break;                                                                                                             \
+case 3:                                                                                                                \
+    body(3, __VA_ARGS__);                                                                                              \
+    break;                                                                                                             \
+case 4:                                                                                                                \
+    body(4, __VA_ARGS__);                                                                                              \
+    break;                                                                                                             \
+case 5:                                                                                                                \
+    body(5, __VA_ARGS__);                                                                                              \
+    break;                                                                                                             \
+case 6:                                                                                                                \
+    body(6, __VA_ARGS__);                                                                                              \
+    break;                                                                                                             \
+case 7:                                                                                                                \
+    body(7, __VA_ARGS__);                                                                                              \
+    break;                                                                                                             \
+case 8:                                                                                                                \
+    body(8, __VA_ARGS__);                                                                                              \
+    break;                                                                                                             \
+case 9:                                                                                                                \
+    body(9, __VA_ARGS__);                                                                                              \
+    break;                                                                                                             \
+case 10:                                                                                                               \
+    body(10, __VA_ARGS__);                                                                                             \
+    break;                                                                                                             \
+case 11:                                                                                                               \
+    body(11, __VA_ARGS__);                                                                                             \
+    break;                                                                                                             \
+case 12:                                                                                                               \
+    body(12, __VA_ARGS__);                                                                                             \
+    break;                                                                                                             \
+case 13:                                                                                                               \
+    body(13, __VA_ARGS__);                                                                                             \
+    break;                                                                                                             \
+default:                                                                                                               \
+    body(FIRN_REGISTER_ROWS, __VA_ARGS__);                                                                             \
+    break;
 
 #endif

@@ -5,7 +5,7 @@
 #include "runtime/kernels/vector/heights.h"
 
 /* A NaN among sums that are still growing may become canonical: it stays a NaN. */
-static inline __attribute__((always_inline)) void multiply(const firn_register_tile *t, const size_t rows,
+static inline __attribute__((always_inline)) void multiply(const size_t rows, const firn_register_tile *t,
                                                            const size_t vectors) {
     if (rows > FIRN_REGISTER_ROWS)
         __builtin_unreachable();
@@ -54,20 +54,12 @@ static inline __attribute__((always_inline)) void multiply(const firn_register_t
     }
 }
 
-static inline __attribute__((always_inline)) void multiply_one(const size_t rows, const void *tile) {
-    multiply(tile, rows, 1);
-}
-
-static inline __attribute__((always_inline)) void multiply_two(const size_t rows, const void *tile) {
-    multiply(tile, rows, 2);
-}
-
 static void multiply_narrow(const firn_register_tile *t) {
-    firn_for_height(t->rows, multiply_one, t);
+    switch (t->rows) { FIRN_HEIGHT_CASES(multiply, t, 1) }
 }
 
 static void multiply_wide(const firn_register_tile *t) {
-    firn_for_height(t->rows, multiply_two, t);
+    switch (t->rows) { FIRN_HEIGHT_CASES(multiply, t, 2) }
 }
 
 void firn_register_tile_multiply(const firn_register_tile *tile) {

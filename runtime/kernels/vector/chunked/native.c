@@ -43,10 +43,7 @@ typedef struct tile {
     float *totals; /* [row][COLUMNS], as the sums */
 } tile;
 
-static inline __attribute__((always_inline)) void add_tile(const size_t rows, const void *arguments) {
-    const tile *t = arguments;
-    if (rows > HEIGHT)
-        __builtin_unreachable();
+static inline __attribute__((always_inline)) void add_tile(const size_t rows, const tile *t) {
     firn_half_vector sums[HEIGHT][VECTORS];
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
@@ -81,6 +78,10 @@ static inline __attribute__((always_inline)) void add_tile(const size_t rows, co
     if (t->ends)
         for (size_t row = 0; row < rows; row++)
             memset(t->sums + row * COLUMNS, 0, WIDTH * sizeof(uint16_t));
+}
+
+static void add_height(const tile *t, size_t rows) {
+    switch (rows) { FIRN_HEIGHT_CASES(add_tile, t) }
 }
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
@@ -118,7 +119,7 @@ static void add_chunks(const firn_product *product, size_t term, size_t terms, t
         const size_t chunk_left = chunk - term % chunk;
         t.terms = firn_smaller(chunk_left, end - term);
         t.ends = t.terms == chunk_left || term + t.terms == product->terms;
-        firn_for_height(rows, add_tile, &t);
+        add_height(&t, rows);
         t.left += t.terms * LEFT_STEP;
         t.right += t.terms * WIDTH;
     }
