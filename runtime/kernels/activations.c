@@ -1,104 +1,72 @@
-/* Activations made of the sigmoid: sigmoid, silu, softplus. Freestanding. */
+/* Activations and their gradients: relu, tanh, sigmoid, silu, softplus, gelu. A formula of one element stands once, the
+ * one of the gradient beside it, and the macros make the loops around them: a formula must stand inside its loop for
+ * the compiler to vectorise it, and the body of a task must be a function of its own. Freestanding. */
 #include "runtime/kernels/blocks.h"
 #include "runtime/numerics/elementary.h"
 
-/* --- sigmoid ------------------------------------------------------------------------------------------------------ */
-
-static void sigmoid_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float x[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[0], block);
-        for (size_t i = 0; i < count; i++)
-            x[i] = firn_sigmoid_inline(x[i]);
-        firn_block_narrow(&call->outputs[0], block, x, count);
+/* The task body name_blocks, where y is a formula of x. OP: the op as plan/generated/operands.h spells it. */
+#define FORWARD(name, OP, formula)                                                                                     \
+    static void name##_blocks(void *argument, size_t begin, size_t end) {                                              \
+        const firn_kernel_call *call = argument;                                                                       \
+        float values[FIRN_BLOCK];                                                                                      \
+        for (size_t block = begin; block < end; block++) {                                                             \
+            const size_t count = firn_block_widen(values, &call->inputs[FIRN_##OP##_IN_X], block);                     \
+            for (size_t i = 0; i < count; i++) {                                                                       \
+                const float x = values[i];                                                                             \
+                values[i] = (formula);                                                                                 \
+            }                                                                                                          \
+            firn_block_narrow(&call->outputs[FIRN_##OP##_OUT_Y], block, values, count);                                \
+        }                                                                                                              \
     }
-}
 
-void firn_kernel_sigmoid(const firn_kernel_call *call) {
-    firn_split_blocks(call, sigmoid_blocks);
-}
-
-/* dx = dy (y - y^2) */
-static void sigmoid_backward_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float dy[FIRN_BLOCK], y[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(dy, &call->inputs[0], block);
-        firn_block_widen(y, &call->inputs[1], block);
-        for (size_t i = 0; i < count; i++)
-            dy[i] = dy[i] * firn_fma(-y[i], y[i], y[i]);
-        firn_block_narrow(&call->outputs[0], block, dy, count);
+/* Likewise, where dx is a formula of dy and of what the forward op read or wrote: input SAVED, in the formula `saved`.
+ */
+#define BACKWARD(name, OP, SAVED, saved, formula)                                                                      \
+    static void name##_backward_blocks(void *argument, size_t begin, size_t end) {                                     \
+        const firn_kernel_call *call = argument;                                                                       \
+        float gradients[FIRN_BLOCK], values[FIRN_BLOCK];                                                               \
+        for (size_t block = begin; block < end; block++) {                                                             \
+            const size_t count = firn_block_widen(gradients, &call->inputs[FIRN_##OP##_BACKWARD_IN_DY], block);        \
+            firn_block_widen(values, &call->inputs[FIRN_##OP##_BACKWARD_IN_##SAVED], block);                           \
+            for (size_t i = 0; i < count; i++) {                                                                       \
+                const float dy = gradients[i], saved = values[i];                                                      \
+                gradients[i] = (formula);                                                                              \
+            }                                                                                                          \
+            firn_block_narrow(&call->outputs[FIRN_##OP##_BACKWARD_OUT_DX], block, gradients, count);                   \
+        }                                                                                                              \
     }
-}
 
-void firn_kernel_sigmoid_backward(const firn_kernel_call *call) {
-    firn_split_blocks(call, sigmoid_backward_blocks);
-}
-
-/* --- silu --------------------------------------------------------------------------------------------------------- */
-
-static void silu_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float x[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[0], block);
-        for (size_t i = 0; i < count; i++)
-            x[i] = firn_silu_inline(x[i]);
-        firn_block_narrow(&call->outputs[0], block, x, count);
+/* Both task bodies, and the kernels firn_kernel_name and firn_kernel_name_backward. */
+#define ACTIVATION(name, OP, y_formula, SAVED, saved, dx_formula)                                                      \
+    FORWARD(name, OP, y_formula)                                                                                       \
+    BACKWARD(name, OP, SAVED, saved, dx_formula)                                                                       \
+    void firn_kernel_##name(const firn_kernel_call *call) {                                                            \
+        firn_split_blocks(call, name##_blocks);                                                                        \
+    }                                                                                                                  \
+    void firn_kernel_##name##_backward(const firn_kernel_call *call) {                                                 \
+        firn_split_blocks(call, name##_backward_blocks);                                                               \
     }
+
+ACTIVATION(relu, RELU, x <= 0.0f ? 0.0f : x, Y, y, y <= 0.0f ? 0.0f : dy)
+ACTIVATION(tanh, TANH, firn_tanh_inline(x), Y, y, dy *firn_fma(-y, y, 1.0f))       /* dy (1 - y^2) */
+ACTIVATION(sigmoid, SIGMOID, firn_sigmoid_inline(x), Y, y, dy *firn_fma(-y, y, y)) /* dy (y - y^2) */
+ACTIVATION(silu, SILU, firn_silu_inline(x), X, x, dy *firn_silu_slope_inline(x))
+ACTIVATION(softplus, SOFTPLUS, firn_softplus_inline(x), X, x, dy *firn_sigmoid_inline(x))
+
+/* --- gelu, in two forms ------------------------------------------------------------------------------------------- */
+
+enum { WITH_TANH = 1 }; /* form of gelu; 0: with erf */
+
+FORWARD(gelu_erf, GELU, firn_gelu_inline(x))
+BACKWARD(gelu_erf, GELU, X, x, dy *firn_gelu_slope_inline(x))
+FORWARD(gelu_tanh, GELU, firn_gelu_tanh_inline(x))
+BACKWARD(gelu_tanh, GELU, X, x, dy *firn_gelu_tanh_slope_inline(x))
+
+void firn_kernel_gelu(const firn_kernel_call *call) {
+    firn_split_blocks(call, call->integers[FIRN_GELU_FORM] == WITH_TANH ? gelu_tanh_blocks : gelu_erf_blocks);
 }
 
-void firn_kernel_silu(const firn_kernel_call *call) {
-    firn_split_blocks(call, silu_blocks);
-}
-
-static void silu_backward_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float dy[FIRN_BLOCK], x[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(dy, &call->inputs[0], block);
-        firn_block_widen(x, &call->inputs[1], block);
-        for (size_t i = 0; i < count; i++)
-            dy[i] = dy[i] * firn_silu_slope_inline(x[i]);
-        firn_block_narrow(&call->outputs[0], block, dy, count);
-    }
-}
-
-void firn_kernel_silu_backward(const firn_kernel_call *call) {
-    firn_split_blocks(call, silu_backward_blocks);
-}
-
-/* --- softplus ----------------------------------------------------------------------------------------------------- */
-
-static void softplus_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float x[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[0], block);
-        for (size_t i = 0; i < count; i++)
-            x[i] = firn_softplus_inline(x[i]);
-        firn_block_narrow(&call->outputs[0], block, x, count);
-    }
-}
-
-void firn_kernel_softplus(const firn_kernel_call *call) {
-    firn_split_blocks(call, softplus_blocks);
-}
-
-/* dx = dy sigmoid(x) */
-static void softplus_backward_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float dy[FIRN_BLOCK], x[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(dy, &call->inputs[0], block);
-        firn_block_widen(x, &call->inputs[1], block);
-        for (size_t i = 0; i < count; i++)
-            dy[i] = dy[i] * firn_sigmoid_inline(x[i]);
-        firn_block_narrow(&call->outputs[0], block, dy, count);
-    }
-}
-
-void firn_kernel_softplus_backward(const firn_kernel_call *call) {
-    firn_split_blocks(call, softplus_backward_blocks);
+void firn_kernel_gelu_backward(const firn_kernel_call *call) {
+    const bool with_tanh = call->integers[FIRN_GELU_BACKWARD_FORM] == WITH_TANH;
+    firn_split_blocks(call, with_tanh ? gelu_tanh_backward_blocks : gelu_erf_backward_blocks);
 }

@@ -1,6 +1,5 @@
 /* Ops that compute each element by itself, and the sum that undoes a broadcast. Freestanding. */
 #include "runtime/kernels/blocks.h"
-#include "runtime/numerics/elementary.h"
 
 /* --- cast --------------------------------------------------------------------------------------------------------- */
 
@@ -8,8 +7,8 @@ static void cast_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float x[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[0], block);
-        firn_block_narrow(&call->outputs[0], block, x, count);
+        size_t count = firn_block_widen(x, &call->inputs[FIRN_CAST_IN_X], block);
+        firn_block_narrow(&call->outputs[FIRN_CAST_OUT_Y], block, x, count);
     }
 }
 
@@ -35,11 +34,11 @@ static void add_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float a[FIRN_BLOCK], b[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(a, &call->inputs[0], block);
-        widen_repeated(b, &call->inputs[1], block * FIRN_BLOCK, count);
+        size_t count = firn_block_widen(a, &call->inputs[FIRN_ADD_IN_A], block);
+        widen_repeated(b, &call->inputs[FIRN_ADD_IN_B], block * FIRN_BLOCK, count);
         for (size_t i = 0; i < count; i++)
             a[i] += b[i];
-        firn_block_narrow(&call->outputs[0], block, a, count);
+        firn_block_narrow(&call->outputs[FIRN_ADD_OUT_Y], block, a, count);
     }
 }
 
@@ -49,8 +48,8 @@ void firn_kernel_add(const firn_kernel_call *call) {
 
 static void sum_leading_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const firn_tensor *x = &call->inputs[0];
-    const size_t columns = call->outputs[0].elements, rows = x->elements / columns;
+    const firn_tensor *x = &call->inputs[FIRN_SUM_LEADING_IN_X];
+    const size_t columns = call->outputs[FIRN_SUM_LEADING_OUT_Y].elements, rows = x->elements / columns;
     float row_values[FIRN_BLOCK], sums[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         size_t count = firn_block_elements(columns, block);
@@ -61,124 +60,14 @@ static void sum_leading_blocks(void *argument, size_t begin, size_t end) {
             for (size_t i = 0; i < count; i++)
                 sums[i] += row_values[i];
         }
-        firn_block_narrow(&call->outputs[0], block, sums, count);
+        firn_block_narrow(&call->outputs[FIRN_SUM_LEADING_OUT_Y], block, sums, count);
     }
 }
 
 void firn_kernel_sum_leading(const firn_kernel_call *call) {
-    const size_t columns = call->outputs[0].elements, rows = call->inputs[0].elements / columns;
+    const size_t columns = call->outputs[FIRN_SUM_LEADING_OUT_Y].elements,
+                 rows = call->inputs[FIRN_SUM_LEADING_IN_X].elements / columns;
     firn_split(call, firn_blocks(columns), 2 * rows * FIRN_BLOCK, sum_leading_blocks);
-}
-
-/* --- gelu --------------------------------------------------------------------------------------------------------- */
-
-/* Form of gelu, attribute 0. */
-enum { WITH_ERF = 0, WITH_TANH = 1 };
-
-static void gelu_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float x[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[0], block);
-        if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
-            for (size_t i = 0; i < count; i++)
-                x[i] = firn_gelu_tanh_inline(x[i]);
-        else
-            for (size_t i = 0; i < count; i++)
-                x[i] = firn_gelu_inline(x[i]);
-        firn_block_narrow(&call->outputs[0], block, x, count);
-    }
-}
-
-void firn_kernel_gelu(const firn_kernel_call *call) {
-    firn_split_blocks(call, gelu_blocks);
-}
-
-static void gelu_backward_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float dy[FIRN_BLOCK], x[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(dy, &call->inputs[0], block);
-        firn_block_widen(x, &call->inputs[1], block);
-        if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
-            for (size_t i = 0; i < count; i++)
-                x[i] = dy[i] * firn_gelu_tanh_slope_inline(x[i]);
-        else
-            for (size_t i = 0; i < count; i++)
-                x[i] = dy[i] * firn_gelu_slope_inline(x[i]);
-        firn_block_narrow(&call->outputs[0], block, x, count);
-    }
-}
-
-void firn_kernel_gelu_backward(const firn_kernel_call *call) {
-    firn_split_blocks(call, gelu_backward_blocks);
-}
-
-/* --- relu --------------------------------------------------------------------------------------------------------- */
-
-static void relu_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float x[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[0], block);
-        for (size_t i = 0; i < count; i++)
-            x[i] = x[i] <= 0.0f ? 0.0f : x[i];
-        firn_block_narrow(&call->outputs[0], block, x, count);
-    }
-}
-
-void firn_kernel_relu(const firn_kernel_call *call) {
-    firn_split_blocks(call, relu_blocks);
-}
-
-static void relu_backward_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float dy[FIRN_BLOCK], y[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(dy, &call->inputs[0], block);
-        firn_block_widen(y, &call->inputs[1], block);
-        for (size_t i = 0; i < count; i++)
-            dy[i] = y[i] <= 0.0f ? 0.0f : dy[i];
-        firn_block_narrow(&call->outputs[0], block, dy, count);
-    }
-}
-
-void firn_kernel_relu_backward(const firn_kernel_call *call) {
-    firn_split_blocks(call, relu_backward_blocks);
-}
-
-/* --- tanh --------------------------------------------------------------------------------------------------------- */
-
-static void tanh_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float x[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[0], block);
-        for (size_t i = 0; i < count; i++)
-            x[i] = firn_tanh_inline(x[i]);
-        firn_block_narrow(&call->outputs[0], block, x, count);
-    }
-}
-
-void firn_kernel_tanh(const firn_kernel_call *call) {
-    firn_split_blocks(call, tanh_blocks);
-}
-
-/* dx = dy (1 - y^2) */
-static void tanh_backward_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    float dy[FIRN_BLOCK], y[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(dy, &call->inputs[0], block);
-        firn_block_widen(y, &call->inputs[1], block);
-        for (size_t i = 0; i < count; i++)
-            dy[i] = dy[i] * firn_fma(-y[i], y[i], 1.0f);
-        firn_block_narrow(&call->outputs[0], block, dy, count);
-    }
-}
-
-void firn_kernel_tanh_backward(const firn_kernel_call *call) {
-    firn_split_blocks(call, tanh_backward_blocks);
 }
 
 /* --- dropout ------------------------------------------------------------------------------------------------------ */
@@ -189,11 +78,11 @@ static void dropout_blocks(void *argument, size_t begin, size_t end) {
                           call->moment->micro_step};
     float x[FIRN_BLOCK], factors[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[0], block);
+        size_t count = firn_block_widen(x, &call->inputs[FIRN_DROPOUT_IN_X], block);
         firn_block_dropout_factors(&rng, (uint64_t)block * FIRN_BLOCK, call->reals[FIRN_DROPOUT_RATE], factors, count);
         for (size_t i = 0; i < count; i++)
             x[i] = firn_dropped(x[i], factors[i]);
-        firn_block_narrow(&call->outputs[0], block, x, count);
+        firn_block_narrow(&call->outputs[FIRN_DROPOUT_OUT_Y], block, x, count);
     }
 }
 
