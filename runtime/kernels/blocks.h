@@ -46,6 +46,22 @@ static inline void firn_block_narrow(const firn_tensor *tensor, size_t block, co
     firn_narrow(tensor->data, tensor->type, block * FIRN_BLOCK, x, count);
 }
 
+/* A block of a row of a tensor, from column `at`; returns its elements. */
+static inline size_t firn_row_widen(float *x, const firn_tensor *tensor, size_t row, size_t at) {
+    const size_t width = firn_last_extent(tensor), count = firn_smaller(FIRN_BLOCK, width - at);
+    firn_widen(x, tensor->data, tensor->type, row * width + at, count);
+    return count;
+}
+
+static inline void firn_row_narrow(const firn_tensor *tensor, size_t row, size_t at, const float *x, size_t count) {
+    firn_narrow(tensor->data, tensor->type, row * firn_last_extent(tensor) + at, x, count);
+}
+
+/* An element of a row. */
+static inline float firn_row_load(const firn_tensor *tensor, size_t row, size_t column) {
+    return firn_load(tensor->data, tensor->type, row * firn_last_extent(tensor) + column);
+}
+
 /* Runs body over tasks, each of this cost, with the call as its argument. */
 static inline void firn_split(const firn_kernel_call *call, size_t tasks, uint64_t cost, firn_task_body body) {
     firn_parallel_run(&call->parallel, tasks, cost, body, (void *)call);
@@ -71,6 +87,31 @@ static inline float firn_scalar(const firn_tensor *tensor) {
 static inline void firn_set_scalar(const firn_tensor *tensor, float x) {
     float *value = tensor->data;
     *value = firn_canonical(x);
+}
+
+/* A term of a sum over a row: of an element, and of a number that is the same for all. */
+typedef float (*firn_row_term)(float x, float shift);
+
+/* The sum of the terms of a row. The term must be known where this is inlined: then the compiler vectorises the loop,
+ * and no call through a pointer is left. */
+static inline __attribute__((always_inline)) float firn_row_sum(const firn_tensor *tensor, size_t row, float shift,
+                                                                firn_row_term term) {
+    float x[FIRN_BLOCK];
+    firn_sum sum;
+    firn_sum_begin(&sum);
+    for (size_t at = 0; at < firn_last_extent(tensor); at += FIRN_BLOCK) {
+        const size_t count = firn_row_widen(x, tensor, row, at);
+        for (size_t i = 0; i < count; i++)
+            x[i] = term(x[i], shift);
+        firn_sum_add_many(&sum, x, count);
+    }
+    return firn_sum_end(&sum);
+}
+
+/* The term that is the element itself. */
+static inline float firn_row_element(float x, float shift) {
+    (void)shift;
+    return x;
 }
 
 /* --- sums over a tensor (block_sum.c) ----------------------------------------------------------------------------- */

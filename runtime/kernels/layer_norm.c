@@ -1,48 +1,22 @@
 /* Layer norm: statistics in float32, the affine part in the type that attribute 0 names. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
-/* A block of row `row` of a tensor of rows, from column `at`; returns its elements. */
-static size_t widen_row(float *x, const firn_tensor *tensor, size_t row, size_t at) {
-    const size_t width = firn_last_extent(tensor), count = firn_smaller(FIRN_BLOCK, width - at);
-    firn_widen(x, tensor->data, tensor->type, row * width + at, count);
-    return count;
-}
-
 /* --- forward ------------------------------------------------------------------------------------------------------ */
 
-static float row_mean(const firn_tensor *x, size_t row) {
-    const size_t width = firn_last_extent(x);
-    float values[FIRN_BLOCK];
-    firn_sum sum;
-    firn_sum_begin(&sum);
-    for (size_t at = 0; at < width; at += FIRN_BLOCK)
-        firn_sum_add_many(&sum, values, widen_row(values, x, row, at));
-    return firn_canonical(firn_sum_end(&sum) / (float)width);
-}
-
-static float row_variance(const firn_tensor *x, size_t row, float mean) {
-    const size_t width = firn_last_extent(x);
-    float values[FIRN_BLOCK];
-    firn_sum sum;
-    firn_sum_begin(&sum);
-    for (size_t at = 0; at < width; at += FIRN_BLOCK) {
-        size_t count = widen_row(values, x, row, at);
-        for (size_t i = 0; i < count; i++)
-            values[i] = (values[i] - mean) * (values[i] - mean);
-        firn_sum_add_many(&sum, values, count);
-    }
-    return firn_sum_end(&sum) / (float)width;
+static inline float square_term(float x, float mean) {
+    return (x - mean) * (x - mean);
 }
 
 static void normalise_row(const firn_kernel_call *call, size_t row, float mean, float reciprocal) {
-    const firn_tensor *x = &call->inputs[0], *gain = &call->inputs[1], *bias = &call->inputs[2], *y = &call->outputs[0];
+    const firn_tensor *x = &call->inputs[FIRN_LAYER_NORM_IN_X], *gain = &call->inputs[FIRN_LAYER_NORM_IN_GAIN],
+                      *bias = &call->inputs[FIRN_LAYER_NORM_IN_BIAS];
     const uint8_t affine = (uint8_t)call->integers[FIRN_LAYER_NORM_AFFINE];
     const size_t width = firn_last_extent(x);
     float values[FIRN_BLOCK], gains[FIRN_BLOCK], biases[FIRN_BLOCK];
     for (size_t at = 0; at < width; at += FIRN_BLOCK) {
-        size_t count = widen_row(values, x, row, at);
-        widen_row(gains, gain, 0, at);
-        widen_row(biases, bias, 0, at);
+        size_t count = firn_row_widen(values, x, row, at);
+        firn_row_widen(gains, gain, 0, at);
+        firn_row_widen(biases, bias, 0, at);
         for (size_t i = 0; i < count; i++)
             values[i] = (values[i] - mean) * reciprocal;
         firn_block_round(affine, values, count);
@@ -50,17 +24,19 @@ static void normalise_row(const firn_kernel_call *call, size_t row, float mean, 
         firn_block_round(affine, biases, count);
         for (size_t i = 0; i < count; i++)
             values[i] = firn_fma(values[i], gains[i], biases[i]);
-        firn_narrow(y->data, y->type, row * width + at, values, count);
+        firn_row_narrow(&call->outputs[FIRN_LAYER_NORM_OUT_Y], row, at, values, count);
     }
 }
 
 static void layer_norm_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const firn_tensor *x = &call->inputs[0];
-    float *means = call->outputs[1].data, *reciprocals = call->outputs[2].data;
+    const firn_tensor *x = &call->inputs[FIRN_LAYER_NORM_IN_X];
+    float *means = call->outputs[FIRN_LAYER_NORM_OUT_MEAN].data;
+    float *reciprocals = call->outputs[FIRN_LAYER_NORM_OUT_RECIPROCAL].data;
+    const float width = (float)firn_last_extent(x);
     for (size_t row = begin; row < end; row++) {
-        means[row] = row_mean(x, row);
-        float variance = row_variance(x, row, means[row]);
+        means[row] = firn_canonical(firn_row_sum(x, row, 0.0f, firn_row_element) / width);
+        const float variance = firn_row_sum(x, row, means[row], square_term) / width;
         reciprocals[row] = firn_canonical(1.0f / firn_sqrt(variance + call->reals[FIRN_LAYER_NORM_EPSILON]));
         normalise_row(call, row, means[row], reciprocals[row]);
     }
@@ -68,7 +44,7 @@ static void layer_norm_rows(void *argument, size_t begin, size_t end) {
 
 /* y = gain (x - mean) / sqrt(variance + epsilon) + bias */
 void firn_kernel_layer_norm(const firn_kernel_call *call) {
-    const firn_tensor *x = &call->inputs[0];
+    const firn_tensor *x = &call->inputs[FIRN_LAYER_NORM_IN_X];
     firn_split(call, firn_rows(x), 8 * firn_last_extent(x), layer_norm_rows);
 }
 
@@ -76,13 +52,14 @@ void firn_kernel_layer_norm(const firn_kernel_call *call) {
 
 /* A block of the row's normalised input and of the gradient that reaches it, dy * gain. */
 static size_t widen_gradient(float *normal, float *gradient, const firn_kernel_call *call, size_t row, size_t at) {
-    const float *means = call->inputs[3].data, *reciprocals = call->inputs[4].data;
+    const float *means = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_MEAN].data,
+                *reciprocals = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_RECIPROCAL].data;
     const float mean = means[row], reciprocal = reciprocals[row];
     float gains[FIRN_BLOCK];
-    size_t count = widen_row(gradient, &call->inputs[0], row, at);
-    widen_row(normal, &call->inputs[1], row, at);
-    widen_row(gains, &call->inputs[2], 0, at);
-    firn_block_round((uint8_t)call->integers[FIRN_LAYER_NORM_AFFINE], gains, count);
+    size_t count = firn_row_widen(gradient, &call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_DY], row, at);
+    firn_row_widen(normal, &call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_X], row, at);
+    firn_row_widen(gains, &call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_GAIN], 0, at);
+    firn_block_round((uint8_t)call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE], gains, count);
     for (size_t i = 0; i < count; i++) {
         normal[i] = (normal[i] - mean) * reciprocal;
         gradient[i] = gradient[i] * gains[i];
@@ -91,8 +68,8 @@ static size_t widen_gradient(float *normal, float *gradient, const firn_kernel_c
 }
 
 static void layer_norm_backward_row(const firn_kernel_call *call, size_t row) {
-    const firn_tensor *dx = &call->outputs[0];
-    const float *reciprocals = call->inputs[4].data;
+    const firn_tensor *dx = &call->outputs[FIRN_LAYER_NORM_BACKWARD_OUT_DX];
+    const float *reciprocals = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_RECIPROCAL].data;
     const size_t width = firn_last_extent(dx);
     float normal[FIRN_BLOCK], gradient[FIRN_BLOCK];
     firn_sum gradients, projections;
@@ -111,7 +88,7 @@ static void layer_norm_backward_row(const firn_kernel_call *call, size_t row) {
         size_t count = widen_gradient(normal, gradient, call, row, at);
         for (size_t i = 0; i < count; i++)
             gradient[i] = reciprocals[row] * firn_fma(-normal[i], mean_projection, gradient[i] - mean_gradient);
-        firn_narrow(dx->data, dx->type, row * width + at, gradient, count);
+        firn_row_narrow(dx, row, at, gradient, count);
     }
 }
 
@@ -123,7 +100,7 @@ static void layer_norm_backward_rows(void *argument, size_t begin, size_t end) {
 
 /* dx = (g - mean(g) - x_hat mean(g x_hat)) / deviation, g = dy gain */
 void firn_kernel_layer_norm_backward(const firn_kernel_call *call) {
-    const firn_tensor *x = &call->inputs[1];
+    const firn_tensor *x = &call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_X];
     firn_split(call, firn_rows(x), 16 * firn_last_extent(x), layer_norm_backward_rows);
 }
 
@@ -131,10 +108,13 @@ void firn_kernel_layer_norm_backward(const firn_kernel_call *call) {
 
 static void affine_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const firn_tensor *dy = &call->inputs[0], *x = &call->inputs[1];
-    const firn_tensor *dgain = &call->outputs[0], *dbias = &call->outputs[1];
-    const float *means = call->inputs[2].data, *reciprocals = call->inputs[3].data;
-    const uint8_t affine = (uint8_t)call->integers[FIRN_LAYER_NORM_AFFINE];
+    const firn_tensor *dy = &call->inputs[FIRN_LAYER_NORM_BACKWARD_AFFINE_IN_DY],
+                      *x = &call->inputs[FIRN_LAYER_NORM_BACKWARD_AFFINE_IN_X];
+    const firn_tensor *dgain = &call->outputs[FIRN_LAYER_NORM_BACKWARD_AFFINE_OUT_DGAIN];
+    const firn_tensor *dbias = &call->outputs[FIRN_LAYER_NORM_BACKWARD_AFFINE_OUT_DBIAS];
+    const float *means = call->inputs[FIRN_LAYER_NORM_BACKWARD_AFFINE_IN_MEAN].data;
+    const float *reciprocals = call->inputs[FIRN_LAYER_NORM_BACKWARD_AFFINE_IN_RECIPROCAL].data;
+    const uint8_t affine = (uint8_t)call->integers[FIRN_LAYER_NORM_BACKWARD_AFFINE_AFFINE];
     float gain_sums[FIRN_BLOCK], bias_sums[FIRN_BLOCK], gradient[FIRN_BLOCK], normal[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
         const size_t at = block * FIRN_BLOCK, count = firn_block_elements(dgain->elements, block);
@@ -142,8 +122,8 @@ static void affine_blocks(void *argument, size_t begin, size_t end) {
             gain_sums[i] = bias_sums[i] = 0.0f;
         for (size_t row = 0; row < firn_rows(x); row++) {
             const float mean = means[row], reciprocal = reciprocals[row];
-            widen_row(gradient, dy, row, at);
-            widen_row(normal, x, row, at);
+            firn_row_widen(gradient, dy, row, at);
+            firn_row_widen(normal, x, row, at);
             for (size_t i = 0; i < count; i++)
                 normal[i] = (normal[i] - mean) * reciprocal;
             firn_block_round(affine, normal, count);
@@ -159,6 +139,7 @@ static void affine_blocks(void *argument, size_t begin, size_t end) {
 
 /* dgain = sum over rows of dy x_hat, dbias = sum over rows of dy */
 void firn_kernel_layer_norm_backward_affine(const firn_kernel_call *call) {
-    const size_t rows = firn_rows(&call->inputs[1]);
-    firn_split(call, firn_blocks(call->outputs[0].elements), 4 * rows * FIRN_BLOCK, affine_blocks);
+    const size_t rows = firn_rows(&call->inputs[FIRN_LAYER_NORM_BACKWARD_AFFINE_IN_X]);
+    firn_split(call, firn_blocks(call->outputs[FIRN_LAYER_NORM_BACKWARD_AFFINE_OUT_DGAIN].elements),
+               4 * rows * FIRN_BLOCK, affine_blocks);
 }
