@@ -7,6 +7,13 @@ typedef struct adam {
     float beta1, beta2, epsilon, decay, rate, correction;
 } adam;
 
+/* The others of the family have these where Adam has them. */
+#define AS_ADAM(OP)                                                                                                    \
+    (FIRN_##OP##_BETA1 == FIRN_ADAM_BETA1 && FIRN_##OP##_BETA2 == FIRN_ADAM_BETA2 &&                                   \
+     FIRN_##OP##_EPSILON == FIRN_ADAM_EPSILON && FIRN_##OP##_WEIGHT_DECAY == FIRN_ADAM_WEIGHT_DECAY)
+_Static_assert(AS_ADAM(ADAM_AMSGRAD) && AS_ADAM(RADAM) && AS_ADAM(NADAM) && AS_ADAM(ADAMAX), "adam_of serves them all");
+
+/* rate, factors: where the op has its learning rate and its factors. */
 static adam adam_of(const firn_kernel_call *call, uint8_t rate, uint8_t factors) {
     return (adam){.beta1 = call->reals[FIRN_ADAM_BETA1],
                   .beta2 = call->reals[FIRN_ADAM_BETA2],
@@ -26,7 +33,8 @@ static float mean(float beta, float old, float x) {
 /* d = g + decay p;  m, v: means of d, d^2;  p = p - rate m / (sqrt(v) + epsilon) correction */
 static void adam_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const adam a = *(const adam *)settings;
-    float *restrict p = tensors[0], *restrict m = tensors[1], *restrict v = tensors[2];
+    float *restrict p = tensors[FIRN_ADAM_OUT_PARAMETER], *restrict m = tensors[FIRN_ADAM_OUT_EXP_AVG],
+                    *restrict v = tensors[FIRN_ADAM_OUT_EXP_AVG_SQ];
     for (size_t i = 0; i < count; i++) {
         float d = firn_fma(a.decay, p[i], g[i]);
         float first = mean(a.beta1, m[i], d), second = mean(a.beta2, v[i], d * d);
@@ -38,9 +46,9 @@ static void adam_run(const void *settings, const float *g, float *const tensors[
 }
 
 void firn_kernel_adam(const firn_kernel_call *call) {
-    adam a = adam_of(call, 4, 6);
-    a.correction = firn_adam_correction(a.beta1, a.beta2, firn_step_of(&call->inputs[5]));
-    firn_update(call, 6, 3, adam_run, &a);
+    adam a = adam_of(call, FIRN_ADAM_IN_LEARNING_RATE, FIRN_ADAM_IN_FACTORS);
+    a.correction = firn_adam_correction(a.beta1, a.beta2, firn_step_of(&call->inputs[FIRN_ADAM_IN_STEPS]));
+    firn_update(call, FIRN_ADAM_IN_FACTORS, 3, adam_run, &a);
 }
 
 typedef struct amsgrad {
@@ -51,7 +59,9 @@ typedef struct amsgrad {
 /* As adam or adamw, with the largest v so far in place of v. */
 static void amsgrad_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const amsgrad s = *(const amsgrad *)settings;
-    float *restrict p = tensors[0], *restrict m = tensors[1], *restrict v = tensors[2], *restrict most = tensors[3];
+    float *restrict p = tensors[FIRN_ADAM_AMSGRAD_OUT_PARAMETER], *restrict m = tensors[FIRN_ADAM_AMSGRAD_OUT_EXP_AVG],
+                    *restrict v = tensors[FIRN_ADAM_AMSGRAD_OUT_EXP_AVG_SQ],
+                    *restrict most = tensors[FIRN_ADAM_AMSGRAD_OUT_MAX_EXP_AVG_SQ];
     for (size_t i = 0; i < count; i++) {
         float d = firn_fma(s.coupled, p[i], g[i]);
         float first = mean(s.adam.beta1, m[i], d), second = mean(s.adam.beta2, v[i], d * d);
@@ -66,12 +76,13 @@ static void amsgrad_run(const void *settings, const float *g, float *const tenso
 
 void firn_kernel_adam_amsgrad(const firn_kernel_call *call) {
     const bool decoupled = call->integers[FIRN_ADAM_AMSGRAD_DECOUPLED] != 0;
-    amsgrad s = {.adam = adam_of(call, 5, 7)};
+    amsgrad s = {.adam = adam_of(call, FIRN_ADAM_AMSGRAD_IN_LEARNING_RATE, FIRN_ADAM_AMSGRAD_IN_FACTORS)};
     if (call->integers[FIRN_ADAM_AMSGRAD_CORRECT_BIAS] != 0)
-        s.adam.correction = firn_adam_correction(s.adam.beta1, s.adam.beta2, firn_step_of(&call->inputs[6]));
+        s.adam.correction =
+            firn_adam_correction(s.adam.beta1, s.adam.beta2, firn_step_of(&call->inputs[FIRN_ADAM_AMSGRAD_IN_STEPS]));
     s.coupled = decoupled ? 0.0f : s.adam.decay;
     s.decoupled = decoupled ? s.adam.decay : 0.0f;
-    firn_update(call, 7, 4, amsgrad_run, &s);
+    firn_update(call, FIRN_ADAM_AMSGRAD_IN_FACTORS, 4, amsgrad_run, &s);
 }
 
 /* --- radam -------------------------------------------------------------------------------------------------------- */
@@ -84,7 +95,8 @@ typedef struct radam {
 /* As adam, but for the size of the step, which v makes only when it can be relied on. */
 static void radam_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const radam s = *(const radam *)settings;
-    float *restrict p = tensors[0], *restrict m = tensors[1], *restrict v = tensors[2];
+    float *restrict p = tensors[FIRN_RADAM_OUT_PARAMETER], *restrict m = tensors[FIRN_RADAM_OUT_EXP_AVG],
+                    *restrict v = tensors[FIRN_RADAM_OUT_EXP_AVG_SQ];
     for (size_t i = 0; i < count; i++) {
         float d = firn_fma(s.adam.decay, p[i], g[i]);
         float first = mean(s.adam.beta1, m[i], d), second = mean(s.adam.beta2, v[i], d * d);
@@ -97,9 +109,9 @@ static void radam_run(const void *settings, const float *g, float *const tensors
 }
 
 void firn_kernel_radam(const firn_kernel_call *call) {
-    radam s = {.adam = adam_of(call, 4, 6)};
-    s.at = firn_radam_coefficients_at(s.adam.beta1, s.adam.beta2, firn_step_of(&call->inputs[5]));
-    firn_update(call, 6, 3, radam_run, &s);
+    radam s = {.adam = adam_of(call, FIRN_RADAM_IN_LEARNING_RATE, FIRN_RADAM_IN_FACTORS)};
+    s.at = firn_radam_coefficients_at(s.adam.beta1, s.adam.beta2, firn_step_of(&call->inputs[FIRN_RADAM_IN_STEPS]));
+    firn_update(call, FIRN_RADAM_IN_FACTORS, 3, radam_run, &s);
 }
 
 /* --- nadam -------------------------------------------------------------------------------------------------------- */
@@ -112,7 +124,8 @@ typedef struct nadam {
 /* As adam, with the momentum of the next step in place of this one's. */
 static void nadam_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const nadam s = *(const nadam *)settings;
-    float *restrict p = tensors[0], *restrict m = tensors[1], *restrict v = tensors[2];
+    float *restrict p = tensors[FIRN_NADAM_OUT_PARAMETER], *restrict m = tensors[FIRN_NADAM_OUT_EXP_AVG],
+                    *restrict v = tensors[FIRN_NADAM_OUT_EXP_AVG_SQ];
     for (size_t i = 0; i < count; i++) {
         float d = firn_fma(s.adam.decay, p[i], g[i]);
         float first = mean(s.adam.beta1, m[i], d), second = mean(s.adam.beta2, v[i], d * d);
@@ -125,11 +138,12 @@ static void nadam_run(const void *settings, const float *g, float *const tensors
 }
 
 void firn_kernel_nadam(const firn_kernel_call *call) {
-    nadam s = {.adam = adam_of(call, 5, 7)};
+    nadam s = {.adam = adam_of(call, FIRN_NADAM_IN_LEARNING_RATE, FIRN_NADAM_IN_FACTORS)};
     s.at = firn_nadam_coefficients_at(s.adam.beta1, s.adam.beta2, call->reals[FIRN_NADAM_MOMENTUM_DECAY],
-                                      firn_scalar(&call->inputs[4]), firn_step_of(&call->inputs[6]));
-    firn_update(call, 7, 3, nadam_run, &s);
-    firn_set_scalar(&call->outputs[3], s.at.product);
+                                      firn_scalar(&call->inputs[FIRN_NADAM_IN_MU_PRODUCT]),
+                                      firn_step_of(&call->inputs[FIRN_NADAM_IN_STEPS]));
+    firn_update(call, FIRN_NADAM_IN_FACTORS, 3, nadam_run, &s);
+    firn_set_scalar(&call->outputs[FIRN_NADAM_OUT_MU_PRODUCT], s.at.product);
 }
 
 /* --- adamax ------------------------------------------------------------------------------------------------------- */
@@ -143,7 +157,8 @@ typedef struct adamax {
 static void adamax_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const adamax s = *(const adamax *)settings;
     const float rate = s.adam.rate * s.adam.correction;
-    float *restrict p = tensors[0], *restrict m = tensors[1], *restrict n = tensors[2];
+    float *restrict p = tensors[FIRN_ADAMAX_OUT_PARAMETER], *restrict m = tensors[FIRN_ADAMAX_OUT_EXP_AVG],
+                    *restrict n = tensors[FIRN_ADAMAX_OUT_EXP_INF];
     for (size_t i = 0; i < count; i++) {
         float d = firn_fma(s.adam.decay, p[i], s.maximize ? -g[i] : g[i]);
         float first = mean(s.adam.beta1, m[i], d);
@@ -155,9 +170,10 @@ static void adamax_run(const void *settings, const float *g, float *const tensor
 }
 
 void firn_kernel_adamax(const firn_kernel_call *call) {
-    adamax s = {.adam = adam_of(call, 4, 6), .maximize = call->integers[FIRN_ADAMAX_MAXIMIZE] != 0};
-    s.adam.correction = firn_bias_correction(s.adam.beta1, firn_step_of(&call->inputs[5]));
-    firn_update(call, 6, 3, adamax_run, &s);
+    adamax s = {.adam = adam_of(call, FIRN_ADAMAX_IN_LEARNING_RATE, FIRN_ADAMAX_IN_FACTORS),
+                .maximize = call->integers[FIRN_ADAMAX_MAXIMIZE] != 0};
+    s.adam.correction = firn_bias_correction(s.adam.beta1, firn_step_of(&call->inputs[FIRN_ADAMAX_IN_STEPS]));
+    firn_update(call, FIRN_ADAMAX_IN_FACTORS, 3, adamax_run, &s);
 }
 
 /* --- lion --------------------------------------------------------------------------------------------------------- */
@@ -175,7 +191,7 @@ static float sign(float x) {
 /* p = p - rate (sign(beta1 m + (1 - beta1) g) + decay p);  m = beta2 m + (1 - beta2) g */
 static void lion_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const lion s = *(const lion *)settings;
-    float *restrict p = tensors[0], *restrict m = tensors[1];
+    float *restrict p = tensors[FIRN_LION_OUT_PARAMETER], *restrict m = tensors[FIRN_LION_OUT_EXP_AVG];
     for (size_t i = 0; i < count; i++) {
         float u = sign(mean(s.beta1, m[i], g[i]));
         p[i] = firn_canonical(firn_fma(-s.rate, firn_fma(s.decay, p[i], u), p[i]));
@@ -186,7 +202,7 @@ static void lion_run(const void *settings, const float *g, float *const tensors[
 void firn_kernel_lion(const firn_kernel_call *call) {
     const lion s = {.beta1 = call->reals[FIRN_LION_BETA1],
                     .beta2 = call->reals[FIRN_LION_BETA2],
-                    .decay = firn_decay_of(call, 4, call->reals[FIRN_LION_WEIGHT_DECAY]),
-                    .rate = firn_scalar(&call->inputs[3])};
-    firn_update(call, 4, 2, lion_run, &s);
+                    .decay = firn_decay_of(call, FIRN_LION_IN_FACTORS, call->reals[FIRN_LION_WEIGHT_DECAY]),
+                    .rate = firn_scalar(&call->inputs[FIRN_LION_IN_LEARNING_RATE])};
+    firn_update(call, FIRN_LION_IN_FACTORS, 2, lion_run, &s);
 }

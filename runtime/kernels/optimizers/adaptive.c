@@ -4,11 +4,6 @@
 #include "runtime/numerics/elementary.h"
 #include "schedules/coefficients.h"
 
-/* The gradient, with its sign turned to maximize, plus decay * parameter. */
-static float direction(float g, float p, bool maximize, float decay) {
-    return firn_fma(decay, p, maximize ? -g : g);
-}
-
 /* --- rmsprop ------------------------------------------------------------------------------------------------------ */
 
 typedef struct rmsprop {
@@ -36,7 +31,7 @@ static float rmsprop_centered_size(rmsprop s, float v, float a) {
 
 static void rmsprop_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const rmsprop s = *(const rmsprop *)settings;
-    float *restrict p = tensors[0], *restrict v = tensors[1];
+    float *restrict p = tensors[FIRN_RMSPROP_OUT_PARAMETER], *restrict v = tensors[FIRN_RMSPROP_OUT_SQUARE_AVG];
     for (size_t i = 0; i < count; i++) {
         float d = firn_fma(s.decay, p[i], g[i]), square = rmsprop_square(s, v[i], d);
         p[i] = firn_canonical(firn_fma(-s.rate, d / rmsprop_size(s, square), p[i]));
@@ -46,7 +41,9 @@ static void rmsprop_run(const void *settings, const float *g, float *const tenso
 
 static void rmsprop_momentum_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const rmsprop s = *(const rmsprop *)settings;
-    float *restrict p = tensors[0], *restrict v = tensors[1], *restrict b = tensors[2];
+    float *restrict p = tensors[FIRN_RMSPROP_MOMENTUM_OUT_PARAMETER],
+                    *restrict v = tensors[FIRN_RMSPROP_MOMENTUM_OUT_SQUARE_AVG],
+                    *restrict b = tensors[FIRN_RMSPROP_MOMENTUM_OUT_MOMENTUM_BUFFER];
     for (size_t i = 0; i < count; i++) {
         float d = firn_fma(s.decay, p[i], g[i]), square = rmsprop_square(s, v[i], d);
         float buffer = firn_fma(s.momentum, b[i], d / rmsprop_size(s, square));
@@ -58,7 +55,9 @@ static void rmsprop_momentum_run(const void *settings, const float *g, float *co
 
 static void rmsprop_centered_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const rmsprop s = *(const rmsprop *)settings;
-    float *restrict p = tensors[0], *restrict v = tensors[1], *restrict a = tensors[2];
+    float *restrict p = tensors[FIRN_RMSPROP_CENTERED_OUT_PARAMETER],
+                    *restrict v = tensors[FIRN_RMSPROP_CENTERED_OUT_SQUARE_AVG],
+                    *restrict a = tensors[FIRN_RMSPROP_CENTERED_OUT_GRAD_AVG];
     for (size_t i = 0; i < count; i++) {
         float d = firn_fma(s.decay, p[i], g[i]), square = rmsprop_square(s, v[i], d), mean = rmsprop_mean(s, a[i], d);
         p[i] = firn_canonical(firn_fma(-s.rate, d / rmsprop_centered_size(s, square, mean), p[i]));
@@ -69,7 +68,10 @@ static void rmsprop_centered_run(const void *settings, const float *g, float *co
 
 static void rmsprop_centered_momentum_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const rmsprop s = *(const rmsprop *)settings;
-    float *restrict p = tensors[0], *restrict v = tensors[1], *restrict a = tensors[2], *restrict b = tensors[3];
+    float *restrict p = tensors[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_PARAMETER],
+                    *restrict v = tensors[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_SQUARE_AVG],
+                    *restrict a = tensors[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_GRAD_AVG],
+                    *restrict b = tensors[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_MOMENTUM_BUFFER];
     for (size_t i = 0; i < count; i++) {
         float d = firn_fma(s.decay, p[i], g[i]), square = rmsprop_square(s, v[i], d), mean = rmsprop_mean(s, a[i], d);
         float buffer = firn_fma(s.momentum, b[i], d / rmsprop_centered_size(s, square, mean));
@@ -80,31 +82,41 @@ static void rmsprop_centered_momentum_run(const void *settings, const float *g, 
     }
 }
 
-/* One of the four, which changes so many tensors beside the parameter. */
-static void rmsprop_with(const firn_kernel_call *call, uint8_t tensors, firn_update_run run) {
-    const uint8_t rate = (uint8_t)(2 + tensors), factors = (uint8_t)(rate + 1);
-    const rmsprop s = {.alpha = call->reals[FIRN_RMSPROP_ALPHA],
-                       .epsilon = call->reals[FIRN_RMSPROP_EPSILON],
-                       .decay = firn_decay_of(call, factors, call->reals[FIRN_RMSPROP_WEIGHT_DECAY]),
-                       .momentum = call->reals[FIRN_RMSPROP_MOMENTUM_MOMENTUM],
-                       .rate = firn_scalar(&call->inputs[rate])};
-    firn_update(call, factors, (uint8_t)(1 + tensors), run, &s);
+#define AS_RMSPROP(OP)                                                                                                 \
+    (FIRN_##OP##_ALPHA == FIRN_RMSPROP_ALPHA && FIRN_##OP##_EPSILON == FIRN_RMSPROP_EPSILON &&                         \
+     FIRN_##OP##_WEIGHT_DECAY == FIRN_RMSPROP_WEIGHT_DECAY)
+_Static_assert(AS_RMSPROP(RMSPROP_MOMENTUM) && AS_RMSPROP(RMSPROP_CENTERED) && AS_RMSPROP(RMSPROP_CENTERED_MOMENTUM),
+               "rmsprop_of serves all four");
+
+/* rate, factors: where the op has its learning rate and its factors. */
+static rmsprop rmsprop_of(const firn_kernel_call *call, uint8_t rate, uint8_t factors) {
+    return (rmsprop){.alpha = call->reals[FIRN_RMSPROP_ALPHA],
+                     .epsilon = call->reals[FIRN_RMSPROP_EPSILON],
+                     .decay = firn_decay_of(call, factors, call->reals[FIRN_RMSPROP_WEIGHT_DECAY]),
+                     .rate = firn_scalar(&call->inputs[rate])};
 }
 
 void firn_kernel_rmsprop(const firn_kernel_call *call) {
-    rmsprop_with(call, 1, rmsprop_run);
+    const rmsprop s = rmsprop_of(call, FIRN_RMSPROP_IN_LEARNING_RATE, FIRN_RMSPROP_IN_FACTORS);
+    firn_update(call, FIRN_RMSPROP_IN_FACTORS, 2, rmsprop_run, &s);
 }
 
 void firn_kernel_rmsprop_momentum(const firn_kernel_call *call) {
-    rmsprop_with(call, 2, rmsprop_momentum_run);
+    rmsprop s = rmsprop_of(call, FIRN_RMSPROP_MOMENTUM_IN_LEARNING_RATE, FIRN_RMSPROP_MOMENTUM_IN_FACTORS);
+    s.momentum = call->reals[FIRN_RMSPROP_MOMENTUM_MOMENTUM];
+    firn_update(call, FIRN_RMSPROP_MOMENTUM_IN_FACTORS, 3, rmsprop_momentum_run, &s);
 }
 
 void firn_kernel_rmsprop_centered(const firn_kernel_call *call) {
-    rmsprop_with(call, 2, rmsprop_centered_run);
+    const rmsprop s = rmsprop_of(call, FIRN_RMSPROP_CENTERED_IN_LEARNING_RATE, FIRN_RMSPROP_CENTERED_IN_FACTORS);
+    firn_update(call, FIRN_RMSPROP_CENTERED_IN_FACTORS, 3, rmsprop_centered_run, &s);
 }
 
 void firn_kernel_rmsprop_centered_momentum(const firn_kernel_call *call) {
-    rmsprop_with(call, 3, rmsprop_centered_momentum_run);
+    rmsprop s =
+        rmsprop_of(call, FIRN_RMSPROP_CENTERED_MOMENTUM_IN_LEARNING_RATE, FIRN_RMSPROP_CENTERED_MOMENTUM_IN_FACTORS);
+    s.momentum = call->reals[FIRN_RMSPROP_CENTERED_MOMENTUM_MOMENTUM];
+    firn_update(call, FIRN_RMSPROP_CENTERED_MOMENTUM_IN_FACTORS, 4, rmsprop_centered_momentum_run, &s);
 }
 
 /* --- rprop -------------------------------------------------------------------------------------------------------- */
@@ -117,7 +129,8 @@ typedef struct rprop {
 /* The step grows while the gradient keeps its sign and shrinks when it turns, and then nothing is done. */
 static void rprop_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const rprop s = *(const rprop *)settings;
-    float *restrict p = tensors[0], *restrict before = tensors[1], *restrict size = tensors[2];
+    float *restrict p = tensors[FIRN_RPROP_OUT_PARAMETER], *restrict before = tensors[FIRN_RPROP_OUT_PREV],
+                    *restrict size = tensors[FIRN_RPROP_OUT_STEP_SIZE];
     for (size_t i = 0; i < count; i++) {
         float product = g[i] * before[i];
         float grown = product > 0.0f ? s.plus : 1.0f;
@@ -136,9 +149,9 @@ void firn_kernel_rprop(const firn_kernel_call *call) {
                      .plus = call->reals[FIRN_RPROP_ETA_PLUS],
                      .smallest = call->reals[FIRN_RPROP_SMALLEST],
                      .largest = call->reals[FIRN_RPROP_LARGEST],
-                     .rate = firn_scalar(&call->inputs[4]),
-                     .first = firn_step_of(&call->inputs[5]) == 1};
-    firn_update(call, 6, 3, rprop_run, &s);
+                     .rate = firn_scalar(&call->inputs[FIRN_RPROP_IN_LEARNING_RATE]),
+                     .first = firn_step_of(&call->inputs[FIRN_RPROP_IN_STEPS]) == 1};
+    firn_update(call, FIRN_RPROP_IN_FACTORS, 3, rprop_run, &s);
 }
 
 /* --- adagrad ------------------------------------------------------------------------------------------------------ */
@@ -151,9 +164,9 @@ typedef struct adagrad {
 /* s = s + d^2;  p = p - rate d / (sqrt(s) + epsilon) */
 static void adagrad_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const adagrad a = *(const adagrad *)settings;
-    float *restrict p = tensors[0], *restrict s = tensors[1];
+    float *restrict p = tensors[FIRN_ADAGRAD_OUT_PARAMETER], *restrict s = tensors[FIRN_ADAGRAD_OUT_SUM];
     for (size_t i = 0; i < count; i++) {
-        float d = direction(g[i], p[i], a.maximize, a.decay), sum = firn_fma(d, d, s[i]);
+        float d = firn_direction(g[i], p[i], a.maximize, a.decay), sum = firn_fma(d, d, s[i]);
         p[i] = firn_canonical(firn_fma(-a.rate, d / (firn_sqrt(sum) + a.epsilon), p[i]));
         s[i] = firn_canonical(sum);
     }
@@ -161,11 +174,12 @@ static void adagrad_run(const void *settings, const float *g, float *const tenso
 
 void firn_kernel_adagrad(const firn_kernel_call *call) {
     const adagrad a = {.epsilon = call->reals[FIRN_ADAGRAD_EPSILON],
-                       .decay = firn_decay_of(call, 5, call->reals[FIRN_ADAGRAD_WEIGHT_DECAY]),
-                       .rate = firn_adagrad_rate(firn_scalar(&call->inputs[3]), call->reals[FIRN_ADAGRAD_LR_DECAY],
-                                                 firn_step_of(&call->inputs[4])),
+                       .decay = firn_decay_of(call, FIRN_ADAGRAD_IN_FACTORS, call->reals[FIRN_ADAGRAD_WEIGHT_DECAY]),
+                       .rate = firn_adagrad_rate(firn_scalar(&call->inputs[FIRN_ADAGRAD_IN_LEARNING_RATE]),
+                                                 call->reals[FIRN_ADAGRAD_LR_DECAY],
+                                                 firn_step_of(&call->inputs[FIRN_ADAGRAD_IN_STEPS])),
                        .maximize = call->integers[FIRN_ADAGRAD_MAXIMIZE] != 0};
-    firn_update(call, 5, 2, adagrad_run, &a);
+    firn_update(call, FIRN_ADAGRAD_IN_FACTORS, 2, adagrad_run, &a);
 }
 
 /* --- adadelta ----------------------------------------------------------------------------------------------------- */
@@ -178,9 +192,10 @@ typedef struct adadelta {
 /* v: mean of d^2;  u = sqrt(a + epsilon) / sqrt(v + epsilon) d;  a: mean of u^2;  p = p - rate u */
 static void adadelta_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const adadelta s = *(const adadelta *)settings;
-    float *restrict p = tensors[0], *restrict v = tensors[1], *restrict a = tensors[2];
+    float *restrict p = tensors[FIRN_ADADELTA_OUT_PARAMETER], *restrict v = tensors[FIRN_ADADELTA_OUT_SQUARE_AVG],
+                    *restrict a = tensors[FIRN_ADADELTA_OUT_ACC_DELTA];
     for (size_t i = 0; i < count; i++) {
-        float d = direction(g[i], p[i], s.maximize, s.decay);
+        float d = firn_direction(g[i], p[i], s.maximize, s.decay);
         float square = firn_fma(1.0f - s.rho, d * d, s.rho * v[i]);
         float u = firn_sqrt(a[i] + s.epsilon) / firn_sqrt(square + s.epsilon) * d;
         p[i] = firn_canonical(firn_fma(-s.rate, u, p[i]));
@@ -192,10 +207,10 @@ static void adadelta_run(const void *settings, const float *g, float *const tens
 void firn_kernel_adadelta(const firn_kernel_call *call) {
     const adadelta s = {.rho = call->reals[FIRN_ADADELTA_RHO],
                         .epsilon = call->reals[FIRN_ADADELTA_EPSILON],
-                        .decay = firn_decay_of(call, 5, call->reals[FIRN_ADADELTA_WEIGHT_DECAY]),
-                        .rate = firn_scalar(&call->inputs[4]),
+                        .decay = firn_decay_of(call, FIRN_ADADELTA_IN_FACTORS, call->reals[FIRN_ADADELTA_WEIGHT_DECAY]),
+                        .rate = firn_scalar(&call->inputs[FIRN_ADADELTA_IN_LEARNING_RATE]),
                         .maximize = call->integers[FIRN_ADADELTA_MAXIMIZE] != 0};
-    firn_update(call, 5, 3, adadelta_run, &s);
+    firn_update(call, FIRN_ADADELTA_IN_FACTORS, 3, adadelta_run, &s);
 }
 
 /* --- asgd --------------------------------------------------------------------------------------------------------- */
@@ -209,9 +224,9 @@ typedef struct asgd {
 /* p = p - rate (d + lambda p);  the average follows p by its share of the way, and is p where that is 1 */
 static void asgd_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const asgd s = *(const asgd *)settings;
-    float *restrict p = tensors[0], *restrict average = tensors[1];
+    float *restrict p = tensors[FIRN_ASGD_OUT_PARAMETER], *restrict average = tensors[FIRN_ASGD_OUT_AX];
     for (size_t i = 0; i < count; i++) {
-        float d = direction(g[i], p[i], s.maximize, s.decay);
+        float d = firn_direction(g[i], p[i], s.maximize, s.decay);
         float next = firn_fma(-s.at.rate, firn_fma(s.lambda, p[i], d), p[i]);
         float moved = firn_fma(s.at.share, next - average[i], average[i]);
         p[i] = firn_canonical(next);
@@ -221,10 +236,11 @@ static void asgd_run(const void *settings, const float *g, float *const tensors[
 
 void firn_kernel_asgd(const firn_kernel_call *call) {
     const float lambda = call->reals[FIRN_ASGD_LAMBD];
-    const asgd s = {.at = firn_asgd_coefficients_at(firn_scalar(&call->inputs[3]), lambda, call->reals[FIRN_ASGD_ALPHA],
-                                                    call->reals[FIRN_ASGD_T0], firn_step_of(&call->inputs[4])),
+    const asgd s = {.at = firn_asgd_coefficients_at(firn_scalar(&call->inputs[FIRN_ASGD_IN_LEARNING_RATE]), lambda,
+                                                    call->reals[FIRN_ASGD_ALPHA], call->reals[FIRN_ASGD_T0],
+                                                    firn_step_of(&call->inputs[FIRN_ASGD_IN_STEPS])),
                     .lambda = lambda,
-                    .decay = firn_decay_of(call, 5, call->reals[FIRN_ASGD_WEIGHT_DECAY]),
+                    .decay = firn_decay_of(call, FIRN_ASGD_IN_FACTORS, call->reals[FIRN_ASGD_WEIGHT_DECAY]),
                     .maximize = call->integers[FIRN_ASGD_MAXIMIZE] != 0};
-    firn_update(call, 5, 2, asgd_run, &s);
+    firn_update(call, FIRN_ASGD_IN_FACTORS, 2, asgd_run, &s);
 }

@@ -5,21 +5,15 @@
 
 /* --- sums over a tensor ------------------------------------------------------------------------------------------- */
 
-/* The sum of the terms of every element of output 0; scratch is the output that holds the totals of its blocks. */
-static float sum_over(const firn_kernel_call *call, uint8_t scratch, firn_term_maker terms, const void *settings) {
-    return firn_sum_terms(call, call->outputs[0].elements, call->outputs[scratch].data, terms, settings);
-}
-
-/* The squares of the parameter, or of any tensor that is output 0. */
-static void parameter_terms(const void *settings, size_t block, float *terms, size_t count) {
-    const firn_kernel_call *call = settings;
-    const float *x = firn_block_of(&call->outputs[0], block);
+static void square_terms(const void *settings, size_t block, float *terms, size_t count) {
+    const float *x = firn_block_of(settings, block);
     for (size_t i = 0; i < count; i++)
         terms[i] = x[i] * x[i];
 }
 
-static float norm_of(const firn_kernel_call *call, uint8_t scratch) {
-    return firn_sqrt(sum_over(call, scratch, parameter_terms, call));
+/* The root of the sum of the squares of a float32 tensor; totals is the output that holds the totals of the blocks. */
+static float norm_of(const firn_kernel_call *call, const firn_tensor *x, uint8_t totals) {
+    return firn_sqrt(firn_sum_terms(call, x->elements, call->outputs[totals].data, square_terms, x));
 }
 
 /* --- lamb --------------------------------------------------------------------------------------------------------- */
@@ -38,9 +32,9 @@ static float lamb_update(const lamb *s, float p, float m, float v) {
 /* Advances the means, and gives the squares of the update. */
 static void lamb_terms(const void *settings, size_t block, float *terms, size_t count) {
     const lamb *s = settings;
-    const float *restrict p = firn_block_of(&s->call->outputs[0], block);
-    float *restrict m = firn_block_of(&s->call->outputs[1], block), *restrict v =
-                                                                        firn_block_of(&s->call->outputs[2], block);
+    const float *restrict p = firn_block_of(&s->call->outputs[FIRN_LAMB_OUT_PARAMETER], block);
+    float *restrict m = firn_block_of(&s->call->outputs[FIRN_LAMB_OUT_EXP_AVG], block);
+    float *restrict v = firn_block_of(&s->call->outputs[FIRN_LAMB_OUT_EXP_AVG_SQ], block);
     float g[FIRN_BLOCK];
     firn_gradient_block(g, &s->gradient, block);
     for (size_t i = 0; i < count; i++) {
@@ -54,10 +48,10 @@ static void lamb_terms(const void *settings, size_t block, float *terms, size_t 
 static void lamb_blocks(void *argument, size_t begin, size_t end) {
     const lamb *s = argument;
     for (size_t block = begin; block < end; block++) {
-        const size_t count = firn_block_elements(s->call->outputs[0].elements, block);
-        float *restrict p = firn_block_of(&s->call->outputs[0], block);
-        const float *restrict m = firn_block_of(&s->call->outputs[1], block);
-        const float *restrict v = firn_block_of(&s->call->outputs[2], block);
+        const size_t count = firn_block_elements(s->call->outputs[FIRN_LAMB_OUT_PARAMETER].elements, block);
+        float *restrict p = firn_block_of(&s->call->outputs[FIRN_LAMB_OUT_PARAMETER], block);
+        const float *restrict m = firn_block_of(&s->call->outputs[FIRN_LAMB_OUT_EXP_AVG], block);
+        const float *restrict v = firn_block_of(&s->call->outputs[FIRN_LAMB_OUT_EXP_AVG_SQ], block);
         for (size_t i = 0; i < count; i++)
             p[i] = firn_canonical(firn_fma(-s->rate, lamb_update(s, p[i], m[i], v[i]), p[i]));
     }
@@ -66,13 +60,16 @@ static void lamb_blocks(void *argument, size_t begin, size_t end) {
 /* The rate is multiplied by the norm of the parameter, at most 10, over that of the update. */
 void firn_kernel_lamb(const firn_kernel_call *call) {
     lamb s = {.call = call,
-              .gradient = firn_gradient_of(call, 5),
-              .beta1 = call->reals[FIRN_ADAM_BETA1],
-              .beta2 = call->reals[FIRN_ADAM_BETA2],
-              .epsilon = call->reals[FIRN_ADAM_EPSILON],
-              .decay = firn_decay_of(call, 5, call->reals[FIRN_ADAM_WEIGHT_DECAY]),
-              .rate = firn_scalar(&call->inputs[4])};
-    const float parameter = norm_of(call, 3), update = firn_sqrt(sum_over(call, 4, lamb_terms, &s));
+              .gradient = firn_gradient_of(call, FIRN_LAMB_IN_FACTORS),
+              .beta1 = call->reals[FIRN_LAMB_BETA1],
+              .beta2 = call->reals[FIRN_LAMB_BETA2],
+              .epsilon = call->reals[FIRN_LAMB_EPSILON],
+              .decay = firn_decay_of(call, FIRN_LAMB_IN_FACTORS, call->reals[FIRN_LAMB_WEIGHT_DECAY]),
+              .rate = firn_scalar(&call->inputs[FIRN_LAMB_IN_LEARNING_RATE])};
+    const firn_tensor *p = &call->outputs[FIRN_LAMB_OUT_PARAMETER];
+    const float parameter = norm_of(call, p, FIRN_LAMB_OUT_PARAMETER_SUMS);
+    float *totals = call->outputs[FIRN_LAMB_OUT_UPDATE_SUMS].data;
+    const float update = firn_sqrt(firn_sum_terms(call, p->elements, totals, lamb_terms, &s));
     const float limited = parameter > 10.0f ? 10.0f : parameter;
     if (call->integers[FIRN_LAMB_ADAM] == 0 && limited != 0.0f && update != 0.0f)
         s.rate *= limited / update;
@@ -91,17 +88,24 @@ typedef struct adafactor {
     const float *row_factors, *column_factors;
 } adafactor;
 
-/* The part of the settings that both ops share; factors is the place of that input. */
-static adafactor adafactor_of(const firn_kernel_call *call, uint8_t factors) {
+/* What the two ops share stands at the same places. */
+#define AS_ADAFACTOR(NAME) (FIRN_ADAFACTOR_FACTORED_##NAME == FIRN_ADAFACTOR_##NAME)
+_Static_assert(AS_ADAFACTOR(OUT_PARAMETER) && AS_ADAFACTOR(SCALE_PARAMETER) && AS_ADAFACTOR(EPSILON1) &&
+                   AS_ADAFACTOR(EPSILON2) && AS_ADAFACTOR(CLIP) && AS_ADAFACTOR(DECAY_RATE) &&
+                   AS_ADAFACTOR(WEIGHT_DECAY),
+               "adafactor_of and adafactor_step serve both ops");
+
+/* rate, steps, factors: where the op has these inputs. */
+static adafactor adafactor_of(const firn_kernel_call *call, uint8_t rate, uint8_t steps, uint8_t factors) {
     const float *reals = call->reals;
+    const uint64_t step = firn_step_of(&call->inputs[steps]);
     return (adafactor){
         .call = call,
         .gradient = firn_gradient_of(call, factors),
-        .at =
-            firn_adafactor_coefficients_at(reals[FIRN_ADAFACTOR_DECAY_RATE], firn_step_of(&call->inputs[factors - 1])),
+        .at = firn_adafactor_coefficients_at(reals[FIRN_ADAFACTOR_DECAY_RATE], step),
         .epsilon = reals[FIRN_ADAFACTOR_EPSILON1],
         .decay = firn_decay_of(call, factors, reals[FIRN_ADAFACTOR_WEIGHT_DECAY]),
-        .rate = firn_scalar(&call->inputs[factors - 2]),
+        .rate = firn_scalar(&call->inputs[rate]),
         .shrink = 1.0f,
     };
 }
@@ -117,7 +121,7 @@ static void factored_sizes(const adafactor *s, size_t block, float *sizes, size_
 }
 
 static void plain_sizes(const adafactor *s, size_t block, float *sizes, size_t count) {
-    const float *v = firn_block_of(&s->call->outputs[1], block);
+    const float *v = firn_block_of(&s->call->outputs[FIRN_ADAFACTOR_OUT_EXP_AVG_SQ], block);
     for (size_t i = 0; i < count; i++)
         sizes[i] = 1.0f / firn_sqrt(v[i]);
 }
@@ -145,48 +149,49 @@ static void adafactor_blocks(void *argument, size_t begin, size_t end) {
     const adafactor *s = argument;
     float u[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        const size_t count = firn_block_elements(s->call->outputs[0].elements, block);
-        float *restrict p = firn_block_of(&s->call->outputs[0], block);
+        const size_t count = firn_block_elements(s->call->outputs[FIRN_ADAFACTOR_OUT_PARAMETER].elements, block);
+        float *restrict p = firn_block_of(&s->call->outputs[FIRN_ADAFACTOR_OUT_PARAMETER], block);
         adafactor_update(s, block, u, count);
         for (size_t i = 0; i < count; i++)
             p[i] = firn_canonical(firn_fma(-s->rate, firn_fma(s->decay, p[i], u[i] * s->shrink), p[i]));
     }
 }
 
-/* With the squares advanced: the rate in units of the parameter's size, the update at most `clip` in size. */
-static void adafactor_step(const firn_kernel_call *call, adafactor *s, uint8_t scratch) {
-    const float elements = (float)call->outputs[0].elements;
-    if (call->integers[FIRN_ADAFACTOR_SCALE_PARAMETER] != 0)
-        s->rate *= firn_maximum(call->reals[FIRN_ADAFACTOR_EPSILON2],
-                                firn_sqrt(sum_over(call, scratch, parameter_terms, call) / elements));
-    float size = firn_sqrt(sum_over(call, scratch, adafactor_terms, s) / elements);
+/* With the squares advanced: the rate in units of the parameter's size, the update at most `clip` in size. sums: the
+ * output for the totals of both sums. */
+static void adafactor_step(const firn_kernel_call *call, adafactor *s, uint8_t sums) {
+    const firn_tensor *parameter = &call->outputs[FIRN_ADAFACTOR_OUT_PARAMETER];
+    const size_t elements = parameter->elements;
+    float *totals = call->outputs[sums].data;
+    if (call->integers[FIRN_ADAFACTOR_SCALE_PARAMETER] != 0) {
+        const float squares = firn_sum_terms(call, elements, totals, square_terms, parameter);
+        s->rate *= firn_maximum(call->reals[FIRN_ADAFACTOR_EPSILON2], firn_sqrt(squares / (float)elements));
+    }
+    const float size = firn_sqrt(firn_sum_terms(call, elements, totals, adafactor_terms, s) / (float)elements);
     s->shrink = 1.0f / firn_maximum(1.0f, size / call->reals[FIRN_ADAFACTOR_CLIP]);
     firn_run_blocks(call, adafactor_blocks, s);
 }
 
 /* v = kept v + fresh (g^2 + epsilon) */
-static void plain_squares_blocks(void *argument, size_t begin, size_t end) {
-    const adafactor *s = argument;
-    float g[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        size_t count = firn_gradient_block(g, &s->gradient, block);
-        float *restrict v = firn_block_of(&s->call->outputs[1], block);
-        for (size_t i = 0; i < count; i++)
-            v[i] = firn_canonical(firn_fma(s->at.fresh, firn_fma(g[i], g[i], s->epsilon), s->at.kept * v[i]));
-    }
+static void plain_squares_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const firn_adafactor_coefficients at = ((const adafactor *)settings)->at;
+    const float epsilon = ((const adafactor *)settings)->epsilon;
+    float *restrict v = tensors[FIRN_ADAFACTOR_OUT_EXP_AVG_SQ];
+    for (size_t i = 0; i < count; i++)
+        v[i] = firn_canonical(firn_fma(at.fresh, firn_fma(g[i], g[i], epsilon), at.kept * v[i]));
 }
 
 void firn_kernel_adafactor(const firn_kernel_call *call) {
-    adafactor s = adafactor_of(call, 5);
-    firn_parallel_run(&call->parallel, firn_blocks(call->outputs[1].elements), UINT64_C(4) * FIRN_BLOCK,
-                      plain_squares_blocks, &s);
-    adafactor_step(call, &s, 2);
+    adafactor s =
+        adafactor_of(call, FIRN_ADAFACTOR_IN_LEARNING_RATE, FIRN_ADAFACTOR_IN_STEPS, FIRN_ADAFACTOR_IN_FACTORS);
+    firn_update(call, FIRN_ADAFACTOR_IN_FACTORS, 2, plain_squares_run, &s);
+    adafactor_step(call, &s, FIRN_ADAFACTOR_OUT_SUMS);
 }
 
 /* row = kept row + fresh (mean of g^2 + epsilon over the row) */
 static void row_squares(void *argument, size_t begin, size_t end) {
     const adafactor *s = argument;
-    float *rows = s->call->outputs[1].data, g[FIRN_BLOCK];
+    float *rows = s->call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_EXP_AVG_SQ_ROW].data, g[FIRN_BLOCK];
     for (size_t row = begin; row < end; row++) {
         firn_sum sum;
         firn_sum_begin(&sum);
@@ -210,7 +215,8 @@ static void column_squares(void *argument, size_t begin, size_t end) {
     for (size_t task = begin; task < end; task++) {
         const size_t matrix = task / blocks, column = task % blocks * FIRN_BLOCK;
         const size_t count = firn_smaller(FIRN_BLOCK, s->columns - column);
-        float *columns = (float *)s->call->outputs[2].data + matrix * s->columns + column;
+        float *columns =
+            (float *)s->call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_EXP_AVG_SQ_COL].data + matrix * s->columns + column;
         for (size_t i = 0; i < count; i++)
             sums[i] = 0.0f;
         for (size_t row = matrix * s->rows; row < (matrix + 1) * s->rows; row++) {
@@ -225,9 +231,12 @@ static void column_squares(void *argument, size_t begin, size_t end) {
 
 /* 1 / sqrt(row / mean of the rows of its matrix), 1 / sqrt(column) */
 static void find_factors(const adafactor *s) {
-    const float *rows = s->call->outputs[1].data, *columns = s->call->outputs[2].data;
-    float *row_factors = s->call->outputs[4].data, *column_factors = s->call->outputs[5].data;
-    for (size_t first = 0; first < s->call->outputs[1].elements; first += s->rows) {
+    const float *rows = s->call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_EXP_AVG_SQ_ROW].data,
+                *columns = s->call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_EXP_AVG_SQ_COL].data;
+    float *row_factors = s->call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_ROW_FACTORS].data,
+          *column_factors = s->call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_COLUMN_FACTORS].data;
+    for (size_t first = 0; first < s->call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_EXP_AVG_SQ_ROW].elements;
+         first += s->rows) {
         firn_sum sum;
         firn_sum_begin(&sum);
         firn_sum_add_many(&sum, rows + first, s->rows);
@@ -235,49 +244,51 @@ static void find_factors(const adafactor *s) {
         for (size_t row = first; row < first + s->rows; row++)
             row_factors[row] = firn_canonical(1.0f / firn_sqrt(rows[row] / mean));
     }
-    for (size_t i = 0; i < s->call->outputs[2].elements; i++)
+    for (size_t i = 0; i < s->call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_EXP_AVG_SQ_COL].elements; i++)
         column_factors[i] = firn_canonical(1.0f / firn_sqrt(columns[i]));
 }
 
 void firn_kernel_adafactor_factored(const firn_kernel_call *call) {
-    const firn_tensor *parameter = &call->outputs[0];
-    adafactor s = adafactor_of(call, 6);
+    const firn_tensor *parameter = &call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_PARAMETER];
+    adafactor s = adafactor_of(call, FIRN_ADAFACTOR_FACTORED_IN_LEARNING_RATE, FIRN_ADAFACTOR_FACTORED_IN_STEPS,
+                               FIRN_ADAFACTOR_FACTORED_IN_FACTORS);
     s.factored = true;
     s.rows = parameter->dims[parameter->rank - 2];
     s.columns = parameter->dims[parameter->rank - 1];
-    s.row_factors = call->outputs[4].data;
-    s.column_factors = call->outputs[5].data;
-    const size_t all_rows = call->outputs[1].elements, matrices = all_rows / s.rows;
+    s.row_factors = call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_ROW_FACTORS].data;
+    s.column_factors = call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_COLUMN_FACTORS].data;
+    const size_t all_rows = call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_EXP_AVG_SQ_ROW].elements,
+                 matrices = all_rows / s.rows;
     firn_parallel_run(&call->parallel, all_rows, 4 * (uint64_t)s.columns, row_squares, &s);
     firn_parallel_run(&call->parallel, matrices * firn_blocks(s.columns), 4 * (uint64_t)s.rows * FIRN_BLOCK,
                       column_squares, &s);
     find_factors(&s);
-    adafactor_step(call, &s, 3);
+    adafactor_step(call, &s, FIRN_ADAFACTOR_FACTORED_OUT_SUMS);
 }
 
 /* --- muon --------------------------------------------------------------------------------------------------------- */
 
+typedef struct muon_momentum {
+    float momentum, fresh;
+    bool nesterov;
+} muon_momentum;
+
 /* b = momentum b + (1 - momentum) g;  direction = nesterov ? momentum b + (1 - momentum) g : b */
-static void muon_direction_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    const firn_gradient gradient = firn_gradient_of(call, 2);
-    const float momentum = call->reals[FIRN_MUON_DIRECTION_MOMENTUM], fresh = 1.0f - momentum;
-    const bool nesterov = call->integers[FIRN_MUON_DIRECTION_NESTEROV] != 0;
-    float g[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        const size_t count = firn_gradient_block(g, &gradient, block);
-        float *restrict b = firn_block_of(&call->outputs[0], block);
-        float *restrict x = firn_block_of(&call->outputs[1], block);
-        for (size_t i = 0; i < count; i++) {
-            float buffer = firn_fma(momentum, b[i], fresh * g[i]);
-            x[i] = firn_canonical(nesterov ? firn_fma(momentum, buffer, fresh * g[i]) : buffer);
-            b[i] = firn_canonical(buffer);
-        }
+static void muon_direction_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const muon_momentum s = *(const muon_momentum *)settings;
+    float *restrict b = tensors[FIRN_MUON_DIRECTION_OUT_MOMENTUM_BUFFER];
+    float *restrict x = tensors[FIRN_MUON_DIRECTION_OUT_DIRECTION];
+    for (size_t i = 0; i < count; i++) {
+        float buffer = firn_fma(s.momentum, b[i], s.fresh * g[i]);
+        x[i] = firn_canonical(s.nesterov ? firn_fma(s.momentum, buffer, s.fresh * g[i]) : buffer);
+        b[i] = firn_canonical(buffer);
     }
 }
 
 void firn_kernel_muon_direction(const firn_kernel_call *call) {
-    firn_split_blocks(call, muon_direction_blocks);
+    const float momentum = call->reals[FIRN_MUON_DIRECTION_MOMENTUM];
+    const muon_momentum s = {momentum, 1.0f - momentum, call->integers[FIRN_MUON_DIRECTION_NESTEROV] != 0};
+    firn_update(call, FIRN_MUON_DIRECTION_IN_FACTORS, 2, muon_direction_run, &s);
 }
 
 typedef struct division {
@@ -285,26 +296,19 @@ typedef struct division {
     float by;
 } division;
 
-static void input_terms(const void *settings, size_t block, float *terms, size_t count) {
-    const firn_kernel_call *call = settings;
-    const float *x = firn_block_of(&call->inputs[0], block);
-    for (size_t i = 0; i < count; i++)
-        terms[i] = x[i] * x[i];
-}
-
 static void divide_blocks(void *argument, size_t begin, size_t end) {
     const division *d = argument;
     for (size_t block = begin; block < end; block++) {
-        const size_t count = firn_block_elements(d->call->outputs[0].elements, block);
-        const float *x = firn_block_of(&d->call->inputs[0], block);
-        float *y = firn_block_of(&d->call->outputs[0], block);
+        const size_t count = firn_block_elements(d->call->outputs[FIRN_UNIT_NORM_OUT_Y].elements, block);
+        const float *x = firn_block_of(&d->call->inputs[FIRN_UNIT_NORM_IN_X], block);
+        float *y = firn_block_of(&d->call->outputs[FIRN_UNIT_NORM_OUT_Y], block);
         for (size_t i = 0; i < count; i++)
             y[i] = firn_canonical(x[i] / d->by);
     }
 }
 
 void firn_kernel_unit_norm(const firn_kernel_call *call) {
-    const float norm = firn_sqrt(sum_over(call, 1, input_terms, call));
+    const float norm = norm_of(call, &call->inputs[FIRN_UNIT_NORM_IN_X], FIRN_UNIT_NORM_OUT_SUMS);
     division d = {call, norm + call->reals[FIRN_UNIT_NORM_EPSILON]};
     firn_run_blocks(call, divide_blocks, &d);
 }
@@ -313,9 +317,10 @@ static void weighted_sum_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const float a = call->reals[FIRN_WEIGHTED_SUM_A], b = call->reals[FIRN_WEIGHTED_SUM_B];
     for (size_t block = begin; block < end; block++) {
-        const size_t count = firn_block_elements(call->outputs[0].elements, block);
-        const float *x = firn_block_of(&call->inputs[0], block), *y = firn_block_of(&call->inputs[1], block);
-        float *z = firn_block_of(&call->outputs[0], block);
+        const size_t count = firn_block_elements(call->outputs[FIRN_WEIGHTED_SUM_OUT_Z].elements, block);
+        const float *x = firn_block_of(&call->inputs[FIRN_WEIGHTED_SUM_IN_X], block);
+        const float *y = firn_block_of(&call->inputs[FIRN_WEIGHTED_SUM_IN_Y], block);
+        float *z = firn_block_of(&call->outputs[FIRN_WEIGHTED_SUM_OUT_Z], block);
         for (size_t i = 0; i < count; i++)
             z[i] = firn_canonical(firn_fma(a, x[i], b * y[i]));
     }
@@ -334,9 +339,9 @@ typedef struct muon_step {
 static void muon_step_blocks(void *argument, size_t begin, size_t end) {
     const muon_step *s = argument;
     for (size_t block = begin; block < end; block++) {
-        const size_t count = firn_block_elements(s->call->outputs[0].elements, block);
-        const float *restrict x = firn_block_of(&s->call->inputs[1], block);
-        float *restrict p = firn_block_of(&s->call->outputs[0], block);
+        const size_t count = firn_block_elements(s->call->outputs[FIRN_MUON_STEP_OUT_PARAMETER].elements, block);
+        const float *restrict x = firn_block_of(&s->call->inputs[FIRN_MUON_STEP_IN_DIRECTION], block);
+        float *restrict p = firn_block_of(&s->call->outputs[FIRN_MUON_STEP_OUT_PARAMETER], block);
         for (size_t i = 0; i < count; i++)
             p[i] = firn_canonical(firn_fma(-s->rate, firn_fma(s->decay, p[i], s->scale * x[i]), p[i]));
     }
@@ -344,8 +349,8 @@ static void muon_step_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_kernel_muon_step(const firn_kernel_call *call) {
     muon_step s = {.call = call,
-                   .rate = firn_scalar(&call->inputs[2]),
+                   .rate = firn_scalar(&call->inputs[FIRN_MUON_STEP_IN_LEARNING_RATE]),
                    .scale = call->reals[FIRN_MUON_STEP_SCALE],
-                   .decay = firn_decay_of(call, 3, call->reals[FIRN_MUON_STEP_WEIGHT_DECAY])};
+                   .decay = firn_decay_of(call, FIRN_MUON_STEP_IN_FACTORS, call->reals[FIRN_MUON_STEP_WEIGHT_DECAY])};
     firn_run_blocks(call, muon_step_blocks, &s);
 }

@@ -8,8 +8,19 @@
 
 /* --- the gradient ------------------------------------------------------------------------------------------------- */
 
+#define AS_ADAMW(OP)                                                                                                   \
+    (FIRN_##OP##_IN_PARAMETER == FIRN_ADAMW_IN_PARAMETER && FIRN_##OP##_IN_GRADIENT == FIRN_ADAMW_IN_GRADIENT &&       \
+     FIRN_##OP##_OUT_PARAMETER == FIRN_ADAMW_OUT_PARAMETER)
+_Static_assert(AS_ADAMW(SGD) && AS_ADAMW(SGD_MOMENTUM) && AS_ADAMW(ADAM) && AS_ADAMW(ADAM_AMSGRAD) && AS_ADAMW(RADAM) &&
+                   AS_ADAMW(NADAM) && AS_ADAMW(ADAMAX) && AS_ADAMW(LAMB) && AS_ADAMW(LION) && AS_ADAMW(RMSPROP) &&
+                   AS_ADAMW(RMSPROP_MOMENTUM) && AS_ADAMW(RMSPROP_CENTERED) && AS_ADAMW(RMSPROP_CENTERED_MOMENTUM) &&
+                   AS_ADAMW(RPROP) && AS_ADAMW(ADAGRAD) && AS_ADAMW(ADADELTA) && AS_ADAMW(ASGD) &&
+                   AS_ADAMW(ADAFACTOR) && AS_ADAMW(ADAFACTOR_FACTORED) &&
+                   FIRN_MUON_DIRECTION_IN_GRADIENT == FIRN_ADAMW_IN_GRADIENT,
+               "every optimizer has its parameter and its gradient where AdamW has them");
+
 firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors) {
-    firn_gradient gradient = {&call->inputs[1], 1.0f, 1.0f, firn_from_bits(0x7f800000u), false};
+    firn_gradient gradient = {&call->inputs[FIRN_ADAMW_IN_GRADIENT], 1.0f, 1.0f, firn_from_bits(0x7f800000u), false};
     if (call->input_count > factors) {
         const float *given = call->inputs[factors].data;
         gradient.unscale = given[FIRN_FACTOR_UNSCALE];
@@ -78,24 +89,17 @@ typedef struct adamw {
     float beta1, beta2, epsilon, decay, rate, correction;
 } adamw;
 
-/* correction is sqrt(1 - beta2^t) / (1 - beta1^t), or 1 */
-static adamw adamw_of(const firn_kernel_call *call) {
-    const float beta1_power = firn_scalar(&call->inputs[5]), beta2_power = firn_scalar(&call->inputs[6]);
-    adamw a = {.beta1 = call->reals[FIRN_ADAMW_BETA1],
-               .beta2 = call->reals[FIRN_ADAMW_BETA2],
-               .epsilon = call->reals[FIRN_ADAMW_EPSILON],
-               .decay = firn_decay_of(call, 7, call->reals[FIRN_ADAMW_WEIGHT_DECAY]),
-               .rate = firn_scalar(&call->inputs[4]),
-               .correction = 1.0f};
-    if (call->integers[FIRN_ADAMW_CORRECT_BIAS] != 0)
-        a.correction = firn_sqrt(1.0f - beta2_power) / (1.0f - beta1_power);
-    return a;
+static void make_canonical(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = firn_canonical(x[i]);
 }
 
 /* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  u = m / (sqrt(v) + epsilon) correction;
- * p = p - rate (u + decay p). NaNs are not canonical yet; true when there are any. One in m or v is one in p, too. */
-static bool adamw_run(adamw a, const float *restrict g, float *restrict p, float *restrict m, float *restrict v,
-                      size_t count) {
+ * p = p - rate (u + decay p). A NaN in m or v makes one in p, too, so p alone is asked for them. */
+static void adamw_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const adamw a = *(const adamw *)settings;
+    float *restrict p = tensors[FIRN_ADAMW_OUT_PARAMETER], *restrict m = tensors[FIRN_ADAMW_OUT_EXP_AVG];
+    float *restrict v = tensors[FIRN_ADAMW_OUT_EXP_AVG_SQ];
     uint32_t nan = 0;
     for (size_t i = 0; i < count; i++) {
         float mean = firn_fma(1.0f - a.beta1, g[i], a.beta1 * m[i]);
@@ -107,73 +111,57 @@ static bool adamw_run(adamw a, const float *restrict g, float *restrict p, float
         m[i] = mean;
         v[i] = square;
     }
-    return nan != 0;
-}
-
-static void make_canonical(float *x, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        x[i] = firn_canonical(x[i]);
-}
-
-static void adamw_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    const firn_gradient gradient = firn_gradient_of(call, 7);
-    const adamw a = adamw_of(call);
-    float g[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        const size_t count = firn_block_elements(gradient.tensor->elements, block);
-        float *p = firn_block_of(&call->outputs[0], block), *m = firn_block_of(&call->outputs[1], block),
-              *v = firn_block_of(&call->outputs[2], block);
-        if (adamw_run(a, firn_gradient_view(g, &gradient, block), p, m, v, count)) {
-            make_canonical(p, count);
-            make_canonical(m, count);
-            make_canonical(v, count);
-        }
+    if (nan != 0) {
+        make_canonical(p, count);
+        make_canonical(m, count);
+        make_canonical(v, count);
     }
 }
 
+/* correction is sqrt(1 - beta2^t) / (1 - beta1^t), or 1 */
 void firn_kernel_adamw(const firn_kernel_call *call) {
-    firn_split_blocks(call, adamw_blocks);
+    const float beta1_power = firn_scalar(&call->inputs[FIRN_ADAMW_IN_BETA1_POWER]);
+    const float beta2_power = firn_scalar(&call->inputs[FIRN_ADAMW_IN_BETA2_POWER]);
+    adamw a = {.beta1 = call->reals[FIRN_ADAMW_BETA1],
+               .beta2 = call->reals[FIRN_ADAMW_BETA2],
+               .epsilon = call->reals[FIRN_ADAMW_EPSILON],
+               .decay = firn_decay_of(call, FIRN_ADAMW_IN_FACTORS, call->reals[FIRN_ADAMW_WEIGHT_DECAY]),
+               .rate = firn_scalar(&call->inputs[FIRN_ADAMW_IN_LEARNING_RATE]),
+               .correction = 1.0f};
+    if (call->integers[FIRN_ADAMW_CORRECT_BIAS] != 0)
+        a.correction = firn_sqrt(1.0f - beta2_power) / (1.0f - beta1_power);
+    firn_update(call, FIRN_ADAMW_IN_FACTORS, 3, adamw_run, &a);
 }
 
 /* --- sgd ---------------------------------------------------------------------------------------------------------- */
 
-/* The direction that SGD follows: the gradient, with its sign turned to maximize, plus decay * parameter. */
-static float direction(float g, float p, bool maximize, float decay) {
-    return firn_fma(decay, p, maximize ? -g : g);
-}
+typedef struct sgd {
+    float decay, momentum, fresh, rate;
+    bool maximize, nesterov;
+} sgd;
 
 /* p = p - rate (g + decay p) */
-static void sgd_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    const firn_gradient gradient = firn_gradient_of(call, 3);
-    const bool maximize = call->integers[FIRN_SGD_MAXIMIZE] != 0;
-    const float decay = firn_decay_of(call, 3, call->reals[FIRN_SGD_WEIGHT_DECAY]);
-    const float rate = firn_scalar(&call->inputs[2]);
-    float widened[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        const size_t count = firn_block_elements(gradient.tensor->elements, block);
-        const float *restrict g = firn_gradient_view(widened, &gradient, block);
-        float *restrict p = firn_block_of(&call->outputs[0], block);
-        for (size_t i = 0; i < count; i++)
-            p[i] = firn_canonical(firn_fma(-rate, direction(g[i], p[i], maximize, decay), p[i]));
-    }
+static void sgd_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const sgd s = *(const sgd *)settings;
+    float *restrict p = tensors[FIRN_SGD_OUT_PARAMETER];
+    for (size_t i = 0; i < count; i++)
+        p[i] = firn_canonical(firn_fma(-s.rate, firn_direction(g[i], p[i], s.maximize, s.decay), p[i]));
 }
 
 void firn_kernel_sgd(const firn_kernel_call *call) {
-    firn_split_blocks(call, sgd_blocks);
+    const sgd s = {.decay = firn_decay_of(call, FIRN_SGD_IN_FACTORS, call->reals[FIRN_SGD_WEIGHT_DECAY]),
+                   .rate = firn_scalar(&call->inputs[FIRN_SGD_IN_LEARNING_RATE]),
+                   .maximize = call->integers[FIRN_SGD_MAXIMIZE] != 0};
+    firn_update(call, FIRN_SGD_IN_FACTORS, 1, sgd_run, &s);
 }
 
-typedef struct sgd_momentum {
-    float decay, momentum, fresh, rate;
-    bool maximize, nesterov;
-} sgd_momentum;
-
 /* g = g + decay p;  b = momentum b + (1 - dampening) g;  p = p - rate (nesterov ? g + momentum b : b) */
-static void sgd_momentum_run(sgd_momentum s, const float *restrict g, float *restrict p, float *restrict b,
-                             size_t count) {
+static void sgd_momentum_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    const sgd s = *(const sgd *)settings;
+    float *restrict p = tensors[FIRN_SGD_MOMENTUM_OUT_PARAMETER];
+    float *restrict b = tensors[FIRN_SGD_MOMENTUM_OUT_MOMENTUM_BUFFER];
     for (size_t i = 0; i < count; i++) {
-        float d = direction(g[i], p[i], s.maximize, s.decay);
+        float d = firn_direction(g[i], p[i], s.maximize, s.decay);
         float buffer = firn_fma(s.momentum, b[i], s.fresh * d);
         float step = s.nesterov ? firn_fma(s.momentum, buffer, d) : buffer;
         p[i] = firn_canonical(firn_fma(-s.rate, step, p[i]));
@@ -181,23 +169,13 @@ static void sgd_momentum_run(sgd_momentum s, const float *restrict g, float *res
     }
 }
 
-static void sgd_momentum_blocks(void *argument, size_t begin, size_t end) {
-    const firn_kernel_call *call = argument;
-    const firn_gradient gradient = firn_gradient_of(call, 4);
-    const sgd_momentum s = {.decay = firn_decay_of(call, 4, call->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY]),
-                            .momentum = call->reals[FIRN_SGD_MOMENTUM_MOMENTUM],
-                            .fresh = 1.0f - call->reals[FIRN_SGD_MOMENTUM_DAMPENING],
-                            .rate = firn_scalar(&call->inputs[2]),
-                            .maximize = call->integers[FIRN_SGD_MOMENTUM_MAXIMIZE] != 0,
-                            .nesterov = call->integers[FIRN_SGD_MOMENTUM_NESTEROV] != 0};
-    float g[FIRN_BLOCK];
-    for (size_t block = begin; block < end; block++) {
-        sgd_momentum_run(s, firn_gradient_view(g, &gradient, block), firn_block_of(&call->outputs[0], block),
-                         firn_block_of(&call->outputs[1], block),
-                         firn_block_elements(gradient.tensor->elements, block));
-    }
-}
-
 void firn_kernel_sgd_momentum(const firn_kernel_call *call) {
-    firn_split_blocks(call, sgd_momentum_blocks);
+    const sgd s = {.decay =
+                       firn_decay_of(call, FIRN_SGD_MOMENTUM_IN_FACTORS, call->reals[FIRN_SGD_MOMENTUM_WEIGHT_DECAY]),
+                   .momentum = call->reals[FIRN_SGD_MOMENTUM_MOMENTUM],
+                   .fresh = 1.0f - call->reals[FIRN_SGD_MOMENTUM_DAMPENING],
+                   .rate = firn_scalar(&call->inputs[FIRN_SGD_MOMENTUM_IN_LEARNING_RATE]),
+                   .maximize = call->integers[FIRN_SGD_MOMENTUM_MAXIMIZE] != 0,
+                   .nesterov = call->integers[FIRN_SGD_MOMENTUM_NESTEROV] != 0};
+    firn_update(call, FIRN_SGD_MOMENTUM_IN_FACTORS, 2, sgd_momentum_run, &s);
 }

@@ -13,7 +13,7 @@ typedef struct firn_gradient {
     bool has_factors; /* else it is to be taken as it is */
 } firn_gradient;
 
-/* The gradient of an optimizer's call: input 1, with the factors that are its input number `factors`, if it has one. */
+/* The gradient of an optimizer's call, with the factors that are its input number `factors`, if it has that many. */
 firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors);
 
 /* Elements of it, unscaled and clipped: count from `from` on, and a block, whose number is returned. */
@@ -31,6 +31,11 @@ static inline float firn_decay_of(const firn_kernel_call *call, uint8_t factors,
     return attribute;
 }
 
+/* The gradient, with its sign turned to maximize, plus decay * parameter. */
+static inline float firn_direction(float g, float parameter, bool maximize, float decay) {
+    return firn_fma(decay, parameter, maximize ? -g : g);
+}
+
 /* The number of this step, t = 1, 2, ..., from the counter of the steps before it. */
 static inline uint64_t firn_step_of(const firn_tensor *counter) {
     const uint64_t *steps = counter->data;
@@ -43,11 +48,11 @@ static inline float *firn_block_of(const firn_tensor *tensor, size_t block) {
 }
 
 /* Advances count elements by an optimizer's formula. g is the gradient as the optimizer sees it, tensors are the
- * outputs of the call that have the extents of the parameter, at these elements: the parameter first. */
+ * outputs of the call that have the extents of the parameter, at these elements, by the positions of those outputs. */
 typedef void (*firn_update_run)(const void *settings, const float *g, float *const tensors[], size_t count);
 
 /* The walk of an optimizer whose elements need nothing of each other: run over every block. `tensors` says how many of
- * the call's outputs it changes. */
+ * the call's first outputs have its extents. */
 void firn_update(const firn_kernel_call *call, uint8_t factors, uint8_t tensors, firn_update_run run,
                  const void *settings);
 
