@@ -9,6 +9,14 @@
 
 enum { ROWS = FIRN_TILE_ROWS };
 
+/* The reductions of both ops, as plan/ops.def names them; the last one is the backward op's alone. */
+enum { SCORES = 0, VALUES = 1, QUERIES_AND_KEYS = 2 };
+
+#define AS_BACKWARD(NAME) (FIRN_ATTENTION_BACKWARD_##NAME == FIRN_ATTENTION_##NAME)
+_Static_assert(AS_BACKWARD(HEADS) && AS_BACKWARD(KV_HEADS) && AS_BACKWARD(CAUSAL) && AS_BACKWARD(HALF_SOFTMAX) &&
+                   AS_BACKWARD(RNG_ID) && AS_BACKWARD(SCALE) && AS_BACKWARD(DROPOUT_RATE),
+               "firn_attention_of reads the attributes of both ops");
+
 /* A query head, with its share of the scratch. */
 typedef struct head {
     size_t batch, query, key; /* query head, and the key head that it reads */
@@ -207,8 +215,8 @@ static head head_of(const firn_attention *a, size_t task, size_t member, const f
 /* --- forward ------------------------------------------------------------------------------------------------------ */
 
 static void softmax_row(const firn_attention *a, const head *h, float *scores, size_t query) {
-    float *maximum = (float *)a->call->outputs[1].data + h->row + query;
-    float *total = (float *)a->call->outputs[2].data + h->row + query;
+    float *maximum = (float *)a->call->outputs[FIRN_ATTENTION_OUT_ROW_MAX].data + h->row + query;
+    float *total = (float *)a->call->outputs[FIRN_ATTENTION_OUT_ROW_SUM].data + h->row + query;
     const size_t count = seen(a, query);
     firn_sum sum;
     firn_block_round(a->softmax_type, scores, count);
@@ -224,13 +232,13 @@ static void softmax_row(const firn_attention *a, const head *h, float *scores, s
 
 static void attention_block(const firn_attention *a, const head *h, size_t query) {
     const size_t rows = firn_smaller(ROWS, a->steps - query);
-    const firn_tensor *y = &a->call->outputs[0];
+    const firn_tensor *y = &a->call->outputs[FIRN_ATTENTION_OUT_Y];
     multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, seen(a, query + rows - 1),
-                  0, a->scale);
+                  SCORES, a->scale);
     for (size_t row = 0; row < rows; row++)
         softmax_row(a, h, h->probabilities + row * a->steps, query + row);
     combination c = {.heads = 1, .factor = 1.0f, .out_data = y->data};
-    c.product = block_product(a, h->probabilities, rows, values(a, h), query, FIRN_TERMS_UP_TO_DIAGONAL, 1);
+    c.product = block_product(a, h->probabilities, rows, values(a, h), query, FIRN_TERMS_UP_TO_DIAGONAL, VALUES);
     c.out = from_row(outputs(a, h, y), query);
     combine(&c);
 }
@@ -239,7 +247,7 @@ static void attention_heads(void *argument, size_t begin, size_t end) {
     const firn_attention *a = argument;
     for (size_t task = begin; task < end; task++)
         for (size_t member = 0; member < a->group; member++) {
-            const head h = head_of(a, task, member, &a->call->outputs[3], FORWARD_SCRATCH);
+            const head h = head_of(a, task, member, &a->call->outputs[FIRN_ATTENTION_OUT_SCRATCH], FORWARD_SCRATCH);
             for (size_t query = 0; query < a->steps; query += ROWS)
                 attention_block(a, &h, query);
         }
@@ -252,7 +260,7 @@ static uint64_t product_cost(const firn_attention *a) {
 
 /* y = dropout(softmax(scale q k^T)) v */
 void firn_kernel_attention(const firn_kernel_call *call) {
-    firn_attention a = firn_attention_of(call, &call->inputs[0]);
+    firn_attention a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_IN_QKV]);
     firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 2 * product_cost(&a), attention_heads, &a);
 }
 
@@ -260,7 +268,8 @@ void firn_kernel_attention(const firn_kernel_call *call) {
 
 /* Rows of the scratch hold scores and dP. After it: gradients of the scores, and D in the head's projections. */
 static void score_gradients_of_query(const firn_attention *a, const head *h, size_t row, size_t query) {
-    const float *maxima = a->call->inputs[2].data, *sums = a->call->inputs[3].data;
+    const float *maxima = a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX].data;
+    const float *sums = a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM].data;
     const size_t count = seen(a, query);
     float *p = h->probabilities + row * a->steps, *gradient = h->gradients + row * a->steps;
     float products[FIRN_BLOCK];
@@ -285,14 +294,15 @@ static void score_gradients_of_query(const firn_attention *a, const head *h, siz
 
 /* dq_i = scale sum_j dS_ij k_j */
 static void query_block(const firn_attention *a, const head *h, size_t query) {
-    const firn_tensor *dy = &a->call->inputs[0], *dqkv = &a->call->outputs[0];
+    const firn_tensor *dy = &a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY];
+    const firn_tensor *dqkv = &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV];
     const size_t rows = firn_smaller(ROWS, a->steps - query), end = seen(a, query + rows - 1);
-    multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, end, 0, a->scale);
-    multiply_rows(a, h->gradients, from_row(outputs(a, h, dy), query), rows, values(a, h), 0, end, 1, 1.0f);
+    multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, end, SCORES, a->scale);
+    multiply_rows(a, h->gradients, from_row(outputs(a, h, dy), query), rows, values(a, h), 0, end, VALUES, 1.0f);
     for (size_t row = 0; row < rows; row++)
         score_gradients_of_query(a, h, row, query + row);
     combination c = {.heads = 1, .factor = a->scale, .out_data = dqkv->data};
-    c.product = block_product(a, h->gradients, rows, keys(a, h), query, FIRN_TERMS_UP_TO_DIAGONAL, 2);
+    c.product = block_product(a, h->gradients, rows, keys(a, h), query, FIRN_TERMS_UP_TO_DIAGONAL, QUERIES_AND_KEYS);
     c.out = from_row(firn_attention_part(a, dqkv, h->batch, h->query), query);
     combine(&c);
 }
@@ -315,8 +325,8 @@ static void draw_factors(const firn_attention *a, const head *h, size_t key, siz
 /* Scores and dP of one key and some of its queries become dropped probabilities and gradients of the scores. */
 static void score_gradients_of_key(const firn_attention *a, const head *h, size_t row, size_t query, size_t count,
                                    const float *factors) {
-    const float *maxima = (const float *)a->call->inputs[2].data + h->row + query;
-    const float *sums = (const float *)a->call->inputs[3].data + h->row + query;
+    const float *maxima = (const float *)a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX].data + h->row + query;
+    const float *sums = (const float *)a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM].data + h->row + query;
     const float *d = projections(a, h) + query;
     float *p = h->probabilities + row * a->steps + query, *gradient = h->gradients + row * a->steps + query;
     firn_block_round(a->softmax_type, p, count);
@@ -345,23 +355,26 @@ static void score_gradients_of_keys(const firn_attention *a, const head *h, size
 
 /* dk_j = scale sum_i dS_ij q_i;  dv_j = sum_i P_ij dy_i; over all query heads of the key head */
 static void key_block(const firn_attention *a, size_t task, size_t key) {
-    const firn_tensor *dy = &a->call->inputs[0], *dqkv = &a->call->outputs[0], *scratch = &a->call->outputs[1];
+    const firn_tensor *dy = &a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY];
+    const firn_tensor *dqkv = &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV];
+    const firn_tensor *scratch = &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH];
     const size_t rows = firn_smaller(ROWS, a->steps - key), begin = first_seeing(a, key);
     for (size_t member = 0; member < a->group; member++) {
         const head h = head_of(a, task, member, scratch, BACKWARD_SCRATCH);
-        multiply_rows(a, h.probabilities, from_row(keys(a, &h), key), rows, queries(a, &h), begin, a->steps, 0,
+        multiply_rows(a, h.probabilities, from_row(keys(a, &h), key), rows, queries(a, &h), begin, a->steps, SCORES,
                       a->scale);
-        multiply_rows(a, h.gradients, from_row(values(a, &h), key), rows, outputs(a, &h, dy), begin, a->steps, 1, 1.0f);
+        multiply_rows(a, h.gradients, from_row(values(a, &h), key), rows, outputs(a, &h, dy), begin, a->steps, VALUES,
+                      1.0f);
         score_gradients_of_keys(a, &h, key, rows);
     }
     const head h = head_of(a, task, 0, scratch, BACKWARD_SCRATCH);
     combination c = {.heads = a->group, .right_step = a->size, .out_data = dqkv->data};
     c.left_step = BACKWARD_SCRATCH * a->steps;
-    c.product = block_product(a, h.gradients, rows, queries(a, &h), key, FIRN_TERMS_FROM_DIAGONAL, 2);
+    c.product = block_product(a, h.gradients, rows, queries(a, &h), key, FIRN_TERMS_FROM_DIAGONAL, QUERIES_AND_KEYS);
     c.out = from_row(firn_attention_part(a, dqkv, h.batch, firn_attention_key_part(a, h.key)), key);
     c.factor = a->scale;
     combine(&c);
-    c.product = block_product(a, h.probabilities, rows, outputs(a, &h, dy), key, FIRN_TERMS_FROM_DIAGONAL, 1);
+    c.product = block_product(a, h.probabilities, rows, outputs(a, &h, dy), key, FIRN_TERMS_FROM_DIAGONAL, VALUES);
     c.out = from_row(firn_attention_part(a, dqkv, h.batch, firn_attention_value_part(a, h.key)), key);
     c.factor = 1.0f;
     combine(&c);
@@ -371,7 +384,8 @@ static void attention_backward_heads(void *argument, size_t begin, size_t end) {
     const firn_attention *a = argument;
     for (size_t task = begin; task < end; task++) {
         for (size_t member = 0; member < a->group; member++) {
-            const head h = head_of(a, task, member, &a->call->outputs[1], BACKWARD_SCRATCH);
+            const head h =
+                head_of(a, task, member, &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH], BACKWARD_SCRATCH);
             for (size_t query = 0; query < a->steps; query += ROWS)
                 query_block(a, &h, query);
         }
@@ -382,6 +396,6 @@ static void attention_backward_heads(void *argument, size_t begin, size_t end) {
 
 /* dP = dropout(dy v^T), D = sum_j P dP, dS = P (dP - D), and the products of dS and P with q, k and dy */
 void firn_kernel_attention_backward(const firn_kernel_call *call) {
-    firn_attention a = firn_attention_of(call, &call->inputs[1]);
+    firn_attention a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_BACKWARD_IN_QKV]);
     firn_parallel_run(&call->parallel, a.batch * a.kv_heads, 5 * product_cost(&a), attention_backward_heads, &a);
 }

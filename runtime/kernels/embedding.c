@@ -20,29 +20,33 @@ static void clear(float *x, size_t count) {
 
 static void embedding_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const int32_t *ids = call->inputs[0].data;
-    const size_t width = firn_last_extent(&call->inputs[1]);
+    const int32_t *ids = call->inputs[FIRN_EMBEDDING_IN_IDS].data;
+    const firn_tensor *table = &call->inputs[FIRN_EMBEDDING_IN_TABLE], *y = &call->outputs[FIRN_EMBEDDING_OUT_Y];
+    const size_t width = firn_last_extent(table);
     for (size_t row = begin; row < end; row++)
-        copy(&call->outputs[0], row * width, &call->inputs[1], (size_t)ids[row] * width, width);
+        copy(y, row * width, table, (size_t)ids[row] * width, width);
 }
 
 /* y[n] = table[ids[n]] */
 void firn_kernel_embedding(const firn_kernel_call *call) {
-    firn_split(call, call->inputs[0].elements, 2 * firn_last_extent(&call->inputs[1]), embedding_rows);
+    const firn_tensor *ids = &call->inputs[FIRN_EMBEDDING_IN_IDS], *table = &call->inputs[FIRN_EMBEDDING_IN_TABLE];
+    firn_split(call, ids->elements, 2 * firn_last_extent(table), embedding_rows);
 }
 
 /* dtable[ids[n]] += dy[n], n ascending. Rows may repeat, so positions are never split among threads. */
 void firn_kernel_embedding_backward(const firn_kernel_call *call) {
-    const int32_t *ids = call->inputs[0].data;
-    const firn_tensor *dy = &call->inputs[1], *dtable = &call->outputs[0];
+    const firn_tensor *dy = &call->inputs[FIRN_EMBEDDING_BACKWARD_IN_DY];
+    const firn_tensor *start = &call->inputs[FIRN_EMBEDDING_BACKWARD_IN_START];
+    const firn_tensor *dtable = &call->outputs[FIRN_EMBEDDING_BACKWARD_OUT_DTABLE];
+    const int32_t *ids = call->inputs[FIRN_EMBEDDING_BACKWARD_IN_IDS].data;
     const size_t width = firn_last_extent(dtable);
     float *sums = dtable->data;
     float x[FIRN_BLOCK];
-    if (call->input_count < 3)
+    if (call->input_count <= FIRN_EMBEDDING_BACKWARD_IN_START)
         clear(sums, dtable->elements);
-    else if (call->inputs[2].data != dtable->data)
-        copy(dtable, 0, &call->inputs[2], 0, dtable->elements);
-    for (size_t row = 0; row < call->inputs[0].elements; row++) {
+    else if (start->data != dtable->data)
+        copy(dtable, 0, start, 0, dtable->elements);
+    for (size_t row = 0; row < firn_rows(dy); row++) {
         float *sum = &sums[(size_t)ids[row] * width];
         for (size_t at = 0; at < width; at += FIRN_BLOCK) {
             size_t count = firn_smaller(FIRN_BLOCK, width - at);
@@ -56,11 +60,13 @@ void firn_kernel_embedding_backward(const firn_kernel_call *call) {
 /* --- leading rows ------------------------------------------------------------------------------------------------- */
 
 void firn_kernel_leading_rows(const firn_kernel_call *call) {
-    copy(&call->outputs[0], 0, &call->inputs[0], 0, call->outputs[0].elements);
+    const firn_tensor *y = &call->outputs[FIRN_LEADING_ROWS_OUT_Y];
+    copy(y, 0, &call->inputs[FIRN_LEADING_ROWS_IN_TABLE], 0, y->elements);
 }
 
 void firn_kernel_leading_rows_backward(const firn_kernel_call *call) {
-    const firn_tensor *dy = &call->inputs[0], *dtable = &call->outputs[0];
+    const firn_tensor *dy = &call->inputs[FIRN_LEADING_ROWS_BACKWARD_IN_DY];
+    const firn_tensor *dtable = &call->outputs[FIRN_LEADING_ROWS_BACKWARD_OUT_DTABLE];
     float *rest = dtable->data;
     copy(dtable, 0, dy, 0, dy->elements);
     clear(rest + dy->elements, dtable->elements - dy->elements);

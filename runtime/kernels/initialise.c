@@ -11,8 +11,8 @@ enum { CONSTANT = 0, NORMAL = 1, UNIFORM = 2 };
 static void fill_block(const firn_kernel_call *call, size_t block) {
     const firn_rng rng = {.seed = call->seed, .rng_id = (uint32_t)call->integers[FIRN_INITIALISE_RNG_ID]};
     const float a = call->reals[FIRN_INITIALISE_A], b = call->reals[FIRN_INITIALISE_B];
-    const size_t count = firn_block_elements(call->outputs[0].elements, block);
-    float *out = (float *)call->outputs[0].data + block * FIRN_BLOCK;
+    const size_t count = firn_block_elements(call->outputs[FIRN_INITIALISE_OUT_TENSOR].elements, block);
+    float *out = (float *)call->outputs[FIRN_INITIALISE_OUT_TENSOR].data + block * FIRN_BLOCK;
     switch (call->integers[FIRN_INITIALISE_RULE]) {
     case NORMAL:
         firn_random_normal_many(out, &rng, (uint64_t)block * FIRN_BLOCK, count);
@@ -33,11 +33,12 @@ static void fill_block(const firn_kernel_call *call, size_t block) {
 
 static void fill_tasks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const size_t blocks = firn_blocks(call->outputs[0].elements), each = TASK / FIRN_BLOCK;
+    const size_t blocks = firn_blocks(call->outputs[FIRN_INITIALISE_OUT_TENSOR].elements), each = TASK / FIRN_BLOCK;
     for (size_t block = begin * each; block < firn_smaller(end * each, blocks); block++)
         fill_block(call, block);
 }
 
 void firn_kernel_initialise(const firn_kernel_call *call) {
-    firn_split(call, firn_ceiling(call->outputs[0].elements, TASK), UINT64_C(16) * TASK, fill_tasks);
+    firn_split(call, firn_ceiling(call->outputs[FIRN_INITIALISE_OUT_TENSOR].elements, TASK), UINT64_C(16) * TASK,
+               fill_tasks);
 }

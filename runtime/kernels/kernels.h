@@ -86,11 +86,17 @@ typedef struct firn_kernel_choice {
 #include "plan/ops.def"
 #undef FIRN_OP
 
-/* What fills output 0, float32, with initial values: found like the kernel of an op, by a code that no op has;
+/* What fills its one output, float32, with initial values: found like the kernel of an op, by a code that no op has;
  * it is given no scratch.
  * integers: InitialiserRule (constant, normal, uniform) and rng_id; reals: a and b of the initialiser. */
 #define FIRN_KERNEL_INITIALISE UINT16_MAX
-enum { FIRN_INITIALISE_RULE = 0, FIRN_INITIALISE_RNG_ID = 1, FIRN_INITIALISE_A = 0, FIRN_INITIALISE_B = 1 };
+enum {
+    FIRN_INITIALISE_OUT_TENSOR = 0,
+    FIRN_INITIALISE_RULE = 0,
+    FIRN_INITIALISE_RNG_ID = 1,
+    FIRN_INITIALISE_A = 0,
+    FIRN_INITIALISE_B = 1
+};
 void firn_kernel_initialise(const firn_kernel_call *call);
 
 /* A kernel for each op, or for those that a firmware was linked with. */

@@ -1,4 +1,4 @@
-/* Layer norm: statistics in float32, the affine part in the type that attribute 0 names. Freestanding. */
+/* Layer norm: statistics in float32, the affine part in the type that the attribute `affine` names. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
 /* --- forward ------------------------------------------------------------------------------------------------------ */

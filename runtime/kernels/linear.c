@@ -4,8 +4,8 @@
 
 #include "runtime/kernels/blocks.h"
 
-/* Layout of a weight, attribute 0. */
-enum { OUT_IN = 0, IN_OUT = 1 };
+enum { OUT_IN = 0, IN_OUT = 1 }; /* layout of a weight */
+enum { SUM = 0 };                /* the one reduction of each op, as plan/ops.def names it */
 
 /* The tensor as a matrix of rows by its last extent. */
 static firn_matrix matrix(const firn_tensor *tensor) {
@@ -40,32 +40,33 @@ static void tiles(void *argument, size_t begin, size_t end) {
 }
 
 /* What the three have in common. */
-static void begin_linear(firn_linear *job, const firn_kernel_call *call) {
+static void begin_linear(firn_linear *job, const firn_kernel_call *call, const firn_tensor *out) {
     job->product.present = FIRN_TERMS_ALL;
     job->product.diagonal = 0;
-    job->product.reduction = call->reductions[0];
+    job->product.reduction = call->reductions[SUM];
     job->bias = NULL;
-    job->out = &call->outputs[0];
+    job->out = out;
 }
 
 /* y[n,o] = sum_k x[n,k] w[o,k] + bias[o] */
 static void forward(firn_linear *job, const firn_kernel_call *call) {
-    const firn_tensor *x = &call->inputs[0], *weight = &call->inputs[1];
-    begin_linear(job, call);
+    const firn_tensor *x = &call->inputs[FIRN_LINEAR_IN_X], *weight = &call->inputs[FIRN_LINEAR_IN_WEIGHT];
+    begin_linear(job, call, &call->outputs[FIRN_LINEAR_OUT_Y]);
     job->product.left = matrix(x);
     job->product.right = matrix_turned(weight, call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN);
     job->product.rows = firn_rows(x);
     job->product.terms = firn_last_extent(x);
     job->product.columns = weight->elements / firn_last_extent(x);
-    job->bias = call->input_count > 2 ? &call->inputs[2] : NULL;
+    job->bias = call->input_count > FIRN_LINEAR_IN_BIAS ? &call->inputs[FIRN_LINEAR_IN_BIAS] : NULL;
 }
 
 /* dx[n,k] = sum_o dy[n,o] w[o,k] */
 static void backward_input(firn_linear *job, const firn_kernel_call *call) {
-    const firn_tensor *dy = &call->inputs[0], *weight = &call->inputs[1];
-    begin_linear(job, call);
+    const firn_tensor *dy = &call->inputs[FIRN_LINEAR_BACKWARD_INPUT_IN_DY],
+                      *weight = &call->inputs[FIRN_LINEAR_BACKWARD_INPUT_IN_WEIGHT];
+    begin_linear(job, call, &call->outputs[FIRN_LINEAR_BACKWARD_INPUT_OUT_DX]);
     job->product.left = matrix(dy);
-    job->product.right = matrix_turned(weight, call->integers[FIRN_LINEAR_LAYOUT] == IN_OUT);
+    job->product.right = matrix_turned(weight, call->integers[FIRN_LINEAR_BACKWARD_INPUT_LAYOUT] == IN_OUT);
     job->product.rows = firn_rows(dy);
     job->product.terms = firn_last_extent(dy);
     job->product.columns = weight->elements / firn_last_extent(dy);
@@ -73,10 +74,11 @@ static void backward_input(firn_linear *job, const firn_kernel_call *call) {
 
 /* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged */
 static void backward_weight(firn_linear *job, const firn_kernel_call *call) {
-    const firn_tensor *dy = &call->inputs[0], *x = &call->inputs[1];
-    const firn_tensor *rows = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? dy : x,
-                      *columns = call->integers[FIRN_LINEAR_LAYOUT] == OUT_IN ? x : dy;
-    begin_linear(job, call);
+    const firn_tensor *dy = &call->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY],
+                      *x = &call->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X];
+    const bool out_in = call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_LAYOUT] == OUT_IN;
+    const firn_tensor *rows = out_in ? dy : x, *columns = out_in ? x : dy;
+    begin_linear(job, call, &call->outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT]);
     job->product.left = matrix_turned(rows, true);
     job->product.right = matrix(columns);
     job->product.rows = firn_last_extent(rows);

@@ -1,17 +1,18 @@
 /* Running totals of an evaluation. Freestanding. */
 #include "runtime/kernels/row_weights.h"
 
-static void add_to_count(const firn_tensor *from, const firn_tensor *to, uint64_t step) {
-    const uint64_t *before = from->data;
-    uint64_t *after = to->data;
+/* in, out: where the op has the counter, among its inputs and its outputs. */
+static void add_to_count(const firn_kernel_call *call, uint8_t in, uint8_t out, uint64_t step) {
+    const uint64_t *before = call->inputs[in].data;
+    uint64_t *after = call->outputs[out].data;
     *after = *before + step;
 }
 
 /* Adds to a float32 total and to what its roundings lost so far (TwoSum, Knuth). A total that is not finite has lost
  * nothing that could be given back. */
-static void add_to_sum(const firn_tensor *from, const firn_tensor *to, float value) {
-    const float *before = from->data;
-    float *after = to->data;
+static void add_to_sum(const firn_kernel_call *call, uint8_t in, uint8_t out, float value) {
+    const float *before = call->inputs[in].data;
+    float *after = call->outputs[out].data;
     float total = before[0] + value;
     float value_part = total - before[0];
     float sum_part = total - value_part;
@@ -21,32 +22,34 @@ static void add_to_sum(const firn_tensor *from, const firn_tensor *to, float val
 }
 
 void firn_kernel_metric_mean(const firn_kernel_call *call) {
-    add_to_sum(&call->inputs[1], &call->outputs[0], firn_scalar(&call->inputs[0]));
-    add_to_count(&call->inputs[2], &call->outputs[1], 1);
+    add_to_sum(call, FIRN_METRIC_MEAN_IN_SUM, FIRN_METRIC_MEAN_OUT_SUM,
+               firn_scalar(&call->inputs[FIRN_METRIC_MEAN_IN_VALUE]));
+    add_to_count(call, FIRN_METRIC_MEAN_IN_COUNT, FIRN_METRIC_MEAN_OUT_COUNT, 1);
 }
 
 /* The loss is made the sum that it was before it was divided. A batch without a row that counts has none to add. */
 void firn_kernel_metric_weighted_mean(const firn_kernel_call *call) {
     const firn_row_weights weights =
-        firn_row_weights_of(call, 1, 5, call->integers[FIRN_METRIC_WEIGHTED_MEAN_IGNORE_INDEX]);
-    const float share = firn_scalar(&call->inputs[2]) / call->reals[FIRN_METRIC_WEIGHTED_MEAN_FACTOR];
+        firn_row_weights_of(call, FIRN_METRIC_WEIGHTED_MEAN_IN_LABELS, FIRN_METRIC_WEIGHTED_MEAN_IN_WEIGHTS,
+                            call->integers[FIRN_METRIC_WEIGHTED_MEAN_IGNORE_INDEX]);
+    const float share = firn_scalar(&call->inputs[FIRN_METRIC_WEIGHTED_MEAN_IN_DIVISOR]) /
+                        call->reals[FIRN_METRIC_WEIGHTED_MEAN_FACTOR];
+    const float loss = firn_scalar(&call->inputs[FIRN_METRIC_WEIGHTED_MEAN_IN_LOSS]);
     uint64_t present = 0;
-    for (size_t row = 0; row < call->inputs[1].elements; row++)
+    for (size_t row = 0; row < call->inputs[FIRN_METRIC_WEIGHTED_MEAN_IN_LABELS].elements; row++)
         present += firn_row_weight(&weights, row) != 0.0f;
-    add_to_sum(&call->inputs[3], &call->outputs[0], firn_scalar(&call->inputs[0]) * share);
-    add_to_count(&call->inputs[4], &call->outputs[1], present);
+    add_to_sum(call, FIRN_METRIC_WEIGHTED_MEAN_IN_SUM, FIRN_METRIC_WEIGHTED_MEAN_OUT_SUM, loss * share);
+    add_to_count(call, FIRN_METRIC_WEIGHTED_MEAN_IN_COUNT, FIRN_METRIC_WEIGHTED_MEAN_OUT_COUNT, present);
 }
 
 /* Whether the label is where the first maximum of the row stands. A comparison with NaN is false, so a row that holds
  * one is never right. */
 static bool is_right(const firn_tensor *logits, size_t row, size_t label) {
-    const size_t width = firn_last_extent(logits);
-    const float best = firn_load(logits->data, logits->type, row * width + label);
+    const float best = firn_row_load(logits, row, label);
     bool right = true;
     float x[FIRN_BLOCK];
-    for (size_t at = 0; at < width; at += FIRN_BLOCK) {
-        size_t count = firn_smaller(FIRN_BLOCK, width - at);
-        firn_widen(x, logits->data, logits->type, row * width + at, count);
+    for (size_t at = 0; at < firn_last_extent(logits); at += FIRN_BLOCK) {
+        const size_t count = firn_row_widen(x, logits, row, at);
         for (size_t i = 0; i < count; i++)
             right = right && (at + i < label ? x[i] < best : x[i] <= best);
     }
@@ -54,20 +57,21 @@ static bool is_right(const firn_tensor *logits, size_t row, size_t label) {
 }
 
 void firn_kernel_metric_accuracy(const firn_kernel_call *call) {
-    const firn_tensor *logits = &call->inputs[0];
-    const int32_t *labels = call->inputs[1].data;
+    const firn_tensor *logits = &call->inputs[FIRN_METRIC_ACCURACY_IN_LOGITS];
+    const int32_t *labels = call->inputs[FIRN_METRIC_ACCURACY_IN_LABELS].data;
     uint64_t correct = 0;
     for (size_t row = 0; row < firn_rows(logits); row++)
         correct += is_right(logits, row, (size_t)labels[row]);
-    add_to_count(&call->inputs[2], &call->outputs[0], correct);
-    add_to_count(&call->inputs[3], &call->outputs[1], firn_rows(logits));
+    add_to_count(call, FIRN_METRIC_ACCURACY_IN_CORRECT, FIRN_METRIC_ACCURACY_OUT_CORRECT, correct);
+    add_to_count(call, FIRN_METRIC_ACCURACY_IN_COUNT, FIRN_METRIC_ACCURACY_OUT_COUNT, firn_rows(logits));
 }
 
 /* The sum of the weights of the right rows. The total is kept in order, so it does not depend on how rows are split. */
 void firn_kernel_metric_weighted_accuracy(const firn_kernel_call *call) {
-    const firn_tensor *logits = &call->inputs[0];
+    const firn_tensor *logits = &call->inputs[FIRN_METRIC_WEIGHTED_ACCURACY_IN_LOGITS];
     const firn_row_weights weights =
-        firn_row_weights_of(call, 1, 4, call->integers[FIRN_METRIC_WEIGHTED_MEAN_IGNORE_INDEX]);
+        firn_row_weights_of(call, FIRN_METRIC_WEIGHTED_ACCURACY_IN_LABELS, FIRN_METRIC_WEIGHTED_ACCURACY_IN_WEIGHTS,
+                            call->integers[FIRN_METRIC_WEIGHTED_ACCURACY_IGNORE_INDEX]);
     uint64_t present = 0;
     firn_sum right;
     firn_sum_begin(&right);
@@ -76,18 +80,17 @@ void firn_kernel_metric_weighted_accuracy(const firn_kernel_call *call) {
         present += weight != 0.0f;
         firn_sum_add(&right, weight != 0.0f && is_right(logits, row, (size_t)weights.labels[row]) ? weight : 0.0f);
     }
-    add_to_sum(&call->inputs[2], &call->outputs[0], firn_sum_end(&right));
-    add_to_count(&call->inputs[3], &call->outputs[1], present);
+    add_to_sum(call, FIRN_METRIC_WEIGHTED_ACCURACY_IN_SUM, FIRN_METRIC_WEIGHTED_ACCURACY_OUT_SUM, firn_sum_end(&right));
+    add_to_count(call, FIRN_METRIC_WEIGHTED_ACCURACY_IN_COUNT, FIRN_METRIC_WEIGHTED_ACCURACY_OUT_COUNT, present);
 }
 
 /* Where the first maximum of the row stands, or its length for a row that holds a NaN. */
 static size_t prediction_of(const firn_tensor *logits, size_t row) {
     const size_t width = firn_last_extent(logits);
     size_t best_at = 0;
-    float x[FIRN_BLOCK], best = firn_load(logits->data, logits->type, row * width);
+    float x[FIRN_BLOCK], best = firn_row_load(logits, row, 0);
     for (size_t at = 0; at < width; at += FIRN_BLOCK) {
-        size_t count = firn_smaller(FIRN_BLOCK, width - at);
-        firn_widen(x, logits->data, logits->type, row * width + at, count);
+        const size_t count = firn_row_widen(x, logits, row, at);
         for (size_t i = 0; i < count; i++) {
             if (x[i] != x[i])
                 return width;
@@ -101,18 +104,19 @@ static size_t prediction_of(const firn_tensor *logits, size_t row) {
 }
 
 void firn_kernel_metric_confusion(const firn_kernel_call *call) {
-    const firn_tensor *logits = &call->inputs[0];
+    const firn_tensor *logits = &call->inputs[FIRN_METRIC_CONFUSION_IN_LOGITS];
     const size_t columns = firn_last_extent(logits) + 1;
     const firn_row_weights weights =
-        firn_row_weights_of(call, 1, 4, call->integers[FIRN_METRIC_WEIGHTED_MEAN_IGNORE_INDEX]);
-    uint64_t *confusion = call->outputs[0].data, present = 0;
+        firn_row_weights_of(call, FIRN_METRIC_CONFUSION_IN_LABELS, FIRN_METRIC_CONFUSION_IN_WEIGHTS,
+                            call->integers[FIRN_METRIC_CONFUSION_IGNORE_INDEX]);
+    uint64_t *confusion = call->outputs[FIRN_METRIC_CONFUSION_OUT_CONFUSION].data, present = 0;
     for (size_t row = 0; row < firn_rows(logits); row++) {
         if (firn_row_weight(&weights, row) == 0.0f)
             continue;
         confusion[(size_t)weights.labels[row] * columns + prediction_of(logits, row)]++;
         present++;
     }
-    add_to_count(&call->inputs[3], &call->outputs[1], present);
+    add_to_count(call, FIRN_METRIC_CONFUSION_IN_COUNT, FIRN_METRIC_CONFUSION_OUT_COUNT, present);
 }
 
 /* How many of the thresholds 1/199 ... 198/199 lie below the score. A NaN lies above none. */
@@ -133,12 +137,13 @@ static float score_of(const firn_tensor *logits, bool of_two, size_t i) {
 }
 
 void firn_kernel_metric_auc(const firn_kernel_call *call) {
-    const firn_tensor *target = &call->inputs[1];
+    const firn_tensor *target = &call->inputs[FIRN_METRIC_AUC_IN_TARGET];
+    const firn_tensor *logits = &call->inputs[FIRN_METRIC_AUC_IN_LOGITS];
     const bool of_two = target->type == FIRN_INT32;
-    uint64_t *histogram = call->outputs[0].data;
+    uint64_t *histogram = call->outputs[FIRN_METRIC_AUC_OUT_HISTOGRAM].data;
     for (size_t i = 0; i < target->elements; i++) {
         bool positive = of_two ? ((const int32_t *)target->data)[i] != 0 : ((const float *)target->data)[i] > 0.5f;
-        histogram[(positive ? FIRN_AUC_BUCKETS : 0) + bucket_of(score_of(&call->inputs[0], of_two, i))]++;
+        histogram[(positive ? FIRN_AUC_BUCKETS : 0) + bucket_of(score_of(logits, of_two, i))]++;
     }
-    add_to_count(&call->inputs[3], &call->outputs[1], target->elements);
+    add_to_count(call, FIRN_METRIC_AUC_IN_COUNT, FIRN_METRIC_AUC_OUT_COUNT, target->elements);
 }

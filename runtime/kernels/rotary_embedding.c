@@ -5,6 +5,13 @@
 
 enum { PAIRS = FIRN_BLOCK / 2 }; /* that are turned at a time */
 
+#define AS_BACKWARD(NAME) (FIRN_ROTARY_EMBEDDING_BACKWARD_##NAME == FIRN_ROTARY_EMBEDDING_##NAME)
+_Static_assert(FIRN_ROTARY_EMBEDDING_BACKWARD_IN_DY == FIRN_ROTARY_EMBEDDING_IN_X &&
+                   FIRN_ROTARY_EMBEDDING_BACKWARD_OUT_DX == FIRN_ROTARY_EMBEDDING_OUT_Y && AS_BACKWARD(ROTATION) &&
+                   AS_BACKWARD(HEADS) && AS_BACKWARD(ROTATED) && AS_BACKWARD(ROTARY_DIM) && AS_BACKWARD(INTERLEAVED) &&
+                   AS_BACKWARD(BASE),
+               "both ops run the same code: the gradient dy turns as x does");
+
 /* A block of the pairs of a head: `first` and those behind it. */
 typedef struct pair_block {
     size_t first, count;
@@ -17,7 +24,8 @@ static size_t pairs_of(const firn_kernel_call *call) {
 }
 
 static size_t head_size(const firn_kernel_call *call) {
-    return firn_last_extent(&call->inputs[0]) / (size_t)call->integers[FIRN_ROTARY_EMBEDDING_HEADS];
+    return firn_last_extent(&call->inputs[FIRN_ROTARY_EMBEDDING_IN_X]) /
+           (size_t)call->integers[FIRN_ROTARY_EMBEDDING_HEADS];
 }
 
 /* --- angles ------------------------------------------------------------------------------------------------------- */
@@ -46,7 +54,7 @@ static void find_angles(pair_block *block, const firn_kernel_call *call, size_t 
 
 /* The pairs of a block as two arrays, from a head whose first element is `head`. */
 static void widen_pairs(float *a, float *b, const firn_kernel_call *call, size_t head, const pair_block *block) {
-    const firn_tensor *x = &call->inputs[0];
+    const firn_tensor *x = &call->inputs[FIRN_ROTARY_EMBEDDING_IN_X];
     if (call->integers[FIRN_ROTARY_EMBEDDING_INTERLEAVED] == 0) {
         firn_widen(a, x->data, x->type, head + block->first, block->count);
         firn_widen(b, x->data, x->type, head + pairs_of(call) + block->first, block->count);
@@ -62,7 +70,7 @@ static void widen_pairs(float *a, float *b, const firn_kernel_call *call, size_t
 
 static void narrow_pairs(const float *a, const float *b, const firn_kernel_call *call, size_t head,
                          const pair_block *block) {
-    const firn_tensor *y = &call->outputs[0];
+    const firn_tensor *y = &call->outputs[FIRN_ROTARY_EMBEDDING_OUT_Y];
     if (call->integers[FIRN_ROTARY_EMBEDDING_INTERLEAVED] == 0) {
         firn_narrow(y->data, y->type, head + block->first, a, block->count);
         firn_narrow(y->data, y->type, head + pairs_of(call) + block->first, b, block->count);
@@ -107,7 +115,7 @@ static void turn_pairs(const firn_kernel_call *call, size_t head, const pair_blo
 
 /* Elements that do not turn. */
 static void pass(const firn_kernel_call *call, size_t from, size_t count) {
-    const firn_tensor *x = &call->inputs[0], *y = &call->outputs[0];
+    const firn_tensor *x = &call->inputs[FIRN_ROTARY_EMBEDDING_IN_X], *y = &call->outputs[FIRN_ROTARY_EMBEDDING_OUT_Y];
     float values[FIRN_BLOCK];
     for (size_t at = 0; at < count; at += FIRN_BLOCK) {
         const size_t some = firn_smaller(FIRN_BLOCK, count - at);
@@ -122,12 +130,12 @@ static void pass_rest(const firn_kernel_call *call, size_t row) {
     const size_t rotated = (size_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTATED] * size;
     for (size_t head = 0; head < rotated; head += size)
         pass(call, row + head + turned, size - turned);
-    pass(call, row + rotated, firn_last_extent(&call->inputs[0]) - rotated);
+    pass(call, row + rotated, firn_last_extent(&call->inputs[FIRN_ROTARY_EMBEDDING_IN_X]) - rotated);
 }
 
 /* Tasks are positions, whose angles serve every row and head. */
 static void turn_positions(const firn_kernel_call *call, size_t begin, size_t end, float direction) {
-    const firn_tensor *x = &call->inputs[0];
+    const firn_tensor *x = &call->inputs[FIRN_ROTARY_EMBEDDING_IN_X];
     const size_t width = firn_last_extent(x), step = x->dims[x->rank - 2] * width, size = head_size(call);
     const size_t rotated = (size_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTATED] * size;
     pair_block block;
@@ -155,7 +163,7 @@ static void turn_back(void *argument, size_t begin, size_t end) {
 }
 
 static void split_positions(const firn_kernel_call *call, firn_task_body body) {
-    const firn_tensor *x = &call->inputs[0];
+    const firn_tensor *x = &call->inputs[FIRN_ROTARY_EMBEDDING_IN_X];
     const size_t positions = x->dims[x->rank - 2];
     firn_split(call, positions, 4 * x->elements / positions + 64 * pairs_of(call), body);
 }

@@ -23,13 +23,13 @@ static void accumulate_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float total[FIRN_BLOCK], gradient[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(gradient, &call->inputs[1], block);
+        size_t count = firn_block_widen(gradient, &call->inputs[FIRN_ACCUMULATE_IN_G], block);
         if (call->moment->micro_step > 0) {
-            firn_block_widen(total, &call->inputs[0], block);
+            firn_block_widen(total, &call->inputs[FIRN_ACCUMULATE_IN_TOTAL], block);
             for (size_t i = 0; i < count; i++)
                 gradient[i] = total[i] + gradient[i];
         }
-        firn_block_narrow(&call->outputs[0], block, gradient, count);
+        firn_block_narrow(&call->outputs[FIRN_ACCUMULATE_OUT_TOTAL], block, gradient, count);
     }
 }
 
@@ -39,7 +39,8 @@ void firn_kernel_accumulate(const firn_kernel_call *call) {
 }
 
 void firn_kernel_advance_power(const firn_kernel_call *call) {
-    firn_set_scalar(&call->outputs[0], firn_scalar(&call->inputs[0]) * call->reals[FIRN_ADVANCE_POWER_FACTOR]);
+    const float power = firn_scalar(&call->inputs[FIRN_ADVANCE_POWER_IN_POWER]);
+    firn_set_scalar(&call->outputs[FIRN_ADVANCE_POWER_OUT_POWER], power * call->reals[FIRN_ADVANCE_POWER_FACTOR]);
 }
 
 /* --- norm and clipping -------------------------------------------------------------------------------------------- */
@@ -61,53 +62,60 @@ static void squares_terms(const void *settings, size_t block, float *terms, size
 
 /* partial[index] = sum of the squares of gradient / scale. A block of the sum is a task. */
 void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
-    const unscaled s = {.gradient = &call->inputs[0],
-                        .unscale = call->input_count > 2 ? 1.0f / firn_scalar(&call->inputs[2]) : 1.0f};
-    float *partial = call->outputs[0].data;
+    const bool scaled = call->input_count > FIRN_SUM_OF_SQUARES_IN_SCALE;
+    const unscaled s = {.gradient = &call->inputs[FIRN_SUM_OF_SQUARES_IN_GRADIENT],
+                        .unscale = scaled ? 1.0f / firn_scalar(&call->inputs[FIRN_SUM_OF_SQUARES_IN_SCALE]) : 1.0f};
+    float *totals = call->outputs[FIRN_SUM_OF_SQUARES_OUT_SCRATCH].data;
+    float *partial = call->outputs[FIRN_SUM_OF_SQUARES_OUT_PARTIAL].data;
     partial[call->integers[FIRN_SUM_OF_SQUARES_INDEX]] =
-        firn_sum_terms(call, s.gradient->elements, call->outputs[1].data, squares_terms, &s);
+        firn_sum_terms(call, s.gradient->elements, totals, squares_terms, &s);
 }
 
 /* norm = sqrt(sum of partial), finite = norm < infinity: no for NaN too */
 void firn_kernel_gradient_norm(const firn_kernel_call *call) {
-    const firn_tensor *partial = &call->inputs[0];
-    int32_t *finite = call->outputs[1].data;
+    const firn_tensor *partial = &call->inputs[FIRN_GRADIENT_NORM_IN_PARTIAL];
+    int32_t *finite = call->outputs[FIRN_GRADIENT_NORM_OUT_FINITE].data;
     firn_sum sum;
     firn_sum_begin(&sum);
     firn_sum_add_many(&sum, partial->data, partial->elements);
     float norm = firn_sqrt(firn_sum_end(&sum));
-    firn_set_scalar(&call->outputs[0], norm);
+    firn_set_scalar(&call->outputs[FIRN_GRADIENT_NORM_OUT_NORM], norm);
     *finite = norm < firn_from_bits(0x7f800000u);
 }
 
-/* scale and norm are inputs where there is a scale, and where the norm clips. */
+/* scale is an input where there is loss scaling, norm where the norm clips: without a scale it stands in its place. */
 void firn_kernel_gradient_factors(const firn_kernel_call *call) {
     const bool scaled = call->integers[FIRN_GRADIENT_FACTORS_SCALED] != 0;
     const int64_t clipping = call->integers[FIRN_GRADIENT_FACTORS_CLIPPING];
     const float limit = call->reals[FIRN_GRADIENT_FACTORS_LIMIT];
-    float *factors = call->outputs[0].data;
-    factors[FIRN_FACTOR_UNSCALE] = scaled ? firn_canonical(1.0f / firn_scalar(&call->inputs[0])) : 1.0f;
+    float *factors = call->outputs[FIRN_GRADIENT_FACTORS_OUT_FACTORS].data;
+    factors[FIRN_FACTOR_UNSCALE] =
+        scaled ? firn_canonical(1.0f / firn_scalar(&call->inputs[FIRN_GRADIENT_FACTORS_IN_SCALE])) : 1.0f;
     factors[FIRN_FACTOR_CLIP] = 1.0f;
     factors[FIRN_FACTOR_LIMIT] = clipping == FIRN_FB_CLIPPING_VALUE ? limit : firn_from_bits(0x7f800000u);
     if (clipping == FIRN_FB_CLIPPING_NORM) {
-        float coefficient = limit / (firn_scalar(&call->inputs[scaled ? 1 : 0]) + 1e-6f);
+        const firn_tensor *norm =
+            &call->inputs[scaled ? FIRN_GRADIENT_FACTORS_IN_NORM : FIRN_GRADIENT_FACTORS_IN_SCALE];
+        float coefficient = limit / (firn_scalar(norm) + 1e-6f);
         factors[FIRN_FACTOR_CLIP] = coefficient > 1.0f ? 1.0f : firn_canonical(coefficient);
     }
 }
 
 void firn_kernel_decay_factors(const firn_kernel_call *call) {
-    const float *given = call->input_count > 1 ? call->inputs[1].data : NULL;
-    float *factors = call->outputs[0].data;
+    const bool has_factors = call->input_count > FIRN_DECAY_FACTORS_IN_FACTORS;
+    const float *given = has_factors ? call->inputs[FIRN_DECAY_FACTORS_IN_FACTORS].data : NULL;
+    float *factors = call->outputs[FIRN_DECAY_FACTORS_OUT_FACTORS].data;
     factors[FIRN_FACTOR_UNSCALE] = given == NULL ? 1.0f : given[FIRN_FACTOR_UNSCALE];
     factors[FIRN_FACTOR_CLIP] = given == NULL ? 1.0f : given[FIRN_FACTOR_CLIP];
     factors[FIRN_FACTOR_LIMIT] = given == NULL ? firn_from_bits(0x7f800000u) : given[FIRN_FACTOR_LIMIT];
-    factors[FIRN_FACTOR_DECAY] = firn_scalar(&call->inputs[0]);
+    factors[FIRN_FACTOR_DECAY] = firn_scalar(&call->inputs[FIRN_DECAY_FACTORS_IN_WEIGHT_DECAY]);
 }
 
 /* --- counters ----------------------------------------------------------------------------------------------------- */
 
 void firn_kernel_count(const firn_kernel_call *call) {
-    set_counter(&call->outputs[0], counter(&call->inputs[0]) + (uint64_t)call->integers[FIRN_COUNT_STEP]);
+    const uint64_t before = counter(&call->inputs[FIRN_COUNT_IN_COUNTER]);
+    set_counter(&call->outputs[FIRN_COUNT_OUT_COUNTER], before + (uint64_t)call->integers[FIRN_COUNT_STEP]);
 }
 
 /* The float nearest to n. Shifted into 32 bits first, with a 1 for all that is shifted out, because a processor without
@@ -123,15 +131,16 @@ static float nearest_float(uint64_t n) {
 
 /* Halve when overflows / steps is above the tolerance; double when more than steps_per_increase steps have passed. */
 void firn_kernel_loss_scale_update(const firn_kernel_call *call) {
-    const int32_t *finite = call->inputs[0].data;
-    int32_t *at_floor = call->outputs[4].data;
+    const int32_t *finite = call->inputs[FIRN_LOSS_SCALE_UPDATE_IN_FINITE].data;
+    int32_t *at_floor = call->outputs[FIRN_LOSS_SCALE_UPDATE_OUT_AT_FLOOR].data;
     const uint64_t steps_per_increase = (uint64_t)call->integers[FIRN_LOSS_SCALE_UPDATE_STEPS_PER_INCREASE],
                    overflow = *finite == 0;
     const float minimum = call->reals[FIRN_LOSS_SCALE_UPDATE_MINIMUM],
                 maximum = call->reals[FIRN_LOSS_SCALE_UPDATE_MAXIMUM],
                 tolerance = call->reals[FIRN_LOSS_SCALE_UPDATE_OVERFLOW_TOLERANCE];
-    float scale = firn_scalar(&call->inputs[1]);
-    uint64_t steps = counter(&call->inputs[2]) + 1, overflows = counter(&call->inputs[3]) + overflow;
+    float scale = firn_scalar(&call->inputs[FIRN_LOSS_SCALE_UPDATE_IN_SCALE]);
+    uint64_t steps = counter(&call->inputs[FIRN_LOSS_SCALE_UPDATE_IN_STEPS]) + 1;
+    uint64_t overflows = counter(&call->inputs[FIRN_LOSS_SCALE_UPDATE_IN_OVERFLOWS]) + overflow;
     if (tolerance < nearest_float(overflows) / nearest_float(steps)) {
         scale *= 0.5f;
         steps = overflows = 0;
@@ -143,8 +152,9 @@ void firn_kernel_loss_scale_update(const firn_kernel_call *call) {
     scale = scale > maximum ? maximum : scale;
     *at_floor = scale < minimum;
     scale = scale < minimum ? minimum : scale;
-    firn_set_scalar(&call->outputs[0], scale);
-    set_counter(&call->outputs[1], steps);
-    set_counter(&call->outputs[2], overflows);
-    set_counter(&call->outputs[3], counter(&call->inputs[4]) + overflow);
+    firn_set_scalar(&call->outputs[FIRN_LOSS_SCALE_UPDATE_OUT_SCALE], scale);
+    set_counter(&call->outputs[FIRN_LOSS_SCALE_UPDATE_OUT_STEPS], steps);
+    set_counter(&call->outputs[FIRN_LOSS_SCALE_UPDATE_OUT_OVERFLOWS], overflows);
+    const uint64_t skipped = counter(&call->inputs[FIRN_LOSS_SCALE_UPDATE_IN_SKIPPED]) + overflow;
+    set_counter(&call->outputs[FIRN_LOSS_SCALE_UPDATE_OUT_SKIPPED], skipped);
 }
