@@ -1,0 +1,522 @@
+/* A network that no recipe can name, from C alone: built, annotated with nested POL scopes and calls, frozen with a key
+ * of this test, trained by the runtime, and compared with PyTorch's losses (tests/golden/front_end.py); and what a C
+ * program is told that does it wrong. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "compiler/firnc.h"
+#include "plan/generated/reader.h"
+#include "plan/ops.h"
+#include "runtime/firn.h"
+
+enum { BATCH = 4, LENGTH = 6, TOKENS = 16, SIZE = 16, HEADS = 2, FEATURES = 4, WIDE = 96, LABELS = 5 };
+enum { RECORDS = 40, STEPS = 20 };
+
+static firnc_key key;
+static char message[2048];
+
+static void keep_message(void *context, const char *line) {
+    (void)context;
+    snprintf(message, sizeof message, "%s", line);
+}
+
+static int make_key(void **state) {
+    (void)state;
+    return firnc_key_generate(&key) ? 0 : -1;
+}
+
+/* --- the network ---------------------------------------------------------------------------------------------------
+ */
+
+static const firnc_pol precise = {.level = 0, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true};
+static const firnc_pol fast_forward = {.level = 2, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true};
+static const firnc_pol fast_backward = {.level = FIRNC_UNSET, .bwd_level = 2, .enable_fwd = true, .enable_bwd = true};
+static const firnc_pol middle = {.level = 1, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true};
+
+static firnc_value parameter(firnc_graph *graph, const char *layer, const char *name, uint8_t rank,
+                             const uint32_t *dims) {
+    const firnc_init zero = {.rule = FIRNC_INIT_CONSTANT}; /* every value comes from the weights file */
+    return firnc_parameter(graph, firnc_format("%s.%s", layer, name), rank, dims, zero, rank == 2);
+}
+
+static firnc_value linear(firnc_graph *graph, const char *layer, firnc_value x, uint32_t in, uint32_t out) {
+    firnc_value weight = parameter(graph, layer, "weight", 2, (uint32_t[]){out, in});
+    firnc_value bias = parameter(graph, layer, "bias", 1, &out);
+    firnc_layer_begin(graph, layer);
+    firnc_value y = firnc_linear(graph, x, weight, bias, FIRNC_OUT_IN);
+    firnc_layer_end(graph);
+    return y;
+}
+
+static firnc_value norm(firnc_graph *graph, const char *layer, firnc_value x, uint32_t size) {
+    firnc_value gain = parameter(graph, layer, "weight", 1, &size), bias = parameter(graph, layer, "bias", 1, &size);
+    firnc_layer_begin(graph, layer);
+    firnc_value y = firnc_layer_norm(graph, x, gain, bias, 1e-5F);
+    firnc_layer_end(graph);
+    return y;
+}
+
+/* Attention over the tokens, which may all see each other. The outer scope holds for norm and qkv; the inner one
+ * replaces it for the output, whose forward falls to the global level; the call speaks for attention alone. */
+static firnc_value mixer(firnc_graph *graph, firnc_value x) {
+    firnc_pol_begin(graph, fast_forward);
+    firnc_value qkv = linear(graph, "mixer.qkv", norm(graph, "mixer.norm", x, SIZE), SIZE, 3 * SIZE);
+    firnc_pol_next(graph, middle);
+    firnc_layer_begin(graph, "mixer");
+    firnc_value y = firnc_attention(
+        graph, qkv, (firnc_attention_options){.heads = HEADS, .kv_heads = HEADS, .scale = 0.353553390593273762F});
+    firnc_layer_end(graph);
+    firnc_pol_begin(graph, fast_backward);
+    y = linear(graph, "mixer.out", y, SIZE, SIZE);
+    firnc_pol_end(graph);
+    firnc_pol_end(graph);
+    return firnc_add(graph, x, firnc_dropout(graph, y, 0));
+}
+
+/* The norm stays in float32 by its call; the second layer goes forward precisely, by a call inside a scope. */
+static firnc_value perceptron(firnc_graph *graph, firnc_value features) {
+    firnc_pol_next(graph, precise);
+    firnc_value x = norm(graph, "features.norm", features, FEATURES);
+    x = firnc_silu(graph, linear(graph, "features.up", x, FEATURES, WIDE));
+    const firnc_pol call = {.level = 0, .bwd_level = 2, .enable_fwd = true, .enable_bwd = true};
+    firnc_pol_begin(graph, precise);
+    firnc_pol_next(graph, call);
+    x = linear(graph, "features.down", x, WIDE, SIZE);
+    firnc_pol_end(graph);
+    return x;
+}
+
+static firnc_graph *build(bool eval) {
+    const uint32_t sequence[] = {BATCH, LENGTH, FEATURES};
+    const firnc_input_options words = {.stream = 0, .element = FIRN_UINT8, .limit = TOKENS};
+    const firnc_input_options numbers = {
+        .stream = 1, .element = FIRN_UINT8, .scaled = true, .scale = 1.0F / 64, .shift = -2};
+    const firnc_input_options classes = {.stream = 2, .element = FIRN_INT32, .limit = LABELS};
+    firnc_graph *graph = firnc_graph_create("two_branches");
+    if (eval)
+        firnc_graph_evaluate(graph);
+    firnc_value tokens = firnc_input(graph, "tokens", FIRN_INT32, 2, sequence, words);
+    firnc_value features = firnc_input(graph, "numbers", FIRN_FLOAT32, 3, sequence, numbers);
+    firnc_value table = parameter(graph, "tokens", "weight", 2, (uint32_t[]){TOKENS, SIZE});
+    firnc_layer_begin(graph, "tokens");
+    firnc_value x = firnc_embedding(graph, tokens, table);
+    firnc_layer_end(graph);
+    x = firnc_add(graph, mixer(graph, x), perceptron(graph, features));
+    firnc_value logits = linear(graph, "head.linear", norm(graph, "head.norm", x, SIZE), SIZE, LABELS);
+    firnc_value labels = firnc_input(graph, "classes", FIRN_INT32, 2, sequence, classes);
+    firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
+    firnc_classification(graph, logits, labels);
+    return graph;
+}
+
+/* --- the job -------------------------------------------------------------------------------------------------------
+ */
+
+/* SGD with a rate that rises in a line, a norm that is clipped, and a weight decay of its own for the table. */
+static firnc_job *make_job(bool mixed, bool emulate) {
+    static const char *const pattern = "tokens.*";
+    firnc_job *job = firnc_allocate(sizeof *job);
+    firnc_mixed_precision keys = firnc_mixed_precision_defaults();
+    firnc_precision_fault fault;
+    firnc_job_defaults(job, FIRNC_TRAIN);
+    job->name = "two_branches";
+    job->steps = STEPS;
+    job->data.batch_size = job->data.micro_batch_size = BATCH;
+    job->weights = "tests/golden/front_end.safetensors";
+    keys.enabled = mixed;
+    keys.emulate = emulate;
+    keys.max_gradient_norm = 1;
+    assert_true(firnc_mixed_precision_complete(&keys, &job->precision, &fault));
+    job->optimizer = firnc_optimizer_defaults(FIRNC_SGD);
+    job->optimizer.momentum = 0.5F;
+    job->optimizer.weight_decay = 0.01F;
+    job->groups[0] = (firnc_parameter_group){
+        .name = "table", .patterns = &pattern, .pattern_count = 1, .settings = job->optimizer, .decay_given = true};
+    job->groups[0].settings.weight_decay = 0.1F;
+    job->group_count = 1;
+    job->schedule.nodes[0] =
+        (firn_schedule_node){.kind = FIRN_SCHEDULE_LINEAR, .initial = 0.05, .final = 0.25, .total = STEPS};
+    return job;
+}
+
+/* --- the data, as front_end.py makes it ----------------------------------------------------------------------------
+ */
+
+typedef struct records {
+    uint8_t numbers[RECORDS * LENGTH * FEATURES], tokens[RECORDS * LENGTH];
+    int32_t labels[RECORDS * LENGTH];
+} records;
+
+static uint32_t draw(uint32_t *state, uint32_t n) {
+    *state = (*state * 1103515245U + 12345U) & 0x7fffffffU;
+    return (*state >> 16) % n;
+}
+
+static void make_records(records *data) {
+    uint32_t state = 1;
+    for (uint32_t i = 0; i < RECORDS * LENGTH; i++) {
+        for (uint32_t j = 0; j < FEATURES; j++)
+            data->numbers[i * FEATURES + j] = (uint8_t)draw(&state, 256);
+        data->tokens[i] = (uint8_t)draw(&state, TOKENS);
+        data->labels[i] = (int32_t)((data->tokens[i] + (data->numbers[i * FEATURES] > 128)) % LABELS);
+    }
+}
+
+static int read_records(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
+    const records *data = context;
+    if (stream == 0)
+        memcpy(elements, data->tokens + first, count);
+    else if (stream == 1)
+        memcpy(elements, data->numbers + first, count);
+    else
+        memcpy(elements, data->labels + first, count * sizeof *data->labels);
+    return 0;
+}
+
+/* --- running -------------------------------------------------------------------------------------------------------
+ */
+
+static void *block(uint64_t bytes) {
+    void *memory = NULL;
+    assert_int_equal(posix_memalign(&memory, FIRN_BLOCK_ALIGNMENT, bytes == 0 ? 1 : (size_t)bytes), 0);
+    return memory;
+}
+
+static void train(const firnc_bytes *plan, double losses[STEPS]) {
+    static records data;
+    make_records(&data);
+    const firn_segment tokens = {sizeof data.tokens}, numbers = {sizeof data.numbers}, labels = {RECORDS * LENGTH};
+    const firn_stream streams[] = {{FIRN_UINT8, LENGTH, &tokens, 1},
+                                   {FIRN_UINT8, LENGTH * FEATURES, &numbers, 1},
+                                   {FIRN_INT32, LENGTH, &labels, 1}};
+    const firn_source source = {.context = &data, .streams = streams, .stream_count = 3, .read = read_records};
+    firn_sizes sizes;
+    assert_int_equal(firn_plan_sizes(plan->data, plan->count, &sizes), FIRN_OK);
+    firn_config config = {.plan = plan->data,
+                          .plan_bytes = plan->count,
+                          .public_key = key.public_key,
+                          .state = block(sizes.state_bytes),
+                          .state_bytes = sizes.state_bytes,
+                          .arena = block(sizes.arena_bytes),
+                          .arena_bytes = sizes.arena_bytes};
+    config.workspace_bytes = firn_workspace_bytes(&config);
+    config.workspace = block(config.workspace_bytes);
+    firn *instance = calloc(1, sizeof *instance);
+    firn_step_report report;
+    assert_non_null(instance);
+    assert_int_equal(firn_open(instance, &config), FIRN_OK);
+    assert_int_equal(firn_initialise(instance), FIRN_OK);
+    for (int i = 0; i < STEPS; i++) {
+        assert_int_equal(firn_train_step(instance, &source, &report), FIRN_OK);
+        losses[i] = (double)report.loss;
+    }
+    free(instance);
+    free(config.state);
+    free(config.arena);
+    free(config.workspace);
+}
+
+/* The largest relative distance of the losses from a column of the golden file. */
+static double apart(const double losses[STEPS], int column) {
+    FILE *file = fopen("tests/golden/front_end.losses", "r");
+    assert_non_null(file);
+    double most = 0;
+    for (int i = 0; i < STEPS; i++) {
+        double golden[2];
+        assert_int_equal(fscanf(file, "%lf %lf", &golden[0], &golden[1]), 2);
+        const double d = (losses[i] - golden[column]) / golden[column];
+        most = d > most ? d : -d > most ? -d : most;
+    }
+    fclose(file);
+    return most;
+}
+
+static firnc_frozen freeze(bool mixed, bool emulate) {
+    firnc_frozen plan;
+    if (!firnc_freeze_plan(build(false), make_job(mixed, emulate), &key, NULL, &plan))
+        fail_msg("refused: %s", message);
+    return plan;
+}
+
+static void float32_agrees_with_pytorch(void **state) {
+    (void)state;
+    double losses[STEPS];
+    firnc_frozen plan = freeze(false, false);
+    train(&plan.file, losses);
+    print_message("float32: %.2e from PyTorch's float64\n", apart(losses, 0));
+    assert_true(apart(losses, 0) <= 1e-6);
+}
+
+/* With every reduction that the scopes ask for; without them the losses are told apart. */
+static void bfloat16_agrees_with_pytorch(void **state) {
+    (void)state;
+    double emulated[STEPS], native[STEPS];
+    firnc_frozen plan = freeze(true, true), other = freeze(true, false);
+    train(&plan.file, emulated);
+    train(&other.file, native);
+    print_message("bfloat16: %.2e from PyTorch; with float32 sums %.2e\n", apart(emulated, 1), apart(native, 1));
+    assert_true(apart(emulated, 1) <= 1e-6);
+    assert_true(apart(native, 1) > 5e-4);
+}
+
+/* --- the plan ------------------------------------------------------------------------------------------------------
+ */
+
+/* The op of that code in that layer; asserts that there is one. */
+static firn_fb_op find_op(firn_fb_plan plan, uint16_t code, const char *layer) {
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
+            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            if (firn_fb_op_code(op) == code && strcmp(firn_fb_op_name(op), layer) == 0)
+                return op;
+        }
+    }
+    fail_msg("no op %u in layer %s", (unsigned)code, layer);
+    return firn_fb_phase_ops_at(firn_fb_plan_phases_at(plan, 0), 0);
+}
+
+/* chunk 0: summed in float32. */
+static void expect_sum(firn_fb_plan plan, uint16_t code, const char *layer, uint32_t chunk) {
+    firn_fb_op op = find_op(plan, code, layer);
+    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++) {
+        const firn_fb_reduction sum = firn_fb_op_reductions_at(op, i);
+        if (sum.chunk != chunk || sum.kind != (chunk == 0 ? FIRN_REDUCTION_F32 : FIRN_REDUCTION_CHUNKED))
+            fail_msg("%s: op %u sums in chunks of %u, not %u", layer, (unsigned)code, (unsigned)sum.chunk,
+                     (unsigned)chunk);
+    }
+    assert_true(firn_fb_op_reductions_count(op) > 0);
+}
+
+/* An inner annotation replaces an outer one entirely, and a call replaces both. */
+static void scopes_become_reductions(void **state) {
+    (void)state;
+    static const struct {
+        const char *layer;
+        uint32_t forward, backward;
+    } linears[] = {{"mixer.qkv", 128, 0},
+                   {"mixer.out", 64, 128},
+                   {"features.up", 64, 64},
+                   {"features.down", 0, 128},
+                   {"head.linear", 64, 64}};
+    firnc_frozen frozen = freeze(true, true), native = freeze(true, false);
+    firn_fb_plan plan = firn_fb_plan_root(frozen.file.data + FIRN_HEADER_BYTES);
+    firn_fb_plan portable = firn_fb_plan_root(native.file.data + FIRN_HEADER_BYTES);
+    for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++) {
+        expect_sum(plan, FIRN_OP_linear, linears[i].layer, linears[i].forward);
+        expect_sum(plan, FIRN_OP_linear_backward_weight, linears[i].layer, linears[i].backward);
+        expect_sum(plan, FIRN_OP_linear_backward_input, linears[i].layer, linears[i].backward);
+        expect_sum(portable, FIRN_OP_linear, linears[i].layer, 0); /* which multiplies no half type natively */
+    }
+    expect_sum(plan, FIRN_OP_attention, "mixer", 0);
+    expect_sum(plan, FIRN_OP_attention_backward, "mixer", 0);
+    assert_int_equal(firn_fb_op_pol(find_op(plan, FIRN_OP_attention, "mixer")).origin, FIRN_FB_POL_ORIGIN_CALL);
+    assert_int_equal(firn_fb_op_pol(find_op(plan, FIRN_OP_linear, "mixer.qkv")).origin, FIRN_FB_POL_ORIGIN_SCOPE);
+    assert_int_equal(firn_fb_op_pol(find_op(plan, FIRN_OP_linear, "mixer.out")).origin, FIRN_FB_POL_ORIGIN_GLOBAL);
+}
+
+/* The inputs stand in the order of building, each as the front end described it. */
+static void inputs_are_as_described(void **state) {
+    (void)state;
+    firnc_frozen frozen = freeze(false, false);
+    firn_fb_plan plan = firn_fb_plan_root(frozen.file.data + FIRN_HEADER_BYTES);
+    static const char *const names[] = {"tokens", "numbers", "classes"};
+    assert_int_equal(firn_fb_plan_inputs_count(plan), 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_string_equal(firn_fb_input_name(firn_fb_plan_inputs_at(plan, i)), names[i]);
+        assert_int_equal(firn_fb_input_stream(firn_fb_plan_inputs_at(plan, i)), i);
+    }
+    assert_int_equal(firn_fb_input_limit(firn_fb_plan_inputs_at(plan, 0)), TOKENS);
+    assert_float_equal(firn_fb_input_scale(firn_fb_plan_inputs_at(plan, 1)), 1.0F / 64, 0);
+    assert_float_equal(firn_fb_input_shift(firn_fb_plan_inputs_at(plan, 1)), -2, 0);
+    assert_int_equal(firn_fb_input_element(firn_fb_plan_inputs_at(plan, 2)), FIRN_INT32);
+}
+
+static void the_same_graph_and_job_give_the_same_bytes(void **state) {
+    (void)state;
+    firnc_frozen a = freeze(true, true), b = freeze(true, true);
+    assert_int_equal(a.file.count, b.file.count);
+    assert_memory_equal(a.file.data, b.file.data, (size_t)a.file.count);
+    assert_memory_equal(a.plan_hash, b.plan_hash, sizeof a.plan_hash);
+}
+
+static void an_evaluation_has_its_own_plan(void **state) {
+    (void)state;
+    static const uint8_t nothing[FIRN_HASH_BYTES];
+    const firnc_freeze_options unsigned_plan = {.without_signature = true};
+    firnc_job *job = make_job(true, true);
+    job->mode = FIRNC_EVAL;
+    job->steps = 0;
+    job->data.wrap = false;
+    job->metric = FIRNC_METRIC_ACCURACY;
+    firnc_frozen plan;
+    assert_true(firnc_freeze_plan(build(true), job, &key, &unsigned_plan, &plan));
+    assert_memory_equal(plan.plan_hash, nothing, sizeof nothing);
+    firn_fb_plan read = firn_fb_plan_root(plan.file.data + FIRN_HEADER_BYTES);
+    assert_int_equal(firn_fb_plan_mode(read), FIRN_FB_MODE_EVAL);
+}
+
+/* --- what is refused -----------------------------------------------------------------------------------------------
+ */
+
+static void refused(firnc_graph *graph, const firnc_job *job, const char *words) {
+    firnc_frozen plan = {.file = {.count = 7}};
+    message[0] = '\0';
+    firnc_messages_to(keep_message, NULL);
+    bool good = firnc_freeze_plan(graph, job, &key, NULL, &plan);
+    firnc_messages_to(NULL, NULL);
+    if (good)
+        fail_msg("frozen, although %s was expected", words);
+    if (strstr(message, words) == NULL || strncmp(message, "firnc: two_branches: ", 21) != 0)
+        fail_msg("expected %s in %s", words, message);
+    assert_int_equal(plan.file.count, 7); /* filled in on success only */
+}
+
+static void a_job_is_checked(void **state) {
+    (void)state;
+    enum { FAULTS = 16 };
+    static const char *const words[FAULTS] = {"steps: 0",
+                                              "data.micro_batch_size: 3 does not divide",
+                                              "data.stride: 2",
+                                              "data.held_out: nothing",
+                                              "target: \"z80\"",
+                                              "precision.level: 3",
+                                              "precision.half",
+                                              "precision.clip_threshold",
+                                              "precision: a dynamic loss scale",
+                                              "optimizer.momentum: 1 is not",
+                                              "groups[0]: needs a name",
+                                              "groups[0].settings: are of another class",
+                                              "schedule.nodes[0]: is malformed",
+                                              "schedule: rate_of[1]",
+                                              "learning_rate is -1 at step 0",
+                                              "mode: a plan has one mode"};
+    for (int i = 0; i < FAULTS; i++) {
+        firnc_job *job = make_job(true, false);
+        job->steps = i == 0 ? 0 : STEPS;
+        job->data.micro_batch_size = i == 1 ? 3 : BATCH;
+        job->data.stride = i == 2 ? 2 : 0;
+        job->data.held_out = i == 3;
+        job->target = i == 4 ? "z80" : "portable";
+        job->precision.level = i == 5 ? 3 : 1;
+        job->precision.half = i == 6 ? FIRN_INT32 : FIRN_BFLOAT16;
+        job->precision.clip_threshold = i == 7 ? 0 : 1;
+        if (i == 8) {
+            job->precision.scaling = FIRNC_SCALING_DYNAMIC;
+            job->precision.initial_loss_scale = 0;
+        }
+        job->optimizer.momentum = i == 9 ? 1 : 0.5F;
+        job->groups[0].name = i == 10 ? NULL : "table";
+        job->groups[0].settings.kind = i == 11 ? FIRNC_ADAM : FIRNC_SGD;
+        job->schedule.nodes[0].total = i == 12 ? 0 : STEPS;
+        job->schedule.rate_of[1] = i == 13 ? 1 : 0;
+        job->schedule.nodes[0].initial = i == 14 ? -1 : 0.05;
+        job->mode = i == 15 ? (firnc_mode)2 : FIRNC_TRAIN;
+        refused(build(false), job, words[i]);
+    }
+}
+
+static firnc_graph *with_input(firn_type type, uint32_t samples, firnc_input_options options) {
+    firnc_graph *graph = firnc_graph_create("small");
+    const firnc_input_options target = {.stream = 1, .element = FIRN_FLOAT32};
+    firnc_value weight = firnc_parameter(graph, "weight", 2, (uint32_t[]){2, 3}, (firnc_init){0}, true);
+    firnc_value x = firnc_input(graph, "x", type, 2, (uint32_t[]){samples, 3}, options);
+    firnc_value y = firnc_input(graph, "y", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 2}, target);
+    firnc_loss(graph, firnc_mean_squared_error(graph, firnc_linear(graph, x, weight, FIRNC_NONE, FIRNC_OUT_IN), y));
+    return graph;
+}
+
+static void a_graph_is_checked(void **state) {
+    (void)state;
+    const firnc_job *job = make_job(false, false);
+    const firnc_input_options plain = {.element = FIRN_FLOAT32};
+    refused(with_input(FIRN_FLOAT32, 3, plain), job, "input x: has 3 samples");
+    refused(with_input(FIRN_BFLOAT16, BATCH, plain), job, "input x: is neither int32 nor float32");
+    refused(with_input(FIRN_INT32, BATCH, plain), job, "input x: an int32 input takes elements of");
+    refused(with_input(FIRN_FLOAT32, BATCH, (firnc_input_options){.element = FIRN_FLOAT32, .limit = 5}), job,
+            "input x: a float32 input has no limit");
+    refused(with_input(FIRN_FLOAT32, BATCH, (firnc_input_options){.element = FIRN_FLOAT32, .stream = 2}), job,
+            "input x: is of stream 2");
+    refused(with_input(FIRN_FLOAT32, BATCH, (firnc_input_options){.element = FIRN_FLOAT32, .advance = 1}), job,
+            "input x: a record has no advance");
+    firnc_graph *open = build(false);
+    firnc_layer_begin(open, "left");
+    refused(open, job, "leaves a layer");
+    refused(firnc_graph_create("empty"), job, "has no loss");
+    refused(build(true), job, "is for evaluation");
+    firnc_graph *twice = build(false);
+    firnc_frozen plan;
+    assert_true(firnc_freeze_plan(twice, job, &key, NULL, &plan));
+    refused(twice, job, "has been frozen already");
+}
+
+/* Shapes, patterns and weights are found by passes, which say the job's name where a recipe has a line. */
+static void passes_speak_of_the_job(void **state) {
+    (void)state;
+    firnc_job *job = make_job(true, true);
+    const firnc_pol_pattern pattern = {.pattern = "mixxer.*", .pol = precise};
+    job->precision.patterns = &pattern;
+    job->precision.pattern_count = 1;
+    refused(build(false), job, "no layer matches \"mixxer.*\"");
+    refused(with_input(FIRN_FLOAT32, BATCH, (firnc_input_options){.element = FIRN_FLOAT32}), make_job(false, false),
+            "no parameter matches \"tokens.*\"");
+}
+
+/* A mark frees what was built since, and a message goes nowhere else than to the function. */
+static void memory_is_released(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        const firnc_mark mark = firnc_memory_mark();
+        firnc_frozen plan = freeze(false, false);
+        assert_int_equal(plan.file.data[0], 'F');
+        firnc_memory_release(mark);
+    }
+}
+
+static jmp_buf recovery;
+
+static void recover(void *context) {
+    *(int *)context += 1;
+    longjmp(recovery, 1);
+}
+
+static void a_program_survives_a_lack_of_memory(void **state) {
+    (void)state;
+    static int calls;
+    const firnc_mark mark = firnc_memory_mark();
+    firnc_messages_to(keep_message, NULL);
+    firnc_out_of_memory_to(recover, &calls);
+    if (setjmp(recovery) == 0)
+        firnc_allocate(UINT64_MAX);
+    firnc_out_of_memory_to(NULL, NULL);
+    firnc_messages_to(NULL, NULL);
+    firnc_memory_release(mark);
+    assert_int_equal(calls, 1);
+    assert_non_null(strstr(message, "out of memory"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(float32_agrees_with_pytorch),
+        cmocka_unit_test(bfloat16_agrees_with_pytorch),
+        cmocka_unit_test(scopes_become_reductions),
+        cmocka_unit_test(inputs_are_as_described),
+        cmocka_unit_test(the_same_graph_and_job_give_the_same_bytes),
+        cmocka_unit_test(an_evaluation_has_its_own_plan),
+        cmocka_unit_test(a_job_is_checked),
+        cmocka_unit_test(a_graph_is_checked),
+        cmocka_unit_test(passes_speak_of_the_job),
+        cmocka_unit_test(memory_is_released),
+        cmocka_unit_test(a_program_survives_a_lack_of_memory),
+    };
+    return cmocka_run_group_tests(tests, make_key, NULL);
+}
