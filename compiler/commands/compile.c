@@ -176,14 +176,20 @@ static bool dump(const request *r, firnc_graph *graph, const firnc_job *job) {
     return firnc_run_passes(&compilation, r->dump_after);
 }
 
-/* What the command line says of a job. False after one line on stderr: the command line is wrong. */
-static bool read_header(const request *r, firnc_job *job) {
-    return read_word("--security-counter", r->security_counter, &job->security_counter) &&
-           read_word("--plan-version", r->plan_version, &job->plan_version) &&
-           read_id("--vendor", r->vendor, job->vendor) && read_id("--class", r->class, job->class_id);
+/* What the command line says of the plan's header. */
+typedef struct header {
+    uint32_t security_counter, plan_version;
+    uint8_t vendor[16], class_id[16];
+} header;
+
+/* False after one line on stderr: the command line is wrong. */
+static bool read_header(const request *r, header *h) {
+    return read_word("--security-counter", r->security_counter, &h->security_counter) &&
+           read_word("--plan-version", r->plan_version, &h->plan_version) &&
+           read_id("--vendor", r->vendor, h->vendor) && read_id("--class", r->class, h->class_id);
 }
 
-static bool compile(const request *r, const firnc_job *header, firnc_key *key) {
+static bool compile(const request *r, const header *h, firnc_key *key) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     firnc_job *job = &recipe->job;
     firnc_mode mode = strcmp(r->mode, "train") == 0 ? FIRNC_TRAIN : FIRNC_EVAL;
@@ -195,10 +201,10 @@ static bool compile(const request *r, const firnc_job *header, firnc_key *key) {
     if (r->target != NULL)
         job->target = r->target;
     job->weights = r->weights;
-    job->security_counter = header->security_counter;
-    job->plan_version = header->plan_version;
-    memcpy(job->vendor, header->vendor, sizeof job->vendor);
-    memcpy(job->class_id, header->class_id, sizeof job->class_id);
+    job->security_counter = h->security_counter;
+    job->plan_version = h->plan_version;
+    memcpy(job->vendor, h->vendor, sizeof job->vendor);
+    memcpy(job->class_id, h->class_id, sizeof job->class_id);
     firnc_graph *graph = firnc_recipe_build(recipe);
     return r->output == NULL ? dump(r, graph, job) : write_plan(r, graph, job, key);
 }
@@ -210,11 +216,11 @@ static int compile_command(int argc, char **argv) {
     int status = check_request(&r);
     if (status != FIRNC_EXIT_OK)
         return status;
-    firnc_job *header = firnc_allocate(sizeof *header);
-    if (!read_header(&r, header))
+    header h;
+    if (!read_header(&r, &h))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};
-    bool good = compile(&r, header, &key);
+    bool good = compile(&r, &h, &key);
     firnc_wipe(&key, sizeof key);
     return good ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }

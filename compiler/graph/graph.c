@@ -273,6 +273,9 @@ void firnc_layer_end(firnc_graph *graph) {
 static firn_shape make_shape(const firnc_graph *graph, firn_type type, uint8_t rank, const uint32_t *dims) {
     if (rank == 0 || rank > FIRN_RANK_MAX)
         firnc_graph_misuse(graph, "a rank is not 1 to 8");
+    for (uint8_t i = 0; i < rank; i++)
+        if (dims[i] == 0)
+            firnc_graph_misuse(graph, "an extent is 0");
     firn_shape shape = {.type = (uint8_t)type, .rank = rank};
     memcpy(shape.dims, dims, rank * sizeof *dims);
     return shape;

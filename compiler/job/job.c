@@ -270,8 +270,13 @@ static bool check_metric(const firnc_job *job) {
     if (job->metric == FIRNC_METRIC_F_BETA ? !(job->metric_beta > 0 && job->metric_beta <= 1e9F)
                                            : job->metric_beta != 0)
         return firnc_job_fail(job, NULL, "metric_beta: is above 0 for f_beta, and 0 for every other metric");
-    if (job->metric_ignored_count > FIRNC_IGNORED_MAX)
-        return firnc_job_fail(job, NULL, "metric_ignored_count: is above %d", FIRNC_IGNORED_MAX);
+    const bool of_matrix = job->metric == FIRNC_METRIC_MEAN_PER_CLASS_ACCURACY ||
+                           job->metric == FIRNC_METRIC_MEAN_IOU || job->metric == FIRNC_METRIC_DICE ||
+                           job->metric == FIRNC_METRIC_F_BETA;
+    if (job->metric_ignored_count > (of_matrix ? FIRNC_IGNORED_MAX : 0))
+        return firnc_job_fail(job, NULL,
+                              "metric_ignored_count: is above %d; only metrics of a confusion matrix have any",
+                              of_matrix ? FIRNC_IGNORED_MAX : 0);
     for (uint32_t i = 1; i < job->metric_ignored_count; i++)
         if (job->metric_ignored[i] <= job->metric_ignored[i - 1])
             return firnc_job_fail(job, NULL, "metric_ignored[%u]: is not above the class before it", (unsigned)i);
@@ -279,6 +284,10 @@ static bool check_metric(const firnc_job *job) {
 }
 
 bool firnc_job_check(const firnc_job *job) {
+    if (job->name == NULL) {
+        firnc_say("firnc: a job has no name; messages begin with it");
+        return false;
+    }
     if (job->mode != FIRNC_TRAIN && job->mode != FIRNC_EVAL)
         return firnc_job_fail(job, NULL, "mode: " FIRNC_ONE_MODE);
     if (job->steps > (uint64_t)FIRNC_STEPS_MAX || (job->mode == FIRNC_TRAIN && job->steps == 0))

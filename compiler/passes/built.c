@@ -71,6 +71,13 @@ static bool check_inputs(const firnc_compilation *compilation) {
     return inputs > 0 || firnc_fail(compilation, "the graph has no input; call firnc_input");
 }
 
+static bool has_parameter(const firnc_graph *graph) {
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (graph->values[i].role == FIRNC_ROLE_PARAMETER)
+            return true;
+    return false;
+}
+
 bool firnc_check_built(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     if (graph->passed)
@@ -85,6 +92,8 @@ bool firnc_check_built(firnc_compilation *compilation) {
                           "the graph is for %s and the job is not; call firnc_graph_evaluate for a job of "
                           "mode FIRNC_EVAL, and only then",
                           graph->eval ? "evaluation" : "training");
+    if (!has_parameter(graph))
+        return firnc_fail(compilation, "the graph %s has no parameter; call firnc_parameter", graph->model);
     graph->passed = true;
     return check_inputs(compilation);
 }

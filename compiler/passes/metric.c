@@ -151,6 +151,15 @@ static bool refuse(const firnc_compilation *compilation, const char *what) {
     return firnc_job_fail(compilation->job, &compilation->job->places.metric, "%s", what);
 }
 
+/* The classes that the metric leaves out are classes, and not all of them. */
+static bool check_ignored(const firnc_compilation *compilation) {
+    const firnc_job *job = compilation->job;
+    const uint32_t count = job->metric_ignored_count, classes = classes_of(compilation->graph);
+    return count == 0 || (job->metric_ignored[count - 1] < classes && count < classes) ||
+           refuse(compilation, firnc_format("the metric leaves out a class that is not below %u, or all of them",
+                                            (unsigned)classes));
+}
+
 static bool check_needs(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     const bool has_classes = graph->logits != FIRNC_NONE;
@@ -165,7 +174,7 @@ static bool check_needs(const firnc_compilation *compilation) {
             return refuse(compilation,
                           firnc_format("a confusion matrix of %u classes is too large (at most %u); use accuracy",
                                        (unsigned)classes_of(graph), CLASSES_MAX));
-        return true;
+        return check_ignored(compilation);
     case NEEDS_TWO:
         if (graph->scores == FIRNC_NONE && !(has_classes && classes_of(graph) == 2))
             return refuse(compilation, "the metric auc needs two classes, or loss: binary_cross_entropy_with_logits; "

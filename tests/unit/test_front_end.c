@@ -453,10 +453,36 @@ static void a_graph_is_checked(void **state) {
     refused(open, job, "leaves a layer");
     refused(firnc_graph_create("empty"), job, "has no loss");
     refused(build(true), job, "is for evaluation");
+    firnc_graph *fixed = firnc_graph_create("fixed");
+    firnc_value x = firnc_input(fixed, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 3}, plain);
+    firnc_loss(fixed, firnc_mean_squared_error(fixed, x, x));
+    refused(fixed, job, "has no parameter");
     firnc_graph *twice = build(false);
     firnc_frozen plan;
     assert_true(firnc_freeze_plan(twice, job, &key, NULL, &plan));
     refused(twice, job, "has been frozen already");
+}
+
+/* Classes that a metric leaves out must be classes of the model. */
+static void a_metric_is_checked(void **state) {
+    (void)state;
+    static const struct {
+        firnc_metric metric;
+        uint32_t ignored;
+        const char *words;
+    } faults[] = {{FIRNC_METRIC_MEAN_IOU, LABELS, "leaves out a class that is not below 5"},
+                  {FIRNC_METRIC_ACCURACY, 1, "metric_ignored_count"},
+                  {FIRNC_METRIC_AUC, 0, "metric_ignored_count"},
+                  {FIRNC_METRIC_F_BETA, 1, "metric_beta"}};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        firnc_job *job = make_job(false, false);
+        job->mode = FIRNC_EVAL;
+        job->data.wrap = false;
+        job->metric = faults[i].metric;
+        job->metric_ignored[0] = faults[i].ignored;
+        job->metric_ignored_count = 1;
+        refused(build(true), job, faults[i].words);
+    }
 }
 
 /* Shapes, patterns and weights are found by passes, which say the job's name where a recipe has a line. */
@@ -514,6 +540,7 @@ int main(void) {
         cmocka_unit_test(an_evaluation_has_its_own_plan),
         cmocka_unit_test(a_job_is_checked),
         cmocka_unit_test(a_graph_is_checked),
+        cmocka_unit_test(a_metric_is_checked),
         cmocka_unit_test(passes_speak_of_the_job),
         cmocka_unit_test(memory_is_released),
         cmocka_unit_test(a_program_survives_a_lack_of_memory),
