@@ -22,7 +22,9 @@ static bool check(const firnc_compilation *compilation, const firnc_bytes *file,
                   firnc_plan_file *checked) {
     int status = firnc_plan_check(file, public_key, 0, checked);
     return status == FIRN_OK ||
-           firnc_fail(compilation, "the plan that was made does not pass its checks: %s (%s); this is a bug of firnc",
+           firnc_fail(compilation,
+                      "the plan that was made does not pass its checks: %s (%s); unless graph or job break a rule of "
+                      "compiler/firnc.h, this is a bug of firnc",
                       firn_error_text(status), firn_error_name(status));
 }
 

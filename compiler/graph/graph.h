@@ -75,12 +75,14 @@ typedef struct firnc_input_options {
     uint8_t stream;    /* of the data: streams are numbered from 0 in the order of the inputs that read them */
     firn_type element; /* in the data: uint8, or int32 for an int32 input, float32 for a float32 input */
     uint32_t advance;  /* windows: elements between the start of the window and the first one of this input */
-    uint32_t limit; /* int32 inputs: every element is below it, at most 2^31-1; data that is not is refused. Else 0 */
-    bool scaled;    /* float32 inputs of uint8 elements: x becomes x * scale + shift; else it is taken as it is */
+    uint32_t limit;    /* int32 inputs: every element is below it, or the data is refused; 1 to 2^31-1, and at most the
+                        * rows    of a table or the classes that the elements choose from. Other inputs: 0 */
+    bool scaled;       /* float32 inputs of uint8 elements: x becomes x * scale + shift; else it is taken as it is */
     float scale, shift;
 } firnc_input_options;
 
-/* A tensor, int32 or float32, that each sample fills a part of; dims[0] counts the samples of a micro-batch. */
+/* A tensor, int32 or float32, that some op reads and that each sample fills a part of; dims[0] counts the samples of a
+ * micro-batch. */
 firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
                         firnc_input_options options);
 

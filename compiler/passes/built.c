@@ -52,6 +52,21 @@ static bool check_sample(const firnc_compilation *compilation, const firnc_value
                                (unsigned long long)elements, (unsigned)input->source->advance, (unsigned)data->window));
 }
 
+/* Inputs of one stream take the same elements of it: windows where each begins, records all of them. */
+static bool agrees_with_others(const firnc_compilation *compilation, firnc_value value) {
+    const firnc_value_info *input = &compilation->graph->values[value];
+    for (firnc_value i = 0; i < value; i++) {
+        const firnc_value_info *other = &compilation->graph->values[i];
+        if (other->source == NULL || other->source->stream != input->source->stream)
+            continue;
+        if (other->source->element != input->source->element ||
+            (compilation->job->data.window == 0 && sample_elements(&other->shape) != sample_elements(&input->shape)))
+            return refuse(compilation, input,
+                          firnc_format("has other elements than the input %s of the same stream", other->name));
+    }
+    return true;
+}
+
 static bool check_inputs(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     uint32_t streams = 0, inputs = 0;
@@ -60,7 +75,8 @@ static bool check_inputs(const firnc_compilation *compilation) {
         if (input->source == NULL)
             continue;
         inputs++;
-        if (!check_elements(compilation, input) || !check_sample(compilation, input))
+        if (!check_elements(compilation, input) || !check_sample(compilation, input) ||
+            !agrees_with_others(compilation, i))
             return false;
         if (input->source->stream > streams)
             return refuse(compilation, input,

@@ -448,6 +448,12 @@ static void a_graph_is_checked(void **state) {
             "input x: is of stream 2");
     refused(with_input(FIRN_FLOAT32, BATCH, (firnc_input_options){.element = FIRN_FLOAT32, .advance = 1}), job,
             "input x: a record has no advance");
+    refused(with_input(FIRN_FLOAT32, BATCH, (firnc_input_options){.element = FIRN_FLOAT32, .stream = 1}), job,
+            "input x: is of stream 1");
+    firnc_graph *shared = build(false);
+    firnc_input(shared, "more", FIRN_FLOAT32, 3, (uint32_t[]){BATCH, LENGTH, FEATURES},
+                (firnc_input_options){.stream = 1, .element = FIRN_FLOAT32});
+    refused(shared, job, "input more: has other elements than the input numbers");
     firnc_graph *open = build(false);
     firnc_layer_begin(open, "left");
     refused(open, job, "leaves a layer");
