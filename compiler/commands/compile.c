@@ -216,7 +216,7 @@ static int compile_command(int argc, char **argv) {
     int status = check_request(&r);
     if (status != FIRNC_EXIT_OK)
         return status;
-    header h;
+    header h = {0};
     if (!read_header(&r, &h))
         return FIRNC_EXIT_USAGE;
     firnc_key key = {0};

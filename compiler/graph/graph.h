@@ -70,13 +70,13 @@ firnc_graph *firnc_graph_create(const char *model);
 /* The graph is for evaluation (a job of mode FIRNC_EVAL): dropout is not recorded. To be called before the first op. */
 void firnc_graph_evaluate(firnc_graph *graph);
 
-/* Where the elements of an input come from, and how they are converted. */
+/* Where the elements of an input come from, and how they are converted. The limit of indices is at most the rows of the
+ * table, or the classes, that they choose from; data with an element that is not below it is refused. */
 typedef struct firnc_input_options {
     uint8_t stream;    /* of the data: streams are numbered from 0 in the order of the inputs that read them */
     firn_type element; /* in the data: uint8, or int32 for an int32 input, float32 for a float32 input */
     uint32_t advance;  /* windows: elements between the start of the window and the first one of this input */
-    uint32_t limit;    /* int32 inputs: every element is below it, or the data is refused; 1 to 2^31-1, and at most the
-                        * rows    of a table or the classes that the elements choose from. Other inputs: 0 */
+    uint32_t limit;    /* int32 inputs: every element is below it, 1 to 2^31-1; other inputs: 0 */
     bool scaled;       /* float32 inputs of uint8 elements: x becomes x * scale + shift; else it is taken as it is */
     float scale, shift;
 } firnc_input_options;
