@@ -16,15 +16,7 @@ trap 'rm -rf "$folder"' EXIT
 cat >"$folder/known" <<'end'
 needs compiler/models/gpt2.c compiler/models/models.c
 needs compiler/models/mlp.c compiler/models/models.c
-needs plan/checks/semantics_fields.c plan/checks/semantics.c
-needs plan/checks/semantics_flow.c plan/checks/semantics.c
-needs plan/checks/semantics_ops.c plan/checks/semantics.c
-needs plan/shapes/shapes_layers.c plan/ops.c
-needs plan/shapes/shapes_losses.c plan/ops.c
-needs plan/shapes/shapes_training.c plan/ops.c
-needs runtime/bind.c runtime/open.c
-needs runtime/execute.c runtime/open.c
-files runtime/kernels/x86
+includes compiler/commands/options.h runtime/cli/manual.h
 includes compiler/base/files.c compiler/graph/ir.h
 includes compiler/base/text.c compiler/graph/ir.h
 includes compiler/base/words.c compiler/recipe/recipe.h
@@ -53,8 +45,12 @@ plan/generate           plan/
 
 runtime/numerics        plan/
 runtime/kernels         plan/ schedules runtime/numerics
-runtime/kernels/x86     plan/ schedules runtime/numerics runtime/kernels
+runtime/kernels/optimizers plan/ schedules runtime/numerics runtime/kernels
+runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
+runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
+runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime                 plan/ schedules runtime/numerics runtime/kernels
+runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets
 runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
@@ -72,6 +68,7 @@ compiler/emit           plan/ schedules compiler/base compiler/graph compiler/jo
 compiler                plan/ schedules compiler/base compiler/graph compiler/job compiler/passes compiler/emit
 compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
+compiler/examples       plan/ compiler compiler/graph compiler/job
 compiler/commands       plan/ schedules compiler/
 compiler/studies        plan/ schedules compiler/
 end
@@ -82,8 +79,8 @@ grep '\.[ch]$' "$folder/files" | while read -r file; do [ ! -e "$file" ] || echo
 : >"$folder/found"
 
 # --- no circle of files ---
-# A file needs another when its object uses a name that the other's defines. Firmware's own start files are left out: two
-# targets define the same names.
+# A file needs another when its object uses a name that the other's defines. Left out are firmware's own files, of which
+# two targets define the same names, and examples, which no other file needs.
 
 # object SOURCE: the object of a build, of whichever kernel set has it, or one made here.
 object() {
@@ -97,7 +94,7 @@ object() {
     $CC -std=c11 -w -I. -c "$1" -o "$folder/${1%.c}.o" && echo "$folder/${1%.c}.o"
 }
 
-grep '\.c$' "$folder/sources" | grep -v '^runtime/targets/\(emulated\|cortex-m7\|rv32\)/' >"$folder/compiled"
+grep '\.c$' "$folder/sources" | grep -v '^runtime/targets/\(emulated\|cortex-m7\|rv32\)/\|/examples/' >"$folder/compiled"
 while read -r source; do
     object=$(object "$source")
     nm -P "$object" | sed "s|^|$source |"
@@ -146,10 +143,11 @@ grep '\.\([chS]\|def\)$' "$folder/files" | sed 's|/[^/]*$||' | grep -v '/generat
     awk -v most=$MOST_FILES '$1 > most { print "files", $2 }' >>"$folder/found"
 
 # --- headers compile alone ---
-for header in $(grep '\.h$' "$folder/sources"); do
+# But for those of one instruction set, which are parts of the header that chooses among them.
+for header in $(grep '\.h$' "$folder/sources" | grep -v '^runtime/kernels/vector/.*avx[0-9]*\.h$'); do
     flags=
     case $header in
-    runtime/kernels/x86/*)
+    runtime/kernels/vector/*)
         case $(uname -m) in
         x86_64 | amd64) flags='-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq' ;;
         *) continue ;;
