@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compiler/graph/ir.h"
+#include "compiler/base/text.h"
 
 /* What helps against an error of writing. */
 static const char *room(void) {

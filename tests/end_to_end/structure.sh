@@ -14,23 +14,7 @@ trap 'rm -rf "$folder"' EXIT
 
 # needs FILE FILE · includes FILE HEADER · files FOLDER
 cat >"$folder/known" <<'end'
-needs compiler/models/gpt2.c compiler/models/models.c
-needs compiler/models/mlp.c compiler/models/models.c
 includes compiler/commands/options.h runtime/cli/manual.h
-includes compiler/base/files.c compiler/graph/ir.h
-includes compiler/base/text.c compiler/graph/ir.h
-includes compiler/base/words.c compiler/recipe/recipe.h
-includes compiler/graph/ir.h compiler/recipe/recipe.h
-includes compiler/job/precision.h compiler/recipe/recipe.h
-includes compiler/keys/fields.c compiler/graph/ir.h
-includes compiler/keys/tree.c compiler/graph/ir.h
-includes compiler/models/models.h compiler/recipe/recipe.h
-includes compiler/passes/autocast.c compiler/keys/tree.h
-includes compiler/passes/fuse.c compiler/keys/tree.h
-includes compiler/passes/groups.c compiler/keys/tree.h
-includes compiler/passes/memory.c compiler/keys/tree.h
-includes compiler/passes/metric.c compiler/keys/tree.h
-includes compiler/passes/pol.c compiler/keys/tree.h
 end
 
 # Each folder and what its files may include beside their own folder. FOLDER/ stands for the folder and all below it. A
@@ -64,7 +48,7 @@ compiler/keys           plan/ schedules compiler/base
 compiler/graph          plan/ schedules compiler/base runtime/numerics
 compiler/job            plan/ schedules compiler/base compiler/graph runtime/numerics
 compiler/passes         plan/ schedules compiler/base compiler/graph compiler/job runtime/numerics
-compiler/emit           plan/ schedules compiler/base compiler/graph compiler/job compiler/passes runtime/numerics
+compiler/emit           plan/ schedules compiler compiler/base compiler/graph compiler/job compiler/passes runtime/numerics
 compiler                plan/ schedules compiler/base compiler/graph compiler/job compiler/passes compiler/emit
 compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
