@@ -3,9 +3,7 @@
 # drawing. No time is judged.
 set -eu
 
-BUILD=${BUILD:-build}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. tests/end_to_end/expectations
 
 "$BUILD/firn-bench" --smoke --torch no --firnc "$BUILD/firnc" --out "$folder/bench" >"$folder/table"
 for kind in square "attention forward" "attention backward" adamw open memory step ops; do

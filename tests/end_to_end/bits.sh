@@ -5,11 +5,8 @@
 # one thread, with 1, 2, 3 and 8 of them.
 set -eu
 
-BUILD=${BUILD:-build}
 STEPS=5
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
+. tests/end_to_end/expectations
 compared=0
 
 variants="gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3 gcc-m32 clang-m32"

@@ -3,15 +3,7 @@
 # that calls itself, no frame whose size is not known; and the checks that say so find what they look for.
 set -eu
 
-BUILD=${BUILD:-build}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
-
-fail() {
-    echo "$*" >&2
-    failures=$((failures + 1))
-}
+. tests/end_to_end/expectations
 
 # expect_refusal WORD COMMAND...: fails, and says the word.
 expect_refusal() {

@@ -3,10 +3,6 @@
 # as weights and comes out the same.
 set -eu
 
-BUILD=${BUILD:-build}
-FIRN=$BUILD/firn
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 . tests/end_to_end/expectations
 
 same() {

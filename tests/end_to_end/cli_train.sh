@@ -3,10 +3,6 @@
 # and its one line on stderr.
 set -eu
 
-BUILD=${BUILD:-build}
-FIRN=$BUILD/firn
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 . tests/end_to_end/expectations
 
 # same NAME FILE FILE

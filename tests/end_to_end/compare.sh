@@ -3,12 +3,7 @@
 # leave nothing behind.
 set -eu
 
-BUILD=${BUILD:-build}
-FIRNC=$BUILD/firnc
-FIRN=$BUILD/firn
 RECIPE=compiler/recipes/small_gpt2.yaml
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 . tests/end_to_end/expectations
 
 cat README.md plan/*.md >"$folder/text"

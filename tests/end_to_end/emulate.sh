@@ -3,15 +3,7 @@
 # two on RISC-V, one in `firn train`. And `make emulate` says what is wrong with its variables.
 set -eu
 
-BUILD=${BUILD:-build}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
-
-fail() {
-    echo "$1"
-    failures=$((failures + 1))
-}
+. tests/end_to_end/expectations
 
 emulate() {
     make -s --no-print-directory BUILD="$BUILD" emulate "$@" </dev/null

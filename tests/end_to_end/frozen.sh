@@ -3,16 +3,7 @@
 # run in the other, on the host, on Cortex-M7 (MPU) and on RISC-V (locked PMP).
 set -eu
 
-BUILD=${BUILD:-build}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
-
-fail() {
-    echo "$1"
-    cat "$folder/got"
-    failures=$((failures + 1))
-}
+. tests/end_to_end/expectations
 
 # expect NAME STATUS PATTERN COMMAND...: the command ends with that status and prints a line like the pattern.
 expect() {

@@ -4,9 +4,6 @@
 # was built; and `make uninstall` leaves what was there before.
 set -eu
 
-BUILD=${BUILD:-build}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 . tests/end_to_end/expectations
 
 root=$PWD

@@ -3,9 +3,6 @@
 # completion have the same. The page is set by groff without a warning. bash, because its completion is run.
 set -eu
 
-BUILD=${BUILD:-build}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 . tests/end_to_end/expectations
 
 command -v groff >/dev/null || {

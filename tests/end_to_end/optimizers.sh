@@ -3,16 +3,8 @@
 # loss scaler skips leave the parameters and every tensor of the optimizer as they were.
 set -eu
 
-BUILD=${BUILD:-build}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
+. tests/end_to_end/expectations
 checked=0
-
-fail() {
-    echo "$*" >&2
-    failures=$((failures + 1))
-}
 
 "$BUILD/firnc" keygen "$folder/test" >"$folder/log"
 cat /usr/share/common-licenses/GPL-3 >"$folder/text"

@@ -3,8 +3,6 @@
 # compiled or fetched. The machine is a compiler that finds every header of this one but those of the package.
 set -eu
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 . tests/end_to_end/expectations
 
 # A compiler that looks for headers in its own folder, then in what /usr/include has, but for the names given.

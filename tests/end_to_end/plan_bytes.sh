@@ -10,9 +10,7 @@
 # to be made again when the version of firnc changes, which is in every plan.
 set -eu
 
-BUILD=${BUILD:-build}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. tests/end_to_end/expectations
 
 "$BUILD/firnc" keygen "$folder/test" >"$folder/log"
 

@@ -4,11 +4,7 @@
 # plan has a range that does not agree with a rule.
 set -eu
 
-BUILD=${BUILD:-build}
-FIRNC=$BUILD/firnc
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
+. tests/end_to_end/expectations
 cases=0
 
 "$FIRNC" keygen "$folder/test" >"$folder/out"

@@ -2,10 +2,6 @@
 # The precision blocks that the reference's own guides show compile as they stand when a model is put around them.
 set -eu
 
-BUILD=${BUILD:-build}
-FIRNC=$BUILD/firnc
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 . tests/end_to_end/expectations
 
 "$FIRNC" keygen "$folder/test" >"$folder/out"

@@ -3,19 +3,9 @@
 # and leaves no plan behind.
 set -eu
 
-BUILD=${BUILD:-build}
-FIRNC=$BUILD/firnc
 RECIPE=compiler/recipes/small_gpt2.yaml
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
+. tests/end_to_end/expectations
 cases=0
-
-fail() {
-    echo "$1"
-    sed 's/^/    /' "$folder/got"
-    failures=$((failures + 1))
-}
 
 # expect NAME STATUS PATTERN COMMAND...: one line on stderr that matches the pattern, that exit code, and no plan.
 expect() {

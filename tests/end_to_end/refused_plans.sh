@@ -4,18 +4,8 @@
 # instance is in frozen.sh, because firn loads once.
 set -eu
 
-BUILD=${BUILD:-build}
-FIRN=$BUILD/firn
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
+. tests/end_to_end/expectations
 cases=0
-
-fail() {
-    echo "FAILED: $1"
-    sed 's/^/    /' "$folder/err"
-    failures=$((failures + 1))
-}
 
 # refused ERROR FILE COMMAND...: exit 3, nothing on stdout, and the one line "firn: FILE: text (ERROR); mend".
 refused() {

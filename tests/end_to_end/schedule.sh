@@ -3,11 +3,8 @@
 # does what a constant one does, and groups are updated by the schedules of their tags.
 set -eu
 
-BUILD=${BUILD:-build}
-FIRNC=$BUILD/firnc
 RECIPE=compiler/recipes/small_gpt2.yaml
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. tests/end_to_end/expectations
 
 "$FIRNC" keygen "$folder/test" >"$folder/out"
 "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/plan" >"$folder/out"

@@ -5,13 +5,10 @@
 # by nearly what a change gains, as on a machine that grows hot.
 set -eu
 
-BUILD=${BUILD:-build}
+RECIPE=compiler/recipes/small_gpt2.yaml
+. tests/end_to_end/expectations
 FIRNC=$(cd "$BUILD" && pwd)/firnc
 FIRN=$(cd "$BUILD" && pwd)/firn
-RECIPE=compiler/recipes/small_gpt2.yaml
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-. tests/end_to_end/expectations
 
 cat README.md plan/*.md >"$folder/text"
 cat >"$folder/runner" <<END
