@@ -485,16 +485,20 @@ void support_sign_bytes(signed_plan *plan) {
 
 /* --- running --- */
 
+firn_config support_config(opened *opened, const signed_plan *plan) {
+    return (firn_config){.plan = plan->file,
+                         .plan_bytes = plan->bytes,
+                         .public_key = plan->key,
+                         .state = opened->state,
+                         .state_bytes = sizeof opened->state,
+                         .arena = opened->arena,
+                         .arena_bytes = sizeof opened->arena,
+                         .kernels = "plain"};
+}
+
 int support_open(opened *opened, const signed_plan *plan, const firn_port *port) {
-    firn_config config = {.plan = plan->file,
-                          .plan_bytes = plan->bytes,
-                          .public_key = plan->key,
-                          .state = opened->state,
-                          .state_bytes = sizeof opened->state,
-                          .arena = opened->arena,
-                          .arena_bytes = sizeof opened->arena,
-                          .port = port,
-                          .kernels = "plain"};
+    firn_config config = support_config(opened, plan);
+    config.port = port;
     firn_sizes sizes;
     if (firn_plan_sizes(plan->file, plan->bytes, &sizes) == FIRN_OK &&
         sizes.prepared_bytes <= sizeof opened->prepared) {

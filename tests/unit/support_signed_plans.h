@@ -54,7 +54,8 @@ typedef struct opened {
     firn firn;
 } opened;
 
-/* firn_open with these blocks and the portable kernels. */
+/* These blocks and the portable kernels, without a port; and firn_open with that, memory for decoded ops and a port. */
+firn_config support_config(opened *opened, const signed_plan *plan);
 int support_open(opened *opened, const signed_plan *plan, const firn_port *port);
 
 /* A source of one stream of bytes in memory, of one segment or several. */

@@ -53,17 +53,11 @@ static opened one;
 static int open_with(void *block, uint64_t bytes) {
     static firn_port port;
     port = (firn_port){.struct_size = sizeof port, .parallel_for = in_the_caller, .threads = threads};
-    const firn_config config = {.plan = plan.file,
-                                .plan_bytes = plan.bytes,
-                                .public_key = plan.key,
-                                .state = one.state,
-                                .state_bytes = sizeof one.state,
-                                .arena = one.arena,
-                                .arena_bytes = sizeof one.arena,
-                                .workspace = block,
-                                .workspace_bytes = bytes,
-                                .port = &port,
-                                .kernels = "nothing"};
+    firn_config config = support_config(&one, &plan);
+    config.workspace = block;
+    config.workspace_bytes = bytes;
+    config.port = &port;
+    config.kernels = "nothing";
     one.firn = (firn){{0}};
     uint64_t needed;
     assert_int_equal(firn_workspace_bytes(&config, &needed), FIRN_OK);

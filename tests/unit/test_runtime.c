@@ -76,14 +76,7 @@ static void is_programmed_once(void **state) {
     open_bigram(&one, &support_settings, NULL);
     uint8_t before[32], after[32];
     digest_of(&one, before);
-    firn_config config = {.plan = plan.file,
-                          .plan_bytes = plan.bytes,
-                          .public_key = plan.key,
-                          .state = two.state,
-                          .state_bytes = sizeof two.state,
-                          .arena = two.arena,
-                          .arena_bytes = sizeof two.arena,
-                          .kernels = "plain"};
+    const firn_config config = support_config(&two, &plan);
     assert_int_equal(firn_open(&one.firn, &config), FIRN_ERROR_ALREADY_PROGRAMMED);
     digest_of(&one, after);
     assert_memory_equal(before, after, 32);
@@ -117,14 +110,7 @@ static void refuses_wrong_arguments(void **state) {
     (void)state;
     uint64_t workspace_bytes;
     support_bigram(&plan, &support_settings);
-    const firn_config good = {.plan = plan.file,
-                              .plan_bytes = plan.bytes,
-                              .public_key = plan.key,
-                              .state = one.state,
-                              .state_bytes = sizeof one.state,
-                              .arena = one.arena,
-                              .arena_bytes = sizeof one.arena,
-                              .kernels = "plain"};
+    const firn_config good = support_config(&one, &plan);
     firn_sizes sizes;
     assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
     firn firn = {0};
@@ -557,16 +543,9 @@ static void prepared_ops_do_not_matter(void **state) {
     support_bigram(&plan, &support_settings);
     firn_sizes sizes;
     assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
-    firn_config config = {.plan = plan.file,
-                          .plan_bytes = plan.bytes,
-                          .public_key = plan.key,
-                          .state = one.state,
-                          .state_bytes = sizeof one.state,
-                          .arena = one.arena,
-                          .arena_bytes = sizeof one.arena,
-                          .prepared = firn_host_block(sizes.prepared_bytes),
-                          .prepared_bytes = sizes.prepared_bytes,
-                          .kernels = "plain"};
+    firn_config config = support_config(&one, &plan);
+    config.prepared = firn_host_block(sizes.prepared_bytes);
+    config.prepared_bytes = sizes.prepared_bytes;
     assert_non_null(config.prepared);
     one.firn = two.firn = (firn){{0}};
     assert_int_equal(firn_open(&one.firn, &config), FIRN_OK);
