@@ -11,10 +11,16 @@
     sink->choice(sink->context, #field, #enumeration, firn_fb_##owner##_##field(table))
 #define TEXT(owner, field)                                                                                             \
     sink->text(sink->context, #field, firn_fb_##owner##_##field(table), firn_fb_##owner##_##field##_length(table))
+#define BRACED(name, type, value)                                                                                      \
+    do {                                                                                                               \
+        sink->open(sink->context, name, '{');                                                                          \
+        walk_##type(value, sink);                                                                                      \
+        sink->close(sink->context, '}');                                                                               \
+    } while (0)
 #define OBJECT(owner, field, type)                                                                                     \
     do {                                                                                                               \
         if (firn_fb_##owner##_##field##_present(table))                                                                \
-            walk_##type(firn_fb_##owner##_##field(table), #field, sink);                                               \
+            BRACED(#field, type, firn_fb_##owner##_##field(table));                                                    \
     } while (0)
 #define ELEMENTS(owner, field, visit)                                                                                  \
     do {                                                                                                               \
@@ -28,8 +34,7 @@
     } while (0)
 #define VECTOR(owner, field, kind)                                                                                     \
     ELEMENTS(owner, field, sink->kind(sink->context, NULL, firn_fb_##owner##_##field##_at(table, i)))
-#define OBJECTS(owner, field, type)                                                                                    \
-    ELEMENTS(owner, field, walk_##type(firn_fb_##owner##_##field##_at(table, i), NULL, sink))
+#define OBJECTS(owner, field, type) ELEMENTS(owner, field, BRACED(NULL, type, firn_fb_##owner##_##field##_at(table, i)))
 #define STRUCTS(owner, field, type)                                                                                    \
     do {                                                                                                               \
         OBJECTS(owner, field, type);                                                                                   \
@@ -40,15 +45,12 @@
         }                                                                                                              \
     } while (0)
 
-static void walk_pol(firn_fb_pol value, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_pol(firn_fb_pol value, const walk_sink *sink) {
     sink->natural(sink->context, "level", value.level);
     sink->choice(sink->context, "origin", "PolOrigin", value.origin);
-    sink->close(sink->context, '}');
 }
 
-static void walk_reduction(firn_fb_reduction value, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_reduction(firn_fb_reduction value, const walk_sink *sink) {
     sink->choice(sink->context, "kind", "ReductionKind", value.kind);
     sink->choice(sink->context, "accumulator", "ElementType", value.accumulator);
     sink->choice(sink->context, "output", "ElementType", value.output);
@@ -56,11 +58,9 @@ static void walk_reduction(firn_fb_reduction value, const char *name, const walk
     sink->natural(sink->context, "chunk", value.chunk);
     sink->natural(sink->context, "chunk_origin", value.chunk_origin);
     sink->single(sink->context, "initial", value.initial);
-    sink->close(sink->context, '}');
 }
 
-static void walk_schedule_node(firn_fb_schedule_node value, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_schedule_node(firn_fb_schedule_node value, const walk_sink *sink) {
     sink->choice(sink->context, "kind", "ScheduleKind", value.kind);
     sink->natural(sink->context, "mode", value.mode);
     sink->natural(sink->context, "first_child", value.first_child);
@@ -72,34 +72,26 @@ static void walk_schedule_node(firn_fb_schedule_node value, const char *name, co
     sink->real(sink->context, "final", value.final);
     sink->real(sink->context, "rate", value.rate);
     sink->real(sink->context, "power", value.power);
-    sink->close(sink->context, '}');
 }
 
-static void walk_schedule_number(firn_fb_schedule_number value, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_schedule_number(firn_fb_schedule_number value, const walk_sink *sink) {
     sink->real(sink->context, "value", value.value);
-    sink->close(sink->context, '}');
 }
 
-static void walk_schedule_instruction(firn_fb_schedule_instruction value, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_schedule_instruction(firn_fb_schedule_instruction value, const walk_sink *sink) {
     sink->choice(sink->context, "operation", "ScheduleOperation", value.operation);
     sink->natural(sink->context, "reserved_low", value.reserved_low);
     sink->natural(sink->context, "reserved_high", value.reserved_high);
     sink->real(sink->context, "value", value.value);
-    sink->close(sink->context, '}');
 }
 
-static void walk_region(firn_fb_region table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_region(firn_fb_region table, const walk_sink *sink) {
     CHOICE(region, kind, RegionKind);
     SCALAR(region, bytes, natural);
     SCALAR(region, alignment, natural);
-    sink->close(sink->context, '}');
 }
 
-static void walk_tensor(firn_fb_tensor table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_tensor(firn_fb_tensor table, const walk_sink *sink) {
     TEXT(tensor, name);
     CHOICE(tensor, type, ElementType);
     CHOICE(tensor, role, Role);
@@ -108,11 +100,9 @@ static void walk_tensor(firn_fb_tensor table, const char *name, const walk_sink 
     VECTOR(tensor, dims, natural);
     SCALAR(tensor, first, natural);
     SCALAR(tensor, last, natural);
-    sink->close(sink->context, '}');
 }
 
-static void walk_op(firn_fb_op table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_op(firn_fb_op table, const walk_sink *sink) {
     SCALAR(op, code, natural);
     TEXT(op, name);
     VECTOR(op, inputs, natural);
@@ -121,18 +111,14 @@ static void walk_op(firn_fb_op table, const char *name, const walk_sink *sink) {
     VECTOR(op, reals, single);
     STRUCTS(op, reductions, reduction);
     OBJECT(op, pol, pol);
-    sink->close(sink->context, '}');
 }
 
-static void walk_phase(firn_fb_phase table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_phase(firn_fb_phase table, const walk_sink *sink) {
     CHOICE(phase, kind, PhaseKind);
     OBJECTS(phase, ops, op);
-    sink->close(sink->context, '}');
 }
 
-static void walk_input(firn_fb_input table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_input(firn_fb_input table, const walk_sink *sink) {
     TEXT(input, name);
     SCALAR(input, tensor, natural);
     SCALAR(input, stream, natural);
@@ -141,18 +127,14 @@ static void walk_input(firn_fb_input table, const char *name, const walk_sink *s
     SCALAR(input, limit, natural);
     SCALAR(input, scale, single);
     SCALAR(input, shift, single);
-    sink->close(sink->context, '}');
 }
 
-static void walk_output(firn_fb_output table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_output(firn_fb_output table, const walk_sink *sink) {
     TEXT(output, name);
     SCALAR(output, tensor, natural);
-    sink->close(sink->context, '}');
 }
 
-static void walk_sampler(firn_fb_sampler table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_sampler(firn_fb_sampler table, const walk_sink *sink) {
     CHOICE(sampler, kind, SamplerKind);
     CHOICE(sampler, unit, SampleUnit);
     CHOICE(sampler, part, DataPart);
@@ -163,63 +145,51 @@ static void walk_sampler(firn_fb_sampler table, const char *name, const walk_sin
     SCALAR(sampler, held_out_per_mille, natural);
     SCALAR(sampler, seed, natural);
     SCALAR(sampler, cursor, natural);
-    sink->close(sink->context, '}');
 }
 
-static void walk_schedule(firn_fb_schedule table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_schedule(firn_fb_schedule table, const walk_sink *sink) {
     TEXT(schedule, name);
     CHOICE(schedule, key, ScheduleKey);
     SCALAR(schedule, root, natural);
     SCALAR(schedule, tensor, natural);
-    sink->close(sink->context, '}');
 }
 
-static void walk_parameter_group(firn_fb_parameter_group table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_parameter_group(firn_fb_parameter_group table, const walk_sink *sink) {
     TEXT(parameter_group, name);
     TEXT(parameter_group, optimizer);
     SCALAR(parameter_group, schedule, natural);
     SCALAR(parameter_group, weight_decay, single);
     VECTOR(parameter_group, parameters, natural);
     SCALAR(parameter_group, decay_schedule, natural);
-    sink->close(sink->context, '}');
 }
 
-static void walk_loss_scaler(firn_fb_loss_scaler table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_loss_scaler(firn_fb_loss_scaler table, const walk_sink *sink) {
     CHOICE(loss_scaler, kind, LossScaling);
     SCALAR(loss_scaler, scale, natural);
     SCALAR(loss_scaler, steps_since_rescale, natural);
     SCALAR(loss_scaler, overflows_since_rescale, natural);
     SCALAR(loss_scaler, skipped_steps, natural);
     SCALAR(loss_scaler, at_floor, natural);
-    sink->close(sink->context, '}');
 }
 
-static void walk_initialiser(firn_fb_initialiser table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_initialiser(firn_fb_initialiser table, const walk_sink *sink) {
     SCALAR(initialiser, tensor, natural);
     CHOICE(initialiser, rule, InitialiserRule);
     SCALAR(initialiser, rng_id, natural);
     SCALAR(initialiser, a, single);
     SCALAR(initialiser, b, single);
     SCALAR(initialiser, weights, natural);
-    sink->close(sink->context, '}');
 }
 
-static void walk_metric(firn_fb_metric table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_metric(firn_fb_metric table, const walk_sink *sink) {
     CHOICE(metric, kind, MetricKind);
     SCALAR(metric, sum, natural);
     SCALAR(metric, count, natural);
     SCALAR(metric, beta, single);
     VECTOR(metric, ignore_classes, natural);
-    sink->close(sink->context, '}');
 }
 
-static void walk_plan(firn_fb_plan table, const char *name, const walk_sink *sink) {
-    sink->open(sink->context, name, '{');
+static void walk_plan(firn_fb_plan table, const walk_sink *sink) {
     SCALAR(plan, numerics_version, natural);
     CHOICE(plan, mode, Mode);
     CHOICE(plan, pol_lowering, PolLowering);
@@ -252,9 +222,8 @@ static void walk_plan(firn_fb_plan table, const char *name, const walk_sink *sin
     SCALAR(plan, gradient_norm, natural);
     STRUCTS(plan, schedule_numbers, schedule_number);
     STRUCTS(plan, schedule_instructions, schedule_instruction);
-    sink->close(sink->context, '}');
 }
 
 void plan_walk(firn_fb_plan plan, const walk_sink *sink) {
-    walk_plan(plan, NULL, sink);
+    BRACED(NULL, plan, plan);
 }
