@@ -208,7 +208,7 @@ static void train(const firnc_bytes *plan, double losses[STEPS]) {
                           .state_bytes = sizes.state_bytes,
                           .arena = block(sizes.arena_bytes),
                           .arena_bytes = sizes.arena_bytes};
-    config.workspace_bytes = firn_workspace_bytes(&config);
+    assert_int_equal(firn_workspace_bytes(&config, &config.workspace_bytes), FIRN_OK);
     config.workspace = block(config.workspace_bytes);
     firn *instance = calloc(1, sizeof *instance);
     firn_step_report report;
@@ -411,7 +411,7 @@ static void a_job_is_checked(void **state) {
         job->precision.half = i == 6 ? FIRN_INT32 : FIRN_BFLOAT16;
         job->precision.clip_threshold = i == 7 ? 0 : 1;
         if (i == 8) {
-            job->precision.scaling = FIRNC_SCALING_DYNAMIC;
+            job->precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
             job->precision.initial_loss_scale = 0;
         }
         job->optimizer.momentum = i == 9 ? 1 : 0.5F;
