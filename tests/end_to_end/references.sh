@@ -1,5 +1,5 @@
 #!/bin/sh
-# Comments point at sections of plan/*.md, at its rules, and at files: each must be there.
+# Comments point at sections of plan/*.md, at its rules, and at files, and documents link to files: each must be there.
 set -eu
 failures=0
 
@@ -28,6 +28,13 @@ done
 
 for file in $(cat $sources | grep -o '\(plan\|compiler\|runtime\|schedules\|tests\)/[a-z0-9_/-]*\.\(c\|h\|def\|fbs\)\>' | sort -u); do
     [ -e "$file" ] || missing "$file is named and is not there"
+done
+
+# [text](path#section); addresses of the web have a colon.
+for document in README.md plan/*.md compiler/*.md runtime/*.md schedules/*.md plan/generated/*.md; do
+    for link in $(grep -o '](\([^):#]*\)[^):]*)' "$document" | sed 's/^](//; s/[#)].*//' | sort -u); do
+        [ -e "$(dirname "$document")/$link" ] || missing "$document links to $link, which is not there"
+    done
 done
 
 [ $failures -eq 0 ]
