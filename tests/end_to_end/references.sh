@@ -1,5 +1,6 @@
 #!/bin/sh
 # Comments point at sections of plan/*.md, at its rules, and at files, and documents link to files: each must be there.
+# The C of the README compiles.
 set -eu
 failures=0
 
@@ -36,5 +37,8 @@ for document in README.md plan/*.md compiler/*.md runtime/*.md schedules/*.md pl
         [ -e "$(dirname "$document")/$link" ] || missing "$document links to $link, which is not there"
     done
 done
+
+sed -n '/^```c$/,/^```$/{/^```/!p}' README.md | ${CC:-cc} -std=c11 -Wall -Wextra -Werror -I. -fsyntax-only -x c - ||
+    missing "README.md has C that does not compile"
 
 [ $failures -eq 0 ]
