@@ -14,7 +14,7 @@
 #define RANK_SHOWN   8
 
 struct firnc_weights {
-    const cJSON *header;
+    cJSON *header;
     const uint8_t *data;
     uint64_t data_bytes;
 };
@@ -42,9 +42,15 @@ firnc_weights *firnc_weights_open(const firnc_compilation *compilation) {
     weights->data_bytes = file.count - LENGTH_BYTES - header_bytes;
     if (!cJSON_IsObject(weights->header)) {
         refuse(compilation, "not a safetensors file: its header is not JSON; write it again");
+        firnc_weights_close(weights);
         return NULL;
     }
     return weights;
+}
+
+void firnc_weights_close(firnc_weights *weights) {
+    if (weights != NULL)
+        cJSON_Delete(weights->header);
 }
 
 /* A JSON number that is a whole number of at most 2^53. */

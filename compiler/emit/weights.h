@@ -9,6 +9,9 @@
 typedef struct firnc_weights firnc_weights;
 firnc_weights *firnc_weights_open(const firnc_compilation *compilation);
 
+/* Frees what the compiler's memory does not hold; weights may be NULL. */
+void firnc_weights_close(firnc_weights *weights);
+
 /* Fills elements floats, little-endian. False after one line on stderr when the file has no such tensor, or one of
  * another shape or type. */
 bool firnc_weights_read(const firnc_compilation *compilation, const firnc_weights *weights, const char *name,

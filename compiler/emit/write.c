@@ -281,20 +281,8 @@ static void fill_scaling(const writing *w, firn_native_plan *plan) {
 
 /* --- initial values and weights ----------------------------------------------------------------------------------- */
 
-/* Weights lie in the constants segment in the order of the parameters' names, each at a multiple of 64. */
-static bool read_weights(writing *w, uint64_t *offsets) {
-    for (uint32_t i = 0; i < w->state_tensors; i++) {
-        const firnc_value_info *value = &w->graph->values[w->values[i]];
-        uint64_t bytes;
-        if (value->role != FIRNC_ROLE_PARAMETER || !firn_shape_bytes(&value->shape, &bytes))
-            continue;
-        offsets[i] = w->constants_bytes;
-        w->constants_bytes += rounded_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
-    }
-    w->constants = firnc_allocate(w->constants_bytes);
-    const firnc_weights *weights = firnc_weights_open(w->compilation);
-    if (weights == NULL)
-        return false;
+/* Every parameter from the file. */
+static bool copy_weights(const writing *w, const firnc_weights *weights, const uint64_t *offsets) {
     const char **names = firnc_allocate(w->state_tensors * sizeof *names);
     uint32_t count = 0;
     for (uint32_t i = 0; i < w->state_tensors; i++) {
@@ -307,6 +295,23 @@ static bool read_weights(writing *w, uint64_t *offsets) {
     }
     firnc_weights_warn_extra(w->compilation, weights, names, count);
     return true;
+}
+
+/* Weights lie in the constants segment in the order of the parameters' names, each at a multiple of 64. */
+static bool read_weights(writing *w, uint64_t *offsets) {
+    for (uint32_t i = 0; i < w->state_tensors; i++) {
+        const firnc_value_info *value = &w->graph->values[w->values[i]];
+        uint64_t bytes;
+        if (value->role != FIRNC_ROLE_PARAMETER || !firn_shape_bytes(&value->shape, &bytes))
+            continue;
+        offsets[i] = w->constants_bytes;
+        w->constants_bytes += rounded_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
+    }
+    w->constants = firnc_allocate(w->constants_bytes);
+    firnc_weights *weights = firnc_weights_open(w->compilation);
+    const bool good = weights != NULL && copy_weights(w, weights, offsets);
+    firnc_weights_close(weights);
+    return good;
 }
 
 static bool fill_initialisers(writing *w, firn_native_plan *plan) {
