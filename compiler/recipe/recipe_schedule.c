@@ -6,7 +6,6 @@
 #include "compiler/recipe/recipe_schedule_parts.h"
 
 #define NESTING_MAX 8 /* lists of schedules in each other; a level takes up to two nodes, and a leaf up to three */
-#define SAMPLED_MAX (UINT64_C(1) << 20)
 
 /* Classes after the leaves. */
 enum { SEQUENTIAL = FIRNC_SCHEDULE_LEAVES, CHAINED, SCALED, CLASSES };
