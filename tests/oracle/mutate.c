@@ -60,8 +60,8 @@ static void walk_natural(void *context, const char *name, uint64_t value) {
     add(value);
 }
 
-static void walk_choice(void *context, const char *name, const char *enumeration, uint64_t value) {
-    (void)context, (void)name, (void)enumeration;
+static void walk_choice(void *context, const char *name, const char *word, uint64_t value) {
+    (void)context, (void)name, (void)word;
     add(value);
 }
 

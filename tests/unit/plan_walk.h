@@ -14,7 +14,7 @@ typedef struct walk_sink {
     void (*close)(void *context, char bracket);                       /* '}' or ']' */
     void (*integer)(void *context, const char *name, int64_t value);  /* signed fields */
     void (*natural)(void *context, const char *name, uint64_t value); /* unsigned fields */
-    void (*choice)(void *context, const char *name, const char *enumeration, uint64_t value);
+    void (*choice)(void *context, const char *name, const char *word, uint64_t value);
     void (*truth)(void *context, const char *name, bool value);
     void (*single)(void *context, const char *name, float value);
     void (*real)(void *context, const char *name, double value);

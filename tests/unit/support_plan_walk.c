@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/generated/words.h"
+
 /* These need macros: they make the accessor's name from those of the table and the field. */
 #define SCALAR(owner, field, kind) sink->kind(sink->context, #field, firn_fb_##owner##_##field(table))
 #define CHOICE(owner, field, enumeration)                                                                              \
-    sink->choice(sink->context, #field, #enumeration, firn_fb_##owner##_##field(table))
+    sink->choice(sink->context, #field, firn_fb_##enumeration##_word(firn_fb_##owner##_##field(table)),                \
+                 firn_fb_##owner##_##field(table))
 #define TEXT(owner, field)                                                                                             \
     sink->text(sink->context, #field, firn_fb_##owner##_##field(table), firn_fb_##owner##_##field##_length(table))
 #define BRACED(name, type, value)                                                                                      \
@@ -47,13 +50,13 @@
 
 static void walk_pol(firn_fb_pol value, const walk_sink *sink) {
     sink->natural(sink->context, "level", value.level);
-    sink->choice(sink->context, "origin", "PolOrigin", value.origin);
+    sink->choice(sink->context, "origin", firn_fb_pol_origin_word(value.origin), value.origin);
 }
 
 static void walk_reduction(firn_fb_reduction value, const walk_sink *sink) {
-    sink->choice(sink->context, "kind", "ReductionKind", value.kind);
-    sink->choice(sink->context, "accumulator", "ElementType", value.accumulator);
-    sink->choice(sink->context, "output", "ElementType", value.output);
+    sink->choice(sink->context, "kind", firn_fb_reduction_kind_word(value.kind), value.kind);
+    sink->choice(sink->context, "accumulator", firn_fb_element_type_word(value.accumulator), value.accumulator);
+    sink->choice(sink->context, "output", firn_fb_element_type_word(value.output), value.output);
     sink->natural(sink->context, "reserved", value.reserved);
     sink->natural(sink->context, "chunk", value.chunk);
     sink->natural(sink->context, "chunk_origin", value.chunk_origin);
@@ -61,7 +64,7 @@ static void walk_reduction(firn_fb_reduction value, const walk_sink *sink) {
 }
 
 static void walk_schedule_node(firn_fb_schedule_node value, const walk_sink *sink) {
-    sink->choice(sink->context, "kind", "ScheduleKind", value.kind);
+    sink->choice(sink->context, "kind", firn_fb_schedule_kind_word(value.kind), value.kind);
     sink->natural(sink->context, "mode", value.mode);
     sink->natural(sink->context, "first_child", value.first_child);
     sink->natural(sink->context, "child_count", value.child_count);
@@ -79,22 +82,22 @@ static void walk_schedule_number(firn_fb_schedule_number value, const walk_sink 
 }
 
 static void walk_schedule_instruction(firn_fb_schedule_instruction value, const walk_sink *sink) {
-    sink->choice(sink->context, "operation", "ScheduleOperation", value.operation);
+    sink->choice(sink->context, "operation", firn_fb_schedule_operation_word(value.operation), value.operation);
     sink->natural(sink->context, "reserved_low", value.reserved_low);
     sink->natural(sink->context, "reserved_high", value.reserved_high);
     sink->real(sink->context, "value", value.value);
 }
 
 static void walk_region(firn_fb_region table, const walk_sink *sink) {
-    CHOICE(region, kind, RegionKind);
+    CHOICE(region, kind, region_kind);
     SCALAR(region, bytes, natural);
     SCALAR(region, alignment, natural);
 }
 
 static void walk_tensor(firn_fb_tensor table, const walk_sink *sink) {
     TEXT(tensor, name);
-    CHOICE(tensor, type, ElementType);
-    CHOICE(tensor, role, Role);
+    CHOICE(tensor, type, element_type);
+    CHOICE(tensor, role, role);
     SCALAR(tensor, region, natural);
     SCALAR(tensor, offset, natural);
     VECTOR(tensor, dims, natural);
@@ -114,7 +117,7 @@ static void walk_op(firn_fb_op table, const walk_sink *sink) {
 }
 
 static void walk_phase(firn_fb_phase table, const walk_sink *sink) {
-    CHOICE(phase, kind, PhaseKind);
+    CHOICE(phase, kind, phase_kind);
     OBJECTS(phase, ops, op);
 }
 
@@ -122,7 +125,7 @@ static void walk_input(firn_fb_input table, const walk_sink *sink) {
     TEXT(input, name);
     SCALAR(input, tensor, natural);
     SCALAR(input, stream, natural);
-    CHOICE(input, element, ElementType);
+    CHOICE(input, element, element_type);
     SCALAR(input, advance, natural);
     SCALAR(input, limit, natural);
     SCALAR(input, scale, single);
@@ -135,10 +138,10 @@ static void walk_output(firn_fb_output table, const walk_sink *sink) {
 }
 
 static void walk_sampler(firn_fb_sampler table, const walk_sink *sink) {
-    CHOICE(sampler, kind, SamplerKind);
-    CHOICE(sampler, unit, SampleUnit);
-    CHOICE(sampler, part, DataPart);
-    CHOICE(sampler, epoch_end, EpochEnd);
+    CHOICE(sampler, kind, sampler_kind);
+    CHOICE(sampler, unit, sample_unit);
+    CHOICE(sampler, part, data_part);
+    CHOICE(sampler, epoch_end, epoch_end);
     SCALAR(sampler, window, natural);
     SCALAR(sampler, stride, natural);
     SCALAR(sampler, samples, natural);
@@ -149,7 +152,7 @@ static void walk_sampler(firn_fb_sampler table, const walk_sink *sink) {
 
 static void walk_schedule(firn_fb_schedule table, const walk_sink *sink) {
     TEXT(schedule, name);
-    CHOICE(schedule, key, ScheduleKey);
+    CHOICE(schedule, key, schedule_key);
     SCALAR(schedule, root, natural);
     SCALAR(schedule, tensor, natural);
 }
@@ -164,7 +167,7 @@ static void walk_parameter_group(firn_fb_parameter_group table, const walk_sink 
 }
 
 static void walk_loss_scaler(firn_fb_loss_scaler table, const walk_sink *sink) {
-    CHOICE(loss_scaler, kind, LossScaling);
+    CHOICE(loss_scaler, kind, loss_scaling);
     SCALAR(loss_scaler, scale, natural);
     SCALAR(loss_scaler, steps_since_rescale, natural);
     SCALAR(loss_scaler, overflows_since_rescale, natural);
@@ -174,7 +177,7 @@ static void walk_loss_scaler(firn_fb_loss_scaler table, const walk_sink *sink) {
 
 static void walk_initialiser(firn_fb_initialiser table, const walk_sink *sink) {
     SCALAR(initialiser, tensor, natural);
-    CHOICE(initialiser, rule, InitialiserRule);
+    CHOICE(initialiser, rule, initialiser_rule);
     SCALAR(initialiser, rng_id, natural);
     SCALAR(initialiser, a, single);
     SCALAR(initialiser, b, single);
@@ -182,7 +185,7 @@ static void walk_initialiser(firn_fb_initialiser table, const walk_sink *sink) {
 }
 
 static void walk_metric(firn_fb_metric table, const walk_sink *sink) {
-    CHOICE(metric, kind, MetricKind);
+    CHOICE(metric, kind, metric_kind);
     SCALAR(metric, sum, natural);
     SCALAR(metric, count, natural);
     SCALAR(metric, beta, single);
@@ -191,9 +194,9 @@ static void walk_metric(firn_fb_metric table, const walk_sink *sink) {
 
 static void walk_plan(firn_fb_plan table, const walk_sink *sink) {
     SCALAR(plan, numerics_version, natural);
-    CHOICE(plan, mode, Mode);
-    CHOICE(plan, pol_lowering, PolLowering);
-    CHOICE(plan, micro_batch_order, MicroBatchOrder);
+    CHOICE(plan, mode, mode);
+    CHOICE(plan, pol_lowering, pol_lowering);
+    CHOICE(plan, micro_batch_order, micro_batch_order);
     SCALAR(plan, check_loss, truth);
     SCALAR(plan, micro_batches, natural);
     SCALAR(plan, seed, natural);
@@ -212,7 +215,7 @@ static void walk_plan(firn_fb_plan table, const walk_sink *sink) {
     OBJECTS(plan, schedules, schedule);
     OBJECTS(plan, groups, parameter_group);
     OBJECT(plan, loss_scaler, loss_scaler);
-    CHOICE(plan, clipping, Clipping);
+    CHOICE(plan, clipping, clipping);
     SCALAR(plan, clip_threshold, single);
     OBJECTS(plan, initialisers, initialiser);
     OBJECT(plan, metric, metric);

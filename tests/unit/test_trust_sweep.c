@@ -372,8 +372,8 @@ static void fold_natural(void *context, const char *name, uint64_t value) {
     fold(context, &value, sizeof value);
 }
 
-static void fold_choice(void *context, const char *name, const char *enumeration, uint64_t value) {
-    (void)enumeration;
+static void fold_choice(void *context, const char *name, const char *word, uint64_t value) {
+    (void)word;
     fold_natural(context, name, value);
 }
 
