@@ -10,76 +10,52 @@ typedef struct rmsprop {
     float alpha, epsilon, decay, momentum, rate;
 } rmsprop;
 
-/* v, the mean of d^2, and the size that it gives the step. */
-static float rmsprop_square(rmsprop s, float v, float d) {
-    return firn_fma(1.0f - s.alpha, d * d, s.alpha * v);
-}
-
-static float rmsprop_size(rmsprop s, float v) {
-    return firn_sqrt(v) + s.epsilon;
-}
-
-/* The same of v less the square of a, the mean of d. Rounding can bring that below 0, which it cannot be. */
-static float rmsprop_mean(rmsprop s, float a, float d) {
-    return firn_fma(1.0f - s.alpha, d, s.alpha * a);
-}
-
-static float rmsprop_centered_size(rmsprop s, float v, float a) {
-    float variance = firn_fma(-a, a, v);
-    return rmsprop_size(s, variance < 0.0f ? 0.0f : variance);
-}
-
-static void rmsprop_run(const void *settings, const float *g, float *const tensors[], size_t count) {
-    const rmsprop s = *(const rmsprop *)settings;
-    float *restrict p = tensors[FIRN_RMSPROP_OUT_PARAMETER], *restrict v = tensors[FIRN_RMSPROP_OUT_SQUARE_AVG];
+/* v: mean of d^2;  a: mean of d;  size = sqrt(v - a^2) + epsilon;  b = momentum b + d / size;  p = p - rate b. The
+ * forms without a or without b have NULL in its place: where this is inlined the compiler leaves out what belongs to
+ * it. Rounding can bring v - a^2 below 0, where it cannot be. */
+static inline __attribute__((always_inline)) void rmsprop_elements(rmsprop s, const float *g, float *restrict p,
+                                                                   float *restrict v, float *restrict a,
+                                                                   float *restrict b, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        float d = firn_fma(s.decay, p[i], g[i]), square = rmsprop_square(s, v[i], d);
-        p[i] = firn_canonical(firn_fma(-s.rate, d / rmsprop_size(s, square), p[i]));
+        const float d = firn_fma(s.decay, p[i], g[i]);
+        const float square = firn_fma(1.0f - s.alpha, d * d, s.alpha * v[i]);
+        float variance = square;
+        if (a != NULL) {
+            const float mean = firn_fma(1.0f - s.alpha, d, s.alpha * a[i]);
+            variance = firn_fma(-mean, mean, square);
+            variance = variance < 0.0f ? 0.0f : variance;
+            a[i] = firn_canonical(mean);
+        }
+        float step = d / (firn_sqrt(variance) + s.epsilon);
+        if (b != NULL) {
+            step = firn_fma(s.momentum, b[i], step);
+            b[i] = firn_canonical(step);
+        }
+        p[i] = firn_canonical(firn_fma(-s.rate, step, p[i]));
         v[i] = firn_canonical(square);
     }
 }
 
-static void rmsprop_momentum_run(const void *settings, const float *g, float *const tensors[], size_t count) {
-    const rmsprop s = *(const rmsprop *)settings;
-    float *restrict p = tensors[FIRN_RMSPROP_MOMENTUM_OUT_PARAMETER],
-                    *restrict v = tensors[FIRN_RMSPROP_MOMENTUM_OUT_SQUARE_AVG],
-                    *restrict b = tensors[FIRN_RMSPROP_MOMENTUM_OUT_MOMENTUM_BUFFER];
-    for (size_t i = 0; i < count; i++) {
-        float d = firn_fma(s.decay, p[i], g[i]), square = rmsprop_square(s, v[i], d);
-        float buffer = firn_fma(s.momentum, b[i], d / rmsprop_size(s, square));
-        p[i] = firn_canonical(firn_fma(-s.rate, buffer, p[i]));
-        v[i] = firn_canonical(square);
-        b[i] = firn_canonical(buffer);
-    }
+static void rmsprop_run(const void *settings, const float *g, float *const t[], size_t count) {
+    rmsprop_elements(*(const rmsprop *)settings, g, t[FIRN_RMSPROP_OUT_PARAMETER], t[FIRN_RMSPROP_OUT_SQUARE_AVG], NULL,
+                     NULL, count);
 }
 
-static void rmsprop_centered_run(const void *settings, const float *g, float *const tensors[], size_t count) {
-    const rmsprop s = *(const rmsprop *)settings;
-    float *restrict p = tensors[FIRN_RMSPROP_CENTERED_OUT_PARAMETER],
-                    *restrict v = tensors[FIRN_RMSPROP_CENTERED_OUT_SQUARE_AVG],
-                    *restrict a = tensors[FIRN_RMSPROP_CENTERED_OUT_GRAD_AVG];
-    for (size_t i = 0; i < count; i++) {
-        float d = firn_fma(s.decay, p[i], g[i]), square = rmsprop_square(s, v[i], d), mean = rmsprop_mean(s, a[i], d);
-        p[i] = firn_canonical(firn_fma(-s.rate, d / rmsprop_centered_size(s, square, mean), p[i]));
-        v[i] = firn_canonical(square);
-        a[i] = firn_canonical(mean);
-    }
+static void rmsprop_momentum_run(const void *settings, const float *g, float *const t[], size_t count) {
+    rmsprop_elements(*(const rmsprop *)settings, g, t[FIRN_RMSPROP_MOMENTUM_OUT_PARAMETER],
+                     t[FIRN_RMSPROP_MOMENTUM_OUT_SQUARE_AVG], NULL, t[FIRN_RMSPROP_MOMENTUM_OUT_MOMENTUM_BUFFER],
+                     count);
 }
 
-static void rmsprop_centered_momentum_run(const void *settings, const float *g, float *const tensors[], size_t count) {
-    const rmsprop s = *(const rmsprop *)settings;
-    float *restrict p = tensors[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_PARAMETER],
-                    *restrict v = tensors[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_SQUARE_AVG],
-                    *restrict a = tensors[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_GRAD_AVG],
-                    *restrict b = tensors[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_MOMENTUM_BUFFER];
-    for (size_t i = 0; i < count; i++) {
-        float d = firn_fma(s.decay, p[i], g[i]), square = rmsprop_square(s, v[i], d), mean = rmsprop_mean(s, a[i], d);
-        float buffer = firn_fma(s.momentum, b[i], d / rmsprop_centered_size(s, square, mean));
-        p[i] = firn_canonical(firn_fma(-s.rate, buffer, p[i]));
-        v[i] = firn_canonical(square);
-        a[i] = firn_canonical(mean);
-        b[i] = firn_canonical(buffer);
-    }
+static void rmsprop_centered_run(const void *settings, const float *g, float *const t[], size_t count) {
+    rmsprop_elements(*(const rmsprop *)settings, g, t[FIRN_RMSPROP_CENTERED_OUT_PARAMETER],
+                     t[FIRN_RMSPROP_CENTERED_OUT_SQUARE_AVG], t[FIRN_RMSPROP_CENTERED_OUT_GRAD_AVG], NULL, count);
+}
+
+static void rmsprop_centered_momentum_run(const void *settings, const float *g, float *const t[], size_t count) {
+    rmsprop_elements(*(const rmsprop *)settings, g, t[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_PARAMETER],
+                     t[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_SQUARE_AVG], t[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_GRAD_AVG],
+                     t[FIRN_RMSPROP_CENTERED_MOMENTUM_OUT_MOMENTUM_BUFFER], count);
 }
 
 #define AS_RMSPROP(OP)                                                                                                 \

@@ -96,10 +96,8 @@ static void make_canonical(float *x, size_t count) {
 
 /* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  u = m / (sqrt(v) + epsilon) correction;
  * p = p - rate (u + decay p). A NaN in m or v makes one in p, too, so p alone is asked for them. */
-static void adamw_run(const void *settings, const float *g, float *const tensors[], size_t count) {
-    const adamw a = *(const adamw *)settings;
-    float *restrict p = tensors[FIRN_ADAMW_OUT_PARAMETER], *restrict m = tensors[FIRN_ADAMW_OUT_EXP_AVG];
-    float *restrict v = tensors[FIRN_ADAMW_OUT_EXP_AVG_SQ];
+static void adamw_elements(adamw a, const float *restrict g, float *restrict p, float *restrict m, float *restrict v,
+                           size_t count) {
     uint32_t nan = 0;
     for (size_t i = 0; i < count; i++) {
         float mean = firn_fma(1.0f - a.beta1, g[i], a.beta1 * m[i]);
@@ -116,6 +114,11 @@ static void adamw_run(const void *settings, const float *g, float *const tensors
         make_canonical(m, count);
         make_canonical(v, count);
     }
+}
+
+static void adamw_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    adamw_elements(*(const adamw *)settings, g, tensors[FIRN_ADAMW_OUT_PARAMETER], tensors[FIRN_ADAMW_OUT_EXP_AVG],
+                   tensors[FIRN_ADAMW_OUT_EXP_AVG_SQ], count);
 }
 
 /* correction is sqrt(1 - beta2^t) / (1 - beta1^t), or 1 */
@@ -156,10 +159,7 @@ void firn_kernel_sgd(const firn_kernel_call *call) {
 }
 
 /* g = g + decay p;  b = momentum b + (1 - dampening) g;  p = p - rate (nesterov ? g + momentum b : b) */
-static void sgd_momentum_run(const void *settings, const float *g, float *const tensors[], size_t count) {
-    const sgd s = *(const sgd *)settings;
-    float *restrict p = tensors[FIRN_SGD_MOMENTUM_OUT_PARAMETER];
-    float *restrict b = tensors[FIRN_SGD_MOMENTUM_OUT_MOMENTUM_BUFFER];
+static void sgd_momentum_elements(sgd s, const float *restrict g, float *restrict p, float *restrict b, size_t count) {
     for (size_t i = 0; i < count; i++) {
         float d = firn_direction(g[i], p[i], s.maximize, s.decay);
         float buffer = firn_fma(s.momentum, b[i], s.fresh * d);
@@ -167,6 +167,11 @@ static void sgd_momentum_run(const void *settings, const float *g, float *const 
         p[i] = firn_canonical(firn_fma(-s.rate, step, p[i]));
         b[i] = firn_canonical(buffer);
     }
+}
+
+static void sgd_momentum_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    sgd_momentum_elements(*(const sgd *)settings, g, tensors[FIRN_SGD_MOMENTUM_OUT_PARAMETER],
+                          tensors[FIRN_SGD_MOMENTUM_OUT_MOMENTUM_BUFFER], count);
 }
 
 void firn_kernel_sgd_momentum(const firn_kernel_call *call) {
