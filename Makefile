@@ -299,7 +299,7 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-PUBLIC_HEADERS := runtime/firn.h runtime/targets/host/host.h compiler/graph/graph.h
+PUBLIC_HEADERS := runtime/firn.h runtime/targets/host/host.h compiler/firnc.h
 # With what they include.
 INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))
 

@@ -1,31 +1,54 @@
-/* libfirnc: a network of two layers, written down in C, whose second layer keeps float32 sums. */
+/* libfirnc: a network of two layers, written down in C, frozen into a signed plan that trains it. The second layer keeps
+ * float32 sums. Called as: network SECRET-KEY PLAN */
 #include <stdio.h>
 
-#include "compiler/graph/graph.h"
+#include "compiler/firnc.h"
 
-static const firnc_init small = {FIRNC_INIT_NORMAL, 0, 0.05f}, zero = {FIRNC_INIT_CONSTANT, 0, 0};
+enum { SAMPLES = 32, PIXELS = 784, HIDDEN = 64, CLASSES = 10 };
 
-static firnc_value layer(firnc_graph *graph, firnc_value x, const char *weight, const char *bias, uint32_t in,
-                         uint32_t out) {
+static firnc_value layer(firnc_graph *graph, const char *name, firnc_value x, uint32_t in, uint32_t out) {
+    const firnc_init small = {.rule = FIRNC_INIT_UNIFORM, .a = -0.04f, .b = 0.04f};
+    char weight[32];
+    snprintf(weight, sizeof weight, "%s.weight", name);
+    firnc_layer_begin(graph, name);
     firnc_value w = firnc_parameter(graph, weight, 2, (uint32_t[]){out, in}, small, true);
-    firnc_value b = firnc_parameter(graph, bias, 1, &out, zero, false);
-    return firnc_linear(graph, x, w, b, FIRNC_OUT_IN);
+    firnc_value y = firnc_linear(graph, x, w, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_layer_end(graph);
+    return y;
 }
 
-static firnc_graph *network(uint32_t samples) {
+static firnc_graph *network(void) {
     const firnc_pol float32_sums = {.level = 0, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true};
+    const firnc_input_options pixels = {.element = FIRN_UINT8, .scaled = true, .scale = 1.0f / 255};
+    const firnc_input_options classes = {.stream = 1, .element = FIRN_UINT8, .limit = CLASSES};
     firnc_graph *graph = firnc_graph_create("two_layers");
-    firnc_value x = firnc_input(graph, "features", FIRN_FLOAT32, 2, (uint32_t[]){samples, 784});
-    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, &samples);
-    firnc_value hidden = firnc_relu(graph, layer(graph, x, "fc1.weight", "fc1.bias", 784, 64));
+    firnc_value x = firnc_input(graph, "features", FIRN_FLOAT32, 2, (uint32_t[]){SAMPLES, PIXELS}, pixels);
+    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, (uint32_t[]){SAMPLES}, classes);
+    firnc_value hidden = firnc_relu(graph, layer(graph, "fc1", x, PIXELS, HIDDEN));
     firnc_pol_begin(graph, float32_sums);
-    firnc_value logits = layer(graph, hidden, "fc2.weight", "fc2.bias", 64, 10);
+    firnc_value logits = layer(graph, "fc2", hidden, HIDDEN, CLASSES);
     firnc_pol_end(graph);
     firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
     firnc_classification(graph, logits, labels);
     return graph;
 }
 
-int main(void) {
-    return network(32) == NULL || puts("a network of two layers") < 0;
+static bool write_plan(const char *path, const firnc_frozen *plan) {
+    FILE *file = fopen(path, "wb");
+    return file != NULL && fwrite(plan->file.data, 1, (size_t)plan->file.count, file) == plan->file.count &&
+           fclose(file) == 0;
+}
+
+int main(int count, char **words) {
+    static firnc_job job;
+    firnc_key key;
+    firnc_frozen plan;
+    firnc_job_defaults(&job, FIRNC_TRAIN);
+    job.steps = 100;
+    job.data.batch_size = job.data.micro_batch_size = SAMPLES;
+    firnc_job_learning_rate(&job, 0.1);
+    bool good = count == 3 && firnc_key_read(words[1], &key) && firnc_freeze_plan(network(), &job, &key, NULL, &plan) &&
+                write_plan(words[2], &plan);
+    firnc_wipe(&key, sizeof key);
+    return good ? 0 : 1;
 }

@@ -78,7 +78,9 @@ cmp -s digest by_cmake/digest || fail "the two builds train to different bits"
 printf x | dd of=plan bs=1 seek=300 conv=notrunc 2>err
 expect "a plan that was changed" 1 "train: " ./train plan test.pub.pem checkpoint
 for program in ./network by_cmake/network; do
-    expect "$program" 0 "" $program
+    rm -f two.plan
+    expect "$program" 0 "" $program test.key.pem two.plan
+    "$installed/bin/firnc" verify two.plan --pub test.pub.pem >out || fail "$program: the plan is refused"
 done
 
 # --- manual pages, completion, and away with it ----------------------------------------------------------------------
