@@ -1,5 +1,5 @@
 /* The command line of a command, as a table of its options: what they are called, what they mean, and where their
- * values go. The parser reads it, and so do --help, the manual page and the completion (runtime/cli/manual.h). */
+ * values go. The parser reads it, and so do --help, the manual page and the completion (runtime/manual/manual.h). */
 #ifndef FIRNC_OPTIONS_H
 #define FIRNC_OPTIONS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/cli/manual.h"
+#include "runtime/manual/manual.h"
 
 #define FIRNC_TEXTS_MAX 64
 

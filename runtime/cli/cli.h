@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "plan/record.h"
-#include "runtime/cli/manual.h"
+#include "runtime/manual/manual.h"
 #include "runtime/targets/host/host.h"
 
 enum {

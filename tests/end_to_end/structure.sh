@@ -14,7 +14,6 @@ trap 'rm -rf "$folder"' EXIT
 
 # needs FILE FILE · includes FILE HEADER · files FOLDER
 cat >"$folder/known" <<'end'
-includes compiler/commands/options.h runtime/cli/manual.h
 end
 
 # Each folder and what its files may include beside their own folder. FOLDER/ stands for the folder and all below it. A
@@ -41,7 +40,8 @@ runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
 runtime/targets/emulated plan/ schedules runtime runtime/targets
 runtime/targets/cortex-m7 runtime/targets
 runtime/targets/rv32    runtime/targets
-runtime/cli             plan/ schedules runtime runtime/targets/host
+runtime/manual
+runtime/cli             plan/ schedules runtime runtime/targets/host runtime/manual
 
 compiler/base           plan/ schedules
 compiler/keys           plan/ schedules compiler/base
@@ -53,7 +53,7 @@ compiler                plan/ schedules compiler/base compiler/graph compiler/jo
 compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
 compiler/examples       plan/ compiler compiler/graph compiler/job
-compiler/commands       plan/ schedules compiler/
+compiler/commands       plan/ schedules compiler/ runtime/manual
 compiler/studies        plan/ schedules compiler/
 end
 

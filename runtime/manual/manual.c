@@ -1,5 +1,5 @@
-/* Texts made from the table of a command line (runtime/cli/manual.h): plain, for man (roff) and for bash. */
-#include "runtime/cli/manual.h"
+/* Texts made from the table of a command line (runtime/manual/manual.h): plain, for man (roff) and for bash. */
+#include "runtime/manual/manual.h"
 
 #include <ctype.h>
 #include <stdbool.h>
