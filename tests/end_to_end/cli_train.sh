@@ -338,7 +338,9 @@ expect "twice" 2 "--steps 2: is given twice; leave one out" train --steps 1 --st
 expect "too many threads" 2 "--threads 1000: .*; write one from 1 to 256" train --threads 1000
 expect "no kernel set" 2 "FIRN_KERNELS: .*; write plain.*avx2" env FIRN_KERNELS=typo "$FIRN" train "$PLAN" --pub "$PUB" \
     --data "$DATA" --steps 1
-expect "little memory" 1 "; .*ulimit -v" sh -c "ulimit -v 6000; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' \
+"$FIRNC" compile compiler/recipes/small_gpt2.yaml --mode train --key "$folder/test.key.pem" -o "$folder/large.plan" \
+    --set trainer.fit.train_dataloader.batch_size=1024 --set trainer.fit.train_dataloader.micro_batch_size=1024 >"$folder/out"
+expect "little memory" 1 "; .*ulimit -v" sh -c "ulimit -v 16000; exec '$FIRN' train '$folder/large.plan' --pub '$PUB' --data '$DATA' \
     --threads 1 --steps 1"
 expect "a second plan" 2 "one word too many" train "$PLAN"
 expect "no key option" 2 "--pub" "$FIRN" train "$PLAN" --data "$DATA"
