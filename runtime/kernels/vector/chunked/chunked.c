@@ -195,7 +195,10 @@ static void add_to_sums(const subtile *s, const extent *e) {
         add_bfloat16(s, e);
         break;
     case FIRN_CBFLOAT16:
-        (s->is_small ? add_small_cbfloat16 : add_cbfloat16)(s, e);
+        if (s->is_small)
+            add_small_cbfloat16(s, e);
+        else
+            add_cbfloat16(s, e);
         break;
     default:
         __builtin_trap();
