@@ -328,6 +328,13 @@ static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *
     return node->outputs[0];
 }
 
+firnc_value firnc_op(firnc_graph *graph, firn_op_code code, const firnc_value *inputs, uint8_t input_count,
+                     const int64_t *integers, const float *reals) {
+    if (firn_op_find((uint16_t)code) == NULL || firn_op_find((uint16_t)code)->autocast == FIRN_AUTOCAST_fixed)
+        firnc_graph_misuse(graph, "an op of the backward, update or metric kind cannot be recorded");
+    return record(graph, (uint16_t)code, inputs, input_count, integers, reals);
+}
+
 firnc_value firnc_linear(firnc_graph *graph, firnc_value x, firnc_value weight, firnc_value bias_or_none, int layout) {
     uint8_t count = bias_or_none == FIRNC_NONE ? 2 : 3;
     return record(graph, FIRN_OP_linear, (firnc_value[]){x, weight, bias_or_none}, count, (int64_t[]){layout}, NULL);

@@ -96,6 +96,12 @@ enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* layout of a linear weight: 
 enum { FIRNC_GELU_ERF = 0, FIRNC_GELU_TANH = 1 }; /* form of gelu */
 enum { FIRNC_HUBER = 0, FIRNC_HUBER_SMOOTH = 1 }; /* form of huber_loss */
 
+/* Any forward op of the table: inputs and attributes in the order of its row (FIRN_LINEAR_IN_X and so on are their
+ * positions), an optional input left out from the end; integers or reals may be NULL, which means zeros. Returns output
+ * 0. The functions below are the same for single ops, with types. */
+firnc_value firnc_op(firnc_graph *graph, firn_op_code code, const firnc_value *inputs, uint8_t input_count,
+                     const int64_t *integers, const float *reals);
+
 firnc_value firnc_linear(firnc_graph *graph, firnc_value x, firnc_value weight, firnc_value bias_or_none, int layout);
 firnc_value firnc_embedding(firnc_graph *graph, firnc_value ids, firnc_value table);
 firnc_value firnc_leading_rows(firnc_graph *graph, firnc_value table, uint32_t rows);

@@ -730,7 +730,7 @@ def sgd_momentum(kind, parameter, gradient, rate, buffer, factors=None, *, neste
     return [Tensor(kind, parameter.dims, list(column)) for column in zip(*new)]
 
 
-def multiply_op(kind, x, *, factor):
+def advance_power(kind, x, *, factor):
     return [Tensor(kind, x.dims, [multiply(x.values[0], factor)])]
 
 
@@ -839,7 +839,7 @@ ATTRIBUTES = {
     'gradient_factors': 'scaled clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
     'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
-OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op)
+OPS = dict(globals(), add=add_op, count=count_op)
 
 lines = []
 names = set()

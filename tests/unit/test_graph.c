@@ -139,6 +139,22 @@ static void attention_in_an_eval_graph_drops_nothing(void **state) {
     }
 }
 
+/* --- any op ------------------------------------------------------------------------------------------------------- */
+
+static void any_forward_op_can_be_recorded(void **state) {
+    (void)state;
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    firnc_value by_name = firnc_gelu(graph, x, FIRNC_GELU_TANH);
+    firnc_value by_code = firnc_op(graph, FIRN_OP_gelu, &x, 1, (int64_t[]){FIRNC_GELU_TANH}, NULL);
+    assert_int_equal(graph->node_count, 2);
+    assert_int_equal(graph->nodes[0].outputs[0], by_name);
+    assert_int_equal(graph->nodes[1].outputs[0], by_code);
+    assert_int_equal(graph->nodes[1].code, graph->nodes[0].code);
+    assert_int_equal(graph->nodes[1].inputs[0], graph->nodes[0].inputs[0]);
+    assert_int_equal(graph->nodes[1].integers[FIRN_GELU_FORM], graph->nodes[0].integers[FIRN_GELU_FORM]);
+}
+
 /* --- helpers of passes -------------------------------------------------------------------------------------------- */
 
 static void a_graph_grows_and_keeps_what_it_has(void **state) {
@@ -203,10 +219,15 @@ static void rate_of_one(firnc_graph *graph) {
     firnc_dropout(graph, 0, 1);
 }
 
+static void backward_op(firnc_graph *graph) {
+    firnc_op(graph, FIRN_OP_gelu_backward, (firnc_value[]){0, 0}, 2, NULL, NULL);
+}
+
 static void misuse_aborts(void **state) {
     (void)state;
-    static void (*const cases[])(firnc_graph *) = {
-        end_without_begin, ends_crossed, value_of_nowhere, same_parameter_twice, two_losses, level_three, rate_of_one};
+    static void (*const cases[])(firnc_graph *) = {end_without_begin,    ends_crossed, value_of_nowhere,
+                                                   same_parameter_twice, two_losses,   level_three,
+                                                   rate_of_one,          backward_op};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fflush(NULL);
         pid_t child = fork();
@@ -379,6 +400,7 @@ int main(void) {
         cmocka_unit_test(a_call_annotates_one_op),
         cmocka_unit_test(neither_mode_nor_rate_moves_random_numbers),
         cmocka_unit_test(attention_in_an_eval_graph_drops_nothing),
+        cmocka_unit_test(any_forward_op_can_be_recorded),
         cmocka_unit_test(a_graph_grows_and_keeps_what_it_has),
         cmocka_unit_test(a_new_node_has_the_shapes_of_its_rule),
         cmocka_unit_test(misuse_aborts),
