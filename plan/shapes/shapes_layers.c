@@ -99,7 +99,8 @@ int firn_shape_leading_rows_backward(firn_op_signature *s) {
     return FIRN_OK;
 }
 
-int firn_shape_add(firn_op_signature *s) {
+/* b is repeated over the leading dimensions of a. */
+int firn_shape_broadcast(firn_op_signature *s) {
     return ends_with(&s->inputs[FIRN_ADD_IN_A], &s->inputs[FIRN_ADD_IN_B]) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
 }
 
