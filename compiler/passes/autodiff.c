@@ -255,6 +255,22 @@ static bool firnc_gradient_add(differentiation *d, firnc_value dy) {
     return true;
 }
 
+/* da = dy b, db = the sum of dy a over the dimensions that b is repeated over, which rounds once, behind the sum. */
+static bool firnc_gradient_multiply(differentiation *d, firnc_value dy) {
+    const firnc_value a = d->node->inputs[FIRN_MULTIPLY_IN_A], b = d->node->inputs[FIRN_MULTIPLY_IN_B];
+    if (wanted(d, FIRN_MULTIPLY_IN_A)) {
+        uint8_t type = gradient_type(d, a);
+        contribute(d, FIRN_MULTIPLY_IN_A, emit(d, FIRN_OP_multiply, (firnc_value[]){dy, b}, 2, NULL, NULL, &type));
+    }
+    if (wanted(d, FIRN_MULTIPLY_IN_B)) {
+        bool repeated = shape_of(d, b)->rank < shape_of(d, a)->rank;
+        uint8_t type = repeated ? (uint8_t)FIRN_FLOAT32 : gradient_type(d, b);
+        contribute_repeated(d, FIRN_MULTIPLY_IN_B,
+                            emit(d, FIRN_OP_multiply, (firnc_value[]){dy, a}, 2, NULL, NULL, &type));
+    }
+    return true;
+}
+
 /* Gain and bias are float32 tables that the affine part reads in its own type: their gradients are those of half
  * copies. */
 static bool firnc_gradient_layer_norm(differentiation *d, firnc_value dy) {

@@ -54,6 +54,11 @@ const firn_op_info firn_op_table[FIRN_OPS] = {
      .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
      .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
      .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* add */
+    {.code = 146, .operands = 20, .ranges = 0, .inputs_min = 2, .inputs_max = 2, .outputs = 1,
+     .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
+     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* multiply */
     {.code = 11, .operands = 23, .ranges = 3, .inputs_min = 3, .inputs_max = 3, .outputs = 3,
      .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_norm,
      .pol = FIRN_POL_norm, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,

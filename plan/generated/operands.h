@@ -6,7 +6,7 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 87,
+    FIRN_OPS = 88,
 
     FIRN_CAST_IN_X = 0,
     FIRN_CAST_OUT_Y = 0,
@@ -52,6 +52,10 @@ enum {
     FIRN_ADD_IN_A = 0,
     FIRN_ADD_IN_B = 1,
     FIRN_ADD_OUT_Y = 0,
+
+    FIRN_MULTIPLY_IN_A = 0,
+    FIRN_MULTIPLY_IN_B = 1,
+    FIRN_MULTIPLY_OUT_Y = 0,
 
     FIRN_LAYER_NORM_IN_X = 0,
     FIRN_LAYER_NORM_IN_GAIN = 1,

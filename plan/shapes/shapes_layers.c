@@ -99,6 +99,8 @@ int firn_shape_leading_rows_backward(firn_op_signature *s) {
     return FIRN_OK;
 }
 
+_Static_assert(FIRN_ADD_IN_A == FIRN_MULTIPLY_IN_A && FIRN_ADD_IN_B == FIRN_MULTIPLY_IN_B, "one rule for both");
+
 /* b is repeated over the leading dimensions of a. */
 int firn_shape_broadcast(firn_op_signature *s) {
     return ends_with(&s->inputs[FIRN_ADD_IN_A], &s->inputs[FIRN_ADD_IN_B]) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;

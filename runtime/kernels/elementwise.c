@@ -16,7 +16,8 @@ void firn_kernel_cast(const firn_kernel_call *call) {
     firn_split_blocks(call, cast_blocks);
 }
 
-/* --- add and sum_leading ------------------------------------------------------------------------------------------ */
+/* --- add, multiply and sum_leading
+ * ------------------------------------------------------------------------------------------ */
 
 /* count elements of b from element `from` of the sum: b begins again and again. */
 static void widen_repeated(float *out, const firn_tensor *b, size_t from, size_t count) {
@@ -44,6 +45,22 @@ static void add_blocks(void *argument, size_t begin, size_t end) {
 
 void firn_kernel_add(const firn_kernel_call *call) {
     firn_split_blocks(call, add_blocks);
+}
+
+static void multiply_blocks(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    float a[FIRN_BLOCK], b[FIRN_BLOCK];
+    for (size_t block = begin; block < end; block++) {
+        size_t count = firn_block_widen(a, &call->inputs[FIRN_MULTIPLY_IN_A], block);
+        widen_repeated(b, &call->inputs[FIRN_MULTIPLY_IN_B], block * FIRN_BLOCK, count);
+        for (size_t i = 0; i < count; i++)
+            a[i] *= b[i];
+        firn_block_narrow(&call->outputs[FIRN_MULTIPLY_OUT_Y], block, a, count);
+    }
+}
+
+void firn_kernel_multiply(const firn_kernel_call *call) {
+    firn_split_blocks(call, multiply_blocks);
 }
 
 static void sum_leading_blocks(void *argument, size_t begin, size_t end) {

@@ -228,6 +228,10 @@ def add_op(kind, a, b):
     return [Tensor(kind, a.dims, [add(x, b.values[i % b.elements]) for i, x in enumerate(a.values)])]
 
 
+def multiply_op(kind, a, b):
+    return [Tensor(kind, a.dims, [multiply(x, b.values[i % b.elements]) for i, x in enumerate(a.values)])]
+
+
 def layer_norm(kind, x, gain, bias, *, affine, epsilon):
     y, means, reciprocals = [], [], []
     for row in x.rows():
@@ -839,7 +843,7 @@ ATTRIBUTES = {
     'gradient_factors': 'scaled clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
     'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
-OPS = dict(globals(), add=add_op, count=count_op)
+OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op)
 
 lines = []
 names = set()
@@ -1394,6 +1398,18 @@ def rotations(kind):
          rotated=1, rotary_dim=2, interleaved=0, base=base)
 
 
+def broadcast_products(kind):
+    a, b = tensor(kind, 2, 3, 5), tensor(kind, 3, 5)
+    case(kind + '_multiply_broadcast', 'multiply', kind, [a, b])
+    special = edges(kind)
+    a = Tensor(kind, (len(special), len(special)), [x for x in special for _ in special])
+    case(kind + '_multiply_edges', 'multiply', kind, [a, Tensor(kind, (len(special),), special)])
+    if kind != 'float32':
+        a, b = tensor(kind, 2, 11), tensor('float32', 11)
+        case(kind + '_multiply_float32', 'multiply', 'float32', [a, b])
+        case(kind + '_multiply_float32_to_half', 'multiply', kind, [a, b])
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -1414,6 +1430,8 @@ def main():
         areas(kind)
     for kind in HALF_NAMES + ['float32']:
         rotations(kind)
+    for kind in HALF_NAMES + ['float32']:
+        broadcast_products(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

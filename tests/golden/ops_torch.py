@@ -295,8 +295,18 @@ def rotary():
         case("torch_rotary_dx_" + tag, "rotary_embedding_backward", [dy], [x.grad], settings, [base], 4e-6)
 
 
+def multiply():
+    for a_dims, b_dims in (((3, 4, 5), (5,)), ((3, 4, 5), (4, 5)), ((7, 300), (7, 300))):
+        a, b, dy = leaf(rand(*a_dims)), leaf(rand(*b_dims)), rand(*a_dims)
+        y = a * b
+        y.backward(dy)
+        tag = "x".join(str(d) for d in b_dims)
+        case("multiply_" + tag, "multiply", [a.detach(), b.detach()], [y.detach()])
+        case("multiply_da_" + tag, "multiply", [dy, b.detach()], [a.grad])
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
-             more_activations, more_losses, weighted_cross_entropy, rotary):
+             more_activations, more_losses, weighted_cross_entropy, rotary, multiply):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

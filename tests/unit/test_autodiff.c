@@ -58,15 +58,19 @@ static bool slope_agrees(const test_machine *machine, const test_recipe *recipe,
     return false;
 }
 
-static void check_gradients(const test_recipe *recipe) {
-    firnc_compilation compilation = test_compilation(recipe);
-    test_run_passes(&compilation, firnc_lower);
-    test_machine machine = test_machine_apart(compilation.graph, SEED);
+static void check_compiled(firnc_compilation *compilation, const test_recipe *recipe) {
+    test_run_passes(compilation, firnc_lower);
+    test_machine machine = test_machine_apart(compilation->graph, SEED);
     firnc_value *parameters;
-    uint32_t count = firnc_sorted_values(compilation.graph, firnc_is_parameter, &parameters);
+    uint32_t count = firnc_sorted_values(compilation->graph, firnc_is_parameter, &parameters);
     assert_true(count > 0);
     for (uint32_t i = 0; i < count; i++)
         assert_true(slope_agrees(&machine, recipe, parameters[i]));
+}
+
+static void check_gradients(const test_recipe *recipe) {
+    firnc_compilation compilation = test_compilation(recipe);
+    check_compiled(&compilation, recipe);
 }
 
 static void test_gpt2_gradients(void **state) {
@@ -281,6 +285,26 @@ static void test_order_of_sums(void **state) {
                      strcmp(graph->nodes[i].name, "first") == 0);
 }
 
+/* A gain for each column, then a gate for each element, both of which have parameters. */
+static void test_multiply_gradients(void **state) {
+    (void)state;
+    test_recipe recipe = test_mlp_recipe();
+    firnc_compilation compilation = test_compilation(&recipe);
+    firnc_graph *graph = compilation.graph = firnc_graph_create("gated");
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+    firnc_value target = firnc_input(graph, "target", FIRN_FLOAT32, 2, (uint32_t[]){4, 3}, test_float32);
+    firnc_init init = {.rule = FIRNC_INIT_NORMAL, .b = 1};
+    firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 3}, init, true);
+    firnc_value gate = firnc_parameter(graph, "gate", 2, (uint32_t[]){3, 3}, init, true);
+    firnc_value gain = firnc_parameter(graph, "gain", 1, (uint32_t[]){3}, init, true);
+    firnc_value h = firnc_linear(graph, x, w, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_value scaled = firnc_op(graph, FIRN_OP_multiply, (firnc_value[]){h, gain}, 2, NULL, NULL);
+    firnc_value gates = firnc_linear(graph, x, gate, FIRNC_NONE, FIRNC_OUT_IN);
+    firnc_value gated = firnc_op(graph, FIRN_OP_multiply, (firnc_value[]){scaled, gates}, 2, NULL, NULL);
+    firnc_loss(graph, firnc_mean_squared_error(graph, gated, target));
+    check_compiled(&compilation, &recipe);
+}
+
 static void test_backward_levels(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -315,7 +339,7 @@ int main(void) {
         cmocka_unit_test(test_accumulation),     cmocka_unit_test(test_tied_weight),
         cmocka_unit_test(test_gradient_type),    cmocka_unit_test(test_order_of_sums),
         cmocka_unit_test(test_backward_levels),  cmocka_unit_test(test_unused_parameter),
-        cmocka_unit_test(test_rotary_gradients),
+        cmocka_unit_test(test_rotary_gradients), cmocka_unit_test(test_multiply_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

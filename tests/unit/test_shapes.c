@@ -180,6 +180,13 @@ static const shape_case cases[] = {
     {FIRN_OP_add, "f32[4] f32[3,4]", "f32", SHAPE},
     {FIRN_OP_add, "f32[4] i32[4]", "f32", SHAPE},
 
+    {FIRN_OP_multiply, "f32[2,3,4] f32[2,3,4]", "f32[2,3,4]", ACCEPTED},
+    {FIRN_OP_multiply, "b16[2,3,4] f32[4]", "f32[2,3,4]", ACCEPTED},
+    {FIRN_OP_multiply, "f32[2,3,4] b16[3,4]", "f32[2,3,4]", ACCEPTED},
+    {FIRN_OP_multiply, "f32[2,3,4] f32[2,3]", "f32", SHAPE},
+    {FIRN_OP_multiply, "f32[4] f32[3,4]", "f32", SHAPE},
+    {FIRN_OP_multiply, "f32[4] i32[4]", "f32", SHAPE},
+
     {FIRN_OP_layer_norm, "b16[2,3,4] f32[4] f32[4]", "b16[2,3,4] f32[2,3] f32[2,3]", .reals = {1e-5f}, ACCEPTED},
     {FIRN_OP_layer_norm, "f32[3,4] f32[4] f32[4]", "b16[3,4] f32[3] f32[3]", .integers = {2}, .reals = {1e-5f},
      ACCEPTED},
