@@ -12,6 +12,8 @@
 
 #include "tests/unit/support_kernels.h"
 
+enum { SCORES = 0, VALUES = 1, QUERIES_AND_KEYS = 2 }; /* the reductions of both ops, as plan/ops.def names them */
+
 typedef struct setting {
     uint32_t batch, steps, heads, kv_heads, size;
     bool causal, half_softmax;
@@ -90,7 +92,8 @@ static float soft(const setting *s, float x) {
 
 /* The factor of dropout for one probability; negative: dropped. */
 static float kept(const setting *s, const firn_kernel_call *call, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
-    const firn_rng rng = {call->seed, (uint32_t)call->integers[4], call->moment->global_step, call->moment->micro_step};
+    const firn_rng rng = {call->seed, (uint32_t)call->integers[FIRN_ATTENTION_RNG_ID], call->moment->global_step,
+                          call->moment->micro_step};
     const uint64_t element = (((uint64_t)b * s->heads + h) * s->steps + i) * s->steps + j;
     if (firn_random_uniform(&rng, element) < s->dropout)
         return -1.0f;
@@ -138,7 +141,8 @@ static void probabilities(const setting *s, const firn_kernel_call *call, const 
         float top = -INFINITY;
         bool nan = false;
         for (uint32_t j = 0; j < count; j++) {
-            e[j] = soft(s, call->reals[0] * dot_of(s, qkv, 0, i, qkv, 1, j, b, h, call->reductions[0]));
+            e[j] = soft(s, call->reals[FIRN_ATTENTION_SCALE] *
+                               dot_of(s, qkv, 0, i, qkv, 1, j, b, h, call->reductions[SCORES]));
             nan = nan || isnan(e[j]);
             top = e[j] > top ? e[j] : top;
         }
@@ -166,7 +170,7 @@ static void expect_values(const setting *s, const firn_kernel_call *call, const 
             for (uint32_t j = 0; j < count; j++)
                 v[j] = get(qkv, place(s, 2, b, h, j, d));
             set(y, place_out(s, b, h, i, d),
-                reduce(call->reductions[1], &m->p_dropped[(size_t)i * s->steps], v, count, 0));
+                reduce(call->reductions[VALUES], &m->p_dropped[(size_t)i * s->steps], v, count, 0));
         }
 }
 
@@ -177,7 +181,7 @@ static void score_gradients(const setting *s, const firn_kernel_call *call, cons
         const uint32_t count = s->causal ? i + 1 : s->steps;
         for (uint32_t j = 0; j < count; j++) {
             const size_t at = (size_t)i * s->steps + j;
-            float raw = dot_of(s, &t->dy, -1, i, &t->qkv, 2, j, b, h, call->reductions[1]);
+            float raw = dot_of(s, &t->dy, -1, i, &t->qkv, 2, j, b, h, call->reductions[VALUES]);
             m->dp[at] = dropped(raw, m->factor[at]);
             products[j] = m->p[at] * m->dp[at];
         }
@@ -212,20 +216,22 @@ static void expect_gradients(const setting *s, const firn_kernel_call *call, con
                 const uint32_t h = key * group + g, count = s->causal ? i + 1 : s->steps;
                 for (uint32_t j = 0; j < count; j++)
                     column[j] = get(&t->qkv, place(s, 1, b, h, j, d));
-                float sum = reduce(call->reductions[2], &of_heads[g].ds[(size_t)i * s->steps], column, count, 0);
-                set(dqkv, place(s, 0, b, h, i, d), call->reals[0] * sum);
+                float sum =
+                    reduce(call->reductions[QUERIES_AND_KEYS], &of_heads[g].ds[(size_t)i * s->steps], column, count, 0);
+                set(dqkv, place(s, 0, b, h, i, d), call->reals[FIRN_ATTENTION_SCALE] * sum);
             }
     for (uint32_t j = 0; j < s->steps; j++)
         for (uint32_t d = 0; d < s->size; d++) {
             float dk = 0.0f, dv = 0.0f;
             for (uint32_t g = 0; g < group; g++) {
                 const uint32_t h = key * group + g;
-                float k = sum_over_queries(s, of_heads[g].ds, j, &t->qkv, 0, b, h, d, call->reductions[2]);
-                float v = sum_over_queries(s, of_heads[g].p_dropped, j, &t->dy, -1, b, h, d, call->reductions[1]);
+                float k =
+                    sum_over_queries(s, of_heads[g].ds, j, &t->qkv, 0, b, h, d, call->reductions[QUERIES_AND_KEYS]);
+                float v = sum_over_queries(s, of_heads[g].p_dropped, j, &t->dy, -1, b, h, d, call->reductions[VALUES]);
                 dk = g == 0 ? k : dk + k;
                 dv = g == 0 ? v : dv + v;
             }
-            set(dqkv, place(s, 1, b, key * group, j, d), call->reals[0] * dk);
+            set(dqkv, place(s, 1, b, key * group, j, d), call->reals[FIRN_ATTENTION_SCALE] * dk);
             set(dqkv, place(s, 2, b, key * group, j, d), dv);
         }
 }
@@ -236,20 +242,20 @@ static void check_tensors(const setting *s, tensors *t) {
     const uint32_t group = s->heads / s->kv_heads;
     firn_kernel_call forward = call_of(s), backward = call_of(s);
     forward.input_count = 1;
-    forward.inputs[0] = t->qkv;
+    forward.inputs[FIRN_ATTENTION_IN_QKV] = t->qkv;
     forward.output_count = 4;
-    forward.outputs[0] = t->y;
-    forward.outputs[1] = t->maxima;
-    forward.outputs[2] = t->sums;
-    forward.outputs[3] = t->scratch;
+    forward.outputs[FIRN_ATTENTION_OUT_Y] = t->y;
+    forward.outputs[FIRN_ATTENTION_OUT_ROW_MAX] = t->maxima;
+    forward.outputs[FIRN_ATTENTION_OUT_ROW_SUM] = t->sums;
+    forward.outputs[FIRN_ATTENTION_OUT_SCRATCH] = t->scratch;
     backward.input_count = 4;
-    backward.inputs[0] = t->dy;
-    backward.inputs[1] = t->qkv;
-    backward.inputs[2] = t->maxima;
-    backward.inputs[3] = t->sums;
+    backward.inputs[FIRN_ATTENTION_BACKWARD_IN_DY] = t->dy;
+    backward.inputs[FIRN_ATTENTION_BACKWARD_IN_QKV] = t->qkv;
+    backward.inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX] = t->maxima;
+    backward.inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM] = t->sums;
     backward.output_count = 2;
-    backward.outputs[0] = t->dqkv;
-    backward.outputs[1] = t->backward_scratch;
+    backward.outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV] = t->dqkv;
+    backward.outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH] = t->backward_scratch;
     tensors expected = tensors_new(s);
     head_matrices *of_heads = malloc(group * sizeof *of_heads);
     for (uint32_t g = 0; g < group; g++)

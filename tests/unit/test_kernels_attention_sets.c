@@ -105,13 +105,14 @@ static firn_kernel_call call_of(const setting *s) {
 static firn_kernel_call forward_call(const setting *s) {
     firn_kernel_call call = call_of(s);
     call.input_count = 1;
-    call.inputs[0] = tensor_new(s->type, s->batch, s->steps, (s->heads + 2 * s->kv_heads) * s->size, 0);
+    call.inputs[FIRN_ATTENTION_IN_QKV] =
+        tensor_new(s->type, s->batch, s->steps, (s->heads + 2 * s->kv_heads) * s->size, 0);
     call.output_count = 4;
-    call.outputs[0] = tensor_new(s->out_type, s->batch, s->steps, s->heads * s->size, 0);
-    call.outputs[1] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0);
-    call.outputs[2] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0);
-    call.outputs[3] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, 16, s->steps);
-    fill(s, &call.inputs[0], s->steps + s->heads);
+    call.outputs[FIRN_ATTENTION_OUT_Y] = tensor_new(s->out_type, s->batch, s->steps, s->heads * s->size, 0);
+    call.outputs[FIRN_ATTENTION_OUT_ROW_MAX] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0);
+    call.outputs[FIRN_ATTENTION_OUT_ROW_SUM] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0);
+    call.outputs[FIRN_ATTENTION_OUT_SCRATCH] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, 16, s->steps);
+    fill(s, &call.inputs[FIRN_ATTENTION_IN_QKV], s->steps + s->heads);
     return call;
 }
 
@@ -119,14 +120,15 @@ static firn_kernel_call forward_call(const setting *s) {
 static firn_kernel_call backward_call(const setting *s, const firn_kernel_call *forward) {
     firn_kernel_call call = call_of(s);
     call.input_count = 4;
-    call.inputs[0] = tensor_new(s->type, s->batch, s->steps, s->heads * s->size, 0);
-    call.inputs[1] = forward->inputs[0];
-    call.inputs[2] = forward->outputs[1];
-    call.inputs[3] = forward->outputs[2];
+    call.inputs[FIRN_ATTENTION_BACKWARD_IN_DY] = tensor_new(s->type, s->batch, s->steps, s->heads * s->size, 0);
+    call.inputs[FIRN_ATTENTION_BACKWARD_IN_QKV] = forward->inputs[FIRN_ATTENTION_IN_QKV];
+    call.inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX] = forward->outputs[FIRN_ATTENTION_OUT_ROW_MAX];
+    call.inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM] = forward->outputs[FIRN_ATTENTION_OUT_ROW_SUM];
     call.output_count = 2;
-    call.outputs[0] = tensor_new(s->out_type, s->batch, s->steps, (s->heads + 2 * s->kv_heads) * s->size, 0);
-    call.outputs[1] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, 33, s->steps);
-    fill(s, &call.inputs[0], s->steps + 77);
+    call.outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV] =
+        tensor_new(s->out_type, s->batch, s->steps, (s->heads + 2 * s->kv_heads) * s->size, 0);
+    call.outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH] = tensor_new(FIRN_FLOAT32, s->batch, s->heads, 33, s->steps);
+    fill(s, &call.inputs[FIRN_ATTENTION_BACKWARD_IN_DY], s->steps + 77);
     return call;
 }
 
@@ -176,10 +178,10 @@ static void check(setting s) {
     firn_kernel_call backward = backward_call(&s, &forward);
     run_portable(FIRN_OP_attention_backward, &backward);
     compare(FIRN_OP_attention_backward, &backward, 1, &s);
-    tensor_free(&backward.inputs[0]);
+    tensor_free(&backward.inputs[FIRN_ATTENTION_BACKWARD_IN_DY]);
     for (int o = 0; o < backward.output_count; o++)
         tensor_free(&backward.outputs[o]);
-    tensor_free(&forward.inputs[0]);
+    tensor_free(&forward.inputs[FIRN_ATTENTION_IN_QKV]);
     for (int o = 0; o < forward.output_count; o++)
         tensor_free(&forward.outputs[o]);
 }

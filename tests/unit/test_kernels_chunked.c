@@ -345,13 +345,15 @@ static void check_native(uint32_t n, uint32_t k, uint32_t o, int layout, uint32_
     }
     firn_kernel_call call = {.input_count = 3, .output_count = 1, .integers = {layout}};
     call.reductions[0] = (firn_reduction){FIRN_REDUCTION_CHUNKED, half, out_type, chunk};
-    call.inputs[0] = x, call.inputs[1] = weight, call.inputs[2] = bias, call.outputs[0] = y;
+    call.inputs[FIRN_LINEAR_IN_X] = x, call.inputs[FIRN_LINEAR_IN_WEIGHT] = weight;
+    call.inputs[FIRN_LINEAR_IN_BIAS] = bias, call.outputs[FIRN_LINEAR_OUT_Y] = y;
     compare(FIRN_OP_linear, firn_native_linear, &call);
     call.input_count = 2;
     compare(FIRN_OP_linear, firn_native_linear, &call);
-    call.inputs[0] = dy, call.outputs[0] = dx;
+    call.inputs[FIRN_LINEAR_BACKWARD_INPUT_IN_DY] = dy, call.outputs[FIRN_LINEAR_BACKWARD_INPUT_OUT_DX] = dx;
     compare(FIRN_OP_linear_backward_input, firn_native_linear_backward_input, &call);
-    call.inputs[1] = x, call.outputs[0] = dweight;
+    call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X] = x;
+    call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT] = dweight;
     compare(FIRN_OP_linear_backward_weight, firn_native_linear_backward_weight, &call);
     firn_tensor *const all[] = {&x, &dy, &weight, &bias, &y, &dx, &dweight};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)

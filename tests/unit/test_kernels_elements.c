@@ -79,12 +79,12 @@ static float is_sum(float a, float b, const firn_kernel_call *call, uint64_t ele
 
 static float is_gelu(float a, float b, const firn_kernel_call *call, uint64_t element) {
     (void)b, (void)element;
-    return call->integers[0] == 0 ? firn_gelu(a) : firn_gelu_tanh(a);
+    return call->integers[FIRN_GELU_FORM] == 0 ? firn_gelu(a) : firn_gelu_tanh(a);
 }
 
 static float is_gelu_gradient(float dy, float x, const firn_kernel_call *call, uint64_t element) {
     (void)element;
-    return dy * (call->integers[0] == 0 ? firn_gelu_slope(x) : firn_gelu_tanh_slope(x));
+    return dy * (call->integers[FIRN_GELU_BACKWARD_FORM] == 0 ? firn_gelu_slope(x) : firn_gelu_tanh_slope(x));
 }
 
 static float is_relu(float a, float b, const firn_kernel_call *call, uint64_t element) {
@@ -109,9 +109,10 @@ static float is_tanh_gradient(float dy, float y, const firn_kernel_call *call, u
 
 static float is_dropout(float a, float b, const firn_kernel_call *call, uint64_t element) {
     (void)b;
-    const firn_rng rng = {call->seed, (uint32_t)call->integers[0], call->moment->global_step, call->moment->micro_step};
-    const float keep = 1.0f - call->reals[0];
-    return firn_random_uniform(&rng, element) >= call->reals[0] ? a * (1.0f / keep) : 0.0f;
+    const firn_rng rng = {call->seed, (uint32_t)call->integers[FIRN_DROPOUT_RNG_ID], call->moment->global_step,
+                          call->moment->micro_step};
+    const float keep = 1.0f - call->reals[FIRN_DROPOUT_RATE];
+    return firn_random_uniform(&rng, element) >= call->reals[FIRN_DROPOUT_RATE] ? a * (1.0f / keep) : 0.0f;
 }
 
 static void elementwise(void **state) {
@@ -132,7 +133,7 @@ static void dropout(void **state) {
     const firn_moment moment = {1ull << 33, 4};
     firn_kernel_call settings = {.integers = {7}, .reals = {0.3f}, .seed = 99, .moment = &moment};
     check_types(FIRN_OP_dropout, 1, settings, is_dropout);
-    settings.reals[0] = 0.0f;
+    settings.reals[FIRN_DROPOUT_RATE] = 0.0f;
     check_types(FIRN_OP_dropout, 1, settings, is_itself);
 }
 
@@ -259,7 +260,7 @@ static void check_embedding_backward(uint8_t type, uint32_t width, int start) {
                              .outputs = {start == 2 ? before : dtable},
                              .integers = {WORDS}};
     run_kernel(FIRN_OP_embedding_backward, &call);
-    assert_same(&expected, &call.outputs[0], "embedding_backward");
+    assert_same(&expected, &call.outputs[FIRN_EMBEDDING_BACKWARD_OUT_DTABLE], "embedding_backward");
     tensor_free(&ids);
     tensor_free(&dy);
     tensor_free(&before);
@@ -289,9 +290,9 @@ static void leading_rows(void **state) {
             set(&expected_rows, e, get(&table, e));
         run_kernel(FIRN_OP_leading_rows, &call);
         assert_same(&expected_rows, &rows, "leading_rows");
-        call.inputs[0] = rows;
-        call.outputs[0] = back;
-        call.integers[0] = 9;
+        call.inputs[FIRN_LEADING_ROWS_BACKWARD_IN_DY] = rows;
+        call.outputs[FIRN_LEADING_ROWS_BACKWARD_OUT_DTABLE] = back;
+        call.integers[FIRN_LEADING_ROWS_BACKWARD_ROWS] = 9;
         for (size_t e = 0; e < expected.elements; e++)
             set(&expected, e, e < rows.elements ? get(&rows, e) : 0.0f);
         run_kernel(FIRN_OP_leading_rows_backward, &call);
@@ -485,7 +486,7 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, boo
                                  .inputs = {dloss, logits, labels, maxima, sums},
                                  .outputs = {in_place ? logits : dlogits}};
     run_kernel(FIRN_OP_cross_entropy_backward, &backward);
-    assert_same(&e_dlogits, &backward.outputs[0], "cross_entropy_backward");
+    assert_same(&e_dlogits, &backward.outputs[FIRN_CROSS_ENTROPY_BACKWARD_OUT_DLOGITS], "cross_entropy_backward");
     firn_tensor *all[] = {&logits,  &labels, &loss,     &maxima, &sums,     &dloss,
                           &dlogits, &e_loss, &e_maxima, &e_sums, &e_dlogits};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -545,7 +546,8 @@ static void check_squared_error(uint8_t type, uint32_t size, bool in_place) {
                                  .inputs = {dloss, prediction, target},
                                  .outputs = {in_place ? prediction : gradient}};
     run_kernel(FIRN_OP_mean_squared_error_backward, &backward);
-    assert_same(&expected_gradient, &backward.outputs[0], "mean_squared_error_backward");
+    assert_same(&expected_gradient, &backward.outputs[FIRN_MEAN_SQUARED_ERROR_BACKWARD_OUT_DPREDICTION],
+                "mean_squared_error_backward");
     firn_tensor *all[] = {&prediction, &target, &loss, &dloss, &expected, &gradient, &expected_gradient};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         tensor_free(all[i]);
