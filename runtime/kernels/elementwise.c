@@ -1,4 +1,5 @@
-/* Ops that compute each element by itself, and the sum that undoes a broadcast. Freestanding. */
+/* Ops that compute each element by itself, the activations (activations.c) apart, and the sum that undoes a broadcast.
+ * Freestanding. */
 #include "runtime/kernels/blocks.h"
 
 /* --- cast --------------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,8 @@
  * float32 and are changed where they lie; gradients may be of any real type. Freestanding.
  *
  * An optimizer is a row of plan/ops.def whose inputs begin with parameter and gradient and end with the optional
- * factors, and here two functions: one that advances a run of elements by its formula, and one that walks over blocks.
+ * factors, and in this folder two functions: one that advances a run of elements by its formula, and the kernel, which
+ * reads the attributes and hands both to firn_update. Here are the gradient, the walk, AdamW and SGD.
  */
 #include "runtime/kernels/optimizers/optimizer.h"
 
