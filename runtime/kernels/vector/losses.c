@@ -81,9 +81,10 @@ static float block_sum(const float *x, size_t count, firn_vector maximum) {
 
 static void cross_entropy_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const float *logits = call->inputs[0].data;
-    const size_t width = firn_last_extent(&call->inputs[0]);
-    float *maxima = call->outputs[1].data, *sums = call->outputs[2].data;
+    const float *logits = call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS].data;
+    const size_t width = firn_last_extent(&call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS]);
+    float *maxima = call->outputs[FIRN_CROSS_ENTROPY_OUT_ROW_MAX].data,
+          *sums = call->outputs[FIRN_CROSS_ENTROPY_OUT_ROW_SUM].data;
     for (size_t row = begin; row < end; row++) {
         const float *x = logits + row * width;
         float total = 0.0f;
@@ -95,7 +96,7 @@ static void cross_entropy_rows(void *argument, size_t begin, size_t end) {
 }
 
 void firn_vector_cross_entropy(const firn_kernel_call *call) {
-    const firn_tensor *logits = &call->inputs[0];
+    const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS];
     if (logits->type != FIRN_FLOAT32) {
         firn_kernel_cross_entropy(call);
         return;
@@ -111,13 +112,16 @@ static firn_vector share(firn_vector x, firn_vector maximum, firn_vector sum, fl
 
 static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    const int32_t *labels = call->inputs[2].data;
-    const float *maxima = call->inputs[3].data, *sums = call->inputs[4].data;
-    const size_t width = firn_last_extent(&call->inputs[1]);
-    const float factor = firn_scalar(&call->inputs[0]) / (float)firn_rows(&call->inputs[1]);
+    const int32_t *labels = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LABELS].data;
+    const float *maxima = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_MAX].data;
+    const float *sums = call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_ROW_SUM].data;
+    const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
+    const firn_tensor *dlogits = &call->outputs[FIRN_CROSS_ENTROPY_BACKWARD_OUT_DLOGITS];
+    const size_t width = firn_last_extent(logits);
+    const float factor = firn_scalar(&call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_DLOSS]) / (float)firn_rows(logits);
     for (size_t row = begin; row < end; row++) {
-        const float *x = (const float *)call->inputs[1].data + row * width;
-        float *dx = (float *)call->outputs[0].data + row * width;
+        const float *x = (const float *)logits->data + row * width;
+        float *dx = (float *)dlogits->data + row * width;
         /* before dx may take its place */
         const float p = firn_exp_inline(x[labels[row]] - maxima[row]) / sums[row];
         const firn_vector maximum = firn_vector_fill(maxima[row]), sum = firn_vector_fill(sums[row]);
@@ -131,7 +135,7 @@ static void cross_entropy_backward_rows(void *argument, size_t begin, size_t end
 }
 
 void firn_vector_cross_entropy_backward(const firn_kernel_call *call) {
-    const firn_tensor *logits = &call->inputs[1];
+    const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_BACKWARD_IN_LOGITS];
     if (logits->type != FIRN_FLOAT32) {
         firn_kernel_cross_entropy_backward(call);
         return;

@@ -161,11 +161,14 @@ typedef struct passes {
 
 /* False where the portable kernel must do it. */
 static bool begin(passes *p, const firn_kernel_call *call) {
-    p->by_key = (job){.a = firn_attention_of(call, &call->inputs[1]), .dy = &call->inputs[0], .out = &call->outputs[0]};
+    p->by_key = (job){.a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_BACKWARD_IN_QKV]),
+                      .dy = &call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY],
+                      .out = &call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV]};
     p->by_key.chunked = firn_attention_is_chunked(call, 3);
-    p->by_key.row_max = call->inputs[2].data;
-    p->by_key.row_sum = call->inputs[3].data;
-    p->by_key.projections = call->outputs[1].data; /* nothing else of the scratch is used */
+    p->by_key.row_max = call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX].data;
+    p->by_key.row_sum = call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM].data;
+    /* Nothing else of the scratch is used. */
+    p->by_key.projections = call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH].data;
     p->by_query = p->by_key;
     p->cost = firn_attention_cost(&p->by_key, 5);
     p->threads = firn_parallel_threads(&call->parallel, p->cost);

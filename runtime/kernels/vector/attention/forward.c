@@ -64,10 +64,11 @@ static void attention_piece(void *argument, size_t piece, void *slot) {
 
 /* False where the portable kernel must do it. */
 static bool begin(job *work, const firn_kernel_call *call) {
-    *work = (job){.a = firn_attention_of(call, &call->inputs[0]), .out = &call->outputs[0]};
+    *work = (job){.a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_IN_QKV]),
+                  .out = &call->outputs[FIRN_ATTENTION_OUT_Y]};
     work->chunked = firn_attention_is_chunked(call, 2);
-    work->new_row_max = call->outputs[1].data;
-    work->new_row_sum = call->outputs[2].data;
+    work->new_row_max = call->outputs[FIRN_ATTENTION_OUT_ROW_MAX].data;
+    work->new_row_sum = call->outputs[FIRN_ATTENTION_OUT_ROW_SUM].data;
     return firn_attention_lay_out(work, false);
 }
 
