@@ -1,4 +1,4 @@
-/* Files, read whole and written whole or not at all. Nothing here knows what is in them. */
+/* Reads and writes whole files (compiler/base/files.h). This file must not interpret their contents. */
 #define _XOPEN_SOURCE 700
 
 #include "compiler/base/files.h"
@@ -13,7 +13,7 @@
 
 #include "compiler/base/text.h"
 
-/* What helps against an error of writing. */
+/* The remedy that a message suggests after a failed write; reads errno. */
 static const char *room(void) {
     return errno == EFBIG ? "raise the limit of file sizes (ulimit -f), or choose another disk"
                           : "make room on the disk, or choose another folder";
@@ -27,7 +27,7 @@ static bool fail(const char *name, const char *done, const char *mend) {
 
 /* --- reading --------------------------------------------------------------------------------------------------- */
 
-/* Reads to the end of the file into memory that grows. False with errno set; EFBIG when there is more than limit. */
+/* Reads to the end of the file into memory that grows. False with errno set; EFBIG if the file is longer than limit. */
 static bool read_all(int file, uint64_t limit, firnc_bytes *bytes) {
     uint64_t capacity = 1 << 16;
     uint8_t *data = firnc_allocate_aligned(capacity + 1);
@@ -77,7 +77,7 @@ bool firnc_file_read(const char *name, uint64_t limit, firnc_bytes *bytes) {
 
 /* --- writing --------------------------------------------------------------------------------------------------- */
 
-/* Writes and syncs; closes in any case. False with errno set. */
+/* Writes and syncs the file, and closes it even after an error. False with errno set. */
 static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
     while (count > 0) {
         ssize_t put = write(file, bytes, count);
@@ -98,8 +98,8 @@ static bool write_and_close(int file, const uint8_t *bytes, uint64_t count) {
     return good;
 }
 
-/* Makes a new name in a folder durable. Some file systems cannot sync a folder, and one that may be written need not be
- * one that may be opened: neither is an error. False with errno set. */
+/* Makes a new directory entry durable. Some file systems cannot sync a folder, and a folder with write permission may
+ * lack the read permission that open needs: neither is an error. False with errno set. */
 static bool sync_folder(const char *name) {
     const char *slash = strrchr(name, '/');
     const char *folder = slash == NULL ? "." : slash == name ? "/" : firnc_format("%.*s", (int)(slash - name), name);
@@ -113,8 +113,8 @@ static bool sync_folder(const char *name) {
     return good;
 }
 
-/* The file that a name stands for, through symbolic links, so that renaming replaces the file and not the link. NULL
- * when what is there is not a regular file, which renaming would destroy. */
+/* Follows symbolic links to the real file, so that rename() replaces the file and not the link. NULL if the name exists
+ * and is not a regular file, which rename() would destroy. */
 static const char *resolve(const char *name) {
     struct stat status;
     if (stat(name, &status) != 0)

@@ -1,4 +1,4 @@
-/* The nearest word (compiler/base/nearest.h). */
+/* Search for the nearest word by edit distance (compiler/base/nearest.h). */
 #include "compiler/base/nearest.h"
 
 #include <string.h>
@@ -13,10 +13,11 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* Edits that turn one word into the other: a character inserted, removed or replaced, or two neighbours swapped. */
+/* Number of edits that turn one word into the other, ignoring case. An edit inserts, removes or replaces one character,
+ * or swaps two neighbours. */
 static size_t distance(const char *a, const char *b) {
     size_t length_a = least(strlen(a), WORD_MAX), length_b = least(strlen(b), WORD_MAX);
-    size_t rows[3][WORD_MAX + 1]; /* of the table of all beginnings of a and b: row i is in rows[i % 3] */
+    size_t rows[3][WORD_MAX + 1]; /* of the table over the prefixes of a and b; row i is in rows[i % 3] */
     for (size_t i = 0; i <= length_a; i++) {
         size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before_above = rows[(i + 1) % 3];
         for (size_t j = 0; j <= length_b; j++) {

@@ -18,10 +18,11 @@ static void deliver(const char *line) {
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* Blocks are chained so that a leak checker sees that they are still wanted. */
+/* Header of an allocation. Blocks form a chain, which firnc_memory_release walks and which keeps them reachable for a
+ * leak checker. */
 typedef struct block {
     struct block *previous;
-    uint64_t padding; /* what follows is aligned to 16 */
+    uint64_t padding; /* aligns the caller's bytes to 16 */
 } block;
 
 static block *last;
@@ -39,7 +40,7 @@ void *firnc_allocate(uint64_t bytes) {
     if (bytes <= SIZE_MAX - sizeof(block))
         fresh = calloc(1, sizeof(block) + (size_t)bytes);
     if (fresh == NULL) {
-        char line[128]; /* firnc_say would allocate */
+        char line[128]; /* firnc_say cannot be used here: it allocates */
         snprintf(line, sizeof line,
                  "firnc: out of memory: %llu bytes more are needed; use a smaller model or a larger machine",
                  (unsigned long long)bytes);

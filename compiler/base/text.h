@@ -1,5 +1,5 @@
-/* What every file of firnc uses: memory that nobody frees piece by piece, texts made by a format, one line that says
- * what is wrong. */
+/* What every file of firnc uses: memory that is released as a whole instead of block by block, formatted text, and
+ * messages of one line. Texts that these functions return belong to that memory. */
 #ifndef FIRNC_TEXT_H
 #define FIRNC_TEXT_H
 
@@ -8,30 +8,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FIRNC_ALIGNMENT 64 /* where the verifier wants a plan to lie */
+#define FIRNC_ALIGNMENT 64 /* alignment of a plan in memory that the verifier requires */
 
-void *firnc_allocate(uint64_t bytes);            /* zeroed; does not return when memory is out */
-uint8_t *firnc_allocate_aligned(uint64_t bytes); /* the same at a multiple of FIRNC_ALIGNMENT */
+void *firnc_allocate(uint64_t bytes);            /* zeroed; does not return if memory is exhausted */
+uint8_t *firnc_allocate_aligned(uint64_t bytes); /* likewise, at a multiple of FIRNC_ALIGNMENT */
 
-/* Frees what was allocated since a mark was taken: for work that is done many times in one run of firnc, by those who
- * know that nothing points there any more. */
+/* A release frees everything that was allocated since the mark was taken, for work that one run of firnc repeats many
+ * times. The caller makes sure that no pointer into that memory is used afterwards. */
 typedef struct firnc_mark {
     void *last;
 } firnc_mark;
 firnc_mark firnc_memory_mark(void);
 void firnc_memory_release(firnc_mark mark);
 
-/* What is called when memory is out, after one message, in place of exit(1). It must not return; it may longjmp, and
- * release what was allocated since a mark. NULL: exit(1) again. */
+/* Sets the function that is called, after one message, when memory is exhausted. It must not return; it may longjmp and
+ * release what was allocated since a mark. NULL restores the default, exit(1). */
 void firnc_out_of_memory_to(void (*function)(void *context), void *context);
 
-/* Room for one more: doubles an array, in fresh memory. Pointers into the old one keep reading the old elements. */
+/* Returns an array with room for one more element. If count has reached *capacity, this is a new array of twice the
+ * capacity with the elements copied; the old array stays allocated, so pointers into it still read the old elements. */
 void *firnc_grown(void *elements, uint32_t count, uint32_t *capacity, size_t size);
 
 const char *firnc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *firnc_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
-/* A text that grows. It begins as {0} and ends with a zero byte that is not counted. */
+/* A text that grows. Initialise it to {0}. A zero byte, which length excludes, ends the text. */
 typedef struct firnc_growing_text {
     char *text;
     uint64_t length, capacity;
@@ -39,26 +40,27 @@ typedef struct firnc_growing_text {
 
 void firnc_text_add(firnc_growing_text *to, const void *bytes, uint64_t count);
 
-/* The text with each byte that is not printable ASCII as \xNN. A recipe and the names of files are foreign text, which
- * may neither end a line nor steer a terminal. */
+/* A copy of the text with each byte that is not printable ASCII written as \xNN. Recipes and file names are untrusted
+ * text, which must not break a line or send control codes to a terminal. */
 const char *firnc_printable(const char *text);
 
-/* One line, printable: every message of firnc goes through here, to stderr or to whoever asked for it. */
+/* Prints one message as a line of printable text. Every message of firnc goes through this function, to stderr or to
+ * the function set by firnc_messages_to. */
 void firnc_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Takes the messages from now on, in place of stderr: a line of ASCII without its end, which the function may read
- * until it returns. NULL: stderr again. */
+/* Sets the function that receives later messages instead of stderr. Each is one line of ASCII without a line end, valid
+ * until the function returns. NULL restores stderr. */
 typedef void (*firnc_message)(void *context, const char *line);
 void firnc_messages_to(firnc_message message, void *context);
 
-/* Where in a file something is said: what a message begins with. */
+/* A place in a recipe, with which a message begins. */
 typedef struct firnc_place {
     const char *file; /* NULL: there is no place */
-    uint32_t line;    /* 0: it came from --set */
-    const char *path; /* of the key, "trainer.init.seed"; "" for the whole file */
+    uint32_t line;    /* 0: set by --set */
+    const char *path; /* of the key, such as "trainer.init.seed"; "" for the whole file */
 } firnc_place;
 
-/* "firnc: FILE:LINE: PATH: text" */
+/* Prints "firnc: FILE:LINE: PATH: text". The file must not be NULL. */
 void firnc_say_at(const firnc_place *place, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Words and texts that several files print (compiler/base/words.h). */
+/* Text of shapes, words and hashes for printing (compiler/base/words.h). */
 #include "compiler/base/words.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Reads mappings by tables of keys. The tables are where the keys have a meaning: recipe.c and its neighbours. */
+/* Reads mappings by tables of keys (compiler/keys/fields.h). The tables are in recipe.c and its neighbours; this file
+ * must not depend on the meaning of a key. */
 #include "compiler/keys/fields.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static bool is_whole(const firnc_tree *node) {
     return end > digits && *end == '\0';
 }
 
-/* Decimal, with a fraction or an exponent or neither: no hexadecimal, no inf, no nan. */
+/* A decimal number, with or without a fraction and an exponent. Hexadecimal, inf and nan are refused. */
 static bool is_number(const firnc_tree *node) {
     if (node->kind != FIRNC_SCALAR || !node->plain)
         return false;
@@ -60,7 +61,7 @@ const char *firnc_number_text(double value) {
     return text;
 }
 
-/* An end of a range as the field would take it. */
+/* A bound of a range in the form that the field accepts. */
 static const char *bound_text(const firnc_field *field, double bound) {
     bool whole = field->kind == FIRNC_FIELD_WHOLE || field->kind == FIRNC_FIELD_LONG;
     return whole ? firnc_format("%.0f", bound) : firnc_number_text(bound);
@@ -110,8 +111,8 @@ bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double
     return true;
 }
 
-/* Rounded once, from the text. What lies in the range stays in it, its ends being rounded likewise, unless it is
- * rounded to an end that is no part of it. */
+/* Rounds once, from the text. Rounding is monotonic, so a value in the range stays within the rounded bounds; only a
+ * value that rounds to an excluded bound has to be refused. */
 bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value) {
     double exact;
     if (!firnc_field_number(node, field, &exact))
@@ -153,7 +154,7 @@ bool firnc_field_choice(const firnc_tree *node, const firnc_choice *choices, int
                            firnc_choices_text(choices));
 }
 
-/* Whether two words are equal but for case, when `suffix` may be missing from the first. */
+/* Compares two words, ignoring case; `suffix` may be missing at the end of the first. */
 static bool same_class(const char *word, const char *class, const char *suffix) {
     while (*word != '\0' && firnc_small_letter(*word) == firnc_small_letter(*class)) {
         word++;
@@ -164,7 +165,7 @@ static bool same_class(const char *word, const char *class, const char *suffix) 
 
 #define CHOICES_TOLD 8
 
-/* "one of A, B", or of many the one that may have been meant. */
+/* "write one of A, B", or, if there are many classes, the nearest one. */
 static const char *mend_choice(const char *word, const firnc_choice *classes) {
     uint32_t count = 0;
     while (classes[count].word != NULL)

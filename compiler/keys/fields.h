@@ -1,5 +1,6 @@
-/* Tables of keys: what a mapping of a recipe may hold, where each value goes and what it may be. One reader checks
- * every mapping, so that an unknown key, a wrong type or a number out of range is found and told in one way. */
+/* Tables of keys: which keys a mapping of a recipe may have, where each value is stored and which values are allowed.
+ * One reader checks every mapping, so that unknown keys, wrong types and numbers out of range are reported in one
+ * way. */
 #ifndef FIRNC_FIELDS_H
 #define FIRNC_FIELDS_H
 
@@ -9,17 +10,17 @@
 
 typedef enum firnc_field_kind {
     FIRNC_FIELD_FLAG,    /* bool */
-    FIRNC_FIELD_WHOLE,   /* uint32_t; `high` 0 stands for its largest value */
-    FIRNC_FIELD_LONG,    /* uint64_t; likewise */
+    FIRNC_FIELD_WHOLE,   /* uint32_t; `high` 0 means UINT32_MAX */
+    FIRNC_FIELD_LONG,    /* uint64_t; `high` 0 means UINT64_MAX */
     FIRNC_FIELD_SINGLE,  /* float */
     FIRNC_FIELD_DOUBLE,  /* double */
-    FIRNC_FIELD_CHOICE,  /* int: the value that belongs to one of the words of `choices` */
-    FIRNC_FIELD_FIXED,   /* kept nowhere: the one word in `only` is what Firn does, any other is refused */
-    FIRNC_FIELD_NESTED,  /* a mapping, read by a table of its own */
+    FIRNC_FIELD_CHOICE,  /* int: the value of the matching entry in `choices` */
+    FIRNC_FIELD_FIXED,   /* not stored: only the word in `only` is accepted */
+    FIRNC_FIELD_NESTED,  /* a mapping, which the caller reads by another table */
     FIRNC_FIELD_ENTRIES, /* a list */
-    FIRNC_FIELD_OTHER,   /* any value: read by the caller */
-    FIRNC_FIELD_IGNORED, /* any value: it cannot change a frozen run */
-    FIRNC_FIELD_REFUSED  /* known to the model zoo, and refused: `only` says what to do */
+    FIRNC_FIELD_OTHER,   /* any value, which the caller reads */
+    FIRNC_FIELD_IGNORED, /* any value: it has no effect on a frozen run */
+    FIRNC_FIELD_REFUSED  /* a key of the model zoo that Firn refuses; `only` is the advice that the message gives */
 } firnc_field_kind;
 
 typedef struct firnc_choice {
@@ -30,36 +31,37 @@ typedef struct firnc_choice {
 typedef struct firnc_field {
     const char *key;
     firnc_field_kind kind;
-    size_t offset;    /* of the value in the structure that is filled */
-    double low, high; /* range of a number; high 0: no upper end (no number's range ends at 0) */
-    bool above_low;   /* low itself is out of range */
-    bool below_high;  /* likewise high */
+    size_t offset;    /* of the value in the caller's structure */
+    double low, high; /* range of a number; high 0: no upper bound (no range ends at 0) */
+    bool above_low;   /* low is excluded */
+    bool below_high;  /* high is excluded */
     const firnc_choice *choices;
     const char *only;
     bool required;
 } firnc_field;
 
-/* Fills a structure, which holds the defaults, from a mapping: null leaves a default alone. The structure may
- * be NULL when no field of the table is kept. False after one line on stderr. */
+/* Reads a mapping into a structure that holds the defaults; a key with the value null keeps its default. The structure
+ * may be NULL if the table stores no field. False after one message. */
 bool firnc_fields_read(const firnc_tree *mapping, const firnc_field *fields, uint32_t count, void *structure);
 
-/* One value, for those that no structure holds: a number in the range of a field, a word of a list. */
+/* Read one value that is not stored in a structure: a number in the range of a field, or a word of a list. False after
+ * one message. */
 bool firnc_field_number(const firnc_tree *node, const firnc_field *field, double *value);
 bool firnc_field_whole(const firnc_tree *node, const firnc_field *field, uint64_t *value);
 bool firnc_field_single(const firnc_tree *node, const firnc_field *field, float *value);
 bool firnc_field_choice(const firnc_tree *node, const firnc_choice *choices, int *value);
 
-/* A number in as few digits as read back as the same one. */
+/* A number with at most 6 significant digits, or with as many more, up to 17, as it needs to read back unchanged. */
 const char *firnc_number_text(double value);
 
 /* "word, word, word" */
 const char *firnc_choices_text(const firnc_choice *choices);
 
-/* The one entry of a mapping that holds just one, as {AdamW: {...}} does: its key is looked up among the classes, case
- * aside, with or without `suffix` at its end ("" for none). NULL after one line on stderr. */
+/* Reads a mapping with exactly one entry, such as {AdamW: {...}}: looks its key up among the classes, ignoring case,
+ * with or without `suffix` at its end ("" for none). Returns the entry, or NULL after one message. */
 const firnc_tree *firnc_class_read(const firnc_tree *node, const firnc_choice *classes, const char *suffix, int *class);
 
-/* The same lookup for a word that stands at `node`; false after one line on stderr. */
+/* The same lookup for a word; `node` gives the place for the message. False after one message. */
 bool firnc_class_find(const firnc_tree *node, const char *word, const firnc_choice *classes, const char *suffix,
                       int *class);
 

@@ -1,4 +1,4 @@
-/* YAML into a tree, with libyaml. What the keys mean is not known here. */
+/* Parses YAML into a tree with libyaml (compiler/keys/tree.h). This file must not depend on the meaning of a key. */
 #include "compiler/keys/tree.h"
 
 #include <errno.h>
@@ -72,15 +72,15 @@ uint32_t firnc_tree_count(const firnc_tree *node) {
 
 /* --- building -------------------------------------------------------------------------------------------------- */
 
-/* What is open while the events of a file go by. */
+/* State of the parse: the open lists and mappings. */
 typedef struct builder {
     const char *file;
-    const char *setting;         /* the path of --set, whose text has no lines that matter; NULL for a file */
+    const char *setting;         /* the path of --set, whose messages name no line; NULL for a file */
     firnc_tree *open[DEPTH_MAX]; /* lists and mappings, outermost first */
-    firnc_tree *last[DEPTH_MAX]; /* the last child of each, */
-    uint32_t count[DEPTH_MAX];   /* and how many it has */
+    firnc_tree *last[DEPTH_MAX]; /* the last child of each */
+    uint32_t count[DEPTH_MAX];   /* the number of its children */
     uint32_t depth;
-    const char *key; /* read, its value still to come */
+    const char *key; /* the key whose value comes next; NULL: none */
     uint32_t key_line;
     firnc_tree *root;
 } builder;
@@ -98,12 +98,12 @@ static const char *child_path(const firnc_tree *parent, const char *key, uint32_
     return firnc_format("%s%s%u", parent->path, dot, (unsigned)position);
 }
 
-/* The list or mapping that was opened last and is still open, or NULL. */
+/* The innermost open list or mapping, or NULL. */
 static firnc_tree *innermost(const builder *b) {
     return b->depth == 0 ? NULL : b->open[b->depth - 1];
 }
 
-/* Hangs a node into the innermost open list or mapping, or makes it the root. */
+/* Appends a node to the innermost open list or mapping, or makes it the root. */
 static bool attach(builder *b, firnc_tree *node) {
     firnc_tree *parent = innermost(b);
     if (parent == NULL) {
@@ -146,7 +146,7 @@ static bool open_node(builder *b, firnc_tree_kind kind, uint32_t line) {
     return true;
 }
 
-/* A scalar that stands where a mapping expects a key. */
+/* Takes a scalar as the next key of the innermost mapping. */
 static bool take_key(builder *b, const char *text, uint32_t line) {
     const firnc_tree *mapping = innermost(b);
     const firnc_tree *earlier = find(mapping, text, strlen(text));
@@ -183,7 +183,7 @@ static bool take_scalar(builder *b, const yaml_event_t *event, uint32_t line) {
     return attach(b, node);
 }
 
-/* Anchors are refused beside aliases: without an alias they would be of no use. */
+/* Refuses anchors, aliases, tags, and keys that are not scalars. An anchor would be useless without aliases. */
 static bool plain_event(const builder *b, const yaml_event_t *event, uint32_t line) {
     const yaml_char_t *anchor = NULL, *tag = NULL;
     switch (event->type) {
@@ -275,7 +275,7 @@ firnc_tree *firnc_tree_read(const char *file) {
 
 /* --- settings -------------------------------------------------------------------------------------------------- */
 
-/* A node that --set makes or replaces. It keeps its place among its siblings. */
+/* Gives a node a new value from --set. The node keeps its position among its siblings. */
 static void become(firnc_tree *node, const firnc_tree *value) {
     node->kind = value->kind;
     node->line = 0;
@@ -309,7 +309,7 @@ static firnc_tree *list_entry(const firnc_tree *list, const char *word) {
     return entry;
 }
 
-/* One step down the path of a setting. */
+/* Follows one step of the path of a setting. */
 static firnc_tree *descend(firnc_tree *node, const char *word) {
     if (node->kind == FIRNC_LIST)
         return list_entry(node, word);
@@ -323,7 +323,7 @@ static firnc_tree *descend(firnc_tree *node, const char *word) {
     return child != NULL ? child : append_child(node, word);
 }
 
-/* Paths of what hangs below a node, which were made before the node had its place. */
+/* Renews the paths below a node, which were made before the value became part of the tree. */
 static void renew_paths(firnc_tree *node) {
     uint32_t position = 0;
     for (firnc_tree *child = node->first; child != NULL; child = child->next) {

@@ -1,5 +1,5 @@
-/* A tree back into YAML, with libyaml: the other direction of tree.c. Comments are not in a tree and so are lost; the
- * caller's head is written instead. */
+/* Writes a tree as YAML with libyaml, the inverse of tree.c. A tree holds no comments, so those of the original file
+ * are lost; the caller's head is written instead. */
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
