@@ -1,5 +1,5 @@
-/* The compiler as a library: a graph and a job become a signed plan in memory. `firnc compile` and the studies go
- * through the same function. Link with libfirnc, libfirn, and the libraries that both need.
+/* The compiler as a library: compiles a graph and a job to a signed plan in memory. `firnc compile` and the studies
+ * call the same function. Link with libfirnc, libfirn, and the libraries that both need.
  *
  *     static firnc_job job; // 80 KB
  *     firnc_job_defaults(&job, FIRNC_TRAIN);
@@ -23,23 +23,24 @@
  *         fwrite(plan.file.data, 1, (size_t)plan.file.count, file);
  *     firnc_wipe(&key, sizeof key);
  *
- * Headers. compiler/graph/graph.h builds graphs, compiler/job/job.h says what else a run is (its precision is in
- * precision.h, its optimizer in optimizer.h), compiler/emit/sign.h makes and reads keys. This one includes them all.
+ * Headers. compiler/graph/graph.h builds graphs; compiler/job/job.h describes the rest of a run (precision in
+ * precision.h, optimizer in optimizer.h); compiler/emit/sign.h creates and reads keys. This header includes them all.
  *
- * Threads. The compiler keeps its memory and its messages in variables of its own: call it from one thread at a time.
+ * Threads. The compiler keeps its allocations and its message function in global variables: call it from one thread at
+ * a time.
  *
- * Memory. Graphs, plans and texts lie in memory of the compiler, which nothing frees piece by piece. A program that
- * compiles once need not care. A program that goes on frees everything since a mark (compiler/base/text.h):
+ * Memory. The compiler owns the memory of graphs, plans and texts and never frees single blocks. A program that
+ * compiles once can ignore this. A long-running program frees everything allocated since a mark (compiler/base/text.h):
  *
  *     firnc_mark mark = firnc_memory_mark();
  *     ... build, freeze, use the plan or copy its bytes ...
  *     firnc_memory_release(mark); // graph and plan are gone
  *
  * Errors. A function that can fail returns false after exactly one message, a line that begins with "firnc: ". Messages
- * go to stderr, or to the function that firnc_messages_to names; warnings go there too, and are no failure. A call of
- * the graph builder that makes no sense whatever the job (an open scope closed twice, a value of another graph) is a
- * bug of the calling program: one message, then abort(). When memory is out there is one message, then exit(1), or the
- * function that firnc_out_of_memory_to names, which may longjmp.
+ * go to stderr, or to the function set by firnc_messages_to; so do warnings, which are not failures. A call of the
+ * graph builder that is wrong for any job (a scope closed twice, a value of another graph) is a bug of the calling
+ * program: one message, then abort(). If memory is exhausted, the compiler prints one message, then calls exit(1) or
+ * the function set by firnc_out_of_memory_to, which may longjmp.
  *
  * Determinism. The same graph, job, weights and key give the same bytes. */
 #ifndef FIRNC_FIRNC_H
@@ -54,15 +55,15 @@
 #define FIRNC_VERSION "0.1.0"
 
 typedef struct firnc_freeze_options {
-    bool without_signature; /* the plan is to be signed elsewhere: of the key only its public half is read */
-    const char *dump_after; /* the name of a pass after which the graph is printed to stdout; NULL: none */
+    bool without_signature; /* the plan is signed elsewhere; only the public half of the key is used */
+    const char *dump_after; /* name of the pass after which the graph is printed to stdout; NULL: none */
 } firnc_freeze_options;
 
 /* A plan in memory. */
 typedef struct firnc_frozen {
-    firnc_bytes file;                   /* what a file of the plan holds; aligned to 64 bytes */
+    firnc_bytes file;                   /* the contents of a plan file; aligned to 64 bytes */
     uint8_t plan_hash[FIRN_HASH_BYTES]; /* SHA-256 of the signed range; zero without a signature */
-    uint8_t run_hash[FIRN_HASH_BYTES];  /* SHA-256 of the payload: a checkpoint resumes under an equal one only */
+    uint8_t run_hash[FIRN_HASH_BYTES];  /* SHA-256 of the payload: a checkpoint resumes only with an equal one */
 } firnc_frozen;
 
 /* Freezes a run.
@@ -74,9 +75,9 @@ typedef struct firnc_frozen {
  *   options  NULL: a signed plan, and nothing printed.
  *   plan     filled in on success only. The bytes belong to the compiler's memory.
  *
- * True: the plan has passed every check that a device makes, signature included. False after one message: the job, the
- * graph or the weights are at fault. Time and memory grow with the number of ops, about a millisecond and 20 KB each at
- * most; with weights, twice their bytes. */
+ * Returns true if the plan has passed every check that a device makes, including its signature; false after one message
+ * if the job, the graph or the weights are wrong. Time and memory grow with the number of ops, at most about a
+ * millisecond and 20 KB each; weights add twice their size. */
 bool firnc_freeze_plan(firnc_graph *graph, const firnc_job *job, const firnc_key *key,
                        const firnc_freeze_options *options, firnc_frozen *plan);
 

@@ -1,5 +1,5 @@
-/* The graph as text, for --dump-after: the values first, then the nodes in order. Every line stands
- * for itself, so that two dumps can be compared with diff. */
+/* Prints the graph as text, for --dump-after: the values, then the nodes in order. Each line is complete, so that diff
+ * can compare two dumps. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void print_init(const firnc_value_info *value) {
     }
 }
 
-/* Where the memory pass put a value. Before that pass no value has a place: state_bytes is still 0. */
+/* The region and offset of a value. Before the memory pass state_bytes is 0, and this prints nothing. */
 static void print_place(const firnc_graph *graph, const firnc_value_info *value) {
     if (graph->state_bytes == 0)
         return;
@@ -61,7 +61,7 @@ static void print_level(int level) {
         printf("%d", level);
 }
 
-/* What was asked of the op by the builder, and what the pol pass made of it. */
+/* The annotation of the op by the builder, and the levels that the pol pass derived from it. */
 static void print_pol(const firnc_node *node) {
     if (node->annotated) {
         printf(" asked ");
@@ -77,7 +77,7 @@ static void print_pol(const firnc_node *node) {
         printf(" backward %u by %s", (unsigned)node->backward_level, firn_fb_pol_origin_word(node->backward_origin));
 }
 
-/* Reductions are there after the lower pass: until then every descriptor is zero, accumulator and output included. */
+/* Prints the reductions. Until the lower pass sets them, every field of every descriptor is zero. */
 static void print_reductions(const firnc_node *node, const firn_op_info *info) {
     for (uint8_t i = 0; i < info->reductions; i++) {
         const firn_reduction *reduction = &node->reductions[i];

@@ -1,5 +1,5 @@
-/* The graph builder (compiler/graph/graph.h) and the helpers that every pass uses to grow the graph
- * (compiler/graph/ir.h). Nothing here knows an architecture, a precision or a plan. */
+/* The graph builder (compiler/graph/graph.h) and the helpers with which passes add values and nodes
+ * (compiler/graph/ir.h). This file must not depend on an architecture, a precision or the plan's layout. */
 #include "compiler/graph/graph.h"
 
 #include <stdlib.h>
@@ -10,16 +10,16 @@
 #include "plan/op_words.h"
 #include "plan/shapes/infer.h"
 
-#define NAME_MAX_BYTES 200 /* (max: 200) of Tensor.name and Op.name in plan.fbs */
+#define NAME_MAX_BYTES 200 /* as (max: 200) of Tensor.name and Op.name in plan.fbs */
 
-/* An open scope of the builder: a layer when it has a name, else an annotation. */
+/* An open scope of the builder: a layer if it has a name, otherwise an annotation. */
 typedef struct firnc_scope {
-    const char *layer; /* the whole path down to here */
+    const char *layer; /* the whole path, such as "transformer.h.0"; NULL: annotation */
     firnc_pol pol;
     struct firnc_scope *outer;
 } firnc_scope;
 
-/* A mistake in the program that calls the builder, or in a pass: never the fault of a recipe. */
+/* For bugs in a pass or in the program that calls the builder; a wrong recipe must never get here. */
 _Noreturn void firnc_graph_misuse(const firnc_graph *graph, const char *what) {
     firnc_say("firnc: graph %s: %s; this is a bug of the program that builds the graph", graph->model, what);
     abort();
@@ -84,7 +84,7 @@ static const char *path(const firnc_graph *graph) {
     return graph->model;
 }
 
-/* The annotation of the node that is being made: that of the call, else of the innermost annotation scope, else the
+/* Annotates a new node: with the annotation of the call, else of the innermost annotation scope, else the
  * architecture's rule. */
 static void annotate(firnc_graph *graph, firnc_node *node) {
     if (graph->next_annotated) {
@@ -104,7 +104,7 @@ static void annotate(firnc_graph *graph, firnc_node *node) {
         }
 }
 
-/* Appends a node without outputs. */
+/* Appends a node whose outputs are not set yet. */
 static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
                           uint8_t input_count, const int64_t *integers, const float *reals) {
     const firn_op_info *info = firn_op_find(code);
@@ -148,7 +148,7 @@ int firnc_infer_signature(const firnc_graph *graph, const firnc_node *node, cons
     return firn_op_infer(signature);
 }
 
-/* The same for a node of a pass, whose operands fit. */
+/* Infers the signature of a node that a pass creates; an error is a bug of the pass. */
 static firn_op_signature infer(const firnc_graph *graph, const firnc_node *node, const uint8_t *types) {
     firn_op_signature signature;
     int error = firnc_infer_signature(graph, node, types, &signature);
@@ -158,7 +158,7 @@ static firn_op_signature infer(const firnc_graph *graph, const firnc_node *node,
     return signature;
 }
 
-/* Output 0 is named after the layer and the op, the others have their position behind it. */
+/* "LAYER/OP" for output 0, "LAYER/OP.POSITION" for the others. */
 static const char *output_name(const firnc_node *node, uint8_t output) {
     const char *op = firn_op_name(firn_op_find(node->code));
     if (output == 0)
@@ -313,7 +313,7 @@ firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, 
 
 /* --- ops of the builder ---------------------------------------------------------------------------------------- */
 
-/* Records an op. Its outputs have no extents until the shapes pass; everything is float32 until the autocast pass. */
+/* Records an op. Its outputs have no extents until the shapes pass, and are float32 until the autocast pass. */
 static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *inputs, uint8_t input_count,
                           const int64_t *integers, const float *reals) {
     uint8_t phase = graph->eval ? FIRNC_PHASE_EVALUATE : FIRNC_PHASE_MICRO_BATCH;

@@ -1,5 +1,5 @@
-/* The graph builder: how a model is written down. The built-in models (compiler/models/) use nothing else, and a C
- * program may use it the same way.
+/* The graph builder, the only interface of front ends to a graph. The built-in models (compiler/models/) use it, and a
+ * C program can use it the same way.
  *
  *     firnc_graph *graph = firnc_graph_create("two_layers");
  *     firnc_input_options pixels = {.stream = 0, .element = FIRN_UINT8, .scaled = true, .scale = 1.0f / 255};
@@ -11,8 +11,8 @@
  *     firnc_pol_end(graph);
  *     firnc_layer_end(graph);
  *
- * The builder only records: shapes are inferred and checked by the shapes pass. Memory belongs to the compiler's arena
- * and is never freed. Misuse (an unbalanced scope, a value of another graph) is a bug of the caller and aborts. */
+ * The builder only records ops; the shapes pass infers and checks shapes. The compiler owns all memory of a graph
+ * (compiler/base/text.h). Misuse (an unbalanced scope, a value of another graph) is a bug of the caller and aborts. */
 #ifndef FIRNC_GRAPH_H
 #define FIRNC_GRAPH_H
 
@@ -24,17 +24,18 @@
 typedef struct firnc_graph firnc_graph;
 typedef uint32_t firnc_value; /* index of a value of one graph */
 
-#define FIRNC_NONE  UINT32_MAX /* no value: an optional operand left out */
+#define FIRNC_NONE  UINT32_MAX /* no value: an omitted optional operand */
 #define FIRNC_UNSET (-1)
 
 /* --- precision annotation ----------------------------------------------------------------------------------------
  * The semantics of cstorch.pol: the innermost annotation replaces the outer one entirely while it is active (a level
- * it leaves unset falls to the model's global level, not to the outer scope); `level` speaks for forward, `bwd_level`
- * or else `level` for backward; enable_fwd and enable_bwd take a direction out of the annotation. */
+ * that it leaves unset is the job's global level, not that of the outer scope). `level` applies to forward;
+ * `bwd_level`, or `level` if that is unset, applies to backward. enable_fwd and enable_bwd exclude a direction from the
+ * annotation. */
 typedef struct firnc_pol {
     int level;       /* 0, 1, 2 or FIRNC_UNSET */
     int bwd_level;   /* 0, 1, 2 or FIRNC_UNSET: as level */
-    bool enable_fwd; /* true unless the annotation leaves forward alone */
+    bool enable_fwd; /* false: the annotation does not apply to forward */
     bool enable_bwd;
 } firnc_pol;
 
@@ -42,16 +43,16 @@ typedef struct firnc_pol {
 void firnc_pol_begin(firnc_graph *graph, firnc_pol pol);
 void firnc_pol_end(firnc_graph *graph);
 
-/* Annotates the next op only (a call): it replaces the scope for that op. */
+/* Annotates only the next op (a call); replaces the scope for that op. */
 void firnc_pol_next(firnc_graph *graph, firnc_pol pol);
 
-/* Annotates the next op only, by a rule that belongs to the architecture rather than to its user: it holds where no
- * scope and no pattern of the job speaks for that op. */
+/* Annotates only the next op, by a rule of the architecture instead of its user: it applies if no scope and no pattern
+ * of the job annotates that op. */
 void firnc_pol_rule(firnc_graph *graph, firnc_pol pol);
 
 /* --- names --------------------------------------------------------------------------------------------------------
- * Layers nest; their names joined with '.' name the ops in them ("transformer.h.0.attn.c_attn"), for reports and for
- * the job's POL patterns. Parameters are named in full by the caller (PyTorch's names). */
+ * Layers nest. Their names, joined with '.', name the ops in them ("transformer.h.0.attn.c_attn") in reports and for
+ * the job's POL patterns. The caller gives parameters their full names (PyTorch's). */
 void firnc_layer_begin(firnc_graph *graph, const char *name);
 void firnc_layer_end(firnc_graph *graph);
 
@@ -67,32 +68,33 @@ typedef struct firnc_init {
 
 firnc_graph *firnc_graph_create(const char *model);
 
-/* The graph is for evaluation (a job of mode FIRNC_EVAL): dropout is not recorded. To be called before the first op. */
+/* Makes the graph one for evaluation (a job of mode FIRNC_EVAL), in which dropout is not recorded. Call it before the
+ * first op. */
 void firnc_graph_evaluate(firnc_graph *graph);
 
-/* Where the elements of an input come from, and how they are converted. The limit of indices is at most the rows of the
- * table, or the classes, that they choose from; data with an element that is not below it is refused. */
+/* The source of an input's elements and their conversion. The limit of an index input is at most the number of table
+ * rows or classes that it selects from; the runtime refuses data with an element that is not below the limit. */
 typedef struct firnc_input_options {
-    uint8_t stream;    /* of the data: streams are numbered from 0 in the order of the inputs that read them */
-    firn_type element; /* in the data: uint8, or int32 for an int32 input, float32 for a float32 input */
-    uint32_t advance;  /* windows: elements between the start of the window and the first one of this input */
+    uint8_t stream;    /* data stream; numbered from 0 in the order of the inputs that read them */
+    firn_type element; /* type in the data: uint8, or int32 for an int32 input, float32 for a float32 input */
+    uint32_t advance;  /* windows: elements from the start of the window to the first element of this input */
     uint32_t limit;    /* int32 inputs: every element is below it, 1 to 2^31-1; other inputs: 0 */
-    bool scaled;       /* float32 inputs of uint8 elements: x becomes x * scale + shift; else it is taken as it is */
+    bool scaled;       /* float32 inputs of uint8 elements: x becomes x * scale + shift; false: x is not changed */
     float scale, shift;
 } firnc_input_options;
 
-/* A tensor, int32 or float32, that some op reads and that each sample fills a part of; dims[0] counts the samples of a
- * micro-batch. */
+/* An input tensor, int32 or float32, which at least one op reads. dims[0] is the number of samples in a micro-batch;
+ * each sample fills an equal part. */
 firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
                         firnc_input_options options);
 
-/* A trained float32 tensor. decay says whether weight decay applies (not for bias and norm). */
+/* A trained float32 tensor. decay: weight decay applies (usually false for biases and norms). */
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay);
 
-/* --- ops: plan/ops.def says what each one takes and gives ------------------------------------------------------ */
+/* --- ops: plan/ops.def defines the operands and results of each ------------------------------------------------- */
 
-enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* layout of a linear weight: PyTorch's Linear, GPT-2's Conv1D */
+enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* weight layout: of PyTorch's Linear, of GPT-2's Conv1D */
 enum { FIRNC_GELU_ERF = 0, FIRNC_GELU_TANH = 1 }; /* form of gelu */
 enum { FIRNC_HUBER = 0, FIRNC_HUBER_SMOOTH = 1 }; /* form of huber_loss */
 
@@ -114,35 +116,36 @@ firnc_value firnc_sigmoid(firnc_graph *graph, firnc_value x);
 firnc_value firnc_silu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
-/* rate in [0, 1); rate 0 returns x and records nothing, and so does an eval graph. Each call takes one rng_id all the
- * same, so that a rate, or the mode, changes no other random number of the graph; likewise attention. */
+/* rate in [0, 1). With rate 0, or in an eval graph, returns x and records nothing. Each call uses one rng_id in any
+ * case, so that neither the rate nor the mode changes other random numbers of the graph; the same holds for
+ * attention. */
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate);
 
 typedef struct firnc_attention_options {
     uint32_t heads, kv_heads;
     bool causal;
     bool half_softmax;  /* scores and probabilities in the half type; only for mixed precision */
-    float scale;        /* of the scores, such as 1/sqrt(head size) */
+    float scale;        /* factor of the scores, such as 1/sqrt(head size) */
     float dropout_rate; /* of the probabilities; 0 in an eval graph */
 } firnc_attention_options;
 firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options);
 
 typedef struct firnc_rotary_options {
-    uint32_t heads, rotated; /* in the last extent; of qkv the first ones, queries and keys, turn */
-    uint32_t rotary_dim;     /* even, of a head's first elements; the rest of the head passes */
-    bool interleaved;        /* pairs are neighbours (GPT-J); else the halves of rotary_dim (GPT-NeoX, Llama) */
+    uint32_t heads, rotated; /* heads in the last extent; the first ones are rotated (of qkv: queries and keys) */
+    uint32_t rotary_dim;     /* even; only the first elements of a head are rotated */
+    bool interleaved;        /* pairs are adjacent (GPT-J), else across the halves of rotary_dim (GPT-NeoX, Llama) */
     float base;              /* at least 1, such as 10000 */
 } firnc_rotary_options;
 /* x:[..., T, heads * D]; positions count from 0 along T. */
 firnc_value firnc_rotary_embedding(firnc_graph *graph, firnc_value x, firnc_rotary_options options);
 
 firnc_value firnc_cross_entropy(firnc_graph *graph, firnc_value logits, firnc_value labels);
-/* The rest of what cross-entropy can do. All zero: the plain mean. */
+/* Options of cross-entropy. All zero: the mean over the rows. */
 typedef struct firnc_cross_entropy_options {
-    bool ignores;          /* rows with the label ignore_index do not count */
+    bool ignores;          /* rows with the label ignore_index are not counted */
     uint32_t ignore_index; /* a class */
     float label_smoothing; /* [0, 1) */
-    bool batch_size;       /* the sum over the samples of the batch, times loss_weight; else the weighted mean */
+    bool batch_size;       /* true: sum over rows / samples of the micro-batch * loss_weight; false: weighted mean */
     float loss_weight;
 } firnc_cross_entropy_options;
 firnc_value firnc_cross_entropy_weighted(firnc_graph *graph, firnc_value logits, firnc_value labels,
@@ -157,14 +160,14 @@ firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilitie
 
 /* --- what the graph is for ------------------------------------------------------------------------------------- */
 
-/* The scalar that is minimised. Exactly once. */
+/* Names the scalar that is minimised. Call it exactly once. */
 void firnc_loss(firnc_graph *graph, firnc_value loss);
-/* For metrics of classes: the logits and labels that they compare; and which rows count, where not all do. */
+/* For metrics over classes: the logits and labels to compare, and the rows to count if not all are. */
 void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value labels);
 void firnc_row_weights(firnc_graph *graph, firnc_value weights_or_none, int64_t ignore_index);
-/* For mean_squared_error as a metric. */
+/* For the metric mean_squared_error. */
 void firnc_regression(firnc_graph *graph, firnc_value prediction, firnc_value target);
-/* For the metric auc of logits that are no classes: each has a target, positive above 1/2. */
+/* For the metric auc of logits that are not classes: each logit has a target, which is positive if above 1/2. */
 void firnc_detection(firnc_graph *graph, firnc_value logits, firnc_value target);
 
 #endif

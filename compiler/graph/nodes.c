@@ -1,6 +1,5 @@
-/* What several passes share: writing the list of nodes anew, values of a kind in the order of their names, new
- * state, patterns of names.
- * Nothing here decides anything. */
+/* Helpers that several passes share: rebuilding the node list, values sorted by name, new state, name patterns.
+ * Decisions about a run belong in the passes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@ firnc_node_list firnc_take_nodes(firnc_graph *graph) {
     return list;
 }
 
-/* Whether an output is a tensor that the node was given, and changes, rather than one that it makes. */
+/* True if the node changes this output in place: it is also one of its inputs. */
 bool firnc_output_is_input(const firnc_node *node, uint8_t output) {
     for (uint8_t i = 0; i < node->input_count; i++)
         if (node->inputs[i] == node->outputs[output])
@@ -35,7 +34,7 @@ bool firnc_is_state(uint8_t role) {
     return role == FIRNC_ROLE_PARAMETER || role == FIRNC_ROLE_OPTIMIZER_STATE || role == FIRNC_ROLE_COUNTER;
 }
 
-/* qsort has no context: what is sorted carries its name. */
+/* A value with its name, because qsort passes no context to the comparison. */
 typedef struct named_value {
     const char *name;
     firnc_value value;
@@ -77,7 +76,7 @@ firnc_value firnc_counter_new(firnc_graph *graph, const char *name) {
     return firnc_state_new(graph, name, FIRNC_ROLE_COUNTER, firnc_scalar(FIRN_INT64), 0);
 }
 
-/* '*' stands for any characters, '?' for one. On a mismatch the last '*' takes one character more. */
+/* Matches without recursion: after a mismatch the last '*' takes one more character. */
 bool firnc_name_matches(const char *pattern, const char *name) {
     const char *star = NULL, *resume = NULL;
     while (*name != '\0') {
