@@ -1,5 +1,5 @@
-/* Defaults of a job, and the checks of one that a program filled in by hand (compiler/job/job.h). The recipe reader has
- * checks of its own, which know the keys; these know the fields of the struct. */
+/* Defaults and checks of a job (compiler/job/job.h). The recipe reader checks the keys of a recipe; the checks here are
+ * for a job that a program has filled in, and name the fields of the struct. */
 #include "compiler/job/job.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ void firnc_job_defaults(firnc_job *job, firnc_mode mode) {
     job->target = "portable";
     job->optimizer = firnc_optimizer_defaults(FIRNC_SGD);
     job->data.wrap = mode == FIRNC_TRAIN;
-    (void)firnc_mixed_precision_complete(&keys, &job->precision, &fault); /* defaults have no fault */
+    (void)firnc_mixed_precision_complete(&keys, &job->precision, &fault); /* the defaults are valid */
     firnc_job_learning_rate(job, 0);
 }
 
@@ -150,7 +150,7 @@ static bool check_data(const firnc_job *job) {
 
 /* --- checks: optimizer and schedules ------------------------------------------------------------------------------ */
 
-/* Settings that a class does not have are zero, which lies in every range. */
+/* Settings that a class does not use are zero, which every range includes. */
 static bool check_settings(const firnc_job *job, const char *where, const firnc_optimizer_settings *s) {
     const struct {
         const char *name;
@@ -236,7 +236,7 @@ bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place) {
     return true;
 }
 
-/* Whether a root is one of the job's, for that setting. */
+/* True if the index is a root of the schedules for that setting. */
 static bool is_root(const firnc_schedules *s, uint32_t root, bool weight_decay) {
     return root < s->root_count && s->roots[root].weight_decay == weight_decay;
 }

@@ -5,7 +5,7 @@
 
 typedef struct optimizer_class {
     const char *word;
-    double learning_rate; /* negative: it must be given */
+    double learning_rate; /* negative: no default */
     firnc_optimizer_settings defaults;
 } optimizer_class;
 

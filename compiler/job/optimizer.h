@@ -1,5 +1,5 @@
-/* The optimizer of a job: its class and settings. compiler/OPTIMIZERS.md says what each class computes and which of the
- * settings it has. */
+/* The optimizer of a job: its class and settings. compiler/OPTIMIZERS.md defines what each class computes and which
+ * settings it uses. */
 #ifndef FIRNC_OPTIMIZER_H
 #define FIRNC_OPTIMIZER_H
 
@@ -24,7 +24,7 @@ typedef enum firnc_optimizer {
     FIRNC_MUON
 } firnc_optimizer;
 
-/* The settings of every class; those that a class does not have are not read. */
+/* The settings of all classes together; those that a class does not use are never read. */
 typedef struct firnc_optimizer_settings {
     firnc_optimizer kind;
     float beta1, beta2, epsilon, weight_decay, momentum, dampening;
@@ -35,13 +35,13 @@ typedef struct firnc_optimizer_settings {
     bool correct_bias, nesterov, maximize, amsgrad, centered, adam, scale_parameter;
 } firnc_optimizer_settings;
 
-/* The settings of a class as cstorch has them by default. */
+/* The default settings of a class, equal to those of cstorch. */
 firnc_optimizer_settings firnc_optimizer_defaults(firnc_optimizer kind);
 
-/* The learning rate that a class has by default, or a negative number: it must be given. */
+/* The default learning rate of a class; negative: there is none, and the user must give one. */
 double firnc_optimizer_learning_rate(firnc_optimizer kind);
 
-/* The name of a class, such as "AdamW"; NULL for a number that is none. */
+/* The name of a class, such as "AdamW"; NULL for an unknown number. */
 const char *firnc_optimizer_word(uint8_t optimizer);
 
 #endif

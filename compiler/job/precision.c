@@ -1,4 +1,4 @@
-/* Defaults and checks of MixedPrecision (compiler/job/precision.h). Knows no YAML. */
+/* Defaults and checks of MixedPrecision (compiler/job/precision.h). This file must not depend on YAML. */
 #include "compiler/job/precision.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static bool fail(firnc_precision_fault *fault, const char *key, const char *reas
 
 /* --- checks of single keys ---------------------------------------------------------------------------------------- */
 
-/* 0 stands for a key that was left out; as loss_scaling_factor it is FIRNC_DYNAMIC. */
+/* 0 means that the key is absent; for loss_scaling_factor it is FIRNC_DYNAMIC. */
 static bool is_positive_or_out(float x) {
     return x == 0 || (x > 0 && isfinite(x));
 }
@@ -82,7 +82,7 @@ static bool complete_scaling(const firnc_mixed_precision *keys, firnc_precision 
     }
     precision->scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
     const float initial = keys->initial_loss_scale != 0 ? keys->initial_loss_scale : usual;
-    if (initial < precision->min_loss_scale) /* which the reference would not raise */
+    if (initial < precision->min_loss_scale) /* the reference does not raise it either */
         return fail(fault, keys->initial_loss_scale != 0 ? "initial_loss_scale" : "min_loss_scale",
                     firnc_format("initial_loss_scale %.9g is below min_loss_scale %.9g; change one of them",
                                  (double)initial, (double)precision->min_loss_scale));
@@ -108,7 +108,7 @@ bool firnc_mixed_precision_complete(const firnc_mixed_precision *keys, firnc_pre
         return false;
     complete_clipping(keys, precision);
     if (!precision->mixed) {
-        precision->scaling = FIRN_FB_LOSS_SCALING_NONE; /* float32 has the range that scaling would give */
+        precision->scaling = FIRN_FB_LOSS_SCALING_NONE; /* float32 has enough range without scaling */
         precision->initial_loss_scale = 1;
     }
     return true;

@@ -1,4 +1,4 @@
-/* The table of targets (compiler/job/targets.h). A new target is a row. */
+/* The table of targets (compiler/job/targets.h). To add a target, add a row. */
 #include "compiler/job/targets.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The targets of --target: what a machine can do that decides how POL is lowered. A target never changes what a plan
- * means, only what the compiler chooses to put into it. */
+/* The targets of --target: the capabilities of a machine that decide how POL is lowered. A target affects only which
+ * ops the compiler chooses; it never changes the meaning of a plan. */
 #ifndef FIRNC_TARGETS_H
 #define FIRNC_TARGETS_H
 
@@ -8,13 +8,13 @@
 
 typedef struct firnc_target {
     const char *name;
-    uint32_t native_halves; /* bit firn_type set: multiplies and adds that half type in one instruction */
+    uint32_t native_halves; /* bit firn_type is set if one instruction multiplies and adds that half type */
 } firnc_target;
 
 /* NULL for an unknown name. */
 const firnc_target *firnc_target_find(const char *name);
 
-/* Entry at a position, NULL behind the last: for messages that list them. */
+/* The target at a position, NULL after the last: for messages that list the targets. */
 const firnc_target *firnc_target_at(uint32_t position);
 
 bool firnc_target_multiplies(const firnc_target *target, uint8_t type);
