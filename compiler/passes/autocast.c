@@ -1,7 +1,7 @@
-/* The autocast pass. In: a float32 graph with POL resolved. Out: the graph in mixed precision: every value with its
- * type, casts where an op wants another, one cast for a value and type (so a weight is cast once an iteration). What an
- * op wants is the autocast column of plan/ops.def. With precision off the graph stays float32, and
- * so do the layers that the job's float32_layers name. */
+/* The autocast pass. In: a float32 graph with POL resolved. Out: the graph in mixed precision: every value has its
+ * type, and casts convert operands to the type that an op requires by the autocast column of plan/ops.def. A value is
+ * cast at most once to each type, so a weight is cast once per iteration. Without mixed precision the whole graph stays
+ * float32; the layers in the job's float32_layers always do. */
 #include "compiler/passes/passes.h"
 #include "compiler/passes/pol_meaning.h"
 
@@ -9,14 +9,15 @@ typedef struct casting {
     const firnc_compilation *compilation;
     firnc_graph *graph;
     uint8_t half;
-    firnc_value *halves, *singles; /* the copy of each value of the graph as it was, or FIRNC_NONE */
+    firnc_value *halves, *singles; /* for each value of the graph before the pass: its copy in that type, or
+                                    * FIRNC_NONE */
 } casting;
 
 static uint8_t type_of(const firnc_graph *graph, firnc_value value) {
     return graph->values[value].shape.type;
 }
 
-/* The form of a value in another type, which is cast at its first use. */
+/* Returns a value converted to another type; adds the cast at the first call. */
 static firnc_value to_type(casting *c, firnc_value value, uint8_t type, firnc_value *copies, const firnc_node *user) {
     if (copies[value] == FIRNC_NONE) {
         uint32_t node = firnc_node_new(c->graph, FIRN_OP_cast, user->phase, user->name, &value, 1, NULL, NULL, &type);
@@ -35,7 +36,7 @@ static firnc_value to_single(casting *c, firnc_value value, const firnc_node *us
     return type_of(c->graph, value) == c->half ? to_type(c, value, FIRN_FLOAT32, c->singles, user) : value;
 }
 
-/* Whether the job keeps a layer out of mixed precision. */
+/* True if the job excludes the layer from mixed precision. */
 static bool stays_float32(const firnc_precision *precision, const char *layer) {
     for (uint32_t i = 0; i < precision->float32_layer_count; i++)
         if (firnc_name_matches(precision->float32_layers[i].pattern, layer))
@@ -43,7 +44,7 @@ static bool stays_float32(const firnc_precision *precision, const char *layer) {
     return false;
 }
 
-/* A pattern without a layer is a slip of the pen, as for POL. */
+/* Refuses a pattern that no layer matches, as the POL pass does. */
 static bool check_patterns(const firnc_compilation *compilation) {
     const firnc_precision *precision = &compilation->job->precision;
     for (uint32_t i = 0; i < precision->float32_layer_count; i++) {
@@ -70,7 +71,7 @@ static uint8_t norm_output(const casting *c, const firnc_node *node) {
     return firnc_pol_meaning_of(&question).output;
 }
 
-/* The type of output 0, after casting the inputs where the op does not widen by itself. The other outputs stay
+/* Casts the inputs, except of ops that widen them themselves, and returns the type of output 0. Other outputs stay
  * float32. */
 static uint8_t convert(casting *c, firnc_node *node) {
     if (stays_float32(&c->compilation->job->precision, node->name)) {
@@ -87,7 +88,7 @@ static uint8_t convert(casting *c, firnc_node *node) {
         return c->half;
     case FIRN_AUTOCAST_norm:
         return norm_output(c, node);
-    case FIRN_AUTOCAST_promote: /* the op itself widens, exactly */
+    case FIRN_AUTOCAST_promote: /* the op itself widens its inputs, exactly */
         return widest(c->graph, node);
     case FIRN_AUTOCAST_follow:
         return type_of(c->graph, node->inputs[0]);
@@ -117,7 +118,7 @@ bool firnc_autocast(firnc_compilation *compilation) {
         graph->values[node.outputs[0]].shape.type = type;
         const firn_op_info *info = firn_op_find(node.code);
         if (info->pol == FIRN_POL_norm)
-            node.integers[info->typed] = type; /* the affine part works in the type of the output */
+            node.integers[info->typed] = type; /* the affine part is computed in the type of the output */
         firnc_put_node(graph, &node);
         if (!firnc_infer_node(compilation, &node))
             return false;

@@ -1,37 +1,37 @@
-/* The autodiff pass (train). In: the forward graph in its final types. Out: the backward nodes behind it, and for every
- * parameter a float32 value that is its gradient.
+/* The autodiff pass (train). In: the forward graph in its final types. Out: the backward nodes after the forward ones,
+ * and a float32 gradient for every parameter.
  *
- * The nodes are walked backwards. Each op's rule (the gradient column of plan/ops.def) contributes to the gradients of
- * its inputs; when the first consumer of a value has been walked its contributions are added, in the ascending order of
- * their consumers. The one exception is an embedding table: its rows are added last, in place, onto what other
- * consumers contributed (NUMERICS.md).
+ * The pass walks the nodes backwards. Each op's rule (the gradient column of plan/ops.def) contributes to the gradients
+ * of its inputs. Once the walk has passed the first consumer of a value, it adds up the value's contributions in
+ * ascending order of their consumers. The one exception is an embedding table: its rows are added last, in place, to
+ * the contributions of other consumers (NUMERICS.md).
  *
- * The gradient of a value has the value's type, as casts differentiate. Half copies of parameters are the exception:
- * theirs has the job's gradient_type. Only gradients that lead to a parameter are computed. */
+ * The gradient of a value has the value's type. Half copies of parameters are the exception: their gradients have the
+ * job's gradient_type. Only gradients on a path to a parameter are computed. */
 #include <string.h>
 
 #include "compiler/base/words.h"
 #include "compiler/passes/passes.h"
 #include "plan/op_words.h"
 
-/* What one consumer adds to the gradient of a value. */
+/* The contribution of one consumer to the gradient of a value. */
 typedef struct contribution {
-    uint64_t position; /* of the consumer and operand in the forward graph */
+    uint64_t position; /* consumer and operand in the forward graph, which define the order */
     firnc_value gradient;
-    const firnc_node *embedding; /* not NULL: rows of `gradient` to be added by its ids */
+    const firnc_node *embedding; /* not NULL: an embedding, whose ids select the rows to which `gradient` is added */
     struct contribution *next;   /* of a higher position */
 } contribution;
 
 typedef struct differentiation {
     firnc_compilation *compilation;
     firnc_graph *graph;
-    const firnc_node *forward;    /* its nodes before any was added; growing the list leaves them readable */
-    uint32_t value_count;         /* of the forward graph, as is what follows */
-    bool *wanted;                 /* leads to a parameter */
-    uint32_t *first_consumer;     /* node, or FIRNC_NONE */
+    const firnc_node *forward;    /* the nodes of the forward graph; they stay readable when the list grows */
+    uint32_t value_count;         /* of the forward graph, for which the arrays below are */
+    bool *wanted;                 /* depends on a parameter */
+    uint32_t *first_consumer;     /* index of a node, or FIRNC_NONE */
     contribution **contributions; /* ascending */
     firnc_value *gradients;       /* FIRNC_NONE until complete */
-    const firnc_node *node;       /* the forward node that is being walked */
+    const firnc_node *node;       /* the forward node that the walk has reached, and its index */
     uint32_t index;
 } differentiation;
 
@@ -39,7 +39,7 @@ static const firn_shape *shape_of(const differentiation *d, firnc_value value) {
     return &d->graph->values[value].shape;
 }
 
-/* Makes a backward node for the forward node being walked; returns its first output. */
+/* Adds a backward node for the current forward node; returns its first output. */
 static firnc_value emit(differentiation *d, uint16_t code, const firnc_value *inputs, uint8_t input_count,
                         const int64_t *integers, const float *reals, const uint8_t *types) {
     uint32_t index = firnc_node_new(d->graph, code, FIRNC_PHASE_MICRO_BATCH, d->node->name, inputs, input_count,
@@ -61,7 +61,7 @@ static firnc_value cast_to(differentiation *d, firnc_value value, uint8_t type) 
     return emit(d, FIRN_OP_cast, &value, 1, NULL, NULL, &type);
 }
 
-/* Whether a value is a parameter in the half type: cast, or the leading rows of a table. */
+/* True if a value is a copy of a parameter in the half type: a cast, or the leading rows of a table. */
 static bool is_weight_copy(const differentiation *d, firnc_value value) {
     const firnc_value_info *info = &d->graph->values[value];
     if (info->producer == FIRNC_NONE || !firn_type_is_half(info->shape.type))
@@ -97,7 +97,7 @@ static bool wanted(const differentiation *d, uint8_t operand) {
     return operand < d->node->input_count && d->wanted[d->node->inputs[operand]];
 }
 
-/* --- the rules: dy is the gradient of output 0 of the node that is being walked ----------------------------------- */
+/* --- the rules: dy is the gradient of output 0 of the current node ------------------------------------------------ */
 
 typedef bool (*gradient_rule)(differentiation *d, firnc_value dy);
 
@@ -118,8 +118,8 @@ static uint8_t position_of(const char *names, const char *name) {
     return FIRN_NONE_OF_THEM;
 }
 
-/* What the backward op reads under a name: dy, which a loss calls dloss, or what the forward op read or gave under that
- * name. FIRNC_NONE: an optional input that the forward op does not have. */
+/* The value of a backward op's input, found by its name: dy (dloss for a loss), or the forward op's input or output of
+ * that name. FIRNC_NONE for an optional input that the forward node omits. */
 static firnc_value remembered(const differentiation *d, const char *name, firnc_value dy) {
     const firn_op_words *words = firn_op_words_of(firn_op_find(d->node->code));
     uint8_t input = position_of(words->inputs, name), output = position_of(words->outputs, name);
@@ -132,7 +132,8 @@ static firnc_value remembered(const differentiation *d, const char *name, firnc_
     return d->node->outputs[output];
 }
 
-/* The input whose gradient an output of that name is: "dx" of "x"; FIRN_NONE_OF_THEM for another, such as scratch. */
+/* The forward input whose gradient an output is, by its name: "dx" is the gradient of "x". FIRN_NONE_OF_THEM for other
+ * outputs, such as scratch. */
 static uint8_t input_of_gradient(const differentiation *d, const char *name) {
     const char *inputs = firn_op_words_of(firn_op_find(d->node->code))->inputs;
     return name[0] == 'd' ? position_of(inputs, name + 1) : FIRN_NONE_OF_THEM;
@@ -150,8 +151,8 @@ static void copy_attributes(const differentiation *d, const firn_op_words *words
         reals[i++] = d->node->reals[position_of(forward->reals, name)];
 }
 
-/* Adds the backward op, and contributes each of its outputs d<input> whose input is wanted. type: of these outputs, or
- * NULL for what each of the inputs wants. */
+/* Adds the backward op and contributes each output d<input> whose input is wanted. type is the type of these outputs;
+ * NULL: the gradient type of each input. */
 static void apply(differentiation *d, uint16_t code, firnc_value dy, const uint8_t *type) {
     const firn_op_info *info = firn_op_find(code);
     const firn_op_words *words = firn_op_words_of(info);
@@ -173,7 +174,8 @@ static void apply(differentiation *d, uint16_t code, firnc_value dy, const uint8
     }
     copy_attributes(d, words, integers, reals);
     emit(d, code, inputs, count, integers, reals, types);
-    const firnc_node made = d->graph->nodes[d->graph->node_count - 1]; /* casts may follow it, and move the list */
+    const firnc_node made = d->graph->nodes[d->graph->node_count - 1]; /* a copy, because casts may be appended and move
+                                                                        * the list */
     for (uint8_t j = 0; j < info->outputs; j++)
         if (gradients[j] != FIRN_NONE_OF_THEM && wanted(d, gradients[j]))
             contribute(d, gradients[j], made.outputs[j]);
@@ -186,8 +188,8 @@ static const firn_op_info *find_op(const char *name) {
     return NULL;
 }
 
-/* The op called <op>_backward. A gradient that it does not give may not be lost in silence: the target of a loss, say,
- * may not lead from a parameter. */
+/* Applies the op called <op>_backward. Fails if a wanted gradient is not among its outputs, which would otherwise be
+ * lost silently: for example, the target of a loss must not depend on a parameter. */
 static bool firnc_gradient_by_name(differentiation *d, firnc_value dy) {
     const firn_op_words *words = firn_op_words_of(firn_op_find(d->node->code));
     const firn_op_info *backward = find_op(firnc_format("%s_backward", words->name));
@@ -206,7 +208,7 @@ static bool firnc_gradient_by_name(differentiation *d, firnc_value dy) {
     return true;
 }
 
-/* --- gradients of their own --------------------------------------------------------------------------------------- */
+/* --- other gradients ---------------------------------------------------------------------------------------------- */
 
 static bool firnc_gradient_cast(differentiation *d, firnc_value dy) {
     contribute(d, FIRN_CAST_IN_X, dy);
@@ -237,7 +239,7 @@ static bool firnc_gradient_leading_rows(differentiation *d, firnc_value dy) {
     return true;
 }
 
-/* What reaches an input that was repeated over the leading dimensions: the sum over them. */
+/* Contributes to an input that was broadcast over the leading dimensions: the sum over them. */
 static void contribute_repeated(differentiation *d, uint8_t operand, firnc_value gradient) {
     int64_t rank = shape_of(d, d->node->inputs[operand])->rank;
     if (rank < shape_of(d, gradient)->rank) {
@@ -306,7 +308,7 @@ static gradient_rule find_rule(uint16_t code) {
 
 /* --- the walk ----------------------------------------------------------------------------------------------------- */
 
-/* Adds up what was contributed to a value. */
+/* Adds up the contributions to a value. */
 static void complete(differentiation *d, firnc_value value) {
     firnc_value total = FIRNC_NONE;
     for (const contribution *c = d->contributions[value]; c != NULL; c = c->next) {
@@ -333,7 +335,7 @@ static void complete(differentiation *d, firnc_value value) {
     d->gradients[value] = total;
 }
 
-/* Marks the values that lead from a parameter, and finds the first consumer of each value. */
+/* Marks the values that depend on a parameter, and finds the first consumer of each value. */
 static void survey(differentiation *d) {
     const firnc_graph *graph = d->graph;
     d->value_count = graph->value_count;
@@ -370,7 +372,7 @@ static bool walk(differentiation *d, uint32_t index) {
     return true;
 }
 
-/* Every parameter must have a gradient of its own, which bears its name. */
+/* Names the gradient of each parameter after it. Fails if a parameter has no gradient, or if two share one. */
 static bool name_gradients(differentiation *d) {
     firnc_graph *graph = d->graph;
     for (firnc_value i = 0; i < d->value_count; i++) {
@@ -403,7 +405,7 @@ bool firnc_differentiate(firnc_compilation *compilation) {
     d.forward = graph->nodes;
     d.node = &d.forward[loss_producer];
     uint8_t type = FIRN_FLOAT32;
-    const float factor = 1; /* the training pass gives the factor and the scale */
+    const float factor = 1; /* the training pass sets the factor and the scale */
     d.gradients[graph->loss] = emit(&d, FIRN_OP_loss_seed, NULL, 0, NULL, &factor, &type);
     for (uint32_t i = forward_nodes; i > 0; i--)
         if (!walk(&d, i - 1))

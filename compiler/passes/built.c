@@ -1,8 +1,8 @@
-/* The build pass. In: the graph as a front end built it, and the job. Out: the same, known to be complete and to agree
- * with the job, and its inputs known to be such as a plan can hold. What is wrong here is the front end's fault. */
+/* The build pass. In: the graph as a front end built it, and the job. Out: the same graph, checked: it is complete, it
+ * agrees with the job, and a plan can represent its inputs. An error here is the fault of the front end. */
 #include "compiler/passes/passes.h"
 
-/* The elements of one sample of an input. */
+/* Elements of one sample of an input; UINT64_MAX on overflow. */
 static uint64_t sample_elements(const firn_shape *shape) {
     uint64_t elements = 1;
     for (uint8_t i = 1; i < shape->rank; i++)
@@ -34,7 +34,7 @@ static bool check_elements(const firnc_compilation *compilation, const firnc_val
     return source->limit == 0 || refuse(compilation, input, "a float32 input has no limit");
 }
 
-/* Where in a sample the elements lie. */
+/* Checks the position of the elements within a sample. */
 static bool check_sample(const firnc_compilation *compilation, const firnc_value_info *input) {
     const firnc_data *data = &compilation->job->data;
     const uint64_t elements = sample_elements(&input->shape);
@@ -52,7 +52,7 @@ static bool check_sample(const firnc_compilation *compilation, const firnc_value
                                (unsigned long long)elements, (unsigned)input->source->advance, (unsigned)data->window));
 }
 
-/* Inputs of one stream take the same elements of it: windows where each begins, records all of them. */
+/* Checks that inputs of one stream agree on its element type and, for records, on the elements of a sample. */
 static bool agrees_with_others(const firnc_compilation *compilation, firnc_value value) {
     const firnc_value_info *input = &compilation->graph->values[value];
     for (firnc_value i = 0; i < value; i++) {

@@ -1,5 +1,4 @@
-/* The list of passes. What a pass does is in its own file; what is done with the graph afterwards is in emit/freeze.c.
- */
+/* The list of passes. Each pass is in its own file; emit/freeze.c does what follows the passes. */
 #include "compiler/passes/driver.h"
 
 #include <string.h>
@@ -7,7 +6,7 @@
 static const struct {
     const char *name;
     firnc_pass run;
-    bool eval; /* also for an eval plan */
+    bool eval; /* also runs for an eval plan */
 } passes[] = {
     {"build", firnc_check_built, true},
     {"shapes", firnc_infer_shapes, true},

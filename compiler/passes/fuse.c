@@ -1,18 +1,18 @@
-/* The fuse pass. In: the whole step. Out: the same step without casts that repeat another and without nodes whose
- * results nobody reads, or a refusal when it is more than a plan can hold. Not a bit of any result changes. */
+/* The fuse pass. In: the whole step. Out: the same step without duplicate casts and without nodes whose results are
+ * never read. Refuses a graph that is larger than a plan can hold. No bit of any result may change. */
 #include "compiler/passes/passes.h"
 
-#define PLAN_MOST 65536U /* (max: 65536) of ops and tensors in plan.fbs */
+#define PLAN_MOST 65536U /* as (max: 65536) of ops and tensors in plan.fbs */
 
 typedef struct fusing {
     firnc_graph *graph;
-    firnc_value *instead; /* of each value: the one that is read in its place */
-    uint8_t *changed;     /* of each value: the phases (1 << phase) in which a node changes it after it was made */
-    uint32_t *last_cast;  /* of each value: the last cast of it that was kept, or FIRNC_NONE */
-    uint32_t *next_cast;  /* of each node that is such a cast: the one before it */
+    firnc_value *instead; /* for each value: the value that replaces it */
+    uint8_t *changed;     /* for each value: the phases (1 << phase) in which a node changes it in place */
+    uint32_t *last_cast;  /* for each value: the last cast of it that was kept, or FIRNC_NONE */
+    uint32_t *next_cast;  /* for each such cast: the one before it of the same value, or FIRNC_NONE */
 } fusing;
 
-/* Where a value is changed, two casts of it may differ. */
+/* Finds the phases in which each value changes: two casts of it may differ there and are not merged. */
 static uint8_t *find_changes(const firnc_graph *graph, const firnc_node_list *list) {
     uint8_t *changed = firnc_allocate(graph->value_count);
     for (uint32_t i = 0; i < list->count; i++) {
@@ -37,7 +37,7 @@ static const firnc_node *find_cast(const fusing *f, const firnc_node *node) {
     return earliest;
 }
 
-/* Puts a node back, unless it is a cast and an earlier one can stand for it. */
+/* Appends a node to the graph, unless it is a cast that an earlier one can replace. */
 static void put_or_merge(fusing *f, const firnc_node *node) {
     bool cast = node->code == FIRN_OP_cast;
     if (cast && (f->changed[node->inputs[FIRN_CAST_IN_X]] >> node->phase & 1) == 0) {
@@ -73,7 +73,7 @@ static void merge_casts(firnc_graph *graph) {
     }
 }
 
-/* State, and what the runtime reads between the phases. */
+/* Marks the values that must stay: state, and results that the runtime reads between phases. */
 static void mark_roots(const firnc_graph *graph, bool *needed) {
     const firnc_value results[] = {graph->loss, graph->finite, graph->gradient_norm, graph->at_floor};
     for (firnc_value i = 0; i < graph->value_count; i++)
@@ -100,7 +100,7 @@ static void remove_dead(firnc_graph *graph) {
             firnc_put_node(graph, &list.nodes[i]);
 }
 
-/* The nodes are final now: what is too large is refused before the passes that take long. */
+/* The set of nodes is final here. Refuses a graph that is too large before the passes that take long. */
 static bool fits_a_plan(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     uint32_t tensors = 0;

@@ -1,6 +1,7 @@
-/* Which parameter is updated with which settings: a part of the training pass. In: the job's optimizer with its
- * groups, and the parameters. Out: the graph's groups, first what no entry of `params` took, then the entries in their
- * order, each split by the rule for weight decay, which leaves biases and norms out unless the entry says its own. */
+/* Part of the training pass: assigns parameters to groups. In: the job's optimizer settings and groups, and the
+ * parameters. Out: the groups of the graph: first the parameters in no group of the job, then the job's groups in their
+ * order. Each is split in two by weight decay, from which biases and norms are exempt unless the group gives its
+ * own. */
 #include "compiler/passes/passes.h"
 
 static bool takes(const firnc_parameter_group *group, const char *name) {
@@ -10,7 +11,7 @@ static bool takes(const firnc_parameter_group *group, const char *name) {
     return false;
 }
 
-/* The last entry that takes a parameter, counted from 1; 0 where none does. */
+/* The last group of the job that matches a parameter, counted from 1; 0 if none does. */
 static uint32_t entry_of(const firnc_job *job, const char *name) {
     for (uint32_t i = job->group_count; i > 0; i--)
         if (takes(&job->groups[i - 1], name))
@@ -18,7 +19,8 @@ static uint32_t entry_of(const firnc_job *job, const char *name) {
     return 0;
 }
 
-/* A pattern that no parameter matches is a slip of the pen: other settings would hold than were meant. */
+/* Refuses a pattern that no parameter matches: it is most likely a typing error, and other settings than intended would
+ * apply. */
 static bool check_patterns(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count) {
     const firnc_job *job = compilation->job;
     for (uint32_t i = 0; i < job->group_count; i++)
@@ -35,7 +37,8 @@ static bool check_patterns(const firnc_compilation *compilation, const firnc_val
     return true;
 }
 
-/* Appends the parameters of an entry for which weight decay is as given, as a group, unless there are none. */
+/* Appends a group with the parameters of an entry (as entry_of counts) to which weight decay does or does not apply;
+ * appends nothing if there are none. */
 static void add_group(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count,
                       uint32_t entry, bool decay) {
     const firnc_job *job = compilation->job;

@@ -1,6 +1,6 @@
-/* The lower pass. In: nodes with their POL levels. Out: what the runtime looks at instead of a level: the descriptors
- * of the reductions of every op that has dot products, the type of the softmax of attention, and the type in which the
- * rotary embedding works. What a level means is in pol_meaning.c; this pass writes it into the nodes. */
+/* The lower pass. In: nodes with their POL levels. Out: what the runtime uses instead of levels: the reduction
+ * descriptors of every op with dot products, the type of the softmax of attention, and the type in which the rotary
+ * embedding is computed. pol_meaning.c decides the meaning of a level; this pass only stores it in the nodes. */
 #include "compiler/job/targets.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/pol_meaning.h"
@@ -15,7 +15,7 @@ static uint8_t type_of(const lowering *l, firnc_value value) {
     return l->graph->values[value].shape.type;
 }
 
-/* What a level means for a node whose operands, and the half type that it may work in, are of that type. */
+/* The meaning of a level for a node; `type` is that of its operands, and the half type that it may use. */
 static firnc_pol_meaning meaning_of(const lowering *l, const firnc_node *node, uint8_t level, uint8_t type) {
     const firnc_pol_question question = {.pol = (firn_pol_class)firn_op_find(node->code)->pol,
                                          .level = level,
@@ -32,8 +32,8 @@ static firn_reduction reduction(const firnc_pol_meaning *meaning, uint8_t output
         .kind = meaning->reduction, .accumulator = meaning->accumulator, .output = output, .chunk = meaning->chunk};
 }
 
-/* Inner reductions, as the scores of attention, are computed in the backward direction again as forward computed them,
- * so that they and the softmax between them have the forward level there, too. */
+/* Backward recomputes inner reductions, such as the scores of attention, exactly as forward computed them. They and the
+ * softmax therefore have the forward level in backward nodes, too. */
 static void lower_sums(const lowering *l, firnc_node *node, const firn_op_info *info) {
     uint8_t operand = type_of(l, node->inputs[info->reduced]);
     firnc_pol_meaning forward = meaning_of(l, node, node->backward ? node->forward_level : node->level, operand);
@@ -45,7 +45,7 @@ static void lower_sums(const lowering *l, firnc_node *node, const firn_op_info *
             i < info->inner ? reduction(&forward, forward.softmax) : reduction(&own, type_of(l, node->outputs[0]));
 }
 
-/* The half type is that of forward's result, which is also the type of the gradient that backward is given. */
+/* The half type is the type of the forward result, and so of the gradient that the backward node reads. */
 static void lower_rotation(const lowering *l, firnc_node *node, const firn_op_info *info) {
     uint8_t type = type_of(l, node->backward ? node->inputs[0] : node->outputs[0]);
     node->integers[info->typed] = meaning_of(l, node, node->level, type).rotation;
@@ -69,7 +69,7 @@ bool firnc_lower(firnc_compilation *compilation) {
         case FIRN_POL_rotation:
             lower_rotation(&l, node, info);
             break;
-        case FIRN_POL_norm: /* autocast gave it its types */
+        case FIRN_POL_norm: /* autocast has set its types */
         case FIRN_POL_none:
             break;
         }

@@ -1,9 +1,10 @@
-/* The memory pass. In: the nodes in their final order. Out: for every tensor its region and offset, and the sizes of
+/* The memory pass. In: the nodes in their final order. Out: the region and offset of every tensor, and the sizes of
  * state and arena.
  *
- * State: the parameters by name, then the other state by name, each at a multiple of 16, so that a train and an eval
- * plan of one model begin alike. Arena: what lives at the same time does not overlap, except where an op may work in
- * place (the in_place column of plan/ops.def) and its input dies there: then the output takes the input's bytes. */
+ * State holds the parameters by name, then the other state by name, each at a multiple of 16, so that the states of a
+ * train and an eval plan of one model begin with the same layout. In the arena, tensors whose lifetimes intersect do
+ * not overlap, with one exception: if an op may work in place (the in_place column of plan/ops.def) and is the last use
+ * of its input, the output takes the input's bytes. */
 #include "compiler/passes/memory.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "compiler/passes/passes.h"
 
 #define ALIGNMENT 16
-#define ENORMOUS  ((uint64_t)1 << 40) /* bytes of state and arena beyond which a number is surely a slip */
+#define ENORMOUS  ((uint64_t)1 << 40) /* bytes of state and arena; a larger plan is most likely a mistake */
 
 static uint64_t aligned(uint64_t bytes) {
     return (bytes + (ALIGNMENT - 1)) / ALIGNMENT * ALIGNMENT;
@@ -21,7 +22,7 @@ static uint64_t aligned(uint64_t bytes) {
 static uint64_t bytes_of(const firnc_value_info *value) {
     uint64_t bytes = 0;
     if (!firn_shape_bytes(&value->shape, &bytes))
-        return 0; /* every shape was inferred, so it has bytes */
+        return 0; /* cannot happen: every shape has been inferred */
     return bytes;
 }
 
@@ -29,14 +30,14 @@ static uint64_t bytes_of(const firnc_value_info *value) {
 
 static void touch(firnc_value_info *value, uint32_t node) {
     if (value->last == FIRNC_NONE) {
-        value->first = value->role == FIRNC_ROLE_INPUT ? 0 : node; /* inputs are filled before the first op */
+        value->first = value->role == FIRNC_ROLE_INPUT ? 0 : node; /* the runtime fills inputs before the first op */
         value->last = node;
     } else if (node > value->last) {
         value->last = node;
     }
 }
 
-/* first and last of every arena tensor; a value that no op touches keeps FIRNC_NONE in first. */
+/* Sets first and last of every tensor. A value that no op uses keeps FIRNC_NONE in first. */
 static void find_lifetimes(firnc_graph *graph) {
     for (firnc_value i = 0; i < graph->value_count; i++)
         graph->values[i].first = graph->values[i].last = FIRNC_NONE;
@@ -64,7 +65,7 @@ typedef struct buffers {
     uint32_t *of_value; /* the buffer of each arena value, or FIRNC_NONE */
 } buffers;
 
-/* The input of node `index` whose bytes its output 0 may take, or FIRNC_NONE. */
+/* The input of node `index` whose bytes output 0 may reuse, or FIRNC_NONE. */
 static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
     const firnc_node *node = &graph->nodes[index];
     const firnc_value_info *output = &graph->values[node->outputs[0]];
@@ -85,7 +86,7 @@ static void add_buffer(buffers *b, const firnc_graph *graph, firnc_value value) 
     b->list[b->count++] = (firnc_buffer){.bytes = aligned(bytes_of(info)), .first = info->first, .last = info->last};
 }
 
-/* One buffer for each arena value, or for a chain of values that follow each other in place. */
+/* Makes one buffer for each arena value, or for each chain of values that ops compute in place. */
 static buffers make_buffers(const firnc_graph *graph) {
     buffers b = {.list = firnc_allocate(graph->value_count * sizeof *b.list),
                  .of_value = firnc_allocate(graph->value_count * sizeof *b.of_value)};
@@ -130,7 +131,7 @@ static void lay_out_state(firnc_graph *graph, bool parameters, uint64_t *end) {
     }
 }
 
-/* Such a plan is good, and there may be a machine for it one day; but most likely a number has a digit too many. */
+/* Warns only: such a plan is valid, but most likely a number in the job has a digit too many. */
 static void warn_when_enormous(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     if (graph->state_bytes <= ENORMOUS && graph->arena_bytes <= ENORMOUS - graph->state_bytes)

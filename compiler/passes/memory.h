@@ -1,5 +1,5 @@
-/* Placing buffers that live for a while into one block: the part of the memory pass that knows nothing of graphs, so
- * that it can be tested on any problem. */
+/* Placement of buffers with limited lifetimes in one block of memory. This part of the memory pass must not depend on
+ * graphs, so that tests can give it any problem. */
 #ifndef FIRNC_MEMORY_H
 #define FIRNC_MEMORY_H
 
@@ -7,14 +7,15 @@
 
 typedef struct firnc_buffer {
     uint64_t bytes;
-    uint32_t first, last; /* inclusive: two buffers whose spans meet may not overlap in memory */
+    uint32_t first, last; /* lifetime, inclusive: buffers whose lifetimes intersect must not overlap in memory */
     uint64_t offset;      /* result */
 } firnc_buffer;
 
-/* The most bytes that live at one time: no placement needs less. */
+/* The maximum of the bytes that are live at one time. No placement needs less. */
 uint64_t firnc_lower_bound(const firnc_buffer *buffers, uint32_t count);
 
-/* Gives every buffer an offset; returns the bytes of the block. Sizes must be multiples of the alignment wanted. */
+/* Sets the offset of every buffer and returns the bytes of the block. Offsets are sums of buffer sizes: sizes that are
+ * multiples of an alignment give offsets that are, too. */
 uint64_t firnc_place_buffers(firnc_buffer *buffers, uint32_t count);
 
 #endif

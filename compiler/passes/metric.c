@@ -1,22 +1,22 @@
-/* The metric pass (eval; called by the training pass). In: the forward graph of the evaluate phase. Out: one op behind
- * it that folds each batch into the metric's state, and that state: the data cursor, a sum (or a table of counters) and
- * a count. The runtime makes one number of it at the end. */
+/* The metric pass (eval; called by the training pass). In: the forward graph of the evaluate phase. Out: one more op,
+ * which adds each batch to the metric's state, and that state: the data cursor, a sum (or a table of counters) and a
+ * count. The runtime computes one number from it at the end. */
 #include "compiler/passes/passes.h"
 
-/* The most classes of a confusion matrix: 128 MiB of counters. */
+/* Maximum of classes in a confusion matrix, with 128 MiB of counters. */
 #define CLASSES_MAX 4096U
 
 static firn_shape table_shape(uint32_t rows, uint32_t columns) {
     return (firn_shape){.type = FIRN_INT64, .rank = 2, .dims = {rows, columns}};
 }
 
-/* A float32 sum and its carry. */
+/* Adds the state of a float32 sum and its carry. */
 static void add_sum(firnc_graph *graph) {
     firn_shape shape = {.type = FIRN_FLOAT32, .rank = 1, .dims = {2}};
     graph->metric_sum = firnc_state_new(graph, "metric.sum", FIRNC_ROLE_COUNTER, shape, 0);
 }
 
-/* The op of the metric, whose operands are followed by the weights of the rows where there are any. */
+/* Adds the op of the metric. If the graph has row weights and the op takes them, they are its last operand. */
 static void add_op(firnc_graph *graph, uint16_t code, const firnc_value *operands, uint8_t count, const float *reals) {
     firnc_value inputs[FIRN_INPUTS_MAX];
     for (uint8_t i = 0; i < count; i++)
@@ -31,7 +31,7 @@ static const firnc_node *producer_of(const firnc_graph *graph, firnc_value value
     return &graph->nodes[graph->values[value].producer];
 }
 
-/* The mean of a value that each batch gives. */
+/* Adds the mean over batches of a scalar. */
 static void add_mean(firnc_graph *graph, firnc_value value) {
     add_sum(graph);
     add_op(graph, FIRN_OP_metric_mean,
@@ -41,7 +41,7 @@ static void add_mean(firnc_graph *graph, firnc_value value) {
            3, NULL);
 }
 
-/* The mean of the loss over rows. Where every row counts once that is the mean over batches. */
+/* Adds the mean of the loss over rows. If every row has weight 1, it is the mean over batches. */
 static void add_mean_of_rows(firnc_graph *graph) {
     const firnc_node *loss = producer_of(graph, graph->loss);
     if (loss->code != FIRN_OP_cross_entropy_weighted) {
@@ -110,7 +110,7 @@ static void add_auc(firnc_graph *graph) {
            4, NULL);
 }
 
-/* The mean squared error is the loss itself, or an op of its own beside another loss. */
+/* Adds the mean over batches of the mean squared error, which is the loss or else an additional op. */
 static void add_squared_error(firnc_graph *graph) {
     firnc_value error = graph->loss;
     if (producer_of(graph, graph->loss)->code != FIRN_OP_mean_squared_error) {
@@ -122,7 +122,7 @@ static void add_squared_error(firnc_graph *graph) {
     add_mean(graph, error);
 }
 
-/* How each metric is told in the plan, what it needs of the model, and what adds it. */
+/* What a metric requires of the model. */
 typedef enum need { NEEDS_NOTHING, NEEDS_CLASSES, NEEDS_FEW_CLASSES, NEEDS_TWO, NEEDS_NUMBERS } need;
 
 static need need_of(firnc_metric metric) {
@@ -146,12 +146,12 @@ static need need_of(firnc_metric metric) {
     return NEEDS_NOTHING;
 }
 
-/* The refusal of a metric, at its place if it has one. */
+/* Refuses a metric with a message at its place in the recipe, if it has one. */
 static bool refuse(const firnc_compilation *compilation, const char *what) {
     return firnc_job_fail(compilation->job, &compilation->job->places.metric, "%s", what);
 }
 
-/* The classes that the metric leaves out are classes, and not all of them. */
+/* Checks that the ignored classes exist and are not all classes. */
 static bool check_ignored(const firnc_compilation *compilation) {
     const firnc_job *job = compilation->job;
     const uint32_t count = job->metric_ignored_count, classes = classes_of(compilation->graph);

@@ -1,9 +1,9 @@
-/* The order pass. In: nodes in an order that works. Out: an order that works and needs less memory at its worst moment,
- * or the same order. Nodes never leave their phase. Every dependence is an operand, sums included, so no order changes
- * a bit.
+/* The order pass. In: nodes in topological order. Out: a topological order with a smaller maximum of live memory, or
+ * the same order. Nodes must stay in their phase. Every dependence is an operand, those of sums included, so the order
+ * changes no bit of a result.
  *
- * List scheduling: of the nodes that are ready, the one that adds least to the bytes that are live; the earlier one
- * among equals. */
+ * Method: list scheduling. Of the nodes that are ready, the next is the one that adds least to the live bytes; the
+ * earlier one among equals. */
 #include <string.h>
 
 #include "compiler/passes/passes.h"
@@ -17,14 +17,14 @@ typedef struct scheduler {
     const firnc_graph *graph;
     const firnc_node *nodes;
     uint32_t count;
-    uint32_t *waits; /* for each node, dependences not yet scheduled */
+    uint32_t *waits; /* for each node, the number of dependences not yet scheduled */
     uint32_t *heads; /* for each node, the first of its followers in links, or FIRNC_NONE */
-    uint32_t *uses;  /* for each value, operands not yet scheduled */
-    int64_t *bytes;  /* of each value in the arena that dies with its last use; else 0 */
-    int64_t *costs;  /* of each node that is ready */
+    uint32_t *uses;  /* for each value, the number of operands not yet scheduled that read it */
+    int64_t *bytes;  /* for each value, the bytes that its last use frees; 0 for state and persistent values */
+    int64_t *costs;  /* for each node that is ready, the live bytes that it adds */
     uint32_t *ready;
     uint32_t ready_count;
-    uint32_t *readers; /* for each value, the first of the nodes that read it in read_links, or FIRNC_NONE */
+    uint32_t *readers; /* for each value, the first of its readers in read_links, or FIRNC_NONE */
     link *links, *read_links;
     uint32_t link_count, read_link_count;
 } scheduler;
@@ -36,7 +36,8 @@ static void depend(scheduler *s, uint32_t node, uint32_t on) {
     s->waits[node]++;
 }
 
-/* A node follows whoever made or last changed what it reads; a node that changes a value also follows its readers. */
+/* A node depends on the node that created or last changed each value it reads. A node that changes a value in place
+ * also depends on the earlier readers of that value. */
 static void find_dependences(scheduler *s) {
     uint32_t values = s->graph->value_count;
     uint32_t *writer = firnc_allocate(values * sizeof *writer);
@@ -73,7 +74,7 @@ static void count_uses(scheduler *s) {
         if (!firnc_is_state(value->role) && !value->persistent && firn_shape_bytes(&value->shape, &bytes))
             s->bytes[i] = (int64_t)bytes;
     }
-    for (uint32_t i = 0; i < graph->node_count; i++) /* of every phase: what a later phase reads does not die here */
+    for (uint32_t i = 0; i < graph->node_count; i++) /* in every phase: a value that a later phase reads stays live */
         for (uint8_t j = 0; j < graph->nodes[i].input_count; j++) {
             firnc_value value = graph->nodes[i].inputs[j];
             s->uses[value]++;
@@ -82,7 +83,7 @@ static void count_uses(scheduler *s) {
         }
 }
 
-/* Bytes that come to life with a node less those that die with it. */
+/* Bytes that become live at a node minus those that it frees. */
 static int64_t cost(const scheduler *s, const firnc_node *node) {
     int64_t bytes = 0;
     for (uint8_t i = 0; i < node->output_count; i++)
@@ -106,7 +107,7 @@ static void add_ready(scheduler *s, uint32_t node) {
     s->ready[s->ready_count++] = node;
 }
 
-/* Takes the cheapest of the nodes that are ready, the earliest among equals. */
+/* Removes and returns the ready node with the least cost, the earliest among equals. */
 static uint32_t take_cheapest(scheduler *s) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < s->ready_count; i++) {
@@ -119,7 +120,8 @@ static uint32_t take_cheapest(scheduler *s) {
     return node;
 }
 
-/* One operand has been read. Only the last few readers of a value may be those with which it dies. */
+/* Counts one use of a value as scheduled. The cost of its other readers changes only when few uses are left, because
+ * only the last one frees the value. */
 static void use(scheduler *s, firnc_value value) {
     if (--s->uses[value] > FIRN_INPUTS_MAX || s->bytes[value] == 0)
         return;
@@ -129,7 +131,7 @@ static void use(scheduler *s, firnc_value value) {
     }
 }
 
-/* The nodes of one phase in their new order, behind `*made` others. */
+/* Writes the nodes of one phase in their new order to order[*made] and following. */
 static void schedule_phase(scheduler *s, uint32_t begin, uint32_t end, uint32_t *order, uint32_t *made) {
     for (uint32_t i = begin; i < end; i++)
         if (s->waits[i] == 0)

@@ -1,4 +1,4 @@
-/* How a pass complains (compiler/passes/passes.h). What the passes do is in a file for each. */
+/* Messages of the passes (compiler/passes/passes.h). Each pass has its own file; no pass belongs here. */
 #include "compiler/passes/passes.h"
 
 #include <stdarg.h>

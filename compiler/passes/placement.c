@@ -1,8 +1,8 @@
-/* Placement of buffers (compiler/passes/memory.h). Two ways of placing are tried under several weights: into the gaps,
- * heaviest first; and upwards, always what can lie lowest next, the heavier first among equals. Upwards is then
- * bettered by making what lies on top, or any buffer, heavier, for as long as the budget lasts or until the lower bound
- * is reached. Thousands of buffers, of which no few matter much, are only placed into gaps. Deterministic: the same
- * buffers get the same offsets. */
+/* Placement of buffers (compiler/passes/memory.h). Two heuristics run with several kinds of weights. The first places
+ * buffers into gaps, heaviest first. The second places upwards: always the buffer with the lowest possible offset, the
+ * heavier first among equals. A search then improves the second by increasing the weight of the topmost buffer, or of a
+ * random one, until it reaches the lower bound or has used its budget. With thousands of buffers the budget allows no
+ * attempt, and only the first heuristic runs. The result is deterministic: the same buffers get the same offsets. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 #include "compiler/base/text.h"
 #include "compiler/passes/memory.h"
 
-/* Pairs of buffers that the search may look at: well under a second. */
+/* Pairs of buffers that the search may compare; takes well under a second. */
 #define BUDGET       200000000u
 #define ATTEMPTS_MAX 2000u
 
 /* --- the lower bound ---------------------------------------------------------------------------------------------- */
 
 typedef struct event {
-    uint64_t time; /* 2 * first when a buffer begins, 2 * last + 1 when it ends */
+    uint64_t time; /* 2 * first for the start of a lifetime, 2 * last + 1 for its end */
     uint64_t bytes;
 } event;
 
@@ -64,14 +64,14 @@ static double weigh(const firnc_buffer *buffer, weighing kind) {
     return 1 / ((double)buffer->first + 1);
 }
 
-/* --- the two ways of placing -------------------------------------------------------------------------------------- */
+/* --- the two heuristics ------------------------------------------------------------------------------------------- */
 
 typedef struct placement {
     firnc_buffer *buffers;
     uint32_t count;
     double *weights;
     uint32_t *placed; /* scratch: indices by ascending offset */
-    uint64_t *floors; /* scratch: the least offset of each buffer, PLACED when it has its place */
+    uint64_t *floors; /* scratch: lowest possible offset of each buffer; PLACED once it is placed */
 } placement;
 
 #define PLACED UINT64_MAX
@@ -96,7 +96,8 @@ static int heaviest_first(const void *a, const void *b) {
     return (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
-/* The offset of the tightest gap below the top that holds the buffer, or the top. */
+/* The offset of the smallest gap that holds the buffer; without such a gap, the end of the placed buffers that it
+ * meets. */
 static uint64_t find_gap(const placement *p, uint32_t placed_count, const firnc_buffer *buffer) {
     uint64_t end = 0, best = 0, best_gap = UINT64_MAX;
     for (uint32_t i = 0; i < placed_count; i++) {
@@ -113,7 +114,7 @@ static uint64_t find_gap(const placement *p, uint32_t placed_count, const firnc_
     return best_gap != UINT64_MAX ? best : end;
 }
 
-/* Heaviest first, each into its tightest gap. Returns the top. */
+/* Places each buffer into its smallest gap, heaviest first. Returns the bytes used. */
 static uint64_t place_into_gaps(placement *p) {
     ranked *order = firnc_allocate((uint64_t)p->count * sizeof *order);
     for (uint32_t i = 0; i < p->count; i++)
@@ -140,7 +141,7 @@ static uint32_t lowest(const placement *p) {
     return best;
 }
 
-/* Always the buffer that can lie lowest on those already placed. Returns the top. */
+/* Places, one by one, the buffer with the lowest possible offset. Returns the bytes used. */
 static uint64_t place_upwards(placement *p) {
     uint64_t top = 0;
     memset(p->floors, 0, p->count * sizeof *p->floors);
@@ -175,7 +176,7 @@ static uint64_t keep_best(search *s, uint64_t top) {
     return top;
 }
 
-/* A linear congruential generator: variety is all that is asked of it. */
+/* A linear congruential generator. The search needs variety, not quality. */
 static uint32_t draw(search *s, uint32_t below) {
     s->random = s->random * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(s->random >> 33) % below;
@@ -189,7 +190,8 @@ static uint32_t top_buffer(const placement *p) {
     return top;
 }
 
-/* Doubles the weight of what lies on top, one time in three of any buffer; takes it back when that was worse. */
+/* In each attempt, doubles the weight of the topmost buffer or, one time in three, of a random one; restores it if the
+ * result is worse. */
 static void better(search *s, uint32_t attempts) {
     placement *p = &s->p;
     uint64_t current = keep_best(s, place_upwards(p));

@@ -1,10 +1,10 @@
-/* The POL pass. In: nodes with the annotations of the builder, and the job's global level and name patterns. Out:
- * every node that has a reduction, layer norm and the rotary embedding, with its forward and backward level and who
- * decided it.
+/* The POL pass. In: nodes with the annotations of the builder, and the job's global level and name patterns. Out: the
+ * forward and backward level, and their origin, of every node with a reduction, of layer norm and of the rotary
+ * embedding.
  *
- * One annotation speaks for a node: that of its call, else of its innermost scope, else of the last of the job's
- * patterns that matches its layer, else the architecture's own rule. It replaces all others entirely: a direction for
- * which it says nothing falls to the global level, never to the next annotation. */
+ * Exactly one annotation applies to a node: that of its call, else of its innermost scope, else of the last of the
+ * job's patterns that matches its layer, else the architecture's rule. It replaces all others entirely: a direction
+ * that it leaves unset has the global level, never that of the next annotation. */
 #include "compiler/passes/passes.h"
 
 static const firnc_pol_pattern *last_match(const firnc_precision *precision, const char *layer) {
@@ -42,7 +42,8 @@ static void resolve(firnc_node *node, const firnc_precision *precision) {
     }
 }
 
-/* A pattern that no layer matches is a slip of the pen: the plan would hold another precision than was meant. */
+/* Refuses a pattern that no layer matches: it is most likely a typing error, and the plan would have another precision
+ * than intended. */
 static bool check_patterns(const firnc_compilation *compilation) {
     const firnc_precision *precision = &compilation->job->precision;
     for (uint32_t i = 0; i < precision->pattern_count; i++) {

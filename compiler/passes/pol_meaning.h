@@ -1,6 +1,6 @@
-/* What a POL level means for an op. This is the only place that decides it: a pass asks here and may not compare a
- * level with a number or name a chunk itself. Which level an op has is decided in pol.c. The table of POL in
- * compiler/PRECISION.md is printed from these answers (tests/unit/test_pol_table.c). */
+/* The meaning of a POL level for an op. Only this file decides it: a pass calls firnc_pol_meaning_of and must not
+ * compare a level with a number or choose a chunk itself. pol.c decides the level of an op. The table of POL in
+ * compiler/PRECISION.md is printed from these results (tests/unit/test_pol_table.c). */
 #ifndef FIRNC_POL_MEANING_H
 #define FIRNC_POL_MEANING_H
 
@@ -13,17 +13,17 @@
 #define FIRNC_POL_LEVELS 3
 
 typedef struct firnc_pol_question {
-    firn_pol_class pol;          /* of the op: the pol column of plan/ops.def */
+    firn_pol_class pol;          /* the op's value in the pol column of plan/ops.def */
     uint8_t level;               /* 0, 1, 2 */
     uint8_t type;                /* element type of the operands */
-    uint8_t half;                /* norm, rotation: the half type that they may work in, or float32 */
+    uint8_t half;                /* norm, rotation: the half type that they may use, or float32 */
     const firnc_target *target;  /* product, attention */
-    bool emulate;                /* product, attention: pol_lowering is emulate, so any target may do anything */
+    bool emulate;                /* product, attention: pol_lowering is emulate, so the target does not matter */
     bool half_softmax_requested; /* attention: the model requests it (attention_softmax_fp32: false) at every level */
 } firnc_pol_question;
 
 typedef struct firnc_pol_meaning {
-    /* Product: of its dot product. Attention: of scores, values, and queries and keys. */
+    /* Product: the dot product. Attention: the dot products scores, values and queries_and_keys of plan/ops.def. */
     uint8_t reduction;   /* FIRN_REDUCTION_F32 or FIRN_REDUCTION_CHUNKED */
     uint8_t accumulator; /* element type in which terms are added */
     uint32_t chunk;      /* terms of a chunk; 0 for FIRN_REDUCTION_F32 */

@@ -1,5 +1,5 @@
-/* The shapes pass. In: the graph as it was built, outputs with a type and no extents. Out: every value with its
- * extents, every op checked by the rule that the loader will check it by (plan/shapes/shapes_*.c). */
+/* The shapes pass. In: the graph as it was built; outputs have a type and no extents. Out: every value has its extents,
+ * and every op has passed the shape rule that the loader checks again (plan/shapes/shapes_*.c). */
 #include "compiler/base/words.h"
 #include "compiler/passes/passes.h"
 #include "plan/errors.h"

@@ -1,12 +1,12 @@
-/* The training pass; for an eval graph metric.c is called instead. In: the micro-batch phase with every parameter's
- * gradient. Out: the whole step:
+/* The training pass; an eval graph goes to metric.c instead. In: the micro-batch phase with every parameter's gradient.
+ * Out: the whole step:
  *
  *     micro_batch  the seed of the gradient takes 1/micro_batches and the loss scale; gradients are accumulated
  *     finalise     squares of the unscaled gradients, norm and finiteness; the factors that unscale and clip
  *     update       powers of beta, the optimizer for each parameter, which applies the factors; the optimizer step
  *     bookkeep     loss scale, global step
  *
- * and the state that these need. Semantics: NUMERICS.md, "Finalise", "Update" and "Bookkeep". */
+ * and the state that these use. Semantics: NUMERICS.md, "Finalise", "Update" and "Bookkeep". */
 #include "compiler/passes/passes.h"
 #include "plan/generated/reader.h"
 
@@ -15,12 +15,12 @@ typedef struct training {
     const firnc_job *job;
     firnc_value *parameters; /* sorted by name */
     uint32_t count;
-    firnc_value factors; /* of gradient_factors, or FIRNC_NONE: gradients are taken as they are */
+    firnc_value factors; /* output of gradient_factors; FIRNC_NONE: gradients are neither unscaled nor clipped */
 } training;
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-/* A scalar of the arena that the runtime reads or writes between the phases. */
+/* Adds a scalar in the arena that the runtime reads or writes between phases. */
 static firnc_value exchanged(firnc_graph *graph, const char *name, uint8_t role, firn_type type) {
     firnc_value value = firnc_value_new(graph, name, role, firnc_scalar(type));
     graph->values[value].persistent = true;
@@ -62,7 +62,8 @@ static void seed_loss(const training *t, uint32_t micro_batches) {
     }
 }
 
-/* Whoever reads a gradient from here on takes any real type: a cast that only widens one is passed over. */
+/* Makes the narrow input of a widening cast the parameter's gradient: every op that reads gradients from here on
+ * accepts any real type. The fuse pass removes the cast if it has no other reader. */
 static void take_narrow_gradients(const training *t) {
     firnc_graph *graph = t->graph;
     for (uint32_t i = 0; i < t->count; i++) {
@@ -102,7 +103,7 @@ static void find_norm(const training *t) {
     firnc_graph *graph = t->graph;
     firn_shape shape = {.type = FIRN_FLOAT32, .rank = 1, .dims = {t->count}};
     firnc_value partial = firnc_value_new(graph, "gradient_norm.partial", FIRNC_ROLE_ACTIVATION, shape);
-    graph->values[partial].persistent = true; /* each op fills in one element */
+    graph->values[partial].persistent = true; /* each op writes one element */
     for (uint32_t i = 0; i < t->count; i++) {
         int64_t index = i;
         firnc_value gradient = graph->values[t->parameters[i]].gradient;
@@ -155,7 +156,7 @@ static void count_one(firnc_graph *graph, uint8_t phase, firnc_value counter) {
     firnc_node_in_place(graph, FIRN_OP_count, phase, "counters", &counter, 1, &step, NULL, &counter);
 }
 
-/* The scalar that receives the value of a schedule; groups share it. */
+/* The scalar that receives the value of a schedule. Groups with the same schedule share it. */
 static firnc_value scheduled(const training *t, uint32_t root) {
     firnc_value *value = &t->graph->schedules[root];
     if (*value == FIRNC_NONE)
@@ -163,7 +164,8 @@ static firnc_value scheduled(const training *t, uint32_t root) {
     return *value;
 }
 
-/* The factors of a group: those of all, and with a scheduled weight decay that behind them. Groups share them. */
+/* The factors of a group: those common to all groups and, if its weight decay is scheduled, that decay as a further
+ * element. Groups with the same decay schedule share them. */
 static firnc_value factors_of(const training *t, const firnc_group *group) {
     if (group->decay_schedule == FIRNC_NONE)
         return t->factors;

@@ -1,7 +1,8 @@
-/* The ops that update a parameter, for each class of optimizer: a part of the training pass, which has made the groups,
- * their learning rates and the factors. The rows of plan/ops.def name what an optimizer takes; here is where each of
- * these names comes from. State is named optimizer.<name>.<parameter>, in PyTorch's words. Semantics: NUMERICS.md,
- * "Update"; OPTIMIZERS.md compares the classes. */
+/* Part of the training pass: adds the ops that update a parameter, for each class of optimizer. The groups, their
+ * learning rates and the factors exist already. The rows of plan/ops.def name the operands and attributes of an
+ * optimizer's op; this file maps each name to a value of the graph or a setting. State is named
+ * optimizer.<name>.<parameter>, with PyTorch's names. Semantics: NUMERICS.md, "Update"; OPTIMIZERS.md compares the
+ * classes. */
 #include <stddef.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "compiler/passes/passes.h"
 #include "plan/op_words.h"
 
-/* One parameter that is updated. */
+/* The parameter that is updated, and what its update uses. */
 typedef struct update {
     firnc_graph *graph;
     const firnc_group *group;
@@ -68,7 +69,7 @@ static const void *find_setting(const update *u, const setting *settings, size_t
 }
 
 static bool flag_of(const update *u, const char *name) {
-    if (strcmp(name, "decoupled") == 0) /* of AMSGrad, which Adam and AdamW have */
+    if (strcmp(name, "decoupled") == 0) /* attribute of AMSGrad, which Adam and AdamW share */
         return u->settings->kind == FIRNC_ADAMW;
     return *(const bool *)find_setting(u, flag_settings, sizeof flag_settings / sizeof flag_settings[0], name);
 }
@@ -85,7 +86,7 @@ static void fill_attributes(const update *u, const firn_op_info *info, int64_t *
 
 /* --- operands by their names -------------------------------------------------------------------------------------- */
 
-/* The extents of a parameter without the one of that place. */
+/* A shape without one of its dimensions. */
 static firn_shape without_extent(firn_shape shape, uint8_t place) {
     for (uint8_t i = place; i + 1 < FIRN_RANK_MAX; i++)
         shape.dims[i] = shape.dims[i + 1];
@@ -94,7 +95,7 @@ static firn_shape without_extent(firn_shape shape, uint8_t place) {
     return shape;
 }
 
-/* A tensor of the optimizer, with the extents of the parameter unless it is known to have others. */
+/* Adds a state tensor of the optimizer. It has the shape of the parameter except for the names listed here. */
 static firnc_value add_state(const update *u, const char *name) {
     firn_shape shape = u->graph->values[u->parameter].shape;
     float initial = 0;
@@ -129,7 +130,7 @@ static firnc_value operand(const update *u, const char *name) {
     return add_state(u, name);
 }
 
-/* Adds the op; returns its node. */
+/* Adds the op with its operands and attributes; returns its node. */
 static const firnc_node *add_op(const update *u, uint16_t code) {
     const firn_op_info *info = firn_op_find(code);
     const char *names = firn_op_words_of(info)->inputs;
@@ -139,7 +140,7 @@ static const firnc_node *add_op(const update *u, uint16_t code) {
     uint8_t count = 0;
     for (uint8_t i = 0; i < info->inputs_max; i++) {
         inputs[i] = operand(u, firnc_next_word(&names));
-        count = (uint8_t)(count + (inputs[i] != FIRNC_NONE)); /* only factors, the last, may be absent */
+        count = (uint8_t)(count + (inputs[i] != FIRNC_NONE)); /* only factors, the last input, may be absent */
     }
     for (uint8_t j = 0; j < info->outputs; j++) {
         uint8_t changed = firn_op_changed(info, j);
@@ -151,7 +152,7 @@ static const firnc_node *add_op(const update *u, uint16_t code) {
     return &u->graph->nodes[node];
 }
 
-/* --- which op a class and its settings mean ----------------------------------------------------------------------- */
+/* --- the op of a class and its settings --------------------------------------------------------------------------- */
 
 static uint16_t code_of(const update *u) {
     static const uint16_t rmsprop[2][2] = {{FIRN_OP_rmsprop, FIRN_OP_rmsprop_momentum},
@@ -194,7 +195,7 @@ static uint16_t code_of(const update *u) {
 
 /* --- muon --------------------------------------------------------------------------------------------------------- */
 
-/* A node of the update phase with inputs, float32 attributes and one output of its own, beside scratch. */
+/* Adds a node of the update phase and returns its first output, a new float32 tensor. b may be FIRNC_NONE. */
 static firnc_value add_node(const update *u, uint16_t code, firnc_value a, firnc_value b, int64_t layout,
                             const float *reals) {
     const uint8_t types[FIRN_OUTPUTS_MAX] = {FIRN_FLOAT32, FIRN_FLOAT32};
@@ -203,8 +204,8 @@ static firnc_value add_node(const update *u, uint16_t code, firnc_value a, firnc
     return u->graph->nodes[node].outputs[0];
 }
 
-/* The matrix nearest to x with all singular values alike, roughly: x over its norm, then ns_steps times
- * x = a x + (b G + c G G) x with G = x x^T; or, where x is tall, x^T x from the right. */
+/* Adds ops that approximate the orthogonal matrix nearest to x: divide x by its norm, then ns_steps times x = a x + (b
+ * G + c G G) x with G = x x^T. A tall x is multiplied by x^T x from the right instead. */
 static firnc_value add_newton_schulz(const update *u, firnc_value x) {
     static const float to_square[] = {[FIRN_WEIGHTED_SUM_A] = -4.775F, [FIRN_WEIGHTED_SUM_B] = 2.0315F};
     static const float to_x[] = {[FIRN_WEIGHTED_SUM_A] = 3.4445F, [FIRN_WEIGHTED_SUM_B] = 1};
@@ -215,7 +216,7 @@ static firnc_value add_newton_schulz(const update *u, firnc_value x) {
     for (uint32_t i = 0; i < u->settings->ns_steps; i++) {
         firnc_value gram = wide ? add_node(u, FIRN_OP_linear, x, x, FIRNC_OUT_IN, NULL)
                                 : add_node(u, FIRN_OP_linear_backward_weight, x, x, FIRNC_OUT_IN, NULL);
-        firnc_value square = add_node(u, FIRN_OP_linear, gram, gram, FIRNC_OUT_IN, NULL); /* symmetric */
+        firnc_value square = add_node(u, FIRN_OP_linear, gram, gram, FIRNC_OUT_IN, NULL); /* G is symmetric */
         firnc_value factor = add_node(u, FIRN_OP_weighted_sum, gram, square, 0, to_square);
         firnc_value turned = wide ? add_node(u, FIRN_OP_linear, factor, x, FIRNC_IN_OUT, NULL)
                                   : add_node(u, FIRN_OP_linear, x, factor, FIRNC_OUT_IN, NULL);
@@ -224,8 +225,8 @@ static firnc_value add_newton_schulz(const update *u, firnc_value x) {
     return x;
 }
 
-/* What Muon does behind the direction. Matrices take the orthogonal direction, longer the taller they are; other
- * parameters the direction as it is. */
+/* Adds the step of Muon that follows muon_direction. A matrix uses the orthogonalised direction, scaled by sqrt(rows /
+ * columns) if it is tall; other parameters use the direction itself. */
 static void add_muon_step(const update *u, firnc_value direction) {
     const firn_shape shape = u->graph->values[u->parameter].shape;
     float reals[] = {[FIRN_MUON_STEP_SCALE] = 1, [FIRN_MUON_STEP_WEIGHT_DECAY] = u->settings->weight_decay};
@@ -245,7 +246,7 @@ static void add_muon_step(const update *u, firnc_value direction) {
                         &u->parameter);
 }
 
-/* --- powers, and the door ----------------------------------------------------------------------------------------- */
+/* --- powers, and the entry function ------------------------------------------------------------------------------- */
 
 static firnc_value advance_power(firnc_graph *graph, const char *name, float beta) {
     firnc_value power = firnc_state_new(graph, name, FIRNC_ROLE_OPTIMIZER_STATE, firnc_scalar(FIRN_FLOAT32), 1);
@@ -253,7 +254,7 @@ static firnc_value advance_power(firnc_graph *graph, const char *name, float bet
     return power;
 }
 
-/* Groups with the same betas share their powers; those of the first group bear no name but their own. */
+/* Groups with the same betas share their powers. The powers of the first group have no suffix in their names. */
 void firnc_advance_powers(firnc_graph *graph, firnc_group *group) {
     if (group->settings.kind != FIRNC_ADAMW || group->settings.amsgrad)
         return;
