@@ -1,5 +1,6 @@
-/* Graph and job to a plan in memory (compiler/firnc.h): checks, passes, payload, container, signature, checks again.
- * Each step has a file of its own; here is their order. */
+/* Freezes a graph and a job to a plan in memory (compiler/firnc.h). The steps are: check the job, run the passes, write
+ * the payload, add the container, sign, check the plan. This file only calls them in order; each step has its own
+ * file. */
 #include <string.h>
 
 #include "compiler/emit/plan_file.h"
@@ -8,7 +9,7 @@
 #include "compiler/passes/driver.h"
 #include "plan/errors.h"
 
-/* Signs a sealed plan in memory. */
+/* Signs a sealed plan in memory; *file is replaced. */
 static bool sign(const char *name, const firnc_key *key, firnc_bytes *file, uint8_t digest[FIRN_HASH_BYTES]) {
     uint8_t signature[FIRN_SIGNATURE_BYTES];
     if (!firnc_plan_prepare(name, file, digest) || !firnc_sign(key, digest, signature))
@@ -17,7 +18,8 @@ static bool sign(const char *name, const firnc_key *key, firnc_bytes *file, uint
     return true;
 }
 
-/* A compiler that writes what its own runtime refuses has a bug: better found here than on a device. */
+/* Checks the plan as a device does. A plan that the runtime refuses is a bug of the compiler, and has to fail here and
+ * not on the device. */
 static bool check(const firnc_compilation *compilation, const firnc_bytes *file, const uint8_t *public_key,
                   firnc_plan_file *checked) {
     int status = firnc_plan_check(file, public_key, 0, checked);

@@ -1,5 +1,5 @@
-/* Plans as files: the container around the payload, and what to say of one that was refused. What the
- * payload holds is written by write.c; the checks are plan/checks/check.c; keys are in sign.c. */
+/* The container of a plan, and the messages about a refused plan. write.c writes the payload, plan/checks/check.c makes
+ * the checks, sign.c handles keys; none of that belongs here. */
 #include "compiler/emit/plan_file.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "plan/signature.h"
 
 #define POOL_ALIGNMENT 16u
-#define POOL_BYTES     (UINT64_C(4) << 16) /* enough for any plan that the schema allows */
+#define POOL_BYTES     (UINT64_C(4) << 16) /* enough for the largest plan that the schema allows */
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
@@ -43,7 +43,7 @@ bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *
     if (header.pool_bytes < scratch_bytes)
         header.pool_bytes = (scratch_bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
     if (header.arena_bytes < header.pool_bytes)
-        header.arena_bytes = header.pool_bytes; /* which is lent from the arena */
+        header.arena_bytes = header.pool_bytes; /* the pool is lent from the arena */
     memcpy(header.vendor, compilation->job->vendor, sizeof header.vendor);
     memcpy(header.class_id, compilation->job->class_id, sizeof header.class_id);
     memcpy(header.schema_hash, firn_schema_hash, sizeof header.schema_hash);

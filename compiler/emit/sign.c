@@ -1,5 +1,5 @@
-/* Keys and signing with Debian's mbedTLS. The checker of plans is another build of it (plan/signature.c) and is asked
- * about every signature that is made here. Nothing here knows what is signed. */
+/* Keys and signing with Debian's mbedTLS. Every signature made here is checked with the separate build of mbedTLS that
+ * checks plans (plan/signature.c). This file must not depend on what the digest covers. */
 #include "compiler/emit/sign.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@
 
 #define KEY_FILE_MAX 16384
 #define PEM_MAX      2048
-#define HALF_BYTES   32 /* a coordinate, a secret, r or s */
+#define HALF_BYTES   32 /* bytes of a coordinate, of the secret, of r and of s */
 
 void firnc_wipe(void *bytes, uint64_t count) {
     mbedtls_platform_zeroize(bytes, count);
@@ -47,7 +47,7 @@ static bool generator_start(generator *random) {
 
 /* --- keys to and from mbedTLS ------------------------------------------------------------------------------------- */
 
-/* Coordinates as they are kept on a device. */
+/* Writes the coordinates X and Y, the form in which a device stores the key. */
 static bool export_public(const mbedtls_ecp_point *point, uint8_t public_key[FIRN_PUBLIC_KEY_BYTES]) {
     return mbedtls_mpi_write_binary(&point->X, public_key, HALF_BYTES) == 0 &&
            mbedtls_mpi_write_binary(&point->Y, public_key + HALF_BYTES, HALF_BYTES) == 0;
@@ -97,7 +97,7 @@ bool firnc_key_encode(const firnc_key *key, firnc_bytes *private_pem, firnc_byte
     return good;
 }
 
-/* A parsed key, if it is one of P-256; NULL after one line on stderr. */
+/* Returns the key pair of a parsed key; NULL after one message if it is not on the curve P-256. */
 static mbedtls_ecp_keypair *p256(const char *file, const mbedtls_pk_context *pk, const char *mend) {
     mbedtls_ecp_keypair *pair = mbedtls_pk_can_do(pk, MBEDTLS_PK_ECKEY) ? mbedtls_pk_ec(*pk) : NULL;
     if (pair != NULL && pair->grp.id == MBEDTLS_ECP_DP_SECP256R1)
@@ -106,13 +106,13 @@ static mbedtls_ecp_keypair *p256(const char *file, const mbedtls_pk_context *pk,
     return NULL;
 }
 
-/* PEM, whose zero byte mbedTLS wants counted, else DER, behind which there is none. */
+/* Tries PEM, for which mbedTLS counts the terminating zero byte, then DER, which has none. */
 static bool parse_private(mbedtls_pk_context *pk, const firnc_bytes *bytes) {
     return mbedtls_pk_parse_key(pk, bytes->data, bytes->count + 1, NULL, 0) == 0 ||
            mbedtls_pk_parse_key(pk, bytes->data, bytes->count, NULL, 0) == 0;
 }
 
-/* PEM and nothing else, as the host runner takes it. */
+/* Accepts only PEM, as the host runner does. */
 static bool parse_public(mbedtls_pk_context *pk, const firnc_bytes *bytes) {
     static const char first[] = "-----BEGIN PUBLIC KEY-----";
     return strncmp((const char *)bytes->data, first, strlen(first)) == 0 &&
@@ -158,7 +158,7 @@ bool firnc_public_key_read(const char *file, uint8_t public_key[FIRN_PUBLIC_KEY_
 
 /* --- signatures --------------------------------------------------------------------------------------------------- */
 
-/* The random numbers only blind the computation: the signature does not depend on them. */
+/* The random numbers only blind the computation; the signature does not depend on them. */
 static bool make_signature(mbedtls_ecp_keypair *pair, const uint8_t digest[32], uint8_t signature[64],
                            generator *random) {
     mbedtls_mpi r, s;
@@ -192,7 +192,7 @@ bool firnc_sign(const firnc_key *key, const uint8_t digest[32], uint8_t signatur
     return status == FIRN_OK;
 }
 
-/* SEQUENCE { INTEGER r, INTEGER s }, and nothing behind it. */
+/* Accepts SEQUENCE { INTEGER r, INTEGER s } without trailing bytes. */
 static bool decode_der(const firnc_bytes *bytes, uint8_t signature[64]) {
     uint8_t *at = bytes->data;
     const uint8_t *end = bytes->data + bytes->count;

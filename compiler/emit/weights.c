@@ -1,6 +1,6 @@
-/* Reading parameters from a safetensors file (compiler/emit/weights.h): eight bytes that give the length of a JSON
- * header, the header (name -> dtype, shape, data_offsets), the data. The file is foreign: every length and offset is
- * checked before it is used. Nothing here knows what a plan is. */
+/* Reads parameters from a safetensors file (compiler/emit/weights.h). The format: eight bytes with the length of a JSON
+ * header, the header (name -> dtype, shape, data_offsets), the data. The file is untrusted: every length and offset is
+ * checked before use. This file must not depend on the plan's format. */
 #include "compiler/emit/weights.h"
 
 #include <cjson/cJSON.h>
@@ -19,7 +19,7 @@ struct firnc_weights {
     uint64_t data_bytes;
 };
 
-/* One line that names the weights file, not the job. */
+/* Prints a message that names the weights file instead of the job. Returns false. */
 static bool refuse(const firnc_compilation *compilation, const char *what) {
     firnc_say("firnc: %s: %s", compilation->job->weights, what);
     return false;
@@ -53,7 +53,7 @@ void firnc_weights_close(firnc_weights *weights) {
         cJSON_Delete(weights->header);
 }
 
-/* A JSON number that is a whole number of at most 2^53. */
+/* Accepts a JSON number that is an integer from 0 to 2^53. */
 static bool whole_number(const cJSON *item, uint64_t *value) {
     if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble <= 9007199254740992.0))
         return false;
@@ -79,7 +79,7 @@ static const char *shape_text(const uint32_t *dims, uint8_t rank) {
     return firnc_format("%s]", text);
 }
 
-/* What a foreign file says its shape is, whatever that is. */
+/* The shape in the untrusted file, as text for a message; it may be any JSON value. */
 static const char *found_shape(const cJSON *dims) {
     const char *text = "[";
     if (!cJSON_IsArray(dims) || cJSON_GetArraySize(dims) > RANK_SHOWN)
@@ -145,7 +145,7 @@ bool firnc_weights_read(const firnc_compilation *compilation, const firnc_weight
                                    name));
     uint32_t size = firn_type_bytes(type);
     for (uint64_t i = 0; i < elements; i++) {
-        uint32_t element; /* the file aligns nothing */
+        uint32_t element; /* copied, because data in the file is not aligned */
         memcpy(&element, data + i * size, size);
         float value = firn_load(&element, type, 0);
         if (value - value != 0)

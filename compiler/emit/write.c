@@ -1,6 +1,6 @@
-/* The last step of a compilation. In: the graph with its memory planned and its reductions decided, and the job.
- * Out: the payload: the FlatBuffers part, then the constants segment (weights) at the next multiple of 64. The same
- * graph and job give the same bytes. Nothing is decided here: what a field means is in plan.fbs. */
+/* Writes the payload of a plan. In: the graph after all passes, and the job. Out: the FlatBuffers part, then the
+ * constants segment (weights) at the next multiple of 64. The same graph and job give the same bytes. This file makes
+ * no decisions about the run; plan.fbs defines the fields. */
 #include "compiler/emit/write.h"
 
 #include <stdlib.h>
@@ -18,8 +18,8 @@ typedef struct writing {
     const firnc_compilation *compilation;
     const firnc_job *job;
     const firnc_graph *graph;
-    uint32_t *index_of;  /* tensor of the plan for each value, or FIRNC_NONE */
-    firnc_value *values; /* the value of each tensor */
+    uint32_t *index_of;  /* for each value, the index of its tensor in the plan, or FIRNC_NONE */
+    firnc_value *values; /* for each tensor, its value */
     uint32_t tensors, state_tensors;
     uint8_t *constants;
     uint64_t constants_bytes;
@@ -35,7 +35,7 @@ static uint64_t rounded_up(uint64_t bytes, uint64_t alignment) {
 
 /* --- tensors and regions ------------------------------------------------------------------------------------------ */
 
-/* State sorted by name, then every arena tensor that an op touches. */
+/* Numbers the tensors of the plan: state sorted by name, then every arena tensor that an op uses. */
 static void number_tensors(writing *w) {
     const firnc_graph *graph = w->graph;
     firnc_value *state;
@@ -70,7 +70,7 @@ static const firn_native_tensor *make_tensors(const writing *w) {
     return tensors;
 }
 
-/* Region i has RegionKind i; the constants are left out when there are none. */
+/* Region i has RegionKind i. Without constants their region is absent. */
 static void fill_regions(const writing *w, firn_native_plan *plan) {
     firn_native_region *regions = firnc_allocate(3 * sizeof *regions);
     const uint64_t bytes[] = {w->graph->state_bytes, w->graph->arena_bytes, w->constants_bytes};
@@ -117,7 +117,7 @@ static firn_native_op make_op(const writing *w, const firnc_node *node) {
                             .pol = {.level = node->level, .origin = node->origin}};
 }
 
-/* A phase without ops is left out. */
+/* A phase without ops is absent from the plan. */
 static void fill_phases(const writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
     firn_native_op *ops = firnc_allocate(graph->node_count * sizeof *ops);
@@ -134,7 +134,7 @@ static void fill_phases(const writing *w, firn_native_plan *plan) {
 
 /* --- data --------------------------------------------------------------------------------------------------------- */
 
-/* The inputs in the order of building; one that no op reads is left out. */
+/* Inputs are in build order. An input that no op reads is absent from the plan. */
 static void fill_inputs(const writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
     firn_native_input *inputs = firnc_allocate(graph->value_count * sizeof *inputs);
@@ -183,7 +183,7 @@ static void fill_outputs(const writing *w, firn_native_plan *plan) {
 
 /* --- optimizer ---------------------------------------------------------------------------------------------------- */
 
-/* What the nodes refer to. */
+/* The numbers and instructions that schedule nodes refer to by index. */
 static void fill_schedule_lists(const writing *w, firn_native_plan *plan) {
     firn_schedule_list list = firnc_job_schedules(w->job);
     firn_fb_schedule_number *numbers = firnc_allocate((list.number_count + 1) * sizeof *numbers);
@@ -232,7 +232,7 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
     plan->schedules = schedules;
 }
 
-/* The place in the plan of one of the job's roots: those that no group uses are left out. */
+/* The index in the plan of a schedule root of the job. Roots that no group uses are absent from the plan. */
 static uint32_t schedule_of(const writing *w, uint32_t root) {
     uint32_t place = 0;
     if (root == FIRNC_NONE)
@@ -281,7 +281,7 @@ static void fill_scaling(const writing *w, firn_native_plan *plan) {
 
 /* --- initial values and weights ----------------------------------------------------------------------------------- */
 
-/* Every parameter from the file. */
+/* Copies every parameter from the file to the constants segment. */
 static bool copy_weights(const writing *w, const firnc_weights *weights, const uint64_t *offsets) {
     const char **names = firnc_allocate(w->state_tensors * sizeof *names);
     uint32_t count = 0;
@@ -297,7 +297,8 @@ static bool copy_weights(const writing *w, const firnc_weights *weights, const u
     return true;
 }
 
-/* Weights lie in the constants segment in the order of the parameters' names, each at a multiple of 64. */
+/* Lays out the constants segment, the parameters in the order of their names, each at a multiple of 64, and fills
+ * it. */
 static bool read_weights(writing *w, uint64_t *offsets) {
     for (uint32_t i = 0; i < w->state_tensors; i++) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
