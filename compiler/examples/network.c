@@ -1,5 +1,5 @@
-/* libfirnc: a network of two layers, written down in C, frozen into a signed plan that trains it. The second layer keeps
- * float32 sums. Called as: network SECRET-KEY PLAN */
+/* Example for libfirnc: builds a network of two layers in C and freezes it into a signed plan that trains it. The dot
+ * products of the second layer stay in float32. Usage: network SECRET-KEY PLAN */
 #include <stdio.h>
 
 #include "compiler/firnc.h"

@@ -1,10 +1,10 @@
-/* GPT-2: learned positions or rotary ones, pre-norm blocks, causal attention, tied or untied output. Parameters have
- * the names of Hugging Face's GPT2LMHeadModel, whose linear weights lie in-out. */
+/* GPT-2: learned or rotary positions, pre-norm blocks, causal attention, tied or untied output. Parameters have the
+ * names of Hugging Face's GPT2LMHeadModel, whose linear weights have the layout in-out. */
 #include "compiler/models/gpt2.h"
 
 #include "runtime/numerics/numerics.h"
 
-#define LABEL_SHIFT 1 /* a window's labels are its elements, one later */
+#define LABEL_SHIFT 1 /* the label of an element is the next element of the window */
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
@@ -65,7 +65,7 @@ static const firnc_gpt2 defaults = {
     .loss = {.loss_weight = 1},
 };
 
-/* Keys that rotary positions have and learned ones do not. */
+/* Refuses keys that only rotary positions have. */
 static bool check_learned(const firnc_tree *keys) {
     static const char *const words[] = {"rotary_dim", "rope_theta"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -76,7 +76,7 @@ static bool check_learned(const firnc_tree *keys) {
     return true;
 }
 
-/* rotary_dim: by default a quarter of a head, as in the model zoo. */
+/* Reads rotary_dim; the default is a quarter of a head, as in the model zoo. */
 static bool read_rotary(const firnc_tree *keys, firnc_gpt2 *gpt2) {
     const firnc_tree *given = firnc_tree_child(keys, "rotary_dim");
     const uint32_t head_size = gpt2->hidden_size / gpt2->num_heads;
@@ -113,7 +113,7 @@ static bool complete(const firnc_tree *keys, void *settings) {
 
 static firnc_model_facts facts(const void *model_settings) {
     static const char *const learned[] = {"vocab_size", "hidden_size", "filter_size", "max_position_embeddings", NULL};
-    static const char *const rotary[] = {"vocab_size", "hidden_size", "filter_size", NULL}; /* which have no table */
+    static const char *const rotary[] = {"vocab_size", "hidden_size", "filter_size", NULL}; /* no table */
     const firnc_gpt2 *settings = model_settings;
     return (firnc_model_facts){.longest_sequence = settings->max_position_embeddings,
                                .label_shift = LABEL_SHIFT,
@@ -126,11 +126,11 @@ static firnc_model_facts facts(const void *model_settings) {
 
 /* --- the graph ---------------------------------------------------------------------------------------------------- */
 
-/* What the pieces of the model have in common. */
+/* What every part of the model uses. */
 typedef struct model {
     firnc_graph *graph;
     const firnc_gpt2 *settings;
-    uint32_t sequence; /* its length */
+    uint32_t sequence; /* length of a sequence, in tokens */
     bool half_softmax;
 } model;
 
@@ -142,7 +142,8 @@ static firnc_init constant(float value) {
     return (firnc_init){.rule = FIRNC_INIT_CONSTANT, .a = value};
 }
 
-/* prefix.weight and, where wanted, prefix.bias; the op is in the layer `layer`. */
+/* Adds a linear op in the layer `layer` with the parameters prefix.layer.weight and, if with_bias,
+ * prefix.layer.bias. */
 static firnc_value linear(model m, const char *prefix, const char *layer, firnc_value x, uint32_t in, uint32_t out,
                           float deviation, bool with_bias) {
     firnc_value weight = firnc_parameter(m.graph, firnc_format("%s.%s.weight", prefix, layer), 2, (uint32_t[]){in, out},
@@ -175,12 +176,13 @@ static firnc_value activation(model m, firnc_value x) {
     return y;
 }
 
-/* The deviation of the two projections that end a residual branch: smaller the deeper the model, as in GPT-2. */
+/* Standard deviation of the initial weights of the two projections that end a residual branch. It decreases with the
+ * number of layers, as in GPT-2. */
 static float residual_deviation(const firnc_gpt2 *settings) {
     return settings->initializer_range / firn_sqrt(2 * (float)settings->num_hidden_layers);
 }
 
-/* Turns queries and keys by their position; pairs are neighbours, as in the reference. */
+/* Rotates queries and keys by their position. Pairs are adjacent elements, as in the reference. */
 static firnc_value rotate(model m, firnc_value qkv) {
     const firnc_gpt2 *settings = m.settings;
     firnc_layer_begin(m.graph, "rotary");
@@ -247,7 +249,7 @@ static firnc_value block(model m, uint32_t index, firnc_value x) {
     return x;
 }
 
-/* Adds the row of each position. */
+/* Adds to each position its row of the table. */
 static firnc_value add_positions(model m, firnc_value x, firnc_value table) {
     firnc_layer_begin(m.graph, "wpe");
     firnc_value rows = firnc_leading_rows(m.graph, table, m.sequence);
@@ -255,7 +257,7 @@ static firnc_value add_positions(model m, firnc_value x, firnc_value table) {
     return firnc_add(m.graph, x, rows);
 }
 
-/* Token embeddings, and those of learned positions. *table is the token embedding, for a tied output. */
+/* Embeds the tokens and, if learned, the positions. Sets *table to the token embedding, for a tied output. */
 static firnc_value embed(model m, firnc_value ids, firnc_value *table) {
     const firnc_gpt2 *settings = m.settings;
     uint32_t size = settings->hidden_size;
@@ -274,7 +276,7 @@ static firnc_value embed(model m, firnc_value ids, firnc_value *table) {
     return firnc_dropout(m.graph, x, settings->embedding_dropout_rate);
 }
 
-/* The reference's rule: at global POL 1 the output layer goes backward at level 0. */
+/* The reference's rule: at global POL 1 the backward level of the output layer is 0. */
 static void annotate_output(model m, const firnc_precision *precision) {
     if (precision->mixed && precision->level == 1)
         firnc_pol_rule(m.graph,
@@ -301,7 +303,7 @@ static firnc_value output_layer(model m, const firnc_precision *precision, firnc
 static void build(firnc_graph *graph, const firnc_job *job, const void *model_settings,
                   const firnc_elements *elements) {
     const firnc_gpt2 *settings = model_settings;
-    (void)elements; /* of records */
+    (void)elements; /* for records only */
     model m = {.graph = graph,
                .settings = settings,
                .sequence = job->data.window - LABEL_SHIFT,

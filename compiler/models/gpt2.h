@@ -1,4 +1,4 @@
-/* The model gpt2: its settings, and its row. */
+/* The model gpt2: its settings, and its row for the table of models. */
 #ifndef FIRNC_GPT2_H
 #define FIRNC_GPT2_H
 
@@ -12,13 +12,13 @@ typedef struct firnc_gpt2 {
     firnc_model_settings common;
     uint32_t vocab_size, hidden_size, num_hidden_layers, num_heads, filter_size, max_position_embeddings;
     firnc_position_embedding position_embedding;
-    uint32_t rotary_dim; /* rotary: of a head, even */
+    uint32_t rotary_dim; /* rotary: rotated elements of a head; even */
     float rope_theta;    /* rotary */
     firnc_activation nonlinearity;
     bool share_embedding_weights, use_projection_bias_in_attention, use_ffn_bias_in_attention, use_ffn_bias,
         use_bias_in_output, attention_softmax_fp32;
     float dropout_rate, attention_dropout_rate, embedding_dropout_rate, layer_norm_epsilon, initializer_range;
-    int loss_scaling; /* as read: what loss.batch_size says */
+    int loss_scaling; /* as read from the recipe; sets loss.batch_size */
     firnc_cross_entropy_options loss;
 } firnc_gpt2;
 

@@ -1,5 +1,5 @@
 /* A multi-layer perceptron: dense layers with one activation between them, then the loss that the recipe names.
- * Parameters are those of a PyTorch ModuleList `layers` of Linear, with PyTorch's initial values. */
+ * Parameters have the names and initial distributions of a PyTorch ModuleList `layers` of Linear. */
 #include "compiler/models/mlp.h"
 
 #include "runtime/numerics/numerics.h"
@@ -41,12 +41,12 @@ static const firnc_field fields[] = {
 
 static const firnc_mlp defaults = {.activation = FIRNC_RELU, .huber_threshold = 1, .cross_entropy = {.loss_weight = 1}};
 
-/* Whether a loss is of classes, which labels name, and not of numbers. */
+/* True if the targets of a loss are class labels, false if they are numbers. */
 static bool has_classes(firnc_loss_kind loss) {
     return loss == FIRNC_LOSS_CROSS_ENTROPY || loss == FIRNC_LOSS_NLL;
 }
 
-/* A key that is given and that another loss has. */
+/* Refuses keys that belong to another loss. */
 static bool check_loss_keys(const firnc_tree *keys, firnc_loss_kind loss) {
     static const struct {
         const char *key;
@@ -131,7 +131,7 @@ static firnc_value dense(firnc_graph *graph, uint32_t index, firnc_value x, uint
     return y;
 }
 
-/* Losses of classes, which the labels name. */
+/* Adds a loss whose targets are class labels. */
 static void classify(firnc_graph *graph, const firnc_mlp *settings, const firnc_elements *elements, uint32_t samples,
                      firnc_value logits) {
     const firnc_input_options classes = {.stream = 1, .element = elements->label, .limit = settings->output_size};
@@ -147,7 +147,7 @@ static void classify(firnc_graph *graph, const firnc_mlp *settings, const firnc_
     firnc_classify(graph, logits, labels, weights, settings->cross_entropy);
 }
 
-/* Losses of numbers, each with its target. */
+/* Adds a loss whose targets are numbers. */
 static void compare(firnc_graph *graph, const firnc_mlp *settings, const firnc_elements *elements, uint32_t samples,
                     firnc_value x) {
     const firnc_input_options numbers = {.stream = 1, .element = elements->label};

@@ -1,4 +1,4 @@
-/* The model mlp: its settings, and its row. */
+/* The model mlp: its settings, and its row for the table of models. */
 #ifndef FIRNC_MLP_H
 #define FIRNC_MLP_H
 
@@ -25,12 +25,12 @@ typedef struct firnc_mlp {
     firnc_activation activation;
     float dropout_rate;
     firnc_loss_kind loss;
-    int loss_scaling; /* as read: what cross_entropy.batch_size says */
+    int loss_scaling; /* as read from the recipe; sets cross_entropy.batch_size */
     firnc_cross_entropy_options cross_entropy;
-    bool sample_weights;   /* cross_entropy: each record has a weight, in stream 2 */
+    bool sample_weights;   /* cross_entropy: stream 2 has a weight for each record */
     float huber_threshold; /* huber, smooth_l1 */
-    bool log_target;       /* kl_divergence, */
-    int batch_mean;        /* which is the mean over rows: 1; over elements: 0 */
+    bool log_target;       /* kl_divergence: targets are logarithms */
+    int batch_mean;        /* kl_divergence: 1: mean over rows, 0: over elements */
 } firnc_mlp;
 
 extern const firnc_model firnc_model_mlp;

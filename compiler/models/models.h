@@ -1,6 +1,6 @@
-/* The built-in models: a table with a row for each. A row says how the model's keys in trainer.init.model are read,
- * what the rest of a recipe needs to know of it, and how its graph is built. A new model is a file with its row, and a
- * line in models.c; nothing else knows a model by its name. */
+/* The table of built-in models. A row defines how the model's keys in trainer.init.model are read, which facts the rest
+ * of a recipe uses, and how its graph is built. To add a model, add a file with its row and a line in models.c; no
+ * other file may depend on the name of a model. */
 #ifndef FIRNC_MODELS_H
 #define FIRNC_MODELS_H
 
@@ -8,33 +8,33 @@
 #include "compiler/job/job.h"
 #include "compiler/keys/fields.h"
 
-/* What the settings of every model begin with: keys that all models have. The recipe reader fills them in. */
+/* The keys that all models have. The settings of every model begin with this struct; the recipe reader fills it in. */
 typedef struct firnc_model_settings {
     bool compute_eval_metrics;
-    int mixed; /* 0, 1, or FIRNC_UNSET where the model does not say */
-    int half;  /* firn_type, or FIRNC_UNSET */
+    int mixed; /* 0 or 1; FIRNC_UNSET: not given */
+    int half;  /* firn_type; FIRNC_UNSET: not given */
 } firnc_model_settings;
 
 typedef enum firnc_targets {
     FIRNC_TARGETS_CLASSES, /* labels, each below the number of outputs */
     FIRNC_TARGETS_SHARES,  /* numbers from 0 to 1, one for each output */
-    FIRNC_TARGETS_NUMBERS  /* any numbers, likewise */
+    FIRNC_TARGETS_NUMBERS  /* any numbers, one for each output */
 } firnc_targets;
 
-/* What a recipe needs to know of a model beside its keys: defaults and checks of data and metric. */
+/* Facts about a model that set defaults and checks of the data and the metric of a recipe. */
 typedef struct firnc_model_facts {
-    uint32_t longest_sequence; /* 0: the model reads records; else windows of text of at most that length */
-    uint32_t label_shift;      /* windows: elements by which the labels read ahead */
-    uint32_t outputs;          /* the last extent of what it gives: of classes, how many there are */
+    uint32_t longest_sequence; /* 0: the model reads records; otherwise windows of text of at most this length */
+    uint32_t label_shift;      /* windows: distance in elements from an input to its label */
+    uint32_t outputs;          /* last extent of the model's output; the number of classes, if they are classes */
     firnc_targets targets;
-    bool comparable;          /* outputs and targets have a difference: mean_squared_error is a metric */
-    bool sample_weights;      /* records have a weight, in stream 2 */
-    firnc_metric metric;      /* that a model with classes is usually judged by */
-    const char *layers_key;   /* of the number of layers, */
-    const char *const *sizes; /* and of the sizes, up to NULL: what messages about too large a model point to */
+    bool comparable;          /* mean_squared_error is possible: outputs and targets can be subtracted */
+    bool sample_weights;      /* stream 2 has a weight for each record */
+    firnc_metric metric;      /* default metric of a model with classes */
+    const char *layers_key;   /* key of the number of layers, for messages about too large a model */
+    const char *const *sizes; /* keys of its sizes, for the same messages; NULL ends the list */
 } firnc_model_facts;
 
-/* The elements of records as a data loader has them; windows of text are uint8. */
+/* The element types of records in the data; windows of text are uint8. */
 typedef struct firnc_elements {
     firn_type feature, label, weight; /* of the streams 0, 1 and 2 */
     float feature_scale, feature_shift;
@@ -42,18 +42,19 @@ typedef struct firnc_elements {
 
 typedef struct firnc_model {
     const char *name;
-    const firnc_field *fields; /* its own keys; offsets are into its settings */
+    const firnc_field *fields; /* keys of this model; offsets are into its settings */
     uint32_t field_count;
-    size_t settings_bytes; /* of a struct that begins with a firnc_model_settings */
-    const void *defaults;  /* such a struct */
+    size_t settings_bytes; /* size of its settings, a struct that begins with a firnc_model_settings */
+    const void *defaults;  /* the settings before any key is read */
     /* Checks and completes settings whose fields have been read. False after one message. */
     bool (*complete)(const firnc_tree *keys, void *settings);
     firnc_model_facts (*facts)(const void *settings);
-    /* Builds the graph for a job whose data is known. Sequences have data.window elements less the label shift. */
+    /* Builds the graph for a job whose data settings are complete. Sequences have data.window minus label_shift
+     * elements. */
     void (*build)(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements);
 } firnc_model;
 
-/* Model at a position of the table, NULL behind the last. */
+/* The model at a position of the table, NULL after the last. */
 const firnc_model *firnc_model_at(uint32_t position);
 
 #endif

@@ -1,4 +1,4 @@
-/* What several models share (compiler/models/parts.h). */
+/* Parts that several models share (compiler/models/parts.h). */
 #include "compiler/models/parts.h"
 
 const firnc_choice firnc_activation_words[] = {
