@@ -19,7 +19,7 @@ static const char *room(void) {
                           : "make room on the disk, or choose another folder";
 }
 
-/* "firnc: NAME: cannot be <done>: why; mend" */
+/* Prints "firnc: NAME: cannot be DONE: error of errno; remedy". Returns false. */
 static bool fail(const char *name, const char *done, const char *mend) {
     firnc_say("firnc: %s: cannot be %s: %s; %s", name, done, strerror(errno), mend);
     return false;

@@ -1,4 +1,4 @@
-/* Memory and messages (compiler/base/text.h). */
+/* Memory, text and messages (compiler/base/text.h). */
 #include "compiler/base/text.h"
 
 #include <stdarg.h>

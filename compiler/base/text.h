@@ -55,7 +55,7 @@ void firnc_messages_to(firnc_message message, void *context);
 
 /* A place in a recipe, with which a message begins. */
 typedef struct firnc_place {
-    const char *file; /* NULL: there is no place */
+    const char *file; /* NULL: no place is known */
     uint32_t line;    /* 0: set by --set */
     const char *path; /* of the key, such as "trainer.init.seed"; "" for the whole file */
 } firnc_place;

@@ -1,5 +1,6 @@
-/* Keys and signing. Only sign.c calls Debian's mbedTLS; only plan/signature.c calls the separate build of the checker.
- * A signature is ECDSA on P-256, raw r||s, deterministic (RFC 6979), so that plans are reproducible byte for byte. */
+/* Keys and signing. Only sign.c calls Debian's mbedTLS; plans are checked with a separate build, behind
+ * plan/signature.h. A signature is ECDSA on P-256, raw r||s, deterministic (RFC 6979), so that plans are reproducible
+ * byte for byte. */
 #ifndef FIRNC_SIGN_H
 #define FIRNC_SIGN_H
 
@@ -15,7 +16,7 @@ typedef struct firnc_key {
     uint8_t public_key[FIRN_PUBLIC_KEY_BYTES];
 } firnc_key;
 
-/* Creates a random key. This function and those below return false after one message, if not stated otherwise. */
+/* Creates a random key. This and the functions below return false after one message, unless stated otherwise. */
 bool firnc_key_generate(firnc_key *key);
 
 /* Encodes both keys as PEM, the private one as "EC PRIVATE KEY" (SEC 1). A zero byte that count excludes ends each

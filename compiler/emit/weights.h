@@ -4,7 +4,7 @@
 
 #include "compiler/passes/passes.h"
 
-/* An open weights file. A compilation opens the file once. NULL after one message. */
+/* An open weights file. A compilation opens the file once; NULL after one message. */
 typedef struct firnc_weights firnc_weights;
 firnc_weights *firnc_weights_open(const firnc_compilation *compilation);
 

@@ -82,7 +82,7 @@ struct firnc_graph {
     bool passed; /* the passes have begun to change the graph; it cannot be frozen again */
     firnc_value_info *values;
     uint32_t value_count, value_capacity;
-    firnc_node *nodes; /* in topological order */
+    firnc_node *nodes; /* in an order that respects every dependence, in-place changes included */
     uint32_t node_count, node_capacity;
     uint32_t rng_ids; /* next rng_id; 0 is the first */
     firnc_value loss, logits, labels;

@@ -115,7 +115,7 @@ typedef struct firnc_job {
     float metric_beta;   /* f_beta: above 0 */
     bool metric_macro;   /* f_beta: true: mean over classes; false: over rows */
     uint32_t metric_ignored[FIRNC_IGNORED_MAX], metric_ignored_count; /* classes to ignore, ascending */
-    const char *target;                                               /* a name of targets.h */
+    const char *target;                                               /* name of a target in targets.c */
     const char *weights; /* a safetensors file with every parameter, or NULL */
     uint32_t plan_version, security_counter;
     uint8_t vendor[16], class_id[16];
@@ -146,7 +146,7 @@ firn_schedule_list firnc_job_schedules(const firnc_job *job);
  * returns false, so that a check may return it. */
 bool firnc_job_fail(const firnc_job *job, const firnc_place *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same as a warning. */
+/* Prints the same as a warning. */
 void firnc_job_warn(const firnc_job *job, const firnc_place *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,4 +1,4 @@
-/* The optimizer classes (compiler/job/optimizer.h): their names and their defaults. A new class is a row. */
+/* The optimizer classes (compiler/job/optimizer.h): their names and their defaults. To add a class, add a row. */
 #include "compiler/job/optimizer.h"
 
 #include <stddef.h>

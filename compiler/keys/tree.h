@@ -45,7 +45,7 @@ firnc_place firnc_tree_place(const firnc_tree *at);
 
 /* Prints the message "firnc: FILE:LINE: PATH: ..."; always returns false. */
 bool firnc_tree_fail(const firnc_tree *at, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same as a warning. */
+/* Prints the same as a warning. */
 void firnc_tree_warn(const firnc_tree *at, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -88,11 +88,11 @@ static uint8_t convert(casting *c, firnc_node *node) {
         return c->half;
     case FIRN_AUTOCAST_norm:
         return norm_output(c, node);
-    case FIRN_AUTOCAST_promote: /* the op itself widens its inputs, exactly */
+    case FIRN_AUTOCAST_promote: /* the op widens its inputs itself, exactly */
         return widest(c->graph, node);
     case FIRN_AUTOCAST_follow:
         return type_of(c->graph, node->inputs[0]);
-    case FIRN_AUTOCAST_single: /* likewise */
+    case FIRN_AUTOCAST_single: /* the op itself widens its inputs, exactly */
     case FIRN_AUTOCAST_fixed:
         break;
     }

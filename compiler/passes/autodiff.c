@@ -26,10 +26,10 @@ typedef struct differentiation {
     firnc_compilation *compilation;
     firnc_graph *graph;
     const firnc_node *forward;    /* the nodes of the forward graph; they stay readable when the list grows */
-    uint32_t value_count;         /* of the forward graph, for which the arrays below are */
+    uint32_t value_count;         /* values of the forward graph; the length of the next four arrays */
     bool *wanted;                 /* depends on a parameter */
     uint32_t *first_consumer;     /* index of a node, or FIRNC_NONE */
-    contribution **contributions; /* ascending */
+    contribution **contributions; /* by ascending position */
     firnc_value *gradients;       /* FIRNC_NONE until complete */
     const firnc_node *node;       /* the forward node that the walk has reached, and its index */
     uint32_t index;

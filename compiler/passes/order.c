@@ -8,7 +8,7 @@
 
 #include "compiler/passes/passes.h"
 
-/* An entry of a list of nodes. */
+/* An entry of a linked list of nodes; next is an index, or FIRNC_NONE. */
 typedef struct link {
     uint32_t node, next;
 } link;
@@ -18,7 +18,7 @@ typedef struct scheduler {
     const firnc_node *nodes;
     uint32_t count;
     uint32_t *waits; /* for each node, the number of dependences not yet scheduled */
-    uint32_t *heads; /* for each node, the first of its followers in links, or FIRNC_NONE */
+    uint32_t *heads; /* for each node, the first entry in links of the nodes that depend on it, or FIRNC_NONE */
     uint32_t *uses;  /* for each value, the number of operands not yet scheduled that read it */
     int64_t *bytes;  /* for each value, the bytes that its last use frees; 0 for state and persistent values */
     int64_t *costs;  /* for each node that is ready, the live bytes that it adds */

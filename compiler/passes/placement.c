@@ -96,8 +96,8 @@ static int heaviest_first(const void *a, const void *b) {
     return (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
-/* The offset of the smallest gap that holds the buffer; without such a gap, the end of the placed buffers that it
- * meets. */
+/* The offset of the smallest gap that holds the buffer; without such a gap, the end of the placed buffers whose
+ * lifetimes intersect its own. */
 static uint64_t find_gap(const placement *p, uint32_t placed_count, const firnc_buffer *buffer) {
     uint64_t end = 0, best = 0, best_gap = UINT64_MAX;
     for (uint32_t i = 0; i < placed_count; i++) {

@@ -1,4 +1,4 @@
-/* The meaning of a POL level for an op. Only this file decides it: a pass calls firnc_pol_meaning_of and must not
+/* The meaning of a POL level for an op. pol_meaning.c alone decides it: a pass calls firnc_pol_meaning_of and must not
  * compare a level with a number or choose a chunk itself. pol.c decides the level of an op. The table of POL in
  * compiler/PRECISION.md is printed from these results (tests/unit/test_pol_table.c). */
 #ifndef FIRNC_POL_MEANING_H
