@@ -1,4 +1,4 @@
-/* The subcommands of firnc, one file each, and their exit codes. */
+/* The subcommands of firnc, one file each, and the exit codes that they share. */
 #ifndef FIRNC_COMMANDS_H
 #define FIRNC_COMMANDS_H
 
@@ -6,15 +6,15 @@
 
 enum {
     FIRNC_EXIT_OK = 0,
-    FIRNC_EXIT_WRONG = 1,  /* a recipe or another file */
-    FIRNC_EXIT_USAGE = 2,  /* the command line */
-    FIRNC_EXIT_REFUSED = 3 /* a plan */
+    FIRNC_EXIT_WRONG = 1,  /* a recipe or another file is wrong */
+    FIRNC_EXIT_USAGE = 2,  /* the command line is wrong */
+    FIRNC_EXIT_REFUSED = 3 /* a plan was refused */
 };
 
 extern const firnc_command firnc_command_keygen, firnc_command_compile, firnc_command_sign, firnc_command_attach,
     firnc_command_schedule, firnc_command_verify, firnc_command_inspect, firnc_command_compare, firnc_command_tune;
 
-/* What firnc_command_keygen runs. */
+/* The function that firnc_command_keygen runs. */
 int firnc_keygen_command(int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
-/* firnc compile: its command line; a recipe becomes a graph and a job, which are frozen (compiler/firnc.h), and a file.
- */
+/* firnc compile: reads its command line, builds a graph and a job from a recipe, freezes them (compiler/firnc.h) and
+ * writes the plan. */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ static const firnc_option options[] = {
      offsetof(request, pub)},
 };
 
-/* Digits of a UUID, dashes left out; -1 for another character. */
+/* The value of a hexadecimal digit; -1 for any other character. */
 static int digit(char c) {
     static const char digits[] = "0123456789abcdef";
     const char *found = strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
@@ -79,7 +79,7 @@ static bool read_uuid(const char *text, uint8_t id[16]) {
     return true;
 }
 
-/* A UUID, or at most 16 characters of ASCII, then zeros. */
+/* Reads a UUID, or at most 16 ASCII characters, which are padded with zeros. */
 static bool read_id(const char *option, const char *text, uint8_t id[16]) {
     size_t length = text == NULL ? 0 : strlen(text);
     if (length == 36 && read_uuid(text, id))
@@ -126,7 +126,7 @@ static bool is_pass(const char *name) {
     return false;
 }
 
-/* What belongs together. Returns the exit code. */
+/* Checks which options are required together and which exclude each other. Returns the exit code. */
 static int check_request(const request *r) {
     static const char modes[] = "--mode: write --mode train or --mode eval";
     if (r->mode == NULL)
@@ -144,7 +144,7 @@ static int check_request(const request *r) {
     if (r->output == NULL && r->dump_after == NULL)
         return firnc_usage("compile", "-o: the name of the plan is missing; write -o and a file name");
     if (r->output == NULL)
-        return FIRNC_EXIT_OK; /* only a dump is wanted */
+        return FIRNC_EXIT_OK; /* --dump-after without -o writes no plan */
     if (r->without_signature ? r->pub == NULL || r->key != NULL : r->key == NULL || r->pub != NULL)
         return firnc_usage("compile", "give --key to sign the plan, or --unsigned and --pub to sign it elsewhere");
     for (uint32_t i = 0; i < r->settings.count; i++)
@@ -170,19 +170,19 @@ static bool write_plan(const request *r, firnc_graph *graph, const firnc_job *jo
     return true;
 }
 
-/* Only the graph after a pass is wanted. */
+/* Runs the passes up to the one to dump; no plan is made. */
 static bool dump(const request *r, firnc_graph *graph, const firnc_job *job) {
     firnc_compilation compilation = {.job = job, .graph = graph};
     return firnc_run_passes(&compilation, r->dump_after);
 }
 
-/* What the command line says of the plan's header. */
+/* The fields of the plan's header that the command line sets. */
 typedef struct header {
     uint32_t security_counter, plan_version;
     uint8_t vendor[16], class_id[16];
 } header;
 
-/* False after one line on stderr: the command line is wrong. */
+/* Returns false after one line on stderr if the command line is wrong. */
 static bool read_header(const request *r, header *h) {
     return read_word("--security-counter", r->security_counter, &h->security_counter) &&
            read_word("--plan-version", r->plan_version, &h->plan_version) &&

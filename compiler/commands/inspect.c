@@ -1,5 +1,5 @@
-/* firnc inspect: has a plan checked as the runtime would, the signature apart, adds up what it takes, and prints the
- * document that inspect_document.c makes of it. */
+/* firnc inspect: checks a plan as the runtime would, except for the signature, computes its totals, and prints the
+ * document that inspect_document.c makes. */
 #include "compiler/commands/inspect.h"
 
 #include <cjson/cJSON.h>
@@ -19,7 +19,7 @@
 #include "plan/op_words.h"
 #include "plan/record.h"
 
-/* Of the storage of our targets; flash with larger units rounds up. */
+/* Program unit of the storage on our targets, in bytes; a larger unit makes checkpoints larger. */
 #define PROGRAM_UNIT 16u
 
 static void count_ops(firnc_report *report) {
@@ -47,7 +47,8 @@ static int by_place_and_time(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Tensors that follow each other in place are one buffer: the same bytes, the next born in the op where one dies. */
+/* Merges tensors that reuse each other's bytes in place into one buffer: they have the same offset and size, and the
+ * next is first used in the op that uses the previous one last. */
 static void find_live_bytes(firnc_report *report) {
     uint32_t tensors = firn_fb_plan_tensors_count(report->plan), count = 0;
     placed_tensor *placed = firnc_allocate(tensors * sizeof *placed);
@@ -94,7 +95,7 @@ static void find_arena(firnc_report *report) {
     find_live_bytes(report);
 }
 
-/* The words that make a firmware link take the kernels of this plan and no others. */
+/* Prints the words with which a firmware link selects exactly the kernels of this plan. */
 static void print_kernels(const firnc_report *report) {
     for (uint32_t k = 0; k < FIRN_OPS; k++) {
         const firn_op_info *info = &firn_op_table[k];
@@ -114,10 +115,10 @@ static void *allocate(size_t bytes) {
 }
 
 static void keep(void *memory) {
-    (void)memory; /* nothing that firnc_allocate gave is freed by itself */
+    (void)memory; /* memory from firnc_allocate is not freed one by one */
 }
 
-/* cJSON's memory comes from firnc_allocate, so that no item of the document can be missing. */
+/* cJSON allocates with firnc_allocate, which never fails, so no item of the document can be missing. */
 static void print_document(const firnc_report *report, firnc_inspect_form form) {
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = keep});
     cJSON *document = firnc_inspect_document(report);

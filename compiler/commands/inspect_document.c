@@ -1,6 +1,6 @@
-/* The document of firnc inspect: everything that it says of a plan, found and worded once. --json prints it as it is;
- * inspect_text.c makes the page for people from it. Tensors are meant by their place among "tensors". Numbers of 64
- * bits that a double cannot hold (seeds) are strings. */
+/* The document of firnc inspect: all facts that it reports about a plan, collected and worded once. --json prints the
+ * document itself; inspect_text.c formats it as a page. Tensors are given as indices into "tensors". 64-bit numbers
+ * that a double cannot hold exactly (seeds) are strings. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static const char *reduction_text(firn_fb_reduction reduction) {
                         firn_type_name(reduction.output));
 }
 
-/* What a kind of schedule says beyond its name and its children, by its fields. */
+/* The settings of a schedule node, from its fields, without its name and children. */
 static const char *schedule_details(const firn_fb_schedule_node *n) {
     unsigned long long total = (unsigned long long)n->total, auxiliary = (unsigned long long)n->auxiliary;
     const char *floored = n->mode == FIRN_SCHEDULE_STAIRCASE ? ", in whole periods" : "";
@@ -88,7 +88,7 @@ static cJSON *add_element(cJSON *array) {
     return element;
 }
 
-/* A field that may name no tensor is then left out. */
+/* Adds a reference to a tensor; an absent tensor adds nothing. */
 static void add_tensor(cJSON *object, const char *name, uint32_t tensor) {
     if (tensor != FIRNC_NONE)
         add_number(object, name, tensor);
@@ -252,8 +252,8 @@ static void add_attributes(cJSON *object, firn_fb_op op) {
         cJSON_AddNumberToObject(attributes, firnc_next_word(&names), (double)firn_fb_op_reals_at(op, i));
 }
 
-/* What POL decides beside reductions: attention computes its softmax, layer norm its affine part, and the rotary
- * embedding its rotation, in this type. */
+/* The type that POL selects besides reductions: attention computes its softmax in it, layer norm its affine part, and
+ * the rotary embedding its rotation. */
 static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     uint8_t type = FIRN_FLOAT32;

@@ -1,5 +1,5 @@
-/* What the files of firnc inspect share: a verified plan with its totals, the document made from it, and the page made
- * from the document. */
+/* Declarations shared by the files of firnc inspect: a verified plan with its totals, the document made from it, and
+ * the text page made from the document. */
 #ifndef FIRNC_INSPECT_REPORT_H
 #define FIRNC_INSPECT_REPORT_H
 
@@ -13,18 +13,18 @@ typedef struct firnc_report {
     firn_header header;
     firn_fb_plan plan;
     uint8_t plan_hash[FIRN_HASH_BYTES], model_hash[FIRN_HASH_BYTES];
-    uint32_t ops;              /* of all phases */
+    uint32_t ops;              /* in all phases */
     uint64_t parameters;       /* elements of all parameters */
-    uint64_t multiply_adds;    /* of the products of one step, all micro-batches together */
-    uint64_t plan_arena_bytes; /* without the verification pool */
-    uint64_t live_bytes;       /* no arrangement of the arena is smaller for this order */
-    uint64_t checkpoint_bytes; /* of a checkpoint where storage is programmed in units of 16 */
+    uint64_t multiply_adds;    /* in the products of one step, over all micro-batches */
+    uint64_t plan_arena_bytes; /* bytes, without the verification pool */
+    uint64_t live_bytes;       /* bytes; lower bound of any arena layout for this order of ops */
+    uint64_t checkpoint_bytes; /* size of a checkpoint if storage has 16-byte program units */
 } firnc_report;
 
-/* Everything that firnc inspect says of the plan. */
+/* Makes the document with everything that firnc inspect reports about the plan. It is allocated with firnc_allocate. */
 cJSON *firnc_inspect_document(const firnc_report *report);
 
-/* Prints the page for people, from such a document. */
+/* Prints the document as a page of text. */
 void firnc_inspect_print_text(const cJSON *document);
 
 #endif

@@ -1,5 +1,5 @@
-/* firnc inspect, the form for people: a page of what the plan is, its memory map and its ops, and at the end the totals
- * that decide whether it fits a device. Everything comes from the document that --json prints (inspect_document.c). */
+/* firnc inspect, the text form: a page that describes the plan, its memory map and its ops, and ends with the totals
+ * that decide whether it fits a device. All of it comes from the document that --json prints (inspect_document.c). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static uint64_t number(const cJSON *object, const char *name) {
     return (uint64_t)cJSON_GetNumberValue(item(object, name));
 }
 
-/* The element of a list that a number of the object stands for. */
+/* The element of `list` at the index that the object's member `name` holds. */
 static const cJSON *element(const cJSON *list, const cJSON *object, const char *name) {
     return cJSON_GetArrayItem(list, (int)number(object, name));
 }
@@ -33,7 +33,7 @@ static bool is(const cJSON *object, const char *name, const char *word) {
 
 /* --- how values are written --------------------------------------------------------------------------------------- */
 
-/* 1,234,567 */
+/* An integer with grouped digits, as in "1,234,567". */
 static const char *grouped(const cJSON *object, const char *name) {
     const char *digits = firnc_format("%" PRIu64, number(object, name));
     size_t length = strlen(digits);
@@ -46,7 +46,7 @@ static const char *grouped(const cJSON *object, const char *name) {
     return result;
 }
 
-/* The shortest decimal that reads back as the same float. */
+/* The shortest decimal number that reads back as the same float. */
 static const char *real(const cJSON *object, const char *name) {
     float value = (float)cJSON_GetNumberValue(item(object, name));
     const char *digits = "";
@@ -124,14 +124,14 @@ static void print_data(const cJSON *root) {
     }
 }
 
-/* "0.01", or the name of its schedule */
+/* The weight decay of a group: "0.01", or the name of its schedule. */
 static const char *decay(const cJSON *root, const cJSON *group) {
     if (item(group, "decay_schedule") == NULL)
         return real(group, "weight_decay");
     return firnc_format("by schedule %s", text(element(item(root, "schedules"), group, "decay_schedule"), "name"));
 }
 
-/* The attributes of the first op of that name; NULL when the plan has none. */
+/* The attributes of the first op with this name; NULL if the plan has none. */
 static const cJSON *find_attributes(const cJSON *root, const char *name) {
     const cJSON *phase, *op;
     cJSON_ArrayForEach(phase, item(root, "phases")) {
@@ -254,7 +254,7 @@ static void print_ops(const cJSON *root) {
     }
 }
 
-/* The last lines: what a firmware engineer asks first. */
+/* The last lines: the figures that matter for a device. */
 static void print_totals(const cJSON *totals) {
     heading("totals");
     line("  ops", grouped(totals, "ops"));

@@ -1,5 +1,5 @@
-/* firnc keygen NAME: a key pair of P-256 as NAME.key.pem, which only its owner may read, and NAME.pub.pem. Neither is
- * ever overwritten. */
+/* firnc keygen NAME: writes a P-256 key pair as NAME.key.pem, which only its owner may read, and NAME.pub.pem. An
+ * existing file is never overwritten. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static bool write_pair(const char *name, const firnc_bytes *private_pem, const f
     if (!firnc_file_create(key_name, private_pem->data, private_pem->count, 0600))
         return false;
     if (!firnc_file_create(pub_name, public_pem->data, public_pem->count, 0644)) {
-        unlink(key_name); /* made a moment ago, and of no use without the other */
+        unlink(key_name); /* the secret key just written is useless without its public half */
         return false;
     }
     printf("%s (keep it secret), %s\n", firnc_printable(key_name), firnc_printable(pub_name));

@@ -1,5 +1,5 @@
-/* firnc: finds the subcommand and hands over. Each command states its options in its own file; what is said of the
- * whole program stands here. */
+/* firnc: finds the subcommand and runs it. Each command defines its options in its own file; this file holds the texts
+ * about the whole program. */
 #define _XOPEN_SOURCE 700
 
 #include <signal.h>
@@ -105,7 +105,7 @@ static bool asks_for_help(const char *word) {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* Runs a command; what it printed must have arrived. */
+/* Runs a command, and fails if its output could not be written. */
 static int run(int (*command)(int argc, char **argv), int argc, char **argv) {
     int status = command(argc, argv);
     if ((fflush(stdout) == 0 && !ferror(stdout)) || status != FIRNC_EXIT_OK)
@@ -115,7 +115,7 @@ static int run(int (*command)(int argc, char **argv), int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit of file sizes is to fail, so that its file is tidied away */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the file size limit then fails, and its file is removed */
     if (argc < 2) {
         firnc_say("firnc: the command is missing; see firnc help");
         return FIRNC_EXIT_USAGE;

@@ -1,4 +1,4 @@
-/* Command lines. What an option means is in the file of its command. */
+/* Parses command lines. The meaning of an option belongs to the file of its command. */
 #include "compiler/commands/options.h"
 
 #include <stdarg.h>
@@ -43,7 +43,7 @@ const firnc_option *firnc_option_at(const firnc_command *command, uint32_t posit
     return position < command->shared_count ? &command->shared[position] : NULL;
 }
 
-/* The option that a word names, up to its '='. */
+/* The option that a word names, ignoring '=' and what follows it; NULL if there is none. */
 static const firnc_option *find(const char *word, const firnc_command *command) {
     size_t length = strcspn(word, "=");
     const firnc_option *option;
@@ -75,7 +75,7 @@ static bool fail_unknown(const char *word, const firnc_command *command) {
     return false;
 }
 
-/* Stores the value of an option that has one; name: the form in which it was given. */
+/* Stores the value of an option that takes one. `name` is the option as the user wrote it. */
 static bool store(const char *command, const char *name, const char *value, const firnc_option *option, void *place) {
     if (option->kind == FIRNC_OPTION_TEXT) {
         const char **text = place;
@@ -95,7 +95,7 @@ static bool store(const char *command, const char *name, const char *value, cons
     return true;
 }
 
-/* Takes the option at argv[*at] with its value; *at moves to the last word that was taken. */
+/* Reads the option at argv[*at] and its value; advances *at to the last word that was read. */
 static bool take(int argc, char **argv, int *at, const firnc_option *option, void *request) {
     const char *word = argv[*at], *equals = strchr(word, '=');
     const char *name = firnc_format("%.*s", (int)strcspn(word, "="), word);

@@ -1,4 +1,4 @@
-/* What single tensors and ops of a plan take (compiler/commands/plan_costs.h). */
+/* Sizes and costs of single tensors and ops of a plan (compiler/commands/plan_costs.h). */
 #include "compiler/commands/plan_costs.h"
 
 firn_shape firnc_tensor_shape(firn_fb_tensor tensor) {
@@ -20,7 +20,8 @@ uint64_t firnc_tensor_elements(firn_fb_tensor tensor) {
     return firn_shape_elements(&shape, &elements) ? elements : 0;
 }
 
-/* Products of attention: scores and values forward; scores again, dP, dQ, dK and dV backward. */
+/* Cost of `products` attention products. Forward has two, the scores and the values; backward has five: the scores
+ * again, dP, dQ, dK and dV. */
 static uint64_t attention_cost(firn_fb_op op, firn_fb_tensor qkv, uint64_t products) {
     firn_shape shape = firnc_tensor_shape(qkv);
     uint64_t heads = (uint64_t)firn_fb_op_integers_at(op, FIRN_ATTENTION_HEADS);
@@ -34,7 +35,7 @@ static firn_fb_tensor input_of(firn_fb_plan plan, firn_fb_op op, uint32_t input)
     return firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(op, input));
 }
 
-/* A product of all elements of the first operand with each of so many columns. */
+/* Cost of a product of all elements of the first operand with each of `columns` columns. */
 static uint64_t product_cost(firn_fb_plan plan, firn_fb_op op, firn_fb_tensor columns) {
     firn_shape shape = firnc_tensor_shape(columns);
     return firnc_tensor_elements(input_of(plan, op, 0)) * shape.dims[shape.rank - 1];

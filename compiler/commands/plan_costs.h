@@ -1,4 +1,5 @@
-/* What single tensors and ops of a verified plan take: extents, bytes, multiply-adds. Totals are inspect.c's. */
+/* Sizes and costs of single tensors and ops of a verified plan: extents, bytes, multiply-adds. inspect.c computes the
+ * totals. */
 #ifndef FIRNC_PLAN_COSTS_H
 #define FIRNC_PLAN_COSTS_H
 

@@ -1,6 +1,6 @@
-/* firnc schedule: learning rates and weight decays as the runtime will use them, from a recipe or a plan. They belong
- * to optimizer steps: a step whose gradient is not finite is a global step and no optimizer step, so the rate stays for
- * the next one. Nine digits tell every float32 from its neighbours. */
+/* firnc schedule: prints learning rates and weight decays as the runtime will use them, from a recipe or a plan. They
+ * are functions of the optimizer step. A global step whose gradient is not finite is not an optimizer step, so the next
+ * global step uses the same rate. Nine digits distinguish every float32 from its neighbours. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,15 +11,15 @@
 #include "plan/errors.h"
 #include "plan/schedule_list.h"
 
-/* Checked schedules, one column each. */
+/* Checked schedules; each becomes one column of the CSV. */
 typedef struct schedules {
     firn_schedule_list list;
     firnc_schedule_root roots[FIRNC_SCHEDULES_MAX];
     uint32_t count;
-    uint64_t steps; /* of the run */
+    uint64_t steps; /* optimizer steps of the run */
 } schedules;
 
-/* "A:B", from A up to but not including B; either may be left out, which leaves it alone. */
+/* Reads "A:B", the steps from A up to but not including B. Either may be left out and then keeps its value. */
 static bool read_steps(const char *text, uint64_t *from, uint64_t *to) {
     const uint64_t most = (uint64_t)FIRNC_STEPS_MAX;
     const char *colon = strchr(text, ':');
@@ -41,7 +41,8 @@ static bool from_recipe(const char *name, const firnc_texts *settings, schedules
     return true;
 }
 
-/* The schedule of a plan that passes its checks, signature apart: nothing is run here. Returns the exit code. */
+/* Reads the schedules of a plan that passes all checks except the signature, which is not needed because nothing is
+ * run. Returns the exit code. */
 static int from_plan(const char *name, const firnc_bytes *file, schedules *s) {
     firnc_plan_file checked;
     int error = firnc_plan_check(file, NULL, 0, &checked);

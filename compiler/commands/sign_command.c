@@ -1,5 +1,6 @@
-/* firnc sign and firnc attach: for keys that never meet firnc compile. `sign` makes the signature of an unsigned plan,
- * or with --digest prints the SHA-256 that a hardware module is to sign; `attach` puts a signature into its place. */
+/* firnc sign and firnc attach, for secret keys that are kept away from firnc compile. `sign` makes the signature of an
+ * unsigned plan, or with --digest prints the SHA-256 that a hardware module must sign; `attach` writes a signature into
+ * the plan. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 #define SIGNATURE_FILE_MAX 4096
 
-/* Reads an unsigned plan and makes it ready to be signed. Returns the exit code. */
+/* Reads an unsigned plan and prepares it for signing: checks it and computes the digest. Returns the exit code. */
 static int prepare(const char *name, firnc_bytes *file, firn_header *header, uint8_t digest[32]) {
     firnc_plan_file checked;
     if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, file))
@@ -28,7 +29,7 @@ static int prepare(const char *name, firnc_bytes *file, firn_header *header, uin
     return FIRNC_EXIT_OK;
 }
 
-/* A plan says which key it is for. */
+/* Checks that the public key is the one whose hash the plan's header holds. */
 static bool is_its_key(const char *name, const firn_header *header, const uint8_t *public_key) {
     uint8_t hash[FIRN_HASH_BYTES];
     int status = firn_key_hash(public_key, hash);

@@ -1,4 +1,4 @@
-/* firnc verify: every check that a device makes before it runs a plan, without running it. */
+/* firnc verify: makes every check that a device makes before it runs a plan, without running the plan. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 
 #define COUNTER_FILE_MAX 15
 
-/* A counter is digits and the end of their line, as the host runner keeps it. Only where there is no such file has the
- * device seen no plan: one that cannot be read may hold any number. */
+/* A counter file holds decimal digits and a newline, as the host runner writes it. A missing file means that the device
+ * has seen no plan yet; a file that cannot be read is an error, because it may hold any value. */
 static bool read_counter(const char *name, uint32_t *counter) {
     firnc_bytes bytes;
     uint64_t number = 0;

@@ -1,6 +1,6 @@
-/* Expressions of the step t in a recipe, written as Python would: + - * / ** < <= > >=, parentheses, pi and a few
- * functions. They are read by descent, one function for each level of precedence, and become the instructions that
- * schedules/ evaluates; nothing is computed here. */
+/* Expressions of the step t in a recipe, in Python's syntax: + - * / ** < <= > >=, parentheses, pi and a few functions.
+ * A recursive-descent parser, with one function for each level of precedence, translates them into the instructions
+ * that schedules/ evaluates. Nothing is computed here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +12,9 @@
 
 typedef struct parser {
     const firnc_schedule_reader *reader;
-    const firnc_tree *node; /* for messages */
+    const firnc_tree *node; /* for error messages */
     const char *at;         /* the rest of the text */
-    uint32_t first;         /* instruction */
+    uint32_t first;         /* index of the expression's first instruction */
     uint32_t depth;
 } parser;
 
@@ -28,7 +28,7 @@ static const struct {
     {"where", FIRN_SCHEDULE_WHERE},
 };
 
-/* "'+ 1' stands where ...": what is wrong with the rest of the text. */
+/* Reports what is wrong at the current position, as in "'+ 1' stands where ...". Always returns false. */
 static bool fail(const parser *p, const char *what) {
     const char *mend = strchr(what, ';') != NULL ? "" : "; mend it there";
     if (*p->at == '\0')
@@ -41,7 +41,7 @@ static void skip_blanks(parser *p) {
         p->at++;
 }
 
-/* Takes a word of the text if it comes next. */
+/* Skips blanks and consumes `word` if it comes next; returns whether it did. */
 static bool take(parser *p, const char *word) {
     skip_blanks(p);
     size_t length = strlen(word);
@@ -135,7 +135,7 @@ static bool read_atom(parser *p) {
     return fail(p, "a number, t or a function should");
 }
 
-/* A sign binds looser than a power on its right and tighter on its left: -2 ** -t is -(2 ** (-t)). */
+/* A sign binds looser than a power to its right and tighter than one to its left: -2 ** -t is -(2 ** (-t)). */
 static bool read_factor(parser *p) {
     bool negative = take(p, "-");
     bool good = false;
@@ -150,13 +150,13 @@ static bool read_factor(parser *p) {
     return good;
 }
 
-/* An operator of one level, its operands being of the level below. */
+/* A binary operator of one level; its operands belong to the next tighter level. */
 typedef struct infix {
     const char *word;
     uint16_t operation;
 } infix;
 
-/* Takes one of a level's operators if one comes next; else NULL. */
+/* Consumes one of a level's operators if one comes next; otherwise returns NULL. */
 static const infix *take_operator(parser *p, const infix *operators, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (take(p, operators[i].word))
@@ -164,7 +164,7 @@ static const infix *take_operator(parser *p, const infix *operators, size_t coun
     return NULL;
 }
 
-/* Operators of one level, from left to right. */
+/* Reads operands joined by the operators of one level, which associate from left to right. */
 static bool read_level(parser *p, bool (*operand)(parser *p), const infix *operators, size_t count) {
     if (!operand(p))
         return false;
@@ -184,7 +184,7 @@ static bool read_sum(parser *p) {
     return read_level(p, read_term, operators, 2);
 }
 
-/* The longer words first. */
+/* The longer operators come first in the table, because "<" is also a prefix of "<=". */
 static bool read_comparison(parser *p) {
     static const infix operators[] = {{"<=", FIRN_SCHEDULE_LESS_OR_EQUAL},
                                       {">=", FIRN_SCHEDULE_GREATER_OR_EQUAL},

@@ -1,5 +1,5 @@
-/* A recipe from end to end: reads the tree, applies --set, checks the outer layout and calls the part that knows each
- * mapping. The order matters: later parts need what earlier ones have filled in. */
+/* Reads a recipe from end to end: parses the tree, applies --set, checks the outer layout and calls the reader of each
+ * mapping (recipe_parts.h). The order of the calls matters: later readers use what earlier ones have filled in. */
 #include "compiler/recipe/recipe.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static const firnc_field init_fields[] = {
     {"loop", .kind = FIRNC_FIELD_NESTED, .required = true},
     {"callbacks", .kind = FIRNC_FIELD_ENTRIES},
     {"sparsity", .kind = FIRNC_FIELD_REFUSED, .only = "Firn trains dense models; remove it"},
-    /* where the model zoo runs, logs and saves, which is not part of a plan */
+    /* They say where the model zoo runs, logs and saves, which is not part of a plan. */
     {"backend", .kind = FIRNC_FIELD_IGNORED},
     {"device", .kind = FIRNC_FIELD_IGNORED},
     {"model_dir", .kind = FIRNC_FIELD_IGNORED},
@@ -59,13 +59,13 @@ static const firnc_field loop_fields[] = {
     {"max_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, max_steps), 1, FIRNC_STEPS_MAX},
     {"eval_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, eval_steps), 0, FIRNC_STEPS_MAX},
     {"check_loss", .kind = FIRNC_FIELD_FLAG, offsetof(loop, check_loss)},
-    {"eval_frequency", .kind = FIRNC_FIELD_IGNORED}, /* evaluation is a plan of its own */
+    {"eval_frequency", .kind = FIRNC_FIELD_IGNORED}, /* evaluation has a separate plan */
     {"num_epochs", .kind = FIRNC_FIELD_REFUSED, .only = "a frozen run has a length in steps; write num_steps"},
     {"steps_per_epoch", .kind = FIRNC_FIELD_REFUSED, .only = "a frozen run has a length in steps; write num_steps"},
     {"grad_accum_steps", .kind = FIRNC_FIELD_REFUSED, .only = "set micro_batch_size below batch_size"},
 };
 
-/* Callbacks of the model zoo that look at a run and leave it as it is. Any other may change it. */
+/* Callbacks of the model zoo that only observe a run. Any other callback may change it and is refused. */
 static const char *const harmless_callbacks[] = {"CheckLoss",
                                                  "ComputeNorm",
                                                  "DebugArgsPath",
@@ -84,7 +84,7 @@ static const char *const harmless_callbacks[] = {"CheckLoss",
 /* --- the mode ------------------------------------------------------------------------------------------------------
  */
 
-/* A recipe need not say its mode; when it does, it must be the one that is compiled. */
+/* A recipe may omit its mode; if it gives one, it must be the mode that is being compiled. */
 static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
     const char *wanted = recipe->job.mode == FIRNC_TRAIN ? "train" : "eval";
     if (node == NULL)

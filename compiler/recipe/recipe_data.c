@@ -1,6 +1,6 @@
-/* trainer.fit.train_dataloader and trainer.validate.val_dataloader: batches, the order of the data, what is held out.
- * What val_dataloader leaves out is as in train_dataloader, except the order: it reads once, in sequence, without
- * overlap. Where the data lies is said when the plan is run. */
+/* trainer.fit.train_dataloader and trainer.validate.val_dataloader: batches, the order of the data, and what is held
+ * out. A key that val_dataloader omits has the value of train_dataloader, except for the order: evaluation reads the
+ * data once, in sequence and without overlap. The location of the data is given when the plan is run. */
 #include <string.h>
 
 #include "compiler/recipe/recipe_parts.h"
@@ -13,7 +13,7 @@ static const firnc_choice label_types[] = {
 typedef struct settings {
     firnc_data data;
     firnc_elements elements;
-    uint32_t max_sequence_length; /* 0: the longest that the model takes */
+    uint32_t max_sequence_length; /* 0: the model's maximum */
 } settings;
 
 #define AT(member)      offsetof(settings, data.member)
@@ -27,16 +27,16 @@ static const firnc_field fields[] = {
     {"held_out_per_mille", .kind = FIRNC_FIELD_WHOLE, AT(held_out_per_mille), 0, 999},
     {"held_out", .kind = FIRNC_FIELD_FLAG, AT(held_out)},
     {"wrap", .kind = FIRNC_FIELD_FLAG, AT(wrap)},
-    /* language models */
+    /* keys of language models */
     {"max_sequence_length", .kind = FIRNC_FIELD_WHOLE, offsetof(settings, max_sequence_length), 1, FIRNC_SAMPLES_MAX},
     {"stride", .kind = FIRNC_FIELD_WHOLE, AT(stride), 1, 0},
-    /* records */
+    /* keys of models that read records */
     {"feature_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(feature), .choices = feature_types},
     {"label_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(label), .choices = label_types},
     {"weight_type", .kind = FIRNC_FIELD_CHOICE, ELEMENT(weight), .choices = weight_types},
     {"feature_scale", .kind = FIRNC_FIELD_SINGLE, ELEMENT(feature_scale), -1e30, 1e30},
     {"feature_shift", .kind = FIRNC_FIELD_SINGLE, ELEMENT(feature_shift), -1e30, 1e30},
-    /* where and how the model zoo reads its data, which is not part of a plan */
+    /* They say where and how the model zoo reads its data, which is not part of a plan. */
     {"data_processor", .kind = FIRNC_FIELD_IGNORED},
     {"data_dir", .kind = FIRNC_FIELD_IGNORED},
     {"num_workers", .kind = FIRNC_FIELD_IGNORED},
@@ -51,7 +51,7 @@ static const char *const window_keys[] = {"max_sequence_length", "stride", NULL}
 static const char *const record_keys[] = {"feature_type",  "label_type",    "weight_type",
                                           "feature_scale", "feature_shift", NULL};
 
-/* A key that is right for the other kind of data only. */
+/* Refuses keys that only apply to the other kind of data. */
 static bool check_kind(const firnc_recipe *recipe, const firnc_tree *loader) {
     const bool window = recipe->facts.longest_sequence != 0;
     for (const char *const *key = window ? record_keys : window_keys; *key != NULL; key++) {
@@ -111,12 +111,12 @@ static bool check_records(const firnc_tree *loader, settings *s, const firnc_mod
         return true;
     if (scale != NULL || shift != NULL)
         return firnc_tree_fail(scale != NULL ? scale : shift, "float32 features are taken as they are; remove it");
-    s->elements.feature_scale = 1; /* what was inherited is for bytes */
+    s->elements.feature_scale = 1; /* the inherited scale is meant for bytes */
     s->elements.feature_shift = 0;
     return true;
 }
 
-/* One data loader over its defaults. */
+/* Reads one data loader; `s` holds its defaults. */
 static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, firnc_mode mode, settings *s) {
     if (!firnc_fields_read(loader, fields, sizeof fields / sizeof fields[0], s) || !check_kind(recipe, loader) ||
         !check_batches(loader, &s->data, mode))

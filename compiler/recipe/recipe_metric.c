@@ -1,4 +1,5 @@
-/* trainer.validate.metric: the one value of an eval plan, by a word or by the model zoo's class with its settings. */
+/* trainer.validate.metric: the one metric of an eval plan, given as a word or as the model zoo's class with its
+ * settings. */
 #include "compiler/recipe/recipe_parts.h"
 
 static const firnc_choice metrics[] = {{"loss", FIRNC_METRIC_LOSS},
@@ -51,7 +52,7 @@ static bool has_matrix(firnc_metric metric) {
            metric == FIRNC_METRIC_DICE || metric == FIRNC_METRIC_F_BETA;
 }
 
-/* Classes in ascending order, at least one of which is left. */
+/* Reads the ignored classes: ascending, and at least one class must remain. */
 static bool read_ignored(firnc_recipe *recipe, const firnc_tree *list) {
     const uint32_t classes = recipe->facts.outputs;
     const firnc_field class = {.kind = FIRNC_FIELD_WHOLE, .low = 0, .high = classes - 1};
@@ -91,7 +92,7 @@ static bool read_settings(firnc_recipe *recipe, const firnc_tree *mapping) {
     return read_ignored(recipe, ignored);
 }
 
-/* A word, a class with settings, or a list of one of them. */
+/* Reads a word, a class with settings, or a list of exactly one of them. */
 static bool read_choice(firnc_recipe *recipe, const firnc_tree *node) {
     int metric;
     if (node->kind == FIRNC_LIST && node->first == NULL)
@@ -121,7 +122,7 @@ static bool read_choice(firnc_recipe *recipe, const firnc_tree *node) {
     return read_settings(recipe, entry);
 }
 
-/* The metric fits the loss of the model. */
+/* Checks that the metric is defined for the loss of the model. */
 static bool check_metric(const firnc_recipe *recipe, const firnc_tree *node) {
     const bool classes = has_classes(recipe), binary = recipe->facts.targets == FIRNC_TARGETS_SHARES;
     switch (recipe->job.metric) {

@@ -1,5 +1,5 @@
-/* trainer.init.model: the model that a recipe names, from the table of models, which has the keys. Here are the keys
- * that every model has. */
+/* trainer.init.model: finds the named model in the table of models, which defines its keys, and reads its settings. The
+ * keys that all models share are defined here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 static const firnc_choice flags[] = {{"true", 1}, {"True", 1}, {"false", 0}, {"False", 0}, {NULL, 0}};
 static const firnc_choice halves[] = {
     {"float16", FIRN_FLOAT16}, {"bfloat16", FIRN_BFLOAT16}, {"cbfloat16", FIRN_CBFLOAT16}, {NULL, 0}};
-/* use_bfloat16, as the first releases with bfloat16 had it */
+/* use_bfloat16, the key of the first releases that had bfloat16 */
 static const firnc_choice half_flags[] = {
     {"true", FIRN_BFLOAT16}, {"True", FIRN_BFLOAT16}, {"false", FIRN_FLOAT16}, {"False", FIRN_FLOAT16}, {NULL, 0}};
 
@@ -23,7 +23,7 @@ static const firnc_field common_fields[] = {
 
 enum { COMMON = sizeof common_fields / sizeof common_fields[0] };
 
-/* The names of the table, each with its position. */
+/* The names of the model table, each with its index. */
 static const firnc_choice *model_names(void) {
     uint32_t count = 0;
     while (firnc_model_at(count) != NULL)
@@ -34,7 +34,7 @@ static const firnc_choice *model_names(void) {
     return names;
 }
 
-/* The model's own keys and those of every model, into the model's settings. */
+/* Reads the model's own keys and the shared ones into the model's settings. */
 static bool read_settings(const firnc_tree *keys, const firnc_model *model, firnc_model_settings *settings) {
     firnc_field *fields = firnc_allocate((model->field_count + UINT64_C(1) * COMMON) * sizeof *fields);
     memcpy(fields, model->fields, model->field_count * sizeof *fields);
@@ -42,7 +42,7 @@ static bool read_settings(const firnc_tree *keys, const firnc_model *model, firn
     return firnc_fields_read(keys, fields, model->field_count + COMMON, settings) && model->complete(keys, settings);
 }
 
-/* The key of the largest size, or the model where it has none. */
+/* The node of the largest size; the model's mapping if no size is given. */
 static const firnc_tree *largest_size(const firnc_tree *keys, const char *const *sizes) {
     const firnc_tree *largest = keys;
     double most = 0;

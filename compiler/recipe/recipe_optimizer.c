@@ -1,5 +1,5 @@
-/* trainer.init.optimizer: one class with its settings, in the model zoo's names and with cstorch's defaults, and its
- * `params`: groups of parameters whose settings differ. OPTIMIZERS.md describes each class. */
+/* trainer.init.optimizer: one class with its settings, under the model zoo's names and with cstorch's defaults, and its
+ * `params`, which are groups of parameters with different settings. OPTIMIZERS.md describes each class. */
 #include <string.h>
 
 #include "compiler/base/text.h"
@@ -99,7 +99,7 @@ static const firnc_field muon_fields[] = {
 #define COUNT(array)  (sizeof(array) / sizeof(array)[0])
 #define FIELDS(array) (array), COUNT(array)
 
-/* In the order of OPTIMIZERS.md; messages list them so. */
+/* In the order of OPTIMIZERS.md, which messages use as well. */
 static const firnc_choice classes[] = {
     {"SGD", FIRNC_SGD},           {"Adam", FIRNC_ADAM},     {"AdamW", FIRNC_ADAMW},     {"Adafactor", FIRNC_ADAFACTOR},
     {"Lamb", FIRNC_LAMB},         {"Lion", FIRNC_LION},     {"RMSprop", FIRNC_RMSPROP}, {"RAdam", FIRNC_RADAM},
@@ -127,7 +127,7 @@ enum { FIELDS_MAX = 24 };
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-/* A list of two numbers, each of them the value of a field. */
+/* Reads a list of two numbers, one for each of the two fields. */
 static bool read_pair(const firnc_tree *list, const char *example, const firnc_field fields[2], float *first,
                       float *second) {
     if (list == NULL)
@@ -156,7 +156,7 @@ static bool read_pairs(const firnc_tree *mapping, firnc_optimizer_settings *o) {
            read_pair(eps, "[1.0e-30, 1.0e-3]", epsilon, &o->epsilon, &o->epsilon2);
 }
 
-/* What no field can say by itself. */
+/* Checks that involve more than one field. */
 static bool check_settings(const firnc_tree *mapping, const firnc_optimizer_settings *o) {
     if (o->kind == FIRNC_SGD && o->nesterov && (o->momentum == 0 || o->dampening != 0)) {
         const firnc_tree *nesterov = firnc_tree_child(mapping, "nesterov");
@@ -168,7 +168,7 @@ static bool check_settings(const firnc_tree *mapping, const firnc_optimizer_sett
     return true;
 }
 
-/* A mapping with the settings of a class and some more keys. */
+/* Reads a mapping that holds the settings of a class and the keys in `more`. */
 static bool read_settings(const firnc_tree *mapping, const firnc_field *more, size_t more_count, settings *s) {
     const uint32_t count = class_table[s->optimizer.kind].count;
     firnc_field fields[FIELDS_MAX];
@@ -178,7 +178,7 @@ static bool read_settings(const firnc_tree *mapping, const firnc_field *more, si
            read_pairs(mapping, &s->optimizer) && check_settings(mapping, &s->optimizer);
 }
 
-/* lr and learning_rate are one setting. */
+/* Reads lr or learning_rate, which are two names of one setting. */
 static bool read_learning_rate(const firnc_tree *mapping, double *learning_rate) {
     static const firnc_field rate = {.kind = FIRNC_FIELD_DOUBLE, .low = 0, .high = 1e30};
     const firnc_tree *lr = firnc_tree_child(mapping, "lr"), *node = firnc_tree_child(mapping, "learning_rate");
@@ -189,13 +189,13 @@ static bool read_learning_rate(const firnc_tree *mapping, double *learning_rate)
     if (node == NULL)
         return true;
     if (node->kind != FIRNC_SCALAR)
-        return true; /* a schedule in the older layout, which recipe_schedule.c reads */
+        return true; /* a schedule in the older layout; recipe_schedule.c reads it */
     return firnc_field_number(node, &rate, learning_rate);
 }
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
-/* One word, or a list of words. */
+/* Reads one word, or a list of words. */
 static bool read_words(const firnc_tree *node, const char *what, const char *const **words, uint32_t *count) {
     if (node == NULL)
         return true;
@@ -212,9 +212,9 @@ static bool read_words(const firnc_tree *node, const char *what, const char *con
     return *count > 0 || firnc_tree_fail(node, "is empty; write %s", what);
 }
 
-#define TAG_BYTES_MAX 60 /* tags go into names of the plan and heads of CSV */
+#define TAG_BYTES_MAX 60 /* tags become names in the plan and column heads of the CSV */
 
-/* Tags are words: letters, digits, '_', '-' and '.'. */
+/* Tags may contain letters, digits, '_', '-' and '.'. */
 static bool check_tags(const firnc_tree *node) {
     const bool list = node != NULL && node->kind == FIRNC_LIST;
     for (const firnc_tree *tag = list ? node->first : node; tag != NULL; tag = list ? tag->next : NULL) {

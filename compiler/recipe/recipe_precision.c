@@ -1,4 +1,4 @@
-/* trainer.init.precision: the keys of the model zoo's MixedPrecision, and Firn's own pol_lowering, gradient_type,
+/* trainer.init.precision: the keys of the model zoo's MixedPrecision, and Firn's own keys pol_lowering, gradient_type,
  * overflow_tolerance, pol and float32_layers. */
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const firnc_choice halves[] = {
 static const firnc_choice lowerings[] = {{"native", 0}, {"emulate", 1}, {NULL, 0}};
 static const firnc_choice gradient_types[] = {{"half", 0}, {"float32", 1}, {NULL, 0}};
 
-/* The words and numbers as they are read; what they mean is in precision.c. */
+/* The values as they are written; precision.c gives them their meaning. */
 typedef struct settings {
     firnc_mixed_precision keys;
     int half, emulate, float32_gradients;
@@ -31,7 +31,7 @@ static const firnc_field fields[] = {
     {"overflow_tolerance", .kind = FIRNC_FIELD_SINGLE, KEY(overflow_tolerance), 0, 1},
     {"max_gradient_norm", .kind = FIRNC_FIELD_SINGLE, KEY(max_gradient_norm), 0, 0, .above_low = true},
     {"max_gradient_value", .kind = FIRNC_FIELD_SINGLE, KEY(max_gradient_value), 0, 0, .above_low = true},
-    {"log_loss_scale", .kind = FIRNC_FIELD_IGNORED}, /* the log has it always */
+    {"log_loss_scale", .kind = FIRNC_FIELD_IGNORED}, /* the log always has it */
     {"pol_lowering", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, emulate), .choices = lowerings},
     {"gradient_type", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, float32_gradients), .choices = gradient_types},
     {"pol", .kind = FIRNC_FIELD_ENTRIES},
@@ -40,7 +40,7 @@ static const firnc_field fields[] = {
 
 /* --- loss scaling ------------------------------------------------------------------------------------------------- */
 
-/* Absent, null and 1.0 mean none; another number is the static factor. */
+/* Absent, null and 1.0 mean no loss scaling; any other number is the static factor. */
 static bool read_factor(const firnc_tree *node, float *scaling) {
     static const firnc_field factor = {.kind = FIRNC_FIELD_SINGLE, .low = FIRNC_LEAST_STATIC_SCALE};
     if (node == NULL)
@@ -118,7 +118,7 @@ static bool read_float32_layers(const firnc_tree *list, firnc_precision *precisi
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* The model may say the same, never something else. */
+/* The model's mapping may repeat a precision setting but may not contradict it. */
 static bool agrees(const settings *s, const firnc_model_settings *said, const firnc_tree *init) {
     const firnc_tree *model = firnc_tree_child(init, "model");
     if (said->mixed != FIRNC_UNSET && (said->mixed == 1) != s->keys.enabled)
@@ -131,7 +131,7 @@ static bool agrees(const settings *s, const firnc_model_settings *said, const fi
     return true;
 }
 
-/* Of the two clip keys the one that stands lower in the file is told. */
+/* If both clip keys are given, the message points at the one lower in the file. */
 static bool tell_fault(const firnc_tree *mapping, const firnc_precision_fault *fault) {
     const firnc_tree *key = firnc_tree_child(mapping, fault->key);
     const firnc_tree *norm = firnc_tree_child(mapping, "max_gradient_norm");

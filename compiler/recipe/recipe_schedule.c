@@ -1,13 +1,14 @@
-/* trainer.init.schedulers, and in the older layout the optimizer's learning_rate: schedules in the model zoo's names,
- * made into the nodes that the plan holds and schedules/ evaluates. Here are the classes that are made of others and
- * what stands around them; recipe_schedule_leaves.c has the rest. schedules/SCHEDULES.md describes all of it. */
+/* trainer.init.schedulers and, in the older layout, the optimizer's learning_rate: translates schedules under the model
+ * zoo's names into the nodes that the plan holds and schedules/ evaluates. This file reads the classes that combine
+ * other schedules and assigns schedules to parameters; recipe_schedule_leaves.c reads all other classes.
+ * schedules/SCHEDULES.md describes every class. */
 #include <string.h>
 
 #include "compiler/recipe/recipe_schedule_parts.h"
 
-#define NESTING_MAX 8 /* lists of schedules in each other; a level takes up to two nodes, and a leaf up to three */
+#define NESTING_MAX 8 /* nesting depth of lists of schedules; a level takes up to two nodes, a leaf up to three */
 
-/* Classes after the leaves. */
+/* Indices of the combining classes, which follow those of the leaves. */
 enum { SEQUENTIAL = FIRNC_SCHEDULE_LEAVES, CHAINED, SCALED, CLASSES };
 
 _Static_assert(FIRN_SCHEDULE_DEPTH >= 2 * NESTING_MAX + 3, "every schedule that is read can be evaluated");
@@ -16,7 +17,7 @@ _Static_assert(FIRN_SCHEDULE_DEPTH >= 2 * NESTING_MAX + 3, "every schedule that 
 
 /* --- classes that are made of others ------------------------------------------------------------------------------ */
 
-/* The fields of a class that is made of others. */
+/* Reads the fields of a class that combines other schedules. */
 static bool read_list_fields(const firnc_schedule_reader *r, const firnc_tree *mapping, const firnc_field *own,
                              uint32_t count) {
     firnc_field fields[8];
@@ -28,7 +29,7 @@ static bool read_list_fields(const firnc_schedule_reader *r, const firnc_tree *m
 static bool read_node(const firnc_schedule_reader *around, const firnc_tree *entry, uint32_t index,
                       firnc_schedule_traits *traits);
 
-/* The reader for what stands inside a list. False when that is nested too deep. */
+/* Makes the reader for the entries of a list. Returns false if the list is nested too deeply. */
 static bool go_inside(const firnc_schedule_reader *r, const firnc_tree *at, firnc_schedule_reader *inside) {
     *inside = *r;
     inside->depth++;
@@ -36,7 +37,8 @@ static bool go_inside(const firnc_schedule_reader *r, const firnc_tree *at, firn
            firnc_tree_fail(at, "schedules are nested deeper than %d; make them flatter", NESTING_MAX);
 }
 
-/* The step at which the child before `milestone` ends: total_iters says it, or the milestone, or both the same. */
+/* Finds the step at which the child before `milestone` ends. total_iters gives it, or the milestone, or both, which
+ * must then agree. */
 static bool find_end(const firnc_tree *next, uint64_t start, uint64_t length, const firnc_tree *milestone,
                      uint64_t *end) {
     if (milestone == NULL) {
@@ -58,8 +60,8 @@ static bool find_end(const firnc_tree *next, uint64_t start, uint64_t length, co
            firnc_tree_fail(milestone, "is not after the milestone before it; put them in ascending order");
 }
 
-/* Steps are counted from the start of the sequence: child i begins where those before it end. Milestones say again what
- * total_iters has said. */
+/* Reads the children of a sequence. Steps are counted from the start of the sequence, and each child begins where the
+ * previous one ends (find_end). */
 static bool read_children(const firnc_schedule_reader *r, const firnc_tree *list, const firnc_tree *milestones,
                           uint32_t first, firnc_schedule_traits *traits) {
     const firnc_tree *milestone = milestones == NULL ? NULL : milestones->first;
@@ -82,7 +84,7 @@ static bool read_children(const firnc_schedule_reader *r, const firnc_tree *list
     return true;
 }
 
-/* A node with children that lie behind all others, one for each entry of a list. */
+/* Fills a node whose children, one for each entry of a list, are appended to the list of nodes. */
 static bool add_children(const firnc_schedule_reader *r, const firnc_tree *list, uint32_t index,
                          firn_schedule_node node, uint32_t *first) {
     uint32_t count = firnc_tree_count(list);
@@ -111,7 +113,7 @@ static bool read_sequence(const firnc_schedule_reader *r, const firnc_tree *list
     return read_children(&inside, list, milestones, first, traits);
 }
 
-/* A schedule that a chain multiplies with: a product of one child, over the value at which that begins. */
+/* Reads a factor of a chain: a product of one child, divided by the child's initial value. */
 static bool read_chained_factor(const firnc_schedule_reader *inside, const firnc_tree *entry, uint32_t index,
                                 firnc_schedule_traits *traits) {
     firnc_schedule_traits child = {0};
@@ -137,7 +139,7 @@ static bool read_chained_factor(const firnc_schedule_reader *inside, const firnc
     return true;
 }
 
-/* s0(t) times, for each of the others, s(t)/s.initial. */
+/* Reads a chain: s0(t), multiplied by s(t)/s.initial for each of the other schedules s. */
 static bool read_chain(const firnc_schedule_reader *r, const firnc_tree *list, uint32_t index,
                        firnc_schedule_traits *traits) {
     firnc_schedule_reader inside;
@@ -195,7 +197,7 @@ static bool read_scaled(const firnc_schedule_reader *r, const firnc_tree *mappin
 /* --- any class ------------------------------------------------------------------------------------------------------
  */
 
-/* All names; a class of the weight decay is CLASSES further on. */
+/* Lists the names of all classes. The index of a weight decay class is that of its learning rate twin plus CLASSES. */
 static void list_classes(firnc_choice *choices) {
     static const char *const names[2][CLASSES - FIRNC_SCHEDULE_LEAVES] = {
         {"SequentialLR", "ChainedLR", "ScalePerParamLR"}, {"SequentialWD", "ChainedWD", "ScalePerParamWD"}};
@@ -211,8 +213,8 @@ static void list_classes(firnc_choice *choices) {
     *choices = (firnc_choice){NULL, 0};
 }
 
-/* The class of an entry and its settings: {LinearLR: {...}}, or in the older layout {scheduler: Linear, ...}. NULL
- * after one line on stderr. */
+/* Returns the settings of an entry and stores its class: {LinearLR: {...}}, or in the older layout {scheduler: Linear,
+ * ...}. Returns NULL after one line on stderr. */
 static const firnc_tree *read_class(const firnc_tree *entry, int *class) {
     firnc_choice choices[2 * CLASSES + 2];
     list_classes(choices);
@@ -256,7 +258,7 @@ static bool read_node(const firnc_schedule_reader *around, const firnc_tree *ent
 
 static const firnc_choice main_schedulers[] = {{"sequential", 0}, {"chained", 1}, {NULL, 0}};
 
-/* The optimizer's learning_rate or lr where it is more than a number, else NULL. */
+/* The optimizer's learning_rate or lr if it is a schedule; NULL if it is absent or a number. */
 static const firnc_tree *older_learning_rate(const firnc_tree *init) {
     const firnc_tree *optimizer = firnc_tree_child(init, "optimizer");
     const firnc_tree *settings = optimizer == NULL ? NULL : optimizer->first;
@@ -266,7 +268,7 @@ static const firnc_tree *older_learning_rate(const firnc_tree *init) {
     return node == NULL || node->kind == FIRNC_SCALAR ? NULL : node;
 }
 
-/* main_scheduler of a mapping, which must agree with what was said before: -1 for nothing. */
+/* Reads main_scheduler of a mapping, which must agree with an earlier one; *said is -1 if there was none. */
 static bool read_main_scheduler(const firnc_tree *node, int *said) {
     const firnc_tree *word = node->kind == FIRNC_MAPPING ? firnc_tree_child(node, "main_scheduler") : NULL;
     int chained = 0;
@@ -281,12 +283,13 @@ static bool read_main_scheduler(const firnc_tree *node, int *said) {
     return true;
 }
 
-/* Beside a list of schedules or in entries of it, or beside the name of a class, which says the same. */
+/* main_scheduler may stand beside a list of schedules or in its entries. Beside the name of a class it must agree with
+ * the class. */
 static bool read_main_schedulers(const firnc_tree *node, bool *chained) {
     const firnc_tree *list = node->kind == FIRNC_MAPPING ? firnc_tree_child(node, "schedulers") : node;
     int said = -1, class;
     if (node->kind == FIRNC_MAPPING && firnc_tree_child(node, "scheduler") != NULL) {
-        list = NULL; /* of another class, which reads it */
+        list = NULL; /* the list belongs to another class, whose reader handles it */
         if (read_class(node, &class) == NULL)
             return false;
         said = class == SEQUENTIAL ? 0 : class == CHAINED ? 1 : -1;
@@ -300,14 +303,14 @@ static bool read_main_schedulers(const firnc_tree *node, bool *chained) {
     return true;
 }
 
-/* The older layout has one schedule for all parameters. */
+/* Refuses param_group_tags: a schedule in the older layout applies to all parameters. */
 static bool is_for_all(const firnc_tree *schedule) {
     const firnc_tree *tags = schedule->kind == FIRNC_MAPPING ? firnc_tree_child(schedule, "param_group_tags") : NULL;
     return tags == NULL || firnc_tree_fail(tags, "is for trainer.init.schedulers; write the schedule there");
 }
 
-/* One schedule; a list of them, which follow each other unless main_scheduler is chained; or main_scheduler beside such
- * a list. */
+/* Reads one schedule; or a list of schedules, which run one after another unless main_scheduler is chained; or a
+ * mapping of main_scheduler and such a list. */
 static bool read_older(const firnc_schedule_reader *own, const firnc_tree *node, uint32_t index) {
     static const firnc_field fields[] = {{"main_scheduler", .kind = FIRNC_FIELD_OTHER},
                                          {"schedulers", .kind = FIRNC_FIELD_ENTRIES, .required = true}};
@@ -334,12 +337,13 @@ static bool read_older(const firnc_schedule_reader *own, const firnc_tree *node,
 /* --- which parameters a schedule is for ------------------------------------------------------------------------------
  */
 
-/* The number of an entry: 0 for the parameters that no group of the optimizer takes, then the groups. */
+/* Names an entry for messages: entry 0 is the parameters that no group of the optimizer takes, entry i is group i -
+ * 1. */
 static const char *entry_name(const firnc_job *job, uint32_t entry) {
     return entry == 0 ? "the parameters that no group takes" : firnc_format("group %s", job->groups[entry - 1].name);
 }
 
-/* null stands for groups without tags. */
+/* A null tag matches entries without tags. */
 static bool has_tag(const firnc_job *job, uint32_t entry, const firnc_tree *tag) {
     uint32_t count = entry == 0 ? 0 : job->groups[entry - 1].tag_count;
     if (firnc_tree_is_null(tag))
@@ -350,7 +354,7 @@ static bool has_tag(const firnc_job *job, uint32_t entry, const firnc_tree *tag)
     return false;
 }
 
-/* A schedule without tags is for all. */
+/* Whether a schedule applies to an entry. A schedule without tags applies to all entries. */
 static bool is_for(const firnc_job *job, uint32_t entry, const firnc_tree *tags) {
     if (tags == NULL || tags->kind == FIRNC_SCALAR)
         return tags == NULL || has_tag(job, entry, tags);
@@ -360,7 +364,7 @@ static bool is_for(const firnc_job *job, uint32_t entry, const firnc_tree *tags)
     return false;
 }
 
-/* A tag that no group has is a slip of the pen. */
+/* Refuses a tag that no group has: it must be a typing mistake. */
 static bool check_tags(const firnc_job *job, const firnc_tree *tags) {
     bool list = tags != NULL && tags->kind == FIRNC_LIST;
     if (list && tags->first == NULL)
@@ -378,7 +382,8 @@ static bool check_tags(const firnc_job *job, const firnc_tree *tags) {
 /* --- the whole ------------------------------------------------------------------------------------------------------
  */
 
-/* The root of a schedule for an entry: one that is there already, or a new one whose node is still to be filled. */
+/* Finds the root of a schedule for an entry, or adds one. *fresh: the root is new and its node has not been filled
+ * yet. */
 static bool find_root(firnc_schedule_reader *r, const firnc_tree *source, uint32_t entry, uint32_t *root, bool *fresh) {
     firnc_job *job = r->job;
     for (*root = 0; *root < job->schedule.root_count; ++*root) {
@@ -399,7 +404,7 @@ static bool find_root(firnc_schedule_reader *r, const firnc_tree *source, uint32
     return firnc_schedule_add_nodes(r, source, 1, &made->node);
 }
 
-/* The optimizer's own learning rate, in either layout, for an entry that no schedule is for. */
+/* Sets the learning rate of an entry that no schedule applies to, from the optimizer's own setting in either layout. */
 static bool read_learning_rate(firnc_schedule_reader *r, const firnc_tree *init, double learning_rate, uint32_t entry) {
     const firnc_tree *older = older_learning_rate(init);
     bool fresh;
@@ -420,7 +425,8 @@ static bool read_learning_rate(firnc_schedule_reader *r, const firnc_tree *init,
     return true;
 }
 
-/* One entry of trainer.init.schedulers, for the entries that it is for and that have none of its key yet. */
+/* Reads one entry of trainer.init.schedulers and assigns it to the entries that it applies to. A second schedule of the
+ * same kind for an entry is an error. */
 static bool read_scheduler(firnc_schedule_reader *r, const firnc_tree *scheduler, uint32_t *of) {
     firnc_job *job = r->job;
     firnc_schedule_traits traits;
@@ -469,7 +475,7 @@ static bool is_adjusted(const firnc_job *job, uint32_t root) {
     return root != FIRNC_NONE && job->schedule.roots[root].adjusted;
 }
 
-/* As in the reference, it is the schedule that applies the factor of a group. */
+/* Warns about groups whose factors have no effect: as in the reference, only a ScalePerParam schedule applies them. */
 static void warn_of_idle_factors(const firnc_job *job) {
     if (job->mode != FIRNC_TRAIN)
         return;

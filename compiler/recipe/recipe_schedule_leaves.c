@@ -1,6 +1,6 @@
-/* The classes of schedules that are no lists of others: their settings in the reference's names, and the node that each
- * becomes. A class has a twin for the weight decay, whose values go by other names. schedules/SCHEDULES.md is the list
- * for readers. */
+/* The classes of schedules that do not combine others: their settings under the reference's names, and the node that
+ * each class becomes. Every class has a twin for the weight decay, which has other names for some settings.
+ * schedules/SCHEDULES.md documents the classes for users. */
 #include <string.h>
 
 #include "compiler/recipe/recipe_schedule_parts.h"
@@ -31,7 +31,7 @@ static const firnc_choice strategies[] = {{"cos", 0}, {"linear", FIRN_SCHEDULE_S
 
 #define AT(member) offsetof(settings, member)
 
-/* A value of the schedule; a length of it. */
+/* A field that is a value of the schedule, and one that is a number of steps. */
 #define VALUE(member)  .kind = FIRNC_FIELD_DOUBLE, AT(member), 0, 1e30
 #define LENGTH(member) .kind = FIRNC_FIELD_LONG, AT(member), 1, FIRNC_STEPS_MAX
 
@@ -71,7 +71,7 @@ enum {
     SETTINGS
 };
 
-/* Every setting of every class. decay_key: its name in the twins of the weight decay, where that is another. */
+/* Every setting of every class. decay_key: its name in the weight decay twins; NULL if it is the same. */
 static const struct {
     const char *decay_key;
     firnc_field field;
@@ -85,7 +85,7 @@ static const struct {
     [CONSTANT_VALUE] = {"val", {"learning_rate", VALUE(initial)}},
     [TOTAL_ITERS] = {NULL, {"total_iters", LENGTH(total)}},
     [POWER] = {NULL, {"power", VALUE(power)}},
-    [CYCLE] = {NULL, {"cycle", .kind = FIRNC_FIELD_IGNORED}}, /* without effect in the reference too */
+    [CYCLE] = {NULL, {"cycle", .kind = FIRNC_FIELD_IGNORED}}, /* the reference ignores it too */
     [DECAY_RATE] = {NULL, {"decay_rate", VALUE(rate)}},
     [STAIRCASE] = {NULL, {"staircase", .kind = FIRNC_FIELD_FLAG, AT(staircase)}},
     [STEP_EXPONENT] = {NULL, {"step_exponent", VALUE(power)}},
@@ -93,7 +93,7 @@ static const struct {
     [WARMUP_STEPS] = {NULL, {"warmup_steps", LENGTH(warmup_steps)}},
     [T_MAX] = {NULL, {"T_max", LENGTH(half_period)}},
     [T_0] = {NULL, {"T_0", LENGTH(half_period)}},
-    [T_MULT] = {NULL, {"T_mult", .kind = FIRNC_FIELD_DOUBLE, AT(t_mult), 1, 1}}, /* as in the reference */
+    [T_MULT] = {NULL, {"T_mult", .kind = FIRNC_FIELD_DOUBLE, AT(t_mult), 1, 1}}, /* the reference also allows 1 only */
     [ETA_MIN] = {NULL, {"eta_min", VALUE(eta_min)}},
     [GAMMA] = {NULL, {"gamma", VALUE(gamma)}},
     [MILESTONES] = {NULL, {"milestones", .kind = FIRNC_FIELD_ENTRIES}},
@@ -122,7 +122,7 @@ static const struct {
 /* --- lists ----------------------------------------------------------------------------------------------------------
  */
 
-/* Steps, each after the one before. */
+/* Reads a list of steps, each greater than the one before. */
 static bool add_milestones(const firnc_schedule_reader *r, const firnc_tree *list) {
     uint64_t last = 0;
     for (const firnc_tree *entry = list->first; entry != NULL; entry = entry->next) {
@@ -151,7 +151,7 @@ static bool add_values(const firnc_schedule_reader *r, const firnc_tree *list) {
 /* --- the nodes ------------------------------------------------------------------------------------------------------
  */
 
-/* A leaf on its way into a node that has its kind, mode 0, and nothing else yet. */
+/* A leaf being read. When a class's function is called, its node has its kind, mode 0 and no other value. */
 typedef struct leaf {
     const firnc_schedule_reader *reader;
     const firnc_tree *mapping;
@@ -261,7 +261,7 @@ static bool make_cyclic(leaf *l) {
     return true;
 }
 
-/* The least number by which a value may be divided so that a float32 holds the result. */
+/* The least divisor for which the quotient still fits a float32. */
 static double least_divisor(double value) {
     double divisor = value / FIRNC_SINGLE_MAX;
     while (!(value / divisor <= FIRNC_SINGLE_MAX))
@@ -296,7 +296,7 @@ static bool make_one_cycle(leaf *l) {
 /* --- LambdaLR --------------------------------------------------------------------------------------------------------
  */
 
-/* One lambda: a text is an expression, a list a table. */
+/* Reads one lambda: a text is an expression, a list is a table. */
 static bool make_lambda(const firnc_schedule_reader *r, const firnc_tree *lambda, uint32_t index) {
     firn_schedule_node *node = &r->job->schedule.nodes[index];
     if (lambda->kind == FIRNC_LIST) {
@@ -314,8 +314,9 @@ static bool make_lambda(const firnc_schedule_reader *r, const firnc_tree *lambda
     return true;
 }
 
-/* Whether a list is one table: all numbers. Else it is a list of lambdas, among them numbers in quotes, which are
- * expressions; false in `good`, after one line on stderr, when such a one stands in a table. */
+/* Whether a list is a table, that is, whether all its entries are plain numbers. Otherwise it is a list of lambdas,
+ * which may be numbers in quotes. If plain and quoted numbers are mixed, stores false in *good after one line on
+ * stderr. */
 static bool is_table(const firnc_tree *list, bool *good) {
     const firnc_tree *quoted = NULL;
     bool plain = false;
@@ -333,7 +334,7 @@ static bool is_table(const firnc_tree *list, bool *good) {
     return quoted == NULL;
 }
 
-/* The product over the lambdas of initial * lambda(t): one product node for each, below this one. */
+/* Reads the product of initial * lambda(t) over all lambdas: this node has one product node below it for each. */
 static bool make_lambdas(leaf *l) {
     const firnc_tree *lambdas = firnc_tree_child(l->mapping, l->reader->weight_decay ? "val_lambda" : "lr_lambda");
     bool good = true, several = lambdas->kind == FIRNC_LIST && !is_table(lambdas, &good);
@@ -369,7 +370,7 @@ static bool make_lambdas(leaf *l) {
 
 #define TAKES(setting) (UINT64_C(1) << (setting))
 
-/* total_iters is taken by all: where the reference has none, it is the length in a sequence. */
+/* Every class accepts total_iters: if the reference has no such setting, it is the length within a sequence. */
 static const struct {
     const char *rate_name, *decay_name;
     firn_schedule_kind kind;
@@ -413,7 +414,7 @@ uint32_t firnc_schedule_leaf_choices(firnc_choice *choices, bool weight_decay) {
     return FIRNC_SCHEDULE_LEAVES;
 }
 
-/* The fields of a class, by the names of a key. */
+/* Collects the fields of a class, under the names of the learning rate or the weight decay. */
 static uint32_t collect_fields(firnc_field *into, uint32_t class, bool weight_decay) {
     uint64_t taken = leaves[class].required | leaves[class].optional | TAKES(TOTAL_ITERS);
     uint32_t count = 0;
@@ -437,7 +438,7 @@ bool firnc_schedule_read_leaf(const firnc_schedule_reader *r, const firnc_tree *
     count += firnc_schedule_common_fields(taken + count, r);
     if (!firnc_fields_read(mapping, taken, count, &l.settings))
         return false;
-    l.settings.initial += 0.0; /* a negative zero has no place in a node */
+    l.settings.initial += 0.0; /* makes a negative zero positive, as nodes require */
     l.settings.final += 0.0;
     l.settings.eta_min += 0.0;
     traits->initial = l.settings.initial;

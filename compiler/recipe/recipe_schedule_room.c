@@ -1,5 +1,6 @@
-/* Room in the job's lists for nodes, numbers and instructions of schedules, and the keys that every class of
- * schedule takes. What a class means is said in recipe_schedule.c and recipe_schedule_leaves.c, which use this file. */
+/* Appends nodes, numbers and instructions of schedules to the job's lists within their limits, and defines the keys
+ * that every class of schedule accepts. recipe_schedule.c and recipe_schedule_leaves.c, which use this file, define
+ * what a class means. */
 #include "compiler/recipe/recipe_schedule_parts.h"
 
 #define NUMBERS_MAX 65536
@@ -41,7 +42,7 @@ uint32_t firnc_schedule_common_fields(firnc_field *fields, const firnc_schedule_
                                                     .only = "put it into the outermost schedule"};
     if (r->named)
         fields[count++] = (firnc_field){"scheduler", .kind = FIRNC_FIELD_OTHER};
-    if (r->named && r->older && r->depth <= 1) /* it is said of the list around the entry */
+    if (r->named && r->older && r->depth <= 1) /* it applies to the list around the entry */
         fields[count++] = (firnc_field){"main_scheduler", .kind = FIRNC_FIELD_OTHER};
     return count;
 }
