@@ -1,5 +1,5 @@
-/* How generated/reader.h gets at the bytes of a verified FlatBuffers part. No check stands here: firn_fb_verify has
- * made them all, alignment included. Freestanding. */
+/* Read access to the bytes of a verified FlatBuffers part, for generated/reader.h. There are no checks here:
+ * firn_fb_verify has made them all, including alignment. Freestanding. */
 #ifndef FIRN_PLAN_ACCESS_H
 #define FIRN_PLAN_ACCESS_H
 
@@ -57,7 +57,7 @@ static inline double firn_fb_load_double(const uint8_t *at) {
     return value;
 }
 
-/* Where a table's field lies, or NULL when it is absent. slot is 4 + 2 * id. */
+/* The address of a table's field, or NULL if the field is absent. slot is 4 + 2 * id. */
 static inline const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot) {
     const uint8_t *vtable = table - firn_fb_load_int32(table);
     if (firn_fb_load_uint16(vtable) <= slot)
@@ -66,7 +66,7 @@ static inline const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot) {
     return offset == 0 ? NULL : table + offset;
 }
 
-/* A scalar field of a table, or its default where it is absent. Only for the types that fields of tables have. */
+/* A scalar field of a table, or `absent` if the field is absent. There is one for each scalar type that tables use. */
 static inline uint8_t firn_fb_scalar_uint8(const uint8_t *table, uint32_t slot, uint8_t absent) {
     const uint8_t *at = firn_fb_slot(table, slot);
     return at == NULL ? absent : firn_fb_load_uint8(at);
@@ -92,29 +92,29 @@ static inline float firn_fb_scalar_float(const uint8_t *table, uint32_t slot, fl
     return at == NULL ? absent : firn_fb_load_float(at);
 }
 
-/* The string, vector or table that an offset leads to. */
+/* The string, vector or table that an offset points to. */
 static inline const uint8_t *firn_fb_follow(const uint8_t *offset) {
     return offset + firn_fb_load_uint32(offset);
 }
 
-/* Elements of a vector or bytes of a string; 0 when the field is absent. */
+/* The number of elements of a vector or of bytes of a string; 0 if the field is absent. */
 static inline uint32_t firn_fb_count(const uint8_t *table, uint32_t slot) {
     const uint8_t *offset = firn_fb_slot(table, slot);
     return offset == NULL ? 0 : firn_fb_load_uint32(firn_fb_follow(offset));
 }
 
-/* The first element of a vector or byte of a string; NULL when the field is absent. */
+/* The first element of a vector or the first byte of a string; NULL if the field is absent. */
 static inline const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot) {
     const uint8_t *offset = firn_fb_slot(table, slot);
     return offset == NULL ? NULL : firn_fb_follow(offset) + 4;
 }
 
-/* An element of a vector that is there, of so many bytes. */
+/* The element at `index` of a vector that is present; `bytes` is the size of an element. */
 static inline const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot, uint32_t bytes, uint32_t index) {
     return firn_fb_elements(table, slot) + (size_t)bytes * index;
 }
 
-/* The bytes of a string, "" when the field is absent. */
+/* The bytes of a string; "" if the field is absent. */
 static inline const char *firn_fb_text(const uint8_t *table, uint32_t slot) {
     const uint8_t *text = firn_fb_elements(table, slot);
     return text == NULL ? "" : (const char *)text;

@@ -1,9 +1,10 @@
-/* Writes FlatBuffers from native structs, driven by the verifier's tables and by where each member lies. Included once,
- * by generated/writer.c. Host only: this, writer.c and generate.c are all of plan/ that may allocate.
+/* Writes FlatBuffers from native structs, driven by the verifier's tables and the offsets of the members. Included
+ * once, by generated/writer.c. Host only: in plan/, only this file, writer.c and the files of plan/generate may
+ * allocate memory.
  *
- * The bytes depend on the values alone: a table is followed by what it refers to, in the order of its fields; in a
- * table the fields stand by descending alignment, then by id; equal vtables are written once and nothing else is
- * shared; padding is zero; a scalar that has its default is left out. */
+ * The bytes depend on the values alone. A table is followed by what it refers to, in the order of its fields. Within a
+ * table, fields are ordered by descending alignment, then by id. Equal vtables are written once; nothing else is
+ * shared. Padding is zero, and a scalar that has its default value is left out. */
 #ifndef FIRN_PLAN_BUILDER_H
 #define FIRN_PLAN_BUILDER_H
 
@@ -15,27 +16,28 @@
 
 #include "plan/generated/tables.h"
 
-#define FIRN_BUILDER_FIELDS_MAX 64          /* of one table */
-#define FIRN_BUILDER_BYTES_MAX  0x7fffffffu /* of a buffer */
+#define FIRN_BUILDER_FIELDS_MAX 64          /* in one table */
+#define FIRN_BUILDER_BYTES_MAX  0x7fffffffu /* in one buffer */
 
-/* One row for each row of firn_fb_fields. */
+/* One entry for each entry of firn_fb_fields. */
 typedef struct firn_native_field {
     size_t offset;   /* of the member in its native struct */
     size_t extra;    /* of <member>_count (vectors) or <member>_present (structs) */
-    uint64_t absent; /* bits of a scalar's default, which is left out */
+    uint64_t absent; /* bits of a scalar's default value, which is not written */
 } firn_native_field;
 
 typedef struct firn_builder {
     const firn_native_field *fields;
     const size_t *native_bytes;
-    uint8_t *bytes; /* zero beyond size */
+    uint8_t *bytes; /* the bytes from `size` on are zero */
     uint32_t size, capacity;
-    uint32_t *vtables; /* where each distinct vtable lies */
+    uint32_t *vtables; /* positions of the distinct vtables */
     uint32_t vtable_count;
-    bool failed; /* once set, positions mean nothing and the result is NULL */
+    bool failed; /* once set, positions are meaningless and the result is NULL */
 } firn_builder;
 
-/* Makes room at the end, so that the byte after `lead` bytes of it is aligned, and returns where the lead begins. */
+/* Extends the buffer by `lead` + `bytes` bytes so that the byte after the lead is aligned. Returns the position of the
+ * lead. */
 static uint32_t firn_builder_extend(firn_builder *b, uint32_t lead, uint32_t bytes, uint32_t alignment) {
     uint64_t first = ((uint64_t)b->size + lead + alignment - 1) / alignment * alignment - lead;
     uint64_t end = first + lead + bytes;
@@ -58,7 +60,7 @@ static uint32_t firn_builder_extend(firn_builder *b, uint32_t lead, uint32_t byt
     return (uint32_t)first;
 }
 
-/* Writes `bytes` low bytes of a value, little-endian. */
+/* Writes the `bytes` low-order bytes of a value in little-endian order. */
 static void firn_builder_put(firn_builder *b, uint32_t at, uint64_t value, uint32_t bytes) {
     for (uint32_t i = 0; i < bytes && !b->failed; i++)
         b->bytes[at + i] = (uint8_t)(value >> (8 * i));
@@ -69,20 +71,20 @@ static void firn_builder_copy(firn_builder *b, uint32_t at, const void *bytes, s
         memcpy(b->bytes + at, bytes, count);
 }
 
-/* A field of the table that is being written, as the native struct has it. */
+/* A field of the table being written, as found in the native struct. */
 typedef struct firn_builder_member {
     const firn_fb_field_rule *rule;
-    const void *member; /* the value, or where the pointer to it stands */
-    const void *target; /* what an offset leads to: string, elements or native struct */
+    const void *member; /* the value, or the pointer to it */
+    const void *target; /* what an offset points to: string, elements or native struct */
     uint32_t count;     /* bytes of a string, elements of a vector */
     bool present;
-    uint32_t bytes, alignment; /* in the table */
-    uint32_t place;            /* in the table */
+    uint32_t bytes, alignment; /* within the table */
+    uint32_t place;            /* offset within the table */
 } firn_builder_member;
 
 static uint64_t firn_builder_scalar_bits(const void *member, uint32_t bytes) {
     uint64_t bits = 0;
-    memcpy(&bits, member, bytes); /* the host is little-endian, as firn.h demands */
+    memcpy(&bits, member, bytes); /* the host is little-endian, which firn.h requires */
     return bits;
 }
 
@@ -128,7 +130,7 @@ static void firn_builder_read_member(firn_builder *b, firn_builder_member *m, ui
         b->failed = true;
 }
 
-/* Gives each field that is present its place, and returns the bytes of the table. */
+/* Assigns an offset to each field that is present. Returns the size of the table. */
 static uint32_t firn_builder_place(firn_builder_member *members, uint32_t count) {
     uint32_t end = 4;
     for (uint32_t alignment = 8; alignment != 0; alignment /= 2)
@@ -140,7 +142,7 @@ static uint32_t firn_builder_place(firn_builder_member *members, uint32_t count)
     return end;
 }
 
-/* The position of the vtable that these fields need, written when there is none yet. */
+/* Returns the position of a vtable for these fields; writes it if there is none yet. */
 static uint32_t firn_builder_vtable(firn_builder *b, const firn_builder_member *members, uint32_t count,
                                     uint32_t table_bytes) {
     uint8_t vtable[4 + 2 * FIRN_BUILDER_FIELDS_MAX] = {0};
@@ -214,7 +216,7 @@ static uint32_t firn_builder_child(firn_builder *b, const firn_builder_member *m
     }
 }
 
-/* Writes a table and all below it. It calls itself as deep as the schema nests tables (FIRN_FB_DEPTH). */
+/* Writes a table and everything below it. Recursive; the depth is bounded by the schema (FIRN_FB_DEPTH). */
 static uint32_t firn_builder_table(firn_builder *b, uint8_t type, const void *native) {
     const firn_fb_table_rule *rule = &firn_fb_tables[type];
     firn_builder_member members[FIRN_BUILDER_FIELDS_MAX];
@@ -240,7 +242,7 @@ static uint32_t firn_builder_table(firn_builder *b, uint8_t type, const void *na
     return table;
 }
 
-/* Writes the root table. native_bytes: size of each table's native struct, in the order of firn_fb_tables. */
+/* Writes the root table. native_bytes: size of the native struct of each table, in the order of firn_fb_tables. */
 static uint8_t *firn_build(const void *root, const firn_native_field *fields, const size_t *native_bytes,
                            size_t *bytes) {
     firn_builder b = {.fields = fields, .native_bytes = native_bytes};

@@ -1,5 +1,5 @@
-/* Little-endian integers in bytes that lie anywhere: neither the machine's order nor its alignment matters. Whoever
- * calls has checked that the bytes are there. Freestanding. */
+/* Loads and stores little-endian integers at any address, independent of the machine's byte order and alignment. The
+ * caller has checked that the bytes are within bounds. Freestanding. */
 #ifndef FIRN_PLAN_BYTES_H
 #define FIRN_PLAN_BYTES_H
 

@@ -1,5 +1,5 @@
-/* The header: decoding from bytes that nobody has vouched for, and encoding. All that can be said of a header without
- * the payload, the key or the device is said here and nowhere else. */
+/* The header: decoding from untrusted bytes, and encoding. This file makes all checks of a header that need neither the
+ * payload nor the key nor the device; they may not be made anywhere else. */
 #include "plan/container.h"
 
 #include <stdbool.h>
@@ -9,12 +9,12 @@
 #include "plan/errors.h"
 
 #define FLATBUFFERS_BYTES_MAX 0x7fffffffu
-#define SIZE_LIMIT            (UINT64_C(1) << 62) /* of a block or a file; sums of two stay far from 2^64 */
+#define SIZE_LIMIT            (UINT64_C(1) << 62) /* of a block or a file; the sum of two cannot overflow 64 bits */
 #define FLATBUFFERS_BYTES_MIN 8u
 #define POOL_ALIGNMENT        16u
-#define OP_BYTES_MIN          8u /* of the FlatBuffers part: the offset of a table, and that of its vtable */
+#define OP_BYTES_MIN          8u /* least bytes of an op in the FlatBuffers part: the offsets of its table and vtable */
 
-/* Where each field lies. */
+/* Offset of each field. */
 enum {
     AT_MAGIC = 0,
     AT_CONTAINER_VERSION = 8,
@@ -103,8 +103,8 @@ static int check_reserved(const uint8_t *bytes) {
     return any == 0 && firn_load32(bytes + AT_HEADER_BYTES) == FIRN_HEADER_BYTES ? FIRN_OK : FIRN_ERROR_HEADER;
 }
 
-/* Header, FlatBuffers, padding to 64, constants, signature: each begins where the one before ends, and the last ends
- * with the file. Every length is held below 2^62 before it is added to another. */
+/* Checks that header, FlatBuffers, padding to 64, constants and signature follow each other without gaps and end with
+ * the file. Every length is limited to 2^62 before it is added to another. */
 static int check_spans(const firn_header *header) {
     if (header->flatbuffers_bytes > FLATBUFFERS_BYTES_MAX)
         return FIRN_ERROR_PLAN_TOO_LARGE;
@@ -128,7 +128,7 @@ static int check_blocks(const firn_header *header) {
     return good ? FIRN_OK : FIRN_ERROR_HEADER;
 }
 
-/* What the algorithm demands of the signature. */
+/* Checks the algorithm and the signature's length that it requires. */
 static int check_algorithm(const firn_header *header, bool unsigned_wanted) {
     if (header->algorithm > FIRN_ALGORITHM_ECDSA_P256)
         return FIRN_ERROR_ALGORITHM;
@@ -139,7 +139,7 @@ static int check_algorithm(const firn_header *header, bool unsigned_wanted) {
     return header->algorithm == FIRN_ALGORITHM_NONE ? FIRN_ERROR_UNSIGNED : FIRN_OK;
 }
 
-/* What was given against what the header says. */
+/* Compares the length of the file with the length in the header. */
 static int check_length(const firn_header *header, uint64_t file_bytes) {
     if (file_bytes < header->total_bytes)
         return FIRN_ERROR_TRUNCATED;

@@ -1,4 +1,4 @@
-/* Error texts by table. Nothing else belongs here. */
+/* Error texts and names, in tables made from errors.def. Nothing else belongs here. */
 #include "plan/errors.h"
 
 const char *firn_error_text(int error) {

@@ -1,4 +1,4 @@
-/* The one list of errors, shared by plan, runtime and compiler. Values are fixed for ever; texts may be reworded. */
+/* The one list of errors, shared by plan, runtime and compiler. The values never change; texts may be reworded. */
 #ifndef FIRN_PLAN_ERRORS_H
 #define FIRN_PLAN_ERRORS_H
 
@@ -13,11 +13,11 @@ typedef enum firn_error {
 #undef FIRN_ERROR
 } firn_error;
 
-/* One line of English for an error, without a full stop; never NULL, also for a value that is not an error. The string
+/* One line of English for an error, without a full stop. Never NULL, even for a value that is not an error. The string
  * is static. */
 const char *firn_error_text(int error);
 
-/* The name of the enumerator without its prefix, such as "SIGNATURE"; never NULL. The string is static. */
+/* The name of the enumerator without its prefix, such as "SIGNATURE". Never NULL. The string is static. */
 const char *firn_error_name(int error);
 
 #ifdef __cplusplus

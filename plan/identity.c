@@ -1,4 +1,4 @@
-/* The descriptor of a tensor as hashes see it, and the model hash. */
+/* The hash of a tensor's descriptor, and the model hash. */
 #include "plan/identity.h"
 
 #include "plan/bytes.h"

@@ -1,5 +1,5 @@
-/* Identities that are computed from descriptors of tensors (plan/FORMAT.md, "Signature and identities"): names, types
- * and extents, never the layout. Freestanding. */
+/* Identities computed from descriptors of tensors (plan/FORMAT.md, "Signature and identities"). They cover names, types
+ * and extents, never the memory layout. Freestanding. */
 #ifndef FIRN_PLAN_IDENTITY_H
 #define FIRN_PLAN_IDENTITY_H
 
@@ -7,14 +7,15 @@
 #include "plan/generated/reader.h"
 #include "plan/signature.h"
 
-/* Adds a descriptor: u32 name length, name, u8 type, u8 rank, u32 dims. Returns FIRN_OK or FIRN_ERROR_HASH. */
+/* Adds a descriptor to a hash: u32 name length, name, u8 type, u8 rank, u32 dims. Returns FIRN_OK or
+ * FIRN_ERROR_HASH. */
 int firn_descriptor_hash(firn_sha256 *hash, const char *name, uint32_t name_length, uint8_t type, uint8_t rank,
                          const uint32_t *dims) __attribute__((warn_unused_result));
 
-/* The same of a tensor of a plan that has been checked. */
+/* The same for a tensor of a plan that has been checked. */
 int firn_tensor_hash(firn_sha256 *hash, firn_fb_tensor tensor) __attribute__((warn_unused_result));
 
-/* The model hash: the descriptors of the parameters, which come in the order of their names. */
+/* The model hash: the descriptors of the parameters, which a plan holds in the order of their names. */
 int firn_model_hash(firn_fb_plan plan, uint8_t digest[FIRN_HASH_BYTES]) __attribute__((warn_unused_result));
 
 #endif

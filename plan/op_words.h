@@ -1,5 +1,5 @@
-/* The names that plan/ops.def gives to ops, operands and attributes: for reports, and for a compiler that goes by
- * names. A runtime needs none of them. Names of a list are separated by one space. */
+/* The names that plan/ops.def gives to ops, operands and attributes, for reports and for the compiler. The runtime uses
+ * none of them. Names in a list are separated by one space. */
 #ifndef FIRN_PLAN_OP_WORDS_H
 #define FIRN_PLAN_OP_WORDS_H
 

@@ -1,4 +1,4 @@
-/* Element types, shapes, and rows of the table of ops. Nothing here may know one op from another. Freestanding. */
+/* Element types, shapes, and lookup in the table of ops. Code here may not treat single ops specially. Freestanding. */
 #include "plan/ops.h"
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ _Static_assert((int)FIRN_UINT8 == (int)FIRN_FB_ELEMENT_TYPE_UINT8, "as in plan.f
 _Static_assert((int)FIRN_REDUCTION_F32 == (int)FIRN_FB_REDUCTION_KIND_F32, "as in plan.fbs");
 _Static_assert((int)FIRN_REDUCTION_CHUNKED == (int)FIRN_FB_REDUCTION_KIND_CHUNKED, "as in plan.fbs");
 
-/* A row without a sentence of documentation does not build, nor does one that plan/generated has not heard of. */
+/* The build fails if a row has no documentation, or if plan/generated does not have the row yet. */
 #define FIRN_OP(name, code, rule, gradient, cost, documentation, ...)                                                  \
     _Static_assert(sizeof(documentation) > 1, "op " #name " has no documentation in plan/ops.def");
 #include "plan/ops.def"
@@ -40,7 +40,7 @@ static const struct {
 
 #define TYPE_COUNT (sizeof types / sizeof types[0])
 
-/* No tensor is larger: the sum of a few such products cannot overflow 64 bits. */
+/* The largest number of elements of a tensor: the sum of a few such products cannot overflow 64 bits. */
 #define ELEMENTS_MAX ((uint64_t)1 << 62)
 
 const firn_op_info *firn_op_find(uint16_t code) {

@@ -1,5 +1,5 @@
-/* Ops as both sides see them: element types, shapes, and the columns of plan/ops.def as a table. What an op accepts is
- * checked in plan/shapes. Freestanding. */
+/* Ops as compiler and runtime see them: element types, shapes, and the columns of plan/ops.def as a table. What an op
+ * accepts is checked in plan/shapes. Freestanding. */
 #ifndef FIRN_PLAN_OPS_H
 #define FIRN_PLAN_OPS_H
 
@@ -13,7 +13,7 @@
 #define FIRN_OUTPUTS_MAX    8
 #define FIRN_ATTRIBUTES_MAX 8
 #define FIRN_REDUCTIONS_MAX 4
-#define FIRN_RNG_ID_END     0xffffff00u /* an rng_id is below; NUMERICS.md keeps the rest for itself */
+#define FIRN_RNG_ID_END     0xffffff00u /* an rng_id is below this; NUMERICS.md reserves the others */
 
 /* Values of ElementType in plan.fbs. */
 typedef enum firn_type {
@@ -29,19 +29,20 @@ typedef enum firn_type {
 /* Values of ReductionKind in plan.fbs. */
 enum { FIRN_REDUCTION_F32 = 0, FIRN_REDUCTION_CHUNKED = 1 };
 
-/* Elements of the output of gradient_factors, and where each stands; decay_factors adds the weight decay. */
+/* Indices of the elements of the output of gradient_factors, and their number; decay_factors appends the weight
+ * decay. */
 enum { FIRN_FACTOR_UNSCALE = 0, FIRN_FACTOR_CLIP = 1, FIRN_FACTOR_LIMIT = 2, FIRN_FACTORS = 3 };
 enum { FIRN_FACTOR_DECAY = 3, FIRN_FACTORS_AND_DECAY = 4 };
 
-/* Buckets of metric_auc: one less than the 200 thresholds that the reference has. */
+/* Buckets of metric_auc: one less than the 200 thresholds of the reference. */
 enum { FIRN_AUC_BUCKETS = 199 };
 
-/* How a sum of products is taken: what a plan may choose of struct Reduction in plan.fbs. */
+/* How a sum of products is computed: the fields of struct Reduction in plan.fbs that a plan may choose. */
 typedef struct firn_reduction {
     uint8_t kind;
-    uint8_t accumulator; /* firn_type */
-    uint8_t output;      /* firn_type */
-    uint32_t chunk;      /* terms; 0 for f32 */
+    uint8_t accumulator; /* element type, a firn_type */
+    uint8_t output;      /* element type, a firn_type */
+    uint32_t chunk;      /* terms in a chunk; 0 for f32 */
 } firn_reduction;
 
 typedef enum firn_op_code {
@@ -50,7 +51,7 @@ typedef enum firn_op_code {
 #undef FIRN_OP
 } firn_op_code;
 
-/* The words of the columns, as plan/ops.def explains them. */
+/* The values of the columns; plan/ops.def explains them. */
 typedef enum firn_autocast {
     FIRN_AUTOCAST_half,
     FIRN_AUTOCAST_embedding,
@@ -79,14 +80,15 @@ typedef enum firn_cost {
 
 typedef enum firn_begins { FIRN_BEGINS_nothing, FIRN_BEGINS_partial, FIRN_BEGINS_first } firn_begins;
 
-/* Type and extent of one tensor. rank is 1 to FIRN_RANK_MAX, every extent at least 1; dims beyond rank are 0. */
+/* Type and extents of one tensor. rank is 1 to FIRN_RANK_MAX, every extent is at least 1, and dims beyond rank are
+ * 0. */
 typedef struct firn_shape {
     uint8_t type; /* firn_type */
     uint8_t rank;
     uint32_t dims[FIRN_RANK_MAX];
 } firn_shape;
 
-/* An op with the shapes of what it reads and the attributes it was given. */
+/* An op with the shapes of its operands and the values of its attributes. */
 typedef struct firn_op_signature {
     uint16_t code;
     uint8_t input_count, output_count, integer_count, real_count;
@@ -96,35 +98,35 @@ typedef struct firn_op_signature {
     float reals[FIRN_ATTRIBUTES_MAX];
 } firn_op_signature;
 
-/* No operand, no attribute; of an output that it is no input. */
+/* FIRN_NONE_OF_THEM: no operand or no attribute. FIRN_FRESH: this output is none of the inputs. */
 #define FIRN_NONE_OF_THEM UINT8_MAX
 #define FIRN_FRESH        UINT8_MAX
 
-/* What the type of an operand must be: a firn_type, a half type or float32, or that of an input (the last constant and
- * its number). With TYPE_OWN and FORM_OWN the op's own rule says. */
+/* What the type of an operand must be: a firn_type; TYPE_REAL, a half type or float32; or TYPE_OF_INPUT + i, the type
+ * of input i. For TYPE_OWN and FORM_OWN the op's own rule decides. */
 enum { FIRN_TYPE_REAL = 0x10, FIRN_TYPE_OWN = 0x11, FIRN_TYPE_OF_INPUT = 0x20 };
 
-/* What its extents must be. */
+/* What the extents of an operand must be. */
 enum {
     FIRN_FORM_OWN,
     FIRN_FORM_ANY,
-    FIRN_FORM_LIKE,       /* those of input a */
-    FIRN_FORM_ROWS,       /* at least two: leading dimensions, then a */
-    FIRN_FORM_ROW_VALUES, /* as many elements as there are leading dimensions; an output has these dimensions */
-    FIRN_FORM_VECTOR,     /* one: a or b */
-    FIRN_FORM_MATRIX,     /* two: a and b */
+    FIRN_FORM_LIKE,       /* the extents of input a */
+    FIRN_FORM_ROWS,       /* at least two dimensions, the last of which is a */
+    FIRN_FORM_ROW_VALUES, /* one element for each row of the ROWS inputs; an output has their leading dimensions */
+    FIRN_FORM_VECTOR,     /* one dimension: a or b */
+    FIRN_FORM_MATRIX,     /* two dimensions: a and b */
     FIRN_FORM_SUMS        /* scratch of a sum over input a */
 };
 
-/* An extent of the forms: a number, or this and a letter, which has one value in all operands of an op. */
+/* An extent in a form: a number, or EXTENT_LETTER + i. A letter has the same value in all operands of an op. */
 enum { FIRN_EXTENT_LETTER = 0xf0, FIRN_LETTERS = 8 };
 
 typedef struct firn_operand {
     uint8_t type, form, a, b;
-    uint8_t changed; /* output: the input whose tensor it is, because the op changes it; else FIRN_FRESH */
+    uint8_t changed; /* outputs: the input that the op changes in place; otherwise FIRN_FRESH */
 } firn_operand;
 
-/* Values that an attribute may have, as plan/ops.def explains them. */
+/* The permitted values of an attribute; plan/ops.def explains them. */
 typedef enum firn_range {
     FIRN_RANGE_OWN,
     FIRN_RANGE_FLAG,
@@ -141,25 +143,25 @@ typedef enum firn_range {
     FIRN_RANGE_DECAY
 } firn_range;
 
-/* A row of plan/ops.def. Positions are FIRN_NONE_OF_THEM where the op has no such operand or attribute. */
+/* A row of plan/ops.def. A position is FIRN_NONE_OF_THEM if the op has no such operand or attribute. */
 typedef struct firn_op_info {
     uint16_t code;
-    uint16_t operands; /* in firn_op_operands: the inputs, then the outputs */
-    uint16_t ranges;   /* in firn_op_ranges: of the integers, then of the reals */
+    uint16_t operands; /* index into firn_op_operands: the inputs, then the outputs */
+    uint16_t ranges;   /* index into firn_op_ranges: the integers, then the reals */
     uint8_t inputs_min, inputs_max, outputs, integers, reals, reductions;
-    uint8_t in_place; /* bit i set: output 0 may occupy the very bytes of input i (same offset, same size) */
+    uint8_t in_place; /* bit i set: output 0 may use the bytes of input i (same offset, same size) */
     uint8_t autocast; /* firn_autocast */
     uint8_t pol;      /* firn_pol_class */
     uint8_t cost;     /* firn_cost */
-    uint8_t begins;   /* firn_begins: what the op does with output 0, which need not hold anything before */
+    uint8_t begins;   /* firn_begins: how the op writes output 0, which may be undefined before */
     bool gathers, metric;
-    uint8_t reduced; /* input whose type the reductions multiply */
-    uint8_t inner;   /* so many reductions, the first ones, give values that are no tensor: of the type of `reduced` */
-    uint8_t inner_flag; /* where this integer is 1, else float32 */
-    uint8_t typed;      /* integer that names the element type in which the op works */
-    uint8_t factors;    /* input that may bring the weight decay */
-    /* The input that holds indices, and what they are below: an extent of an input, counted from its end, or an
-     * integer. */
+    uint8_t reduced;    /* input whose type the reductions multiply */
+    uint8_t inner;      /* the first `inner` reductions give values that are not tensors of the plan */
+    uint8_t inner_flag; /* integer attribute; 1: these values have the type of `reduced`, otherwise float32 */
+    uint8_t typed;      /* integer attribute that gives the element type in which the op works */
+    uint8_t factors;    /* optional input that may hold the weight decay */
+    /* The input that holds indices, and their upper limit: an extent of an input, counted from its end, or an integer
+     * attribute. */
     uint8_t index_operand, index_table, index_from_end, index_attribute;
 } firn_op_info;
 
@@ -167,10 +169,10 @@ extern const firn_op_info firn_op_table[FIRN_OPS];
 extern const firn_operand firn_op_operands[];
 extern const uint8_t firn_op_ranges[];
 
-/* The row of an op, or NULL for a code that is not in plan/ops.def. */
+/* The row of an op, or NULL for a code that plan/ops.def does not define. */
 const firn_op_info *firn_op_find(uint16_t code);
 
-/* What output j must be; the input whose tensor it is, or FIRN_FRESH. */
+/* The operand row of output j; and the input that output j changes in place, or FIRN_FRESH. */
 static inline const firn_operand *firn_op_output(const firn_op_info *info, uint32_t j) {
     return &firn_op_operands[info->operands + info->inputs_max + j];
 }
@@ -185,7 +187,8 @@ const char *firn_type_name(uint8_t type);
 /* float16, bfloat16 or cbfloat16. */
 bool firn_type_is_half(uint8_t type);
 
-/* Elements and bytes of a shape. False when the rank or an extent is out of range or the product exceeds 2^62. */
+/* Number of elements and bytes of a shape. False if the rank or an extent is out of range or the product exceeds
+ * 2^62. */
 bool firn_shape_elements(const firn_shape *shape, uint64_t *elements);
 bool firn_shape_bytes(const firn_shape *shape, uint64_t *bytes);
 

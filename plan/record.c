@@ -1,5 +1,5 @@
-/* Encoding and decoding of checkpoint records (record.h). Byte-wise, so that neither alignment nor byte order matters.
- * Whoever calls has read the bytes; nothing here may look beyond the length that it was given. */
+/* Encodes and decodes checkpoint records (record.h) byte by byte, so that neither alignment nor byte order matters. The
+ * caller has read the bytes; no function may read beyond the length that it was given. */
 #include "plan/record.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The schedules of a plan that has been verified, in place, as schedules/ takes them. Nothing is copied or checked. */
+/* The schedules of a verified plan, in place, in the form that schedules/ evaluates. Nothing is copied or checked. */
 #ifndef FIRN_PLAN_SCHEDULE_LIST_H
 #define FIRN_PLAN_SCHEDULE_LIST_H
 

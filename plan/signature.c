@@ -1,6 +1,6 @@
-/* SHA-256 and signature checks. But for one function for x86, the only file of plan and runtime that includes mbedTLS,
- * and all that may know of it. Every result starts as a failure and becomes success in one place; every return code of
- * mbedTLS is looked at. */
+/* SHA-256 and signature verification. Except for one x86 function, this is the only file of plan and runtime that may
+ * include mbedTLS. Every status starts as a failure and becomes a success in one place only; every return code of
+ * mbedTLS is checked. */
 #include "plan/signature.h"
 
 #include <stdbool.h>
@@ -65,23 +65,24 @@ int firn_key_hash(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t hash[
 /* --- the pool --------------------------------------------------------------------------------------------------------
  */
 
-/* mbedTLS asks for memory through functions that take no context, so what they need stands here: the one thing in plan
- * and runtime that is written and outlives a call. It is set for the time of a check, under the port's lock. */
+/* mbedTLS allocates through functions without a context argument, so their state is static. It is the only data in plan
+ * and runtime that is written and outlives a call. It is set during a check, under the port's lock. */
 static struct {
-    void *(*take)(size_t count, size_t size); /* NULL: no pool is attached, and there is no memory */
+    void *(*take)(size_t count, size_t size); /* NULL: no pool is attached, and allocation fails */
     void (*give)(void *memory);
     const firn_alive *alive;
     bool exhausted;
 } pool_state;
 
-/* In place of mbedTLS's platform.c. The pool allocator hands its functions in here when it is attached. */
+/* Replaces the function of mbedTLS's platform.c. The pool allocator registers its functions here when it is
+ * attached. */
 int mbedtls_platform_set_calloc_free(void *(*calloc_func)(size_t, size_t), void (*free_func)(void *)) {
     pool_state.take = calloc_func;
     pool_state.give = free_func;
     return 0;
 }
 
-/* Thousands of these make up a check, so this is also where life is shown. */
+/* A check makes thousands of allocations, so the alive function is called from here. */
 void *mbedtls_calloc(size_t n, size_t size) {
     if (pool_state.alive != NULL && pool_state.alive->alive != NULL)
         pool_state.alive->alive(pool_state.alive->context);
@@ -117,7 +118,7 @@ typedef struct check {
     mbedtls_mpi r, s;
 } check;
 
-/* mbedTLS reads points that are not on the curve; check_pubkey refuses them. */
+/* mbedTLS accepts points that are not on the curve; mbedtls_ecp_check_pubkey refuses them. */
 static int read_key(check *c, const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES]) {
     uint8_t point[POINT_BYTES];
     make_point(public_key, point);

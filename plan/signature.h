@@ -1,6 +1,6 @@
-/* Checking signatures and hashing: the only door to mbedTLS for plan and runtime (signature.c is the only file that
- * includes it, but for the function of runtime/targets/x86/sha256.c that mbedTLS calls for a block). Signing lives in
- * the compiler. No heap: mbedTLS works in a pool that the caller lends. */
+/* Hashing and signature verification, the only interface of plan and runtime to mbedTLS. signature.c alone may include
+ * mbedTLS, except for the function in runtime/targets/x86/sha256.c that mbedTLS calls for each block. Signing is part
+ * of the compiler. There is no heap: mbedTLS allocates from a pool that the caller lends. */
 #ifndef FIRN_PLAN_SIGNATURE_H
 #define FIRN_PLAN_SIGNATURE_H
 
@@ -9,7 +9,7 @@
 
 #define FIRN_PUBLIC_KEY_BYTES 64u /* X then Y, big-endian */
 
-/* A SHA-256 in progress: caller-owned, no pointer inside. */
+/* The state of a SHA-256, owned by the caller; it contains no pointers. */
 typedef struct firn_sha256 {
     uint64_t opaque[16];
 } firn_sha256;
@@ -20,22 +20,22 @@ int firn_sha256_update(firn_sha256 *hash, const void *bytes, size_t count) __att
 int firn_sha256_end(firn_sha256 *hash, uint8_t digest[32]) __attribute__((warn_unused_result));
 int firn_sha256_of(const void *bytes, size_t count, uint8_t digest[32]) __attribute__((warn_unused_result));
 
-/* Bytes of a pool that is enough on every target. Measured: 4144 with 64-bit words, 3072 with 32-bit ones. */
+/* Pool size in bytes that suffices on every target. Measured: 4144 with 64-bit words, 3072 with 32-bit words. */
 #define FIRN_POOL_BYTES_MAX 4608u
 
-/* SHA-256(0x04 X Y). FIRN_OK or FIRN_ERROR_HASH. */
+/* SHA-256(0x04 X Y). Returns FIRN_OK or FIRN_ERROR_HASH. */
 int firn_key_hash(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t hash[32])
     __attribute__((warn_unused_result));
 
-/* Called from time to time during a check, which takes tens of millions of instructions on a microcontroller. */
+/* Called repeatedly during a check, which takes tens of millions of instructions on a microcontroller. */
 typedef struct firn_alive {
     void *context;
-    void (*alive)(void *context); /* NULL: nothing is called */
+    void (*alive)(void *context); /* NULL: no call is made */
 } firn_alive;
 
-/* Checks a raw r||s ECDSA P-256 signature over a SHA-256 digest. The pool is zeroed and detached before return.
- * Not reentrant while it runs: mbedTLS's pool allocator is one for the process, so callers hold the port's lock.
- * Returns FIRN_OK, or KEY, SIGNATURE, POOL_TOO_SMALL (never reported as a bad signature). */
+/* Verifies a raw r||s ECDSA P-256 signature over a SHA-256 digest. The pool is zeroed and detached before return. Not
+ * reentrant, because mbedTLS has one pool allocator for the process: the caller must hold the port's lock. Returns
+ * FIRN_OK, KEY, SIGNATURE, or POOL_TOO_SMALL, which is never reported as a bad signature. */
 int firn_signature_check(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], const uint8_t digest[32],
                          const uint8_t signature[64], void *pool, size_t pool_bytes, const firn_alive *alive)
     __attribute__((warn_unused_result));

@@ -1,4 +1,5 @@
-/* Drawing curves (compiler/studies/chart.h). Knows nothing of what they show. */
+/* Draws curves as SVG (compiler/studies/chart.h). It only receives names and values; what they mean belongs to the
+ * caller. */
 #include "compiler/studies/chart.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ static void put(firnc_growing_text *drawing, const char *text) {
     firnc_text_add(drawing, text, strlen(text));
 }
 
-/* What the axes span. */
+/* The ranges of the axes. */
 typedef struct extent {
     double low, high;
     uint32_t steps;
@@ -36,7 +37,7 @@ static extent extent_of(const firnc_curve *curves, uint32_t count) {
             e.high = value > e.high ? value : e.high;
         }
     }
-    if (!(e.low < e.high)) /* no values, or one */
+    if (!(e.low < e.high)) /* no finite value, or all values equal */
         e = (extent){.low = isfinite(e.low) ? e.low - 1 : 0, .high = isfinite(e.high) ? e.high + 1 : 1, e.steps};
     return e;
 }

@@ -1,4 +1,4 @@
-/* One SVG of several curves over steps. */
+/* Writes an SVG chart of several curves over the steps of a run. */
 #ifndef FIRNC_CHART_H
 #define FIRNC_CHART_H
 
@@ -7,11 +7,11 @@
 
 typedef struct firnc_curve {
     const char *name;
-    const float *values; /* of step 1, 2, ...; what is not finite is left out */
+    const float *values; /* of step 1, 2, ...; values that are not finite are left out */
     uint32_t count;
 } firnc_curve;
 
-/* False after one line on stderr. */
+/* Writes the chart to a file. Returns false after one line on stderr. */
 bool firnc_chart_write(const char *file, const char *title, const firnc_curve *curves, uint32_t count);
 
 #endif

@@ -1,7 +1,7 @@
-/* firnc compare: what POL and the half types do to a model. Trains the recipe in float32 and then in every pair of a
- * half type and a level, with the same seed and data, and puts the results side by side. Levels are taken literally
- * (pol_lowering: emulate) unless --lowering says otherwise: under native nothing changes for a type that the target
- * does not multiply. */
+/* firnc compare: shows how POL and the half types affect a model. It trains the recipe in float32 and then with every
+ * pair of a half type and a level, with the same seed and data, and tabulates the results. By default every level is
+ * emulated (pol_lowering: emulate), because under native a level changes nothing for a type that the target does not
+ * multiply; --lowering chooses. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const char *const type_words[] = {"float16", "bfloat16", "cbfloat16", NUL
 typedef struct comparison {
     firnc_study study;
     const char *levels, *types, *lowering;
-    firnc_trial trials[TRIALS_MAX]; /* the first is float32's */
+    firnc_trial trials[TRIALS_MAX]; /* trials[0] is the float32 trial */
     uint32_t count;
 } comparison;
 
@@ -41,7 +41,7 @@ static const firnc_option options[] = {
      offsetof(comparison, lowering)},
 };
 
-/* "a,b": which words of a list are there, each once at most. False when one is not known. */
+/* Parses "a,b" into flags, one for each known word. Returns false if a word is unknown or repeated. */
 static bool read_list(const char *text, const char *const *known, bool *wanted) {
     while (true) {
         const char *comma = strchr(text, ',');
@@ -67,14 +67,14 @@ static bool is_set(const firnc_study *study, const char *key) {
 
 /* --- the trials --------------------------------------------------------------------------------------------------- */
 
-/* float16 and cbfloat16 need the range that loss scaling gives; who wants another factor says so with --set. */
+/* float16 and cbfloat16 use dynamic loss scaling because of their range, unless --set gives another factor. */
 static firnc_texts settings_of(const comparison *c, const char *type, const char *level) {
     firnc_texts settings = {0};
     settings.text[settings.count++] = PRECISION "enabled=true";
     settings.text[settings.count++] = firnc_format(PRECISION "fp16_type=%s", type);
     settings.text[settings.count++] = firnc_format(PRECISION "precision_opt_level=%s", level);
     settings.text[settings.count++] = firnc_format(PRECISION "pol_lowering=%s", c->lowering);
-    /* A row is one level throughout: the recipe's own annotations would make the rows one run. */
+    /* Without the recipe's own annotations, which would override the level of every row. */
     if (!is_set(&c->study, PRECISION "pol="))
         settings.text[settings.count++] = PRECISION "pol=[]";
     if (strcmp(type, "bfloat16") != 0 && !is_set(&c->study, PRECISION "loss_scaling_factor="))

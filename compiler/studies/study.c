@@ -1,5 +1,6 @@
-/* Trials (compiler/studies/study.h): freezing a variant of a recipe, running `firn`, reading its log. Nothing here
- * knows what is varied, and nothing here trains: the runner does, as it would for a user. */
+/* Trials (compiler/studies/study.h): freezes a variant of a recipe, runs `firn` and reads its log. What is varied is
+ * decided in compare.c and tune.c. Training never happens in this process: the runner does it, as it would for a
+ * user. */
 #define _GNU_SOURCE
 
 #include "compiler/studies/study.h"
@@ -24,12 +25,12 @@
 #include "plan/errors.h"
 #include "plan/signature.h"
 
-enum { FIRN_STOPPED = 4, FIRN_INTERRUPTED = 130 }; /* exit codes of firn: by its numbers, by a signal */
+enum { FIRN_STOPPED = 4, FIRN_INTERRUPTED = 130 }; /* exit codes of firn: by a loss or loss scale; by a signal */
 #define PUBLIC_KEY "study.pub.pem"
 
 enum { THREADS_MAX = 256 };
 
-/* A signal is the runner's, and ends the study when the runner has ended. */
+/* A signal is passed on to the runner. The study ends after the runner has ended. */
 static volatile sig_atomic_t interrupted;
 static volatile sig_atomic_t runner;
 
@@ -39,7 +40,7 @@ static void pass_on(int number) {
         kill((pid_t)runner, number);
 }
 
-/* A signal that the caller ignores, as nohup and a shell's background jobs do, stays ignored. */
+/* A signal that the caller ignores stays ignored, as under nohup and in background jobs of a shell. */
 static void pass_on_unless_ignored(int number) {
     if (signal(number, pass_on) == SIG_IGN)
         signal(number, SIG_IGN);
@@ -80,7 +81,7 @@ const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS] = {
      offsetof(firnc_study, firn)},
 };
 
-/* The runner that was built with this compiler lies beside it; else the shell's search finds one. */
+/* The runner in the same folder as this program, if there is one; otherwise `firn`, which is searched in PATH. */
 static const char *runner_beside(void) {
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -113,7 +114,7 @@ static int check_words(firnc_study *study, const char *command) {
     return FIRNC_EXIT_OK;
 }
 
-/* Weights of records are for a model that takes them, and for no other. */
+/* Sample weights must be given if the model uses them, and only then. */
 static bool check_sample_weights(const firnc_study *study, const firnc_recipe *recipe) {
     bool taken = recipe->facts.sample_weights;
     if (taken == (study->sample_weights != NULL))
@@ -147,7 +148,7 @@ static bool read_lengths(firnc_study *study) {
     return true;
 }
 
-/* The key is of no use after the study: nobody sees its secret. */
+/* Makes a key for this study only. Its secret half is never written to a file. */
 static bool make_key(firnc_study *study) {
     firnc_bytes private_pem, public_pem;
     bool good = firnc_key_generate(&study->key) && firnc_key_encode(&study->key, &private_pem, &public_pem);
@@ -178,7 +179,7 @@ int firnc_study_begin(firnc_study *study, const char *command) {
     return make_key(study) ? FIRNC_EXIT_OK : firnc_study_end(study, false);
 }
 
-/* Every file in a folder that was made for them, and the folder. */
+/* Removes every file in the folder and then the folder. */
 static void remove_folder(const char *folder) {
     DIR *directory = opendir(folder);
     for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;)
@@ -191,7 +192,7 @@ static void remove_folder(const char *folder) {
 int firnc_study_end(firnc_study *study, bool good) {
     firnc_wipe(&study->key, sizeof study->key);
     if (good && interrupted == 0) {
-        unlink(firnc_study_path(study, PUBLIC_KEY)); /* of plans that are gone */
+        unlink(firnc_study_path(study, PUBLIC_KEY)); /* the plans that it verifies are removed already */
         return FIRNC_EXIT_OK;
     }
     if (study->made)
@@ -222,7 +223,7 @@ bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc
         settings[count++] = study->settings.text[i];
     for (uint32_t i = 0; i < more->count; i++)
         settings[count++] = more->text[i];
-    if (more->count > 0) /* a trial, whose precision is not what the model of older recipes says */
+    if (more->count > 0) /* a trial sets the precision, which recipes in the older layout set in the model */
         for (uint32_t i = 0; i < sizeof model_keys / sizeof model_keys[0]; i++)
             settings[count++] = model_keys[i];
     return firnc_recipe_read(recipe, study->recipe, mode, settings, count);
@@ -240,7 +241,7 @@ static bool freeze(const firnc_study *study, const firnc_texts *more, firnc_mode
            firnc_file_write(output, frozen->file.data, frozen->file.count);
 }
 
-/* SHA-256 of what the ops compute, without the annotations that led there. */
+/* SHA-256 of what the ops compute, without the annotations that led to it. */
 static bool hash_computation(const firnc_graph *graph, uint8_t hash[FIRN_HASH_BYTES]) {
     firnc_node *nodes = firnc_allocate(graph->node_count * sizeof *nodes);
     uint8_t *types = firnc_allocate(graph->value_count);
@@ -264,7 +265,7 @@ static bool hash_computation(const firnc_graph *graph, uint8_t hash[FIRN_HASH_BY
 }
 
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
-    const firnc_mark mark = firnc_memory_mark(); /* of a model's graph nothing but its hashes is of use later */
+    const firnc_mark mark = firnc_memory_mark(); /* only the hashes outlive the graph */
     firnc_graph *graph;
     firnc_frozen frozen;
     bool good = freeze(study, more, FIRNC_TRAIN, path_of(study, trial, "plan"), &graph, &frozen) &&
@@ -314,7 +315,7 @@ static words runner_words(const firnc_study *study, const char *command, const c
 
 enum { MESSAGES_BYTES = 4096 };
 
-/* Reads all that comes, until nobody can write any more, and keeps the end of it. */
+/* Reads until end of file, and keeps the last part of the text. */
 static void read_messages(int from, char text[MESSAGES_BYTES]) {
     size_t count = 0;
     for (;;) {
@@ -330,7 +331,7 @@ static void read_messages(int from, char text[MESSAGES_BYTES]) {
     text[count] = '\0';
 }
 
-/* The last line of messages, or what stands for it. */
+/* The last line of the runner's messages, or a text that says there is none. */
 static const char *last_line(char *text) {
     size_t length = strlen(text);
     if (length == 0)
@@ -341,8 +342,9 @@ static const char *last_line(char *text) {
     return newline != NULL ? newline + 1 : text;
 }
 
-/* Runs a command with its output in a file. Its messages come through a pipe: a file of them would be on the disk whose
- * being full is what they tell. Returns its exit code, or -1 after one line on stderr. */
+/* Runs a command with its output in a file. Its messages come through a pipe, because a file for them could not be
+ * written if the disk is full, which may be what they report. Returns the exit code of the command, or -1 after one
+ * line on stderr. */
 static int run(const words *w, const char *output, char messages[MESSAGES_BYTES]) {
     posix_spawn_file_actions_t actions;
     char **arguments = firnc_allocate((w->count + 1) * sizeof *arguments);
@@ -363,7 +365,7 @@ static int run(const words *w, const char *output, char messages[MESSAGES_BYTES]
     int status = 0;
     runner = error == 0 ? child : 0;
     if (interrupted != 0 && runner != 0)
-        kill(child, interrupted); /* it came before there was a runner */
+        kill(child, interrupted); /* a signal that arrived before there was a runner */
     close(ends[1]);
     read_messages(ends[0], messages);
     close(ends[0]);
@@ -389,7 +391,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The first step of a run also brings its memory in, so it is left out where there are others. */
+/* The median without the first step, which also loads the run's memory, if there are others. Sorts `seconds`. */
 static double median(double *seconds, uint32_t count) {
     if (count > 1) {
         seconds++;
@@ -404,7 +406,7 @@ static double number(const cJSON *line, const char *key) {
     return cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
 }
 
-/* Reads the lines of the log; those that are no steps are passed over. */
+/* Reads the step lines of the log and ignores its other lines. */
 static bool read_log(const firnc_study *study, firnc_trial *trial) {
     firnc_bytes log;
     if (!firnc_file_read(path_of(study, trial, "jsonl"), UINT32_MAX, &log))
@@ -429,8 +431,8 @@ static bool read_log(const firnc_study *study, firnc_trial *trial) {
     return true;
 }
 
-/* Trains what was frozen; the files may be NULL. The exit code of the runner, or -1; after one line on stderr where
- * that is no result. */
+/* Trains the frozen plan. `checkpoint` and `log` are file names and may be NULL. Returns the exit code of the runner or
+ * -1; writes one line to stderr if that is neither 0 nor FIRN_STOPPED. */
 static int train(const firnc_study *study, const firnc_trial *trial, uint64_t steps, const char *checkpoint,
                  const char *log) {
     char messages[MESSAGES_BYTES];
@@ -444,8 +446,9 @@ static int train(const firnc_study *study, const firnc_trial *trial, uint64_t st
     return status;
 }
 
-/* The loss over `batches` of the held-out part, or all of it for 0, by a plan of its own. Its value is then in a file.
- * The exit code of the runner, or -1; after one line on stderr where that is no result. */
+/* Computes the loss over `batches` batches of the held-out part (0: all of them) with a separate eval plan, and writes
+ * it to the trial's value file. Returns the exit code of the runner or -1; writes one line to stderr if that is neither
+ * 0 nor FIRN_STOPPED. */
 static int evaluate(const firnc_study *study, const firnc_texts *more, const firnc_trial *trial, unsigned batches) {
     firnc_texts settings = *more;
     firnc_graph *graph;
@@ -470,24 +473,25 @@ static int evaluate(const firnc_study *study, const firnc_texts *more, const fir
 static bool read_held_out_loss(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
     int status = evaluate(study, more, trial, 0);
     firnc_bytes value;
-    trial->stopped = status == FIRN_STOPPED; /* the last update ruined it */
+    trial->stopped = status == FIRN_STOPPED; /* the last update made the loss not finite */
     if (trial->stopped)
         return true;
     if (status != 0 || !firnc_file_read(path_of(study, trial, "value"), 100, &value))
         return false;
     trial->held_out_loss = strtod((const char *)value.data, NULL);
-    trial->stopped = !isfinite(trial->held_out_loss); /* likewise, where the plan does not look */
+    trial->stopped = !isfinite(trial->held_out_loss); /* the same, if the plan does not check the loss */
     return true;
 }
 
-/* What a run leaves and nobody wants. A state for each trial would fill the disk. */
+/* Removes the files of a run that nothing reads later: one state for each trial could fill the disk. */
 static void tidy(const firnc_study *study, const firnc_trial *trial) {
     unlink(path_of(study, trial, "checkpoint"));
     unlink(path_of(study, trial, "eval.plan"));
     unlink(path_of(study, trial, "value"));
 }
 
-/* As the benchmarks do: with more than a little of others' computing, times are worth nothing. Losses do not suffer. */
+/* Warns if other programs use the machine, with the threshold of the benchmarks: times are then not reliable. Losses
+ * are not affected. */
 static void say_load(const firnc_study *study, double load) {
     if (load > 0.3)
         firnc_say(
@@ -498,7 +502,7 @@ static void say_load(const firnc_study *study, double load) {
 bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, const firnc_trial *first) {
     const firnc_mark mark = firnc_memory_mark();
     double load = 0;
-    if (getloadavg(&load, 1) != 1) /* before it is this study's own */
+    if (getloadavg(&load, 1) != 1) /* measured before this study adds to it */
         load = 0;
     int status = train(study, first, 0, path_of(study, first, "checkpoint"), NULL);
     if (status == 0 && study->held_out)
@@ -530,7 +534,7 @@ static bool run_trial(const firnc_study *study, const firnc_texts *more, firnc_t
 
 bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_trial *trial) {
     trial->losses = firnc_allocate((study->steps + 1) * sizeof *trial->losses);
-    const firnc_mark mark = firnc_memory_mark(); /* logs and the graph of an evaluation are of no use later */
+    const firnc_mark mark = firnc_memory_mark(); /* the log and the eval graph are not needed later */
     bool good = run_trial(study, more, trial);
     firnc_memory_release(mark);
     return good;

@@ -1,5 +1,5 @@
-/* Studies of a recipe: trials that train it with other settings, each frozen into a plan of its own and run by `firn`
- * in a process of its own. What a study compares is in compare.c and tune.c. */
+/* Studies of a recipe: trials that train it with different settings. Each trial is frozen into its own plan and run by
+ * `firn` in its own process. compare.c and tune.c decide what a study compares. */
 #ifndef FIRNC_STUDY_H
 #define FIRNC_STUDY_H
 
@@ -7,75 +7,75 @@
 #include "compiler/firnc.h"
 #include "compiler/recipe/recipe.h"
 
-#define FIRNC_STUDY_LAST 20 /* losses whose mean is the final loss of a trial */
+#define FIRNC_STUDY_LAST 20 /* number of last losses whose mean is the final loss of a trial */
 
-/* What all trials of a study share: the words of its command line, and what was read because of them. */
+/* What all trials of a study share: the options of its command line, and the values read from them. */
 typedef struct firnc_study {
     const char *recipe, *folder, *firn, *labels, *steps_text, *target, *threads;
-    const char *weights, *sample_weights; /* initial values of the parameters; weights of the records */
+    const char *weights, *sample_weights; /* files: initial values of the parameters; weights of the records */
     firnc_texts data, settings;
     uint64_t steps;
-    bool made;     /* the folder is this study's own */
-    bool held_out; /* the recipe holds data out: every trial is evaluated on it */
-    firnc_key key; /* made for this study alone */
+    bool made;     /* the folder has been created by this study */
+    bool held_out; /* the recipe holds data out, and every trial is evaluated on it */
+    firnc_key key; /* used for this study only */
 } firnc_study;
 
 typedef struct firnc_trial {
-    const char *name; /* of its files in the folder */
+    const char *name; /* base name of its files in the folder */
     uint8_t run_hash[FIRN_HASH_BYTES];
-    uint8_t computation[FIRN_HASH_BYTES]; /* equal in trials whose ops, types and reductions are, whatever was asked */
-    float *losses;                        /* of each step */
+    uint8_t computation[FIRN_HASH_BYTES]; /* equal for trials with the same ops, types and reductions */
+    float *losses;                        /* one for each step */
     uint32_t steps, skipped;
-    double loss;          /* mean of the last steps */
-    double held_out_loss; /* NaN without held-out data, and where the run stopped */
-    double seconds;       /* of a step: the median */
-    bool stopped;         /* by its numbers: a loss, held out or not, or a loss scale at its end */
+    double loss;          /* mean of the last FIRNC_STUDY_LAST steps */
+    double held_out_loss; /* NaN without held-out data, or if the run stopped */
+    double seconds;       /* median of the steps */
+    bool stopped;         /* a loss was not finite, or the loss scale would have gone below its minimum */
 } firnc_trial;
 
-/* The options that every study takes. Their request begins with a firnc_study. */
+/* The options that every study takes. The request they are stored in begins with a firnc_study. */
 enum { FIRNC_STUDY_OPTIONS = 10 };
 extern const firnc_option firnc_study_options[FIRNC_STUDY_OPTIONS];
 
-/* Checks the options, reads the recipe, makes the folder. Returns the exit code; what is not OK came with one line on
- * stderr. command: its name. */
+/* Checks the options, reads the recipe and creates the folder. `command` is the command's name, for messages. Returns
+ * the exit code; writes one line to stderr if that is not FIRNC_EXIT_OK. */
 int firnc_study_begin(firnc_study *study, const char *command);
 
-/* Ends a study: the key is wiped, and only results are left, of one that failed nothing. Returns the exit code. */
+/* Ends a study: wipes the key, and removes the folder if the study failed or was interrupted. Returns the exit code. */
 int firnc_study_end(firnc_study *study, bool good);
 
-/* Reads the recipe with the study's settings and more of them. */
+/* Reads the recipe with the study's settings, followed by `more`. */
 bool firnc_study_recipe(const firnc_study *study, const firnc_texts *more, firnc_mode mode, firnc_recipe *recipe);
 
-/* Freezes the recipe as a trial would train it, into FOLDER/NAME.plan, and fills in both hashes. */
+/* Freezes the recipe with the settings `more` into FOLDER/NAME.plan, and fills in both hashes. */
 bool firnc_trial_freeze(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);
 
-/* Before the first trial, which is frozen: whether runner and data are as they must be, and the held-out part has a
- * batch, all of which would else be found out by training first. False after one line on stderr. Where others use the
- * machine, that is one line too, once nothing was found wrong. */
+/* Runs before the first trial, whose plan has been frozen: checks that the runner starts, that the data fits and that
+ * the held-out part has a batch. Otherwise such a fault would appear only after the first training. Returns false after
+ * one line on stderr. If all is well but other programs use the machine, warns in one line. */
 bool firnc_study_rehearse(const firnc_study *study, const firnc_texts *more, const firnc_trial *first);
 
-/* Removes the plan of a trial that is not run. */
+/* Removes the plan of a trial that will not be run. */
 void firnc_trial_forget(const firnc_study *study, const firnc_trial *trial);
 
-/* Trains what was frozen, evaluates it where data is held out, reads the results, and leaves FOLDER/NAME.jsonl. A run
- * that its numbers stopped is a result. False after one line on stderr. */
+/* Trains the frozen plan, evaluates it if data is held out, reads the results, and leaves FOLDER/NAME.jsonl. A run that
+ * stopped because of its loss or loss scale is a valid result. Returns false after one line on stderr. */
 bool firnc_trial_run(const firnc_study *study, const firnc_texts *more, firnc_trial *trial);
 
-/* Removes that log, for a study whose results do not include it. */
+/* Removes FOLDER/NAME.jsonl, for a study that does not keep it. */
 void firnc_trial_forget_log(const firnc_study *study, const firnc_trial *trial);
 
-/* Seconds of a step of what was frozen, by a training of at most `steps` that leaves nothing: to set two trials against
- * each other on a machine whose speed changes. False after one line on stderr. */
+/* Measures the seconds of a step of the frozen plan by training at most `steps` steps; leaves no files. It serves to
+ * compare two trials on a machine whose speed varies. Returns false after one line on stderr. */
 bool firnc_trial_time(const firnc_study *study, const firnc_trial *trial, uint64_t steps, double *seconds);
 
-/* A file of the study's folder. */
+/* The path of a file in the study's folder. */
 const char *firnc_study_path(const firnc_study *study, const char *name);
 
-/* The line of a trial in a table of results, and its head. */
+/* Print the head of the table of results, and the row of a trial. */
 void firnc_trial_print_head(void);
 void firnc_trial_print(const firnc_trial *trial, const firnc_trial *reference);
 
-/* Largest difference of the losses of two trials at the same step. */
+/* The largest difference between the losses of two trials at the same step. */
 double firnc_trial_deviation(const firnc_trial *trial, const firnc_trial *reference);
 
 #endif

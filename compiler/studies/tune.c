@@ -1,10 +1,9 @@
-/* firnc tune: the recipe of automatic mixed precision, by measuring. It begins in float32, then walks through the
- * model: unit after unit it tries the half type, then for each unit in the half type a higher POL, and keeps each
- * change that gains time and whose loss stays within the tolerance of float32's. What was kept becomes a recipe, what
- * was tried a report.
- *
- * A unit is a layer that autocast would take to the half type, with the layers behind it up to the next such one (its
- * activation, the norm that follows), so that a cast stands at its borders only. */
+/* firnc tune: finds a mixed precision recipe by measurement. It starts in float32 and walks through the model twice:
+ * first it tries the half type for each unit, then a higher POL for each unit in the half type. It keeps a change if it
+ * saves time and the loss stays within the tolerance of float32's. The result is a recipe with the changes that were
+ * kept, and a report of all that were tried. A unit is a layer that autocast would run in the half type, with the
+ * layers that follow it up to the next such one (its activation, the next norm), so that casts occur only between
+ * units. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,24 +17,24 @@
 #define PRECISION   "trainer.init.precision."
 #define RECIPE_NAME "recipe.yaml"
 #define REPORT_NAME "report.md"
-#define TOLERANCE   0.01 /* share of float32's loss */
-#define LEAST_GAIN  0.01 /* share of a step's time: less is taken for noise */
+#define TOLERANCE   0.01 /* as a share of float32's loss */
+#define LEAST_GAIN  0.01 /* as a share of a step's time; a smaller gain counts as noise */
 #define HIGHEST_POL 2
 #define UNCHANGED   "computes the same"
 #define NO_TIME     "no time gained"
 #define TOO_MUCH    "costs more than the tolerance"
 #define KEPT        "kept"
 
-/* Of timing one choice against another: an even number of rounds, of steps enough for a median. */
+/* Timing of one choice against another: an even number of rounds, with enough steps for a median. */
 enum { ROUNDS = 4, ROUND_STEPS = 16 };
 
 typedef struct unit {
-    const char *name;    /* of its first layer */
-    const char **layers; /* every layer in it */
+    const char *name;    /* name of its first layer */
+    const char **layers; /* names of all its layers */
     uint32_t layer_count, layer_capacity;
 } unit;
 
-/* What is tried: for each unit whether it is in the half type, and its POL. */
+/* A choice of precision: for each unit, whether it runs in the half type, and its POL. */
 typedef struct choice {
     bool *half;
     uint8_t *level;
@@ -43,7 +42,7 @@ typedef struct choice {
 
 typedef struct attempt {
     const char *unit, *what, *outcome;
-    double seconds, gain, loss, cost; /* gain: share of the time before; cost: share of float32's loss */
+    double seconds, gain, loss, cost; /* gain: share of the previous time; cost: share of float32's loss */
 } attempt;
 
 typedef struct tuning {
@@ -53,8 +52,8 @@ typedef struct tuning {
     unit *units;
     uint32_t unit_count, unit_capacity;
     choice kept;
-    firnc_trial float32, best; /* best: of what is kept */
-    double gain;               /* of best: share of float32's time */
+    firnc_trial float32, best; /* best: the trial of `kept` */
+    double gain;               /* of `best`, as a share of float32's time */
     attempt *attempts;
     uint32_t attempt_count, attempt_capacity;
     const char *half; /* name of the half type */
@@ -109,7 +108,7 @@ static void add_layer(unit *u, const char *layer) {
     u->layers[u->layer_count++] = layer;
 }
 
-/* The units of the model, in the order of its forward pass. */
+/* Divides the layers of the model into units, in the order of the forward pass. */
 static bool find_units(tuning *t) {
     const firnc_texts none = {0};
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
@@ -120,7 +119,7 @@ static bool find_units(tuning *t) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         if (node->code == FIRN_OP_dropout || is_known(t, node->name))
-            continue; /* dropout is in no eval plan, and takes the type of what it drops */
+            continue; /* an eval plan has no dropout, and dropout takes its input's type */
         if (t->unit_count == 0 || firn_op_find(node->code)->autocast == FIRN_AUTOCAST_half)
             begin_unit(t, node->name);
         add_layer(&t->units[t->unit_count - 1], node->name);
@@ -181,15 +180,15 @@ static bool freeze(tuning *t, const choice *c, firnc_trial *trial) {
     return firnc_trial_freeze(&t->study, &settings, trial);
 }
 
-/* What was frozen as this choice. */
+/* Runs the trial that was frozen for this choice. */
 static bool run(const tuning *t, const choice *c, firnc_trial *trial) {
     const firnc_texts settings = settings_of(t, c);
     const bool good = firnc_trial_run(&t->study, &settings, trial);
-    firnc_trial_forget_log(&t->study, trial); /* the report has what it says */
+    firnc_trial_forget_log(&t->study, trial); /* the report contains its results */
     return good;
 }
 
-/* The mean of those that are neither the least nor the most. */
+/* The mean without the smallest and the largest value. */
 static double middle(const double x[ROUNDS]) {
     double least = x[0], most = x[0], sum = 0;
     for (int i = 0; i < ROUNDS; i++) {
@@ -200,9 +199,9 @@ static double middle(const double x[ROUNDS]) {
     return (sum - least - most) / (ROUNDS - 2);
 }
 
-/* Steps of two choices in turns: what slows the machine down slows both. Which is first changes from round to round, so
- * that a machine that slows down all the time favours neither. seconds: of a step of each; *share: of the second's that
- * the first takes. */
+/* Times steps of two choices alternately, so that changes in the machine's speed affect both. The order changes from
+ * round to round, so that a steady slowdown favours neither. seconds: of a step of each; *share: the first one's time
+ * divided by the second one's. */
 static bool time_in_turns(const tuning *t, const choice *const choices[2], double seconds[2], double *share) {
     firnc_trial trials[2] = {{.name = "first"}, {.name = "second"}};
     double taken[2][ROUNDS] = {{0}}, shares[ROUNDS];
@@ -239,7 +238,8 @@ static double cost_of(const tuning *t, double loss) {
     return (loss - float32) / fabs(float32);
 }
 
-/* A loss is what it is, and decides first; whether time is gained is seen beside what is kept so far. */
+/* Decides on a trial. The loss is exact and comes first; only if it is within the tolerance is the time measured,
+ * against that of the choice kept so far. */
 static bool judge(tuning *t, const choice *c, firnc_trial *trial, attempt *a) {
     double seconds[2], share = trial->seconds / t->best.seconds;
     a->loss = loss_of(trial);
@@ -263,7 +263,7 @@ static void keep(tuning *t, const choice *c, const firnc_trial *trial) {
     t->best = *trial;
 }
 
-/* Tries a choice, and keeps it when it gains. */
+/* Tries a choice, and keeps it if it gains time. */
 static bool try(tuning *t, const choice *c, const char *unit, const char *what, bool *kept) {
     firnc_trial trial = {0};
     *kept = false;
@@ -271,7 +271,7 @@ static bool try(tuning *t, const choice *c, const char *unit, const char *what, 
         return false;
     if (memcmp(trial.computation, t->best.computation, sizeof trial.computation) == 0) {
         firnc_trial_forget(&t->study, &trial);
-        t->runs--; /* its name is free again */
+        t->runs--; /* the name can be used again */
         note(t, (attempt){.unit = unit,
                           .what = what,
                           .seconds = t->best.seconds,
@@ -327,7 +327,7 @@ static bool walk_casts(tuning *t) {
         if (!try(t, &c, t->units[i].name, t->half, &kept))
             return false;
     }
-    const choice all = copy_of(t, &t->kept); /* a unit alone may lose at its borders what all of them gain */
+    const choice all = copy_of(t, &t->kept); /* the casts at its borders may cost one unit alone more than it gains */
     for (uint32_t i = 0; i < t->unit_count; i++)
         all.half[i] = true;
     return try(t, &all, "(all)", t->half, &kept);
@@ -346,7 +346,7 @@ static bool walk_levels(tuning *t) {
     return true;
 }
 
-/* All that was gained: what was kept and float32 were measured at other times. */
+/* Measures the total gain directly, because the kept choice and float32 were timed at different moments. */
 static bool measure_gain(tuning *t) {
     if (memcmp(t->best.run_hash, t->float32.run_hash, sizeof t->best.run_hash) == 0)
         return true;
@@ -363,7 +363,7 @@ static bool measure_gain(tuning *t) {
 
 /* --- the results -------------------------------------------------------------------------------------------------- */
 
-/* Writes the recipe, and holds it to its word: frozen, it must be the run that was measured. */
+/* Writes the recipe, and checks that freezing it gives the run that was measured. */
 static bool write_recipe(tuning *t) {
     const firnc_texts none = {0}, settings = settings_of(t, &t->kept);
     const char *name = firnc_study_path(&t->study, RECIPE_NAME);
@@ -375,7 +375,7 @@ static bool write_recipe(tuning *t) {
     static const char *const model_keys[] = {"mixed_precision", "fp16_type", "use_bfloat16"};
     const firnc_tree *model = firnc_tree_child(firnc_tree_child(firnc_tree_child(root, "trainer"), "init"), "model");
     for (uint32_t i = 0; root != NULL && i < sizeof model_keys / sizeof model_keys[0]; i++)
-        if (firnc_tree_child(model, model_keys[i]) != NULL) /* precision says it now */
+        if (firnc_tree_child(model, model_keys[i]) != NULL) /* trainer.init.precision replaces it */
             root = firnc_tree_set(root, firnc_format("trainer.init.model.%s=null", model_keys[i])) ? root : NULL;
     if (root == NULL ||
         !firnc_tree_write(root, "# Written by firnc tune; report.md beside this file says what was tried.\n", name))
