@@ -1,5 +1,6 @@
-/* The chain of checks. Each check is made by the file that it belongs to; here is their order and nothing else, so no
- * rule may be added here that reads the payload. A status starts as a failure and becomes success only by a check. */
+/* The chain of checks. This file only defines their order; each check is implemented in the file for its part of the
+ * plan. No rule that reads the payload may be added here. A status starts as a failure, and only a check may turn it
+ * into success. */
 #include "plan/checks/check.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ static void show_life(const firn_check_request *request) {
         request->alive(request->context);
 }
 
-/* SHA-256 of `count` bytes, with a sign of life now and then. */
+/* SHA-256 of `count` bytes. Calls `alive` for every FIRN_ALIVE_BYTES. */
 static int hash_span(const firn_check_request *request, const uint8_t *bytes, uint64_t count,
                      uint8_t digest[FIRN_HASH_BYTES]) {
     firn_sha256 hash;
@@ -49,7 +50,7 @@ static int hash_signed_bytes(const firn_check_request *request, firn_checked *ch
     return hash_span(request, request->file, header->total_bytes - header->signature_bytes, checked->plan_hash);
 }
 
-/* As much of the pool as the header asks for, and no more than is there. */
+/* The pool size in the header, limited to the size of the pool that was given. */
 static size_t pool_bytes(const firn_check_request *request, const firn_checked *checked) {
     uint64_t asked = checked->header.pool_bytes;
     return (size_t)(asked < request->pool_bytes ? asked : request->pool_bytes);
@@ -67,7 +68,7 @@ static int check_signature(const firn_check_request *request, const firn_checked
     return status;
 }
 
-/* The run hash is an identity that resuming relies on, so it is checked like everything else. */
+/* Resuming a run relies on the run hash, so it is checked as well. */
 static int check_run_hash(const firn_check_request *request, const firn_header *header) {
     uint8_t hash[FIRN_HASH_BYTES];
     uint64_t payload_bytes = header->total_bytes - FIRN_HEADER_BYTES - header->signature_bytes;

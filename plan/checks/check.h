@@ -1,5 +1,6 @@
-/* The whole chain of checks that a plan passes before anything of it is used, in its one order (FORMAT.md): used by the
- * runtime and by firnc alike. Nothing of the payload is read before the signature holds. Freestanding. */
+/* The whole chain of checks that a plan must pass before any part of it is used, in a fixed order (FORMAT.md). The
+ * runtime and firnc use the same chain. The payload may not be read before the signature has been verified.
+ * Freestanding. */
 #ifndef FIRN_PLAN_CHECK_H
 #define FIRN_PLAN_CHECK_H
 
@@ -10,38 +11,38 @@
 #include "plan/generated/reader.h"
 #include "plan/signature.h"
 
-/* Every long loop shows life at least once for so many bytes. */
+/* Every long loop calls `alive` at least once for this many bytes. */
 #define FIRN_ALIVE_BYTES 65536u
 
-/* What a plan is checked against. */
+/* A plan and the conditions it is checked against. */
 typedef struct firn_check_request {
-    const uint8_t *file; /* the whole file, at a multiple of 64 */
+    const uint8_t *file; /* the whole file, aligned to 64 */
     uint64_t file_bytes;
     const uint8_t *public_key; /* 64 bytes, X then Y */
-    uint64_t state_bytes;      /* of the blocks that are there, which the header's must not exceed; */
-    uint64_t arena_bytes;      /* UINT64_MAX where nothing is going to run */
-    void *pool;                /* for the signature check and the semantic one, which leave it zero; aligned to 16 */
-    uint64_t pool_bytes;       /* as much of it as the header asks for is used */
-    void *context;             /* handed to the functions below, each of which may be NULL */
+    uint64_t state_bytes;      /* sizes of the available blocks; the header may not ask for more */
+    uint64_t arena_bytes;      /* UINT64_MAX if nothing will be run */
+    void *pool;                /* for the signature check and the semantic check, which zero it; aligned to 16 */
+    uint64_t pool_bytes;       /* only as much of the pool as the header asks for is used */
+    void *context;             /* passed to the functions below; any of them may be NULL */
     void (*alive)(void *context);
-    void (*lock)(void *context); /* around the signature check */
+    void (*lock)(void *context); /* held during the signature check */
     void (*unlock)(void *context);
-    int (*counter)(void *context, uint32_t *value); /* the device's security counter; NULL: there is none */
+    int (*counter)(void *context, uint32_t *value); /* reads the device's security counter; NULL: there is none */
 } firn_check_request;
 
-/* What was found; complete only when the check returned FIRN_OK. */
+/* The results of a check; complete only if it returned FIRN_OK. */
 typedef struct firn_checked {
     firn_header header;
     firn_fb_plan plan;
     uint8_t plan_hash[FIRN_HASH_BYTES];
-    uint32_t device_counter; /* what the device's security counter is; 0 where there is none */
+    uint32_t device_counter; /* value of the device's security counter; 0 if there is none */
 } firn_checked;
 
-/* FIRN_OK, or the error of the first check that did not hold. */
+/* Returns FIRN_OK, or the error of the first check that failed. */
 int firn_check(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
 
-/* The same without key, signature and counter, for plans that are signed or not: what firnc looks at and does not run.
- * The runtime may not call it. */
+/* The same without key, signature and counter, for signed and unsigned plans that firnc inspects and does not run. The
+ * runtime may not call it. */
 int firn_check_untrusted(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
 
 #endif

@@ -1,6 +1,7 @@
-/* Rule 17 of FORMAT.md: the frame of a plan (numerics, header, regions, tensors, state, phases), then the parts of
- * semantics_parts.h. The FlatBuffers rules have held, so counts are within the schema's limits, enumerations are known
- * and what is required is there; all else is checked here and nowhere else. Bounds by subtraction. No recursion. */
+/* Rule 17 of FORMAT.md: checks the frame of a plan (numerics, header, regions, tensors, state, phases), then calls the
+ * parts in semantics_parts.h. The FlatBuffers rules have passed, so counts are within the schema's limits, enumerations
+ * have known values and required fields are present; everything else is checked here and nowhere else. Bounds are
+ * checked by subtraction. Recursion is not allowed. */
 #include "plan/checks/semantics.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@
 
 /* --- regions and header ----------------------------------------------------------------------------------------- */
 
-/* The runtime is given one block of each kind, so there is at most one region of each. */
+/* The runtime receives one block of each kind, so there is at most one region of each kind. */
 typedef struct regions {
     uint32_t count[3];
     uint64_t bytes[3];
@@ -39,8 +40,8 @@ static int check_regions(firn_fb_plan plan, regions *found) {
     return FIRN_OK;
 }
 
-/* The arena block is also what the verification pool is lent from. A plan without a region of constants may still have
- * constants, which its initialisers read. */
+/* The arena block also provides the verification pool. A plan without a region of constants may still have constants,
+ * which its initialisers read. */
 static int check_header(firn_fb_plan plan, const firn_header *header, const regions *found) {
     uint64_t arena = found->bytes[FIRN_FB_REGION_KIND_ARENA];
     if (firn_fb_plan_mode(plan) != header->mode || firn_semantics_op_count(plan) != header->ops)
@@ -69,7 +70,7 @@ static bool role_fits(uint8_t role, uint8_t region) {
     }
 }
 
-/* State is kept in float32 and int64, parameters in float32 alone. */
+/* State is float32 or int64; parameters are float32. */
 static bool type_fits(uint8_t type, uint8_t role, uint8_t region) {
     if (region != FIRN_FB_REGION_KIND_STATE)
         return true;
@@ -106,7 +107,7 @@ static int check_tensors(firn_fb_plan plan) {
 
 /* --- the state block -------------------------------------------------------------------------------------------- */
 
-/* Strictly ascending by the bytes of the names. */
+/* Whether a's name sorts strictly before b's, compared byte by byte. */
 static bool name_is_before(firn_fb_tensor a, firn_fb_tensor b) {
     uint32_t a_length = firn_fb_tensor_name_length(a), b_length = firn_fb_tensor_name_length(b);
     uint32_t common = a_length < b_length ? a_length : b_length;
@@ -114,8 +115,8 @@ static bool name_is_before(firn_fb_tensor a, firn_fb_tensor b) {
     return order < 0 || (order == 0 && a_length < b_length);
 }
 
-/* Either the parameters or the rest, each at the next multiple of 16 behind *end, in the order of the list. Offsets and
- * sizes lie in the region, so that *end cannot overflow. */
+/* Checks that the parameters, or the other state tensors, each start at the next multiple of 16 from *end, in the order
+ * of the list. Offsets and sizes are within the region, so *end cannot overflow. */
 static bool follow_each_other(firn_fb_plan plan, bool parameters, uint64_t *end) {
     for (uint32_t i = 0; i < firn_fb_plan_state_tensors(plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
@@ -129,7 +130,8 @@ static bool follow_each_other(firn_fb_plan plan, bool parameters, uint64_t *end)
     return true;
 }
 
-/* Names first and sorted; parameters first in memory, then the rest, with no room between or behind. */
+/* State tensors come first in the list of tensors, sorted by name. In memory, parameters come first and the others
+ * follow, without gaps between or after them. */
 static int check_state(firn_fb_plan plan, uint64_t state_bytes) {
     uint32_t count = firn_fb_plan_state_tensors(plan);
     if (count > firn_fb_plan_tensors_count(plan))
@@ -150,8 +152,8 @@ static int check_state(firn_fb_plan plan, uint64_t state_bytes) {
 
 /* --- phases ----------------------------------------------------------------------------------------------------- */
 
-/* Train: micro_batch, finalise, update, bookkeep; finalise is left out where there is nothing to do in it. Eval:
- * evaluate. */
+/* Training has the phases micro_batch, finalise, update, bookkeep, of which finalise is omitted if it has no ops.
+ * Evaluation has the phase evaluate. */
 static int check_phases(firn_fb_plan plan) {
     static const uint8_t train[] = {FIRN_FB_PHASE_KIND_MICRO_BATCH, FIRN_FB_PHASE_KIND_FINALISE,
                                     FIRN_FB_PHASE_KIND_UPDATE, FIRN_FB_PHASE_KIND_BOOKKEEP};

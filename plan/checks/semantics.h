@@ -1,18 +1,18 @@
-/* The second pass over a plan that firn_fb_verify has accepted: does it mean something that the runtime can run blind?
- * Indices, shapes, places in memory, lifetimes, the order of reads and writes, and every field that the runtime relies
- * on. Nothing is allocated and nothing is remembered. Freestanding. */
+/* The second pass over a plan that firn_fb_verify has accepted. It checks everything that the runtime relies on without
+ * checking: indices, shapes, memory offsets, lifetimes, the order of reads and writes, and all fields that the runtime
+ * uses. It allocates nothing and keeps no state. Freestanding. */
 #ifndef FIRN_PLAN_SEMANTICS_H
 #define FIRN_PLAN_SEMANTICS_H
 
 #include "plan/container.h"
 #include "plan/generated/reader.h"
 
-/* Bytes that the check takes: 4 for each tensor that is not state. */
+/* Size in bytes of the scratch that the check needs: 4 for each tensor that is not state. */
 uint64_t firn_semantics_scratch_bytes(uint32_t tensors, uint32_t state_tensors);
 
-/* Returns FIRN_OK, an error of the semantic range, or POOL_TOO_SMALL when the scratch is. The header has been decoded
- * and its signature has held. scratch: aligned to 4; what it holds afterwards is nobody's. Cost grows a little faster
- * than the number of tensors and ops; the stack stays below 2 KB. */
+/* Returns FIRN_OK, an error of the semantic range, or POOL_TOO_SMALL if scratch_bytes is too small. The header has been
+ * decoded and the signature verified. scratch is aligned to 4; its contents afterwards are undefined. The time grows
+ * slightly faster than the number of tensors and ops; the stack stays below 2 KB. */
 int firn_semantics_check(firn_fb_plan plan, const firn_header *header, void *scratch, uint64_t scratch_bytes)
     __attribute__((warn_unused_result));
 

@@ -1,17 +1,17 @@
-/* Rule 17 of FORMAT.md, the fields around the ops: what the runtime fills, evaluates, reads and counts, each checked
- * against the tensors that it names. After this the runtime may follow every index of the plan without looking. */
+/* Rule 17 of FORMAT.md, the fields around the ops: checks what the runtime fills, evaluates, reads and counts against
+ * the tensors that the fields refer to. After this check the runtime uses every index of the plan unchecked. */
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
 #include "plan/errors.h"
 #include "plan/schedule_list.h"
 
-#define NO_TENSOR   UINT32_MAX /* of the fields that allow it */
+#define NO_TENSOR   UINT32_MAX /* the value of an optional field that refers to no tensor */
 #define NO_SCHEDULE UINT32_MAX
 
 /* --- tensors that fields name ----------------------------------------------------------------------------------- */
 
-/* One dimension of that type and extent, in a region of that kind; in the arena it must keep its bytes all the time, or
- * the runtime could not read it between the phases. */
+/* Whether a tensor has one dimension of this extent, this type, and a region of this kind. In the arena it must also be
+ * persistent, because the runtime reads it between phases. */
 static bool is_vector(firn_fb_plan plan, uint32_t index, uint8_t region, uint8_t type, uint32_t extent) {
     if (index >= firn_fb_plan_tensors_count(plan))
         return false;
@@ -25,7 +25,7 @@ static bool is_arena_scalar(firn_fb_plan plan, uint32_t index, uint8_t type) {
     return is_vector(plan, index, FIRN_FB_REGION_KIND_ARENA, type, 1);
 }
 
-/* State that is no parameter. */
+/* The same in the state region; a parameter is not allowed. */
 static bool is_state_vector(firn_fb_plan plan, uint32_t index, uint8_t type, uint32_t extent) {
     return is_vector(plan, index, FIRN_FB_REGION_KIND_STATE, type, extent) &&
            firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, index)) != FIRN_FB_ROLE_PARAMETER;
@@ -36,7 +36,8 @@ static bool is_counter(firn_fb_plan plan, uint32_t index) {
            firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, index)) == FIRN_FB_ROLE_COUNTER;
 }
 
-/* Filled or computed by the end of the phases up to that kind, before the runtime reads it. */
+/* Whether the tensor is first used in this phase or an earlier one, so that it is computed before the runtime reads
+ * it. */
 static bool is_ready_after(firn_fb_plan plan, uint32_t index, uint8_t kind) {
     uint32_t first = firn_semantics_first_touch(plan, index);
     uint8_t phase;
@@ -52,7 +53,7 @@ static bool is_positive(float x) {
 
 /* --- the mode --------------------------------------------------------------------------------------------------- */
 
-/* The gradient of a step is the mean over its micro-batches: each begins with that share. */
+/* The gradient of a step is the mean over its micro-batches, so every loss seed must be 1 / micro_batches. */
 static bool shares_are_even(firn_fb_plan plan) {
     for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
         uint8_t phase;
@@ -77,7 +78,7 @@ static int check_train(firn_fb_plan plan) {
     return FIRN_OK;
 }
 
-/* An evaluation has no part of what only training does. */
+/* Checks that an eval plan has no field that only training uses. */
 static int check_evaluate(firn_fb_plan plan) {
     if (firn_fb_plan_steps(plan) > INT64_MAX || firn_fb_plan_micro_batches(plan) != 1 ||
         !firn_fb_plan_metric_present(plan) || firn_fb_plan_schedules_count(plan) != 0 ||
@@ -98,7 +99,7 @@ static bool is_sampler(firn_fb_plan plan, firn_fb_sampler sampler) {
            is_counter(plan, firn_fb_sampler_cursor(sampler));
 }
 
-/* int32 takes uint8 and int32, below the limit; float32 takes float32 as it is or uint8 with scale and shift. */
+/* int32 reads uint8 or int32 below the limit; float32 reads float32 unscaled, or uint8 with scale and shift. */
 static bool element_fits(firn_fb_input input, uint8_t type) {
     uint8_t element = firn_fb_input_element(input);
     bool from_bytes = element == FIRN_UINT8;
@@ -114,7 +115,7 @@ static bool element_fits(firn_fb_input input, uint8_t type) {
     }
 }
 
-/* A record is read as a whole; a window lies in stream 0, behind the advance. */
+/* A record is read as a whole. A window reads stream 0, starting `advance` elements after the window's start. */
 static bool sample_fits(firn_fb_sampler sampler, firn_fb_input input, uint64_t elements) {
     uint32_t window = firn_fb_sampler_window(sampler), advance = firn_fb_input_advance(input);
     if (firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_RECORD)
@@ -122,7 +123,7 @@ static bool sample_fits(firn_fb_sampler sampler, firn_fb_input input, uint64_t e
     return firn_fb_input_stream(input) == 0 && advance <= window && elements <= window - advance;
 }
 
-/* Elements of one sample: dimension 0 counts the samples. */
+/* Elements of one sample; dimension 0 is the number of samples. */
 static uint64_t sample_elements(firn_fb_tensor tensor) {
     firn_shape shape = firn_semantics_shape(tensor);
     uint64_t elements = 0;
@@ -138,8 +139,8 @@ static bool is_input(firn_fb_plan plan, firn_fb_sampler sampler, firn_fb_input i
            element_fits(input, firn_fb_tensor_type(tensor)) && sample_fits(sampler, input, sample_elements(tensor));
 }
 
-/* Beside the inputs before it: another tensor, and where the stream is the same, the same elements of it; the streams
- * are numbered as they come. */
+/* Checks an input against the earlier ones: each has a different tensor, those of one stream read the same elements,
+ * and streams are numbered in the order of their first use. */
 static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
     firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
     uint32_t streams = 0;
@@ -229,7 +230,7 @@ static int check_groups(firn_fb_plan plan) {
 
 /* --- what the runtime reads between the phases ------------------------------------------------------------------ */
 
-/* Output 0 is the loss of a micro-batch, which is read right after it. */
+/* Output 0 is the loss of a micro-batch, which the runtime reads at the end of phase 0. */
 static int check_outputs(firn_fb_plan plan) {
     uint32_t loss = firn_fb_output_tensor(firn_fb_plan_outputs_at(plan, 0));
     uint8_t kind = firn_fb_phase_kind(firn_fb_plan_phases_at(plan, 0));
@@ -244,7 +245,7 @@ static int check_outputs(firn_fb_plan plan) {
     return FIRN_OK;
 }
 
-/* A static scale of 1 needs no tensor. */
+/* No tensor is needed for a static scale of 1. */
 static int check_loss_scaler(firn_fb_plan plan) {
     if (!firn_fb_plan_loss_scaler_present(plan))
         return FIRN_OK;
@@ -275,10 +276,10 @@ static int check_gradient_norm(firn_fb_plan plan) {
                : FIRN_ERROR_ROLE;
 }
 
-/* The ops that may keep the state of a kind of metric; 0 for none more. */
+/* The one or two ops that may compute the state of a kind of metric; other is 0 if there is one. */
 typedef struct metric_rule {
     uint16_t code, other;
-    uint8_t type; /* of the sum */
+    uint8_t type; /* type of `sum` */
     bool matrix, f_beta;
 } metric_rule;
 
@@ -296,7 +297,8 @@ static const metric_rule metric_rules[] = {
     [FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR] = {FIRN_OP_metric_mean, 0, FIRN_FLOAT32, false, false},
 };
 
-/* Exactly one op of the plan writes sum or count: one of the rule, which writes both and so gives them their shapes. */
+/* Checks that exactly one op writes sum or count. It must be an op of the rule and write both, which also determines
+ * their shapes. */
 static bool is_measured_once(firn_fb_plan plan, uint32_t sum, uint32_t count, const metric_rule *rule) {
     uint32_t writers = 0;
     for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
@@ -313,7 +315,7 @@ static bool is_measured_once(firn_fb_plan plan, uint32_t sum, uint32_t count, co
     return writers == 1;
 }
 
-/* State of that type that is no parameter, of any extents. */
+/* Whether a tensor is state of this type with any extents, and not a parameter. */
 static bool is_state_of(firn_fb_plan plan, uint32_t index, uint8_t type) {
     if (index >= firn_fb_plan_tensors_count(plan))
         return false;
@@ -322,7 +324,7 @@ static bool is_state_of(firn_fb_plan plan, uint32_t index, uint8_t type) {
            firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_PARAMETER;
 }
 
-/* Classes of the confusion matrix `sum` in ascending order; at least one of them is left. */
+/* Checks the ignored classes of the confusion matrix `sum`: ascending, and at least one class must remain. */
 static bool are_ignored_classes(firn_fb_plan plan, firn_fb_metric metric) {
     firn_fb_tensor matrix = firn_fb_plan_tensors_at(plan, firn_fb_metric_sum(metric));
     uint32_t count = firn_fb_metric_ignore_classes_count(metric), classes = firn_fb_tensor_dims_at(matrix, 0);
@@ -352,7 +354,7 @@ static int check_metric(firn_fb_plan plan) {
 
 /* --- counters --------------------------------------------------------------------------------------------------- */
 
-/* Exactly one op of the plan writes the counter: a count by 1 in that phase. */
+/* Checks that exactly one op writes the counter, and that it increments it by 1 in a phase of this kind. */
 static bool is_counted_once(firn_fb_plan plan, uint32_t counter, uint8_t kind) {
     uint32_t writers = 0;
     for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
@@ -379,7 +381,7 @@ static int check_counters(firn_fb_plan plan) {
 
 /* --- initialisers ----------------------------------------------------------------------------------------------- */
 
-/* A whole number that int64 holds exactly. */
+/* Whether x is an integer in the range of int64. */
 static bool is_int64(float x) {
     const float limit = 9223372036854775808.0f; /* 2^63 */
     return x >= -limit && x < limit && (float)(int64_t)x == x;
@@ -390,7 +392,7 @@ static bool weights_fit(firn_fb_initialiser initialiser, firn_fb_tensor tensor, 
     return offset % 16 == 0 && offset <= constants_bytes && bytes <= constants_bytes - offset;
 }
 
-/* Counters begin at 0, whatever the seed or the weights. Fields that the rule does not use are zero. */
+/* Counters start at 0, regardless of seed and weights. Fields that a rule does not use must be zero. */
 static bool is_initialiser(firn_fb_plan plan, firn_fb_initialiser initialiser, uint64_t constants_bytes) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, firn_fb_initialiser_tensor(initialiser));
     bool single = firn_fb_tensor_type(tensor) == FIRN_FLOAT32;
@@ -416,7 +418,7 @@ static bool is_initialiser(firn_fb_plan plan, firn_fb_initialiser initialiser, u
     }
 }
 
-/* Each state tensor has its own, in the same order. */
+/* Every state tensor has one initialiser, in the same order. */
 static int check_initialisers(firn_fb_plan plan, uint64_t constants_bytes) {
     uint32_t count = firn_fb_plan_initialisers_count(plan);
     if (count != firn_fb_plan_state_tensors(plan))

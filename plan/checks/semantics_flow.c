@@ -1,6 +1,7 @@
-/* Rule 17 of FORMAT.md, between the ops: every tensor is written before it is read, is used only while it lives, shares
- * its bytes with none that lives at the same time, and is changed only by an op that may. Ops are numbered through all
- * phases; the ops of micro_batch run again for each micro-batch, those of update may be skipped. */
+/* Rule 17 of FORMAT.md, the data flow between the ops: every tensor is written before it is read, is used only within
+ * its lifetime, shares no bytes with a tensor that is live at the same time, and is changed only by an op that may
+ * change it. Ops are numbered through all phases. The ops of micro_batch run again for each micro-batch; those of
+ * update may be skipped. */
 #include <string.h>
 
 #include "plan/checks/semantics_lookup.h"
@@ -17,8 +18,8 @@ static const firn_op_info *info_of(firn_fb_op op) {
     return firn_op_find(firn_fb_op_code(op));
 }
 
-/* State changes only after the micro-batches, parameters only where a step is not skipped; an evaluation changes only
- * its metric. */
+/* State may change only after the micro-batches, parameters only in an update, which a skipped step leaves out. An
+ * evaluation may change only the state of its metric. */
 static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
     if (role == FIRN_FB_ROLE_PARAMETER)
         return phase == FIRN_FB_PHASE_KIND_UPDATE;
@@ -34,7 +35,8 @@ static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
     }
 }
 
-/* Output j is the input that it changes and no other input, or no input at all; and no other output. */
+/* Checks that output j is the same tensor as the input that it changes, if any, and differs from all other inputs and
+ * from the earlier outputs. */
 static bool operands_are_apart(firn_fb_op op, uint32_t j) {
     uint32_t tensor = firn_fb_op_outputs_at(op, j);
     uint8_t changed = firn_op_changed(info_of(op), j);
@@ -92,14 +94,14 @@ static int check_accesses(firn_fb_plan plan) {
 
 /* --- written before read ---------------------------------------------------------------------------------------- */
 
-/* The integer of an op that begins `partial` which says the element that it fills. */
+/* For ops that begin `partial`: the integer attribute with the index of the element that the op fills. */
 enum { PARTIAL_INDEX = FIRN_SUM_OF_SQUARES_INDEX };
 
 static bool fills_partial(firn_fb_op op, uint32_t tensor) {
     return info_of(op)->begins == FIRN_BEGINS_partial && firn_fb_op_outputs_at(op, 0) == tensor;
 }
 
-/* Whether an op among [begin, end) fills the element of that number. */
+/* Whether an op in [begin, end) fills the element at `index`. */
 static bool has_partial(firn_fb_plan plan, uint32_t partial, uint32_t begin, uint32_t end, int64_t index) {
     for (uint32_t n = begin; n < end; n++) {
         uint8_t phase;
@@ -110,8 +112,8 @@ static bool has_partial(firn_fb_plan plan, uint32_t partial, uint32_t begin, uin
     return false;
 }
 
-/* A tensor that ops fill element by element, from op `first` on, is read by ops that gather alone, and only when every
- * element is there. */
+/* A tensor that ops fill element by element, starting with op `first`, may be read only by gathering ops, and only
+ * after every element has been filled. */
 static bool partial_is_whole(firn_fb_plan plan, uint32_t partial, uint32_t first) {
     uint32_t elements = firn_fb_tensor_dims_at(firn_fb_plan_tensors_at(plan, partial), 0);
     uint32_t ops = firn_semantics_op_count(plan);
@@ -130,7 +132,7 @@ static bool partial_is_whole(firn_fb_plan plan, uint32_t partial, uint32_t first
     return true;
 }
 
-/* Whether an op of that phase reads or writes the tensor. */
+/* Whether an op in a phase of this kind reads or writes the tensor. */
 static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
@@ -143,9 +145,10 @@ static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
     return false;
 }
 
-/* A tensor of the arena that the runtime does not fill holds nothing until its first op, which must therefore write all
- * of it. Two kinds of ops begin a tensor although they read it: those that fill one element, see above, and those that
- * overwrite it at micro-step 0 and so need it kept from one micro-batch to the next. */
+/* Checks how an arena tensor that the runtime does not fill gets its contents: it is undefined before its first op,
+ * which must therefore write all of it. Two kinds of ops may begin a tensor that they also read: ops that fill one
+ * element (see above), and ops that overwrite it at micro-step 0, for which it must persist from one micro-batch to the
+ * next. */
 static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     bool persistent = firn_semantics_is_persistent(tensor);
@@ -156,7 +159,7 @@ static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
     firn_fb_op op = firn_semantics_op(plan, first, &phase);
     if (!firn_semantics_writes(op, index))
         return false;
-    /* What an update leaves undone, nobody may miss. */
+    /* An update may be skipped, so bookkeep, which always runs, may not depend on its results. */
     if (phase == FIRN_FB_PHASE_KIND_UPDATE && phase_touches(plan, FIRN_FB_PHASE_KIND_BOOKKEEP, index))
         return false;
     if (!firn_semantics_reads(op, index))
@@ -166,7 +169,8 @@ static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
     return info_of(op)->begins == FIRN_BEGINS_first && persistent && phase == FIRN_FB_PHASE_KIND_MICRO_BATCH;
 }
 
-/* Inputs are filled before op 0, so they live from there; the values of schedules are filled once a step. */
+/* Inputs are filled before op 0, so their lifetime must start there. Values of schedules are filled once a step, so
+ * they must persist. */
 static bool is_filled_in_time(firn_fb_plan plan, uint32_t index) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     if (firn_semantics_input_of(plan, index) < firn_fb_plan_inputs_count(plan))
@@ -179,7 +183,7 @@ static void note_touch(uint32_t *first, uint32_t state_tensors, uint32_t tensor,
         first[tensor - state_tensors] = n;
 }
 
-/* The first op that touches each tensor that is not state, all in one walk; UINT32_MAX where none does. */
+/* Finds the first op that uses each tensor that is not state, in one pass; UINT32_MAX if there is none. */
 static void find_first_touches(firn_fb_plan plan, uint32_t *first) {
     uint32_t state_tensors = firn_fb_plan_state_tensors(plan), n = 0;
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan) - state_tensors; i++)
@@ -211,9 +215,9 @@ static int check_contents(firn_fb_plan plan, uint32_t *first_touches) {
 
 /* --- bytes that two tensors share ------------------------------------------------------------------------------- */
 
-/* The op in which a dies and b is born works in place: b is its output 0, takes exactly the bytes of a with elements of
- * its type (so that no operand is read again after its bytes were written), and wherever a is an operand the op table
- * allows it. */
+/* Whether the op that uses a last and b first works in place. b must be its output 0 and have the offset, size and
+ * element type of a, so that no operand is read after its bytes were overwritten; and the op table must allow it for
+ * every input that is a. */
 static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_index) {
     firn_fb_tensor a = firn_fb_plan_tensors_at(plan, a_index), b = firn_fb_plan_tensors_at(plan, b_index);
     uint32_t n = firn_fb_tensor_last(a);
@@ -233,8 +237,8 @@ static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_in
     return firn_semantics_reads(op, a_index);
 }
 
-/* The tensors that hold bytes of the arena, by ascending offset. No two of them share a byte; one that is dead stays
- * until its bytes are taken. */
+/* The tensors that occupy bytes of the arena, by ascending offset. No two of them share a byte. A tensor stays in the
+ * list after its last use, until its bytes are reused. */
 typedef struct holders {
     uint32_t *tensors;
     uint32_t count;
@@ -249,7 +253,7 @@ static uint64_t holder_end(firn_fb_plan plan, const holders *h, uint32_t at) {
     return firn_fb_tensor_offset(tensor) + firn_semantics_bytes(tensor);
 }
 
-/* The first holder that ends behind an offset, or count. */
+/* The first holder that ends after an offset; h->count if there is none. */
 static uint32_t first_behind(firn_fb_plan plan, const holders *h, uint64_t offset) {
     uint32_t low = 0, high = h->count;
     while (low < high) {
@@ -262,8 +266,9 @@ static uint32_t first_behind(firn_fb_plan plan, const holders *h, uint64_t offse
     return low > 0 && holder_end(plan, h, low - 1) > offset ? low - 1 : low;
 }
 
-/* A tensor that is born takes its bytes from those that are dead, or from the one whose place it takes in its op. Every
- * tensor comes after those that were born before it, so that who is dead now is dead for all that follow. */
+/* Assigns a tensor its bytes at its first use. They may belong only to tensors whose last use has passed, or to the one
+ * that its op replaces in place. Tensors are added in the order of their first use, so a tensor whose lifetime has
+ * ended stays unused for all later ones. */
 static bool takes_its_bytes(firn_fb_plan plan, holders *h, uint32_t index) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     uint64_t offset = firn_fb_tensor_offset(tensor), end = offset + firn_semantics_bytes(tensor);
@@ -279,14 +284,15 @@ static bool takes_its_bytes(firn_fb_plan plan, holders *h, uint32_t index) {
     return true;
 }
 
-/* Whether a tensor of the arena is there before op 0: it is filled, or keeps its bytes all the time. */
+/* Whether an arena tensor exists before op 0, because the runtime fills it or because it is persistent. */
 static bool is_there_at_first(firn_fb_plan plan, uint32_t index) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     return firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_ARENA &&
            (firn_semantics_is_persistent(tensor) || firn_semantics_is_filled(plan, index));
 }
 
-/* Of every other tensor of the arena the op number `first` writes it and is one of its outputs: check_contents. */
+/* Whether op n is the first use of an arena tensor. check_contents has checked that this op writes it as one of its
+ * outputs. */
 static bool is_born_in(firn_fb_plan plan, uint32_t index, uint32_t n) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     return firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_ARENA && firn_fb_tensor_first(tensor) == n &&
@@ -302,7 +308,7 @@ static bool outputs_take_their_bytes(firn_fb_plan plan, holders *h, firn_fb_op o
     return true;
 }
 
-/* Each tensor once, in the order in which they are born; holders have room for all. */
+/* Visits each arena tensor once, in the order of first use. `room` has an element for each tensor that is not state. */
 static int check_overlaps(firn_fb_plan plan, uint32_t *room) {
     holders h = {0};
     h.tensors = room;

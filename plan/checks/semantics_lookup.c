@@ -1,5 +1,5 @@
-/* Looking things up in a plan for the checks (plan/checks/semantics_lookup.h). Nothing is checked here, and nothing
- * here calls a check. */
+/* Looks up tensors, ops and inputs of a plan for the checks (plan/checks/semantics_lookup.h). Nothing may be checked
+ * here, and no check may be called. */
 #include "plan/checks/semantics_lookup.h"
 
 firn_shape firn_semantics_shape(firn_fb_tensor tensor) {

@@ -1,5 +1,5 @@
-/* Rule 17 of FORMAT.md, each op by itself: after this, a kernel that is called with the op's operands stays inside
- * them. What the op means beside the others is in semantics_flow.c. */
+/* Rule 17 of FORMAT.md, each op by itself. After this check, a kernel that is called with the op's operands accesses
+ * only these operands. The relations between ops are checked in semantics_flow.c. */
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
 #include "plan/errors.h"
@@ -24,7 +24,7 @@ static firn_shape shape_at(firn_fb_plan plan, uint32_t tensor) {
     return firn_semantics_shape(firn_fb_plan_tensors_at(plan, tensor));
 }
 
-/* The op as its shape rule wants it. The counts have been checked against the table's. */
+/* Fills in the signature that the shape rules take. The counts have been compared with the op table. */
 static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s) {
     *s = (firn_op_signature){.code = firn_fb_op_code(op),
                              .input_count = (uint8_t)firn_fb_op_inputs_count(op),
@@ -41,7 +41,7 @@ static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s) {
         s->reals[i] = firn_fb_op_reals_at(op, i);
 }
 
-/* What the rule makes of the inputs is what the plan says of the outputs, dimension by dimension. */
+/* Compares the output shapes that the rule infers with those of the plan, dimension by dimension. */
 static bool outputs_agree(firn_fb_plan plan, firn_fb_op op, const firn_op_signature *s) {
     for (uint8_t i = 0; i < s->output_count; i++) {
         firn_shape declared = shape_at(plan, firn_fb_op_outputs_at(op, i));
@@ -77,9 +77,9 @@ static bool is_reduction(firn_fb_reduction reduction, uint8_t operand, uint8_t o
     }
 }
 
-/* The operands of a product have one type, which its rule has checked. The values of inner reductions, as the scores of
- * attention, are no tensor of the plan: an attribute says whether they are of the operands' type or float32. The other
- * reductions give output 0. */
+/* The operands of a product have the same type, which the op's rule has checked. The values of inner reductions, such
+ * as attention scores, are not tensors of the plan; an attribute chooses the operands' type or float32 for them. The
+ * other reductions produce output 0. */
 static int check_reductions(firn_fb_op op, const firn_op_info *info, const firn_op_signature *s) {
     if (firn_fb_op_reductions_count(op) != info->reductions)
         return FIRN_ERROR_OP_REDUCTION;
@@ -95,8 +95,8 @@ static int check_reductions(firn_fb_op op, const firn_op_info *info, const firn_
 
 /* --- operands that are indices ---------------------------------------------------------------------------------- */
 
-/* The elements are data, so what keeps them in range is that they come straight from an input, whose limit the runtime
- * holds every element to as it reads it. */
+/* Indices are data, which cannot be checked here. They must therefore come directly from an input, because the runtime
+ * checks every element that it reads against the input's limit. */
 static int check_indices(firn_fb_plan plan, firn_fb_op op, const firn_op_info *info, const firn_op_signature *s) {
     if (info->index_operand == FIRN_NONE_OF_THEM)
         return FIRN_OK;

@@ -1,5 +1,5 @@
-/* The parts of the semantic checks, which semantics.c calls. No part calls another, nor semantics.c; what they share is
- * in semantics_lookup.h. */
+/* The parts of the semantic checks, which semantics.c calls. A part may not call another part or semantics.c; shared
+ * functions belong in semantics_lookup.h. */
 #ifndef FIRN_PLAN_SEMANTICS_PARTS_H
 #define FIRN_PLAN_SEMANTICS_PARTS_H
 
@@ -8,14 +8,15 @@
 
 /* --- the parts, in the order in which semantics.c calls them. Each relies on those before it. ------------------- */
 
-/* Every op by itself: code, operands, attributes, shapes, reductions, bounds of integer operands (semantics_ops.c). */
+/* Checks every op by itself: code, operands, attributes, shapes, reductions, limits of integer operands
+ * (semantics_ops.c). */
 int firn_semantics_ops(firn_fb_plan plan);
 
-/* The fields that tell the runtime what to do around the ops (semantics_fields.c). */
+/* Checks the fields that control what the runtime does around the ops (semantics_fields.c). */
 int firn_semantics_fields(firn_fb_plan plan, const firn_header *header);
 
-/* What flows between ops: lifetimes, what may be written and when, nothing read before it is written, nothing
- * overwritten while it lives (semantics_flow.c). scratch holds one number for each tensor that is not state. */
+/* Checks the data flow between ops: lifetimes, permitted writes, no read before a write, no overwriting of live tensors
+ * (semantics_flow.c). scratch has one element for each tensor that is not state. */
 int firn_semantics_flow(firn_fb_plan plan, uint32_t *scratch);
 
 #endif

@@ -1,6 +1,6 @@
-/* The FlatBuffers rules, driven by generated/tables.c. Everything here is under an attacker's control until the last
- * line has passed: loads are by single bytes, every bound is checked by subtraction, nothing recurses, and the work is
- * bounded by the length. Numbers in comments are those of the rules in FORMAT.md. */
+/* The FlatBuffers rules, driven by generated/tables.c. All bytes are under an attacker's control until the last check
+ * has passed: values are loaded byte by byte, every bound is checked by subtraction, recursion is not allowed, and the
+ * work is bounded by the length. Numbers in comments are those of the rules in FORMAT.md. */
 #include "plan/checks/verifier.h"
 
 #include <stdbool.h>
@@ -14,11 +14,11 @@
 
 /* A table whose fields are being checked. */
 typedef struct frame {
-    uint32_t table;   /* where it lies */
-    uint32_t element; /* where the next of its current vector's offsets lies */
-    uint32_t waiting; /* offsets of that vector that are still to be followed */
+    uint32_t table;   /* offset of the table in the buffer */
+    uint32_t element; /* offset of the next element of the current vector of tables */
+    uint32_t waiting; /* number of elements of this vector that have not been visited */
     uint8_t type;     /* row of firn_fb_tables */
-    uint8_t child;    /* row of firn_fb_tables of what the offsets lead to */
+    uint8_t child;    /* row of firn_fb_tables of the vector's elements */
     uint16_t field;   /* the next field to check */
 } frame;
 
@@ -30,12 +30,12 @@ typedef struct verifier {
     frame stack[FIRN_FB_DEPTH];
 } verifier;
 
-/* 3: whether count bytes from `at` lie in the buffer. */
+/* Rule 3: whether `count` bytes at `at` are within the buffer. */
 static bool fits(const verifier *v, uint32_t at, uint32_t count) {
     return count <= v->bytes && at <= v->bytes - count;
 }
 
-/* 15: takes what is visited from the budget. Nothing in a plan is shared, so an honest one cannot run out. */
+/* Rule 15: subtracts visited bytes from the budget. Nothing in a plan is shared, so a valid plan never exceeds it. */
 static int spend(verifier *v, uint32_t count) {
     if (count > v->budget)
         return FIRN_ERROR_SCHEMA_BUDGET;
@@ -43,7 +43,7 @@ static int spend(verifier *v, uint32_t count) {
     return FIRN_OK;
 }
 
-/* 4: where the offset at `at`, which lies in the buffer, leads to. */
+/* Rule 4: follows the offset at `at`, which is within the buffer. */
 static int follow(const verifier *v, uint32_t at, uint32_t *target) {
     uint32_t offset = firn_load32(v->buffer + at);
     if (((at | offset) & 3) != 0)
@@ -54,7 +54,7 @@ static int follow(const verifier *v, uint32_t at, uint32_t *target) {
     return FIRN_OK;
 }
 
-/* 5, 6, 7: follows an offset to a table and puts it on the stack. */
+/* Rules 5, 6, 7: follows an offset to a table and pushes the table on the stack. */
 static int enter(verifier *v, uint32_t at, uint8_t type) {
     uint32_t table = 0;
     int status = follow(v, at, &table);
@@ -77,7 +77,7 @@ static int enter(verifier *v, uint32_t at, uint8_t type) {
     return spend(v, table_bytes);
 }
 
-/* 10: the values of a scalar or struct that lies in the buffer. */
+/* Rule 10: checks the values of a scalar or struct that is within the buffer. */
 static int check_values(const uint8_t *at, const firn_fb_inline_rule *rule) {
     for (uint32_t i = 0; i < rule->check_count; i++) {
         const firn_fb_check *check = &firn_fb_checks[rule->first_check + i];
@@ -97,7 +97,7 @@ static int check_values(const uint8_t *at, const firn_fb_inline_rule *rule) {
     return FIRN_OK;
 }
 
-/* 12: the bytes of a string, which lie in the buffer with one byte more. */
+/* Rule 12: checks the bytes of a string, which are within the buffer together with the byte after them. */
 static int check_string(const uint8_t *text, uint32_t count, bool ascii) {
     uint8_t least = ascii ? 0x20 : 0x01, most = ascii ? 0x7e : 0xff;
     for (uint32_t i = 0; i < count; i++)
@@ -106,7 +106,8 @@ static int check_string(const uint8_t *text, uint32_t count, bool ascii) {
     return text[count] == 0 ? FIRN_OK : FIRN_ERROR_SCHEMA_STRING;
 }
 
-/* 11, 12: follows the offset at `at` to a string or a vector. Offsets in a vector are left for later. */
+/* Rules 11, 12: follows the offset at `at` to a string or a vector. The tables of a vector of tables are visited
+ * later. */
 static int check_sequence(verifier *v, uint32_t at, const firn_fb_field_rule *rule) {
     uint32_t target = 0;
     int status = follow(v, at, &target);
@@ -139,7 +140,7 @@ static int check_sequence(verifier *v, uint32_t at, const firn_fb_field_rule *ru
     return status;
 }
 
-/* 8, 9: finds the next field of the table on top of the stack and checks it. */
+/* Rules 8, 9: finds the next field of the table on top of the stack and checks it. */
 static int check_field(verifier *v) {
     frame *top = &v->stack[v->depth - 1];
     const firn_fb_field_rule *rule = &firn_fb_fields[firn_fb_tables[top->type].first_field + top->field];
@@ -168,7 +169,7 @@ static int check_tables(verifier *v) {
     int status = enter(v, 0, FIRN_FB_ROOT);
     while (status == FIRN_OK && v->depth != 0) {
         frame *top = &v->stack[v->depth - 1];
-        if (top->waiting != 0) { /* 13 */
+        if (top->waiting != 0) { /* rule 13 */
             top->waiting--;
             top->element += 4;
             status = enter(v, top->element - 4, top->child);
@@ -182,13 +183,13 @@ static int check_tables(verifier *v) {
 }
 
 int firn_fb_verify(const uint8_t *buffer, uint64_t bytes) {
-    if (((uintptr_t)buffer & (FIRN_PAYLOAD_ALIGNMENT - 1)) != 0) /* 1 */
+    if (((uintptr_t)buffer & (FIRN_PAYLOAD_ALIGNMENT - 1)) != 0) /* rule 1 */
         return FIRN_ERROR_SCHEMA_ALIGNMENT;
     if (bytes < 8 || bytes > BUFFER_BYTES_MAX)
         return FIRN_ERROR_SCHEMA_BOUNDS;
-    if (firn_load32(buffer + 4) != FIRN_FB_IDENTIFIER) /* 2 */
+    if (firn_load32(buffer + 4) != FIRN_FB_IDENTIFIER) /* rule 2 */
         return FIRN_ERROR_SCHEMA_IDENTIFIER;
-    if (firn_load32(buffer) < 8) /* 4: the root lies behind the identifier */
+    if (firn_load32(buffer) < 8) /* rule 4: the root table follows the identifier */
         return FIRN_ERROR_SCHEMA_BOUNDS;
     verifier v = {.buffer = buffer, .bytes = (uint32_t)bytes, .budget = (uint32_t)bytes};
     return check_tables(&v);

@@ -1,15 +1,15 @@
-/* The FlatBuffers rules: whether a payload may be read at all. FORMAT.md gives the rules; generated/tables.c holds what
- * the schema says, as data. What the values mean is not this file's business (plan/checks/semantics.h). Freestanding.
- */
+/* The FlatBuffers rules, which decide whether a payload can be read safely. FORMAT.md gives the rules;
+ * generated/tables.c holds the schema as data. The meaning of the values is checked elsewhere
+ * (plan/checks/semantics.h). Freestanding. */
 #ifndef FIRN_PLAN_VERIFIER_H
 #define FIRN_PLAN_VERIFIER_H
 
 #include <stdint.h>
 
-/* Checks every byte that plan/generated/reader.h can reach. The buffer is aligned to FIRN_PAYLOAD_ALIGNMENT; bytes is
- * the signed length of the FlatBuffers part. Takes time in proportion to bytes, whatever they hold: nothing may be
- * shared, so nothing is visited twice. Returns FIRN_OK or one of FIRN_ERROR_SCHEMA_*; only after FIRN_OK may the reader
- * be used. */
+/* Checks every byte that plan/generated/reader.h can reach. The buffer is aligned to FIRN_PAYLOAD_ALIGNMENT; `bytes` is
+ * the signed length of the FlatBuffers part. The time is proportional to `bytes` whatever the contents, because nothing
+ * may be shared and so nothing is visited twice. Returns FIRN_OK or one of FIRN_ERROR_SCHEMA_*; the reader may be used
+ * only after FIRN_OK. */
 int firn_fb_verify(const uint8_t *buffer, uint64_t bytes) __attribute__((warn_unused_result));
 
 /* --- what generated/tables.c is made of -----------------------------------------------------------------------------
@@ -25,29 +25,29 @@ enum {
 
 enum { FIRN_FB_FLAG_REQUIRED = 1, FIRN_FB_FLAG_ASCII = 2 };
 
-/* One field of a table; its id is its place behind firn_fb_table_rule.first_field. */
+/* One field of a table. Its id is its index relative to firn_fb_table_rule.first_field. */
 typedef struct firn_fb_field_rule {
     uint8_t kind;  /* FIRN_FB_KIND_* */
     uint8_t flags; /* FIRN_FB_FLAG_* */
     uint8_t type;
-    uint32_t limit; /* most elements of a vector, most bytes of a string; 0 for the other kinds */
+    uint32_t limit; /* maximum number of elements of a vector or of bytes of a string; 0 for the other kinds */
 } firn_fb_field_rule;
 
 typedef struct firn_fb_table_rule {
     uint16_t first_field, field_count; /* rows of firn_fb_fields */
 } firn_fb_table_rule;
 
-/* A scalar or a struct, as it lies in a table or a vector. */
+/* A scalar or a struct, as stored in a table or a vector. */
 typedef struct firn_fb_inline_rule {
     uint8_t bytes, alignment;
     uint8_t first_check, check_count; /* rows of firn_fb_checks */
 } firn_fb_inline_rule;
 
 enum {
-    FIRN_FB_CHECK_BYTE = 0,  /* a bool or an enumeration of one byte: at most `most` */
-    FIRN_FB_CHECK_SHORT = 1, /* an enumeration of two bytes: at most `most` */
+    FIRN_FB_CHECK_BYTE = 0,  /* a bool or an enumeration of one byte: no larger than `most` */
+    FIRN_FB_CHECK_SHORT = 1, /* an enumeration of two bytes: no larger than `most` */
     FIRN_FB_CHECK_FLOAT = 2, /* a float that is neither NaN nor infinite */
-    FIRN_FB_CHECK_DOUBLE = 3 /* likewise a double */
+    FIRN_FB_CHECK_DOUBLE = 3 /* a double that is neither NaN nor infinite */
 };
 
 typedef struct firn_fb_check {

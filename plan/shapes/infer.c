@@ -1,5 +1,6 @@
-/* Checks an op against its row of plan/ops.def: counts, ranges of attributes, types and extents of operands. Nothing
- * here may know one op from another; what the columns cannot say is in the rule that the row names. Freestanding. */
+/* Checks an op against its row of plan/ops.def: counts, ranges of attributes, types and extents of operands. Single ops
+ * may not be treated specially here; what the columns cannot express belongs in the rule that the row names.
+ * Freestanding. */
 #include "plan/shapes/infer.h"
 
 #include <stddef.h>
@@ -37,15 +38,15 @@ static bool integer_is_in_range(int64_t value, uint8_t range) {
         return value >= -1 && value <= INT32_MAX;
     case FIRN_RANGE_RNG_ID:
         return value >= 0 && value < (int64_t)FIRN_RNG_ID_END;
-    default: /* the op's own rule says */
+    default: /* checked by the op's own rule */
         return true;
     }
 }
 
-/* brought: factors with the weight decay of the step are among the inputs. */
+/* brought: the inputs include factors that hold the weight decay of the step. */
 static bool real_is_in_range(float value, uint8_t range, bool brought) {
     switch ((firn_range)range) {
-    case FIRN_RANGE_RATE: /* a rate of dropout, a beta of Adam; NaN fails */
+    case FIRN_RANGE_RATE: /* a dropout rate or a beta of Adam; NaN fails */
         return value >= 0.0f && value < 1.0f;
     case FIRN_RANGE_POSITIVE:
         return is_positive(value);
@@ -85,11 +86,11 @@ static bool type_fits(uint8_t type, const firn_operand *operand, const firn_op_s
     return operand->type == FIRN_TYPE_OWN || type == operand->type;
 }
 
-/* What the extents of the inputs have given to the letters of a row; 0 for a letter that none has given yet. */
+/* The values of a row's letters, taken from the extents of the inputs; 0 for a letter that has no value yet. */
 typedef struct letters {
     uint64_t leading;
     uint32_t values[FIRN_LETTERS];
-    const firn_shape *rows; /* the input whose leading dimensions `leading` counts */
+    const firn_shape *rows; /* the input from which `leading` was computed */
 } letters;
 
 static bool agrees(uint64_t *value, uint64_t extent) {
@@ -124,7 +125,7 @@ static bool input_fits(const firn_op_signature *s, const firn_shape *input, cons
     case FIRN_FORM_MATRIX:
         return input->rank == 2 && extent_fits(l, operand->a, input->dims[0]) &&
                extent_fits(l, operand->b, input->dims[1]);
-    default: /* any, or the op's own rule says */
+    default: /* any extents, or checked by the op's own rule */
         return true;
     }
 }
@@ -162,7 +163,7 @@ static void set_output(firn_op_signature *s, firn_shape *output, const firn_oper
     case FIRN_FORM_SUMS:
         set_sums(output, &s->inputs[operand->a]);
         break;
-    default: /* the op's own rule fills it */
+    default: /* filled by the op's own rule */
         break;
     }
 }
@@ -177,7 +178,7 @@ static bool set_outputs(firn_op_signature *s, const firn_op_info *info, const le
     return true;
 }
 
-/* Every shape is whole: a known type, extents in range, a size that can be counted. */
+/* Whether every shape is valid: a known type, extents in range, and a size that does not overflow. */
 static bool all_whole(const firn_shape *shapes, uint8_t count) {
     for (uint8_t i = 0; i < count; i++) {
         uint64_t bytes;

@@ -1,7 +1,7 @@
-/* What shape rules are made of. plan/ops.def says what each op accepts; infer.c checks the columns, and a rule of its
- * own checks and infers what they cannot say, after them: shapes_layers.c, shapes_losses.c, shapes_training.c. Kernels
- * run blind behind these rules, so a rule may not be looser than what its kernel can be given. Only the files of this
- * folder include this one, so its names need no prefix. Freestanding. */
+/* Building blocks of the shape rules. plan/ops.def defines what each op accepts. infer.c checks the columns; then the
+ * op's own rule checks and infers what the columns cannot express (shapes_layers.c, shapes_losses.c,
+ * shapes_training.c). Kernels do not check their operands, so a rule may not accept anything that its kernel cannot
+ * handle. Only the files of this folder may include this one, so its names have no prefix. Freestanding. */
 #ifndef FIRN_PLAN_SHAPE_RULES_H
 #define FIRN_PLAN_SHAPE_RULES_H
 
@@ -9,21 +9,21 @@
 #include "plan/ops.h"
 #include "plan/shapes/scratch.h"
 
-/* A rule is called with counts, attributes and operands as the columns of its row want them. It returns FIRN_OK or
- * FIRN_ERROR_OP_OPERANDS, _OP_ATTRIBUTE or _OP_SHAPE and, on FIRN_OK, has filled rank and dims of the outputs that are
- * its own. The extents of an output may still be too many elements to count: infer.c looks. */
+/* A rule is called after counts, attributes and operands have passed the columns of its row. It returns FIRN_OK or
+ * FIRN_ERROR_OP_OPERANDS, _OP_ATTRIBUTE or _OP_SHAPE. On FIRN_OK it has filled in rank and dims of the outputs of form
+ * `own`. Their number of elements may still be too large; infer.c checks that. */
 #define FIRN_OP(name, code, rule, ...) int firn_shape_##rule(firn_op_signature *signature);
 #include "plan/ops.def"
 #undef FIRN_OP
 
 /* --- shapes ----------------------------------------------------------------------------------------------------- */
 
-/* Binary32 of any shape. */
+/* Whether a shape is float32, with any extents. */
 static inline bool is_single(const firn_shape *shape) {
     return shape->type == FIRN_FLOAT32;
 }
 
-/* One dimension of that type and extent. */
+/* Whether a shape has one dimension of this extent, and this type. */
 static inline bool is_vector(const firn_shape *shape, uint8_t type, uint32_t extent) {
     return shape->type == type && shape->rank == 1 && shape->dims[0] == extent;
 }
@@ -32,7 +32,7 @@ static inline uint32_t last_extent(const firn_shape *shape) {
     return shape->dims[shape->rank - 1];
 }
 
-/* The product of all extents but the last. Inputs are whole, so it cannot overflow. */
+/* The product of all extents except the last. Input shapes are valid, so it cannot overflow. */
 static inline uint64_t leading_elements(const firn_shape *shape) {
     uint64_t product = 1;
     for (uint8_t i = 0; i + 1 < shape->rank; i++)
@@ -44,7 +44,7 @@ static inline uint64_t all_elements(const firn_shape *shape) {
     return leading_elements(shape) * last_extent(shape);
 }
 
-/* a ends with the dimensions of b. */
+/* Whether the last dimensions of a are the dimensions of b. */
 static inline bool ends_with(const firn_shape *a, const firn_shape *b) {
     if (b->rank > a->rank)
         return false;
@@ -59,7 +59,7 @@ static inline bool same_extents(const firn_shape *a, const firn_shape *b) {
     return a->rank == b->rank && ends_with(a, b);
 }
 
-/* Fills an output with `rank` extents; those beyond are 0. */
+/* Sets an output to `rank` extents; the remaining dims are 0. */
 static inline void set_extents(firn_shape *output, uint8_t rank, const uint32_t *dims) {
     for (uint8_t i = 0; i < FIRN_RANK_MAX; i++)
         output->dims[i] = i < rank ? dims[i] : 0;
@@ -70,19 +70,19 @@ static inline void set_like(firn_shape *output, const firn_shape *input) {
     set_extents(output, input->rank, input->dims);
 }
 
-/* The leading dimensions of the input, then `last`. */
+/* Sets an output to the leading dimensions of the input, then `last`. */
 static inline void set_last(firn_shape *output, const firn_shape *input, uint32_t last) {
     set_like(output, input);
     output->dims[input->rank - 1] = last;
 }
 
-/* The leading dimensions of the input, which has at least two. */
+/* Sets an output to the leading dimensions of the input, whose rank is at least 2. */
 static inline void set_leading(firn_shape *output, const firn_shape *input) {
     set_extents(output, (uint8_t)(input->rank - 1), input->dims);
 }
 
-/* One number for each block of the sum over all elements of x. Two extents, because one could not count the blocks of
- * the largest tensor. */
+/* Scratch of a sum: one element for each block of the sum over all elements of x. It has two dimensions, because the
+ * number of blocks of the largest tensor does not fit one extent. */
 static inline void set_sums(firn_shape *scratch, const firn_shape *x) {
     uint64_t blocks = (all_elements(x) - 1) / FIRN_SCRATCH_SUM_BLOCK + 1;
     uint64_t row = blocks < FIRN_SCRATCH_SUM_ROW ? blocks : FIRN_SCRATCH_SUM_ROW;
@@ -91,7 +91,7 @@ static inline void set_sums(firn_shape *scratch, const firn_shape *x) {
 
 /* --- attributes ------------------------------------------------------------------------------------------------- */
 
-/* An extent: what an unsigned 32-bit number can hold, from `least`. */
+/* Whether a value is from `least` to the largest unsigned 32-bit number, as an extent must be. */
 static inline bool is_word(int64_t value, int64_t least) {
     return value >= least && value <= (int64_t)UINT32_MAX;
 }

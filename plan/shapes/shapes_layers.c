@@ -1,5 +1,5 @@
-/* Own rules (plan/shapes/shape_rules.h) of what a model is built of: casts, products, sums, tables, attention and
- * rotary positions. Freestanding. */
+/* Own rules (plan/shapes/shape_rules.h) of the ops of layers: casts, products, sums, tables, attention and rotary
+ * positions. Freestanding. */
 #include "plan/shapes/shape_rules.h"
 
 /* --- casts and products ----------------------------------------------------------------------------------------- */
@@ -8,9 +8,9 @@ int firn_shape_cast(firn_op_signature *s) {
     return s->inputs[FIRN_CAST_IN_X].type != s->outputs[FIRN_CAST_OUT_Y].type ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
 }
 
-enum { OUT_IN = 0, IN_OUT = 1 }; /* layout */
+enum { OUT_IN = 0, IN_OUT = 1 }; /* values of the attribute layout */
 
-/* Extents K and O of a weight under its layout. */
+/* Extents K and O of a weight with this layout. */
 static bool weight_extents(const firn_shape *weight, int64_t layout, uint32_t *k, uint32_t *o) {
     if (weight->rank != 2)
         return false;
@@ -113,12 +113,13 @@ _Static_assert(FIRN_ATTENTION_HEADS == FIRN_ATTENTION_BACKWARD_HEADS &&
                    FIRN_ATTENTION_HALF_SOFTMAX == FIRN_ATTENTION_BACKWARD_HALF_SOFTMAX,
                "both directions have the same attributes");
 
-/* What follows from the attributes of both directions for qkv:[B,T,(heads + 2*kv_heads)*D]. */
+/* Computes heads and head size from the attributes, which are the same in both directions, for qkv:[B,T,(heads +
+ * 2*kv_heads)*D]. */
 static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, uint32_t *heads, uint32_t *size) {
     int64_t query = s->integers[FIRN_ATTENTION_HEADS], keys = s->integers[FIRN_ATTENTION_KV_HEADS];
     if (keys < 1 || keys > query || query % keys != 0)
         return FIRN_ERROR_OP_ATTRIBUTE;
-    /* half_softmax rounds to the half type of qkv, so there must be one. */
+    /* half_softmax rounds to the half type of qkv, so qkv must have one. */
     if (s->integers[FIRN_ATTENTION_HALF_SOFTMAX] == 1 && !firn_type_is_half(qkv->type))
         return FIRN_ERROR_OP_ATTRIBUTE;
     int64_t parts = query + 2 * keys;
@@ -167,7 +168,7 @@ _Static_assert(FIRN_ROTARY_EMBEDDING_ROTARY_DIM == FIRN_ROTARY_EMBEDDING_BACKWAR
                    FIRN_ROTARY_EMBEDDING_ROTATED == FIRN_ROTARY_EMBEDDING_BACKWARD_ROTATED,
                "both directions have the same attributes");
 
-/* Both directions: x:[...,T,heads*D]. */
+/* The rule of both directions, for x:[...,T,heads*D]. */
 int firn_shape_rotary_embedding(firn_op_signature *s) {
     const firn_shape *x = &s->inputs[FIRN_ROTARY_EMBEDDING_IN_X];
     const int64_t heads = s->integers[FIRN_ROTARY_EMBEDDING_HEADS];

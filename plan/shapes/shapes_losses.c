@@ -1,7 +1,7 @@
 /* Own rules (plan/shapes/shape_rules.h) of losses and metrics. Freestanding. */
 #include "plan/shapes/shape_rules.h"
 
-/* A label that is ignored, -1 for none, is a class. */
+/* An ignored label must be a class; -1 means that none is ignored. */
 static int check_ignored(int64_t label, const firn_shape *logits) {
     return label < (int64_t)last_extent(logits) ? FIRN_OK : FIRN_ERROR_OP_ATTRIBUTE;
 }
@@ -21,7 +21,8 @@ int firn_shape_metric_weighted_accuracy(firn_op_signature *s) {
                          &s->inputs[FIRN_METRIC_WEIGHTED_ACCURACY_IN_LOGITS]);
 }
 
-/* A row for each label; a column for each prediction, and one for rows without a prediction. */
+/* The matrix has a row for each label and a column for each prediction, and one more column for rows without a
+ * prediction. */
 int firn_shape_metric_confusion(firn_op_signature *s) {
     const firn_shape *logits = &s->inputs[FIRN_METRIC_CONFUSION_IN_LOGITS];
     const firn_shape *confusion = &s->inputs[FIRN_METRIC_CONFUSION_IN_CONFUSION];

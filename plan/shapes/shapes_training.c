@@ -1,5 +1,5 @@
-/* Own rules (plan/shapes/shape_rules.h) of what stands behind the gradients: their norm and clipping, optimizers, loss
- * scale. Freestanding. */
+/* Own rules (plan/shapes/shape_rules.h) of the ops that follow the backward pass: norm and clipping of the gradients,
+ * optimizers, loss scale. Freestanding. */
 #include "plan/generated/reader.h"
 #include "plan/shapes/shape_rules.h"
 
@@ -11,7 +11,7 @@ int firn_shape_sum_of_squares(firn_op_signature *s) {
                                                                                             : FIRN_ERROR_OP_ATTRIBUTE;
 }
 
-/* The attributes say which of the two inputs are there. */
+/* The attributes determine which of the two inputs are present. */
 int firn_shape_gradient_factors(firn_op_signature *s) {
     int64_t clipping = s->integers[FIRN_GRADIENT_FACTORS_CLIPPING];
     float limit = s->reals[FIRN_GRADIENT_FACTORS_LIMIT];
@@ -32,7 +32,7 @@ int firn_shape_rprop(firn_op_signature *s) {
                : FIRN_ERROR_OP_ATTRIBUTE;
 }
 
-/* The exponent of the step is below 0, so that the first step takes the whole of its square. */
+/* The exponent must be below 0, so that in the first step the new square has its full weight. */
 static int check_exponent(float exponent) {
     return exponent < 0.0f && is_finite(exponent) ? FIRN_OK : FIRN_ERROR_OP_ATTRIBUTE;
 }
@@ -41,7 +41,7 @@ int firn_shape_adafactor(firn_op_signature *s) {
     return check_exponent(s->reals[FIRN_ADAFACTOR_DECAY_RATE]);
 }
 
-/* Whether x has the extents of a parameter without one of its last two, counted from the end. */
+/* Whether x has the extents of a parameter without the last (from_end 1) or the last but one (from_end 2). */
 static bool lacks_extent(const firn_shape *x, const firn_shape *parameter, uint8_t from_end) {
     firn_shape shape = {.rank = (uint8_t)(parameter->rank - 1)};
     for (uint8_t i = 0; i < shape.rank; i++)
