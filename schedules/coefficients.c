@@ -1,5 +1,5 @@
-/* The coefficients that optimizers take from the number of their step (coefficients.h): plan/NUMERICS.md, "Update".
- * Binary64 with + - * / and the functions of the schedules. Freestanding. */
+/* The coefficients that optimizers derive from their step number (coefficients.h): plan/NUMERICS.md, "Update". Binary64
+ * with + - * / and the functions of the schedules. Freestanding. */
 #include "schedules/coefficients.h"
 
 #include "schedules/schedule_elementary.h"
@@ -17,8 +17,8 @@ float firn_adam_correction(float beta1, float beta2, uint64_t t) {
     return (float)(deviation / (1.0 - power((double)beta1, t)));
 }
 
-/* r is the length of an average that would vary as much as this one: at most `most`, and so small at first that the
- * variance has no variance. */
+/* r is the length of a simple moving average with the same variance, and approaches `most`. For r <= 5 the variance of
+ * the second moment is not defined, and the rectification stays 0. */
 firn_radam_coefficients firn_radam_coefficients_at(float beta1, float beta2, uint64_t t) {
     firn_radam_coefficients c = {.mean = firn_bias_correction(beta1, t)};
     double most = 2.0 / (1.0 - (double)beta2) - 1.0, p = power((double)beta2, t);

@@ -1,5 +1,5 @@
-/* Checking schedules: what a list must be so that evaluating it needs no further look. The rules of each kind are one
- * row of a table and, where that is not enough, one case. Freestanding; the trees are walked with loops. */
+/* Checks schedules, so that evaluation needs no further checks. The rules of each kind are one row of a table, plus one
+ * case where a row is not enough. Freestanding; trees are walked with loops, not recursion. */
 #include "schedules/schedule.h"
 
 #include <float.h>
@@ -8,9 +8,9 @@
 
 /* --- the fields of a node, taken alone ---------------------------------------------------------------------------- */
 
-/* Fields that a kind uses; the others are zero. */
+/* The fields that a kind uses; all others must be zero. */
 enum {
-    USES_TOTAL = 1, /* and it is at least 1 */
+    USES_TOTAL = 1, /* must be at least 1 */
     USES_AUXILIARY = 2,
     USES_INITIAL = 4,
     USES_FINAL = 8,
@@ -23,7 +23,7 @@ enum {
 typedef struct kind_rule {
     const char *name;
     uint16_t uses;
-    uint16_t modes; /* how many */
+    uint16_t modes; /* number of modes */
 } kind_rule;
 
 static const kind_rule rules[FIRN_SCHEDULE_KINDS] = {
@@ -53,12 +53,12 @@ bool firn_schedule_has_children(uint16_t kind) {
     return (rules[kind].uses & USES_CHILDREN) != 0;
 }
 
-/* Every value is rounded to binary32 in the end, so larger ones could only become infinite. NaN fails. */
+/* Values are finally rounded to binary32, so larger ones could only become infinite. NaN fails. */
 static bool is_single_range(double value) {
     return value >= -(double)FLT_MAX && value <= (double)FLT_MAX;
 }
 
-/* +0, bit by bit: a field that is not used has one spelling only. */
+/* Whether a value is +0 bit by bit, which is the only encoding of an unused field. */
 static bool is_positive_zero(double value) {
     uint64_t bits;
     __builtin_memcpy(&bits, &value, sizeof bits);
@@ -84,7 +84,7 @@ static bool uses_its_fields(const firn_schedule_node *node, const kind_rule *rul
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-/* Whether `wanted` elements from `first` on lie in a list of `count`. */
+/* Whether `wanted` elements starting at `first` are within a list of `count`. */
 static bool lies_within(uint64_t first, uint64_t wanted, uint32_t count) {
     return first <= count && wanted <= count - first;
 }
@@ -97,7 +97,7 @@ static bool are_values(const double *numbers, uint64_t count) {
     return true;
 }
 
-/* Whole numbers below 2^53, each greater than the one before. */
+/* Whether the numbers are integers below 2^53 in strictly ascending order. */
 static bool are_milestones(const double *numbers, uint64_t count) {
     for (uint64_t i = 0; i < count; i++) {
         if (!(numbers[i] >= 0.0 && numbers[i] < 0x1p53) || (double)(uint64_t)numbers[i] != numbers[i] ||
@@ -125,7 +125,7 @@ static bool is_expression(const firn_schedule_list *list, const firn_schedule_no
     return firn_schedule_expression_check(instructions, node->total);
 }
 
-/* Every piece has a length above 0. */
+/* Checks that every piece has a length above 0. */
 static bool is_one_cycle(const firn_schedule_node *node) {
     bool three = (node->mode & FIRN_SCHEDULE_THREE_PHASE) != 0;
     return node->power > 0.0 && (three ? 2.0 * node->power : node->power) < (double)(node->total - 1);
@@ -137,7 +137,7 @@ static bool is_cyclic(const firn_schedule_node *node) {
            (decays ? node->rate >= 0.0 : is_positive_zero(node->rate));
 }
 
-/* The rules of a kind that its row does not tell. */
+/* Checks a node against the row of its kind and against the kind's other rules. */
 static bool is_well_formed(const firn_schedule_list *list, const firn_schedule_node *node) {
     if (node->kind >= FIRN_SCHEDULE_KINDS || !uses_its_fields(node, &rules[node->kind]))
         return false;
@@ -177,7 +177,7 @@ static bool is_child(const firn_schedule_node *parent, uint32_t index) {
     return index >= parent->first_child && index - parent->first_child < parent->child_count;
 }
 
-/* The children of nodes[i] lie in the list, after it, and belong to no node before it. */
+/* Checks that the children of nodes[i] are within the list, come after it, and belong to no earlier node. */
 static bool has_own_children(const firn_schedule_list *list, uint32_t i) {
     const firn_schedule_node *node = &list->nodes[i];
     if (node->child_count == 0)
@@ -192,7 +192,7 @@ static bool has_own_children(const firn_schedule_list *list, uint32_t i) {
     return true;
 }
 
-/* The node that nodes[i] is a child of, or i itself. The nodes before i have been checked, so there is at most one. */
+/* The parent of nodes[i], or i if it has none. All nodes before i have been checked, so there is at most one. */
 static uint32_t parent_of(const firn_schedule_node *nodes, uint32_t i) {
     for (uint32_t j = 0; j < i; j++) {
         if (is_child(&nodes[j], i))
@@ -201,7 +201,8 @@ static uint32_t parent_of(const firn_schedule_node *nodes, uint32_t i) {
     return i;
 }
 
-/* Children of a sequence begin at 0 and then each after the one before; others have no beginning. */
+/* The first child of a sequence starts at 0, and each other child after the previous one. All other nodes have start
+ * 0. */
 static bool starts_in_order(const firn_schedule_node *nodes, uint32_t i) {
     uint32_t parent = parent_of(nodes, i);
     if (parent == i || nodes[parent].kind != FIRN_SCHEDULE_SEQUENTIAL || nodes[parent].first_child == i)
@@ -209,7 +210,7 @@ static bool starts_in_order(const firn_schedule_node *nodes, uint32_t i) {
     return nodes[i].start > nodes[i - 1].start;
 }
 
-/* A root lies at depth 1. */
+/* Checks the depth of nodes[i]. A root has depth 1. */
 static bool is_shallow(const firn_schedule_node *nodes, uint32_t i) {
     uint32_t at = i;
     for (uint32_t depth = 1; depth <= FIRN_SCHEDULE_DEPTH; depth++) {

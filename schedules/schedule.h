@@ -1,7 +1,7 @@
-/* Schedules: every schedule of a learning rate or a weight decay as a closed form of the optimizer step. Shared by the
- * compiler (to check, freeze and print) and the runtime (to evaluate). Freestanding; binary64 with + - * / and our own
- * functions, so the same bits everywhere. No recursion, no state: a value is a function of the list and the step
- * alone. SCHEDULES.md says which class of a recipe becomes which node. */
+/* Schedules: learning rates and weight decays as closed forms of the optimizer step. Used by the compiler (to check,
+ * freeze and print them) and by the runtime (to evaluate them). Freestanding. Computes in binary64 with + - * / and the
+ * functions of schedule_elementary.h, and so gives the same bits on every machine. No recursion and no state: a value
+ * depends only on the list and the step. SCHEDULES.md gives the node for each class of a recipe. */
 #ifndef FIRN_SCHEDULE_H
 #define FIRN_SCHEDULE_H
 
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* clang-format off */
-/* ScheduleKind in plan.fbs; NUMERICS.md, "Schedules", gives the value of each at step t of the node. A field that a
- * kind does not name is zero. Numbers lie in the range of binary32, but for knots and milestones.
+/* ScheduleKind in plan.fbs; NUMERICS.md, "Schedules", defines the value of each kind at step t of the node. Fields that
+ * are not listed for a kind are zero. Numbers are within the range of binary32, except for knots and milestones.
  *
  *   constant             initial; total: its length in reports, 0 for no end
  *   linear               initial, final, total
@@ -19,11 +19,11 @@
  *   polynomial           initial, final, total, power >= 0
  *   exponential          initial, rate >= 0, total: rate^(t/total);  mode staircase
  *   inverse_time         initial, rate >= 0, power >= 0, total: 1/(1 + rate * t^power/total);  mode staircase
- *   inverse_square_root  initial, rate: a factor, total: the first step at which it falls
+ *   inverse_square_root  initial, rate: a factor, total: the last step before it falls
  *   cosine_periodic      initial, final, total: half a period;  mode restart: a whole one
  *   multi_step           initial, rate >= 0; milestones: numbers from auxiliary on, total of them
  *   piecewise            numbers from auxiliary on: total milestones, then total + 1 values
- *   table                numbers from auxiliary on: total values, one for each step, the last one for good
+ *   table                numbers from auxiliary on: total values, one for each step; the last one stays
  *   expression           instructions from auxiliary on, total of them
  *   cyclic               initial, final, total: steps up, auxiliary: steps down;  mode halving or decaying (rate >= 0)
  *   one_cycle            initial, final: the peak, rate: the end value, total: steps, power: the knot of the peak;
@@ -51,24 +51,24 @@ typedef enum firn_schedule_kind {
 
 #define FIRN_SCHEDULE_KINDS 16
 
-/* Modes; 0 is a kind's plain form. */
+/* Modes; 0 is the plain form of a kind. */
 enum {
     FIRN_SCHEDULE_STAIRCASE = 1,  /* exponential, inverse_time */
     FIRN_SCHEDULE_RESTART = 1,    /* cosine_periodic */
     FIRN_SCHEDULE_HALVING = 1,    /* cyclic */
     FIRN_SCHEDULE_DECAYING = 2,   /* cyclic */
-    FIRN_SCHEDULE_STRAIGHT = 1,   /* one_cycle: linear pieces; a bit, as is */
-    FIRN_SCHEDULE_THREE_PHASE = 2 /* one_cycle: back to initial before the end */
+    FIRN_SCHEDULE_STRAIGHT = 1,   /* one_cycle: linear pieces; bit, may be combined with the next */
+    FIRN_SCHEDULE_THREE_PHASE = 2 /* one_cycle: returns to initial before the end; bit */
 };
 
 /* The bytes of struct ScheduleNode in plan.fbs, little-endian, used in place. */
 typedef struct firn_schedule_node {
     uint16_t kind;        /* firn_schedule_kind */
-    uint16_t mode;        /* as above */
-    uint16_t first_child; /* index of the first child, greater than the node's own; they follow each other */
+    uint16_t mode;        /* as listed above */
+    uint16_t first_child; /* index of the first child, greater than the node's own; children are consecutive */
     uint16_t child_count;
     uint64_t total;
-    uint64_t start; /* child of a sequential: the parent's step at which it begins, ascending from 0; else 0 */
+    uint64_t start; /* child of a sequential: the step of the parent at which it starts, ascending from 0; else 0 */
     uint64_t auxiliary;
     double initial;
     double final;
@@ -78,11 +78,11 @@ typedef struct firn_schedule_node {
 
 _Static_assert(sizeof(firn_schedule_node) == 64, "struct ScheduleNode is 64 bytes");
 
-/* ScheduleOperation in plan.fbs: what an instruction of an expression does. It takes its operands from the top of a
- * stack, the last one uppermost, and leaves one result there. */
+/* ScheduleOperation in plan.fbs: the operation of an instruction in an expression. It pops its operands from a stack,
+ * the last operand being on top, and pushes one result. */
 typedef enum firn_schedule_operation {
-    FIRN_SCHEDULE_NUMBER = 0, /* the value of the instruction */
-    FIRN_SCHEDULE_STEP = 1,   /* t */
+    FIRN_SCHEDULE_NUMBER = 0, /* pushes the value of the instruction */
+    FIRN_SCHEDULE_STEP = 1,   /* pushes t */
     FIRN_SCHEDULE_ADD = 2,
     FIRN_SCHEDULE_SUBTRACT = 3,
     FIRN_SCHEDULE_MULTIPLY = 4,
@@ -91,7 +91,7 @@ typedef enum firn_schedule_operation {
     FIRN_SCHEDULE_POWER = 7,
     FIRN_SCHEDULE_MINIMUM = 8,
     FIRN_SCHEDULE_MAXIMUM = 9,
-    FIRN_SCHEDULE_LESS = 10, /* 1 or 0, as are the next three */
+    FIRN_SCHEDULE_LESS = 10, /* 1 or 0, like the next three */
     FIRN_SCHEDULE_LESS_OR_EQUAL = 11,
     FIRN_SCHEDULE_GREATER = 12,
     FIRN_SCHEDULE_GREATER_OR_EQUAL = 13,
@@ -111,12 +111,12 @@ typedef struct firn_schedule_instruction {
     uint16_t operation; /* firn_schedule_operation */
     uint16_t reserved_low;
     uint32_t reserved_high;
-    double value; /* number: in the range of binary32; else +0 */
+    double value; /* number: within the range of binary32; else +0 */
 } firn_schedule_instruction;
 
 _Static_assert(sizeof(firn_schedule_instruction) == 16, "struct ScheduleInstruction is 16 bytes");
 
-/* Everything that the schedules of a plan are made of. */
+/* The lists that all schedules of a plan share. */
 typedef struct firn_schedule_list {
     const firn_schedule_node *nodes;
     const double *numbers;
@@ -124,20 +124,20 @@ typedef struct firn_schedule_list {
     uint32_t node_count, number_count, instruction_count;
 } firn_schedule_list;
 
-#define FIRN_SCHEDULE_DEPTH 20 /* nodes on the way from a root to a leaf */
-#define FIRN_SCHEDULE_STACK 16 /* numbers that an expression may hold at once */
+#define FIRN_SCHEDULE_DEPTH 20 /* maximum number of nodes on the path from a root to a leaf */
+#define FIRN_SCHEDULE_STACK 16 /* maximum number of values on an expression's stack */
 
-/* Checks a whole list: kinds, children inside the list and after their parent, no child shared, depth, starts
- * ascending from 0, values in range, runs of numbers and instructions inside theirs, unused fields +0. Returns 0, or 1
- * + the index of the first node at fault. */
+/* Checks a whole list: kinds, children within the list and after their parent, no shared child, depth, starts ascending
+ * from 0, values in range, ranges of numbers and instructions within their lists, unused fields +0. Returns 0, or 1 +
+ * the index of the first faulty node. */
 uint32_t firn_schedule_check(const firn_schedule_list *list);
 
-/* The value of the tree under nodes[root] at a step, in binary64 and rounded once to binary32, NaN canonical. The list
- * has been checked. */
+/* The value at a step of the tree whose root is nodes[root]: in binary64, and rounded once to binary32 with a canonical
+ * NaN. The list has been checked. */
 double firn_schedule_exact(const firn_schedule_list *list, uint32_t root, uint64_t step);
 float firn_schedule_value(const firn_schedule_list *list, uint32_t root, uint64_t step);
 
-/* Whether the children of a node of that kind are part of its value. */
+/* Whether nodes of this kind have children. The kind must be known. */
 bool firn_schedule_has_children(uint16_t kind);
 
 /* "constant" and so on; "?" for an unknown kind. */

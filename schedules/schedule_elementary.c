@@ -1,13 +1,14 @@
 /* Elementary functions of the schedules (schedule_elementary.h). Every constant is written as the quotient or the
- * hexadecimal number that NUMERICS.md gives. Nothing here may call the C library or contract a product and a sum. */
+ * hexadecimal number in NUMERICS.md. Code here may not call the C library, and products and sums may not be contracted
+ * to fma. */
 #include "schedules/schedule_elementary.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define LN2_HIGH    0x1.62e42feep-1       /* the first 32 bits of log 2: its products with exponents are exact */
-#define LN2_LOW     0x1.a39ef35793c76p-33 /* the rest */
+#define LN2_HIGH    0x1.62e42feep-1       /* the first 32 bits of log 2, so that products with exponents are exact */
+#define LN2_LOW     0x1.a39ef35793c76p-33 /* log 2 - LN2_HIGH */
 #define PER_LN2     0x1.71547652b82fep+0  /* 1 / log 2 */
 #define HALF_PI     0x1.921fb54442d18p+0  /* pi / 2 */
 #define PER_HALF_PI 0x1.45f306dc9c883p-1  /* 2 / pi */
@@ -45,7 +46,7 @@ double firn_schedule_floor(double x) {
     return whole > x ? whole - 1.0 : whole;
 }
 
-/* x = n log 2 + r with |r| <= log(2)/2; the series of exp(r) to the 14th power, whose next term is below 2^-62. */
+/* x = n log 2 + r with |r| <= log(2)/2. The series of exp(r) goes to the 14th power; its next term is below 2^-62. */
 double firn_schedule_exp(double x) {
     static const double coefficients[] = {
         1.0 / 87178291200.0,
@@ -75,8 +76,8 @@ double firn_schedule_exp(double x) {
     return series(coefficients, sizeof coefficients / sizeof coefficients[0], r) * two_to((int32_t)n);
 }
 
-/* x = 2^k m with m from sqrt(1/2) to sqrt(2); log m = 2 atanh(s), s = (m - 1)/(m + 1), |s| < 0.172: the series to the
- * 23rd power, whose next term is below 2^-66 of the result. */
+/* x = 2^k m with m from sqrt(1/2) to sqrt(2); log m = 2 atanh(s) with s = (m - 1)/(m + 1), |s| < 0.172. The series goes
+ * to the 23rd power; its next term is below 2^-66 of the result. */
 double firn_schedule_log(double x) {
     static const double coefficients[] = {
         1.0 / 23.0, 1.0 / 21.0, 1.0 / 19.0, 1.0 / 17.0, 1.0 / 15.0, 1.0 / 13.0,
@@ -100,7 +101,8 @@ double firn_schedule_log(double x) {
     return k * LN2_HIGH + (twice + (twice * square * sum + k * LN2_LOW));
 }
 
-/* Heron's steps from a guess that halves the exponent: 3.5% off, then 6e-4, 2e-7, 2e-14, and settled. */
+/* Heron's method. The first guess halves the exponent and has a relative error of 3.5%; the following ones have 6e-4,
+ * 2e-7 and 2e-14, and then it has converged. */
 double firn_schedule_square_root(double x) {
     if (x != x || x < 0.0)
         return __builtin_nan("");
@@ -114,7 +116,7 @@ double firn_schedule_square_root(double x) {
     return root;
 }
 
-/* x^n by squares: exact as long as the result is. */
+/* x^n by repeated squaring; exact if the result is. */
 static double whole_power(double x, uint32_t n) {
     double product = 1.0;
     for (; n > 0; n >>= 1) {
@@ -138,7 +140,7 @@ double firn_schedule_power(double x, double y) {
     return x < 0.0 && odd ? -size : size;
 }
 
-/* The series to the 17th power, whose next term is below 2^-63 of the result. */
+/* The series goes to the 17th power; its next term is below 2^-63 of the result. */
 double firn_schedule_sine_of_quarter(double y) {
     static const double coefficients[] = {
         1.0 / 355687428096000.0, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0,
@@ -149,7 +151,7 @@ double firn_schedule_sine_of_quarter(double y) {
     return angle + angle * square * series(coefficients, sizeof coefficients / sizeof coefficients[0], square);
 }
 
-/* sin(pi/2 * y) for 0 <= y <= 1: the upper half as 1 - 2 sin^2 of half the angle that is left. */
+/* sin(pi/2 * y) for 0 <= y <= 1. The upper half is 1 - 2 sin^2 of half the complementary angle. */
 static double sine_of_quarter_turn(double y) {
     if (y <= 0.5)
         return firn_schedule_sine_of_quarter(y);

@@ -1,5 +1,4 @@
-/* Checking and evaluating expressions (schedule_expression.h). NUMERICS.md, "Schedules", says what each operation
- * computes. */
+/* Checks and evaluates expressions (schedule_expression.h). NUMERICS.md, "Schedules", defines each operation. */
 #include "schedules/schedule_expression.h"
 
 #include "schedules/schedule_elementary.h"
@@ -34,7 +33,7 @@ bool firn_schedule_expression_check(const firn_schedule_instruction *list, uint6
     return held == 1;
 }
 
-/* a is the first operand, b the second, c the third. */
+/* Computes one operation; a, b and c are its first, second and third operand, as far as it has them. */
 static double apply(const firn_schedule_instruction *instruction, double t, double a, double b, double c) {
     switch (instruction->operation) {
     case FIRN_SCHEDULE_NUMBER:
@@ -83,7 +82,7 @@ static double apply(const firn_schedule_instruction *instruction, double t, doub
 }
 
 double firn_schedule_expression(const firn_schedule_instruction *list, uint64_t count, uint64_t step) {
-    double stack[FIRN_SCHEDULE_STACK + 3] = {0}; /* so that three operands may be read wherever an operation begins */
+    double stack[FIRN_SCHEDULE_STACK + 3] = {0}; /* 3 more, because apply is always passed three operands */
     uint32_t held = 0;
     for (uint64_t i = 0; i < count; i++) {
         held -= firn_schedule_operands(list[i].operation);

@@ -1,18 +1,18 @@
-/* Expressions of the step: short lists of instructions for a stack of numbers, as a recipe's lambda is frozen into.
- * Every list is a straight line: no jumps, so its length bounds its time. Freestanding. */
+/* Expressions of the step, into which lambdas of a recipe are frozen: short lists of instructions for a stack machine.
+ * There are no jumps, so the length of a list bounds its time. Freestanding. */
 #ifndef FIRN_SCHEDULE_EXPRESSION_H
 #define FIRN_SCHEDULE_EXPRESSION_H
 
 #include "schedules/schedule.h"
 
-/* Whether the operations are known, never lack an operand, never need more than FIRN_SCHEDULE_STACK numbers and leave
- * exactly one. Numbers are checked by the caller's rules for numbers. */
+/* Whether all operations are known, no operation lacks an operand, the stack never exceeds FIRN_SCHEDULE_STACK values,
+ * and exactly one value is left. The caller checks the values of the instructions. */
 bool firn_schedule_expression_check(const firn_schedule_instruction *list, uint64_t count);
 
-/* The value of a checked expression. */
+/* The value of a checked expression at a step. */
 double firn_schedule_expression(const firn_schedule_instruction *list, uint64_t count, uint64_t step);
 
-/* Operands that an operation takes. */
+/* The number of operands that an operation takes. */
 uint32_t firn_schedule_operands(uint16_t operation);
 
 #endif

@@ -1,13 +1,13 @@
-/* Evaluating schedules. A value is a function of the list and the step alone; NUMERICS.md, "Schedules", gives every
- * operation and its order, and this file is those formulas. Trees are walked with a stack of their own. Freestanding:
- * binary64 with + - * / and schedule_elementary.h, no libm, no fma. */
+/* Evaluates schedules. A value depends only on the list and the step. NUMERICS.md, "Schedules", defines every operation
+ * and its order, and this file may not deviate from it. Trees are walked with an explicit stack. Freestanding: binary64
+ * with + - * / and schedule_elementary.h, no libm, no fma. */
 #include <stddef.h>
 
 #include "schedules/schedule_elementary.h"
 #include "schedules/schedule_expression.h"
 
-/* How far a node has come: the shares of initial and final in its value, which add up to 1. Each is computed where it
- * is small, so that a decay to 0 and a rise from 0 both keep their digits. */
+/* The weights of a node's initial and final value, which add up to 1. The smaller weight is never computed as 1 minus
+ * the other, so that neither a decay to 0 nor a rise from 0 loses precision. */
 typedef struct shares {
     double initial, final;
 } shares;
@@ -18,22 +18,22 @@ static double mix(double initial, double final, shares share) {
 
 /* --- cosines ---------------------------------------------------------------------------------------------------- */
 
-/* The share of initial is (1 + cos(pi y))/2: the square of the sine of the angle that is left, and 1 less the square
- * of the sine of the angle that is done. The smaller of the two angles is given, as a part of pi. */
+/* The weight of initial is (1 + cos(pi y))/2: the squared sine of the remaining angle, or 1 minus the squared sine of
+ * the angle passed. `smaller` is the smaller of the two angles, as a fraction of pi. */
 static shares cosine_shares_of(double smaller, bool near_end) {
     double sine = firn_schedule_sine_of_quarter(smaller);
     double small = sine * sine;
     return near_end ? (shares){small, 1.0 - small} : (shares){1.0 - small, small};
 }
 
-/* t of total steps, t at most total. */
+/* After t of total steps; t is at most total. */
 static shares cosine_shares(uint64_t t, uint64_t total) {
     uint64_t left = total - t;
     bool near_end = left <= t;
     return cosine_shares_of((double)(near_end ? left : t) / (double)total, near_end);
 }
 
-/* Any part of the way, beyond the end too, where the cosine comes back. */
+/* After any fraction of the steps; above 1 the cosine returns. */
 static shares cosine_shares_at(double part) {
     double y = part - 2.0 * firn_schedule_floor(part * 0.5);
     if (y > 1.0)
@@ -73,7 +73,7 @@ static double exponential(const firn_schedule_node *node, uint64_t t) {
     return node->initial * firn_schedule_power(node->rate, exponent);
 }
 
-/* The floor of a quotient that may have come out a little below the whole number that it is. */
+/* The floor of a quotient that rounding may have put slightly below an integer. */
 static double floor_with_slack(double x) {
     return firn_schedule_floor(x + x * 0x1p-44);
 }
@@ -90,7 +90,7 @@ static double inverse_square_root(const firn_schedule_node *node, uint64_t t) {
     return node->initial * node->rate / firn_schedule_square_root((double)(t > node->total ? t : node->total));
 }
 
-/* How many of the milestones, ascending whole numbers, are at most t. */
+/* The number of milestones that are at most t. The milestones are ascending integers. */
 static uint64_t milestones_passed(const double *milestones, uint64_t count, uint64_t t) {
     uint64_t low = 0, high = count;
     while (low < high) {
@@ -128,7 +128,7 @@ static double cyclic(const firn_schedule_node *node, uint64_t t) {
     return node->initial + (node->final - node->initial) * height * factor;
 }
 
-/* From one knot to the next; the last piece goes on beyond its end, as the reference's does. */
+/* Runs from one knot to the next. The last piece continues beyond its end, as in the reference. */
 static double one_cycle(const firn_schedule_node *node, uint64_t t) {
     double x = (double)t, begin = 0.0, end = node->power, from = node->initial, to = node->final;
     if (x > end && (node->mode & FIRN_SCHEDULE_THREE_PHASE) != 0) {
@@ -182,13 +182,13 @@ static double leaf(const firn_schedule_list *list, const firn_schedule_node *nod
 
 /* --- trees -------------------------------------------------------------------------------------------------------- */
 
-/* A product on the way down: its next child, and the step that all of them see. */
+/* A product on the stack: the range of its children that remain, and the step at which they are evaluated. */
 typedef struct frame {
     uint32_t next, end;
     uint64_t t;
 } frame;
 
-/* The last child that has begun. */
+/* The last child that has started. */
 static uint32_t child_at(const firn_schedule_list *list, const firn_schedule_node *parent, uint64_t t) {
     uint32_t child = parent->first_child;
     for (uint32_t i = 1; i < parent->child_count && list->nodes[child + 1].start <= t; i++)

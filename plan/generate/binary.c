@@ -1,4 +1,5 @@
-/* The binary schema as bytes: tables, vectors and strings by their places. What they mean is schema.c's. */
+/* Access to the bytes of the binary schema: tables, vectors and strings by their positions. schema.c interprets
+ * them. */
 #include "plan/generate/binary.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 static const uint8_t *input;
 static size_t input_bytes;
 
-/* Little-endian integer of 1, 2, 4 or 8 bytes. */
+/* Loads a little-endian integer of 1, 2, 4 or 8 bytes. */
 static uint64_t load(size_t at, size_t bytes) {
     if (bytes > input_bytes || at > input_bytes - bytes)
         refuse("binary schema", "it is damaged; make it again with flatc");
@@ -22,7 +23,7 @@ size_t follow(size_t at) {
     return at + (size_t)load(at, 4);
 }
 
-/* Where a field of a table lies; 0 when it is absent. */
+/* The position of a table's field; 0 if the field is absent. */
 static size_t slot(size_t table, size_t number) {
     size_t vtable = (size_t)((int64_t)table - (int32_t)(uint32_t)load(table, 4));
     if (load(vtable, 2) <= number)

@@ -1,12 +1,12 @@
-/* Reading flatc's binary schema, which is itself a FlatBuffer (reflection.fbs of FlatBuffers 2.0). Every read is held
- * to the bytes that there are. */
+/* Reads flatc's binary schema, which is itself a FlatBuffer (reflection.fbs of FlatBuffers 2.0). Every read is checked
+ * against the length of the input. */
 #ifndef FIRN_GENERATE_BINARY_H
 #define FIRN_GENERATE_BINARY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* reflection.BaseType */
+/* The values of reflection.BaseType. */
 enum base_type {
     BASE_NONE,
     BASE_UNION_TYPE,
@@ -27,7 +27,7 @@ enum base_type {
     BASE_COUNT
 };
 
-/* Slots of the tables of reflection.fbs. */
+/* Slots of the fields in the tables of reflection.fbs. */
 enum { SCHEMA_OBJECTS = 4, SCHEMA_ENUMS = 6, SCHEMA_IDENTIFIER = 8, SCHEMA_ROOT = 12 };
 enum { TYPE_BASE = 4, TYPE_ELEMENT = 6, TYPE_INDEX = 8 };
 enum { ATTRIBUTE_KEY = 4, ATTRIBUTE_VALUE = 6 };
@@ -55,13 +55,14 @@ enum {
     FIELD_OPTIONAL = 26
 };
 
-/* Reads the file; stops when it is no binary schema. */
+/* Reads the file into memory. Stops the program if it is not a binary schema. */
 void read_input(const char *name);
 
-/* Where the offset at a place leads to. */
+/* The position that the offset at a position points to. */
 size_t follow(size_t at);
 
-/* A scalar of `bytes` bytes, a table, a vector's length and element, and a string: the field of a table at a slot. */
+/* Access to the field of a table at a slot: a scalar of `bytes` bytes, a table, the length and an element of a vector
+ * of tables, and a string. */
 uint64_t scalar(size_t table, size_t number, size_t bytes, uint64_t absent);
 size_t child(size_t table, size_t number);
 size_t vector_count(size_t table, size_t number);

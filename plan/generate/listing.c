@@ -6,7 +6,7 @@
 #include "plan/generate/program.h"
 #include "plan/generate/schema.h"
 
-/* Text that grows: the listing is hashed before it is written. */
+/* The text is kept in memory, because it is hashed before it is written. */
 char *listing;
 size_t listing_bytes;
 static size_t listing_capacity;
@@ -27,7 +27,7 @@ static void __attribute__((format(printf, 1, 2))) list(const char *format, ...) 
     listing_bytes += (size_t)written;
 }
 
-/* The type of a scalar, or of a vector's element, by its schema name. */
+/* The schema's name for the type of a field, or for the type of a vector's elements. */
 static const char *inner_name(const struct field *field) {
     if (field->object != NULL)
         return field->object->name;

@@ -1,8 +1,8 @@
-/* generate SCHEMA.bfbs DIRECTORY: reads flatc's binary schema and writes plan/generated: what firn_fb_verify needs
- * (tables.c, tables.h), read access (reader.h), the names of enumerators (words.c, words.h), the writer's side
- * (writer.c, writer.h), and the canonical listing of the schema (schema.txt), whose SHA-256 is the schema hash; and,
- * from plan/ops.def, the table of ops. A program of the build host: it may allocate, and stops at the first thing that
- * it does not understand. It never guesses: a schema feature that is not handled here is an error.
+/* generate SCHEMA.bfbs DIRECTORY: reads flatc's binary schema and writes plan/generated: the tables of firn_fb_verify
+ * (tables.c, tables.h), read access (reader.h), the names of enumerators (words.c, words.h), the native structs of the
+ * writer (writer.c, writer.h), the canonical listing of the schema (schema.txt), whose SHA-256 is the schema hash, and
+ * the table of ops from plan/ops.def. This program runs on the build host and may allocate. It stops at the first thing
+ * that it does not support: a schema feature that is not handled here is an error, never a guess.
  *
  * The binary schema is made with
  *     flatc -b --schema --bfbs-builtins --bfbs-comments -o DIRECTORY plan.fbs */

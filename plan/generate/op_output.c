@@ -1,4 +1,4 @@
-/* Writes what plan/ops.def says as code and as a page: operands.h (names of positions), op_table.c (the columns),
+/* Writes the contents of plan/ops.def as code and as a page: operands.h (names of positions), op_table.c (the columns),
  * op_words.c (the names, which only reports need) and OPS.md. */
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void write_positions(const struct op_row *rows, size_t count) {
 
 /* --- op_table.c --------------------------------------------------------------------------------------------------- */
 
-/* A column that many rows have alike is kept once: rows refer to where their part of the list begins. */
+/* Equal sequences of operands or ranges are stored once: a row refers to the start of its sequence in the list. */
 enum { LIST_MAX = 4096, ENTRY_BYTES = 192 };
 
 struct list {
@@ -47,7 +47,7 @@ struct list {
     unsigned count;
 };
 
-/* The place of a sequence in the list, which is appended where it is not there yet. */
+/* The index of a sequence in the list. Appends the sequence if the list does not contain it. */
 static unsigned place_of(struct list *list, char (*sequence)[ENTRY_BYTES], unsigned count) {
     unsigned place = 0;
     while (place + count <= list->count && memcmp(list->entries[place], sequence, count * sizeof *sequence) != 0)
@@ -108,7 +108,7 @@ static void describe_form(const struct op_operand *operand, char *text, size_t r
     }
 }
 
-/* float32, int32 and int64 are types of the plan, the others are rules of the table. */
+/* float32, int32 and int64 are element types of the plan; "real" and "own" are rules of the table. */
 static bool is_element_type(const char *type) {
     return strcmp(type, "real") != 0 && strcmp(type, "own") != 0;
 }
@@ -230,7 +230,8 @@ static void write_op_words(const struct op_row *rows, size_t count) {
 
 /* --- OPS.md ------------------------------------------------------------------------------------------------------- */
 
-/* A cell may hold no bar of its own. Extents that the op's rule checks are shown as the row describes them. */
+/* Writes a table cell, which may not contain a bar. Extents that the op's rule checks are shown as the row describes
+ * them. */
 static void put_cell(const char *text) {
     const char *own = strstr(text, "own: ");
     for (; *text != '\0'; text++) {

@@ -1,4 +1,4 @@
-/* Reads plan/ops.def, whose first comment is the grammar. A word that is not of the grammar stops the program. */
+/* Parses plan/ops.def, whose first comment defines the grammar. Stops the program at anything outside the grammar. */
 #include "plan/generate/op_rows.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static _Noreturn void refuse_row(const struct op_row *row, const char *what) {
     refuse(row->source->name, what);
 }
 
-/* Whether a word is one of a list that is separated by spaces. */
+/* Whether a word occurs in a list of words separated by spaces. */
 static bool is_one_of(const char *word, const char *list) {
     const size_t length = strlen(word);
     for (const char *at = list; length > 0 && (at = strstr(at, word)) != NULL; at += length)
@@ -32,7 +32,8 @@ static bool is_one_of(const char *word, const char *list) {
     return false;
 }
 
-/* Copies up to the first of the characters of `end`, which it leaves to be read. */
+/* Copies the text before the first character of `end` into `word`, and returns the rest, starting with that
+ * character. */
 static const char *take(const struct op_row *row, const char *text, const char *end, char *word, size_t room) {
     size_t length = strcspn(text, end);
     if (length >= room)
@@ -106,7 +107,8 @@ static void read_reductions(struct op_row *row) {
 
 /* --- operands: "name:type[extents]flags" -------------------------------------------------------------------------- */
 
-/* The number of a letter of the row, N apart, which counts leading dimensions. */
+/* The index of a letter in the row's list of letters, to which it is added if necessary. N is not in the list, because
+ * it stands for the leading dimensions. */
 static unsigned letter_of(struct op_row *row, char letter) {
     const char *found = strchr(row->letters, letter);
     if (found != NULL)
@@ -134,7 +136,7 @@ static void read_extent(struct op_row *row, struct op_operand *operand, const ch
         refuse_row(row, "an extent is neither a letter nor one or two numbers from 1 to 255");
 }
 
-/* "N,C", "N", "R,C", "3|4" */
+/* Parses extents such as "N,C", "N", "R,C" or "3|4". */
 static void read_extents(struct op_row *row, struct op_operand *operand, const char *text) {
     const bool leading = text[0] == 'N' && (text[1] == ',' || text[1] == '\0');
     if (leading)
@@ -164,7 +166,7 @@ static void read_form(struct op_row *row, struct op_operand *operand, const char
         read_extents(row, operand, text);
 }
 
-/* "int32(V)" gives "int32" and the range "V"; "@x" the type of x. */
+/* Parses a type: "int32(V)" gives the type "int32" and the range "V"; "@x" is the type of operand x. */
 static void read_type(const struct op_row *row, struct op_operand *operand, const char *text) {
     const char *rest = take(row, text, "(", operand->type, sizeof operand->type);
     if (*rest == '(')
@@ -176,7 +178,7 @@ static void read_type(const struct op_row *row, struct op_operand *operand, cons
         refuse_row(row, "an operand has no type of plan/ops.def");
 }
 
-/* Names of all operands first: types and extents may name one that comes later. */
+/* Reads the names of all operands first, because types and extents may refer to later operands. */
 static unsigned read_names(const struct op_row *row, const char *text, struct op_operand *operands) {
     unsigned count = 0;
     while (text != NULL && *text != '\0') {
@@ -238,7 +240,7 @@ static void read_operands(struct op_row *row) {
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */
 
-/* The extent that a letter stands for, as an input and its place from the end. */
+/* Finds the input that has an extent with this letter, and the position of the extent, counted from the end. */
 static void find_index_extent(struct op_row *row, unsigned letter) {
     for (unsigned i = 0; i < row->input_count; i++) {
         const struct op_operand *input = &row->inputs[i];

@@ -1,5 +1,5 @@
-/* The rows of plan/ops.def, read: operands, attributes and reductions as plan/ops.def describes them, with every name
- * that one of them mentions looked up. */
+/* The parsed rows of plan/ops.def: operands, attributes and reductions as plan/ops.def describes them, with all
+ * references to names resolved. */
 #ifndef FIRN_GENERATE_OP_ROWS_H
 #define FIRN_GENERATE_OP_ROWS_H
 
@@ -16,7 +16,7 @@ enum {
     OP_NONE = 255
 };
 
-/* A row as it stands in the table. */
+/* The columns of a row as they are written in the table. */
 struct op_columns {
     const char *inputs, *outputs, *integers, *reals, *reductions, *reduced, *autocast, *pol, *begins;
     bool gathers, metric;
@@ -30,7 +30,7 @@ struct op_source {
 
 enum op_form { FORM_OWN, FORM_ANY, FORM_LIKE, FORM_ROWS, FORM_ROW_VALUES, FORM_EXTENTS, FORM_SUMS };
 
-/* What an extent must be: a letter of the row, counted from 0, or one of at most two numbers. */
+/* A requirement on an extent: the index of a letter of the row, or one of at most two numbers. */
 struct op_extent {
     bool letter;
     unsigned value, other;
@@ -40,14 +40,14 @@ struct op_operand {
     char name[OP_NAME_BYTES];
     char text[OP_TEXT_BYTES]; /* type and extents as written, for the documentation */
     char type[OP_NAME_BYTES]; /* as written, without an index range; "" for an input that an output changes */
-    unsigned type_of;         /* input whose type it has, or OP_NONE */
+    unsigned type_of;         /* index of the input whose type it has, or OP_NONE */
     enum op_form form;
-    unsigned like; /* FORM_LIKE, FORM_SUMS: the input, counted from 0 */
+    unsigned like; /* FORM_LIKE, FORM_SUMS: index of the input */
     unsigned extent_count;
     struct op_extent extents[2]; /* FORM_ROWS: the last one; FORM_EXTENTS: all */
     bool optional, reusable;
-    unsigned changed;          /* outputs: the input that it is, or OP_NONE */
-    char range[OP_NAME_BYTES]; /* of indices: a letter or an integer attribute; "" for none */
+    unsigned changed;          /* outputs: index of the input that it changes, or OP_NONE */
+    char range[OP_NAME_BYTES]; /* operands that hold indices: a letter or an integer attribute; otherwise "" */
 };
 
 struct op_attribute {
@@ -60,12 +60,12 @@ struct op_row {
     struct op_attribute integers[OP_ATTRIBUTES_MAX], reals[OP_ATTRIBUTES_MAX], reductions[OP_REDUCTIONS_MAX];
     unsigned input_count, inputs_min, output_count, integer_count, real_count, reduction_count;
     unsigned reduced, factors, typed, inner_flag; /* an input, an input, an integer, an integer; or OP_NONE */
-    unsigned inner;                               /* reductions that are no tensor, the first ones */
+    unsigned inner;                               /* number of leading reductions that are not tensors */
     unsigned index_operand, index_table, index_from_end, index_attribute;
-    char letters[OP_OPERANDS_MAX + 1]; /* N apart, in the order in which the inputs mention them */
+    char letters[OP_OPERANDS_MAX + 1]; /* without N, in the order of their first use in the inputs */
 };
 
-/* Reads the table, and stops the program at the first row that is wrong. */
+/* Parses the table. Stops the program at the first row with an error. */
 const struct op_row *read_ops(size_t *count);
 
 #endif

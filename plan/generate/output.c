@@ -1,4 +1,4 @@
-/* The file that is being written, and what every generated file needs. */
+/* The output file that is open, and the parts that every generated file has. */
 #include "plan/generate/output.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Writing one generated file at a time. */
+/* Writes generated files, one at a time. */
 #ifndef FIRN_GENERATE_OUTPUT_H
 #define FIRN_GENERATE_OUTPUT_H
 
@@ -6,8 +6,8 @@
 
 extern const char *output_directory;
 
-/* Opens a file of the output directory; with a purpose it begins with a comment that says it and where it comes from.
- */
+/* Opens a file in the output directory. If purpose is not NULL, the file begins with a comment that gives the purpose
+ * and the source. */
 void begin_file(const char *name, const char *purpose);
 void begin_file_from(const char *name, const char *purpose, const char *source);
 void end_file(void);
@@ -15,10 +15,10 @@ void end_file(void);
 void put(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void put_upper(const char *name);
 
-/* The C type of a scalar, or of a vector's elements. */
+/* The C type of a scalar field, or of a vector field's elements. */
 const char *c_type_of(const struct field *field);
 
-/* The files (reader.c, tables.c, words.c, writer.c, op_output.c). */
+/* Write the generated files (reader.c, tables.c, words.c, writer.c, op_output.c). */
 void write_reader(void);
 void write_tables(const uint8_t hash[32]);
 void write_words(void);

@@ -1,4 +1,4 @@
-/* How the generator stops and where its memory comes from. */
+/* How the generator stops, and how it allocates memory. */
 #include "plan/generate/program.h"
 
 #include <stdio.h>

@@ -1,16 +1,16 @@
-/* What the files of the generator share: it stops at the first fault. */
+/* Declarations shared by all files of the generator, which stops at the first error. */
 #ifndef FIRN_GENERATE_PROGRAM_H
 #define FIRN_GENERATE_PROGRAM_H
 
 #include <stddef.h>
 
-/* The binary schema, for messages; before it is known, the name of the program. */
+/* Name of the binary schema, for messages; the program's name until the command line has been read. */
 extern const char *input_name;
 
-/* Prints the input, a place and a mend, and ends the program. */
+/* Prints the input's name, the place of the error and how to mend it, then ends the program. */
 void refuse(const char *place, const char *mend) __attribute__((noreturn));
 
-/* Zeroed; never NULL. */
+/* Returns zeroed memory, never NULL. */
 void *allocate(size_t count, size_t size);
 
 #endif

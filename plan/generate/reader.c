@@ -1,4 +1,4 @@
-/* reader.h: read access to what firn_fb_verify has accepted. */
+/* Writes reader.h: read access to a payload that firn_fb_verify has accepted. */
 #include <stdio.h>
 #include <string.h>
 
@@ -48,8 +48,8 @@ static void put_default(const struct field *field) {
         put("%lluu", (unsigned long long)field->default_integer);
 }
 
-/* "static inline TYPE firn_fb_TABLE_FIELD_SUFFIX(firn_fb_TABLE table": an accessor that needs no statement but its
- * return stands in one line. */
+/* Writes the head of an accessor, "static inline TYPE firn_fb_TABLE_FIELD_SUFFIX(firn_fb_TABLE table". An accessor
+ * whose body is a single return is written in one line. */
 static void put_head(const char *type, const struct object *object, const struct field *field, const char *suffix) {
     bool pointer = type[strlen(type) - 1] == '*';
     put("static inline %s%sfirn_fb_%s_%s%s(firn_fb_%s table", type, pointer ? "" : " ", object->snake, field->name,

@@ -1,5 +1,5 @@
-/* From the binary schema to the tables and fields that code is written for. A feature that is not handled is an error.
- */
+/* Converts the binary schema into the tables and fields for which code is written. A feature that is not handled is an
+ * error. */
 #include "plan/generate/schema.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define NAMESPACE       "firn."
 #define DEPTH_MAX       8
-#define LIMIT_MAX       65536 /* of any one vector or string */
+#define LIMIT_MAX       65536 /* highest limit of a vector or string */
 #define ENUM_VALUES_MAX 256
 
 struct enumeration *enumerations;
@@ -31,7 +31,7 @@ static bool is_upper(char c) {
     return c >= 'A' && c <= 'Z';
 }
 
-/* ParameterGroup -> parameter_group */
+/* Converts a name: ParameterGroup becomes parameter_group. */
 static void make_snake(char snake[NAME_BYTES], const char *name) {
     size_t length = 0;
     for (size_t i = 0; name[i] != 0; i++) {
@@ -99,17 +99,17 @@ bool is_floating(enum base_type base) {
     return base == BASE_FLOAT || base == BASE_DOUBLE;
 }
 
-/* A string or a vector. */
+/* Whether a type is a string or a vector. */
 static bool has_length(enum base_type base) {
     return base == BASE_VECTOR || base == BASE_STRING;
 }
 
-/* The type that the finite attribute and enumerations speak of: the scalar itself or a vector's element. */
+/* The type that the attribute `finite` and enumerations apply to: the scalar itself or a vector's element. */
 enum base_type innermost(const struct field *field) {
     return field->base == BASE_VECTOR ? field->element : field->base;
 }
 
-/* The index of an object or enumeration, which must be there. */
+/* Checks the index of an object or enumeration and returns it. */
 static size_t bounded(const char *name, size_t index, size_t count) {
     if (index >= count)
         refuse(name, "its type is not in the schema; make it again with flatc");
@@ -157,7 +157,8 @@ static int compare_fields(const void *a, const void *b) {
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-/* A struct has no padding: every byte of it means something, and a C struct has the same layout on every ABI. */
+/* Checks that a struct has no padding, so that every byte is defined and the C struct has the same layout on every
+ * ABI. */
 static void check_struct(const struct object *object) {
     unsigned end = 0;
     for (size_t i = 0; i < object->field_count; i++) {
@@ -189,7 +190,7 @@ static void read_object(struct object *out, size_t table) {
         check_struct(out);
 }
 
-/* Tables on the longest way from this one down, itself included. */
+/* The number of tables on the longest path down from this one, including this one. */
 unsigned depth_of(const struct object *object, unsigned above) {
     unsigned deepest = 0;
     if (above == DEPTH_MAX)
@@ -202,7 +203,7 @@ unsigned depth_of(const struct object *object, unsigned above) {
     return deepest + 1;
 }
 
-/* flatc has sorted objects and enumerations by name, so the order does not depend on that of the schema file. */
+/* flatc sorts objects and enumerations by name, so their order in the schema file does not matter. */
 void read_schema(void) {
     size_t schema = follow(0), total_fields = 0;
     unsigned tables = 0;

@@ -1,4 +1,4 @@
-/* The schema as the generator sees it: read once, then only looked at. */
+/* The schema in the form that the generator uses. It is read once and not changed afterwards. */
 #ifndef FIRN_GENERATE_SCHEMA_H
 #define FIRN_GENERATE_SCHEMA_H
 
@@ -12,9 +12,9 @@
 #define FIELDS_MAX 256
 
 struct scalar_type {
-    const char *name;   /* in the listing, and the end of firn_fb_load_<name> */
-    const char *c_type; /* in the reader and the writer */
-    unsigned bytes;     /* also its alignment */
+    const char *name;   /* used in the listing and in firn_fb_load_<name> */
+    const char *c_type; /* used in the reader and the writer */
+    unsigned bytes;     /* equal to its alignment */
 };
 
 struct enumeration {
@@ -22,7 +22,7 @@ struct enumeration {
     char snake[NAME_BYTES];
     enum base_type base;
     size_t value_count;
-    const char **values; /* value i is i */
+    const char **values; /* names; values[i] has the value i */
 };
 
 struct object;
@@ -30,25 +30,25 @@ struct object;
 struct field {
     const char *name;
     unsigned id;
-    unsigned offset;        /* in a struct */
+    unsigned offset;        /* in bytes; only for fields of structs */
     enum base_type base;    /* a scalar, BASE_STRING, BASE_VECTOR or BASE_OBJECT */
-    enum base_type element; /* of a vector: a scalar or BASE_OBJECT */
+    enum base_type element; /* only for vectors: a scalar or BASE_OBJECT */
     const struct enumeration *enumeration;
     const struct object *object;
     int64_t default_integer;
     double default_real;
     bool required, finite, ascii;
-    unsigned long max; /* 0: none given */
+    unsigned long max; /* maximum length of a vector or string; 0: none given */
 };
 
 struct object {
     const char *name;
     char snake[NAME_BYTES];
     bool is_struct;
-    unsigned bytes, alignment; /* of a struct */
+    unsigned bytes, alignment; /* only for structs */
     size_t field_count;
-    struct field *fields; /* by id */
-    unsigned number;      /* of a table: its row in firn_fb_tables */
+    struct field *fields; /* ordered by id */
+    unsigned number;      /* only for tables: row in firn_fb_tables */
 };
 
 extern struct enumeration *enumerations;
@@ -57,21 +57,22 @@ extern size_t enumeration_count, object_count;
 extern const struct object *root;
 extern const char *identifier;
 
-/* Reads all of it from the input; stops at the first thing that is not allowed. */
+/* Reads the schema from the input. Stops the program at anything that is not supported. */
 void read_schema(void);
 
-/* NULL for what is no scalar. */
+/* The scalar type, or NULL if the type is not a scalar. */
 const struct scalar_type *scalar_of(enum base_type base);
 
 bool is_floating(enum base_type base);
 
-/* The type of a scalar, or of a vector's elements. */
+/* The type of a scalar field, or of a vector field's elements. */
 enum base_type innermost(const struct field *field);
 
-/* How deep tables nest from this one on; stops where they contain themselves. above: tables around it. */
+/* The depth to which tables nest from this one on. Stops the program if a table contains itself. above: number of
+ * tables around this one. */
 unsigned depth_of(const struct object *object, unsigned above);
 
-/* The canonical listing (listing.c). */
+/* Makes the canonical listing (listing.c). */
 void make_listing(void);
 extern char *listing;
 extern size_t listing_bytes;

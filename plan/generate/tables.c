@@ -1,10 +1,10 @@
-/* tables.h and tables.c: what firn_fb_verify holds a buffer to. */
+/* Writes tables.h and tables.c: the schema as data for firn_fb_verify. */
 #include <string.h>
 
 #include "plan/generate/output.h"
 #include "plan/generate/program.h"
 
-/* A row of firn_fb_inlines; rows that say the same are one. */
+/* A row of firn_fb_inlines. Types with the same rules share a row. */
 struct inline_row {
     const struct object *object;
     const struct enumeration *enumeration;

@@ -1,4 +1,4 @@
-/* words.h and words.c: the names of the schema's enumerators, for messages and reports. */
+/* Writes words.h and words.c: the names of the schema's enumerators, for messages and reports. */
 #include "plan/generate/output.h"
 
 static void put_signature(const struct enumeration *enumeration) {

@@ -1,4 +1,4 @@
-/* writer.h and writer.c: native structs, and where their members lie. */
+/* Writes writer.h and writer.c: the native structs and the offsets of their members. */
 #include <string.h>
 
 #include "plan/generate/output.h"
