@@ -1,5 +1,5 @@
-# The files of mbedTLS that plan/signature.c needs, under plan/mbedtls_config.h. library/platform.c is left out on
-# purpose: plan/signature.c takes its place.
+# The files of mbedTLS that plan/signature.c needs, under plan/mbedtls_config.h. library/platform.c is
+# deliberately omitted: plan/signature.c replaces it.
 MBEDTLS_SOURCES := \
 	library/asn1parse.c \
 	library/asn1write.c \

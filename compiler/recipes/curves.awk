@@ -1,5 +1,5 @@
-# Draws the loss and the learning rate of a `firn train --log` file as one SVG. Reads only the keys "step", "loss" and
-# "learning_rate" of the step lines. Usage: awk -f curves.awk run.jsonl > curves.svg
+# Draws the loss and the learning rate of a `firn train --log` file as an SVG chart. Reads only the keys "step",
+# "loss" and "learning_rate" of the step lines. Usage: awk -f curves.awk run.jsonl > curves.svg
 
 function number(key,    at, rest) {
     at = index($0, "\"" key "\":")

@@ -1,10 +1,10 @@
 #!/bin/sh
-# The main job from end to end: freeze, sign, verify, train, evaluate, draw, and show that two microcontrollers compute the
-# same bits. Run by `make demo` and `make demo-host`, from the root of the repository, after the programs are built.
+# The main use from end to end: freezes, signs and verifies a plan, trains, evaluates, draws the curves, and shows that two
+# microcontrollers compute the same bits. `make demo` and `make demo-host` run it in the repository root after building.
 #
-#   DATA=F   train on this file or folder instead of the licence texts that Debian carries
-#   OUT=D    where the plans, the log, the checkpoint and the drawing go (build/demo)
-#   BOARDS=  the emulated boards ("cortex-m7 rv32"); none: only this machine, as `make demo-host` does it
+#   DATA=F   the file or folder to train on; default: the licence texts that Debian installs
+#   OUT=D    the folder for plans, log, checkpoint and chart; default: build/demo
+#   BOARDS=  the emulated boards; default: "cortex-m7 rv32"; empty: this machine only, as in `make demo-host`
 set -eu
 
 DATA=${DATA:-/usr/share/common-licenses}
@@ -19,7 +19,7 @@ say() {
     printf '\n== %s\n' "$1"
 }
 
-# The file that the emulated targets read: of a folder the first one above 8 KiB, else the largest.
+# Prints the file that the emulated targets read. Of a folder it is the first file above 8 KiB, or else the largest.
 one_file() {
     if [ -d "$1" ]; then
         find "$1" -maxdepth 1 -type f -printf '%s %p\n' | LC_ALL=C sort -k 2 |
