@@ -159,7 +159,7 @@ static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
     firn_fb_op op = firn_semantics_op(plan, first, &phase);
     if (!firn_semantics_writes(op, index))
         return false;
-    /* An update may be skipped, so bookkeep, which always runs, may not depend on its results. */
+    /* An update may be skipped, so bookkeep, which always runs, may not use a tensor that begins there. */
     if (phase == FIRN_FB_PHASE_KIND_UPDATE && phase_touches(plan, FIRN_FB_PHASE_KIND_BOOKKEEP, index))
         return false;
     if (!firn_semantics_reads(op, index))
