@@ -1,8 +1,9 @@
-/* What a step looks at besides its ops, found once when a plan is opened. Nothing is decided here: fields are looked up
- * and tensors become pointers; what may be absent was settled when the plan was checked. */
+/* Looks up, once when a plan is opened, the fields and tensors that a step uses besides its ops. This file only copies
+ * fields and turns tensor indices into pointers; it makes no checks, because the check of the plan has already
+ * established which fields may be absent. */
 #include "runtime/instance.h"
 
-/* The tensor that a field names, or NULL where the plan has none. */
+/* Returns the tensor that a field names, or NULL if the plan has no such tensor. */
 static void *named(const firn_instance *instance, uint32_t index) {
     return index < firn_fb_plan_tensors_count(instance->plan) ? firn_instance_data(instance, index) : NULL;
 }

@@ -1,7 +1,7 @@
-/* Saving and restoring the state through the port's block storage. A record becomes valid with its last write, the
- * commit unit; a record that is read back is believed only after its lengths, its SHA-256, its identities and its list
- * of tensors have been checked, and the bytes that are copied into the state are hashed again on their way. The bytes
- * of a record are record.c's; nothing here depends on where storage lies. */
+/* Saves and restores the state through the port's block storage. A record becomes valid with its last write, the commit
+ * unit. A record is accepted only after its lengths, its SHA-256, its identities and its list of tensors have been
+ * checked; the bytes are hashed a second time while they are copied into the state. The layout of a record is defined
+ * in record.c; nothing here depends on the kind of storage. */
 #include <string.h>
 
 #include "plan/bytes.h"
@@ -19,7 +19,7 @@ static bool power_of_two(uint32_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-/* The storage of an instance, or NULL with the reason. */
+/* Returns the storage of an instance, or NULL with the reason in *status. */
 static const firn_storage *storage_of(const firn_instance *instance, int *status) {
     *status = FIRN_ERROR_NO_STORAGE;
     if (instance->port == NULL || instance->port->storage == NULL)
@@ -50,8 +50,8 @@ static firn_record_entry entry_of(firn_fb_tensor tensor) {
 
 /* --- writing --- */
 
-/* Where the bytes of a record go: into a hash, or through a buffer of one largest unit into storage. An error sticks.
- */
+/* The destination of a record's bytes: a hash, or storage, through a buffer of the largest program unit. The first
+ * error is kept and stops further writes. */
 typedef struct writer {
     const firn_instance *instance;
     firn_sha256 *hash;           /* NULL: the bytes are programmed */
@@ -69,7 +69,7 @@ static void program(writer *to, const void *bytes, uint32_t count) {
     firn_instance_alive(to->instance);
 }
 
-/* Whole multiples of the buffer go straight to storage; what is left waits in the buffer. */
+/* Programs whole multiples of the buffer directly; the remaining bytes stay in the buffer. */
 static void write_through(writer *to, const uint8_t *bytes, uint64_t count) {
     while (count > 0) {
         if (to->filled == 0 && count >= FIRN_RECORD_UNIT_MAX) {
@@ -168,7 +168,7 @@ static int write_record(const firn_instance *instance, const firn_storage *stora
     return to.status == FIRN_OK ? storage->sync(instance->port->context) : to.status;
 }
 
-/* Steps that a state has behind it, for the header of its record. */
+/* Fills in the header of a record, with the number of steps the state has completed and the SHA-256 of the record. */
 static int record_of(const firn *instance, const firn_instance *self, firn_record *record) {
     *record = (firn_record){.version = FIRN_RECORD_VERSION,
                             .sequence = self->sequence + 1,
@@ -212,10 +212,10 @@ typedef struct reader {
     const firn_storage *storage;
     uint64_t limit; /* bytes that can be read */
     firn_record record;
-    uint8_t header[FIRN_RECORD_HEADER_BYTES]; /* as stored, but zeros in the place of the digest */
+    uint8_t header[FIRN_RECORD_HEADER_BYTES]; /* as stored, except that the digest is zeroed */
 } reader;
 
-/* Every read is inside the limit, or is none. */
+/* Reads `count` bytes at `offset`. A read that crosses the limit is refused as a whole. */
 static int get(const reader *from, uint64_t offset, void *bytes, uint32_t count) {
     if (offset > from->limit || from->limit - offset < count)
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
@@ -249,7 +249,8 @@ static int read_header(reader *from) {
     return FIRN_OK;
 }
 
-/* Header, directory and state must fit into what is stored; from here on sums of the lengths cannot overflow. */
+/* Checks that header, directory and state fit into what is stored. After this check, sums of these lengths cannot
+ * overflow. */
 static int check_lengths(const reader *from) {
     uint64_t left = from->limit - FIRN_RECORD_HEADER_BYTES;
     if (from->record.directory_bytes < 16 || from->record.directory_bytes % 16 != 0 ||
@@ -259,7 +260,7 @@ static int check_lengths(const reader *from) {
     return from->record.state_bytes <= left ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
-/* Storage that grows holds a record and nothing behind it. */
+/* Checks the commit unit. In storage that grows, it must also be the last thing stored. */
 static int check_commit(const reader *from) {
     uint8_t expected[FIRN_RECORD_UNIT_MAX], found[FIRN_RECORD_UNIT_MAX];
     uint32_t bytes = firn_record_commit_bytes(from->storage->program_unit);
@@ -273,8 +274,8 @@ static int check_commit(const reader *from) {
     return ends && memcmp(found, expected, bytes) == 0 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
-/* Adds `count` stored bytes to a hash. They go through `kept` when that is not NULL: the hash then covers the very
- * bytes that were kept. */
+/* Adds `count` stored bytes to a hash. If `kept` is not NULL, the bytes are read into it and hashed there, so the hash
+ * covers exactly the bytes that were kept. */
 static int hash_stored(const reader *from, firn_sha256 *hash, uint64_t offset, uint64_t count, uint8_t *kept) {
     uint8_t buffer[READ_BYTES];
     for (uint64_t at = 0; at < count;) {
@@ -291,8 +292,8 @@ static int hash_stored(const reader *from, firn_sha256 *hash, uint64_t offset, u
     return FIRN_OK;
 }
 
-/* Compares the SHA-256 of the record with the one in its header; the first `keep` bytes of the state are stored in the
- * state block as they pass. */
+/* Compares the SHA-256 of the record with the one in its header. The first `keep` bytes of the state are also copied
+ * into the state block. */
 static int check_digest(const reader *from, uint64_t keep) {
     uint64_t state_at = FIRN_RECORD_HEADER_BYTES + from->record.directory_bytes;
     uint8_t digest[FIRN_HASH_BYTES];
@@ -334,8 +335,8 @@ static bool same_entry(const firn_record_entry *a, const firn_record_entry *b) {
            a->offset == b->offset;
 }
 
-/* Position of the first tensor from `position` on that the plan takes from a record: any for train, a parameter for
- * eval. */
+/* Returns the first position at or after `position` of a tensor that the plan reads from a record: any tensor for
+ * train, a parameter for eval. */
 static uint32_t next_wanted(const firn_instance *instance, uint32_t position) {
     uint32_t count = firn_fb_plan_state_tensors(instance->plan);
     while (position < count && !is_train(instance) &&
@@ -344,8 +345,8 @@ static uint32_t next_wanted(const firn_instance *instance, uint32_t position) {
     return position;
 }
 
-/* Compares the directory with the plan, entry by entry: names, types, shapes, roles and places. A run resumes with the
- * very same list; an evaluation needs the same parameters in the same places. */
+/* Compares the directory with the plan, entry by entry: names, types, shapes, roles and offsets. A train plan requires
+ * an identical list; an eval plan requires the same parameters at the same offsets. */
 static int check_directory(const reader *from) {
     const firn_instance *instance = from->instance;
     uint8_t bytes[FIRN_RECORD_ENTRY_MAX];
@@ -378,7 +379,8 @@ static int check_directory(const reader *from) {
                                                                                  : FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
-/* Bytes of the state that a plan takes from a record: all of it, or, for eval, up to the end of the last parameter. */
+/* Returns the number of state bytes that a plan reads from a record: all of them for train, those up to the end of the
+ * last parameter for eval. */
 static uint64_t kept_bytes(const firn_instance *instance) {
     if (is_train(instance))
         return instance->header.state_bytes;
@@ -394,7 +396,7 @@ static uint64_t kept_bytes(const firn_instance *instance) {
     return bytes;
 }
 
-/* The whole record, before a byte of it reaches the state. */
+/* Checks the whole record before any byte of it is copied to the state. */
 static int check_record(reader *from) {
     int status = read_header(from);
     if (status == FIRN_OK)
@@ -415,7 +417,8 @@ static int check_record(reader *from) {
                : FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
-/* A record carries no signature. Counters that a step would add to are kept far from where they would overflow. */
+/* A record is not signed, so its counters may hold any value. Values near the overflow of a later addition are
+ * refused. */
 static int check_counters(const firn_instance *instance) {
     for (uint32_t i = 0; i < firn_fb_plan_state_tensors(instance->plan); i++) {
         if (firn_fb_tensor_type(firn_fb_plan_tensors_at(instance->plan, i)) != FIRN_FB_ELEMENT_TYPE_INT64)
@@ -441,9 +444,9 @@ int firn_restore(firn *instance) {
         return status;
     status = check_record(&from);
     if (status != FIRN_OK)
-        return status; /* and the state is what it was */
+        return status; /* the state is unchanged */
     self->condition = FIRN_CONDITION_EMPTY;
-    if (!is_train(self)) /* counters and metric of an evaluation begin anew */
+    if (!is_train(self)) /* the counters and the metric of an evaluation start again */
         firn_initialise_state(self, false);
     status = check_digest(&from, kept_bytes(self));
     if (status == FIRN_OK)

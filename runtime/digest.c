@@ -1,4 +1,5 @@
-/* The digest: descriptors and bytes of the whole state. Layout, padding and order in memory play no part in it. */
+/* The digest of the whole state: the descriptors and bytes of its tensors. Layout, padding and order in memory do not
+ * affect it. */
 #include "plan/identity.h"
 #include "runtime/instance.h"
 

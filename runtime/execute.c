@@ -1,6 +1,7 @@
-/* Running the ops of a phase: each op of the plan becomes one kernel call. Nothing is decided here: order, shapes
- * and attributes are the plan's and were checked when it was opened. All that is asked here is whether this build has
- * the kernels: when a plan is opened, and of each op before it runs, where a missing one traps. */
+/* Runs the ops of a phase: each op of the plan becomes one kernel call. This file takes order, shapes and attributes
+ * from the plan as they were checked when it was opened; it makes no decisions. Its only check is whether this build
+ * has a kernel for every op: once when a plan is opened, and again before each op runs, where a missing kernel
+ * traps. */
 #include "runtime/instance.h"
 
 static void fill_operands(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call) {
@@ -70,7 +71,7 @@ static void run(const firn_instance *instance, const firn_prepared_op *op) {
     firn_instance_alive(instance);
 }
 
-/* An op is prepared here when it was not before. */
+/* Decodes an op from the plan and runs it, without a prepared copy. */
 static void run_decoded(const firn_instance *instance, firn_fb_op op) {
     firn_prepared_op ready;
     ready.kernel = prepare(instance, op, &ready.call).run;

@@ -1,6 +1,6 @@
-/* The floating-point control word: round to nearest even, subnormals kept, no default NaN of the hardware's choosing.
- * Set where the runtime is entered and in every thread that computes, and put back on the way out, because the caller's
- * program may compute with another one. Nothing else of the processor's state is touched. */
+/* The floating-point control word: round to nearest even, keep subnormals, no default NaN. It is set on entry to the
+ * runtime and in every thread that computes, and restored on return, because the caller's program may use other
+ * settings. No other processor state is changed. */
 #ifndef FIRN_FLOAT_ENVIRONMENT_H
 #define FIRN_FLOAT_ENVIRONMENT_H
 
@@ -35,7 +35,7 @@ static inline void firn_float_end(uint32_t before) {
 
 #elif defined(__arm__) && defined(__ARM_FP)
 
-/* Clears AHP, DN, FZ, the rounding mode, FZ16 and the trap enables; the rest of the word is not about arithmetic. */
+/* Clears AHP, DN, FZ, the rounding mode, FZ16 and the trap enables; the remaining bits do not affect arithmetic. */
 static inline uint32_t firn_float_begin(void) {
     uint32_t before, ours;
     __asm__ volatile("vmrs %0, fpscr" : "=r"(before));

@@ -1,5 +1,5 @@
-/* The plan's initial values. What is drawn is computed by the kernel set (runtime/kernels/initialise.c); weights and
- * counters are copied here. */
+/* Fills the state with the plan's initial values. Constant and random values are computed by the kernel set
+ * (runtime/kernels/initialise.c); weights and counters are copied here. */
 #include <string.h>
 
 #include "runtime/float_environment.h"
@@ -20,7 +20,7 @@ static void fill_floats(const firn_instance *instance, firn_fb_initialiser initi
     fill(&call);
 }
 
-/* Counters. The value is a whole number, checked at load. */
+/* Fills a counter tensor. The check at load has established that the value is a whole number. */
 static void fill_integers(int64_t value, const firn_tensor *tensor) {
     uint8_t *out = tensor->data;
     for (size_t i = 0; i < tensor->elements; i++)

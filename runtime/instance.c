@@ -1,5 +1,5 @@
-/* What the files of the core ask of an instance: whether it holds a plan, where a tensor of the plan lies in memory,
- * what its port gives. Every other file of the core may use these; nothing here may check, decide or run anything. */
+/* Accessors of an instance for the files of the core: whether it holds a plan, where a tensor of the plan lies in
+ * memory, what its port offers. They make no checks or decisions about the run, and run no op. */
 #include "runtime/instance.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* What the files of `firn`, the host runner, share. Every command returns the exit code; whoever finds an error says
- * so, in one line on stderr, and the others only pass the code on. */
+/* Declarations that the files of `firn`, the host runner, share. Every command returns an exit code. The function that
+ * detects an error prints one line to stderr; its callers only pass the exit code on. */
 #ifndef FIRN_CLI_H
 #define FIRN_CLI_H
 
@@ -12,9 +12,9 @@
 enum {
     CLI_OK = 0,
     CLI_FILE = 1,    /* a file is wrong */
-    CLI_USAGE = 2,   /* the command line is */
-    CLI_REFUSED = 3, /* plan or checkpoint refused */
-    CLI_NUMBERS = 4, /* the run was stopped by its numbers */
+    CLI_USAGE = 2,   /* the command line is wrong */
+    CLI_REFUSED = 3, /* the plan or the checkpoint was refused */
+    CLI_NUMBERS = 4, /* a loss, gradient or parameter was not finite */
     CLI_INTERRUPTED = 130
 };
 
@@ -35,14 +35,15 @@ typedef struct cli_options {
 
 /* --- options.c --- */
 
-/* Reads the words after the program's name. CLI_OK, or CLI_USAGE after a message. */
+/* Parses the words after the program's name. Returns CLI_OK, or CLI_USAGE after a message. */
 int cli_options_read(cli_options *options, int count, char *const *words);
-/* What `firn help` prints. */
+/* The text of `firn help`. */
 extern const firn_manual cli_manual;
 
 /* --- paths.c --- */
 
-/* Refuses a command line whose outputs are among its inputs or each other. CLI_OK, or CLI_USAGE after a message. */
+/* Refuses a command line that names an output which is also an input or another output. Returns CLI_OK, or CLI_USAGE
+ * after a message. */
 int cli_paths_check(const cli_options *options);
 
 /* --- session.c: an open plan with its data --- */
@@ -54,16 +55,17 @@ typedef struct cli_session {
     firn_host_data data;
     firn firn;
     firn_info info;
-    firn_config config; /* its blocks are the session's */
+    firn_config config; /* the session owns its blocks */
 } cli_session;
 
-/* Loads, verifies and opens the plan; checks its mode; opens the data. */
+/* Loads, verifies and opens the plan, checks its mode and opens the data. */
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
 void cli_session_end(cli_session *session);
 
-/* The exit code for an error of the library, after one line that names the file at fault and the mend. */
+/* Prints one line that names the file at fault and how to mend it, and returns the exit code for an error of the
+ * library. */
 int cli_error(const cli_session *session, int error);
-/* The same for an error of data or storage that has a line of its own. */
+/* Returns the exit code only, for an error of data or storage whose message has already been printed. */
 int cli_exit_code(int error);
 
 /* --- log.c: JSON lines --- */
@@ -71,35 +73,36 @@ int cli_exit_code(int error);
 typedef struct cli_log {
     FILE *file; /* NULL: no log */
     const char *path;
-    bool created; /* and holds nothing but its first line */
+    bool created; /* by this run; it holds only its first line so far */
 } cli_log;
 
-/* Starts a log, or goes on with one, with --resume: lines of steps beyond the checkpoint are dropped, the first line
- * must be the one that this run would write, and no step may be missing before those to come. */
+/* Creates a log, or continues one with --resume: the first line must be the one this run would write, lines of steps
+ * after the checkpoint are dropped, and no earlier step may be missing. */
 int cli_log_begin(cli_log *log, const cli_session *session, uint64_t steps_done);
-/* One line for a step; error is 0 or what stopped the run there. False after a message when it cannot be written. */
+/* Writes the line of one step; error is 0 or the error that stopped the run at this step. Returns false after a message
+ * if the line cannot be written. */
 bool cli_log_step(cli_log *log, const firn_step_report *report, int error, double seconds, double elapsed);
-/* Makes what was written durable. */
+/* Flushes the log to the disk. */
 bool cli_log_sync(cli_log *log);
-/* A log that was begun by a run that failed before its first line is removed. */
+/* Closes the log. If the run failed before it logged a step, a log that it created is removed. */
 void cli_log_end(cli_log *log, bool failed);
 
 /* --- progress.c: the line on the terminal, or plain lines elsewhere --- */
 
 typedef struct cli_progress {
-    bool quiet, terminal, open; /* open: a line without its end is on the terminal */
-    uint64_t first, last;       /* steps done before this call, and at its end */
-    double units;               /* tokens or samples of a step */
+    bool quiet, terminal, open; /* open: the current line on the terminal has no newline yet */
+    uint64_t first, last;       /* steps done before this call and after its last step */
+    double units;               /* tokens or samples in one step */
     const char *unit;
     double started, shown;
-    uint64_t line_every; /* plain lines */
+    uint64_t line_every; /* steps between plain lines */
 } cli_progress;
 
-/* Seconds of a clock that never goes back. */
+/* Seconds of a monotonic clock. */
 double cli_seconds(void);
 void cli_progress_begin(cli_progress *progress, const cli_session *session, uint64_t first, uint64_t last);
 void cli_progress_step(cli_progress *progress, const firn_step_report *report);
-/* Ends an open line, so that a message may follow. */
+/* Ends an open line so that a message can follow on a new one. */
 void cli_progress_end(cli_progress *progress);
 
 /* --- record_file.c: a checkpoint without its plan --- */
@@ -114,13 +117,13 @@ typedef struct cli_record {
     firn_record header;
     cli_record_entry *entries;
     uint32_t count;
-    uint64_t end;      /* of a record behind which there is what should not be; else 0 */
+    uint64_t end;      /* where the record ends, if unexpected bytes follow it; else 0 */
     uint8_t *contents; /* of the whole file */
     const uint8_t *state;
 } cli_record;
 
-/* Reads a checkpoint, or the dump of a slot of flash in which it lies, and checks its lengths, SHA-256, commit unit and
- * list of tensors. CLI_OK, CLI_FILE, CLI_REFUSED. */
+/* Reads a checkpoint file, or a dump of the flash slot that holds one, and checks its lengths, SHA-256, commit unit and
+ * list of tensors. Returns CLI_OK, CLI_FILE or CLI_REFUSED. */
 int cli_record_load(cli_record *record, const char *path);
 void cli_record_unload(cli_record *record);
 
@@ -131,11 +134,11 @@ int cli_eval(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
 
-/* 64 hexadecimal digits and the end of the string. */
+/* Writes 64 hexadecimal digits and a terminating 0. */
 void cli_hex(char text[65], const uint8_t hash[32]);
 /* Prints "digest <hex>" on stdout. */
 int cli_print_digest(const uint8_t digest[32]);
-/* CLI_OK when everything written to stdout has arrived. */
+/* Flushes stdout. Returns CLI_OK if everything was written. */
 int cli_flush(void);
 
 #endif

@@ -1,11 +1,11 @@
-/* firn digest: SHA-256 of the state in a checkpoint, the same that `firn train` prints at its end; and per tensor, to
- * find where two runs part. */
+/* firn digest: prints the SHA-256 of the state in a checkpoint, the same value that `firn train` prints at its end;
+ * with an option also one per tensor, to find where two runs diverge. */
 #include <string.h>
 
 #include "plan/identity.h"
 #include "runtime/cli/cli.h"
 
-/* The descriptor of a tensor, then its bytes. */
+/* Hashes the descriptor of a tensor, then its bytes. */
 static int add_tensor(firn_sha256 *hash, const cli_record *record, const cli_record_entry *tensor) {
     const firn_record_entry *entry = &tensor->entry;
     int error = firn_descriptor_hash(hash, tensor->name, entry->name_length, entry->type, entry->rank, entry->dims);
@@ -14,7 +14,7 @@ static int add_tensor(firn_sha256 *hash, const cli_record *record, const cli_rec
     return error;
 }
 
-/* The digest of tensors [first, last). */
+/* Computes the digest of tensors [first, last). */
 static int digest_of(const cli_record *record, uint32_t first, uint32_t last, uint8_t digest[32]) {
     firn_sha256 hash;
     int error = firn_sha256_begin(&hash);

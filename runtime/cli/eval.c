@@ -1,7 +1,7 @@
-/* firn eval: the metric of an eval plan over a checkpoint's parameters. Prints exactly one number. */
+/* firn eval: runs an eval plan over a checkpoint's parameters and prints its metric, exactly one number. */
 #include "runtime/cli/cli.h"
 
-/* The number stands for the samples that were read: where some were not, the user is told. */
+/* Notes on stderr how many samples at the end of the data were not read, because the metric does not include them. */
 static int report_left(const cli_session *session) {
     uint64_t left;
     int error = firn_eval_left(&session->firn, &session->data.source, &left);

@@ -1,5 +1,5 @@
-/* firn export: the parameters of a checkpoint as safetensors (a length, a JSON header, the tensors). The file is
- * written beside its place and moved there when it is complete. */
+/* firn export: writes the parameters of a checkpoint as a safetensors file (a length, a JSON header, the tensors). The
+ * file is written under a temporary name and renamed when it is complete. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static bool is_parameter(const cli_record_entry *entry) {
     return entry->entry.role == ROLE_PARAMETER;
 }
 
-/* Names are checked for nothing but their length when a record is read: whatever JSON cannot hold bare is escaped. */
+/* Reading a record checks only the length of a name, so characters that JSON does not allow in a string are escaped. */
 static void print_name(FILE *to, const char *name) {
     fputc('"', to);
     for (const unsigned char *c = (const unsigned char *)name; *c != 0; c++) {
@@ -27,7 +27,7 @@ static void print_name(FILE *to, const char *name) {
     fputc('"', to);
 }
 
-/* The header, padded with spaces so that the tensors begin at a multiple of 8. */
+/* Prints the header, padded with spaces so that the tensors begin at a multiple of 8. */
 static void print_header(FILE *to, const cli_record *record) {
     char hash[65];
     cli_hex(hash, record->header.model_hash);
@@ -53,7 +53,7 @@ static void print_header(FILE *to, const cli_record *record) {
         fputc(' ', to);
 }
 
-/* Writes a piece and moves *at behind it. */
+/* Writes bytes at *at and advances *at past them. */
 static bool put(const firn_host_replacement *to, uint64_t *at, const void *bytes, uint64_t count) {
     bool written = firn_host_replace_write(to, *at, bytes, (size_t)count);
     *at += count;

@@ -1,6 +1,6 @@
-/* The log of a run: JSON lines. The first says what ran; the others, one for each step, what came of it. Everything is
- * the same whenever and wherever the run is made, interrupted or not, but for "seconds" and "elapsed" of a step and for
- * "kernels" of the first line, which names the kernel set of the machine that began the log. */
+/* The log of a run, in JSON lines. The first line describes the run; each further line reports one step. The lines of a
+ * run are identical on every machine, with or without interruptions, except for "seconds" and "elapsed" of a step and
+ * "kernels" of the first line, which names the kernel set of the machine that created the log. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
@@ -19,7 +19,7 @@ static bool cannot_write(const cli_log *log) {
     return firn_host_fail(log->path, "the log cannot be written: %s; look at the folder and the disk", strerror(errno));
 }
 
-/* A number that JSON can hold, in as many digits as give the float back; null for NaN and infinity. */
+/* Prints a number with enough digits to recover the float exactly. JSON has no NaN or infinity; they become null. */
 static void print_number(FILE *to, const char *name, float value) {
     if (isfinite(value))
         fprintf(to, ",\"%s\":%.9g", name, (double)value);
@@ -39,7 +39,7 @@ static void print_hash(FILE *to, const char *name, const uint8_t hash[32]) {
     fprintf(to, ",\"%s\":\"%s\"", name, text);
 }
 
-/* Strings of a plan are printable ASCII. */
+/* Prints a string of the plan. Such strings are printable ASCII, so only two characters need an escape. */
 static void print_string(FILE *to, const char *name, const char *text) {
     fprintf(to, ",\"%s\":\"", name);
     for (; *text != 0; text++)
@@ -66,7 +66,7 @@ bool cli_log_step(cli_log *log, const firn_step_report *report, int error, doubl
     if (log->file == NULL)
         return true;
     log->created = false;
-    /* A step that was not finished has not been counted. */
+    /* The counter in the report does not include a step that was not completed. */
     uint64_t step = report->global_step + (error == FIRN_ERROR_LOSS_NOT_FINITE ? 1 : 0);
     fprintf(log->file, "{\"step\":%llu", (unsigned long long)step);
     print_number(log->file, "loss", report->loss);
@@ -84,7 +84,7 @@ bool cli_log_step(cli_log *log, const firn_step_report *report, int error, doubl
 bool cli_log_sync(cli_log *log) {
     if (log->file == NULL)
         return true;
-    /* A pipe or a device has nothing to make durable. */
+    /* fsync fails on a pipe or a device, which has no disk to flush to. */
     bool synced = fflush(log->file) == 0 && (fsync(fileno(log->file)) == 0 || errno == EINVAL || errno == EROFS);
     return synced || cannot_write(log);
 }
@@ -101,25 +101,25 @@ void cli_log_end(cli_log *log, bool failed) {
 
 /* --- going on with a log --- */
 
-/* The step of a line, or 0 when it is none. */
+/* Returns the step of a line, or 0 if the line is not one of a step. */
 static uint64_t step_of(const char *line) {
     static const char begin[] = "{\"step\":";
     return strncmp(line, begin, sizeof begin - 1) == 0 ? strtoull(line + sizeof begin - 1, NULL, 10) : 0;
 }
 
-/* True when both lines have the field with the same value, which is a hash. */
+/* Returns true if both lines have the field, a hash, with the same value. */
 static bool same_hash(const char *line, const char *head, const char *field) {
     const char *a = strstr(line, field), *b = strstr(head, field);
     return a != NULL && b != NULL && strncmp(a, b, strlen(field) + 64) == 0;
 }
 
-/* The log of a run is that of its plan and its data, whichever machine wrote it. */
+/* A log belongs to this run if plan and data agree; the machine that wrote it does not matter. */
 static bool same_run(const char *line, const char *head) {
     return same_hash(line, head, "\"run_hash\":\"") && same_hash(line, head, "\"data_sha256\":\"");
 }
 
-/* Bytes of the log that stay: its first line and those of steps up to `steps_done`; a last line without its end goes.
- */
+/* Computes how many bytes of the log to keep: its first line and the lines of steps up to `steps_done`. A last line
+ * without a newline is dropped. */
 static int measure(FILE *file, const char *path, const char *head, uint64_t steps_done, off_t *bytes) {
     char *line = NULL;
     size_t space = 0;
@@ -161,7 +161,7 @@ static int go_on(cli_log *log, const char *head, uint64_t steps_done) {
     return CLI_OK;
 }
 
-/* True for a file with something in it; a pipe or a device has nothing to lose. */
+/* Returns true for a regular file that is not empty. A pipe or a device holds nothing that could be lost. */
 static bool is_there(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
@@ -172,7 +172,7 @@ static int refuse_there(const char *path) {
     return CLI_FILE;
 }
 
-/* Two runs that write one log would leave neither's. A file system without locks has none to take. */
+/* Locks the log, because two runs writing one log would destroy it. A file system without locks is accepted. */
 static int claim(const cli_log *log, bool there) {
     struct stat status;
     int file = fileno(log->file);
@@ -182,12 +182,12 @@ static int claim(const cli_log *log, bool there) {
         firn_host_fail(log->path, "another run is writing this log; wait for its end, or give another --log");
         return CLI_FILE;
     }
-    /* That run may have begun and ended since the file was looked at. */
+    /* Another run may have written the file between the check and the lock. */
     return there || (fstat(file, &status) == 0 && status.st_size == 0) ? CLI_OK : refuse_there(log->path);
 }
 
 static int begin_or_go_on(cli_log *log, bool there, const char *head, uint64_t steps_done) {
-    log->file = fopen(log->path, there ? "r+" : "a"); /* which takes nothing from a file before it is ours */
+    log->file = fopen(log->path, there ? "r+" : "a"); /* neither mode truncates the file before the lock is held */
     int status = log->file != NULL ? claim(log, there) : CLI_OK;
     if (status != CLI_OK)
         return status;

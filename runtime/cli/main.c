@@ -1,4 +1,4 @@
-/* firn, the host runner: picks the command. */
+/* firn, the host runner: selects the command. */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int print_help(int count, char **words) {
 }
 
 int main(int count, char **words) {
-    /* A file that may not grow is an error to report, not a reason to die. */
+    /* A write beyond the file size limit then fails with an error instead of killing the process. */
     signal(SIGXFSZ, SIG_IGN);
     if (count > 1 && (strcmp(words[1], "help") == 0 || strcmp(words[count - 1], "--help") == 0))
         return print_help(count, words);

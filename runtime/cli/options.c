@@ -1,4 +1,4 @@
-/* The command line of firn: the table of commands and options, and reading them. */
+/* The command line of firn: the table of commands and options, and its parser. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,8 +55,8 @@ typedef enum option_id {
 static const struct {
     firn_manual_option words;
     option_id id;
-    unsigned commands; /* that take it */
-    unsigned needed;   /* that cannot do without it */
+    unsigned commands; /* commands that accept it */
+    unsigned needed;   /* commands that require it */
 } known[] = {
     {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run"}, OPTION_PUB, TRAIN | EVAL, TRAIN | EVAL},
     {{"--data", NULL, "FILE",
@@ -174,7 +174,7 @@ static bool read_number(const char *text, uint64_t least, uint64_t most, uint64_
 
 static const char *const twice = "is given twice; leave one out";
 
-/* These return NULL, or what is wrong with the value. */
+/* Each of these returns NULL, or a text that says what is wrong with the value. */
 static const char *set_path(const char **place, const char *value) {
     if (*place != NULL)
         return twice;
@@ -205,7 +205,7 @@ static const char *set_threads(cli_options *options, const char *value) {
 
 _Static_assert(CLI_DATA_MAX == 1024 && CLI_THREADS_MAX == 256, "the messages have the same numbers");
 
-/* Stores the value of an option. */
+/* Stores the value of an option. Returns as above. */
 static const char *set(cli_options *options, option_id id, const char *value) {
     bool given = false;
     switch (id) {
@@ -252,7 +252,8 @@ static const char *set(cli_options *options, option_id id, const char *value) {
     return NULL;
 }
 
-/* Position in `known`, or KNOWN. *value is set when the word carries one ("--steps=3"). */
+/* Returns the position of an option in `known`, or KNOWN if there is none. *value is set if the word contains a value
+ * ("--steps=3"). */
 static size_t find(const char *word, const char **value) {
     const char *equals = strchr(word, '=');
     size_t length = equals != NULL && word[1] == '-' ? (size_t)(equals - word) : strlen(word);
@@ -267,7 +268,7 @@ static size_t find(const char *word, const char **value) {
     return KNOWN;
 }
 
-/* Reads the option at words[*at] and steps over it. */
+/* Parses the option at words[*at] and advances *at past it. */
 static int read_option(cli_options *options, unsigned command, int count, char *const *words, int *at) {
     const char *word = words[(*at)++], *value;
     size_t i = find(word, &value);
@@ -304,7 +305,7 @@ static bool is_given(const cli_options *options, option_id id) {
     }
 }
 
-/* What a command cannot do without, and options that make no sense alone. */
+/* Checks that required options are present and that no option is given without the one it depends on. */
 static int check(const cli_options *options, unsigned command, const char *operand) {
     if (options->file == NULL)
         return usage(options->command, "needs a ", operand);

@@ -1,5 +1,5 @@
-/* Which file a path stands for, so that no command writes over what it reads, nor two of its files over each other.
- * Nothing is opened here. */
+/* Resolves paths, so that no command overwrites a file that it reads, or writes two outputs to the same file. No file
+ * is opened here. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <libgen.h>
@@ -9,13 +9,13 @@
 
 #include "runtime/cli/cli.h"
 
-/* A path and what the user calls it. */
+/* A path and the option or operand that named it. */
 typedef struct place {
     const char *role, *path; /* path NULL: not given */
-    bool replaced;           /* written as path.tmp first, and locked as path.lock */
+    bool replaced;           /* written as path.tmp first and locked as path.lock */
 } place;
 
-/* The folder of a path, links resolved. NULL when there is none. */
+/* Returns the folder of a path with symbolic links resolved, or NULL if it does not exist. The caller frees it. */
 static char *folder_of(const char *path) {
     char *copy = firn_host_path(path, "");
     char *folder = realpath(dirname(copy), NULL);
@@ -23,7 +23,8 @@ static char *folder_of(const char *path) {
     return folder;
 }
 
-/* The path with every link resolved; of a file that is not there yet, its folder's. NULL when there is no folder. */
+/* Returns the path with symbolic links resolved; if the file does not exist yet, those of its folder. NULL if the
+ * folder does not exist. The caller frees it. */
 static char *resolve(const char *path) {
     char *whole = realpath(path, NULL);
     char *folder = whole == NULL ? folder_of(path) : NULL;
@@ -51,7 +52,7 @@ static bool same_file(const char *a, const char *b) {
     return same_text(resolve(a), resolve(b));
 }
 
-/* True when a folder of data would have the file as one of its own. */
+/* Returns true if `folder` is a folder of data and the file lies in it. */
 static bool is_inside(const char *folder, const char *path) {
     struct stat status;
     return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) && same_text(realpath(folder, NULL), folder_of(path));
@@ -62,7 +63,7 @@ static int refuse(place output, place other, const char *how) {
     return CLI_USAGE;
 }
 
-/* True when a file is the one that a path with an ending stands for, links resolved. */
+/* Returns true if `other` is the file `path` + `ending`, symbolic links resolved. */
 static bool is_beside(const char *path, const char *ending, const char *other) {
     char *target = resolve(path);
     char *beside = target != NULL ? firn_host_path(target, ending) : NULL;

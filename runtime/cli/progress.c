@@ -1,4 +1,4 @@
-/* Progress of a run, on stderr: one line that is written over on a terminal, plain lines elsewhere. */
+/* Prints the progress of a run to stderr: one line that is overwritten on a terminal, separate lines elsewhere. */
 #define _POSIX_C_SOURCE 200809L
 #include <time.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ void cli_progress_begin(cli_progress *progress, const cli_session *session, uint
                                .line_every = (last - first) / PLAIN_LINES + 1};
 }
 
-/* Hours, minutes and seconds, without leading nothing. */
+/* Prints hours, minutes and seconds, omitting leading units that are 0. */
 static void print_time(double seconds) {
     uint64_t whole = seconds < 0 ? 0 : seconds > 3.6e9 ? 3600000000u : (uint64_t)(seconds + 0.5);
     unsigned long long hours = whole / 3600, minutes = whole / 60 % 60, rest = whole % 60;
@@ -59,7 +59,7 @@ void cli_progress_step(cli_progress *progress, const firn_step_report *report) {
             return;
         fputs("\r", stderr);
         print_line(progress, report, now);
-        fputs("\033[K", stderr); /* what a longer line before it left */
+        fputs("\033[K", stderr); /* erases the rest of a longer previous line */
         fflush(stderr);
         progress->shown = now;
         progress->open = true;

@@ -1,5 +1,5 @@
-/* A checkpoint file read without its plan: everything that the record says about itself is checked first, as the
- * library checks it. */
+/* Reads a checkpoint file without its plan. Everything that can be checked without the plan is checked first, in the
+ * same way as the library does. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
@@ -29,7 +29,7 @@ static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
         return CLI_FILE;
     }
     off_t size = fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : -1;
-    if (size >= 0 && (uintmax_t)size != (size_t)size) { /* only where addresses have 32 bits */
+    if (size >= 0 && (uintmax_t)size != (size_t)size) { /* only possible with 32-bit addresses */
         fclose(file);
         firn_host_fail(path, "has more bytes than there can be memory for; read it on a 64-bit machine");
         return CLI_FILE;
@@ -54,7 +54,7 @@ static int refuse_behind(const char *path, uint64_t end) {
     return CLI_REFUSED;
 }
 
-/* True for flash that was erased, and for no bytes at all. */
+/* Returns true if all bytes are equal to an erased byte, and also if there are none. */
 static bool is_erased(const uint8_t *bytes, uint64_t count) {
     for (uint64_t i = 0; i < count; i++)
         if (bytes[i] != 0xff)
@@ -62,8 +62,9 @@ static bool is_erased(const uint8_t *bytes, uint64_t count) {
     return true;
 }
 
-/* The commit unit begins at the next multiple of a program unit that the file does not name: one of them must fit. It
- * ends the file, or the rest of the slot was dumped with it. */
+/* Checks the commit unit. It begins at the next multiple of the program unit, which the file does not record, so every
+ * possible unit is tried. The commit unit must end the file, unless the file is a dump of a slot whose remaining bytes
+ * are erased. */
 static int check_commit(cli_record *record, uint64_t count, uint64_t end) {
     uint8_t commit[FIRN_RECORD_COMMIT_BYTES];
     firn_record_commit(commit);
@@ -92,7 +93,7 @@ static int check_digest(const cli_record *record, uint64_t end) {
     return memcmp(digest, record->header.digest, sizeof digest) == 0 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
-/* The bytes of a tensor, which must lie in the state. */
+/* Computes the number of bytes of a tensor and checks that it lies inside the state. */
 static bool measure(cli_record_entry *entry, uint64_t state_bytes) {
     firn_shape shape = {.type = entry->entry.type, .rank = entry->entry.rank};
     memcpy(shape.dims, entry->entry.dims, sizeof shape.dims);

@@ -1,4 +1,5 @@
-/* Opening a plan with everything around it, and what the library's errors mean to the user of the command line. */
+/* Opens a plan with its key, blocks, port and data, and turns the library's errors into messages for the command
+ * line. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +8,10 @@
 
 /* --- errors --- */
 
-/* Which file an error is about. */
+/* The file that an error concerns. */
 typedef enum subject { PLAN, DATA, CHECKPOINT, COUNTER, KERNELS } subject;
 
-/* What to do about an error, where the error's text does not say it. */
+/* How to mend an error whose own text does not say so. */
 static const struct {
     int error;
     const char *mend;
@@ -73,7 +74,7 @@ int cli_exit_code(int error) {
     return error <= FIRN_ERROR_STORAGE ? CLI_FILE : CLI_REFUSED;
 }
 
-/* A loss that is not finite has other causes in an evaluation, and before anything was learned. */
+/* The advice for a loss that is not finite differs for an evaluation and for a run before its first update. */
 static const char *mend_of_loss(const cli_session *session) {
     uint64_t steps = 0;
     if (session->info.eval)
@@ -84,7 +85,7 @@ static const char *mend_of_loss(const cli_session *session) {
     return "the state is that of the step before; try a lower learning rate or loss scaling";
 }
 
-/* Where nothing could be saved, it matters whether something had been before. */
+/* The advice for full storage depends on whether an earlier checkpoint exists. */
 static const char *mend_of_full(const cli_session *session) {
     const firn_port *port = &session->port.port;
     return port->storage->stored(port->context) > 0
@@ -103,15 +104,15 @@ static const char *mend_in(const cli_session *session, int error) {
     }
 }
 
-/* Replaces text in memory of its own by itself and another. */
+/* Appends to an allocated text. */
 static void append(char **text, const char *more) {
     char *longer = firn_host_path(*text, more);
     free(*text);
     *text = longer;
 }
 
-/* The files that an error of data may be about, in memory of their own. What does not fit, is out of range or does not
- * count may be in any of the streams; the other errors are about the first. */
+/* Returns an allocated list of the files that a data error may concern. Errors about size, range or count may concern
+ * any stream; the others concern the first. */
 static char *data_at_fault(const cli_options *options, int error) {
     const char *others[] = {options->labels, options->weights};
     char *names = firn_host_path(options->data[0], "");
@@ -151,7 +152,7 @@ int cli_error(const cli_session *session, int error) {
 
 /* --- opening --- */
 
-/* Blocks of the sizes that the plan asks for. False, after a message, when there is no such memory. */
+/* Allocates blocks of the sizes that the plan needs. Returns false after a message if there is not enough memory. */
 static bool allocate_blocks(firn_config *config, const firn_sizes *sizes, const char *plan) {
     config->state_bytes = sizes->state_bytes;
     config->arena_bytes = sizes->arena_bytes;
@@ -168,7 +169,7 @@ static bool allocate_blocks(firn_config *config, const firn_sizes *sizes, const 
                           (unsigned long long)config->prepared_bytes);
 }
 
-/* The workspace that the plan's kernels ask for. */
+/* Allocates the workspace that the plan's kernels need. */
 static int allocate_workspace(cli_session *session) {
     firn_config *config = &session->config;
     uint64_t bytes;
@@ -224,7 +225,7 @@ static int open_plan(cli_session *session) {
     return CLI_OK;
 }
 
-/* Files that the plan would not read are a mistake. */
+/* Refuses files for streams that the plan does not read. */
 static int check_streams(const cli_session *session) {
     const cli_options *options = session->options;
     const char *what = options->weights != NULL && session->info.streams < 3  ? "weights"

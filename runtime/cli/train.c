@@ -1,4 +1,5 @@
-/* firn train: steps until the run is complete, the wanted number is done, a signal comes, or the numbers stop it. */
+/* firn train: runs steps until the run is complete, the requested number is done, a signal arrives, or a value is not
+ * finite. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -7,7 +8,7 @@
 
 #include "runtime/cli/cli.h"
 
-/* Set by the first signal. A second SIGINT or SIGTERM finds the default action; a second SIGHUP does nothing, since a
+/* Set by the first signal. A second SIGINT or SIGTERM has its default action; a second SIGHUP has no effect, because a
  * terminal that closes may send two. */
 static volatile sig_atomic_t interrupted;
 
@@ -23,7 +24,8 @@ static void interrupt(int signal_number) {
     errno = error;
 }
 
-/* A signal that the caller ignores stays ignored: SIGHUP under nohup, SIGINT in the background of a script. */
+/* Installs the handler, unless the caller ignores the signal: SIGHUP under nohup, SIGINT in the background of a
+ * script. */
 static void catch_signal(int number, unsigned flags) {
     struct sigaction before, action = {.sa_handler = interrupt, .sa_flags = (int)flags};
     sigemptyset(&action.sa_mask);
@@ -31,7 +33,8 @@ static void catch_signal(int number, unsigned flags) {
         sigaction(number, &action, NULL);
 }
 
-/* What kills a run often kills the reader of its messages, too: a message that nobody reads must not end it unsaved. */
+/* SIGPIPE is ignored because the reader of the messages often ends together with the run; a message that cannot be
+ * delivered must not end the process before the state is saved. */
 static void catch_signals(void) {
     catch_signal(SIGINT, (unsigned)SA_RESETHAND);
     catch_signal(SIGTERM, (unsigned)SA_RESETHAND);
@@ -46,11 +49,11 @@ typedef struct run {
     cli_progress progress;
     uint64_t first, last; /* global steps at the beginning and the end of this call */
     uint64_t saved;       /* global step of the checkpoint on disk, or UINT64_MAX */
-    bool stuck;           /* the checkpoint is not to be written any more */
+    bool stuck;           /* the checkpoint must not be written any more */
 } run;
 
-/* A checkpoint that is there is somebody's run: it is gone on with, by --resume, or left alone. Whatever could not be
- * replaced is found now and not after the steps. Another process that would save there too is kept out. */
+/* Locks the checkpoint and refuses one that exists, unless --resume was given. A path that cannot be replaced is
+ * reported here, before any step runs. */
 static int claim_checkpoint(run *run) {
     const cli_options *options = run->session.options;
     if (options->checkpoint == NULL)
@@ -81,8 +84,8 @@ static int begin_state(run *run) {
 
 #define ROLE_PARAMETER 0 /* Role in plan.fbs */
 
-/* False when a parameter holds NaN or infinity, as an update from gradients that overflowed leaves it. Parameters are
- * float32. */
+/* Returns false if a parameter holds NaN or infinity, for example after an update from gradients that overflowed.
+ * Parameters are float32. */
 static bool parameters_finite(const run *run) {
     firn_tensor_info tensor;
     for (uint32_t i = 0; firn_tensor_at(&run->session.firn, i, &tensor) == FIRN_OK; i++) {
@@ -96,7 +99,7 @@ static bool parameters_finite(const run *run) {
     return true;
 }
 
-/* A state that cannot be gone on with does not replace one that can. */
+/* Stops without saving: a state that cannot be resumed must not replace one that can. */
 static int stop_ruined(run *run) {
     const cli_options *options = run->session.options;
     run->stuck = true;
@@ -108,7 +111,7 @@ static int stop_ruined(run *run) {
     return CLI_NUMBERS;
 }
 
-/* Saves a state that can be gone on with, after what the log has is durable, so that a log is never behind its
+/* Saves the state if its parameters are finite. The log is flushed to the disk first, so that it is never behind its
  * checkpoint. */
 static int save(run *run, uint64_t step) {
     if (run->session.options->checkpoint == NULL || run->saved == step)
@@ -130,7 +133,7 @@ static int save(run *run, uint64_t step) {
     return CLI_OK;
 }
 
-/* Data that ends is the end of a run whose sampler stops there. */
+/* If the sampler stops at the end of the data, that end is not an error but the end of the run. */
 static int stop_by_error(run *run, const firn_step_report *report, int error) {
     cli_progress_end(&run->progress);
     if (error == FIRN_ERROR_DATA_END) {
@@ -143,7 +146,8 @@ static int stop_by_error(run *run, const firn_step_report *report, int error) {
     return cli_error(&run->session, error);
 }
 
-/* Runs the steps. *step is the number done in all, whose state is saved whatever the end was. */
+/* Runs the steps. *step becomes the number of steps done in total; the caller saves that state however the run
+ * ended. */
 static int run_steps(run *run, uint64_t *step) {
     uint64_t every = run->session.options->checkpoint_every;
     int status = CLI_OK;
@@ -187,13 +191,13 @@ static int finish_interrupted(const run *run, uint64_t step) {
     return CLI_INTERRUPTED;
 }
 
-/* What is kept at the end of a run, however it ended; but one that did not get to its first step, because its data or
- * its plan is wrong, must not replace a checkpoint that is there. */
+/* Saves the state at the end of a run, also after an error. A run that failed before its first step, because its data
+ * or its plan is wrong, must not replace an existing checkpoint. */
 static int save_at_end(run *run, int status, uint64_t step) {
     bool failed = status != CLI_OK && status != CLI_NUMBERS;
     if (run->stuck || (failed && step == run->first))
         return status;
-    if (status != CLI_OK && !parameters_finite(run)) /* what stopped the run has been told already */
+    if (status != CLI_OK && !parameters_finite(run)) /* the cause has already been reported */
         return status;
     int saving = save(run, step);
     return status != CLI_OK ? status : saving;

@@ -1,5 +1,5 @@
-/* libfirn on a workstation: runs a plan of a language model on text in memory, to the end of the run, and saves the
- * state. Called as: train PLAN PUBLIC-KEY CHECKPOINT */
+/* An example of libfirn on a workstation: runs a plan of a language model on text in memory to the end of the run and
+ * saves the state. Usage: train PLAN PUBLIC-KEY CHECKPOINT */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const firn_segment segment = {sizeof text};
 static const firn_stream stream = {FIRN_UINT8, 1, &segment, 1};
 static const firn_source source = {NULL, &stream, 1, read_text};
 
-/* Memory for an instance, whose sizes follow from the plan. */
+/* Allocates the memory of an instance; the plan gives the sizes. */
 static int provide(firn_config *config) {
     firn_sizes sizes = {0};
     int error = firn_plan_sizes(config->plan, config->plan_bytes, &sizes);
