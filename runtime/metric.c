@@ -1,11 +1,12 @@
-/* The one number of an evaluation, from the state that its metric op kept: plan/NUMERICS.md, "Around the ops". In
- * binary32; counters are rounded to it first. Nothing here is run during a step. */
+/* Computes the result of an evaluation from the state that its metric op has accumulated: plan/NUMERICS.md,
+ * "Around the ops". The arithmetic is binary32; counters are rounded to it first. No function here runs during a step.
+ */
 #include <string.h>
 
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 
-/* 0 where there is nothing to divide by. */
+/* Returns part / whole, or 0 if whole is 0. */
 static float ratio(float part, float whole) {
     return whole > 0.0f ? part / whole : 0.0f;
 }
@@ -32,8 +33,8 @@ typedef struct confusion {
     firn_fb_metric metric;
 } confusion;
 
-/* Of one class, over the rows whose label is not ignored: those that are right, those that have the label, and those
- * that were given it. */
+/* Counts for one class, over the rows whose label is not ignored: rows predicted correctly, rows with this label, and
+ * rows predicted as this class. */
 typedef struct class_counts {
     uint64_t right, labelled, predicted;
 } class_counts;
@@ -63,7 +64,7 @@ static float f_beta(float beta, class_counts counts) {
     return ratio((1.0f + square) * precision * recall, square * precision + recall);
 }
 
-/* What one class adds to the mean, and whether it takes part. */
+/* Returns the value of one class, and in *takes_part whether the mean includes it. */
 static float class_value(const confusion *matrix, class_counts counts, bool *takes_part) {
     float right = (float)counts.right;
     uint64_t together = counts.labelled + counts.predicted;
@@ -83,7 +84,7 @@ static float class_value(const confusion *matrix, class_counts counts, bool *tak
     }
 }
 
-/* The mean over classes; micro: the value of all classes taken together. */
+/* Returns the mean over classes or, for micro averaging, the value over all classes together. */
 static float confusion_value(const confusion *matrix) {
     const bool micro = firn_fb_metric_kind(matrix->metric) == FIRN_FB_METRIC_KIND_F_BETA_MICRO;
     class_counts all = {0, 0, 0};
@@ -107,8 +108,8 @@ static float confusion_value(const confusion *matrix) {
 /* --- a histogram of scores: negatives, then positives --------------------------------------------------------------
  */
 
-/* The area under the curve of the rate of true positives over that of false ones, a straight line between the
- * thresholds. */
+/* Returns the area under the curve of the true-positive rate over the false-positive rate, with straight lines between
+ * the thresholds. */
 static float area(const uint64_t *histogram) {
     const uint64_t *negatives = histogram, *positives = histogram + FIRN_AUC_BUCKETS;
     uint64_t negative = 0, positive = 0, above = 0;

@@ -1,6 +1,6 @@
-/* Opening: the chain of checks of plan/checks/check.c, with what only a device can say (its blocks, its counter, its
- * kernels), and the binding of a plan that passed. No check is made here that another file makes, and nothing is
- * remembered of a plan that was refused. */
+/* Opens a plan: runs the checks of plan/checks/check.c, checks what depends on the device (its blocks, its counter, its
+ * kernels), and binds a plan that passed. No check of another file may be repeated here, and a refused plan leaves no
+ * trace in the instance. */
 #include <string.h>
 
 #include "plan/checks/check.h"
@@ -14,7 +14,7 @@ static bool aligned(const void *block) {
     return (uintptr_t)block % FIRN_BLOCK_ALIGNMENT == 0;
 }
 
-/* True when a block is there, aligned, and ends before the end of the address space. */
+/* Returns true if the block is not NULL, is aligned, and does not extend past the end of the address space. */
 static bool usable(const void *block, uint64_t bytes) {
     return block != NULL && aligned(block) && bytes <= UINTPTR_MAX - (uintptr_t)block;
 }
@@ -24,14 +24,14 @@ static bool apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_byt
     return first < second ? a_bytes <= second - first : b_bytes <= first - second;
 }
 
-/* Whether a block is usable and shares no byte with those that every plan needs. */
+/* Returns true if a block is usable and does not overlap the blocks that every plan needs. */
 static bool apart_from_others(const firn_config *config, const void *block, uint64_t bytes) {
     return usable(block, bytes) && apart(block, bytes, config->plan, config->plan_bytes) &&
            apart(block, bytes, config->state, config->state_bytes) &&
            apart(block, bytes, config->arena, config->arena_bytes);
 }
 
-/* A workspace that is given must be one, and so must the block for prepared ops. */
+/* Checks the workspace and the block for prepared ops, each only if it was given. */
 static bool optional_blocks_are_usable(const firn_config *config) {
     bool workspace = config->workspace_bytes != 0, prepared = config->prepared_bytes != 0;
     if (workspace && !apart_from_others(config, config->workspace, config->workspace_bytes))
@@ -89,8 +89,8 @@ static uint64_t prepared_bytes(const firn_header *header) {
     return header->ops * (uint64_t)sizeof(firn_prepared_op);
 }
 
-/* The whole chain, in the order of plan/FORMAT.md. It compares attributes with 0, which to a caller that takes
- * subnormals for zeros would be other numbers: with the runtime's control word. */
+/* Runs all checks of a plan, in the order of plan/FORMAT.md, with the runtime's floating-point control word: the checks
+ * compare attributes with 0, which would give other results in a caller that flushes subnormals to zero. */
 static int check_in_own_mode(const firn_check_request *request, firn_checked *checked) {
     const uint32_t before = firn_float_begin();
     const int status = firn_check(request, checked);
@@ -98,8 +98,8 @@ static int check_in_own_mode(const firn_check_request *request, firn_checked *ch
     return status;
 }
 
-/* Everything that is asked of a config and its plan before the workspace is looked at: what it comes to is in *opened,
- * the device's counter in *counter. Changes nothing outside the blocks. */
+/* Makes all checks of a config and its plan, except for the workspace. The result is in *opened, the device's counter
+ * in *counter. Writes nothing else outside the blocks. */
 static int examine(const firn_config *config, firn_instance *opened, uint32_t *counter) {
     *opened = (firn_instance){0};
     int status = check_config(config);
@@ -127,7 +127,7 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     return firn_execute_check(opened, &opened->slot_bytes);
 }
 
-/* A slot for each thread. */
+/* Returns the size of the workspace: one slot for each thread. */
 static uint64_t workspace_bytes(const firn_instance *instance) {
     const firn_parallel parallel = firn_instance_parallel(instance);
     const bool several = parallel.run != NULL && parallel.threads > 1;
@@ -184,7 +184,7 @@ int firn_open(firn *instance, const firn_config *config) {
         status = advance_counter(&opened, counter);
     if (status != FIRN_OK)
         return status;
-    /* So that no result can depend on what the memory held before. */
+    /* The arena is zeroed so that no result can depend on its previous contents. */
     memset(opened.arena, 0, (size_t)opened.header.arena_bytes);
     opened.condition = FIRN_CONDITION_EMPTY;
     opened.mark = FIRN_INSTANCE_MARK;

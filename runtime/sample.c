@@ -1,11 +1,11 @@
-/* The sampler and the inputs: which sample each draw is, and how its elements become tensors. Everything that a source
- * says is untrusted: types, lengths and values are checked here, and here only. Only input tensors are written. */
+/* The sampler and the inputs: which sample each draw selects, and how its elements become tensors. A source is not
+ * trusted: its types, lengths and values are checked here and only here. Only input tensors are written. */
 #include <string.h>
 
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 
-/* Elements that are converted at a time. */
+/* Elements that are converted at once. */
 #define PIECE 256u
 
 /* --- the part of the data that the plan reads --- */
@@ -15,7 +15,7 @@ static uint64_t held_out(uint64_t elements, uint32_t per_mille) {
     return elements / 1000 * per_mille + elements % 1000 * per_mille / 1000;
 }
 
-/* The part of a segment of `elements`: its first element and its length. */
+/* A part of a segment: its first element and its length. */
 typedef struct span {
     uint64_t first, length;
 } span;
@@ -37,7 +37,7 @@ static uint64_t windows_of(const firn_bound_sampler *sampler, uint64_t length) {
     return length < window || stride == 0 ? 0 : (length - window) / stride + 1;
 }
 
-/* Elements of all segments. False when their sum is not a number of elements that can exist. */
+/* Sums the elements of all segments. Returns false if the sum exceeds the possible number of elements. */
 static bool stream_elements(const firn_stream *stream, uint64_t *elements) {
     *elements = 0;
     for (uint32_t i = 0; i < stream->segment_count; i++) {
@@ -88,11 +88,11 @@ static int check_source(const firn_instance *instance, const firn_source *source
 
 static uint64_t stream_records(const firn_stream *stream) {
     uint64_t elements = 0;
-    (void)stream_elements(stream, &elements); /* checked with the stream */
+    (void)stream_elements(stream, &elements); /* it cannot fail: the stream has been checked */
     return elements / stream->record_elements;
 }
 
-/* Samples of the part, counting records of stream 0 or windows of its segments. */
+/* Counts the samples of the part: records of stream 0, or windows of its segments. */
 static uint64_t count_samples(const firn_bound_sampler *sampler, const firn_source *source) {
     if (sampler->records)
         return part_of(sampler, stream_records(&source->streams[0])).length;
@@ -108,7 +108,7 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
     if (status != FIRN_OK)
         return status;
     const firn_bound_sampler *sampler = &instance->bound.sampler;
-    if (sampler->records) /* every stream has the same records */
+    if (sampler->records) /* every stream has the same number of records */
         for (uint32_t i = 1; i < source->stream_count; i++)
             if (stream_records(&source->streams[i]) != stream_records(&source->streams[0]))
                 return FIRN_ERROR_DATA_TYPE;
@@ -119,12 +119,12 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
 
 /* --- where a sample lies --- */
 
-/* The sample at an index of the part: its first element in stream 0 (window) or its record. */
+/* Returns the position of sample `index` of the part: its first element in stream 0 (window) or its record. */
 static uint64_t place_of(const firn_bound_sampler *sampler, const firn_samples *samples, uint64_t index) {
     const firn_stream *stream = &samples->source->streams[0];
     if (sampler->records)
         return part_of(sampler, stream_records(stream)).first + index;
-    uint64_t before = 0; /* elements of the segments passed */
+    uint64_t before = 0; /* elements of the segments before this one */
     for (uint32_t i = 0; i < stream->segment_count; i++) {
         span part = part_of(sampler, stream->segments[i].elements);
         uint64_t windows = windows_of(sampler, part.length);
@@ -136,7 +136,7 @@ static uint64_t place_of(const firn_bound_sampler *sampler, const firn_samples *
     return before; /* not reached: index is less than the sum of the windows */
 }
 
-/* The place of draw number `draw`. */
+/* Returns the position of the sample that draw number `draw` selects. */
 static uint64_t place_of_draw(const firn_bound_sampler *sampler, const firn_samples *samples, uint64_t draw) {
     uint64_t epoch = draw / samples->count, index = draw % samples->count;
     if (sampler->kind == FIRN_FB_SAMPLER_KIND_PERMUTATION)
@@ -146,7 +146,7 @@ static uint64_t place_of_draw(const firn_bound_sampler *sampler, const firn_samp
 
 /* --- from elements to tensors --- */
 
-/* Integers, checked against the plan's limit. */
+/* Copies integers and checks them against the plan's limit. */
 static int convert_integers(const firn_bound_input *input, const uint8_t *elements, uint32_t count, int32_t *out) {
     for (uint32_t i = 0; i < count; i++) {
         int32_t value = elements[i];
@@ -165,8 +165,8 @@ static void copy_floats(const uint8_t *elements, uint32_t count, float *restrict
         out[i] = firn_canonical(out[i]);
 }
 
-/* fma(element, scale, shift). Without a shift the product is the only thing to round, and a host whose fma is a call is
- * spared it. */
+/* Computes fma(element, scale, shift). If the shift is 0 only the product rounds, so a multiplication gives the same
+ * bits and saves a call on hosts where fma is a function. */
 static void scale_bytes(const firn_bound_input *input, const uint8_t *elements, uint32_t count, float *restrict out) {
     const float scale = input->scale, shift = input->shift;
     if (shift == 0)
@@ -187,7 +187,7 @@ static int convert(const firn_bound_input *input, const uint8_t *elements, uint3
     return FIRN_OK;
 }
 
-/* Copies the elements of one sample into its place of the input tensor. */
+/* Copies the elements of one sample to its position in the input tensor. */
 static int fill_sample(const firn_bound_input *input, const firn_source *source, uint64_t first, uint32_t sample) {
     _Alignas(16) uint8_t elements[4 * PIECE];
     uint64_t count = input->elements;
@@ -204,7 +204,7 @@ static int fill_sample(const firn_bound_input *input, const firn_source *source,
     return FIRN_OK;
 }
 
-/* True when the draws [cursor, cursor + samples) lie in the only epoch of a plan that stops at its end. */
+/* Returns true if the draws [cursor, cursor + samples) lie in the single epoch of a plan that stops at its end. */
 static bool epoch_has(const firn_samples *samples, uint64_t cursor, uint32_t wanted) {
     return cursor <= samples->count && samples->count - cursor >= wanted;
 }

@@ -1,5 +1,5 @@
-/* One step, train or eval: the order in which the parts of a plan run, and when the state counts as valid. What is
- * computed is in the plan's ops; which samples are read is in sample.c. */
+/* Runs one step, train or eval. This file defines the order in which the phases of a plan run and when the state is
+ * valid. The computation itself is in the plan's ops; sample.c selects the samples. */
 #include <string.h>
 
 #include "plan/schedule_list.h"
@@ -7,12 +7,12 @@
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 
-/* What a step works with: an instance, the source it reads, and how far the run has come. */
+/* The context of a step: the instance, the source it reads, and the progress of the run. */
 typedef struct step {
     firn_instance *instance;
     firn_samples samples;
     uint64_t global_step; /* before the step */
-    uint64_t cursor;      /* draws taken, counting this step's; stored only when the step succeeds */
+    uint64_t cursor;      /* draws taken, this step's included; stored only if the step succeeds */
 } step;
 
 static bool finite(float x) {
@@ -26,7 +26,7 @@ static uint32_t samples_of(const firn_instance *instance) {
     return instance->bound.sampler.samples;
 }
 
-/* Common to both modes: what must hold before a step may begin. */
+/* Checks that the state allows a step, of either mode. */
 static int check_condition(const firn_instance *instance) {
     switch (instance->condition) {
     case FIRN_CONDITION_READY:
@@ -40,7 +40,7 @@ static int check_condition(const firn_instance *instance) {
 
 /* --- train --- */
 
-/* Evaluates every schedule at the optimizer step into its tensor. */
+/* Evaluates every schedule at an optimizer step and stores the value in the schedule's tensor. */
 static void set_schedules(const firn_instance *instance, uint64_t optimizer_step) {
     firn_schedule_list list = firn_plan_schedule_list(instance->plan);
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(instance->plan); i++) {
@@ -50,8 +50,8 @@ static void set_schedules(const firn_instance *instance, uint64_t optimizer_step
     }
 }
 
-/* Forward and backward of every micro-batch. Touches no state: an error here costs nothing. The mean of the losses is
- * their sum in order, divided by their number. */
+/* Runs forward and backward of every micro-batch. Does not write the state, so an error here leaves it valid. The mean
+ * loss is the sum of the losses in order, divided by their number. */
 static int run_micro_batches(step *step, float *mean_loss) {
     firn_instance *instance = step->instance;
     uint32_t micro_batches = instance->bound.micro_batches;
@@ -73,7 +73,7 @@ static int run_micro_batches(step *step, float *mean_loss) {
     return status;
 }
 
-/* The part that writes the state. */
+/* Runs the phases that write the state. */
 static void finish_step(step *step, bool skipped) {
     const firn_instance *instance = step->instance;
     if (!skipped)
@@ -98,7 +98,7 @@ static int train(firn_instance *instance, step *step, firn_step_report *report) 
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_FINALISE);
     report->gradient_norm = bound->gradient_norm != NULL ? *bound->gradient_norm : nan;
     report->skipped = bound->finite != NULL && *bound->finite == 0;
-    /* Poisoned until the last write, in case the port does not come back from one of its functions. */
+    /* The state counts as poisoned until the last write, because a function of the port may never return. */
     instance->condition = FIRN_CONDITION_POISONED;
     finish_step(step, report->skipped);
     instance->condition = FIRN_CONDITION_READY;
@@ -134,13 +134,13 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
 
 /* --- eval --- */
 
-/* Steps done: one micro-batch of samples each. */
+/* Returns the number of steps done. Each uses one micro-batch of samples. */
 static uint64_t eval_steps(const firn_instance *instance) {
     return (uint64_t)*instance->bound.cursor / samples_of(instance);
 }
 
-/* True when the plan's number of steps is done, or, where it has none, when the samples of the part are used up: then
- * the data is read once, whatever the sampler does at its end. */
+/* Returns true if the plan's number of steps is done or, if it has none, if the remaining samples are too few for a
+ * batch. In the second case the data is read once, even if the sampler would start another epoch. */
 static bool eval_is_over(const step *step) {
     const firn_instance *instance = step->instance;
     uint64_t steps = instance->bound.steps;

@@ -1,4 +1,5 @@
-/* Texts made from the table of a command line (runtime/manual/manual.h): plain, for man (roff) and for bash. */
+/* Prints the help, the manual page (roff) and the completion of bash from the table of a command line
+ * (runtime/manual/manual.h). */
 #include "runtime/manual/manual.h"
 
 #include <ctype.h>
@@ -38,7 +39,8 @@ static const firn_manual_option *option_at(const firn_manual *manual, uint32_t c
 
 /* --- plain text --------------------------------------------------------------------------------------------------- */
 
-/* Words of a text in lines of at most WIDTH, each begun with `indent` spaces; the first one stands at `column`. */
+/* Prints the words of a text in lines of at most WIDTH, indented by `indent` spaces. The cursor is at `column` on
+ * entry. */
 static void print_wrapped(const char *text, int indent, int column) {
     while (*text != '\0') {
         int length = (int)strcspn(text, " ");
@@ -57,7 +59,7 @@ static void print_wrapped(const char *text, int indent, int column) {
     putchar('\n');
 }
 
-/* A term, and its text in a column of its own; a term that is too long for that has a line of its own. */
+/* Prints a term and, in a column to its right, its text. A term too long for that has a line to itself. */
 static void print_term(const char *term, const char *text) {
     int column = printf("      %s", term);
     if (column >= OPTION_COLUMN) {
@@ -105,7 +107,7 @@ static void print_help(const firn_manual *manual) {
 
 /* --- the manual page ---------------------------------------------------------------------------------------------- */
 
-/* Text in which roff finds nothing to obey. */
+/* Prints text with the characters escaped that roff would interpret. */
 static void print_roff(const char *text) {
     if (*text == '.' || *text == '\'')
         fputs("\\&", stdout);
@@ -196,7 +198,7 @@ static void print_page(const firn_manual *manual) {
 
 /* --- the completion of bash --------------------------------------------------------------------------------------- */
 
-/* Whether a value is one of the words that its argument lists. */
+/* Returns true if the value of an option must be one of the words that its argument lists. */
 static bool lists_values(const firn_manual_option *option) {
     return option->argument != NULL && islower((unsigned char)option->argument[0]);
 }
@@ -208,7 +210,7 @@ static void print_pattern(const char *command, const firn_manual_option *option)
     fputs(") ", stdout);
 }
 
-/* What may stand behind an option with a value: one of its words, or a file. */
+/* Prints what bash completes after an option with a value: one of its words, or a file. */
 static void print_bash_value(const char *command, const firn_manual_option *option) {
     if (option->argument == NULL)
         return;

@@ -1,5 +1,5 @@
-/* Elementary functions by name: plan/NUMERICS.md, "Elementary functions". Freestanding; the sequences are in
- * elementary.h and nowhere else. */
+/* The elementary functions as ordinary functions: plan/NUMERICS.md, "Elementary functions". Freestanding. The sequences
+ * of operations are in elementary.h; none may be written here. */
 #include "runtime/numerics/elementary.h"
 
 float firn_exp(float x) {

@@ -1,13 +1,13 @@
-/* Elementary functions as inline functions, for loops that the compiler must be able to vectorise. The named functions
- * of numerics.h are made of these and of nothing else. Each is one fixed sequence of binary32 operations, with selects
- * in place of branches; plan/NUMERICS.md, "Elementary functions", lists the same sequences and their bounds. The
- * coefficients come from tests/golden/fit_elementary.py. */
+/* The elementary functions as inline functions, for loops that the compiler must be able to vectorise. The functions
+ * declared in numerics.h only call these. Each is one fixed sequence of binary32 operations, with selects in place of
+ * branches; plan/NUMERICS.md, "Elementary functions", lists the same sequences and their error bounds. The coefficients
+ * come from tests/golden/fit_elementary.py. */
 #ifndef FIRN_NUMERICS_ELEMENTARY_H
 #define FIRN_NUMERICS_ELEMENTARY_H
 
 #include "runtime/numerics/half.h"
 
-/* Adding this to |x| < 2^21 rounds x to an integer, which is then in the low bits. */
+/* Adding this to x, |x| < 2^21, rounds x to an integer, which is then in the low bits of the sum. */
 #define FIRN_ROUNDING_MAGIC 0x1.8p23f
 
 static inline float firn_absolute(float x) {
@@ -19,18 +19,18 @@ static inline float firn_with_sign(float magnitude, float x) {
     return firn_from_bits((firn_bits(magnitude) & FIRN_MAGNITUDE_BITS) | (firn_bits(x) & FIRN_SIGN_BIT));
 }
 
-/* x, but not below low nor above high; a NaN stays one. */
+/* Limits x to [low, high]. A NaN stays NaN. */
 static inline float firn_limit(float x, float low, float high) {
     float above = firn_select_float(x < low, low, x);
     return firn_select_float(above > high, high, above);
 }
 
-/* As firn_canonical, without a branch. */
+/* The same as firn_canonical, without a branch. */
 static inline float firn_quiet(float x) {
     return firn_select_float(x == x, x, firn_from_bits(FIRN_NAN_BITS));
 }
 
-/* Of exp, which vector code does in the same steps. */
+/* Constants of exp. Vector code uses them in the same sequence. */
 #define FIRN_EXP_LEAST    -105.0f
 #define FIRN_EXP_MOST     89.0f
 #define FIRN_EXP_PER_LN2  0x1.715476p+0f
@@ -43,7 +43,7 @@ static inline float firn_quiet(float x) {
 #define FIRN_EXP_4        0x1.6a473p-10f
 
 /* x = n ln 2 + r, |r| <= ln 2 / 2; e^x = 2^n (1 + r + r^2 q(r)). 2^n is applied as two factors, each in range, so that
- * the last product rounds a subnormal result or overflows. Outside [-105, 89] the result does not change any more. */
+ * the last product rounds a subnormal result or overflows. The result is constant outside [-105, 89]. */
 static inline float firn_exp_inline(float x) {
     float inside = firn_limit(x, FIRN_EXP_LEAST, FIRN_EXP_MOST);
     float shifted = firn_fma(inside, FIRN_EXP_PER_LN2, FIRN_ROUNDING_MAGIC);
@@ -65,8 +65,8 @@ static inline float firn_exp_inline(float x) {
     return firn_quiet(scaled);
 }
 
-/* x = 2^k m, sqrt(1/2) <= m < sqrt 2, f = m - 1; log x = k ln 2 + f + f^2 q(f). k times the first 16 bits of ln 2 is
- * exact, its sum with f is kept with its error, and all that is small is added first. */
+/* x = 2^k m, sqrt(1/2) <= m < sqrt 2, f = m - 1; log x = k ln 2 + f + f^2 q(f). The product of k and the first 16 bits
+ * of ln 2 is exact; the rounding error of its sum with f is kept and added to the small terms first. */
 static inline float firn_log_inline(float x) {
     uint32_t subnormal = x < 0x1p-126f;
     float normal = firn_select_float(subnormal, x * 0x1p23f, x);
@@ -94,7 +94,7 @@ static inline float firn_log_inline(float x) {
     return firn_select_float(x >= 0.0f, number, firn_from_bits(FIRN_NAN_BITS));
 }
 
-/* Of tanh, erf and gelu, which vector code does in the same steps, too. */
+/* Constants of tanh, erf and gelu. Vector code uses them in the same sequence. */
 #define FIRN_TANH_0            -0x1.555552p-2f
 #define FIRN_TANH_1            0x1.11103cp-3f
 #define FIRN_TANH_2            -0x1.b9f6dap-5f
@@ -117,7 +117,7 @@ static inline float firn_log_inline(float x) {
 #define FIRN_ERF_FAR_4         -0x1.6543dap-6f
 #define FIRN_ERF_FAR_5         0x1.815088p-9f
 #define FIRN_ERF_FAR_6         -0x1.853404p-13f
-#define FIRN_ERF_MOST          4.0f /* from here on erf is 1 */
+#define FIRN_ERF_MOST          4.0f /* erf is 1 from here on */
 #define FIRN_GELU_MOST         16.0f
 #define FIRN_SQRT_HALF         0x1.6a09e6p-1f
 #define FIRN_NORMAL_PEAK       0x1.988454p-2f /* 1 / sqrt(2 pi) */
@@ -125,7 +125,7 @@ static inline float firn_log_inline(float x) {
 #define FIRN_GELU_TANH_3       0x1.2444f2p-4f
 #define FIRN_GELU_TANH_SLOPE_2 0x1.b6676cp-3f
 
-/* Odd. Below 1: x + x^3 q(x^2). From there on: 1 - 2 / (e^2x + 1). */
+/* Odd. For |x| < 1: x + x^3 q(x^2), else 1 - 2 / (e^2x + 1). */
 static inline float firn_tanh_inline(float x) {
     float a = firn_absolute(x);
     float z = a * a;
@@ -142,8 +142,8 @@ static inline float firn_tanh_inline(float x) {
     return firn_quiet(firn_with_sign(firn_select_float(a < 1.0f, small, large), x));
 }
 
-/* Odd. Below 1: x + x q(x^2). From there on: 1 - e^-g(x) / 8, where g fits -log(8 (1 - erf x)) up to 4, beyond which
- * erf is 1. The 8 keeps g small, and so exact, where 1 - erf x is large. */
+/* Odd. For |x| < 1: x + x q(x^2), else 1 - e^-g(x) / 8, where g approximates -log(8 (1 - erf x)) up to 4; above 4, erf
+ * is 1. The factor 8 keeps g small, and therefore accurate, where 1 - erf x is large. */
 static inline float firn_erf_inline(float x) {
     float a = firn_absolute(x);
     float z = a * a;
@@ -189,15 +189,15 @@ static inline float firn_sin_quarters(float turns, uint32_t quarter) {
     return firn_select_float(inside, signed_value, firn_from_bits(FIRN_NAN_BITS));
 }
 
-/* |x| / (2 pi) as a fraction in units of 2^-64, for 2^-10 <= |x| < infinity. |x| is m 2^e with a 24-bit m; those bits
- * of 1/(2 pi) that give whole turns are left out, and the 96 that follow are enough: no float but zero comes nearer to
- * a quarter turn than 2^-33. */
+/* |x| / (2 pi) as a fraction in units of 2^-64, for 2^-10 <= |x| < infinity. |x| is m 2^e with a 24-bit m. The bits of
+ * 1/(2 pi) that contribute whole turns are skipped, and the next 96 bits suffice: no float except zero is closer to a
+ * multiple of a quarter turn than 2^-33. */
 static inline uint64_t firn_turns(float x) {
-    /* 1/(2 pi), behind 64 zeros for negative e */
+    /* 1/(2 pi), after 64 zero bits for negative e */
     static const uint32_t digits[] = {0,           0,           0x28be60dbu, 0x9391054au, 0x7f09d5f4u,
                                       0x7d4d3770u, 0x36d8a566u, 0x4f10e410u, 0x7f9458eau};
     uint32_t magnitude = firn_bits(x) & FIRN_MAGNITUDE_BITS;
-    uint32_t first = 64 + (magnitude >> 23) - 150; /* bit e + 1 behind the point */
+    uint32_t first = 64 + (magnitude >> 23) - 150; /* bit e + 1 after the binary point */
     const uint32_t *at = digits + first / 32;
     uint32_t shift = first % 32;
     uint64_t m = (magnitude & 0x7fffffu) | 0x800000u;
@@ -208,8 +208,8 @@ static inline uint64_t firn_turns(float x) {
     return (m * high << 32) + tail;
 }
 
-/* sin(|x| + quarter pi/2), 2^-10 <= |x| < infinity. The fraction of a turn is cut into three exact floats, of which
- * two with the rest are kept; then as firn_sin_quarters. */
+/* sin(|x| + quarter pi/2), 2^-10 <= |x| < infinity. The fraction of a turn is split into three exact floats, which are
+ * added into a rounded sum and its error; the rest is as in firn_sin_quarters. */
 static inline float firn_sin_reduced(float x, uint32_t quarter) {
     uint64_t fraction = firn_turns(x);
     uint64_t nearest = (fraction + ((uint64_t)1 << 61)) >> 62;
@@ -240,7 +240,7 @@ static inline float firn_sin_reduced(float x, uint32_t quarter) {
     return firn_from_bits(firn_bits(value) ^ (quadrant & 2u) << 30);
 }
 
-/* sin x and cos x in radians, for every float. The two that follow branch: kernels need few of them. */
+/* sin x and cos x in radians, for every float. These two functions branch, because kernels need only few values. */
 static inline float firn_sin_inline(float x) {
     float a = firn_absolute(x);
     if (!(a < firn_from_bits(FIRN_INFINITY_BITS)))
@@ -256,7 +256,7 @@ static inline float firn_cos_inline(float x) {
     return a < 0x1p-10f ? firn_fma(a * a, -0.5f, 1.0f) : firn_sin_reduced(a, 1);
 }
 
-/* 1 / sqrt(x), and one step of Newton with the error of x y^2 found exactly. */
+/* 1 / sqrt(x), then one Newton step in which the error of x y^2 is computed exactly. */
 static inline float firn_rsqrt_inline(float x) {
     float y = 1.0f / firn_sqrt(x);
     float t = x * y;
@@ -267,7 +267,7 @@ static inline float firn_rsqrt_inline(float x) {
     return firn_quiet(firn_select_float(inside, better, y));
 }
 
-/* 1 / (1 + e^-|x|), and what it leaves of 1: neither cancels. */
+/* 1 / (1 + e^-|x|), given e = e^-|x|. The sigmoid of a negative x is e times this value, which avoids cancellation. */
 static inline float firn_sigmoid_larger(float e) {
     return 1.0f / (1.0f + e);
 }
@@ -278,7 +278,7 @@ static inline float firn_sigmoid_inline(float x) {
     return firn_quiet(firn_select_float(x < 0.0f, e * larger, larger));
 }
 
-/* log(1 + e^-|x|). What the sum 1 + e loses is found exactly and given back. */
+/* log(1 + e^-|x|). The rounding error of 1 + e is computed exactly and added back. */
 static inline float firn_log_one_exp(float x) {
     float e = firn_exp_inline(-firn_absolute(x));
     float sum = 1.0f + e;
@@ -291,13 +291,13 @@ static inline float firn_softplus_inline(float x) {
     return firn_quiet(firn_select_float(x > 0.0f, x, 0.0f) + firn_log_one_exp(x));
 }
 
-/* x / (1 + e^-x). Below -105 it is -0. */
+/* x / (1 + e^-x). The result is -0 below -105. */
 static inline float firn_silu_inline(float x) {
     float inside = firn_select_float(x < -105.0f, -105.0f, x);
     return firn_quiet(inside * firn_sigmoid_inline(inside));
 }
 
-/* With s = sigmoid x: s + x s (1 - s). Beyond 105 it does not change any more. */
+/* With s = sigmoid x: s + x s (1 - s). The result is constant outside [-105, 105]. */
 static inline float firn_silu_slope_inline(float x) {
     float inside = firn_limit(x, -105.0f, 105.0f);
     float e = firn_exp_inline(-firn_absolute(inside));
@@ -307,8 +307,8 @@ static inline float firn_silu_slope_inline(float x) {
     return firn_quiet(firn_fma(inside, larger * smaller, s));
 }
 
-/* In the four that follow, x below -16 counts as -16 and, in slopes, x above 16 as 16: the results do not change any
- * more, and neither 0 * infinity nor infinity / infinity arises. */
+/* The next four functions treat x below -16 as -16; the slopes also treat x above 16 as 16. The results are constant
+ * there, and this excludes 0 * infinity and infinity / infinity. */
 static inline float firn_gelu_inline(float x) {
     float inside = firn_select_float(x < -FIRN_GELU_MOST, -FIRN_GELU_MOST, x);
     float h = 0.5f * inside;
@@ -322,7 +322,7 @@ static inline float firn_gelu_slope_inline(float x) {
     return firn_quiet(firn_fma(inside, density, integral));
 }
 
-/* x/2 (1 + tanh u) = x / (1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3). This is -2u. */
+/* The exponent -2u in x/2 (1 + tanh u) = x / (1 + e^-2u), where u = sqrt(2/pi) (x + 0.044715 x^3). */
 static inline float firn_gelu_tanh_exponent(float x) {
     return x * firn_fma(x * x, -FIRN_GELU_TANH_3, -FIRN_GELU_TANH_1);
 }
@@ -332,8 +332,8 @@ static inline float firn_gelu_tanh_inline(float x) {
     return firn_quiet(inside / (1.0f + firn_exp_inline(firn_gelu_tanh_exponent(inside))));
 }
 
-/* With s = 1 / (1 + e^-2u): s + x s (1 - s) 2u'. The smaller of s and 1 - s is taken from e^-2|u|, so nothing cancels.
- */
+/* With s = 1 / (1 + e^-2u): s + x s (1 - s) 2u'. The smaller of s and 1 - s is computed from e^-2|u|, which avoids
+ * cancellation. */
 static inline float firn_gelu_tanh_slope_inline(float x) {
     float inside = firn_limit(x, -FIRN_GELU_MOST, FIRN_GELU_MOST);
     float e = firn_exp_inline(-firn_absolute(firn_gelu_tanh_exponent(inside)));

@@ -1,4 +1,5 @@
-/* The half types: plan/NUMERICS.md, "Half types". Freestanding; the arithmetic itself is in half.h. */
+/* The half types as ordinary functions: plan/NUMERICS.md, "Half types". Freestanding. The arithmetic is in half.h,
+ * except for the rare case of a bfloat16 product that needs scaling. */
 #include "runtime/numerics/half.h"
 #include "plan/ops.h"
 

@@ -1,7 +1,7 @@
-/* The half types as inline functions, for loops that the compiler must be able to vectorise. The named functions of
- * numerics.h are made of these and of nothing else. No branches on data, no table: a select becomes a mask.
+/* The half types as inline functions, for loops that the compiler must be able to vectorise. The functions declared in
+ * numerics.h only call these. There are no branches on data and no tables; a select is done with a mask.
  *
- * A half type is its bits of mantissa and its bias: float16 10, 15; cbfloat16 9, 31; bfloat16 7, 127. */
+ * A half type is described by its mantissa bits and its bias: float16 10, 15; cbfloat16 9, 31; bfloat16 7, 127. */
 #ifndef FIRN_NUMERICS_HALF_H
 #define FIRN_NUMERICS_HALF_H
 
@@ -13,8 +13,8 @@
 
 enum { FIRN_FLOAT16_MANTISSA = 10, FIRN_FLOAT16_BIAS = 15, FIRN_CBFLOAT16_MANTISSA = 9 };
 
-/* yes where condition is 1, no where it is 0. A mask, where ?: could become a branch that stops a loop from being
- * vectorised. */
+/* Returns `yes` if condition is 1, `no` if it is 0. Uses a mask because ?: may become a branch, which prevents a loop
+ * from being vectorised. */
 static inline uint32_t firn_select(uint32_t condition, uint32_t yes, uint32_t no) {
     return no ^ ((no ^ yes) & (0u - condition));
 }
@@ -28,7 +28,7 @@ static inline float firn_power_of_two(int exponent) {
     return firn_from_bits((uint32_t)(exponent + 127) << 23);
 }
 
-/* The value of a float16 or cbfloat16. A subnormal is its mantissa, as an integer, times the smallest value. */
+/* Returns the value of a float16 or cbfloat16. A subnormal is its mantissa, as an integer, times the smallest value. */
 static inline float firn_half_decode(uint32_t half, int mantissa, int bias) {
     const uint32_t infinity = 0x7fffu >> mantissa << mantissa;
     uint32_t magnitude = half & 0x7fffu;
@@ -39,8 +39,9 @@ static inline float firn_half_decode(uint32_t half, int mantissa, int bias) {
     return firn_from_bits(firn_select(magnitude > infinity, FIRN_NAN_BITS, number));
 }
 
-/* The nearest value of a half type as a float. Above the subnormals: the dropped bits are rounded in the integer.
- * Among them: adding and taking away a power of two whose last bit is the smallest subnormal rounds to it. */
+/* Rounds x to the nearest value of a half type, returned as a float. Normal values: the dropped bits are rounded in
+ * integer arithmetic. Subnormal values: adding and subtracting a power of two whose last bit is the smallest subnormal
+ * rounds x to it. */
 static inline float firn_half_round(float x, int mantissa, int bias) {
     const int drop = 23 - mantissa;
     const float magic = firn_power_of_two(1 - bias + drop);
@@ -54,7 +55,7 @@ static inline float firn_half_round(float x, int mantissa, int bias) {
     return firn_from_bits(firn_select(magnitude > FIRN_INFINITY_BITS, FIRN_NAN_BITS, bits));
 }
 
-/* The bits of a value of a half type that is given as a float: what firn_half_round gives. */
+/* Returns the bits of a value of a half type. x must be such a value: a result of firn_half_round. */
 static inline uint32_t firn_half_encode(float x, int mantissa, int bias) {
     const uint32_t infinity = 0x7fffu >> mantissa << mantissa;
     const float magic = firn_power_of_two(1 - bias + 23 - mantissa);
@@ -67,7 +68,7 @@ static inline uint32_t firn_half_encode(float x, int mantissa, int bias) {
     return firn_select(magnitude > FIRN_INFINITY_BITS, infinity | 1u << (mantissa - 1), half);
 }
 
-/* bfloat16 is the upper half of a float, subnormals included. */
+/* A bfloat16 is the upper half of a float, also for subnormals. */
 static inline float firn_bfloat16_decode(uint32_t half) {
     return firn_canonical(firn_from_bits(half << 16));
 }
@@ -86,9 +87,10 @@ static inline float firn_cbfloat16_round(float x) {
     return firn_half_round(x, FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
 }
 
-/* p + c rounded to odd: exact, or else the neighbour whose last bit is set. Rounding that to a format with at least two
- * bits less equals rounding p + c itself. The error of a sum is a float, and TwoSum finds it (Knuth); it is NaN where
- * the sum is not finite, and then nothing is moved. */
+/* Returns p + c rounded to odd: the exact sum if it is a float, else the neighbouring float whose last bit is set.
+ * Rounding the result to a format with at least two bits less equals rounding the exact sum. The error of a sum is a
+ * float and is computed with TwoSum (Knuth). If the sum is not finite the error is NaN and the sum is returned
+ * unchanged. */
 static inline float firn_add_to_odd(float p, float c) {
     float sum = p + c;
     float c_part = sum - p;
@@ -96,11 +98,12 @@ static inline float firn_add_to_odd(float p, float c) {
     float error = (p - p_part) + (c - c_part);
     uint32_t bits = firn_bits(sum);
     uint32_t inexact = (uint32_t)(error < 0.0f) | (uint32_t)(error > 0.0f);
-    uint32_t away = (firn_bits(error) ^ bits) >> 31; /* 1: the error points to zero, so the magnitude shrinks */
+    uint32_t away = (firn_bits(error) ^ bits) >> 31; /* 1: the error points towards zero, so the magnitude decreases */
     return firn_from_bits(bits + (inexact & ~bits) * (1u - 2u * away));
 }
 
-/* The product of two float16 or cbfloat16 values is exact in binary32 (22 and 20 bits, exponents far from the ends). */
+/* The product of two float16 or cbfloat16 values is exact in binary32: it has 22 or 20 bits and an exponent far inside
+ * the range. */
 static inline float firn_float16_fma_inline(float a, float b, float c) {
     return firn_float16_round(firn_add_to_odd(a * b, c));
 }
@@ -109,9 +112,10 @@ static inline float firn_cbfloat16_fma_inline(float a, float b, float c) {
     return firn_cbfloat16_round(firn_add_to_odd(a * b, c));
 }
 
-/* A product of two bfloat16 values has 16 bits, so it is exact in binary32 while it is finite and at least 2^-117, or
- * zero because a factor is; and a smaller one cannot move a sum away from a bfloat16 c of at least 2^-90. 1 where this
- * holds and firn_bfloat16_fma_plain may be used: a loop may ask for a whole row first, and so be vectorised. */
+/* Returns 1 if firn_bfloat16_fma_plain may be used. A product of two bfloat16 values has 16 bits, so it is exact in
+ * binary32 if it is finite and at least 2^-117, or zero because a factor is zero. A smaller product cannot change the
+ * result if c is a bfloat16 of at least 2^-90. A loop can make this check for a whole row first and then be
+ * vectorised. */
 static inline uint32_t firn_bfloat16_is_plain(float a, float b, float c) {
     const uint32_t least_product = (uint32_t)(127 - 117) << 23, least_c = (uint32_t)(127 - 90) << 23;
     uint32_t magnitude = firn_bits(a * b) & FIRN_MAGNITUDE_BITS;
@@ -125,7 +129,7 @@ static inline float firn_bfloat16_fma_plain(float a, float b, float c) {
     return firn_bfloat16_round(firn_add_to_odd(a * b, c));
 }
 
-/* What is left is scaled first: half.c. */
+/* Handles the remaining products, which must be scaled first: half.c. */
 float firn_bfloat16_fma_scaled(float a, float b, float c);
 
 static inline float firn_bfloat16_fma_inline(float a, float b, float c) {

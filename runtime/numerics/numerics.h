@@ -1,9 +1,9 @@
 /* The arithmetic of Firn: half types, elementary functions, sums, random numbers. plan/NUMERICS.md is the
- * specification, section by section in the order of this file; this file may not contain anything that depends on a
- * tensor, an op or a plan. Freestanding: no libm, no errno, no allocation, no global state.
+ * specification, section by section in the order of this file. Nothing here may depend on a tensor, an op or a plan.
+ * Freestanding: no libm, no errno, no allocation, no global state.
  *
- * Every function gives the same bits on every target, compiler and optimisation level, given binary32 arithmetic with
- * round to nearest even, subnormals kept, and no contraction (-ffp-contract=off). */
+ * Every function gives the same bits on every target, compiler and optimisation level, provided that binary32
+ * arithmetic rounds to nearest even, keeps subnormals and is not contracted (-ffp-contract=off). */
 #ifndef FIRN_NUMERICS_H
 #define FIRN_NUMERICS_H
 
@@ -34,14 +34,14 @@ static inline float firn_from_bits(uint32_t bits) {
     return x;
 }
 
-/* Every NaN that is stored is the canonical one. */
+/* Replaces any NaN by the canonical one. Every NaN that is stored is canonical. */
 static inline float firn_canonical(float x) {
     return x == x ? x : firn_from_bits(FIRN_NAN_BITS);
 }
 
-/* a > b ? a : b, and NaN when either is NaN. */
+/* Returns a > b ? a : b, and NaN if either is NaN. */
 static inline float firn_maximum(float a, float b) {
-    float larger = a > b ? a : b; /* b where b is NaN */
+    float larger = a > b ? a : b; /* b if b is NaN */
     return a == a ? larger : a;
 }
 
@@ -49,29 +49,30 @@ static inline float firn_maximum(float a, float b) {
 
 #define FIRN_CBFLOAT16_BIAS 31 /* assumed: the bias of cbfloat16 is not published */
 
-/* Exact. NaN becomes the canonical NaN. */
+/* Convert exactly. NaN becomes the canonical NaN. */
 float firn_float16_to_float(uint16_t half);
 float firn_bfloat16_to_float(uint16_t half);
 float firn_cbfloat16_to_float(uint16_t half);
 
-/* Nearest even, subnormals kept, overflow to infinity; NaN becomes 0x7e00, 0x7fc0, 0x7f00 (quiet, positive). */
+/* Round to nearest even and keep subnormals; a value out of range becomes infinity, NaN becomes 0x7e00, 0x7fc0, 0x7f00
+ * (quiet, positive). */
 uint16_t firn_float16_from_float(float x);
 uint16_t firn_bfloat16_from_float(float x);
 uint16_t firn_cbfloat16_from_float(float x);
 
-/* Element i of an array of `type` (firn_type: float32 or a half type) as float, and back with rounding and canonical
- * NaN. The switch on type is inside: use firn_widen and firn_narrow in loops. */
+/* Read element i of an array of `type` (firn_type: float32 or a half type) as a float; write one, rounded, with a
+ * canonical NaN. Both contain a switch on the type: use firn_widen and firn_narrow in loops. */
 float firn_load(const void *data, uint8_t type, size_t i);
 void firn_store(void *data, uint8_t type, size_t i, float x);
 
-/* count elements of `type` from index `from` to floats, and back. */
+/* Convert `count` elements of `type`, starting with index `from`, to floats and back. */
 void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count);
 void firn_narrow(void *data, uint8_t type, size_t from, const float *in, size_t count);
 
-/* The float nearest to x among the values of `type`: identity (with canonical NaN) for float32. */
+/* Rounds x to the nearest value of `type`. float32: only makes a NaN canonical. */
 float firn_round_to(uint8_t type, float x);
 
-/* round(a*b + c) to a half type with one rounding, a, b and c being values of that type. */
+/* Computes a*b + c with one rounding to a half type; a, b and c must be values of that type. */
 float firn_half_fma(uint8_t type, float a, float b, float c);
 
 /* --- elementary functions, float to float -------------------------------------------------------------------------
@@ -86,7 +87,7 @@ float firn_gelu(float x);       /* x/2 (1 + erf(x/sqrt 2)) */
 float firn_gelu_slope(float x); /* its derivative */
 float firn_gelu_tanh(float x);  /* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
 float firn_gelu_tanh_slope(float x);
-float firn_sin(float x); /* radians, any size */
+float firn_sin(float x); /* radians, any magnitude */
 float firn_cos(float x);
 float firn_rsqrt(float x);   /* 1 / sqrt(x) */
 float firn_sigmoid(float x); /* 1 / (1 + e^-x) */
@@ -117,7 +118,7 @@ typedef struct firn_sum {
 
 void firn_sum_begin(firn_sum *sum);
 void firn_sum_add(firn_sum *sum, float x);
-void firn_sum_add_many(firn_sum *sum, const float *x, size_t count); /* the same as adding them one by one */
+void firn_sum_add_many(firn_sum *sum, const float *x, size_t count); /* equivalent to adding them one by one */
 float firn_sum_end(const firn_sum *sum);
 
 /* --- random numbers ---------------------------------------------------------------------------------------------- */
@@ -125,7 +126,7 @@ float firn_sum_end(const firn_sum *sum);
 /* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011). */
 void firn_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
-/* Where a random number is drawn. The element index is the third ingredient. */
+/* The position at which random numbers are drawn. The element index completes it. */
 typedef struct firn_rng {
     uint64_t seed;
     uint32_t rng_id;
@@ -133,18 +134,19 @@ typedef struct firn_rng {
     uint32_t micro_step;
 } firn_rng;
 
-/* The 32 random bits of one element: word (element mod 4) of the block element / 4. */
+/* Returns the 32 random bits of one element: word (element mod 4) of block element / 4. */
 uint32_t firn_random_bits(const firn_rng *rng, uint64_t element);
 /* Uniform in [0, 1), a multiple of 2^-24. */
 float firn_random_uniform(const firn_rng *rng, uint64_t element);
-/* The same for count elements from `first`. */
+/* The same for `count` elements, starting with `first`. */
 void firn_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
-/* Normal with mean 0 and deviation 1 (Box-Muller; NUMERICS.md). */
+/* Normal with mean 0 and standard deviation 1 (Box-Muller; NUMERICS.md). */
 float firn_random_normal(const firn_rng *rng, uint64_t element);
-/* The same for count neighbours. */
+/* The same for `count` consecutive elements. */
 void firn_random_normal_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
 
-/* A permutation of [0, count) that depends on seed and epoch only: the image of index. count >= 1, index < count. */
+/* Returns the image of index under a permutation of [0, count) that depends only on seed and epoch. count >= 1, index <
+ * count. */
 uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index);
 
 #endif

@@ -1,12 +1,12 @@
-/* Random numbers that depend on where they are drawn and on nothing else: plan/NUMERICS.md, "Random numbers".
- * Freestanding. */
+/* Random numbers as a function of seed, id, step and element index: plan/NUMERICS.md, "Random numbers". No generator
+ * state is kept. Freestanding. */
 #include "runtime/numerics/numerics.h"
 
 #include <string.h>
 
 #include "runtime/numerics/elementary.h"
 
-/* One round of Philox on the counter c. */
+/* Applies one round of Philox to the counter c. */
 static inline void mix(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3, uint32_t key0, uint32_t key1) {
     uint64_t product0 = (uint64_t)0xd2511f53u * *c0, product1 = (uint64_t)0xcd9e8d57u * *c2;
     *c0 = (uint32_t)(product1 >> 32) ^ *c1 ^ key0;
@@ -37,7 +37,7 @@ void firn_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[
 
 /* --- random numbers of elements --------------------------------------------------------------------------------- */
 
-/* The four words of the block that an element lies in. */
+/* Computes the four words of the block that contains an element. */
 static void draw_block(const firn_rng *rng, uint64_t element, uint32_t words[4]) {
     const uint32_t key[2] = {(uint32_t)rng->seed, (uint32_t)(rng->seed >> 32)};
     const uint32_t counter[4] = {(uint32_t)(element / 4), rng->rng_id, (uint32_t)rng->global_step,
@@ -45,7 +45,7 @@ static void draw_block(const firn_rng *rng, uint64_t element, uint32_t words[4])
     firn_philox(counter, key, words);
 }
 
-/* The upper 24 bits of a word: 0 to 2^24 - 1, exact as a float. */
+/* Returns the upper 24 bits of a word, 0 to 2^24 - 1, exact as a float. */
 static float upper_bits(uint32_t word) {
     return (float)(int32_t)(word >> 8);
 }
@@ -63,8 +63,8 @@ float firn_random_uniform(const firn_rng *rng, uint64_t element) {
 #define BLOCKS         16u
 #define BLOCK_ELEMENTS 4u
 
-/* firn_philox for neighbouring blocks, from that of `element`, side by side in vectors: words[w][b] is word w of block
- * b. */
+/* Applies firn_philox to consecutive blocks, starting with that of `element`, in vector lanes: words[w][b] is word w of
+ * block b. */
 static void draw_blocks(const firn_rng *rng, uint64_t element, uint32_t words[BLOCK_ELEMENTS][BLOCKS]) {
     uint32_t key0 = (uint32_t)rng->seed, key1 = (uint32_t)(rng->seed >> 32);
     for (uint32_t b = 0; b < BLOCKS; b++) {
@@ -83,7 +83,7 @@ static void draw_blocks(const firn_rng *rng, uint64_t element, uint32_t words[BL
 void firn_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, size_t count) {
     uint32_t words[BLOCK_ELEMENTS][BLOCKS];
     float drawn[BLOCKS * BLOCK_ELEMENTS];
-    size_t skip = (size_t)(first % BLOCK_ELEMENTS); /* of the first block */
+    size_t skip = (size_t)(first % BLOCK_ELEMENTS); /* elements of the first block to skip */
     for (size_t done = 0; done < count; skip = 0) {
         draw_blocks(rng, first + done, words);
         for (uint32_t b = 0; b < BLOCKS; b++)
@@ -96,7 +96,7 @@ void firn_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, s
     }
 }
 
-/* Two neighbours share two words: the first gives the radius, the second the angle. */
+/* Two consecutive elements share two words: the first word gives the radius, the second the angle. */
 static inline float radius_of(uint32_t word) {
     float u = (upper_bits(word) + 1.0f) * 0x1p-24f; /* (0, 1] */
     return firn_sqrt(-2.0f * firn_log_inline(u));
@@ -117,7 +117,7 @@ float firn_random_normal(const firn_rng *rng, uint64_t element) {
 void firn_random_normal_many(float *out, const firn_rng *rng, uint64_t first, size_t count) {
     uint32_t words[BLOCK_ELEMENTS][BLOCKS];
     float drawn[BLOCKS * BLOCK_ELEMENTS];
-    size_t skip = (size_t)(first % BLOCK_ELEMENTS); /* of the first block */
+    size_t skip = (size_t)(first % BLOCK_ELEMENTS); /* elements of the first block to skip */
     for (size_t done = 0; done < count; skip = 0) {
         draw_blocks(rng, first + done, words);
         for (uint32_t pair = 0; pair < BLOCK_ELEMENTS; pair += 2)
@@ -137,14 +137,14 @@ void firn_random_normal_many(float *out, const firn_rng *rng, uint64_t first, si
  */
 
 #define FEISTEL_ROUNDS 8
-#define FEISTEL_TAG    0xffffff00u /* in the place of rng_id: ids from here on belong to this file */
+#define FEISTEL_TAG    0xffffff00u /* used in the place of rng_id; ids from here on are reserved for this file */
 
 static uint64_t low_bits(uint32_t bits) {
     return ((uint64_t)1 << bits) - 1;
 }
 
-/* One pass of the network over [0, 2^(left + right)): each half in turn is changed by a keyed function of the other,
- * which can be undone, so it is a permutation. */
+/* Applies one pass of the Feistel network to a value in [0, 2^(left + right)). Each half in turn is combined with a
+ * keyed function of the other. This is invertible, so the pass is a permutation. */
 static uint64_t feistel(uint64_t seed, uint64_t epoch, uint32_t left_bits, uint32_t right_bits, uint64_t value) {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     uint64_t left = value >> right_bits, right = value & low_bits(right_bits);
@@ -165,7 +165,8 @@ uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t in
     uint32_t bits = 0;
     while (bits < 64 && (count - 1) >> bits != 0)
         bits++;
-    /* Walk the cycle until it is back inside: the domain is less than twice count, so a few steps. */
+    /* Apply the network until the index is below count (cycle walking). The domain is less than twice count, so few
+     * passes are needed. */
     do {
         index = feistel(seed, epoch, bits / 2, bits - bits / 2, index);
     } while (index >= count);

@@ -12,8 +12,8 @@ static void add_half(float *lanes, uint32_t half) {
         lanes[i] += lanes[i + half];
 }
 
-/* The lanes of one block, folded 32, 16, 8, 4, 2, 1: not as a loop, so that each addition can be of whole vectors.
- * Destroys them. */
+/* Folds the lanes of one block by 32, 16, 8, 4, 2, 1. It is not a loop, so that each addition can use whole vectors.
+ * Overwrites the lanes. */
 static float fold(float lanes[FIRN_SUM_LANES]) {
     add_half(lanes, 32);
     add_half(lanes, 16);
@@ -38,7 +38,7 @@ void firn_sum_add(firn_sum *sum, float x) {
         close_block(sum);
 }
 
-/* Whole rounds of the lanes, within one block. The lanes are a copy, so that they lie in registers. */
+/* Adds whole rounds of the lanes, within one block. Works on a copy of the lanes so that they are kept in registers. */
 static void add_rounds(firn_sum *sum, const float *x, size_t rounds) {
     float lanes[FIRN_SUM_LANES];
     memcpy(lanes, sum->lanes, sizeof lanes);

@@ -1,5 +1,5 @@
-/* Runs of elements of any real type, to float32 and back: plan/NUMERICS.md, "Half types". A kernel set may have a file
- * in the place of this one that gives the same bits. Freestanding. */
+/* Converts runs of elements of any real type to float32 and back: plan/NUMERICS.md, "Half types". A kernel set may
+ * replace this file by one that gives the same bits. Freestanding. */
 #include "plan/ops.h"
 #include "runtime/numerics/half.h"
 

@@ -1,5 +1,5 @@
-/* Headers of data files (dataset.h). Every length comes from a file that may be anything: bounds by subtraction,
- * products checked before they are formed. */
+/* Reads the headers of data files (dataset.h). The lengths in a file are not trusted: bounds are checked by
+ * subtraction, and products before they are computed. */
 #include "runtime/targets/dataset.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static uint32_t big32(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | (uint32_t)bytes[3];
 }
 
-/* Multiplies the dimensions. False when one is 0 or they are more elements than the file has bytes. */
+/* Multiplies the dimensions. Returns false if one is 0, or if there are more elements than bytes in the file. */
 static bool count_elements(firn_data_layout *layout, uint64_t file_bytes) {
     layout->elements = 1;
     for (uint32_t i = 0; i < layout->rank; i++) {
@@ -24,7 +24,7 @@ static bool count_elements(firn_data_layout *layout, uint64_t file_bytes) {
     return true;
 }
 
-/* True when the elements fill the file from the offset to its end. */
+/* Returns true if the elements extend from the offset exactly to the end of the file. */
 static bool fills(const firn_data_layout *layout, uint64_t file_bytes) {
     uint32_t bytes = firn_type_bytes(layout->element);
     return layout->offset <= file_bytes && (file_bytes - layout->offset) % bytes == 0 &&
@@ -49,7 +49,7 @@ static bool idx_type(uint8_t code, uint8_t *element) {
     }
 }
 
-/* Sets *found when the file is IDX of a type that can be read. */
+/* Sets *found if the file is an IDX file of a supported type. */
 static int look_idx(const firn_data_file *file, firn_data_layout *layout, bool *found) {
     uint8_t head[4 + 4 * 8];
     *found = false;
@@ -76,7 +76,7 @@ static int look_idx(const firn_data_file *file, firn_data_layout *layout, bool *
 
 /* --- .npy: magic, version, length, then the text of a Python dictionary with three keys --- */
 
-/* The text that is still to be read. */
+/* The text that has not been parsed yet. */
 typedef struct cursor {
     const char *at, *end;
 } cursor;
@@ -86,7 +86,7 @@ static void skip_spaces(cursor *text) {
         text->at++;
 }
 
-/* Steps over `word`, with spaces around it. */
+/* Skips `word` and the spaces around it. */
 static bool take(cursor *text, const char *word) {
     skip_spaces(text);
     size_t length = 0;
@@ -123,7 +123,7 @@ static bool take_type(cursor *text, uint8_t *element) {
     return true;
 }
 
-/* (3, 4) or (3,): at least one extent. */
+/* Parses a shape such as (3, 4) or (3,), with at least one extent. */
 static bool take_shape(cursor *text, firn_data_layout *layout) {
     if (!take(text, "("))
         return false;

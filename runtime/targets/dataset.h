@@ -1,6 +1,6 @@
-/* What a data file is: raw bytes, a NumPy array (.npy) or an IDX file, told from its first bytes. Works on any target
- * through a read function; opens nothing, allocates nothing, and believes nothing that the file says about itself
- * beyond the bytes that are there. Freestanding. */
+/* The formats of data files: raw bytes, a NumPy array (.npy) or an IDX file, recognised by their first bytes. Works on
+ * any target through a read function; it opens no file and allocates no memory, and it checks what a header says
+ * against the size of the file. Freestanding. */
 #ifndef FIRN_DATASET_H
 #define FIRN_DATASET_H
 
@@ -9,8 +9,8 @@
 
 #include "runtime/firn.h"
 
-/* A file, however it is reached. read copies count bytes from an offset and returns 0, or FIRN_ERROR_SOURCE; it is
- * never asked for bytes beyond `bytes`. */
+/* A file, accessed through a function. read copies count bytes from an offset and returns 0 or FIRN_ERROR_SOURCE; it is
+ * never called for bytes beyond `bytes`. */
 typedef struct firn_data_file {
     void *context;
     uint64_t bytes;
@@ -19,28 +19,28 @@ typedef struct firn_data_file {
 
 typedef enum firn_data_format { FIRN_DATA_RAW, FIRN_DATA_NPY, FIRN_DATA_IDX } firn_data_format;
 
-/* What the beginning of a file says. Raw bytes are uint8 of one dimension. */
+/* The contents of a file according to its header. Raw bytes are uint8 with one dimension. */
 typedef struct firn_data_layout {
     firn_data_format format;
     uint8_t element; /* firn_type: uint8, int32 or float32 */
-    bool big_endian; /* elements are turned round as they are read (IDX) */
+    bool big_endian; /* the byte order of elements is reversed when they are read (IDX) */
     uint8_t rank;    /* 1 to 8 */
     uint32_t dims[8];
     uint64_t offset; /* of the first element */
     uint64_t elements;
 } firn_data_layout;
 
-/* Looks at a file. A .npy file must hold u1, little-endian i4 or f4, in C order, of version 1 to 3; an IDX file ubyte,
- * int or float; and each exactly the bytes that its header promises. A file that begins like neither is raw, and so is
- * one that begins like IDX but has another length. FIRN_OK, SOURCE, or DATA_TYPE for an array that is not one of these.
- */
+/* Recognises a file and reads its header. A .npy file must hold u1, little-endian i4 or f4, in C order, in version 1 to
+ * 3; an IDX file must hold ubyte, int or float. Both must have exactly the length that follows from the header. A file
+ * that begins like neither is raw; so is a file that begins like IDX but has another length. Returns FIRN_OK, SOURCE,
+ * or DATA_TYPE for an array that is not supported. */
 int firn_data_look(const firn_data_file *file, firn_data_layout *layout) FIRN_CHECK_RESULT;
 
-/* Copies `count` elements from element `first` on, little-endian. FIRN_OK or SOURCE. */
+/* Copies `count` elements, starting with element `first`, little-endian. Returns FIRN_OK or SOURCE. */
 int firn_data_read(const firn_data_file *file, const firn_data_layout *layout, uint64_t first, uint32_t count,
                    void *elements) FIRN_CHECK_RESULT;
 
-/* Elements of one record: everything but the first dimension. */
+/* Returns the number of elements of one record: the product of all extents but the first. */
 uint32_t firn_data_record_elements(const firn_data_layout *layout);
 
 #endif

@@ -1,5 +1,5 @@
-/* A device that learns: what to copy into a firmware. Static blocks, and nothing of the C library but memcpy. A product
- * adds its own data in read_samples, a checkpoint slot in the port, and what to do when an error comes back. */
+/* An example of a firmware that trains, to be copied. It uses static blocks, and only memcpy of the C library. A
+ * product adds its data in read_samples, a checkpoint slot in the port, and its handling of errors. */
 #include <string.h>
 
 #include "plan/ops.h"
@@ -14,11 +14,12 @@
 #endif
 #define SAMPLE_BYTES 65536
 
-/* X and Y of the key that signs plans, from `firnc keygen`. This one is made of zeros: no plan passes it. */
+/* X and Y of the public key that verifies plans, from `firnc keygen`. This placeholder is all zeros; it refuses every
+ * plan. */
 static const uint8_t public_key[64] = {0};
 
 static _Alignas(FIRN_BLOCK_ALIGNMENT) uint8_t state[STATE_BYTES], arena[ARENA_BYTES];
-static uint8_t samples[SAMPLE_BYTES]; /* what the device has recorded */
+static uint8_t samples[SAMPLE_BYTES]; /* data recorded by the device */
 static firn instance;
 
 static int read_samples(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
@@ -33,7 +34,8 @@ static const firn_stream stream = {FIRN_UINT8, 1, &segment, 1};
 static const firn_source source = {NULL, &stream, 1, read_samples};
 static const firn_port port = {.struct_size = sizeof port};
 
-/* From open on this plan is run, and no other. The end, when all is well, is FIRN_ERROR_RUN_COMPLETE. */
+/* Opens the plan and trains. After firn_open only this plan can run. A completed run ends with
+ * FIRN_ERROR_RUN_COMPLETE. */
 static int learn(void) {
     const size_t region = (size_t)(firn_plan_region_end - firn_plan_region);
     const firn_config config = {.plan = firn_plan_region,

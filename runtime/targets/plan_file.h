@@ -1,4 +1,4 @@
-/* How long the plan is that lies in a region of flash, whose end is erased bytes. */
+/* Finds the length of a plan in a flash region whose remaining bytes are erased. */
 #ifndef FIRN_PLAN_FILE_H
 #define FIRN_PLAN_FILE_H
 
@@ -6,8 +6,8 @@
 
 #include "plan/bytes.h"
 
-/* The length that the header states (bytes 16 to 23, little-endian: plan/FORMAT.md), or the region's when that is less.
- * Nothing is trusted by this: firn_open checks the header against the length that it is given. */
+/* Returns the length stated in the header (bytes 16 to 23, little-endian: plan/FORMAT.md), or the region's if that is
+ * less. The length need not be trusted: firn_open checks the header against the length it is given. */
 static inline uint64_t firn_plan_file_bytes(const uint8_t *plan, uint64_t region_bytes) {
     uint64_t stated = firn_load64(plan + 16);
     return stated < region_bytes ? stated : region_bytes;

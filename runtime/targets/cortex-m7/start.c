@@ -1,5 +1,5 @@
-/* Cortex-M7: from reset to main. The vector table, the FPU, the data segments, and an MPU region that makes the plan
- * read-only and not executable. Nothing here knows what a plan is. */
+/* Start-up of Cortex-M7, from reset to main: the vector table, the FPU, the data segments, and an MPU region that makes
+ * the plan read-only and not executable. Nothing here may depend on the contents of a plan. */
 #include <string.h>
 
 #include "runtime/targets/board.h"
@@ -16,7 +16,7 @@
 #define SHCSR_MEMFAULTENA   (1u << 16)
 #define CPACR_FPU_FULL      (0xfu << 20)
 #define MPU_CTRL_ENABLE     1u
-#define MPU_CTRL_PRIVDEFENA (1u << 2) /* outside the regions, privileged code sees the default map */
+#define MPU_CTRL_PRIVDEFENA (1u << 2) /* privileged code uses the default memory map outside the regions */
 #define RASR_ENABLE         1u
 #define RASR_XN             (1u << 28)
 #define RASR_READ_ONLY      (6u << 24) /* for privileged and unprivileged code */
@@ -42,7 +42,7 @@ static void other_fault(void) {
     firn_board_fault(0);
 }
 
-/* The sixteen entries of the processor itself; no interrupt is used. */
+/* The sixteen system entries; no interrupt is used. */
 typedef struct vector_table {
     const uint8_t *stack;
     void (*start)(void);
@@ -62,7 +62,7 @@ static size_t bytes_between(const uint8_t *begin, const uint8_t *end) {
     return (size_t)((uintptr_t)end - (uintptr_t)begin);
 }
 
-/* The region's size is a power of two, and it begins at a multiple of it: the linker script sees to that. */
+/* The linker script ensures that the region's size is a power of two and that the region is aligned to its size. */
 static void make_plan_read_only(void) {
     uint32_t begin = (uint32_t)(uintptr_t)firn_plan_region;
     uint32_t bytes = (uint32_t)(uintptr_t)firn_plan_region_end - begin;

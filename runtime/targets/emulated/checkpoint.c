@@ -1,4 +1,4 @@
-/* A checkpoint in a file of the host. Not for a product, whose slots lie in flash. */
+/* Stores a checkpoint in a file of the host. Not for a product, which keeps its slots in flash. */
 #include "runtime/targets/emulated/checkpoint.h"
 
 #include "runtime/targets/emulated/system.h"
@@ -19,7 +19,7 @@ static int begin(void *context, uint64_t offset, uint64_t count) {
     firn_emulated_checkpoint *slot = context;
     (void)offset;
     (void)count;
-    if (slot->writing >= 0) /* a record that was given up */
+    if (slot->writing >= 0) /* an unfinished record */
         (void)firn_system_close(slot->writing);
     slot->writing = firn_system_open(NEW_NAME, true);
     return slot->writing < 0 ? FIRN_ERROR_STORAGE : FIRN_OK;

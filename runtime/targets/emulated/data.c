@@ -1,5 +1,5 @@
-/* Data files for the emulated targets. What the runtime checks about a source (types, lengths, ranges) is not checked
- * again here. */
+/* Data files as a source for the emulated targets. The runtime checks the source's types, lengths and ranges; these
+ * checks may not be repeated here. */
 #include "runtime/targets/emulated/data.h"
 
 #include "runtime/targets/emulated/system.h"

@@ -1,5 +1,5 @@
-/* system.h for a process: the files plan, key (64 bytes) and so on of the current folder. It lets the runner of the
- * emulated targets be built by every compiler, at every optimisation level and word size, without any library. */
+/* Implements system.h in a process, with the files plan, key (64 bytes) and so on in the current folder. With it, every
+ * compiler, optimisation level and word size can build the runner of the emulated targets without any library. */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE
 #include <fcntl.h>
@@ -22,7 +22,7 @@ const char *firn_system_command_line(void) {
 
 void firn_system_print(const char *text) {
     fputs(text, stdout);
-    fflush(stdout); /* in order with what goes to stderr */
+    fflush(stdout); /* keeps the order relative to stderr */
 }
 
 void firn_system_print_error(const char *text) {

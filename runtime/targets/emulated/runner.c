@@ -70,7 +70,7 @@ void firn_runner_fault(uintptr_t address) {
 
 /* --- the command line --- */
 
-/* What follows `name` at the start of a word, or NULL. */
+/* Returns the text after the prefix `name` of a word, or NULL if the word does not begin with it. */
 static const char *after(const char *word, const char *name) {
     size_t length = strlen(name);
     return strncmp(word, name, length) == 0 ? word + length : NULL;
@@ -114,8 +114,7 @@ static uint64_t rounded(uint64_t bytes) {
     return (bytes + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
 }
 
-/* In the one stretch of memory that there is: the state, then the arena, and at the end the kernels' workspace (none on
- * a microcontroller). */
+/* Divides the available memory: the state, then the arena, then the kernels' workspace (none on a microcontroller). */
 static int open_plan(const firn_port *port) {
     uint64_t available = 0, memory = 0;
     const uint8_t *plan = firn_system_plan(&available);
@@ -145,7 +144,7 @@ static int open_plan(const firn_port *port) {
     return firn_open(&instance, &config);
 }
 
-/* An eval plan has nothing of its own to begin with. */
+/* An eval plan has no parameters of its own, so it always restores them. */
 static int fill_state(const options *asked, bool eval) {
     return asked->resume || eval ? firn_restore(&instance) : firn_initialise(&instance);
 }
@@ -164,7 +163,7 @@ static int train_step(const firn_source *source) {
     firn_step_report report;
     int error = firn_train_step(&instance, source, &report);
     if (error != FIRN_OK && error > FIRN_ERROR_LOSS_NOT_FINITE)
-        return error; /* nothing was computed */
+        return error; /* no step was run */
     firn_text line = {0};
     firn_text_add(&line, "step ");
     firn_text_add_unsigned(&line, report.global_step);

@@ -1,6 +1,6 @@
-/* system.h by semihosting: the emulator does what the processor asks for with a breakpoint (Arm, "Semihosting for
- * AArch32 and AArch64", 2.0; RISC-V uses the same operations). For emulators only: on a board without a debugger the
- * first call here is a fault. */
+/* Implements system.h by semihosting: a special breakpoint asks the emulator to perform an operation (Arm, "Semihosting
+ * for AArch32 and AArch64", 2.0; RISC-V uses the same operations). For emulators only: on a board without a debugger
+ * the first call faults. */
 #include <string.h>
 
 #include "runtime/targets/board.h"
@@ -18,18 +18,18 @@ enum {
     SYS_EXIT_EXTENDED = 0x20
 };
 
-/* Modes of SYS_OPEN, as fopen has them: "rb", "r+b", "w+b", and "w" and "a" of the console ":tt". */
+/* Modes of SYS_OPEN, which correspond to those of fopen: "rb", "r+b", "w+b", and "w" and "a" of the console ":tt". */
 enum { MODE_READ = 1, MODE_CREATE = 7, MODE_CONSOLE = 4, MODE_CONSOLE_ERROR = 8 };
 
 #define EXIT_BY_APPLICATION 0x20026u
 
-/* Written by the linker script and by the build. */
+/* Defined by the linker script and by the build. */
 extern uint8_t firn_blocks[], firn_blocks_end[];
 extern const uint8_t firn_public_key[64];
 
 int main(void);
 
-/* One operation with its block of arguments. */
+/* Performs one operation with its block of arguments. */
 static uintptr_t call(uintptr_t operation, const void *arguments) {
 #if defined(__arm__)
     register uintptr_t r0 __asm__("r0") = operation;
@@ -39,7 +39,7 @@ static uintptr_t call(uintptr_t operation, const void *arguments) {
 #elif defined(__riscv)
     register uintptr_t a0 __asm__("a0") = operation;
     register const void *a1 __asm__("a1") = arguments;
-    /* The emulator looks for exactly these three instructions, uncompressed and on one page. */
+    /* The emulator recognises exactly these three instructions, uncompressed and on one page. */
     __asm__ volatile(".option push\n"
                      ".option norvc\n"
                      ".balign 16\n"
@@ -75,7 +75,7 @@ static bool seek(int file, uint64_t offset) {
     return offset <= INT32_MAX && call(SYS_SEEK, arguments) == 0;
 }
 
-/* SYS_READ and SYS_WRITE give the number of bytes that they did not move. */
+/* SYS_READ and SYS_WRITE return the number of bytes not transferred. */
 bool firn_system_read(int file, uint64_t offset, void *bytes, uint32_t count) {
     const uintptr_t arguments[3] = {(uintptr_t)file, (uintptr_t)bytes, count};
     return seek(file, offset) && call(SYS_READ, arguments) == 0;

@@ -1,4 +1,5 @@
-/* Decimal text by integer arithmetic: exact, and free of printf and of doubles. No output is done here. */
+/* Converts numbers to decimal text with integer arithmetic, exactly and without printf or doubles. No output may be
+ * done here. */
 #include "runtime/targets/emulated/text.h"
 
 #include <stdbool.h>
@@ -35,11 +36,11 @@ void firn_text_add_hex(firn_text *line, uint64_t value, unsigned digits) {
 
 #define LIMBS     14
 #define LIMB_BASE 1000000000u
-#define DIGITS    9 /* significant ones */
+#define DIGITS    9 /* significant digits */
 
 typedef struct decimal {
     uint32_t limbs[LIMBS]; /* base 10^9, least significant first */
-    int32_t exponent;      /* of ten */
+    int32_t exponent;      /* of the factor 10^exponent */
 } decimal;
 
 static void multiply(decimal *number, uint32_t factor) {
@@ -51,7 +52,7 @@ static void multiply(decimal *number, uint32_t factor) {
     }
 }
 
-/* mantissa * 2^exponent, exactly: a negative power of two is a power of five over a power of ten. */
+/* Returns mantissa * 2^exponent, exactly: a negative power of two is a power of five divided by a power of ten. */
 static decimal decimal_of(uint32_t mantissa, int32_t exponent) {
     decimal number = {{mantissa}, exponent < 0 ? exponent : 0};
     for (int32_t i = 0; i < exponent; i++)
@@ -75,8 +76,8 @@ static bool digit_below(const decimal *number, size_t place) {
     return false;
 }
 
-/* The first DIGITS digits of a number that is not zero, rounded half to even, as an integer of exactly so many digits;
- * *power is the power of ten of the first. */
+/* Returns the first DIGITS digits of a number that is not zero, rounded half to even, as an integer of exactly that
+ * many digits. *power becomes the power of ten of the first digit. */
 static uint32_t leading_digits(const decimal *number, int32_t *power) {
     size_t count = (size_t)LIMBS * 9;
     while (digit_at(number, count - 1) == 0)
@@ -98,7 +99,8 @@ static uint32_t leading_digits(const decimal *number, int32_t *power) {
     return digits;
 }
 
-/* Nine digits with a point after `whole` of them, 1 to 9; zeros behind the point are cut, and the point with them. */
+/* Adds nine digits with a decimal point after the first `whole` (1 to 9) of them. Trailing zeros of the fraction are
+ * removed, and the point if no fraction remains. */
 static void add_digits(firn_text *line, uint32_t digits, int32_t whole) {
     char characters[DIGITS];
     for (size_t i = DIGITS; i != 0; i--) {

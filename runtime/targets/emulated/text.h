@@ -1,11 +1,11 @@
-/* A line of text put together without printf. For the emulated targets; nothing of a product uses it. */
+/* Builds a line of text without printf. For the emulated targets; no product uses it. */
 #ifndef FIRN_EMULATED_TEXT_H
 #define FIRN_EMULATED_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero it before use. What does not fit is left out; bytes is always terminated. */
+/* Zero it before use. Text that does not fit is dropped; bytes is always terminated. */
 typedef struct firn_text {
     char bytes[256];
     size_t used;
@@ -14,7 +14,7 @@ typedef struct firn_text {
 void firn_text_add(firn_text *line, const char *words);
 void firn_text_add_unsigned(firn_text *line, uint64_t value);
 void firn_text_add_hex(firn_text *line, uint64_t value, unsigned digits);
-/* As printf's %.9g, to the character: enough digits to give the same float back. */
+/* Adds a float exactly as printf's %.9g does: with enough digits to recover the same float. */
 void firn_text_add_float(firn_text *line, float value);
 
 #endif

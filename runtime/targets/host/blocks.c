@@ -1,5 +1,5 @@
-/* The blocks of memory that an instance is given: whole pages of their own, so that one can be made read-only, and
- * large ones in huge pages where the kernel has them. */
+/* Allocates the memory blocks of an instance. Each block has pages to itself, so that it can be made read-only; large
+ * blocks use huge pages if the kernel has them. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ void *firn_host_block(uint64_t bytes) {
     if (block == MAP_FAILED)
         return NULL;
     if (bytes >= HUGE_FROM)
-        (void)madvise(block, (size_t)bytes, MADV_HUGEPAGE); /* a kernel without them gives small ones */
+        (void)madvise(block, (size_t)bytes, MADV_HUGEPAGE); /* a kernel without huge pages uses small ones */
     return block;
 }
 

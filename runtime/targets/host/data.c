@@ -1,5 +1,6 @@
-/* Data from files: opening, unpacking gzip, hashing, and a source that the library reads. A file is read where it lies,
- * through its descriptor, so that one that is cut short during a run is an error and not a fault. */
+/* Data from files: opens them, unpacks gzip, hashes them, and offers them as a source that the library reads. Files are
+ * read through their descriptors instead of being mapped, so that a file truncated during a run causes an error and not
+ * a fault. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <dirent.h>
@@ -18,12 +19,12 @@
 
 #define PIECE_BYTES 65536u
 
-/* Descriptors that are left to everything but data: log, checkpoint, folders. */
+/* Descriptors reserved for other uses: log, checkpoint, folders. */
 #define SPARE_DESCRIPTORS 32u
 
 struct firn_host_file {
     char *name;
-    int descriptor;  /* -1 when the contents are in memory */
+    int descriptor;  /* -1 if the contents are in memory */
     uint8_t *memory; /* unpacked contents */
     firn_data_file file;
     firn_data_layout layout;
@@ -72,7 +73,7 @@ static bool unpack(firn_host_file *file) {
         got = gzread(packed, file->memory + count, PIECE_BYTES);
         count += got > 0 ? (size_t)got : 0;
     } while (got > 0);
-    bool closed = gzclose(packed) == Z_OK; /* which finds a file that is cut */
+    bool closed = gzclose(packed) == Z_OK; /* gzclose detects a truncated file */
     if (got != 0 || !closed)
         return firn_host_fail(file->name, "is a damaged or truncated gzip file");
     close(file->descriptor);
@@ -107,7 +108,8 @@ static void close_file(firn_host_file *file) {
     free(file);
 }
 
-/* Each file of a stream stays open: before descriptors run out, the soft limit goes up to the hard one. */
+/* Raises the soft limit of descriptors to the hard limit before they run out, because each file of a stream stays
+ * open. */
 static void make_room(int descriptor) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || (rlim_t)descriptor + SPARE_DESCRIPTORS < limit.rlim_cur)
@@ -154,7 +156,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names of the regular files in a folder, sorted by their bytes. */
+/* Returns the names of the regular files in a folder, sorted by their bytes. */
 static char **list_folder(const char *path, size_t *count) {
     DIR *folder = opendir(path);
     char **names = NULL;
@@ -201,7 +203,7 @@ static bool add_path(firn_host_stream *stream, const char *path) {
     return S_ISDIR(status.st_mode) ? add_folder(stream, path) : add_file(stream, path, 0);
 }
 
-/* All files of a stream have one element type and, for records, one record shape. */
+/* Checks that all files of a stream have the same element type and, for records, the same record shape. */
 static bool agree(const firn_host_stream *stream, bool records) {
     const firn_host_file *first = stream->files[0];
     for (uint32_t i = 0; i < stream->count; i++) {
@@ -234,7 +236,7 @@ static bool describe(firn_stream *described, firn_host_stream *stream, bool reco
     return true;
 }
 
-/* The last segment that begins at or before an element and is not empty before it. */
+/* Returns the last segment that begins at or before an element. Empty segments before the element are skipped. */
 static uint32_t segment_of(const firn_host_stream *stream, uint64_t element) {
     uint32_t low = 0, high = stream->count;
     while (high - low > 1) {
@@ -287,7 +289,7 @@ static bool hash_file(const firn_host_file *file, uint8_t digest[FIRN_HASH_BYTES
     return false;
 }
 
-/* One line of the list that stands for the data: the option that named the file, and the file's hash. */
+/* Hashes one line of the list that identifies the data: the option that named the file, and the file's hash. */
 static bool hash_line(firn_sha256 *list, uint32_t stream, const uint8_t digest[FIRN_HASH_BYTES]) {
     static const char *const options[FIRN_HOST_STREAMS] = {"data", "labels", "weights"};
     char line[16 + 2 * FIRN_HASH_BYTES];
@@ -298,7 +300,8 @@ static bool hash_line(firn_sha256 *list, uint32_t stream, const uint8_t digest[F
     return firn_sha256_update(list, line, (size_t)length) == FIRN_OK;
 }
 
-/* Where a file ends decides which windows there are and what is held out, so the contents in one piece would not do. */
+/* Hashes the files one by one, because file boundaries determine the windows and the held-out part; a hash of the
+ * concatenated contents would not distinguish them. */
 static bool hash_data(firn_host_data *data) {
     firn_sha256 list;
     uint8_t digest[FIRN_HASH_BYTES];
@@ -319,7 +322,7 @@ static uint64_t records_of(const firn_host_data *data, uint32_t stream) {
     return each == 0 ? 0 : elements / each;
 }
 
-/* Every record has its label, and its weight. */
+/* Checks that every record has a label, or a weight. */
 static bool pair(const firn_host_data *data, uint32_t stream, const char *what) {
     uint64_t records = records_of(data, 0), others = records_of(data, stream);
     return records == others ||

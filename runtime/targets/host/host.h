@@ -1,6 +1,6 @@
-/* The port of a workstation: plan in sealed memory, checkpoint and security counter in files, threads, keys from PEM,
- * data from files. Used by the command line and by tests; the library knows nothing of it. Functions that return bool
- * write one line to stderr before they return false. */
+/* The port of a workstation: the plan in sealed memory, checkpoint and security counter in files, threads, keys from
+ * PEM, data from files. The command line and tests use it; the library does not depend on it. Functions that return
+ * bool print one line to stderr before they return false, unless stated otherwise. */
 #ifndef FIRN_HOST_H
 #define FIRN_HOST_H
 
@@ -15,30 +15,30 @@
 
 /* --- messages (message.c) ---------------------------------------------------------------------------------------- */
 
-/* Text that may be foreign: a byte that is not printable ASCII is written as \xNN, so that it can neither end a line
- * nor steer a terminal. */
+/* Prints text that may come from elsewhere. A byte that is not printable ASCII is written as \xNN, so that it can
+ * neither end the line nor control the terminal. */
 void firn_host_print(FILE *to, const char *text);
-/* "firn: WHERE: text" on stderr, printed so; always returns false. */
+/* Prints "firn: WHERE: text" to stderr, escaped in the same way, and returns false. */
 bool firn_host_fail(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A line on stderr that is no error, printed so. */
+/* Prints a line that is not an error to stderr, escaped in the same way. */
 void firn_host_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Memory, zeroed; says so and exits with 1 when there is none. */
+/* Allocates zeroed memory. If there is none, prints a message and exits with 1. */
 void *firn_host_allocate(size_t bytes);
-/* The same memory with room for more, which is not zeroed. */
+/* Reallocates memory. Added bytes are not zeroed; exits as above. */
 void *firn_host_grow(void *memory, size_t bytes);
 
-/* path with an ending added, in memory of its own. */
+/* Returns path + ending in allocated memory, which the caller frees. */
 char *firn_host_path(const char *path, const char *ending);
 
 /* --- blocks (blocks.c) -------------------------------------------------------------------------------------------
  */
 
-/* Zeroed memory, aligned to a page; NULL for 0 bytes, or when there is none. */
+/* Allocates zeroed memory, aligned to a page. Returns NULL for 0 bytes, or if there is not enough memory. */
 void *firn_host_block(uint64_t bytes);
-/* From now on a write to it faults. False, without a message, when the kernel refuses. */
+/* Makes a block read-only, so that a write to it faults. Returns false, without a message, if the kernel refuses. */
 bool firn_host_block_seal(void *block, uint64_t bytes);
-/* NULL is allowed. */
+/* Frees a block; NULL is allowed. */
 void firn_host_block_free(void *block, uint64_t bytes);
 
 /* --- plan (plan.c) -------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ void firn_host_block_free(void *block, uint64_t bytes);
 typedef struct firn_host_plan {
     const void *bytes; /* read-only; aligned to a page */
     uint64_t count;
-    const char *lost; /* NULL: sealed, nobody can write to it; else what this kernel could not promise */
+    const char *lost; /* NULL: sealed, no process can write to it; else what this kernel cannot ensure */
 } firn_host_plan;
 
 /* Copies a file into sealed memory and maps it read-only. */
@@ -60,7 +60,7 @@ void firn_host_plan_unload(firn_host_plan *plan);
 /* Reads a P-256 public key from PEM ("BEGIN PUBLIC KEY"). */
 bool firn_host_key_load(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *path);
 
-/* The same from text. False, without a message, when the text is anything else. */
+/* Parses the same from text. Returns false, without a message, if the text is anything else. */
 bool firn_host_key_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, size_t length);
 
 /* --- threads (threads.c) -------------------------------------------------------------------------------------------
@@ -68,11 +68,12 @@ bool firn_host_key_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, s
 
 typedef struct firn_host_threads firn_host_threads;
 
-/* CPUs that this process may run on. */
+/* Returns the number of CPUs that this process may use. */
 unsigned firn_host_cpus(void);
-/* A pool in which `threads` threads work, the caller's being one. NULL for 1, or when no thread can be made. */
+/* Starts a pool in which `threads` threads work, the calling thread included. Returns NULL for 1, or if no thread can
+ * be created. */
 firn_host_threads *firn_host_threads_start(unsigned threads);
-/* Threads that work, the caller's counted. */
+/* Returns the number of working threads, the calling thread included. */
 unsigned firn_host_threads_count(const firn_host_threads *pool);
 void firn_host_threads_stop(firn_host_threads *pool);
 void firn_host_threads_run(firn_host_threads *pool, size_t tasks,
@@ -81,44 +82,46 @@ void firn_host_threads_run(firn_host_threads *pool, size_t tasks,
 /* --- replacing files (replace.c) -----------------------------------------------------------------------------------
  */
 
-/* A file that is being written beside the one whose place it takes. The functions return false with errno set. */
+/* A file that is written under a temporary name and then renamed over the target. The functions below return false with
+ * errno set, without a message. */
 typedef struct firn_host_replacement {
-    char *target;    /* the file, links resolved */
+    char *target;    /* the file to replace, symbolic links resolved */
     char *temporary; /* target.tmp */
     int file;        /* open for writing, or -1 */
 } firn_host_replacement;
 
-/* True when a regular file is there, or nothing, in a folder that can be written to; else false, after a message. */
+/* Returns true if the path names a regular file, or none, in a folder that is writable; else false, after a message. */
 bool firn_host_replaceable(const char *path);
-/* ENOTSUP: something else than a regular file is there. */
+/* Creates the temporary file. Fails with ENOTSUP if the path names something other than a regular file. */
 bool firn_host_replace_begin(firn_host_replacement *replacement, const char *path);
 bool firn_host_replace_write(const firn_host_replacement *replacement, uint64_t offset, const void *bytes,
                              size_t count);
-/* Makes it durable and moves it to its place. On a failure the file that was there stays, unless only the last step
- * failed, the sync of the folder. */
+/* Syncs the file to the disk and renames it over the target. On failure the previous file remains, unless only the last
+ * operation failed, the sync of the folder. */
 bool firn_host_replace_end(firn_host_replacement *replacement);
-/* Removes it; keeps errno. Also after a failure, and for a replacement that holds only a file of -1. */
+/* Removes the temporary file; preserves errno. May be called after a failure, and on a replacement whose only
+ * initialised field is file = -1. */
 void firn_host_replace_abandon(firn_host_replacement *replacement);
 
-/* A claim on a file that is replaced as a whole, and so cannot be locked itself: an empty file beside it is, which a
- * crash leaves there to no harm. */
+/* A lock for a file that is replaced as a whole and so cannot be locked itself. An empty file beside it is locked
+ * instead; one left behind by a crash does no harm. */
 typedef struct firn_host_lock {
-    char *path; /* target.lock, or NULL: nothing is held */
+    char *path; /* target.lock; NULL: nothing is locked */
     int file;
 } firn_host_lock;
 
-/* False, after a message, when another process has it or no file can be made. */
+/* Returns false, after a message, if another process holds the lock or the file cannot be created. */
 bool firn_host_lock_take(firn_host_lock *lock, const char *path);
-/* Also for one that was never taken, which is all zeros. */
+/* Also accepts a lock that was never taken, if it is all zeros. */
 void firn_host_lock_release(firn_host_lock *lock);
 
 /* --- the port (port.c) ---------------------------------------------------------------------------------------------
  */
 
 typedef struct firn_host_port {
-    firn_port port;           /* its context is this struct */
+    firn_port port;           /* its context is the firn_host_port */
     firn_storage storage;     /* one file, replaced as a whole: a record is written beside it and renamed on sync */
-    firn_counter counter;     /* a file with one decimal number */
+    firn_counter counter;     /* a file that holds one decimal number */
     const char *checkpoint;   /* NULL: no storage */
     const char *counter_path; /* NULL: no counter */
     firn_host_threads *threads;
@@ -126,7 +129,8 @@ typedef struct firn_host_port {
     firn_host_replacement writing; /* the record */
 } firn_host_port;
 
-/* Fills in a port. The paths may be NULL and must outlive it. Never fails: what is wrong with a file shows in use. */
+/* Fills in a port. The paths may be NULL and must outlive it. Never fails: errors of the files are reported when they
+ * are used. */
 void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const char *counter, unsigned threads);
 void firn_host_port_end(firn_host_port *port);
 
@@ -135,11 +139,11 @@ void firn_host_port_end(firn_host_port *port);
 
 typedef struct firn_host_file firn_host_file;
 
-/* One stream made of files: each is a segment. */
+/* A stream made of files, each of which is a segment. */
 typedef struct firn_host_stream {
     firn_host_file **files;
     firn_segment *segments;
-    uint64_t *starts; /* element at which each segment begins */
+    uint64_t *starts; /* first element of each segment */
     uint32_t count;
     const char *name; /* of the first file, for messages */
 } firn_host_stream;
@@ -150,14 +154,14 @@ typedef struct firn_host_data {
     firn_source source;
     firn_stream streams[FIRN_HOST_STREAMS];
     firn_host_stream files[FIRN_HOST_STREAMS];
-    uint8_t sha256[32]; /* of a list with a line for each file in order: "data ", "labels " or "weights ", then the
-                           SHA-256 of its contents (uncompressed) in hexadecimal */
+    uint8_t sha256[32]; /* SHA-256 of a list with one line for each file in order: "data ", "labels " or "weights ",
+                           then the SHA-256 of its contents (uncompressed) in hexadecimal */
 } firn_host_data;
 
-/* Opens the files of stream 0 and, where they are not NULL, those of labels as stream 1 and of weights as stream 2;
- * there are no weights without labels. A directory stands for the regular files in it, sorted by name, links not
- * followed. Compressed files (gzip) are unpacked into memory. records: the plan reads records, so files are arrays and
- * agree in the shape of a record. */
+/* Opens the files of stream 0 and, if not NULL, those of labels as stream 1 and of weights as stream 2; weights require
+ * labels. A directory stands for the regular files in it, sorted by name; symbolic links in it are not followed.
+ * Compressed files (gzip) are unpacked into memory. records: the plan reads records, so files must be arrays with the
+ * same record shape. */
 bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
                          const char *weights, bool records);
 void firn_host_data_close(firn_host_data *data);

@@ -1,12 +1,12 @@
-/* Public keys: PEM with a SubjectPublicKeyInfo of an uncompressed P-256 point, which always begins with the same bytes.
- * The parser accepts exactly that; whether the point is on the curve is found when a signature is checked. */
+/* Reads public keys: PEM with a SubjectPublicKeyInfo of an uncompressed P-256 point, which always begins with the same
+ * bytes. The parser accepts exactly this form; the check of a signature finds out whether the point is on the curve. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/targets/host/host.h"
 
-/* SEQUENCE { SEQUENCE { id-ecPublicKey, prime256v1 }, BIT STRING { 0x04, X, Y } } up to and with 0x04. */
+/* SEQUENCE { SEQUENCE { id-ecPublicKey, prime256v1 }, BIT STRING { 0x04, X, Y } } up to and including 0x04. */
 static const uint8_t prefix[27] = {0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06,
                                    0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04};
 
@@ -19,7 +19,7 @@ static int digit(char c) {
     return at == NULL ? -1 : (int)(at - digits);
 }
 
-/* The length of `word` when the text begins with it, else 0. */
+/* Returns the length of `word` if the text begins with it, else 0. */
 static size_t begins(const char *text, size_t length, const char *word) {
     size_t size = strlen(word);
     return length >= size && memcmp(text, word, size) == 0 ? size : 0;
@@ -45,7 +45,7 @@ bool firn_host_key_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, s
             der[count++] = (uint8_t)(bits >> held);
         }
     }
-    /* 91 bytes leave four bits over, which are zero, and two signs of padding. */
+    /* 91 bytes leave four bits over, which must be zero, and two padding characters. */
     if (count != KEY_BYTES || held != 4 || (bits & 15) != 0 || begins(text + at, length - at, "==") == 0)
         return false;
     at += 2;

@@ -1,4 +1,5 @@
-/* Messages and memory of the host's programs: one line for an error, and no half-handled lack of memory. */
+/* Messages and memory allocation of the host's programs. An error is one line; an allocation either succeeds or ends
+ * the program. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ void firn_host_print(FILE *to, const char *text) {
             fprintf(to, "\\x%02x", (unsigned)(unsigned char)*text);
 }
 
-/* In memory of its own, since a message may be about there being none; what is longer is cut. */
+/* Uses a static buffer, because the message may report that memory is exhausted. Longer messages are truncated. */
 static const char *format_list(const char *format, va_list arguments) {
     static char text[MESSAGE_BYTES];
     vsnprintf(text, sizeof text, format, arguments);

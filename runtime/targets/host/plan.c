@@ -1,6 +1,6 @@
-/* The host's copy of a plan: bytes in a memory file that is sealed, so that neither this process nor another can write
- * to it, shrink it or grow it, then mapped read-only. Nothing is checked here; the library checks the bytes it will
- * run. */
+/* The host's copy of a plan. The file is copied into a memory file, which is sealed, so that no process can write to
+ * it, shrink it or grow it, and then mapped read-only. No check of the plan is made here; the library checks the bytes
+ * that it will run. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
@@ -29,7 +29,7 @@ static bool read_all(int file, uint8_t *bytes, size_t count) {
     return true;
 }
 
-/* A memory file with the contents of `file`, or -1. */
+/* Creates a memory file with the contents of `file`. Returns its descriptor or -1. */
 static int copy_to_memory(int file, size_t count) {
     int memory = memfd_create("firn-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (memory < 0)
@@ -47,9 +47,8 @@ static int copy_to_memory(int file, size_t count) {
     return memory;
 }
 
-/* Maps a sealed file so that mprotect cannot make it writable either. That takes a descriptor that was opened for
- * reading, through /proc: a kernel before 6.7 refuses a shared mapping of a sealed file through the one it came with.
- */
+/* Maps a sealed file such that mprotect cannot make it writable. This requires a descriptor opened read-only, through
+ * /proc: kernels before 6.7 refuse a shared mapping of a sealed file through its original descriptor. */
 static const void *map_sealed(int memory, size_t count, const char **lost) {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
@@ -65,7 +64,7 @@ static const void *map_sealed(int memory, size_t count, const char **lost) {
     return bytes != MAP_FAILED ? bytes : NULL;
 }
 
-/* Without memory files: ordinary memory, made read-only. */
+/* The fallback without memory files: ordinary memory, made read-only. */
 static const void *map_plain(int file, size_t count, const char **lost) {
     void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED)

@@ -1,5 +1,5 @@
-/* The host's port: block storage and security counter on files that are replaced as a whole, so that a crash at any
- * moment leaves the old contents or the new. */
+/* The host's port: block storage and the security counter in files that are replaced as a whole, so that a crash at any
+ * moment leaves either the old or the new contents. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "runtime/targets/host/host.h"
 
-/* The signature check's pool is one for the process. */
+/* Protects the pool of the signature check, which the whole process shares. */
 static pthread_mutex_t check_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock(void *context) {
@@ -40,7 +40,7 @@ static void close_file(int *file) {
     *file = -1;
 }
 
-/* What the last system call's failure means to the library. */
+/* Returns the library's error for errno. */
 static int storage_error(void) {
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? FIRN_ERROR_STORAGE_FULL : FIRN_ERROR_STORAGE;
 }
@@ -51,7 +51,7 @@ static uint64_t stored(void *context) {
     firn_host_port *port = context;
     struct stat status;
     close_file(&port->reading);
-    port->reading = open(port->checkpoint, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe does not hold us */
+    port->reading = open(port->checkpoint, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe must not block */
     if (port->reading < 0 || fstat(port->reading, &status) != 0 || !S_ISREG(status.st_mode))
         return 0;
     return (uint64_t)status.st_size;
@@ -73,7 +73,7 @@ static int storage_read(void *context, uint64_t offset, void *bytes, uint32_t co
     return FIRN_OK;
 }
 
-/* A record that was not finished is removed; the one before it is where it was. */
+/* Removes an unfinished record. The previous record is unchanged. */
 static int abandon(firn_host_port *port) {
     int error = storage_error();
     firn_host_replace_abandon(&port->writing);
@@ -105,7 +105,7 @@ static int counter_read(void *context, uint32_t *value) {
     *value = 0;
     FILE *file = fopen(port->counter_path, "rb");
     if (file == NULL)
-        return errno == ENOENT ? FIRN_OK : FIRN_ERROR_COUNTER; /* a new device begins at 0 */
+        return errno == ENOENT ? FIRN_OK : FIRN_ERROR_COUNTER; /* a new device starts at 0 */
     char text[16] = {0};
     size_t length = fread(text, 1, sizeof text - 1, file);
     bool whole = !ferror(file);

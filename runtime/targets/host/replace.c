@@ -1,5 +1,5 @@
-/* Files that are replaced as a whole: written beside their place and moved there when they are complete and durable, so
- * that a crash at any moment leaves the old contents or the new. Only a regular file, or none, is ever replaced. */
+/* Replaces files as a whole: a file is written under a temporary name, synced and renamed, so that a crash at any
+ * moment leaves either the old or the new contents. Only a regular file, or none, may be replaced. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #include "runtime/targets/host/host.h"
 
-/* The file that a path stands for, through symbolic links, so that renaming replaces the file and not the link. NULL
- * with errno set when something else is there, which renaming would destroy: ENOTSUP, or what the system said. */
+/* Returns the file that a path refers to through symbolic links, so that renaming replaces the file and not the link.
+ * Returns NULL with errno set if it refers to something that renaming would destroy (ENOTSUP), or on a system error. */
 static char *target_of(const char *path) {
     struct stat status;
     if (stat(path, &status) == 0) {
@@ -26,7 +26,7 @@ static char *target_of(const char *path) {
     }
     if (errno == ENOENT && lstat(path, &status) != 0 && errno == ENOENT)
         return firn_host_path(path, "");
-    return NULL; /* a link to nothing, or a path that cannot be looked at */
+    return NULL; /* a dangling link, or a path that cannot be examined */
 }
 
 bool firn_host_replaceable(const char *path) {
@@ -43,7 +43,8 @@ bool firn_host_replaceable(const char *path) {
                           error == ENOTSUP ? "is not a regular file" : strerror(error));
 }
 
-/* A rename is safe only when the folder's entry is. Where folders cannot be synced there is nothing to wait for. */
+/* Syncs the folder of a path, because a rename is durable only after that. A file system that cannot sync folders is
+ * accepted. */
 static bool sync_folder(const char *path) {
     char *copy = firn_host_path(path, "");
     int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -62,7 +63,7 @@ bool firn_host_replace_begin(firn_host_replacement *replacement, const char *pat
     if (replacement->target == NULL)
         return false;
     replacement->temporary = firn_host_path(replacement->target, ".tmp");
-    /* What a crash left there, or another wants us to write to, is not opened. */
+    /* The temporary file is always created anew: a leftover of a crash, or a link placed there, is never opened. */
     if (unlink(replacement->temporary) == 0 || errno == ENOENT)
         replacement->file = open(replacement->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (replacement->file >= 0)
@@ -131,8 +132,8 @@ static bool same_inode(int file, const char *path) {
            ours.st_ino == there.st_ino;
 }
 
-/* The lock file, open and locked; -1 with errno set, EWOULDBLOCK when another process has it. One that its holder
- * removed while it was being opened locks nothing, and is asked for again. */
+/* Opens and locks the lock file. Returns -1 with errno set, EWOULDBLOCK if another process holds the lock. If the
+ * holder removed the file while it was being opened, the lock is worthless and the loop tries again. */
 static int open_locked(const char *path) {
     for (;;) {
         int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -143,7 +144,7 @@ static int open_locked(const char *path) {
             errno = EWOULDBLOCK;
             return -1;
         }
-        if (same_inode(file, path)) /* a file system without locks has none to take */
+        if (same_inode(file, path)) /* a file system without locks is accepted */
             return file;
         close(file);
     }
@@ -169,7 +170,7 @@ void firn_host_lock_release(firn_host_lock *lock) {
     struct stat status;
     if (lock->path == NULL)
         return;
-    if (lock->file >= 0 && fstat(lock->file, &status) == 0 && status.st_size == 0) /* else it is somebody's file */
+    if (lock->file >= 0 && fstat(lock->file, &status) == 0 && status.st_size == 0) /* it is a lock */
         unlink(lock->path);
     if (lock->file >= 0)
         close(lock->file);

@@ -1,10 +1,10 @@
-/* A pool of threads for parallel_for. Each call's tasks are cut into pieces that whoever is free takes next; the split
- * has no influence on a bit of the result, because kernels write only what belongs to a task.
+/* A pool of threads for parallel_for. The tasks of a call are divided into pieces, and each thread that is free takes
+ * the next one. The division does not affect the result, because kernels write only what belongs to a task.
  *
- * A call is published by one store, and a piece is taken by one exchange of the same word. Between calls the threads
- * look at that word for a short while and then sleep, so that calls that follow each other closely need no waking up
- * and an idle pool costs nothing. The caller works too, and waits only for pieces that others have begun: a
- * thread that comes late finds nothing left and holds nobody up. One call at a time, and none from within a task. */
+ * One store publishes a call, and one compare-and-exchange of the same word takes a piece. Between calls the threads
+ * poll that word briefly and then sleep, so that calls in quick succession need no wake-up and an idle pool uses no CPU
+ * time. The caller works too, and waits only for pieces that other threads have begun; a thread that arrives late finds
+ * no piece and delays no other thread. There is one call at a time, and a task must not make another. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -17,28 +17,29 @@
 
 #define THREADS_MAX      256u
 #define PIECES_OF_THREAD 4u
-/* How long a thread looks before it sleeps: first all the time, then letting others run in between. Together about as
- * long as waking it takes. */
+/* How long a thread polls before it sleeps: first continuously, then yielding between polls. Together this takes about
+ * as long as waking the thread. */
 #define LOOKS  200u
 #define YIELDS 100u
 
 typedef void (*task_body)(void *argument, size_t begin, size_t end);
 
 struct firn_host_threads {
-    /* Pieces of the current call that nobody has taken, in the low 16 bits; above them the number of the call, so that
-     * no thread takes a piece of one call for that of another. */
+    /* Pieces of the current call that have not been taken, in the low 16 bits; above them the number of the call, so
+     * that a thread cannot take a piece of one call for one of another. */
     _Alignas(64) atomic_uint_least64_t left;
-    /* The current call. Written when nothing is left; what was read is right when a piece could be taken after it. */
+    /* The current call. Written only when no piece is left. A thread reads these fields and then takes a piece; if it
+     * gets one, the fields were valid. */
     _Atomic(task_body) body;
     _Atomic(void *) argument;
     atomic_size_t tasks, pieces;
-    _Alignas(64) atomic_size_t finished; /* pieces of the current call */
+    _Alignas(64) atomic_size_t finished; /* finished pieces of the current call */
     _Alignas(64) atomic_uint sleepers;
     atomic_bool caller_sleeps, stopping;
-    pthread_mutex_t lock; /* for sleeping only */
+    pthread_mutex_t lock; /* used only to sleep */
     pthread_cond_t work, done;
     pthread_t threads[THREADS_MAX];
-    unsigned count; /* of threads, without the caller */
+    unsigned count; /* threads, without the caller */
     unsigned looks, yields;
 };
 
@@ -59,7 +60,7 @@ static bool something_is_left(firn_host_threads *pool) {
     return (atomic_load(&pool->left) & LEFT_MASK) != 0;
 }
 
-/* Takes a piece and does it. False when there is none. */
+/* Takes a piece and runs it. Returns false if there is none. */
 static bool do_piece(firn_host_threads *pool) {
     uint64_t left = atomic_load_explicit(&pool->left, memory_order_acquire);
     size_t tasks, pieces;
@@ -77,7 +78,7 @@ static bool do_piece(firn_host_threads *pool) {
     size_t piece = pieces - (size_t)(left & LEFT_MASK), whole = tasks / pieces, longer = tasks % pieces;
     size_t begin = piece * whole + (piece < longer ? piece : longer);
     body(argument, begin, begin + whole + (piece < longer));
-    /* From here on the caller may go on, and begin another call. */
+    /* After this the caller may return and begin another call. */
     if (atomic_fetch_add(&pool->finished, 1) + 1 == pieces && atomic_load(&pool->caller_sleeps)) {
         pthread_mutex_lock(&pool->lock);
         pthread_cond_signal(&pool->done);
@@ -88,7 +89,7 @@ static bool do_piece(firn_host_threads *pool) {
 
 /* --- waiting ------------------------------------------------------------------------------------------------------ */
 
-/* Looks for a while whether a condition holds. */
+/* Polls a condition for a while. */
 static bool holds_soon(firn_host_threads *pool, bool (*holds)(firn_host_threads *)) {
     for (unsigned i = 0; i < pool->looks; i++) {
         if (holds(pool))
@@ -111,8 +112,9 @@ static bool is_finished(firn_host_threads *pool) {
     return atomic_load(&pool->finished) == atomic_load_explicit(&pool->pieces, memory_order_relaxed);
 }
 
-/* Who sleeps says so before looking for the last time, and who has news tells it before looking for sleepers; both in
- * one order for all threads. So one of the two sees the other. */
+/* A thread that sleeps announces it before its last look at the word, and a thread with work publishes it before it
+ * looks for sleepers. All four operations are sequentially consistent, so at least one of the two threads sees the
+ * other. */
 static void sleep_until_work(firn_host_threads *pool) {
     pthread_mutex_lock(&pool->lock);
     atomic_fetch_add(&pool->sleepers, 1);
@@ -141,7 +143,7 @@ static void wake_sleepers(firn_host_threads *pool) {
 
 static void *worker(void *argument) {
     firn_host_threads *pool = argument;
-    (void)firn_float_begin(); /* for the life of the thread */
+    (void)firn_float_begin(); /* never restored: it lasts as long as the thread */
     while (!atomic_load(&pool->stopping)) {
         while (do_piece(pool)) {
         }
@@ -168,7 +170,7 @@ firn_host_threads *firn_host_threads_start(unsigned threads) {
     if (pool == NULL)
         return NULL;
     *pool = (firn_host_threads){.count = 0};
-    if (threads <= firn_host_cpus()) { /* else a thread that looks takes the place of one that works */
+    if (threads <= firn_host_cpus()) { /* with more threads than CPUs, a polling thread would displace a working one */
         pool->looks = LOOKS;
         pool->yields = YIELDS;
     }

@@ -1,6 +1,6 @@
-/* RISC-V, machine mode: from reset to main. The stack, floating point, the data segments, the trap vector, and a locked
- * PMP entry that makes the plan read-only for machine mode too, until the next reset. Nothing here knows what a plan
- * is. */
+/* Start-up of RISC-V in machine mode, from reset to main: the stack, floating point, the data segments, the trap
+ * vector, and a locked PMP entry that makes the plan read-only until the next reset, in machine mode too. Nothing here
+ * may depend on the contents of a plan. */
 #include <string.h>
 
 #include "runtime/targets/board.h"
@@ -25,7 +25,7 @@ __attribute__((weak)) void firn_board_fault(uintptr_t address) {
     }
 }
 
-/* No interrupt is enabled, so every trap is a fault. mtvec wants a multiple of 4. */
+/* No interrupt is enabled, so every trap is a fault. mtvec must be a multiple of 4. */
 __attribute__((aligned(4))) void firn_trap(void) {
     uintptr_t address;
     __asm__ volatile("csrr %0, mtval" : "=r"(address));
@@ -36,7 +36,7 @@ static size_t bytes_between(const uint8_t *begin, const uint8_t *end) {
     return (size_t)((uintptr_t)end - (uintptr_t)begin);
 }
 
-/* The region's size is a power of two, and it begins at a multiple of it: the linker script sees to that. */
+/* The linker script ensures that the region's size is a power of two and that the region is aligned to its size. */
 static void make_plan_read_only(void) {
     uintptr_t begin = (uintptr_t)firn_plan_region;
     uintptr_t bytes = (uintptr_t)firn_plan_region_end - begin;

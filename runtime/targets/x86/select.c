@@ -1,6 +1,6 @@
-/* Picks a kernel set on x86. All of them give the same bits: each is compiled from the same portable sources, which are
- * many times faster where fused multiply-add may be an instruction, and three add kernels of runtime/kernels/vector. No
- * kernel may be written here. */
+/* Selects a kernel set on x86. All sets give the same bits: each is compiled from the same portable sources, which run
+ * many times faster if fused multiply-add may be an instruction, and three of them add kernels of
+ * runtime/kernels/vector. No kernel may be written here. */
 #include <cpuid.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool has_fma(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-/* The compilers' own word for F16C is not known to all of them. */
+/* Not all compilers have a name for F16C, so its CPUID bit is read directly. */
 static bool has_avx2(void) {
     unsigned a, b, c, d;
     return has_fma() && __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
@@ -29,7 +29,7 @@ static bool has_avx512(void) {
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 
-/* The system saves the same registers for it. */
+/* AVX-512-FP16 needs no further register state from the operating system, so AVX-512 and its CPUID bit suffice. */
 static bool has_avx512fp16(void) {
     unsigned a, b, c, d;
     return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bit_AVX512FP16) != 0;
@@ -39,7 +39,7 @@ static bool has_nothing_special(void) {
     return true;
 }
 
-/* The sets by the names that they are asked for, the fastest first. */
+/* The sets with their names, the fastest first. */
 static const struct {
     const char *name;
     bool (*is_possible)(void);
@@ -52,7 +52,7 @@ static const struct {
     {"plain", has_nothing_special, {.name = "portable", .find = firn_kernel_find_plain}},
 };
 
-/* The set of that name, or for NULL the first that this CPU can run. */
+/* Returns the set of that name or, for NULL, the first that this CPU can run. */
 static const firn_kernel_set *find_set(const char *name) {
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
         if ((name == NULL || strcmp(name, sets[i].name) == 0) && sets[i].is_possible())
@@ -60,7 +60,7 @@ static const firn_kernel_set *find_set(const char *name) {
     return NULL;
 }
 
-/* Without a name FIRN_KERNELS in the environment may ask for a set, to compare them. */
+/* If no name is given, the environment variable FIRN_KERNELS may select a set, for comparisons. */
 const firn_kernel_set *firn_kernel_set_choose(const char *name) {
     const char *asked = name != NULL ? name : getenv("FIRN_KERNELS");
     return find_set(name == NULL && asked != NULL && *asked == '\0' ? NULL : asked);

@@ -1,6 +1,6 @@
-/* SHA-256 with the instructions that x86 has for it, as the replacement that mbedTLS asks for under
- * MBEDTLS_SHA256_PROCESS_ALT: one block of 64 bytes. A CPU without them takes mbedTLS's own function. The hash decides
- * what is trusted, so nothing is cut short here. */
+/* SHA-256 with the x86 SHA instructions, as the replacement that mbedTLS allows with MBEDTLS_SHA256_PROCESS_ALT: it
+ * processes one block of 64 bytes. A CPU without them uses mbedTLS's own function. The plan's signature depends on this
+ * hash, so the computation must be complete and exact. */
 #include <cpuid.h>
 #include <immintrin.h>
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 
 #include "mbedtls/sha256.h"
 
-/* mbedTLS's, compiled under this name. */
+/* mbedTLS's own function, compiled under this name. */
 int portable_sha256_process(mbedtls_sha256_context *context, const unsigned char data[64]);
 
 /* The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
@@ -24,8 +24,8 @@ static const _Alignas(16) uint32_t constants[64] = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-/* Asked once, because under a hypervisor the question costs more than the answer saves. Threads that ask at the same
- * time find the same. */
+/* The result is cached, because CPUID is slow under a hypervisor. Threads that compute it at the same time get the same
+ * result. */
 static bool has_instructions(void) {
     enum { UNKNOWN, ABSENT, PRESENT };
     static atomic_int known = UNKNOWN;
@@ -40,8 +40,8 @@ static bool has_instructions(void) {
     return found == PRESENT;
 }
 
-/* The instructions keep the state as a, b, e, f and c, d, g, h. Sixteen groups of four rounds; the words of the message
- * that later groups need are made as those of earlier ones are used up. */
+/* The instructions keep the state as a, b, e, f and c, d, g, h. There are sixteen groups of four rounds; each group
+ * also prepares message words for later groups. */
 __attribute__((target("sha,sse4.1"))) static void process(uint32_t state[8], const unsigned char *data) {
     const __m128i big_endian = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
     const __m128i dcba = _mm_loadu_si128((const __m128i *)(const void *)state);
