@@ -1,10 +1,12 @@
-/* Activations and their gradients: relu, tanh, sigmoid, silu, softplus, gelu. A formula of one element stands once, the
- * one of the gradient beside it, and the macros make the loops around them: a formula must stand inside its loop for
- * the compiler to vectorise it, and the body of a task must be a function of its own. Freestanding. */
+/* Activations and their gradients: relu, tanh, sigmoid, silu, softplus, gelu. Each formula for one element is written
+ * once, next to the formula of its gradient, and the macros below generate the loops. They are macros because the
+ * compiler vectorises a formula only if it is inside its loop, and because the body of a task must be a separate
+ * function. Freestanding. */
 #include "runtime/kernels/blocks.h"
 #include "runtime/numerics/elementary.h"
 
-/* The task body name_blocks, where y is a formula of x. OP: the op as plan/generated/operands.h spells it. */
+/* Defines the task body name_blocks, where the formula computes y from x. OP is the op as spelled in
+ * plan/generated/operands.h. */
 #define FORWARD(name, OP, formula)                                                                                     \
     static void name##_blocks(void *argument, size_t begin, size_t end) {                                              \
         const firn_kernel_call *call = argument;                                                                       \
@@ -19,8 +21,8 @@
         }                                                                                                              \
     }
 
-/* Likewise, where dx is a formula of dy and of what the forward op read or wrote: input SAVED, in the formula `saved`.
- */
+/* Defines the task body name_backward_blocks, where the formula computes dx from dy and from `saved`, the input SAVED
+ * of the backward op: what the forward op read or wrote. */
 #define BACKWARD(name, OP, SAVED, saved, formula)                                                                      \
     static void name##_backward_blocks(void *argument, size_t begin, size_t end) {                                     \
         const firn_kernel_call *call = argument;                                                                       \
@@ -36,7 +38,7 @@
         }                                                                                                              \
     }
 
-/* Both task bodies, and the kernels firn_kernel_name and firn_kernel_name_backward. */
+/* Defines both task bodies and the kernels firn_kernel_name and firn_kernel_name_backward. */
 #define ACTIVATION(name, OP, y_formula, SAVED, saved, dx_formula)                                                      \
     FORWARD(name, OP, y_formula)                                                                                       \
     BACKWARD(name, OP, SAVED, saved, dx_formula)                                                                       \

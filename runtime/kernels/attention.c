@@ -1,6 +1,6 @@
-/* Attention as one op: scores, softmax, dropout, values, and the gradient of all of it. Rows of scores are made sixteen
- * at a time in the scratch tensor of their head and made again by the backward pass; nothing of T x T is kept.
- * Freestanding. */
+/* Attention as one op: scores, softmax, dropout, the product with the values, and the gradients of all of these.
+ * Sixteen rows of scores at a time are computed in the scratch tensor of their head; the backward pass computes them
+ * again, so no T x T matrix is kept. Freestanding. */
 #include "runtime/kernels/attention.h"
 
 #include "plan/shapes/scratch.h"
@@ -9,7 +9,7 @@
 
 enum { ROWS = FIRN_TILE_ROWS };
 
-/* The reductions of both ops, as plan/ops.def names them; the last one is the backward op's alone. */
+/* The reductions of both ops, as plan/ops.def names them; only the backward op has the last one. */
 enum { SCORES = 0, VALUES = 1, QUERIES_AND_KEYS = 2 };
 
 #define AS_BACKWARD(NAME) (FIRN_ATTENTION_BACKWARD_##NAME == FIRN_ATTENTION_##NAME)
@@ -17,12 +17,12 @@ _Static_assert(AS_BACKWARD(HEADS) && AS_BACKWARD(KV_HEADS) && AS_BACKWARD(CAUSAL
                    AS_BACKWARD(RNG_ID) && AS_BACKWARD(SCALE) && AS_BACKWARD(DROPOUT_RATE),
                "firn_attention_of reads the attributes of both ops");
 
-/* A query head, with its share of the scratch. */
+/* A query head and its part of the scratch. */
 typedef struct head {
-    size_t batch, query, key; /* query head, and the key head that it reads */
-    size_t row;               /* of its first query in row_max and row_sum */
-    float *probabilities;     /* [ROWS][T]: scores, then probabilities; rows of queries, later of keys */
-    float *gradients;         /* [ROWS][T]: of the probabilities, then of the scores; backward only */
+    size_t batch, query, key; /* query head, and the key head it reads */
+    size_t row;               /* position of its first query in row_max and row_sum */
+    float *probabilities;     /* [ROWS][T]: scores, then probabilities; rows are queries, later keys */
+    float *gradients;         /* [ROWS][T]: gradients of the probabilities, then of the scores; backward only */
 } head;
 
 firn_attention firn_attention_of(const firn_kernel_call *call, const firn_tensor *qkv) {
@@ -69,15 +69,15 @@ static firn_matrix from_row(firn_matrix m, size_t row) {
     return m;
 }
 
-/* D of each query, behind the two blocks; backward only. */
+/* D of each query, stored after the two blocks; backward only. */
 static float *projections(const firn_attention *a, const head *h) {
     return h->gradients + ROWS * a->steps;
 }
 
 /* --- blocks of rows ----------------------------------------------------------------------------------------------- */
 
-/* block[r][column] = factor * left[r] . right[column] for the columns [begin, end); rows of both have D elements.
- * Columns that the causal mask takes away may be among them: nobody reads those. */
+/* Computes block[r][column] = factor * left[r] . right[column] for the columns [begin, end); rows of both have D
+ * elements. Columns that the causal mask excludes may be computed too; they are never read. */
 static void multiply_rows(const firn_attention *a, float *block, firn_matrix left, size_t rows, firn_matrix right,
                           size_t begin, size_t end, uint8_t reduction, float factor) {
     firn_product product = {.left = left,
@@ -96,7 +96,8 @@ static void multiply_rows(const firn_attention *a, float *block, firn_matrix lef
     }
 }
 
-/* block times right, where row r of the block has the terms that are present (all of them without the causal mask). */
+/* Describes the product of the block and right. With the causal mask, row r of the block has only the terms that the
+ * mask permits. */
 static firn_product block_product(const firn_attention *a, const float *block, size_t rows, firn_matrix right,
                                   size_t diagonal, firn_terms present, uint8_t reduction) {
     return (firn_product){.left = {block, FIRN_FLOAT32, 0, a->steps, 1},
@@ -110,9 +111,9 @@ static firn_product block_product(const firn_attention *a, const float *block, s
 }
 
 /* out[row][column] = factor * sum over heads of sum over terms of left[row][term] right[term][column], rounded once.
- * The heads of a group follow each other, in the scratch and in the positions. */
+ * The heads of a group are consecutive, both in the scratch and in each position. */
 typedef struct combination {
-    firn_product product; /* of the first head */
+    firn_product product; /* product of the first head */
     size_t heads, left_step, right_step;
     float factor;
     firn_matrix out;
@@ -146,31 +147,31 @@ static void combine(const combination *c) {
 
 /* --- softmax and dropout of a row --------------------------------------------------------------------------------- */
 
-/* Keys that query i sees. */
+/* Returns the number of keys that a query sees. */
 static size_t seen(const firn_attention *a, size_t query) {
     return a->causal ? query + 1 : a->steps;
 }
 
-/* The first query that sees key j. */
+/* Returns the first query that sees a key. */
 static size_t first_seeing(const firn_attention *a, size_t key) {
     return a->causal ? key : 0;
 }
 
-/* e^(score - maximum) for scores of one query. */
+/* Replaces the scores of one query by e^(score - maximum). */
 static void exponentials(const firn_attention *a, float *scores, size_t count, float maximum) {
     for (size_t i = 0; i < count; i++)
         scores[i] = firn_exp_inline(scores[i] - maximum);
     firn_block_round(a->softmax_type, scores, count);
 }
 
-/* Exponentials of one query to its probabilities. */
+/* Replaces the exponentials of one query by probabilities. */
 static void normalise(const firn_attention *a, float *x, size_t count, float sum) {
     for (size_t i = 0; i < count; i++)
         x[i] /= sum;
     firn_block_round(a->qkv->type, x, count);
 }
 
-/* Scores of one key to its probabilities: each has the maximum and the sum of its query. */
+/* Replaces the scores of one key by probabilities, using the maximum and the sum of each query. */
 static void normalise_across(const firn_attention *a, float *scores, size_t count, const float *maxima,
                              const float *sums) {
     for (size_t i = 0; i < count; i++)
@@ -181,7 +182,7 @@ static void normalise_across(const firn_attention *a, float *scores, size_t coun
     firn_block_round(a->qkv->type, scores, count);
 }
 
-/* Dropout of the keys that a query sees. */
+/* Applies dropout to the keys that a query sees. */
 static void drop(const firn_attention *a, const head *h, float *x, size_t count, size_t query) {
     float factors[FIRN_BLOCK];
     if (a->dropout_rate == 0.0f)
@@ -253,7 +254,7 @@ static void attention_heads(void *argument, size_t begin, size_t end) {
         }
 }
 
-/* Multiplications of one product for the query heads that share a key head. */
+/* Returns the multiplications of one product, for the query heads that share a key head. */
 static uint64_t product_cost(const firn_attention *a) {
     return (uint64_t)a->group * a->steps * a->steps * a->size;
 }
@@ -266,7 +267,7 @@ void firn_kernel_attention(const firn_kernel_call *call) {
 
 /* --- backward, queries -------------------------------------------------------------------------------------------- */
 
-/* Rows of the scratch hold scores and dP. After it: gradients of the scores, and D in the head's projections. */
+/* Input: rows of the scratch with scores and dP. Output: gradients of the scores, and D in the head's projections. */
 static void score_gradients_of_query(const firn_attention *a, const head *h, size_t row, size_t query) {
     const float *maxima = a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX].data;
     const float *sums = a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM].data;
@@ -309,8 +310,8 @@ static void query_block(const firn_attention *a, const head *h, size_t query) {
 
 /* --- backward, keys and values ------------------------------------------------------------------------------------ */
 
-/* What dropout makes of the probabilities of a block of keys and ROWS or fewer queries, as [key][query]. Drawn by
- * query, because neighbours in the order of random numbers are keys. */
+/* Draws the dropout factors for a block of keys and at most ROWS queries, as [key][query]. They are drawn query by
+ * query, because consecutive random numbers belong to consecutive keys. */
 static void draw_factors(const firn_attention *a, const head *h, size_t key, size_t keys, size_t query, size_t queries,
                          float factors[ROWS][ROWS]) {
     float drawn[ROWS];
@@ -322,7 +323,8 @@ static void draw_factors(const firn_attention *a, const head *h, size_t key, siz
     }
 }
 
-/* Scores and dP of one key and some of its queries become dropped probabilities and gradients of the scores. */
+/* Replaces the scores and dP of one key and some of its queries by dropped probabilities and gradients of the
+ * scores. */
 static void score_gradients_of_key(const firn_attention *a, const head *h, size_t row, size_t query, size_t count,
                                    const float *factors) {
     const float *maxima = (const float *)a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX].data + h->row + query;
@@ -339,7 +341,7 @@ static void score_gradients_of_key(const firn_attention *a, const head *h, size_
     firn_block_round(a->qkv->type, p, count);
 }
 
-/* The same for a block of keys and all queries that see one of them. */
+/* The same for a block of keys and all queries that see at least one of them. */
 static void score_gradients_of_keys(const firn_attention *a, const head *h, size_t key, size_t rows) {
     float factors[ROWS][ROWS];
     for (size_t query = first_seeing(a, key); query < a->steps; query += ROWS) {

@@ -1,5 +1,5 @@
-/* Sums over the elements of a tensor, whose terms somebody else makes, a block at a time: plan/NUMERICS.md,
- * "Other sums". Threads share whole blocks of a sum, whose totals are added in order. Freestanding. */
+/* Sums over the elements of a tensor, whose terms the caller computes a block at a time: plan/NUMERICS.md,
+ * "Other sums". Threads share whole blocks of a sum; the totals of the blocks are added in order. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
 typedef struct summing {
@@ -9,7 +9,8 @@ typedef struct summing {
     float *totals;
 } summing;
 
-/* By its name runtime/targets/stack.awk knows what it can call: functions whose names end with _terms. */
+/* runtime/targets/stack.awk recognises this function by its name and assumes that it calls any function whose name ends
+ * in _terms. */
 static void sum_blocks(void *argument, size_t begin, size_t end) {
     enum { BLOCKS_OF_SUM = FIRN_SUM_BLOCK / FIRN_BLOCK };
     const summing *s = argument;
@@ -31,7 +32,7 @@ static void sum_blocks(void *argument, size_t begin, size_t end) {
 float firn_sum_terms(const firn_kernel_call *call, size_t elements, float *totals, firn_term_maker terms,
                      const void *settings) {
     summing s = {.terms = terms, .settings = settings, .elements = elements};
-    s.totals = totals; /* clang-tidy takes a pointer in an initialiser for one that could be const */
+    s.totals = totals; /* assigned here because clang-tidy would ask for const in an initialiser */
     const size_t blocks = firn_ceiling(elements, FIRN_SUM_BLOCK);
     firn_parallel_run(&call->parallel, blocks, UINT64_C(4) * FIRN_SUM_BLOCK, sum_blocks, &s);
     float total = 0.0f;

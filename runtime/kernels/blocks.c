@@ -5,13 +5,13 @@
 
 enum { LANES = 32 };
 
-/* The larger one of two numbers; a NaN in b is passed over. */
+/* Returns the larger of two numbers; a NaN in b is ignored. */
 static float larger(float a, float b) {
     return b > a ? b : a;
 }
 
-/* The maximum of m and whole rounds of lanes. Numbers and NaN are looked for apart: then a comparison and its choice
- * are one instruction for many elements. */
+/* Returns the maximum of m and of whole rounds of lanes. Numbers and NaNs are tracked separately, so that the
+ * comparison and the selection become one vector instruction. */
 static float maximum_of_rounds(float m, const float *x, size_t rounds) {
     float lanes[LANES];
     uint32_t nan[LANES], any = m != m;
@@ -61,7 +61,7 @@ void firn_block_round(uint8_t type, float *x, size_t count) {
 
 void firn_block_dropout_factors(const firn_rng *rng, uint64_t first, float rate, float *factors, size_t count) {
     const float scale = 1.0f / (1.0f - rate);
-    if (rate == 0.0f) { /* nothing is dropped: no need to draw */
+    if (rate == 0.0f) { /* no element is dropped, so no number is drawn */
         for (size_t i = 0; i < count; i++)
             factors[i] = 1.0f;
         return;

@@ -1,5 +1,4 @@
-/* Ops that compute each element by itself, the activations (activations.c) apart, and the sum that undoes a broadcast.
- * Freestanding. */
+/* Ops that compute each element independently, and the sum that is the gradient of a broadcast. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
 /* --- cast --------------------------------------------------------------------------------------------------------- */
@@ -17,10 +16,9 @@ void firn_kernel_cast(const firn_kernel_call *call) {
     firn_split_blocks(call, cast_blocks);
 }
 
-/* --- add, multiply and sum_leading
- * ------------------------------------------------------------------------------------------ */
+/* --- add, multiply and sum_leading -------------------------------------------------------------------------------- */
 
-/* count elements of b from element `from` of the sum: b begins again and again. */
+/* Widens the part of b that is added to elements [from, from + count) of the sum; b is repeated to the sum's length. */
 static void widen_repeated(float *out, const firn_tensor *b, size_t from, size_t count) {
     size_t at = from % b->elements;
     while (count > 0) {

@@ -1,7 +1,7 @@
-/* Tables looked up by id or by position, and the gradients that go back into them. Freestanding. */
+/* Tables looked up by id or by position, and their gradients. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
-/* count elements from one tensor to another, through float32. */
+/* Copies `count` elements from one tensor to another, converting through float32. */
 static void copy(const firn_tensor *to, size_t to_first, const firn_tensor *from, size_t from_first, size_t count) {
     float x[FIRN_BLOCK];
     for (size_t at = 0; at < count; at += FIRN_BLOCK) {
@@ -33,7 +33,7 @@ void firn_kernel_embedding(const firn_kernel_call *call) {
     firn_split(call, ids->elements, 2 * firn_last_extent(table), embedding_rows);
 }
 
-/* dtable[ids[n]] += dy[n], n ascending. Rows may repeat, so positions are never split among threads. */
+/* dtable[ids[n]] += dy[n], n ascending. Rows may repeat, so positions are never divided among threads. */
 void firn_kernel_embedding_backward(const firn_kernel_call *call) {
     const firn_tensor *dy = &call->inputs[FIRN_EMBEDDING_BACKWARD_IN_DY];
     const firn_tensor *start = &call->inputs[FIRN_EMBEDDING_BACKWARD_IN_START];

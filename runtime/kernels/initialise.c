@@ -1,6 +1,6 @@
-/* The initial values of a float32 tensor: not an op, but computed by the kernel set all the same, so that a large model
- * begins in seconds. An element depends on the plan's seed, the initialiser's rng_id and its own index alone, so
- * threads split the elements as they like. Freestanding. */
+/* Computes the initial values of a float32 tensor. This is not an op, but part of the kernel set, so that a large model
+ * is initialised within seconds. An element depends only on the plan's seed, the initialiser's rng_id and its index, so
+ * threads may divide the elements in any way. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
 enum { TASK = 16 * FIRN_BLOCK }; /* elements of a task */

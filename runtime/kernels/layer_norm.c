@@ -50,7 +50,7 @@ void firn_kernel_layer_norm(const firn_kernel_call *call) {
 
 /* --- backward, input ---------------------------------------------------------------------------------------------- */
 
-/* A block of the row's normalised input and of the gradient that reaches it, dy * gain. */
+/* Computes a block of the row's normalised input and of its gradient dy * gain. */
 static size_t widen_gradient(float *normal, float *gradient, const firn_kernel_call *call, size_t row, size_t at) {
     const float *means = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_MEAN].data,
                 *reciprocals = call->inputs[FIRN_LAYER_NORM_BACKWARD_IN_RECIPROCAL].data;

@@ -1,18 +1,18 @@
-/* Linear layers: y = x W^T + b and its gradients. The products are in product.c; here stands which matrix is which.
- * Freestanding. */
+/* Linear layers: y = x W^T + b and its gradients. This file determines which operand is which factor; the products are
+ * in product.c. Freestanding. */
 #include "runtime/kernels/linear.h"
 
 #include "runtime/kernels/blocks.h"
 
 enum { OUT_IN = 0, IN_OUT = 1 }; /* layout of a weight */
-enum { SUM = 0 };                /* the one reduction of each op, as plan/ops.def names it */
+enum { SUM = 0 };                /* the only reduction of each op, as plan/ops.def names it */
 
-/* The tensor as a matrix of rows by its last extent. */
+/* Describes a tensor as a matrix whose columns are its last extent. */
 static firn_matrix matrix(const firn_tensor *tensor) {
     return (firn_matrix){tensor->data, tensor->type, 0, firn_last_extent(tensor), 1};
 }
 
-/* The same with rows and columns exchanged, if so asked. */
+/* The same, transposed if `turned`. */
 static firn_matrix matrix_turned(const firn_tensor *tensor, bool turned) {
     const size_t extent = firn_last_extent(tensor);
     return (firn_matrix){tensor->data, tensor->type, 0, turned ? 1 : extent, turned ? extent : 1};
@@ -39,7 +39,7 @@ static void tiles(void *argument, size_t begin, size_t end) {
     }
 }
 
-/* What the three have in common. */
+/* Fills in what the three products have in common. */
 static void begin_linear(firn_linear *job, const firn_kernel_call *call, const firn_tensor *out) {
     job->product.present = FIRN_TERMS_ALL;
     job->product.diagonal = 0;

@@ -1,4 +1,4 @@
-/* Losses of rows of logits, and where the backward pass begins. Freestanding. */
+/* Losses of rows of logits, and the op that starts the backward pass. Freestanding. */
 #include "runtime/kernels/losses.h"
 
 #include "runtime/kernels/blocks.h"
@@ -29,7 +29,7 @@ _Static_assert(FIRN_CROSS_ENTROPY_WEIGHTED_IN_LOGITS == FIRN_CROSS_ENTROPY_IN_LO
                    FIRN_CROSS_ENTROPY_WEIGHTED_OUT_ROW_SUM == FIRN_CROSS_ENTROPY_OUT_ROW_SUM,
                "cross_entropy_rows serves both ops");
 
-/* The maximum of every row, and the sum of the exponentials of what the logits are less than it. */
+/* Computes for every row its maximum and the sum of e^(logit - maximum). */
 static void cross_entropy_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_IN_LOGITS];
@@ -63,7 +63,7 @@ void firn_kernel_cross_entropy(const firn_kernel_call *call) {
     firn_cross_entropy_mean(call);
 }
 
-/* What the gradients of both cross entropies are made of. */
+/* The inputs of the gradients of both cross entropies. */
 typedef struct softmax_gradient {
     const firn_tensor *logits, *dlogits;
     const float *maxima, *sums;
@@ -121,7 +121,8 @@ static inline float distance_term(float x, float maximum) {
     return x - maximum;
 }
 
-/* log(sum_v e^(l_v - max)) - the logit of the label less the maximum, of which label_smoothing is spread over all. */
+/* Computes the loss of each row: log(sum_v e^(l_v - max)) - score. The score is l_label - max, of which the fraction
+ * label_smoothing is replaced by the mean of l_v - max over all classes. */
 static void row_loss_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_tensor *logits = &call->inputs[FIRN_CROSS_ENTROPY_WEIGHTED_IN_LOGITS];

@@ -1,15 +1,15 @@
 /* Running totals of an evaluation. Freestanding. */
 #include "runtime/kernels/row_weights.h"
 
-/* in, out: where the op has the counter, among its inputs and its outputs. */
+/* in, out: position of the counter among the op's inputs and outputs. */
 static void add_to_count(const firn_kernel_call *call, uint8_t in, uint8_t out, uint64_t step) {
     const uint64_t *before = call->inputs[in].data;
     uint64_t *after = call->outputs[out].data;
     *after = *before + step;
 }
 
-/* Adds to a float32 total and to what its roundings lost so far (TwoSum, Knuth). A total that is not finite has lost
- * nothing that could be given back. */
+/* Adds to a float32 total and to the sum of its rounding errors (TwoSum, Knuth). If the total is not finite, the errors
+ * are set to 0. */
 static void add_to_sum(const firn_kernel_call *call, uint8_t in, uint8_t out, float value) {
     const float *before = call->inputs[in].data;
     float *after = call->outputs[out].data;
@@ -27,7 +27,8 @@ void firn_kernel_metric_mean(const firn_kernel_call *call) {
     add_to_count(call, FIRN_METRIC_MEAN_IN_COUNT, FIRN_METRIC_MEAN_OUT_COUNT, 1);
 }
 
-/* The loss is made the sum that it was before it was divided. A batch without a row that counts has none to add. */
+/* Multiplies the mean loss by its divisor, which restores the sum before the division. A batch in which no row counts
+ * adds nothing to the sum or the count. */
 void firn_kernel_metric_weighted_mean(const firn_kernel_call *call) {
     const firn_row_weights weights =
         firn_row_weights_of(call, FIRN_METRIC_WEIGHTED_MEAN_IN_LABELS, FIRN_METRIC_WEIGHTED_MEAN_IN_WEIGHTS,
@@ -42,8 +43,8 @@ void firn_kernel_metric_weighted_mean(const firn_kernel_call *call) {
     add_to_count(call, FIRN_METRIC_WEIGHTED_MEAN_IN_COUNT, FIRN_METRIC_WEIGHTED_MEAN_OUT_COUNT, present);
 }
 
-/* Whether the label is where the first maximum of the row stands. A comparison with NaN is false, so a row that holds
- * one is never right. */
+/* Returns true if the label is the index of the row's first maximum. A comparison with NaN is false, so a row that
+ * contains NaN is never right. */
 static bool is_right(const firn_tensor *logits, size_t row, size_t label) {
     const float best = firn_row_load(logits, row, label);
     bool right = true;
@@ -66,7 +67,8 @@ void firn_kernel_metric_accuracy(const firn_kernel_call *call) {
     add_to_count(call, FIRN_METRIC_ACCURACY_IN_COUNT, FIRN_METRIC_ACCURACY_OUT_COUNT, firn_rows(logits));
 }
 
-/* The sum of the weights of the right rows. The total is kept in order, so it does not depend on how rows are split. */
+/* Sums the weights of the rows predicted correctly, in row order, so that the result does not depend on how the work is
+ * divided. */
 void firn_kernel_metric_weighted_accuracy(const firn_kernel_call *call) {
     const firn_tensor *logits = &call->inputs[FIRN_METRIC_WEIGHTED_ACCURACY_IN_LOGITS];
     const firn_row_weights weights =
@@ -84,7 +86,7 @@ void firn_kernel_metric_weighted_accuracy(const firn_kernel_call *call) {
     add_to_count(call, FIRN_METRIC_WEIGHTED_ACCURACY_IN_COUNT, FIRN_METRIC_WEIGHTED_ACCURACY_OUT_COUNT, present);
 }
 
-/* Where the first maximum of the row stands, or its length for a row that holds a NaN. */
+/* Returns the index of the row's first maximum, or the row's length if it contains a NaN. */
 static size_t prediction_of(const firn_tensor *logits, size_t row) {
     const size_t width = firn_last_extent(logits);
     size_t best_at = 0;
@@ -119,7 +121,7 @@ void firn_kernel_metric_confusion(const firn_kernel_call *call) {
     add_to_count(call, FIRN_METRIC_CONFUSION_IN_COUNT, FIRN_METRIC_CONFUSION_OUT_COUNT, present);
 }
 
-/* How many of the thresholds 1/199 ... 198/199 lie below the score. A NaN lies above none. */
+/* Returns how many of the thresholds 1/199 ... 198/199 are less than the score. For NaN the result is 0. */
 static size_t bucket_of(float score) {
     const float scaled = score * (float)FIRN_AUC_BUCKETS;
     if (!(scaled > 1.0f))
@@ -128,7 +130,7 @@ static size_t bucket_of(float score) {
     return (float)whole == scaled ? whole - 1 : whole;
 }
 
-/* The probability of sample i being positive, by its logit or by its two. */
+/* Returns the probability that sample i is positive, computed from its one logit or its two. */
 static float score_of(const firn_tensor *logits, bool of_two, size_t i) {
     if (!of_two)
         return firn_sigmoid(firn_load(logits->data, logits->type, i));

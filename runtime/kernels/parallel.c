@@ -1,5 +1,5 @@
-/* Hands tasks to the caller's threads, or runs them here. How tasks are split may never show in a result. Freestanding.
- */
+/* Divides tasks among the caller's threads, or runs them in the calling thread. The division must not affect any
+ * result. Freestanding. */
 #include "runtime/kernels/kernels.h"
 
 size_t firn_parallel_threads(const firn_parallel *parallel, uint64_t cost) {

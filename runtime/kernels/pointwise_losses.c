@@ -1,23 +1,23 @@
 /* Losses that compare each element of a prediction with its target: mean squared error, l1, huber and smooth L1, binary
- * cross-entropy, Kullback-Leibler divergence. The term that an element adds to the sum stands beside the slope of that
- * term; the macro makes the loops around them, as in activations.c. Freestanding. */
+ * cross-entropy, Kullback-Leibler divergence. The term that an element adds to the sum is written next to its
+ * derivative; the macro generates the loops, as in activations.c. Freestanding. */
 #include "runtime/kernels/blocks.h"
 #include "runtime/numerics/elementary.h"
 
-/* What formulas may use beside x, an element of the prediction, and its target. */
+/* The parameters that a formula may use besides x, an element of the prediction, and its target. */
 typedef struct settings {
-    float divisor;                     /* of the sum */
-    float threshold, steepness, scale; /* of huber_loss */
-    bool log_target;                   /* of kl_divergence */
+    float divisor;                     /* the sum is divided by it */
+    float threshold, steepness, scale; /* huber_loss only */
+    bool log_target;                   /* kl_divergence only */
 } settings;
 
 static settings mean_of(const firn_tensor *prediction) {
     return (settings){.divisor = (float)prediction->elements};
 }
 
-/* The kernels firn_kernel_name, loss = sum of the terms / divisor, and firn_kernel_name_backward,
- * dprediction = slope * (constant * dloss / divisor). set is an expression of `call` and `prediction`; OP is the op as
- * plan/generated/operands.h spells it. */
+/* Defines the kernels firn_kernel_name, loss = sum of the terms / divisor, and firn_kernel_name_backward, dprediction =
+ * slope * (constant * dloss / divisor). set is an expression of `call` and `prediction` that yields the settings; OP is
+ * the op as spelled in plan/generated/operands.h. */
 #define LOSS(name, OP, set, term, constant, slope)                                                                     \
     void firn_kernel_##name(const firn_kernel_call *call) {                                                            \
         const firn_tensor *prediction = &call->inputs[FIRN_##OP##_IN_PREDICTION];                                      \
@@ -63,7 +63,7 @@ LOSS(mean_squared_error, MEAN_SQUARED_ERROR, mean_of(prediction), (x - target) *
 
 /* --- l1 ----------------------------------------------------------------------------------------------------------- */
 
-/* The sign of a difference; 0 for no difference, NaN for NaN. */
+/* Returns the sign of a difference: 0 for 0, NaN for NaN. */
 static inline float sign(float d) {
     const float s = (float)((int32_t)(d > 0.0f) - (int32_t)(d < 0.0f));
     return firn_select_float(d == d, s, d);
@@ -87,7 +87,7 @@ static settings huber_of(const firn_kernel_call *call, const firn_tensor *predic
                       .scale = smooth ? threshold : 1.0f};
 }
 
-/* Half the square of the difference up to the threshold, a line beyond it. */
+/* Quadratic up to the threshold, linear beyond it. */
 static inline float huber_term(settings s, float d) {
     const float a = firn_absolute(d);
     const float near = 0.5f * a * a / s.scale;
@@ -100,7 +100,7 @@ LOSS(huber_loss, HUBER_LOSS, huber_of(call, prediction), huber_term(s, x - targe
 
 /* --- binary cross-entropy ----------------------------------------------------------------------------------------- */
 
-/* softplus(x) - x target, in the order that keeps what is small: the difference of the large parts first. */
+/* softplus(x) - x target, ordered to limit rounding error: the large terms are subtracted first. */
 static inline float binary_term(float x, float target) {
     const float positive = firn_select_float(x > 0.0f, x, 0.0f);
     return firn_fma(-x, target, positive) + firn_log_one_exp(x);
@@ -121,18 +121,18 @@ static settings divergence_of(const firn_kernel_call *call, const firn_tensor *p
                       .log_target = call->integers[FIRN_KL_DIVERGENCE_LOG_TARGET] != 0};
 }
 
-/* The probability of the target. */
+/* Returns the probability of the target. */
 static inline float probability(settings s, float target) {
     return s.log_target ? firn_exp_inline(target) : target;
 }
 
-/* p (log p - x), where p is the probability of the target; a probability of 0 adds nothing, whatever x is. */
+/* p (log p - x), where p is the probability of the target. A probability of 0 adds 0, even if x is infinite or NaN. */
 static inline float divergence_term(settings s, float x, float target) {
     const float p = probability(s, target), log_p = s.log_target ? target : firn_log_inline(target);
     return firn_select_float(p == 0.0f, 0.0f, p * (log_p - x));
 }
 
-/* The term is linear in x, which therefore is not in its slope. */
+/* The term is linear in x, so its derivative does not contain x. */
 static inline float divergence_slope(settings s, float x, float target) {
     (void)x;
     return -probability(s, target);

@@ -1,6 +1,6 @@
-/* The matrix product: plan/NUMERICS.md, "Reductions". Blocks of both factors are widened to float32 on
- * the stack, sixteen outputs to a row stand side by side in vectors, and each output sees its terms in ascending order;
- * no sum is ever split. Freestanding. */
+/* The matrix product: plan/NUMERICS.md, "Reductions". Blocks of both factors are widened to float32 on the stack.
+ * Sixteen outputs of a row are computed side by side in vectors, and each output adds its terms in ascending order; a
+ * sum is never split. Freestanding. */
 #include "runtime/kernels/product.h"
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 enum { ROWS = FIRN_TILE_ROWS, COLUMNS = FIRN_TILE_COLUMNS, DEPTH = 32 };
 
-/* A block of DEPTH or fewer terms. left is kept the way it lies in memory. */
+/* A block of at most DEPTH terms. left keeps the layout that it has in memory. */
 typedef struct block {
     size_t begin, end; /* terms */
     size_t left_row_step, left_term_step;
@@ -55,8 +55,8 @@ static void widen_right(block *block, const firn_matrix *right, const firn_tile 
 
 /* --- sums in float32 ---------------------------------------------------------------------------------------------- */
 
-/* Eight floats in one register where the target has such registers. Passed by address only: the way vectors are passed
- * by value depends on the target's options. */
+/* Eight floats, in one register on targets that have such registers. Always passed by address, because the convention
+ * for passing vectors by value depends on the target's options. */
 typedef float lanes __attribute__((vector_size(32)));
 enum { LANES = 8 };
 
@@ -70,7 +70,7 @@ static inline void load(lanes *out, const float *x) {
     memcpy(out, x, sizeof *out);
 }
 
-/* Four rows at once, so that each vector of the right factor is loaded once for all of them. */
+/* Computes four rows at once, so that each vector of the right factor is loaded once for all of them. */
 static void add_four_rows(float (*sums)[COLUMNS], const block *block, size_t row) {
     const float *left = &block->left[row * block->left_row_step];
     const size_t row_step = block->left_row_step, terms = block->end - block->begin;
@@ -92,7 +92,7 @@ static void add_four_rows(float (*sums)[COLUMNS], const block *block, size_t row
     memcpy(sums, s, sizeof s);
 }
 
-/* One row over the terms [begin, end) of the block. */
+/* Computes one row over the terms [begin, end) of the block. */
 static void add_row(float sums[COLUMNS], const block *block, size_t row, size_t begin, size_t end) {
     lanes s[2];
     memcpy(s, sums, sizeof s);
@@ -134,7 +134,8 @@ static void add_row_half(uint8_t type, float sums[COLUMNS], const block *block, 
 
 /* --- tiles -------------------------------------------------------------------------------------------------------- */
 
-/* The terms of a row that lie in the block, counted from the block's first. Empty when end <= begin. */
+/* Computes the terms of a row that lie in the block, relative to the block's first term. There are none if end <=
+ * begin. */
 static void present_terms(const firn_product *product, const block *block, size_t row, size_t *begin, size_t *end) {
     const size_t terms = block->end - block->begin, diagonal = product->diagonal + row;
     *begin = 0;
@@ -171,7 +172,7 @@ static void add_block(const firn_product *product, const block *block, const fir
     }
 }
 
-/* The terms that any row of the tile has. */
+/* Computes the range of terms that at least one row of the tile has. */
 static void tile_terms(const firn_product *product, const firn_tile *tile, size_t *begin, size_t *end) {
     *begin = product->present == FIRN_TERMS_FROM_DIAGONAL ? product->diagonal + tile->row : 0;
     *end = product->terms;
@@ -190,8 +191,8 @@ static void sum_in_float32(const firn_product *product, firn_tile *tile, block *
     }
 }
 
-/* A block never crosses from one chunk to the next. A chunk in which a row has no term adds +0 to a total that is never
- * -0, which changes nothing. */
+/* A block never crosses a chunk boundary. A chunk in which a row has no term adds +0 to its total; this does not change
+ * the total, which is never -0. */
 static void sum_in_chunks(const firn_product *product, firn_tile *tile, block *block) {
     float chunk_sums[ROWS][COLUMNS];
     const size_t chunk = product->reduction.chunk;
@@ -223,7 +224,7 @@ size_t firn_product_tiles(const firn_product *product) {
 
 void firn_product_tile(const firn_product *product, size_t number, firn_tile *tile) {
     block block;
-    memset(block.right, 0, sizeof block.right); /* columns beyond the product are computed with the others */
+    memset(block.right, 0, sizeof block.right); /* lanes beyond the last column are computed too */
     tile->row = number / tiles_across(product) * ROWS;
     tile->column = number % tiles_across(product) * COLUMNS;
     tile->rows = firn_smaller(ROWS, product->rows - tile->row);

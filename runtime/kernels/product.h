@@ -1,7 +1,6 @@
-/* The matrix product behind linear layers and attention: one tile of
- *     out[row][column] = sum over terms ascending of left[row][term] * right[term][column]
- * as its reduction descriptor says. Tiles do not share anything, so any number of threads may compute them in any
- * order. Knows nothing of layers. Freestanding. */
+/* The matrix product of linear layers and attention. It computes one tile of out[row][column] = sum over terms
+ * ascending of left[row][term] * right[term][column], as its reduction descriptor specifies. Tiles are independent, so
+ * any number of threads may compute them in any order. Nothing here may depend on a particular layer. Freestanding. */
 #ifndef FIRN_KERNELS_PRODUCT_H
 #define FIRN_KERNELS_PRODUCT_H
 
@@ -21,7 +20,7 @@ static inline firn_matrix firn_transposed(firn_matrix m) {
     return (firn_matrix){m.data, m.type, m.first, m.column_step, m.row_step};
 }
 
-/* Which terms a row has. Those that it lacks are not in its sum, not even as zeros. */
+/* The terms that a row has. Absent terms are left out of its sum; they are not added as zeros. */
 typedef enum firn_terms {
     FIRN_TERMS_ALL,
     FIRN_TERMS_UP_TO_DIAGONAL, /* row r: 0 to diagonal + r */
@@ -37,15 +36,15 @@ typedef struct firn_product {
 } firn_product;
 
 typedef struct firn_tile {
-    size_t row, column;   /* where it lies in the product: multiples of the tile's extents */
-    size_t rows, columns; /* what of it lies inside the product */
+    size_t row, column;   /* position in the product: multiples of the tile's extents */
+    size_t rows, columns; /* extents of the part that lies inside the product */
     float values[FIRN_TILE_ROWS][FIRN_TILE_COLUMNS];
 } firn_tile;
 
-/* Tiles of a product, numbered row by row. */
+/* Returns the number of tiles of a product; they are numbered row by row. */
 size_t firn_product_tiles(const firn_product *product);
 
-/* Computes one tile; values are the finished sums, not yet rounded to an output type. */
+/* Computes one tile. The values are complete sums, not yet rounded to the output type. */
 void firn_product_tile(const firn_product *product, size_t number, firn_tile *tile);
 
 #endif

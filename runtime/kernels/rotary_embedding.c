@@ -1,9 +1,9 @@
-/* Rotary position embedding: in the heads that turn, pairs of elements turn by an angle that grows with the position
- * and falls from pair to pair. Forward and backward are one rotation, in two directions; no other op's work may come in
- * here. Freestanding. */
+/* Rotary position embedding: in each rotated head, pairs of elements are rotated by an angle proportional to the
+ * position, with a frequency that decreases from pair to pair. Forward and backward are the same rotation in opposite
+ * directions. No other op may be fused here. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
-enum { PAIRS = FIRN_BLOCK / 2 }; /* that are turned at a time */
+enum { PAIRS = FIRN_BLOCK / 2 }; /* pairs rotated at a time */
 
 #define AS_BACKWARD(NAME) (FIRN_ROTARY_EMBEDDING_BACKWARD_##NAME == FIRN_ROTARY_EMBEDDING_##NAME)
 _Static_assert(FIRN_ROTARY_EMBEDDING_BACKWARD_IN_DY == FIRN_ROTARY_EMBEDDING_IN_X &&
@@ -12,11 +12,11 @@ _Static_assert(FIRN_ROTARY_EMBEDDING_BACKWARD_IN_DY == FIRN_ROTARY_EMBEDDING_IN_
                    AS_BACKWARD(BASE),
                "both ops run the same code: the gradient dy turns as x does");
 
-/* A block of the pairs of a head: `first` and those behind it. */
+/* A block of the pairs of a head, starting with pair `first`. */
 typedef struct pair_block {
     size_t first, count;
     float frequencies[PAIRS];
-    float cosines[PAIRS], sines[PAIRS]; /* at one position */
+    float cosines[PAIRS], sines[PAIRS]; /* of the angles at one position */
 } pair_block;
 
 static size_t pairs_of(const firn_kernel_call *call) {
@@ -38,7 +38,7 @@ static void find_frequencies(pair_block *block, const firn_kernel_call *call) {
         block->frequencies[i] = firn_exp((float)(block->first + i) * step);
 }
 
-/* Cosine and sine of position * frequency; direction is 1, or -1 to turn back. */
+/* Computes cosine and sine of position * frequency; direction is 1, or -1 to rotate back. */
 static void find_angles(pair_block *block, const firn_kernel_call *call, size_t position, float direction) {
     const uint8_t type = (uint8_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTATION];
     for (size_t i = 0; i < block->count; i++) {
@@ -52,7 +52,7 @@ static void find_angles(pair_block *block, const firn_kernel_call *call, size_t 
 
 /* --- pairs -------------------------------------------------------------------------------------------------------- */
 
-/* The pairs of a block as two arrays, from a head whose first element is `head`. */
+/* Widens the pairs of a block into two arrays, from a head whose first element is `head`. */
 static void widen_pairs(float *a, float *b, const firn_kernel_call *call, size_t head, const pair_block *block) {
     const firn_tensor *x = &call->inputs[FIRN_ROTARY_EMBEDDING_IN_X];
     if (call->integers[FIRN_ROTARY_EMBEDDING_INTERLEAVED] == 0) {
@@ -113,7 +113,7 @@ static void turn_pairs(const firn_kernel_call *call, size_t head, const pair_blo
 
 /* --- positions ---------------------------------------------------------------------------------------------------- */
 
-/* Elements that do not turn. */
+/* Copies elements that are not rotated. */
 static void pass(const firn_kernel_call *call, size_t from, size_t count) {
     const firn_tensor *x = &call->inputs[FIRN_ROTARY_EMBEDDING_IN_X], *y = &call->outputs[FIRN_ROTARY_EMBEDDING_OUT_Y];
     float values[FIRN_BLOCK];
@@ -124,7 +124,7 @@ static void pass(const firn_kernel_call *call, size_t from, size_t count) {
     }
 }
 
-/* What does not turn in a row, whose first element is `row`. */
+/* Copies the elements of a row that are not rotated; `row` is the row's first element. */
 static void pass_rest(const firn_kernel_call *call, size_t row) {
     const size_t size = head_size(call), turned = 2 * pairs_of(call);
     const size_t rotated = (size_t)call->integers[FIRN_ROTARY_EMBEDDING_ROTATED] * size;
@@ -133,7 +133,7 @@ static void pass_rest(const firn_kernel_call *call, size_t row) {
     pass(call, row + rotated, firn_last_extent(&call->inputs[FIRN_ROTARY_EMBEDDING_IN_X]) - rotated);
 }
 
-/* Tasks are positions, whose angles serve every row and head. */
+/* Tasks are positions; the angles of a position are used for every row and head. */
 static void turn_positions(const firn_kernel_call *call, size_t begin, size_t end, float direction) {
     const firn_tensor *x = &call->inputs[FIRN_ROTARY_EMBEDDING_IN_X];
     const size_t width = firn_last_extent(x), step = x->dims[x->rank - 2] * width, size = head_size(call);

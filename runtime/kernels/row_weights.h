@@ -1,4 +1,4 @@
-/* Which rows of a batch take part in a loss or a metric, and with what weight. Freestanding. */
+/* The rows of a batch that count in a loss or a metric, and their weights. Freestanding. */
 #ifndef FIRN_KERNELS_ROW_WEIGHTS_H
 #define FIRN_KERNELS_ROW_WEIGHTS_H
 
@@ -6,18 +6,18 @@
 
 typedef struct firn_row_weights {
     const int32_t *labels;
-    const float *weights; /* NULL: each row counts once */
-    int64_t ignored;      /* label of the rows that do not count; -1: none */
+    const float *weights; /* NULL: each counted row has weight 1 */
+    int64_t ignored;      /* rows with this label do not count; -1: all rows count */
 } firn_row_weights;
 
-/* From the operands of a call: the labels, and the weights where the call has that many operands. */
+/* Reads labels and weights from the operands of a call; `weights` is a position that the call may not have. */
 static inline firn_row_weights firn_row_weights_of(const firn_kernel_call *call, uint8_t labels, uint8_t weights,
                                                    int64_t ignored) {
     return (firn_row_weights){call->inputs[labels].data,
                               call->input_count > weights ? call->inputs[weights].data : NULL, ignored};
 }
 
-/* 0 for a row that is absent. */
+/* Returns the weight of a row, 0 if it does not count. */
 static inline float firn_row_weight(const firn_row_weights *rows, size_t row) {
     if (rows->labels[row] == rows->ignored)
         return 0.0f;

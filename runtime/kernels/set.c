@@ -1,4 +1,4 @@
-/* The kernel set of a target that has only the portable one. */
+/* The choice of a kernel set on targets that have only the portable one. */
 #include <string.h>
 
 #include "runtime/kernels/kernels.h"

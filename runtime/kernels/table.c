@@ -1,8 +1,9 @@
-/* Finds the kernel of an op. The table is plan/ops.def; nothing may be added by hand. Freestanding. */
+/* Finds the portable kernel of an op. The table is generated from plan/ops.def; nothing may be added by hand.
+ * Freestanding. */
 #include "runtime/kernels/kernels.h"
 
 #ifdef FIRN_KERNELS_ON_DEMAND
-/* Weak: a kernel that nothing else asks for is not taken from the archive, and its entry is NULL. */
+/* Weak references: a kernel that nothing else refers to is not linked, and its entry is NULL. */
 #    define FIRN_OP(name, code, ...) extern __typeof__(firn_kernel_##name) firn_kernel_##name __attribute__((weak));
 #    include "plan/ops.def"
 #    undef FIRN_OP
@@ -14,7 +15,7 @@ static const firn_kernel kernels[] = {
 #undef FIRN_OP
 };
 
-/* A portable kernel does every reduction of its op. */
+/* A portable kernel implements every reduction of its op. */
 firn_kernel_choice firn_kernel_find(uint16_t op, const firn_reduction *reduction) {
     (void)reduction;
     firn_kernel_choice choice = {.run = NULL};

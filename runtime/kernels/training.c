@@ -1,5 +1,5 @@
-/* From gradients to what the optimizers (optimizers/) need of them: sums over micro-batches, norm, factors; and the
- * counters and the loss scale after the update. All tensors are float32 but gradients, which may be of any real type.
+/* Prepares gradients for the optimizers (optimizers/): sums over micro-batches, norm, factors. Also updates the
+ * counters and the loss scale after the update. All tensors are float32 except gradients, which may have any real type.
  * Freestanding. */
 #include "plan/generated/reader.h"
 #include "plan/shapes/scratch.h"
@@ -60,7 +60,7 @@ static void squares_terms(const void *settings, size_t block, float *terms, size
     }
 }
 
-/* partial[index] = sum of the squares of gradient / scale. A block of the sum is a task. */
+/* partial[index] = sum of the squares of gradient / scale. Each task is one block of the sum. */
 void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
     const bool scaled = call->input_count > FIRN_SUM_OF_SQUARES_IN_SCALE;
     const unscaled s = {.gradient = &call->inputs[FIRN_SUM_OF_SQUARES_IN_GRADIENT],
@@ -71,7 +71,7 @@ void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
         firn_sum_terms(call, s.gradient->elements, totals, squares_terms, &s);
 }
 
-/* norm = sqrt(sum of partial), finite = norm < infinity: no for NaN too */
+/* norm = sqrt(sum of partial), finite = norm < infinity, which is also false for NaN */
 void firn_kernel_gradient_norm(const firn_kernel_call *call) {
     const firn_tensor *partial = &call->inputs[FIRN_GRADIENT_NORM_IN_PARTIAL];
     int32_t *finite = call->outputs[FIRN_GRADIENT_NORM_OUT_FINITE].data;
@@ -83,7 +83,8 @@ void firn_kernel_gradient_norm(const firn_kernel_call *call) {
     *finite = norm < firn_from_bits(0x7f800000u);
 }
 
-/* scale is an input where there is loss scaling, norm where the norm clips: without a scale it stands in its place. */
+/* The input scale exists only with loss scaling, the input norm only with clipping by norm. Without scale, norm takes
+ * its position. */
 void firn_kernel_gradient_factors(const firn_kernel_call *call) {
     const bool scaled = call->integers[FIRN_GRADIENT_FACTORS_SCALED] != 0;
     const int64_t clipping = call->integers[FIRN_GRADIENT_FACTORS_CLIPPING];
@@ -118,8 +119,8 @@ void firn_kernel_count(const firn_kernel_call *call) {
     set_counter(&call->outputs[FIRN_COUNT_OUT_COUNTER], before + (uint64_t)call->integers[FIRN_COUNT_STEP]);
 }
 
-/* The float nearest to n. Shifted into 32 bits first, with a 1 for all that is shifted out, because a processor without
- * 64-bit conversions would take a routine of the compiler's library. */
+/* Returns the float nearest to n. n is first shifted into 32 bits, with the lowest bit set if a bit was lost, because
+ * on processors without 64-bit conversions the direct conversion would link a routine of the compiler's library. */
 static float nearest_float(uint64_t n) {
     float scale = 1.0f;
     while (n > UINT32_MAX) {
@@ -129,7 +130,7 @@ static float nearest_float(uint64_t n) {
     return (float)(uint32_t)n * scale;
 }
 
-/* Halve when overflows / steps is above the tolerance; double when more than steps_per_increase steps have passed. */
+/* Halves the scale if overflows / steps exceeds the tolerance; doubles it after more than steps_per_increase steps. */
 void firn_kernel_loss_scale_update(const firn_kernel_call *call) {
     const int32_t *finite = call->inputs[FIRN_LOSS_SCALE_UPDATE_IN_FINITE].data;
     int32_t *at_floor = call->outputs[FIRN_LOSS_SCALE_UPDATE_OUT_AT_FLOOR].data;

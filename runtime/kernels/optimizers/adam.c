@@ -1,4 +1,4 @@
-/* The relatives of Adam: running means of the gradient and of its size, corrected for having begun at nothing
+/* The Adam family: running means of the gradient and of its square or magnitude, corrected for their start at zero
  * (plan/NUMERICS.md, "Update"; OPTIMIZERS.md compares them). Freestanding. */
 #include "runtime/kernels/optimizers/optimizer.h"
 #include "schedules/coefficients.h"
@@ -7,13 +7,13 @@ typedef struct adam {
     float beta1, beta2, epsilon, decay, rate, correction;
 } adam;
 
-/* The others of the family have these where Adam has them. */
+/* The other ops of the family have these attributes at the same positions as Adam. */
 #define AS_ADAM(OP)                                                                                                    \
     (FIRN_##OP##_BETA1 == FIRN_ADAM_BETA1 && FIRN_##OP##_BETA2 == FIRN_ADAM_BETA2 &&                                   \
      FIRN_##OP##_EPSILON == FIRN_ADAM_EPSILON && FIRN_##OP##_WEIGHT_DECAY == FIRN_ADAM_WEIGHT_DECAY)
 _Static_assert(AS_ADAM(ADAM_AMSGRAD) && AS_ADAM(RADAM) && AS_ADAM(NADAM) && AS_ADAM(ADAMAX), "adam_of serves them all");
 
-/* rate, factors: where the op has its learning rate and its factors. */
+/* rate, factors: positions of the learning rate and of the factors among the op's inputs. */
 static adam adam_of(const firn_kernel_call *call, uint8_t rate, uint8_t factors) {
     return (adam){.beta1 = call->reals[FIRN_ADAM_BETA1],
                   .beta2 = call->reals[FIRN_ADAM_BETA2],
@@ -53,7 +53,7 @@ void firn_kernel_adam(const firn_kernel_call *call) {
 
 typedef struct amsgrad {
     adam adam;
-    float coupled, decoupled; /* the weight decay in its one place, and 0 in the other */
+    float coupled, decoupled; /* the weight decay in one of the two, 0 in the other */
 } amsgrad;
 
 /* As adam or adamw, with the largest v so far in place of v. */
@@ -92,7 +92,7 @@ typedef struct radam {
     firn_radam_coefficients at;
 } radam;
 
-/* As adam, but for the size of the step, which v makes only when it can be relied on. */
+/* As adam, but v determines the step size only when the rectification is positive; until then the step uses m alone. */
 static void radam_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const radam s = *(const radam *)settings;
     float *restrict p = tensors[FIRN_RADAM_OUT_PARAMETER], *restrict m = tensors[FIRN_RADAM_OUT_EXP_AVG],
@@ -121,7 +121,7 @@ typedef struct nadam {
     firn_nadam_coefficients at;
 } nadam;
 
-/* As adam, with the momentum of the next step in place of this one's. */
+/* As adam, with the momentum of the next step in place of that of this step. */
 static void nadam_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const nadam s = *(const nadam *)settings;
     float *restrict p = tensors[FIRN_NADAM_OUT_PARAMETER], *restrict m = tensors[FIRN_NADAM_OUT_EXP_AVG],
@@ -182,7 +182,7 @@ typedef struct lion {
     float beta1, beta2, decay, rate;
 } lion;
 
-/* The sign as a number; a zero or a NaN is its own. */
+/* Returns the sign as -1 or 1; a zero or a NaN is returned unchanged. */
 static float sign(float x) {
     float positive = x > 0.0f ? 1.0f : x;
     return x < 0.0f ? -1.0f : positive;

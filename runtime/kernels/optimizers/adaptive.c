@@ -1,5 +1,5 @@
-/* Optimizers that give every element a step of its own size, and the one that averages (plan/NUMERICS.md, "Update";
- * OPTIMIZERS.md compares them). Freestanding. */
+/* Optimizers with a separate step size for each element, and averaged SGD (plan/NUMERICS.md, "Update"; OPTIMIZERS.md
+ * compares them). Freestanding. */
 #include "runtime/kernels/optimizers/optimizer.h"
 #include "runtime/numerics/elementary.h"
 #include "schedules/coefficients.h"
@@ -10,9 +10,9 @@ typedef struct rmsprop {
     float alpha, epsilon, decay, momentum, rate;
 } rmsprop;
 
-/* v: mean of d^2;  a: mean of d;  size = sqrt(v - a^2) + epsilon;  b = momentum b + d / size;  p = p - rate b. The
- * forms without a or without b have NULL in its place: where this is inlined the compiler leaves out what belongs to
- * it. Rounding can bring v - a^2 below 0, where it cannot be. */
+/* v: mean of d^2;  a: mean of d;  size = sqrt(v - a^2) + epsilon;  b = momentum b + d / size;  p = p - rate b. A form
+ * without a or without b passes NULL for it, and the compiler removes the unused code when it inlines this function. v
+ * - a^2 is limited to 0 from below, because rounding can make it negative. */
 static inline __attribute__((always_inline)) void rmsprop_elements(rmsprop s, const float *g, float *restrict p,
                                                                    float *restrict v, float *restrict a,
                                                                    float *restrict b, size_t count) {
@@ -64,7 +64,7 @@ static void rmsprop_centered_momentum_run(const void *settings, const float *g, 
 _Static_assert(AS_RMSPROP(RMSPROP_MOMENTUM) && AS_RMSPROP(RMSPROP_CENTERED) && AS_RMSPROP(RMSPROP_CENTERED_MOMENTUM),
                "rmsprop_of serves all four");
 
-/* rate, factors: where the op has its learning rate and its factors. */
+/* rate, factors: positions of the learning rate and of the factors among the op's inputs. */
 static rmsprop rmsprop_of(const firn_kernel_call *call, uint8_t rate, uint8_t factors) {
     return (rmsprop){.alpha = call->reals[FIRN_RMSPROP_ALPHA],
                      .epsilon = call->reals[FIRN_RMSPROP_EPSILON],
@@ -102,7 +102,8 @@ typedef struct rprop {
     bool first;
 } rprop;
 
-/* The step grows while the gradient keeps its sign and shrinks when it turns, and then nothing is done. */
+/* The step size grows while the gradient keeps its sign and shrinks when the sign changes; in that case the parameter
+ * does not move. */
 static void rprop_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const rprop s = *(const rprop *)settings;
     float *restrict p = tensors[FIRN_RPROP_OUT_PARAMETER], *restrict before = tensors[FIRN_RPROP_OUT_PREV],
@@ -197,7 +198,7 @@ typedef struct asgd {
     bool maximize;
 } asgd;
 
-/* p = p - rate (d + lambda p);  the average follows p by its share of the way, and is p where that is 1 */
+/* p = p - rate (d + lambda p);  average = average + share (p - average), and exactly p if share is 1 */
 static void asgd_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const asgd s = *(const asgd *)settings;
     float *restrict p = tensors[FIRN_ASGD_OUT_PARAMETER], *restrict average = tensors[FIRN_ASGD_OUT_AX];

@@ -1,5 +1,5 @@
 /* Optimizers whose step depends on a whole tensor: a norm of the parameter or of its update, means of rows and columns,
- * and what Muon needs beside products (plan/NUMERICS.md, "Update"; OPTIMIZERS.md compares them). Freestanding. */
+ * and the ops of Muon other than products (plan/NUMERICS.md, "Update"; OPTIMIZERS.md compares them). Freestanding. */
 #include "runtime/kernels/optimizers/optimizer.h"
 #include "schedules/coefficients.h"
 
@@ -11,7 +11,8 @@ static void square_terms(const void *settings, size_t block, float *terms, size_
         terms[i] = x[i] * x[i];
 }
 
-/* The root of the sum of the squares of a float32 tensor; totals is the output that holds the totals of the blocks. */
+/* Returns the square root of the sum of the squares of a float32 tensor. totals: position of the output that holds the
+ * totals of the blocks. */
 static float norm_of(const firn_kernel_call *call, const firn_tensor *x, uint8_t totals) {
     return firn_sqrt(firn_sum_terms(call, x->elements, call->outputs[totals].data, square_terms, x));
 }
@@ -24,12 +25,12 @@ typedef struct lamb {
     float beta1, beta2, epsilon, decay, rate;
 } lamb;
 
-/* u = m / (sqrt(v) + epsilon) + decay p, of the means as they are stored */
+/* u = m / (sqrt(v) + epsilon) + decay p, with the means as they are stored */
 static float lamb_update(const lamb *s, float p, float m, float v) {
     return firn_fma(s->decay, p, m / (firn_sqrt(v) + s->epsilon));
 }
 
-/* Advances the means, and gives the squares of the update. */
+/* Updates the means and computes the squares of the update. */
 static void lamb_terms(const void *settings, size_t block, float *terms, size_t count) {
     const lamb *s = settings;
     const float *restrict p = firn_block_of(&s->call->outputs[FIRN_LAMB_OUT_PARAMETER], block);
@@ -57,7 +58,7 @@ static void lamb_blocks(void *argument, size_t begin, size_t end) {
     }
 }
 
-/* The rate is multiplied by the norm of the parameter, at most 10, over that of the update. */
+/* Multiplies the rate by the norm of the parameter, at most 10, divided by the norm of the update. */
 void firn_kernel_lamb(const firn_kernel_call *call) {
     lamb s = {.call = call,
               .gradient = firn_gradient_of(call, FIRN_LAMB_IN_FACTORS),
@@ -82,20 +83,20 @@ typedef struct adafactor {
     const firn_kernel_call *call;
     firn_gradient gradient;
     firn_adafactor_coefficients at;
-    float epsilon, decay, rate, shrink; /* shrink: 1 / what the update is divided by */
+    float epsilon, decay, rate, shrink; /* shrink: the update is multiplied by it */
     bool factored;
-    size_t rows, columns; /* of each matrix of the parameter, where it is factored */
+    size_t rows, columns; /* extents of each matrix of the parameter; only if it is factored */
     const float *row_factors, *column_factors;
 } adafactor;
 
-/* What the two ops share stands at the same places. */
+/* Operands and attributes that the two ops share are at the same positions. */
 #define AS_ADAFACTOR(NAME) (FIRN_ADAFACTOR_FACTORED_##NAME == FIRN_ADAFACTOR_##NAME)
 _Static_assert(AS_ADAFACTOR(OUT_PARAMETER) && AS_ADAFACTOR(SCALE_PARAMETER) && AS_ADAFACTOR(EPSILON1) &&
                    AS_ADAFACTOR(EPSILON2) && AS_ADAFACTOR(CLIP) && AS_ADAFACTOR(DECAY_RATE) &&
                    AS_ADAFACTOR(WEIGHT_DECAY),
                "adafactor_of and adafactor_step serve both ops");
 
-/* rate, steps, factors: where the op has these inputs. */
+/* rate, steps, factors: positions of these among the op's inputs. */
 static adafactor adafactor_of(const firn_kernel_call *call, uint8_t rate, uint8_t steps, uint8_t factors) {
     const float *reals = call->reals;
     const uint64_t step = firn_step_of(&call->inputs[steps]);
@@ -110,7 +111,7 @@ static adafactor adafactor_of(const firn_kernel_call *call, uint8_t rate, uint8_
     };
 }
 
-/* For each element of a block, what its gradient is multiplied by. */
+/* Computes the number by which the gradient of each element of a block is multiplied. */
 static void factored_sizes(const adafactor *s, size_t block, float *sizes, size_t count) {
     size_t row = block * FIRN_BLOCK / s->columns, column = block * FIRN_BLOCK % s->columns;
     for (size_t i = 0; i < count; row++, column = 0) {
@@ -126,7 +127,7 @@ static void plain_sizes(const adafactor *s, size_t block, float *sizes, size_t c
         sizes[i] = 1.0f / firn_sqrt(v[i]);
 }
 
-/* A block of the update, before it is shrunk. */
+/* Computes a block of the update, before it is multiplied by shrink. */
 static void adafactor_update(const adafactor *s, size_t block, float *u, size_t count) {
     float sizes[FIRN_BLOCK];
     if (s->factored)
@@ -157,8 +158,9 @@ static void adafactor_blocks(void *argument, size_t begin, size_t end) {
     }
 }
 
-/* With the squares advanced: the rate in units of the parameter's size, the update at most `clip` in size. sums: the
- * output for the totals of both sums. */
+/* Applies the update after the squares were updated. If scale_parameter is set, the rate is multiplied by the root mean
+ * square of the parameter; the root mean square of the update is limited to `clip`. sums: position of the output for
+ * the totals of both sums. */
 static void adafactor_step(const firn_kernel_call *call, adafactor *s, uint8_t sums) {
     const firn_tensor *parameter = &call->outputs[FIRN_ADAFACTOR_OUT_PARAMETER];
     const size_t elements = parameter->elements;
@@ -207,7 +209,7 @@ static void row_squares(void *argument, size_t begin, size_t end) {
     }
 }
 
-/* The same for columns, a block of them in each task; the rows are added in order. */
+/* The same for columns; each task computes a block of columns and adds the rows in order. */
 static void column_squares(void *argument, size_t begin, size_t end) {
     const adafactor *s = argument;
     const size_t blocks = firn_blocks(s->columns);

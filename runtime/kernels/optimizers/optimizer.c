@@ -1,10 +1,9 @@
-/* The optimizers: from a gradient to the next parameter, in one pass over memory. Parameters and optimizer state are
- * float32 and are changed where they lie; gradients may be of any real type. Freestanding.
+/* The loop that all optimizers share, and SGD and AdamW. An optimizer updates parameters in one pass over memory.
+ * Parameters and optimizer state are float32 and are updated in place; gradients may have any real type. Freestanding.
  *
- * An optimizer is a row of plan/ops.def whose inputs begin with parameter and gradient and end with the optional
- * factors, and in this folder two functions: one that advances a run of elements by its formula, and the kernel, which
- * reads the attributes and hands both to firn_update. Here are the gradient, the walk, AdamW and SGD.
- */
+ * To add an optimizer, add a row to plan/ops.def whose inputs begin with parameter and gradient and end with the
+ * optional factors, and two functions: one that applies the formula to a run of elements, and the kernel, which passes
+ * it to the loop over blocks. */
 #include "runtime/kernels/optimizers/optimizer.h"
 
 /* --- the gradient ------------------------------------------------------------------------------------------------- */
@@ -95,8 +94,8 @@ static void make_canonical(float *x, size_t count) {
         x[i] = firn_canonical(x[i]);
 }
 
-/* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  u = m / (sqrt(v) + epsilon) correction;
- * p = p - rate (u + decay p). A NaN in m or v makes one in p, too, so p alone is asked for them. */
+/* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  u = m / (sqrt(v) + epsilon) correction; p = p - rate (u
+ * + decay p). A NaN in m or v also makes p NaN, so only p is tested for NaN. */
 static void adamw_elements(adamw a, const float *restrict g, float *restrict p, float *restrict m, float *restrict v,
                            size_t count) {
     uint32_t nan = 0;
