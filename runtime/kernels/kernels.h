@@ -37,10 +37,9 @@ typedef struct firn_tensor {
 typedef void (*firn_task_body)(void *argument, size_t begin, size_t end);
 typedef struct firn_parallel {
     void *context;
-    void (*run)(void *context, size_t tasks, firn_task_body body,
-                void *argument); /* NULL: all tasks run in the calling thread */
-    uint32_t threads;            /* threads that run uses at most, caller included; 0 or 1: one */
-    uint64_t grain;              /* a call of lower cost is not divided: waking a thread would cost more */
+    void (*run)(void *context, size_t tasks, firn_task_body body, void *argument); /* NULL: the caller runs all */
+    uint32_t threads; /* threads that run uses at most, caller included; 0 or 1: one */
+    uint64_t grain;   /* a call of lower cost is not divided: waking a thread would cost more */
 } firn_parallel;
 
 /* The default grain, for a port that sets none. Cost counts operations on elements, approximately: one for each element

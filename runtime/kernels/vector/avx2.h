@@ -1,5 +1,5 @@
-/* The register of AVX2 with FMA and F16C: eight floats. avx512.h says what each function does. Included by vector.h
- * alone. */
+/* The register type of AVX2 with FMA and F16C: eight floats. avx512.h describes the functions. Only vector.h may
+ * include this file. */
 #ifndef FIRN_KERNELS_VECTOR_AVX2_H
 #define FIRN_KERNELS_VECTOR_AVX2_H
 
@@ -10,18 +10,18 @@
 
 enum {
     FIRN_VECTOR = 8,
-    FIRN_REGISTER_ROWS = 6 /* of the register tile (tile.h): twelve sums, and three registers for the factors */
+    FIRN_REGISTER_ROWS = 6 /* rows of the register tile (tile.h): twelve sums, and three registers for the factors */
 };
 
 typedef __m256 firn_vector;
 typedef uint32_t firn_words __attribute__((vector_size(32)));
 typedef __m128i firn_vector_halves;
-/* The count tells whether all lanes are meant, which then need no mask. */
+/* count allows a test for all lanes, which then need no mask. */
 typedef struct firn_lanes {
     __m256i mask;
     size_t count;
 } firn_lanes;
-typedef firn_words firn_mask; /* all bits of a lane, or none */
+typedef firn_words firn_mask; /* each lane has all bits set or none */
 
 static inline firn_lanes firn_first_lanes(size_t count) {
     const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -47,7 +47,7 @@ static inline firn_vector firn_vector_load_some(firn_lanes lanes, const float *f
     return _mm256_maskload_ps(from, lanes.mask);
 }
 
-/* In parts, because a store with a mask takes many times as long as one without. */
+/* Stores in parts, because a store with a mask takes several times as long as one without. */
 static inline void firn_vector_store_some(float *to, firn_lanes lanes, firn_vector x) {
     if (lanes.count == FIRN_VECTOR) {
         _mm256_storeu_ps(to, x);
@@ -184,7 +184,7 @@ static inline firn_words firn_words_mix(uint32_t mask, firn_words yes, firn_word
     return (yes & mask) | (no & ~mask);
 }
 
-/* By two factors, each in range, of which the first rounds nothing. */
+/* Multiplies by two factors, each in range; the first product is exact. */
 static inline firn_vector firn_vector_scale(firn_vector x, firn_vector n) {
     const firn_words exponent = (firn_words)_mm256_cvtps_epi32(n) + 254u, first = exponent >> 1;
     return x * (firn_vector)(first << 23) * (firn_vector)((exponent - first) << 23);

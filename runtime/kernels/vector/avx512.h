@@ -1,5 +1,5 @@
-/* The register of AVX-512 (F, BW, VL, DQ) with F16C: sixteen floats. What each function does is said here, for every
- * instruction set; each header has the same functions. Included by vector.h alone. */
+/* The register type of AVX-512 (F, BW, VL, DQ) with F16C: sixteen floats. The comments here describe the functions for
+ * every instruction set; each header defines the same functions. Only vector.h may include this file. */
 #ifndef FIRN_KERNELS_VECTOR_AVX512_H
 #define FIRN_KERNELS_VECTOR_AVX512_H
 
@@ -8,17 +8,17 @@
 #include <stdint.h>
 
 enum {
-    FIRN_VECTOR = 16,       /* floats of a register */
-    FIRN_REGISTER_ROWS = 14 /* of the register tile (tile.h): 28 sums, and four registers for the factors */
+    FIRN_VECTOR = 16,       /* floats in a register */
+    FIRN_REGISTER_ROWS = 14 /* rows of the register tile (tile.h): 28 sums, and four registers for the factors */
 };
 
 typedef __m512 firn_vector;
-typedef uint32_t firn_words __attribute__((vector_size(64))); /* its lanes as integers, for operators */
+typedef uint32_t firn_words __attribute__((vector_size(64))); /* its lanes as integers, so that C operators apply */
 typedef __m256i firn_vector_halves;
-typedef __mmask16 firn_lanes; /* the first lanes of a register, or all */
-typedef __mmask16 firn_mask;  /* any of them */
+typedef __mmask16 firn_lanes; /* the first lanes of a register, or all of them */
+typedef __mmask16 firn_mask;  /* any lanes */
 
-/* The first `count` lanes; all from FIRN_VECTOR on. */
+/* Selects the first `count` lanes, or all if count is at least FIRN_VECTOR. */
 static inline firn_lanes firn_first_lanes(size_t count) {
     return (firn_lanes)(count < FIRN_VECTOR ? (1u << count) - 1u : 0xffffu);
 }
@@ -35,7 +35,7 @@ static inline void firn_vector_store(float *to, firn_vector x) {
     _mm512_storeu_ps(to, x);
 }
 
-/* Lanes that are left out are +0, and their memory is not touched. */
+/* Unselected lanes are +0; their memory is not accessed. */
 static inline firn_vector firn_vector_load_some(firn_lanes lanes, const float *from) {
     return _mm512_maskz_loadu_ps(lanes, from);
 }
@@ -77,12 +77,12 @@ static inline firn_words firn_words_from_halves(firn_vector_halves halves) {
     return (firn_words)_mm512_cvtepu16_epi32(halves);
 }
 
-/* The same with the sign repeated above. */
+/* Converts each 16-bit lane to 32 bits, with sign extension. */
 static inline firn_words firn_words_from_signed(firn_vector_halves halves) {
     return (firn_words)_mm512_cvtepi16_epi32(halves);
 }
 
-/* The lower half of each. */
+/* Takes the lower 16 bits of each lane. */
 static inline firn_vector_halves firn_halves_from_words(firn_words words) {
     return _mm512_cvtepi32_epi16((__m512i)words);
 }
@@ -95,13 +95,13 @@ static inline firn_words firn_words_larger(firn_words a, firn_words b) {
     return (firn_words)_mm512_max_epu32((__m512i)a, (__m512i)b);
 }
 
-/* yes where a and b are equal, else no. */
+/* Returns `yes` in lanes where a and b are equal, else `no`. */
 static inline firn_words firn_words_if_equal(firn_words a, firn_words b, firn_words yes, firn_words no) {
     return (firn_words)_mm512_mask_mov_epi32((__m512i)no, _mm512_cmpeq_epi32_mask((__m512i)a, (__m512i)b),
                                              (__m512i)yes);
 }
 
-/* yes where x is a NaN, else no. */
+/* Returns `yes` in lanes where x is a NaN, else `no`. */
 static inline firn_words firn_words_if_nan(firn_vector x, firn_words yes, firn_words no) {
     return (firn_words)_mm512_mask_mov_epi32((__m512i)no, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), (__m512i)yes);
 }
@@ -110,7 +110,7 @@ static inline firn_mask firn_mask_of(firn_lanes lanes) {
     return lanes;
 }
 
-/* Lane i where bit i is set; bits beyond the lanes mean nothing. */
+/* Selects lane i if bit i is set; bits beyond the lanes are ignored. */
 static inline firn_mask firn_mask_from_bits(uint32_t bits) {
     return (firn_mask)bits;
 }
@@ -123,7 +123,7 @@ static inline firn_vector firn_vector_select(firn_mask mask, firn_vector yes, fi
     return _mm512_mask_blend_ps(mask, no, yes);
 }
 
-/* +0 in the other lanes. */
+/* Unselected lanes become +0. */
 static inline firn_vector firn_vector_keep(firn_mask mask, firn_vector x) {
     return _mm512_maskz_mov_ps(mask, x);
 }
@@ -132,17 +132,17 @@ static inline firn_mask firn_vector_is_nan(firn_vector x) {
     return _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
 }
 
-/* No where one is a NaN. */
+/* a < b; false if either is a NaN. */
 static inline firn_mask firn_vector_is_less(firn_vector a, firn_vector b) {
     return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
 }
 
-/* a >= b; no where one is a NaN. */
+/* a >= b; false if either is a NaN. */
 static inline firn_mask firn_vector_is_at_least(firn_vector a, firn_vector b) {
     return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ);
 }
 
-/* The second where one is a NaN, or where both are zeros. */
+/* Returns b if either is a NaN, or if both are zeros. */
 static inline firn_vector firn_vector_maximum(firn_vector a, firn_vector b) {
     return _mm512_max_ps(a, b);
 }
@@ -151,17 +151,17 @@ static inline firn_vector firn_vector_minimum(firn_vector a, firn_vector b) {
     return _mm512_min_ps(a, b);
 }
 
-/* The largest of all lanes, which are numbers. */
+/* Returns the maximum of all lanes, none of which may be a NaN. */
 static inline float firn_vector_largest(firn_vector x) {
     return _mm512_reduce_max_ps(x);
 }
 
-/* Bits of yes where the mask has ones, of no elsewhere. */
+/* Takes the bits of `yes` that are set in the mask, and the others from `no`. */
 static inline firn_words firn_words_mix(uint32_t mask, firn_words yes, firn_words no) {
     return (firn_words)_mm512_ternarylogic_epi32(_mm512_set1_epi32((int)mask), (__m512i)yes, (__m512i)no, 0xca);
 }
 
-/* x 2^n, rounded once. x lies within 1/2 and 2 and the integer n within -152 and 129, or both are NaN. */
+/* Returns x 2^n, rounded once. Either 1/2 <= |x| <= 2 and n is an integer from -152 to 129, or both are NaN. */
 static inline firn_vector firn_vector_scale(firn_vector x, firn_vector n) {
     return _mm512_scalef_ps(x, n);
 }
@@ -174,7 +174,7 @@ static inline firn_vector firn_pairs_high(firn_vector a, firn_vector b) {
     return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
 }
 
-/* Rows become columns: first inside the 4 x 4 squares, then the squares change places. */
+/* Transposes the matrix: first within 4 x 4 squares, then the squares among each other. */
 static inline __attribute__((always_inline)) void firn_vector_transpose(firn_vector v[FIRN_VECTOR]) {
     firn_vector squares[FIRN_VECTOR];
     FIRN_UNROLL

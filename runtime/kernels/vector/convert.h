@@ -1,7 +1,7 @@
-/* Registers of floats from tensors of any real type, and back. It agrees with runtime/numerics/half.h: widening is
- * exact, narrowing rounds to nearest even and keeps subnormals, and a NaN stays one. A NaN's payload is not made
- * canonical on the way in (nobody looks at it); on the way out the caller has done that. The type is known once these
- * are inlined: a loop is compiled for each. */
+/* Conversion of tensors of any real type to registers of floats, and back. The results equal those of
+ * runtime/numerics/half.h: widening is exact, narrowing rounds to nearest even and keeps subnormals, and a NaN stays a
+ * NaN. Widening does not make a NaN's payload canonical, because no op depends on it; before narrowing, the caller has
+ * made NaNs canonical. The type is a constant after inlining, so a loop is compiled for each type. */
 #ifndef FIRN_KERNELS_VECTOR_CONVERT_H
 #define FIRN_KERNELS_VECTOR_CONVERT_H
 
@@ -13,8 +13,8 @@
 
 enum { FIRN_CBFLOAT16_DROP = 23 - FIRN_CBFLOAT16_MANTISSA };
 
-/* Its exponent, read as one of float32, is too small by the difference of the biases: a multiplication corrects that,
- * exactly, of subnormals too. */
+/* The exponent bits, read as those of a float32, are too small by the difference of the biases. A multiplication
+ * corrects this exactly, also for subnormals. */
 static inline firn_vector firn_vector_from_cbfloat16(firn_vector_halves halves) {
     const uint32_t largest_exponent = (2 * FIRN_CBFLOAT16_BIAS + 1) << 23;
     const firn_words shifted =
@@ -25,9 +25,9 @@ static inline firn_vector firn_vector_from_cbfloat16(firn_vector_halves halves) 
                                             number | FIRN_INFINITY_BITS, number);
 }
 
-/* Adding a power of two whose last bit is worth the last bit of the result rounds to it; what the sum has more than
- * that power is the result's mantissa with its leading bit, which adds one to the exponent. The exponent is that of x,
- * or of the subnormals. */
+/* Adds a power of two whose last bit has the weight of the result's last bit, which rounds x to it. The sum minus that
+ * power is the result's mantissa including its leading bit, which adds one to the exponent. The exponent is that of x,
+ * or that of the subnormals. */
 static inline firn_words firn_vector_to_cbfloat16(firn_vector x) {
     const uint32_t infinity = 0x7fffu >> FIRN_CBFLOAT16_MANTISSA << FIRN_CBFLOAT16_MANTISSA;
     const uint32_t least_exponent = (128 - FIRN_CBFLOAT16_BIAS) << 23, too_large = (129 + FIRN_CBFLOAT16_BIAS) << 23;
@@ -43,7 +43,7 @@ static inline firn_words firn_vector_to_cbfloat16(firn_vector x) {
 
 /* --- any type ----------------------------------------------------------------------------------------------------- */
 
-/* Elements from index on. Lanes that are left out are +0, and their memory is not touched. */
+/* Loads elements, starting with `index`. Unselected lanes are +0; their memory is not accessed. */
 static inline __attribute__((always_inline)) firn_vector firn_vector_widen(const void *data, uint8_t type, size_t index,
                                                                            firn_lanes lanes) {
     if (type == FIRN_FLOAT32)
@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) firn_vector firn_vector_widen(const
                                  : firn_vector_from_cbfloat16(halves);
 }
 
-/* Stores x, whose NaNs are canonical, rounded to the type. */
+/* Stores x, rounded to the type. NaNs in x must be canonical. */
 static inline __attribute__((always_inline)) void firn_vector_narrow(void *data, uint8_t type, size_t index,
                                                                      firn_lanes lanes, firn_vector x) {
     if (type == FIRN_FLOAT32) {
@@ -77,8 +77,7 @@ static inline __attribute__((always_inline)) void firn_vector_narrow(void *data,
 
 typedef void (*firn_type_body)(uint8_t type, const void *arguments);
 
-/* Calls body with the type, which is a constant in each of the calls: a body that is always inlined becomes a loop for
- * each type. */
+/* Calls body with the type as a constant. If body is always inlined, a loop is compiled for each type. */
 static inline __attribute__((always_inline)) void firn_for_type(uint8_t type, firn_type_body body,
                                                                 const void *arguments) {
     switch (type) {

@@ -1,15 +1,15 @@
-/* Elementary functions on registers, besides exp (exponential.h): the sequences of
- * runtime/numerics/elementary.h, operation by operation. What a compiler makes of those is right but long, because it
- * may not know that a comparison and its choice are one instruction: vmaxps or vminps, whose second operand is what
- * they give where one is a NaN. A NaN stays one, with any payload: who stores makes it canonical. The coefficients are
- * those named there: none is written here. */
+/* Elementary functions on registers, except exp (exponential.h): the sequences of runtime/numerics/elementary.h,
+ * operation by operation. The compiler's code for those is correct but slow, because it cannot combine a comparison and
+ * a select into one instruction, vmaxps or vminps, which return their second operand if either is a NaN. A NaN stays a
+ * NaN with any payload; the code that stores makes it canonical. The coefficients are those named in that header; none
+ * may be written here. */
 #ifndef FIRN_KERNELS_VECTOR_ELEMENTARY_H
 #define FIRN_KERNELS_VECTOR_ELEMENTARY_H
 
 #include "runtime/kernels/vector/exponential.h"
 #include "runtime/numerics/elementary.h"
 
-/* x, but not below low, nor above high; a NaN stays one. */
+/* Limit x from below or above. A NaN stays a NaN. */
 static inline firn_vector firn_vector_at_least(firn_vector x, float low) {
     return firn_vector_maximum(firn_vector_fill(low), x);
 }
@@ -18,7 +18,7 @@ static inline firn_vector firn_vector_at_most(firn_vector x, float high) {
     return firn_vector_minimum(firn_vector_fill(high), x);
 }
 
-/* Coefficients from the highest power down. */
+/* Evaluates a polynomial; coefficients start with that of the highest power. */
 static inline __attribute__((always_inline)) firn_vector firn_vector_polynomial(firn_vector x, const float *c,
                                                                                 size_t count) {
     firn_vector q = firn_vector_fill(c[0]);
@@ -28,12 +28,12 @@ static inline __attribute__((always_inline)) firn_vector firn_vector_polynomial(
     return q;
 }
 
-/* |magnitude| with the sign of x; any NaN stays one. */
+/* |magnitude| with the sign of x. A NaN stays a NaN. */
 static inline firn_vector firn_vector_with_sign(firn_vector magnitude, firn_vector x) {
     return (firn_vector)firn_words_mix(FIRN_SIGN_BIT, (firn_words)x, (firn_words)magnitude);
 }
 
-/* yes where a < b, no elsewhere and where one is a NaN. */
+/* Returns `yes` if a < b, else `no`, also if either is a NaN. */
 static inline firn_vector firn_vector_where_less(firn_vector a, float b, firn_vector yes, firn_vector no) {
     return firn_vector_select(firn_vector_is_less(a, firn_vector_fill(b)), yes, no);
 }

@@ -1,5 +1,5 @@
-/* See elementwise.h. Ops that compute each element by itself. A loop is compiled for each type and function: both are
- * known where the loops below are inlined. */
+/* Ops that compute each element independently; see elementwise.h. Type and function are constants after inlining, so a
+ * loop is compiled for each combination. */
 #include "runtime/kernels/vector/elementwise.h"
 
 #include "runtime/kernels/blocks.h"
@@ -8,21 +8,21 @@
 
 typedef firn_vector (*function)(firn_vector x);
 
-/* y = f(x) for some lanes from element i on. */
+/* y = f(x) for the selected lanes, starting with element i. */
 static inline __attribute__((always_inline)) void map_lanes(const firn_kernel_call *call, uint8_t type, size_t i,
                                                             firn_lanes lanes, function f) {
     const firn_vector result = f(firn_vector_widen(call->inputs[0].data, type, i, lanes));
     firn_vector_narrow(call->outputs[0].data, type, i, lanes, firn_vector_canonical(result));
 }
 
-/* Blocks of a call that a thread does. */
+/* The blocks of a call that one thread computes. */
 typedef struct range {
     const firn_kernel_call *call;
     size_t begin, end;
 } range;
 
-/* y = f(x) for blocks of elements of one type. Full registers apart: a store that leaves lanes out takes much longer.
- */
+/* y = f(x) for blocks of elements of one type. Full registers are handled separately, because a store with a mask takes
+ * much longer. */
 static inline __attribute__((always_inline)) void map(uint8_t type, const void *arguments, function f) {
     const range *r = arguments;
     const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[0].elements);
@@ -57,7 +57,7 @@ static inline __attribute__((always_inline)) void map_blocks(const firn_kernel_c
     firn_for_type(call->outputs[0].type, body, &r);
 }
 
-/* Whether every operand has the type of the output. */
+/* Returns true if every operand has the type of the output. */
 static bool is_of_one_type(const firn_kernel_call *call) {
     for (uint8_t i = 0; i < call->input_count; i++)
         if (call->inputs[i].type != call->outputs[0].type)

@@ -1,5 +1,5 @@
-/* Activations in vector registers. They give the bits of the portable kernels, whose operations they do in the same
- * order, and hand to them what they have no loop for: operands of several types. */
+/* Activations in vector registers. They perform the operations of the portable kernels in the same order, so the bits
+ * are the same, and call the portable kernels if the operands have different types. */
 #ifndef FIRN_KERNELS_VECTOR_ELEMENTWISE_H
 #define FIRN_KERNELS_VECTOR_ELEMENTWISE_H
 

@@ -1,7 +1,7 @@
 /* exp on registers: the sequence of firn_exp_inline (runtime/numerics/elementary.h), step by step, with shortcuts that
- * give the same bits. The argument is limited by minimum and maximum, whose second operand is what they give where one
- * is NaN. 2^n is applied by two factors on AVX2, as there; on AVX-512 by one instruction, which rounds once, as the
- * last of the two does (the first is exact). A NaN stays one, but need not become the canonical one. */
+ * give the same bits. Minimum and maximum limit the argument; both return their second operand if either is a NaN. 2^n
+ * is applied as two factors on AVX2, as in that sequence, and by one instruction on AVX-512, which rounds once; this is
+ * equal because the first factor's product is exact. A NaN stays a NaN, but need not be canonical. */
 #ifndef FIRN_KERNELS_VECTOR_EXPONENTIAL_H
 #define FIRN_KERNELS_VECTOR_EXPONENTIAL_H
 

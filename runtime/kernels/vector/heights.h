@@ -1,13 +1,13 @@
-/* A loop for each height of a register tile, so that its sums stay in registers. */
+/* Compiles one loop for each height of a register tile, so that its sums stay in registers. */
 #ifndef FIRN_KERNELS_VECTOR_HEIGHTS_H
 #define FIRN_KERNELS_VECTOR_HEIGHTS_H
 
 #include "runtime/kernels/vector/vector.h"
 
-/* The cases of a switch over the rows of a tile, at least 1 and at most FIRN_REGISTER_ROWS. Each calls body with the
- * number as a constant and with the other arguments. body is always inlined, and says that no number beyond
- * FIRN_REGISTER_ROWS is reached: there is then no code for it. A macro, because clang does not unroll every loop of a
- * body that it has been given by address. */
+/* The cases of a switch over the rows of a tile, 1 to FIRN_REGISTER_ROWS. Each calls body with the number as a constant
+ * and with the other arguments. body must always be inlined and must declare numbers above FIRN_REGISTER_ROWS
+ * unreachable, so that no code is generated for them. This is a macro because clang does not unroll every loop of a
+ * body that is passed as a function pointer. */
 #define FIRN_HEIGHT_CASES(body, ...)                                                                                   \
 case 1:                                                                                                                \
     body(1, __VA_ARGS__);                                                                                              \

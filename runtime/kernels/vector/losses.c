@@ -1,13 +1,13 @@
-/* See losses.h: the softmax cross-entropy of float32 logits. A row is read twice, the second time from the cache. */
+/* The softmax cross-entropy of float32 logits; see losses.h. Each row is read twice, the second time from the cache. */
 #include "runtime/kernels/vector/losses.h"
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/losses.h"
 #include "runtime/kernels/vector/elementary.h"
 
-enum { VECTORS = FIRN_SUM_LANES / FIRN_VECTOR }; /* registers of the lanes of a sum */
+enum { VECTORS = FIRN_SUM_LANES / FIRN_VECTOR }; /* registers that hold the lanes of a sum */
 
-/* maximum over the row, plus +0. Numbers and NaN are looked for apart. */
+/* Returns the maximum of the row, plus +0. Numbers and NaNs are tracked separately. */
 static float row_maximum(const float *x, size_t width) {
     firn_vector largest[VECTORS];
     firn_mask nan = {0};
@@ -39,7 +39,7 @@ static float row_maximum(const float *x, size_t width) {
     return firn_mask_to_bits(nan) != 0 ? firn_from_bits(FIRN_NAN_BITS) : firn_vector_largest(largest[0]) + 0.0f;
 }
 
-/* The lanes of a block of a sum, folded. */
+/* Folds the lanes of a block of a sum. */
 static float fold(firn_vector lanes[VECTORS]) {
     float l[FIRN_VECTOR];
     FIRN_UNROLL
@@ -55,7 +55,7 @@ static float fold(firn_vector lanes[VECTORS]) {
     return l[0];
 }
 
-/* The total of one block of the sum of exp(x - maximum). */
+/* Returns the total of one block of the sum of exp(x - maximum). */
 static float block_sum(const float *x, size_t count, firn_vector maximum) {
     firn_vector lanes[VECTORS];
     FIRN_UNROLL

@@ -1,4 +1,4 @@
-/* Packing for the register tile; see pack.h. */
+/* Packs factors for the register tile; see pack.h. */
 #include "runtime/kernels/vector/pack.h"
 
 #include "runtime/kernels/vector/convert.h"
@@ -7,7 +7,7 @@ enum { TWO_VECTORS = 2 * FIRN_VECTOR };
 
 /* --- panels ------------------------------------------------------------------------------------------------------- */
 
-/* Lanes are neighbours in memory: those of `low`, then those of `high`. */
+/* Packs lanes that are consecutive in memory: those of `low`, then those of `high`. */
 static inline __attribute__((always_inline)) void pack_straight(float *out, const void *data, uint8_t type,
                                                                 size_t first, size_t step, size_t terms, firn_lanes low,
                                                                 firn_lanes high) {
@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) void pack_straight_narrow(float *ou
         firn_vector_store(out, firn_vector_widen(data, type, first, lanes));
 }
 
-/* Terms are neighbours in memory. */
+/* Packs terms that are consecutive in memory. */
 static inline __attribute__((always_inline)) void pack_transposed(float *out, size_t vectors, const void *data,
                                                                   uint8_t type, size_t first, size_t step, size_t terms,
                                                                   size_t lanes) {
@@ -48,10 +48,11 @@ static inline __attribute__((always_inline)) void pack_transposed(float *out, si
     }
 }
 
-/* What is read and where it goes: a matrix from element `first` on, so many terms and lanes of it (of rows: rows). */
+/* The source and the destination of packing: the given numbers of terms and lanes (or rows) of a matrix, starting with
+ * element `first`. */
 typedef struct packing {
     float *out;
-    size_t width; /* of what is made: vectors of a panel, height of a strip, floats of a row */
+    size_t width; /* of the output: vectors of a panel, height of a strip, floats of a row */
     const firn_matrix *from;
     size_t first, terms, lanes;
 } packing;
@@ -75,13 +76,13 @@ void firn_vector_pack(float *out, size_t vectors, const firn_matrix *from, size_
                       size_t first_lane, size_t lanes) {
     const size_t first = from->first + first_term * from->row_step + first_lane * from->column_step;
     packing p = {.width = vectors, .from = from, .first = first, .terms = terms, .lanes = lanes};
-    p.out = out; /* clang-tidy takes a pointer in an initialiser for one that could be const */
+    p.out = out; /* assigned here because clang-tidy would ask for const in an initialiser */
     firn_for_type(from->type, pack, &p);
 }
 
 /* --- strips ------------------------------------------------------------------------------------------------------- */
 
-/* One term of all strips, each but the last with the lanes of `full`. */
+/* Packs one term of all strips. Each strip has the lanes of `full`, the last one those of `last`. */
 static inline __attribute__((always_inline)) void pack_term(float *out, size_t strip_step, const void *data,
                                                             uint8_t type, size_t first, size_t height, size_t lanes,
                                                             firn_lanes full, firn_lanes last) {
@@ -91,9 +92,9 @@ static inline __attribute__((always_inline)) void pack_term(float *out, size_t s
     firn_vector_store(out, firn_vector_widen(data, type, first + lane, last));
 }
 
-/* Where another term follows, whole registers can be read. The lanes of a term lie within row_step elements, and those
- * of the term behind it after these: a register that begins at one of them ends before the last lane of that term, if
- * it is not longer than row_step. */
+/* Whole registers can be read for every term but the last. The lanes of a term lie within row_step elements and are
+ * followed by those of the next term, so a register that begins at one of them ends before the last lane of the next
+ * term, provided that it is not longer than row_step. */
 static inline __attribute__((always_inline)) void pack_strips(uint8_t type, const void *arguments) {
     const packing *p = arguments;
     const size_t row_step = p->from->row_step, height = p->width, lanes = p->lanes, terms = p->terms;
@@ -140,7 +141,7 @@ void firn_vector_widen_rows(float *out, size_t out_step, const firn_matrix *from
     firn_for_type(from->type, widen_rows, &p);
 }
 
-/* Rows of sums, and the elements that they become. */
+/* Rows of sums, and the elements in which they are stored. */
 typedef struct narrowing {
     void *data;
     size_t index, step;

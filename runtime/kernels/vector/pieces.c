@@ -1,4 +1,5 @@
-/* See pieces.h. There is one task for each thread, and a counter that hands out the pieces. */
+/* Distributes pieces of work; see pieces.h. There is one task for each thread, and all tasks take pieces from one
+ * counter. */
 #include "runtime/kernels/vector/pieces.h"
 
 #include <stdatomic.h>
@@ -12,8 +13,8 @@ typedef struct work {
     void *argument;
 } work;
 
-/* Task i has slot i, whoever runs it. The counter orders nothing else: what a thread wrote is made known to the caller
- * when the tasks end. */
+/* Task i uses slot i, whichever thread runs it. The counter orders no other memory access; the end of the tasks makes
+ * the results visible to the caller. */
 static void take_pieces(void *argument, size_t begin, size_t end) {
     work *w = argument;
     for (size_t task = begin; task < end; task++) {

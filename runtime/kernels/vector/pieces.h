@@ -1,19 +1,19 @@
-/* Work in pieces of unequal or unknown length, each done by whichever thread is free, with memory of the thread's own:
- * what a kernel that packs needs. Which thread does which piece may never show in a result. For hosts: it needs atomic
- * integers. */
+/* Work in pieces of unequal or unknown length, for kernels that pack. Each thread takes the next piece when it is free,
+ * and has a slot of the workspace to itself. The assignment of pieces to threads must not affect the result. Hosts
+ * only: it needs atomic integers. */
 #ifndef FIRN_KERNELS_VECTOR_PIECES_H
 #define FIRN_KERNELS_VECTOR_PIECES_H
 
 #include "runtime/kernels/kernels.h"
 
-/* Multiplications in float32 that take the time of one operation on an element, the unit of `cost` (FIRN_GRAIN). */
+/* float32 multiplications that take as long as one operation on an element, the unit of `cost` (FIRN_GRAIN). */
 enum { FIRN_MULTIPLICATIONS = 16 };
 
-/* One piece. The slot, of as many bytes as the call has for each thread, is the thread's alone until it returns; what
- * another piece left in it may still be there. */
+/* Computes one piece. No other thread uses the slot, of slot_bytes bytes, until it returns; the slot may still hold
+ * data of an earlier piece. */
 typedef void (*firn_piece_body)(void *argument, size_t piece, void *slot);
 
-/* Runs body for the pieces 0 to pieces - 1, begun in this order. cost: of all of them together (FIRN_GRAIN). */
+/* Runs body for the pieces 0 to pieces - 1, which begin in this order. cost: of all pieces together (FIRN_GRAIN). */
 void firn_pieces_run(const firn_kernel_call *call, size_t pieces, uint64_t cost, firn_piece_body body, void *argument);
 
 #endif

@@ -1,7 +1,8 @@
-/* The float32 product in vectors; see product.h. The output is cut into pieces. For each block of terms a piece packs
- * its columns of the right factor once, as panels that stay in the second cache; then it takes its rows, a register
- * tile high, whose left factor stays in the first cache while all panels pass by. A factor in float32 is read where it
- * lies if its terms are close together; of a product of few rows it is the weight that is made the left factor. */
+/* The float32 product in vectors; see product.h. The output is divided into pieces. For each block of terms, a piece
+ * packs its columns of the right factor once, as panels that stay in the L2 cache. It then processes its rows, one
+ * register tile high at a time; their part of the left factor stays in the L1 cache while all panels are used. A
+ * float32 factor is not packed if its terms are close together in memory. If a product has few rows, the factors
+ * exchange their roles and the weight becomes the left factor. */
 #include "runtime/kernels/vector/product.h"
 
 #include "runtime/kernels/blocks.h"
@@ -17,37 +18,37 @@ typedef struct multiplication {
     void *out;               /* element (row, column) at row * out_step + column */
     uint8_t out_type;
     size_t out_step;
-    bool flipped; /* rows and columns have changed places, also for the bias and in the output */
+    bool flipped; /* rows and columns are exchanged, also for the bias and in the output */
 } multiplication;
 
 enum {
     HEIGHT = FIRN_REGISTER_ROWS,
     WIDTH = FIRN_REGISTER_COLUMNS,
-    DEPTH = 512,        /* terms of a block */
-    COLUMNS = 1024,     /* of a piece */
+    DEPTH = 512,        /* terms in a block */
+    COLUMNS = 1024,     /* of a piece, at most */
     RIGHT = 192 * 1024, /* floats of the packed panels of a piece */
-    SUMS = 256 * 1024,  /* floats of the sums of a piece that wait for the next block of terms */
+    SUMS = 256 * 1024,  /* floats of a piece's sums that wait for the next block of terms */
     CACHE_LINE = 64,
-    STRIPS = 4,    /* row tiles that are packed at once where rows are neighbours */
-    LEFT_GAP = 16, /* floats between rows of the widened left factor: lines of different rows do not meet */
+    STRIPS = 4,    /* row tiles that are packed at once if rows are consecutive */
+    LEFT_GAP = 16, /* floats between rows of the widened left factor, so that rows do not share cache lines */
     DIRECT_ROWS = 2 * HEIGHT,
-    DIRECT_STEP = 256,   /* floats between terms of an unpacked panel: beyond it each term is on another page */
-    SUMS_ROWS = 504,     /* of a piece whose sums wait: whole tiles */
-    FLIPPED_ROWS = 64,   /* more have enough use of a packed panel */
-    FLIPPED_COLUMNS = 4, /* for each row: fewer are packed sooner than the output is turned over */
-    HANDFUL = 32,        /* multiplications that plain loops do */
-    CHOICES = 8          /* ways to cut rows, and to cut columns, that are looked at */
+    DIRECT_STEP = 256,   /* floats between terms of an unpacked panel; if larger, each term is on another page */
+    SUMS_ROWS = 504,     /* rows of a piece whose sums wait: whole tiles */
+    FLIPPED_ROWS = 64,   /* with more rows, packing a panel pays */
+    FLIPPED_COLUMNS = 4, /* for each row; with fewer columns, packing costs less than transposing the output */
+    HANDFUL = 32,        /* multiplications for which plain loops are faster */
+    CHOICES = 8          /* numbers of row pieces, and of column pieces, that are tried */
 };
 
-/* Times, in multiply-adds of a register, as an AVX2 machine has them. */
+/* Times on an AVX2 machine, in multiply-adds of a register. */
 enum {
-    PACK_RIGHT = 10,  /* to pack a term of a panel whose columns are neighbours */
-    PACK_TURNED = 17, /* to pack a term of a panel whose terms are neighbours */
+    PACK_RIGHT = 10,  /* to pack a term of a panel whose columns are consecutive */
+    PACK_TURNED = 17, /* to pack a term of a panel whose terms are consecutive */
     PACK_LEFT = 3,    /* to pack a term of a row of tiles */
-    BEGIN_ROW = 960   /* to begin a row of tiles: its lines of the output are far from those of the last one */
+    BEGIN_ROW = 960   /* to begin a row of tiles: its part of the output is not in the cache */
 };
 
-/* Where each thing begins in a slot, in floats. */
+/* Offsets of the parts of a slot, in floats. */
 typedef struct layout {
     size_t right; /* [panel][term][WIDTH, or FIRN_VECTOR] */
     size_t left;  /* [row][term], or [strip][term][FIRN_VECTOR] */
@@ -56,29 +57,29 @@ typedef struct layout {
     size_t end;
 } layout;
 
-/* How a product is cut. No cut shows in a result. */
+/* The division of a product. It does not affect the result. */
 typedef struct cut {
     const multiplication *product;
     size_t depth;
-    bool waits;           /* sums wait in the slot: the output cannot hold them */
+    bool waits;           /* sums wait in the slot, because the output cannot hold them */
     size_t rows, columns; /* of a piece; the last may have fewer */
     size_t row_pieces, column_pieces;
     layout at;
 } cut;
 
-/* A piece, and where it is in its terms. */
+/* A piece, and the current block of its terms. */
 typedef struct piece {
     const cut *cut;
     float *slot;
     size_t row, rows, column, columns;
     size_t height; /* rows of a tile; the last may have fewer */
     size_t term, terms;
-    bool first, last; /* block of terms */
+    bool first, last; /* the first or the last block of terms */
 } piece;
 
 /* --- factors ------------------------------------------------------------------------------------------------------ */
 
-/* Columns in float32 that few rows use, or that lie close together, are read where they are, in whole registers. */
+/* float32 columns that only few rows use, or whose terms are close together, are read in place, in whole registers. */
 static bool is_right_direct(const piece *p, size_t columns) {
     const firn_matrix *right = &p->cut->product->right;
     return right->type == FIRN_FLOAT32 && right->column_step == 1 && columns % FIRN_VECTOR == 0 &&
@@ -113,7 +114,7 @@ static void place_right(const piece *p, size_t column, firn_register_tile *tile)
     }
 }
 
-/* Rows that are neighbours are packed for several tiles at once: each line of memory is then read once. */
+/* Consecutive rows are packed for several tiles at once, so that each cache line is read once. */
 static void place_strip(const piece *p, size_t row, firn_register_tile *tile) {
     const firn_matrix lanes = firn_transposed(p->cut->product->left);
     const size_t strip = (row - p->row) / p->height % STRIPS;
@@ -143,14 +144,14 @@ static void place_left(const piece *p, size_t row, size_t rows, firn_register_ti
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
 
-/* The next tile's sums are asked for while this one is computed. */
+/* Prefetches the next tile's sums while the current tile is computed. */
 static void prefetch_sums(const firn_register_tile *tile, const float *sums) {
     for (size_t row = 0; row < tile->rows; row++)
         for (size_t column = 0; column < WIDTH; column += CACHE_LINE / sizeof(float))
             firn_prefetch_near(sums + row * tile->sums_step + column);
 }
 
-/* The output holds the sums as they are. */
+/* Returns true if the output can hold the sums without conversion. */
 static bool is_out_direct(const multiplication *product) {
     return product->out_type == FIRN_FLOAT32 && !product->flipped;
 }
@@ -162,7 +163,7 @@ static float *place_sums(const piece *p, size_t row, size_t column, float *one_t
     return p->cut->waits ? p->slot + p->cut->at.sums + row * p->cut->columns + column * p->height : one_tile;
 }
 
-/* One row of tiles against all panels. */
+/* Multiplies one row of tiles by all panels. */
 static void multiply_rows(const piece *p, size_t row, size_t rows, const float *bias) {
     const multiplication *product = p->cut->product;
     const bool is_direct = is_out_direct(product);
@@ -187,7 +188,7 @@ static void multiply_rows(const piece *p, size_t row, size_t rows, const float *
     }
 }
 
-/* The finished sums of a flipped piece go to the output, rows as columns, a register of them at a time. */
+/* Stores the finished sums of a flipped piece, rows as columns, one register at a time. */
 static void write_flipped(const piece *p) {
     const multiplication *product = p->cut->product;
     const firn_tensor *bias = product->bias;
@@ -211,7 +212,7 @@ static void write_flipped(const piece *p) {
     }
 }
 
-/* The bias of the piece's columns in float32. */
+/* Returns the bias of the piece's columns in float32. */
 static const float *widen_bias(const piece *p) {
     const firn_tensor *bias = p->cut->product->bias;
     if (bias == NULL || p->cut->product->flipped)
@@ -253,8 +254,8 @@ static void set_pieces(cut *c, size_t row_pieces, size_t column_pieces) {
     c->column_pieces = firn_ceiling(c->product->columns, c->columns);
 }
 
-/* About the time that so many threads need, in registers of fused multiply-adds for each term: pieces come in rounds,
- * each piece packs its own factors, and the last pieces keep only some threads busy. */
+/* Estimates the time with this many threads, in fused multiply-adds of a register for each term. Pieces run in rounds,
+ * each piece packs its own factors, and in the last round some threads are idle. */
 static size_t estimate(const cut *c, size_t threads) {
     const size_t tiles = firn_ceiling(c->rows, HEIGHT), panels = firn_ceiling(c->columns, WIDTH);
     const size_t pack_right = c->product->right.column_step == 1 ? PACK_RIGHT : PACK_TURNED;
@@ -263,7 +264,7 @@ static size_t estimate(const cut *c, size_t threads) {
     return firn_ceiling(c->row_pieces * c->column_pieces, threads) * piece + piece / 8;
 }
 
-/* The output in pieces that fit a slot, in a way that keeps all threads busy. */
+/* Divides the output into pieces that fit a slot and keep all threads busy. */
 static cut divide(const multiplication *product, size_t threads) {
     cut best = {.product = product,
                 .depth = firn_ceiling(product->terms, firn_ceiling(product->terms, DEPTH)),
@@ -293,7 +294,7 @@ static size_t round_up(size_t x, size_t unit) {
     return (x + unit - 1) / unit * unit;
 }
 
-/* Floats of the left factor that are packed at a time. */
+/* Returns the floats of the left factor that are packed at a time. */
 static size_t packed_left(const cut *c) {
     const firn_matrix *left = &c->product->left;
     if (is_left_direct(left))
@@ -301,7 +302,7 @@ static size_t packed_left(const cut *c) {
     return left->column_step == 1 ? HEIGHT * (c->depth + LEFT_GAP) : STRIPS * c->depth * FIRN_VECTOR;
 }
 
-/* Each thing begins a line of the cache. */
+/* Places the parts of a slot, each at the start of a cache line. */
 static void lay_out(cut *c) {
     enum { LINE = CACHE_LINE / sizeof(float) };
     const bool has_bias = c->product->bias != NULL && !c->product->flipped;
@@ -316,7 +317,7 @@ static uint64_t cost_of(const multiplication *product) {
     return (uint64_t)product->rows * product->columns * product->terms / FIRN_MULTIPLICATIONS;
 }
 
-/* For the threads of a call. */
+/* Divides the product for the threads of a call and lays out the slot. */
 static cut cut_for(const multiplication *product, const firn_kernel_call *call) {
     cut c = divide(product, firn_parallel_threads(&call->parallel, cost_of(product)));
     lay_out(&c);
@@ -325,8 +326,9 @@ static cut cut_for(const multiplication *product, const firn_kernel_call *call) 
 
 /* --- linear layers ------------------------------------------------------------------------------------------------ */
 
-/* Few rows do not pay for packing a right factor whose terms are neighbours. As a left factor it is read where it is,
- * and what is packed is the few rows, as columns. In multiply-adds of a register for WIDTH columns and a term. */
+/* With few rows it does not pay to pack a right factor whose terms are consecutive. As a left factor it is read in
+ * place, and only the few rows are packed, as columns. The comparison is in multiply-adds of a register, for WIDTH
+ * columns and one term. */
 static bool is_better_flipped(const firn_product *product) {
     return product->right.column_step != 1 && product->rows <= FLIPPED_ROWS && product->columns >= WIDTH &&
            product->columns >= FLIPPED_COLUMNS * product->rows &&
@@ -344,7 +346,7 @@ static multiplication flip(multiplication product) {
     return product;
 }
 
-/* A handful of multiplications takes less time than to cut, pack and place them. */
+/* Returns true for a product with so few multiplications that dividing and packing would take longer. */
 static bool is_handful(const firn_linear *linear) {
     const firn_product *product = &linear->product;
     return product->rows <= HANDFUL && product->columns <= HANDFUL && product->terms <= HANDFUL &&

@@ -1,5 +1,5 @@
-/* The table of a kernel set: the kernels that it adds to those of another set, by op and by what the op's reductions
- * are. The table is looked at when a plan's ops are decoded, never while a kernel runs. */
+/* The table of a kernel set: the kernels that it adds to those of another set, selected by op and by the op's
+ * reductions. The table is searched when a plan's ops are decoded, never while a kernel runs. */
 #ifndef FIRN_KERNELS_VECTOR_ROWS_H
 #define FIRN_KERNELS_VECTOR_ROWS_H
 
@@ -10,14 +10,14 @@
 typedef struct firn_kernel_row {
     uint16_t op;
     uint8_t reduction;   /* kind of the op's first descriptor, or FIRN_ANY */
-    uint8_t accumulator; /* its type, or FIRN_ANY */
+    uint8_t accumulator; /* accumulator type of that descriptor, or FIRN_ANY */
     firn_kernel_choice choice;
 } firn_kernel_row;
 
 typedef struct firn_kernel_rows {
     const firn_kernel_row *rows;
     size_t count;
-    firn_kernel_choice (*inherited)(uint16_t op, const firn_reduction *reduction); /* asked where no row matches */
+    firn_kernel_choice (*inherited)(uint16_t op, const firn_reduction *reduction); /* called if no row matches */
 } firn_kernel_rows;
 
 static inline bool firn_row_matches(const firn_kernel_row *row, uint16_t op, const firn_reduction *reduction) {

@@ -1,5 +1,5 @@
-/* The kernels of this folder, which take the place of portable ones compiled for the same CPU and give the same bits.
- */
+/* The table of the kernels in this folder. They replace portable kernels compiled for the same CPU and give the same
+ * bits. */
 #include "runtime/kernels/vector/attention/attention.h"
 #include "runtime/kernels/vector/chunked/product.h"
 #include "runtime/kernels/vector/elementwise.h"

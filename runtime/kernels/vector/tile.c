@@ -1,10 +1,10 @@
 /* The register tile; see tile.h. One loop is compiled for each height and for one and two registers of columns, so that
- * the sums never leave their registers. */
+ * the sums stay in registers. */
 #include "runtime/kernels/vector/tile.h"
 
 #include "runtime/kernels/vector/heights.h"
 
-/* A NaN among sums that are still growing may become canonical: it stays a NaN. */
+/* A NaN among unfinished sums may be made canonical; it remains a NaN. */
 static inline __attribute__((always_inline)) void multiply(const size_t rows, const firn_register_tile *t,
                                                            const size_t vectors) {
     if (rows > FIRN_REGISTER_ROWS)

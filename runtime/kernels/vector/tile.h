@@ -1,7 +1,7 @@
 /* A register tile of a product in float32: up to 14 rows by 32 columns of sums (AVX-512) or 6 by 16 (AVX2) that stay in
- * registers while the terms pass by. Every sum is one lane, to which fma(left, right, sum) is done for each term in
- * ascending order: what runtime/kernels/product.h specifies, hence the same bits. Sums that go on later are kept in
- * memory as float32, which rounds nothing. Knows nothing of matrices, types or threads. */
+ * registers for all terms. Every sum is one lane, to which fma(left, right, sum) is applied for each term in ascending
+ * order, as runtime/kernels/product.h specifies; the bits are therefore the same. Unfinished sums are stored as
+ * float32, which is exact. Nothing here may depend on matrices, types or threads. */
 #ifndef FIRN_KERNELS_VECTOR_TILE_H
 #define FIRN_KERNELS_VECTOR_TILE_H
 
@@ -14,17 +14,17 @@ enum { FIRN_REGISTER_COLUMNS = 2 * FIRN_VECTOR };
 typedef struct firn_register_tile {
     const float *left; /* factor of (row, term) at row * left_row_step + term * left_term_step */
     size_t left_row_step, left_term_step;
-    const float *right; /* factor of (term, column) at term * right_step + column, whole registers of them */
+    const float *right; /* factor of (term, column) at term * right_step + column, in whole registers */
     size_t right_step;
     size_t rows, columns, terms; /* at least 1, 1, 0; at most FIRN_REGISTER_ROWS and FIRN_REGISTER_COLUMNS */
-    bool begins;                 /* the sums begin at +0; else they go on from what is stored */
+    bool begins;                 /* the sums begin at +0 instead of the stored values */
     const float *bias;           /* `columns` values to add at the end, or NULL */
     float *sums;                 /* of (row, column) at row * sums_step + column */
     size_t sums_step;
 } firn_register_tile;
 
-/* Every memory operand may lie anywhere. The right factor is read up to a multiple of FIRN_VECTOR columns, whatever it
- * is there; nothing else outside the given extents is touched. NaNs that are stored are the canonical one. */
+/* Memory operands need no alignment. The right factor is read up to a multiple of FIRN_VECTOR columns, whatever these
+ * contain; nothing else outside the given extents is accessed. NaNs are stored as the canonical one. */
 void firn_register_tile_multiply(const firn_register_tile *tile);
 
 #endif

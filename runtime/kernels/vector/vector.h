@@ -1,7 +1,7 @@
-/* A register of floats and the few things that the kernels of this folder do with one. A header for each instruction
- * set defines them (avx512.h, where each is described, and avx2.h); the set that this file is compiled for is chosen
- * here, and what needs no instruction of its own follows. Nothing here may round where the scalar operation of the same
- * name would not. */
+/* The register type of the kernels in this folder, and its operations. A header for each instruction set defines them
+ * (avx512.h, which describes each, and avx2.h). This file selects the header for the instruction set it is compiled
+ * for, and defines the operations that need no special instruction. No operation may round differently from the scalar
+ * operation of the same name. */
 #ifndef FIRN_KERNELS_VECTOR_VECTOR_H
 #define FIRN_KERNELS_VECTOR_VECTOR_H
 
@@ -11,7 +11,8 @@
 #include "runtime/numerics/half.h"
 #include "runtime/numerics/numerics.h"
 
-/* Before a loop whose count is known once it is inlined: it must be unrolled, so that its array lies in registers. */
+/* Placed before a loop whose count is a constant after inlining: it must be unrolled, so that its array is kept in
+ * registers. */
 #ifdef __clang__
 #    define FIRN_UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -24,7 +25,7 @@
 #    include "runtime/kernels/vector/avx2.h"
 #endif
 
-/* Asks for the line of an address. The address may be no one's. */
+/* Prefetches the cache line of an address, which need not be valid. */
 static inline void firn_prefetch_near(const void *address) {
     __builtin_prefetch(address, 0, 3);
 }
@@ -33,7 +34,7 @@ static inline firn_vector firn_vector_zero(void) {
     return firn_vector_fill(0.0f);
 }
 
-/* |x|, of a NaN too. */
+/* |x|, also of a NaN. */
 static inline firn_vector firn_vector_absolute(firn_vector x) {
     return (firn_vector)((firn_words)x & FIRN_MAGNITUDE_BITS);
 }

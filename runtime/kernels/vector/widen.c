@@ -1,5 +1,5 @@
-/* firn_widen and firn_narrow of runtime/numerics/numerics.h in vector registers. In the sets of this folder they are
- * what runtime/numerics/widen.c is elsewhere, and give its bits. A loop is compiled for each type. */
+/* firn_widen and firn_narrow of runtime/numerics/numerics.h in vector registers. In the sets of this folder this file
+ * replaces runtime/numerics/widen.c; it gives the same bits. A loop is compiled for each type. */
 #include "runtime/kernels/vector/convert.h"
 
 static inline __attribute__((always_inline)) void widen_lanes(float *out, const void *data, uint8_t type, size_t from,
@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) void widen(uint8_t type, const void
 
 void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count) {
     widening w = {.data = data, .from = from, .count = count};
-    w.out = out; /* clang-tidy takes a pointer in an initialiser for one that could be const */
+    w.out = out; /* assigned here because clang-tidy would ask for const in an initialiser */
     firn_for_type(type, widen, &w);
 }
 

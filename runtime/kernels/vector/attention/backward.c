@@ -1,5 +1,5 @@
-/* The gradient of attention, of a block of queries at a time; see attention.h. s and p are made again as in
- * forward.c, from what it saved; dropped probabilities have the gradient 0.
+/* The gradient of attention, for a block of queries at a time; see attention.h. s and p are computed again as in
+ * forward.c, from the maxima and sums that it saved; the gradient of a dropped probability is 0.
  *
  *     dp_ij = dy_i . v_j
  *     D_i   = sum_j p_ij dp_ij
@@ -8,8 +8,9 @@
  *     dk_j  = scale sum_i ds_ij q_i   over the queries i that see key j
  *     dv_j  = sum_i p_ij dy_i         likewise
  *
- * Where whole heads keep all threads busy, a piece is a key head and one pass finds all; else queries are done before
- * keys, which read their D. Rounding and order are in plan/NUMERICS.md. */
+ * If whole heads keep all threads busy, a piece is a key head, and one pass computes everything; otherwise queries are
+ * processed first, and keys afterwards, which use the D of the queries. plan/NUMERICS.md specifies rounding and order.
+ */
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/attention/attention.h"
 #include "runtime/kernels/vector/attention/products.h"
@@ -24,7 +25,7 @@ typedef firn_attention_job job;
 
 /* --- gradients of the scores -------------------------------------------------------------------------------------- */
 
-/* Queries that are not there have any numbers but 0 / 0. */
+/* Lanes beyond the last query repeat its values, which avoids 0 / 0. */
 static void load_saved(const head *h, block *b, bool all_keys) {
     for (size_t i = 0; i < QUERIES; i++) {
         const size_t row = h->row + b->query + firn_smaller(i, b->count - 1);
@@ -34,8 +35,8 @@ static void load_saved(const head *h, block *b, bool all_keys) {
     }
 }
 
-/* Products q_i . k_j and dy_i . v_j become probabilities and gradients of them, and D is found where the block has all
- * keys. */
+/* Turns the products q_i . k_j and dy_i . v_j into probabilities and their gradients. Also computes D if the block has
+ * all keys of its queries. */
 static void probability_gradients(const head *h, block *b, bool all_keys) {
     const firn_attention *a = h->a;
     firn_key_sum sum = firn_key_sum_begin(h);
@@ -53,7 +54,7 @@ static void probability_gradients(const head *h, block *b, bool all_keys) {
         firn_key_sum_end(&sum, b->projections);
 }
 
-/* Gradients of probabilities become those of scores, and probabilities are dropped. */
+/* Turns gradients of probabilities into gradients of scores, and applies dropout to the probabilities. */
 static void score_gradients(const head *h, const block *b) {
     const firn_attention *a = h->a;
     for (size_t key = b->begin; key < b->end; key += RUN) {
@@ -71,8 +72,8 @@ static void score_gradients(const head *h, const block *b) {
     }
 }
 
-/* Everything of a block of queries and its keys up to the gradients of the scores. all_keys: those are all that
- * the queries see, so that D can be found; else it was found before. */
+/* Computes, for a block of queries and its keys, everything up to the gradients of the scores. all_keys: the keys are
+ * all that the queries see, so D is computed here; otherwise D was computed before. */
 static block gradient_block(head *h, size_t query, size_t begin, size_t end, bool all_keys) {
     block b = firn_attention_block_of(h, query, begin, end);
     load_saved(h, &b, all_keys);
@@ -103,7 +104,7 @@ static void add(float *restrict total, const float *restrict x, size_t count) {
         total[i] += x[i];
 }
 
-/* Gradients of keys and values from one query head; in one pass, gradients of the queries too. */
+/* Adds the gradients of keys and values from one query head; in one pass, also stores the gradients of its queries. */
 static void add_query_head(head *h, size_t begin, size_t end, float *key_sums, float *value_sums) {
     for (size_t query = h->a->causal ? begin : 0; query < h->a->steps; query += QUERIES) {
         const block b = gradient_block(h, query, begin, end, h->job->one_pass);
@@ -113,8 +114,8 @@ static void add_query_head(head *h, size_t begin, size_t end, float *key_sums, f
     }
 }
 
-/* Gradients of the keys [begin, end) of a key head and of their values. What the first query head gives is what the
- * others are added to. */
+/* Computes the gradients of the keys [begin, end) of a key head and of their values. The sums of the first query head
+ * are the totals to which those of the others are added. */
 static void key_range(const job *work, float *slot, size_t batch, size_t key_head, size_t begin, size_t end) {
     const firn_attention_layout *at = &work->at;
     const size_t group = work->a.group, rows = (end - begin + ROWS - 1) / ROWS * ROWS, floats = rows * work->width;
@@ -145,21 +146,21 @@ static void key_piece(void *argument, size_t piece, void *slot) {
 
 /* --- the call ----------------------------------------------------------------------------------------------------- */
 
-/* Whether whole key heads, which need five products, are done sooner than queries and keys apart, which need seven but
- * keep all threads busy. */
+/* Returns true if processing whole key heads is faster. It needs five products; queries and keys processed separately
+ * need seven, but keep all threads busy. */
 static bool whole_heads_are_sooner(const firn_attention *a, size_t threads) {
     const size_t heads = a->batch * a->kv_heads;
     return 5 * ((heads + threads - 1) / threads * threads) <= 7 * heads;
 }
 
-/* What a call is made of: one pass by key, or one by query and then one by key. */
+/* The passes of a call: one by key, or one by query followed by one by key. */
 typedef struct passes {
     job by_key, by_query;
     uint64_t cost;
     size_t threads;
 } passes;
 
-/* False where the portable kernel must do it. */
+/* Prepares the passes. Returns false if the portable kernel must execute the call. */
 static bool begin(passes *p, const firn_kernel_call *call) {
     p->by_key = (job){.a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_BACKWARD_IN_QKV]),
                       .dy = &call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY],
@@ -167,7 +168,7 @@ static bool begin(passes *p, const firn_kernel_call *call) {
     p->by_key.chunked = firn_attention_is_chunked(call, 3);
     p->by_key.row_max = call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX].data;
     p->by_key.row_sum = call->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM].data;
-    /* Nothing else of the scratch is used. */
+    /* The rest of that scratch tensor is unused. */
     p->by_key.projections = call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH].data;
     p->by_query = p->by_key;
     p->cost = firn_attention_cost(&p->by_key, 5);

@@ -1,11 +1,11 @@
-/* Attention, forward, of a block of queries at a time; see attention.h.
+/* Attention, forward, for a block of queries at a time; see attention.h.
  *
  *     s_ij = scale q_i . k_j          for the keys j that query i sees
  *     p_ij = e^(s_ij - row_max_i) / row_sum_i, some of them dropped
  *     y_i  = sum_j p_ij v_j
  *
- * row_max and row_sum are saved for backward.c. Rounding and order are in plan/NUMERICS.md; what is packed
- * where, and the threads, are work.h's. */
+ * row_max and row_sum are saved for backward.c. plan/NUMERICS.md specifies rounding and order; work.h describes what is
+ * packed and how threads divide the work. */
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/attention/attention.h"
 #include "runtime/kernels/vector/attention/products.h"
@@ -18,7 +18,7 @@ typedef firn_attention_head head;
 typedef firn_attention_block block;
 typedef firn_attention_job job;
 
-/* Products q_i . k_j to probabilities. */
+/* Turns the products q_i . k_j into probabilities. */
 static void softmax(const head *h, block *b) {
     const firn_attention *a = h->a;
     float *scores = h->slot + h->job->at.scores;
@@ -62,7 +62,7 @@ static void attention_piece(void *argument, size_t piece, void *slot) {
         attention_block(&h, query);
 }
 
-/* False where the portable kernel must do it. */
+/* Prepares the job. Returns false if the portable kernel must execute the call. */
 static bool begin(job *work, const firn_kernel_call *call) {
     *work = (job){.a = firn_attention_of(call, &call->inputs[FIRN_ATTENTION_IN_QKV]),
                   .out = &call->outputs[FIRN_ATTENTION_OUT_Y]};

@@ -6,7 +6,7 @@
 
 enum { QUERIES = FIRN_BLOCK_QUERIES, PANEL = FIRN_PANEL_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_ROWS };
 
-/* Numbers of the call's reductions. */
+/* Positions of the call's reductions. */
 enum { OF_SCORES, OF_VALUES, OF_SCORE_GRADIENTS };
 
 typedef firn_attention_head head;
@@ -32,7 +32,8 @@ static firn_matrix output_gradients(const head *h) {
 
 /* --- packing ------------------------------------------------------------------------------------------------------ */
 
-/* Rows that fill up a tile, and columns that fill up a register, are zeros: they are computed with, if not stored. */
+/* Rows up to a multiple of a tile, and columns up to a multiple of a register, are filled with zeros. They are computed
+ * with, but not stored. */
 static void pack_rows(const head *h, float *out, firn_matrix from, size_t first, size_t rows) {
     const size_t size = h->a->size, width = h->job->width, all = (rows + ROWS - 1) / ROWS * ROWS;
     if (size < width)
@@ -48,7 +49,8 @@ static void pack_columns(const head *h, float *out, firn_matrix from, const bloc
                          firn_smaller(PANEL, b->count - query));
 }
 
-/* Rows from key `first` on, as far as the piece reaches and memory allows. */
+/* Packs the rows from key `first` on, as many as the piece needs and the slot can hold, unless they are packed
+ * already. */
 static const float *pack_span(const head *h, float *out, firn_matrix from, size_t first, size_t *packed) {
     if (*packed != first)
         pack_rows(h, out, from, first, firn_smaller(h->job->span, h->reach - first));
@@ -66,7 +68,8 @@ static const float *pack_values(head *h, size_t first) {
 
 /* --- storing ------------------------------------------------------------------------------------------------------ */
 
-/* factor * sums[row] for `rows` rows of a part of the output, from row `first` on, rounded once. The sums are spent. */
+/* Stores factor * sums[row] for `rows` rows of a part of the output, starting with row `first`, rounded once.
+ * Overwrites the sums. */
 static void store_rows(const head *h, size_t number, size_t first, size_t rows, float *sums, float factor) {
     const firn_matrix part = firn_attention_part(h->a, h->job->out, h->batch, number);
     const size_t width = h->job->width;
@@ -80,7 +83,7 @@ static void store_rows(const head *h, size_t number, size_t first, size_t rows, 
 
 /* --- rows of scores: a key against the queries -------------------------------------------------------------------- */
 
-/* out[key][query] = rows[key] . columns[][query] for the keys [begin, end); rows are packed from key `begin` on. */
+/* out[key][query] = rows[key] . columns[][query] for the keys [begin, end). rows are packed from key `begin` on. */
 static void multiply_rows(const head *h, const block *b, size_t reduction, float *out, const float *rows,
                           const float *columns, size_t begin, size_t end) {
     firn_attention_tile tile = {.reduction = &h->a->call->reductions[reduction],
@@ -94,7 +97,7 @@ static void multiply_rows(const head *h, const block *b, size_t reduction, float
                                 .chunk_sums = h->slot + h->job->at.chunk_sums,
                                 .sums_step = QUERIES};
     for (size_t key = begin; key < end; key += ROWS) {
-        /* The first registers of queries may come before these keys. */
+        /* Registers whose queries all come before these keys are skipped. */
         const size_t skip = h->a->causal && key > b->query ? (key - b->query) / FIRN_VECTOR * FIRN_VECTOR : 0;
         tile.left = rows + (key - begin) * h->job->width;
         for (size_t query = skip; query < b->count; query += tile.columns) {
@@ -126,7 +129,7 @@ void firn_attention_multiply_gradients(head *h, const block *b) {
 
 /* --- sums over keys and over queries ------------------------------------------------------------------------------ */
 
-/* The panels of a product whose columns are the elements of a head. */
+/* Computes the panels of a product whose columns are the elements of a head. */
 static void multiply_across(const head *h, firn_attention_tile *tile) {
     const float *right = tile->right;
     float *sums = tile->sums, *chunk_sums = tile->chunk_sums;
@@ -139,8 +142,8 @@ static void multiply_across(const head *h, firn_attention_tile *tile) {
     }
 }
 
-/* sums[query] = weights[][query] . rows[] over the keys [begin, end) that the query sees, added to those before; rows
- * are packed from key `begin` on. */
+/* sums[query] = weights[][query] . rows[] over the keys [begin, end) that the query sees, added to the previous sums.
+ * rows are packed from key `begin` on. */
 static void add_run(const head *h, const block *b, size_t reduction, const float *weights, const float *rows,
                     size_t begin, size_t end) {
     const size_t width = h->job->width;
@@ -164,14 +167,14 @@ static void add_run(const head *h, const block *b, size_t reduction, const float
     }
 }
 
-/* The same a run at a time: while it is in the first cache, all rows and columns of the sums pass by. */
+/* The same for all keys, a run at a time: a run stays in the L1 cache while all rows and columns of the sums use it. */
 static void add_keys(const head *h, const block *b, size_t reduction, const float *weights, const float *rows,
                      size_t begin, size_t end) {
     for (size_t key = begin; key < end; key += RUN)
         add_run(h, b, reduction, weights, rows + (key - begin) * h->job->width, key, firn_smaller(end, key + RUN));
 }
 
-/* sums[key] = weights[key][] . rows[] over the queries of the block that see the key, added to those before. */
+/* sums[key] = weights[key][] . rows[] over the queries of the block that see the key, added to the previous sums. */
 static void add_queries(const head *h, const block *b, size_t reduction, const float *weights, const float *rows,
                         float *sums, float *chunk_sums) {
     const size_t width = h->job->width;

@@ -1,4 +1,4 @@
-/* Scores, probabilities and sums of them in registers; see scores.h. */
+/* Scores, probabilities and their sums in registers; see scores.h. */
 #include "runtime/kernels/vector/attention/scores.h"
 
 #include "runtime/kernels/blocks.h"
@@ -7,12 +7,12 @@
 
 enum { QUERIES = FIRN_BLOCK_QUERIES, VECTORS = FIRN_BLOCK_VECTORS, PANEL = FIRN_PANEL_QUERIES, RUN = FIRN_RUN_KEYS };
 
-/* The queries of a block that see a key, as a bit each. */
+/* Returns one bit for each query of a block that sees a key. */
 static uint32_t seeing(const firn_attention_head *h, const firn_attention_block *b, size_t key) {
     return h->a->causal && key > b->query ? ~0u << (key - b->query) : ~0u;
 }
 
-/* Those of register v. */
+/* Selects the bits of register v. */
 static inline firn_mask lanes_of(uint32_t queries, size_t v) {
     return firn_mask_from_bits(queries >> (v * FIRN_VECTOR));
 }
@@ -78,7 +78,7 @@ firn_key_sum firn_key_sum_begin(const firn_attention_head *h) {
     return sum;
 }
 
-/* A lane of the sum is a row of floats here. */
+/* Folds the lanes of the sum; each lane is a row of floats. */
 static void fold(firn_key_sum *sum) {
     for (size_t half = RUN / 2; half > 0; half /= 2)
         for (size_t i = 0; i < half * QUERIES; i++)
@@ -106,7 +106,7 @@ void firn_key_sum_add(firn_key_sum *sum, const firn_attention_head *h, const fir
     firn_attention_clear(sum->lanes, (size_t)RUN * QUERIES);
 }
 
-/* A query without elements in the last block has +0 there, which changes nothing: no total is ever -0. */
+/* A query without elements in the last block adds +0; this does not change its total, which is never -0. */
 void firn_key_sum_end(firn_key_sum *sum, float out[QUERIES]) {
     fold(sum);
     for (size_t i = 0; i < QUERIES; i++)
@@ -119,7 +119,7 @@ static uint32_t *kept_from(const firn_attention_head *h, size_t first) {
     return (uint32_t *)(void *)(h->slot + h->job->at.kept) + (first - h->origin);
 }
 
-/* Random numbers are drawn by query, because neighbours in their order are keys. */
+/* Draws random numbers query by query, because consecutive random numbers belong to consecutive keys. */
 static const float *draw_run(const firn_attention_head *h, const firn_attention_block *b, size_t first, size_t rows) {
     float *drawn = h->slot + h->job->at.drawn, *transposed = h->slot + h->job->at.transposed;
     const firn_matrix by_key = {drawn, FIRN_FLOAT32, 0, 1, RUN};

@@ -1,5 +1,5 @@
-/* The register tile of attention; see tile.h. One loop is compiled for one and one for two registers of
- * columns, so that the sums never leave their registers; chunked sums have chunked.h. */
+/* The register tile of attention; see tile.h. One loop is compiled for one register of columns and one for two, so that
+ * the sums stay in registers; chunked sums are computed by chunked.h. */
 #include "runtime/kernels/vector/attention/tile.h"
 
 #include "runtime/kernels/blocks.h"
@@ -9,16 +9,16 @@ enum { ROWS = FIRN_ATTENTION_ROWS, VECTORS = FIRN_ATTENTION_VECTORS };
 
 /* --- float32 ------------------------------------------------------------------------------------------------------ */
 
-/* Rows have all `terms`, and of `edge` more some: behind the others row r has the first r + 1 of them, or before the
- * others it lacks the first r. */
+/* All rows have `terms` terms, and some rows have some of `edge` more: after the common terms, row r has the first r +
+ * 1 of them; or before the common terms, row r lacks the first r. */
 typedef struct extent {
-    const float *left, *right; /* of the first term that any row has */
+    const float *left, *right; /* factors of the first term that any row has */
     size_t terms, edge;
 } extent;
 
 typedef firn_vector tile_sums[ROWS][VECTORS];
 
-/* One term for the rows [first, end). */
+/* Adds one term to the rows [first, end). */
 static inline __attribute__((always_inline)) void add_term(tile_sums sums, const size_t vectors, const float *left,
                                                            size_t row_step, const float *right, const size_t first,
                                                            const size_t end) {
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) void add_term(tile_sums sums, const
     }
 }
 
-/* The terms that some rows have. */
+/* Adds the terms that only some rows have. */
 static inline __attribute__((always_inline)) void add_edge(tile_sums sums, const size_t vectors,
                                                            const firn_attention_tile *t, const float *left,
                                                            const float *right, size_t terms, const bool up_to) {
@@ -84,8 +84,8 @@ static void add_wide(const firn_attention_tile *t, const extent *e) {
     add_extent(t, e, VECTORS);
 }
 
-/* Takes away the terms that no row has, and sets those apart that lie on the diagonals of the rows: as many as rows, or
- * fewer where the terms end. */
+/* Excludes the terms that no row has, and separates those on the diagonals of the rows: as many as rows, or fewer at
+ * the end of the terms. */
 static void cut_at_diagonal(const firn_attention_tile *t, extent *e) {
     const size_t before = firn_smaller(t->diagonal - t->first_term, t->terms);
     e->edge = firn_smaller(ROWS, t->terms - before);

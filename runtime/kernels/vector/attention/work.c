@@ -7,20 +7,20 @@
 enum {
     QUERIES = FIRN_BLOCK_QUERIES,
     RUN = FIRN_RUN_KEYS,
-    SLOT = 1024 * 1024 /* floats that a slot may have */
+    SLOT = 1024 * 1024 /* floats of the largest slot */
 };
 
-/* FIRN_MULTIPLICATIONS where the sums are chunked. */
+/* Replaces FIRN_MULTIPLICATIONS if the sums are chunked. */
 enum { CHUNKED_MULTIPLICATIONS = 2 };
 
-/* Pieces for each thread where heads are too few to keep all of them busy. */
+/* Pieces for each thread, if there are too few heads to keep all threads busy. */
 enum { PIECES = 4 };
 
 _Static_assert(QUERIES <= 32, "a word has a bit for each query of a block");
 _Static_assert(QUERIES % FIRN_PANEL_QUERIES == 0 && QUERIES % FIRN_ATTENTION_ROWS == 0, "whole panels, whole tiles");
 _Static_assert(RUN % QUERIES == 0, "a run of keys begins where a block of queries does");
 
-/* 0 stays 0, unlike firn_ceiling. */
+/* Rounds x up to a multiple of unit; 0 stays 0, unlike in firn_ceiling. */
 static size_t round_up(size_t x, size_t unit) {
     return (x + unit - 1) / unit * unit;
 }
@@ -33,7 +33,7 @@ static size_t claim(size_t *end, size_t floats) {
     return at;
 }
 
-/* Things of the size of the packed keys. */
+/* The matrices that are as large as the packed keys. */
 typedef struct key_matrices {
     size_t *place[8];
     size_t count;
@@ -44,7 +44,7 @@ static void add_pair(key_matrices *matrices, size_t *of_keys, size_t *of_values)
     matrices->place[matrices->count++] = of_values;
 }
 
-/* What does not grow with the steps. Returns where it ends. */
+/* Places everything whose size does not depend on the steps, and returns the end. */
 static size_t lay_out_block(firn_attention_layout *at, size_t size, size_t width) {
     size_t end = 0;
     at->query_columns = claim(&end, size * QUERIES);
@@ -119,7 +119,7 @@ firn_attention_head firn_attention_head_of(const firn_attention_job *job, void *
     h.key = query_head / job->a.group;
     h.row = firn_attention_row(&job->a, batch, query_head);
     h.reach = job->a.steps;
-    h.packed_keys = h.packed_values = SIZE_MAX; /* nothing */
+    h.packed_keys = h.packed_values = SIZE_MAX; /* nothing is packed */
     if (job->chunked)
         firn_attention_clear(h.slot + job->at.chunk_sums, QUERIES * job->width);
     return h;

@@ -1,8 +1,8 @@
-/* What attention in vectors works on: the job that a call asks for, how it is cut into pieces, what a piece has in its
- * slot, and the blocks of queries that it takes one after the other. Scores of a block lie as [key][query], with the
- * queries side by side in registers: the softmax then needs nothing across lanes, and the block is the left factor of
- * the products with values and keys (a row is a query) as well as of those with queries and dy (a row is a key).
- * Nothing of T x T is kept. No arithmetic on elements here. */
+/* The data structures of attention in vectors: the job of a call, its division into pieces, the layout of a piece's
+ * slot, and the blocks of queries that a piece processes in turn. Scores of a block are stored as [key][query], with
+ * the queries side by side in registers: the softmax then needs no operation across lanes, and the block can be the
+ * left factor both of the products with values and keys (a row is a query) and of those with queries and dy (a row is a
+ * key). No T x T matrix is kept. No arithmetic on elements may be done here. */
 #ifndef FIRN_KERNELS_VECTOR_ATTENTION_WORK_H
 #define FIRN_KERNELS_VECTOR_ATTENTION_WORK_H
 
@@ -10,26 +10,26 @@
 #include "runtime/kernels/vector/attention/tile.h"
 
 enum {
-    FIRN_BLOCK_QUERIES = 32, /* as many terms have the sums of a key before they are stored again */
+    FIRN_BLOCK_QUERIES = 32, /* also the terms added to a key's sums between two stores */
     FIRN_BLOCK_VECTORS = FIRN_BLOCK_QUERIES / FIRN_VECTOR,
-    FIRN_PANEL_QUERIES = FIRN_ATTENTION_COLUMNS, /* whose columns are packed side by side */
-    FIRN_RUN_KEYS = FIRN_SUM_LANES /* that are worked on while they are in the first cache: one of each lane of a sum */
+    FIRN_PANEL_QUERIES = FIRN_ATTENTION_COLUMNS, /* queries whose columns are packed side by side */
+    FIRN_RUN_KEYS = FIRN_SUM_LANES /* keys processed while they are in the L1 cache: one for each lane of a sum */
 };
 
-/* Where each thing lies in the slot, in floats. Rows of `width` floats hold D elements; rows of scores, a float or a
+/* Offsets of the parts of a slot, in floats. Rows of `width` floats hold D elements; rows of scores hold a float or a
  * bit for each query of a block. */
 typedef struct firn_attention_layout {
     size_t query_columns, gradient_columns; /* [panel][D][panel queries]: q and dy of a block */
-    size_t query_rows, gradient_rows;       /* [block queries][width]: the same */
+    size_t query_rows, gradient_rows;       /* [block queries][width]: the same as rows */
     size_t sums, chunk_sums;                /* [block queries][width]: y or dq of a block */
-    size_t lanes;                           /* [run keys][block queries]: of a sum over the keys */
-    size_t drawn, transposed;               /* [block queries][run keys], [panel][run keys][panel queries]: random */
-    size_t kept;                            /* [rows]: bits, 1 where dropout keeps a probability */
-    size_t scores, gradients;               /* [rows][block queries]: of a block */
-    size_t keys, values;                    /* [span][width] */
-    size_t key_sums, value_sums;            /* [span][width]: dk and dv */
-    size_t key_chunks, value_chunks;        /* [span][width]: of the chunks that are not at their end */
-    size_t head_key_sums, head_value_sums;  /* [span][width]: of a query head, unless it is the first */
+    size_t lanes;                           /* [run keys][block queries]: lanes of a sum over the keys */
+    size_t drawn, transposed;        /* [block queries][run keys], [panel][run keys][panel queries]: random numbers */
+    size_t kept;                     /* [rows]: bits, 1 where dropout keeps a probability */
+    size_t scores, gradients;        /* [rows][block queries]: scores of a block and their gradients */
+    size_t keys, values;             /* [span][width] */
+    size_t key_sums, value_sums;     /* [span][width]: dk and dv */
+    size_t key_chunks, value_chunks; /* [span][width]: of the unfinished chunks */
+    size_t head_key_sums, head_value_sums; /* [span][width]: of one query head, other than the first */
     size_t end;
 } firn_attention_layout;
 
@@ -39,28 +39,28 @@ typedef struct firn_attention_job {
     const float *row_max, *row_sum;
     float *new_row_max, *new_row_sum;
     float *projections; /* D of each query */
-    size_t width;       /* floats of a packed row: the head's elements, and what fills up its last register */
-    size_t span;        /* keys that can be packed at a time */
-    bool chunked;       /* one of the reductions is */
-    size_t parts;       /* of a head, each a piece of work */
-    size_t part;        /* queries or keys of a part */
-    bool one_pass;      /* a piece of keys is a whole key head, and finds the gradients of its queries too */
+    size_t width;       /* floats of a packed row: the head's elements, padded to whole registers */
+    size_t span;        /* keys that the slot can hold packed */
+    bool chunked;       /* at least one of the reductions is chunked */
+    size_t parts;       /* parts of a head, each one piece */
+    size_t part;        /* queries or keys in one part */
+    bool one_pass;      /* a piece of keys is a whole key head and also computes the gradients of its queries */
     firn_attention_layout at;
 } firn_attention_job;
 
-/* A query head, and what is packed for it. */
+/* A query head, and what is packed in the slot for it. */
 typedef struct firn_attention_head {
     const firn_attention_job *job;
     const firn_attention *a;
     float *slot;
-    size_t batch, query, key;          /* query head, and the key head that it reads */
-    size_t row;                        /* of its first query in row_max and row_sum */
+    size_t batch, query, key;          /* query head, and the key head it reads */
+    size_t row;                        /* position of its first query in row_max and row_sum */
     size_t origin;                     /* key of the first row of scores */
-    size_t reach;                      /* where the keys of the piece end */
-    size_t packed_keys, packed_values; /* the first key of those that are packed */
+    size_t reach;                      /* end of the keys of the piece */
+    size_t packed_keys, packed_values; /* the first packed key and value */
 } firn_attention_head;
 
-/* A block of queries, and the keys that the last of them sees among those of the piece. */
+/* A block of queries, and those keys of the piece that its last query sees. */
 typedef struct firn_attention_block {
     size_t query, count;
     size_t begin, end;
@@ -76,32 +76,32 @@ static inline void firn_attention_clear(float *x, size_t count) {
 
 bool firn_attention_is_chunked(const firn_kernel_call *call, size_t reductions);
 
-/* Operations on elements of so many products (FIRN_GRAIN). */
+/* Returns the cost of this many products, in operations on elements (FIRN_GRAIN). */
 uint64_t firn_attention_cost(const firn_attention_job *job, uint64_t products);
 
-/* Lays out a slot for pieces of keys, which have as many scores as keys, or for pieces of queries, which have a score
- * for each step, in at most 4 MiB. How many keys fit is in job->span, at most all of them; false when not even a block
- * does. */
+/* Lays out a slot of at most 4 MiB for pieces of keys, which have as many scores as keys, or for pieces of queries,
+ * which have a score for each step. job->span becomes the number of keys that fit, at most all of them. Returns false
+ * if not even one block of keys fits. */
 bool firn_attention_lay_out(firn_attention_job *job, bool of_keys);
 
-/* Bytes of a slot that was laid out. */
+/* Returns the bytes of a slot that was laid out. */
 static inline uint64_t firn_attention_scratch(const firn_attention_job *job) {
     return job->at.end * sizeof(float);
 }
 
-/* Cuts heads into parts of whole blocks, `most` steps or fewer, where the heads alone would not keep all threads busy.
- * Returns the pieces. */
+/* Divides heads into parts of whole blocks, at most `most` steps each, if the heads alone would not keep all threads
+ * busy. Returns the number of pieces. */
 size_t firn_attention_divide(firn_attention_job *job, size_t heads, size_t threads, size_t most);
 
 /* --- heads and blocks --------------------------------------------------------------------------------------------- */
 
 firn_attention_head firn_attention_head_of(const firn_attention_job *job, void *slot, size_t batch, size_t query_head);
 
-/* The head of a piece of queries, which are those from `begin` to `end`. */
+/* Returns the head of a piece of queries, and in *begin and *end the range of its queries. */
 firn_attention_head firn_attention_query_piece(const firn_attention_job *job, size_t piece, void *slot, size_t *begin,
                                                size_t *end);
 
-/* The block of queries from `query` on, with those of the keys [begin, end) that it sees. */
+/* Returns the block of queries that starts with `query`, and those of the keys [begin, end) that it sees. */
 firn_attention_block firn_attention_block_of(const firn_attention_head *h, size_t query, size_t begin, size_t end);
 
 #endif

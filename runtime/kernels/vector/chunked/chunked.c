@@ -1,22 +1,22 @@
-/* Chunked sums in float32 registers; see chunked.h. One loop is compiled for each half type, for heights of HEIGHT down
- * to 1 and for one and two registers of columns, so that the sums of a chunk stay in their registers. A step is six
- * (float16, AVX-512) to fourteen instructions (cbfloat16, AVX2), and each waits for one before it: it takes many sums
- * at once, and four are done stage by stage. */
+/* Chunked sums in float32 registers; see chunked.h. One loop is compiled for each half type, for heights from HEIGHT
+ * down to 1 and for one and two registers of columns, so that the sums of a chunk stay in registers. A step takes six
+ * (float16, AVX-512) to fourteen instructions (cbfloat16, AVX2), each of which depends on the one before. To hide their
+ * latency many sums are computed at once, four of them stage by stage. */
 #include "runtime/kernels/vector/chunked/chunked.h"
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/chunked/step.h"
 #include "runtime/kernels/vector/vector.h"
 
-/* Of a subtile: half of the registers that there are. */
+/* The height of a subtile is half the number of registers. */
 enum { HEIGHT = FIRN_VECTOR / 2, VECTORS = 2, WIDTH = VECTORS * FIRN_VECTOR };
 
-/* Sums of two rows, which are worked on together. */
+/* Sums of two rows that are computed together. */
 typedef firn_vector pair[2][VECTORS];
 
 /* --- one step: sum = round16(left * right + sum) ------------------------------------------------------------------ */
 
-/* Stage by stage, so that the instructions of four chains stand side by side. */
+/* Computes stage by stage, so that the instructions of four dependency chains are interleaved. */
 static inline __attribute__((always_inline)) void step(const firn_step_kind kind, const size_t rows,
                                                        const size_t vectors, const firn_vector left[2],
                                                        const firn_vector right[VECTORS], pair sums) {
@@ -49,18 +49,18 @@ static inline __attribute__((always_inline)) void step(const firn_step_kind kind
 
 /* --- the terms of a chunk ----------------------------------------------------------------------------------------- */
 
-/* Some rows of a tile, and of its columns as many as VECTORS registers have, or those of one register. */
+/* Some rows of a tile, and either VECTORS registers of its columns or one. */
 typedef struct subtile {
     const firn_chunked_tile *tile;
     size_t row, rows, columns;
     const float *left, *right;
     float *sums, *totals;
-    bool is_small;    /* the sums stay far below the largest value of their type */
-    firn_lanes lanes; /* of a subtile of one register; more are full, and need no mask */
+    bool is_small;    /* the sums are far below the largest value of their type */
+    firn_lanes lanes; /* lanes of a subtile with one register; with more, all registers are full */
 } subtile;
 
-/* Terms of a chunk: begin to end, counted from the tile's first. Every row of the subtile has those from all_begin to
- * all_end. */
+/* The terms of a chunk, begin to end, relative to the tile's first. Every row of the subtile has the terms from
+ * all_begin to all_end. */
 typedef struct extent {
     size_t begin, all_begin, all_end, end;
 } extent;
@@ -76,7 +76,7 @@ static inline void store(const subtile *s, float *to, size_t v, size_t vectors, 
         firn_vector_store_some(to, s->lanes, x);
 }
 
-/* Terms begin to end of the tile, for those rows only that have them where some do not. */
+/* Adds the terms from begin to end; where some rows lack some terms, only to the rows that have them. */
 static inline __attribute__((always_inline)) void add_terms(const subtile *s, const firn_step_kind kind,
                                                             const size_t rows, const size_t vectors, const bool some,
                                                             size_t begin, size_t end, pair sums[HEIGHT / 2]) {
@@ -116,10 +116,10 @@ static inline __attribute__((always_inline)) void add_terms(const subtile *s, co
 
 /* --- the choice of a loop: what runs between firn_step_begin and firn_step_end ------------------------------------ */
 
-/* Of a function with other rounding than its caller has. To the compiler arithmetic does not depend on the control
- * word, so it may move or share some across the change of it, unless that is in a function it knows nothing of: not
- * inlined, and none of what it reads, writes or returns found out. clang can only be told the first, and does no more
- * of the others than a call permits. */
+/* Marks a function that runs with another rounding mode than its caller. Compilers assume that arithmetic does not
+ * depend on the control word, so they may move operations across its change, unless these are in a function that is
+ * neither inlined nor analysed. gcc's noipa ensures both; clang only has noinline, but draws no conclusions beyond
+ * those that a call permits. */
 #if __has_attribute(noipa)
 #    define FIRN_STEP_APART __attribute__((noipa))
 #else
@@ -208,7 +208,7 @@ static void add_to_sums(const subtile *s, const extent *e) {
 
 /* --- chunks ------------------------------------------------------------------------------------------------------- */
 
-/* Where the terms of a subtile lie, not beyond the tile's last. */
+/* Computes the range of terms of a subtile that lie in the tile. */
 static extent present_terms(const firn_chunked_tile *t, size_t row, size_t rows) {
     extent e = {0, 0, t->terms, t->terms};
     const size_t first = t->diagonal + row, last = first + rows - 1;
@@ -226,7 +226,7 @@ static inline size_t limited(size_t x, size_t low, size_t high) {
     return x < low ? low : firn_smaller(x, high);
 }
 
-/* What of it lies between two terms. */
+/* Restricts an extent to the terms from begin to end. */
 static extent between(const extent *e, size_t begin, size_t end) {
     extent part = {.all_begin = limited(e->all_begin, begin, end)};
     part.all_end = limited(e->all_end, part.all_begin, end);
@@ -235,7 +235,7 @@ static extent between(const extent *e, size_t begin, size_t end) {
     return part;
 }
 
-/* A finished chunk goes to the totals, and the next one begins at +0. */
+/* Adds the sums of a finished chunk to the totals, and sets them to +0 for the next chunk. */
 static void end_chunk(const subtile *s) {
     for (size_t row = 0; row < s->rows; row++) {
         float *sums = s->sums + row * s->tile->step, *totals = s->totals + row * s->tile->step;
@@ -246,7 +246,7 @@ static void end_chunk(const subtile *s) {
     }
 }
 
-/* All terms of a subtile, chunk after chunk. A chunk without a present term adds +0, which changes nothing. */
+/* Adds all terms of a subtile, chunk by chunk. A chunk without present terms adds +0, which does not change a total. */
 static void add_subtile(const subtile *s) {
     const firn_chunked_tile *t = s->tile;
     const extent present = present_terms(t, s->row, s->rows);
@@ -262,7 +262,7 @@ static void add_subtile(const subtile *s) {
 
 /* --- tiles -------------------------------------------------------------------------------------------------------- */
 
-/* The largest magnitude in `lines` times `count` neighbours; infinity or a NaN where there is one. */
+/* Returns the largest magnitude in `lines` times `count` consecutive floats; infinity or a NaN if there is one. */
 static float largest(const float *x, size_t lines, size_t step, size_t count) {
     firn_words most = firn_words_fill(0);
     for (size_t i = 0; i < count; i += FIRN_VECTOR) {
@@ -280,8 +280,8 @@ static float largest(const float *x, size_t lines, size_t step, size_t count) {
     return firn_from_bits(bits);
 }
 
-/* No sum can grow beyond what all terms are at most, and the rounding of fewer than 512 steps, each by one part in a
- * thousand, does not double that. */
+/* A sum is at most the sum of the largest possible terms, and rounding in fewer than 512 steps, each with a relative
+ * error of at most a thousandth, cannot double that. */
 static bool sums_are_small(const firn_chunked_tile *t) {
     const size_t terms = firn_smaller(t->terms, t->chunk);
     if (!firn_step_asks_for_size(t->accumulator) || terms >= 512)

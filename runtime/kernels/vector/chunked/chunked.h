@@ -1,15 +1,15 @@
 /* A tile of a product with chunked sums: inside a chunk every sum is rounded to a half type after each term, and the
- * sums of the chunks are added in float32 (plan/NUMERICS.md, "Reductions"; runtime/kernels/product.c is the meaning).
- * Every sum is one lane, which sees its own terms in ascending order. A rounded step is done in binary32:
+ * sums of the chunks are added in float32 (plan/NUMERICS.md, "Reductions"; runtime/kernels/product.c is the reference).
+ * Every sum is one lane, which adds its own terms in ascending order. A rounded step is computed in binary32:
  *
- * 1. The exact a * b + c is rounded to odd: once down and once up. Two results that differ are neighbours, of which one
- *    has its last bit set: that one. Two that do not are exact; where they are zeros of both signs it is the upper one,
- *    +0. Beyond the largest float that is odd itself, and among the subnormals the grid is as fine as binary32 has it,
- *    so that this holds for all operands.
- * 2. Rounding that to nearest even in a type with at most 22 bits is rounding a * b + c.
+ * 1. The exact a * b + c is rounded to odd. To do this it is rounded both down and up. If the two results differ they
+ *    are neighbours, and the one whose last bit is set is chosen. If they agree the result is exact; if they are zeros
+ *    of different sign, the result rounded up is chosen, +0. This holds for all operands: the largest float is itself
+ *    odd, and among subnormals the grid is that of binary32.
+ * 2. Rounding this result to nearest even, in a type with at most 22 bits, equals rounding the exact a * b + c.
  *
- * A sum that rounds to zero may lose its sign. That cannot be seen: whatever is added to either zero gives the same,
- * but for zeros again, and a total begins at +0. Knows nothing of matrices, layers or threads. */
+ * A sum that rounds to zero may lose its sign. This has no effect: adding a number other than zero to either zero gives
+ * the same result, and a total begins at +0. Nothing here may depend on matrices, layers or threads. */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_H
 
@@ -17,24 +17,24 @@
 
 #include "runtime/kernels/product.h"
 
-/* Some terms of a tile. Both sums are kept by the caller from one call to the next; they begin at +0. */
+/* Some terms of a tile. The caller keeps both arrays of sums between calls and sets them to +0 before the first. */
 typedef struct firn_chunked_tile {
-    uint8_t accumulator; /* the half type of the sums inside a chunk, whose values both factors are */
+    uint8_t accumulator; /* the half type of the sums inside a chunk; both factors are values of this type */
     uint32_t chunk;
     const float *left;                    /* factor of (row, term) at row * left_row_step + term * left_term_step */
-    size_t left_row_step, left_term_step; /* one of them is 1 */
+    size_t left_row_step, left_term_step; /* one of the two is 1 */
     const float *right;                   /* factor of (term, column) at term * right_step + column */
     size_t right_step;
     size_t rows, columns, terms;
-    size_t first_term;  /* its index in the whole sum: chunks are counted from there */
+    size_t first_term;  /* its index in the whole sum, from which chunks are counted */
     bool ends;          /* no terms follow, so the last chunk ends here */
     firn_terms present; /* row 0 of the tile has its diagonal at the term of this index */
     size_t diagonal;
-    float *sums, *totals; /* of the chunk and of the chunks before it: of (row, column) at row * step + column */
+    float *sums, *totals; /* of the current chunk and of earlier chunks; (row, column) at row * step + column */
     size_t step;
 } firn_chunked_tile;
 
-/* Adds the terms. Nothing outside the given extents is touched; a NaN in a sum may be any. */
+/* Adds the terms. Accesses nothing outside the given extents. A sum that is NaN may have any payload. */
 void firn_chunked_tile_add(const firn_chunked_tile *tile);
 
 #endif

@@ -1,4 +1,4 @@
-/* See cut.h. */
+/* Divides products with chunked sums into rectangles; see cut.h. */
 #include "runtime/kernels/vector/chunked/cut.h"
 
 #include "runtime/kernels/blocks.h"
@@ -7,7 +7,7 @@ static size_t count(const firn_product *product, size_t rows, size_t columns) {
     return firn_ceiling(product->rows, rows) * firn_ceiling(product->columns, columns);
 }
 
-/* In smaller rectangles where those of the largest size are fewer than are wanted. */
+/* Uses smaller rectangles if those of the largest size are fewer than `wanted`. */
 static firn_chunked_cut cut_of(const firn_linear *linear, const firn_chunked_way *way, size_t wanted) {
     const firn_product *product = &linear->product;
     firn_chunked_cut cut = {.linear = linear, .rows = way->rows, .columns = way->columns};
@@ -38,7 +38,7 @@ firn_rectangle firn_chunked_cut_piece(const firn_chunked_cut *cut, size_t piece)
     return r;
 }
 
-/* A block of columns at a time, for the bias. */
+/* Processes a block of columns at a time, because of the bias. */
 void firn_chunked_store(const firn_linear *linear, const firn_rectangle *r, float *totals, size_t step) {
     const firn_tensor *out = linear->out, *bias = linear->bias;
     float bias_values[FIRN_BLOCK];

@@ -1,7 +1,6 @@
-/* A register of 32 float16 and the four things that native.c does with one. Compiled for AVX-512-FP16 they are
- * its instructions. Compiled without, they are what those instructions are defined to do, in plain C on
- * runtime/numerics: for the tests, so that a machine without such a unit can check all but the instructions. x86 only.
- */
+/* A register of 32 float16 and the four operations that native.c needs. Compiled for AVX-512-FP16, they are single
+ * instructions. Compiled without, they compute what these instructions are defined to compute, in plain C with
+ * runtime/numerics, so that tests can check everything but the instructions on a machine without them. x86 only. */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_HALF_VECTOR_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_HALF_VECTOR_H
 
@@ -27,8 +26,9 @@ static inline void firn_half_vector_store(uint16_t *to, firn_half_vector x) {
     _mm512_storeu_si512(to, _mm512_castph_si512(x));
 }
 
-/* a * b + c, rounded once, with subnormals whatever the control register says. The factor is there twice, as the halves
- * of an integer: CPUs broadcast an integer of 32 bits in the load, one of 16 bits with an instruction more. */
+/* Computes a * b + c, rounded once, with subnormals, regardless of the control register. The integer a holds the factor
+ * twice, in both halves: CPUs broadcast a 32-bit integer as part of the load, but need another instruction for 16
+ * bits. */
 static inline firn_half_vector firn_half_vector_fma(uint32_t a, firn_half_vector b, firn_half_vector c) {
     return _mm512_fmadd_ph(_mm512_castsi512_ph(_mm512_set1_epi32((int)a)), b, c);
 }

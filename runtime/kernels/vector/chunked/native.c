@@ -1,6 +1,6 @@
-/* Products with float16 sums inside chunks; see native.h. A piece of work is a rectangle of the output. Block
- * after block of terms its rows of the left factor are packed, then panel after panel of 64 columns of the right one.
- * The inner loop keeps 14 x 64 sums in 28 registers. The sums of chunks are added in the slot, in float32. */
+/* Products with float16 sums inside chunks; see native.h. A piece of work is a rectangle of the output. For each block
+ * of terms, its rows of the left factor are packed, then the right factor, one panel of 64 columns at a time. The inner
+ * loop keeps 14 x 64 sums in 28 registers. The sums of chunks are added in the slot, in float32. */
 #include "runtime/kernels/vector/chunked/native.h"
 
 #include <stdbool.h>
@@ -15,20 +15,20 @@ enum {
     HEIGHT = FIRN_REGISTER_ROWS, /* 28 sums, and two registers for the right factor */
     VECTORS = 2,
     WIDTH = VECTORS * FIRN_HALVES,
-    DEPTH = 256,             /* terms of a block */
+    DEPTH = 256,             /* terms in a block */
     LEFT_STEP = FIRN_VECTOR, /* between terms of a packed panel of rows */
-    ROWS = 8 * HEIGHT,       /* of a piece, at most */
+    ROWS = 8 * HEIGHT,       /* rows of a piece, at most */
     COLUMNS = 4 * WIDTH,
     PIECES = 4, /* wanted for each thread */
-    COST = 32   /* multiplications that take the time of one operation on an element (FIRN_GRAIN) */
+    COST = 32   /* multiplications that take as long as one operation on an element (FIRN_GRAIN) */
 };
 
 typedef struct scratch {
-    uint32_t left[ROWS / HEIGHT][LEFT_STEP * DEPTH]; /* each factor twice: half_vector.h */
+    uint32_t left[ROWS / HEIGHT][LEFT_STEP * DEPTH]; /* each factor is stored twice, see half_vector.h */
     uint16_t right[WIDTH * DEPTH];
     float widened[FIRN_VECTOR * DEPTH];
-    uint16_t sums[ROWS * COLUMNS]; /* of the chunk */
-    float totals[ROWS * COLUMNS];  /* of the chunks before it */
+    uint16_t sums[ROWS * COLUMNS]; /* of the current chunk */
+    float totals[ROWS * COLUMNS];  /* of earlier chunks */
 } scratch;
 
 /* --- a register tile ---------------------------------------------------------------------------------------------- */
@@ -38,9 +38,9 @@ typedef struct tile {
     const uint32_t *left;  /* [term][LEFT_STEP] */
     const uint16_t *right; /* [term][WIDTH] */
     size_t terms;
-    bool ends; /* the chunk */
+    bool ends; /* the chunk ends with these terms */
     uint16_t *sums;
-    float *totals; /* [row][COLUMNS], as the sums */
+    float *totals; /* [row][COLUMNS], like the sums */
 } tile;
 
 static inline __attribute__((always_inline)) void add_tile(const size_t rows, const tile *t) {
@@ -86,7 +86,7 @@ static void add_height(const tile *t, size_t rows) {
 
 /* --- a piece ------------------------------------------------------------------------------------------------------ */
 
-/* Panels are packed by way of float32, which holds every float16. */
+/* Packs panels by way of float32, which represents every float16. */
 static void pack_rows(const firn_product *product, const firn_rectangle *r, size_t term, size_t terms, scratch *s) {
     const firn_matrix left = firn_transposed(product->left);
     for (size_t row = 0, panel = 0; row < r->rows; row += HEIGHT, panel++) {
@@ -100,7 +100,7 @@ static void pack_rows(const firn_product *product, const firn_rectangle *r, size
     }
 }
 
-/* Lanes beyond the last column are left as they were: what comes of them is not stored. */
+/* Lanes beyond the last column keep their old contents; their results are not stored. */
 static void pack_columns(const firn_product *product, size_t term, size_t terms, size_t column, size_t columns,
                          scratch *s) {
     for (size_t lane = 0; lane < columns; lane += FIRN_VECTOR) {
@@ -112,7 +112,7 @@ static void pack_columns(const firn_product *product, size_t term, size_t terms,
     }
 }
 
-/* A tile over a block of terms, chunk after chunk. */
+/* Adds a block of terms to a tile, chunk by chunk. */
 static void add_chunks(const firn_product *product, size_t term, size_t terms, tile t, size_t rows) {
     const size_t chunk = product->reduction.chunk;
     for (size_t end = term + terms; term < end; term += t.terms) {

@@ -1,4 +1,4 @@
-/* The AVX-512-FP16 set: the AVX-512 one, but for linear layers whose chunks are summed in float16. */
+/* The AVX-512-FP16 set: the AVX-512 set with other kernels for linear layers with float16 sums inside chunks. */
 #include "runtime/kernels/vector/chunked/native.h"
 #include "runtime/kernels/vector/rows.h"
 

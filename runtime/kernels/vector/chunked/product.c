@@ -1,7 +1,7 @@
-/* Products with chunked sums; see product.h. A piece of work is a rectangle of the output. Block after block of
- * terms its rows of the left factor are packed, widened, then panel after panel of the right one's columns; what is
- * not finished of its sums stays in the slot. Packing and the second cache are no concern here: a term of a tile takes
- * forty cycles, and the factors are far ahead of it. */
+/* Products with chunked sums; see product.h. A piece of work is a rectangle of the output. For each block of terms, its
+ * rows of the left factor are packed and widened, then the right factor, panel by panel; unfinished sums stay in the
+ * slot. There is no blocking for the L2 cache: a term of a tile takes forty cycles, much longer than loading its
+ * factors. */
 #include "runtime/kernels/vector/chunked/product.h"
 
 #include <string.h>
@@ -16,9 +16,9 @@ enum {
     HEIGHT = FIRN_VECTOR, /* rows of a packed panel */
     ROWS = 64,            /* of a piece, at most */
     COLUMNS = 256,
-    DEPTH = 256, /* terms of a block */
+    DEPTH = 256, /* terms in a block */
     PIECES = 8,  /* wanted for each thread */
-    COST = 4     /* multiplications that take the time of one operation on an element (FIRN_GRAIN) */
+    COST = 4     /* multiplications that take as long as one operation on an element (FIRN_GRAIN) */
 };
 
 typedef struct scratch {
@@ -40,7 +40,7 @@ static void add_block(const firn_product *product, const firn_rectangle *r, size
                            .terms = terms,
                            .first_term = term,
                            .ends = term + terms == product->terms,
-                           .present = FIRN_TERMS_ALL, /* of a linear layer */
+                           .present = FIRN_TERMS_ALL, /* a linear layer has no mask */
                            .step = COLUMNS};
     for (size_t row = 0; row < r->rows; row += HEIGHT)
         firn_vector_pack(s->left[row / HEIGHT], 1, &left, term, terms, r->row + row,

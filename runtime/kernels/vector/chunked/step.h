@@ -1,11 +1,12 @@
-/* One step of a chunked sum in each lane, sum = round16(left * right + sum), in the stages that chunked.c puts side by
- * side for several sums: the product and sum rounded down and up, of these the one that is odd, and that rounded to the
- * half type. Why that is right is said in chunked.h. x86 only.
+/* One step of a chunked sum in each lane, sum = round16(left * right + sum). It is split into stages, which chunked.c
+ * interleaves for several sums: compute the fused result rounded down and up, choose the odd one of the two, and round
+ * it to the half type. chunked.h explains why this is correct. x86 only.
  *
- * AVX-512 has the direction in the instruction. AVX2 has it in the control register: between firn_step_begin and
- * firn_step_end all is rounded down, and up is the negative of what the negative is down. Compilers know nothing of
- * that register. So what is done between the two is a call of a function that is not inlined and takes and leaves its
- * sums in memory, and that function must not round anything but by what is written here. */
+ * AVX-512 encodes the rounding direction in the instruction. AVX2 takes it from the control register: between
+ * firn_step_begin and firn_step_end everything is rounded down, and the result rounded up is the negative of the
+ * negated expression rounded down. Compilers do not model the control register. Therefore the code between the two
+ * calls must be a function that is not inlined and that reads and writes its sums in memory, and it must contain no
+ * other operation that rounds. */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_STEP_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_STEP_H
 
@@ -15,7 +16,8 @@
 #include "runtime/kernels/vector/vector.h"
 #include "runtime/numerics/half.h"
 
-/* What a step rounds to. The last is for sums that are known to stay below the largest value, which saves a third. */
+/* The type a step rounds to. FIRN_STEP_SMALL_CBFLOAT16 is for sums known to stay below the largest value, which saves a
+ * third of the time. */
 typedef enum firn_step_kind {
     FIRN_STEP_FLOAT16,
     FIRN_STEP_BFLOAT16,
@@ -23,7 +25,7 @@ typedef enum firn_step_kind {
     FIRN_STEP_SMALL_CBFLOAT16
 } firn_step_kind;
 
-/* The conversion of the CPU is that of NUMERICS.md, whatever the control register says. */
+/* The CPU's conversion is that of NUMERICS.md, regardless of the control register. */
 static inline firn_vector firn_step_round_float16(firn_vector x) {
     return firn_vector_from_float16(firn_vector_to_float16(x));
 }

@@ -1,9 +1,9 @@
-/* The step of a chunked sum with the instructions of AVX2, which round as the control register says: see step.h, which
- * alone includes this. */
+/* The step of a chunked sum with AVX2 instructions, which round as the control register says; see step.h, the only file
+ * that may include this. */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_STEP_AVX2_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_STEP_AVX2_H
 
-/* Returns what firn_step_end takes. */
+/* Sets the rounding mode. Returns the previous mode, which firn_step_end restores. */
 static inline unsigned firn_step_begin(void) {
     const unsigned mode = _mm_getcsr();
     _mm_setcsr((mode & ~(unsigned)_MM_ROUND_MASK) | _MM_ROUND_DOWN);
@@ -18,21 +18,21 @@ static inline firn_vector firn_step_down(firn_vector a, firn_vector b, firn_vect
     return _mm256_fmadd_ps(a, b, c);
 }
 
-/* The compiler is not to see that this is a sign away from the sum above. */
+/* The empty asm hides from the compiler that this differs from the sum above only by its sign. */
 static inline firn_vector firn_step_up(firn_vector a, firn_vector b, firn_vector c) {
     firn_vector negative = _mm256_fnmsub_ps(a, b, c);
     __asm__("" : "+x"(negative));
     return (firn_vector)((firn_words)negative ^ FIRN_SIGN_BIT);
 }
 
-/* The selection looks at the highest bit. */
+/* The blend selects by the highest bit of each lane. */
 static inline firn_vector firn_step_odd(firn_vector down, firn_vector up) {
     return _mm256_blendv_ps(up, down, (firn_vector)((firn_words)down << 31));
 }
 
-/* `drop` bits of a float: half a unit is added to the bits, just less than that where the last bit kept is 0, and what
- * is below is dropped. The carry goes on into the exponent and to infinity. What is dropped of a NaN is 0 here, since
- * all NaNs come from widened ones or from an invalid operation, so that none is carried away. */
+/* Rounds to nearest even by dropping `drop` bits: adds half a unit of the last bit kept, or just less if that bit is 0,
+ * and clears the bits below. A carry propagates into the exponent and up to infinity. No carry occurs in a NaN: all
+ * NaNs here come from widened values or from an invalid operation, so their dropped bits are 0. */
 static inline firn_words firn_step_drop(firn_words bits, int drop) {
     const uint32_t just_less = (1u << (drop - 1)) - 1u;
     return (bits + just_less + (bits >> drop & 1u)) & ~0u << drop;
@@ -42,8 +42,9 @@ static inline firn_vector firn_step_round_bfloat16(firn_vector x) {
     return (firn_vector)firn_step_drop((firn_words)x, 16);
 }
 
-/* Sums of cbfloat16, and one factor of each term, are worked on at a scale where its subnormals are those of float32:
- * then bits are dropped of any value alike. The scale is a power of two and changes no value. */
+/* Sums of cbfloat16, and one factor of each term, are scaled so that the subnormals of cbfloat16 become those of
+ * float32; bits can then be dropped in the same way for all values. The scale is a power of two, so scaling is
+ * exact. */
 enum { FIRN_STEP_SCALE = 127 - FIRN_CBFLOAT16_BIAS };
 
 static inline bool firn_step_is_scaled(firn_step_kind kind) {
@@ -64,8 +65,8 @@ static inline bool firn_step_asks_for_size(uint8_t type) {
     return type == FIRN_CBFLOAT16;
 }
 
-/* At that scale. Where the doubled bits are beyond those of the largest value, the number becomes infinite; infinities
- * and NaNs are negative there, and stay. */
+/* Works on scaled values. If the doubled bits exceed those of the largest value, the number becomes infinite; the
+ * doubled bits of infinities and NaNs are negative as integers, so these remain. */
 static inline firn_vector firn_step_round_cbfloat16(firn_step_kind kind, firn_vector x) {
     const uint32_t too_large = (uint32_t)(127 + FIRN_CBFLOAT16_BIAS + 1 - FIRN_STEP_SCALE) << 24;
     const firn_words bits = firn_step_drop((firn_words)x, 23 - FIRN_CBFLOAT16_MANTISSA);

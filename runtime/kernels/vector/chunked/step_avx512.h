@@ -1,5 +1,5 @@
-/* The step of a chunked sum with the instructions of AVX-512, which have the direction of rounding in them. Included by
- * step.h alone, which says what a step is. */
+/* The step of a chunked sum with AVX-512 instructions, which encode the rounding direction. step.h describes a step; no
+ * other file may include this. */
 #ifndef FIRN_KERNELS_VECTOR_CHUNKED_STEP_AVX512_H
 #define FIRN_KERNELS_VECTOR_CHUNKED_STEP_AVX512_H
 
@@ -28,9 +28,9 @@ static inline firn_vector firn_step_odd(firn_vector down, firn_vector up) {
     return _mm512_mask_mov_ps(up, is_odd, down);
 }
 
-/* The upper half of a float: half a unit is added to the bits, just less than that where the last bit kept is 0, and
- * what is below is dropped. The carry goes on into the exponent and to infinity. The lower half of a NaN is 0 here,
- * since all NaNs come from widened ones or from an invalid operation, so that none is carried away. */
+/* Rounds to the upper half of a float, to nearest even: adds half a unit of the last bit kept, or just less if that bit
+ * is 0, and clears the bits below. A carry propagates into the exponent and up to infinity. No carry occurs in a NaN:
+ * all NaNs here come from widened values or from an invalid operation, so their lower half is 0. */
 static inline firn_vector firn_step_round_bfloat16(firn_vector x) {
     const __m512i bits = _mm512_castps_si512(x);
     const __mmask16 is_odd = _mm512_test_epi32_mask(bits, firn_step_every(0x10000));
@@ -39,13 +39,13 @@ static inline firn_vector firn_step_round_bfloat16(firn_vector x) {
     return _mm512_castsi512_ps(_mm512_and_si512(sum, firn_step_every(0xffff0000)));
 }
 
-/* Nothing is saved here by knowing it. */
+/* The size of the sums is not needed here. */
 static inline bool firn_step_asks_for_size(uint8_t type) {
     (void)type;
     return false;
 }
 
-/* Sums of cbfloat16 are worked on as they are. */
+/* Sums of cbfloat16 need no scaling here. */
 static inline firn_vector firn_step_scale(firn_step_kind kind, firn_vector x) {
     (void)kind;
     return x;
@@ -56,9 +56,10 @@ static inline firn_vector firn_step_unscale(firn_step_kind kind, firn_vector x) 
     return x;
 }
 
-/* A number is added whose last bit is the last one to keep, 1.5 times 2^23 of those, and taken away again. It grows
- * with the exponent of x, from the smallest normal value on. Where x is infinite it overflows to a small one, which
- * does no harm. Values beyond the largest are then driven to infinity and back. */
+/* Rounds by adding and subtracting a number whose last bit is the last bit to keep: 1.5 times 2^23 such units. It is
+ * proportional to the power of two in x, but at least that of the smallest normal value. If x is infinite the addend
+ * overflows to a small number, which is harmless. Two multiplications then turn values beyond the largest into
+ * infinity. */
 static inline firn_vector firn_step_round_cbfloat16(firn_step_kind kind, firn_vector x) {
     (void)kind;
     const uint32_t smallest_normal = (uint32_t)(127 - FIRN_CBFLOAT16_BIAS + 1) << 23;
