@@ -1,9 +1,9 @@
 # Builds firnc and firn, and runs every check. `make help` lists the targets.
 #
-# Variants build side by side, each into a folder of its own:
+# Variants can be built side by side, each in a folder of its own:
 #     make CC=clang BUILD=build/clang
 #     make CFLAGS_EXTRA='-O0 -g' BUILD=build/debug
-# Nothing is installed or fetched by `all`; demo, test and lint install the packages of .packages/list that are missing.
+# `all` installs and fetches nothing; demo, test and lint install the missing packages of .packages/list.
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -27,12 +27,13 @@ quiet = $(if $(V),,@)
 say = @$(if $(V),true,echo '    $(1)')
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Wmissing-prototypes $(WERROR)
-# The numerics depend on these three: no contraction, square root as an instruction, no relaxed floating point.
+# The numerics require these three: no contraction, square root as an instruction, strict floating point.
 FLOATING := -ffp-contract=off -fno-fast-math -fno-math-errno
 CFLAGS := -std=c11 -O2 $(FLOATING) $(WARNINGS) -I. -MMD -MP
-# Word size and sanitizers must be known to the linker too.
+# The linker needs the options for word size and sanitizers, too.
 MACHINE := $(filter -m%,$(CFLAGS_EXTRA))
-# Several objects as one. Groups are dissolved: a member that is made local cannot stand for its twin elsewhere.
+# Links several objects into one. Section groups are dissolved, so that a member made local here does not replace a
+# member of the same group elsewhere.
 PARTIAL_LINK := -r -nostdlib -Wl,--force-group-allocation
 LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 
@@ -46,7 +47,7 @@ KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels
 CORE_SOURCES := $(wildcard runtime/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)
-# What the programs are made of beside the libraries.
+# The sources of the programs that are not in a library.
 FIRN_SOURCES := $(filter-out runtime/cli/main.c,$(wildcard runtime/cli/*.c runtime/manual/*.c))
 FIRNC_SOURCES := $(filter-out compiler/commands/main.c,$(wildcard compiler/commands/*.c compiler/studies/*.c))
 COMPILER_SOURCES := $(filter-out compiler/commands/% compiler/studies/% compiler/examples/%,$(wildcard compiler/*.c compiler/*/*.c))
@@ -56,7 +57,7 @@ UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/
 object = $(patsubst %,$(BUILD)/objects/%.o,$(basename $(1)))
 
 # --- mbedTLS -------------------------------------------------------------------------------------------------------
-# Built from source with plan/mbedtls_config.h, which has no heap; Debian's binary allocates in every check.
+# mbedTLS is built from source with plan/mbedtls_config.h, which uses no heap; Debian's binary allocates in every check.
 
 MBEDTLS_SOURCE ?= .cache/mbedtls
 -include plan/mbedtls_sources.mk
@@ -72,8 +73,8 @@ endif
 
 # --- objects -------------------------------------------------------------------------------------------------------
 
-# Changes whenever the compiler or its flags do, but for what a rule adds by itself, so that a variant never mixes
-# objects.
+# This file changes when the compiler or its flags change, so that one build folder never mixes objects of two variants.
+# Flags that a rule adds are not included.
 ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(foreach set,$(SETS),$($(set)_FLAGS))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
@@ -81,8 +82,8 @@ $(BUILD)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
-# gcc warns of vectors that plain x86 passes in memory; here they are passed inside one file only. Samples are converted
-# as they are read: loops like those of a kernel.
+# gcc warns about vectors that plain x86 passes in memory; here they are only passed within one file. sample.c converts
+# samples in loops like those of a kernel.
 $(call object,$(KERNELS_SOURCES) $(NUMERICS_SOURCES) runtime/sample.c): private CFLAGS += -O3 -Wno-psabi
 $(call object,plan/signature.c): private CFLAGS += $(MBEDTLS_FLAGS)
 $(call object,plan/signature.c): | $(MBEDTLS_READY)
@@ -106,8 +107,9 @@ $(BUILD)/mbedtls/%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
 	@mkdir -p $(@D)
 	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/library/$*.c -o $@
 
-# x86 has instructions for SHA-256, in a function that mbedTLS calls for each block; its own one stays for CPUs without
-# them, under another name. Not with 32-bit words, which are for tests.
+# x86 has instructions for SHA-256. Our function that uses them replaces the one that mbedTLS calls for each block;
+# mbedTLS's own function is kept under another name for CPUs without these instructions. Not in 32-bit builds, which are
+# only for tests.
 SHA256_OBJECTS := $(BUILD)/mbedtls/sha256.o
 ifeq ($(filter x86_64 amd64,$(shell uname -m))$(filter -m32,$(MACHINE)),$(shell uname -m))
 SHA256_X86 := runtime/targets/x86/sha256.c
@@ -126,8 +128,8 @@ $(BUILD)/mbedtls/sha256-%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READ
 	    -c $(MBEDTLS_SOURCE)/library/sha256.c -o $@
 	$(quiet)$(OBJCOPY) $(SHA256_SHOWN) $@
 
-# Signature checking and the mbedTLS beneath it as one object in which only firn_* can be seen from outside: firnc also
-# links Debian's mbedTLS, for signing.
+# Links the signature check and its mbedTLS into one object that exports only firn_*, because firnc also links Debian's
+# mbedTLS, for signing.
 $(BUILD)/signature.o: $(call object,plan/signature.c) $(SHA256_OBJECTS) \
 		$(addprefix $(BUILD)/mbedtls/,$(filter-out sha256.o,$(MBEDTLS_OBJECTS)))
 	$(call say,$@)
@@ -135,11 +137,11 @@ $(BUILD)/signature.o: $(call object,plan/signature.c) $(SHA256_OBJECTS) \
 	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firn_*' $@
 
 # --- the kernel sets of x86 ----------------------------------------------------------------------------------------
-# The portable sources, compiled plain, with fused multiply-add, and with AVX2 and AVX-512, to which
-# runtime/kernels/vector adds kernels of its own, and a widen.c in the place of the portable one. Each set is one object
-# that shows one name, firn_kernel_find_<set>; runtime/targets/x86/select.c picks by CPU. Elsewhere
-# runtime/kernels/table.c is used as it is. The set of AVX-512-FP16 has only what that adds, and asks the AVX-512 one for
-# the rest.
+# On x86 the portable sources are compiled plain, with fused multiply-add, with AVX2 and with AVX-512. The last two add
+# the kernels of runtime/kernels/vector, whose widen.c replaces the portable one. Each set is one object that exports
+# one name, firn_kernel_find_<set>; runtime/targets/x86/select.c selects a set by the CPU. The AVX-512-FP16 set holds
+# only its additional kernels and calls the AVX-512 set for the others. Other machines use runtime/kernels/table.c
+# directly.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table)
@@ -183,7 +185,7 @@ $(foreach set,$(SETS),$(eval $(call SET_RULES,$(set))))
 LIBFIRN := $(BUILD)/libfirn.a
 LIBFIRNC := $(BUILD)/libfirnc.a
 LIBFIRNHOST := $(BUILD)/libfirnhost.a
-# The commands of both programs, of which a test links those that it calls.
+# The commands of both programs, for tests that call them.
 COMMANDS := $(BUILD)/commands.a
 
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
@@ -204,7 +206,7 @@ $(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) 
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lz -lm
 
-# What includes headers of other packages waits until they are known to be there.
+# Sources that include headers of other packages are compiled after the check for these packages.
 .PHONY: packages
 packages:
 	@OBJCOPY='$(OBJCOPY)' .packages/check $(CC) $(CFLAGS_EXTRA)
@@ -228,14 +230,14 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
 
-# These test files that are in no library, or hidden in a kernel set.
+# These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
-# Compiled without AVX-512-FP16, the kernels for it show what they compute.
+# Without AVX-512-FP16 this compiles the plain C version of its kernels.
 $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernels/vector/%.o,chunked/chunked \
     chunked/native chunked/cut pack pieces)
-# The same source as two sets have it, under two names.
+# The same source as in two sets, under two names.
 $(BUILD)/tests/test_kernels_chunked: $(BUILD)/avx2/chunked-renamed.o
 $(BUILD)/avx2/chunked-renamed.o: $(BUILD)/avx2/runtime/kernels/vector/chunked/chunked.o
 	$(quiet)$(OBJCOPY) --redefine-sym firn_chunked_tile_add=firn_chunked_tile_add_avx2 $< $@
@@ -254,7 +256,7 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
-# Tests that have an exhaustive form: every float instead of every 997th, every step of each schedule.
+# These tests have an exhaustive form: every float instead of every 997th, every step of each schedule.
 LONG_TESTS := unit/test_numerics unit/test_numerics_ulp
 
 .PHONY: test-long
@@ -267,10 +269,10 @@ test-long: ## the exhaustive forms of the tests that have one; under an hour on 
 # --- benchmarks ----------------------------------------------------------------------------------------------------
 
 BENCH_SOURCES := $(wildcard tests/bench/*.c)
-# The loops that the others are measured against must be as fast as they can be.
+# The loops that serve as reference for the others must be as fast as possible.
 $(call object,$(BENCH_SOURCES)): private CFLAGS += -O3
 
-# Its own firn_kernel_set_choose (tests/bench/ops.c) stands before the library's.
+# tests/bench/ops.c defines a wrapper of the library's firn_kernel_set_choose.
 $(BUILD)/firn-bench: $(call object,$(BENCH_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) -Wl,--wrap=firn_kernel_set_choose -pthread $^ -o $@ -lcjson -lz -lm
@@ -300,7 +302,7 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 PREFIX ?= /usr/local
 DESTDIR ?=
 PUBLIC_HEADERS := runtime/firn.h runtime/targets/host/host.h compiler/firnc.h
-# With what they include.
+# The public headers and the headers they include.
 INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))
 
 ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
@@ -321,7 +323,7 @@ uninstall: ## remove exactly what install put there; PREFIX= and DESTDIR= as the
 # --- checks of the text --------------------------------------------------------------------------------------------
 
 LINTED := $(filter-out plan/generated/%,$(shell git ls-files '*.c' '*.h' 2>/dev/null))
-# semihosting.c is not for this machine; both cross compilers see it with all warnings.
+# semihosting.c does not compile for this machine; both cross compilers compile it with all warnings.
 TIDIED := $(filter-out %/semihosting.c,$(filter compiler/%.c plan/%.c schedules/%.c runtime/%.c,$(LINTED)))
 
 .PHONY: lint
@@ -333,12 +335,12 @@ lint: ## clang-format, clang-tidy, cppcheck, and both compilers with all warning
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang BUILD=$(BUILD)/clang all unit-tests $(BUILD)/clang/firn-bench
 	@$(MAKE) --no-print-directory -s -j$(JOBS) tidy cppcheck
 
-# With the flags $(1). Its count of suppressed findings is kept from the screen.
+# $(1) are the flags. The line that counts suppressed findings is not shown.
 clang_tidy = clang-tidy --quiet --warnings-as-errors='*' $< -- -std=c11 $(FLOATING) -I. $(1) 2> $@.log || \
     { cat $@.log >&2; exit 1; }
 
 .PHONY: tidy cppcheck
-# A file is looked at again when it or any header has changed.
+# A file is checked again if it or any header has changed.
 tidy: $(patsubst %,$(BUILD)/tidy/%.ok,$(TIDIED)) $(patsubst %,$(BUILD)/tidy-avx2/%.ok,$(filter $(VECTOR_SOURCES),$(TIDIED)))
 $(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY)
 	@mkdir -p $(@D)
@@ -346,7 +348,7 @@ $(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY)
 	$(quiet)$(call clang_tidy,$(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS)) \
 	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES),$<),$(avx512_FLAGS)))
 	@touch $@
-# Where the vectors are those of AVX2, the same files are other code.
+# With AVX2 the vector kernels compile to other code, so they are checked again.
 $(BUILD)/tidy-avx2/%.ok: % .clang-tidy $(filter %.h,$(LINTED))
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $< for AVX2)
@@ -376,7 +378,7 @@ clean: ## remove what was built; fetched sources stay in .cache
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Made on the way to something else, and kept.
+# Intermediate files that make must not delete.
 .PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS)) $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

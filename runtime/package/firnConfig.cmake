@@ -1,5 +1,5 @@
-# find_package(firn): firn::firn (the runtime), firn::host (its port of a workstation), firn::firnc (the compiler). Found
-# from where this file lies, so that the tree can be moved.
+# find_package(firn) defines firn::firn (the runtime), firn::host (its port for a workstation) and firn::firnc (the
+# compiler). All paths are relative to this file, so the installed tree can be moved.
 get_filename_component(firn_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)

@@ -10,7 +10,7 @@ rv32_CROSS := riscv64-unknown-elf-
 rv32_MACHINE := -march=rv32imafc -mabi=ilp32f
 rv32_SCRIPT := runtime/targets/rv32/virt.ld
 
-# Of picolibc only string.h and its mem* functions are used; start code and linker scripts are ours.
+# Of picolibc only string.h and its mem* functions are used; start code and linker scripts are in runtime/targets.
 FIRMWARE_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
 FIRMWARE_CFLAGS := -std=c11 $(FLOATING) $(WARNINGS) -I. -MMD -MP -fcallgraph-info=su $(FIRMWARE_FLAGS)
 FIRMWARE_LDFLAGS := $(FIRMWARE_FLAGS) -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
@@ -19,7 +19,7 @@ FIRMWARE_KERNELS := $(filter-out runtime/kernels/table.c,$(KERNELS_SOURCES))
 FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) runtime/kernels/set.c
 EMULATED := $(TARGETS_COMMON) $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
 
-# The plan whose kernels the smaller of the two examples is linked with: make size PLAN=P.
+# The smaller of the two examples contains only the kernels of this plan: make size PLAN=P.
 EXAMPLE := $(or $(PLAN),$(BUILD)/example/small_mlp.plan)
 EXAMPLE_KERNELS = $(shell $(BUILD)/firnc inspect '$(EXAMPLE)' --kernels)
 
@@ -42,14 +42,14 @@ $(BUILD)/$(1)/flags: FORCE
 	@mkdir -p $$(@D)
 	@echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' | cmp -s - $$@ || echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' > $$@
 
-# Small, but for what a step spends its time in.
+# Optimised for size, except for the numerics and the kernels, in which a step spends its time.
 $(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS)): private OPTIMIZE := -O2
 $(call firmware_objects,$(1),runtime/targets/firmware_main.c runtime/targets/$(1)/start.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),plan/signature.c): private OWN_FLAGS := $(MBEDTLS_FLAGS)
 $(call firmware_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
 
-# The table again, with weak references: the linker then takes only the kernels that are asked for with -u.
+# The table with weak references: the linker includes only the kernels that -u names.
 $(BUILD)/$(1)/objects/table-on-demand.o: runtime/kernels/table.c $(BUILD)/$(1)/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
@@ -75,7 +75,7 @@ $(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS))
 $(1)_OBJECTS := $(call firmware_objects,$(1),runtime/targets/$(1)/start.c $(FIRMWARE_SOURCES)) $(BUILD)/$(1)/signature.o
 $(1)_LINK = $($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map
 
-# The example with every kernel, and with those of one plan.
+# The example with all kernels, and with only the kernels of one plan.
 $(BUILD)/$(1)/example.elf: $$($(1)_OBJECTS) $(call firmware_objects,$(1),runtime/targets/firmware_main.c \
 		runtime/kernels/table.c) $(BUILD)/$(1)/kernels.a $($(1)_SCRIPT)
 	$$(call say,$$@)
@@ -86,7 +86,7 @@ $(BUILD)/$(1)/example-on-demand.elf: $$($(1)_OBJECTS) $(call firmware_objects,$(
 	$$(call say,$$@)
 	$$(quiet)$$($(1)_LINK) $$(filter %.o %.a,$$^) $$(EXAMPLE_KERNELS) -o $$@
 
-# The runner for the emulator; the key that it trusts is linked in.
+# The runner for the emulator; the public key is linked in.
 $(BUILD)/$(1)/emulator-%.elf: $(BUILD)/keys/%.c $$($(1)_OBJECTS) $(call firmware_objects,$(1),$(EMULATED) \
 		runtime/kernels/table.c) $(BUILD)/$(1)/kernels.a $($(1)_SCRIPT)
 	$$(call say,$$@)
@@ -135,7 +135,7 @@ size: ## code size by part, with every kernel and with those of a plan; PLAN=P
 
 # --- running a plan ------------------------------------------------------------------------------------------------
 
-# The key that PUB names, as a file whose name is its content, so that runs with different keys do not meet.
+# The public key PUB, in a file named after its hash, so that runs with different keys do not share a file.
 ifdef PUB
 KEY := $(shell sha256sum < '$(PUB)' 2>/dev/null | cut -c 1-16)
 endif
@@ -160,13 +160,13 @@ emulate: ## run a plan on an emulated board: TARGET=cortex-m7|rv32 PLAN=P PUB=K 
 	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
 	    RESUME='$(RESUME)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
 
-# The program alone; prints where it is.
+# Builds only the runner and prints its path.
 .PHONY: emulator
 emulator:
 	@$(MAKE) --no-print-directory -s $(EMULATOR) V=1 >&2
 	@echo $(EMULATOR)
 
-# Compilers, levels and word sizes that must give the same bits.
+# Compilers, optimisation levels and word sizes that must give the same bits.
 VARIANTS := gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3 gcc-m32 clang-m32
 variant_FLAGS = CC=$(word 1,$(subst -, ,$(1))) CFLAGS_EXTRA='-$(word 2,$(subst -, ,$(1)))$(if $(findstring m32,$(1)), -msse2 -mfpmath=sse)'
 

@@ -1,4 +1,4 @@
-# Bytes of each part of a linked program, from the linker's map. Needs LC_ALL=C and one map.
+# Prints the bytes of each part of a linked program, from the linker's map. Requires LC_ALL=C and exactly one map.
 
 function part_of(path) {
     if (path ~ /\/signature\.o$/)

@@ -1,17 +1,17 @@
-# The deepest stack of each public function, from the call graphs that gcc writes (-fcallgraph-info=su). Exits with 1
-# when a function can call itself or has a frame whose size is not known when it is compiled.
+# Prints the deepest stack of each public function, from the call graphs that gcc writes (-fcallgraph-info=su). Exits
+# with 1 if a function can call itself or has a frame whose size is not known at compile time.
 #
-# A call through a pointer is taken to reach every function that it can mean:
-#     runtime/execute.c     the kernels; in firn_execute_check only what finds them and says their scratch,
-#                           in prepare only what finds them
-#     runtime/kernels/*.c   the task bodies: static functions of the runtime that nobody calls by name;
-#                           but in walk_blocks of the optimizers and in sum_blocks those among them whose names
-#                           end with _run and _terms
+# A call through a pointer is assumed to reach every function that the pointer can refer to:
+#     runtime/execute.c     the kernels; in firn_execute_check only the functions that find kernels and compute their
+#                           scratch, in prepare only the functions that find kernels
+#     runtime/kernels/*.c   the task bodies: static functions of the runtime that no function calls by name; in
+#                           walk_blocks of the optimizers only those whose names end in _run, in sum_blocks only those
+#                           whose names end in _terms
 #     the rest of runtime/, plan/checks/check.c
-#                           the port and the data source, which are the platform's and not counted
+#                           the port and the data source, which belong to the platform and are not counted
 #     plan/                 the shape rules
-#     mbedTLS               the pool allocator, and what signature.c lends it
-# Functions of the C library and of the compiler's support library have no frame here; those that occur are leaves.
+#     mbedTLS               the pool allocator, and the functions that signature.c passes to it
+# Functions of the C library and of the compiler's support library have no frame here; those in use are leaves.
 
 BEGIN { FS = "\"" }
 
@@ -40,7 +40,7 @@ function is_static(title) {
     return title ~ /:/
 }
 
-# True when a pointer that is called in `caller` can mean the function.
+# Returns true if a pointer called in `caller` can refer to the function `title`.
 function may_mean(caller, title,    from) {
     from = file[caller]
     if (caller == "firn_execute_check")
@@ -67,7 +67,7 @@ function fault(words) {
     failed = 1
 }
 
-# Deepest stack from a function downwards, its own frame included; below[] remembers where it goes.
+# Returns the deepest stack from a function downwards, its own frame included. below[] records the deepest callee.
 function depth(title,    targets, i, n, target, here, deepest) {
     if (title in known)
         return known[title]
