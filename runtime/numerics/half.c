@@ -50,12 +50,12 @@ float firn_round_to(uint8_t type, float x) {
     }
 }
 
-/* The products that are not exact in binary32. Both cases scale by a power of two, exactly, and round to odd there.
- *   tiny: |ab| < 2^-117 and |c| < 2^-90. Times 2^117 the last bit of ab is at least 2^-149 and the sum is below 2^28.
- *         Subnormal results are multiples of 2^-133, which is 2^-16 there: the last bit of 2^7.
- *   huge: ab is beyond binary32, but ab + c may not be. Times 2^-4 the last bit of c is still at least 2^-137, and a
- *         product that overflows again overflows the result, whatever c is.
- * The scaled factor is the smaller or the larger one, so that it stays in range itself. */
+/* Handles products that are not exact in binary32. In both cases the operands are scaled exactly, by a power of two,
+ * and the scaled sum is rounded to odd. tiny: |ab| < 2^-117 and |c| < 2^-90. Scaled by 2^117, the last bit of ab is at
+ * least 2^-149 and the sum is below 2^28. Subnormal results are multiples of 2^-133, which is scaled to 2^-16: the last
+ * bit of 2^7. huge: ab exceeds the range of binary32, but ab + c may not. Scaled by 2^-4, the last bit of c is at least
+ * 2^-137. If the scaled product overflows too, the result overflows for every c. The scale is applied to the smaller
+ * factor (tiny) or the larger one (huge), so that the scaled factor is in range. */
 float firn_bfloat16_fma_scaled(float a, float b, float c) {
     const float smallest_normal = firn_power_of_two(-126 + 117), magic = firn_power_of_two(7);
     uint32_t a_magnitude = firn_bits(a) & FIRN_MAGNITUDE_BITS, b_magnitude = firn_bits(b) & FIRN_MAGNITUDE_BITS;

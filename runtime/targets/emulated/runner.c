@@ -1,12 +1,12 @@
-/* The program of the emulated targets: runs some steps of a plan and prints one line for each, and last the digest of
- * the state. It is not an example of a firmware (that is runtime/targets/firmware_main.c): its data, its log and its
- * checkpoint come from the emulator. Words of the command line:
+/* The program of the emulated targets: runs some steps of a plan and prints one line for each, then the digest of the
+ * state. It is not an example of a firmware (see runtime/targets/firmware_main.c): its data, its log and its checkpoint
+ * are files of the emulator's host. Words of the command line:
  *
- *     steps=N           how many steps
- *     resume            begin with the file `checkpoint`; an eval plan always takes its parameters from there
- *     save              write it at the end of a train plan's steps
+ *     steps=N           run N steps
+ *     resume            begin with the file `checkpoint`; an eval plan always reads its parameters from this file
+ *     save              write the file `checkpoint` after the last step of a train plan
  *     try=write-plan    write into the loaded plan, which must fault
- *     try=second-open   load a plan into the instance that holds one, which must be refused
+ *     try=second-open   open a plan in the instance that already holds one, which must be refused
  */
 #include <string.h>
 
