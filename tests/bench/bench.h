@@ -1,7 +1,7 @@
-/* The benchmarks of `make bench`. The machine is shared and its clock moves, so a figure alone says little. What may be
- * compared are ratios of times of one round: the shares of a reference, PyTorch's time by ours, instructions of the
- * peak loop, and the shares of the ops, which are of the step of their round. Times, G/s, sizes, and the peak and the
- * triad of the machine are of this run only. Nothing here passes or fails on a time. */
+/* The benchmarks of `make bench`. The machine may be shared and its clock frequency varies, so absolute times are not
+ * comparable between runs. Only ratios of times taken in one round are: the share of a reference, PyTorch's time
+ * divided by ours, instructions of the peak loop, and the share of each op in the step of its round. Times, G/s, sizes,
+ * and the machine's peak and triad describe this run only. No test here may pass or fail on a time. */
 #ifndef FIRN_TESTS_BENCH_H
 #define FIRN_TESTS_BENCH_H
 
@@ -11,14 +11,14 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* What a case is a ratio of. */
+/* The reference whose time a case is divided by. */
 typedef enum bench_reference {
-    BENCH_PEAK,    /* fused multiply-adds of float32 at the widest vector */
+    BENCH_PEAK,    /* fused multiply-adds in float32 at the widest vector width */
     BENCH_STREAMS, /* a loop that reads four streams and writes three */
-    BENCH_NOTHING  /* a time by itself, told in instructions of the peak loop; or a size */
+    BENCH_NOTHING  /* no ratio: a time, also given in instructions of the peak loop, or a size */
 } bench_reference;
 
-/* PyTorch in its four ways. */
+/* The ways in which PyTorch is run. */
 enum { BENCH_EAGER, BENCH_COMPILED, BENCH_BFLOAT16, BENCH_BFLOAT16_COMPILED, BENCH_TORCHES };
 #define BENCH_EAGER_ONLY   (1u << BENCH_EAGER)
 #define BENCH_FLOAT32_BOTH (1u << BENCH_EAGER | 1u << BENCH_COMPILED)
@@ -26,47 +26,48 @@ enum { BENCH_EAGER, BENCH_COMPILED, BENCH_BFLOAT16, BENCH_BFLOAT16_COMPILED, BEN
 #define BENCH_EVERY_TORCH  ((1u << BENCH_TORCHES) - 1)
 
 typedef struct bench_options {
-    const char *only;  /* groups and cases whose names contain it; NULL: all */
-    const char *out;   /* folder */
-    const char *firnc; /* the compiler */
+    const char *only;  /* run only groups and cases whose names contain this; NULL: all */
+    const char *out;   /* output folder */
+    const char *firnc; /* path of the compiler */
     const char *python;
     unsigned repeat, threads;
     bool smoke;        /* one repetition of the smallest shapes */
-    unsigned torches;  /* ways of PyTorch that are asked, a bit each; 0: none */
-    double call_limit; /* seconds that one call may be expected to take */
+    unsigned torches;  /* bit mask of the ways of PyTorch to run; 0: none */
+    double call_limit; /* seconds; a case whose call is expected to take longer is left out */
 } bench_options;
 
-/* One case: something that can be run again and again. */
+/* One benchmark case: work that can be run repeatedly. */
 typedef struct bench_case {
     char group[24], shape[48], storage[24];
     bench_reference reference;
     double work; /* operations or bytes of one call */
     void (*run)(void *context);
     void *context;
-    const int *error; /* of the calls until now, the last that was not FIRN_OK; NULL: they cannot fail */
-    char torch[96];   /* the same work for pytorch.py; "" when it has none */
+    const int *error; /* the last status that was not FIRN_OK in any call so far; NULL: calls cannot fail */
+    char torch[96];   /* the question for pytorch.py about the same work; "": none */
     unsigned torches;
-    double call_limit; /* seconds; 0: that of the options */
-    const char *like;  /* a storage whose speed is expected of a kind that was not measured yet; NULL: none */
-    /* The memory of BENCH_STREAMS: four arrays of so many floats. */
+    double call_limit; /* seconds; 0: the limit of the options */
+    const char *like;  /* storage whose measured speed is assumed when this kind has no measurement yet; NULL: none */
+    /* Memory for the BENCH_STREAMS reference: four arrays of stream_elements floats. */
     float *streams[4];
     size_t stream_elements;
 } bench_case;
 
-/* A line of the report. */
+/* A row of the report. */
 typedef struct bench_row {
     char group[24], shape[48], storage[24], note[64];
     bench_reference reference;
     unsigned rounds;
     double work, seconds;        /* of one call: the median of the rounds */
     double of_one, of_all;       /* share of the reference with one thread and with all; 0: none */
-    double instructions;         /* BENCH_NOTHING: of the peak loop with one thread, in the same time; 0: none */
+    double instructions;         /* BENCH_NOTHING: instructions that one thread of the peak loop executes in the same
+                                  * time; 0: none */
     double torch[BENCH_TORCHES]; /* PyTorch's time divided by ours; 0: none */
-    char op[40];                 /* a part of a step; "": the row is something else */
-    double calls, share;         /* of the part, in one step */
+    char op[40];                 /* op name if the row is a part of a step; "": any other row */
+    double calls, share;         /* of this part, for one step */
 } bench_row;
 
-/* Of a case, at the most. */
+/* The largest number of rounds of a case. */
 #define BENCH_ROUNDS_MAX 64
 
 extern bench_options bench_settings;
@@ -74,57 +75,59 @@ extern bench_options bench_settings;
 /* --- measure.c --- */
 
 double bench_seconds(void);
-/* Sorts the values; 0 when there is none. */
+/* Sorts the values and returns their median; 0 if there are no values. */
 double bench_median(double *values, size_t count);
-void *bench_allocate(size_t bytes); /* zeroed, aligned to 64 */
+void *bench_allocate(size_t bytes); /* zeroed, aligned to 64 bytes; exits on failure */
 void bench_format(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Prints a line; the run goes on with the next case, and its exit code will be 1. Not for what is left out for want of
- * a feature, of memory or of PyTorch. */
+/* Prints a line. The run continues with the next case and its exit code will be 1. Not for cases that are left out
+ * because a CPU feature, memory or PyTorch is missing. */
 void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool bench_has_failed(void);
-/* Whether a call of the case has failed, which is told; it has no row then. */
+/* Returns true and reports the error if a call of the case has failed. A failed case has no row. */
 bool bench_case_failed(const bench_case *it);
-/* How kernels are given their threads. */
+/* The task distribution that kernels are given. */
 firn_parallel bench_parallel(void);
-/* False when --only leaves it out. */
+/* Returns false if --only leaves the case out. */
 bool bench_is_wanted(const char *group, const char *shape, const char *storage);
-/* How many calls make a measurement; the first one warms the caches. */
+/* Returns how many calls make one measurement. The first call warms the caches. */
 size_t bench_choose_calls(const bench_case *it);
-/* Seconds of one of so many calls. */
+/* Returns the seconds of one call, averaged over `calls` calls. */
 double bench_time_calls(const bench_case *it, size_t calls);
-/* Whether a case has a further round after so many, which took so many seconds. */
+/* Returns whether a case gets another round, given the rounds and the seconds it has taken so far. */
 bool bench_goes_on(unsigned rounds, double spent);
-/* Runs a case in rounds, each with its references, and puts a row into the report. */
+/* Runs a case in rounds, each with its references, and adds a row to the report. */
 void bench_measure(const bench_case *it);
 void bench_begin(void);
 void bench_end(void);
 
 /* --- references.c --- */
 
-/* Operations a second of `threads` threads that do nothing but multiply-adds. */
+/* Multiply-add operations per second of `threads` threads that do nothing else. */
 double bench_peak(unsigned threads);
-/* The same for one thread, in vector instructions a second. */
+/* The same for one thread, in vector instructions per second. */
 double bench_peak_instructions(void);
 const char *bench_peak_name(void);
-/* Bytes a second of a[i] = b[i] + s * c[i]. */
+/* Bytes per second of a[i] = b[i] + s * c[i]. */
 double bench_triad(unsigned threads);
-/* Bytes a second of four streams read and three written. */
+/* Bytes per second of a loop that reads four streams and writes three. */
 double bench_streams(unsigned threads, float *const streams[4], size_t elements);
 
 /* --- pytorch.c --- */
 
 void bench_torch_begin(void);
-const char *bench_torch_version(void); /* "no torch" when there is none */
-/* Seconds of one call; 0 when PyTorch cannot do it. */
+const char *bench_torch_version(void); /* "no torch" if PyTorch is not available */
+/* Returns the seconds of one call; 0 if PyTorch cannot run it. */
 double bench_torch(unsigned variant, const char *question);
 void bench_torch_end(void);
 
 /* --- ops.c --- */
 
-/* The kernel set of this machine with kernels that are timed: a firn_config.kernels of this program alone. */
+/* This machine's kernel set, wrapped so that each kernel is timed: a value of firn_config.kernels that only this
+ * program supports. */
 #define BENCH_TIMED "timed"
-/* Runs a case that is one step of a plan opened with that set, and puts rows into the report: the step, each op that
- * takes a thousandth of it, the others together, what the executor does between ops, and the readings of the clock. */
+/* Runs a case that is one step of a plan opened with that set, and adds rows to the report: the step, each op that
+ * takes at least a thousandth of it, all other ops together, the time the executor spends between ops, and the time
+ * spent reading the clock. */
 void bench_ops(const bench_case *it);
 
 /* --- the cases --- */
@@ -133,21 +136,21 @@ void bench_products(void);
 void bench_attention(void);
 void bench_adamw(void);
 void bench_plans(void);
-/* The peak resident memory of one step, printed; run in a process of its own. */
+/* Prints the peak resident memory of one step. Must run in a separate process. */
 int bench_memory_of(const char *plan, const char *key);
 
 /* --- report.c --- */
 
 void bench_report_begin(void);
 void bench_report_row(const bench_row *row);
-/* The last row of that kind that has a time; group NULL: of any. */
+/* Returns the last row of that group and storage that has a time; group NULL matches every group. */
 const bench_row *bench_report_last(const char *group, const char *storage);
 typedef struct bench_machine {
-    double peak_one, peak_all, triad_one, triad_all; /* medians over the whole run; operations and bytes a second */
+    double peak_one, peak_all, triad_one, triad_all; /* medians over the whole run; operations and bytes per second */
 } bench_machine;
-/* The end of the table on stdout; report.json and report.svg in the folder. */
+/* Ends the table on stdout and writes report.json and report.svg into the output folder. */
 bool bench_report_write(const bench_machine *machine);
-/* Reads report.json back, and looks at both files. */
+/* Reads report.json back and checks both files. */
 bool bench_report_check(void);
 
 #endif

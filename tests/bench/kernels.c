@@ -1,5 +1,5 @@
-/* Single kernels: products, attention, the update of AdamW. They are found and called as the executor does it, so the
- * environment's choice of a kernel set is obeyed. */
+/* Benchmarks of single kernels: products, attention, the update of AdamW. Kernels must be looked up and called as the
+ * executor does it, so that the environment's choice of a kernel set takes effect. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 #include "runtime/numerics/numerics.h"
 #include "tests/bench/bench.h"
 
-/* How numbers are stored and how a sum of products is formed. */
+/* The element type of the operands and the way a sum of products is computed. */
 typedef struct storage {
     const char *name;
     uint8_t type;
-    uint32_t chunk; /* 0: sums in float32 */
+    uint32_t chunk; /* 0: float32 sums */
 } storage;
 
 static const storage storages[] = {
@@ -24,10 +24,10 @@ static const storage storages[] = {
     {"bfloat16 chunk 64", FIRN_BFLOAT16, 64},
     {"cbfloat16 chunk 64", FIRN_CBFLOAT16, 64},
 };
-/* The last two are for squares only. */
+/* The last two are measured for square shapes only. */
 enum { ALL_STORAGES = sizeof storages / sizeof storages[0], STORAGES = ALL_STORAGES - 2 };
 
-/* A kernel with its operands. */
+/* A kernel call with its operands. */
 typedef struct job {
     firn_kernel kernel;
     firn_kernel_call call;
@@ -48,7 +48,7 @@ static firn_tensor tensor(uint8_t type, uint8_t rank, const uint32_t dims[]) {
     return it;
 }
 
-/* Numbers in (-spread, spread) that do not repeat within a row. */
+/* Fills with numbers in (-spread, spread) that do not repeat within a row. */
 static firn_tensor filled(uint8_t type, uint8_t rank, const uint32_t dims[], float spread) {
     firn_tensor it = tensor(type, rank, dims);
     uint32_t state = 88172645u;
@@ -72,8 +72,8 @@ static void free_job(job *it) {
     free(it->call.workspace);
 }
 
-/* The kernel of this machine's set for a call that is filled in, with all threads and the workspace that it asks for.
- */
+/* Looks up the kernel of this machine's set for a call that is filled in, and gives the call all threads and the
+ * workspace that the kernel asks for. */
 static void find_kernel(job *it, uint16_t op) {
     const firn_kernel_choice choice = firn_kernel_set_choose(NULL)->find(op, it->call.reductions);
     it->kernel = choice.run;
@@ -97,7 +97,7 @@ static const char *const directions[] = {"forward", "dx", "dw"};
 typedef struct product {
     const char *group, *name;
     uint32_t n, k, o;
-    int64_t layout; /* of the weight: 0 [O,K], 1 [K,O] */
+    int64_t layout; /* layout of the weight: 0 [O,K], 1 [K,O] */
 } product;
 
 static job product_job(const product *it, int direction, const storage *stored) {
@@ -195,7 +195,7 @@ static job forward_job(uint32_t length, const storage *stored) {
     return made;
 }
 
-/* Reads what forward has left: it has run. */
+/* Reads the outputs of the forward kernel, which must have run before. */
 static job backward_job(const job *forward, uint32_t length, const storage *stored) {
     const uint32_t scratch[] = {BATCH, HEADS, 33, length};
     job made = {.call = {.input_count = 4, .output_count = 2}};
@@ -210,7 +210,8 @@ static job backward_job(const job *forward, uint32_t length, const storage *stor
     return made;
 }
 
-/* The causal half of the products: two forward; backward computes the scores again and has four more. */
+/* Counts the operations in the causal half of the products: two products forward; backward computes the scores again
+ * and has four more. */
 static void measure_attention(uint32_t length, const storage *stored) {
     const double one_product = (double)BATCH * CHANNELS * length * (length + 1.0);
     job forward = forward_job(length, stored);
@@ -229,7 +230,7 @@ static void measure_attention(uint32_t length, const storage *stored) {
     made.work = 5.0 * one_product;
     made.context = &backward;
     bench_measure(&made);
-    backward.call.input_count = 1; /* the others belong to forward */
+    backward.call.input_count = 1; /* the other inputs are used by forward only */
     free_job(&backward);
     free_job(&forward);
 }
@@ -248,7 +249,7 @@ void bench_attention(void) {
 
 /* --- AdamW ------------------------------------------------------------------------------------------------------ */
 
-/* Bytes that the system can still give; a guess where it does not say. */
+/* Bytes of memory that the system has available; a guess if the system does not report it. */
 static double available_bytes(void) {
     char line[128];
     unsigned long long kilobytes = 2 << 20;
@@ -261,7 +262,8 @@ static double available_bytes(void) {
     return 1024.0 * (double)kilobytes;
 }
 
-/* The parameters of GPT-2, or as many as leave half of the memory alone; PyTorch has its own copy. */
+/* The number of elements: GPT-2's parameters, or fewer so that half of the available memory stays free, since PyTorch
+ * holds a copy of its own. */
 static uint32_t adamw_elements(void) {
     const uint32_t all = 124439808;
     const double most = available_bytes() / 2 / (4 * sizeof(float)) / 2;
@@ -281,7 +283,7 @@ void bench_adamw(void) {
     firn_kernel_call *call = &work.call;
     for (int i = 0; i < 2; i++) /* parameter and gradient */
         call->inputs[i] = filled(FIRN_FLOAT32, 1, &elements, 0.02f);
-    for (int i = 2; i < 4; i++) /* the two averages */
+    for (int i = 2; i < 4; i++) /* the two moment estimates */
         call->inputs[i] = tensor(FIRN_FLOAT32, 1, &elements);
     for (int i = 4; i < 7; i++) { /* learning rate and powers */
         call->inputs[i] = tensor(FIRN_FLOAT32, 1, (const uint32_t[]){1});

@@ -3,17 +3,18 @@
  *     firn-bench [--only NAME] [--repeat N] [--threads N] [--limit S] [--smoke] [--torch no|float32|compiled|eager|all]
  *                [--python P] [--firnc P] [--out D]
  *
- * --only NAME    the cases in whose "what shape storage" NAME occurs
+ * --only NAME    run only the cases whose "what shape storage" contains NAME
  * --repeat N     rounds of each case (5)
- * --threads N    of the kernels and of PyTorch (the CPUs there are)
- * --limit S      leaves out kernels of which one call may be expected to take longer than S seconds (3)
- * --smoke        one round of the smallest shapes, and a look at the files that were written: seconds
+ * --threads N    threads of the kernels and of PyTorch (the number of CPUs)
+ * --limit S      leave out kernels of which one call is expected to take longer than S seconds (3)
+ * --smoke        run one round of the smallest shapes and check the files that were written; takes seconds
  * --torch HOW    no: without PyTorch; float32: eager, without autocast; compiled: float32, eager and compiled, without
- *                autocast; eager: float32 and bfloat16, without torch.compile; all, the default.
- *                Autocast is emulated on CPUs without bfloat16, hence very slow; torch.compile takes minutes
+ *                autocast; eager: float32 and bfloat16, without torch.compile; all: everything (the default).
+ *                Autocast is emulated on CPUs without bfloat16 and very slow there; torch.compile takes minutes
  *
- * FIRN_KERNELS in the environment chooses the kernel set, as everywhere. Exit 0: everything ran, however fast, but for
- * what this machine lacks; 1: something failed, and has no row; 2: the command line is wrong. */
+ * FIRN_KERNELS in the environment chooses the kernel set, as for firn. Exit code 0: every case ran or was left out
+ * because this machine lacks something that it needs, whatever the times are; 1: a case failed and has no row; 2: the
+ * command line is wrong. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@
 #include "runtime/targets/host/host.h"
 #include "tests/bench/bench.h"
 
-#define MACHINE_ROUNDS 3 /* before and after the cases */
+#define MACHINE_ROUNDS 3 /* rounds before and rounds after the cases */
 
 bench_options bench_settings = {.out = "build/bench",
                                 .firnc = "build/firnc",
@@ -106,15 +107,15 @@ static bool read_options(int count, char **words) {
     return true;
 }
 
-/* The references by themselves. */
+/* The references, measured without a case. */
 typedef struct samples {
     double peak_one[2 * MACHINE_ROUNDS], peak_all[2 * MACHINE_ROUNDS];
     double triad_one[2 * MACHINE_ROUNDS], triad_all[2 * MACHINE_ROUNDS];
     size_t count;
 } samples;
 
-/* What others compute: with more than a little of it, ratios to PyTorch above all are worth nothing, since its threads
- * wait for each other by turning. */
+/* Load from other processes. Under noticeable load the ratios are unreliable, above all those to PyTorch, because its
+ * threads wait for each other in busy loops. */
 static void look_for_others(void) {
     double load;
     if (getloadavg(&load, 1) == 1 && load > 0.3 && !bench_settings.smoke)

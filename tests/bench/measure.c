@@ -1,5 +1,5 @@
-/* Rounds: in each one the references, the case and PyTorch are timed one after the other, and a ratio is taken of that
- * round's times. What is reported is the median of the ratios. */
+/* Measures cases in rounds. Each round times the references, the case and PyTorch one after the other and computes the
+ * ratios from that round's times. The report has the median of the ratios. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "runtime/targets/host/host.h"
 #include "tests/bench/bench.h"
 
-#define SHORTEST     20e-3 /* seconds of one measurement; shorter calls are repeated */
-#define CASE_SECONDS 20.0  /* of ours; after so long a case has no further round */
+#define SHORTEST     20e-3 /* seconds of one measurement; shorter calls are repeated to fill it */
+#define CASE_SECONDS 20.0  /* seconds in our own calls after which a case gets no further round */
 
 static firn_host_threads *pool;
 static bool has_failed;
@@ -125,7 +125,8 @@ static double reference_rate(const bench_case *it, unsigned threads) {
     }
 }
 
-/* True, and a row that says so, when the last case of the kind shows that a call would take too long. */
+/* Returns true and adds a row without a time if the last measured case of this kind predicts that a call would exceed
+ * the limit. */
 static bool is_too_long(const bench_case *it) {
     const bench_row *last = bench_report_last(it->group, it->storage);
     const double limit = it->call_limit > 0.0 ? it->call_limit : bench_settings.call_limit;

@@ -1,12 +1,12 @@
-/* Where the time of a step goes, op by op. A plan that is opened with the kernel set "timed" has kernels that call
- * those of the set for this machine and add up the time. Only this program knows that set: it is linked with
- * --wrap=firn_kernel_set_choose, so that the library is the one that users have. Nothing here may touch what a kernel
- * is given. */
+/* Measures the time of each op within a step. A plan opened with the kernel set "timed" gets kernels that call those of
+ * this machine's set and accumulate their time. Only this program has that set: it is linked with
+ * --wrap=firn_kernel_set_choose, so the library under test is the one that users have. Code here may not change a
+ * kernel's arguments. */
 #include <string.h>
 
 #include "tests/bench/bench.h"
 
-#define LEAST_SHARE    0.001 /* of a step; ops with less are told together */
+#define LEAST_SHARE    0.001 /* of a step; ops with a smaller share are reported together */
 #define CLOCK_READINGS 1000
 
 /* --- the kernel set --- */
@@ -16,7 +16,7 @@ const firn_kernel_set *__wrap_firn_kernel_set_choose(const char *name);
 
 static void run_timed(uint16_t code, const firn_kernel_call *call);
 
-/* A kernel is not told which op it is, so each has one of its own. */
+/* A kernel does not receive its op code, so there is a separate wrapper for each op. */
 #define FIRN_OP(name, code, ...)                                                                                       \
     static void run_timed_##name(const firn_kernel_call *call) {                                                       \
         run_timed(code, call);                                                                                         \
@@ -34,9 +34,9 @@ static const struct {
 };
 enum { OPS_END = sizeof ops / sizeof ops[0] };
 
-/* Of each code, since the last round began. */
+/* Per op code, since the last round began. */
 static struct {
-    firn_kernel kernel; /* the one that is timed */
+    firn_kernel kernel; /* the kernel that is timed */
     size_t calls;
     double seconds;
 } totals[OPS_END];
@@ -69,15 +69,15 @@ const firn_kernel_set *__wrap_firn_kernel_set_choose(const char *name) {
 
 /* --- rounds --- */
 
-/* What a step is made of: ops by their codes, and two more. */
+/* The parts of a step: one per op code, and two more. */
 enum { EXECUTOR = OPS_END, CLOCK, PARTS };
 
 static struct {
-    double calls; /* of one step */
+    double calls; /* per step */
     double seconds[BENCH_ROUNDS_MAX], shares[BENCH_ROUNDS_MAX];
 } parts[PARTS];
 
-/* The least time between two readings of the clock. */
+/* The shortest time between two readings of the clock. */
 static double time_of_reading(void) {
     double least = 1.0;
     for (int i = 0; i < CLOCK_READINGS; i++) {
@@ -100,8 +100,8 @@ static void set_part(size_t part, unsigned round, double calls, double seconds, 
     parts[part].shares[round] = seconds / step;
 }
 
-/* Divides what the steps of a round took. The clock is read twice for each call; one half of that lies between the
- * readings, the other outside. */
+/* Divides the time of a round's steps among the parts. The clock is read twice for each call; half of that cost falls
+ * between the two readings, the other half outside. */
 static void divide_round(unsigned round, double steps, double step, double reading) {
     double outside = step, all_calls = 0.0;
     for (size_t code = 0; code < OPS_END; code++) {
@@ -125,7 +125,7 @@ static void report_part(bench_row row, const char *name, double calls, double se
     bench_report_row(&row);
 }
 
-/* The ops by their shares, the largest first; what each is then does not matter any more. */
+/* Sorts the ops by share, largest first. The entries lose their op code order, which is not needed afterwards. */
 static void report_ops(const bench_row *row) {
     double seconds[OPS_END], shares[OPS_END], other_seconds = 0.0, other_share = 0.0, other_calls = 0.0;
     for (size_t code = 0; code < OPS_END; code++) {

@@ -1,5 +1,5 @@
-/* Whole plans: steps of training through the library, the time to open one, the memory that it takes. The plans are
- * made by firnc from recipes, so that nothing is timed that a user could not have. */
+/* Benchmarks of whole plans: training steps through the library, the time to open a plan, and memory use. firnc makes
+ * the plans from recipes, so that only plans that a user can have are measured. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define RECIPES      "tests/bench/recipes/"
 #define DATA_BYTES   (8u << 20)
-#define STEP_LIMIT   100.0 /* seconds that a step may be expected to take */
+#define STEP_LIMIT   100.0 /* seconds; a plan whose step is expected to take longer is left out */
 #define MEGABYTE     (1024.0 * 1024.0)
 #define SET          " --set trainer."
 #define SET_BATCH    SET "fit.train_dataloader.batch_size="
@@ -23,20 +23,21 @@
 #define SET_POL      SET_FORMAT "pol_lowering=emulate" SET_FORMAT "precision_opt_level="
 #define SET_NO_LIMIT SET "init.loop.num_steps=100000000"
 
-/* What a plan is made from, and what one step of it is worth. */
+/* The source of a plan and the work of one of its steps. */
 typedef struct plan_case {
     const char *shape, *storage;
     const char *recipe, *settings; /* settings: options of firnc; NULL: none */
-    const char *torch;             /* NULL: there is nothing to compare with */
-    const char *like;              /* a storage of the kernels whose speed says whether to begin; NULL: none */
-    uint32_t batch, length;        /* length: tokens of a GPT-2; else 0 */
+    const char *torch;             /* NULL: PyTorch has no equivalent */
+    const char *like;              /* storage of the kernel benchmarks whose speed predicts the step's time; NULL: no
+                                    * prediction */
+    uint32_t batch, length;        /* length: tokens per sequence of a GPT-2; 0 for other models */
     uint32_t layers, width;
-    double products;  /* of another network: operations in the products for one record */
-    unsigned threads; /* 0: as the options have it */
+    double products;  /* models other than GPT-2: operations in the products of one record */
+    unsigned threads; /* 0: as in the options */
     bool smoke, memory, opening, ops;
 } plan_case;
 
-#define MLP_PRODUCTS  (2.0 * (2 * 784 * 500 + 3 * 500 * 10)) /* the first layer has no gradient of its input */
+#define MLP_PRODUCTS  (2.0 * (2 * 784 * 500 + 3 * 500 * 10)) /* the first layer computes no gradient of its input */
 #define DEMO_RECIPE   "compiler/recipes/demo_gpt2.yaml"
 #define DEMO_QUESTION "gpt2 256 64 2 4 64 32 64"
 
@@ -90,7 +91,7 @@ static const plan_case cases[] = {
      .ops = true},
 };
 
-/* GPT-2 124M: each format with each length. */
+/* GPT-2 124M: every format with every length. */
 static const uint32_t gpt2_lengths[] = {64, 256};
 static const struct format {
     const char *storage, *settings, *like;
@@ -101,7 +102,7 @@ static const struct format {
     {"float16 POL 2", SET_HALF "float16" SET_POL "2", "float16 chunk 128"},
 };
 
-/* Plans of 1 MB that are opened only: one is all ops, the other nearly all constants. */
+/* Plans of 1 MB that are only opened: one consists almost entirely of ops, the other of constants. */
 static const plan_case deep = {.shape = "78 small blocks",
                                .storage = "float32",
                                .recipe = RECIPES "gpt2_124m.yaml",
@@ -130,7 +131,7 @@ static bool make_key(void) {
     return command(text);
 }
 
-/* more: further options of firnc. */
+/* more: additional options of firnc. */
 static bool make_plan(const plan_case *it, const char *more) {
     char text[2048];
     bench_format(text, sizeof text,
@@ -140,7 +141,8 @@ static bool make_plan(const plan_case *it, const char *more) {
     return command(text);
 }
 
-/* The tensors of mlp_500.yaml, all zero, as safetensors. They are what makes a plan long. */
+/* Writes the tensors of mlp_500.yaml, all zero, as safetensors. Given as initial weights, they make up most of the
+ * plan's bytes. */
 static bool write_weights(const char *path) {
     static const char tensors[] =
         "{\"layers.0.weight\":{\"dtype\":\"F32\",\"shape\":[320,784],\"data_offsets\":[0,1003520]},"
@@ -170,7 +172,7 @@ static bool make_weighty_plan(void) {
 
 /* --- data ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes for text and features; classes or targets for labels. */
+/* Fills the buffer with bytes for text and features, or with classes or targets for labels. */
 typedef struct data {
     uint8_t *bytes, *classes;
     float *targets;
@@ -227,7 +229,7 @@ typedef struct session {
     firn firn;
     firn_info info;
     data data;
-    int error; /* of the last step or opening that failed */
+    int error; /* status of the last step or open call that failed */
 } session;
 
 static uint64_t blocks_of(const session *it) {
@@ -250,8 +252,9 @@ static void session_end(session *it) {
     firn_host_block_free(it->config.workspace, it->config.workspace_bytes);
 }
 
-/* Everything but firn_open; nothing is left to end when it fails. The blocks are not touched but for what the checks
- * borrow of the arena, as a program that has memory for them would not. kernels: NULL for the set of this machine. */
+/* Prepares everything except firn_open; on failure all resources have been released. The memory blocks are not touched,
+ * except the part of the arena that the plan checks use, so that peak memory is that of an ordinary program. kernels:
+ * NULL for this machine's set. */
 static bool session_load(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
     *it = (session){0};
     if (!firn_host_key_load(it->key, key) || !firn_host_plan_load(&it->plan, plan)) {
@@ -300,8 +303,8 @@ static void run_step(void *context) {
         it->error = error;
 }
 
-/* Opens it and finds data that fits: records of a network that is not a GPT-2 are as its first input says. Nothing is
- * left to end when it fails. */
+/* Opens the plan and prepares data that fits: for a network other than GPT-2, records have the shape of its first
+ * input. On failure all resources have been released. */
 static bool session_begin(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
     firn_tensor_info tensor;
     uint32_t record = 1;
@@ -329,7 +332,7 @@ static bool session_begin(session *it, const char *plan, const char *key, unsign
 
 /* --- what is measured ------------------------------------------------------------------------------------------- */
 
-/* 6 operations for each parameter and token, and the causal half of attention, forward and backward. */
+/* 6 operations per parameter and token, plus the causal half of attention, forward and backward. */
 static double work_of(const plan_case *it, const firn_info *info) {
     const double batch = it->batch, length = it->length;
     if (it->length == 0)
@@ -357,7 +360,7 @@ static void measure_steps(const plan_case *it, session *open) {
     bench_measure(&made);
 }
 
-/* A session of its own, whose instance is thrown away each time. */
+/* Uses a separate session, whose instance is discarded after each call. */
 static void measure_opening(const plan_case *it, const char *plan, const char *key) {
     session open;
     bench_case made = {.run = run_open, .context = &open, .error = &open.error, .reference = BENCH_NOTHING};
@@ -371,7 +374,7 @@ static void measure_opening(const plan_case *it, const char *plan, const char *k
     }
 }
 
-/* A session of its own: its kernels are timed. */
+/* Uses a separate session, whose kernels are timed. */
 static void measure_ops(const plan_case *it, const char *plan, const char *key) {
     session open;
     bench_case made = {.run = run_step, .context = &open, .error = &open.error};
@@ -384,7 +387,8 @@ static void measure_ops(const plan_case *it, const char *plan, const char *key) 
     }
 }
 
-/* This program again, for one step of the plan and nothing else: it says the peak and the blocks. */
+/* Starts this program again to run one step of the plan only; the child prints its peak memory and the sizes of the
+ * blocks. */
 static void measure_memory(const plan_case *it, const char *plan, const char *key) {
     char program[512], text[2048];
     unsigned long long peak = 0, blocks = 0;
@@ -422,7 +426,7 @@ int bench_memory_of(const char *plan, const char *key) {
             break;
     if (file != NULL)
         fclose(file);
-    /* The data are the benchmark's own. */
+    /* The benchmark allocates the data itself. */
     const unsigned long long mine = DATA_BYTES + (open.data.segments[1].elements) * (1 + sizeof(float));
     printf("%llu %llu\n", peak * 1024 - mine, (unsigned long long)blocks_of(&open));
     const int error = open.error;

@@ -1,5 +1,5 @@
-/* The other end of pytorch.py: a child process that is asked by lines. Without Python, or without PyTorch, every answer
- * is that there is none. */
+/* The client of pytorch.py, a child process that answers questions line by line. Without Python or PyTorch every
+ * question counts as unanswered. */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ const char *bench_torch_version(void) {
     return version;
 }
 
-/* PyTorch's threads go on turning for a while after their work. */
+/* PyTorch's threads keep busy-waiting for a while after their work. */
 static void let_threads_rest(void) {
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 }

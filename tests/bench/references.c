@@ -1,5 +1,5 @@
-/* The references: what this machine can do at best, timed in the same round as what is compared with it. The peak loop
- * is written for each vector width, because it must be the very instruction that the kernels use. */
+/* The references: the machine's peak rates, measured in the same round as the case that is compared with them. The peak
+ * loop is written separately for each vector width, because it must use the same instruction as the kernels. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 
 #define THREADS_MAX    64
 #define SUMS           12        /* independent sums: enough to hide the latency of two units */
-#define PEAK_SECONDS   4e-3      /* of one measurement, about */
+#define PEAK_SECONDS   4e-3      /* approximate seconds of one measurement */
 #define TRIAD_ELEMENTS (8 << 20) /* floats in an array: 32 MB */
 
-/* Where results go, so that no loop is left out. */
+/* Results are stored here so that the compiler cannot remove a loop. */
 static volatile float sink;
 
 /* --- a loop of multiply-adds: returns the operations of one pass --- */
@@ -46,7 +46,7 @@ __attribute__((target("avx2,fma"))) static void peak_avx2(size_t rounds) {
 }
 #endif
 
-/* Anywhere else: four lanes, which the compiler makes vectors of. */
+/* Other CPUs: four lanes, which the compiler vectorises. */
 static void peak_plain(size_t rounds) {
     float sums[SUMS][4];
     for (int i = 0; i < SUMS; i++)
@@ -85,7 +85,7 @@ const char *bench_peak_name(void) {
 typedef struct task {
     void (*run)(const struct task *task);
     float *const *streams;
-    size_t begin, end; /* rounds of the peak loop, or elements */
+    size_t begin, end; /* range of rounds of the peak loop, or of elements */
     pthread_barrier_t *start;
     double seconds;
 } task;
@@ -103,7 +103,7 @@ static unsigned threads_used(unsigned threads) {
     return threads < THREADS_MAX ? threads : THREADS_MAX;
 }
 
-/* Splits [0, count) among threads that begin together. Seconds of the slowest. */
+/* Splits [0, count) among threads that start together. Returns the seconds of the slowest thread. */
 static double run_threads(unsigned threads, void (*run)(const task *), float *const *streams, size_t count,
                           bool everyone_all) {
     pthread_barrier_t start;
@@ -163,7 +163,7 @@ double bench_triad(unsigned threads) {
     return 3.0 * (double)elements * sizeof **streams / seconds;
 }
 
-/* The factor is 0, so that the arrays keep what is in them; the compiler does not know it. */
+/* The factor is 0, so the arrays keep their contents; the compiler cannot see this value. */
 static void run_streams(const task *mine) {
     const volatile float zero = 0.0f;
     const float factor = zero;

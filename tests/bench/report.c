@@ -1,4 +1,4 @@
-/* What is written: a table on stdout, row by row, and report.json and report.svg beside the plans. */
+/* Writes the report: a table on stdout, row by row, and report.json and report.svg in the output folder. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ void bench_report_row(const bench_row *row) {
     }
     rows[row_count++] = *row;
     print_row(row);
-    fflush(stdout); /* long work is seen to move, and a run that is broken off leaves its table */
+    fflush(stdout); /* flushed per row, so that progress is visible and an interrupted run leaves its table */
 }
 
 static void print_machine(const bench_machine *machine) {
@@ -155,7 +155,7 @@ static bool write_json(const bench_machine *machine) {
 
 enum { BAR_LEFT = 330, BAR_WIDTH = 480, LINE = 16, MARGIN = 20, HEAD = 60 };
 
-/* Where a share of the reference lies; the axis ends at twice the reference. */
+/* Horizontal position of a share of the reference; the axis ends at twice the reference. */
 static double place(double share) {
     return BAR_LEFT + BAR_WIDTH * (share < 2.0 ? share : 2.0) / 2.0;
 }
@@ -169,7 +169,7 @@ static void draw_scale(FILE *file, int height) {
     }
 }
 
-/* Our bar, and a stroke where PyTorch's eager float32 stands. */
+/* Draws our bar and a stroke at PyTorch's eager float32. */
 static void draw_row(FILE *file, const bench_row *row, int y) {
     fprintf(file, "<text x='%d' y='%d' text-anchor='end'>%s, %s, %s</text>\n", BAR_LEFT - 8, y + 11, row->group,
             row->shape, row->storage);
@@ -218,9 +218,9 @@ bool bench_report_write(const bench_machine *machine) {
     return write_json(machine) && write_svg();
 }
 
-/* --- looking at what was written -------------------------------------------------------------------------------- */
+/* --- checking what was written --------------------------------------------------------------------------------- */
 
-/* The whole file, ended by a 0; NULL when there is none. */
+/* Returns the whole file, terminated by a 0 byte, or NULL if it cannot be read. */
 static char *read_file(const char *name) {
     enum { MOST = 1 << 22 };
     FILE *file = open_file(name, "r");

@@ -1,7 +1,7 @@
-/* mutate COUNT SEED...: changes valid buffers at random, COUNT times, and checks of each: what firn_fb_verify accepts,
- * the oracle accepts too, and every field of it can be read. Built with the sanitizers, on 64 and on 32 bits, by
- * tests/unit/test_verifier.c. Prints one line that is the same on every machine. mutate -1 N SEED... replays number N.
- */
+/* mutate COUNT SEED...: changes valid buffers at random, COUNT times, and checks for each that every buffer
+ * firn_fb_verify accepts is also accepted by the oracle, and that each of its fields can be read. Built with the
+ * sanitizers, for 64 and 32 bits, by tests/unit/test_verifier.c. Prints one line that is the same on every machine.
+ * mutate -1 N SEED... replays mutation N. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct seed {
 static struct seed seeds[SEEDS_MAX];
 static unsigned seed_count;
 static uint64_t random_state;
-static uint64_t checksum; /* keeps the reads of a walk from being optimised away */
+static uint64_t checksum; /* Prevents the compiler from removing the reads of a walk. */
 
 /* splitmix64 */
 static uint32_t draw(uint32_t below) {
@@ -134,7 +134,8 @@ static void change(uint8_t *data, size_t bytes) {
     }
 }
 
-/* Mutation number `number`, in a block of exactly its size, so that a read past its end is seen. */
+/* Makes mutation number `number` in a heap block of exactly its size, so that the sanitizers detect a read past the
+ * end. */
 static uint8_t *make_mutant(uint32_t number, size_t *bytes) {
     void *memory = NULL;
     random_state = (uint64_t)number << 20;

@@ -1,4 +1,4 @@
-// What Google's own verifier says of a buffer. plan_generated.h is made by flatc when the test runs.
+/* The oracle: the C++ verifier of flatbuffers. flatc generates plan_generated.h when the test runs. */
 #include "oracle.h"
 
 #include "plan_generated.h"

@@ -1,5 +1,5 @@
-/* Stands in for oracle.cc where there is no C++ library for the word size: nothing is refused, so that only our own
- * answers are looked at. The caller compares them with those of a build that has the oracle. */
+/* Replaces oracle.cc if there is no C++ library for the word size: it accepts every buffer, so that only the results of
+ * our own verifier are printed. The caller compares them with those of a build that has the oracle. */
 #include "tests/oracle/oracle.h"
 
 int oracle_accepts(const uint8_t *buffer, size_t bytes) {
