@@ -1,5 +1,5 @@
-/* The sweep behind numerics_sweep.h. Freestanding, integers and floats only, so that it also runs on a
- * microcontroller. */
+/* Implements numerics_sweep.h. Freestanding, with integers and floats only, so that it also runs on a microcontroller.
+ */
 #include "tests/unit/numerics_sweep.h"
 
 #include <stddef.h>
@@ -16,12 +16,12 @@ static void add_float(uint64_t *hash, float x) {
     add_word(hash, firn_bits(x));
 }
 
-/* Floats from all over: every exponent, both signs, NaN and infinity now and then. */
+/* Floats from the whole range: every exponent, both signs, sometimes NaN or infinity. */
 static float any_float(uint32_t i) {
     return firn_from_bits(i * 2654435761u);
 }
 
-/* Floats of sizes that functions care about: 2^-12 to 2^7. */
+/* Floats of magnitude 2^-12 to 2^7, where most functions vary. */
 static float middling_float(uint32_t i) {
     uint32_t bits = i * 2654435761u;
     return firn_from_bits((bits & 0x807fffffu) | (115u + (bits >> 24) % 19u) << 23);

@@ -1,15 +1,17 @@
-/* One number for all of runtime/numerics: two builds, or two machines, that agree on it compute the same bits. */
+/* A checksum over all functions of runtime/numerics. Two builds or two machines with the same checksum compute the same
+ * bits. */
 #ifndef FIRN_TESTS_NUMERICS_SWEEP_H
 #define FIRN_TESTS_NUMERICS_SWEEP_H
 
 #include <stdint.h>
 
-/* What a build must give for a density of 1 and of FIRN_SWEEP_FULL. */
+/* The expected checksums for a density of 1 and of FIRN_SWEEP_FULL. */
 #define FIRN_SWEEP_FULL          64u
 #define FIRN_SWEEP_CHECKSUM      0xd4beae0981ba39adu
 #define FIRN_SWEEP_FULL_CHECKSUM 0xb76cb858dc9808bfu
 
-/* FNV-1a over the results of every function for arguments from all over its domain; some 30,000 times density calls. */
+/* Returns the FNV-1a hash of the results of every function, for arguments from its whole domain; makes about 30,000
+ * times `density` calls. */
 uint64_t firn_numerics_sweep(uint32_t density);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "plan/generated/reader.h"
 
-/* What is done with each value. name is NULL for an element of a vector. */
+/* Callbacks for each value. name is NULL for an element of a vector. */
 typedef struct walk_sink {
     void *context;
     void (*open)(void *context, const char *name, char bracket);      /* '{' or '[' */

@@ -1,5 +1,5 @@
-/* A plan in which every field of the schema is given, with a value that is not its default. It obeys the schema and
- * means nothing. For tests of the format. */
+/* A plan in which every field of the schema is present and differs from its default. It obeys the schema, but its
+ * contents make no sense as a plan. For tests of the format. */
 #ifndef FIRN_TESTS_SAMPLE_PLAN_H
 #define FIRN_TESTS_SAMPLE_PLAN_H
 

@@ -124,8 +124,9 @@ void compiled_plan_fit_header(compiled_plan *plan) {
 
 /* --- signing ------------------------------------------------------------------------------------------------------ */
 
-/* The nonce is 1: r is the x of the base point, and s = digest + r * secret. Nothing is given away by that, because the
- * secrets are known; and a signature costs two products instead of a walk over the curve. Checking does not know. */
+/* Signs with nonce 1, so r is the x coordinate of the base point and s = digest + r * secret. This reveals the secrets,
+ * which are public test keys, and makes a signature cost two multiplications instead of a point multiplication.
+ * Verification is not affected. */
 static void sign_digest(const char *by, const uint8_t digest[32], uint8_t signature[64]) {
     mbedtls_ecp_group group;
     mbedtls_mpi d, s;
@@ -237,7 +238,7 @@ static void fill_data(void) {
         labels[i] = (uint8_t)(i % 10);
 }
 
-/* A source says how much it has, so a read beyond that is the runtime's fault. */
+/* The source reports how much it has, so a read beyond that is an error of the runtime. */
 static int copy_elements(const uint8_t *bytes, uint64_t have, uint64_t first, uint32_t count, void *elements) {
     assert_true(first <= have && count <= have - first);
     memcpy(elements, bytes + first, count);
@@ -303,7 +304,7 @@ static int open_bytes(compiled_run *run, const uint8_t *file, uint64_t bytes, ui
     }
     firn_info info;
     assert_int_equal(firn_describe(&run->firn, &info), status == FIRN_OK ? FIRN_OK : FIRN_ERROR_NOT_OPEN);
-    if (status != FIRN_OK) /* and nothing on the device has changed */
+    if (status != FIRN_OK) /* a refused plan must not advance the counter */
         assert_int_equal(run->port.counter, stored_counter);
     return status;
 }
@@ -346,7 +347,7 @@ int compiled_run_steps(compiled_run *run) {
     assert_int_equal(firn_save(&run->firn), FIRN_OK);
     assert_int_equal(firn_restore(&run->firn), FIRN_OK);
     assert_int_equal(firn_digest(&run->firn, after), FIRN_OK);
-    if (!info.eval) /* an evaluation takes the parameters alone */
+    if (!info.eval) /* an evaluation restores only the parameters */
         assert_memory_equal(before, after, sizeof before);
     return status;
 }

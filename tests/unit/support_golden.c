@@ -1,4 +1,4 @@
-/* Reader of golden files; see golden.h. Test code: it may use the heap and stdio. */
+/* Reader of golden files; see golden.h. This is test code: it may use the heap and stdio. */
 #define _POSIX_C_SOURCE 200809L /* getline, strtok_r */
 
 #include "tests/unit/golden.h"
@@ -22,7 +22,7 @@ typedef struct golden_case {
     firn_kernel_call call;
     firn_moment moment;
     uint8_t integer_count, real_count, reduction_count;
-    void *expected[FIRN_OUTPUTS_MAX]; /* NULL where the value is not compared */
+    void *expected[FIRN_OUTPUTS_MAX]; /* NULL if the value is not compared */
 } golden_case;
 
 static uint8_t type_by_name(const char *name) {
@@ -97,7 +97,8 @@ static double number_at(const void *data, uint8_t type, size_t i) {
     }
 }
 
-/* The first element that is neither equal in its bits nor within the tolerance; the number of elements when all are. */
+/* Returns the index of the first element that is neither bitwise equal nor within the tolerance; the number of elements
+ * if there is none. */
 static size_t first_difference(const golden_case *golden, unsigned o, double tolerance) {
     const firn_tensor *output = &golden->call.outputs[o];
     const uint8_t *expected = golden->expected[o];
@@ -132,7 +133,8 @@ static bool outputs_agree(const golden_case *golden, double tolerance, bool prin
     return agree;
 }
 
-/* An output that an op changes is the very tensor of an input; output 0 may take the bytes of one besides. */
+/* If an op updates an input in place, its output is the same tensor as that input. In addition, output 0 may share the
+ * bytes of one input. */
 static void share_input(firn_kernel_call *call, const firn_op_info *info, unsigned o) {
     firn_tensor *output = &call->outputs[o];
     const uint8_t changed = firn_op_changed(info, o);
@@ -149,7 +151,7 @@ static void share_input(firn_kernel_call *call, const firn_op_info *info, unsign
     }
 }
 
-/* Checks the case with the shape rule of its op and runs the kernel. */
+/* Checks the case with the shape rule of its op, then runs the kernel. */
 static bool execute(golden_case *golden) {
     const firn_op_info *info = op_by_name(golden->op);
     firn_op_signature signature = {.code = info->code,
@@ -201,7 +203,7 @@ static bool run_case(golden_case *golden) {
     return execute(golden) && outputs_agree(golden, golden->tolerance, true);
 }
 
-/* The same values in float32. */
+/* Returns the same values converted to float32. */
 static void *widened(void *values, uint8_t type, size_t elements) {
     float *wide = allocate(elements * sizeof *wide);
     for (size_t i = 0; i < elements; i++) {
@@ -211,7 +213,7 @@ static void *widened(void *values, uint8_t type, size_t elements) {
     return wide;
 }
 
-/* Runs the case with float32 in place of every half type. True when the result is another one, and one that the
+/* Runs the case with float32 in place of every half type. Returns true if the result differs by no more than the
  * rounding of a half type explains. */
 static bool run_in_float32(golden_case *golden) {
     const double rounding = 1.0 / 16;
@@ -284,7 +286,8 @@ static void release(golden_case *golden) {
     }
 }
 
-/* Gives each case (the one of that name, where there is a name) to judge. Returns how many it finds wrong. */
+/* Calls judge for each case, or only for the case of the given name if name is not NULL. Returns the number of cases
+ * that it rejects. */
 static int run_file(const char *file, const char *name, bool (*judge)(golden_case *golden), int *cases) {
     FILE *stream = fopen(file, "r");
     if (stream == NULL) {

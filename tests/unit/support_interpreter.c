@@ -1,4 +1,4 @@
-/* An interpreter of graphs for tests (tests/unit/support_interpreter.h). */
+/* Interprets graphs for tests; see tests/unit/support_interpreter.h. */
 #include "tests/unit/support_interpreter.h"
 
 #include <setjmp.h>
@@ -77,7 +77,7 @@ test_machine test_machine_planned(const firnc_graph *graph, uint64_t seed) {
         const firnc_value_info *value = &graph->values[i];
         bool state = value->region == FIRNC_STATE;
         if (value->first == FIRNC_NONE)
-            continue; /* no node touches it */
+            continue; /* no node uses this value */
         assert_true(value->offset + bytes_of(value) <= (state ? graph->state_bytes : graph->arena_bytes));
         machine.data[i] = (state ? machine.state : machine.arena) + value->offset;
     }

@@ -106,7 +106,7 @@ void assert_same(const firn_tensor *expected, const firn_tensor *actual, const c
     }
 }
 
-/* Three ranges, the last first; an empty one may be among them. */
+/* Runs three ranges, last first; one may be empty. */
 static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
     (void)context;
     const size_t first = tasks / 3, second = tasks - tasks / 5;
@@ -115,7 +115,7 @@ static void run_split(void *context, size_t tasks, firn_task_body body, void *ar
     body(argument, 0, first);
 }
 
-/* Deep copy; tensors that share memory go on sharing it. */
+/* Deep copy; tensors that share memory share it in the copy too. */
 static firn_kernel_call copy_call(const firn_kernel_call *call) {
     firn_kernel_call copy = *call;
     for (uint8_t i = 0; i < call->input_count; i++)
@@ -162,7 +162,7 @@ void run_kernel(uint16_t code, firn_kernel_call *call) {
     free_call(&split);
 }
 
-/* Whether a list of words, parted by spaces, has this one. */
+/* Returns whether a list of words separated by spaces contains the word. */
 static bool lists(const char *list, const char *word) {
     const size_t length = strlen(word);
     for (const char *at = list; at != NULL && *at != '\0'; at += strspn(at, " ")) {

@@ -25,7 +25,7 @@ static void set_state(support_plan *s, uint32_t index, const char *name, uint8_t
     s->initialisers[index] = (firn_native_initialiser){.tensor = index};
 }
 
-/* Counters of int64[1]. */
+/* Defines a counter of type int64[1]. */
 static void set_counter(support_plan *s, uint32_t index, const char *name, uint64_t offset) {
     set_state(s, index, name, FIRN_INT64, FIRN_FB_ROLE_COUNTER, offset, 1, (const uint32_t[]){1});
 }
@@ -35,13 +35,14 @@ static void set_activation(support_plan *s, uint32_t index, const char *name, ui
     set_tensor(s, index, name, FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION, offset, rank, dims, first, last);
 }
 
-/* One element that the runtime exchanges with the ops. */
+/* Defines a tensor of one element that the runtime exchanges with the ops. */
 static void set_exchanged(support_plan *s, uint32_t index, const char *name, uint8_t type, uint8_t role,
                           uint64_t offset) {
     set_tensor(s, index, name, type, role, offset, 1, (const uint32_t[]){1}, 0, PERSISTENT);
 }
 
-/* An op with its operands; attributes and reductions of the table's number, which the caller fills in. */
+/* Defines an op with its operands. It has as many attributes and reductions as the op table requires; the caller fills
+ * them in. */
 static support_op *set_op(support_plan *s, uint32_t index, uint16_t code, const char *name, uint32_t input_count,
                           const uint32_t *inputs, uint32_t output_count, const uint32_t *outputs) {
     const firn_op_info *info = firn_op_find(code);
@@ -68,7 +69,7 @@ static void set_phase(support_plan *s, uint32_t index, uint8_t kind, uint32_t fi
     s->plan.phases_count = index + 1;
 }
 
-/* What both plans have; the counts of tensors, phases and inputs are set by the caller. */
+/* Sets what both plans have in common; the caller sets the counts of tensors, phases and inputs. */
 static void begin(support_plan *s, uint8_t mode, uint64_t state_bytes, uint64_t arena_bytes) {
     memset(s, 0, sizeof *s);
     s->regions[0] = (firn_native_region){.kind = FIRN_FB_REGION_KIND_STATE, .bytes = state_bytes, .alignment = 64};

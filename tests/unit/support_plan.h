@@ -1,5 +1,5 @@
-/* Two small plans written down by hand, for tests that need a valid plan to read, run or break. Every table of a plan
- * is an array of the structure below, so that a test may change anything before it writes the plan out.
+/* Two small plans written by hand, for tests that need a valid plan to read, run or break. Every table of a plan is an
+ * array of the structure below, so that a test may change anything before it writes the plan.
  *
  *     train   records of 3 bytes and a label: linear, softmax cross-entropy, dynamic loss scaling, clipping by norm,
  * SGD eval    windows of 4 tokens: embedding, attention in bfloat16, softmax cross-entropy, mean loss */
@@ -10,7 +10,7 @@
 #include "plan/generated/writer.h"
 #include "plan/ops.h"
 
-/* Tensors of the train plan, in the order of the list. */
+/* Tensors of the train plan, in list order. */
 enum {
     TRAIN_CURSOR,
     TRAIN_GLOBAL_STEP,
@@ -43,7 +43,7 @@ enum {
     TRAIN_STATE_TENSORS = TRAIN_FEATURES
 };
 
-/* Its ops, counted through all phases. */
+/* Ops of the train plan, numbered across all phases. */
 enum {
     TRAIN_OP_LINEAR,
     TRAIN_OP_CROSS_ENTROPY,
@@ -97,13 +97,13 @@ typedef struct support_op {
 
 typedef struct support_plan {
     firn_native_plan plan;
-    firn_header header; /* the fields that the semantic rules look at */
+    firn_header header; /* only the fields that the semantic rules read */
     firn_native_region regions[3];
     firn_native_tensor tensors[SUPPORT_TENSORS];
     uint32_t dims[SUPPORT_TENSORS][FIRN_RANK_MAX];
     firn_native_phase phases[5];
     firn_native_op ops[SUPPORT_OPS];
-    support_op operands[SUPPORT_OPS]; /* what ops[i] points to */
+    support_op operands[SUPPORT_OPS]; /* the operands that ops[i] points to */
     firn_native_input inputs[2];
     firn_native_output outputs[2];
     firn_native_sampler sampler;
@@ -116,11 +116,11 @@ typedef struct support_plan {
     firn_native_initialiser initialisers[SUPPORT_TENSORS];
 } support_plan;
 
-/* Fill the structure. It points into itself: do not copy it. */
+/* Fill the structure. It contains pointers into itself, so it must not be copied. */
 void support_plan_train(support_plan *support);
 void support_plan_eval(support_plan *support);
 
-/* The FlatBuffers part, aligned to 64; free() it. */
+/* Returns the FlatBuffers part, aligned to 64 bytes; the caller frees it with free(). */
 uint8_t *support_plan_write(const support_plan *support, size_t *bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* See plan_walk.h. test_plan_flatc.c compares what this visits with what flatc prints, so that no field is forgotten.
- */
+/* See plan_walk.h. test_plan_flatc.c compares the visited fields with flatc's output, so that a field missing here is
+ * found. */
 #include "tests/unit/plan_walk.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "plan/generated/words.h"
 
-/* These need macros: they make the accessor's name from those of the table and the field. */
+/* These must be macros: they build the accessor's name from the names of the table and the field. */
 #define SCALAR(owner, field, kind) sink->kind(sink->context, #field, firn_fb_##owner##_##field(table))
 #define CHOICE(owner, field, enumeration)                                                                              \
     sink->choice(sink->context, #field, firn_fb_##enumeration##_word(firn_fb_##owner##_##field(table)),                \

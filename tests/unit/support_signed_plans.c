@@ -29,7 +29,7 @@ const signed_plan_settings support_settings = {
     .security_counter = 3,
 };
 
-/* --- putting a plan together --- */
+/* --- building a plan --------------------------------------------------------------------------------------------- */
 
 enum { TENSORS_MAX = 32, OPS_MAX = 16, LIST_MAX = 8 };
 
@@ -84,13 +84,13 @@ static uint32_t arena(builder *b, const char *name, uint8_t type, uint8_t role, 
     return tensor(b, name, type, role, &b->arena_bytes, dims);
 }
 
-/* The rest of the state; parameters are placed before it. */
+/* Adds a counter to the state after the parameters, which are placed first. */
 static uint32_t counter(builder *b, const char *name) {
     b->initialisers[b->plan.tensors_count] = (firn_native_initialiser){.tensor = b->plan.tensors_count};
     return tensor(b, name, FIRN_INT64, FIRN_FB_ROLE_COUNTER, &b->state_bytes, (uint32_t[]){1, 0});
 }
 
-/* Operand lists end with -1. */
+/* The operand lists end with -1. */
 static firn_native_op *op(builder *b, uint16_t code, const char *name, const int *inputs, const int *outputs) {
     uint32_t i = b->op_count++;
     firn_native_op *op = &b->ops[i];
@@ -116,7 +116,7 @@ static void with_real(builder *b, firn_native_op *op, float value) {
     op->reals = list;
 }
 
-/* Ops from the end of the phase before to here. */
+/* Defines a phase of all ops added since the previous phase. */
 static void phase(builder *b, uint8_t kind) {
     uint32_t before = 0;
     for (uint32_t i = 0; i < b->plan.phases_count; i++)
@@ -151,7 +151,7 @@ static void begin(builder *b, const signed_plan_settings *settings, uint8_t mode
                                        .seed = settings->seed};
 }
 
-/* Places the parameter, which comes first in the block, before the counters that were placed already. */
+/* Places the parameter at the start of the block and moves the counters that were already placed. */
 static void parameter(builder *b, const signed_plan_settings *settings, const char *name, const uint32_t *dims) {
     uint64_t end = 0;
     uint32_t index = tensor(b, name, FIRN_FLOAT32, FIRN_FB_ROLE_PARAMETER, &end, dims);
@@ -170,7 +170,7 @@ static void parameter(builder *b, const signed_plan_settings *settings, const ch
     b->plan.state_tensors = index + 1;
 }
 
-/* Serialises, puts the header before and signs. */
+/* Serialises the payload, prepends the header and signs. */
 static void finish(builder *b, const signed_plan_settings *settings, signed_plan *plan) {
     b->regions[0] = (firn_native_region){
         .kind = FIRN_FB_REGION_KIND_STATE, .bytes = (b->state_bytes + 15) / 16 * 16, .alignment = 64};
@@ -236,7 +236,7 @@ static uint32_t scalar(builder *b, const char *name, uint8_t type, uint8_t role)
     return arena(b, name, type, role, (uint32_t[]){1, 0});
 }
 
-/* embedding and cross-entropy; returns the loss. `saved` receives row_max and row_sum. */
+/* Adds the embedding and the cross-entropy; returns the loss. `saved` receives row_max and row_sum. */
 static int forward(builder *b, int table, int *logits, int saved[2]) {
     const uint32_t three[] = {BIGRAM_SAMPLES, BIGRAM_WINDOW - 1, BIGRAM_VOCABULARY, 0};
     const uint32_t rows[] = {BIGRAM_SAMPLES, BIGRAM_WINDOW - 1, 0};
@@ -255,7 +255,7 @@ void support_bigram(signed_plan *plan, const signed_plan_settings *settings) {
     static builder b;
     begin(&b, settings, FIRN_FB_MODE_TRAIN);
     const uint32_t square[] = {BIGRAM_VOCABULARY, BIGRAM_VOCABULARY, 0}, one[] = {1, 0};
-    /* sorted by name, in memory too */
+    /* sorted by name, as they are in memory */
     int cursor = (int)counter(&b, "counters.cursor");
     int global_step = (int)counter(&b, "counters.global_step");
     int optimizer_step = (int)counter(&b, "counters.optimizer_step");
@@ -321,7 +321,7 @@ void support_bigram(signed_plan *plan, const signed_plan_settings *settings) {
     with_integer(&b, op(&b, FIRN_OP_count, "global_step", (int[]){global_step, -1}, (int[]){global_step, -1}), 1);
     phase(&b, FIRN_FB_PHASE_KIND_BOOKKEEP);
 
-    /* half the rate at first, then the rate */
+    /* first half the learning rate, then the full rate */
     b.nodes[0] = (firn_fb_schedule_node){.kind = FIRN_FB_SCHEDULE_KIND_SEQUENTIAL, .child_count = 2, .first_child = 1};
     b.nodes[1] = (firn_fb_schedule_node){
         .kind = FIRN_FB_SCHEDULE_KIND_CONSTANT, .total = 4, .initial = (double)settings->learning_rate / 2};
@@ -424,7 +424,7 @@ void support_classifier(signed_plan *plan, const signed_plan_settings *settings)
 /* --- signing --- */
 
 static int no_random(void *context, unsigned char *bytes, size_t count) {
-    (void)context; /* blinding only: the nonce is that of RFC 6979 */
+    (void)context; /* the random numbers are used for blinding only: the nonce is deterministic (RFC 6979) */
     memset(bytes, 1, count);
     return 0;
 }
@@ -433,7 +433,7 @@ static void sha256(const uint8_t *bytes, uint64_t count, uint8_t hash[32]) {
     assert_int_equal(mbedtls_sha256_ret(bytes, (size_t)count, hash, 0), 0);
 }
 
-/* A private key of a fixed number, and its public half. */
+/* Makes a private key from a fixed number, and its public key. */
 static void make_key(mbedtls_ecp_keypair *pair, int number, uint8_t public_key[64]) {
     uint8_t point[65];
     size_t length = 0;
@@ -515,7 +515,7 @@ static int read_bytes(void *context, uint32_t stream, uint64_t first, uint32_t c
     assert_true(stream < source->source.stream_count);
     for (uint32_t i = 0; i < source->streams[stream].segment_count; i++)
         declared += source->streams[stream].segments[i].elements;
-    assert_true(first <= declared && count <= declared - first); /* as firn.h promises to a source */
+    assert_true(first <= declared && count <= declared - first); /* as firn.h guarantees to a source */
     source->reads++;
     if (source->reads == source->fail_after)
         return FIRN_ERROR_SOURCE;

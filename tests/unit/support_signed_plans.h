@@ -1,4 +1,4 @@
-/* Small plans built by hand, without the compiler, and signed with a key made here: what the runtime is tested with.
+/* Small signed plans for tests of the runtime, built by hand without the compiler and signed with a key made here.
  *
  *   bigram       a table of logits for each byte that may follow a byte, trained with SGD on windows of text; with
  *                dynamic loss scaling, accumulation over micro-batches, and a schedule
@@ -14,18 +14,18 @@
 
 enum { BIGRAM_VOCABULARY = 8, BIGRAM_WINDOW = 5, BIGRAM_SAMPLES = 2 };
 
-/* What a test may turn. Begin with support_settings. */
+/* Settings that tests vary. Start with a copy of support_settings. */
 typedef struct signed_plan_settings {
     uint8_t sampler, part, epoch_end;
     uint32_t stride, held_out_per_mille, micro_batches;
     uint64_t steps, seed;
     float learning_rate, initial_scale, minimum_scale;
-    float gradient_factor; /* not 0: the gradient of the loss is multiplied by this, to make it overflow */
+    float gradient_factor; /* if not 0, the gradient of the loss is multiplied by this to make it overflow */
     bool check_loss;
     uint8_t metric; /* bigram_eval: mean_loss or perplexity */
     uint32_t security_counter;
-    uint16_t spoil_code; /* not 0: the code of the first op becomes this */
-    bool uniform;        /* the table's initial values: uniform, else normal */
+    uint16_t spoil_code; /* if not 0, replaces the code of the first op */
+    bool uniform;        /* initial values of the table: uniform if true, else normal */
 } signed_plan_settings;
 
 extern const signed_plan_settings support_settings;
@@ -33,49 +33,51 @@ extern const signed_plan_settings support_settings;
 typedef struct signed_plan {
     _Alignas(64) uint8_t file[8192];
     uint64_t bytes;
-    uint8_t key[64]; /* public, X then Y */
+    uint8_t key[64]; /* public key: X, then Y */
 } signed_plan;
 
-/* Fills in a plan; a fault is an assertion. */
+/* Builds a plan; asserts on failure. */
 void support_bigram(signed_plan *plan, const signed_plan_settings *settings);
 void support_bigram_eval(signed_plan *plan, const signed_plan_settings *settings);
 void support_classifier(signed_plan *plan, const signed_plan_settings *settings);
 
-/* Signs a plan again after a change: hashes of payload and key, then the signature. second: with another key. */
+/* Signs a plan again after a change: updates the payload hash and key hash, then the signature. second: with the other
+ * key. */
 void support_sign(signed_plan *plan, bool second);
-/* The same, leaving the header's run hash alone. */
+/* The same, without updating the header's run hash. */
 void support_sign_bytes(signed_plan *plan);
 
-/* An open instance with blocks of its own. */
+/* An open instance with separate blocks. */
 typedef struct opened {
     _Alignas(64) uint8_t state[2048];
     _Alignas(64) uint8_t arena[16384];
-    _Alignas(64) uint8_t prepared[32768]; /* enough for the plans above */
+    _Alignas(64) uint8_t prepared[32768]; /* large enough for the plans above */
     firn firn;
 } opened;
 
-/* These blocks and the portable kernels, without a port; and firn_open with that, memory for decoded ops and a port. */
+/* support_config returns a configuration with these blocks and the portable kernels, without a port; support_open calls
+ * firn_open with it, with memory for decoded ops, and with a port. */
 firn_config support_config(opened *opened, const signed_plan *plan);
 int support_open(opened *opened, const signed_plan *plan, const firn_port *port);
 
-/* A source of one stream of bytes in memory, of one segment or several. */
+/* A source of one stream of bytes in memory, in one or more segments. */
 typedef struct bytes_source {
     const uint8_t *bytes;
     firn_segment segments[8];
     firn_stream streams[2];
     const uint8_t *labels;
-    uint32_t fail_after; /* the read of this number fails (1: the first); 0: none */
+    uint32_t fail_after; /* number of the read that fails, counted from 1; 0: none */
     uint32_t reads;
     firn_source source;
 } bytes_source;
 
-/* Text in segments of these lengths, ended by 0. */
+/* Provides text in segments of these lengths; a length of 0 ends the list. */
 void support_text(bytes_source *source, const uint8_t *bytes, const uint64_t *lengths);
-/* Records of `width` bytes each, with a label each. */
+/* Provides records of `width` bytes each, with one label per record. */
 void support_records(bytes_source *source, const uint8_t *features, const uint8_t *labels, uint32_t width,
                      uint64_t records);
 
-/* A tensor of an open plan by name; an assertion when there is none. */
+/* Returns a tensor of an open plan by name; asserts that it exists. */
 firn_tensor_info support_tensor(const firn *firn, const char *name);
 
 #endif

@@ -1,4 +1,5 @@
-/* See support_spots.h. The plans here are verified ones, so nothing is checked; tables nest three deep. */
+/* See support_spots.h. The plans must be verified ones, since nothing is checked here. Tables nest at most three levels
+ * deep. */
 #include "tests/unit/support_spots.h"
 
 #include <stdbool.h>
@@ -37,13 +38,13 @@ static const firn_fb_field_rule *rule_of(uint8_t table, uint32_t field) {
     return &firn_fb_fields[firn_fb_tables[table].first_field + field];
 }
 
-/* Where the vtable has the place of a field, or 0 when it is too short. */
+/* Returns the position of a field's entry in the vtable, or 0 if the vtable is too short. */
 static uint32_t slot_of(const uint8_t *plan, uint32_t table, uint32_t field) {
     uint32_t vtable = table - load32(plan + table), slot = 4 + 2 * field;
     return slot < load(plan + vtable, 2) ? vtable + slot : 0;
 }
 
-/* Where a field lies, or 0 when it is absent. */
+/* Returns the position of a field, or 0 if the field is absent. */
 static uint32_t field_at(const uint8_t *plan, uint32_t table, uint32_t field) {
     uint32_t slot = slot_of(plan, table, field);
     uint32_t place = slot == 0 ? 0 : (uint32_t)load(plan + slot, 2);
@@ -54,14 +55,14 @@ static uint32_t follow(const uint8_t *plan, uint32_t at) {
     return at + load32(plan + at);
 }
 
-/* A scalar is aligned to its size, no struct of the schema is. */
+/* Scalars are aligned to their size; no struct of the schema is. */
 static bool is_scalar(const firn_fb_inline_rule *rule) {
     return rule->bytes == rule->alignment;
 }
 
 /* --- writing a plan again ----------------------------------------------------------------------------------------- */
 
-/* The defaults of the schema that are not 0. */
+/* The schema's defaults that are not 0. */
 static const struct {
     uint8_t table, field;
     uint32_t value;
@@ -84,14 +85,14 @@ static void align(copying *c, uint32_t alignment) {
     c->end = (c->end + alignment - 1) / alignment * alignment;
 }
 
-/* Sets the offset at `slot` to lead to where writing goes on. */
+/* Makes the offset at `slot` refer to the current write position. */
 static void lead_here(copying *c, uint32_t slot) {
     store(c->to + slot, c->end - slot, 4);
 }
 
 static void copy_table(copying *c, uint32_t from, uint8_t type, uint32_t slot);
 
-/* The string or vector that the offset at `from` leads to. */
+/* Copies the string or vector that the offset at `from` refers to. */
 static void copy_sequence(copying *c, uint32_t from, const firn_fb_field_rule *rule, uint32_t slot) {
     uint32_t source = follow(c->from, from), count = load32(c->from + source);
     uint32_t bytes = 4, alignment = 4;
@@ -107,7 +108,8 @@ static void copy_sequence(copying *c, uint32_t from, const firn_fb_field_rule *r
     lead_here(c, slot);
     uint32_t first = c->end + 4;
     memcpy(c->to + c->end, c->from + source, 4 + count * bytes);
-    c->end = first + count * bytes + (rule->kind == FIRN_FB_KIND_STRING ? 1 : 0); /* the zero is there already */
+    c->end = first + count * bytes + (rule->kind == FIRN_FB_KIND_STRING ? 1 : 0); /* the terminating zero is there
+                                                                                   * already */
     for (uint32_t i = 0; rule->kind == FIRN_FB_KIND_TABLE_VECTOR && i < count; i++)
         copy_table(c, follow(c->from, source + 4 + 4 * i), rule->type, first + 4 * i);
 }
@@ -152,7 +154,7 @@ static void copy_table(copying *c, uint32_t from, uint8_t type, uint32_t slot) {
 }
 
 uint8_t *spots_expand(const uint8_t *plan, uint32_t bytes, uint32_t *expanded_bytes) {
-    /* A table has at most as many bytes of fields and vtable as this for each byte that it had. */
+    /* The copy needs at most 16 bytes for each byte of the original. */
     copying c = {.from = plan, .to = calloc(16, bytes), .end = 8};
     if (c.to == NULL)
         abort();
@@ -165,8 +167,8 @@ uint8_t *spots_expand(const uint8_t *plan, uint32_t bytes, uint32_t *expanded_by
 
 /* --- finding the values ------------------------------------------------------------------------------------------- */
 
-/* Bytes of the members of each struct of the schema, by its size and alignment: Pol, Reduction, ScheduleInstruction,
- * ScheduleNode. (ScheduleNumber is as good as a scalar.) */
+/* Sizes of the members of each struct of the schema, looked up by size and alignment: Pol, Reduction,
+ * ScheduleInstruction, ScheduleNode. ScheduleNumber has one member and is treated as a scalar. */
 static const struct {
     uint8_t size, alignment, members[12];
 } structs[] = {
@@ -205,7 +207,7 @@ static void find_inline(finding *f, uint32_t at, const firn_fb_inline_rule *rule
         }
         return;
     }
-    abort(); /* a struct that is missing above would go untested */
+    abort(); /* fails so that a struct missing above does not go untested */
 }
 
 static void find_table(finding *f, uint32_t table, uint8_t type);
@@ -246,11 +248,11 @@ uint32_t spots_find(const uint8_t *plan, spot *spots, uint32_t capacity) {
     return f.count;
 }
 
-/* --- what to put there -------------------------------------------------------------------------------------------- */
+/* --- variants to try ---------------------------------------------------------------------------------------------- */
 
 uint32_t spots_variant(const spot *spot, uint64_t value, uint32_t variant, uint64_t *changed) {
     const uint64_t sign = UINT64_C(1) << (8 * spot->bytes - 1), most = sign - 1 + sign;
-    /* The largest and the smallest floats, where the value may be one; 1 is the smallest of all. */
+    /* The largest and smallest floats, in case the value is a float; 1 is the smallest positive one. */
     const uint64_t large = spot->bytes == 8 ? UINT64_C(0x7fefffffffffffff) : UINT64_C(0x7f7fffff);
     const uint64_t variants[] = {
         0,         1,         most, most - 1, sign,         sign - 1,     value + 1, value - 1,  value ^ 2, value + 16,

@@ -4,11 +4,11 @@
 
 #include "runtime/kernels/kernels.h"
 
-/* Gives a call the workspace that `scratch` (or NULL) asks for, and not a byte more. All bytes are 0xa5 when it is new.
- * There is one block, which the next call may get again or have replaced. */
+/* Gives a call exactly the workspace that `scratch` (or NULL) asks for. A new block is filled with 0xa5. There is only
+ * one block; the next call may reuse or replace it. */
 void support_give_workspace(firn_kernel_scratch scratch, uint16_t op, firn_kernel_call *call);
 
-/* The kernel that a set has for a call of an op, which gets its workspace; NULL when there is none. */
+/* Returns the set's kernel for a call of an op and gives the call its workspace; NULL if the set has no kernel. */
 firn_kernel support_kernel(const firn_kernel_set *set, uint16_t op, firn_kernel_call *call);
 
 #endif
