@@ -1,5 +1,5 @@
-/* Automatic differentiation: gradients against finite differences of the loss that the same kernels compute, and the
- * structure that numbers cannot show (types, order of sums, levels). */
+/* Tests automatic differentiation: gradients against finite differences of the loss that the same kernels compute, and
+ * the structure that values cannot show (types, order of sums, levels). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,14 +25,14 @@ static double loss_at(const test_machine *machine, const test_recipe *recipe) {
     return (double)test_element(machine, machine->graph->loss, 0);
 }
 
-/* Moves a parameter along a direction of +1 and -1, both ways. Whether the slope of the loss is that of its gradient.
- */
+/* Moves a parameter by +-step along a direction whose elements are +1 and -1. Returns whether the slope of the loss
+ * agrees with the gradient. */
 static bool slope_agrees(const test_machine *machine, const test_recipe *recipe, firnc_value parameter) {
     const firnc_graph *graph = machine->graph;
     size_t count = test_elements(graph, parameter);
     float *elements = machine->data[parameter];
     float *before = firnc_allocate(count * sizeof *before), *direction = firnc_allocate(count * sizeof *direction);
-    const float step = 0x1p-13f; /* small, so that no relu turns its corner */
+    const float step = 0x1p-13f; /* so small that no relu input changes its sign */
     firn_rng rng = {.seed = 5, .rng_id = parameter};
 
     loss_at(machine, recipe);
@@ -110,8 +110,8 @@ static void test_mlp_gradients(void **state) {
     }
 }
 
-/* Each loss, with what belongs to it. The targets are random numbers, no probabilities, so they are taken as
- * logarithms. */
+/* Tests each loss with the settings that belong to it. The targets are random numbers, not probabilities, so they are
+ * taken as logarithms. */
 static void test_loss_gradients(void **state) {
     (void)state;
     static const firnc_mlp losses[] = {
@@ -143,7 +143,7 @@ static void test_loss_gradients(void **state) {
     check_gradients(&words);
 }
 
-/* The check sees a gradient that is a twentieth too large. */
+/* A gradient that is 5 % too large must be detected. */
 static void test_check_can_fail(void **state) {
     (void)state;
     test_recipe recipe = test_mlp_recipe();
@@ -156,7 +156,7 @@ static void test_check_can_fail(void **state) {
     assert_false(slope_agrees(&machine, &recipe, test_value(compilation.graph, "layers.2.bias")));
 }
 
-/* Two micro-batches of one sample give the gradient of one batch of two. */
+/* Two micro-batches of one sample must give the gradient of one batch of two samples. */
 static void test_accumulation(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -191,7 +191,7 @@ static void test_accumulation(void **state) {
     }
 }
 
-/* A tied weight: the output layer's gradient first, then the rows of the embedding on top of it, in place. */
+/* A tied weight: the gradient of the output layer comes first, then the embedding adds its rows in place. */
 static void test_tied_weight(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -211,7 +211,7 @@ static void test_tied_weight(void **state) {
     assert_int_equal(graph->values[rows->inputs[2]].offset, graph->values[rows->outputs[0]].offset);
 }
 
-/* gradient_type: half rounds dW to the half type, and the optimizer reads it as it is; nothing casts between. */
+/* gradient_type: half rounds dW to the half type. The optimizer reads it in that type, without a cast. */
 static void test_gradient_type(void **state) {
     (void)state;
     for (int single = 0; single < 2; single++) {
@@ -248,8 +248,8 @@ static void test_gradient_type(void **state) {
     }
 }
 
-/* The residual stream: the gradient through the branch is added before the one that passes by, and nothing is computed
- * for the inputs. */
+/* The residual stream: the gradient of the branch is added before that of the skip connection, and no gradient is
+ * computed for the inputs. */
 static void test_order_of_sums(void **state) {
     (void)state;
     test_recipe recipe = test_mlp_recipe();
@@ -322,7 +322,7 @@ static void test_backward_levels(void **state) {
     assert_int_equal(other->origin, FIRNC_ORIGIN_GLOBAL);
 }
 
-/* A parameter that the loss does not depend on is refused. */
+/* A parameter that does not affect the loss is refused. */
 static void test_unused_parameter(void **state) {
     (void)state;
     test_recipe recipe = test_mlp_recipe();

@@ -1,5 +1,6 @@
-/* The chain of checks: its order, and that firnc and the runtime walk the same one. A plan is spoilt from the last
- * check to the first, each fault staying: the fault that is reported is always the earliest. */
+/* Tests the chain of checks: their order, and that firnc and the runtime perform the same ones. The test damages a plan
+ * for the last check first and then for each earlier check without repairing it, so the reported error must always be
+ * that of the earliest check. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +55,7 @@ static firn_check_request request_of(device *device, const uint8_t *key) {
                                 .counter = device_counter};
 }
 
-/* What both sides say of the plan as it is. */
+/* Asserts the result of both programs' checks for the current plan. */
 static void expect(int expected, const uint8_t *key, uint32_t counter) {
     device device = {.counter = counter};
     const firn_check_request request = request_of(&device, key);
@@ -66,7 +67,7 @@ static void expect(int expected, const uint8_t *key, uint32_t counter) {
     assert_int_equal(firnc_plan_check(&file, key, counter, &seen), expected);
 }
 
-/* The header as it stands in the plan. */
+/* Returns the plan's current header. */
 static firn_header header_now(void) {
     firn_header header;
     assert_int_equal(firn_header_decode(&header, plan.file, plan.bytes), FIRN_OK);
@@ -106,8 +107,8 @@ static void the_earliest_fault_is_reported(void **state) {
     firn_check_request request = request_of(&device, other);
     firn_checked checked;
     assert_int_equal(firn_check(&request, &checked), FIRN_ERROR_WRONG_KEY);
-    assert_int_equal(device.alive, 0); /* the wrong key costs no pass over the file, */
-    assert_int_equal(device.reads, 0); /* and the counter is not asked */
+    assert_int_equal(device.alive, 0); /* a wrong key is refused before the file is hashed */
+    assert_int_equal(device.reads, 0); /* and before the counter is read */
     request.arena_bytes = checked.header.arena_bytes - 1;
     assert_int_equal(firn_check(&request, &checked), FIRN_ERROR_ARENA_TOO_SMALL);
     request.state_bytes = checked.header.state_bytes - 1;
@@ -129,7 +130,7 @@ static void success_is_only_what_was_checked(void **state) {
     assert_true(device.alive > 2);
     for (uint32_t i = 0; i < sizeof pool; i++)
         assert_int_equal(pool[i], 0);
-    /* without a key nothing is trusted, and that is said by the function that is called, not by what it is given */
+    /* firn_check refuses a missing key; only the other function skips the signature */
     request.public_key = NULL;
     assert_int_equal(firn_check(&request, &checked), FIRN_ERROR_ARGUMENT);
     plan.file[plan.bytes - 1] ^= 1;

@@ -1,5 +1,6 @@
-/* Checkpoints on a flash in memory that keeps its own rules, fails at any operation, and loses power at any operation
- * with that operation half done. Whatever happened, a restore gives exactly a state that was saved, or an error. */
+/* Tests checkpoints on simulated flash that enforces the rules of flash, fails at any operation, and loses power at any
+ * operation or in the middle of it. After every fault, a restore must give exactly a state that was saved, or an error.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -16,10 +17,10 @@ enum { FLASH_BYTES = 4096, ERASE_BYTES = 512 };
 
 typedef enum fault {
     NO_FAULT,
-    REFUSED, /* the operation does nothing and says so; power stays */
-    CUT,     /* power goes before the operation */
-    TORN,    /* power goes in the middle of it */
-    GARBAGE, /* power goes in the middle, and the unit that was open holds anything */
+    REFUSED, /* the operation does nothing and reports failure; power stays on */
+    CUT,     /* power fails before the operation */
+    TORN,    /* power fails during the operation */
+    GARBAGE, /* power fails during the operation, and the unit being written holds arbitrary bytes */
     FAULTS
 } fault;
 
@@ -27,16 +28,18 @@ typedef struct flash {
     uint8_t bytes[FLASH_BYTES];
     bool written[FLASH_BYTES]; /* since the last erase */
     uint32_t unit;
-    uint32_t operations; /* done so far */
-    uint32_t fault_at;   /* the operation at which it happens, counted from 1 */
+    uint32_t operations; /* count of operations so far */
+    uint32_t fault_at;   /* number of the operation that fails, counted from 1 */
     fault fault;
-    bool dead;                 /* power is gone */
-    uint32_t reads, change_at; /* from the read of this number on, the first byte read is another; 0: never */
+    bool dead;                 /* power is off */
+    uint32_t reads, change_at; /* starting with read number change_at, the first byte of each read is changed; 0: never
+                                */
     firn_storage storage;
     firn_port port;
 } flash;
 
-/* True when the operation is to be done in full. *partial: it is to be done in part. */
+/* Returns true if the operation must be executed completely. If not, *partial tells whether a part of it is executed.
+ */
 static bool goes_well(flash *flash, bool *partial) {
     *partial = false;
     if (flash->dead)
@@ -120,7 +123,7 @@ static void flash_begin(flash *flash, uint32_t unit) {
     flash->port = (firn_port){.struct_size = sizeof flash->port, .context = flash, .storage = &flash->storage};
 }
 
-/* Power comes back. */
+/* Turns the power on again. */
 static void flash_restart(flash *flash) {
     flash->dead = false;
     flash->fault = NO_FAULT;
@@ -152,7 +155,7 @@ static void digest_of(const opened *opened, uint8_t digest[32]) {
     assert_int_equal(firn_digest(&opened->firn, digest), FIRN_OK);
 }
 
-/* Saves a run of 3 steps and leaves its digest. */
+/* Saves a run of 3 steps and returns its digest. */
 static void save_three(uint32_t unit, uint8_t digest[32]) {
     flash_begin(&memory, unit);
     support_bigram(&plan, &support_settings);
@@ -208,7 +211,7 @@ static void nothing_is_missing_not_damaged(void **state) {
     assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_MISSING);
 }
 
-/* A restore that finds nothing to believe costs a running instance nothing; one that failed halfway, the state. */
+/* If a restore finds no valid record, a running instance keeps its state. If it fails halfway, the state is lost. */
 static void keeps_a_good_state(void **state) {
     (void)state;
     uint8_t saved[32], later[32], after[32];
@@ -232,10 +235,10 @@ static void keeps_a_good_state(void **state) {
     assert_memory_equal(later, after, 32);
 
     memory = good;
-    train(&one, 1); /* and goes on */
+    train(&one, 1); /* the run continues */
     memory.reads = 0;
     assert_int_equal(firn_restore(&one.firn), FIRN_OK);
-    memory.change_at = memory.reads; /* the last of them, which is of the copy */
+    memory.change_at = memory.reads; /* the last read is the one that copies */
     memory.reads = 0;
     train(&one, 1);
     assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_DAMAGED);
@@ -254,10 +257,10 @@ static void says_when_it_does_not_fit(void **state) {
     begin(&one);
     assert_int_equal(firn_save(&one.firn), FIRN_ERROR_STORAGE_FULL);
     assert_int_equal(memory.operations, 0);
-    train(&one, 1); /* and the instance goes on */
+    train(&one, 1); /* the run continues */
 }
 
-/* Every operation of a save, failing in every way, over an older record. */
+/* Fails each operation of a save in every way, with an older record in the flash. */
 static void survives_faults(void **state) {
     (void)state;
     static const uint32_t units[] = {1, 16, 256};
@@ -286,7 +289,7 @@ static void survives_faults(void **state) {
                 begin(&one);
                 train(&one, 5);
                 assert_int_equal(firn_save(&one.firn), FIRN_ERROR_STORAGE);
-                train(&one, 1); /* a save that failed does not stop a run */
+                train(&one, 1); /* a failed save does not stop the run */
                 flash_restart(&memory);
                 assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
                 int status = firn_restore(&two.firn);
@@ -313,7 +316,7 @@ static int restore_error(void) {
     return firn_restore(&two.firn);
 }
 
-/* Bytes of the record that is stored, with its commit unit. */
+/* Size of the stored record with its commit unit. */
 static uint32_t record_bytes(void) {
     firn_record record;
     assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
@@ -356,7 +359,7 @@ static void finds_every_truncation(void **state) {
     assert_int_equal(firn_restore(&two.firn), FIRN_OK);
 }
 
-/* Bytes that were good when they were checked and are others when they are copied. */
+/* Bytes that are valid when the hash is computed and differ when they are copied are refused. */
 static void believes_only_what_it_copies(void **state) {
     (void)state;
     uint8_t digest[32];
@@ -383,7 +386,7 @@ static void belongs_to_one_run(void **state) {
     support_bigram(&other_plan, &settings);
     assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
     assert_int_equal(firn_restore(&two.firn), FIRN_ERROR_CHECKPOINT_OTHER_RUN);
-    /* Another key signs the same run. */
+    /* the same run signed with another key */
     support_bigram(&other_plan, &support_settings);
     support_sign(&other_plan, true);
     assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
@@ -416,7 +419,8 @@ static void look_at_table(void *context) {
     table_was_drawn = table_was_drawn || memcmp(two.state, initial_table, sizeof initial_table) == 0;
 }
 
-/* Parameters come from the record: drawing them first would cost as much as a large model has of them. */
+/* Parameters are taken from the record. Drawing initial values first would waste the time to initialise a large model.
+ */
 static void evaluation_draws_no_parameters(void **state) {
     (void)state;
     uint8_t digest[32];
@@ -425,17 +429,17 @@ static void evaluation_draws_no_parameters(void **state) {
     memory.port.alive = look_at_table;
     assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
     assert_int_equal(firn_initialise(&two.firn), FIRN_OK);
-    memcpy(initial_table, two.state, sizeof initial_table); /* the table is the only parameter, and first */
+    memcpy(initial_table, two.state, sizeof initial_table); /* the table is the only parameter, and the first tensor */
     assert_memory_not_equal(initial_table, support_tensor(&one.firn, "table").data, sizeof initial_table);
     memset(two.state, 0, sizeof two.state);
     table_was_drawn = false;
     assert_int_equal(firn_restore(&two.firn), FIRN_OK);
     assert_false(table_was_drawn);
     assert_int_equal(firn_initialise(&two.firn), FIRN_OK);
-    assert_true(table_was_drawn); /* what would have been seen */
+    assert_true(table_was_drawn); /* the table would contain the drawn values */
 }
 
-/* Makes the stored record whole again after a change of its contents. */
+/* Recomputes the hash of the stored record after a change of its contents. */
 static void seal(void) {
     firn_record record;
     assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
@@ -445,7 +449,7 @@ static void seal(void) {
     firn_record_encode(&record, memory.bytes);
 }
 
-/* The place in the stored record of a name in its directory. */
+/* The offset of a name in the directory of the stored record. */
 static uint32_t place_of(const char *name) {
     for (uint32_t at = FIRN_RECORD_HEADER_BYTES; at < record_bytes(); at++)
         if (memcmp(memory.bytes + at, name, strlen(name)) == 0)
@@ -454,14 +458,14 @@ static uint32_t place_of(const char *name) {
     return 0;
 }
 
-/* A record has no signature: whoever can write one may put anything into it. */
+/* A record has no signature, so its contents may come from anyone who can write to the storage. */
 static void checks_what_a_hash_cannot(void **state) {
     (void)state;
     uint8_t digest[32];
     save_three(16, digest);
     const flash good = memory;
     seal();
-    assert_int_equal(restore_error(), FIRN_OK);       /* sealing is what the library does */
+    assert_int_equal(restore_error(), FIRN_OK);       /* seal() computes the same hash as the library */
     memory.bytes[place_of("scaler.loss_scale")] ^= 1; /* another name */
     seal();
     assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_DAMAGED);
@@ -481,7 +485,7 @@ static void checks_what_a_hash_cannot(void **state) {
     firn_record record;
     assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
     uint64_t state_at = FIRN_RECORD_HEADER_BYTES + record.directory_bytes;
-    memory.bytes[state_at + 8 * 8 * 4 + 7] = 0x80; /* the cursor, first after the table: negative */
+    memory.bytes[state_at + 8 * 8 * 4 + 7] = 0x80; /* the cursor, which follows the table, becomes negative */
     seal();
     assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_DAMAGED);
     assert_int_equal(firn_digest(&two.firn, digest), FIRN_ERROR_NO_STATE);
@@ -490,8 +494,8 @@ static void checks_what_a_hash_cannot(void **state) {
     assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_VERSION);
 }
 
-/* Random damage that is sealed again: refused, or a run that keeps its rules: it makes a step, or stops with an error
- * that numbers and counters can cause. */
+/* Random damage with a recomputed hash: the record is refused, or the run that continues from it makes a step or stops
+ * with an error that values or counters can cause. */
 static void runs_or_refuses(void **state) {
     (void)state;
     uint8_t digest[32];
@@ -542,7 +546,7 @@ static void refuses_storage_that_cannot_be(void **state) {
     memory.storage.capacity = 100;
     assert_int_equal(firn_save(&one.firn), FIRN_ERROR_ARGUMENT);
     memory.storage = good;
-    memory.storage.capacity = 0; /* with nobody to say how much is stored */
+    memory.storage.capacity = 0; /* the storage does not report how much is stored */
     assert_int_equal(firn_save(&one.firn), FIRN_ERROR_ARGUMENT);
     assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_ARGUMENT);
     memory.storage.stored = stored;

@@ -1,4 +1,4 @@
-/* The log as a JSON parser reads it, whatever the numbers and the names are, and exit codes. */
+/* Tests the log of firn with a JSON parser, for unusual numbers and names, and the exit codes. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static int end(void **state) {
     return unlink(path);
 }
 
-/* A log of these reports, as text. */
+/* Returns the log of these reports as text. */
 static char *log_of(const firn_step_report *reports, size_t count, int error) {
     static cli_session session;
     cli_options options = {.log = path};
@@ -50,7 +50,7 @@ static char *log_of(const firn_step_report *reports, size_t count, int error) {
     return text;
 }
 
-/* The line as an object; *text moves to the next one. */
+/* Parses the line as an object and moves *text to the next line. */
 static cJSON *line_of(char **text) {
     char *stop = strchr(*text, '\n');
     assert_non_null(stop);
@@ -88,7 +88,7 @@ static void the_log_is_json(void **state) {
     for (int i = 0; i < COUNT; i++) {
         cJSON *line = line_of(&text);
         assert_int_equal((int)number(line, "step"), i + 1);
-        assert_int_equal(firn_bits((float)number(line, "loss")), firn_bits(awkward[i])); /* %.9g gives the float back */
+        assert_int_equal(firn_bits((float)number(line, "loss")), firn_bits(awkward[i])); /* %.9g round-trips a float */
         assert_int_equal(strtoul(cJSON_GetObjectItem(line, "loss_bits")->valuestring, NULL, 16), firn_bits(awkward[i]));
         assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "gradient_norm")));
         assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(line, "skipped")), i == 2);
@@ -105,7 +105,7 @@ static void a_stop_is_in_the_log(void **state) {
     char *text = log_of(&report, 1, FIRN_ERROR_LOSS_NOT_FINITE);
     cJSON_Delete(line_of(&text));
     cJSON *line = line_of(&text);
-    assert_int_equal((int)number(line, "step"), 5); /* the step that was not finished */
+    assert_int_equal((int)number(line, "step"), 5); /* the step that did not finish */
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "loss")));
     assert_string_equal(cJSON_GetObjectItem(line, "loss_bits")->valuestring, "7fc00000");
     assert_string_equal(cJSON_GetObjectItem(line, "error")->valuestring, "LOSS_NOT_FINITE");
@@ -134,7 +134,7 @@ static void exit_codes_follow_the_range(void **state) {
         assert_int_equal(cli_exit_code(expected[i].error), expected[i].code);
 }
 
-/* What is in the log must end where the checkpoint is, or further on. */
+/* The last step in the log must be that of the checkpoint or a later one. */
 static void a_log_with_a_gap_is_refused(void **state) {
     (void)state;
     const firn_step_report reports[] = {{.global_step = 1}, {.global_step = 2}};

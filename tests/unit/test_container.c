@@ -1,4 +1,5 @@
-/* The header: every byte where FORMAT.md says, and every way in which it can be wrong. */
+/* Tests the header: each byte must be at the offset that FORMAT.md gives, and every kind of invalid header must be
+ * refused. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdarg.h>
@@ -15,13 +16,14 @@
 #include "plan/container.h"
 #include "plan/errors.h"
 
-/* 100 bytes of FlatBuffers, 28 of padding, 48 of constants, and the signature. */
+/* 100 bytes of FlatBuffers, 28 bytes of padding, 48 bytes of constants, and the signature. */
 #define FLATBUFFERS_BYTES 100u
 #define CONSTANTS_OFFSET  384u
 #define CONSTANTS_BYTES   48u
 #define TOTAL_BYTES       (CONSTANTS_OFFSET + CONSTANTS_BYTES + FIRN_SIGNATURE_BYTES)
 
-/* FORMAT.md's table. open: any value decodes, because only signature, key, device or payload can speak against it. */
+/* The table of FORMAT.md. open: the decoder accepts any value, because only the signature, the key, the device or the
+ * payload can contradict it. */
 struct place {
     unsigned offset, bytes;
     bool open;
@@ -94,8 +96,7 @@ static int decode(void) {
     return decode_bytes(TOTAL_BYTES);
 }
 
-/* What `good` says after a change, as a header of a file of the length that it claims, or of a header if that is more.
- */
+/* Encodes `good` and decodes it as a file of the length that the header claims, at least that of a header. */
 static int decode_changed(void) {
     firn_header_encode(&good, file);
     return decode_bytes(good.total_bytes < FIRN_HEADER_BYTES ? FIRN_HEADER_BYTES : good.total_bytes);
@@ -140,7 +141,7 @@ static void every_byte_stands_where_the_format_says(void **state) {
     assert_int_equal(little(224, 4), 8);
     for (unsigned i = 228; i < 256; i++)
         assert_int_equal(file[i], 0);
-    assert_int_equal(file[256], 0xee); /* not a byte more is written */
+    assert_int_equal(file[256], 0xee); /* nothing is written beyond the header */
 }
 
 static void decoding_gives_back_what_was_encoded(void **state) {
@@ -154,7 +155,7 @@ static void decoding_gives_back_what_was_encoded(void **state) {
     assert_true(header.arena_bytes == good.arena_bytes);
 }
 
-/* In memory of exactly the length, so that the sanitizers see a read beyond it. */
+/* The memory has exactly the given length, so that the sanitizers detect a read beyond it. */
 static void truncated_at_every_length(void **state) {
     (void)state;
     for (size_t length = 0; length < TOTAL_BYTES; length++) {
@@ -175,16 +176,16 @@ static void trailing_bytes(void **state) {
     assert_int_equal(decode_bytes(TOTAL_BYTES + (UINT64_C(1) << 32)), FIRN_ERROR_TRAILING_BYTES);
 }
 
-/* What one flipped bit must bring about; FIRN_OK where no error of the container can come of it. */
+/* The error that flipping one bit must cause; FIRN_OK if the container is still valid. */
 static int expected_of_flip(unsigned byte, unsigned bit) {
     uint64_t arena = good.arena_bytes ^ (byte / 8 == AT_ARENA / 8 ? UINT64_C(1) << (8 * (byte % 8) + bit) : 0);
     if (byte < 8)
         return FIRN_ERROR_MAGIC;
     if (byte < 12)
         return FIRN_ERROR_CONTAINER_VERSION;
-    if (byte >= 24 && byte < 28) /* no algorithm, but 64 bytes of signature: the header contradicts itself */
+    if (byte >= 24 && byte < 28) /* algorithm "none" with 64 bytes of signature is a contradiction */
         return byte == 24 && bit == 0 ? FIRN_ERROR_HEADER : FIRN_ERROR_ALGORITHM;
-    if (byte >= AT_FLATBUFFERS && byte < AT_FLATBUFFERS + 8) { /* another amount of padding is as good */
+    if (byte >= AT_FLATBUFFERS && byte < AT_FLATBUFFERS + 8) { /* a different amount of padding is valid, too */
         uint64_t flatbuffers = good.flatbuffers_bytes ^ UINT64_C(1) << (8 * (byte - AT_FLATBUFFERS) + bit);
         if (flatbuffers > 0x7fffffff)
             return FIRN_ERROR_PLAN_TOO_LARGE;
@@ -194,7 +195,7 @@ static int expected_of_flip(unsigned byte, unsigned bit) {
         return byte == AT_STATE + 7 && bit >= 6 ? FIRN_ERROR_HEADER : FIRN_OK;
     if (byte >= AT_ARENA && byte < AT_ARENA + 8)
         return arena > UINT64_C(1) << 62 ? FIRN_ERROR_HEADER : FIRN_OK;
-    if (byte >= AT_POOL && byte < AT_POOL + 8) { /* a multiple of 16, not 0, at most the arena */
+    if (byte >= AT_POOL && byte < AT_POOL + 8) { /* a multiple of 16, not 0, at most the arena size */
         uint64_t pool = good.pool_bytes ^ UINT64_C(1) << (8 * (byte - AT_POOL) + bit);
         return pool == 0 || pool % 16 != 0 || pool > good.arena_bytes ? FIRN_ERROR_HEADER : FIRN_OK;
     }
@@ -219,7 +220,7 @@ static void a_flip_of_every_bit(void **state) {
             if (decode() != expected_of_flip(byte, bit))
                 fail_msg("byte %u, bit %u: %d", byte, bit, decode());
             if (firn_header_decode(&header, file, TOTAL_BYTES) == FIRN_OK) {
-                firn_header_encode(&header, again); /* no bit is ignored */
+                firn_header_encode(&header, again); /* no bit is ignored: encoding gives back the changed bytes */
                 assert_memory_equal(again, file, sizeof again);
             } else {
                 refused++;
@@ -255,7 +256,7 @@ static void inconsistent_blocks(void **state) {
     assert_int_equal(decode_changed(), FIRN_ERROR_HEADER);
 }
 
-/* Memory is asked for by the number of ops, so it is held to what the payload can have before that. */
+/* The number of ops determines how much memory is requested, so it is checked first against the size of the payload. */
 static void impossible_numbers_of_ops(void **state) {
     (void)state;
     const uint32_t refused[] = {0, FLATBUFFERS_BYTES / 8 + 1, UINT32_MAX};
@@ -267,7 +268,7 @@ static void impossible_numbers_of_ops(void **state) {
     assert_int_equal(decode_changed(), FIRN_OK);
 }
 
-/* Lengths that only fit together when a sum wraps around, and spans that overlap or leave a gap. */
+/* Lengths that are consistent only if a sum overflows, and spans that overlap or leave a gap. */
 static void inconsistent_spans(void **state) {
     (void)state;
     const uint64_t offsets[] = {0, 256, 320, 356, 383, 385, 448, UINT64_C(1) << 32 | 384, UINT64_MAX - 63};
@@ -297,7 +298,7 @@ static void inconsistent_spans(void **state) {
     assert_int_equal(decode_changed(), FIRN_ERROR_HEADER);
     good.flatbuffers_bytes = 8;
     assert_int_equal(decode_changed(), FIRN_OK);
-    good.flatbuffers_bytes = 64; /* no padding is needed, and none is there */
+    good.flatbuffers_bytes = 64; /* no padding is required and none is present */
     assert_int_equal(decode_changed(), FIRN_OK);
 }
 
@@ -319,14 +320,14 @@ static void unsigned_plans(void **state) {
     assert_int_equal(firn_header_decode_unsigned(&header, file, TOTAL_BYTES), FIRN_ERROR_ALGORITHM);
     assert_true(is_zero(&header));
     good.algorithm = FIRN_ALGORITHM_NONE;
-    assert_int_equal(decode_changed(), FIRN_ERROR_HEADER); /* a signature of an unsigned plan */
+    assert_int_equal(decode_changed(), FIRN_ERROR_HEADER); /* an unsigned plan with a signature */
     good.signature_bytes = 0;
     good.total_bytes = CONSTANTS_OFFSET + CONSTANTS_BYTES;
     assert_int_equal(decode_changed(), FIRN_ERROR_UNSIGNED);
     assert_int_equal(firn_header_decode_unsigned(&header, file, good.total_bytes), FIRN_OK);
     assert_int_equal(header.algorithm, FIRN_ALGORITHM_NONE);
     assert_int_equal(firn_header_decode_unsigned(&header, file, good.total_bytes + 1), FIRN_ERROR_TRAILING_BYTES);
-    good.algorithm = FIRN_ALGORITHM_ECDSA_P256; /* a signed plan without its signature */
+    good.algorithm = FIRN_ALGORITHM_ECDSA_P256; /* a signed plan without a signature */
     assert_int_equal(decode_changed(), FIRN_ERROR_HEADER);
     good.algorithm = 2;
     assert_int_equal(decode_changed(), FIRN_ERROR_ALGORITHM);

@@ -1,5 +1,5 @@
-/* What a data file is, from its bytes: arrays of NumPy and IDX as they are written, and what looks like them and is
- * not. */
+/* Tests how data files are recognised by their bytes: arrays written by NumPy, IDX files, and files that look like them
+ * but are invalid. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ typedef struct memory_file {
 
 static int read_memory(void *context, uint64_t offset, void *bytes, uint32_t count) {
     memory_file *self = context;
-    assert_true(offset <= self->file.bytes && self->file.bytes - offset >= count); /* as promised */
+    assert_true(offset <= self->file.bytes && self->file.bytes - offset >= count); /* as the interface guarantees */
     memcpy(bytes, self->bytes + offset, count);
     return 0;
 }
@@ -34,7 +34,7 @@ static void begin(memory_file *file) {
     file->file = (firn_data_file){.context = file, .read = read_memory};
 }
 
-/* A .npy file with this dictionary, followed by `data` bytes that count up. */
+/* Makes a .npy file with this dictionary, followed by `data` bytes that count up. */
 static void npy(memory_file *file, uint8_t version, const char *dictionary, size_t data) {
     begin(file);
     size_t length = strlen(dictionary) + 1;
@@ -128,7 +128,7 @@ static void refuses_other_npy(void **state) {
     assert_int_equal(firn_data_look(&file.file, &layout), FIRN_ERROR_DATA_TYPE);
 }
 
-/* Cut at every length and flipped in every bit of the header: an answer, and no byte beyond the file. */
+/* Every truncation and every flipped bit of the header must give a result without a read beyond the file. */
 static void survives_damaged_headers(void **state) {
     (void)state;
     memory_file file;
@@ -179,7 +179,7 @@ static void reads_idx(void **state) {
     assert_int_equal(values[1], 0x08090a0b);
     idx(&file, 0x0d, 2, (const uint8_t[]){3, 1}, 12);
     assert_int_equal(look(&file).element, FIRN_FLOAT32);
-    idx(&file, 0x0e, 1, (const uint8_t[]){3}, 24); /* doubles: not ours, so raw bytes */
+    idx(&file, 0x0e, 1, (const uint8_t[]){3}, 24); /* IDX doubles are not supported, so the file counts as raw bytes */
     assert_int_equal(look(&file).format, FIRN_DATA_RAW);
 }
 

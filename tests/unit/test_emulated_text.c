@@ -1,4 +1,4 @@
-/* The text of the emulated targets against printf. */
+/* Tests the number formatting of the emulated targets against printf. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

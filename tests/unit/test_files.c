@@ -1,4 +1,4 @@
-/* What firnc says of its files when a disk does not do as it should: fsync is replaced here. */
+/* Tests how firnc reports disk errors when it writes its files; fsync is replaced by a function of this test. */
 #define _XOPEN_SOURCE 700
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "compiler/graph/ir.h"
 
 static char folder[] = "/tmp/firn-files-XXXXXX";
-static int file_error, folder_error; /* what syncing ends with; 0: well */
+static int file_error, folder_error; /* results of fsync for files and folders; 0: success */
 static uint32_t folders_synced;
 
 int fsync(int descriptor) {
@@ -40,7 +40,7 @@ static int make_folder(void **state) {
 static int remove_folder(void **state) {
     (void)state;
     (void)unlink(inside("written"));
-    return rmdir(folder); /* which fails when anything else was left behind */
+    return rmdir(folder); /* rmdir fails if any other file was left in the folder */
 }
 
 static void a_name_is_synced_with_its_folder(void **state) {

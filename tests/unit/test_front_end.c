@@ -1,6 +1,6 @@
-/* A network that no recipe can name, from C alone: built, annotated with nested POL scopes and calls, frozen with a key
- * of this test, trained by the runtime, and compared with PyTorch's losses (tests/golden/front_end.py); and what a C
- * program is told that does it wrong. */
+/* Tests the C interface of the compiler with a network that recipes cannot describe: built, annotated with nested POL
+ * scopes and calls, frozen with this test's key, trained by the runtime, and compared with PyTorch's losses
+ * (tests/golden/front_end.py). Also tests the error messages for wrong use. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static const firnc_pol middle = {.level = 1, .bwd_level = FIRNC_UNSET, .enable_f
 
 static firnc_value parameter(firnc_graph *graph, const char *layer, const char *name, uint8_t rank,
                              const uint32_t *dims) {
-    const firnc_init zero = {.rule = FIRNC_INIT_CONSTANT}; /* every value comes from the weights file */
+    const firnc_init zero = {.rule = FIRNC_INIT_CONSTANT}; /* the weights file provides every value */
     return firnc_parameter(graph, firnc_format("%s.%s", layer, name), rank, dims, zero, rank == 2);
 }
 
@@ -65,8 +65,8 @@ static firnc_value norm(firnc_graph *graph, const char *layer, firnc_value x, ui
     return y;
 }
 
-/* Attention over the tokens, which may all see each other. The outer scope holds for norm and qkv; the inner one
- * replaces it for the output, whose forward falls to the global level; the call speaks for attention alone. */
+/* Attention over the tokens, without a causal mask. The outer scope applies to norm and qkv; the inner scope replaces
+ * it for the output layer, whose forward level is then the global one; the call applies to attention only. */
 static firnc_value mixer(firnc_graph *graph, firnc_value x) {
     firnc_pol_begin(graph, fast_forward);
     firnc_value qkv = linear(graph, "mixer.qkv", norm(graph, "mixer.norm", x, SIZE), SIZE, 3 * SIZE);
@@ -82,7 +82,7 @@ static firnc_value mixer(firnc_graph *graph, firnc_value x) {
     return firnc_add(graph, x, firnc_dropout(graph, y, 0));
 }
 
-/* The norm stays in float32 by its call; the second layer goes forward precisely, by a call inside a scope. */
+/* The call keeps the norm in float32; the second layer's forward is kept precise by a call inside a scope. */
 static firnc_value perceptron(firnc_graph *graph, firnc_value features) {
     firnc_pol_next(graph, precise);
     firnc_value x = norm(graph, "features.norm", features, FEATURES);
@@ -121,7 +121,7 @@ static firnc_graph *build(bool eval) {
 /* --- the job -------------------------------------------------------------------------------------------------------
  */
 
-/* SGD with a rate that rises in a line, a norm that is clipped, and a weight decay of its own for the table. */
+/* SGD with a linearly rising learning rate, gradient clipping by norm, and a separate weight decay for the table. */
 static firnc_job *make_job(bool mixed, bool emulate) {
     static const char *const pattern = "tokens.*";
     firnc_job *job = firnc_allocate(sizeof *job);
@@ -225,7 +225,7 @@ static void train(const firnc_bytes *plan, double losses[STEPS]) {
     free(config.workspace);
 }
 
-/* The largest relative distance of the losses from a column of the golden file. */
+/* Returns the largest relative difference of the losses from a column of the golden file. */
 static double apart(const double losses[STEPS], int column) {
     FILE *file = fopen("tests/golden/front_end.losses", "r");
     assert_non_null(file);
@@ -256,7 +256,7 @@ static void float32_agrees_with_pytorch(void **state) {
     assert_true(apart(losses, 0) <= 1e-6);
 }
 
-/* With every reduction that the scopes ask for; without them the losses are told apart. */
+/* Trains with every reduction that the scopes request; without them the losses differ noticeably. */
 static void bfloat16_agrees_with_pytorch(void **state) {
     (void)state;
     double emulated[STEPS], native[STEPS];
@@ -271,7 +271,7 @@ static void bfloat16_agrees_with_pytorch(void **state) {
 /* --- the plan ------------------------------------------------------------------------------------------------------
  */
 
-/* The op of that code in that layer; asserts that there is one. */
+/* Returns the op of that code in that layer; asserts that it exists. */
 static firn_fb_op find_op(firn_fb_plan plan, uint16_t code, const char *layer) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
@@ -285,7 +285,7 @@ static firn_fb_op find_op(firn_fb_plan plan, uint16_t code, const char *layer) {
     return firn_fb_phase_ops_at(firn_fb_plan_phases_at(plan, 0), 0);
 }
 
-/* chunk 0: summed in float32. */
+/* chunk 0: float32 sum. */
 static void expect_sum(firn_fb_plan plan, uint16_t code, const char *layer, uint32_t chunk) {
     firn_fb_op op = find_op(plan, code, layer);
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++) {
@@ -297,7 +297,7 @@ static void expect_sum(firn_fb_plan plan, uint16_t code, const char *layer, uint
     assert_true(firn_fb_op_reductions_count(op) > 0);
 }
 
-/* An inner annotation replaces an outer one entirely, and a call replaces both. */
+/* An inner annotation replaces the outer one completely, and a call replaces both. */
 static void scopes_become_reductions(void **state) {
     (void)state;
     static const struct {
@@ -315,7 +315,8 @@ static void scopes_become_reductions(void **state) {
         expect_sum(plan, FIRN_OP_linear, linears[i].layer, linears[i].forward);
         expect_sum(plan, FIRN_OP_linear_backward_weight, linears[i].layer, linears[i].backward);
         expect_sum(plan, FIRN_OP_linear_backward_input, linears[i].layer, linears[i].backward);
-        expect_sum(portable, FIRN_OP_linear, linears[i].layer, 0); /* which multiplies no half type natively */
+        expect_sum(portable, FIRN_OP_linear, linears[i].layer, 0); /* the portable target, which multiplies no half type
+                                                                    * natively */
     }
     expect_sum(plan, FIRN_OP_attention, "mixer", 0);
     expect_sum(plan, FIRN_OP_attention_backward, "mixer", 0);
@@ -324,7 +325,7 @@ static void scopes_become_reductions(void **state) {
     assert_int_equal(firn_fb_op_pol(find_op(plan, FIRN_OP_linear, "mixer.out")).origin, FIRN_FB_POL_ORIGIN_GLOBAL);
 }
 
-/* The inputs stand in the order of building, each as the front end described it. */
+/* The inputs appear in the order in which they were created, each as described by the front end. */
 static void inputs_are_as_described(void **state) {
     (void)state;
     firnc_frozen frozen = freeze(false, false);
@@ -378,7 +379,7 @@ static void refused(firnc_graph *graph, const firnc_job *job, const char *words)
         fail_msg("frozen, although %s was expected", words);
     if (strstr(message, words) == NULL || strncmp(message, "firnc: two_branches: ", 21) != 0)
         fail_msg("expected %s in %s", words, message);
-    assert_int_equal(plan.file.count, 7); /* filled in on success only */
+    assert_int_equal(plan.file.count, 7); /* set on success only */
 }
 
 static void a_job_is_checked(void **state) {
@@ -469,7 +470,7 @@ static void a_graph_is_checked(void **state) {
     refused(twice, job, "has been frozen already");
 }
 
-/* Classes that a metric leaves out must be classes of the model. */
+/* The classes that a metric ignores must exist in the model. */
 static void a_metric_is_checked(void **state) {
     (void)state;
     static const struct {
@@ -491,7 +492,7 @@ static void a_metric_is_checked(void **state) {
     }
 }
 
-/* Shapes, patterns and weights are found by passes, which say the job's name where a recipe has a line. */
+/* Passes check shapes, patterns and weights. Their messages name the job, where those for a recipe give the line. */
 static void passes_speak_of_the_job(void **state) {
     (void)state;
     firnc_job *job = make_job(true, true);
@@ -503,7 +504,7 @@ static void passes_speak_of_the_job(void **state) {
             "no parameter matches \"tokens.*\"");
 }
 
-/* A mark frees what was built since, and a message goes nowhere else than to the function. */
+/* Releasing a mark frees everything built since then, and messages are passed only to the given function. */
 static void memory_is_released(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++) {

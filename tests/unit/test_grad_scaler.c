@@ -1,6 +1,6 @@
-/* The gradient scaler against the model of its rules in tests/golden/grad_scaler.py: over scripted sequences of finite
- * and overflowing gradients, every counter after every step, what a skipped step leaves alone, and the same after a
- * restore in the middle. */
+/* Tests the gradient scaler against the model of its rules in tests/golden/grad_scaler.py: for scripted sequences of
+ * finite and overflowing gradients, every counter after every step, the tensors that a skipped step must not change,
+ * and the same after a restore in the middle. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 typedef struct expected_step {
     bool overflow;
-    float used, after; /* the loss scale in the step, and after it */
+    float used, after; /* the loss scale used in the step, and the one after it */
     int64_t steps, overflows, skipped, optimizer_steps;
     float learning_rate;
     bool fatal;
@@ -25,7 +25,7 @@ typedef struct expected_step {
 
 typedef struct sequence {
     const char *name, *settings;
-    uint32_t first; /* of its steps */
+    uint32_t first; /* index of its first step */
 } sequence;
 
 enum { STEPS_MAX = 1024, SEQUENCES_MAX = 64 };
@@ -56,8 +56,8 @@ static int read_golden(void **state) {
 
 /* --- the data: one record a step ---------------------------------------------------------------------------------- */
 
-/* A feature of 60,000 overflows float16 at any scale and, squared and scaled, the largest float32 too; the other gives
- * a gradient that no scale here takes out of range. */
+/* A feature of 60,000 overflows float16 at any scale; squared and scaled it also overflows float32. The other feature
+ * gives a gradient that stays in range at all scales used here. */
 static int read_records(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
     const expected_step *script = context;
     for (uint32_t i = 0; i < count; i++) {
@@ -110,7 +110,7 @@ static float scale_of(const firn *firn) {
     return value;
 }
 
-/* What a skipped step must leave alone: both parameters and what the optimizer keeps of them. */
+/* The tensors that a skipped step must not change: both parameters and their optimizer states. */
 enum { KEPT = 4 };
 static void copy_kept(const firn *firn, uint32_t kept[KEPT]) {
     static const char *const names[KEPT] = {"layers.0.weight", "layers.0.bias",
@@ -137,7 +137,8 @@ static void check_step(compiled_run *run, const sequence *s, uint32_t number, co
         fail_msg("%s, step %u: status %d, skipped %d, scale %g, rate %g, optimizer step %llu", s->name,
                  (unsigned)number, status, report.skipped, (double)report.loss_scale, (double)report.learning_rate,
                  (unsigned long long)report.optimizer_step);
-    const bool lost = (before[0] & 0x7fffffffu) > 0x7f800000u; /* NaN, by an overflow that nothing kept out */
+    const bool lost = (before[0] & 0x7fffffffu) > 0x7f800000u; /* NaN: an overflow reached the parameters in an earlier
+                                                                * step */
     if (!lost && (memcmp(before, after, sizeof before) == 0) != skipped)
         fail_msg("%s, step %u: parameters and momentum %s", s->name, (unsigned)number,
                  skipped ? "changed" : "did not change");
@@ -153,7 +154,7 @@ static void check_step(compiled_run *run, const sequence *s, uint32_t number, co
                  (long long)counter_of(&run->firn, "scaler.num_skipped_steps"));
 }
 
-/* Goes on in an instance that has never seen the steps before. */
+/* Continues in another instance, which has not executed the earlier steps. */
 static void change_instance(compiled_run *from, compiled_run *to, const compiled_plan *plan) {
     assert_int_equal(firn_save(&from->firn), FIRN_OK);
     assert_int_equal(compiled_run_open(to, plan, 0), FIRN_OK);

@@ -1,5 +1,5 @@
-/* The graph builder: names, scopes of annotation, random number identities, the two architectures, and that misuse
- * aborts instead of building something else. */
+/* Tests the graph builder: names, annotation scopes, random number identities, the two architectures, and that misuse
+ * aborts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static void the_innermost_annotation_replaces_the_outer(void **state) {
     assert_false(last_node(graph)->annotated);
     firnc_pol_begin(graph, level(2));
     firnc_pol_begin(graph, (firnc_pol){.level = FIRNC_UNSET, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true});
-    firnc_layer_begin(graph, "inner"); /* a layer between does not hide the annotation */
+    firnc_layer_begin(graph, "inner"); /* a layer scope in between does not hide the annotation */
     firnc_relu(graph, x);
     expect_pol(graph, FIRNC_UNSET, FIRNC_ORIGIN_SCOPE);
     assert_int_equal(last_node(graph)->pol.bwd_level, 0);
@@ -254,7 +254,7 @@ static const firnc_graph *built(const test_recipe *recipe) {
     return compilation.graph;
 }
 
-/* These, and no others. */
+/* Asserts that the graph has exactly these parameters. */
 static void expect_parameters(const firnc_graph *graph, const char *const *names, uint32_t count) {
     uint32_t found = 0;
     for (firnc_value i = 0; i < graph->value_count; i++)
@@ -326,7 +326,7 @@ static void gpt2_leaves_out_what_the_recipe_leaves_out(void **state) {
     expect_parameters(built(&recipe), names, 14);
 }
 
-/* Rotary positions have no table, and come between the projection and attention; the values do not turn. */
+/* Rotary positions have no table. The rotation comes between the projection and attention; values are not rotated. */
 static void gpt2_with_rotary_positions(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();

@@ -1,5 +1,5 @@
-/* The workstation's port: plans that cannot be written to, keys, the counter file, checkpoints on a disk that may be
- * full, threads, and data from files. */
+/* Tests the workstation's port: plans in read-only memory, keys, the counter file, checkpoints on a full disk, threads,
+ * and data from files. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static char folder[64];
 static signed_plan plan;
 static opened one, two;
 
-/* A path in the test's folder; good until the fourth call after it. */
+/* Returns a path in the test's folder; it stays valid for the next three calls. */
 static const char *at(const char *name) {
     static char paths[4][128];
     static unsigned turn;
@@ -71,7 +71,7 @@ static int end(void **state) {
 
 /* --- plan --- */
 
-/* True when a child that writes to it is killed by a fault. */
+/* Returns true if a child process that writes to the memory is killed by a fault. */
 static bool a_write_faults(const void *memory) {
     pid_t child = fork();
     if (child == 0) {
@@ -96,7 +96,7 @@ static void a_loaded_plan_cannot_be_written(void **state) {
     assert_true(a_write_faults(loaded.bytes));
     if (loaded.lost == NULL)
         assert_int_equal(mprotect((void *)(uintptr_t)loaded.bytes, (size_t)loaded.count, PROT_READ | PROT_WRITE), -1);
-    /* The file may change; what was loaded does not. */
+    /* Changing the file must not change the loaded plan. */
     write_file("plan", "other", 5);
     assert_memory_equal(loaded.bytes, plan.file, (size_t)plan.bytes);
     firn_host_plan_unload(&loaded);
@@ -111,7 +111,7 @@ static void a_loaded_plan_cannot_be_written(void **state) {
 static const char pem[] = "-----BEGIN PUBLIC KEY-----\n"
                           "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt\n"
                           "6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==\n"
-                          "-----END PUBLIC KEY-----\n"; /* the generator of the curve */
+                          "-----END PUBLIC KEY-----\n"; /* the generator point of the curve */
 
 static void reads_keys(void **state) {
     (void)state;
@@ -120,10 +120,10 @@ static void reads_keys(void **state) {
     assert_true(firn_host_key_parse(key, pem, sizeof pem - 1));
     assert_memory_equal(key, x, 4);
     assert_memory_equal(key + 60, y, 4);
-    assert_true(firn_host_key_parse(key, pem, sizeof pem - 2)); /* without the last line end */
+    assert_true(firn_host_key_parse(key, pem, sizeof pem - 2)); /* without the final line end */
     for (size_t length = 0; length < sizeof pem - 2; length++)
         assert_false(firn_host_key_parse(key, pem, length));
-    /* Every byte counts but those of the point itself. */
+    /* Every byte is significant except those of the point itself. */
     char changed[sizeof pem];
     for (size_t i = 0; i < 27 + 36; i++) {
         memcpy(changed, pem, sizeof pem);
@@ -159,7 +159,7 @@ static void keeps_a_counter(void **state) {
     firn_host_port_begin(&port, NULL, path, 1);
     uint32_t value = 9;
     assert_int_equal(counter_value(&port, &value), FIRN_OK);
-    assert_int_equal(value, 0); /* no file yet */
+    assert_int_equal(value, 0); /* the file does not exist yet */
     assert_int_equal(port.counter.advance(port.port.context, 4294967295u), FIRN_OK);
     assert_int_equal(counter_value(&port, &value), FIRN_OK);
     assert_int_equal(value, 4294967295u);
@@ -213,7 +213,7 @@ static void saves_into_a_file(void **state) {
     digest_of(&two, restored);
     assert_memory_equal(saved, restored, 32);
 
-    /* A disk with no room: its own error, the file before is whole, and nothing is left over. */
+    /* A full disk gives a separate error, the previous file stays intact, and no temporary file remains. */
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
@@ -238,7 +238,7 @@ static void saves_into_a_file(void **state) {
     firn_host_port_end(&port);
 }
 
-/* Renaming would put a file in the place of whatever is there: a pipe, a device, a link. */
+/* A rename would replace whatever exists at the path, such as a pipe, a device or a link, so these are refused. */
 static void replaces_only_files(void **state) {
     (void)state;
     firn_host_port port;
@@ -266,7 +266,7 @@ static void replaces_only_files(void **state) {
 
     assert_false(firn_host_replaceable(at("no-folder/file")));
 
-    /* The file behind a link is replaced, and the link stays. */
+    /* If the path is a link, the file that it refers to is replaced and the link stays. */
     assert_int_equal(mkdir(at("behind"), 0777), 0);
     write_file("behind/counter", "3\n", 2);
     assert_int_equal(symlink("behind/counter", at("link")), 0);
@@ -445,11 +445,12 @@ static void reads_records(void **state) {
     assert_false(firn_host_data_open(&data, paths, 1, more_path, NULL, true)); /* one label too many */
     firn_host_data_close(&data);
     const char *raw[] = {at("raw")};
-    assert_false(firn_host_data_open(&data, raw, 1, labels_path, NULL, true)); /* bytes have no records */
+    assert_false(firn_host_data_open(&data, raw, 1, labels_path, NULL, true)); /* raw bytes are not divided into records
+                                                                                */
     firn_host_data_close(&data);
 }
 
-/* A file that shrinks while it is read is an error, not a fault. */
+/* If a file shrinks while it is read, the result is an error and not a fault. */
 static void a_file_that_shrinks_is_an_error(void **state) {
     (void)state;
     write_file("shrinks", "0123456789", 10);

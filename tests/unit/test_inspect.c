@@ -1,4 +1,4 @@
-/* firnc inspect: what it prints is what the compiler planned, and a plan that is damaged is refused. */
+/* Tests firnc inspect: its output must agree with what the compiler planned, and damaged plans must be refused. */
 #define _XOPEN_SOURCE 700 /* mkstemp, dup2, truncate, P_tmpdir */
 
 #include <math.h>
@@ -20,7 +20,7 @@
 
 #define OUTPUT_MOST 2000000
 
-/* An unsigned plan of a recipe, in a file of its own. */
+/* Writes an unsigned plan of a recipe to a separate file and returns its path. */
 static const char *make_plan(const test_recipe *recipe, firnc_compilation *compilation, uint64_t *bytes) {
     static const uint8_t public_key[64] = {4};
     test_recipe *numbered = firnc_allocate(sizeof *numbered);
@@ -43,7 +43,7 @@ static const char *make_plan(const test_recipe *recipe, firnc_compilation *compi
     return name;
 }
 
-/* What inspect prints to one of the standard streams; asserts its exit code. */
+/* Returns what inspect prints to one of the standard streams; asserts its exit code. */
 static char *output_of(const char *plan, firnc_inspect_form form, int stream, int expected) {
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -81,12 +81,13 @@ static const char *string(const cJSON *object, const char *name) {
     return text;
 }
 
-/* The name of the tensor that a number stands for. */
+/* Returns the name of the tensor with the index stored in a field. */
 static const char *name_of(const cJSON *tensors, const cJSON *object, const char *field) {
     return string(cJSON_GetArrayItem(tensors, (int)number(object, field)), "name");
 }
 
-/* Some op of that name has a word (unless `field` is NULL) and an attribute; float32 in JSON may be a digit off. */
+/* Asserts that some op of that name has a given word (unless `field` is NULL) and attribute. Floats are compared with a
+ * tolerance, since JSON may lose the last digit. */
 static void check_op(const cJSON *root, const char *op_name, const char *field, const char *word, const char *attribute,
                      double value) {
     const cJSON *phase, *op;
@@ -129,7 +130,7 @@ static void test_json_mlp(void **state) {
     assert_int_equal(number(totals, "live_bytes"), compilation.graph->live_bytes);
     /* four records: forward and dW of three layers, dx of two */
     assert_int_equal(number(totals, "multiply_adds"), 4 * (2 * (30 + 20 + 12) + (20 + 12)));
-    /* header, directory, state, commit unit */
+    /* header, directory, state and commit unit */
     uint64_t checkpoint = number(totals, "checkpoint_bytes");
     assert_true(checkpoint > 256 + compilation.graph->state_bytes + 16);
     assert_int_equal(checkpoint % 16, 0);
@@ -145,8 +146,8 @@ static void test_json_mlp(void **state) {
     unlink(plan);
 }
 
-/* The bound that inspect works out from a plan is the compiler's own, and the cost of attention is that of its pairs.
- */
+/* inspect must derive from the plan the same bound as the compiler, and the cost of attention must count the pairs of
+ * positions. */
 static void test_json_gpt2(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -207,7 +208,7 @@ static void test_json_eval(void **state) {
     unlink(plan);
 }
 
-/* What POL made of the rotary embedding, forward and backward. */
+/* The POL decisions for the rotary embedding, forward and backward. */
 static void test_rotation(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -271,7 +272,7 @@ static void test_table(void **state) {
     unlink(plan);
 }
 
-/* Every kernel of the plan once, and no other. */
+/* Every kernel of the plan must be listed exactly once. */
 static void test_kernels(void **state) {
     (void)state;
     test_recipe recipe = test_mlp_recipe();

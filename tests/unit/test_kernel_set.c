@@ -1,5 +1,5 @@
-/* What firn_open asks of a kernel set: once, and for its workspace. The set is made here, and linked in the place of
- * the build's own. */
+/* Tests how firn_open uses a kernel set: it is looked up once, and asked for its workspace. This test defines the set
+ * and links it in place of the build's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ enum { WORKSPACE = 128 };
 static uint32_t choices, calls, threads;
 static _Alignas(64) uint8_t workspace[3 * WORKSPACE];
 
-/* Also the kernel of initial values, which is given no scratch. */
+/* Also used as the kernel of initial values, which has no scratch function. */
 static void nothing(const firn_kernel_call *call) {
     if (call->input_count == 0 && call->moment == NULL)
         return;
@@ -24,7 +24,7 @@ static void nothing(const firn_kernel_call *call) {
     calls++;
 }
 
-/* What one op asks for is what the plan asks for; it is no multiple of 64. */
+/* Bytes of scratch that one op asks for, and hence the plan; not a multiple of 64. */
 static uint64_t scratch(uint16_t op, const firn_kernel_call *call) {
     (void)call;
     return op == FIRN_OP_cross_entropy ? WORKSPACE - 1 : 1;
@@ -79,7 +79,7 @@ static void a_workspace_is_checked(void **state) {
     assert_int_equal(open_with(workspace, WORKSPACE), FIRN_OK);
 }
 
-/* Each thread has memory of its own. */
+/* Each thread gets separate memory. */
 static void a_workspace_is_for_all_threads(void **state) {
     (void)state;
     support_bigram(&plan, &support_settings);

@@ -1,5 +1,6 @@
-/* Attention, forward and backward, against the formula with whole matrices: causal or not, grouped heads, dropout, half
- * softmax, chunked reductions, shapes around the edges of a block, special values behind the mask. Equal bits. */
+/* Tests attention, forward and backward, bit by bit against the formula on whole matrices: causal or not, grouped
+ * heads, dropout, half softmax, chunked reductions, sizes around the edges of a block, and special values behind the
+ * mask. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@ typedef struct setting {
     bool causal, half_softmax;
     float dropout;
     uint8_t type;
-    uint32_t score_chunk, value_chunk, key_chunk; /* 0: float32 */
+    uint32_t score_chunk, value_chunk, key_chunk; /* chunk sizes; 0: float32 sum */
 } setting;
 
 typedef struct tensors {
@@ -70,7 +71,7 @@ static firn_kernel_call call_of(const setting *s) {
 
 /* --- the formula -------------------------------------------------------------------------------------------------- */
 
-/* part 0: queries of query head h, 1: keys, 2: values, of the key head that h reads. */
+/* The index of an element. part 0: queries of query head h; 1, 2: keys, values of the key head that h reads. */
 static size_t place(const setting *s, int part, uint32_t b, uint32_t h, uint32_t t, uint32_t d) {
     const uint32_t key = h / (s->heads / s->kv_heads);
     const uint32_t first = part == 0 ? h : s->heads + key + (part == 2 ? s->kv_heads : 0);
@@ -85,12 +86,12 @@ static bool sees(const setting *s, uint32_t query, uint32_t key) {
     return !s->causal || key <= query;
 }
 
-/* What softmax rounds to while it works. */
+/* Rounds to the type in which softmax computes. */
 static float soft(const setting *s, float x) {
     return s->half_softmax ? firn_round_to(s->type, x) : x;
 }
 
-/* The factor of dropout for one probability; negative: dropped. */
+/* The dropout factor of one probability; negative if it is dropped. */
 static float kept(const setting *s, const firn_kernel_call *call, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
     const firn_rng rng = {call->seed, (uint32_t)call->integers[FIRN_ATTENTION_RNG_ID], call->moment->global_step,
                           call->moment->micro_step};
@@ -104,7 +105,7 @@ static float dropped(float x, float factor) {
     return factor < 0.0f ? 0.0f : x * factor;
 }
 
-/* Everything of one head that has T x T elements. */
+/* All T x T matrices of one head. */
 typedef struct head_matrices {
     float *p, *p_dropped, *factor, *dp, *ds;
 } head_matrices;
@@ -193,7 +194,7 @@ static void score_gradients(const setting *s, const firn_kernel_call *call, cons
     }
 }
 
-/* One column of a matrix, from the first query that sees the key, times a column of q or dy. */
+/* The product of one column of a matrix, from the first query that sees the key, and a column of q or dy. */
 static float sum_over_queries(const setting *s, const float *matrix, uint32_t j, const firn_tensor *right, int part,
                               uint32_t b, uint32_t h, uint32_t d, firn_reduction reduction) {
     float x[256], y[256];
@@ -364,7 +365,7 @@ static void attention_in_chunks(void **state) {
     for_each_setting(with_chunks);
 }
 
-/* Steps that the mask hides hold infinities and NaN; what comes before them must not notice. */
+/* Steps hidden by the mask hold infinities and NaN, which must not affect the steps before them. */
 static void special_values_stay_behind_the_mask(void **state) {
     (void)state;
     setting s = {.batch = 1, .steps = 20, .heads = 2, .kv_heads = 1, .size = 4, .causal = true};

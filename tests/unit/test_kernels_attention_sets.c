@@ -1,6 +1,6 @@
-/* Attention of every kernel set that this CPU can run gives the bits of the portable kernel, with 1, 2, 3 and 8
- * threads: steps around the edges of blocks and runs, all types, sizes of heads, grouped heads, causal or not, dropout,
- * special values, and calls that do not fit into a slot as a whole. The portable kernel itself is tested in
+/* Tests attention of every kernel set that this CPU can run: it must give the bits of the portable kernel with 1, 2, 3
+ * and 8 threads. Covers step counts around the edges of blocks and runs, all types, head sizes, grouped heads, causal
+ * or not, dropout, special values, and calls too large for a slot. The portable kernel itself is tested in
  * test_kernels_attention.c. */
 #include <math.h>
 #include <setjmp.h>
@@ -24,9 +24,9 @@ typedef struct setting {
     bool causal, half_softmax;
     float dropout;
     uint8_t type;
-    uint8_t out_type; /* unless other_type: type */
+    uint8_t out_type; /* if other_type is set; else the type of qkv */
     bool other_type;
-    uint32_t chunk; /* 0: float32 */
+    uint32_t chunk; /* 0: float32 sum */
     filling filling;
 } setting;
 
@@ -37,13 +37,14 @@ enum { COUNTS = sizeof thread_counts / sizeof thread_counts[0] };
 
 static firn_host_threads *pools[COUNTS];
 
-/* portable: with fused multiply-add, because the plain compilation of the same source takes far longer. */
+/* The portable kernels, compiled with fused multiply-add, because the plain compilation of the same source is far
+ * slower. */
 static const firn_kernel_set *portable;
 
 static const char *const names[] = {"avx2", "avx512"};
 enum { SETS = sizeof names / sizeof names[0] };
 
-static const firn_kernel_set *tested[SETS]; /* NULL: cannot be had */
+static const firn_kernel_set *tested[SETS]; /* NULL: not available */
 static bool are_some_tested;
 
 static int find_sets(void **state) {
@@ -116,7 +117,7 @@ static firn_kernel_call forward_call(const setting *s) {
     return call;
 }
 
-/* Shares qkv and what was saved with the forward call. */
+/* Makes the backward call; it shares qkv and the saved tensors with the forward call. */
 static firn_kernel_call backward_call(const setting *s, const firn_kernel_call *forward) {
     firn_kernel_call call = call_of(s);
     call.input_count = 4;
@@ -137,7 +138,7 @@ static void run_portable(uint16_t code, firn_kernel_call *call) {
     support_kernel(portable, code, call)(call);
 }
 
-/* The first `outputs` outputs, from a set with each number of threads, against those of `expected`. */
+/* Compares the first `outputs` outputs, computed by a set with each number of threads, with those of `expected`. */
 static void compare_set(const firn_kernel_set *set, uint16_t code, const firn_kernel_call *expected, int outputs,
                         const setting *s) {
     for (int i = 0; i < COUNTS; i++) {
@@ -197,7 +198,7 @@ enum {
     HEAD_COUNTS = sizeof head_counts / sizeof head_counts[0]
 };
 
-/* Every number of steps with every stride-th size of a head; type and heads take turns. */
+/* Runs every number of steps with every stride-th head size, cycling through types and head counts. */
 static void for_each_shape(setting s, uint8_t first_type, unsigned stride) {
     for (unsigned i = 0; i < STEPS; i++)
         for (unsigned j = i % stride; j < SIZES; j += stride)
@@ -229,8 +230,7 @@ static void with_half_softmax(void **state) {
     for_each_shape((setting){.dropout = 0.1f, .half_softmax = true}, FIRN_FLOAT16, 3);
 }
 
-/* Scores that are NaN, infinite, so large that they become it, subnormal, or zero because nothing smaller can be told
- * from it, of both signs. */
+/* Scores that are NaN, infinite, large enough to overflow, subnormal, or zeros of both signs from underflow. */
 static void with_special_values(void **state) {
     (void)state;
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++)
@@ -247,7 +247,7 @@ static void with_special_values(void **state) {
             }
 }
 
-/* dqkv and y may be of another type than qkv. */
+/* dqkv and y may have another type than qkv. */
 static void other_output_types(void **state) {
     (void)state;
     setting s = {.batch = 1, .steps = 70, .heads = 2, .kv_heads = 2, .size = 24, .causal = true, .other_type = true};
@@ -256,7 +256,7 @@ static void other_output_types(void **state) {
             check(s);
 }
 
-/* Chunks that end inside, at and beyond the edges of blocks. */
+/* Chunks that end inside a block, at its edge and beyond it. */
 static void chunked_sums(void **state) {
     (void)state;
     static const uint32_t chunks[] = {1, 5, 32, 64, 128};
@@ -276,7 +276,8 @@ static void chunked_special_values(void **state) {
             }
 }
 
-/* More keys than a slot holds: packed again for each block, and gradients of queries and of keys apart. */
+/* More keys than fit into a slot: they are packed again for each block, and the gradients of queries and keys are
+ * computed separately. */
 static void heads_larger_than_a_slot(void **state) {
     (void)state;
     setting s = {.batch = 1, .steps = 99, .heads = 2, .kv_heads = 1, .size = 3000, .causal = true};
@@ -287,21 +288,21 @@ static void heads_larger_than_a_slot(void **state) {
     s.chunk = 40;
     s.kv_heads = 2;
     check(s);
-    s.size = 1500; /* of which some blocks of keys fit, and their gradients */
+    s.size = 1500; /* a slot holds some blocks of keys and their gradients */
     check(s);
     s.chunk = 0;
     s.causal = true;
     check(s);
 }
 
-/* Not even a block of keys fits: the portable kernel. */
+/* If not even one block of keys fits, the portable kernel is used. */
 static void blocks_larger_than_a_slot(void **state) {
     (void)state;
     check((setting){.batch = 1, .steps = 5, .heads = 1, .kv_heads = 1, .size = 5000});
     check((setting){.batch = 1, .steps = 3, .heads = 1, .kv_heads = 1, .size = 20000});
 }
 
-/* Sums over more than one block of 4,096 elements, of exponentials down to subnormal ones. */
+/* Sums over more than one block of 4,096 elements, of exponentials that may be subnormal. */
 static void rows_of_several_blocks(void **state) {
     (void)state;
     check((setting){.batch = 1, .steps = 4131, .heads = 1, .kv_heads = 1, .size = 1, .causal = true, .filling = WIDE});

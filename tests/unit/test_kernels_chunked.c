@@ -1,7 +1,8 @@
-/* The tile of chunked sums against NUMERICS.md, as numerics/half.h and `reduce` have it, compiled for AVX2 and for
- * AVX-512: the rounded step over random and adversarial operands, then whole tiles with all terms or those on one side
- * of a diagonal, cut anywhere. Then the kernels for AVX-512-FP16, compiled for a CPU without it: all of them but that
- * one instruction. What this CPU cannot run is named and skipped. */
+/* Tests the tile of chunked sums, compiled for AVX2 and for AVX-512, against the definition in NUMERICS.md as
+ * implemented by numerics/half.h and `reduce`: the rounded step for random and adversarial operands, then whole tiles
+ * with all terms or those on one side of a diagonal, split at any term. Then tests the kernels for AVX-512-FP16,
+ * compiled for a CPU without it: everything except that one instruction. Sets that this CPU cannot run are named and
+ * skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -20,7 +21,7 @@
 #include "tests/unit/support_kernels.h"
 #include "tests/unit/support_workspace.h"
 
-/* firn_chunked_tile_add as the set avx2 has it; the other is that of the set avx512. */
+/* firn_chunked_tile_add of the set avx2 and of the set avx512. */
 void firn_chunked_tile_add_avx2(const firn_chunked_tile *tile);
 
 typedef struct tile_kernel {
@@ -30,7 +31,7 @@ typedef struct tile_kernel {
 
 static tile_kernel kernels[] = {{"avx2", firn_chunked_tile_add_avx2}, {"avx512", firn_chunked_tile_add}};
 
-enum { WIDTH = 40 }; /* more columns than two registers have */
+enum { WIDTH = 40 }; /* more columns than two registers hold */
 
 static void skip_without(const char *set) {
     if (support_set(set) == NULL)
@@ -56,7 +57,7 @@ static uint32_t draw_bits(uint32_t *seed) {
     return draw(seed, 1u << 16) << 16 | draw(seed, 1u << 16);
 }
 
-/* The value with that exponent, or the next one there is: zero or infinity at the ends. */
+/* The half value 2^exponent, or the nearest one that exists: zero below the range, infinity above it. */
 static float half_of(const half_type *h, bool negative, int exponent, uint32_t mantissa) {
     const int field = exponent + h->bias, infinity = 0x7fff >> h->mantissa;
     uint32_t bits =
@@ -66,7 +67,8 @@ static float half_of(const half_type *h, bool negative, int exponent, uint32_t m
     return h->to_float((uint16_t)(bits | (negative ? 0x8000u : 0u)));
 }
 
-/* Any bits; or an exponent near that of the others, with few bits set; or what lies at the ends. */
+/* Random bits, or an exponent close to that of the other factor with few bits set, or a value at the ends of the range.
+ */
 static float factor(const half_type *h, int exponent, uint32_t *seed) {
     const uint32_t choice = draw(seed, 8), bits = draw_bits(seed);
     const int near = exponent + (int)draw(seed, 5) - 2;
@@ -83,8 +85,8 @@ static int exponent_of(float x) {
     return (int)(firn_bits(x) >> 23 & 0xffu) - 127;
 }
 
-/* For a product: any value; one that it hardly reaches, or that hardly reaches it; what cancels it, or nearly; or one
- * whose half unit it is, or nearly. */
+/* An addend for a product: any value; one near the limit at which one of the two no longer affects the other; one that
+ * cancels the product or nearly does; or one whose half unit is about the product. */
 static float addend(const half_type *h, float product, uint32_t *seed) {
     const uint32_t choice = draw(seed, 8), bits = draw_bits(seed);
     const bool negative = (bits & 1u) != 0;
@@ -101,21 +103,21 @@ static float addend(const half_type *h, float product, uint32_t *seed) {
 
 /* --- one step ----------------------------------------------------------------------------------------------------- */
 
-/* Either zero will do, see chunked.h; and any NaN. */
+/* Zeros of either sign are equal (see chunked.h), and so are all NaN. */
 static bool is_same(float expected, float actual) {
     return firn_bits(expected) == firn_bits(actual) || expected == actual || (expected != expected && actual != actual);
 }
 
 enum { ROWS = 8, ROUNDS = 8000 };
 
-/* One for what is not below 2^exponent, where small values are wanted. */
+/* If `small` is set, replaces a value of 2^exponent or more by one. */
 static float tamed(bool small, float x, int exponent) {
     const float limit = firn_power_of_two(exponent);
     return !small || (x < limit && -x < limit) ? x : 1.0f;
 }
 
-/* As many steps as a tile has places, each with a sum of its own; or none of them near the largest value, for which
- * there may be a loop of its own. */
+/* Checks as many steps at once as a tile has elements, each with a separate sum. small: none of them near the largest
+ * value, for which the kernel may have a separate loop. */
 static void check_steps(const tile_kernel *kernel, const half_type *h, bool small, uint32_t *seed) {
     float left[ROWS], right[WIDTH], before[ROWS][WIDTH], sums[ROWS][WIDTH], totals[ROWS][WIDTH] = {{0}};
     const int range = 1 << (14 - h->mantissa), exponent = (int)draw(seed, (uint32_t)range) - range / 2;
@@ -161,7 +163,7 @@ static void steps(void **state) {
             check_steps(kernel, &half_types[i], round % 2 != 0, &seed);
 }
 
-/* A sum that cancels is a zero, of either sign while it is rounded; what is added to the total leaves that at +0. */
+/* A sum that cancels gives a zero of either sign while rounding; adding it to the total must leave +0. */
 static void zeros(void **state) {
     const tile_kernel *kernel = *state;
     skip_without(kernel->set);
@@ -213,7 +215,7 @@ static void fill_operands(operands *o, const half_type *h, uint32_t seed, bool s
     }
 }
 
-/* The terms first to first + terms of a product in two calls or three, with either order of the left factor. */
+/* Adds terms first to first + terms of a product in two or three calls, with the left factor in either order. */
 static void run_tile(const tile_kernel *kernel, operands *o, firn_chunked_tile tile, bool by_term, uint32_t *seed) {
     const size_t first = tile.first_term, terms = tile.terms;
     memset(o->sums, 0, sizeof o->sums);
@@ -239,7 +241,7 @@ static void run_tile(const tile_kernel *kernel, operands *o, firn_chunked_tile t
     }
 }
 
-/* Terms that a row has, counted from the tile's first. */
+/* The range of terms that a row has, counted from the tile's first term. */
 static void present(const firn_chunked_tile *tile, size_t row, size_t *begin, size_t *end) {
     const size_t diagonal = tile->diagonal + row, first = tile->first_term;
     *begin = 0;
@@ -302,7 +304,7 @@ static void tiles(void **state) {
 
 enum { THREADS = 3 };
 
-/* The last range first. */
+/* Runs the last range first. */
 static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
     (void)context;
     body(argument, tasks / 2, tasks);
@@ -360,8 +362,8 @@ static void check_native(uint32_t n, uint32_t k, uint32_t o, int layout, uint32_
         tensor_free(all[i]);
 }
 
-/* Around 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 112 rows and 256 columns of a piece; chunks that end
- * with a block of terms, inside it, and that are longer. */
+/* Sizes around 14 rows, 16, 32 and 64 columns and 256 terms of a panel, 112 rows and 256 columns of a piece; chunks
+ * that end at the end of a block of terms, inside it, and chunks longer than a block. */
 static void native_products(void **state) {
     (void)state;
     static const uint32_t sizes[][3] = {{1, 1, 1},   {13, 257, 15}, {15, 64, 33},  {29, 300, 63},

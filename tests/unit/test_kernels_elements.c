@@ -1,5 +1,5 @@
-/* Kernels that go element by element or row by row, against the formula of each element: all types, sizes around the
- * edges of a block, special values, tensors changed in place. Equal bits. */
+/* Tests kernels that work element by element or row by row bit by bit against the formula of each element: all types,
+ * sizes around the edges of a block, special values, in-place operation. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,8 @@ enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 typedef float (*formula)(float a, float b, const firn_kernel_call *call, uint64_t element);
 
-/* Inputs of `type`, output of `out_type`; in place on input `in_place` unless that is negative. */
+/* Runs the op on inputs of `type` with an output of `out_type`; in place on input `in_place` unless that is negative.
+ */
 static void check_elements(uint16_t code, uint8_t inputs, firn_kernel_call settings, uint8_t type, uint8_t out_type,
                            int in_place, formula f) {
     for (int i = 0; i < SIZES; i++) {
@@ -50,7 +51,7 @@ static void check_elements(uint16_t code, uint8_t inputs, firn_kernel_call setti
     }
 }
 
-/* Every type to itself, in place on each input too, and to another type. */
+/* Runs every type with the same output type, in place on each input too, and with another output type. */
 static void check_types(uint16_t code, uint8_t inputs, firn_kernel_call settings, formula f) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         for (int in_place = -1; in_place < inputs; in_place++)
@@ -237,14 +238,15 @@ static void embeddings(void **state) {
         }
 }
 
-/* start: 0 none, 1 another tensor, 2 the output itself (the gradient of a tied weight). */
+/* start, the tensor that the sum starts from: 0 none, 1 another tensor, 2 the output itself (the gradient of a tied
+ * weight). */
 static void check_embedding_backward(uint8_t type, uint32_t width, int start) {
     firn_tensor ids = some_ids(), dy = tensor_new(type, POSITIONS, width, 0, 0);
     firn_tensor before = tensor_new(FIRN_FLOAT32, WORDS, width, 0, 0), dtable = tensor_copy(&before);
     tensor_fill(&dy, 2, 1.0f);
     tensor_sprinkle(&dy, 3);
     tensor_fill(&before, 6, 5.0f);
-    set(&before, 0, INFINITY); /* infinity - infinity is a NaN of another sign on some machines */
+    set(&before, 0, INFINITY); /* infinity - infinity gives a NaN whose sign depends on the machine */
     set(&dy, 0, -INFINITY);
     firn_tensor expected = tensor_copy(&before);
     const int32_t *id = ids.data;
@@ -506,7 +508,7 @@ static void cross_entropy(void **state) {
         }
 }
 
-/* The sign of a zero maximum would depend on the order in which the elements are looked at. */
+/* The maximum of zeros is +0; its sign must not depend on the order of comparison. */
 static void a_zero_maximum_is_positive(void **state) {
     (void)state;
     firn_tensor logits = tensor_new(FIRN_FLOAT32, 1, 20, 0, 0), labels = tensor_new(FIRN_INT32, 1, 0, 0, 0);
@@ -610,7 +612,7 @@ static void metric_accuracy(void **state) {
     static const float rows[][3] = {{1, 2, 3},         {3, 3, 1},       {3, 3, 1},
                                     {NAN, 1, 5},       {1, NAN, 0},     {-INFINITY, -INFINITY, -INFINITY},
                                     {0.0f, -0.0f, -1}, {1, 0, INFINITY}};
-    static const int32_t wanted[] = {2, 0, 1, 2, 1, 0, 0, 2}; /* right: 0, 1, 5, 6, 7 */
+    static const int32_t wanted[] = {2, 0, 1, 2, 1, 0, 0, 2}; /* the correct rows are 0, 1, 5, 6 and 7 */
     firn_tensor logits = tensor_new(FIRN_FLOAT16, 8, 3, 0, 0), labels = tensor_new(FIRN_INT32, 8, 0, 0, 0);
     firn_tensor correct = tensor_new(FIRN_INT64, 1, 0, 0, 0), count = tensor_copy(&correct);
     int64_t *right = correct.data, *counted = count.data;
@@ -640,7 +642,7 @@ static void every_op_has_a_kernel(void **state) {
     for (uint32_t i = 0; i < FIRN_OPS; i++)
         assert_true(has_kernel(firn_op_table[i].code));
     assert_false(has_kernel(0));
-    assert_false(has_kernel(28)); /* taken back, never used again */
+    assert_false(has_kernel(28)); /* code 28 was withdrawn and is never reused */
     assert_false(has_kernel(65534));
 }
 

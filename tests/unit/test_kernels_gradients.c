@@ -1,5 +1,5 @@
-/* Every backward kernel against central finite differences of its forward kernel, in float32. The quantity that is
- * differentiated is the sum of the outputs, each times a fixed weight; the weights are what the backward kernel gets as
+/* Tests every backward kernel against central finite differences of its forward kernel, in float32. The differentiated
+ * function is the sum of the outputs, each multiplied by a fixed weight; the backward kernel receives the weights as
  * the gradient of its output. */
 #include <math.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@ static double weighted(const firn_tensor *y, const firn_tensor *weights) {
     return sum;
 }
 
-/* Moves every element of x (an input of call) both ways and compares the slope of output 0 with dx. */
+/* Moves each element of x (an input of call) by +-step and compares the slope with dx. */
 static void check_gradient(uint16_t code, firn_kernel_call *call, firn_tensor *x, const firn_tensor *weights,
                            const firn_tensor *dx, const char *what) {
     double largest = 0.0;
@@ -74,7 +74,7 @@ static void linear(void **state) {
     }
 }
 
-/* An op of one input whose backward takes dy and either x or y. */
+/* Checks an op of one input whose backward op takes dy and either x or y. */
 static void check_activation(uint16_t forward, uint16_t backward, int64_t form, int takes_output) {
     firn_tensor x = filled(40, 0, 0, 7), y = filled(40, 0, 0, 8), dy = filled(40, 0, 0, 9), dx = tensor_copy(&x);
     firn_kernel_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .integers = {form}};
@@ -97,7 +97,7 @@ static void activations(void **state) {
     check_activation(FIRN_OP_tanh, FIRN_OP_tanh_backward, 0, 1);
 }
 
-/* The same op is its own gradient. */
+/* Dropout is its own backward op. */
 static void dropout(void **state) {
     (void)state;
     firn_tensor x = filled(40, 0, 0, 7), y = tensor_copy(&x), dy = filled(40, 0, 0, 9), dx = tensor_copy(&x);

@@ -1,5 +1,5 @@
-/* Linear layers, forward and backward, against the formula written with three loops: all types, layouts and reductions,
- * shapes around the edges of a tile, special values, the absent bias. Equal bits. */
+/* Tests linear layers, forward and backward, bit by bit against the formula written as three loops: all types, layouts
+ * and reductions, sizes around the edges of a tile, special values, and no bias. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static const shape shapes[] = {{1, 1, 1},   {1, 129, 33}, {17, 33, 15}, {16, 32,
                                {3, 200, 5}, {5, 64, 48},  {130, 3, 7},  {7, 65, 1},   {64, 17, 31}, {4, 127, 19}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
-static const uint32_t chunks[] = {0, 64, 128, 5, 1}; /* 0: float32 throughout */
+static const uint32_t chunks[] = {0, 64, 128, 5, 1}; /* 0: float32 sum */
 enum { CHUNKS = sizeof chunks / sizeof chunks[0] };
 
 static firn_reduction reduction_of(uint8_t type, uint32_t chunk) {
@@ -176,7 +176,7 @@ static void linear_with_special_values(void **state) {
     }
 }
 
-/* Gradients of half weights may be kept in float32, and float32 layers may give a half type. */
+/* Gradients of half weights may be stored in float32, and float32 layers may have a half output. */
 static void linear_rounds_to_the_output(void **state) {
     (void)state;
     check_all(FIRN_BFLOAT16, FIRN_FLOAT32, (shape){19, 40, 18}, 0, 0);
@@ -184,7 +184,7 @@ static void linear_rounds_to_the_output(void **state) {
     check_all(FIRN_FLOAT32, FIRN_CBFLOAT16, (shape){19, 40, 18}, 0, 0);
 }
 
-/* In bfloat16 counting ends at 256, because 257 lies half-way to 258 and goes back to the even 256. */
+/* Adding 1 in bfloat16 stops at 256, because 257 is a tie and rounds to the even 256. */
 static void chunks_can_be_told_from_float32(void **state) {
     (void)state;
     firn_tensor x = tensor_new(FIRN_BFLOAT16, 1, 512, 0, 0), weight = tensor_new(FIRN_BFLOAT16, 1, 512, 0, 0);

@@ -1,6 +1,6 @@
-/* Every kernel set that this CPU can run gives the bits of the plain one: linear layers and their gradients over
- * awkward shapes (one, primes, around the edges of register tiles, panels, blocks of terms and pieces), all types, both
- * layouts, special values, one thread and several. A set that cannot be had is named and skipped. */
+/* Tests that every kernel set that this CPU can run gives the bits of the plain one: linear layers and their gradients
+ * over awkward sizes (one, primes, around the edges of register tiles, panels, blocks of terms and pieces), all types,
+ * both layouts, special values, one thread and several. Unavailable sets are named and skipped. */
 #define _POSIX_C_SOURCE 200112L
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 static const char *const names[] = {"fma", "avx2", "avx512", "avx512fp16"};
 enum { SETS = sizeof names / sizeof names[0] };
 
-/* The plain set, and those to compare with it; NULL for what this CPU cannot run. */
+/* The plain set, and the sets to compare with it; NULL if this CPU cannot run one. */
 static const firn_kernel_set *plain, *sets[SETS];
 static bool are_some_compared;
 
@@ -34,13 +34,13 @@ static int find_sets(void **state) {
     return plain != NULL ? 0 : -1;
 }
 
-/* Against the plain set alone nothing is compared. */
+/* If only the plain set is available, there is nothing to compare. */
 static void skip_without_sets(void) {
     if (!are_some_compared)
         skip();
 }
 
-/* A name in the call goes before the environment, which goes before the CPU. */
+/* The name given in the call has priority over the environment, which has priority over the CPU's features. */
 static void sets_are_named(void **state) {
     (void)state;
     assert_null(firn_kernel_set_choose("nonsense"));
@@ -61,9 +61,9 @@ typedef struct shape {
     uint32_t n, k, o;
 } shape;
 
-/* A handful of multiplications; around 6 and 14 rows, 8, 16 and 32 columns, 252 rows and 256 columns whose sums wait,
- * 512 terms of a block, and 1,024 columns of a piece; the last ones have rows few enough for either set to flip them.
- */
+/* A few multiplications; sizes around 6 and 14 rows, 8, 16 and 32 columns, 252 rows and 256 columns whose sums are
+ * kept, 512 terms of a block, and 1,024 columns of a piece. The last shapes have so few rows that either set swaps the
+ * operands. */
 static const shape shapes[] = {
     {1, 1, 1},      {1, 1, 32},    {2, 3, 5},      {4, 8, 1},     {1, 2, 33},     {2, 1, 1},      {5, 3, 7},
     {6, 8, 9},      {7, 9, 17},    {13, 15, 31},   {14, 16, 32},  {15, 17, 33},   {28, 255, 16},  {29, 256, 17},
@@ -91,7 +91,7 @@ static void *run_task(void *context) {
     return NULL;
 }
 
-/* A thread for each task. */
+/* Runs each task in a separate thread. */
 static void run_in_threads(void *context, size_t tasks, firn_task_body body, void *argument) {
     pthread_t threads[THREADS_MAX];
     task each[THREADS_MAX];
@@ -105,7 +105,7 @@ static void run_in_threads(void *context, size_t tasks, firn_task_body body, voi
         assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-/* Portable kernels have more tasks than threads: three ranges, the last first. */
+/* Portable kernels have more tasks than threads: runs three ranges, the last first. */
 static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
     if (tasks <= THREADS_MAX) {
         run_in_threads(context, tasks, body, argument);
@@ -119,7 +119,7 @@ static void run_split(void *context, size_t tasks, firn_task_body body, void *ar
 
 /* --- comparison --------------------------------------------------------------------------------------------------- */
 
-/* The output of one op, from the plain set and from each of the others with each number of threads. */
+/* Compares the output of one op, computed by each set with each number of threads, with that of the plain set. */
 static void compare(uint16_t code, firn_kernel_call *call, const char *what, shape s) {
     char place[96];
     const firn_tensor out = call->outputs[0];
@@ -141,7 +141,7 @@ static void compare(uint16_t code, firn_kernel_call *call, const char *what, sha
     call->outputs[0] = out;
 }
 
-/* Products that are subnormal in the tensor's type, and sums that meet them. */
+/* Fills with values whose products are subnormal in the tensor's type, and sums that contain them. */
 static void fill_subnormal(firn_tensor *tensor, uint32_t seed) {
     static const float scales[] = {
         [FIRN_FLOAT32] = 0x1p-70f, [FIRN_FLOAT16] = 0x1p-9f, [FIRN_BFLOAT16] = 0x1p-70f, [FIRN_CBFLOAT16] = 0x1p-17f};
@@ -206,7 +206,7 @@ static void float32_sums(void **state) {
                 check(type, type, shapes[i], layout, in_float32(type), NUMBERS);
 }
 
-/* Gradients of half weights may be kept in float32, and float32 layers may give a half type. */
+/* Gradients of half weights may be stored in float32, and float32 layers may have a half output. */
 static void other_output_types(void **state) {
     (void)state;
     skip_without_sets();
@@ -228,7 +228,7 @@ static void special_values(void **state) {
             }
 }
 
-/* A single term times 1: nothing happens but widening and rounding. */
+/* A single term multiplied by 1, so that only widening and rounding take place. */
 static void convert(const firn_tensor *x, uint8_t out_type, const char *what) {
     firn_tensor one = tensor_new(x->type, 1, 1, 0, 0), out = tensor_new(out_type, 1, x->dims[1], 0, 0);
     set(&one, 0, 1.0f);
@@ -240,8 +240,8 @@ static void convert(const firn_tensor *x, uint8_t out_type, const char *what) {
     tensor_free(&out);
 }
 
-/* Every half as a float; as a half every float of 16 upper bits and of such lower ones as are a tie, or
- * next to one. */
+/* Converts every half to float; and to half every combination of the upper 16 bits with lower bits that form a tie or
+ * lie next to one. */
 static void conversions(void **state) {
     (void)state;
     skip_without_sets();
@@ -264,8 +264,8 @@ static void conversions(void **state) {
     tensor_free(&floats);
 }
 
-/* Around 8 and 16 rows, 32 columns and 256 terms of a panel, 64 rows and 256 columns of a piece; chunks that end with a
- * block of terms, inside it, and that are longer. */
+/* Sizes around 8 and 16 rows, 32 columns and 256 terms of a panel, 64 rows and 256 columns of a piece; chunks that end
+ * at the end of a block of terms, inside it, and chunks longer than a block. */
 static void chunked_sums(void **state) {
     (void)state;
     skip_without_sets();
@@ -284,7 +284,7 @@ static void chunked_sums(void **state) {
         }
 }
 
-/* Each element against its formula, too: none is left out, and none is another's. */
+/* Compares each element with its formula, too, so that missing or swapped elements are found. */
 static void initial_values(void **state) {
     (void)state;
     static const uint32_t elements[] = {1, 3, 255, 257, 4096, 9001};
