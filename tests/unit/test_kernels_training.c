@@ -1,5 +1,5 @@
-/* Kernels of the finalise, update and bookkeep phases: against the formula of each element, and the loss scaler against
- * what the reference says in words. Equal bits. */
+/* Tests the kernels of the finalise, update and bookkeep phases bit by bit: against the formula of each element, and
+ * the loss scaler against the reference's description of its rules. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,7 @@ static void accumulate(void **state) {
             firn_tensor total = filled(FIRN_FLOAT32, 300, 1, 1.0f), gradient = filled(type, 300, 2, 1.0f);
             tensor_sprinkle(&gradient, 2);
             if (micro_step == 0)
-                tensor_sprinkle(&total, 3); /* what an earlier step left may not be seen */
+                tensor_sprinkle(&total, 3); /* leftovers of an earlier step must not affect the result */
             firn_tensor expected = tensor_copy(&total);
             for (size_t e = 0; e < total.elements; e++)
                 set(&expected, e, micro_step == 0 ? get(&gradient, e) : get(&total, e) + get(&gradient, e));
@@ -119,7 +119,7 @@ static void gradient_norm(void **state) {
     gradient_norm_of(1.0f, NAN, firn_from_bits(FIRN_NAN_BITS), 0);
 }
 
-/* scale 0: without one. */
+/* scale 0: no scale input. */
 static void check_sum_of_squares(uint8_t type, uint32_t size, float scale) {
     firn_tensor gradient = filled(type, size, 4, 3.0f), partial = filled(FIRN_FLOAT32, 5, 1, 1.0f);
     firn_tensor scratch = tensor_new(FIRN_FLOAT32, 1, (size - 1) / 4096 + 1, 0, 0), one = scalar(scale);
@@ -189,7 +189,7 @@ static void gradient_factors(void **state) {
 
 /* --- optimizers --------------------------------------------------------------------------------------------------- */
 
-/* What optimizers make of gradients: nothing, or these factors. */
+/* Factors that optimizers apply to gradients. These leave them unchanged. */
 static const float no_factors[] = {1.0f, 1.0f, INFINITY};
 static const float factor_sets[][FIRN_FACTORS] = {
     {1.0f / 3.0f, 0.7f, INFINITY}, {0x1p-10f, 1.0f, INFINITY}, {1.0f, 1.0f, 0.05f}, {0.3f, 0.9f, 0.01f}};
@@ -201,7 +201,7 @@ static float seen(float x, const float *factors) {
     return isnan(x) ? x : fminf(fmaxf(x, -factors[FIRN_FACTOR_LIMIT]), factors[FIRN_FACTOR_LIMIT]);
 }
 
-/* The last input of an optimizer's call, where there are factors. */
+/* Makes the factors tensor, which the caller frees, and adds it as the last input unless `factors` is no_factors. */
 static firn_tensor give_factors(firn_kernel_call *call, const float *factors) {
     firn_tensor tensor = tensor_new(FIRN_FLOAT32, FIRN_FACTORS, 0, 0, 0);
     for (size_t i = 0; i < FIRN_FACTORS; i++)
@@ -296,7 +296,8 @@ static void check_sgd(uint8_t type, uint32_t size, int bits, const float *factor
         tensor_free(all[i]);
 }
 
-/* An optimizer's call on fresh tensors: parameter, gradient, and what its formula needs, of 5,000 elements. */
+/* Makes an optimizer's call on new tensors of 5,000 elements: parameter, gradient, and the other tensors of its
+ * formula. */
 static firn_kernel_call update_of(uint16_t code, float decay) {
     enum { SIZE = 5000 };
     firn_tensor p = filled(FIRN_FLOAT32, SIZE, 1, 1.0f), g = filled(FIRN_BFLOAT16, SIZE, 2, 0.1f), rate = scalar(0.01f);
@@ -321,7 +322,7 @@ static firn_kernel_call update_of(uint16_t code, float decay) {
                               .reals = {0.9f, 0.95f, 1e-8f, decay}};
 }
 
-/* A weight decay that the factors bring does what the attribute does, with and without other factors. */
+/* A weight decay given in the factors must have the same effect as the attribute, with and without other factors. */
 static void decay_from_a_schedule(void **state) {
     (void)state;
     static const uint16_t codes[] = {FIRN_OP_adamw, FIRN_OP_sgd, FIRN_OP_sgd_momentum};
@@ -439,13 +440,13 @@ static void one_overflow_halves(void **state) {
 static void tolerated_overflows_are_skipped_all_the_same(void **state) {
     (void)state;
     scaler s = scaler_new(1024.0f, 2000, 1.0f, 32768.0f, 0.25f);
-    update(&s, 0); /* 1/1 is above */
+    update(&s, 0); /* 1/1 exceeds the tolerance */
     assert_scaler(&s, 512.0f, 0, 0, 1);
     for (int i = 0; i < 3; i++)
         update(&s, 1);
-    update(&s, 0); /* 1/4 is not above 0.25 */
+    update(&s, 0); /* 1/4 does not exceed 0.25 */
     assert_scaler(&s, 512.0f, 4, 1, 2);
-    update(&s, 0); /* 2/5 is */
+    update(&s, 0); /* 2/5 does */
     assert_scaler(&s, 256.0f, 0, 0, 3);
     scaler_free(&s);
 }
@@ -464,8 +465,8 @@ static void floor_is_told_when_a_halving_goes_below_it(void **state) {
     scaler_free(&s);
 }
 
-/* Counters beyond 2^32 become floats as a conversion of 64 bits would make them: 2^60 + 2^36 is a tie and goes to the
- * even 2^60; 2^59 + 2^35 + 1 is one above a tie and goes up. */
+/* Counters beyond 2^32 convert to float with a single rounding: 2^60 + 2^36 is a tie and rounds to the even 2^60; 2^59
+ * + 2^35 + 1 is just above a tie and rounds up. */
 static void large_counters(void **state) {
     (void)state;
     scaler s = scaler_new(64.0f, INT64_MAX, 1.0f, 32768.0f, 0.5f);

@@ -1,5 +1,5 @@
-/* The memory pass: nothing that lives at the same time overlaps, on random problems, on tight ones, and on compiled
- * graphs, which must compute the same bits in the planned arena as with every value apart. */
+/* Tests the memory pass: buffers with overlapping lifetimes never share bytes, in random problems, tight problems and
+ * compiled graphs. Graphs must compute the same bits in the planned arena as with a separate block for each value. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void test_random_problems(void **state) {
 
 #define TIGHT_MOST 1000
 
-/* What lies between two times and two offsets, to be cut into buffers. */
+/* A rectangle of times and offsets, to be cut into buffers. */
 typedef struct piece {
     uint32_t first, last;
     uint64_t from, to;
@@ -99,7 +99,8 @@ static uint32_t draw(tight_problem *p, uint32_t below) {
     return (p->random >> 8) % below;
 }
 
-/* A block that is full at every moment, cut until no piece is longer or larger than asked: the block is the answer. */
+/* Cuts a block that is in use at every moment into pieces, none longer or larger than requested. The block is an
+ * optimal solution of the resulting problem. */
 static void cut_block(tight_problem *p, piece whole, uint32_t longest, uint64_t largest) {
     piece open[TIGHT_MOST];
     uint32_t count = 0;
@@ -127,7 +128,7 @@ static void cut_block(tight_problem *p, piece whole, uint32_t longest, uint64_t 
     }
 }
 
-/* Plain first fit, the largest buffer first: what the search has to be better than. */
+/* Plain first fit, largest buffer first: the baseline that the search must beat. */
 static uint64_t first_fit(const firnc_buffer *buffers, uint32_t count) {
     firnc_buffer *placed = firnc_allocate(count * sizeof *placed);
     bool *done = firnc_allocate(count * sizeof *done);
@@ -143,14 +144,14 @@ static uint64_t first_fit(const firnc_buffer *buffers, uint32_t count) {
         for (uint32_t i = 0; i < n; i++)
             if (overlap(&placed[i], &placed[n])) {
                 placed[n].offset = placed[i].offset + placed[i].bytes;
-                i = UINT32_MAX; /* and from the beginning */
+                i = UINT32_MAX; /* start again with the first buffer */
             }
         top = placed[n].offset + placed[n].bytes > top ? placed[n].offset + placed[n].bytes : top;
     }
     return top;
 }
 
-/* One buffer in eight taken away: what is left no longer fits like the pieces of a puzzle. */
+/* Removes about one buffer in eight, so that the others no longer fill the block exactly. */
 static void make_holes(tight_problem *p) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->count; i++)
@@ -159,7 +160,8 @@ static void make_holes(tight_problem *p) {
     p->count = kept;
 }
 
-/* Problems of the kind of MiniMalloc's: at most 1.12 of the lower bound, where first fit takes far more. */
+/* Problems like those of MiniMalloc: the result must be at most 1.12 times the lower bound; first fit needs far more.
+ */
 static void test_tight_problems(void **state) {
     (void)state;
     static const struct {
@@ -190,7 +192,8 @@ static void test_tight_problems(void **state) {
 
 /* --- public problems --- */
 
-/* Reads id,lower,upper,size; upper is exclusive. Returns the number of buffers, 0 when there is no such file. */
+/* Reads lines of id,lower,upper,size; upper is exclusive. Returns the number of buffers, 0 if the file does not exist.
+ */
 static uint32_t read_problem(const char *path, firnc_buffer *buffers, uint32_t most) {
     FILE *file = fopen(path, "r");
     if (file == NULL)
@@ -207,8 +210,8 @@ static uint32_t read_problem(const char *path, firnc_buffer *buffers, uint32_t m
     return count;
 }
 
-/* An extra: with FIRN_DATA=F, the challenging problems of MiniMalloc in F/minimalloc, A.1048576.csv and so on, also at
- * most 1.12 of the lower bound (plain heuristics take 1.30 on average). */
+/* Optional: if FIRN_DATA=F is set, runs the challenging problems of MiniMalloc in F/minimalloc (A.1048576.csv and so
+ * on), also limited to 1.12 times the lower bound. Plain heuristics need 1.30 times on average. */
 static void test_public_problems(void **state) {
     (void)state;
     const char *folder = getenv("FIRN_DATA");
@@ -230,7 +233,8 @@ static void test_public_problems(void **state) {
 
 /* --- graphs ------------------------------------------------------------------------------------------------------- */
 
-/* Values that share bytes while both live: allowed only for output 0 of an op and the input that dies in it. */
+/* Values that live at the same time may share bytes only if one is output 0 of an op and the other an input whose last
+ * use is that op. */
 static void check_graph(const firnc_graph *graph) {
     for (firnc_value i = 0; i < graph->value_count; i++) {
         const firnc_value_info *a = &graph->values[i];
@@ -259,7 +263,7 @@ static void check_graph(const firnc_graph *graph) {
     }
 }
 
-/* Two whole steps in the arena and with every value apart: the same state to the last bit. */
+/* Runs two whole steps in the arena and with separate blocks; the state must be the same bit by bit. */
 static void compare_machines(const test_recipe *recipe, const firnc_graph *graph) {
     test_machine machines[] = {test_machine_planned(graph, 3), test_machine_apart(graph, 3)};
     uint32_t micro_batches = recipe->job.data.batch_size / recipe->job.data.micro_batch_size;
@@ -292,7 +296,7 @@ static void check_recipe(const test_recipe *recipe) {
     assert_true(graph->arena_bytes >= graph->live_bytes);
     check_graph(graph);
     compare_machines(recipe, graph);
-    /* every plan of this size is placed without waste */
+    /* the search finds an optimal placement for every plan of this size */
     assert_int_equal(graph->arena_bytes, graph->live_bytes);
 }
 
@@ -318,7 +322,7 @@ static void test_graphs(void **state) {
     }
 }
 
-/* A train and an eval plan of one model: the same parameters at the same places, from the start of the state. */
+/* In a train and an eval plan of one model, the parameters must have the same offsets, from the start of the state. */
 static void test_state_prefix(void **state) {
     (void)state;
     test_recipe train = test_gpt2_recipe(), eval = test_gpt2_recipe();

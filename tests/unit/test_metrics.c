@@ -1,5 +1,5 @@
-/* The value of an evaluation, from states that are written by hand: against the definitions in binary64, counters
- * beyond 2^24, and what has nothing to divide by. That the ops count right is test_golden_ops.c. */
+/* Tests the value of an evaluation, from states that the test writes: against the definitions in binary64, for counters
+ * beyond 2^24, and for divisions by zero. test_golden_ops.c tests that the ops count correctly. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ typedef struct evaluation {
     firn_tensor sum, count;
 } evaluation;
 
-/* The run points into itself, so it stays where it was opened. */
+/* The run contains pointers into itself, so it must not be moved. */
 static void evaluation_open(evaluation *e, const char *metric, const char *setting) {
     const char *settings[] = {metric, setting};
     *e = (evaluation){0};
@@ -57,7 +57,7 @@ static void expect_near(const evaluation *e, double expected) {
 /* --- confusion matrices ---------------------------------------------------------------------------------------------
  */
 
-/* Class 7 has no label and class 8 no prediction, class 9 has neither; some rows have no prediction. */
+/* Class 7 has no label, class 8 no prediction, and class 9 neither; some rows have no prediction. */
 static void fill_matrix(const evaluation *e, int64_t scale) {
     int64_t *matrix = e->sum.data;
     for (int row = 0; row < CLASSES; row++)
@@ -68,7 +68,7 @@ static void fill_matrix(const evaluation *e, int64_t scale) {
         }
 }
 
-/* The definitions, in binary64. */
+/* The definitions, computed in binary64. */
 static double expected_value(const int64_t *matrix, int kind, double beta, int ignored) {
     double total = 0, right = 0, labelled = 0, predicted = 0;
     int classes = 0;
@@ -108,7 +108,7 @@ static double expected_value(const int64_t *matrix, int kind, double beta, int i
 }
 
 static const struct {
-    const char *metric; /* of which the settings begin with '{' */
+    const char *metric; /* a name, or settings if it starts with a brace */
     int kind, ignored;
     double beta;
 } matrices[] = {
@@ -171,7 +171,7 @@ static void areas(void **state) {
 /* --- real evaluations ------------------------------------------------------------------------------------------------
  */
 
-/* A counter that has passed 2^24 goes on counting, one by one. */
+/* Counters beyond 2^24 must still count single items. */
 static void counters_do_not_stall(void **state) {
     (void)state;
     evaluation e;
@@ -189,7 +189,7 @@ static void counters_do_not_stall(void **state) {
     evaluation_close(&e);
 }
 
-/* Rows whose label is ignored change nothing; the mean over rows is the sum over those that are left. */
+/* Rows whose label is ignored must not affect the result; the mean is taken over the other rows. */
 static void ignored_rows_do_not_count(void **state) {
     (void)state;
     static const char *const metrics[] = {"trainer.validate.metric=accuracy", "trainer.validate.metric=mean",

@@ -1,6 +1,6 @@
-/* The numerics: golden values of the independent model (tests/golden/numerics_model.py), all halves, the sum and the
- * permutation against their definition, special values, and a checksum that every build must give.
- * Errors in ulp are test_numerics_ulp.c.
+/* Tests the numerics against golden values of the independent model (tests/golden/numerics_model.py): all halves, the
+ * sum and the permutation against their definitions, special values, and a checksum that every build must give. Errors
+ * in ulp are measured in test_numerics_ulp.c.
  *
  * FIRN_TEST_EXHAUSTIVE=1 in the environment rounds all 2^32 floats to every half type instead of a sample. */
 #include <math.h>
@@ -128,7 +128,7 @@ static void test_half_fma_matches_the_model(void **state) {
     for (size_t i = 0; i < COUNT(fma_cases); i++) {
         const half_case *at = &fma_cases[i];
         float y = firn_half_fma(at->type, widened(at->type, at->a), widened(at->type, at->b), widened(at->type, at->c));
-        /* The result is a value of the type as it stands: widening what it narrows to gives it back. */
+        /* The result is a value of the type: narrowing and widening gives it back. */
         uint32_t half = narrowed(at->type, y);
         if (half == at->expected && firn_bits(widened(at->type, half)) == firn_bits(y))
             continue;
@@ -166,7 +166,7 @@ static const format formats[] = {{FIRN_FLOAT16, 10, 15, 0x7c00, 0x7e00},
                                  {FIRN_BFLOAT16, 7, 127, 0x7f80, 0x7fc0},
                                  {FIRN_CBFLOAT16, 9, 31, 0x7e00, 0x7f00}};
 
-/* The value of a finite half, by its definition. */
+/* The value of a finite half according to its definition. */
 static double value_of(const format *format, uint32_t half) {
     uint32_t magnitude = half & 0x7fffu;
     int exponent = (int)(magnitude >> format->mantissa);
@@ -199,13 +199,14 @@ static void test_every_half_widens_and_comes_back(void **state) {
     }
 }
 
-/* Between every two neighbours: just below the middle, the middle (to even), just above it. */
+/* Tests three values between every two neighbours: just below the midpoint, the midpoint (rounds to even), and just
+ * above it. */
 static void test_every_tie_goes_to_even(void **state) {
     (void)state;
     for (size_t f = 0; f < COUNT(formats); f++) {
         const format *format = &formats[f];
         for (uint32_t half = 0; half < format->infinity; half++) {
-            /* The value above the largest one is what it would be without infinity. */
+            /* For the largest half, the value above is the one that would follow if there were no infinity. */
             double low = value_of(format, half), high = value_of(format, half + 1);
             double middle =
                 half + 1 == format->infinity ? low + (low - value_of(format, half - 1)) / 2 : (low + high) / 2;
@@ -221,8 +222,8 @@ static void test_every_tie_goes_to_even(void **state) {
     }
 }
 
-/* Nearest even with integers alone, in another way than half.h: the whole number of units, then the rest. x is 0 or a
- * normal binary64, infinity or NaN. */
+/* Rounds to nearest even with integers only, by another method than half.h: first the whole number of units, then the
+ * remainder. x is 0, a normal binary64, infinity or NaN. */
 static uint32_t slow_narrow(const format *format, double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -268,7 +269,7 @@ static void test_floats_narrow_to_the_nearest(void **state) {
     }
 }
 
-/* Every way of converting gives the same, at any offset and length. */
+/* Every conversion function must give the same result, at any offset and length. */
 static void test_conversions_agree(void **state) {
     (void)state;
     enum { MOST = 67 };
@@ -317,8 +318,8 @@ static void test_float32_is_stored_canonical(void **state) {
     assert_int_equal(firn_bits(firn_round_to(FIRN_FLOAT32, firn_from_bits(0x7f812345u))), FIRN_NAN_BITS);
 }
 
-/* a*b + c through binary64, whose exponents hold every product of halves: the same round to odd, 29 bits further down.
- * Millions of triples, where the model has thousands. */
+/* a*b + c by way of binary64, whose exponent range holds every product of halves: the same rounding to odd, 29 bits
+ * further down. Checks millions of triples, where the model's golden file has thousands. */
 static uint32_t double_fma(const format *format, float a, float b, float c) {
     double p = (double)a * (double)b, sum = p + (double)c;
     double c_part = sum - p, error = (p - (sum - c_part)) + ((double)c - c_part);
@@ -340,7 +341,7 @@ static void test_half_fma_matches_binary64(void **state) {
             firn_philox(counter, key, words);
             float a = widened(format->type, words[0]), b = widened(format->type, words[1]);
             float c = widened(format->type, words[2]);
-            if (i % 3 == 0) /* of the size of the product, so that the sum matters */
+            if (i % 3 == 0) /* close to the product in magnitude, so that both affect the sum */
                 c = firn_round_to(format->type, a * b * (float)(int32_t)(words[3] % 4096u) * 0x1p-10f);
             uint32_t half = narrowed(format->type, firn_half_fma(format->type, a, b, c));
             uint32_t expected = double_fma(format, a, b, c);
@@ -353,7 +354,7 @@ static void test_half_fma_matches_binary64(void **state) {
     }
 }
 
-/* Where a binary32 fma and then a rounding go wrong: the first rounding makes a tie of what is not one. */
+/* Cases in which a binary32 fma followed by a rounding is wrong, because the first rounding produces a tie. */
 static void test_half_fma_rounds_once(void **state) {
     (void)state;
     static const struct {
@@ -453,7 +454,7 @@ static void test_special_values(void **state) {
 /* --- sums
  * ------------------------------------------------------------------------------------------------------------- */
 
-/* The list of the model: signs and sizes mixed. */
+/* The model's list, of mixed signs and magnitudes. */
 static float list_element(uint32_t i) {
     uint32_t word = i * 2654435761u;
     return firn_from_bits((word & 0x807fffffu) | (112u + (word >> 24) % 20u) << 23);
@@ -470,7 +471,7 @@ static void test_sums_match_the_model(void **state) {
         for (uint32_t j = 0; j < sum_cases[i].count; j++)
             firn_sum_add(&sum, list[j]);
         assert_int_equal(firn_bits(firn_sum_end(&sum)), sum_cases[i].expected);
-        /* In pieces of many sizes. */
+        /* Sums in pieces of various sizes. */
         for (size_t piece = 1; piece < 5000; piece = piece * 3 + 1) {
             firn_sum_begin(&sum);
             for (size_t j = 0; j < sum_cases[i].count; j += piece) {
@@ -493,7 +494,7 @@ static void test_sum_of_nan_is_canonical(void **state) {
 /* --- random numbers
  * ------------------------------------------------------------------------------------------------------ */
 
-/* The known answers that its authors publish. */
+/* The known answers published by the authors of Philox. */
 static void test_philox_known_answers(void **state) {
     (void)state;
     static const struct {
@@ -522,7 +523,7 @@ static void test_random_numbers_match_the_model(void **state) {
     }
 }
 
-/* Many at once, from any element, across blocks and across the end of the counter's word. */
+/* Generates many numbers at once, from any element, across blocks and across the overflow of the counter's word. */
 static void test_many_random_numbers_are_the_same(void **state) {
     (void)state;
     const firn_rng rng = {.seed = 77, .rng_id = 5, .global_step = 0x123456789au, .micro_step = 9};
@@ -593,7 +594,7 @@ static void test_permutations_are_bijective(void **state) {
     check_permutation(3, 4, 65537);
 }
 
-/* Another epoch or seed is another order; and the order is not the natural one. */
+/* Another epoch or seed gives another order, and no order is the identity. */
 static void test_permutations_differ(void **state) {
     (void)state;
     const uint64_t count = 1000;

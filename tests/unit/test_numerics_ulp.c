@@ -1,8 +1,8 @@
-/* How far the elementary functions are from the exact values, against the binary64 functions of the C library, whose
- * own error does not show at this scale. The limits are those that plan/NUMERICS.md states.
+/* Measures the errors of the elementary functions against the binary64 functions of the C library, whose own errors are
+ * negligible in comparison. The limits are those stated in plan/NUMERICS.md.
  *
- * A sample of floats by default. FIRN_TEST_EXHAUSTIVE=1 in the environment takes every float (some minutes) and is how
- * the table in NUMERICS.md was measured. */
+ * By default the test uses a sample of floats. FIRN_TEST_EXHAUSTIVE=1 in the environment tests every float (some
+ * minutes); the table in NUMERICS.md was measured that way. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static double exact_erf(double x) {
     return erf(x);
 }
 
-/* The quarter turns are taken off exactly first, so that zeros are zeros. */
+/* Removes whole quarter turns exactly first, so that exact zeros stay zeros. */
 static double sine_of_quarters(double t, double quarters) {
     double nearest = floor(4 * t + 0.5), rest = 2 * pi * (t - nearest / 4), turn = fmod(nearest + quarters, 4);
     double size = fmod(turn, 2) == 0 ? sin(rest) : cos(rest);
@@ -96,7 +96,7 @@ static double exact_softplus(double x) {
 /* --- what an error is measured in
  * ------------------------------------------------------------------------------------- */
 
-/* The distance of the floats around the exact value. */
+/* The spacing of floats at the exact value. */
 static double ulp(double x, double exact) {
     (void)x;
     int exponent;
@@ -104,8 +104,8 @@ static double ulp(double x, double exact) {
     return ldexp(1, exponent - 24 < -149 ? -149 : exponent - 24);
 }
 
-/* The same around the argument, of which a gelu keeps a share: a negative one gives a small result from a large
- * argument. */
+/* The spacing of floats at the argument. It is the unit for a gelu, which scales its argument: a large negative
+ * argument gives a small result. */
 static double ulp_of_argument(double x, double exact) {
     (void)exact;
     return ulp(x, x);
@@ -122,8 +122,8 @@ typedef struct measured {
     float (*function)(float);
     double (*exact)(double);
     double (*unit)(double, double);
-    float low, high; /* the domain that is measured */
-    float least;     /* below this magnitude the function is a constant or a multiple of x: a sample is enough */
+    float low, high; /* the measured domain */
+    float least;     /* below this magnitude the function is a constant or a multiple of x, so a sample is enough */
     double limit;
 } measured;
 
@@ -154,7 +154,7 @@ typedef struct worst {
     float at;
 } worst;
 
-/* The largest error among the floats from `begin` to `end`, by their bits. */
+/* Measures the largest error among the floats whose bits are from `begin` to `end`. */
 static void measure(const measured *function, uint32_t begin, uint32_t end, uint32_t step, worst *worst) {
     for (uint64_t bits = begin; bits <= end; bits += step) {
         float x = firn_from_bits((uint32_t)bits);
@@ -167,13 +167,13 @@ static void measure(const measured *function, uint32_t begin, uint32_t end, uint
     }
 }
 
-/* The same for one sign, up to a magnitude. */
+/* Measures one sign, up to a magnitude. */
 static void measure_side(const measured *function, uint32_t sign, float most, uint32_t step, worst *worst) {
     const uint32_t sample = 4001, dense = firn_bits(function->least);
     if (firn_bits(most) < dense)
         return;
     measure(function, sign + 1, sign + dense, sample, worst);
-    /* From 32 on, the gelu forms do not change any more either. */
+    /* From 32 on, the gelu forms are constant or the identity. */
     float end = function->unit == ulp || most < 32.0f ? most : 32.0f;
     measure(function, sign + dense, sign + firn_bits(end), step, worst);
     measure(function, sign + firn_bits(end), sign + firn_bits(most), sample, worst);
@@ -196,7 +196,7 @@ static void test_errors_stay_within_the_limits(void **state) {
     assert_int_equal(beyond, 0);
 }
 
-/* exp overflows and underflows exactly where it should. */
+/* exp must overflow and underflow at the right arguments. */
 static void test_ends_of_exp(void **state) {
     (void)state;
     for (uint32_t bits = firn_bits(88.5f); bits <= firn_bits(110.0f); bits += 3) {

@@ -1,6 +1,6 @@
-/* Every optimizer for 50 steps: the kernels against the same formulas in float64 (tests/golden/optimizers.py, which
- * also says what the lines of its file mean), and every kernel set, with and without threads, against the plain one,
- * bit for bit. */
+/* Tests every optimizer for 50 steps: the kernels against the same formulas in float64 (tests/golden/optimizers.py,
+ * which also describes the format of its file), and every kernel set, with and without threads, bit by bit against the
+ * plain one. */
 #define _POSIX_C_SOURCE 200809L /* getline, strtok_r */
 #include <math.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ typedef struct optimizer_case {
     float *final[TENSORS_MAX];
 } optimizer_case;
 
-/* What a run ends with: the parameter, then the states in their order. */
+/* The result of a run: the parameter, then the states in order. */
 typedef struct outcome {
     firn_tensor tensors[TENSORS_MAX];
 } outcome;
@@ -107,7 +107,7 @@ static firn_tensor filled_with(const firn_shape *shape, float x) {
     return tensor;
 }
 
-/* Tasks in three pieces, the last ones first. */
+/* Runs tasks in three ranges, last range first. */
 static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
     (void)context;
     const size_t first = tasks / 3, second = tasks - tasks / 5;
@@ -121,7 +121,8 @@ typedef struct runner {
     bool split;
 } runner;
 
-/* Runs an op whose outputs that are no input are made here, and left to the caller where `fresh` wants the first. */
+/* Runs an op and allocates those of its outputs that are not inputs. If `fresh` is not NULL, it receives the first one,
+ * which the caller then owns. */
 static void run_op(runner r, uint16_t code, firn_kernel_call *call, firn_tensor *fresh) {
     const firn_op_info *info = firn_op_find(code);
     firn_op_signature s = {.code = code,
@@ -168,7 +169,7 @@ static firn_tensor product(runner r, uint16_t code, const firn_tensor *a, const 
     return result;
 }
 
-/* a x + b y, in the place of x; y is freed. */
+/* Computes a x + b y in place of x and frees y. */
 static void add_to(runner r, float a, firn_tensor *x, float b, firn_tensor *y) {
     firn_tensor result;
     firn_kernel_call call = {.input_count = 2, .inputs = {*x, *y}, .reals = {a, b}};
@@ -270,7 +271,7 @@ static void free_outcome(outcome *o) {
             tensor_free(&o->tensors[i]);
 }
 
-/* The largest difference of a tensor from what it should be, relative to its largest element. */
+/* The largest difference between a tensor and the expected values, relative to the largest expected magnitude. */
 static double difference(const firn_tensor *tensor, const float *expected) {
     double largest = 0, worst = 0;
     for (size_t i = 0; i < tensor->elements; i++) {

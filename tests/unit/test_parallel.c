@@ -1,4 +1,5 @@
-/* How work is given to threads: below a grain never, and pieces each once, with a slot for each thread. */
+/* Tests the distribution of work to threads: work below the grain is not split, each piece runs exactly once, and each
+ * thread has its own slot. */
 #define _POSIX_C_SOURCE 199309L
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,8 +72,8 @@ static void mark(void *argument, size_t begin, size_t end) {
         m->tasks[i]++;
 }
 
-/* What a call has written is there when it returns, whether the threads were looking for work or asleep, and no task of
- * one call is taken for that of another. */
+/* When a call returns, all its results must be visible, whether the threads were spinning or asleep, and no task of one
+ * call may be taken for that of another. */
 static void calls_follow_each_other(void **state) {
     (void)state;
     for (unsigned threads = 2; threads <= THREADS_MAX; threads += threads == 2 ? 1 : 5) {
@@ -84,7 +85,7 @@ static void calls_follow_each_other(void **state) {
         for (unsigned call = 0; call < 3000; call++) {
             const size_t tasks = call * 7 % 65;
             if (call % 500 == 0)
-                nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* until they sleep */
+                nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* until the threads sleep */
             firn_host_threads_run(pool, tasks, mark, &seen);
             for (size_t i = 0; i < 64; i++) {
                 expected[i] += i < tasks;
@@ -109,7 +110,7 @@ typedef struct pieces_seen {
     uint8_t slots[PIECES];
 } pieces_seen;
 
-/* Fails where two pieces use a slot at once: each fills it with its number and looks at it again. */
+/* Fails if two pieces use a slot at the same time: each fills it with its number and checks it afterwards. */
 static void use_slot(void *argument, size_t piece, void *slot) {
     pieces_seen *seen = argument;
     volatile uint32_t *words = slot;

@@ -1,5 +1,5 @@
-/* The passes one by one: what each leaves in the graph, and the payload at the end. Autodiff and memory have tests of
- * their own. */
+/* Tests the passes one by one: the graph after each pass, and the payload at the end. Autodiff and memory are tested in
+ * test_autodiff.c and test_memory.c. */
 #define _XOPEN_SOURCE 700 /* mkstemp, dup2, truncate, P_tmpdir */
 
 #include <setjmp.h>
@@ -41,7 +41,7 @@ static uint8_t output_type(const firnc_graph *graph, const firnc_node *node, uin
     return graph->values[node->outputs[output]].shape.type;
 }
 
-/* What a call writes to stderr, at most 999 bytes. */
+/* Returns what the call writes to stderr, at most 999 bytes. */
 static const char *errors_of(bool (*call)(firnc_compilation *), firnc_compilation *compilation, bool expected) {
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -86,7 +86,7 @@ static void test_shapes_name_the_layer(void **state) {
 
 /* --- POL ---------------------------------------------------------------------------------------------------------- */
 
-/* One linear op in layer "block.dense" under the given annotations; the node after the pass. */
+/* Annotations for one linear op in layer "block.dense"; resolved() returns its node after the pass. */
 typedef struct annotations {
     const firnc_pol *scope, *inner, *call, *rule;
 } annotations;
@@ -145,7 +145,7 @@ static void test_pol_annotations(void **state) {
     assert_pol(resolved(&recipe, (annotations){.scope = &backward_0}), 1, GLOBAL, 0, SCOPE);
     assert_pol(resolved(&recipe, (annotations){.scope = &no_forward}), 1, GLOBAL, 2, SCOPE);
     assert_pol(resolved(&recipe, (annotations){.scope = &no_backward}), 2, SCOPE, 1, GLOBAL);
-    /* the innermost replaces the outer entirely, also where it says nothing */
+    /* the innermost replaces the outer annotation completely, including values that it does not set */
     assert_pol(resolved(&recipe, (annotations){.scope = &level_0, .inner = &unset}), 1, GLOBAL, 1, GLOBAL);
     assert_pol(resolved(&recipe, (annotations){.scope = &level_2, .inner = &backward_0}), 1, GLOBAL, 0, SCOPE);
     assert_pol(resolved(&recipe, (annotations){.scope = &level_0, .call = &level_2}), 2, CALL, 2, CALL);
@@ -158,7 +158,7 @@ static void test_pol_patterns(void **state) {
     const firnc_pol_pattern patterns[] = {{.pattern = "*", .pol = level_0}, {.pattern = "block.d?nse", .pol = level_2}};
     recipe.job.precision.patterns = patterns;
     recipe.job.precision.pattern_count = 2;
-    assert_pol(resolved(&recipe, (annotations){0}), 2, PATTERN, 2, PATTERN); /* the last that matches */
+    assert_pol(resolved(&recipe, (annotations){0}), 2, PATTERN, 2, PATTERN); /* the last pattern that matches applies */
     assert_pol(resolved(&recipe, (annotations){.scope = &level_0}), 0, SCOPE, 0, SCOPE);
     assert_pol(resolved(&recipe, (annotations){.call = &backward_0}), 1, GLOBAL, 0, CALL);
     assert_pol(resolved(&recipe, (annotations){.rule = &backward_0}), 2, PATTERN, 2, PATTERN);
@@ -205,7 +205,8 @@ static void test_autocast_gpt2(void **state) {
     firnc_compilation compilation = test_compilation(&recipe);
     test_run_passes(&compilation, firnc_autocast);
     const firnc_graph *graph = compilation.graph;
-    /* each layer has four weights and four biases; then the tied output weight. The residual stream is half already. */
+    /* each layer has four weights and four biases, and then there is the tied output weight; the residual stream is
+     * half already */
     assert_int_equal(count_nodes(graph, FIRN_OP_cast), 2 * 8 + 1);
     const firnc_node *head = test_find_node(graph, FIRN_OP_linear, "lm_head");
     assert_int_equal(output_type(graph, head, 0), FIRN_CBFLOAT16);
@@ -224,8 +225,8 @@ static void test_autocast_gpt2(void **state) {
     assert_int_equal(output_type(graph, loss, 0), FIRN_FLOAT32);
 }
 
-/* Every value that the named layer makes is float32 and every other linear layer's is half; a value that both want is
- * cast once each way. */
+/* Every value that the named layer produces is float32, that of every other linear layer half; a value used in both
+ * types is cast only once in each direction. */
 static void test_autocast_leaves_layers_in_float32(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -267,7 +268,7 @@ static void test_autocast_names_a_pattern_without_a_layer(void **state) {
                     ":9: trainer.init.precision.float32_layers.0: no layer matches \"transfomer.*\"");
 }
 
-/* The row of a class in the table of compiler/PRECISION.md, "| class | ... | op, op |"; the rest of the line. */
+/* Returns the rest of a class's row in the table of compiler/PRECISION.md, "| class | ... | op, op |". */
 static const char *documented_ops(const char *page, const char *class) {
     const char *row = strstr(page, firnc_format("\n| %s | ", class));
     assert_non_null(row);
@@ -294,7 +295,8 @@ static void test_autocast_table_is_documented(void **state) {
     }
 }
 
-/* Layer norm of a float32 input: half at POL 1, float32 at POL 0. One input that two layers share is cast once. */
+/* Layer norm of a float32 input gives a half output at POL 1 and float32 at POL 0. An input that two layers share is
+ * cast once. */
 static void test_autocast_norm_and_cache(void **state) {
     (void)state;
     for (int level = 0; level < 2; level++) {
@@ -316,13 +318,13 @@ static void test_autocast_norm_and_cache(void **state) {
         uint8_t expected = level == 0 ? FIRN_FLOAT32 : FIRN_FLOAT16;
         assert_int_equal(graph->values[n].shape.type, expected);
         assert_int_equal(graph->nodes[graph->values[n].producer].integers[0], expected);
-        assert_int_equal(graph->values[sum].shape.type, expected); /* the wider of the two */
+        assert_int_equal(graph->values[sum].shape.type, expected); /* the wider of the two types */
         assert_int_equal(count_nodes(graph, FIRN_OP_cast), 2);
     }
 }
 
-/* The type in which forward and backward turn at those levels, in mixed precision or without; the tensors stay in the
- * half type, or in float32. */
+/* Asserts the types of the forward and backward rotation at those levels, in mixed precision or without it; the tensors
+ * keep the half type, or float32. */
 static void expect_rotation(const test_recipe *recipe, uint8_t forward, uint8_t backward, uint8_t tensors) {
     firnc_compilation compilation = test_compilation(recipe);
     test_run_passes(&compilation, firnc_lower);
@@ -364,7 +366,7 @@ static void test_rotary_honours_pol(void **state) {
     expect_rotation(&recipe, FIRN_FLOAT32, FIRN_FLOAT32, FIRN_FLOAT32);
 }
 
-/* sigmoid and silu keep the type of their input; softplus, log_softmax and the losses are of float32. */
+/* sigmoid and silu keep the type of their input; softplus, log_softmax and the losses are float32. */
 static void test_autocast_activations(void **state) {
     (void)state;
     static const struct {
@@ -406,7 +408,7 @@ static void test_half_softmax_wish(void **state) {
     assert_int_equal(forward->reductions[0].kind, FIRN_REDUCTION_F32);
 }
 
-/* The wish is for layers in the half type: one that is kept in float32 has no half type for its softmax. */
+/* The request applies to layers in the half type; a layer kept in float32 has no half type for its softmax. */
 static void test_half_softmax_wish_in_float32(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -471,8 +473,8 @@ static void test_training_sgd(void **state) {
     assert_non_null(named(momentum.graph, "optimizer.momentum_buffer.layers.0.weight"));
 }
 
-/* The last entry of params that matches takes a parameter; where it says no weight decay of its own, the rule for
- * biases and norms holds. Groups of the same betas share their powers. */
+/* The last entry of params that matches a parameter applies to it. If the entry sets no weight decay, the rule for
+ * biases and norms applies. Groups with equal betas share their powers. */
 static void test_training_groups(void **state) {
     (void)state;
     static const char *const heads[] = {"transformer.h.0.*", "transformer.ln_f.*"}, *const biases[] = {"*.bias"};
@@ -552,7 +554,7 @@ static void test_training_scaling(void **state) {
         assert_int_equal(count_nodes(graph, FIRN_OP_loss_scale_update), cases[i].dynamic);
         assert_int_equal(count_nodes(graph, FIRN_OP_sum_of_squares), cases[i].dynamic ? 6 : 0);
         assert_int_equal(graph->finite != FIRNC_NONE, cases[i].dynamic);
-        if (cases[i].dynamic) /* squares are of unscaled gradients */
+        if (cases[i].dynamic) /* the norm is that of unscaled gradients */
             assert_int_equal(test_find_node(graph, FIRN_OP_sum_of_squares, "layers.1.bias")->inputs[2],
                              graph->loss_scale);
         assert_int_equal(named(graph, "scaler.num_skipped_steps") != NULL, cases[i].dynamic);
@@ -572,10 +574,10 @@ static void test_training_clipping(void **state) {
     assert_float_equal(factors->reals[FIRN_GRADIENT_FACTORS_LIMIT], 2, 0);
     assert_int_equal(factors->inputs[0], by_norm.graph->gradient_norm);
     assert_int_equal(test_find_node(by_norm.graph, FIRN_OP_sgd, "layers.1.bias")->inputs[3], factors->outputs[0]);
-    /* squares are summed in the order of the parameters' names */
+    /* squares are summed in the order of parameter names */
     const firnc_node *squares = test_find_node(by_norm.graph, FIRN_OP_sum_of_squares, "layers.1.bias");
     assert_int_equal(squares->integers[0], 2);
-    assert_int_equal(squares->input_count, 2); /* there is no loss scale */
+    assert_int_equal(squares->input_count, 2); /* no loss scale input */
 
     recipe.job.precision.clipping = FIRN_FB_CLIPPING_VALUE;
     firnc_compilation by_value = test_compilation(&recipe);
@@ -625,7 +627,7 @@ static void test_fuse(void **state) {
     test_run_passes(&compilation, firnc_add_training);
     firnc_graph *graph = compilation.graph;
     uint32_t before = graph->node_count;
-    /* two casts of the same value, added up, and read by nobody */
+    /* two casts of the same value and their sum, which is never read */
     firnc_value x = graph->nodes[0].outputs[0];
     uint8_t half = FIRN_BFLOAT16, single = FIRN_FLOAT32;
     firnc_value casts[2];
@@ -638,14 +640,14 @@ static void test_fuse(void **state) {
     assert_int_equal(graph->node_count, before);
     assert_int_equal(count_nodes(graph, FIRN_OP_cast), 0);
 
-    /* the same, with a result that is wanted */
+    /* the same with a sum that is read */
     for (size_t i = 0; i < 2; i++) {
         uint32_t node = firnc_node_new(graph, FIRN_OP_cast, FIRNC_PHASE_MICRO_BATCH, "extra", &x, 1, NULL, NULL, &half);
         casts[i] = graph->nodes[node].outputs[0];
     }
     sum = firnc_node_new(graph, FIRN_OP_add, FIRNC_PHASE_MICRO_BATCH, "extra", casts, 2, NULL, NULL, &single);
     firnc_value read = graph->nodes[sum].outputs[0];
-    graph->at_floor = read; /* any name that the plan gives keeps a value */
+    graph->at_floor = read; /* a value that the plan refers to is kept */
     assert_true(firnc_fuse(&compilation));
     assert_int_equal(graph->node_count, before + 2);
     const firnc_node *kept = &graph->nodes[graph->values[read].producer];
@@ -653,7 +655,7 @@ static void test_fuse(void **state) {
     assert_int_equal(kept->inputs[0], kept->inputs[1]);
 }
 
-/* Phases stay together, what is read was written, and no arena is larger for it. */
+/* Ops stay within their phases, every value is written before it is read, and the arena does not grow. */
 static void test_order(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -754,7 +756,7 @@ static void test_lower_table(void **state) {
         assert_chunked(at_2.backward_scores, half, half, 128);
         assert_int_equal(at_2.half_softmax, 1);
         assert_int_equal(at_2.backward_half_softmax, 1);
-        /* native: only where the target multiplies the type */
+        /* native applies only to targets that multiply the type */
         lowered portable = lower(half, 2, false, "portable");
         assert_f32(portable.linear, half);
         assert_f32(portable.values, half);
@@ -775,7 +777,7 @@ static void test_lower_table(void **state) {
     assert_int_equal(single.half_softmax, 0);
 }
 
-/* Scores are computed again by backward as forward had them, whatever backward's own level. */
+/* Backward recomputes the scores exactly as forward computed them, whatever the level of backward. */
 static void test_lower_backward_levels(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -792,12 +794,12 @@ static void test_lower_backward_levels(void **state) {
     assert_f32(backward->reductions[2], FIRN_BFLOAT16);
     assert_int_equal(backward->integers[3], 1);
     const firnc_node *head = test_find_node(compilation.graph, FIRN_OP_linear_backward_input, "lm_head");
-    assert_f32(head->reductions[0], FIRN_BFLOAT16); /* the rule of GPT-2 at POL 1 */
+    assert_f32(head->reductions[0], FIRN_BFLOAT16); /* the rule of GPT-2 for POL 1 */
     assert_chunked(test_find_node(compilation.graph, FIRN_OP_linear, "lm_head")->reductions[0], FIRN_BFLOAT16,
                    FIRN_BFLOAT16, 64);
 }
 
-/* An annotated layer has the softmax of its own level, not of the model's. */
+/* The softmax of an annotated layer has that layer's level, not the model's. */
 static void test_lower_annotated_softmax(void **state) {
     (void)state;
     test_recipe recipe = test_gpt2_recipe();
@@ -838,7 +840,7 @@ static firnc_payload write_payload(const test_recipe *recipe, const char *weight
     return payload;
 }
 
-/* Verifies the FlatBuffers part in memory aligned as a plan is. */
+/* Verifies the FlatBuffers part in memory with the alignment of a plan. */
 static firn_fb_plan verified(const firnc_compilation *compilation, const firnc_payload *payload) {
     uint8_t *memory = firnc_allocate(payload->flatbuffers_bytes + FIRN_PAYLOAD_ALIGNMENT);
     memory += FIRN_PAYLOAD_ALIGNMENT - (uintptr_t)memory % FIRN_PAYLOAD_ALIGNMENT;
@@ -856,7 +858,7 @@ static firn_fb_plan verified(const firnc_compilation *compilation, const firnc_p
     return plan;
 }
 
-/* Every shape of step is one that the loader accepts, and is written the same twice. */
+/* The loader accepts every form of step, and writing it twice gives the same bytes. */
 static void test_payload_variants(void **state) {
     (void)state;
     static const firn_type types[] = {FIRN_FLOAT32, FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
@@ -898,7 +900,7 @@ static void test_payload_fields(void **state) {
     firn_fb_plan plan = verified(&compilation, &payload);
     assert_int_equal(firn_fb_plan_micro_batches(plan), 2);
     assert_int_equal(firn_fb_plan_steps(plan), 10);
-    assert_int_equal(firn_fb_plan_phases_count(plan), 3); /* nothing to finalise */
+    assert_int_equal(firn_fb_plan_phases_count(plan), 3); /* there is nothing to finalise */
     firn_fb_sampler sampler = firn_fb_plan_sampler(plan);
     assert_int_equal(firn_fb_sampler_window(sampler), 9);
     assert_int_equal(firn_fb_sampler_stride(sampler), 8);
@@ -916,7 +918,7 @@ static void test_payload_fields(void **state) {
     assert_float_equal(firn_fb_parameter_group_weight_decay(firn_fb_plan_groups_at(plan, 1)), 0, 0);
     assert_false(firn_fb_plan_loss_scaler_present(plan));
     assert_int_equal(firn_fb_plan_gradient_norm(plan), UINT32_MAX);
-    /* a row of the table asks for a level, and the op says who asked */
+    /* an op has a POL record if and only if its row of the op table has a POL class */
     uint32_t rules = 0;
     firn_fb_phase phase = firn_fb_plan_phases_at(plan, 0);
     for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
@@ -924,12 +926,12 @@ static void test_payload_fields(void **state) {
         rules += firn_fb_op_pol_present(op) && firn_fb_op_pol(op).origin == FIRN_FB_POL_ORIGIN_RULE;
         assert_int_equal(firn_fb_op_pol_present(op), firn_op_find(firn_fb_op_code(op))->pol != FIRN_POL_none);
     }
-    assert_int_equal(rules, 0); /* the rule is for mixed precision */
+    assert_int_equal(rules, 0); /* rules apply to mixed precision only */
 }
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
 
-/* A safetensors file of the small MLP; every weight is 1/4 in the given dtype. */
+/* Writes a safetensors file of the small MLP in which every weight is 1/4 in the given dtype. */
 static const char *make_weights(const char *dtype, size_t size, const void *quarter, const char *drop) {
     static const struct {
         const char *name, *shape;

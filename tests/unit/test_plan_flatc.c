@@ -1,5 +1,5 @@
-/* Our FlatBuffers and flatc's are the same: flatc prints every field of what we write as we read it, we read every
- * field of what flatc writes, and plan/generated is what the schema gives. Runs from the root of the repository; needs
+/* Tests that our FlatBuffers code agrees with flatc: flatc prints every field of what we write as we read it, we read
+ * every field of what flatc writes, and plan/generated matches the schema. Runs from the root of the repository; needs
  * flatc. */
 #define _POSIX_C_SOURCE 200809L
 
@@ -23,7 +23,7 @@
 #include "tests/unit/plan_walk.h"
 #include "tests/unit/sample_plan.h"
 
-/* The generator as a function, so that it too runs under the sanitizers. */
+/* The generator, linked as a function so that it runs under the sanitizers. */
 int generate_main(int argument_count, char **arguments);
 #define main generate_main
 #include "plan/generate/binary.c"
@@ -48,7 +48,7 @@ static int make_folder(void **state) {
     return mkdtemp(folder) == NULL ? -1 : 0;
 }
 
-/* Runs a command in which every %s is the folder. */
+/* Runs a command; every %s is replaced by the folder. */
 static void run(const char *format) {
     char command[512];
     snprintf(command, sizeof command, format, folder, folder, folder, folder);
@@ -63,7 +63,7 @@ static int remove_folder(void **state) {
     return 0;
 }
 
-/* A file and a zero byte behind it, in memory aligned to 64. */
+/* Returns a file followed by a zero byte, in memory aligned to 64. */
 static uint8_t *read_file(const char *name, size_t *count) {
     FILE *file = fopen(name, "rb");
     if (file == NULL)
@@ -139,7 +139,8 @@ static void print_truth(void *context, const char *name, bool value) {
     print("%s", value ? "true" : "false");
 }
 
-/* As flatc does: decimals without zeros at the end, but at least one. The sample has no value that this would round. */
+/* Prints decimals as flatc does: without trailing zeros, but with at least one digit. The sample contains no value that
+ * this would round. */
 static void print_decimals(double value) {
     print("%.6f", value);
     while (json[json_bytes - 1] == '0' && json[json_bytes - 2] != '.')
@@ -203,7 +204,7 @@ static void write_to_folder(const char *name, const uint8_t *data, size_t count)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A plan of ours through flatc to JSON and back: three texts, of which all are the same. */
+/* Converts a plan of ours to JSON and back with flatc; all three texts must be equal. */
 static void expect_agreement(const firn_native_plan *native) {
     size_t count = 0, json_count = 0, theirs_count = 0;
     uint8_t *ours = firn_native_write(native, &count);
@@ -245,7 +246,7 @@ static void so_also_where_much_is_left_out(void **state) {
     expect_agreement(&small);
 }
 
-/* The sample gives every field of every table and struct, so that the comparison above leaves none out. */
+/* The sample must set every field of every table and struct, so that the comparison above covers all of them. */
 static void the_sample_gives_every_field(void **state) {
     (void)state;
     size_t listing_count = 0, count = 0;
@@ -310,7 +311,7 @@ static void the_writer_refuses_what_the_schema_forbids(void **state) {
     assert_null(firn_native_write(&bad, &count));
 }
 
-/* Generated from a copy under another name and path: neither may show in the result. */
+/* Generates from a copy with another name and path, neither of which may appear in the result. */
 static void generated_code_is_what_the_schema_gives(void **state) {
     (void)state;
     static const char *const names[] = {"schema.txt", "reader.h", "tables.c", "tables.h",   "words.c",    "words.h",
@@ -340,7 +341,7 @@ static void generated_code_is_what_the_schema_gives(void **state) {
     }
 }
 
-/* A value that an enumeration does not have is no index into its words. */
+/* A value outside its enumeration must not be used as an index into the words. */
 static void enumerators_have_words(void **state) {
     (void)state;
     assert_string_equal(firn_fb_phase_kind_word(FIRN_FB_PHASE_KIND_MICRO_BATCH), "micro_batch");
@@ -350,7 +351,7 @@ static void enumerators_have_words(void **state) {
     assert_string_equal(firn_fb_schedule_kind_word(UINT16_MAX), "?");
 }
 
-/* In a process of its own: it keeps what it has read, and leaves by exit when it refuses. */
+/* Runs the generator in a separate process, because it never frees its input and exits when it refuses a schema. */
 static int generate_apart(const char *schema, const char *directory) {
     fflush(NULL);
     pid_t process = fork();
@@ -367,7 +368,8 @@ static int generate_apart(const char *schema, const char *directory) {
     return WEXITSTATUS(status);
 }
 
-/* A binary schema in which one number is far too large: refused or not, it is never followed out of the file. */
+/* A binary schema with one very large number may be accepted or refused, but the generator must not read beyond the
+ * file. */
 static void the_generator_survives_damage(void **state) {
     (void)state;
     static const char text[] =
@@ -396,7 +398,7 @@ static void the_generator_survives_damage(void **state) {
     free(bytes);
 }
 
-/* Whatever the verifier's tables could not express must not pass in silence. */
+/* A schema that the verifier's tables cannot express must be refused. */
 static void the_generator_refuses_what_it_does_not_know(void **state) {
     (void)state;
     static const char head[] = "namespace firn; attribute \"max\"; attribute \"finite\"; attribute \"ascii\"; "

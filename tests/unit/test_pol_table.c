@@ -1,5 +1,5 @@
-/* What each POL level means (compiler/passes/pol_meaning.h), over every class, level, type, target, lowering and
- * request of the model; and that the table of POL in compiler/PRECISION.md says so.
+/* Tests the meaning of each POL level (compiler/passes/pol_meaning.h) for every class, level, type, target, lowering
+ * and request of the model, and that the table of POL in compiler/PRECISION.md agrees with it.
  *
  *     build/tests/test_pol_table            runs the tests
  *     build/tests/test_pol_table --print    prints the table, which replaces the one between the page's two markers */
@@ -65,7 +65,7 @@ static void attention(void **state) {
     }
 }
 
-/* The input may have the half type already, or be float32; a layer that is kept in float32 has no half type. */
+/* The input may have the half type or be float32; a layer that is kept in float32 has no half type. */
 static void norm_and_rotation(void **state) {
     (void)state;
     for (uint8_t level = 0; level < FIRNC_POL_LEVELS; level++) {
@@ -93,8 +93,9 @@ static void assert_same(firnc_pol_meaning a, firnc_pol_meaning b) {
     assert_int_equal(a.rotation, b.rotation);
 }
 
-/* Under native a target has the sums and the softmax of `emulate` for types that it multiplies, else those of level 0;
- * layer norm and the rotary embedding are no matter of the target. A request of the model changes the softmax alone. */
+/* With native lowering, the sums and the softmax are those of `emulate` for types that the target multiplies, else
+ * those of level 0. Layer norm and the rotary embedding do not depend on the target. A request of the model changes
+ * only the softmax. */
 static void expect_target(firnc_pol_question question) {
     firnc_pol_meaning expected = emulated(question.pol, question.level, question.type, question.half);
     if (!question.emulate && !firnc_target_multiplies(question.target, question.type)) {
@@ -126,12 +127,12 @@ static void targets_lowerings_and_requests(void **state) {
                                                    .emulate = rest / 12 % 2 == 1,
                                                    .half_softmax_requested = rest / 24 == 1});
         }
-    assert_int_equal(native, 2); /* both sides of the licence have been taken: float16 on two targets */
+    assert_int_equal(native, 2); /* both outcomes have occurred: two targets multiply float16 */
 }
 
 /* --- the page ----------------------------------------------------------------------------------------------------- */
 
-/* The element type that an answer names, for a half type and for a float32 input. */
+/* Returns the element type of one kind of POL decision, at a level and for a half type. */
 typedef uint8_t (*type_of_answer)(uint8_t level, firn_type half);
 
 static uint8_t softmax_type(uint8_t level, firn_type half) {
@@ -146,7 +147,7 @@ static uint8_t rotation_type(uint8_t level, firn_type half) {
     return emulated(FIRN_POL_rotation, level, FIRN_FLOAT32, half).rotation;
 }
 
-/* "float32", "half type", or float32 with the half types that are taken all the same. */
+/* Returns "float32", "half type", or float32 followed by the half types for which the answer differs. */
 static const char *type_words(type_of_answer answer, uint8_t level) {
     const char *text = "float32";
     size_t count = 0;
@@ -162,11 +163,13 @@ static const char *type_words(type_of_answer answer, uint8_t level) {
 static const char *sum_words(firn_pol_class pol, uint8_t level) {
     uint32_t chunk = emulated(pol, level, halves[0], halves[0]).chunk;
     for (size_t i = 1; i < HALF_COUNT; i++)
-        assert_int_equal(emulated(pol, level, halves[i], halves[i]).chunk, chunk); /* one cell speaks for all */
+        assert_int_equal(emulated(pol, level, halves[i], halves[i]).chunk, chunk); /* all half types have the same
+                                                                                    * chunk, as one table cell describes
+                                                                                    * them */
     return chunk == 0 ? "float32" : firnc_format("chunks of %u in the half type, totals in float32", (unsigned)chunk);
 }
 
-/* At level 0 layer norm keeps what it is given: a float32 input gives float32 and a half one gives the half type. */
+/* At level 0 the output of layer norm has the type of its input, float32 or half. */
 static const char *norm_words(uint8_t level) {
     const char *words = type_words(norm_type, level);
     return strcmp(words, "float32") == 0 ? "type of the input" : words;

@@ -1,5 +1,5 @@
-/* MixedPrecision as a C program writes it: defaults, every check, and that completing the keys gives what the same keys
- * give in a recipe (tests/unit/test_recipe.c has those). */
+/* Tests MixedPrecision as a C program sets it: defaults, every check, and that completing the keys gives the same
+ * result as a recipe with the same keys (recipes are tested in tests/unit/test_recipe.c). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void scales_by_type_when_dynamic(void **state) {
     keys.fp16_type = FIRN_CBFLOAT16;
     assert_true(completed(keys).initial_loss_scale == 0x1p31f);
     assert_true(completed(keys).max_loss_scale == 0x1p31f);
-    keys.max_loss_scale = 64; /* lowers the initial scale; the two have defaults of their own */
+    keys.max_loss_scale = 64; /* lowers the default initial scale; the two have independent defaults */
     assert_true(completed(keys).initial_loss_scale == 64);
     assert_null(firnc_mixed_precision_warning(&(firnc_precision){.mixed = true, .half = FIRN_FLOAT16}));
     keys.loss_scaling_factor = 1;
@@ -101,7 +101,7 @@ static void every_key_is_checked(void **state) {
 #undef REFUSE
     keys = usual;
     keys.loss_scaling_factor =
-        (float)FIRNC_LEAST_STATIC_SCALE; /* the least whose reciprocal is finite, or just above it */
+        (float)FIRNC_LEAST_STATIC_SCALE; /* the smallest float whose reciprocal is finite, or just above it */
     assert_true(isfinite(1 / keys.loss_scaling_factor));
     assert_true(firnc_mixed_precision_complete(&keys, &(firnc_precision){0}, &(firnc_precision_fault){0}));
     keys = usual;

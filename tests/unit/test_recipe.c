@@ -1,4 +1,5 @@
-/* Recipes: what is understood, what is filled in, and what is refused with file, line, key and mend. */
+/* Tests recipes: what is accepted, which defaults are filled in, and that refusals name the file, the line, the key and
+ * the remedy. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
@@ -17,7 +18,7 @@
 #include "compiler/recipe/recipe.h"
 #include "plan/generated/reader.h"
 
-/* A recipe with as little as there can be. Tests count its lines. */
+/* A minimal recipe. Tests rely on its line numbers. */
 static const char minimal[] = "trainer:\n"                   /* 1 */
                               "  init:\n"                    /* 2 */
                               "    seed: 7\n"                /* 3 */
@@ -47,7 +48,7 @@ static const char mlp[] = "trainer:\n"
                           "  fit:\n"
                           "    train_dataloader: {batch_size: 4}\n";
 
-/* A text with the first occurrence of one piece replaced by another. */
+/* Returns the text with the first occurrence of `from` replaced. */
 static const char *edited(const char *text, const char *from, const char *to) {
     const char *at = strstr(text, from);
     assert_non_null(at);
@@ -68,7 +69,7 @@ static int remove_file(void **state) {
     return unlink(file_name);
 }
 
-/* Reads a recipe; what goes to stderr meanwhile is left in `message`. */
+/* Reads a recipe; everything written to stderr is stored in `message`. */
 static bool read_file(firnc_recipe *recipe, const char *name, firnc_mode mode, const char *const *settings,
                       uint32_t count) {
     fflush(stderr);
@@ -118,7 +119,7 @@ static const firnc_mlp *mlp_of(const firnc_recipe *recipe) {
     return recipe->settings;
 }
 
-/* The message is one line that begins with file and `place` and has every one of the words. */
+/* Asserts that the message is one line that begins with the file and `place` and contains every one of the words. */
 static void expect_message(const char *place, const char *words) {
     const char *start = firnc_format("firnc: %s%s", file_name, place);
     if (strncmp(message, start, strlen(start)) != 0)
@@ -126,7 +127,7 @@ static void expect_message(const char *place, const char *words) {
     if (strstr(message, words) == NULL)
         fail_msg("expected %s in %s", words, message);
     assert_int_equal(strcspn(message, "\n") + 1, strlen(message));
-    assert_non_null(strchr(message, ';')); /* the mend */
+    assert_non_null(strchr(message, ';')); /* the remedy */
 }
 
 static void refused(const char *text, firnc_mode mode, const char *place, const char *words) {
@@ -136,7 +137,7 @@ static void refused(const char *text, firnc_mode mode, const char *place, const 
     expect_message(place, words);
 }
 
-/* The minimal recipe with one piece replaced. */
+/* Expects a refusal of the minimal recipe with one piece replaced. */
 static void refused_edit(const char *from, const char *to, const char *place, const char *words) {
     refused(edited(minimal, from, to), FIRNC_TRAIN, place, words);
 }
@@ -200,7 +201,7 @@ static void rotary_positions_are_read(void **state) {
     assert_int_equal(usual->position_embedding, FIRNC_POSITIONS_LEARNED);
     const firnc_gpt2 *r = set("trainer.init.model.position_embedding_type=rotary")->settings;
     assert_int_equal(r->position_embedding, FIRNC_POSITIONS_ROTARY);
-    assert_int_equal(r->rotary_dim, 2); /* a quarter of a head */
+    assert_int_equal(r->rotary_dim, 2); /* a quarter of a head's elements */
     assert_float_equal(r->rope_theta, 10000, 0);
     const char *text = edited(minimal, "num_heads: 4",
                               "num_heads: 4\n      position_embedding_type: rotary\n"
@@ -675,7 +676,7 @@ static const char *with_lambda(const char *lambda) {
     return with_schedule(firnc_format("      - LambdaLR: {initial_learning_rate: 1, lr_lambda: %s}\n", lambda));
 }
 
-/* That it is refused at the lambda, with those words. */
+/* Expects a refusal at the lambda with these words. */
 static void refused_lambda(const char *lambda, const char *words) {
     refused(with_lambda(lambda), FIRNC_TRAIN, ":15: trainer.init.schedulers.0.LambdaLR.lr_lambda", words);
 }
@@ -746,7 +747,7 @@ static void schedules_that_cannot_be(void **state) {
             ":15: ", "nested deeper than 8");
 }
 
-/* The place among the roots of the schedule that has that name, and its value at a step; -1 where there is none. */
+/* Returns the value at a step of the schedule root with that name; -1 if there is no such root. */
 static float value_of(const firnc_recipe *r, const char *name, uint64_t step) {
     firn_schedule_list list = firnc_job_schedules(&r->job);
     for (uint32_t i = 0; i < r->job.schedule.root_count; i++)
@@ -791,7 +792,7 @@ static void schedules_go_by_tags(void **state) {
                         "ScalePerParamLR: {scheduler: {ConstantLR: {learning_rate: 0.5}}, param_group_tags: x}"),
                  FIRNC_TRAIN);
     assert_true(value_of(r, "learning_rate.x", 0) == 0.125F);
-    assert_true(value_of(r, "learning_rate", 0) == 0.5F); /* lr, for what no schedule is for */
+    assert_true(value_of(r, "learning_rate", 0) == 0.5F); /* lr, for parameters without a schedule */
 
     static const char place[] = ":16: trainer.init.schedulers.0.ConstantLR.param_group_tags";
     refused(edited(groups, "[x, null]", "w"), FIRNC_TRAIN, place, "is no tag of a group");
@@ -844,7 +845,7 @@ static void precision_is_refused_by_line_and_key(void **state) {
                  ":15: trainer.init.precision.pol.0.level: ", "out of range");
 }
 
-/* A recipe with that optimizer. */
+/* Returns a recipe with that optimizer. */
 static const firnc_recipe *with_optimizer(const char *optimizer) {
     return accepted(edited(minimal, "      AdamW:\n        lr: 0.001\n", firnc_format("      %s\n", optimizer)),
                     FIRNC_TRAIN);
@@ -1064,7 +1065,7 @@ static void wrong_types_and_ranges(void **state) {
                  ":12: trainer.init.optimizer.SGD.nesterov: ", "momentum");
 }
 
-/* That a value beyond an end of its range is refused, and the end that the message tells is not. */
+/* Asserts that a value outside the range is refused and that the limit given in the message is accepted. */
 static void tells_an_end_that_is_taken(const char *from, const char *key, const char *beyond, const char *end) {
     refused(edited(minimal, from, firnc_format("%s\n%s: %s", from, key, beyond)), FIRNC_TRAIN, ":", end);
     accepted(edited(minimal, from, firnc_format("%s\n%s: %s", from, key, end)), FIRNC_TRAIN);

@@ -1,4 +1,5 @@
-/* What firnc inspect says of a plan's checkpoint and identities is what the runtime writes and reports. */
+/* Tests that firnc inspect shows the checkpoint size and the identities of a plan as the runtime writes and reports
+ * them. */
 #define _XOPEN_SOURCE 700 /* mkstemp, dup2, P_tmpdir */
 
 #include <setjmp.h>
@@ -23,7 +24,7 @@ static opened one;
 /* --- storage that counts --- */
 
 typedef struct storage {
-    uint64_t end; /* behind the last byte that was programmed */
+    uint64_t end; /* offset behind the last byte that was programmed */
 } storage;
 
 static int read_none(void *context, uint64_t offset, void *bytes, uint32_t count) {
@@ -53,7 +54,7 @@ static uint64_t count_stored(void *context) {
     return ((storage *)context)->end;
 }
 
-/* Bytes of the record that firn_save writes of the plan. */
+/* Size of the record that firn_save writes for the plan. */
 static uint64_t saved_bytes(void) {
     static const firn_storage slot = {.program_unit = 16,
                                       .erase_unit = 16,

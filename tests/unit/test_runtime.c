@@ -1,5 +1,5 @@
-/* Opening and running: what is refused and with which error, what a step leaves behind, and that nothing but the plan
- * and the data has a say in the result. */
+/* Tests opening and running: which error each refusal gives, what a step changes, and that only the plan and the data
+ * determine the result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -166,7 +166,7 @@ static void refuses_wrong_arguments(void **state) {
     bad = good;
     bad.port = &small;
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
-    /* Exactly the sizes that the plan asks for are enough. */
+    /* Blocks of exactly the required sizes are enough. */
     bad = good;
     bad.state_bytes = sizes.state_bytes;
     bad.arena_bytes = sizes.arena_bytes;
@@ -187,7 +187,7 @@ static void refuses_other_bytes(void **state) {
     assert_int_equal(open_error(), FIRN_ERROR_TRAILING_BYTES);
     for (plan.bytes = 1; plan.bytes < bytes; plan.bytes++)
         assert_int_equal(open_error(), FIRN_ERROR_TRUNCATED);
-    /* Behind the header every bit is the signature's: of the payload and of the signature itself. */
+    /* After the header, a change of any bit, of the payload or of the signature itself, is a signature error. */
     for (uint64_t bit = 0; bit < 8 * (bytes - 256); bit += bit < 8 * (bytes - 256 - 64) ? 509 : 7) {
         plan.file[256 + bit / 8] ^= (uint8_t)(1u << bit % 8);
         assert_int_equal(open_error(), FIRN_ERROR_SIGNATURE);
@@ -213,7 +213,7 @@ static void refuses_another_key(void **state) {
     assert_int_equal(support_open(&one, &other, NULL), FIRN_ERROR_WRONG_KEY);
 }
 
-/* Each is signed, so that only the check that it names can refuse it. */
+/* Each plan is signed, so that only the named check can refuse it. */
 static void refuses_signed_faults(void **state) {
     (void)state;
     support_bigram(&plan, &support_settings);
@@ -302,7 +302,7 @@ static void obeys_the_security_counter(void **state) {
     assert_int_equal(device.most_locks, 1);
     assert_int_equal(device.locks, 0);
     assert_true(device.alive > 10);
-    assert_int_equal(support_open(&one, &plan, &port), FIRN_OK); /* equal is enough */
+    assert_int_equal(support_open(&one, &plan, &port), FIRN_OK); /* an equal counter is accepted */
     assert_int_equal(device.advances, 1);
     device.counter = 4;
     assert_int_equal(support_open(&one, &plan, &port), FIRN_ERROR_SECURITY_COUNTER);
@@ -311,7 +311,7 @@ static void obeys_the_security_counter(void **state) {
     assert_int_equal(support_open(&one, &plan, &port), FIRN_ERROR_COUNTER);
 }
 
-/* A plan that is refused later than the counter's check does not advance it. */
+/* A plan that passes the counter check and is refused later must not advance the counter. */
 static void refused_plans_leave_the_counter(void **state) {
     (void)state;
     device device = {.counter = 2};
@@ -361,7 +361,7 @@ static void trains(void **state) {
     assert_int_equal(cursor, 30 * 2 * BIGRAM_SAMPLES);
 }
 
-/* The whole computation of one step, again, in the plainest way. */
+/* Recomputes one complete step with plain loops. */
 static void one_step_is_right(void **state) {
     (void)state;
     signed_plan_settings settings = support_settings;
@@ -376,7 +376,7 @@ static void one_step_is_right(void **state) {
     const int terms = BIGRAM_SAMPLES * (BIGRAM_WINDOW - 1);
     for (int sample = 0; sample < BIGRAM_SAMPLES; sample++)
         for (int t = 0; t < BIGRAM_WINDOW - 1; t++) {
-            const uint8_t *at = text + sample * 2 + t; /* windows begin two apart */
+            const uint8_t *at = text + sample * 2 + t; /* windows start two tokens apart */
             double sum = 0;
             for (int v = 0; v < V; v++)
                 sum += (double)firn_exp((float)before[at[0]][v]);
@@ -403,7 +403,7 @@ static void errors_of_data_cost_nothing(void **state) {
     firn_step_report report;
     train(&one, &good, 3, &report);
     train(&two, &good, 3, &report);
-    /* a read that fails, at every place of a step, the second micro-batch included */
+    /* fails each read of a step in turn, including those of the second micro-batch */
     uint32_t reads = 0;
     for (uint32_t place = 1; place <= 8; place++) {
         support_text(&bad, text, whole);
@@ -411,7 +411,7 @@ static void errors_of_data_cost_nothing(void **state) {
         assert_int_equal(firn_train_step(&one.firn, &bad.source, &report), FIRN_ERROR_SOURCE);
         reads = bad.reads;
     }
-    assert_int_equal(reads, 8); /* two micro-batches, two samples, two inputs */
+    assert_int_equal(reads, 8); /* two micro-batches of two samples with two inputs each */
     uint8_t outside[sizeof text];
     memset(outside, BIGRAM_VOCABULARY, sizeof outside);
     support_text(&bad, outside, whole);
@@ -449,7 +449,7 @@ static void a_loss_that_is_not_finite_stops(void **state) {
     assert_false(report.loss - report.loss == 0.0f);
     digest_of(&one, after);
     assert_memory_equal(before, after, 32);
-    /* A plan that does not check goes on. */
+    /* A plan without the loss check continues. */
     settings.check_loss = false;
     open_bigram(&one, &settings, NULL);
     train(&one, &source, (int)steps, &report);
@@ -459,12 +459,12 @@ static void a_loss_that_is_not_finite_stops(void **state) {
     assert_int_equal(report.global_step, steps + 1);
 }
 
-/* The scale is 2^126 and the gradient of each loss counts eightfold: infinite at first, and at the second step, after
- * one halving. */
+/* The scale is 2^126 and the gradient of each loss is multiplied by eight: it overflows in the first step and, after
+ * one halving of the scale, in the second. */
 static signed_plan_settings overflowing(void) {
     signed_plan_settings settings = support_settings;
     settings.initial_scale = 0x1p126f;
-    settings.gradient_factor = 16.0f; /* and halved, for two micro-batches */
+    settings.gradient_factor = 16.0f; /* halved by the mean over two micro-batches */
     return settings;
 }
 
@@ -491,7 +491,7 @@ static void overflows_are_skipped(void **state) {
     assert_false(report.skipped);
     assert_int_equal(report.global_step, 3);
     assert_int_equal(report.optimizer_step, 1);
-    assert_float_equal(report.learning_rate, 0.25f, 0); /* the schedule did not move with the skipped steps */
+    assert_float_equal(report.learning_rate, 0.25f, 0); /* skipped steps do not advance the schedule */
     assert_memory_not_equal(table.data, before, sizeof before);
     int64_t skipped;
     memcpy(&skipped, support_tensor(&one.firn, "scaler.num_skipped_steps").data, sizeof skipped);
@@ -509,7 +509,7 @@ static void the_floor_of_the_scale_stops(void **state) {
     train(&one, &source, 1, &report);
     assert_int_equal(firn_train_step(&one.firn, &source.source, &report), FIRN_ERROR_LOSS_SCALE_FLOOR);
     assert_true(report.skipped);
-    assert_int_equal(report.global_step, 2); /* the state is complete */
+    assert_int_equal(report.global_step, 2); /* all state is consistent */
     uint8_t digest[32];
     digest_of(&one, digest);
 }
@@ -526,7 +526,7 @@ static void threads_do_not_matter(void **state) {
     for (unsigned threads = 2; threads <= 5; threads += 3) {
         firn_host_port host;
         firn_host_port_begin(&host, NULL, NULL, threads);
-        host.port.grain = 1; /* every op is split */
+        host.port.grain = 1; /* split every op */
         open_bigram(&two, &support_settings, &host.port);
         train(&two, &source, 10, &report);
         assert_same_state(&one, &two);
@@ -534,7 +534,8 @@ static void threads_do_not_matter(void **state) {
     }
 }
 
-/* Whether every op is decoded once or each time that it runs; and nothing is written to what was decoded. */
+/* The result is the same whether ops are decoded once or on each run, and the memory of decoded ops is not written to
+ * after opening. */
 static void prepared_ops_do_not_matter(void **state) {
     (void)state;
     bytes_source source;
@@ -591,7 +592,7 @@ static void set_control_word(uint32_t word) {
     __asm__ volatile("ldmxcsr %0" : : "m"(word) : "memory");
 }
 
-/* The caller may compute with another rounding; it gets its own back. */
+/* The caller may use another rounding mode, which is restored on return. */
 static void the_callers_rounding_does_not_matter(void **state) {
     (void)state;
     bytes_source source;
@@ -613,7 +614,8 @@ static void the_callers_rounding_does_not_matter(void **state) {
     assert_same_state(&one, &two);
 }
 
-/* A subnormal attribute is above 0 whatever the caller takes it for, and one that is not is refused. */
+/* A subnormal attribute counts as greater than 0 even if the caller's CPU mode treats subnormals as zero; a value of 0
+ * is refused. */
 static void the_callers_zeros_do_not_matter(void **state) {
     (void)state;
     const uint32_t usual = control_word(), flushing = 0x1f80 | 0x8040;
@@ -678,7 +680,7 @@ static void needs_a_state(void **state) {
 static jmp_buf escape;
 static int calls_left;
 
-/* A port that does not come back, as a watchdog that resets does not. */
+/* A port function that does not return, like a watchdog reset. */
 static void leave(void *context) {
     (void)context;
     if (--calls_left == 0)

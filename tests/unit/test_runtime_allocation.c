@@ -1,5 +1,5 @@
-/* The runtime allocates nothing: open, initialise, train, evaluate, save and restore run with an allocator that aborts.
- * The signature check, whose library likes to allocate, is inside. */
+/* Tests that the runtime never allocates: open, initialise, train, evaluate, save and restore run with an allocator
+ * that aborts. This includes the signature check, whose library would normally allocate. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ static void check(void) {
 
 #if defined(__SANITIZE_ADDRESS__)
 
-/* The sanitizer owns the allocator; it calls these. */
+/* The address sanitizer replaces the allocator and calls these hooks. */
 int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void *, size_t),
                                               void (*free_hook)(const volatile void *));
 
@@ -42,7 +42,7 @@ static void install(void) {
 
 #else
 
-/* Ours take the place of the C library's, whose own it still has under these names. */
+/* Our functions replace those of the C library, which remain available under these names. */
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t bytes);
 void *__libc_realloc(void *memory, size_t bytes);
@@ -156,7 +156,7 @@ static void allocates_nothing(void **state) {
     assert_int_equal(refused, FIRN_ERROR_SIGNATURE);
 }
 
-/* The trap works: an allocation while it is set ends the process. */
+/* The trap must work: an allocation while it is set ends the process. */
 static void the_trap_works(void **state) {
     (void)state;
     pid_t child = fork();

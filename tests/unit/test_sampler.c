@@ -1,5 +1,5 @@
-/* Which samples a plan draws, in which order, and how their elements become tensors: the inputs that each eval step
- * left in the arena against a list made here in the plainest way. */
+/* Tests which samples a plan draws, in which order, and how their elements become tensors: compares the inputs that
+ * each eval step leaves in the arena with a list that the test computes in the simplest way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ static void fill_text(void) {
 /* --- the plain list --- */
 
 typedef struct places {
-    uint32_t at[PLACES_MAX]; /* first element of each window of the part */
+    uint32_t at[PLACES_MAX]; /* index of the first element of each window of the part */
     uint32_t count;
 } places;
 
@@ -73,7 +73,7 @@ static void expect_batch(const signed_plan_settings *settings, const places *lis
     }
 }
 
-/* Runs to the end, or `most` steps, and returns the number of steps. */
+/* Runs to the end, or at most `most` steps; returns the number of steps. */
 static uint32_t expect_all(const signed_plan_settings *settings, const uint64_t *lengths, uint32_t most) {
     bytes_source source;
     support_text(&source, text, lengths);
@@ -142,7 +142,7 @@ static void wrapping_starts_another_epoch(void **state) {
         settings.sampler = sampler;
         assert_int_equal(expect_all(&settings, lengths, 1000), 100);
     }
-    static const uint64_t seven[] = {24, 0}; /* windows that batches of two do not divide */
+    static const uint64_t seven[] = {24, 0}; /* a number of windows that batches of two do not divide */
     assert_int_equal(list_windows(&settings, seven).count, 7);
     assert_int_equal(expect_all(&settings, seven, 1000), 100);
 }
@@ -181,7 +181,7 @@ static void records_become_tensors(void **state) {
     signed_plan_settings settings = support_settings;
     settings.sampler = FIRN_FB_SAMPLER_KIND_SEQUENTIAL;
     settings.part = FIRN_FB_DATA_PART_HELD_OUT;
-    settings.held_out_per_mille = 450; /* the last four */
+    settings.held_out_per_mille = 450; /* the last four are held out */
     settings.steps = 0;
     support_classifier(&plan, &settings);
     assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);

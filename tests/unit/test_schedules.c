@@ -1,5 +1,5 @@
-/* Schedules: from a recipe to the value, against the decimal oracle of tests/golden/schedules.py; and every refusal of
- * the check. */
+/* Tests schedules from the recipe to the value, against the decimal oracle of tests/golden/schedules.py, and every
+ * refusal of firn_schedule_check. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 /* --- recipes against the oracle ----------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *schedulers; /* of a recipe, as JSON */
+    const char *schedulers; /* the schedulers of a recipe, as JSON */
     bool weight_decay;
 } golden_cases[] = {
 #define SCHEDULE_CASE(schedulers_, weight_decay_) {(schedulers_), (weight_decay_)},
@@ -45,7 +45,7 @@ static const struct {
 
 #define GOLDEN_VALUES (sizeof golden_values / sizeof golden_values[0])
 
-#define CHECKSUM 0xb295400666d14199u /* what every build must give */
+#define CHECKSUM 0xb295400666d14199u /* the checksum that every build must give */
 
 static int32_t bits_of(float x) {
     int32_t bits;
@@ -53,7 +53,7 @@ static int32_t bits_of(float x) {
     return bits;
 }
 
-/* A recipe with those schedulers, and its schedule of the key that is meant. */
+/* Returns a recipe with those schedulers; *root receives the schedule of the key under test. */
 static const firnc_recipe *recipe_of(uint32_t place, uint32_t *root) {
     static firnc_recipe recipe;
     const char *settings[] = {firnc_format("trainer.init.schedulers=%s", golden_cases[place].schedulers),
@@ -68,7 +68,8 @@ static const firnc_recipe *recipe_of(uint32_t place, uint32_t *root) {
     return &recipe;
 }
 
-/* One unit of binary32; in binary64 what powers of large exponents may lose, and sums of numbers of one size. */
+/* The tolerance is one unit in the last place in binary32. In binary64 it allows for the error of powers with large
+ * exponents, and of sums whose terms are of similar size. */
 static void test_values_match_the_oracle(void **state) {
     (void)state;
     uint32_t wrong = 0, root = 0, place = UINT32_MAX;
@@ -97,7 +98,7 @@ static void test_values_match_the_oracle(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* One number over the bits of many values, in binary64: two builds that agree on it compute the same schedules. */
+/* A checksum over the bits of many values in binary64: two builds with the same checksum compute the same schedules. */
 static void test_checksum(void **state) {
     (void)state;
     uint64_t hash = 0xcbf29ce484222325u;
@@ -131,13 +132,13 @@ static void test_ends_are_exact(void **state) {
     }
 }
 
-/* The last steps of a decay to 0 shrink with the square of what is left; a cosine near -1 would have lost all digits.
- */
+/* Near the end of a decay to 0 the value shrinks with the square of the remaining steps; computed as 1 + cos(x) with a
+ * cosine near -1, it would lose all its digits. */
 static void test_cosine_keeps_its_digits_at_the_end(void **state) {
     (void)state;
     const firn_schedule_node node = {.kind = FIRN_SCHEDULE_COSINE, .total = 1000000000, .initial = 1.0};
     double last = firn_schedule_exact(&(firn_schedule_list){.nodes = &node, .node_count = 1}, 0, node.total - 1);
-    double expected = 0x1.3bd3cc9be45dep+1 * 1e-18; /* (pi/2)^2 / total^2, to 1e-18 relative */
+    double expected = 0x1.3bd3cc9be45dep+1 * 1e-18; /* (pi/2)^2 / total^2, with a relative error of 1e-18 */
     assert_true(fabs(last - expected) < 1e-15 * expected);
 }
 
@@ -150,7 +151,7 @@ static void test_names(void **state) {
 
 /* --- elementary functions ----------------------------------------------------------------------------------------- */
 
-/* How far x is from what the C library says in 64 bits, in units of 2^-53 of it. */
+/* The difference between x and the long double result of the C library, in units of 2^-53 of that result. */
 static double error_of(double x, long double expected) {
     if (expected == 0)
         return x == 0 ? 0 : (double)INFINITY;
@@ -235,7 +236,8 @@ static void test_elementary_functions_at_their_ends(void **state) {
 
 /* --- refusals ----------------------------------------------------------------------------------------------------- */
 
-/* 0 sequential of 1..3; 1 product of 4, 5; a second root 6; then one of each kind that is left. */
+/* Node 0 is a sequence of 1 to 3; node 1 a product of 4 and 5; node 6 a second root; then follows one node of each
+ * other kind. */
 #define VALID_NODES 18
 static const firn_schedule_node valid[VALID_NODES] = {
     {.kind = FIRN_SCHEDULE_SEQUENTIAL, .child_count = 3, .first_child = 1},
@@ -269,7 +271,7 @@ static const firn_schedule_instruction valid_instructions[VALID_INSTRUCTIONS] = 
     {.operation = FIRN_SCHEDULE_NEGATE},
 };
 
-/* The valid list, in memory of its own. */
+/* A copy of the valid list that a test may change. */
 typedef struct changeable {
     firn_schedule_node nodes[VALID_NODES];
     double numbers[VALID_NUMBERS];
@@ -291,8 +293,8 @@ static uint32_t check(const changeable *c) {
     return firn_schedule_check(&list);
 }
 
-/* A node that is changed and the node at fault then, counted from 1. These need a macro: each is a function of its own
- * in one line. */
+/* Each row gives a test name, the node at fault counted from 1, and the change. This must be a macro, because each row
+ * becomes a separate test function. */
 #define REFUSALS(ROW)                                                                                                  \
     ROW(unknown_kind, 4, c->nodes[3].kind = FIRN_SCHEDULE_KINDS)                                                       \
     ROW(constant_with_final, 4, c->nodes[3].final = 0.5)                                                               \
@@ -420,7 +422,7 @@ static void test_depth_is_bounded(void **state) {
     assert_true(firn_schedule_exact(&list, 0, 12345) == ldexp(0.25, FIRN_SCHEDULE_DEPTH - 1));
 }
 
-/* An expression that holds as many numbers as it may, and one more. */
+/* Tests an expression that needs exactly the whole stack, and one that needs one entry more. */
 static void test_expression_stack_is_bounded(void **state) {
     (void)state;
     firn_schedule_instruction instructions[2 * FIRN_SCHEDULE_STACK + 1] = {{0}};
@@ -438,7 +440,7 @@ static void test_expression_stack_is_bounded(void **state) {
     }
 }
 
-/* A value that is not a number has the bits that NUMERICS.md gives, whatever the machine made of 0/0. */
+/* NaN has the bits that NUMERICS.md defines, whichever NaN the machine produces for 0/0. */
 static void test_nan_is_canonical(void **state) {
     (void)state;
     const firn_schedule_instruction instructions[] = {{.operation = FIRN_SCHEDULE_STEP},

@@ -1,5 +1,5 @@
-/* The semantic rules: two valid plans are accepted, and each of many ways to break one of them gives the error of its
- * rule. Every broken plan still passes the FlatBuffers rules, so that nothing but plan/semantics*.c can refuse it. */
+/* Tests the semantic rules: two valid plans are accepted, and each of many ways to break one gives the error of the
+ * broken rule. Every broken plan still passes the FlatBuffers rules, so that only plan/semantics*.c can refuse it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,15 +14,15 @@
 #include "plan/errors.h"
 #include "tests/unit/support_plan.h"
 
-/* One field of a support_plan that gets another value, or is increased by it (modulo its range). */
+/* Sets one field of a support_plan to a value, or adds the value to it (modulo the field's range). */
 typedef struct plan_edit {
-    size_t at, bytes; /* no bytes: no edit */
+    size_t at, bytes; /* bytes 0: no edit */
     uint64_t value;
     float real;
     enum { EDIT_SET, EDIT_REAL, EDIT_ADD } how;
 } plan_edit;
 
-/* These need macros, because offsetof is one. */
+/* These must be macros, because offsetof is one. */
 #define AT(field) offsetof(support_plan, field), sizeof(((support_plan *)NULL)->field)
 #define SET(field, natural)                                                                                            \
     { AT(field), (uint64_t)(natural), 0, EDIT_SET }
@@ -31,15 +31,15 @@ typedef struct plan_edit {
 #define ADD(field, difference)                                                                                         \
     { AT(field), (uint64_t)(difference), 0, EDIT_ADD }
 
-/* One of the two plans, and what is done to it: edits, then a function for what takes more than those. */
+/* One of the two plans and its changes: edits, then a function for changes that edits cannot express. */
 typedef struct plan_case {
     const char *name;
     enum { TRAIN, EVAL } plan;
     plan_edit edits[3];
-    void (*change)(support_plan *support); /* NULL for nothing */
+    void (*change)(support_plan *support); /* NULL: none */
 } plan_case;
 
-/* The low bytes of a number come first on every host that runs tests. */
+/* Copies the low bytes of the number first: every host that runs the tests is little-endian. */
 static void apply(support_plan *support, const plan_edit *edit) {
     unsigned char *at = (unsigned char *)support + edit->at;
     uint64_t value = 0;
@@ -49,7 +49,8 @@ static void apply(support_plan *support, const plan_edit *edit) {
     memcpy(at, edit->how == EDIT_REAL ? (const void *)&edit->real : &value, edit->bytes);
 }
 
-/* What the rules say of a plan after a change; -1: as much scratch as they ask for. */
+/* Returns the result of the semantic check after a change. scratch_bytes: size of the scratch; -1: as much as the check
+ * requires. */
 static int check_in(const plan_case *c, int64_t scratch_bytes) {
     support_plan *support = calloc(1, sizeof *support);
     assert_non_null(support);
@@ -82,7 +83,7 @@ static int check(const plan_case *c) {
 
 /* --- changes that need more than a line ------------------------------------------------------------------------- */
 
-/* A region of constants, of that size. */
+/* Adds a region of constants with the given size. */
 static void add_constants(support_plan *s, uint64_t bytes) {
     s->regions[2] = (firn_native_region){.kind = FIRN_FB_REGION_KIND_CONSTANT, .bytes = bytes, .alignment = 64};
     s->plan.regions_count = 3;
@@ -100,7 +101,7 @@ static void swap_ops(support_plan *s, uint32_t a, uint32_t b) {
     s->ops[b] = op;
 }
 
-/* Appends a tensor like `model`, behind all others of the arena. */
+/* Appends a copy of tensor `model`, placed behind all other tensors of the arena. */
 static uint32_t add_tensor(support_plan *s, uint32_t model) {
     uint32_t index = s->plan.tensors_count++;
     s->tensors[index] = s->tensors[model];
@@ -114,19 +115,19 @@ static void orphan(support_plan *s) {
     (void)add_tensor(s, TRAIN_LOSS);
 }
 
-/* The seed of the gradient takes a scale that is written only later. */
+/* The gradient of the loss is initialised from a scale that is written only later. */
 static void read_early(support_plan *s) {
     s->operands[TRAIN_OP_LOSS_SEED].inputs[0] = TRAIN_NORM;
 }
 
-/* The loss scale is advanced where the gradient of the loss begins. */
+/* The loss scale is updated in the op that should initialise the gradient of the loss. */
 static void change_early(support_plan *s) {
     s->ops[TRAIN_OP_LOSS_SEED].code = FIRN_OP_advance_power;
     s->operands[TRAIN_OP_LOSS_SEED].outputs[0] = TRAIN_LOSS_SCALE;
     s->operands[TRAIN_OP_DLOGITS].inputs[0] = TRAIN_LOSS_SCALE;
 }
 
-/* A gradient lies among the constants. */
+/* Moves a gradient into the constants. */
 static void change_constant(support_plan *s) {
     add_constants(s, 64);
     s->tensors[TRAIN_DBIAS] = (firn_native_tensor){.name = "constant",
@@ -137,7 +138,7 @@ static void change_constant(support_plan *s) {
                                                    .last = UINT32_MAX};
 }
 
-/* Opens a gap for an op at the end of phase 0, with operands of its own; what comes later moves by one. */
+/* Inserts an op with new operands at the end of phase 0; later ops move by one. */
 static support_op *insert_op(support_plan *s, const firn_native_op *model) {
     uint32_t n = s->phases[0].ops_count;
     memmove(&s->ops[n + 1], &s->ops[n], (SUPPORT_OPS - n - 1) * sizeof s->ops[0]);
@@ -158,7 +159,7 @@ static support_op *insert_op(support_plan *s, const firn_native_op *model) {
     return op;
 }
 
-/* Another op at the end of the last phase. */
+/* Appends another op to the last phase. */
 static support_op *append_op(support_plan *s, uint32_t model) {
     support_op *op = &s->operands[SUPPORT_OPS - 1];
     *op = s->operands[model];
@@ -174,7 +175,7 @@ static void count_cursor(support_plan *s) {
     op->inputs[0] = op->outputs[0] = TRAIN_CURSOR;
 }
 
-/* The gradient of the weight becomes a total, to which the gradient of each micro-batch is added. */
+/* Makes the gradient of the weight a total to which the gradient of each micro-batch is added. */
 static void accumulate(support_plan *s) {
     uint32_t gradient = add_tensor(s, TRAIN_DWEIGHT);
     support_op *op = insert_op(
@@ -190,7 +191,7 @@ static void accumulate(support_plan *s) {
     s->header.arena_bytes += 64;
 }
 
-/* Of a single partial sum, which has the shape of a norm, factors are made without the norm. */
+/* Computes factors from a single partial sum, which has the shape of the norm, instead of the norm. */
 static void read_partial(support_plan *s) {
     s->dims[TRAIN_PARTIAL][0] = 1;
     s->tensors[TRAIN_PARTIAL].last = TRAIN_OP_FACTORS;
@@ -199,7 +200,7 @@ static void read_partial(support_plan *s) {
     s->operands[TRAIN_OP_FACTORS].inputs[1] = TRAIN_PARTIAL;
 }
 
-/* The floor is found in the update, and an op of bookkeep wants to know it. */
+/* The floor flag is computed in the update phase and read by an op of the bookkeep phase. */
 static void depend_on_update(support_plan *s) {
     support_op *op = append_op(s, TRAIN_OP_LOSS_SCALE);
     op->inputs[0] = TRAIN_AT_FLOOR;
@@ -209,7 +210,7 @@ static void depend_on_update(support_plan *s) {
     s->phases[3].ops_count--;
 }
 
-/* The output of the attention is cast before the loss, to a tensor of its own, whose index is returned. */
+/* Casts the output of the attention before the loss, to a new tensor, whose index is returned. */
 static uint32_t add_cast(support_plan *s) {
     s->phases[0].ops_count = EVAL_OP_CROSS_ENTROPY;
     uint32_t index = add_tensor(s, EVAL_Y);
@@ -224,7 +225,7 @@ static uint32_t add_cast(support_plan *s) {
     return index;
 }
 
-/* No scaling and no clipping: there is nothing to finalise. */
+/* Removes scaling and clipping, so that nothing is left to finalise. */
 static void leave_out_finalise(support_plan *s) {
     s->ops[TRAIN_OP_LOSS_SEED].inputs_count = 0;
     s->phases[1] = s->phases[2];
@@ -242,7 +243,7 @@ static void leave_out_finalise(support_plan *s) {
     s->plan.gradient_norm = UINT32_MAX;
 }
 
-/* Everything that would be in the way behind the logits. */
+/* Moves the tensors that lie directly behind the logits. */
 static void move_aside(support_plan *s) {
     s->tensors[TRAIN_ROW_MAX].offset = 288;
     s->tensors[TRAIN_ROW_SUM].offset = 304;
@@ -486,7 +487,7 @@ static const plan_case numerics_version_cases[] = {
 
 static const plan_case header_mismatch_cases[] = {
     {"header of the other mode", TRAIN, .edits = {SET(header.mode, FIRN_MODE_EVAL)}},
-    {"header with more ops", TRAIN, .edits = {SET(header.ops, 1)}}, /* to which the plan's are added */
+    {"header with more ops", TRAIN, .edits = {SET(header.ops, 1)}}, /* the plan's own ops are added to this number */
     {"header with fewer ops", TRAIN, .edits = {SET(header.ops, UINT32_MAX)}},
     {"header with other state bytes", TRAIN, .edits = {ADD(header.state_bytes, 16)}},
     {"header with a smaller arena", TRAIN, .edits = {ADD(header.arena_bytes, -16)}},
@@ -836,7 +837,7 @@ static uint64_t bytes_of(const firn_native_tensor *tensor) {
     return bytes;
 }
 
-/* Every pair. */
+/* Compares every pair. */
 static bool has_overlap(const support_plan *s) {
     for (uint32_t a = s->plan.state_tensors; a < s->plan.tensors_count; a++)
         for (uint32_t b = s->plan.state_tensors; b < s->plan.tensors_count; b++) {
@@ -854,7 +855,7 @@ static bool has_overlap(const support_plan *s) {
 static uint32_t places_seed;
 static bool places_overlap;
 
-/* Some tensors of the arena go where another one is, or anywhere. */
+/* Moves some tensors of the arena to the place of another one or to an arbitrary place. */
 static void other_places(support_plan *s) {
     const uint32_t state = s->plan.state_tensors, count = s->plan.tensors_count - state;
     uint32_t random = places_seed;

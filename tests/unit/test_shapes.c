@@ -1,5 +1,5 @@
-/* The op table and the shape rules. Shapes are written as text, "f32[2,3]", so that a case is one line: what goes in
- * and what must come out, or the error. */
+/* Tests the op table and the shape rules. Shapes are written as text, such as "f32[2,3]", so that a case is one line:
+ * the inputs, and the expected outputs or error. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static uint8_t type_of(const char *text) {
     return 0;
 }
 
-/* Reads "f32[2,3] i32[2]" into shapes; a type alone leaves rank 0. Returns how many. */
+/* Parses "f32[2,3] i32[2]" into shapes; a type alone leaves the rank 0. Returns the number of shapes. */
 static uint8_t read_shapes(const char *text, firn_shape *shapes) {
     uint8_t count = 0;
     while (*text != '\0') {
@@ -60,7 +60,7 @@ static uint8_t read_shapes(const char *text, firn_shape *shapes) {
 typedef struct shape_case {
     uint16_t code;
     const char *inputs;
-    const char *outputs; /* as they must be; where the case is refused, types are enough */
+    const char *outputs; /* expected shapes; if the case is refused, types are enough */
     int64_t integers[5];
     float reals[5];
     int error;
@@ -70,7 +70,7 @@ static bool same_shape(const firn_shape *a, const firn_shape *b) {
     return a->type == b->type && a->rank == b->rank && memcmp(a->dims, b->dims, sizeof a->dims) == 0;
 }
 
-/* Whether the case goes as it says; tells when not. */
+/* Returns whether the case has the expected result; prints a message if not. */
 static bool case_holds(const shape_case *c, size_t number) {
     const firn_op_info *info = firn_op_find(c->code);
     firn_shape expected[FIRN_OUTPUTS_MAX] = {{0}};
@@ -621,7 +621,7 @@ static void test_every_rule(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* No rule goes without a case that it accepts and one that it refuses. */
+/* Every rule has a case that it accepts and one that it refuses. */
 static void test_every_op_has_cases(void **state) {
     (void)state;
     for (uint32_t op = 0; op < FIRN_OPS; op++) {
@@ -644,7 +644,7 @@ static uint8_t words_of(const char *text) {
     return words;
 }
 
-/* The signature of an accepted case. */
+/* Returns the signature of an accepted case. */
 static firn_op_signature accepted(const shape_case *c) {
     firn_op_signature signature = {.code = c->code};
     signature.input_count = read_shapes(c->inputs, signature.inputs);
@@ -652,7 +652,7 @@ static firn_op_signature accepted(const shape_case *c) {
     return signature;
 }
 
-/* An output that is an input has its shape, in every case; and no input is changed twice. */
+/* In every case an output that updates an input has the input's shape, and no input is updated twice. */
 static void test_changed_inputs(void **state) {
     (void)state;
     uint32_t changing = 0;
@@ -678,9 +678,7 @@ static void test_changed_inputs(void **state) {
     assert_true(changing > 20);
 }
 
-/* Whatever an op reads as int32 are indices, but for the flag of the loss scaler and labels that a metric only
- * compares.
- */
+/* Every int32 operand is an index, except the flag of the loss scaler and labels that a metric only compares. */
 static void test_index_operands(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

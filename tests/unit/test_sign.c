@@ -1,4 +1,4 @@
-/* Keys, signatures and sealed plans: RFC 6979's own vector, PEM, and every check of firnc verify. */
+/* Tests keys, signatures and sealed plans: the test vector of RFC 6979, PEM files, and every check of firnc verify. */
 #define _XOPEN_SOURCE 700
 
 #include <setjmp.h>
@@ -78,7 +78,7 @@ static void a_key_that_is_not_one_signs_nothing(void **state) {
     firnc_key other;
     assert_true(firnc_key_generate(&other));
     key = known_key();
-    memcpy(key.public_key, other.public_key, sizeof key.public_key); /* of another pair */
+    memcpy(key.public_key, other.public_key, sizeof key.public_key); /* the public key of another pair */
     assert_false(firnc_sign(&key, digest, signature));
 }
 
@@ -109,13 +109,13 @@ static void keygen_writes_a_pair_and_never_over_one(void **state) {
     assert_int_equal(before.count, after.count);
     assert_memory_equal(before.data, after.data, before.count);
 
-    /* Only the public half is there: nothing is left of the attempt. */
+    /* If only the public key file exists, the command fails and leaves no private key behind. */
     assert_true(firnc_file_write(inside("half.pub.pem"), "x", 1));
     assert_int_equal(keygen(inside("half")), FIRNC_EXIT_WRONG);
     assert_int_not_equal(access(inside("half.key.pem"), F_OK), 0);
 }
 
-/* firn reads PEM only: what it refuses, firnc verify may not call good. */
+/* firn reads only PEM, so firnc verify must refuse other formats, too. */
 static void a_public_key_is_pem(void **state) {
     (void)state;
     static const uint8_t prefix[] = {0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06,
@@ -136,8 +136,8 @@ static void a_public_key_is_pem(void **state) {
 
 static void der_becomes_raw(void **state) {
     (void)state;
-    /* SEQUENCE { INTEGER r, INTEGER s }. r has its first bit set, so DER puts a zero byte before it; s begins with two
-     * zero bytes, which DER leaves out. */
+    /* SEQUENCE { INTEGER r, INTEGER s }. The first bit of r is set, so DER puts a zero byte before it; s begins with
+     * two zero bytes, which DER omits. */
     static const uint8_t before_r[] = {0x30, 0x43, 0x02, 0x21, 0x00}, before_s[] = {0x02, 0x1e};
     uint8_t raw[64], expected[64] = {0}, der[5 + 32 + 2 + 30];
     memset(expected, 0x95, 32);
@@ -156,7 +156,7 @@ static void der_becomes_raw(void **state) {
 /* --- sealed plans
  * ----------------------------------------------------------------------------------------------------- */
 
-/* The plan of a small model, unsigned, for the known key. */
+/* Returns an unsigned plan of a small model, for the known key. */
 static firnc_bytes sealed(uint32_t security_counter) {
     static test_recipe recipe;
     recipe = test_mlp_recipe();

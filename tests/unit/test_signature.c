@@ -1,5 +1,5 @@
-/* SHA-256, key hash and the checking of signatures: the public vectors of RFC 6979, A.2.5 (P-256 with SHA-256), every
- * way of spoiling them, and every size of pool. */
+/* Tests SHA-256, the key hash and the verification of signatures: the public vectors of RFC 6979, A.2.5 (P-256 with
+ * SHA-256), every way of damaging them, and every pool size. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,8 @@
 #define SAMPLE_S "F7CB1C942D657C41D436C7A1B6E29F65F3E900DBB9AFF4064DC4AB2F843ACDA8"
 #define TEST_R   "F1ABB023518351CD71D881567B1EA663ED3EFCF6C5132B354F28D3B0B7D38367"
 #define TEST_S   "019F4113742A2B14BD25926B49C649155F267E60D3814B4C0CC84250E46F0083"
-/* The group: its generator, which is a good key that signed nothing here, its order and its prime. */
+/* Constants of the curve: its generator, used as a valid key that did not sign anything here, its order and its prime.
+ */
 #define OTHER_X "6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296"
 #define OTHER_Y "4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5"
 #define ORDER   "FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551"
@@ -47,7 +48,7 @@ static void expect_hex(const uint8_t bytes[32], const char *hex) {
     assert_memory_equal(bytes, wanted, 32);
 }
 
-/* a = a - b, big-endian, modulo 2^256 */
+/* Computes a = a - b, big-endian, modulo 2^256. */
 static void subtract(uint8_t *a, const uint8_t *b) {
     int borrow = 0;
     for (size_t i = 32; i-- > 0;) {
@@ -78,7 +79,7 @@ static int check(void) {
     return check_in(FIRN_POOL_BYTES_MAX);
 }
 
-/* The hash of this build, which may use instructions of its own, against Debian's mbedTLS. */
+/* Compares the hash of this build, which may use special CPU instructions, with Debian's mbedTLS. */
 static void sha256_is_another_librarys(void **state) {
     (void)state;
     uint8_t bytes[2000], hash[32], expected[32];
@@ -135,7 +136,8 @@ static void public_vectors(void **state) {
     assert_int_equal(check(), FIRN_OK);
 }
 
-/* Why the bytes of a signature are never an identity. */
+/* A second valid signature (r, n - s) exists for the same digest, which is why a signature must not serve as an
+ * identity. */
 static void the_mirrored_signature_is_good_too(void **state) {
     (void)state;
     uint8_t mirrored[32];
@@ -179,7 +181,7 @@ static void another_key(void **state) {
     uint8_t negative[32];
     read_hex(negative, PRIME);
     subtract(negative, key + 32);
-    memcpy(key + 32, negative, 32); /* on the curve as well */
+    memcpy(key + 32, negative, 32); /* a point on the curve, too */
     assert_int_equal(check(), FIRN_ERROR_SIGNATURE);
     read_hex(key, OTHER_X);
     read_hex(key + 32, OTHER_Y);
@@ -201,7 +203,8 @@ static void a_key_that_is_not_on_the_curve(void **state) {
     assert_int_equal(check(), FIRN_ERROR_KEY);
 }
 
-/* From no pool at all up: first always too small, then always enough, whatever the signature is worth. */
+/* Increases the pool from nothing: it is too small up to some size and sufficient from there on, whether the signature
+ * is valid or not. */
 static void every_size_of_pool(void **state) {
     (void)state;
     size_t enough = 0;

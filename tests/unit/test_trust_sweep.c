@@ -1,9 +1,10 @@
-/* What is refused, on plans that the compiler makes of the small recipes. Damage of every kind is refused by firn_open,
- * each kind with its own error. The same damage signed again, and then every field of the schema set to values that
- * nobody would write, is either refused by the rules of the payload or runs: initialised, two steps, digest, saved,
- * restored, in blocks of exactly the size that the header says, which the sanitizers watch.
+/* Tests what is refused, on plans that the compiler makes from the small recipes. firn_open refuses damage of every
+ * kind with the error of that kind. Then the same damage is signed again, and every field of the schema is set to
+ * unlikely values: each such plan is either refused by the rules of the payload or runs. A run initialises, takes two
+ * steps, computes the digest, saves and restores, in blocks of exactly the sizes in the header, under the sanitizers.
  *
- * `test_trust_sweep forge FOLDER` writes signed plans that no compiler would, for tests/end_to_end/refused_plans.sh. */
+ * `test_trust_sweep forge FOLDER` writes signed plans that no compiler would make, for
+ * tests/end_to_end/refused_plans.sh. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@
 
 #define RANDOM_FLIPS 10000u
 #define SEED         20240607u
-#define RUN_SECONDS  30 /* more than any legal plan of these sizes needs for two steps */
+#define RUN_SECONDS  30 /* more than any valid plan of these sizes needs for two steps */
 
 /* --- the plans ---------------------------------------------------------------------------------------------------- */
 
@@ -72,7 +73,7 @@ static uint32_t total_of(int from, int to) {
     return total;
 }
 
-/* The table of a sweep, and the next begins at 0. */
+/* Prints the table of a sweep and resets the counts. */
 static void print_counts(const char *title) {
     printf("%s\n", title);
     for (int error = 0; error < ERRORS; error++)
@@ -88,10 +89,10 @@ static void say_what(void) {
     (void)written;
 }
 
-/* Of the sanitizers: called before they end the program. */
+/* Part of the sanitizers: the callback runs before they end the program. */
 extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
-/* A small generator of its own, so that a seed means the same everywhere. */
+/* A small random generator, so that a seed gives the same sequence everywhere. */
 static uint32_t draw(uint64_t *seed) {
     *seed = *seed * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(*seed >> 33);
@@ -120,7 +121,7 @@ static void every_plan_opens_and_runs(void **state) {
     }
 }
 
-/* In memory of exactly the length. */
+/* The memory has exactly the truncated length. */
 static void truncated_at_every_length(void **state) {
     (void)state;
     for (int i = 0; i < PLANS; i++)
@@ -157,7 +158,7 @@ static void not_signed_or_by_another_key(void **state) {
         compiled_plan plan;
         compiled_plan_copy(&plan, &plans[i]);
         firn_header header = compiled_plan_header(&plan);
-        compiled_plan_sign_bytes(&plan, true); /* which claims to be signed by ours */
+        compiled_plan_sign_bytes(&plan, true); /* with a signature that claims to be by our key */
         assert_int_equal(open_error(&plan), FIRN_ERROR_SIGNATURE);
         header.key_hash[0] ^= 1;
         compiled_plan_set_header(&plan, &header);
@@ -173,7 +174,7 @@ static void not_signed_or_by_another_key(void **state) {
     }
 }
 
-/* The header's rules see some flips, the key hash some, the signature all others. */
+/* Some flips are refused by the rules of the header, some by the key hash, and all others by the signature. */
 static void a_flip_of_every_bit_of_header_and_signature(void **state) {
     (void)state;
     static const int which[] = {GPT2_EVAL, MLP_TRAIN};
@@ -190,7 +191,7 @@ static void a_flip_of_every_bit_of_header_and_signature(void **state) {
         }
         compiled_plan_free(&plan);
     }
-    /* Block sizes that were grown come to nothing before a byte is hashed. */
+    /* Increased block sizes are refused before anything is hashed. */
     uint32_t refused = total_of(FIRN_ERROR_STATE_TOO_SMALL, FIRN_ERROR_ARENA_TOO_SMALL) +
                        total_of(FIRN_ERROR_TRUNCATED, FIRN_ERROR_PLAN_TOO_LARGE) +
                        total_of(FIRN_ERROR_SIGNATURE, FIRN_ERROR_POOL_TOO_SMALL);
@@ -199,7 +200,7 @@ static void a_flip_of_every_bit_of_header_and_signature(void **state) {
     print_counts("every bit of header and signature, 2 plans");
 }
 
-/* Any bit of the payload, FlatBuffers or padding. */
+/* Returns a random bit of the payload, in the FlatBuffers part or in the padding. */
 static uint64_t random_bit(const compiled_plan *plan, uint64_t *seed) {
     uint64_t bits = 8 * (plan->bytes - FIRN_HEADER_BYTES - FIRN_SIGNATURE_BYTES);
     return 8 * FIRN_HEADER_BYTES + draw(seed) % bits;
@@ -226,7 +227,8 @@ static bool is_payload_error(int status) {
     return (status <= FIRN_ERROR_SCHEMA_BOUNDS && status > FIRN_ERROR_CHECKPOINT_MISSING);
 }
 
-/* How the run of an accepted plan may end: well, for want of fitting data, or by its numbers. */
+/* Returns whether the run of an accepted plan may end with this status: success, missing or unsuitable data, or an
+ * error caused by values. */
 static bool is_clean_end(int status) {
     bool data = status <= FIRN_ERROR_SOURCE && status >= FIRN_ERROR_DATA_END;
     bool numbers = status == FIRN_ERROR_LOSS_NOT_FINITE || status == FIRN_ERROR_LOSS_SCALE_FLOOR;
@@ -235,7 +237,7 @@ static bool is_clean_end(int status) {
 
 static uint32_t ran, ended_early;
 
-/* Opens, and runs what was accepted. Returns what firn_open said. */
+/* Opens the plan and runs it if it is accepted. Returns the result of firn_open. */
 static int open_and_run(const compiled_plan *plan) {
     compiled_run run;
     alarm(RUN_SECONDS);
@@ -258,13 +260,13 @@ static void print_runs(const char *title) {
     ran = ended_early = 0;
 }
 
-/* Bytes of the header that may say another thing of the same payload: versions, counter, vendor and class; more pool
- * within the arena; FlatBuffers that end inside their padding. */
+/* Bytes of the header that may change for the same payload: versions, counter, vendor and class, a larger pool within
+ * the arena, and a FlatBuffers length that ends inside the padding. */
 static bool is_free(unsigned byte) {
     return (byte >= 40 && byte < 80) || (byte >= 192 && byte < 208);
 }
 
-/* The run hash is not mended, so that it is tried too; the key hash is what the key says. */
+/* The run hash is not updated, so that its check is tested, too; the key hash is that of the key. */
 static void header_flips_signed_again(void **state) {
     (void)state;
     static const int which[] = {GPT2_EVAL, MLP_TRAIN};
@@ -296,7 +298,7 @@ static void header_flips_signed_again(void **state) {
     print_runs("bits of the header that it survives, signed again, 2 plans");
 }
 
-/* The rules of the payload alone, on a copy of exactly its length. */
+/* Applies only the rules of the payload, to a copy of exactly its length. */
 static int payload_status(const compiled_plan *plan) {
     firn_header header = compiled_plan_header(plan);
     compiled_plan part = {.file = plan->file + FIRN_HEADER_BYTES, .bytes = header.flatbuffers_bytes}, copy;
@@ -309,9 +311,9 @@ static int payload_status(const compiled_plan *plan) {
     return status;
 }
 
-/* A changed plan, signed again. Most are refused by the rules of the payload, which needs no signature to be seen: of
- * these only some (`whole`), but all that are accepted, are signed and go through firn_open, which must say the same.
- */
+/* Signs a changed plan again and opens it. The rules of the payload, which do not need a signature, refuse most plans.
+ * Of those, only plans with `whole` set are signed and passed to firn_open; accepted plans always are. firn_open must
+ * return the same result. */
 static int sign_and_run(compiled_plan *plan, bool whole) {
     int status = payload_status(plan);
     if (status != FIRN_OK && !is_payload_error(status))
@@ -346,7 +348,7 @@ static void payload_flips_signed_again(void **state) {
 
 /* --- every field -------------------------------------------------------------------------------------------------- */
 
-/* All that plan_walk sees, folded into one number. */
+/* Adds a value seen by plan_walk to a hash. */
 static void fold(void *context, const void *bytes, size_t number) {
     uint64_t *sum = context;
     for (size_t i = 0; i < number; i++)
@@ -412,7 +414,7 @@ static uint64_t content_of(const compiled_plan *plan) {
     return sum;
 }
 
-/* The same plan with every field written out, signed; it opens and runs. */
+/* Makes the same plan with every field stored and signs it; it opens and runs. */
 static void expand(compiled_plan *plan, const compiled_plan *from) {
     compiled_plan_copy(plan, from);
     uint32_t bytes = 0;
@@ -441,7 +443,7 @@ static void try_change(compiled_plan *plan, const spot *spot, uint64_t value, ui
     memcpy(plan->file, header, sizeof header);
 }
 
-/* Each spot gets every `stride`th of its variants, beginning with another one at each spot. */
+/* Tries every `stride`th variant at each spot, starting with a different variant at each one. */
 static void change_every_field(int which, uint32_t stride) {
     compiled_plan plan;
     expand(&plan, &plans[which]);
@@ -484,7 +486,7 @@ static void wrong_schema(compiled_plan *plan) {
     compiled_plan_sign(plan);
 }
 
-/* numerics_version is field 0 of the root. */
+/* numerics_version is field 0 of the root table. */
 static void wrong_numerics(compiled_plan *plan) {
     uint32_t bytes = 0;
     uint8_t *expanded =
@@ -527,7 +529,8 @@ static void another_schema_or_numerics(void **state) {
     }
 }
 
-/* A checkpoint of each train plan into every plan: its own run resumes, its own model is evaluated. */
+/* Restores a checkpoint of each train plan in every plan: the same run resumes, an eval plan of the same model is
+ * evaluated, every other one is refused. */
 static void checkpoints_of_other_plans(void **state) {
     (void)state;
     static const int expected[2][PLANS] = {{FIRN_OK, FIRN_ERROR_CHECKPOINT_OTHER_RUN, FIRN_OK,

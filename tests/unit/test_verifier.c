@@ -1,6 +1,6 @@
-/* The FlatBuffers rules, one at a time, and then by hundreds of thousands of random changes beside the C++ verifier of
- * flatbuffers (tests/oracle), on 64 and on 32 bits. Runs from the root of the repository; needs flatc, g++ and gcc
- * -m32. */
+/* Tests the FlatBuffers rules one at a time, and then with hundreds of thousands of random changes against the C++
+ * verifier of flatbuffers (tests/oracle), on 64 and on 32 bits. Runs from the root of the repository; needs flatc, g++
+ * and gcc -m32. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 
 #define MUTATIONS "400000"
 
-/* Slots of fields that the tests reach for: 4 + 2 * id, the ids being those of plan/generated/schema.txt. */
+/* Vtable slots of fields that the tests change: 4 + 2 * id, with the ids of plan/generated/schema.txt. */
 enum {
     PLAN_MODE = 6,
     PLAN_CHECK_LOSS = 12,
@@ -43,13 +43,13 @@ enum {
     OP_POL = 18
 };
 
-/* The sample in memory of exactly its size, fresh for each test, so that the sanitizers see any read past its end. */
+/* The sample in memory of exactly its size, new for each test, so that the sanitizers detect any read past its end. */
 static uint8_t *buffer;
 static size_t bytes;
 static firn_fb_plan plan;
 
 static uint8_t *exact_copy(const uint8_t *from, size_t count) {
-    static void *memory; /* not on the stack: gcc 12 takes what it points to for its own lifetime */
+    static void *memory; /* static, because gcc 12 confuses the lifetime of the block with that of the variable */
     assert_int_equal(posix_memalign(&memory, FIRN_PAYLOAD_ALIGNMENT, count == 0 ? 1 : count), 0);
     memcpy(memory, from, count);
     return memory;
@@ -83,7 +83,7 @@ static int verify(void) {
     return firn_fb_verify(buffer, bytes);
 }
 
-/* The buffer is ours to damage; the accessors only hand out pointers to const. */
+/* Converts an accessor's pointer to const into a writable one; the buffer belongs to this test. */
 static uint8_t *writable(const uint8_t *at) {
     assert_non_null(at);
     return buffer + (at - buffer);
@@ -93,7 +93,7 @@ static uint8_t *field(const uint8_t *table, uint32_t slot) {
     return writable(firn_fb_slot(table, slot));
 }
 
-/* Where the count of a vector or string stands. */
+/* Returns the position of the count of a vector or string. */
 static uint8_t *sequence(const uint8_t *table, uint32_t slot) {
     return writable(firn_fb_follow(field(table, slot)));
 }
@@ -136,7 +136,7 @@ static void rule_1_base_and_length(void **state) {
     assert_int_equal(firn_fb_verify(buffer, UINT64_MAX), FIRN_ERROR_SCHEMA_BOUNDS);
 }
 
-/* What the buffer ends with is reachable, so no shorter one can pass. */
+/* The last bytes of the buffer are referenced, so no truncated buffer is valid. */
 static void rule_1_truncated_at_every_length(void **state) {
     (void)state;
     for (size_t length = 0; length < bytes; length++) {
@@ -223,11 +223,11 @@ static void rules_6_and_7_sizes(void **state) {
     }
     put16(v + 2, 0xffff);
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BOUNDS);
-    put16(v + 2, (uint16_t)(table_bytes - 1)); /* the last field now sticks out */
+    put16(v + 2, (uint16_t)(table_bytes - 1)); /* the last field now extends beyond the table */
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
 }
 
-/* A table of no fields, and one whose only field is larger than what is left of the table. */
+/* A table without fields, and one whose only field is larger than the rest of the table. */
 static void rules_7_and_8_small_tables(void **state) {
     (void)state;
     const firn_native_region one_field = {.bytes = 1};
@@ -309,7 +309,7 @@ static void rule_10_values(void **state) {
     uint8_t *kind = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + 64;
     put16(kind, FIRN_FB_SCHEDULE_KIND_PRODUCT + 1);
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
-    put16(kind, 0x0100); /* the second byte counts */
+    put16(kind, 0x0100); /* the second byte is significant */
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
 }
 
@@ -328,7 +328,7 @@ static void rule_10_floats(void **state) {
     (void)state;
     expect_finite_float(field(plan.at, PLAN_CLIP_THRESHOLD), FIRN_ERROR_SCHEMA_VALUE);
     expect_finite_float(sequence(first_op().at, OP_REALS) + 4 + 4, FIRN_ERROR_SCHEMA_VALUE);
-    /* the initial value of a reduction is not marked: the semantic rules want it to be +0 */
+    /* the initial value of a reduction is not marked as a finite float: the semantic rules require +0 */
     expect_finite_float(sequence(first_op().at, OP_REDUCTIONS) + 4 + 12, FIRN_OK);
     for (unsigned member = 32; member < 64; member += 8) {
         uint8_t *high = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + 64 + member + 4;
@@ -385,7 +385,7 @@ static void rule_12_strings(void **state) {
     text[length] = 1;
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_STRING);
     text[length] = 0;
-    put32(model, length - 1); /* not followed by a zero */
+    put32(model, length - 1); /* not followed by a zero byte */
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_STRING);
     put32(model, 0);
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
@@ -393,7 +393,7 @@ static void rule_12_strings(void **state) {
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
 }
 
-/* A string whose bytes end with the buffer, so that its terminator would lie behind it. */
+/* A string that ends at the end of the buffer, so that its terminator would lie behind it. */
 static void rule_12_terminator_in_range(void **state) {
     (void)state;
     uint8_t *offset = field(plan.at, PLAN_MODEL);
@@ -415,7 +415,7 @@ static void rule_12_terminator_in_range(void **state) {
     free(copy);
 }
 
-/* Five phases lead to the same list of ops: what an attacker would use to make a short file long to check. */
+/* Five phases refer to the same list of ops, as an attacker would do to make a short file slow to check. */
 static void rule_15_no_vector_is_shared(void **state) {
     (void)state;
     enum { OPS = 1000, PHASES = 5 };
@@ -437,7 +437,7 @@ static void rule_15_no_vector_is_shared(void **state) {
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BUDGET);
 }
 
-/* Thousands of entries lead to one table. */
+/* Thousands of entries refer to one table. */
 static void rule_15_no_table_is_shared(void **state) {
     (void)state;
     enum { ENTRIES = 4096 };
@@ -459,7 +459,7 @@ static void rule_15_no_table_is_shared(void **state) {
 
 static char folder[64];
 
-/* $FOLDER stands for the folder. */
+/* $FOLDER stands for the test's folder. */
 static void run(const char *command, char *output, size_t output_bytes) {
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
@@ -479,7 +479,7 @@ static void write_seed(const char *name, const uint8_t *data, size_t count) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* A plan with nothing in it but what is required. */
+/* Writes a plan that contains only what is required. */
 static void write_small_seed(void) {
     firn_native_plan small = sample_plan;
     size_t count = 0;

@@ -1,5 +1,5 @@
-/* The workspace that a plan's kernels ask for: as much as its largest op needs in each thread and no more, and enough
- * for every kernel set to run in. */
+/* Tests the workspace that the kernels of a plan require: as much as the largest op needs in each thread and no more,
+ * and enough for every kernel set. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ enum { GUARD = 64, THREADS_MAX = 3 };
 static const char *const sets[] = {"plain", "fma", "avx2", "avx512", "avx512fp16"};
 enum { SETS = sizeof sets / sizeof sets[0] };
 
-/* The last tasks first. */
+/* Runs the last tasks first. */
 static void run_split(void *context, size_t tasks, firn_task_body body, void *argument) {
     (void)context;
     body(argument, tasks / 2, tasks);
@@ -60,8 +60,8 @@ static void take_steps(compiled_run *run) {
         assert_int_equal(firn_train_step(&run->firn, compiled_source(run), &report), FIRN_OK);
 }
 
-/* Opens with the workspace that is asked for, not with a byte less, and runs without touching what follows it. Returns
- * its bytes. */
+/* Opens with exactly the workspace that is required, is refused with one byte less, and runs without writing behind it.
+ * Returns the required bytes. */
 static uint64_t check_set(const compiled_plan *plan, const char *kernels, uint32_t threads) {
     const firn_port port = {
         .struct_size = sizeof port, .parallel_for = threads > 1 ? run_split : NULL, .threads = threads, .grain = 1};
@@ -87,7 +87,7 @@ static uint64_t check_set(const compiled_plan *plan, const char *kernels, uint32
     return bytes;
 }
 
-/* Returns the most that any set asks for in one thread. */
+/* Returns the largest number of bytes that any set requires for one thread. */
 static uint64_t check_plan(const char *recipe, const char *const *settings, uint32_t count) {
     compiled_plan plan;
     uint64_t most = 0;
@@ -120,7 +120,7 @@ static void it_follows_the_plan(void **state) {
     (void)check_plan("compiler/recipes/small_gpt2.yaml", chunked, 2);
 }
 
-/* Nothing of a plan is believed before its signature was checked. */
+/* The workspace size is not computed from a plan whose signature is unchecked. */
 static void it_is_asked_of_verified_plans(void **state) {
     (void)state;
     compiled_plan plan;
