@@ -1,12 +1,13 @@
 #!/bin/sh
-# Runs every test, two at a time: the unit tests of $BUILD, those of $SANITIZED, and tests/end_to_end/*.sh. One line
-# for each, and a closing line. A test passes when it exits with 0 within its time; one that cannot be started fails, and
-# so does a run that did not come to its end. Called by `make test`.
+# Runs every test, two at a time: the unit tests of $BUILD, those of $SANITIZED, and tests/end_to_end/*.sh. Prints one
+# line for each test and a summary. A test passes if it exits with 0 within its time limit. A test that cannot be
+# started fails, and so does a run that ends early. Called by `make test`.
 #
 #     tests/run.sh [NAME]...        only the tests whose names contain one of the words
 #
-# A test leaves out a kernel set that this CPU cannot run, and the closing line counts the tests that did. A set that
-# FIRN_TEST_SETS names, as in FIRN_TEST_SETS='avx2 avx512', may not be left out: without it they fail.
+# A kernel set that this CPU cannot run is skipped by the tests, and the summary counts the tests that skipped one. Sets
+# that are listed in FIRN_TEST_SETS, as in FIRN_TEST_SETS='avx2 avx512', must not be skipped: if the CPU lacks one, the
+# tests fail.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
@@ -15,10 +16,10 @@ SANITIZED=${SANITIZED:-$BUILD/sanitized}
 export BUILD SANITIZED
 logs=$BUILD/test-logs
 limit=${TEST_SECONDS:-900}
-# What a test prints that leaves something out.
+# The line that a test prints when it skips a part.
 wanting='^skipped for want of a CPU feature: '
 
-# run_one COMMAND NAME: one line on stdout, and the end of the log when it failed.
+# run_one COMMAND NAME: prints one line on stdout, followed by the end of the log if the test failed.
 if [ "${1:-}" = --one ]; then
     name=$3
     log=$logs/$name.log
@@ -40,7 +41,7 @@ if [ "${1:-}" = --one ]; then
     exit 0
 fi
 
-# A line "command name" for each test; the end-to-end ones first, because they take longest.
+# Prints a line "command name" for each test. End-to-end tests come first, because they take longest.
 list_tests() {
     for script in tests/end_to_end/*.sh; do
         echo "$script end_to_end/$(basename "$script" .sh)"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The benchmarks run, in their shortest form: every kind of case, a table with a row for each, JSON that parses, a
-# drawing. No time is judged.
+# The benchmarks run in their shortest form: every kind of case, a table with a row for each case, JSON that parses, and
+# a drawing. No time is checked.
 set -eu
 
 . tests/end_to_end/expectations
@@ -18,7 +18,7 @@ listed=$(grep -c '"what":' "$folder/bench/report.json")
     echo "the table has $rows rows, report.json $listed" >&2
     exit 1
 }
-# The parts of a step are the step: one case, one round.
+# The shares of a step's parts add up to the whole step: one case, one round.
 awk -F: '/"op":/ { part = $2 } /"share_of_step":/ && part !~ /"step"/ { sum += $2; parts++ }
     END { exit !(parts > 5 && sum > 0.999 && sum < 1.001) }' "$folder/bench/report.json" || {
     echo "the shares of the ops do not add up to a step" >&2
@@ -27,10 +27,10 @@ awk -F: '/"op":/ { part = $2 } /"share_of_step":/ && part !~ /"step"/ { sum += $
 for part in linear executor clock; do
     grep -q "\"op\":[[:space:]]*\"$part\"" "$folder/bench/report.json"
 done
-# Kernel sets are told apart in the report.
+# The report distinguishes kernel sets.
 FIRN_KERNELS=plain "$BUILD/firn-bench" --smoke --only "square 64 forward float32" --torch no --firnc "$BUILD/firnc" \
     --out "$folder/plain" | head -n 1 | grep -q '^kernels: portable;'
-# What fails is told by the exit code, and has no row: a compiler that makes no plan, a plan that ends after one step.
+# Failures set the exit code and leave no row: a compiler that makes no plan, and a plan that ends after one step.
 status=0
 "$BUILD/firn-bench" --smoke --only float32 --torch no --firnc /bin/false --out "$folder/none" >"$folder/table" \
     2>"$folder/log" || status=$?
@@ -51,7 +51,7 @@ status=0
 grep -q '^bench: step, smallest, 1 thread, float32: ' "$folder/log"
 grep -q '^open ' "$folder/table"
 [ "$(grep -c '^step ' "$folder/table")" -eq 0 ]
-# A word that is no option is refused.
+# An unknown option is refused.
 status=0
 "$BUILD/firn-bench" --fast 2>/dev/null || status=$?
 [ "$status" -eq 2 ]

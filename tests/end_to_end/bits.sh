@@ -1,8 +1,8 @@
 #!/bin/sh
-# The same plan gives the same bits on every machine: losses of each step and the digest after five, of a GPT-2 and of an
-# MLP, in every format and POL, with overflow, subnormals and NaN; on the host with every kernel set, two compilers,
-# three optimisation levels and two word sizes, on Cortex-M7 and on RISC-V. Of larger ones, whose ops are worth more than
-# one thread, with 1, 2, 3 and 8 of them.
+# The same plan gives the same bits on every machine: the losses of each step and the digest after five steps, for a
+# GPT-2 and an MLP, in every format and POL, with overflow, subnormals and NaN. Runs on the host with every kernel set,
+# two compilers, three optimisation levels and two word sizes, and on Cortex-M7 and RISC-V. Larger models, whose ops are
+# split among threads, run with 1, 2, 3 and 8 threads.
 set -eu
 
 STEPS=5
@@ -17,7 +17,7 @@ for program in "$BUILD/runner" $(printf "$BUILD/variants/%s/runner " $variants);
     }
 done
 
-# --- what cannot give these bits does not compile ---
+# --- compiler flags that would change the bits are refused ---
 
 for flags in -ffast-math -Ofast '-m32 -mfpmath=387'; do
     # shellcheck disable=SC2086 # several flags
@@ -58,7 +58,8 @@ for target in cortex-m7 rv32; do
     make -s --no-print-directory BUILD="$BUILD" emulator TARGET=$target PUB="$PUB" >"$folder/$target"
 done
 
-# run WHERE CHECKPOINT STEPS: the lines of a run of the current plan; an error of the numbers is part of the result.
+# run WHERE CHECKPOINT STEPS: prints the lines of a run of the current plan. An error caused by values is part of the
+# result.
 run() {
     target=host
     kernels=
@@ -73,7 +74,7 @@ run() {
     cat "$folder/errors"
 }
 
-# The first tensor in which two places differ, after the first step that differs.
+# Prints the first tensor in which two places differ after the first step that differs.
 explain() {
     step=$(diff "$folder/expected" "$folder/got" | sed -n 's/^[<>] step \([0-9]*\).*/\1/p' | head -n 1)
     step=${step:-$STEPS}
@@ -100,8 +101,8 @@ compare() {
     fi
 }
 
-# check NAME WANTED [SETTING]...: freezes the recipe with settings and compares every place with the host. WANTED is a
-# pattern that the lines must hold, so that a case shows what it is for.
+# check NAME WANTED [SETTING]...: freezes the recipe with the settings and compares every place with the host. The
+# output must match the pattern WANTED, which shows that the case tests what it is meant to test.
 check() {
     name="$model $1"
     wanted=$2
@@ -131,7 +132,8 @@ check() {
     compare_command_line
 }
 
-# The digest of `firn train`, with one thread and with two. It prints none for a run that its numbers stop.
+# The digest of `firn train` with one thread and with two. It prints none for a run that ends with an error caused by
+# values.
 compare_command_line() {
     if grep -q '^LOSS_NOT_FINITE' "$folder/expected"; then
         return
@@ -195,7 +197,7 @@ pol() {
     echo "precision.precision_opt_level=$1 precision.pol_lowering=emulate"
 }
 
-# Word splitting of the settings is meant.
+# The settings are split into words on purpose.
 check_formats() {
     check "float32" "step 5 loss" precision.enabled=false
     check "float16, dynamic, POL 0" "step 5 loss" $float16 precision.precision_opt_level=0
@@ -224,7 +226,7 @@ check "rotary, bfloat16, POL 0" "step 5 loss" $rotary $bfloat16 precision.precis
 check "rotary, float16, dynamic, POL 1" "step 5 loss" $rotary $float16 $(pol 1)
 check "rotary, cbfloat16, dynamic, POL 2" "step 5 loss" $rotary model.rope_theta=100 $cbfloat16 $(pol 2)
 
-# Every optimizer, with what it can do beside its defaults, groups, and gradients that are scaled and clipped.
+# Every optimizer with its options, parameter groups, and gradients that are scaled and clipped.
 groups='params: [{params: "*.bias", weight_decay: 0.5, tags: bias}, {params: "transformer.h.0.*"'
 for optimizer in "SGD: {momentum: 0.9" "Adam: {eps: 1.0e-8" "Adam: {amsgrad: true" "AdamW: {amsgrad: true" \
     "Adafactor: {clip_threshold: 0.5" "Lamb: {eps: 1.0e-8" "Lion: {betas: [0.8, 0.9]" "RMSprop: {alpha: 0.9" \
@@ -247,7 +249,7 @@ for value in accuracy perplexity; do
     evaluate "$value" model.nonlinearity=sigmoid model.ignore_index=3
 done
 
-labels=$folder/targets metric=loss # the recipe's own is of classes
+labels=$folder/targets metric=loss # the recipe's own labels are classes
 check "sigmoid, binary cross-entropy" "step 5 loss" precision.enabled=false model.nonlinearity=sigmoid \
     model.loss=binary_cross_entropy_with_logits
 check "kl_divergence" "step 5 loss" $cbfloat16 model.loss=kl_divergence model.reduction=batchmean
@@ -257,8 +259,8 @@ check "smooth_l1" "step 5 loss" $bfloat16 model.loss=smooth_l1 model.beta=0.25
 evaluate auc model.loss=binary_cross_entropy_with_logits
 evaluate mean_squared_error model.loss=l1
 
-# Every kind of schedule at once, each with something that happens in the first twelve steps: a chain of learning rates, and
-# weight decays one after another.
+# Every kind of schedule in one plan, each with a change within the first twelve steps: a chain of learning rates, and a
+# sequence of weight decays.
 labels=$folder/labels metric=
 steps=$STEPS
 STEPS=12
@@ -287,7 +289,7 @@ STEPS=$steps
 
 # --- threads ---
 
-# leave_out SET: this CPU or build cannot run it, which is an error where FIRN_TEST_SETS names it.
+# leave_out SET: skips a kernel set that this CPU or build cannot run; an error if FIRN_TEST_SETS lists it.
 leave_out() {
     case " ${FIRN_TEST_SETS:-} " in
     *" $1 "*)
@@ -298,7 +300,7 @@ leave_out() {
     echo "skipped for want of a CPU feature: set '$1'"
 }
 
-# check_threads NAME [SETTING]...: digests of `firn train` with each kernel set and number of threads.
+# check_threads NAME [SETTING]...: compares the digests of `firn train` for each kernel set and number of threads.
 check_threads() {
     name="$model $1, threads"
     shift

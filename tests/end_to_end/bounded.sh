@@ -1,11 +1,11 @@
 #!/bin/sh
-# The runtime is bounded: no allocator and no printf, neither in the archive of this machine nor in firmware; no function
-# that calls itself, no frame whose size is not known; and the checks that say so find what they look for.
+# The runtime is bounded: no allocator and no printf, in the archive of this machine and in firmware; no recursion, and
+# no stack frame of unknown size. The checks themselves are tested with code that violates them.
 set -eu
 
 . tests/end_to_end/expectations
 
-# expect_refusal WORD COMMAND...: fails, and says the word.
+# expect_refusal WORD COMMAND...: the command fails and prints the word.
 expect_refusal() {
     word=$1
     shift
@@ -22,25 +22,25 @@ expect_refusal() {
 for target in cortex-m7 rv32; do
     make -s --no-print-directory BUILD="$BUILD" check-$target >"$folder/$target" || fail "$target: check-$target failed"
     cat "$folder/$target"
-    # every entry of the library has a stack, and it is one that a microcontroller has
+    # every function of the library that users call has a known stack size that fits a microcontroller
     for entry in firn_open firn_initialise firn_train_step firn_eval_step firn_save firn_restore firn_digest; do
         bytes=$(sed -n "s/^ *\([0-9]*\) bytes  *$entry(.*/\1/p" "$folder/$target")
         [ "${bytes:-0}" -gt 0 ] && [ "$bytes" -lt 16384 ] || fail "$target: $entry needs ${bytes:-an unknown number of} bytes"
     done
 done
 
-# --- the archive of this machine: what it asks for from outside, and what it defines ---
+# --- the archive of this machine: undefined and defined symbols ---
 
-# mbedTLS's own allocator over the lent pool is inside signature.o and not to be seen from outside.
+# mbedTLS's own allocator, which works in the lent pool, is local to signature.o and not visible outside.
 heap='^_*(malloc|calloc|realloc|free|cfree|aligned_alloc|memalign|posix_memalign|valloc|sbrk|brk|mmap|strn?dup|alloca)$'
 output='^_*(v?[fds]?n?printf(_chk)?|f?puts|putchar|fwrite|fopen|write)$'
 
-# names_of ARCHIVE: without versions of symbols
+# names_of ARCHIVE: the symbols without their versions
 names_of() {
     nm "$1" 2>/dev/null | awk 'NF >= 2 { sub(/@.*/, "", $NF); print $NF }' | sort -u
 }
 
-# check_archive ARCHIVE: nothing of the heap, nothing that prints
+# check_archive ARCHIVE: no heap functions and no printing functions
 check_archive() {
     found=$(names_of "$1" | grep -E "$heap|$output" || true)
     [ -z "$found" ] || {

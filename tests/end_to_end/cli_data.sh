@@ -1,6 +1,6 @@
 #!/bin/sh
-# Data in every form that firn reads gives the same run; firn eval prints one number; an exported checkpoint goes back in
-# as weights and comes out the same.
+# The same data in every format that firn reads gives the same run; firn eval prints one number; an exported checkpoint
+# can be used as initial weights and is exported unchanged.
 set -eu
 
 . tests/end_to_end/expectations
@@ -40,7 +40,7 @@ head -c 120 "$folder/text" | tr -c 'a-i' 'j' | tr 'a-j' '\000-\011' >"$folder/cl
 } >"$folder/labels"
 gzip -c "$folder/images" >"$folder/images.gz"
 gzip -c "$folder/labels" >"$folder/labels.gz"
-# npy FILE SHAPE: a header of 128 bytes before what comes in
+# npy FILE SHAPE: writes a header of 128 bytes, followed by stdin
 npy() {
     printf '\223NUMPY\001\0\166\0%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': $2, }" >"$1"
     cat >>"$1"
@@ -59,7 +59,7 @@ same "gzip is another run" "$folder/out" "$folder/idx"
 head -n 1 "$folder/idx.jsonl" >"$folder/a"
 head -n 1 "$folder/gz.jsonl" >"$folder/b"
 same "the log has another SHA-256 for the same contents" "$folder/a" "$folder/b"
-# listed OPTION FILE...: the lines of the list whose SHA-256 stands for the data
+# listed OPTION FILE...: the lines of the list whose SHA-256 identifies the data
 listed() {
     option=$1
     shift
@@ -90,7 +90,7 @@ done
 grep -Eqx '7 samples .* a batch of 8 and were left out' "$folder/left" || fail "eval says what it left out"
 [ ! -s "$folder/left--quiet" ] || fail "quiet is quiet"
 
-# A weight of 0 leaves a record out, as ignore_index does its class.
+# A weight of 0 excludes a record, as ignore_index excludes its class.
 weighted() {
     plan=$1
     shift
@@ -121,7 +121,7 @@ head -c 120 /dev/zero | tr '\000' '\011' | npy "$folder/nines.npy" '(120,)'
 expect "every row ignored" 1 "images or .*nines.npy: every row was ignored" "$FIRN" eval "$folder/none.plan" --pub "$PUB" \
     --data "$folder/images" --labels "$folder/nines.npy" --checkpoint "$folder/mlp"
 
-# Features that are not finite: nothing is said of the learning rate, which had no part in it.
+# For features that are not finite, the message does not mention the learning rate, which is not the cause.
 for mode in train eval; do
     compile floats_$mode small_mlp.yaml $mode --set trainer.fit.train_dataloader.feature_type=float32 \
         --set trainer.fit.train_dataloader.feature_scale=null --set trainer.fit.train_dataloader.feature_shift=null \
@@ -170,7 +170,7 @@ expect "one file" 0 "" gpt2 --data "$folder/texts/b" --log "$folder/one.jsonl"
 sum=$(listed data "$folder/texts/b" | sha256sum | cut -d ' ' -f 1)
 grep -q "\"data_sha256\":\"$sum\"" "$folder/one.jsonl" || fail "the SHA-256 of one file is that of its line"
 
-# Where a file ends decides what the windows are: the same bytes cut elsewhere are other data.
+# File boundaries determine the windows: the same bytes split at another place are different data.
 head -c 5000 "$folder/text" >"$folder/cut_a"
 tail -c +5001 "$folder/text" >"$folder/cut_b"
 head -c 9000 "$folder/text" >"$folder/cut_c"
@@ -181,7 +181,7 @@ sum=$(listed data "$folder/cut_a" "$folder/cut_b" | sha256sum | cut -d ' ' -f 1)
 grep -q "\"data_sha256\":\"$sum\"" "$folder/early.jsonl" || fail "the SHA-256 of two files is that of two lines"
 if grep -q "\"data_sha256\":\"$sum\"" "$folder/late.jsonl"; then fail "the same bytes cut elsewhere are other data"; fi
 
-# More files than may be open at first; and more than may be open at all.
+# More files than a process may have open, by the soft limit and by the hard limit.
 mkdir "$folder/many"
 split -b 400 -a 4 /usr/share/common-licenses/GPL-3 "$folder/many/"
 [ "$(ls "$folder/many" | wc -l)" -gt 80 ] || fail "not as many files as this needs"
@@ -207,7 +207,7 @@ expect "eval of another model" 3 CHECKPOINT_OTHER_MODEL "$FIRN" eval "$folder/gp
 expect "eval without a checkpoint there" 3 CHECKPOINT_MISSING "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
     --data "$folder/texts" --checkpoint "$folder/none"
 
-# --- out and in again ------------------------------------------------------------------------------------------------
+# --- export and import ---------------------------------------------------------------------------------------------
 
 expect "export" 0 "" "$FIRN" export "$folder/c" -o "$folder/c.safetensors"
 compile again small_gpt2.yaml train --weights "$folder/c.safetensors"
@@ -233,7 +233,7 @@ expect "not a checkpoint" 3 CHECKPOINT_DAMAGED "$FIRN" digest "$folder/not"
 expect "no such checkpoint" 1 "cannot be read" "$FIRN" digest "$folder/nothing"
 expect "digest of a folder" 1 "is a folder" "$FIRN" digest "$folder/texts"
 
-# --- nothing is written over what is read ----------------------------------------------------------------------------
+# --- inputs are never overwritten ----------------------------------------------------------------------------------
 
 cp "$folder/c" "$folder/c.kept"
 ln -s c "$folder/c.link"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# firn train and eval as a user sees them: resuming, interrupting, the log, and each way of stopping with its exit code
+# firn train and eval from the user's view: resuming, interrupting, the log, and each way of stopping with its exit code
 # and its one line on stderr.
 set -eu
 
@@ -18,7 +18,7 @@ compile() {
         -o "$folder/$plan.plan" "$@" >"$folder/out"
 }
 
-# lines LOG: what must be the same in every log of a run
+# lines LOG: the parts that must be the same in every log of a run
 lines() {
     sed 's/,"seconds":[0-9.]*,"elapsed":[0-9.]*}/}/' "$1"
 }
@@ -48,7 +48,7 @@ lines "$folder/a.jsonl" >"$folder/a.lines"
 lines "$folder/b.jsonl" >"$folder/b.lines"
 same "a resumed run has another log" "$folder/a.lines" "$folder/b.lines"
 
-# Steps that the log has and the checkpoint does not are made again; so is half a line.
+# Steps that are in the log but not in the checkpoint are run again; an incomplete line is removed.
 expect "checkpoint every 4" 0 "" train --steps 10 --checkpoint "$folder/c" --checkpoint-every 4 --log "$folder/c.jsonl"
 rm "$folder/c"
 expect "4 steps" 0 "" train --steps 4 --checkpoint "$folder/c"
@@ -57,7 +57,7 @@ expect "16 more" 0 "" train --steps 16 --checkpoint "$folder/c" --log "$folder/c
 lines "$folder/c.jsonl" >"$folder/c.lines"
 same "a log that ran ahead is cut back" "$folder/a.lines" "$folder/c.lines"
 
-# Without --resume a run that is there is not begun anew.
+# Without --resume, an existing run is not started again from the beginning.
 for steps in 0 3; do
     cp "$folder/a" "$folder/a.kept"
     cp "$folder/a.jsonl" "$folder/a.jsonl.kept"
@@ -79,7 +79,7 @@ printf x >>"$folder/changed"
 expect "other data under the same log" 1 "another run" "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/changed" \
     --quiet --resume --checkpoint "$folder/b" --log "$folder/b.jsonl"
 
-# Without --resume a log that is there is not begun anew, and with it none that has a gap is gone on with.
+# Without --resume, an existing log is not overwritten; with --resume, a log with a gap is not continued.
 cp "$folder/b.jsonl" "$folder/b.jsonl.kept"
 expect "a log that is there" 1 "--resume" train --steps 1 --log "$folder/b.jsonl"
 same "a new run took a log of its own" "$folder/b.jsonl" "$folder/b.jsonl.kept"
@@ -89,7 +89,7 @@ expect "a log with a gap" 1 "ends at step 2 and the checkpoint is at step 20" tr
     --checkpoint "$folder/b" --log "$folder/gap.jsonl"
 same "a log with a gap was changed" "$folder/gap.jsonl" "$folder/gap.kept"
 
-# Nothing is written over what is read, or over each other; also by way of links, and where nothing is yet.
+# No output may overwrite an input or another output, through links and not yet existing paths either.
 cp "$DATA" "$folder/precious"
 cp "$PLAN" "$folder/precious.plan"
 ln -s precious "$folder/precious.link"
@@ -113,10 +113,10 @@ expect "a log among the data" 2 "folder of the data" "$FIRN" train "$PLAN" --pub
 
 # --- interrupting --------------------------------------------------------------------------------------------------
 
-# A run that would last for hours.
+# A run that would take hours.
 compile long --set trainer.init.loop.num_steps=100000000
 for signal in INT TERM HUP; do
-    # A shell that is not interactive starts its background jobs with SIGINT ignored; env gives it back.
+    # A non-interactive shell starts its background jobs with SIGINT ignored; env restores the default.
     env --default-signal=INT,HUP "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
         --checkpoint "$folder/stopped" --log "$folder/stopped.jsonl" >"$folder/out" 2>"$folder/err" &
     child=$!
@@ -139,7 +139,7 @@ for signal in INT TERM HUP; do
     rm -f "$folder/stopped.jsonl" "$folder/stopped"
 done
 
-# Under nohup a run outlives its terminal; else it hears of its closing, however often, and saves.
+# Under nohup a run continues when its terminal closes. Otherwise it receives SIGHUP, once or several times, and saves.
 for hangup in ignore default; do
     env --$hangup-signal=HUP "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet \
         --checkpoint "$folder/hung" --log "$folder/hung.jsonl" >"$folder/out" 2>"$folder/err" &
@@ -158,7 +158,7 @@ for hangup in ignore default; do
     rm -f "$folder/hung.jsonl" "$folder/hung"
 done
 
-# A signal for the whole job ends the reader of the messages as well.
+# A signal to the whole job also ends the process that reads the messages.
 mkfifo "$folder/messages"
 sleep 1000 <"$folder/messages" &
 reader=$!
@@ -173,7 +173,7 @@ wait $child || status=$?
 [ $status -eq 130 ] && [ -s "$folder/unread" ] || fail "messages that nobody reads: exit $status, or nothing saved"
 rm -f "$folder/unread.jsonl" "$folder/unread" "$folder/messages"
 
-# Two runs at once on one checkpoint or one log: the second is kept out, and leaves the first as it is.
+# Two simultaneous runs on one checkpoint or one log: the second one is refused and does not affect the first.
 expect "3 steps" 0 "" "$FIRN" train "$folder/long.plan" --pub "$PUB" --data "$DATA" --quiet --steps 3 \
     --checkpoint "$folder/held"
 [ ! -e "$folder/held.lock" ] || fail "a run that ended left its lock"
@@ -197,7 +197,7 @@ seq 4 $(($(wc -l <"$folder/held.jsonl") + 2)) >"$folder/wanted"
 same "a second run left its steps in the log" "$folder/steps" "$folder/wanted"
 rm -f "$folder/held" "$folder/held.link" "$folder/held.jsonl" "$folder/other"
 
-# --- stopped by the numbers ----------------------------------------------------------------------------------------
+# --- stopped by values ---------------------------------------------------------------------------------------------
 
 compile hot --set trainer.init.precision.enabled=false --set trainer.init.precision.max_gradient_norm=null \
     --set trainer.init.schedulers.0.SequentialLR.schedulers.0.LinearLR.initial_learning_rate=1e30 \
@@ -207,7 +207,7 @@ expect "a loss that is not finite" 4 LOSS_NOT_FINITE "$FIRN" train "$folder/hot.
 tail -n 1 "$folder/hot.jsonl" | grep -q '"loss":null.*"error":"LOSS_NOT_FINITE"' || fail "the log has the loss"
 expect "the state of the step before was saved" 0 "" "$FIRN" digest "$folder/hot"
 
-# An update from gradients that overflowed leaves parameters that are not finite: they replace no checkpoint.
+# An update from overflowed gradients makes parameters that are not finite; they must not replace a checkpoint.
 compile ruined --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=1e38 \
     --set trainer.init.precision.max_gradient_norm=null
 expect "no step yet" 0 "" "$FIRN" train "$folder/ruined.plan" --pub "$PUB" --data "$DATA" --quiet --steps 0 \
@@ -243,7 +243,7 @@ expect "data that is too short to go on" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" 
     --quiet --resume --checkpoint "$folder/b"
 same "a run that never began took a checkpoint" "$folder/b" "$folder/kept"
 
-# Data that goes bad on the way: a byte that the plan does not allow, far behind.
+# Data that becomes invalid during the run: a byte that the plan does not allow, near the end.
 compile ascii --set trainer.init.model.vocab_size=128 --set trainer.fit.train_dataloader.shuffle=false
 {
     head -c 400 "$DATA"
@@ -269,7 +269,7 @@ expect "an export behind a link" 0 "" "$FIRN" export "$folder/a" -o "$folder/lin
 [ -L "$folder/link" ] && [ -s "$folder/a.safetensors" ] || fail "the link was replaced, not its file"
 expect "nowhere to log" 1 "log cannot be written: .*; look at the folder" train --steps 1 --log "$folder/none/log"
 
-# A disk that is full: files may have 8 blocks of 512 bytes, and the checkpoint is larger.
+# A full disk: files are limited to 8 blocks of 512 bytes, and the checkpoint is larger.
 cp "$folder/b" "$folder/kept"
 expect "a full disk" 1 "STORAGE_FULL.*the checkpoint before is untouched" sh -c "ulimit -f 8; exec '$FIRN' train '$PLAN' --pub '$PUB' --data '$DATA' --quiet \
     --resume --checkpoint '$folder/b' --steps 3"
@@ -314,7 +314,7 @@ expect "digest of that" 3 "behind the record (CHECKPOINT_DAMAGED); .* first $(wc
     digest "$folder/long"
 expect "export of that" 3 CHECKPOINT_DAMAGED "$FIRN" export "$folder/long" -o "$folder/long.safetensors"
 
-# A slot of flash is longer than the record in it, and erased behind it.
+# A flash slot is longer than the record in it; the rest is erased.
 { cat "$folder/a" && head -c 5000 /dev/zero | tr '\000' '\377'; } >"$folder/slot"
 expect "digest of the record" 0 "" "$FIRN" digest "$folder/a"
 cp "$folder/out" "$folder/a.digest"

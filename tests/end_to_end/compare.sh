@@ -1,6 +1,6 @@
 #!/bin/sh
-# firnc compare: a row for float32 and for each pair asked for, the losses those of a run made by hand, and refusals that
-# leave nothing behind.
+# firnc compare: prints a row for float32 and for each requested pair, with the losses of a run made by hand; refusals
+# leave no files behind.
 set -eu
 
 RECIPE=compiler/recipes/small_gpt2.yaml
@@ -11,7 +11,7 @@ load=$(cut -d . -f 1 /proc/loadavg)$(cut -d . -f 2 /proc/loadavg | cut -c 1) # i
 "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types bfloat16,float16 --pol 1,2 -o "$folder/study" \
     >"$folder/table" 2>"$folder/err"
 cp "$folder/table" "$folder/out"
-# Between 0.2 and 0.5 the load may have come or gone since.
+# Between 0.2 and 0.5 the load may have changed since it was read.
 [ "$load" -lt 5 ] || grep -q 'the load of this machine is .* do not trust the times' "$folder/err" || fail "load: silent"
 [ "$load" -ge 2 ] || [ ! -s "$folder/err" ] || fail "load: a warning without others"
 csv=$folder/study/compare.csv
@@ -24,7 +24,7 @@ grep -q 'bfloat16-pol2</text>' "$folder/study/compare.svg" || fail "no curve of 
 [ "$(ls "$folder/study" | grep -v '\.jsonl$' | tr '\n' ' ')" = "compare.csv compare.svg " ] || fail "something was left behind"
 [ "$(ls "$folder/study" | grep -c '\.jsonl$')" -eq 5 ] || fail "not the log of each run"
 
-# The same run by hand: a row has one level throughout, without the annotations of the recipe.
+# The same run by hand: a row has one level for all layers, without the annotations of the recipe.
 set -- --set trainer.init.precision.fp16_type=float16 --set trainer.init.precision.loss_scaling_factor=dynamic \
     --set trainer.init.precision.precision_opt_level=2 --set trainer.init.precision.pol_lowering=emulate \
     --set trainer.init.precision.pol=[]
@@ -35,7 +35,7 @@ sed -n 's/.*"loss_bits":"\([0-9a-f]*\)".*/\1/p' "$folder/log" >"$folder/by_hand"
 sed -n 's/.*"loss_bits":"\([0-9a-f]*\)".*/\1/p' "$folder/study/float16-pol2.jsonl" | cmp - "$folder/by_hand" ||
     fail "not the run made by hand"
 
-# A run that its numbers stop is a result. (1e38 as a static scale overflows at once.)
+# A run that ends with an error caused by values is a result. (1e38 as a static scale overflows at once.)
 expect 'a run that stops' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 5 --types float16 --pol 0 \
     --set trainer.init.precision.loss_scaling_factor=1e38 -o "$folder/stopped"
 grep -q '^float16-pol0,.*,yes$' "$folder/stopped/compare.csv" || fail "a stopped run is not marked"
@@ -52,13 +52,13 @@ expect 'no runner' 1 '--firn' "$FIRNC" compare "$RECIPE" --data "$folder/text" -
 expect 'data that is not there' 1 'training float32 failed' "$FIRNC" compare "$RECIPE" --data "$folder/none" -o "$folder/data"
 [ ! -e "$folder/runner" ] && [ ! -e "$folder/data" ] || fail "a study that failed left its folder"
 
-# A held-out part without a batch is found before anything is trained.
+# A held-out part without a batch is detected before training starts.
 head -c 300 "$folder/text" >"$folder/little"
 expect 'too little held out' 1 'evaluating float32 on the held-out part failed: .*DATA_TOO_SHORT.*held_out_per_mille' \
     "$FIRNC" compare compiler/recipes/small_gpt2.yaml --data "$folder/little" --set trainer.init.loop.num_steps=100000000 \
     -o "$folder/data"
 
-# A disk that is full once the plan is there: the runner may not write a byte, and what it says of that is heard.
+# A disk that is full after the plan was written: the runner cannot write a byte, and its message is passed on.
 cat >"$folder/full" <<END
 #!/bin/sh
 ulimit -f 0
@@ -71,7 +71,7 @@ expect 'no room for the plan' 1 'float32.plan: cannot be written: .*ulimit -f' s
     '$RECIPE' --data '$folder/text' -o '$folder/data'"
 [ ! -e "$folder/data" ] || fail "a study without room left its folder"
 
-# Interrupted, or its terminal closed: the runner ends too, and nothing is left.
+# If the study is interrupted or its terminal closes, the runner ends too and no files remain.
 for signal in INT TERM HUP; do
     env --default-signal=HUP,INT "$FIRNC" compare compiler/recipes/demo_gpt2.yaml --data "$folder/text" -o "$folder/long" \
         >"$folder/out" 2>"$folder/err" &
@@ -93,7 +93,7 @@ status=0
 wait $study || status=$?
 [ $status -eq 0 ] && [ -e "$folder/ignoring/compare.csv" ] || fail "a signal that is ignored: exit $status"
 
-# One that is not ignored stops the runner too, which ignores what its caller does.
+# A signal that the caller does not ignore stops the runner too, even if other signals are ignored.
 env --ignore-signal=INT --default-signal=TERM "$FIRNC" compare compiler/recipes/demo_gpt2.yaml --data "$folder/text" \
     -o "$folder/long" >"$folder/out" 2>"$folder/err" &
 study=$!
@@ -103,12 +103,12 @@ status=0
 wait $study || status=$?
 [ $status -eq 130 ] && [ ! -e "$folder/long" ] || fail "SIGTERM with SIGINT ignored: exit $status"
 
-# What the model of an older recipe says of precision does not stand in the way of a study.
+# Precision keys in the model of an older recipe do not prevent a study.
 expect 'the keys of the model' 0 '' "$FIRNC" compare "$RECIPE" --data "$folder/text" --steps 1 --types float16 --pol 1 \
     --set trainer.init.model.mixed_precision=true --set trainer.init.precision.fp16_type=null \
     --set trainer.init.model.use_bfloat16=true -o "$folder/older"
 
-# A model that weighs its records.
+# A model with record weights.
 npy() {
     printf '\223NUMPY\001\0\166\0%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': $2, }" >"$1"
     cat >>"$1"

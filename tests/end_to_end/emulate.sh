@@ -1,6 +1,6 @@
 #!/bin/sh
-# A run that moves from machine to machine by its checkpoint has the bits of a run that stays: two steps on Cortex-M7,
-# two on RISC-V, one in `firn train`. And `make emulate` says what is wrong with its variables.
+# A run that moves between machines by its checkpoint has the same bits as a run on one machine: two steps on Cortex-M7,
+# two on RISC-V, one in `firn train`. `make emulate` reports errors in its variables.
 set -eu
 
 . tests/end_to_end/expectations
@@ -33,7 +33,7 @@ if ! cmp -s "$folder/whole.txt" "$folder/moving.txt"; then
     diff "$folder/whole.txt" "$folder/moving.txt" | sed -n '2p;/^>/{p;q;}'
 fi
 
-# refused PATTERN VARIABLE...: make emulate fails, with a line like the pattern.
+# refused PATTERN VARIABLE...: make emulate fails and prints a line that matches the pattern.
 refused() {
     pattern=$1
     shift

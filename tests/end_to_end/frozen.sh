@@ -1,11 +1,11 @@
 #!/bin/sh
-# What has been loaded cannot change: a write to the plan faults, a second load is refused, a plan of one mode does not
-# run in the other, on the host, on Cortex-M7 (MPU) and on RISC-V (locked PMP).
+# A loaded plan cannot change: a write to it faults, a second load is refused, and a plan of one mode does not run in
+# the other, on the host, on Cortex-M7 (MPU) and on RISC-V (locked PMP).
 set -eu
 
 . tests/end_to_end/expectations
 
-# expect NAME STATUS PATTERN COMMAND...: the command ends with that status and prints a line like the pattern.
+# expect NAME STATUS PATTERN COMMAND...: the command exits with that status and prints a line that matches the pattern.
 expect() {
     name=$1
     wanted=$2
@@ -27,7 +27,7 @@ done
 "$BUILD/firn" train "$folder/train.plan" --pub "$PUB" --data $DATA --steps 2 --quiet --checkpoint "$folder/checkpoint" \
     >"$folder/log"
 
-# The runner of a target, and not `make emulate`, whose exit status is make's.
+# Calls the runner of a target directly, because `make emulate` returns make's exit status.
 for target in host cortex-m7 rv32; do
     program=$BUILD/runner
     if [ $target != host ]; then
@@ -41,7 +41,7 @@ for target in host cortex-m7 rv32; do
     expect "$target: a second load" 3 "^ALREADY_PROGRAMMED" run "$folder/train.plan" second-open "" ""
     expect "$target: an eval plan" 0 "^result " run "$folder/eval.plan" "" "$folder/checkpoint" ""
 
-    # Damage of every kind that the target can see: a byte of the header, of the payload, of the signature; another key.
+    # Every kind of damage that the target can detect: a byte of the header, the payload or the signature; another key.
     size=$(wc -c <"$folder/train.plan")
     for at in 0 150 1000 $((size - 1)); do
         cp "$folder/train.plan" "$folder/damaged"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# No allocator: neither libfirn.a nor the firmware names one. No function of the runtime calls itself or has a frame of
-# unknown size; firmware has no double arithmetic but the schedules', and its example is short.
+# No allocator: neither libfirn.a nor the firmware refers to one. No function of the runtime is recursive or has a stack
+# frame of unknown size. Firmware has no double arithmetic except in schedules, and its example is short.
 set -eu
 
 BUILD=${BUILD:-build}
@@ -16,7 +16,7 @@ if [ "$lines" -gt 60 ]; then
     failures=1
 fi
 
-# The checks can fail: a program that allocates, and a graph in which two functions call each other.
+# The checks can fail: a program that allocates, and a call graph in which two functions call each other.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 printf '#include <stdlib.h>\nint main(void) { free(malloc(1)); return 0; }\n' >"$folder/heap.c"

@@ -1,17 +1,18 @@
 #!/bin/sh
-# Twenty training steps of a tiny GPT-2 against PyTorch (tests/golden/gpt2_training.py).
+# Twenty training steps of a tiny GPT-2, compared with PyTorch (tests/golden/gpt2_training.py).
 #
 #   float32    every loss within 1e-6 of PyTorch's float64 run, relative
-#   bfloat16   every loss within 5e-4 of PyTorch's autocast run, relative; the first, which no gradient has touched yet,
-#              within 2e-6, and by that measure the float32 run is told apart
-# The same of a model with rotary positions; there bfloat16 at POL 0, whose rotation is float32, is told apart too.
+#   bfloat16   every loss within 5e-4 of PyTorch's autocast run, relative; the first loss, before any gradient is used,
+#              within 2e-6, a bound that the float32 run exceeds
+# The same for a model with rotary positions, where a run in bfloat16 at POL 0, whose rotation is float32, exceeds the
+# bound too.
 set -eu
 BUILD=${BUILD:-build}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 golden=tests/golden/gpt2_training
 
-# losses NAME [SETTING]...: compiles and trains, and leaves the losses in $work/NAME, one a line.
+# losses NAME [SETTING]...: compiles and trains, and writes the losses to $work/NAME, one per line.
 losses() {
     name=$1
     shift
@@ -30,7 +31,8 @@ losses() {
     }
 }
 
-# apart NAME COLUMN FIRST LAST: the largest relative distance from a column of the golden file over steps FIRST to LAST.
+# apart NAME COLUMN FIRST LAST: the largest relative difference from a column of the golden file, over steps FIRST to
+# LAST.
 apart() {
     paste -d ' ' "$work/$1" $golden.losses | awk -v column="$2" -v first="$3" -v last="$4" '
         NR >= first && NR <= last { d = ($1 - $(column + 1)) / $(column + 1); if (d < 0) d = -d; if (d > most) most = d }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What `make install` puts there is whole: programs of both libraries are built from the installed tree alone, in another
-# folder, through pkg-config and through CMake, and run; every public header can be included alone; no file knows where it
-# was built; and `make uninstall` leaves what was there before.
+# The result of `make install` is complete: programs that use either library are built from the installed tree alone, in
+# another folder, through pkg-config and through CMake, and they run; every public header compiles alone; no installed
+# file contains the build path; `make uninstall` removes only what was installed.
 set -eu
 
 . tests/end_to_end/expectations
@@ -14,7 +14,7 @@ install() {
     ${MAKE:-make} -s BUILD="$BUILD" "$1" PREFIX="$PREFIX" DESTDIR="$destination"
 }
 
-# What others have there stays, the folders with it.
+# Files of other packages stay, and so do their folders.
 mkdir -p "$installed/lib/pkgconfig"
 echo "of others" >"$installed/lib/pkgconfig/other.pc"
 expect "install" 0 "" install install
@@ -36,7 +36,7 @@ done
 export PKG_CONFIG_PATH="$installed/lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$destination"
 strict="-std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror"
 build() {
-    # Word splitting is meant.
+    # The flags are split into words on purpose.
     gcc $strict "$2" -o "$1" $(pkg-config --cflags --libs "$3")
 }
 expect "train.c by pkg-config" 0 "" build train train.c firn-host
@@ -63,7 +63,7 @@ mv later other/CMakeLists.txt
 cp train.c network.c other
 cmake -S other -B other/built -DCMAKE_PREFIX_PATH="$installed" >out 2>err && fail "CMake takes this for version 9.9"
 
-# --- what was built runs -------------------------------------------------------------------------------------------
+# --- the built programs run ----------------------------------------------------------------------------------------
 
 "$installed/bin/firnc" keygen test >out
 "$installed/bin/firnc" compile "$root/compiler/recipes/small_gpt2.yaml" --mode train --key test.key.pem -o plan \
@@ -83,7 +83,7 @@ for program in ./network by_cmake/network; do
     "$installed/bin/firnc" verify two.plan --pub test.pub.pem >out || fail "$program: the plan is refused"
 done
 
-# --- manual pages, completion, and away with it ----------------------------------------------------------------------
+# --- manual pages, completion, uninstall ---------------------------------------------------------------------------
 
 for program in firnc firn; do
     "$installed/bin/$program" help --man | cmp -s - "$installed/share/man/man1/$program.1" || fail "$program.1"

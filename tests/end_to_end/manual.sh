@@ -1,6 +1,7 @@
 #!/bin/bash
-# The command line of both programs as they tell it: what --help lists is what is accepted, and the manual page and the
-# completion have the same. The page is set by groff without a warning. bash, because its completion is run.
+# The documentation of both programs' command lines: the options that --help lists are exactly those accepted, and the
+# manual page and the completion list the same. groff formats the page without a warning. Uses bash, because the test
+# runs its completion.
 set -eu
 
 . tests/end_to_end/expectations
@@ -10,7 +11,7 @@ command -v groff >/dev/null || {
     exit 1
 }
 
-# documented PROGRAM COMMAND: its options, one a line
+# documented PROGRAM COMMAND: the options that --help lists, one per line
 documented() {
     "$1" help "$2" | sed -n 's/^      \(-[a-z]\), \(--[a-z-]*\).*/\1\n\2/p; s/^      \(--[a-z-]*\).*/\1/p' | sort
 }
@@ -60,7 +61,7 @@ for tool in firnc firn; do
         [ "$command" != help ] || continue
         expect "$tool $command --help" 0 "" "$program" "$command" --help
         "$program" help "$command" | cmp -s - "$folder/out" || fail "$tool $command: --help and help differ"
-        # An option is known to the parser when help lists it for this command, and only then.
+        # The parser accepts an option if and only if the help lists it for this command.
         for option in $(cat "$folder/all") --nonsense; do
             "$program" "$command" "$option" >"$folder/out" 2>"$folder/err" </dev/null && fail "$tool $command $option: accepted"
             known=yes
@@ -73,7 +74,7 @@ for tool in firnc firn; do
     expect "$tool help of nothing" 2 "no such command" "$program" help nonsense
 done
 
-# Values that are listed are all there are, and the completion offers them and nothing else.
+# The listed values are complete, and the completion offers exactly these.
 [ "$(completed firnc compile --mode '' | tr '\n' ' ')" = "eval train " ] || fail "values of --mode"
 expect "a wrong target" 2 "" "$BUILD/firnc" compile recipe --mode train --target nonsense
 sed 's/.*write one of //; s/, /\n/g' "$folder/err" | sort >"$folder/targets"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every optimizer in a plan: a run that is stopped and resumed ends with the digest of one that is not, and steps that the
-# loss scaler skips leave the parameters and every tensor of the optimizer as they were.
+# Every optimizer in a plan: a run that is stopped and resumed ends with the digest of an uninterrupted run, and steps
+# that the loss scaler skips do not change the parameters or any tensor of the optimizer.
 set -eu
 
 . tests/end_to_end/expectations
@@ -29,7 +29,7 @@ train() {
         --checkpoint "$folder/$checkpoint" --quiet "$@" 2>&1 | grep '^digest '
 }
 
-# What a skipped step must leave alone, of a checkpoint.
+# The tensors of a checkpoint that a skipped step must not change.
 kept() {
     "$BUILD/firn" digest "$folder/$1" --per-tensor | grep -v 'counters\.\|scaler\.\|^digest'
 }

@@ -1,11 +1,13 @@
 #!/bin/sh
-# `make all` on a machine that lacks a package: one line names it and what installs it, before anything that needs it is
-# compiled or fetched. The machine is a compiler that finds every header of this one but those of the package.
+# `make all` on a machine without a required package prints one line that names the package and the command that
+# installs it, before anything that needs it is compiled or fetched. The machine is simulated by a compiler that finds
+# every header of this one except those of the package.
 set -eu
 
 . tests/end_to_end/expectations
 
-# A compiler that looks for headers in its own folder, then in what /usr/include has, but for the names given.
+# without HEADER...: makes a compiler that searches its own folder, then a copy of /usr/include without the given
+# headers.
 without() {
     rm -rf "$folder/include"
     mkdir "$folder/include"
@@ -20,13 +22,13 @@ END
     chmod +x "$folder/compiler"
 }
 
-# build: only what needs headers of packages, from nothing
+# build: starts from an empty folder; compiles only a file that needs headers of packages
 build() {
     rm -rf "$folder/build" "$folder/compiled"
     ${MAKE:-make} -s BUILD="$folder/build" CC="$folder/compiler" "$folder/build/objects/compiler/base/nearest.o"
 }
 
-# refused NAME PATTERN: one line of ours, beside that of make, and nothing was compiled
+# refused NAME PATTERN: prints one line of ours in addition to make's, and compiles nothing
 refused() {
     status=0
     build >"$folder/out" 2>"$folder/err" || status=$?
@@ -46,14 +48,14 @@ refused "four packages" "missing packages: libmbedtls-dev libyaml-dev libcjson-d
 rm "$folder/compiler"
 refused "no compiler" "compiler: there is no such compiler"
 
-# The source of mbedTLS is packed with xz, which is asked for before anything is fetched.
+# The source of mbedTLS is packed with xz, whose presence is checked before anything is fetched.
 mkdir "$folder/bin"
 ln -s /usr/bin/* "$folder/bin"
 rm "$folder/bin/xz"
 expect "no xz" 1 "xz is missing: .*.packages/install source" env -C "$folder" PATH="$folder/bin" \
     "$PWD/.packages/fetch-source" mbedtls source
 
-# Each package that it names is one that the command installs.
+# The command installs each package that the message can name.
 for package in $(sed -n '/<<END/,/^END/s/^[a-z0-9-]*$/&/p' .packages/check | grep -v '^END$'); do
     grep -q "^build: .*$package" .packages/list || fail "$package is not in the group build"
 done

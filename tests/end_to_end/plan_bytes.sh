@@ -1,20 +1,20 @@
 #!/bin/sh
-# The bytes of plans, over every recipe in the repository, both modes, every half type, POL and target, every optimizer,
-# metric and loss: one line "SHA-256 case" for each, compared with tests/golden/plan_bytes.golden. A change of the compiler
-# that is not meant to change plans is thereby shown not to.
+# The bytes of plans, for every recipe in the repository, both modes, every half type, POL and target, every optimizer,
+# metric and loss: one line "SHA-256 case" for each, compared with tests/golden/plan_bytes.golden. This shows that a
+# change of the compiler that is not meant to change plans does not change them.
 #
 #     tests/end_to_end/plan_bytes.sh           compares
-#     tests/end_to_end/plan_bytes.sh --print   prints the lines; a change that is meant replaces the golden file with them
+#     tests/end_to_end/plan_bytes.sh --print   prints the lines, to replace the golden file after an intended change
 #
-# The SHA-256 leaves out the hash of the key, which every run makes anew; the plans have no signature. The golden file has
-# to be made again when the version of firnc changes, which is in every plan.
+# The SHA-256 leaves out the hash of the key, because each run makes a new key; the plans are unsigned. Every plan
+# contains the version of firnc, so the golden file must be regenerated when the version changes.
 set -eu
 
 . tests/end_to_end/expectations
 
 "$BUILD/firnc" keygen "$folder/test" >"$folder/log"
 
-# hash NAME RECIPE MODE [OPTION]...
+# hash NAME RECIPE MODE [OPTION]...: prints the line of one case.
 hash() {
     name=$1
     recipe=$2
@@ -53,7 +53,7 @@ formats() {
     done
 }
 
-# variant RECIPE MODE SETTING...: settings are under trainer.
+# variant RECIPE MODE SETTING...: one case; the settings are relative to trainer.
 variant() {
     recipe=$1
     mode=$2
@@ -70,7 +70,7 @@ everything() {
     for recipe in compiler/recipes/*.yaml tests/end_to_end/*.yaml tests/golden/*.yaml tests/bench/recipes/*.yaml; do
         for mode in train eval; do
             case $recipe in
-            */gpt2_124m.yaml) hash "gpt2_124m $mode" "$recipe" $mode ;; # its other formats differ as the small one's do
+            */gpt2_124m.yaml) hash "gpt2_124m $mode" "$recipe" $mode ;; # the small recipe covers the other formats
             *) formats "$recipe" $mode ;;
             esac
         done

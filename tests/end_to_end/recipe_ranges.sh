@@ -1,7 +1,7 @@
 #!/bin/sh
-# The ends of the ranges of a recipe: what the recipe's reader lets through must pass the rules of every op and the
-# checks of the plan. Each case compiles, or is refused in one line; a compiler that aborts or finds fault with its own
-# plan has a range that does not agree with a rule.
+# The limits of a recipe's value ranges: values that the recipe's reader accepts must pass the rules of every op and the
+# checks of the plan. Each case compiles or is refused in one line; if the compiler aborts or rejects its own plan, a
+# range disagrees with a rule.
 set -eu
 
 . tests/end_to_end/expectations
@@ -9,7 +9,7 @@ cases=0
 
 "$FIRNC" keygen "$folder/test" >"$folder/out"
 
-# ends RECIPE MODE KEY VALUE...: the recipe with that key at each of the values.
+# ends RECIPE MODE KEY VALUE...: compiles the recipe with that key set to each of the values.
 ends() {
     recipe=compiler/recipes/$1.yaml
     mode=$2

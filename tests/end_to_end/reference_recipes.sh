@@ -1,12 +1,12 @@
 #!/bin/sh
-# The precision blocks that the reference's own guides show compile as they stand when a model is put around them.
+# The precision blocks shown in the reference's own guides compile unchanged when a model is added around them.
 set -eu
 
 . tests/end_to_end/expectations
 
 "$FIRNC" keygen "$folder/test" >"$folder/out"
 
-# recipe [MODEL_KEYS]: a recipe with the block of stdin, or without one, as trainer.init.precision.
+# recipe [MODEL_KEYS]: writes a recipe with the block on stdin, or without one, as trainer.init.precision.
 recipe() {
     sed '/^    precision:/,/^    loop:/{/^    loop:/!d;}' compiler/recipes/small_gpt2.yaml >"$folder/rest"
     sed "/^      name: gpt2/a\\
@@ -16,7 +16,7 @@ $(printf '%s' "${1:-}")" "$folder/rest" | sed '/^ *$/d' >"$folder/with_model"
     sed -n '/^    schedulers:/,$p' "$folder/with_model" >>"$folder/recipe.yaml"
 }
 
-# compiles NAME PATTERN: both modes; the pattern is in what is inspected.
+# compiles NAME PATTERN: compiles in both modes; the output of inspect matches the pattern.
 compiles() {
     for mode in train eval; do
         expect "$1, $mode" 0 '' "$FIRNC" compile "$folder/recipe.yaml" --mode $mode --key "$folder/test.key.pem" -o "$folder/plan"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Comments point at sections of plan/*.md, at its rules, and at files, and documents link to files: each must be there.
-# The C of the README compiles.
+# References exist: comments refer to sections of plan/*.md, to its rules and to files, and documents link to files. The
+# C code in the README compiles.
 set -eu
 failures=0
 
@@ -12,7 +12,7 @@ missing() {
 sources=$(git ls-files '*.[ch]' '*.def' 2>/dev/null) && [ -n "$sources" ] ||
     sources=$(find plan compiler runtime schedules tests -name '*.[ch]' -o -name '*.def')
 
-# NUMERICS.md, "Heading" and "Heading"; a comment may break the line between the two.
+# NUMERICS.md, "Heading" and "Heading"; a comment may contain a line break between the two.
 for document in NUMERICS FORMAT; do
     cat $sources | tr '\n' ' ' | grep -o "$document\.md, \"[^\"]*\"\(\( and\|,\)[ *]*\"[^\"]*\"\)*" | grep -o '"[^"]*"' | tr -d '"' |
         sort -u >"${TMPDIR:-/tmp}/firn-references.$$"
@@ -31,7 +31,7 @@ for file in $(cat $sources | grep -o '\(plan\|compiler\|runtime\|schedules\|test
     [ -e "$file" ] || missing "$file is named and is not there"
 done
 
-# [text](path#section); addresses of the web have a colon.
+# [text](path#section); web addresses contain a colon and are skipped.
 for document in README.md plan/*.md compiler/*.md runtime/*.md schedules/*.md plan/generated/*.md; do
     for link in $(grep -o '](\([^):#]*\)[^):]*)' "$document" | sed 's/^](//; s/[#)].*//' | sort -u); do
         [ -e "$(dirname "$document")/$link" ] || missing "$document links to $link, which is not there"

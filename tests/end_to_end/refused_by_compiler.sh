@@ -1,13 +1,14 @@
 #!/bin/sh
-# What firnc refuses: each case ends with its exit code and one line that names the file, the line, the key and the mend,
-# and leaves no plan behind.
+# What firnc refuses: each case ends with its exit code and one line that names the file, the line, the key and the
+# remedy, and leaves no plan behind.
 set -eu
 
 RECIPE=compiler/recipes/small_gpt2.yaml
 . tests/end_to_end/expectations
 cases=0
 
-# expect NAME STATUS PATTERN COMMAND...: one line on stderr that matches the pattern, that exit code, and no plan.
+# expect NAME STATUS PATTERN COMMAND...: prints one line on stderr that matches the pattern, has that exit code, and
+# leaves no plan.
 expect() {
     name=$1
     wanted=$2
@@ -27,7 +28,8 @@ compile() {
     "$FIRNC" compile "$@" --key "$folder/test.key.pem" -o "$folder/plan"
 }
 
-# edited NAME KEY SCRIPT WORDS: the recipe changed by sed is refused at the line that has KEY, with those words.
+# edited NAME KEY SCRIPT WORDS: the recipe, changed by a sed script, is refused at the line that contains KEY, with
+# those words.
 edited() {
     sed "$3" "$RECIPE" >"$folder/recipe.yaml"
     line=$(grep -n "^ *-* *$2:" "$folder/recipe.yaml" | head -n 1 | cut -d : -f 1)
@@ -41,7 +43,7 @@ edited() {
 edited "train_and_eval in the recipe" mode 's/^    seed: 3$/    mode: train_and_eval/' 'programmed once.*compile two plans'
 edited "both clip keys" max_gradient_value '/max_gradient_norm/a\      max_gradient_value: 1.0' 'exclude each other'
 edited "POL 3" precision_opt_level 's/precision_opt_level: 1/precision_opt_level: 3/' '3 is out of range'
-# The bound of the message may be copied.
+# The limit given in the message can be used as a value.
 edited "a factor whose reciprocal is infinite" loss_scaling_factor \
     's/loss_scaling_factor: .*/loss_scaling_factor: 2.9387e-39/' 'of at least 2.93874e-39'
 edited "unknown key" precison 's/^    precision:/    precison:/' 'unknown key; the nearest known one is precision'
@@ -64,7 +66,7 @@ printf 'trainer: [\n' >"$folder/recipe.yaml"
 expect "not YAML" 1 "^firnc: $folder/recipe.yaml:[0-9]+: not YAML: .*; " compile "$folder/recipe.yaml" --mode train
 expect "an unknown setting" 1 "^firnc: $RECIPE: --set trainer.init.sede: unknown key; .* seed" \
     compile "$RECIPE" --mode train --set trainer.init.sede=1
-# What only the graph shows is told at the line of its key, too.
+# Errors that are found only in the graph are also reported at the line of their key.
 sed 's/vocab_size: 256/vocab_size: 5000/; s/^  validate:$/&\n    metric: mean_iou/' "$RECIPE" >"$folder/recipe.yaml"
 line=$(grep -n 'metric: mean_iou' "$folder/recipe.yaml" | cut -d : -f 1)
 expect "a confusion matrix that is too large" 1 \
@@ -85,7 +87,7 @@ expect "more than a plan can hold" 1 "^firnc: $RECIPE: --set $layers: [0-9]+ ops
     compile "$RECIPE" --mode train --set $layers=1000
 edited "more layers than a plan can hold" num_hidden_layers 's/num_hidden_layers: 2/num_hidden_layers: 1000/' 'fewer layers'
 
-# warned NAME PATTERN COMMAND...: one line on stderr that warns, and a plan.
+# warned NAME PATTERN COMMAND...: prints one warning line on stderr and makes a plan.
 warned() {
     name=$1
     pattern=$2
@@ -110,7 +112,7 @@ warned "an enormous undivided batch" "^firnc: $RECIPE: --set $loader.batch_size:
     compile "$RECIPE" --mode train --set $loader.batch_size=16777216 --set $loader.micro_batch_size=null \
     --set $loader.max_sequence_length=1024 --set trainer.init.model.max_position_embeddings=1024
 
-# A model of one linear layer, and a safetensors file with the tensors given as name and shape.
+# Makes a model of one linear layer, and a safetensors file with the given tensor names and shapes.
 sed -e 's/hidden_sizes: .*/hidden_sizes: []/' -e 's/input_size: .*/input_size: 3/' -e 's/output_size: .*/output_size: 2/' \
     compiler/recipes/mlp.yaml >"$folder/mlp.yaml"
 with_weights() {
@@ -158,7 +160,7 @@ expect "a folder that is not there" 1 "^firnc: $folder/none/plan: cannot be writ
     "$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/none/plan"
 expect "a key that is there" 1 "^firnc: $folder/test.key.pem: .*never overwritten" "$FIRNC" keygen "$folder/test"
 
-# An output that is an input would destroy it, by whatever name it is called.
+# An output path that is also an input is refused under any name, because writing would destroy the input.
 cp "$RECIPE" "$folder/recipe.yaml"
 cp "$folder/test.key.pem" "$folder/key.copy"
 ln -s recipe.yaml "$folder/link"
@@ -190,14 +192,14 @@ expect "a limit of file sizes" 1 "^firnc: $folder/limited/plan: cannot be writte
     -o '$folder/limited/plan'"
 [ -z "$(ls "$folder/limited")" ] || fail "a limit of file sizes: a file was left"
 
-# Foreign text can neither end the line nor steer a terminal.
+# Text from input files can neither end the line nor control the terminal.
 expect "escapes in a recipe" 1 '^firnc: [^[:cntrl:]]*gp\\x1b\[31m\\x0at2[^[:cntrl:]]*$' \
     compile "$RECIPE" --mode train --set 'trainer.init.model.name="gp\e[31m\nt2"'
 expect "escapes in a pattern" 1 '^firnc: .*a\\x0ab' \
     compile "$RECIPE" --mode train --set 'trainer.init.precision.pol.0.pattern="a\nb"'
 expect "escapes in a name" 2 '\\x1b\[31m' compile "$RECIPE" --mode train "$(printf 'x\033[31m')"
 
-# Nor may it in what succeeds.
+# The same holds for messages of successful commands.
 odd=$folder/$(printf 'x\033[31m\ny')
 cp "$RECIPE" "$odd.yaml"
 {
@@ -220,7 +222,7 @@ for words in "schedule '$RECIPE'" help --version "compile --help"; do
     expect "a full disk: $words" 1 "standard output cannot be written; " sh -c "'$FIRNC' $words >/dev/full"
 done
 
-# The checks of firnc verify have exit code 3.
+# firnc verify exits with code 3 if a check fails.
 "$FIRNC" compile "$RECIPE" --mode train --unsigned --pub "$folder/test.pub.pem" -o "$folder/unsigned" >"$folder/out"
 "$FIRNC" sign "$folder/unsigned" --key "$folder/test.key.pem" --output "$folder/signature"
 "$FIRNC" attach "$folder/unsigned" --signature "$folder/signature" --pub "$folder/test.pub.pem" \
@@ -234,7 +236,7 @@ expect "unsigned" 3 "UNSIGNED" "$FIRNC" verify "$folder/unsigned" --pub "$folder
 expect "wrong key" 3 "WRONG_KEY" "$FIRNC" verify "$folder/signed" --pub "$folder/other.pub.pem"
 expect "too old" 3 "SECURITY_COUNTER" "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" \
     --counter "$folder/counter"
-# A counter that cannot be read is not one that is 0.
+# A counter that cannot be read must not be treated as 0.
 expect "a counter behind a file" 1 "^firnc: $folder/counter/1: cannot be opened: .*; " \
     "$FIRNC" verify "$folder/signed" --pub "$folder/test.pub.pem" --counter "$folder/counter/1"
 expect "a folder as a counter" 1 "^firnc: $folder: cannot be read: .*; " \

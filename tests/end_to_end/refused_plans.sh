@@ -1,13 +1,14 @@
 #!/bin/sh
-# What firn refuses, plan or checkpoint: each ends with exit 3 and one line on stderr that names the file, what is wrong,
-# its error and the mend. tests/unit/test_trust_sweep.c tries what is too much for processes; a second load into one
-# instance is in frozen.sh, because firn loads once.
+# What firn refuses, plans and checkpoints: each case ends with exit code 3 and one line on stderr that names the file,
+# the problem, the error code and the remedy. tests/unit/test_trust_sweep.c covers what is too slow with processes; a
+# second load into one instance is tested in frozen.sh, because firn loads only once.
 set -eu
 
 . tests/end_to_end/expectations
 cases=0
 
-# refused ERROR FILE COMMAND...: exit 3, nothing on stdout, and the one line "firn: FILE: text (ERROR); mend".
+# refused ERROR FILE COMMAND...: exits with 3, prints nothing on stdout and only the line "firn: FILE: text (ERROR);
+# mend" on stderr.
 refused() {
     wanted=$1
     file=$2
@@ -51,7 +52,7 @@ compile --mode eval -o "$folder/wider.plan" --set trainer.init.model.filter_size
 PLAN=$folder/train.plan
 size=$(wc -c <"$PLAN")
 
-# The bytes.
+# Damaged bytes.
 "$BUILD/firnc" compile compiler/recipes/small_gpt2.yaml --mode train --unsigned --pub "$PUB" -o "$folder/unsigned.plan" \
     >"$folder/out"
 refused UNSIGNED "$folder/unsigned.plan" train "$folder/unsigned.plan"
@@ -78,7 +79,7 @@ for byte in 44 100 150 256 5000 $((size - 65)) $((size - 64)) $((size - 1)); do
     refused SIGNATURE "$folder/changed" train "$folder/changed"
 done
 
-# What a signature does not help. A plan that the same hands signed, with nothing changed, runs.
+# Plans that are refused in spite of a valid signature. The unchanged plan, signed with the same test key, runs.
 echo 6 >"$folder/counter"
 refused SECURITY_COUNTER "$PLAN" train "$PLAN" --counter "$folder/counter"
 [ "$(cat "$folder/counter")" = 6 ] || fail "the counter was changed"
@@ -90,7 +91,7 @@ refused SCHEMA_HASH "$folder/schema.plan" train "$folder/schema.plan"
 refused NUMERICS_VERSION "$folder/numerics.plan" train "$folder/numerics.plan"
 PUB=$own
 
-# The other mode, and the checkpoints of other plans.
+# Plans of the other mode, and checkpoints of other plans.
 train "$PLAN" --checkpoint "$folder/checkpoint" >"$folder/out" 2>"$folder/err" || fail "training"
 refused WRONG_MODE "$folder/eval.plan" train "$folder/eval.plan"
 refused WRONG_MODE "$PLAN" evaluate "$PLAN" --checkpoint "$folder/checkpoint"

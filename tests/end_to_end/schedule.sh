@@ -1,6 +1,6 @@
 #!/bin/sh
-# firnc schedule: a recipe and its plan give the same rates, one line for each optimizer step. A weight decay by schedule
-# does what a constant one does, and groups are updated by the schedules of their tags.
+# firnc schedule: a recipe and its plan give the same rates, one line per optimizer step. A scheduled weight decay works
+# like a constant one, and each group follows the schedule of its tag.
 set -eu
 
 RECIPE=compiler/recipes/small_gpt2.yaml
@@ -21,7 +21,7 @@ sed -n '1p;4,5p' "$folder/plan.csv" | cmp - "$folder/part.csv"
 # --- weight decay and groups ---
 
 DATA=/usr/share/common-licenses/GPL-3
-# train NAME [SETTING]...: the digest of some steps
+# train NAME [SETTING]...: prints the digest after some steps
 train() {
     name=$1
     shift

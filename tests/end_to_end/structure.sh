@@ -6,12 +6,12 @@ cd "$(dirname "$0")/../.."
 
 BUILD=${BUILD:-build}
 CC=${CC:-cc}
-MOST_FILES=30 # in a folder of hand-written sources
+MOST_FILES=30 # hand-written sources per folder
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# Each folder and what its files may include beside their own folder. FOLDER/ stands for the folder and all below it. A
-# folder that is not here may include nothing.
+# The folders whose files each folder may include, in addition to its own. FOLDER/ stands for the folder and all folders
+# below it. A folder that is not listed may include nothing from other folders.
 cat >"$folder/arrows" <<'end'
 schedules
 plan                    plan/ schedules
@@ -57,10 +57,11 @@ grep '\.[ch]$' "$folder/files" | while read -r file; do [ ! -e "$file" ] || echo
 : >"$folder/found"
 
 # --- no circle of files ---
-# A file needs another when its object uses a name that the other's defines. Left out are firmware's own files, of which
-# two targets define the same names, and examples, which no other file needs.
+# A file needs another if its object uses a symbol that the other's object defines. The check skips firmware's own
+# files, because two targets define the same names, and examples, which no other file needs.
 
-# object SOURCE: the object of a build, of whichever kernel set has it, or one made here.
+# object SOURCE: prints the path of the source's object: from the build, from any kernel set that has it, or compiled
+# here.
 object() {
     for built in objects avx512 avx512fp16; do
         if [ -e "$BUILD/$built/${1%.c}.o" ]; then
@@ -106,16 +107,16 @@ xargs grep -Hn '^ *# *include "' <"$folder/sources" | sed 's/^\([^:]*\):[0-9]*: 
              if (!good)
                  print "includes", $1, $2
          }' "$folder/arrows" - >>"$folder/found"
-# Only what checks and makes signatures knows mbedTLS.
+# Only code that checks or makes signatures may include mbedTLS.
 grep '^\(plan\|runtime\)/' "$folder/sources" | grep -v '^plan/\(signature\.c\|mbedtls_config\.h\)$\|^runtime/targets/x86/sha256\.c$' |
     xargs grep -l '# *include *["<]\(mbedtls\|psa\)/' | sed 's/^/mbedTLS is included by /' >>"$folder/found" || true
 
-# --- folders that can be looked through ---
+# --- folders of limited size ---
 grep '\.\([chS]\|def\)$' "$folder/files" | sed 's|/[^/]*$||' | grep -v '/generated$' | sort | uniq -c |
     awk -v most=$MOST_FILES '$1 > most { print "files", $2 }' >>"$folder/found"
 
 # --- headers compile alone ---
-# But for those of one instruction set, which are parts of the header that chooses among them.
+# Headers for a single instruction set are excepted: they are parts of the header that chooses among them.
 for header in $(grep '\.h$' "$folder/sources" | grep -v '^runtime/kernels/vector/.*avx[0-9]*\.h$'); do
     flags=
     case $header in

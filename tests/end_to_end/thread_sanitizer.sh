@@ -1,19 +1,19 @@
 #!/bin/sh
-# The host's pool of threads, and what hands out pieces of work, under ThreadSanitizer: no race. A program with one shows
-# that it would be seen.
+# The host's thread pool and the code that distributes work to it run under ThreadSanitizer without a data race. A
+# program with a race shows that the sanitizer detects one.
 set -eu
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# Fixed addresses: some kernels place memory where the sanitizer does not expect it.
+# Address randomisation is off, because the sanitizer does not support some kernels' memory layouts.
 build_and_run() {
     ${CC:-gcc} -std=c11 -g -O1 -fsanitize=thread -ffp-contract=off -I. "$1" runtime/targets/host/threads.c \
         runtime/kernels/parallel.c runtime/kernels/vector/pieces.c -o "$folder/program" -pthread -lcmocka
     setarch -R "$folder/program" >"$folder/log" 2>&1
 }
 
-# Not by way of the pool, whose caller may be done before another thread wakes up.
+# Uses threads directly, because the pool's caller may finish before another thread wakes up.
 cat >"$folder/race.c" <<'END'
 #include <pthread.h>
 static int sum;

@@ -1,8 +1,8 @@
 #!/bin/sh
-# firnc tune: what gains time and costs little is kept, what costs too much or gains nothing is not, and the recipe that
-# it writes freezes the run that it measured. Time is made up here: a runner that passes everything on to firn takes the
-# less time in its log the more the plan computes in float16 and in chunks; and each run takes longer than the one before,
-# by nearly what a change gains, as on a machine that grows hot.
+# firnc tune: keeps a change that gains time at little cost, rejects one that costs too much or gains nothing, and
+# writes a recipe that freezes exactly the run that was measured. Times are simulated: a runner passes everything on to
+# firn and writes shorter times into the log the more the plan computes in float16 and in chunks. Each run also takes
+# longer than the one before, by nearly as much as a change gains, as on a machine that heats up.
 set -eu
 
 RECIPE=compiler/recipes/small_gpt2.yaml
@@ -32,7 +32,7 @@ tune() {
         --set trainer.init.precision.pol_lowering=emulate "$@"
 }
 
-# Nine linear layers: each gains by its cast and by POL 1; POL 2 gains nothing more, and neither does attention.
+# Nine linear layers: each gains by its cast and by POL 1; POL 2 gains nothing more, and attention gains nothing.
 tune -o "$folder/all" >"$folder/table"
 report=$folder/all/report.md
 [ "$(grep -c '| float16 | .* | kept |' "$report")" -eq 9 ] || fail "casts that were kept"
@@ -45,12 +45,12 @@ grep -q '^- float32, POL 0: transformer.h.1.attn$' "$report" || fail "attention 
 grep -q 'pattern: "lm_head"' "$folder/all/recipe.yaml" || fail "no annotation in the recipe"
 expect 'the recipe compiles' 0 '' "$FIRNC" compile "$folder/all/recipe.yaml" --mode eval --dump-after pol
 
-# Where nothing may be lost, a cast that loses is not kept.
+# If no loss of accuracy is allowed, a cast that loses some is rejected.
 tune --tolerance 0 -o "$folder/none" >"$folder/table"
 grep -q 'costs more than the tolerance' "$folder/none/report.md" || fail "a cost above the tolerance"
 
-# The portable target multiplies no half type: a level changes no product, only the type of a norm. The five layers
-# without a norm behind them compute the same, and are not run.
+# The portable target multiplies no half type, so a level changes only the type of a norm. For the five layers not
+# followed by a norm the plan is the same, and no run is made.
 tune --set trainer.init.precision.pol_lowering=native -o "$folder/native" >"$folder/table"
 [ "$(grep -c '| POL 1 | .* | computes the same |' "$folder/native/report.md")" -eq 5 ] || fail "levels that change nothing"
 
