@@ -1,7 +1,7 @@
-"""The PyTorch side of `make bench`, a child process that answers questions, so that both are timed in the same round.
+"""The PyTorch side of `make bench`: a child process that answers questions, so that both sides are timed in one round.
 
-A question is a line "VARIANT KIND ARGUMENTS", an answer the seconds of one call, or "none" and a reason. VARIANT is
-eager, compiled, bf16 or bf16_compiled. The first line that is written is the version of PyTorch.
+A question is a line "VARIANT KIND ARGUMENTS"; the answer is the seconds of one call, or "none" and a reason. VARIANT is
+eager, compiled, bf16 or bf16_compiled. The first line of output is the version of PyTorch.
 """
 import signal
 import sys
@@ -89,7 +89,7 @@ class MLP(nn.Module):
         return F.cross_entropy(self.second(F.relu(self.first(x))), labels)
 
 
-shared = {}  # the model that all variants of one question train
+shared = {}  # the model, shared by all variants of a question
 
 
 def train(variant, key, make):
@@ -98,7 +98,7 @@ def train(variant, key, make):
         shared.clear()
         torch._dynamo.reset()
         model, data = make()
-        # Of the three ways that PyTorch has for an update, fused is the fastest.
+        # fused is the fastest of PyTorch's three implementations of the update.
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-6, fused=True)
         shared.update(key=key, model=model, data=data, optimizer=optimizer)
     model, data, optimizer = shared["model"], shared["data"], shared["optimizer"]
@@ -145,7 +145,7 @@ def measure(call, calls):
 
 
 def prepare(variant, kind, *arguments):
-    """The call, warm, and how many calls make a measurement."""
+    """Warms up the call; returns it and the number of calls that make one measurement."""
     signal.alarm(COMPILE_SECONDS if variant.endswith("compiled") else 0)
     try:
         call = KINDS[kind](variant, *arguments)
@@ -168,7 +168,7 @@ def main():
     torch.manual_seed(0)
     signal.signal(signal.SIGALRM, refuse)
     print(torch.__version__, flush=True)
-    ready = {}  # by question, with its variant; those of one question only
+    ready = {}  # prepared calls by variant and question, for the current question only
     last = None
     for line in sys.stdin:
         variant, *question = line.split()
@@ -180,7 +180,7 @@ def main():
                 ready[variant] = None
                 ready[variant] = prepare(variant, *question)
             print("none failed before" if ready[variant] is None else measure(*ready[variant]), flush=True)
-        except Exception as error:  # whatever is wrong, the benchmark goes on without this variant
+        except Exception as error:  # after any error, the benchmark continues without this variant
             print("none", type(error).__name__, str(error).split("\n")[0][:200], flush=True)
 
 

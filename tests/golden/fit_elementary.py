@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Derives the coefficients in runtime/numerics/elementary.h: minimax polynomials by Lawson's iteration on a dense grid, in
 decimal arithmetic of 60 digits. Coefficients are rounded to binary32 one after the other, lowest power first, and the
-rest is fitted again each time, so that a later coefficient makes up for the rounding of an earlier one.
+others are fitted again each time, so that later coefficients compensate for the rounding of earlier ones.
 
 Run: python3 tests/golden/fit_elementary.py    prints C constants and, for each polynomial, its largest weighted error.
-Nothing here is needed to build or to test."""
+Neither the build nor the tests need this script."""
 from decimal import Decimal as D, getcontext
 import struct
 
@@ -53,7 +53,7 @@ def erf(x):
 
 def to_float(x):
     """The binary32 nearest to x. float() of a Decimal is correctly rounded; the second rounding matters only for ties
-    to 29 bits, which the fit does not mind."""
+    to 29 bits, which does not affect the fit."""
     return struct.unpack('f', struct.pack('f', float(x)))[0]
 
 
@@ -147,7 +147,7 @@ def main():
         8)
     # erf x = x + x q(z), z = x^2
     fit('erf, small: q', lambda z: erf(z.sqrt()) / z.sqrt() - 1, lambda z: z.sqrt() / erf(z.sqrt()), least, most, 7)
-    # -log(8 (1 - erf x)); what counts is its error times 1 - erf x
+    # -log(8 (1 - erf x)); the weight of its error is 1 - erf x
     fit('erf, large: g', lambda x: -(8 * (1 - erf(x))).ln(), lambda x: 1 - erf(x), D(1), D(4), 7)
     # sin(2 pi r) = 2 pi r + r z q(z), cos(2 pi r) = 1 + z q(z), z = r^2, |r| <= 1/8
     most = D('1.001') / 64

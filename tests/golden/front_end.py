@@ -1,16 +1,17 @@
-"""Golden values for tests/unit/test_front_end.c: 20 training steps of a network that no recipe can name, made with PyTorch.
+"""Golden values for tests/unit/test_front_end.c: 20 training steps of a network that recipes cannot describe,
+made with PyTorch.
 
 Writes, beside this script:
   front_end.safetensors   the initial weights
-  front_end.losses        one line a step: float64 model; bfloat16 model with the POL of the test's scopes, every sum as
-                          pol_lowering emulate has it
+  front_end.losses        one line a step: float64 model; bfloat16 model with the POL of the test's scopes and
+                          every sum as with pol_lowering: emulate
 
 Run: python3 front_end.py
 Two branches over sequences of T records: tokens through embedding, norm and attention with a residual; features through
 norm and two linear layers with silu. Their sum goes through a norm to logits of the labels.
 A product at level 0 sums in float32. At 1 (2) each chunk of 64 (128) terms is summed in bfloat16, rounding after every
 multiply-add, and the totals of the chunks in float32. Tensors are bfloat16 where autocast makes them so; inside norm and
-softmax the backward pass rounds where plan/NUMERICS.md does, so that the two runs stay together.
+softmax the backward pass rounds where plan/NUMERICS.md does, so that the two runs do not diverge.
 """
 import json, math, struct
 from pathlib import Path
@@ -20,12 +21,12 @@ import torch.nn.functional as F
 HERE = Path(__file__).parent
 V, C, H, T, U, I, O, B, N, STEPS = 16, 16, 2, 6, 96, 4, 5, 4, 40, 20
 RATES, MOMENTUM, WD, CLIP = (0.05, 0.25), 0.5, 0.01, 1.0
-# forward and backward level of each linear layer, as the test's annotations give them; the global level is 1
+# Forward and backward level of each linear layer, as in the test's annotations; the global level is 1.
 LEVELS = {"mixer.qkv": (2, 0), "mixer.out": (1, 2), "features.up": (1, 1), "features.down": (0, 2), "head.linear": (1, 1)}
 
 
 def make_data():
-    """The test makes the same numbers."""
+    """The same numbers as in the test."""
     state = 1
 
     def draw(n):
@@ -102,12 +103,12 @@ class HalfLinear(torch.autograd.Function):
 
 
 def passed_over(x):
-    """Rounded to bfloat16, in float32; the slope counts as 1."""
+    """Rounds to bfloat16 but keeps float32; the gradient passes unchanged."""
     return x + (x.to(torch.bfloat16).float() - x).detach()
 
 
 class HalfSoftmax(torch.autograd.Function):
-    """Probabilities round to bfloat16, and the backward pass knows them only so; the gradient of the scores rounds too."""
+    """Probabilities are rounded to bfloat16, and the backward pass uses the rounded ones; so is the gradient of the scores."""
 
     @staticmethod
     def forward(ctx, s):
@@ -150,7 +151,7 @@ def forward(w, features, tokens, labels, half):
 
     x = low(F.embedding(tokens, w["tokens.weight"]))
     x = x + linear(attend(linear(norm(x, "mixer.norm", 2), "mixer.qkv")), "mixer.out")
-    f = norm(features, "features.norm", 0)  # at level 0: float32, as its input
+    f = norm(features, "features.norm", 0)  # at level 0: float32, like its input
     x = x + linear(F.silu(linear(f, "features.up")), "features.down")
     logits = linear(norm(x, "head.norm", 1), "head.linear")
     logits = logits.float() if half else logits

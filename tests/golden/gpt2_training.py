@@ -7,9 +7,9 @@ Writes, beside this script:
                               with rotary positions in place of learned ones
 
 Run: python3 gpt2_training.py
-The optimizer is written out, since torch.optim.AdamW puts epsilon elsewhere: u = m/(sqrt(v) + eps) * sqrt(1 - b2^t)/(1 - b1^t).
+The optimizer is written out, because torch.optim.AdamW adds epsilon elsewhere: u = m/(sqrt(v) + eps) * sqrt(1 - b2^t)/(1 - b1^t).
 bfloat16: PyTorch autocast for the matrix products and attention; embedding, layer norm and the residual stream give bfloat16, as
-the reference stack's lists have it.
+in the lists of the reference stack.
 """
 import json, math, struct
 from pathlib import Path
@@ -18,7 +18,7 @@ import torch.nn.functional as F
 
 HERE = Path(__file__).parent
 V, C, H, L, T, B, P, STEPS = 256, 32, 2, 2, 16, 4, 16, 20
-R, THETA = 8, 10000.0  # of the model with rotary positions
+R, THETA = 8, 10000.0  # for the model with rotary positions
 LR, B1, B2, EPS, WD, CLIP = 3e-3, 0.9, 0.95, 1e-6, 0.01, 1.0
 
 
@@ -57,7 +57,7 @@ def write_safetensors(path, tensors):
 
 
 def attend(q, k, v, low):
-    """Scores, softmax and sums wide; probabilities in the half type before the product with v, as the reference stack has it."""
+    """Scores, softmax and sums wide; probabilities in the half type before the product with v, as in the reference stack."""
     with torch.autocast("cpu", enabled=False):
         wide = torch.float64 if q.dtype == torch.float64 else torch.float32
         s = q.to(wide) @ k.to(wide).transpose(-1, -2) / math.sqrt(C // H)

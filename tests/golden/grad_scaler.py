@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a gradient scaler does, step by step, over scripted sequences of finite and overflowing gradients.
+"""The behaviour of the gradient scaler, step by step, for scripted sequences of finite and overflowing gradients.
 
-This is a model of the rules alone, written from their description and from nothing of libfirn: the rules of update(), the
+This models the rules only; it was written from their description, without use of libfirn: the rules of update(), the
 counters, the skip, the clamp at both ends, the fatal stop, static scaling, and the counters of steps and schedules that
 stand still when a step is skipped.
 
@@ -9,7 +9,7 @@ Writes grad_scaler.def beside this script; tests/unit/test_grad_scaler.c include
   SCALER_SEQUENCE(name, settings)      settings: keys of precision, for the recipe grad_scaler.yaml
   SCALER_STEP(overflow, scale used, scale after, steps, overflows, skipped in all, optimizer steps, learning rate, fatal)
 
-Run: python3 tests/golden/grad_scaler.py    Nothing here is needed to build or to test."""
+Run: python3 tests/golden/grad_scaler.py    Neither the build nor the tests need it."""
 import random
 import struct
 from pathlib import Path
@@ -39,7 +39,7 @@ class Dynamic:
         return overflow
 
     def update(self, overflow):
-        """True when the run has to end: not even the smallest scale would do."""
+        """Returns True if the run must end, because the gradients overflow even at the smallest scale."""
         self.steps += 1
         self.overflows += overflow
         if self.tolerance < single(self.overflows / self.steps):
@@ -55,7 +55,7 @@ class Dynamic:
 
 
 class Static:
-    """No finite test: an overflow goes into the parameters."""
+    """Does not test for overflow, so an overflow reaches the parameters."""
 
     steps = overflows = skipped = 0
 
@@ -120,7 +120,7 @@ sequence("at the floor from the start", "..x...", init=1.0, minimum=1.0)
 sequence("the floor is no power of two", "x.xx", init=5.0, minimum=1.5)
 sequence("the usual floor", "x" * 32)
 sequence("grown back from the floor", "xx...x..xx", init=4.0, minimum=1.0, steps_per_increase=1)
-# --- tolerance: an early overflow halves all the same, a late one is skipped and forgiven ---
+# --- tolerance: an early overflow always halves the scale, a late one is skipped without halving ---
 sequence("tolerance, early overflow", "x.....", tolerance=0.5)
 sequence("tolerance, overflow at exactly the share", ".x....", tolerance=0.5)
 sequence("tolerance, overflow just above the share", ".xx...", tolerance=0.5)
@@ -137,7 +137,7 @@ sequence("static scaling skips nothing", "...x..", factor=128.0)
 sequence("static scaling of one", "..x.", factor=1.0)
 sequence("clipping by norm", "..x..x.", more=["max_gradient_norm=0.0001"])
 sequence("clipping by value", "..x..x.", more=["max_gradient_value=0.0001"])
-# --- all at once ---
+# --- all rules together ---
 for seed in range(6):
     sequence(f"noise {seed}", noise(seed, 40, 0.15), steps_per_increase=4, init=256.0, minimum=2.0, maximum=4096.0,
              tolerance=(0.0, 0.2)[seed % 2])

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """An independent model of plan/NUMERICS.md: exact rational arithmetic, rounded where the document says so. It shares
-nothing with our C code; the coefficients are read out of the document, so that the document is tested too.
+nothing with our C code; it reads the coefficients from the document, so that the document is tested too.
 
 Run: python3 tests/golden/numerics_model.py             writes tests/golden/numerics.def, which test_numerics.c includes
      python3 tests/golden/numerics_model.py examples    prints the worked examples of NUMERICS.md
-Nothing here is needed to build or to test."""
+Neither the build nor the tests need this script."""
 from fractions import Fraction
 from math import isqrt
 import os
@@ -57,7 +57,7 @@ class Format:
         twice = 2 * rest
         if twice > units.denominator or (twice == units.denominator and whole & 1):
             whole += 1
-        # Carries run into the exponent by themselves; an exponent that is too large is infinity.
+        # A carry propagates into the exponent; an exponent that is too large gives infinity.
         bits = ((exponent + self.bias - 1) << self.mantissa_bits) + whole
         return sign | min(bits, self.infinity)
 
@@ -113,7 +113,7 @@ def multiply(a, b):
 
 
 def divide(a, b):
-    """b positive, infinity or NaN; a and b not both infinite."""
+    """b is positive, infinity or NaN; a and b are not both infinite."""
     x, y = FLOAT32.decode(a), FLOAT32.decode(b)
     if x is None or y is None:
         return FLOAT32.nan
@@ -125,7 +125,7 @@ def divide(a, b):
 
 
 def square_root(a):
-    """Of a value that is not negative, or -0. 40 bits more than a float has, and a sticky one."""
+    """Square root of -0 or of a value that is not negative, with 40 bits more than a float has, and a sticky bit."""
     sign, magnitude = FLOAT32.decode(a)
     if magnitude == 0:
         return a
@@ -323,7 +323,7 @@ def gelu_tanh_slope(x):
 
 
 def turns_digits(count):
-    """The first `count` binary digits of 1/(2 pi) behind the point, as an integer; pi by Machin's formula."""
+    """The first `count` binary digits of 1/(2 pi) behind the point, as an integer; pi is computed by Machin's formula."""
     unit = 10 ** 120
 
     def arctan_of_inverse(x):
@@ -342,7 +342,7 @@ DIGITS = turns_digits(300)
 
 
 def sin_reduced(a, quarter):
-    """Of a finite a from 2^-10 on."""
+    """For a finite a of at least 2^-10."""
     m, e = a & 0x7fffff | 0x800000, (a >> 23) - 150
     window = DIGITS >> 300 - (e + 96) & 2 ** 96 - 1
     fraction = (m * window >> 32) % 2 ** 64
@@ -455,7 +455,7 @@ def blocked_sum(values):
 
 
 def sample(i):
-    """Element i of the test's list: signs and sizes mixed, made from integers alone."""
+    """Element i of the test's list: mixed signs and magnitudes, computed from integers only."""
     word = i * 2654435761 % 2 ** 32
     return word & 0x807fffff | (112 + (word >> 24) % 20) << 23
 
@@ -517,7 +517,7 @@ def half_fma(form, a, b, c):
 
 
 def fma_cases(form, chance):
-    """Triples that are likely to go wrong: ties and near-ties of the sum, cancellation, subnormals, the overflow
+    """Triples that are likely to reveal errors: ties and near-ties of the sum, cancellation, subnormals, the overflow
     boundary, products that binary32 cannot hold, and every pair of special values."""
     top, least = form.infinity - 1, 1 << form.mantissa_bits
     negative = form.sign_bit
@@ -547,13 +547,13 @@ def fma_cases(form, chance):
         a, b = any_half(), any_half()
         yield a, b, any_half()
         product = value(a) * value(b)
-        # c near -a*b: cancellation, and what is left of the product decides.
+        # c near -a*b: cancellation, so that the rest of the product determines the result.
         if abs(product) < largest:
             c = encode(-product)
             yield a, b, c
             yield a, b, max(c - 1, 0)
     for _ in range(70):
-        # The product is half a unit of c, or nearly: a power of two times 1, or 1 and a little.
+        # The product is about half a unit of c: a power of two times 1, or times slightly more than 1.
         c = chance.randrange(least, top) | chance.choice([0, form.sign_bit])
         unit = Fraction(2) ** (((c & (form.sign_bit - 1)) >> form.mantissa_bits) - form.bias - form.mantissa_bits)
         low, high = 2 - form.bias - form.mantissa_bits, form.bias
@@ -569,8 +569,8 @@ def fma_cases(form, chance):
         if b_bits & (form.sign_bit - 1):
             yield a_bits, b_bits - 1, c
     for _ in range(60):
-        # A tie but for something far below: beyond 24 bits, where a binary32 fma would lose it. First the product is
-        # half a unit of c, less 2^-2m of itself; then the product is the tie and c the small thing.
+        # Almost a tie: the deviation lies beyond 24 bits, where a binary32 fma would lose it. First the product is half
+        # a unit of c minus 2^-2m of itself; then the product is the tie and c the small deviation.
         m = form.mantissa_bits
         field = chance.randrange(form.bias, form.bias + 3)
         c = field << m | chance.randrange(least)
@@ -590,13 +590,14 @@ def fma_cases(form, chance):
         for c in (tiny, tiny | negative, 0):
             yield (form.bias << m) + x - least | sign, (form.bias << m) + y - least, c
     for _ in range(50):
-        # Around the largest value, and sums of subnormals.
+        # Values around the largest one, and sums of subnormals.
         yield any_half(), encode(Fraction(chance.randrange(1, 64), 8)), top - chance.randrange(3)
         yield chance.randrange(least * 20), chance.randrange(least * 20) | form.sign_bit, chance.randrange(least * 2)
         yield any_half(), chance.randrange(1, least * 2), chance.randrange(least)
         yield top - chance.randrange(least), any_half(), chance.choice([0, form.sign_bit]) | top - chance.randrange(64)
     for _ in range(70):
-        # Sums that are subnormal, or nearly: a*b about the smallest normal, any way of splitting the exponents.
+        # Sums that are subnormal or nearly so: a*b is about the smallest normal value, with the exponents split
+        # arbitrarily.
         split = chance.randrange(1 - form.bias, form.bias)
         target = chance.randrange(1 - form.bias - 2 * form.mantissa_bits, 4 - form.bias)
         a = (Fraction(1) + Fraction(chance.randrange(least), least)) * Fraction(2) ** split
@@ -641,7 +642,8 @@ def write_golden(out):
         for i in range(33):
             t = number(Fraction(i, 32))
             out.write(f'FUNCTION({function.__name__}, 0x{t:08x}, 0x{function(t):08x})\n')
-    # About 2^-10, next to a quarter turn and its multiples, and large ones: where a reduction that is too short shows.
+    # Arguments about 2^-10, close to a quarter turn and its multiples, and large ones: these reveal an argument
+    # reduction with too few digits.
     for function in (sin, cos):
         for x in (number(Fraction(1, 1024)) - 1, number(Fraction(1, 1024)), 0x3fc90fdb, 0x40490fdb, 0x4096cbe4,
                   0x6f5f2db2, 0x7b0cc0a8, 0x4b3b9b8c, 0x7f7fffff):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""An independent model of the section Ops of plan/NUMERICS.md, op by op, on the exact scalar functions of
-numerics_model.py. It shares nothing with our C code: it was written from the document alone, so that a kernel that
-computes something else, or a document that does not say enough, shows.
+"""An independent model of the section Ops of plan/NUMERICS.md, op by op, built on the exact scalar functions of
+numerics_model.py. It shares nothing with our C code and was written from the document only, so that it reveals a kernel
+that computes something else, or a document that is incomplete.
 
 Writes ops_half.golden beside this script; tests/unit/test_golden_ops.c reads it. Run: python3 ops_model.py
-The form of the file is told at the head of ops_torch.py; every tolerance here is 0, equal bits. One kind of line more:
-  random SEED GLOBAL_STEP MICRO_STEP   where random numbers are drawn; 0 0 0 without it
-Inside, a value is the 32 bits of the binary32 number that it is, also where a tensor holds it in a half type."""
+ops_torch.py describes the format of the file. Every tolerance here is 0 (equal bits). There is one more kind of line:
+  random SEED GLOBAL_STEP MICRO_STEP   for ops that draw random numbers; 0 0 0 without it
+Internally a value is stored as the 32 bits of a binary32 number, even if it belongs to a tensor of a half type."""
 from fractions import Fraction
 from functools import lru_cache
 import os
@@ -31,7 +31,7 @@ def real(x):
 
 @lru_cache(None)
 def narrow(form_name, x):
-    """The bits in that type of the value nearest to x."""
+    """The bits of the value of that type that is nearest to x."""
     return FORMATS[form_name].encode(scalar.FLOAT32.decode(x))
 
 
@@ -96,7 +96,7 @@ def ascending(values):
 
 
 def reduce(descriptor, terms):
-    """terms: (k, a, b) of the present terms, k ascending."""
+    """terms: (k, a, b) of the terms that are not masked, in ascending order of k."""
     kind, form_name, chunk = descriptor
     if kind == 'f32':
         total = ZERO
@@ -123,7 +123,7 @@ def count(dims):
 
 
 class Tensor:
-    """Values row by row; words are what memory holds."""
+    """Values row by row; words are their representation in memory."""
 
     def __init__(self, kind, dims, values):
         self.kind, self.dims, self.elements = kind, tuple(dims), count(dims)
@@ -146,7 +146,7 @@ class Tensor:
 
 
 class Unread:
-    """An output whose values nobody may read."""
+    """An output whose values are not compared."""
 
     def __init__(self, kind, dims):
         self.kind, self.dims = kind, dims
@@ -370,7 +370,7 @@ def dropout(kind, x, *, rng_id, rate, place=(0, 0, 0)):
 
 
 class Heads:
-    """What both directions of attention share: the operands of one batch, and p and r of a query."""
+    """Shared by both directions of attention: the operands of one batch, and p and r of a query."""
 
     def __init__(self, qkv, b, settings):
         self.__dict__.update(settings)
@@ -695,7 +695,7 @@ def gradient_factors(kind, *given, scaled, clipping, limit):
 
 
 def as_seen(gradient, factors):
-    """The gradient as optimizers see it."""
+    """The gradient that optimizers use, after the factors."""
     u, c, l = factors.values if factors else (ONE, ONE, INFINITY)
     seen = [multiply(multiply(x, u), c) for x in gradient.values]
     return [l if less(l, x) else negate(l) if less(x, negate(l)) else x for x in seen]
@@ -850,13 +850,13 @@ names = set()
 
 
 def decimal(bits):
-    """Nine digits give the float back."""
+    """Nine digits identify the float."""
     sign, magnitude = scalar.FLOAT32.decode(bits)
     return f'{-float(magnitude) if sign else float(magnitude):.9g}'
 
 
 def case(name, op, kind, inputs, **attributes):
-    """Runs the model, writes the case, and gives the outputs."""
+    """Runs the model, writes the case, and returns the outputs."""
     assert name not in names
     names.add(name)
     outputs = OPS[op](kind, *inputs, **attributes)
@@ -901,7 +901,7 @@ def one(x):
 
 
 def edges(kind):
-    """Values of that type that are likely to go wrong, with both signs."""
+    """Values of that type that are likely to reveal errors, with both signs."""
     form = FORMATS[kind]
     least = 1 << form.mantissa_bits
     bits = [0, 1, 2, least - 1, least, least + 1, form.infinity - 1, form.infinity, form.bias << form.mantissa_bits]
@@ -909,7 +909,7 @@ def edges(kind):
 
 
 def float_edges(kind):
-    """Floats about the places where rounding to that type turns."""
+    """Floats close to where rounding to that type changes direction."""
     form, found = FORMATS[kind], []
     for bits in (0, 1, (1 << form.mantissa_bits) - 1, form.bias << form.mantissa_bits, form.infinity - 2,
                  form.infinity - 1):
@@ -944,7 +944,7 @@ def casts(kind):
 
 
 def half_way_products(kind):
-    """Pairs in [1, 2) whose product needs exactly one bit more than the type has; half of them even but for it."""
+    """Pairs in [1, 2) whose product needs exactly one bit more than the type has; half of them even apart from it."""
     form, found = FORMATS[kind], {1: [], 3: []}
     least, ones = 1 << form.mantissa_bits, form.bias << form.mantissa_bits
     while min(map(len, found.values())) < 2:
@@ -962,7 +962,8 @@ def products(kind):
     else:
         reductions = [('f32', F32)] + [(f'chunk{c}', chunked(kind, c)) for c in (64, 128)]
     for tag, r in reductions:
-        # Sums of 131 terms; the layout of the weight changes nothing in them, so each reduction takes one of the two.
+        # Sums of 131 terms. The layout of the weight does not affect them, so each reduction uses only one of the two
+        # layouts.
         k, o, layout = 131, 2, int(tag == 'chunk128')
         end = f'_{tag}_layout{layout}'
         w = tensor(kind, *((o, k) if layout == 0 else (k, o)))
@@ -974,7 +975,8 @@ def products(kind):
              reductions=[r])
         case(kind + '_linear_dw' + end, 'linear_backward_weight', sums, [tensor(kind, k, 1), tensor(kind, k, o)],
              layout=layout, reductions=[r])
-        # Short sums in a larger tile; a bias or none the other way round; the other type of output.
+        # Short sums in a larger tile; with a bias where the cases above have none, and the other way round; the other
+        # output type.
         n, k, o = 5, 3, 17
         for layout in (0, 1) if tag == 'f32' else (1,) if tag == 'chunk64' else (0,):
             end = f'_{tag}_tile{layout}'
@@ -987,13 +989,13 @@ def products(kind):
             case(kind + '_linear_dw' + end, 'linear_backward_weight', kind, [dy, x], layout=layout, reductions=[r])
         if tag == 'chunk128':
             continue
-        # Every pair of edges meets somewhere; so do sums that overflow and products that are subnormal.
+        # Every pair of edge values occurs; so do sums that overflow and products that are subnormal.
         special = edges(kind)
         positive = special[::2]
         x = Tensor(kind, (len(positive), 2), flat(zip(positive, values(len(positive)))))
         w = Tensor(kind, (len(special), 2), flat(zip(special, reversed(special))))
         case(f'{kind}_linear_{tag}_edges', 'linear', kind, [x, w], layout=0, reductions=[r])
-        # The sum so far is nearly nothing, yet decides where the product, half way between two values, goes.
+        # The partial sum is tiny but decides how a product halfway between two values is rounded.
         form, ties = FORMATS[kind], half_way_products(kind)
         tiny = widen(kind, max(1, form.bias - 30 << form.mantissa_bits))
         x = Tensor(kind, (len(ties), 2), flat((tiny, a) for a, _ in ties))
@@ -1098,7 +1100,7 @@ def activations(kind):
 
 def attention_pair(name, kind, dims, heads, kv_heads, causal, half_softmax, r, rate=ZERO, place=(0, 0, 0), rng_id=9,
                    changes=None, scale=None, dy_changes=None):
-    """Both directions of one attention, the second on what the first gave."""
+    """Both directions of one attention; backward uses the outputs of forward."""
     batch, time, depth = dims
     settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=half_softmax, rng_id=rng_id,
                     scale=scale or divide(ONE, square_root(number(depth))), dropout_rate=rate, place=place)
@@ -1116,15 +1118,15 @@ def attentions(kind):
         for half_softmax in (0, 1) if half else (0,):
             for r in (F32, chunked(kind, 64)) if half else (F32,):
                 turn += 1
-                # The parity of the three settings decides where dropout takes part.
+                # The parity of the three settings determines which cases have dropout.
                 rate = real('0.3') if (turn + causal + half_softmax) % 2 else ZERO
                 tag = f'{"causal" if causal else "full"}_softmax{half_softmax}_{r[0]}_{turn}'
                 attention_pair(f'{kind}_attention_{tag}', kind, (2, 3, 3), 4 if turn % 3 == 0 else 2, 1 + turn % 2,
                                causal, half_softmax, r, rate, (1234567, 40 + turn, turn % 4))
     top, tiny = widen(kind, FORMATS[kind].infinity - 1), widen(kind, 1)
-    # Two query heads of depth 2, a key head and a value head: an infinite query, a NaN key, scores that overflow, zeros
-    # with a sign and an infinite value, an infinite value that two queries see; with dropout, an infinite value, and an
-    # infinite gradient of an output.
+    # Two query heads of depth 2, one key head and one value head: an infinite query, a NaN key, scores that overflow,
+    # zeros of both signs, an infinite value, and one that two queries see; with dropout, an infinite value and an
+    # infinite output gradient.
     width = 8
     changes = ({0: INFINITY, width + 1: tiny, 2 * width + 2: MINUS_ZERO}, {2 * width + 4: NAN},
                {0: top, 4: top, 5: top, width + 4: top, width: top, 2 * width + 6: top},
@@ -1136,7 +1138,7 @@ def attentions(kind):
                            real('0.5') if i > 4 else ZERO, changes=change, scale=ONE,
                            dy_changes={3: {3: top, 9: NAN}, 6: {4: INFINITY, 11: INFINITY}}.get(i))
     if kind in ('float32', 'bfloat16'):
-        # Products that vanish below binary32: the gradient of the values is -0, where one query head reads a value.
+        # Products that underflow in binary32: the gradient of the values is -0 if one query head reads a value.
         attention_pair(f'{kind}_attention_vanishing', kind, (1, 2, 1), 1, 1, 0, 0, F32, scale=ONE,
                        changes={0: ONE, 3: ONE, 1: real(-40), 4: real(40)},
                        dy_changes={0: negate(tiny), 1: negate(tiny)})
@@ -1156,7 +1158,7 @@ def losses(kind):
     case(kind + '_cross_entropy_dlogits', 'cross_entropy_backward', kind, [dloss, logits, labels, top, total])
     tiny = widen(kind, 1)
     large = widen(kind, FORMATS[kind].infinity - 1)
-    # Each row alone, so that one bad row does not hide the others behind the mean.
+    # One row per case, so that the mean does not hide the other rows behind one bad row.
     rows = [[INFINITY, ONE, ONE], [negate(INFINITY), ONE, real(2)], [ONE, NAN, ONE], [large, negate(large), ZERO],
             [MINUS_ZERO, MINUS_ZERO, MINUS_ZERO], [negate(INFINITY)] * 3, [tiny, negate(tiny), ZERO],
             [ZERO, MINUS_ZERO, ZERO]]
@@ -1182,8 +1184,8 @@ def losses(kind):
 
 
 def long_sums():
-    """Longer than one block of 4,096 would make the file large; longer than one round of the lanes is enough here, and
-    numerics.def has the blocks."""
+    """Sums longer than one round of the lanes. Sums longer than a block of 4,096 would make the file large; numerics.def
+    covers them."""
     x = tensor('float32', 1, 130)
     _, mean, reciprocal = case('float32_layer_norm_130', 'layer_norm', 'float32',
                                [x, tensor('float32', 130), tensor('float32', 130)], affine='float32',
@@ -1371,7 +1373,7 @@ def areas(kind):
 
 
 def rotations(kind):
-    """Both layouts of pairs, heads that turn in part, wholly and not at all, three types at work, special values."""
+    """Both layouts of pairs, heads rotated partly, wholly and not at all, three rotation types, special values."""
     base = real(10000)
     for rotation in sorted({'float32', kind}):
         for interleaved in (0, 1):
@@ -1390,7 +1392,7 @@ def rotations(kind):
             for op, end in (('rotary_embedding', ''), ('rotary_embedding_backward', '_dx')):
                 case(f'{kind}_rotary_edges{end}{tag}', op, kind, [x], rotation=rotation, heads=1, rotated=1,
                      rotary_dim=2, interleaved=interleaved, base=ONE)
-    # More pairs than a kernel takes at a time, and angles of many turns.
+    # More pairs than a kernel processes at once, and angles of many turns.
     interleaved = int(kind in ('bfloat16', 'float32'))
     case(f'{kind}_rotary_wide', 'rotary_embedding', kind, [tensor(kind, 2, 276)], rotation=kind, heads=1,
          rotated=1, rotary_dim=270, interleaved=interleaved, base=base)

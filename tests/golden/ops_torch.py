@@ -5,9 +5,9 @@ Writes ops_torch.golden beside this script; tests/unit/test_golden_ops.c reads i
 A case is a block of lines:
   case NAME OP TOLERANCE           relative to the largest magnitude of an output; 0 means equal bits
   integers ... / reals ...         attributes in the order of plan/ops.def
-  reduction KIND ACCUMULATOR CHUNK one line for each descriptor, where it is not f32
+  reduction KIND ACCUMULATOR CHUNK one line for each descriptor, unless it is f32
   input TYPE DIMS : HEX ...        dims joined by x; float32 as 8 hex digits, half types as 4, int32 as 8, int64 as 16
-  output TYPE DIMS : HEX ...       or "output TYPE DIMS ?" where the value is not compared
+  output TYPE DIMS : HEX ...       or "output TYPE DIMS ?" if the value is not compared
 """
 import math, struct
 from pathlib import Path
@@ -195,7 +195,7 @@ def training():
 
 
 def leaf_case(name, op, f, x, others=(), integers=(), reals=(), backward=(), tolerance=2e-6):
-    """A loss of x: its value, and its gradient for dloss 0.75. backward: saved tensors behind x and the others."""
+    """A loss of x: its value, and its gradient for dloss 0.75. backward: the saved tensors that follow x and the others."""
     loss = f(x)
     x.grad = None
     loss.backward(torch.tensor(0.75, dtype=D))
@@ -245,7 +245,7 @@ def more_losses():
 
 
 def weighted_cross_entropy():
-    """F.cross_entropy with ignore_index and label_smoothing; the reference's two scalings with a mask."""
+    """F.cross_entropy with ignore_index and label_smoothing, and with the reference's two scalings of a mask."""
     one = torch.tensor([0.75], dtype=D)
     n, v = 8, 11
     labels = torch.randint(0, v, (n,), dtype=torch.int32)
@@ -274,7 +274,7 @@ def weighted_cross_entropy():
 
 
 def rotary():
-    """x cos + rotate(x) sin, as the models that have it write it; the gradient is autograd's."""
+    """x cos + rotate(x) sin, as commonly written in models; the gradient is computed by autograd."""
     for b, t, heads, rotated, d, n, interleaved, base in (
             (2, 5, 3, 2, 8, 8, 1, 1e4), (2, 5, 3, 2, 8, 8, 0, 1e4), (1, 9, 2, 2, 6, 4, 1, 1e4), (1, 9, 2, 2, 6, 4, 0, 5e5),
             (1, 33, 1, 1, 2, 2, 1, 1.0)):

@@ -1,17 +1,17 @@
-"""Every optimizer for 50 steps in float64, from the formulas of OPTIMIZERS.md: what the kernels are held against.
+"""Every optimizer for 50 steps in float64, from the formulas of OPTIMIZERS.md: the reference for the kernels.
 
 Writes optimizers.golden beside this script; tests/unit/test_optimizers.c reads it. Run: python3 optimizers.py
-With --torch it also compares with torch.optim, where that has the same formula. Needs numpy.
+With --torch it also compares with torch.optim, for optimizers that have the same formula there. Needs numpy.
 
 A case is a block of lines:
   case NAME OP TOLERANCE        relative to the largest magnitude of a tensor; OP muon is a sequence of ops
   integers ... / reals ...      attributes in the order of plan/ops.def
   run SHAPE SEED RATE           extents joined by x; RATE is the learning rate before its decay
-  inputs ...                    what the op takes behind parameter and gradient: s a tensor of state, r the learning rate,
-                                t the number of steps before
+  inputs ...                    inputs after parameter and gradient: s a tensor of state, r the learning rate,
+                                t the number of steps so far
   state SHAPE INITIAL           for each s
   final : HEX ...               the parameter and each tensor of state after the last step, float32
-Everything that goes in is a float32: parameter and gradients come from draws() below, and the rate of step t (from 0) is
+Every input is a float32: parameter and gradients come from draws() below, and the rate of step t (from 0) is
 the float32 nearest to RATE * (1 - t/128)."""
 import os
 import struct
@@ -29,7 +29,7 @@ def single(x):
 
 
 def draws(seed):
-    """Numbers in [-1, 1), each a multiple of 2^-23, from one generator of 32 bits."""
+    """Numbers in [-1, 1), each a multiple of 2^-23, from a 32-bit generator."""
     while True:
         seed = (seed * 1664525 + 1013904223) % 2 ** 32
         yield ((seed >> 8) - 2 ** 23) / 2 ** 23
@@ -40,7 +40,7 @@ def tensor(source, shape):
 
 
 def gradients(source, shape):
-    """Of each step: half of it a direction that stays, half of it new; some elements far smaller than others."""
+    """Gradients for each step: the sum of a constant and a new part, with some elements far smaller than others."""
     stays = tensor(source, shape)
     size = np.array([2.0 ** -(i % 7) for i in range(stays.size)]).reshape(shape)
     for _ in range(STEPS):
@@ -301,7 +301,7 @@ def compare_with_torch():
     import torch
     shape, betas = (5, 7), dict(beta1=0.9, beta2=0.999)
     z = (shape, 0)
-    adams = dict(betas, epsilon=1e-30, weight_decay=0.1)  # PyTorch corrects before it adds epsilon
+    adams = dict(betas, epsilon=1e-30, weight_decay=0.1)  # PyTorch applies the correction before it adds epsilon
     theirs = dict(betas=(0.9, 0.999), eps=1e-30, weight_decay=0.1)
     optim = torch.optim
     pairs = [

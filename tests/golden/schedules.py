@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""An oracle of the schedules: what each class of a recipe means, from the formulas of the reference and the choices of
-schedules/SCHEDULES.md, in decimal arithmetic of 50 digits. It shares nothing with schedules/ but those pages. Numbers
-of a recipe count as the binary64 nearest to them.
+"""An oracle of the schedules: the value of each class of a recipe, from the formulas of the reference and the choices in
+schedules/SCHEDULES.md, in decimal arithmetic of 50 digits. It shares nothing with schedules/ except that document. Each
+number of a recipe is first rounded to the nearest binary64.
 
 Run: python3 tests/golden/schedules.py
          writes schedules.def beside this script, which tests/unit/test_schedules.c includes:
-         SCHEDULE_CASE(lines of a recipe, whether the weight decay is meant)
+         SCHEDULE_CASE(lines of a recipe, true for the weight decay, false for the learning rate)
          SCHEDULE_VALUE(case, step, bits of binary32, binary64)
      python3 tests/golden/schedules.py check FIRNC RECIPE STEPS
-         compares every step below STEPS of every case with what `firnc schedule` prints; RECIPE gives the rest.
+         compares every step below STEPS of every case with what `firnc schedule` prints; RECIPE supplies the other keys.
 
-Nothing here is needed to build Firn or to run it; `make test-long` runs the second form."""
+Firn can be built and run without this script; `make test-long` runs the second form."""
 import json
 import math
 import subprocess
@@ -70,7 +70,7 @@ def rounded(x, digits, smallest):
     subnormal."""
     if x == 0:
         return 0.0
-    exponent = max(math.frexp(float(x))[1] - digits, smallest)  # at most one too large, which costs no digit that counts
+    exponent = max(math.frexp(float(x))[1] - digits, smallest)  # may be one too large, which loses no significant digit
     unit = Fraction(2) ** exponent
     exact = Fraction(x) / unit
     if abs(exact) < Fraction(2) ** (digits - 1) and exponent > smallest:
@@ -183,7 +183,7 @@ def one_cycle(s, t):
 
 
 def lambdas(s, t):
-    """An expression is a function here; its text stands in the recipe."""
+    """An expression is a function here and text in the recipe."""
     value = D(1)
     for one in s["lambda"]:
         factor = one[1](t) if isinstance(one, tuple) else number(one[int(min(t, len(one) - 1))])
@@ -216,11 +216,11 @@ CLASSES = {
     "LambdaLR": lambdas, "SequentialLR": sequential, "ChainedLR": chained, "ChainedScheduler": chained,
 }
 
-# The oracle's name of a setting, where it is not the recipe's.
+# The oracle's name of a setting, if it differs from the recipe's.
 INNER = {"initial_learning_rate": "initial", "learning_rate": "initial", "base_lr": "initial",
          "end_learning_rate": "end", "max_lr": "end", "learning_rates": "values", "lr_lambda": "lambda"}
 
-# The names in the twins of the weight decay.
+# The names in the weight decay versions of the classes.
 DECAY = {"initial_learning_rate": "initial_val", "learning_rate": "val", "base_lr": "base_val",
          "end_learning_rate": "end_val", "max_lr": "max_val", "learning_rates": "vals", "lr_lambda": "val_lambda"}
 
@@ -252,7 +252,7 @@ def evaluate_initial(case):
 
 
 def recipe_of(case, decay):
-    """What stands in the recipe: the same thing for JSON."""
+    """The same case in the form of the recipe, for JSON."""
     name, settings = case
     made = {}
     for key, value in settings.items():
@@ -261,7 +261,7 @@ def recipe_of(case, decay):
         elif key == "lr_lambda":
             value = [one[0] if isinstance(one, tuple) else one for one in value] \
                 if isinstance(value[0], (tuple, list)) else value
-        if key != T or "schedulers" not in settings:  # the length of a sequence is that of its parts
+        if key != T or "schedulers" not in settings:  # the length of a sequence is determined by its parts
             made[DECAY.get(key, key) if decay else key] = value
     if decay:
         name = "ChainedWD" if name == "ChainedScheduler" else \
@@ -356,7 +356,7 @@ CASES = [
 
 
 def ends_of(case):
-    """Steps at which something begins or ends."""
+    """Steps at which a part of the schedule begins or ends."""
     settings = case[1]
     ends = [settings[key] for key in ("total_iters", "T_max", "T_0", "step_size", "step_size_up", "total_steps",
                                       "warmup_steps") if key in settings]
@@ -395,7 +395,7 @@ def write():
 
 
 def ordered(single):
-    """Neighbouring floats have neighbouring numbers."""
+    """Maps floats to integers such that neighbouring floats are neighbouring integers."""
     bits = bits_of(single)
     return bits if bits < 1 << 31 else (1 << 31) - bits
 
