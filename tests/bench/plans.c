@@ -330,7 +330,7 @@ static bool session_begin(session *it, const char *plan, const char *key, unsign
     return true;
 }
 
-/* --- what is measured ------------------------------------------------------------------------------------------- */
+/* --- measurements ------------------------------------------------------------------------------------------------- */
 
 /* 6 operations per parameter and token, plus the causal half of attention, forward and backward. */
 static double work_of(const plan_case *it, const firn_info *info) {

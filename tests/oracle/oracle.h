@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* 1 when the C++ verifier of flatbuffers accepts the buffer, 0 when it does not. */
+/* Returns 1 if the C++ verifier of flatbuffers accepts the buffer, else 0. */
 int oracle_accepts(const uint8_t *buffer, size_t bytes);
 
 #ifdef __cplusplus

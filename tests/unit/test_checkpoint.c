@@ -375,7 +375,7 @@ static void believes_only_what_it_copies(void **state) {
     }
 }
 
-/* --- records that are whole, but not the plan's --- */
+/* --- valid records of other plans --- */
 
 static void belongs_to_one_run(void **state) {
     (void)state;

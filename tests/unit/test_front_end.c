@@ -34,8 +34,7 @@ static int make_key(void **state) {
     return firnc_key_generate(&key) ? 0 : -1;
 }
 
-/* --- the network ---------------------------------------------------------------------------------------------------
- */
+/* --- the network -------------------------------------------------------------------------------------------------- */
 
 static const firnc_pol precise = {.level = 0, .bwd_level = FIRNC_UNSET, .enable_fwd = true, .enable_bwd = true};
 static const firnc_pol fast_forward = {.level = 2, .bwd_level = 0, .enable_fwd = true, .enable_bwd = true};
@@ -118,8 +117,7 @@ static firnc_graph *build(bool eval) {
     return graph;
 }
 
-/* --- the job -------------------------------------------------------------------------------------------------------
- */
+/* --- the job ------------------------------------------------------------------------------------------------------ */
 
 /* SGD with a linearly rising learning rate, gradient clipping by norm, and a separate weight decay for the table. */
 static firnc_job *make_job(bool mixed, bool emulate) {
@@ -148,8 +146,7 @@ static firnc_job *make_job(bool mixed, bool emulate) {
     return job;
 }
 
-/* --- the data, as front_end.py makes it ----------------------------------------------------------------------------
- */
+/* --- the data, as front_end.py makes it --------------------------------------------------------------------------- */
 
 typedef struct records {
     uint8_t numbers[RECORDS * LENGTH * FEATURES], tokens[RECORDS * LENGTH];
@@ -182,8 +179,7 @@ static int read_records(void *context, uint32_t stream, uint64_t first, uint32_t
     return 0;
 }
 
-/* --- running -------------------------------------------------------------------------------------------------------
- */
+/* --- running ------------------------------------------------------------------------------------------------------ */
 
 static void *block(uint64_t bytes) {
     void *memory = NULL;
@@ -268,8 +264,7 @@ static void bfloat16_agrees_with_pytorch(void **state) {
     assert_true(apart(native, 1) > 5e-4);
 }
 
-/* --- the plan ------------------------------------------------------------------------------------------------------
- */
+/* --- the plan ----------------------------------------------------------------------------------------------------- */
 
 /* Returns the op of that code in that layer; asserts that it exists. */
 static firn_fb_op find_op(firn_fb_plan plan, uint16_t code, const char *layer) {
@@ -366,8 +361,7 @@ static void an_evaluation_has_its_own_plan(void **state) {
     assert_int_equal(firn_fb_plan_mode(read), FIRN_FB_MODE_EVAL);
 }
 
-/* --- what is refused -----------------------------------------------------------------------------------------------
- */
+/* --- refusals ----------------------------------------------------------------------------------------------------- */
 
 static void refused(firnc_graph *graph, const firnc_job *job, const char *words) {
     firnc_frozen plan = {.file = {.count = 7}};

@@ -184,8 +184,7 @@ static void a_new_node_has_the_shapes_of_its_rule(void **state) {
     assert_int_equal(shape->dims[1], 5);
 }
 
-/* --- misuse ---------------------------------------------------------------------------------------------------------
- */
+/* --- misuse ------------------------------------------------------------------------------------------------------- */
 
 static void end_without_begin(firnc_graph *graph) {
     firnc_layer_end(graph);
@@ -245,8 +244,7 @@ static void misuse_aborts(void **state) {
     }
 }
 
-/* --- architectures --------------------------------------------------------------------------------------------------
- */
+/* --- architectures ------------------------------------------------------------------------------------------------ */
 
 static const firnc_graph *built(const test_recipe *recipe) {
     firnc_compilation compilation = test_compilation(recipe);

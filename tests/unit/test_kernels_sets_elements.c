@@ -1,6 +1,6 @@
-/* Every kernel set that this CPU can run gives the bits of the plain one: activations over floats of all magnitudes and
- * all values of the half types, the rotary embedding, casts, softmax cross-entropy over awkward widths and special
- * values. A set that cannot be had is named and skipped. */
+/* Tests that every kernel set that this CPU can run gives the bits of the plain one: activations over floats of all
+ * magnitudes and all values of the half types, the rotary embedding, casts, softmax cross-entropy over awkward widths
+ * and special values. Unavailable sets are named and skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 static const char *const names[] = {"fma", "avx2", "avx512"};
 enum { SETS = sizeof names / sizeof names[0] };
 
-/* Those to compare with the plain one; NULL for what this CPU cannot run. */
+/* The sets to compare with the plain one; NULL if this CPU cannot run one. */
 static const firn_kernel_set *sets[SETS];
 static bool are_some_compared;
 
@@ -29,13 +29,13 @@ static int find_sets(void **state) {
     return 0;
 }
 
-/* Against the plain set alone nothing is compared. */
+/* If only the plain set is available, there is nothing to compare. */
 static void skip_without_sets(void) {
     if (!are_some_compared)
         skip();
 }
 
-/* The op in every set, on inputs of which input `in_place` gives its bytes to output 0 (none: UINT8_MAX). */
+/* Compares the op in every set. Output 0 shares the memory of input `in_place` (UINT8_MAX: of none). */
 static void compare(uint16_t code, const firn_kernel_call *call, uint8_t in_place, const char *what) {
     firn_tensor expected[FIRN_OUTPUTS_MAX];
     firn_kernel_call plain = *call;
@@ -65,8 +65,8 @@ static void compare(uint16_t code, const firn_kernel_call *call, uint8_t in_plac
 
 /* --- activations -------------------------------------------------------------------------------------------------- */
 
-/* All halves; or floats of every sign and exponent, and every 16,411th of all of them, with a tail that fills no
- * register. */
+/* All values of a half type; for float32, every sign and exponent and every 16,411th float. Their number does not fill
+ * the last register. */
 static firn_tensor all_values(uint8_t type) {
     const uint64_t step = 16411;
     const uint32_t count = type == FIRN_FLOAT32 ? (uint32_t)(((uint64_t)1 << 32) / step) : 1 << 16;
@@ -105,7 +105,7 @@ static void activations(void **state) {
     }
 }
 
-/* dy, x and dx of different types. */
+/* dy, x and dx have different types. */
 static void activations_of_mixed_types(void **state) {
     (void)state;
     skip_without_sets();
@@ -128,7 +128,8 @@ static void activations_of_mixed_types(void **state) {
 
 /* --- rotary embedding --------------------------------------------------------------------------------------------- */
 
-/* Both layouts of pairs, fewer and more than a kernel takes at a time, every type at work, alone and in place. */
+/* Both layouts of pairs, fewer and more pairs than a kernel processes at once, every rotation type, out of place and in
+ * place. */
 static void rotary_embedding(void **state) {
     (void)state;
     skip_without_sets();
@@ -157,7 +158,7 @@ static void rotary_embedding(void **state) {
 
 /* --- conversions -------------------------------------------------------------------------------------------------- */
 
-/* Every type from and to every other, all values and short tensors. */
+/* Casts between all pairs of types, over all values and for short tensors. */
 static void casts(void **state) {
     (void)state;
     skip_without_sets();

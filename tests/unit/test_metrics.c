@@ -54,8 +54,7 @@ static void expect_near(const evaluation *e, double expected) {
         fail_msg("%.9g, not %.9g", value, expected);
 }
 
-/* --- confusion matrices ---------------------------------------------------------------------------------------------
- */
+/* --- confusion matrices ------------------------------------------------------------------------------------------- */
 
 /* Class 7 has no label, class 8 no prediction, and class 9 neither; some rows have no prediction. */
 static void fill_matrix(const evaluation *e, int64_t scale) {
@@ -143,8 +142,7 @@ static void confusion_matrices(void **state) {
     }
 }
 
-/* --- area -----------------------------------------------------------------------------------------------------------
- */
+/* --- area --------------------------------------------------------------------------------------------------------- */
 
 static void areas(void **state) {
     (void)state;
@@ -168,8 +166,7 @@ static void areas(void **state) {
     evaluation_close(&e);
 }
 
-/* --- real evaluations ------------------------------------------------------------------------------------------------
- */
+/* --- real evaluations --------------------------------------------------------------------------------------------- */
 
 /* Counters beyond 2^24 must still count single items. */
 static void counters_do_not_stall(void **state) {

@@ -19,8 +19,7 @@
 #include "runtime/numerics/half.h"
 #include "tests/unit/numerics_sweep.h"
 
-/* --- golden values --------------------------------------------------------------------------------------------------
- */
+/* --- golden values ------------------------------------------------------------------------------------------------ */
 
 enum { float16 = FIRN_FLOAT16, bfloat16 = FIRN_BFLOAT16, cbfloat16 = FIRN_CBFLOAT16 };
 
@@ -153,8 +152,7 @@ static void test_functions_match_the_model(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* --- half types -----------------------------------------------------------------------------------------------------
- */
+/* --- half types --------------------------------------------------------------------------------------------------- */
 
 typedef struct format {
     uint8_t type;
@@ -387,8 +385,7 @@ static void test_maximum(void **state) {
     assert_true(firn_maximum(-INFINITY, -1.0f) == -1.0f);
 }
 
-/* --- special values of the functions
- * ---------------------------------------------------------------------------------- */
+/* --- special values of the functions ------------------------------------------------------------------------------ */
 
 static void test_special_values(void **state) {
     (void)state;
@@ -451,8 +448,7 @@ static void test_special_values(void **state) {
     }
 }
 
-/* --- sums
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- sums --------------------------------------------------------------------------------------------------------- */
 
 /* The model's list, of mixed signs and magnitudes. */
 static float list_element(uint32_t i) {
@@ -491,8 +487,7 @@ static void test_sum_of_nan_is_canonical(void **state) {
     assert_int_equal(firn_bits(firn_sum_end(&sum)), FIRN_NAN_BITS);
 }
 
-/* --- random numbers
- * ------------------------------------------------------------------------------------------------------ */
+/* --- random numbers ----------------------------------------------------------------------------------------------- */
 
 /* The known answers published by the authors of Philox. */
 static void test_philox_known_answers(void **state) {
@@ -608,8 +603,7 @@ static void test_permutations_differ(void **state) {
     assert_true(same_epoch < 10 && same_seed < 10 && fixed < 10);
 }
 
-/* --- the same bits everywhere
- * ---------------------------------------------------------------------------------------------- */
+/* --- the same bits everywhere ------------------------------------------------------------------------------------- */
 
 static void test_checksum(void **state) {
     (void)state;

@@ -15,8 +15,7 @@
 
 #include "runtime/numerics/numerics.h"
 
-/* --- the exact functions
- * ---------------------------------------------------------------------------------------------- */
+/* --- the exact functions ------------------------------------------------------------------------------------------ */
 
 static const double pi = 3.14159265358979323846, root_half = 0.70710678118654752440;
 
@@ -93,8 +92,7 @@ static double exact_softplus(double x) {
     return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
 }
 
-/* --- what an error is measured in
- * ------------------------------------------------------------------------------------- */
+/* --- the unit of an error ----------------------------------------------------------------------------------------- */
 
 /* The spacing of floats at the exact value. */
 static double ulp(double x, double exact) {

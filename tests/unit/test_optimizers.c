@@ -156,8 +156,7 @@ static void run_op(runner r, uint16_t code, firn_kernel_call *call, firn_tensor 
         }
 }
 
-/* --- muon: the ops that the compiler makes of it -------------------------------------------------------------------
- */
+/* --- muon: the ops that the compiler generates -------------------------------------------------------------------- */
 
 static firn_tensor product(runner r, uint16_t code, const firn_tensor *a, const firn_tensor *b, int64_t layout) {
     firn_tensor result;
@@ -212,7 +211,7 @@ static void muon(runner r, const optimizer_case *c, const outcome *o, const firn
     tensor_free(&x);
 }
 
-/* --- the others, and the loop ------------------------------------------------------------------------------------- */
+/* --- the other optimizers, and the loop --------------------------------------------------------------------------- */
 
 static uint16_t code_of(const char *name) {
     for (uint32_t i = 0; i < FIRN_OPS; i++)

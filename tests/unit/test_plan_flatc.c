@@ -82,8 +82,7 @@ static uint8_t *read_from_folder(const char *name, size_t *count) {
     return read_file(path, count);
 }
 
-/* --- what we read, as JSON without white space -----------------------------------------------------------------------
- */
+/* --- our reading, as JSON without white space --------------------------------------------------------------------- */
 
 static char json[1 << 16];
 static size_t json_bytes;
@@ -192,8 +191,7 @@ static void remove_white_space(char *text) {
     *to = 0;
 }
 
-/* --- the tests -------------------------------------------------------------------------------------------------------
- */
+/* --- the tests ---------------------------------------------------------------------------------------------------- */
 
 static void write_to_folder(const char *name, const uint8_t *data, size_t count) {
     char path[128];

@@ -22,7 +22,7 @@
 static const firn_type halves[] = {FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
 #define HALF_COUNT (sizeof halves / sizeof halves[0])
 
-/* --- every question ----------------------------------------------------------------------------------------------- */
+/* --- all combinations --------------------------------------------------------------------------------------------- */
 
 static firnc_pol_meaning emulated(firn_pol_class pol, uint8_t level, firn_type type, firn_type half) {
     return firnc_pol_meaning_of(&(firnc_pol_question){.pol = pol,
@@ -130,7 +130,7 @@ static void targets_lowerings_and_requests(void **state) {
     assert_int_equal(native, 2); /* both outcomes have occurred: two targets multiply float16 */
 }
 
-/* --- the page ----------------------------------------------------------------------------------------------------- */
+/* --- the documented table ----------------------------------------------------------------------------------------- */
 
 /* Returns the element type of one kind of POL decision, at a level and for a half type. */
 typedef uint8_t (*type_of_answer)(uint8_t level, firn_type half);

@@ -149,8 +149,7 @@ static void refused_set(const char *setting, const char *place, const char *word
     expect_message(place, words);
 }
 
-/* --- defaults -------------------------------------------------------------------------------------------------------
- */
+/* --- defaults ----------------------------------------------------------------------------------------------------- */
 
 static void what_is_left_out_has_the_reference_s_default(void **state) {
     (void)state;
@@ -422,8 +421,7 @@ static void scaled_bytes_may_be_float32_in_evaluation(void **state) {
     assert_float_equal(other.feature_shift, 0, 0);
 }
 
-/* --- precision ------------------------------------------------------------------------------------------------------
- */
+/* --- precision ---------------------------------------------------------------------------------------------------- */
 
 static firnc_precision precision(const char *keys) {
     return accepted(edited(minimal, "fp16_type: bfloat16", keys), FIRNC_TRAIN)->job.precision;
@@ -513,8 +511,7 @@ static void the_model_may_say_the_precision(void **state) {
             ":6: trainer.init.model.mixed_precision: ", "says otherwise");
 }
 
-/* --- schedules ------------------------------------------------------------------------------------------------------
- */
+/* --- schedules ---------------------------------------------------------------------------------------------------- */
 
 static const char *with_schedule(const char *lines) {
     return edited(minimal, "    precision:\n", firnc_format("    schedulers:\n%s    precision:\n", lines));
@@ -807,8 +804,7 @@ static void schedules_go_by_tags(void **state) {
             ":2: trainer.init: ", "there is no learning rate for the parameters that no group takes");
 }
 
-/* --- refused --------------------------------------------------------------------------------------------------------
- */
+/* --- refused ------------------------------------------------------------------------------------------------------ */
 
 static void precision_is_refused_by_line_and_key(void **state) {
     (void)state;
@@ -1136,8 +1132,7 @@ static void what_cannot_change_the_run_is_ignored(void **state) {
     refused_edit("seed: 7", "sparsity: {}", ":3: trainer.init.sparsity: ", "not supported");
 }
 
-/* --- settings -------------------------------------------------------------------------------------------------------
- */
+/* --- settings ----------------------------------------------------------------------------------------------------- */
 
 static void a_setting_replaces_a_value(void **state) {
     (void)state;

@@ -71,7 +71,7 @@ static uint64_t saved_bytes(void) {
     return storage.end;
 }
 
-/* --- what inspect prints --- */
+/* --- output of inspect --- */
 
 static cJSON *inspect(void) {
     static char text[1 << 20];

@@ -514,7 +514,7 @@ static void the_floor_of_the_scale_stops(void **state) {
     digest_of(&one, digest);
 }
 
-/* --- nothing else has a say --- */
+/* --- independence of threads, decoding and rounding mode --- */
 
 static void threads_do_not_matter(void **state) {
     (void)state;

@@ -251,7 +251,7 @@ static void move_aside(support_plan *s) {
     s->tensors[TRAIN_DWEIGHT].offset = 336;
 }
 
-/* --- plans that are as good ------------------------------------------------------------------------------------- */
+/* --- other valid plans -------------------------------------------------------------------------------------------- */
 
 static void weights_at_the_end(support_plan *s) {
     use_weights(s, 64);
@@ -811,7 +811,7 @@ static void test_broken_plans_are_refused(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-/* --- overlaps, against the rule as it stands in FORMAT.md --------------------------------------------------------- */
+/* --- overlaps, compared with the rule in FORMAT.md ---------------------------------------------------------------- */
 
 static bool works_in_place(const support_plan *s, uint32_t a, uint32_t b) {
     const firn_native_tensor *dies = &s->tensors[a], *born = &s->tensors[b];

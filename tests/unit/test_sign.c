@@ -82,8 +82,7 @@ static void a_key_that_is_not_one_signs_nothing(void **state) {
     assert_false(firnc_sign(&key, digest, signature));
 }
 
-/* --- keygen ---------------------------------------------------------------------------------------------------------
- */
+/* --- keygen ------------------------------------------------------------------------------------------------------- */
 
 static int keygen(const char *name) {
     char *argv[] = {(char *)(uintptr_t) "keygen", (char *)(uintptr_t)name, NULL};
@@ -153,8 +152,7 @@ static void der_becomes_raw(void **state) {
             assert_false(firnc_signature_decode(&(firnc_bytes){.data = der, .count = count}, raw));
 }
 
-/* --- sealed plans
- * ----------------------------------------------------------------------------------------------------- */
+/* --- sealed plans ------------------------------------------------------------------------------------------------- */
 
 /* Returns an unsigned plan of a small model, for the known key. */
 static firnc_bytes sealed(uint32_t security_counter) {
@@ -246,8 +244,7 @@ static void the_run_hash_must_be_that_of_the_payload(void **state) {
     assert_int_equal(check(&file, 0), FIRN_ERROR_HEADER_MISMATCH);
 }
 
-/* --- files ----------------------------------------------------------------------------------------------------------
- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static void a_file_is_replaced_whole_or_not_at_all(void **state) {
     (void)state;

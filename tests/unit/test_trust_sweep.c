@@ -56,7 +56,7 @@ static int free_plans(void **state) {
     return 0;
 }
 
-/* --- counting, and saying where it went wrong --------------------------------------------------------------------- */
+/* --- counts and messages ------------------------------------------------------------------------------------------ */
 
 #define ERRORS 1000
 static uint32_t counts[ERRORS];
@@ -477,7 +477,7 @@ static void every_field(void **state) {
     change_every_field(GPT2_SCALED, 19);
 }
 
-/* --- each its own error ------------------------------------------------------------------------------------------- */
+/* --- one error per fault ------------------------------------------------------------------------------------------ */
 
 static void wrong_schema(compiled_plan *plan) {
     firn_header header = compiled_plan_header(plan);

@@ -454,8 +454,7 @@ static void rule_15_no_table_is_shared(void **state) {
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_BUDGET);
 }
 
-/* --- beside the oracle -----------------------------------------------------------------------------------------------
- */
+/* --- comparison with the oracle ----------------------------------------------------------------------------------- */
 
 static char folder[64];
 
