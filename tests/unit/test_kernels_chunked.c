@@ -57,7 +57,7 @@ static uint32_t draw_bits(uint32_t *seed) {
     return draw(seed, 1u << 16) << 16 | draw(seed, 1u << 16);
 }
 
-/* The half value 2^exponent, or the nearest one that exists: zero below the range, infinity above it. */
+/* The half with that sign, exponent and mantissa; zero if the exponent is below the range, infinity if above it. */
 static float half_of(const half_type *h, bool negative, int exponent, uint32_t mantissa) {
     const int field = exponent + h->bias, infinity = 0x7fff >> h->mantissa;
     uint32_t bits =
@@ -110,7 +110,7 @@ static bool is_same(float expected, float actual) {
 
 enum { ROWS = 8, ROUNDS = 8000 };
 
-/* If `small` is set, replaces a value of 2^exponent or more by one. */
+/* If `small` is set, replaces a value whose magnitude is 2^exponent or more by 1. */
 static float tamed(bool small, float x, int exponent) {
     const float limit = firn_power_of_two(exponent);
     return !small || (x < limit && -x < limit) ? x : 1.0f;
