@@ -283,7 +283,39 @@ static void check_words(const struct op_row *row) {
         refuse_row(row, "there is no documentation");
 }
 
+/* --- gradients by name -------------------------------------------------------------------------------------------- */
+
+static const struct op_row *find_backward(const struct op_row *forward) {
+    const size_t length = strlen(forward->source->name);
+    for (size_t i = 0; i < OPS; i++)
+        if (strncmp(rows[i].source->name, forward->source->name, length) == 0 &&
+            strcmp(rows[i].source->name + length, "_backward") == 0)
+            return &rows[i];
+    refuse_row(forward, "the gradient is by_name, and there is no op <name>_backward");
+}
+
+/* The backward op reads dy or dloss and what the forward op reads or gives, and has attributes of the forward op only.
+ */
+static void check_gradient(const struct op_row *forward) {
+    if (strcmp(forward->source->gradient, "by_name") != 0)
+        return;
+    const struct op_row *backward = find_backward(forward);
+    for (unsigned i = 0; i < backward->input_count; i++) {
+        const char *name = backward->inputs[i].name;
+        if (!is_one_of(name, "dy dloss") && find_operand(forward->inputs, forward->input_count, name) == OP_NONE &&
+            find_operand(forward->outputs, forward->output_count, name) == OP_NONE)
+            refuse_row(backward, "an input is neither dy nor dloss nor an operand of the forward op");
+    }
+    for (unsigned i = 0; i < backward->integer_count; i++)
+        if (find_attribute(forward->integers, forward->integer_count, backward->integers[i].name) == OP_NONE)
+            refuse_row(backward, "an integer is none of the forward op");
+    for (unsigned i = 0; i < backward->real_count; i++)
+        if (find_attribute(forward->reals, forward->real_count, backward->reals[i].name) == OP_NONE)
+            refuse_row(backward, "a real is none of the forward op");
+}
+
 const struct op_row *read_ops(size_t *count) {
+    input_name = "plan/ops.def";
     for (size_t i = 0; i < OPS; i++) {
         rows[i] = (struct op_row){.source = &sources[i]};
         check_words(&rows[i]);
@@ -295,6 +327,8 @@ const struct op_row *read_ops(size_t *count) {
             if (sources[j].code == sources[i].code || strcmp(sources[j].name, sources[i].name) == 0)
                 refuse_row(&rows[i], "the code or the name is another op's");
     }
+    for (size_t i = 0; i < OPS; i++)
+        check_gradient(&rows[i]);
     *count = OPS;
     return rows;
 }

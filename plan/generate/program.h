@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Name of the binary schema, for messages; the program's name until the command line has been read. */
+/* The file that is being read, for messages; the name of the program until the command line has been read. */
 extern const char *input_name;
 
 /* Prints the input's name, the place of the error and how to mend it, then ends the program. */
