@@ -32,6 +32,8 @@ static void write_positions(const struct op_row *rows, size_t count) {
             put_position(row, "", row->integers[i].name, i);
         for (unsigned i = 0; i < row->real_count; i++)
             put_position(row, "", row->reals[i].name, i);
+        for (unsigned i = 0; i < row->reduction_count; i++)
+            put_position(row, "REDUCTION_", row->reductions[i].name, i);
     }
     put("};\n\n#endif\n");
     end_file();

@@ -5,9 +5,9 @@
 
 const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"cast", "x", "y", "", "", ""},
-    {"linear", "x weight bias", "y", "layout", "", "sum"},
-    {"linear_backward_input", "dy weight", "dx", "layout", "", "sum"},
-    {"linear_backward_weight", "dy x", "dweight", "layout", "", "sum"},
+    {"linear", "x weight bias", "y", "layout", "", "products"},
+    {"linear_backward_input", "dy weight", "dx", "layout", "", "products"},
+    {"linear_backward_weight", "dy x", "dweight", "layout", "", "products"},
     {"sum_leading", "x", "y", "rank", "", ""},
     {"embedding", "ids table", "y", "", "", ""},
     {"embedding_backward", "ids dy start", "dtable", "rows", "", ""},

@@ -10,11 +10,16 @@
 enum { ROWS = FIRN_TILE_ROWS };
 
 /* The reductions of both ops, as plan/ops.def names them; only the backward op has the last one. */
-enum { SCORES = 0, VALUES = 1, QUERIES_AND_KEYS = 2 };
+enum {
+    SCORES = FIRN_ATTENTION_REDUCTION_SCORES,
+    VALUES = FIRN_ATTENTION_REDUCTION_VALUES,
+    QUERIES_AND_KEYS = FIRN_ATTENTION_BACKWARD_REDUCTION_QUERIES_AND_KEYS
+};
 
 #define AS_BACKWARD(NAME) (FIRN_ATTENTION_BACKWARD_##NAME == FIRN_ATTENTION_##NAME)
 _Static_assert(AS_BACKWARD(HEADS) && AS_BACKWARD(KV_HEADS) && AS_BACKWARD(CAUSAL) && AS_BACKWARD(HALF_SOFTMAX) &&
-                   AS_BACKWARD(RNG_ID) && AS_BACKWARD(SCALE) && AS_BACKWARD(DROPOUT_RATE),
+                   AS_BACKWARD(REDUCTION_SCORES) && AS_BACKWARD(REDUCTION_VALUES) && AS_BACKWARD(RNG_ID) &&
+                   AS_BACKWARD(SCALE) && AS_BACKWARD(DROPOUT_RATE),
                "firn_attention_of reads the attributes of both ops");
 
 /* A query head and its part of the scratch. */

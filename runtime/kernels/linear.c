@@ -5,7 +5,6 @@
 #include "runtime/kernels/blocks.h"
 
 enum { OUT_IN = 0, IN_OUT = 1 }; /* layout of a weight */
-enum { SUM = 0 };                /* the only reduction of each op, as plan/ops.def names it */
 
 /* Describes a tensor as a matrix whose columns are its last extent. */
 static firn_matrix matrix(const firn_tensor *tensor) {
@@ -43,7 +42,7 @@ static void tiles(void *argument, size_t begin, size_t end) {
 static void begin_linear(firn_linear *job, const firn_kernel_call *call, const firn_tensor *out) {
     job->product.present = FIRN_TERMS_ALL;
     job->product.diagonal = 0;
-    job->product.reduction = call->reductions[SUM];
+    job->product.reduction = call->reductions[FIRN_LINEAR_REDUCTION_PRODUCTS];
     job->bias = NULL;
     job->out = out;
 }

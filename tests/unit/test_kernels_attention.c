@@ -13,7 +13,12 @@
 
 #include "tests/unit/support_kernels.h"
 
-enum { SCORES = 0, VALUES = 1, QUERIES_AND_KEYS = 2 }; /* the reductions of both ops, as plan/ops.def names them */
+/* The reductions of both ops. */
+enum {
+    SCORES = FIRN_ATTENTION_REDUCTION_SCORES,
+    VALUES = FIRN_ATTENTION_REDUCTION_VALUES,
+    QUERIES_AND_KEYS = FIRN_ATTENTION_BACKWARD_REDUCTION_QUERIES_AND_KEYS
+};
 
 typedef struct setting {
     uint32_t batch, steps, heads, kv_heads, size;

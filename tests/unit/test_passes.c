@@ -712,10 +712,10 @@ static lowered lower(firn_type half, int level, bool emulate, const char *target
     return (lowered){
         .linear = test_find_node(graph, FIRN_OP_linear, "transformer.h.0.mlp.c_fc")->reductions[0],
         .dx = test_find_node(graph, FIRN_OP_linear_backward_input, "transformer.h.0.mlp.c_fc")->reductions[0],
-        .scores = attention->reductions[0],
-        .values = attention->reductions[1],
+        .scores = attention->reductions[FIRN_ATTENTION_REDUCTION_SCORES],
+        .values = attention->reductions[FIRN_ATTENTION_REDUCTION_VALUES],
         .backward_scores = backward->reductions[0],
-        .backward_values = backward->reductions[2],
+        .backward_values = backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_QUERIES_AND_KEYS],
         .half_softmax = (int)attention->integers[3],
         .backward_half_softmax = (int)backward->integers[3]};
 }
@@ -791,7 +791,7 @@ static void test_lower_backward_levels(void **state) {
     const firnc_node *backward = test_find_node(compilation.graph, FIRN_OP_attention_backward, "transformer.h.0.attn");
     assert_chunked(backward->reductions[0], FIRN_BFLOAT16, FIRN_BFLOAT16, 128);
     assert_f32(backward->reductions[1], FIRN_BFLOAT16);
-    assert_f32(backward->reductions[2], FIRN_BFLOAT16);
+    assert_f32(backward->reductions[FIRN_ATTENTION_BACKWARD_REDUCTION_QUERIES_AND_KEYS], FIRN_BFLOAT16);
     assert_int_equal(backward->integers[3], 1);
     const firnc_node *head = test_find_node(compilation.graph, FIRN_OP_linear_backward_input, "lm_head");
     assert_f32(head->reductions[0], FIRN_BFLOAT16); /* the rule of GPT-2 for POL 1 */

@@ -6,8 +6,12 @@
 
 enum { QUERIES = FIRN_BLOCK_QUERIES, PANEL = FIRN_PANEL_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_ROWS };
 
-/* Positions of the call's reductions. */
-enum { OF_SCORES, OF_VALUES, OF_SCORE_GRADIENTS };
+/* The reductions of both ops; only the backward op has the last one. */
+enum {
+    SCORES = FIRN_ATTENTION_REDUCTION_SCORES,
+    VALUES = FIRN_ATTENTION_REDUCTION_VALUES,
+    QUERIES_AND_KEYS = FIRN_ATTENTION_BACKWARD_REDUCTION_QUERIES_AND_KEYS
+};
 
 typedef firn_attention_head head;
 typedef firn_attention_block block;
@@ -114,7 +118,7 @@ void firn_attention_multiply_scores(head *h, const block *b) {
     float *columns = h->slot + at->query_columns;
     pack_columns(h, columns, queries(h), b);
     for (size_t key = b->begin; key < b->end; key += h->job->span)
-        multiply_rows(h, b, OF_SCORES, h->slot + at->scores, pack_keys(h, key), columns, key,
+        multiply_rows(h, b, SCORES, h->slot + at->scores, pack_keys(h, key), columns, key,
                       firn_smaller(b->end, key + h->job->span));
 }
 
@@ -123,7 +127,7 @@ void firn_attention_multiply_gradients(head *h, const block *b) {
     float *columns = h->slot + at->gradient_columns;
     pack_columns(h, columns, output_gradients(h), b);
     for (size_t key = b->begin; key < b->end; key += h->job->span)
-        multiply_rows(h, b, OF_VALUES, h->slot + at->gradients, pack_values(h, key), columns, key,
+        multiply_rows(h, b, VALUES, h->slot + at->gradients, pack_values(h, key), columns, key,
                       firn_smaller(b->end, key + h->job->span));
 }
 
@@ -202,7 +206,7 @@ static void add_queries(const head *h, const block *b, size_t reduction, const f
 void firn_attention_store_outputs(head *h, const block *b) {
     const firn_attention_layout *at = &h->job->at;
     for (size_t key = 0; key < b->end; key += h->job->span)
-        add_keys(h, b, OF_VALUES, h->slot + at->scores, pack_values(h, key), key,
+        add_keys(h, b, VALUES, h->slot + at->scores, pack_values(h, key), key,
                  firn_smaller(b->end, key + h->job->span));
     store_rows(h, h->query, b->query, b->count, h->slot + at->sums, 1.0f);
 }
@@ -210,7 +214,7 @@ void firn_attention_store_outputs(head *h, const block *b) {
 void firn_attention_store_query_gradients(head *h, const block *b) {
     const firn_attention_layout *at = &h->job->at;
     for (size_t key = 0; key < b->end; key += h->job->span)
-        add_keys(h, b, OF_SCORE_GRADIENTS, h->slot + at->gradients, pack_keys(h, key), key,
+        add_keys(h, b, QUERIES_AND_KEYS, h->slot + at->gradients, pack_keys(h, key), key,
                  firn_smaller(b->end, key + h->job->span));
     store_rows(h, h->query, b->query, b->count, h->slot + at->sums, h->a->scale);
 }
@@ -220,8 +224,8 @@ void firn_attention_add_key_gradients(const head *h, const block *b, float *key_
     float *slot = h->slot;
     pack_rows(h, slot + at->query_rows, queries(h), b->query, b->count);
     pack_rows(h, slot + at->gradient_rows, output_gradients(h), b->query, b->count);
-    add_queries(h, b, OF_SCORE_GRADIENTS, slot + at->gradients, slot + at->query_rows, key_sums, slot + at->key_chunks);
-    add_queries(h, b, OF_VALUES, slot + at->scores, slot + at->gradient_rows, value_sums, slot + at->value_chunks);
+    add_queries(h, b, QUERIES_AND_KEYS, slot + at->gradients, slot + at->query_rows, key_sums, slot + at->key_chunks);
+    add_queries(h, b, VALUES, slot + at->scores, slot + at->gradient_rows, value_sums, slot + at->value_chunks);
 }
 
 void firn_attention_store_key_gradients(const head *h, size_t begin, size_t end) {
