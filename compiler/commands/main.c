@@ -37,7 +37,7 @@ static const firn_manual_entry environment[] = {
 static const firn_manual_entry files[] = {
     {"NAME.key.pem", "a secret key, readable by its owner only (P-256, PEM)"},
     {"NAME.pub.pem", "its public key, PUB"},
-    {"RECIPE", "YAML; the recipes of the source tree explain every key"},
+    {"RECIPE", "YAML; the recipes and pages of the source tree explain the keys"},
     {"PLAN", "a frozen run: header, payload, signature"},
 };
 
