@@ -3,7 +3,8 @@
 # Variants can be built side by side, each in a folder of its own:
 #     make CC=clang BUILD=build/clang
 #     make CFLAGS_EXTRA='-O0 -g' BUILD=build/debug
-# `all` installs and fetches nothing; demo, test and lint install the missing packages of .packages/list.
+# `all` installs no package, and fetches only the source of mbedTLS; demo, test, lint and others install the missing packages
+# of .packages/list.
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:

@@ -47,7 +47,11 @@ int main(int count, char **words) {
     job.steps = 100;
     job.data.batch_size = job.data.micro_batch_size = SAMPLES;
     firnc_job_learning_rate(&job, 0.1);
-    bool good = count == 3 && firnc_key_read(words[1], &key) && firnc_freeze_plan(network(), &job, &key, NULL, &plan) &&
+    if (count != 3) {
+        fprintf(stderr, "usage: network SECRET-KEY PLAN\n");
+        return 2;
+    }
+    bool good = firnc_key_read(words[1], &key) && firnc_freeze_plan(network(), &job, &key, NULL, &plan) &&
                 write_plan(words[2], &plan);
     firnc_wipe(&key, sizeof key);
     return good ? 0 : 1;

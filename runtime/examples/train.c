@@ -47,7 +47,11 @@ int main(int count, char **words) {
     static firn_host_port port;
     firn_host_plan plan;
     uint8_t key[64];
-    if (count != 4 || !firn_host_plan_load(&plan, words[1]) || !firn_host_key_load(key, words[2]))
+    if (count != 4) {
+        fprintf(stderr, "usage: train PLAN PUBLIC-KEY CHECKPOINT\n");
+        return 2;
+    }
+    if (!firn_host_plan_load(&plan, words[1]) || !firn_host_key_load(key, words[2]))
         return 1;
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = "Snow that has been pressed until it no longer moves. "[i % 53];
