@@ -90,11 +90,20 @@ for program in firnc firn; do
     bash -n "$installed/share/bash-completion/completions/$program" || fail "the completion of $program"
 done
 cd "$root"
+mkdir -p "$folder/others$PREFIX/bin"
+echo "of others" >"$folder/others$PREFIX/bin/firn"
+expect "a program of others" 2 "is there already" sh -c "'${MAKE:-make}' -s BUILD='$BUILD' install PREFIX='$PREFIX' \
+    DESTDIR='$folder/others' 2>&1 | grep install: >&2; exit 2"
+[ "$(find "$folder/others" -type f)" = "$folder/others$PREFIX/bin/firn" ] || fail "an install that fails leaves files"
 expect "uninstall" 0 "" install uninstall
 [ "$(find "$destination" -type f)" = "$installed/lib/pkgconfig/other.pc" ] || fail "uninstall left files, or took others"
 [ "$(find "$destination" -type d | wc -l)" -eq 5 ] || fail "uninstall left folders, or took others"
 expect "uninstall again" 2 "there is no such list" sh -c "'${MAKE:-make}' -s uninstall DESTDIR='$destination' 2>&1 |
     grep uninstall: >&2; exit 2"
+for wrong in '/o&p' '/o|p' /a/../b; do
+    expect "PREFIX=$wrong" 2 "give an absolute path of letters" sh -c "'${MAKE:-make}' -s BUILD='$BUILD' install \
+        PREFIX='$wrong' DESTDIR='$destination' 2>&1 | grep install: >&2; exit 2"
+done
 for wrong in 'a b' '/a b' opt; do
     expect "PREFIX=$wrong" 2 "give an absolute path without spaces" "${MAKE:-make}" install PREFIX="$wrong"
 done
