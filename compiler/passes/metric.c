@@ -2,6 +2,7 @@
  * which adds each batch to the metric's state, and that state: the data cursor, a sum (or a table of counters) and a
  * count. The runtime computes one number from it at the end. */
 #include "compiler/passes/passes.h"
+#include "plan/errors.h"
 
 /* Maximum of classes in a confusion matrix, with 128 MiB of counters. */
 #define CLASSES_MAX 4096U
@@ -16,15 +17,38 @@ static void add_sum(firnc_graph *graph) {
     graph->metric_sum = firnc_state_new(graph, "metric.sum", FIRNC_ROLE_COUNTER, shape, 0);
 }
 
-/* Adds the op of the metric. If the graph has row weights and the op takes them, they are its last operand. */
-static void add_op(firnc_graph *graph, uint16_t code, const firnc_value *operands, uint8_t count, const float *reals) {
-    firnc_value inputs[FIRN_INPUTS_MAX];
+/* What the op of a metric takes beside its operands: weights of the rows, or FIRNC_NONE, and the label of rows that are
+ * left out, or -1. */
+typedef struct row_choice {
+    firnc_value weights;
+    int64_t ignore_index;
+} row_choice;
+
+/* Adds the op of the metric; its weights are its last operand. False without a message if the operands that the graph
+ * names do not fit the op. */
+static bool add_op_for(firnc_graph *graph, uint16_t code, const firnc_value *operands, uint8_t count,
+                       const float *reals, row_choice rows) {
+    firnc_node node = {.code = code, .input_count = count, .output_count = 2, .integers = {rows.ignore_index}};
+    firn_op_signature signature;
     for (uint8_t i = 0; i < count; i++)
-        inputs[i] = operands[i];
-    if (firn_op_find(code)->inputs_max > count && graph->row_weights != FIRNC_NONE)
-        inputs[count++] = graph->row_weights;
-    firnc_node_in_place(graph, code, FIRNC_PHASE_EVALUATE, "metric", inputs, count, &graph->ignore_index, reals,
-                        (firnc_value[]){graph->metric_sum, graph->metric_count});
+        node.inputs[i] = operands[i];
+    if (reals != NULL)
+        node.reals[0] = reals[0];
+    if (firn_op_find(code)->inputs_max > count && rows.weights != FIRNC_NONE)
+        node.inputs[node.input_count++] = rows.weights;
+    for (uint8_t i = 0; i < node.input_count; i++)
+        if (node.inputs[i] == FIRNC_NONE)
+            return false;
+    const uint8_t types[] = {graph->values[graph->metric_sum].shape.type, FIRN_INT64};
+    if (firnc_infer_signature(graph, &node, types, &signature) != FIRN_OK)
+        return false;
+    firnc_node_in_place(graph, code, FIRNC_PHASE_EVALUATE, "metric", node.inputs, node.input_count, node.integers,
+                        node.reals, (firnc_value[]){graph->metric_sum, graph->metric_count});
+    return true;
+}
+
+static bool add_op(firnc_graph *graph, uint16_t code, const firnc_value *operands, uint8_t count) {
+    return add_op_for(graph, code, operands, count, NULL, (row_choice){graph->row_weights, graph->ignore_index});
 }
 
 static const firnc_node *producer_of(const firnc_graph *graph, firnc_value value) {
@@ -32,53 +56,54 @@ static const firnc_node *producer_of(const firnc_graph *graph, firnc_value value
 }
 
 /* Adds the mean over batches of a scalar. */
-static void add_mean(firnc_graph *graph, firnc_value value) {
+static bool add_mean(firnc_graph *graph, firnc_value value) {
     add_sum(graph);
-    add_op(graph, FIRN_OP_metric_mean,
-           (firnc_value[]){[FIRN_METRIC_MEAN_IN_VALUE] = value,
-                           [FIRN_METRIC_MEAN_IN_SUM] = graph->metric_sum,
-                           [FIRN_METRIC_MEAN_IN_COUNT] = graph->metric_count},
-           3, NULL);
+    return add_op(graph, FIRN_OP_metric_mean,
+                  (firnc_value[]){[FIRN_METRIC_MEAN_IN_VALUE] = value,
+                                  [FIRN_METRIC_MEAN_IN_SUM] = graph->metric_sum,
+                                  [FIRN_METRIC_MEAN_IN_COUNT] = graph->metric_count},
+                  3);
 }
 
 /* Adds the mean of the loss over rows. If every row has weight 1, it is the mean over batches. */
-static void add_mean_of_rows(firnc_graph *graph) {
+static bool add_mean_of_rows(firnc_graph *graph) {
     const firnc_node *loss = producer_of(graph, graph->loss);
-    if (loss->code != FIRN_OP_cross_entropy_weighted) {
-        add_mean(graph, graph->loss);
-        return;
-    }
+    if (loss->code != FIRN_OP_cross_entropy_weighted)
+        return add_mean(graph, graph->loss);
     const float factor = loss->reals[FIRN_CROSS_ENTROPY_WEIGHTED_FACTOR];
+    const bool weighted = loss->input_count > FIRN_CROSS_ENTROPY_WEIGHTED_IN_WEIGHTS;
+    const row_choice rows = {weighted ? loss->inputs[FIRN_CROSS_ENTROPY_WEIGHTED_IN_WEIGHTS] : FIRNC_NONE,
+                             loss->integers[FIRN_CROSS_ENTROPY_WEIGHTED_IGNORE_INDEX]};
+    const firnc_value labels = loss->inputs[FIRN_CROSS_ENTROPY_WEIGHTED_IN_LABELS];
     const firnc_value divisor = loss->outputs[FIRN_CROSS_ENTROPY_WEIGHTED_OUT_DIVISOR];
     add_sum(graph);
-    add_op(graph, FIRN_OP_metric_weighted_mean,
-           (firnc_value[]){[FIRN_METRIC_WEIGHTED_MEAN_IN_LOSS] = graph->loss,
-                           [FIRN_METRIC_WEIGHTED_MEAN_IN_LABELS] = graph->labels,
-                           [FIRN_METRIC_WEIGHTED_MEAN_IN_DIVISOR] = divisor,
-                           [FIRN_METRIC_WEIGHTED_MEAN_IN_SUM] = graph->metric_sum,
-                           [FIRN_METRIC_WEIGHTED_MEAN_IN_COUNT] = graph->metric_count},
-           5, &factor);
+    return add_op_for(graph, FIRN_OP_metric_weighted_mean,
+                      (firnc_value[]){[FIRN_METRIC_WEIGHTED_MEAN_IN_LOSS] = graph->loss,
+                                      [FIRN_METRIC_WEIGHTED_MEAN_IN_LABELS] = labels,
+                                      [FIRN_METRIC_WEIGHTED_MEAN_IN_DIVISOR] = divisor,
+                                      [FIRN_METRIC_WEIGHTED_MEAN_IN_SUM] = graph->metric_sum,
+                                      [FIRN_METRIC_WEIGHTED_MEAN_IN_COUNT] = graph->metric_count},
+                      5, &factor, rows);
 }
 
-static void add_accuracy(firnc_graph *graph) {
+static bool add_accuracy(firnc_graph *graph) {
     if (graph->row_weights == FIRNC_NONE && graph->ignore_index < 0) {
         graph->metric_sum = firnc_counter_new(graph, "metric.correct");
-        add_op(graph, FIRN_OP_metric_accuracy,
-               (firnc_value[]){[FIRN_METRIC_ACCURACY_IN_LOGITS] = graph->logits,
-                               [FIRN_METRIC_ACCURACY_IN_LABELS] = graph->labels,
-                               [FIRN_METRIC_ACCURACY_IN_CORRECT] = graph->metric_sum,
-                               [FIRN_METRIC_ACCURACY_IN_COUNT] = graph->metric_count},
-               4, NULL);
-        return;
+        return add_op(graph, FIRN_OP_metric_accuracy,
+                      (firnc_value[]){[FIRN_METRIC_ACCURACY_IN_LOGITS] = graph->logits,
+                                      [FIRN_METRIC_ACCURACY_IN_LABELS] = graph->labels,
+                                      [FIRN_METRIC_ACCURACY_IN_CORRECT] = graph->metric_sum,
+                                      [FIRN_METRIC_ACCURACY_IN_COUNT] = graph->metric_count},
+                      4);
     }
     graph->metric_kind = FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY;
     add_sum(graph);
-    add_op(graph, FIRN_OP_metric_weighted_accuracy,
-           (firnc_value[]){[FIRN_METRIC_WEIGHTED_ACCURACY_IN_LOGITS] = graph->logits,
-                           [FIRN_METRIC_WEIGHTED_ACCURACY_IN_LABELS] = graph->labels,
-                           [FIRN_METRIC_WEIGHTED_ACCURACY_IN_SUM] = graph->metric_sum,
-                           [FIRN_METRIC_WEIGHTED_ACCURACY_IN_COUNT] = graph->metric_count},
-           4, NULL);
+    return add_op(graph, FIRN_OP_metric_weighted_accuracy,
+                  (firnc_value[]){[FIRN_METRIC_WEIGHTED_ACCURACY_IN_LOGITS] = graph->logits,
+                                  [FIRN_METRIC_WEIGHTED_ACCURACY_IN_LABELS] = graph->labels,
+                                  [FIRN_METRIC_WEIGHTED_ACCURACY_IN_SUM] = graph->metric_sum,
+                                  [FIRN_METRIC_WEIGHTED_ACCURACY_IN_COUNT] = graph->metric_count},
+                  4);
 }
 
 static uint32_t classes_of(const firnc_graph *graph) {
@@ -86,40 +111,46 @@ static uint32_t classes_of(const firnc_graph *graph) {
     return shape->dims[shape->rank - 1];
 }
 
-static void add_confusion(firnc_graph *graph) {
+static bool add_confusion(firnc_graph *graph) {
     uint32_t classes = classes_of(graph);
     graph->metric_sum =
         firnc_state_new(graph, "metric.confusion", FIRNC_ROLE_COUNTER, table_shape(classes, classes + 1), 0);
-    add_op(graph, FIRN_OP_metric_confusion,
-           (firnc_value[]){[FIRN_METRIC_CONFUSION_IN_LOGITS] = graph->logits,
-                           [FIRN_METRIC_CONFUSION_IN_LABELS] = graph->labels,
-                           [FIRN_METRIC_CONFUSION_IN_CONFUSION] = graph->metric_sum,
-                           [FIRN_METRIC_CONFUSION_IN_COUNT] = graph->metric_count},
-           4, NULL);
+    return add_op(graph, FIRN_OP_metric_confusion,
+                  (firnc_value[]){[FIRN_METRIC_CONFUSION_IN_LOGITS] = graph->logits,
+                                  [FIRN_METRIC_CONFUSION_IN_LABELS] = graph->labels,
+                                  [FIRN_METRIC_CONFUSION_IN_CONFUSION] = graph->metric_sum,
+                                  [FIRN_METRIC_CONFUSION_IN_COUNT] = graph->metric_count},
+                  4);
 }
 
-static void add_auc(firnc_graph *graph) {
+static bool add_auc(firnc_graph *graph) {
     bool classes = graph->scores == FIRNC_NONE;
     graph->metric_sum =
         firnc_state_new(graph, "metric.histogram", FIRNC_ROLE_COUNTER, table_shape(2, FIRN_AUC_BUCKETS), 0);
-    add_op(graph, FIRN_OP_metric_auc,
-           (firnc_value[]){[FIRN_METRIC_AUC_IN_LOGITS] = classes ? graph->logits : graph->scores,
-                           [FIRN_METRIC_AUC_IN_TARGET] = classes ? graph->labels : graph->score_targets,
-                           [FIRN_METRIC_AUC_IN_HISTOGRAM] = graph->metric_sum,
-                           [FIRN_METRIC_AUC_IN_COUNT] = graph->metric_count},
-           4, NULL);
+    return add_op(graph, FIRN_OP_metric_auc,
+                  (firnc_value[]){[FIRN_METRIC_AUC_IN_LOGITS] = classes ? graph->logits : graph->scores,
+                                  [FIRN_METRIC_AUC_IN_TARGET] = classes ? graph->labels : graph->score_targets,
+                                  [FIRN_METRIC_AUC_IN_HISTOGRAM] = graph->metric_sum,
+                                  [FIRN_METRIC_AUC_IN_COUNT] = graph->metric_count},
+                  4);
 }
 
 /* Adds the mean over batches of the mean squared error, which is the loss or else an additional op. */
-static void add_squared_error(firnc_graph *graph) {
-    firnc_value error = graph->loss;
-    if (producer_of(graph, graph->loss)->code != FIRN_OP_mean_squared_error) {
-        uint8_t type = FIRN_FLOAT32;
-        uint32_t node = firnc_node_new(graph, FIRN_OP_mean_squared_error, FIRNC_PHASE_EVALUATE, "metric",
-                                       (firnc_value[]){graph->prediction, graph->target}, 2, NULL, NULL, &type);
-        error = graph->nodes[node].outputs[FIRN_MEAN_SQUARED_ERROR_OUT_LOSS];
-    }
-    add_mean(graph, error);
+static bool add_squared_error(firnc_graph *graph) {
+    if (producer_of(graph, graph->loss)->code == FIRN_OP_mean_squared_error)
+        return add_mean(graph, graph->loss);
+    const firnc_node node = {.code = FIRN_OP_mean_squared_error,
+                             .input_count = 2,
+                             .output_count = 1,
+                             .inputs = {[FIRN_MEAN_SQUARED_ERROR_IN_PREDICTION] = graph->prediction,
+                                        [FIRN_MEAN_SQUARED_ERROR_IN_TARGET] = graph->target}};
+    const uint8_t type = FIRN_FLOAT32;
+    firn_op_signature signature;
+    if (firnc_infer_signature(graph, &node, &type, &signature) != FIRN_OK)
+        return false;
+    uint32_t made = firnc_node_new(graph, node.code, FIRNC_PHASE_EVALUATE, "metric", node.inputs, node.input_count,
+                                   NULL, NULL, &type);
+    return add_mean(graph, graph->nodes[made].outputs[FIRN_MEAN_SQUARED_ERROR_OUT_LOSS]);
 }
 
 /* What a metric requires of the model. */
@@ -208,6 +239,28 @@ static uint8_t kind_of(const firnc_job *job) {
     return kinds[job->metric];
 }
 
+static bool add_metric_op(firnc_graph *graph, firnc_metric metric) {
+    switch (metric) {
+    case FIRNC_METRIC_LOSS:
+        return add_mean(graph, graph->loss);
+    case FIRNC_METRIC_MEAN:
+    case FIRNC_METRIC_PERPLEXITY:
+        return add_mean_of_rows(graph);
+    case FIRNC_METRIC_ACCURACY:
+        return add_accuracy(graph);
+    case FIRNC_METRIC_AUC:
+        return add_auc(graph);
+    case FIRNC_METRIC_MEAN_SQUARED_ERROR:
+        return add_squared_error(graph);
+    case FIRNC_METRIC_MEAN_PER_CLASS_ACCURACY:
+    case FIRNC_METRIC_MEAN_IOU:
+    case FIRNC_METRIC_DICE:
+    case FIRNC_METRIC_F_BETA:
+        break;
+    }
+    return add_confusion(graph);
+}
+
 bool firnc_add_metric(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     const firnc_job *job = compilation->job;
@@ -220,26 +273,9 @@ bool firnc_add_metric(firnc_compilation *compilation) {
     loss->name = "loss";
     loss->role = FIRNC_ROLE_RESULT;
     loss->persistent = true;
-    switch (job->metric) {
-    case FIRNC_METRIC_LOSS:
-        add_mean(graph, graph->loss);
-        break;
-    case FIRNC_METRIC_MEAN:
-    case FIRNC_METRIC_PERPLEXITY:
-        add_mean_of_rows(graph);
-        break;
-    case FIRNC_METRIC_ACCURACY:
-        add_accuracy(graph);
-        break;
-    case FIRNC_METRIC_AUC:
-        add_auc(graph);
-        break;
-    case FIRNC_METRIC_MEAN_SQUARED_ERROR:
-        add_squared_error(graph);
-        break;
-    default:
-        add_confusion(graph);
-        break;
-    }
-    return true;
+    return add_metric_op(graph, job->metric) ||
+           refuse(compilation, firnc_format("the metric does not fit what the model %s names for it: labels, weights, "
+                                            "targets or scores have another type or other extents than the metric "
+                                            "takes; name others, or use loss",
+                                            graph->model));
 }

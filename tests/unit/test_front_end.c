@@ -361,6 +361,41 @@ static void an_evaluation_has_its_own_plan(void **state) {
     assert_int_equal(firn_fb_plan_mode(read), FIRN_FB_MODE_EVAL);
 }
 
+/* What a program names for the metric need not fit it; the builder cannot know. */
+static void a_metric_that_does_not_fit_is_refused(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        firnc_graph *graph = firnc_graph_create("one_layer");
+        firnc_graph_evaluate(graph);
+        firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){4, 3},
+                                    (firnc_input_options){.element = FIRN_FLOAT32});
+        firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, (uint32_t[]){4},
+                                         (firnc_input_options){.stream = 1, .element = FIRN_UINT8, .limit = 3});
+        firnc_value w = firnc_parameter(graph, "w", 2, (uint32_t[]){3, 3}, (firnc_init){.a = 1}, true);
+        firnc_value logits = firnc_linear(graph, x, w, FIRNC_NONE, FIRNC_OUT_IN);
+        const firnc_cross_entropy_options smooth = {.label_smoothing = 0.1F};
+        firnc_loss(graph, firnc_cross_entropy_weighted(graph, logits, labels, FIRNC_NONE, smooth));
+        if (i == 1)
+            firnc_classification(graph, logits, x); /* as labels */
+        if (i == 2)
+            firnc_regression(graph, logits, labels); /* as targets */
+        static firnc_job job;
+        firnc_job_defaults(&job, FIRNC_EVAL);
+        job.data.batch_size = job.data.micro_batch_size = 4;
+        static const firnc_metric metrics[] = {FIRNC_METRIC_MEAN, FIRNC_METRIC_ACCURACY,
+                                               FIRNC_METRIC_MEAN_SQUARED_ERROR};
+        job.metric = metrics[i];
+        firnc_frozen plan;
+        message[0] = '\0';
+        firnc_messages_to(keep_message, NULL);
+        bool good = firnc_freeze_plan(graph, &job, &key, NULL, &plan);
+        firnc_messages_to(NULL, NULL);
+        assert_int_equal(good, i == 0); /* the mean takes the labels of the loss */
+        if (i > 0 && strstr(message, "the metric does not fit") == NULL)
+            fail_msg("%s", message);
+    }
+}
+
 /* --- refusals ----------------------------------------------------------------------------------------------------- */
 
 static void refused(firnc_graph *graph, const firnc_job *job, const char *words) {
@@ -539,6 +574,7 @@ int main(void) {
         cmocka_unit_test(inputs_are_as_described),
         cmocka_unit_test(the_same_graph_and_job_give_the_same_bytes),
         cmocka_unit_test(an_evaluation_has_its_own_plan),
+        cmocka_unit_test(a_metric_that_does_not_fit_is_refused),
         cmocka_unit_test(a_job_is_checked),
         cmocka_unit_test(a_graph_is_checked),
         cmocka_unit_test(a_metric_is_checked),
