@@ -21,7 +21,7 @@ void begin_file_from(const char *name, const char *purpose, const char *source) 
     free(path);
     if (purpose != NULL)
         fprintf(output,
-                "/* %s\n * Written by plan/generate from %s; change those instead. */\n/* clang-format "
+                "/* %s\n * Written by plan/generate from %s; change that file instead. */\n/* clang-format "
                 "off */\n",
                 purpose, source);
 }

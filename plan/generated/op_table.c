@@ -1,5 +1,5 @@
 /* The columns of the table of ops. Freestanding.
- * Written by plan/generate from plan/ops.def; change those instead. */
+ * Written by plan/generate from plan/ops.def; change that file instead. */
 /* clang-format off */
 #include "plan/ops.h"
 

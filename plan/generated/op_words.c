@@ -1,5 +1,5 @@
 /* The names of ops, operands and attributes, for reports.
- * Written by plan/generate from plan/ops.def; change those instead. */
+ * Written by plan/generate from plan/ops.def; change that file instead. */
 /* clang-format off */
 #include "plan/op_words.h"
 

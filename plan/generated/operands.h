@@ -1,5 +1,5 @@
 /* Where each operand and attribute of an op stands, by its name.
- * Written by plan/generate from plan/ops.def; change those instead. */
+ * Written by plan/generate from plan/ops.def; change that file instead. */
 /* clang-format off */
 #ifndef FIRN_PLAN_GENERATED_OPERANDS_H
 #define FIRN_PLAN_GENERATED_OPERANDS_H

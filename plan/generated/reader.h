@@ -2,7 +2,7 @@
  * no checks here. An absent scalar reads as its default, an absent string as "", an absent vector as one of no
  * elements, an absent struct as zeros; an absent table must not be asked for. An index must be below its count.
  * Freestanding.
- * Written by plan/generate from plan/plan.fbs; change those instead. */
+ * Written by plan/generate from plan/plan.fbs; change that file instead. */
 /* clang-format off */
 #ifndef FIRN_PLAN_GENERATED_READER_H
 #define FIRN_PLAN_GENERATED_READER_H

@@ -1,5 +1,5 @@
 /* What the schema says, as data for plan/checks/verifier.c. Freestanding.
- * Written by plan/generate from plan/plan.fbs; change those instead. */
+ * Written by plan/generate from plan/plan.fbs; change that file instead. */
 /* clang-format off */
 #include "plan/generated/tables.h"
 

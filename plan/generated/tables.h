@@ -1,5 +1,5 @@
 /* What the schema says, as data for plan/checks/verifier.c. Freestanding.
- * Written by plan/generate from plan/plan.fbs; change those instead. */
+ * Written by plan/generate from plan/plan.fbs; change that file instead. */
 /* clang-format off */
 #ifndef FIRN_PLAN_GENERATED_TABLES_H
 #define FIRN_PLAN_GENERATED_TABLES_H

@@ -1,5 +1,5 @@
 /* The names of the schema's enumerators.
- * Written by plan/generate from plan/plan.fbs; change those instead. */
+ * Written by plan/generate from plan/plan.fbs; change that file instead. */
 /* clang-format off */
 #include "plan/generated/words.h"
 

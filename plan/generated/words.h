@@ -1,5 +1,5 @@
 /* The name of each enumerator as the schema writes it, and "?" for a value that the enumeration does not have.
- * Written by plan/generate from plan/plan.fbs; change those instead. */
+ * Written by plan/generate from plan/plan.fbs; change that file instead. */
 /* clang-format off */
 #ifndef FIRN_PLAN_GENERATED_WORDS_H
 #define FIRN_PLAN_GENERATED_WORDS_H

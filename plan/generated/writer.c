@@ -1,5 +1,5 @@
 /* Where the members of the native structs lie, as data for plan/builder.h. Host only.
- * Written by plan/generate from plan/plan.fbs; change those instead. */
+ * Written by plan/generate from plan/plan.fbs; change that file instead. */
 /* clang-format off */
 #include "plan/generated/writer.h"
 

@@ -1,7 +1,7 @@
 /* The compiler's side of the schema: a plan as plain structs, and the function that writes one. Host only.
  * Members are values: a member is never taken for "not given" when the schema has a default. NULL and a count
  * of 0 leave a string, vector or table out.
- * Written by plan/generate from plan/plan.fbs; change those instead. */
+ * Written by plan/generate from plan/plan.fbs; change that file instead. */
 /* clang-format off */
 #ifndef FIRN_PLAN_GENERATED_WRITER_H
 #define FIRN_PLAN_GENERATED_WRITER_H
