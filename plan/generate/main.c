@@ -1,15 +1,17 @@
 /* generate SCHEMA.bfbs DIRECTORY: reads flatc's binary schema and writes plan/generated: the tables of firn_fb_verify
  * (tables.c, tables.h), read access (reader.h), the names of enumerators (words.c, words.h), the native structs of the
- * writer (writer.c, writer.h), the canonical listing of the schema (schema.txt), whose SHA-256 is the schema hash, and
- * the table of ops from plan/ops.def. This program runs on the build host and may allocate. It stops at the first thing
- * that it does not support: a schema feature that is not handled here is an error, never a guess.
+ * writer (writer.c, writer.h), the canonical listing of the schema (schema.txt), whose SHA-256 is the schema hash, and,
+ * from plan/ops.def, the table of ops (op_table.c), positions (operands.h), names (op_words.c) and a page (OPS.md).
+ * This program runs on the build host and may allocate. It stops at the first thing that it does not support: a schema
+ * feature that is not handled here is an error, never a guess. All input is read before the first file is written.
  *
  * The binary schema is made with
- *     flatc -b --schema --bfbs-builtins --bfbs-comments -o DIRECTORY plan.fbs */
+ *     flatc --binary --schema --bfbs-builtins --bfbs-comments -o DIRECTORY plan.fbs */
 #include <stdint.h>
 #include <stdio.h>
 
 #include "plan/errors.h"
+#include "plan/generate/op_rows.h"
 #include "plan/generate/output.h"
 #include "plan/generate/program.h"
 #include "plan/signature.h"
@@ -20,6 +22,8 @@ int main(int argument_count, char **arguments) {
         fprintf(stderr, "generate: command line: generate SCHEMA.bfbs DIRECTORY\n");
         return 2;
     }
+    size_t op_count;
+    const struct op_row *ops = read_ops(&op_count);
     input_name = arguments[1];
     output_directory = arguments[2];
     read_input(arguments[1]);
@@ -35,6 +39,6 @@ int main(int argument_count, char **arguments) {
     write_words();
     write_writer_header();
     write_writer();
-    write_ops();
+    write_ops(ops, op_count);
     return 0;
 }

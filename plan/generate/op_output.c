@@ -286,9 +286,7 @@ static void write_page(const struct op_row *rows, size_t count) {
     end_file();
 }
 
-void write_ops(void) {
-    size_t count;
-    const struct op_row *rows = read_ops(&count);
+void write_ops(const struct op_row *rows, size_t count) {
     write_positions(rows, count);
     write_table(rows, count);
     write_op_words(rows, count);

@@ -1,6 +1,7 @@
 /* Parses plan/ops.def, whose first comment defines the grammar. Stops the program at anything outside the grammar. */
 #include "plan/generate/op_rows.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +20,12 @@ static struct op_row rows[OPS];
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void refuse_row(const struct op_row *row, const char *what) {
-    refuse(row->source->name, what);
+/* word: the operand, the attribute or the text at fault; NULL if the fault is the row's as a whole. */
+static _Noreturn void refuse_row(const struct op_row *row, const char *word, const char *what) {
+    char place[2 * OP_TEXT_BYTES];
+    snprintf(place, sizeof place, "%s%s%.*s", row->source->name, word == NULL ? "" : ": ", OP_TEXT_BYTES,
+             word == NULL ? "" : word);
+    refuse(place, what);
 }
 
 /* Whether a word occurs in a list of words separated by spaces. */
@@ -37,7 +42,7 @@ static bool is_one_of(const char *word, const char *list) {
 static const char *take(const struct op_row *row, const char *text, const char *end, char *word, size_t room) {
     size_t length = strcspn(text, end);
     if (length >= room)
-        refuse_row(row, "a word is too long; shorten it");
+        refuse_row(row, text, "a word is too long; shorten it");
     memcpy(word, text, length);
     word[length] = '\0';
     return text + length;
@@ -63,7 +68,7 @@ static unsigned read_list(const struct op_row *row, const char *text, struct op_
     unsigned count = 0;
     while (text != NULL && *text != '\0') {
         if (count == room)
-            refuse_row(row, "too many attributes or reductions");
+            refuse_row(row, text, "too many attributes or reductions");
         struct op_attribute *entry = &list[count++];
         text = take(row, text, ": ", entry->name, sizeof entry->name);
         if (*text == ':')
@@ -80,13 +85,16 @@ static void read_attributes(struct op_row *row) {
     row->typed = OP_NONE;
     for (unsigned i = 0; i < row->integer_count; i++) {
         if (!is_one_of(row->integers[i].range, "flag type extent count int31 label rng_id own"))
-            refuse_row(row, "an integer has no range of plan/ops.def");
-        if (strcmp(row->integers[i].range, "type") == 0)
-            row->typed = i;
+            refuse_row(row, row->integers[i].name, "an integer has no range of plan/ops.def");
+        if (strcmp(row->integers[i].range, "type") != 0)
+            continue;
+        if (row->typed != OP_NONE)
+            refuse_row(row, row->integers[i].name, "a second integer of range type; an op works in one type");
+        row->typed = i;
     }
     for (unsigned i = 0; i < row->real_count; i++)
         if (!is_one_of(row->reals[i].range, "rate positive not_negative finite own decay"))
-            refuse_row(row, "a real has no range of plan/ops.def");
+            refuse_row(row, row->reals[i].name, "a real has no range of plan/ops.def");
 }
 
 static void read_reductions(struct op_row *row) {
@@ -95,13 +103,19 @@ static void read_reductions(struct op_row *row) {
     row->reduced = columns->reduced == NULL ? OP_NONE : find_operand(row->inputs, row->input_count, columns->reduced);
     row->inner_flag = OP_NONE;
     if ((row->reduction_count > 0) != (row->reduced != OP_NONE))
-        refuse_row(row, ".reductions and .reduced go together, and the latter names an input");
+        refuse_row(row, columns->reduced, ".reductions and .reduced go together, and the latter names an input");
     for (unsigned i = 0; i < row->reduction_count; i++) {
-        if (row->reductions[i].range[0] == '\0')
+        const struct op_attribute *reduction = &row->reductions[i];
+        if (reduction->range[0] == '\0')
             continue;
-        row->inner_flag = find_attribute(row->integers, row->integer_count, row->reductions[i].range);
-        if (i != row->inner++ || row->inner_flag == OP_NONE)
-            refuse_row(row, "reductions that are no tensor stand first, and name an integer attribute");
+        if (i != row->inner++)
+            refuse_row(row, reduction->name, "reductions that are no tensor stand first");
+        const unsigned flag = find_attribute(row->integers, row->integer_count, reduction->range);
+        if (flag == OP_NONE || strcmp(row->integers[flag].range, "flag") != 0)
+            refuse_row(row, reduction->name, "a reduction that is no tensor names an integer of range flag");
+        if (row->inner_flag != OP_NONE && row->inner_flag != flag)
+            refuse_row(row, reduction->name, "two reductions name different integers");
+        row->inner_flag = flag;
     }
 }
 
@@ -114,68 +128,110 @@ static unsigned letter_of(struct op_row *row, char letter) {
     if (found != NULL)
         return (unsigned)(found - row->letters);
     const size_t count = strlen(row->letters);
-    if (count == OP_OPERANDS_MAX)
-        refuse_row(row, "too many letters for extents");
+    if (count == OP_LETTERS_MAX)
+        refuse_row(row, (char[]){letter, '\0'}, "too many letters for extents");
     row->letters[count] = letter;
     return (unsigned)count;
 }
 
+/* Parses a number, and stops behind it. */
+static unsigned read_number(const struct op_row *row, const char *word, const char **end) {
+    char *behind;
+    const unsigned long number = word[0] >= '0' && word[0] <= '9' ? strtoul(word, &behind, 10) : 0;
+    if (number == 0 || number > OP_EXTENT_MAX)
+        refuse_row(row, word, "an extent is neither a letter nor a number from 1 to 239");
+    *end = behind;
+    return (unsigned)number;
+}
+
 static void read_extent(struct op_row *row, struct op_operand *operand, const char *word) {
     if (operand->extent_count == 2)
-        refuse_row(row, "an operand has more than two extents; write [own]");
+        refuse_row(row, operand->name, "an operand has more than two extents; write [own]");
     struct op_extent *extent = &operand->extents[operand->extent_count++];
+    if (word[0] == 'N')
+        refuse_row(row, operand->name, "N stands first among the extents, or not at all");
     if (word[0] >= 'A' && word[0] <= 'Z' && word[1] == '\0') {
         *extent = (struct op_extent){true, letter_of(row, word[0]), 0};
         return;
     }
-    char *end;
-    extent->value = extent->other = (unsigned)strtoul(word, &end, 10);
+    const char *end;
+    extent->value = extent->other = read_number(row, word, &end);
     if (*end == '|')
-        extent->other = (unsigned)strtoul(end + 1, &end, 10);
-    if (*end != '\0' || extent->value == 0 || extent->other > UINT8_MAX)
-        refuse_row(row, "an extent is neither a letter nor one or two numbers from 1 to 255");
+        extent->other = read_number(row, end + 1, &end);
+    if (*end != '\0')
+        refuse_row(row, word, "an extent is neither a letter nor one or two numbers");
+}
+
+/* Only FIRN_FORM_VECTOR can express two numbers, and as an output they would leave the extent open. */
+static void check_alternatives(const struct op_row *row, const struct op_operand *operand, bool is_input) {
+    for (unsigned e = 0; e < operand->extent_count; e++)
+        if (operand->extents[e].value != operand->extents[e].other && !operand->extents[e].letter &&
+            (!is_input || operand->form != FORM_EXTENTS || operand->extent_count != 1))
+            refuse_row(row, operand->name, "two numbers are for an input of one dimension");
 }
 
 /* Parses extents such as "N,C", "N", "R,C" or "3|4". */
 static void read_extents(struct op_row *row, struct op_operand *operand, const char *text) {
     const bool leading = text[0] == 'N' && (text[1] == ',' || text[1] == '\0');
+    bool more = !leading || text[1] == ',';
     if (leading)
-        text += text[1] == ',' ? 2 : 1;
-    while (*text != '\0') {
+        text += more ? 2 : 1;
+    while (more) {
         char word[OP_NAME_BYTES];
         text = take(row, text, ",", word, sizeof word);
-        text += *text == ',';
+        more = *text == ',';
+        text += more;
+        if (word[0] == '\0')
+            refuse_row(row, operand->name, "an extent is missing");
         read_extent(row, operand, word);
     }
     operand->form = !leading ? FORM_EXTENTS : operand->extent_count > 0 ? FORM_ROWS : FORM_ROW_VALUES;
     if (leading && operand->extent_count > 1)
-        refuse_row(row, "behind N stands one extent; write [own]");
+        refuse_row(row, operand->name, "behind N stands one extent; write [own]");
 }
 
-static void read_form(struct op_row *row, struct op_operand *operand, const char *text) {
+/* The input that a type or extents refer to: always present, and not the operand itself. */
+static unsigned find_reference(const struct op_row *row, const struct op_operand *operand, const char *name) {
+    const unsigned input = find_operand(row->inputs, row->input_count, name);
+    if (input == OP_NONE)
+        refuse_row(row, operand->name, "its type or extents are those of an operand that is no input");
+    if (row->inputs[input].optional || &row->inputs[input] == operand)
+        refuse_row(row, operand->name, "its type or extents are those of an optional input or its own");
+    return input;
+}
+
+static void read_form(struct op_row *row, struct op_operand *operand, const char *text, bool is_input) {
     if (strcmp(text, "...") == 0)
         operand->form = FORM_ANY;
-    else if (strncmp(text, "own", 3) == 0)
+    else if (strcmp(text, "own") == 0 || strncmp(text, "own: ", 5) == 0)
         operand->form = FORM_OWN;
-    else if (text[0] == '=' || strncmp(text, "sums ", 5) == 0) {
-        operand->form = text[0] == '=' ? FORM_LIKE : FORM_SUMS;
-        operand->like = find_operand(row->inputs, row->input_count, text + (text[0] == '=' ? 1 : 5));
-        if (operand->like == OP_NONE)
-            refuse_row(row, "extents are those of an operand that is no input");
-    } else
+    else if (text[0] == '=') {
+        operand->form = FORM_LIKE;
+        operand->like = find_reference(row, operand, text + 1);
+    } else if (strncmp(text, "sums ", 5) == 0) {
+        if (is_input)
+            refuse_row(row, operand->name, "[sums x] is for outputs");
+        operand->form = FORM_SUMS;
+        operand->like = find_reference(row, operand, text + 5);
+    } else {
         read_extents(row, operand, text);
+        check_alternatives(row, operand, is_input);
+    }
 }
 
 /* Parses a type: "int32(V)" gives the type "int32" and the range "V"; "@x" is the type of operand x. */
-static void read_type(const struct op_row *row, struct op_operand *operand, const char *text) {
+static void read_type(const struct op_row *row, struct op_operand *operand, const char *text, bool is_input) {
     const char *rest = take(row, text, "(", operand->type, sizeof operand->type);
-    if (*rest == '(')
-        take(row, rest + 1, ")", operand->range, sizeof operand->range);
+    if (*rest == '(') {
+        rest = take(row, rest + 1, ")", operand->range, sizeof operand->range);
+        if (strcmp(rest, ")") != 0 || operand->range[0] == '\0' || strcmp(operand->type, "int32") != 0 || !is_input)
+            refuse_row(row, operand->name, "indices are an input of type int32(V) or int32(attribute)");
+    }
     operand->type_of = OP_NONE;
     if (text[0] == '@')
-        operand->type_of = find_operand(row->inputs, row->input_count, text + 1);
-    if (text[0] == '@' ? operand->type_of == OP_NONE : !is_one_of(operand->type, "real float32 int32 int64 own"))
-        refuse_row(row, "an operand has no type of plan/ops.def");
+        operand->type_of = find_reference(row, operand, text + 1);
+    else if (!is_one_of(operand->type, "real float32 int32 int64 own"))
+        refuse_row(row, operand->name, "an operand has no type of plan/ops.def");
 }
 
 /* Reads the names of all operands first, because types and extents may refer to later operands. */
@@ -183,57 +239,77 @@ static unsigned read_names(const struct op_row *row, const char *text, struct op
     unsigned count = 0;
     while (text != NULL && *text != '\0') {
         if (count == OP_OPERANDS_MAX)
-            refuse_row(row, "too many operands");
+            refuse_row(row, text, "too many operands");
         struct op_operand *operand = &operands[count++];
         text = take(row, text, ": ", operand->name, sizeof operand->name);
         if (*text == ':') {
             const char *end = strchr(text, ']');
             if (end == NULL)
-                refuse_row(row, "an operand has no extents");
+                refuse_row(row, operand->name, "an operand has no extents");
             text = take(row, text + 1, "]", operand->text, sizeof operand->text) + 1;
         }
         for (; *text == '?' || *text == '~'; text++)
             *(*text == '?' ? &operand->optional : &operand->reusable) = true;
         if (*text != ' ' && *text != '\0')
-            refuse_row(row, "an operand has a flag that is neither ? nor ~");
+            refuse_row(row, operand->name, "an operand has a flag that is neither ? nor ~");
         text += *text == ' ';
     }
     return count;
 }
 
-static void read_operand(struct op_row *row, struct op_operand *operand) {
+static void read_operand(struct op_row *row, struct op_operand *operand, bool is_input) {
     char type[OP_NAME_BYTES];
     const char *extents = take(row, operand->text, "[", type, sizeof type);
     if (*extents != '[')
-        refuse_row(row, "an operand has no extents");
-    read_type(row, operand, type);
-    read_form(row, operand, extents + 1);
+        refuse_row(row, operand->name, "an operand has no extents");
+    read_type(row, operand, type, is_input);
+    read_form(row, operand, extents + 1, is_input);
     memcpy(operand->text + strlen(operand->text), "]", 2);
 }
 
-static void read_operands(struct op_row *row) {
+static void read_inputs(struct op_row *row) {
     row->input_count = row->inputs_min = read_names(row, row->source->columns.inputs, row->inputs);
-    row->output_count = read_names(row, row->source->columns.outputs, row->outputs);
     for (unsigned i = 0; i < row->input_count; i++) {
         row->inputs[i].changed = OP_NONE;
-        read_operand(row, &row->inputs[i]);
+        read_operand(row, &row->inputs[i], true);
         if (row->inputs[i].optional && row->inputs_min > i)
             row->inputs_min = i;
         if (!row->inputs[i].optional && row->inputs_min <= i)
-            refuse_row(row, "an input behind an optional one is not optional");
+            refuse_row(row, row->inputs[i].name, "an input behind an optional one is not optional");
     }
-    const size_t bound = strlen(row->letters);
-    for (unsigned i = 0; i < row->output_count; i++) {
-        struct op_operand *output = &row->outputs[i];
-        output->changed = output->text[0] != '\0' ? OP_NONE : find_operand(row->inputs, row->input_count, output->name);
-        if (output->text[0] != '\0')
-            read_operand(row, output);
-        else if (output->changed == OP_NONE)
-            refuse_row(row, "an output without a type is no input");
-    }
-    if (strlen(row->letters) != bound)
-        refuse_row(row, "an output has a letter that no input has; write [own]");
     row->factors = find_operand(row->inputs, row->input_count, "factors");
+}
+
+/* The leading dimensions of an output are those of an input [N,C], which must always be there. */
+static void check_leading(const struct op_row *row, const struct op_operand *output) {
+    if (output->form != FORM_ROWS && output->form != FORM_ROW_VALUES)
+        return;
+    for (unsigned i = 0; i < row->inputs_min; i++)
+        if (row->inputs[i].form == FORM_ROWS)
+            return;
+    refuse_row(row, output->name, "an output has leading dimensions, and no input [N,C] gives them; write [own]");
+}
+
+static void read_output(struct op_row *row, struct op_operand *output) {
+    const bool changes = output->text[0] == '\0';
+    if (output->optional || output->reusable)
+        refuse_row(row, output->name, "the flags ? and ~ are for inputs");
+    output->changed = changes ? find_operand(row->inputs, row->input_count, output->name) : OP_NONE;
+    if (changes && (output->changed == OP_NONE || row->inputs[output->changed].optional))
+        refuse_row(row, output->name, "an output without a type is no input, or an optional one");
+    if (changes)
+        return;
+    const size_t bound = strlen(row->letters);
+    read_operand(row, output, false);
+    if (strlen(row->letters) != bound)
+        refuse_row(row, output->name, "an output has a letter that no input has; write [own]");
+    check_leading(row, output);
+}
+
+static void read_outputs(struct op_row *row) {
+    row->output_count = read_names(row, row->source->columns.outputs, row->outputs);
+    for (unsigned i = 0; i < row->output_count; i++)
+        read_output(row, &row->outputs[i]);
     if (row->output_count > 0 && row->outputs[0].changed != OP_NONE)
         row->inputs[row->outputs[0].changed].reusable = true;
 }
@@ -251,7 +327,7 @@ static void find_index_extent(struct op_row *row, unsigned letter) {
                 return;
             }
     }
-    refuse_row(row, "indices are below a letter that no input has");
+    refuse_row(row, (char[]){row->letters[letter], '\0'}, "indices are below a letter that no input has");
 }
 
 static void read_indices(struct op_row *row) {
@@ -261,11 +337,14 @@ static void read_indices(struct op_row *row) {
         if (range[0] == '\0')
             continue;
         if (row->index_operand != OP_NONE)
-            refuse_row(row, "two inputs are indices");
+            refuse_row(row, row->inputs[i].name, "two inputs are indices");
         row->index_operand = i;
         row->index_attribute = find_attribute(row->integers, row->integer_count, range);
-        if (row->index_attribute == OP_NONE)
-            find_index_extent(row, letter_of(row, range[0]));
+        if (row->index_attribute != OP_NONE)
+            continue;
+        if (range[1] != '\0')
+            refuse_row(row, range, "indices are below neither a letter nor an integer attribute");
+        find_index_extent(row, letter_of(row, range[0]));
     }
 }
 
@@ -274,13 +353,47 @@ static void read_indices(struct op_row *row) {
 static void check_words(const struct op_row *row) {
     const struct op_columns *columns = &row->source->columns;
     if (columns->autocast != NULL && !is_one_of(columns->autocast, "half embedding norm single promote follow fixed"))
-        refuse_row(row, ".autocast is no word of plan/ops.def");
+        refuse_row(row, columns->autocast, ".autocast is no word of plan/ops.def");
     if (columns->pol != NULL && !is_one_of(columns->pol, "product attention norm rotation"))
-        refuse_row(row, ".pol is no word of plan/ops.def");
+        refuse_row(row, columns->pol, ".pol is no word of plan/ops.def");
     if (columns->begins != NULL && !is_one_of(columns->begins, "partial first"))
-        refuse_row(row, ".begins is no word of plan/ops.def");
+        refuse_row(row, columns->begins, ".begins is no word of plan/ops.def");
     if (row->source->documentation[0] == '\0')
-        refuse_row(row, "there is no documentation");
+        refuse_row(row, NULL, "there is no documentation");
+}
+
+static void refuse_own(const struct op_row *row, const char *name) {
+    refuse_row(row, name, "`own` needs a rule; `declared` checks nothing");
+}
+
+/* A type, extents or a range `own` is the rule's to check, and the rule `declared` checks nothing. */
+static void check_own(const struct op_row *row) {
+    if (strcmp(row->source->rule, "declared") != 0)
+        return;
+    for (unsigned i = 0; i < row->input_count + row->output_count; i++) {
+        const struct op_operand *operand = i < row->input_count ? &row->inputs[i] : &row->outputs[i - row->input_count];
+        if (operand->changed == OP_NONE && (operand->form == FORM_OWN || strcmp(operand->type, "own") == 0))
+            refuse_own(row, operand->name);
+    }
+    for (unsigned i = 0; i < row->integer_count; i++)
+        if (strcmp(row->integers[i].range, "own") == 0)
+            refuse_own(row, row->integers[i].name);
+    for (unsigned i = 0; i < row->real_count; i++)
+        if (strcmp(row->reals[i].range, "own") == 0)
+            refuse_own(row, row->reals[i].name);
+}
+
+/* plan/checks/semantics_flow.c relies on this. */
+static void check_begins(const struct op_row *row) {
+    const char *begins = row->source->columns.begins;
+    if (begins == NULL)
+        return;
+    if (row->output_count == 0 || row->outputs[0].changed == OP_NONE)
+        refuse_row(row, begins, "an op with .begins changes an input as output 0");
+    const struct op_operand *changed = &row->inputs[row->outputs[0].changed];
+    if (strcmp(begins, "partial") == 0 &&
+        (row->integer_count == 0 || changed->form != FORM_EXTENTS || changed->extent_count != 1))
+        refuse_row(row, begins, "integer 0 is the index in output 0, which has one dimension");
 }
 
 /* --- gradients by name -------------------------------------------------------------------------------------------- */
@@ -291,11 +404,11 @@ static const struct op_row *find_backward(const struct op_row *forward) {
         if (strncmp(rows[i].source->name, forward->source->name, length) == 0 &&
             strcmp(rows[i].source->name + length, "_backward") == 0)
             return &rows[i];
-    refuse_row(forward, "the gradient is by_name, and there is no op <name>_backward");
+    refuse_row(forward, NULL, "the gradient is by_name, and there is no op <name>_backward");
 }
 
-/* The backward op reads dy or dloss and what the forward op reads or gives, and has attributes of the forward op only.
- */
+/* The backward op reads dy or dloss and what the forward op reads or gives, gives d<input> or scratch, and has
+ * attributes of the forward op only. */
 static void check_gradient(const struct op_row *forward) {
     if (strcmp(forward->source->gradient, "by_name") != 0)
         return;
@@ -304,14 +417,20 @@ static void check_gradient(const struct op_row *forward) {
         const char *name = backward->inputs[i].name;
         if (!is_one_of(name, "dy dloss") && find_operand(forward->inputs, forward->input_count, name) == OP_NONE &&
             find_operand(forward->outputs, forward->output_count, name) == OP_NONE)
-            refuse_row(backward, "an input is neither dy nor dloss nor an operand of the forward op");
+            refuse_row(backward, name, "an input is neither dy nor dloss nor an operand of the forward op");
+    }
+    for (unsigned i = 0; i < backward->output_count; i++) {
+        const char *name = backward->outputs[i].name;
+        if (strcmp(name, "scratch") != 0 &&
+            (name[0] != 'd' || find_operand(forward->inputs, forward->input_count, name + 1) == OP_NONE))
+            refuse_row(backward, name, "an output is neither d<input> of the forward op nor scratch");
     }
     for (unsigned i = 0; i < backward->integer_count; i++)
         if (find_attribute(forward->integers, forward->integer_count, backward->integers[i].name) == OP_NONE)
-            refuse_row(backward, "an integer is none of the forward op");
+            refuse_row(backward, backward->integers[i].name, "an integer is none of the forward op");
     for (unsigned i = 0; i < backward->real_count; i++)
         if (find_attribute(forward->reals, forward->real_count, backward->reals[i].name) == OP_NONE)
-            refuse_row(backward, "a real is none of the forward op");
+            refuse_row(backward, backward->reals[i].name, "a real is none of the forward op");
 }
 
 const struct op_row *read_ops(size_t *count) {
@@ -319,13 +438,16 @@ const struct op_row *read_ops(size_t *count) {
     for (size_t i = 0; i < OPS; i++) {
         rows[i] = (struct op_row){.source = &sources[i]};
         check_words(&rows[i]);
-        read_operands(&rows[i]);
+        read_inputs(&rows[i]);
+        read_outputs(&rows[i]);
         read_attributes(&rows[i]);
         read_indices(&rows[i]);
         read_reductions(&rows[i]);
+        check_own(&rows[i]);
+        check_begins(&rows[i]);
         for (size_t j = 0; j < i; j++)
             if (sources[j].code == sources[i].code || strcmp(sources[j].name, sources[i].name) == 0)
-                refuse_row(&rows[i], "the code or the name is another op's");
+                refuse_row(&rows[i], NULL, "the code or the name is another op's");
     }
     for (size_t i = 0; i < OPS; i++)
         check_gradient(&rows[i]);

@@ -7,10 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The limits are those of plan/ops.h, as tests/unit/test_plan_flatc.c checks: the generator cannot include that file,
+ * because it includes generated code. */
 enum {
     OP_OPERANDS_MAX = 8,
     OP_ATTRIBUTES_MAX = 8,
     OP_REDUCTIONS_MAX = 4,
+    OP_LETTERS_MAX = 8,
+    OP_EXTENT_MAX = 239, /* larger values of a byte mean letters */
     OP_NAME_BYTES = 48,
     OP_TEXT_BYTES = 64,
     OP_NONE = 255
@@ -62,7 +66,7 @@ struct op_row {
     unsigned reduced, factors, typed, inner_flag; /* an input, an input, an integer, an integer; or OP_NONE */
     unsigned inner;                               /* number of leading reductions that are not tensors */
     unsigned index_operand, index_table, index_from_end, index_attribute;
-    char letters[OP_OPERANDS_MAX + 1]; /* without N, in the order of their first use in the inputs */
+    char letters[OP_LETTERS_MAX + 1]; /* without N, in the order of their first use in the inputs */
 };
 
 /* Parses the table. Stops the program at the first row with an error. */

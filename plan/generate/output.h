@@ -4,6 +4,8 @@
 
 #include "plan/generate/schema.h"
 
+struct op_row; /* plan/generate/op_rows.h */
+
 extern const char *output_directory;
 
 /* Opens a file in the output directory. If purpose is not NULL, the file begins with a comment that gives the purpose
@@ -24,6 +26,6 @@ void write_tables(const uint8_t hash[32]);
 void write_words(void);
 void write_writer_header(void);
 void write_writer(void);
-void write_ops(void);
+void write_ops(const struct op_row *rows, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A wrong row of plan/ops.def stops the generator with one line that names the row and the fault, and a row without a cost
-# or a line of documentation does not compile.
+# A wrong row of plan/ops.def stops the generator with one line that names the row, the word at fault and the fault, before
+# anything is written; and a row without a cost or a line of documentation does not compile.
 set -eu
 
 . tests/end_to_end/expectations
@@ -8,10 +8,16 @@ set -eu
 mkdir "$folder/plan" "$folder/generated"
 flatc --binary --schema --bfbs-builtins --bfbs-comments -o "$folder" plan/plan.fbs
 
+# Of the generator, only op_rows.c reads the table.
+for source in plan/generate/*.c; do
+    [ "$source" = plan/generate/op_rows.c ] || gcc -std=c11 -I. -c "$source" -o "$folder/$(basename "$source" .c).o"
+done
+
 # generator ROW: builds the generator with the table and one row more.
 generator() {
     { cat plan/ops.def && printf '%s\n' "$1"; } >"$folder/plan/ops.def"
-    gcc -std=c11 -I"$folder" -I. plan/generate/*.c "$BUILD/signature.o" -o "$folder/generate" -lm 2>"$folder/compiler"
+    gcc -std=c11 -I"$folder" -I. plan/generate/op_rows.c "$folder"/*.o "$BUILD/signature.o" -o "$folder/generate" -lm \
+        2>"$folder/compiler"
 }
 
 # refused WORDS FAULT ROW: the generator's message holds the fault.
@@ -31,27 +37,91 @@ generator "$(row '.inputs = "x:real[...]", .outputs = "y:real[=x]"')"
 expect "a row that is right" 0 "" "$folder/generate" "$folder/plan.bfbs" "$folder/generated"
 grep -q 'FIRN_WRONG_IN_X = 0' "$folder/generated/operands.h" || fail "the new row has no positions"
 
-refused "an unknown type" "an operand has no type" "$(row '.inputs = "x:complex[...]", .outputs = "y:real[=x]"')"
-refused "no extents" "an operand has no extents" "$(row '.inputs = "x:real", .outputs = "y:real[1]"')"
-refused "extents of an unknown operand" "extents are those of" "$(row '.inputs = "x:real[=z]", .outputs = "y:real[1]"')"
-refused "an unknown letter in an output" "an output has a letter" "$(row '.inputs = "x:real[...]", .outputs = "y:real[N,C]"')"
-refused "an output that is no input" "an output without a type" "$(row '.inputs = "x:real[...]", .outputs = "z"')"
-refused "a wanted input behind an optional one" "an input behind an optional one" \
-    "$(row '.inputs = "x:real[...]? z:real[...]", .outputs = "y:real[1]"')"
-refused "an unknown flag" "an operand has a flag" "$(row '.inputs = "x:real[...]!", .outputs = "y:real[1]"')"
-refused "three extents" "an operand has more than two extents" "$(row '.inputs = "x:real[A,B,C]", .outputs = "y:real[1]"')"
-refused "an unknown range" "an integer has no range" "$(row '.inputs = "x:real[...]", .outputs = "y:real[1]", .integers = "a:rate"')"
-refused "an unknown range of a real" "a real has no range" "$(row '.inputs = "x:real[...]", .outputs = "y:real[1]", .reals = "a:flag"')"
-refused "indices below nothing" "indices are below a letter" "$(row '.inputs = "x:int32(V)[...]", .outputs = "y:real[1]"')"
-refused "sums without operands" ".reductions and .reduced" "$(row '.inputs = "x:real[...]", .outputs = "y:real[1]", .reductions = "s"')"
-refused "an unknown class of autocast" ".autocast is no word" "$(row '.inputs = "x:real[...]", .outputs = "y:real[1]", .autocast = "fast"')"
+cp -r "$folder/generated" "$folder/before"
+
+# operands WORDS FAULT INPUTS OUTPUTS: a row with these operands is refused.
+operands() {
+    refused "$1" "$2" "$(row ".inputs = \"$3\", .outputs = \"$4\"")"
+}
+
+# attributes WORDS FAULT COLUMNS: a row with these columns besides the operands is refused.
+attributes() {
+    refused "$1" "$2" "$(row ".inputs = \"x:real[...]\", .outputs = \"y:real[=x]\", $3")"
+}
+
+operands "an unknown type" "x: an operand has no type" "x:complex[...]" "y:real[=x]"
+operands "no extents" "x: an operand has no extents" "x:real" "y:real[1]"
+operands "extents of an unknown operand" "x: its type or extents are those of an operand" "x:real[=z]" "y:real[1]"
+operands "extents of an optional input" "y: its type or extents are those of an optional" "x:real[...]?" "y:real[=x]"
+operands "the type of an optional input" "y: its type or extents are those of an optional" "x:real[...]?" "y:@x[1]"
+operands "an operand's own type" "x: its type or extents are those of an optional" "x:@x[...]" "y:real[1]"
+operands "an unknown letter in an output" "y: an output has a letter" "x:real[...]" "y:real[N,C]"
+operands "rows without an input that has them" "y: an output has leading dimensions" "x:real[N]" "y:real[N]"
+operands "rows of an optional input" "y: an output has leading dimensions" "x:real[N] z:real[N,C]?" "y:real[N,C]"
+operands "an output that is no input" "z: an output without a type" "x:real[...]" "z"
+operands "an output that changes an optional input" "x: an output without a type" "x:real[...]?" "x"
+operands "a wanted input behind an optional one" "z: an input behind an optional one" "x:real[...]? z:real[...]" "y:real[1]"
+operands "an unknown flag" "x: an operand has a flag" "x:real[...]!" "y:real[1]"
+operands "an optional output" "y: the flags" "x:real[...]" "y:real[1]?"
+operands "a reusable output" "y: the flags" "x:real[...]" "y:real[1]~"
+operands "three extents" "x: an operand has more than two extents" "x:real[A,B,C]" "y:real[1]"
+operands "an extent that means a letter" "240: an extent is neither" "x:real[240]" "y:real[1]"
+operands "an alternative that means a letter" "250: an extent is neither" "x:real[3|250]" "y:real[1]"
+operands "a large extent before an alternative" "300|5: an extent is neither" "x:real[300|5]" "y:real[1]"
+operands "an alternative of nothing" "0: an extent is neither" "x:real[3|0]" "y:real[1]"
+operands "a negative extent" "-1: an extent is neither" "x:real[-1]" "y:real[1]"
+operands "three alternatives" "3|4|5: an extent is neither" "x:real[3|4|5]" "y:real[1]"
+operands "empty extents" "x: an extent is missing" "x:real[]" "y:real[1]"
+operands "nothing behind N" "x: an extent is missing" "x:real[N,]" "y:real[1]"
+operands "a word that begins with own" "owner: an extent is neither" "x:real[owner]" "y:real[1]"
+operands "N that is not first" "x: N stands first" "x:real[C,N]" "y:real[1]"
+operands "alternatives behind N" "x: two numbers are for" "x:real[N,3|4]" "y:real[1]"
+operands "alternatives in a matrix" "x: two numbers are for" "x:real[3|4,C]" "y:real[1]"
+operands "alternatives of an output" "y: two numbers are for" "x:real[...]" "y:real[3|4]"
+operands "scratch as an input" "z: \[sums x\] is for outputs" "x:real[...] z:float32[sums x]" "y:real[1]"
+operands "indices below nothing" "V: indices are below a letter" "x:int32(V)[...]" "y:real[1]"
+operands "indices below a word" "rows: indices are below neither" "x:int32(rows)[...] z:real[R]" "y:real[1]"
+operands "indices below an empty word" "x: indices are an input" "x:int32()[...]" "y:real[1]"
+operands "indices of another type" "x: indices are an input" "x:int64(V)[V]" "y:real[1]"
+operands "indices as an output" "y: indices are an input" "x:real[V]" "y:int32(V)[1]"
+operands "an own type that nothing checks" "x: .own. needs a rule" "x:own[1]" "y:real[1]"
+operands "own extents that nothing infers" "y: .own. needs a rule" "x:real[...]" "y:real[own]"
+
+attributes "an own range that nothing checks" "a: .own. needs a rule" '.integers = "a:own"'
+attributes "an own range of a real" "a: .own. needs a rule" '.reals = "a:own"'
+attributes "an unknown range" "a: an integer has no range" '.integers = "a:rate"'
+attributes "an unknown range of a real" "a: a real has no range" '.reals = "a:flag"'
+attributes "two types" "b: a second integer of range type" '.integers = "a:type b:type"'
+attributes "sums without operands" ".reductions and .reduced" '.reductions = "s"'
+attributes "reductions with two flags" "t: two reductions name" \
+    '.integers = "a:flag b:flag", .reductions = "s:a t:b", .reduced = "x"'
+attributes "a reduction whose flag is none" "s: a reduction that is no tensor" \
+    '.integers = "a:count", .reductions = "s:a", .reduced = "x"'
+attributes "an unknown class of autocast" "fast: .autocast is no word" '.autocast = "fast"'
+attributes "an op that begins what it does not change" "first: an op with .begins" '.begins = "first"'
+refused "an index into a tensor of any shape" "partial: integer 0 is the index" \
+    "$(row '.inputs = "x:real[...]", .outputs = "x", .integers = "index:count", .begins = "partial"')"
+refused "an op that fills an element without an index" "partial: integer 0 is the index" \
+    "$(row '.inputs = "x:real[P]", .outputs = "x", .begins = "partial"')"
 refused "a code that is taken" "the code or the name is another" \
     'FIRN_OP(wrong, 1, declared, none, none, "a wrong row", .inputs = "x:real[...]", .outputs = "y:real[1]")'
-refused "a backward op that wants what forward does not have" "an input is neither dy" \
-    'FIRN_OP(tanh2, 998, declared, by_name, none, "forward", .inputs = "x:real[...]", .outputs = "y:real[=x]")
-FIRN_OP(tanh2_backward, 999, declared, none, none, "backward", .inputs = "dy:real[...] z:real[=dy]", .outputs = "dx:real[=dy]")'
+
+# backward WORDS FAULT COLUMNS: an op tanh2_backward with these columns does not fit an op tanh2.
+backward() {
+    refused "$1" "$2" "FIRN_OP(tanh2, 998, declared, by_name, none, \"forward\", .inputs = \"x:real[...]\", .outputs = \"y:real[=x]\")
+FIRN_OP(tanh2_backward, 999, declared, none, none, \"backward\", $3)"
+}
+
+backward "a backward op that wants what forward does not have" "z: an input is neither dy" \
+    '.inputs = "dy:real[...] z:real[=dy]", .outputs = "dx:real[=dy]"'
+backward "a backward op that gives the gradient of nothing" "dz: an output is neither" \
+    '.inputs = "dy:real[...]", .outputs = "dz:real[=dy]"'
+backward "a backward op with an attribute of its own" "form: an integer is none" \
+    '.inputs = "dy:real[...]", .outputs = "dx:real[=dy]", .integers = "form:flag"'
 refused "a gradient without a backward op" "the gradient is by_name, and there is no op" \
     'FIRN_OP(wrong, 999, declared, by_name, none, "a wrong row", .inputs = "x:real[...]", .outputs = "y:real[=x]")'
+
+diff -r "$folder/before" "$folder/generated" >"$folder/out" || fail "a wrong row has changed what was generated"
 
 # not_built NAME ROW: plan/ops.c refuses the table.
 not_built() {

@@ -19,6 +19,7 @@
 #include "plan/checks/verifier.h"
 #include "plan/errors.h"
 #include "plan/generated/words.h"
+#include "plan/ops.h"
 #include "plan/signature.h"
 #include "tests/unit/plan_walk.h"
 #include "tests/unit/sample_plan.h"
@@ -39,6 +40,14 @@ int generate_main(int argument_count, char **arguments);
 #include "plan/generate/words.c"
 #include "plan/generate/writer.c"
 #undef main
+
+/* The generator has limits of its own, because plan/ops.h includes generated code. */
+_Static_assert((int)OP_OPERANDS_MAX == FIRN_INPUTS_MAX && (int)OP_OPERANDS_MAX == FIRN_OUTPUTS_MAX, "as in plan/ops.h");
+_Static_assert((int)OP_ATTRIBUTES_MAX == FIRN_ATTRIBUTES_MAX, "as in plan/ops.h");
+_Static_assert((int)OP_REDUCTIONS_MAX == FIRN_REDUCTIONS_MAX, "as in plan/ops.h");
+_Static_assert((int)OP_LETTERS_MAX == (int)FIRN_LETTERS, "as in plan/ops.h");
+_Static_assert((int)OP_EXTENT_MAX + 1 == (int)FIRN_EXTENT_LETTER, "as in plan/ops.h");
+_Static_assert((int)OP_NONE == FIRN_NONE_OF_THEM && (int)OP_NONE == FIRN_FRESH, "as in plan/ops.h");
 
 static char folder[64];
 
