@@ -1,4 +1,4 @@
-/* The list of passes. Each pass is in its own file; emit/freeze.c does what follows the passes. */
+/* The list of passes. Each pass has one entry function; emit/freeze.c does what follows the passes. */
 #include "compiler/passes/driver.h"
 
 #include <string.h>
