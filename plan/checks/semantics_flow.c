@@ -94,8 +94,10 @@ static int check_accesses(firn_fb_plan plan) {
 
 /* --- written before read ---------------------------------------------------------------------------------------- */
 
-/* For ops that begin `partial`: the integer attribute with the index of the element that the op fills. */
+/* Ops that begin `partial`: plan/generate has checked that output 0 has one dimension, and that this integer attribute
+ * is there, which is the index of the element that the op fills. */
 enum { PARTIAL_INDEX = FIRN_SUM_OF_SQUARES_INDEX };
+_Static_assert((int)PARTIAL_INDEX == 0, "plan/ops.def: integer attribute 0 is the index");
 
 static bool fills_partial(firn_fb_op op, uint32_t tensor) {
     return info_of(op)->begins == FIRN_BEGINS_partial && firn_fb_op_outputs_at(op, 0) == tensor;
