@@ -165,7 +165,10 @@ int firn_shape_attention_backward(firn_op_signature *s) {
 /* --- rotary position embedding ------------------------------------------------------------------------------------ */
 
 _Static_assert(FIRN_ROTARY_EMBEDDING_ROTARY_DIM == FIRN_ROTARY_EMBEDDING_BACKWARD_ROTARY_DIM &&
-                   FIRN_ROTARY_EMBEDDING_ROTATED == FIRN_ROTARY_EMBEDDING_BACKWARD_ROTATED,
+                   FIRN_ROTARY_EMBEDDING_ROTATED == FIRN_ROTARY_EMBEDDING_BACKWARD_ROTATED &&
+                   FIRN_ROTARY_EMBEDDING_HEADS == FIRN_ROTARY_EMBEDDING_BACKWARD_HEADS &&
+                   FIRN_ROTARY_EMBEDDING_BASE == FIRN_ROTARY_EMBEDDING_BACKWARD_BASE &&
+                   FIRN_ROTARY_EMBEDDING_IN_X == FIRN_ROTARY_EMBEDDING_BACKWARD_IN_DY,
                "both directions have the same attributes");
 
 /* The rule of both directions, for x:[...,T,heads*D]. */
