@@ -9,9 +9,11 @@
 #define FIRN_HEADER_BYTES      256u
 #define FIRN_SIGNATURE_BYTES   64u
 #define FIRN_CONTAINER_VERSION 1u
-#define FIRN_NUMERICS_VERSION  1u
 #define FIRN_PAYLOAD_ALIGNMENT 64u
 #define FIRN_HASH_BYTES        32u
+
+/* A change that gives an existing op another meaning raises it; a new code does not. */
+#define FIRN_NUMERICS_VERSION 1u
 
 enum { FIRN_ALGORITHM_NONE = 0, FIRN_ALGORITHM_ECDSA_P256 = 1 };
 enum { FIRN_MODE_TRAIN = 0, FIRN_MODE_EVAL = 1 };

@@ -12,8 +12,7 @@
  * only after FIRN_OK. */
 int firn_fb_verify(const uint8_t *buffer, uint64_t bytes) __attribute__((warn_unused_result));
 
-/* --- what generated/tables.c is made of -----------------------------------------------------------------------------
- */
+/* --- what generated/tables.c is made of --------------------------------------------------------------------------- */
 
 enum {
     FIRN_FB_KIND_INLINE = 0,        /* a scalar or a struct; type: a row of firn_fb_inlines */
