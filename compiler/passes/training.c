@@ -176,7 +176,7 @@ static firnc_value factors_of(const training *t, const firnc_group *group) {
     uint8_t type = FIRN_FLOAT32;
     uint32_t node = firnc_node_new(t->graph, FIRN_OP_decay_factors, FIRNC_PHASE_UPDATE, "decay_factors", inputs,
                                    t->factors == FIRNC_NONE ? 1 : 2, NULL, NULL, &type);
-    return t->graph->nodes[node].outputs[FIRN_DECAY_FACTORS_OUT_FACTORS];
+    return t->graph->nodes[node].outputs[FIRN_DECAY_FACTORS_OUT_ALL_FACTORS];
 }
 
 static void update(const training *t) {

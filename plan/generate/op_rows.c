@@ -299,6 +299,8 @@ static void read_output(struct op_row *row, struct op_operand *output) {
         refuse_row(row, output->name, "an output without a type is no input, or an optional one");
     if (changes)
         return;
+    if (find_operand(row->inputs, row->input_count, output->name) != OP_NONE)
+        refuse_row(row, output->name, "a fresh output has the name of an input; a changed one has no type");
     const size_t bound = strlen(row->letters);
     read_operand(row, output, false);
     if (strlen(row->letters) != bound)

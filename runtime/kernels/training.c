@@ -105,7 +105,7 @@ void firn_kernel_gradient_factors(const firn_kernel_call *call) {
 void firn_kernel_decay_factors(const firn_kernel_call *call) {
     const bool has_factors = call->input_count > FIRN_DECAY_FACTORS_IN_FACTORS;
     const float *given = has_factors ? call->inputs[FIRN_DECAY_FACTORS_IN_FACTORS].data : NULL;
-    float *factors = call->outputs[FIRN_DECAY_FACTORS_OUT_FACTORS].data;
+    float *factors = call->outputs[FIRN_DECAY_FACTORS_OUT_ALL_FACTORS].data;
     factors[FIRN_FACTOR_UNSCALE] = given == NULL ? 1.0f : given[FIRN_FACTOR_UNSCALE];
     factors[FIRN_FACTOR_CLIP] = given == NULL ? 1.0f : given[FIRN_FACTOR_CLIP];
     factors[FIRN_FACTOR_LIMIT] = given == NULL ? firn_from_bits(0x7f800000u) : given[FIRN_FACTOR_LIMIT];
