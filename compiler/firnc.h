@@ -36,11 +36,11 @@
  *     ... build, freeze, use the plan or copy its bytes ...
  *     firnc_memory_release(mark); // graph and plan are gone
  *
- * Errors. A function that can fail returns false after exactly one message, a line that begins with "firnc: ". Messages
- * go to stderr, or to the function set by firnc_messages_to; so do warnings, which are not failures. A call of the
- * graph builder that is wrong for any job (a scope closed twice, a value of another graph) is a bug of the calling
- * program: one message, then abort(). If memory is exhausted, the compiler prints one message, then calls exit(1) or
- * the function set by firnc_out_of_memory_to, which may longjmp.
+ * Errors. A function that can fail returns false after exactly one message, a line that begins with "firnc: ", unless
+ * its header says otherwise. Messages go to stderr, or to the function set by firnc_messages_to; so do warnings, which
+ * are not failures. A call of the graph builder that is wrong for any job (a scope closed twice, a value that the graph
+ * does not have) is a bug of the calling program: one message, then abort(). If memory is exhausted, the compiler
+ * prints one message, then calls exit(1) or the function set by firnc_out_of_memory_to, which may longjmp.
  *
  * Determinism. The same graph, job, weights and key give the same bytes. */
 #ifndef FIRNC_FIRNC_H

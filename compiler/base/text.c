@@ -118,11 +118,22 @@ void firnc_text_add(firnc_growing_text *to, const void *bytes, uint64_t count) {
     to->text[to->length] = '\0';
 }
 
+static bool is_printable(char byte) {
+    return byte >= ' ' && byte <= '~';
+}
+
+bool firnc_is_name(const char *text) {
+    size_t length = 0;
+    while (text != NULL && length <= FIRNC_NAME_MAX && is_printable(text[length]))
+        length++;
+    return length > 0 && length <= FIRNC_NAME_MAX && text[length] == '\0';
+}
+
 const char *firnc_printable(const char *text) {
     firnc_growing_text printable = {0};
     firnc_text_add(&printable, "", 0);
     for (; *text != '\0'; text++)
-        if (*text >= ' ' && *text <= '~')
+        if (is_printable(*text))
             firnc_text_add(&printable, text, 1);
         else
             firnc_text_add(&printable, firnc_format("\\x%02x", (unsigned)(unsigned char)*text), strlen("\\xNN"));

@@ -40,6 +40,13 @@ typedef struct firnc_growing_text {
 
 void firnc_text_add(firnc_growing_text *to, const void *bytes, uint64_t count);
 
+/* A name that a program or a recipe gives: of a model, a layer, an input, a parameter, a group or a schedule. The limit
+ * leaves room for what the passes add to a name, because a name in a plan has at most 200 bytes (plan.fbs). */
+#define FIRNC_NAME_MAX 160
+
+/* True for 1 to FIRNC_NAME_MAX bytes of printable ASCII; false for NULL. */
+bool firnc_is_name(const char *text);
+
 /* A copy of the text with each byte that is not printable ASCII written as \xNN. Recipes and file names are untrusted
  * text, which must not break a line or send control codes to a terminal. */
 const char *firnc_printable(const char *text);

@@ -10,8 +10,6 @@
 #include "plan/op_words.h"
 #include "plan/shapes/infer.h"
 
-#define NAME_MAX_BYTES 200 /* as (max: 200) of Tensor.name and Op.name in plan.fbs */
-
 /* An open scope of the builder: a layer if it has a name, otherwise an annotation. */
 typedef struct firnc_scope {
     const char *layer; /* the whole path, such as "transformer.h.0"; NULL: annotation */
@@ -27,9 +25,17 @@ _Noreturn void firnc_graph_misuse(const firnc_graph *graph, const char *what) {
 
 /* --- values and nodes ------------------------------------------------------------------------------------------ */
 
+/* Passes derive names from this one ("total.gradient.NAME", "LAYER/OP.POSITION"), and a plan limits those, too. */
+static void check_name(const firnc_graph *graph, const char *name) {
+    if (!firnc_is_name(name))
+        firnc_graph_misuse(graph, firnc_format("the name \"%s\" is not of 1 to %d printable ASCII characters",
+                                               name == NULL ? "" : name, FIRNC_NAME_MAX));
+}
+
 firnc_graph *firnc_graph_create(const char *model) {
     firnc_graph *graph = firnc_allocate(sizeof *graph);
-    graph->model = firnc_format("%s", model);
+    graph->model = firnc_format("%s", model == NULL ? "" : model);
+    check_name(graph, model);
     firnc_value *named[] = {&graph->loss,
                             &graph->logits,
                             &graph->labels,
@@ -63,8 +69,6 @@ void firnc_graph_evaluate(firnc_graph *graph) {
 }
 
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape) {
-    if (strlen(name) > NAME_MAX_BYTES)
-        firnc_graph_misuse(graph, "a name is longer than 200 bytes");
     graph->values = firnc_grown(graph->values, graph->value_count, &graph->value_capacity, sizeof *graph->values);
     firnc_value value = graph->value_count++;
     graph->values[value] =
@@ -259,9 +263,10 @@ void firnc_pol_rule(firnc_graph *graph, firnc_pol pol) {
 
 void firnc_layer_begin(firnc_graph *graph, const char *name) {
     const char *outer = path(graph);
-    bool outermost = outer == graph->model;
-    scope_push(graph,
-               (firnc_scope){.layer = outermost ? firnc_format("%s", name) : firnc_format("%s.%s", outer, name)});
+    check_name(graph, name);
+    const char *joined = outer == graph->model ? firnc_format("%s", name) : firnc_format("%s.%s", outer, name);
+    check_name(graph, joined);
+    scope_push(graph, (firnc_scope){.layer = joined});
 }
 
 void firnc_layer_end(firnc_graph *graph) {
@@ -283,6 +288,7 @@ static firn_shape make_shape(const firnc_graph *graph, firn_type type, uint8_t r
 
 firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
                         firnc_input_options options) {
+    check_name(graph, name);
     firnc_value value =
         firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_INPUT, make_shape(graph, type, rank, dims));
     firnc_input_options *source = firnc_allocate(sizeof *source);
@@ -297,6 +303,7 @@ firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, ui
 
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay) {
+    check_name(graph, name);
     for (uint32_t i = 0; i < graph->value_count; i++)
         if (graph->values[i].role == FIRNC_ROLE_PARAMETER && strcmp(graph->values[i].name, name) == 0)
             firnc_graph_misuse(graph, firnc_format("two parameters have the name %s", name));
@@ -328,10 +335,22 @@ static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *
     return node->outputs[0];
 }
 
+static bool takes_rng_id(const firn_op_info *info) {
+    for (uint8_t i = 0; i < info->integers; i++)
+        if (firn_op_ranges[info->ranges + i] == FIRN_RANGE_RNG_ID)
+            return true;
+    return false;
+}
+
 firnc_value firnc_op(firnc_graph *graph, firn_op_code code, const firnc_value *inputs, uint8_t input_count,
                      const int64_t *integers, const float *reals) {
-    if (firn_op_find((uint16_t)code) == NULL || firn_op_find((uint16_t)code)->autocast == FIRN_AUTOCAST_fixed)
-        firnc_graph_misuse(graph, "an op of the backward, update or metric kind cannot be recorded");
+    const firn_op_info *info = (uint32_t)code <= UINT16_MAX ? firn_op_find((uint16_t)code) : NULL;
+    if (info == NULL || info->autocast == FIRN_AUTOCAST_fixed)
+        firnc_graph_misuse(graph, "firnc_op records forward ops only; casts and backward, update and metric ops are "
+                                  "added by the compiler");
+    if (takes_rng_id(info))
+        firnc_graph_misuse(graph, firnc_format("the builder assigns the rng_id of %s; call firnc_%s",
+                                               firn_op_name(info), firn_op_name(info)));
     return record(graph, (uint16_t)code, inputs, input_count, integers, reals);
 }
 
@@ -389,8 +408,10 @@ firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
         firnc_graph_misuse(graph, "a dropout rate is not in [0, 1)");
     check_value(graph, x);
     uint32_t rng_id = graph->rng_ids++;
-    if (rate == 0 || graph->eval)
+    if (rate == 0 || graph->eval) {
+        graph->next_annotated = false; /* an annotation of this call must not reach the next op */
         return x;
+    }
     return record(graph, FIRN_OP_dropout, &x, 1, (int64_t[]){rng_id}, &rate);
 }
 
@@ -464,6 +485,8 @@ void firnc_loss(firnc_graph *graph, firnc_value loss) {
     check_value(graph, loss);
     if (graph->loss != FIRNC_NONE)
         firnc_graph_misuse(graph, "a graph has one loss");
+    if (graph->values[loss].producer == FIRNC_NONE)
+        firnc_graph_misuse(graph, "the loss is an input or a parameter, not the result of an op");
     graph->loss = loss;
 }
 
@@ -477,6 +500,8 @@ void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value la
 void firnc_row_weights(firnc_graph *graph, firnc_value weights_or_none, int64_t ignore_index) {
     if (weights_or_none != FIRNC_NONE)
         check_value(graph, weights_or_none);
+    if (ignore_index < FIRNC_UNSET || ignore_index > INT32_MAX)
+        firnc_graph_misuse(graph, "an ignore_index is neither -1 nor a label");
     graph->row_weights = weights_or_none;
     graph->ignore_index = ignore_index;
 }

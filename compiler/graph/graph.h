@@ -12,7 +12,8 @@
  *     firnc_layer_end(graph);
  *
  * The builder only records ops; the shapes pass infers and checks shapes. The compiler owns all memory of a graph
- * (compiler/base/text.h). Misuse (an unbalanced scope, a value of another graph) is a bug of the caller and aborts. */
+ * (compiler/base/text.h). Misuse (an unbalanced scope, a value that the graph does not have) is a bug of the caller and
+ * aborts. */
 #ifndef FIRNC_GRAPH_H
 #define FIRNC_GRAPH_H
 
@@ -52,7 +53,10 @@ void firnc_pol_rule(firnc_graph *graph, firnc_pol pol);
 
 /* --- names --------------------------------------------------------------------------------------------------------
  * Layers nest. Their names, joined with '.', name the ops in them ("transformer.h.0.attn.c_attn") in reports and for
- * the job's POL patterns. The caller gives parameters their full names (PyTorch's). */
+ * the job's POL patterns. The caller gives parameters their full names (PyTorch's).
+ *
+ * Every name, of a model, an input, a parameter or a whole layer path, is 1 to FIRNC_NAME_MAX (160) characters of
+ * printable ASCII. */
 void firnc_layer_begin(firnc_graph *graph, const char *name);
 void firnc_layer_end(firnc_graph *graph);
 
@@ -98,9 +102,10 @@ enum { FIRNC_OUT_IN = 0, FIRNC_IN_OUT = 1 };      /* weight layout: of PyTorch's
 enum { FIRNC_GELU_ERF = 0, FIRNC_GELU_TANH = 1 }; /* form of gelu */
 enum { FIRNC_HUBER = 0, FIRNC_HUBER_SMOOTH = 1 }; /* form of huber_loss */
 
-/* Any forward op of the table: inputs and attributes in the order of its row (FIRN_LINEAR_IN_X and so on are their
- * positions), an optional input left out from the end; integers or reals may be NULL, which means zeros. Returns output
- * 0. The functions below are the same for single ops, with types. */
+/* Any forward op of the table but cast, which autocast inserts, and dropout and attention, whose random numbers the
+ * builder numbers: firnc_dropout and firnc_attention. Inputs and attributes in the order of its row (FIRN_LINEAR_IN_X
+ * and so on are their positions), an optional input left out from the end; integers or reals may be NULL, which means
+ * zeros. Returns output 0. The functions below are the same for single ops, with types. */
 firnc_value firnc_op(firnc_graph *graph, firn_op_code code, const firnc_value *inputs, uint8_t input_count,
                      const int64_t *integers, const float *reals);
 
@@ -116,7 +121,8 @@ firnc_value firnc_sigmoid(firnc_graph *graph, firnc_value x);
 firnc_value firnc_silu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
-/* rate in [0, 1). With rate 0, or in an eval graph, returns x and records nothing. Each call uses one rng_id in any
+/* rate in [0, 1). With rate 0, or in an eval graph, returns x, records nothing, and drops an annotation of the
+ * call. Each call uses one rng_id in any
  * case, so that neither the rate nor the mode changes other random numbers of the graph; the same holds for
  * attention. */
 firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate);
@@ -160,10 +166,11 @@ firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilitie
 
 /* --- what the graph is for ------------------------------------------------------------------------------------- */
 
-/* Names the scalar that is minimised. Call it exactly once. */
+/* Names the result that is minimised, float32[1]. Call it exactly once. */
 void firnc_loss(firnc_graph *graph, firnc_value loss);
 /* For metrics over classes: the logits and labels to compare, and the rows to count if not all are. */
 void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value labels);
+/* The rows with the label ignore_index are not counted; -1: every row is. */
 void firnc_row_weights(firnc_graph *graph, firnc_value weights_or_none, int64_t ignore_index);
 /* For the metric mean_squared_error. */
 void firnc_regression(firnc_graph *graph, firnc_value prediction, firnc_value target);

@@ -103,6 +103,20 @@ static void a_call_annotates_one_op(void **state) {
     expect_pol(graph, 1, FIRNC_ORIGIN_RULE);
 }
 
+/* An annotated dropout that is not recorded must not annotate the op after it. */
+static void an_annotation_ends_with_its_call(void **state) {
+    (void)state;
+    for (int eval = 0; eval <= 1; eval++) {
+        firnc_value x;
+        firnc_graph *graph = graph_with_input(&x);
+        graph->eval = eval == 1;
+        firnc_pol_next(graph, level(0));
+        assert_int_equal(firnc_dropout(graph, x, eval == 1 ? 0.5F : 0), x);
+        firnc_relu(graph, x);
+        assert_false(last_node(graph)->annotated);
+    }
+}
+
 /* --- random numbers ----------------------------------------------------------------------------------------------- */
 
 static uint32_t rng_of_last_parameter(bool eval, float rate) {
@@ -206,7 +220,12 @@ static void same_parameter_twice(firnc_graph *graph) {
 }
 
 static void two_losses(firnc_graph *graph) {
-    firnc_loss(graph, 0);
+    firnc_value y = firnc_relu(graph, 0);
+    firnc_loss(graph, y);
+    firnc_loss(graph, y);
+}
+
+static void loss_without_producer(firnc_graph *graph) {
     firnc_loss(graph, 0);
 }
 
@@ -222,26 +241,126 @@ static void backward_op(firnc_graph *graph) {
     firnc_op(graph, FIRN_OP_gelu_backward, (firnc_value[]){0, 0}, 2, NULL, NULL);
 }
 
+static void op_out_of_the_table(firnc_graph *graph) {
+    firnc_op(graph, (firn_op_code)(0x10000 + FIRN_OP_relu), (firnc_value[]){0}, 1, NULL, NULL);
+}
+
+static void dropout_with_its_own_rng_id(firnc_graph *graph) {
+    firnc_op(graph, FIRN_OP_dropout, (firnc_value[]){0}, 1, NULL, NULL);
+}
+
+static void attention_with_its_own_rng_id(firnc_graph *graph) {
+    firnc_op(graph, FIRN_OP_attention, (firnc_value[]){0}, 1, NULL, NULL);
+}
+
+static void label_below_none(firnc_graph *graph) {
+    firnc_row_weights(graph, FIRNC_NONE, -2);
+}
+
+/* A name of as many bytes as no name may have. */
+static const char *too_long(void) {
+    static char name[FIRNC_NAME_MAX + 2];
+    memset(name, 'n', FIRNC_NAME_MAX + 1);
+    return name;
+}
+
+static void long_model(firnc_graph *graph) {
+    (void)graph;
+    firnc_graph_create(too_long());
+}
+
+static void nameless_model(firnc_graph *graph) {
+    (void)graph;
+    firnc_graph_create(NULL);
+}
+
+static void long_input(firnc_graph *graph) {
+    firnc_input(graph, too_long(), FIRN_FLOAT32, 1, (uint32_t[]){1}, test_float32);
+}
+
+static void long_parameter(firnc_graph *graph) {
+    firnc_parameter(graph, too_long(), 1, (uint32_t[]){1}, zero, false);
+}
+
+static void empty_parameter(firnc_graph *graph) {
+    firnc_parameter(graph, "", 1, (uint32_t[]){1}, zero, false);
+}
+
+static void parameter_that_is_no_ascii(firnc_graph *graph) {
+    firnc_parameter(graph, "gew\xc3\xbcrz", 1, (uint32_t[]){1}, zero, false);
+}
+
+static void empty_layer(firnc_graph *graph) {
+    firnc_layer_begin(graph, "");
+}
+
+static void long_path(firnc_graph *graph) {
+    firnc_layer_begin(graph, too_long() + 1);
+    firnc_layer_begin(graph, "a");
+}
+
+/* Each case aborts after a message with these words. */
 static void misuse_aborts(void **state) {
     (void)state;
-    static void (*const cases[])(firnc_graph *) = {end_without_begin,    ends_crossed, value_of_nowhere,
-                                                   same_parameter_twice, two_losses,   level_three,
-                                                   rate_of_one,          backward_op};
+    static const struct {
+        void (*wrong)(firnc_graph *graph);
+        const char *words;
+    } cases[] = {{end_without_begin, "firnc_layer_end does not match"},
+                 {ends_crossed, "firnc_layer_end does not match"},
+                 {value_of_nowhere, "an operand is not a value"},
+                 {same_parameter_twice, "two parameters have the name p"},
+                 {two_losses, "a graph has one loss"},
+                 {loss_without_producer, "the loss is an input or a parameter"},
+                 {level_three, "a POL is not 0, 1, 2"},
+                 {rate_of_one, "a dropout rate is not in"},
+                 {backward_op, "records forward ops only"},
+                 {op_out_of_the_table, "records forward ops only"},
+                 {dropout_with_its_own_rng_id, "call firnc_dropout"},
+                 {attention_with_its_own_rng_id, "call firnc_attention"},
+                 {label_below_none, "an ignore_index is neither"},
+                 {long_model, "is not of 1 to 160"},
+                 {nameless_model, "is not of 1 to 160"},
+                 {long_input, "is not of 1 to 160"},
+                 {long_parameter, "is not of 1 to 160"},
+                 {empty_parameter, "is not of 1 to 160"},
+                 {parameter_that_is_no_ascii, "is not of 1 to 160"},
+                 {empty_layer, "is not of 1 to 160"},
+                 {long_path, "is not of 1 to 160"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int ends[2];
         fflush(NULL);
+        assert_int_equal(pipe(ends), 0);
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
             firnc_value x;
             firnc_graph *graph = graph_with_input(&x);
-            fclose(stderr);
-            cases[i](graph);
+            if (dup2(ends[1], STDERR_FILENO) >= 0)
+                cases[i].wrong(graph);
             _exit(0);
         }
         int status;
+        char said[512] = {0};
+        close(ends[1]);
+        ssize_t length = read(ends[0], said, sizeof said - 1);
+        close(ends[0]);
         assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFSIGNALED(status));
+        if (!WIFSIGNALED(status) || length <= 0 || strstr(said, cases[i].words) == NULL)
+            fail_msg("expected an abort with \"%s\", not %s", cases[i].words, said);
     }
+}
+
+/* The longest names still leave room for what the passes add to them. */
+static void the_longest_names_are_accepted(void **state) {
+    (void)state;
+    firnc_value x;
+    firnc_graph *graph = graph_with_input(&x);
+    const char *longest = too_long() + 1;
+    firnc_parameter(graph, longest, 1, (uint32_t[]){1}, zero, false);
+    firnc_layer_begin(graph, longest);
+    firnc_relu(graph, x);
+    firnc_layer_end(graph);
+    assert_string_equal(last_node(graph)->name, longest);
 }
 
 /* --- architectures ------------------------------------------------------------------------------------------------ */
@@ -396,12 +515,14 @@ int main(void) {
         cmocka_unit_test(layers_join_with_dots),
         cmocka_unit_test(the_innermost_annotation_replaces_the_outer),
         cmocka_unit_test(a_call_annotates_one_op),
+        cmocka_unit_test(an_annotation_ends_with_its_call),
         cmocka_unit_test(neither_mode_nor_rate_moves_random_numbers),
         cmocka_unit_test(attention_in_an_eval_graph_drops_nothing),
         cmocka_unit_test(any_forward_op_can_be_recorded),
         cmocka_unit_test(a_graph_grows_and_keeps_what_it_has),
         cmocka_unit_test(a_new_node_has_the_shapes_of_its_rule),
         cmocka_unit_test(misuse_aborts),
+        cmocka_unit_test(the_longest_names_are_accepted),
         cmocka_unit_test(gpt2_has_the_names_of_hugging_face),
         cmocka_unit_test(gpt2_leaves_out_what_the_recipe_leaves_out),
         cmocka_unit_test(gpt2_with_rotary_positions),
