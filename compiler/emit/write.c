@@ -134,13 +134,13 @@ static void fill_phases(const writing *w, firn_native_plan *plan) {
 
 /* --- data --------------------------------------------------------------------------------------------------------- */
 
-/* Inputs are in build order. An input that no op reads is absent from the plan. */
+/* Inputs are in build order. Each is read by an op (fuse.c). */
 static void fill_inputs(const writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
     firn_native_input *inputs = firnc_allocate(graph->value_count * sizeof *inputs);
     for (firnc_value i = 0; i < graph->value_count; i++) {
         const firnc_input_options *source = graph->values[i].source;
-        if (source == NULL || tensor_of(w, i) == FIRNC_NONE)
+        if (source == NULL)
             continue;
         inputs[plan->inputs_count++] = (firn_native_input){.name = graph->values[i].name,
                                                            .tensor = tensor_of(w, i),
@@ -403,7 +403,9 @@ bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *pa
     size_t bytes;
     uint8_t *flatbuffers = firn_native_write(&plan, &bytes);
     if (flatbuffers == NULL)
-        return firnc_fail(compilation, "the model is larger than a plan can hold (65,536 tensors or ops, 2 GiB)");
+        return firnc_fail(
+            compilation,
+            "the model exceeds a limit of a plan: 65,536 tensors or ops, 8 inputs, names of 200 bytes, 2 GiB");
     payload->flatbuffers_bytes = bytes;
     payload->ops = w.graph->node_count;
     payload->tensors = plan.tensors_count;

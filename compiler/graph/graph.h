@@ -64,7 +64,7 @@ void firnc_layer_end(firnc_graph *graph);
 
 typedef enum firnc_init_rule { FIRNC_INIT_CONSTANT, FIRNC_INIT_NORMAL, FIRNC_INIT_UNIFORM } firnc_init_rule;
 
-/* constant: a. normal: mean a, deviation b. uniform: [a, b). */
+/* constant: a. normal: mean a, deviation b, at least 0. uniform: [a, b), a <= b. All finite. */
 typedef struct firnc_init {
     firnc_init_rule rule;
     float a, b;
@@ -87,8 +87,8 @@ typedef struct firnc_input_options {
     float scale, shift;
 } firnc_input_options;
 
-/* An input tensor, int32 or float32, which at least one op reads. dims[0] is the number of samples in a micro-batch;
- * each sample fills an equal part. */
+/* An input tensor, int32 or float32, on which the loss or the metric depends; at most 8 of them. dims[0] is the number
+ * of samples in a micro-batch; each sample fills an equal part. */
 firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
                         firnc_input_options options);
 

@@ -1,6 +1,7 @@
 /* The autocast pass. In: a float32 graph with POL resolved. Out: the graph in mixed precision: every value has its
- * type, and casts convert operands to the type that an op requires by the autocast column of plan/ops.def. A value is
- * cast at most once to each type, so a weight is cast once per iteration. Without mixed precision the whole graph stays
+ * type, and casts convert operands to the type that an op requires by the autocast column of plan/ops.def. For the
+ * classes single and promote nothing is cast: their ops read any real type and widen it themselves. A value is cast at
+ * most once to each type, so a weight is cast once per iteration. Without mixed precision the whole graph stays
  * float32; the layers in the job's float32_layers always do. */
 #include "compiler/passes/passes.h"
 #include "compiler/passes/pol_meaning.h"
@@ -123,5 +124,5 @@ bool firnc_autocast(firnc_compilation *compilation) {
         if (!firnc_infer_node(compilation, &node))
             return false;
     }
-    return true;
+    return firnc_check_loss(compilation);
 }

@@ -397,8 +397,6 @@ bool firnc_differentiate(firnc_compilation *compilation) {
     firnc_graph *graph = compilation->graph;
     differentiation d = {.compilation = compilation, .graph = graph};
     survey(&d);
-    if (graph->loss == FIRNC_NONE)
-        return firnc_fail(compilation, "the model %s has no loss; name one with firnc_loss", graph->model);
 
     uint32_t forward_nodes = graph->node_count;
     uint32_t loss_producer = graph->values[graph->loss].producer;

@@ -1,6 +1,10 @@
 /* The build pass. In: the graph as a front end built it, and the job. Out: the same graph, checked: it is complete, it
  * agrees with the job, and a plan can represent its inputs. An error here is the fault of the front end. */
+#include <math.h>
+
 #include "compiler/passes/passes.h"
+
+#define PLAN_INPUTS_MAX 8 /* as (max: 8) of Plan.inputs in plan.fbs */
 
 /* Elements of one sample of an input; UINT64_MAX on overflow. */
 static uint64_t sample_elements(const firn_shape *shape) {
@@ -74,7 +78,9 @@ static bool check_inputs(const firnc_compilation *compilation) {
         const firnc_value_info *input = &graph->values[i];
         if (input->source == NULL)
             continue;
-        inputs++;
+        if (++inputs > PLAN_INPUTS_MAX)
+            return refuse(compilation, input,
+                          firnc_format("is one more than the %d that a plan can have", PLAN_INPUTS_MAX));
         if (!check_elements(compilation, input) || !check_sample(compilation, input) ||
             !agrees_with_others(compilation, i))
             return false;
@@ -85,6 +91,33 @@ static bool check_inputs(const firnc_compilation *compilation) {
         streams += input->source->stream == streams;
     }
     return inputs > 0 || firnc_fail(compilation, "the graph has no input; call firnc_input");
+}
+
+/* Checks the rule and the numbers of an initial value, even if weights replace it. */
+static bool check_initial_values(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_value_info *value = &graph->values[i];
+        const float a = value->init.a, b = value->init.b;
+        bool good = !value->initialised;
+        switch (value->init.rule) {
+        case FIRNC_INIT_CONSTANT:
+            good = good || isfinite(a);
+            break;
+        case FIRNC_INIT_NORMAL:
+            good = good || (isfinite(a) && isfinite(b) && b >= 0);
+            break;
+        case FIRNC_INIT_UNIFORM:
+            good = good || (a <= b && isfinite(b - a));
+            break;
+        }
+        if (!good)
+            return firnc_fail(compilation,
+                              "parameter %s: its firnc_init needs a known rule and finite numbers, b >= 0 for normal, "
+                              "a <= b for uniform",
+                              value->name);
+    }
+    return true;
 }
 
 static bool has_parameter(const firnc_graph *graph) {
@@ -111,5 +144,5 @@ bool firnc_check_built(firnc_compilation *compilation) {
     if (!has_parameter(graph))
         return firnc_fail(compilation, "the graph %s has no parameter; call firnc_parameter", graph->model);
     graph->passed = true;
-    return check_inputs(compilation);
+    return check_initial_values(compilation) && check_inputs(compilation);
 }

@@ -1,5 +1,6 @@
 /* The fuse pass. In: the whole step. Out: the same step without duplicate casts and without nodes whose results are
- * never read. Refuses a graph that is larger than a plan can hold. No bit of any result may change. */
+ * never read. Refuses inputs that are never read, and a graph that is larger than a plan can hold. No bit of any result
+ * may change. */
 #include "compiler/passes/passes.h"
 
 #define PLAN_MOST 65536U /* as (max: 65536) of ops and tensors in plan.fbs */
@@ -100,6 +101,21 @@ static void remove_dead(firnc_graph *graph) {
             firnc_put_node(graph, &list.nodes[i]);
 }
 
+/* Refuses an input that no op reads: the plan would lack it, and with it perhaps a data stream. The set of nodes is
+ * final here. */
+static bool reads_every_input(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    bool *read = firnc_allocate(graph->value_count * sizeof *read);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        for (uint8_t j = 0; j < graph->nodes[i].input_count; j++)
+            read[graph->nodes[i].inputs[j]] = true;
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (graph->values[i].source != NULL && !read[i])
+            return firnc_fail(compilation, "input %s: neither the loss nor the metric depends on it; leave it out",
+                              graph->values[i].name);
+    return true;
+}
+
 /* The set of nodes is final here. Refuses a graph that is too large before the passes that take long. */
 static bool fits_a_plan(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
@@ -123,5 +139,5 @@ static bool fits_a_plan(const firnc_compilation *compilation) {
 bool firnc_fuse(firnc_compilation *compilation) {
     merge_casts(compilation->graph);
     remove_dead(compilation->graph);
-    return fits_a_plan(compilation);
+    return reads_every_input(compilation) && fits_a_plan(compilation);
 }

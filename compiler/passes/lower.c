@@ -56,7 +56,7 @@ bool firnc_lower(firnc_compilation *compilation) {
                   .target = firnc_target_find(compilation->job->target),
                   .emulate = compilation->job->precision.emulate};
     if (l.target == NULL)
-        return firnc_fail(compilation, "no target is called \"%s\"; --target takes portable, avx512fp16 or armv8.1m",
+        return firnc_fail(compilation, "target: \"%s\" is not known; see compiler/job/targets.c",
                           compilation->job->target);
     for (uint32_t i = 0; i < l.graph->node_count; i++) {
         firnc_node *node = &l.graph->nodes[i];

@@ -1,5 +1,6 @@
 /* The shapes pass. In: the graph as it was built; outputs have a type and no extents. Out: every value has its extents,
- * and every op has passed the shape rule that the loader checks again (plan/shapes/shapes_*.c). */
+ * every op has passed the shape rule that the loader checks again (plan/shapes/shapes_*.c), and the loss is a scalar.
+ */
 #include "compiler/base/words.h"
 #include "compiler/passes/passes.h"
 #include "plan/errors.h"
@@ -30,10 +31,20 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
     return true;
 }
 
+bool firnc_check_loss(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    if (graph->loss == FIRNC_NONE)
+        return true; /* the build pass requires one */
+    const firn_shape *shape = &graph->values[graph->loss].shape;
+    return (shape->type == FIRN_FLOAT32 && shape->rank == 1 && shape->dims[0] == 1) ||
+           firnc_fail(compilation, "the loss %s is %s, not float32[1]; give firnc_loss the result of a loss",
+                      graph->values[graph->loss].name, firnc_shape_text(shape));
+}
+
 bool firnc_infer_shapes(firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     for (uint32_t i = 0; i < graph->node_count; i++)
         if (!firnc_infer_node(compilation, &graph->nodes[i]))
             return false;
-    return true;
+    return firnc_check_loss(compilation);
 }

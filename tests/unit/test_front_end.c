@@ -3,6 +3,7 @@
  * (tests/golden/front_end.py). Also tests the error messages for wrong use. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -493,10 +494,87 @@ static void a_graph_is_checked(void **state) {
     firnc_value x = firnc_input(fixed, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 3}, plain);
     firnc_loss(fixed, firnc_mean_squared_error(fixed, x, x));
     refused(fixed, job, "has no parameter");
+    firnc_graph *of_rows = firnc_graph_create("of_rows");
+    x = firnc_input(of_rows, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 3}, plain);
+    firnc_value weight = firnc_parameter(of_rows, "weight", 2, (uint32_t[]){2, 3}, (firnc_init){0}, true);
+    firnc_loss(of_rows, firnc_linear(of_rows, x, weight, FIRNC_NONE, FIRNC_OUT_IN));
+    refused(of_rows, job, "the loss of_rows/linear is float32[4,2], not float32[1]");
+    firnc_graph *crowded = build(false);
+    for (uint8_t i = 3; i <= 8; i++)
+        firnc_input(crowded, firnc_format("input.%u", (unsigned)i), FIRN_FLOAT32, 1, (uint32_t[]){BATCH},
+                    (firnc_input_options){.stream = i, .element = FIRN_FLOAT32});
+    refused(crowded, job, "input input.8: is one more than the 8 that a plan can have");
     firnc_graph *twice = build(false);
     firnc_frozen plan;
     assert_true(firnc_freeze_plan(twice, job, &key, NULL, &plan));
     refused(twice, job, "has been frozen already");
+}
+
+/* The plan would lack an input that no op reads, or whose results no op needs, and with it perhaps a stream. */
+static void an_input_is_read(void **state) {
+    (void)state;
+    const firnc_job *job = make_job(false, false);
+    const firnc_input_options more = {.stream = 3, .element = FIRN_FLOAT32};
+    firnc_graph *unread = build(false), *in_vain = build(false);
+    firnc_input(unread, "more", FIRN_FLOAT32, 1, (uint32_t[]){BATCH}, more);
+    refused(unread, job, "input more: neither the loss nor the metric depends on it");
+    firnc_relu(in_vain, firnc_input(in_vain, "more", FIRN_FLOAT32, 1, (uint32_t[]){BATCH}, more));
+    refused(in_vain, job, "input more: neither the loss nor the metric depends on it");
+}
+
+static void initial_values_are_checked(void **state) {
+    (void)state;
+    static const firnc_init wrong[] = {{.rule = (firnc_init_rule)3},
+                                       {.rule = (firnc_init_rule)256},
+                                       {.rule = FIRNC_INIT_CONSTANT, .a = NAN},
+                                       {.rule = FIRNC_INIT_NORMAL, .b = -1},
+                                       {.rule = FIRNC_INIT_NORMAL, .b = NAN},
+                                       {.rule = FIRNC_INIT_UNIFORM, .a = 1, .b = 0},
+                                       {.rule = FIRNC_INIT_UNIFORM, .a = -3e38F, .b = 3e38F}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        firnc_graph *graph = build(false);
+        firnc_parameter(graph, "started", 1, (uint32_t[]){1}, wrong[i], false);
+        refused(graph, make_job(false, false), "parameter started: its firnc_init needs");
+    }
+}
+
+/* A name of FIRNC_NAME_MAX bytes, which ends in the given byte. */
+static const char *longest_name(char last) {
+    char *name = firnc_allocate(FIRNC_NAME_MAX + 1);
+    memset(name, 'n', FIRNC_NAME_MAX);
+    name[FIRNC_NAME_MAX - 1] = last;
+    return name;
+}
+
+/* The longest names leave room for all that the passes add to them: "optimizer.exp_avg_sq_row.NAME",
+ * "total.gradient.NAME", "LAYER/binary_cross_entropy_backward" and the like. */
+static void the_longest_names_fit_a_plan(void **state) {
+    (void)state;
+    static const firnc_optimizer kinds[] = {FIRNC_ADAFACTOR, FIRNC_MUON, FIRNC_ADAMW};
+    const firnc_input_options plain = {.element = FIRN_FLOAT32}, second = {.stream = 1, .element = FIRN_FLOAT32};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const char *pattern = "*w";
+        firnc_job *job = make_job(true, false);
+        job->weights = NULL;
+        job->data.batch_size = 2 * BATCH;
+        job->optimizer = firnc_optimizer_defaults(kinds[i]);
+        job->optimizer.weight_decay = 0.1F;
+        job->groups[0] = (firnc_parameter_group){
+            .name = longest_name('g'), .patterns = &pattern, .pattern_count = 1, .settings = job->optimizer};
+        job->groups[0].settings.beta1 /= 2;
+        job->schedule.roots[0].name = longest_name('s');
+        firnc_graph *graph = firnc_graph_create(longest_name('m'));
+        firnc_value x = firnc_input(graph, longest_name('x'), FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 3}, plain);
+        firnc_value y = firnc_input(graph, longest_name('y'), FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 2}, second);
+        firnc_value weight = firnc_parameter(graph, longest_name('w'), 2, (uint32_t[]){2, 3}, (firnc_init){0}, true);
+        firnc_value bias = firnc_parameter(graph, longest_name('b'), 1, (uint32_t[]){2}, (firnc_init){0}, false);
+        firnc_layer_begin(graph, longest_name('l'));
+        firnc_value logits = firnc_linear(graph, x, weight, bias, FIRNC_OUT_IN);
+        firnc_loss(graph, firnc_binary_cross_entropy(graph, firnc_relu(graph, logits), y));
+        firnc_layer_end(graph);
+        firnc_frozen plan;
+        assert_true(firnc_freeze_plan(graph, job, &key, NULL, &plan));
+    }
 }
 
 /* The classes that a metric ignores must exist in the model. */
@@ -577,6 +655,9 @@ int main(void) {
         cmocka_unit_test(a_metric_that_does_not_fit_is_refused),
         cmocka_unit_test(a_job_is_checked),
         cmocka_unit_test(a_graph_is_checked),
+        cmocka_unit_test(an_input_is_read),
+        cmocka_unit_test(initial_values_are_checked),
+        cmocka_unit_test(the_longest_names_fit_a_plan),
         cmocka_unit_test(a_metric_is_checked),
         cmocka_unit_test(passes_speak_of_the_job),
         cmocka_unit_test(memory_is_released),
