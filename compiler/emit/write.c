@@ -251,7 +251,7 @@ static void fill_groups(const writing *w, firn_native_plan *plan) {
         for (uint32_t p = 0; p < group->parameter_count; p++)
             parameters[p] = tensor_of(w, group->parameters[p]);
         groups[i] = (firn_native_parameter_group){.name = group->name,
-                                                  .optimizer = firnc_optimizer_word((uint8_t)group->settings.kind),
+                                                  .optimizer = firnc_optimizer_word(group->settings.kind),
                                                   .schedule = schedule_of(w, group->rate_schedule),
                                                   .weight_decay = group->settings.weight_decay,
                                                   .decay_schedule = schedule_of(w, group->decay_schedule),

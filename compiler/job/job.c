@@ -73,6 +73,8 @@ firn_schedule_list firnc_job_schedules(const firnc_job *job) {
 
 static bool check_scaling(const firnc_job *job) {
     const firnc_precision *p = &job->precision;
+    if (p->scaling > FIRN_FB_LOSS_SCALING_DYNAMIC)
+        return firnc_job_fail(job, NULL, "precision.scaling: %u is no LossScaling of plan.fbs", (unsigned)p->scaling);
     if (p->scaling == FIRN_FB_LOSS_SCALING_STATIC &&
         !(p->initial_loss_scale >= (float)FIRNC_LEAST_STATIC_SCALE && isfinite(p->initial_loss_scale)))
         return firnc_job_fail(job, NULL, "precision.initial_loss_scale: a static factor is at least 2.93874e-39");
@@ -91,6 +93,8 @@ static bool check_scaling(const firnc_job *job) {
 
 static bool check_patterns(const firnc_job *job) {
     const firnc_precision *p = &job->precision;
+    if ((p->pattern_count > 0 && p->patterns == NULL) || (p->float32_layer_count > 0 && p->float32_layers == NULL))
+        return firnc_job_fail(job, NULL, "precision: patterns or float32_layers is NULL, and its count is not 0");
     for (uint32_t i = 0; i < p->pattern_count; i++) {
         const firnc_pol *pol = &p->patterns[i].pol;
         if (p->patterns[i].pattern == NULL || pol->level < FIRNC_UNSET || pol->level > 2 ||
@@ -104,18 +108,24 @@ static bool check_patterns(const firnc_job *job) {
     return true;
 }
 
+static bool check_clipping(const firnc_job *job) {
+    const firnc_precision *p = &job->precision;
+    if (p->clipping > FIRN_FB_CLIPPING_VALUE)
+        return firnc_job_fail(job, NULL, "precision.clipping: %u is no Clipping of plan.fbs", (unsigned)p->clipping);
+    return (p->clipping == FIRN_FB_CLIPPING_NONE ? p->clip_threshold == 0
+                                                 : p->clip_threshold > 0 && isfinite(p->clip_threshold)) ||
+           firnc_job_fail(job, NULL, "precision.clip_threshold: is not a number above 0, or 0 without clipping");
+}
+
 static bool check_precision(const firnc_job *job) {
     const firnc_precision *p = &job->precision;
-    if (p->mixed && !firn_type_is_half((uint8_t)p->half))
+    if (p->mixed && ((uint32_t)p->half > UINT8_MAX || !firn_type_is_half((uint8_t)p->half)))
         return firnc_job_fail(job, NULL, "precision.half: is no half type; choose float16, bfloat16 or cbfloat16");
     if (p->level < 0 || p->level > 2)
         return firnc_job_fail(job, NULL, "precision.level: %d is none of 0, 1, 2", p->level);
     if (p->gradient_type != FIRN_FLOAT32 && !(p->mixed && p->gradient_type == p->half))
         return firnc_job_fail(job, NULL, "precision.gradient_type: is neither float32 nor the half type");
-    if (p->clipping == FIRN_FB_CLIPPING_NONE ? p->clip_threshold != 0
-                                             : !(p->clip_threshold > 0 && isfinite(p->clip_threshold)))
-        return firnc_job_fail(job, NULL, "precision.clip_threshold: is not a number above 0, or 0 without clipping");
-    return check_scaling(job) && check_patterns(job);
+    return check_clipping(job) && check_scaling(job) && check_patterns(job);
 }
 
 static bool check_samples(const firnc_job *job) {
@@ -190,7 +200,7 @@ static bool check_settings(const firnc_job *job, const char *where, const firnc_
         return firnc_job_fail(job, NULL,
                               "%s: epsilon, clip_threshold or ns_steps of %s is 0 or too large; begin with "
                               "firnc_optimizer_defaults",
-                              where, firnc_optimizer_word((uint8_t)s->kind));
+                              where, firnc_optimizer_word(s->kind));
     return !(s->kind == FIRNC_SGD && s->nesterov && (s->momentum == 0 || s->dampening != 0)) ||
            firnc_job_fail(job, NULL, "%s.nesterov: needs a momentum and no dampening", where);
 }
@@ -198,8 +208,12 @@ static bool check_settings(const firnc_job *job, const char *where, const firnc_
 static bool check_group(const firnc_job *job, uint32_t index) {
     const firnc_parameter_group *group = &job->groups[index];
     const char *where = firnc_format("groups[%u]", (unsigned)index);
-    if (group->name == NULL || group->name[0] == '\0' || group->pattern_count == 0 || group->patterns == NULL)
-        return firnc_job_fail(job, NULL, "%s: needs a name and a pattern", where);
+    if (!firnc_is_name(group->name) || group->pattern_count == 0 || group->patterns == NULL)
+        return firnc_job_fail(job, NULL, "%s: needs a name of 1 to %d printable ASCII characters, and a pattern", where,
+                              FIRNC_NAME_MAX);
+    for (uint32_t i = 0; i < group->pattern_count; i++)
+        if (group->patterns[i] == NULL)
+            return firnc_job_fail(job, NULL, "%s.patterns[%u]: is NULL", where, (unsigned)i);
     for (uint32_t i = 0; i < index; i++)
         if (strcmp(job->groups[i].name, group->name) == 0)
             return firnc_job_fail(job, NULL, "%s.name: another group is called \"%s\" too", where, group->name);
@@ -209,7 +223,7 @@ static bool check_group(const firnc_job *job, uint32_t index) {
 }
 
 static bool check_optimizer(const firnc_job *job) {
-    if (firnc_optimizer_word((uint8_t)job->optimizer.kind) == NULL)
+    if (firnc_optimizer_word(job->optimizer.kind) == NULL)
         return firnc_job_fail(job, NULL, "optimizer.kind: %d is no optimizer", (int)job->optimizer.kind);
     if (!check_settings(job, "optimizer", &job->optimizer))
         return false;
@@ -246,15 +260,19 @@ static bool check_schedules(const firnc_job *job) {
     if (s->count > FIRNC_NODES_MAX || s->root_count > FIRNC_SCHEDULES_MAX)
         return firnc_job_fail(job, NULL, "schedule: has more than %d nodes or %d roots", FIRNC_NODES_MAX,
                               FIRNC_SCHEDULES_MAX);
+    if ((s->number_count > 0 && s->numbers == NULL) || (s->instruction_count > 0 && s->instructions == NULL))
+        return firnc_job_fail(job, NULL, "schedule: numbers or instructions is NULL, and its count is not 0");
     firn_schedule_list list = firnc_job_schedules(job);
     const uint32_t fault = firn_schedule_check(&list);
     if (fault != 0)
         return firnc_job_fail(job, NULL, "schedule.nodes[%u]: is malformed; see schedules/schedule.h",
                               (unsigned)fault - 1);
     for (uint32_t i = 0; i < s->root_count; i++)
-        if (s->roots[i].name == NULL || s->roots[i].node >= s->count)
-            return firnc_job_fail(job, NULL, "schedule.roots[%u]: needs a name, and a node of the schedule",
-                                  (unsigned)i);
+        if (!firnc_is_name(s->roots[i].name) || s->roots[i].node >= s->count)
+            return firnc_job_fail(job, NULL,
+                                  "schedule.roots[%u]: needs a name of 1 to %d printable ASCII characters, and a node "
+                                  "of the schedule",
+                                  (unsigned)i, FIRNC_NAME_MAX);
     for (uint32_t i = 0; i <= job->group_count; i++)
         if (!is_root(s, s->rate_of[i], false) || (s->decay_of[i] != FIRNC_NONE && !is_root(s, s->decay_of[i], true)))
             return firnc_job_fail(job, NULL, "schedule: rate_of[%u] or decay_of[%u] is no root of its setting",

@@ -45,7 +45,7 @@ typedef enum firnc_metric {
 /* A group of parameters with its own settings. A parameter belongs to the last group that has a matching pattern; a
  * parameter in no group has the settings of the job's optimizer. */
 typedef struct firnc_parameter_group {
-    const char *name;            /* unique among the groups */
+    const char *name;            /* unique among the groups; 1 to FIRNC_NAME_MAX characters of printable ASCII */
     const char *const *patterns; /* of parameter names: '*' any characters, '?' one; each must match a parameter */
     const char *const *tags;     /* from recipes: the tags that param_group_tags of a scheduler selects */
     uint32_t pattern_count, tag_count;
@@ -58,7 +58,7 @@ typedef struct firnc_parameter_group {
 
 /* A schedule: the root of a tree of nodes, and the setting that it evaluates to. */
 typedef struct firnc_schedule_root {
-    const char *name; /* such as "learning_rate" or "weight_decay.head" */
+    const char *name; /* such as "learning_rate" or "weight_decay.head"; of at most FIRNC_NAME_MAX characters */
     bool weight_decay;
     uint32_t node;
     const void *source; /* from recipes: identity, to detect that two groups share a schedule */

@@ -1,4 +1,7 @@
-/* The optimizer classes (compiler/job/optimizer.h): their names and their defaults. To add a class, add a row. */
+/* The optimizer classes (compiler/job/optimizer.h): their names and their defaults. A new class needs a row here, a
+ * number in optimizer.h, its op in plan/ops.def and the op's kernel, a case of code_of in compiler/passes/update.c with
+ * a row for each new attribute or state there, its settings in compiler/recipe/recipe_optimizer.c, and a row in
+ * compiler/OPTIMIZERS.md. */
 #include "compiler/job/optimizer.h"
 
 #include <stddef.h>
@@ -34,16 +37,26 @@ static const optimizer_class classes[] = {
 
 #undef DEFAULT_BETAS
 
+/* The row of a class; NULL for a number that C programs may write and that is no class. */
+static const optimizer_class *find_class(firnc_optimizer kind) {
+    return (uint32_t)kind < sizeof classes / sizeof classes[0] ? &classes[kind] : NULL;
+}
+
 firnc_optimizer_settings firnc_optimizer_defaults(firnc_optimizer kind) {
-    firnc_optimizer_settings settings = classes[kind].defaults;
+    const optimizer_class *found = find_class(kind);
+    firnc_optimizer_settings settings = {0};
+    if (found != NULL)
+        settings = found->defaults;
     settings.kind = kind;
     return settings;
 }
 
 double firnc_optimizer_learning_rate(firnc_optimizer kind) {
-    return classes[kind].learning_rate;
+    const optimizer_class *found = find_class(kind);
+    return found != NULL ? found->learning_rate : -1;
 }
 
-const char *firnc_optimizer_word(uint8_t optimizer) {
-    return optimizer < sizeof classes / sizeof classes[0] ? classes[optimizer].word : NULL;
+const char *firnc_optimizer_word(firnc_optimizer kind) {
+    const optimizer_class *found = find_class(kind);
+    return found != NULL ? found->word : NULL;
 }

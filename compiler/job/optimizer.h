@@ -35,13 +35,14 @@ typedef struct firnc_optimizer_settings {
     bool correct_bias, nesterov, maximize, amsgrad, centered, adam, scale_parameter;
 } firnc_optimizer_settings;
 
-/* The default settings of a class, equal to those of cstorch. */
+/* The default settings of a class, equal to those of cstorch; for an unknown number, settings that firnc_job_check
+ * refuses. */
 firnc_optimizer_settings firnc_optimizer_defaults(firnc_optimizer kind);
 
-/* The default learning rate of a class; negative: there is none, and the user must give one. */
+/* The default learning rate of a class; negative: there is none, and the user must give one, or no such class. */
 double firnc_optimizer_learning_rate(firnc_optimizer kind);
 
 /* The name of a class, such as "AdamW"; NULL for an unknown number. */
-const char *firnc_optimizer_word(uint8_t optimizer);
+const char *firnc_optimizer_word(firnc_optimizer kind);
 
 #endif

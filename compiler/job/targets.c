@@ -1,4 +1,5 @@
-/* The table of targets (compiler/job/targets.h). To add a target, add a row. */
+/* The table of targets (compiler/job/targets.h). To add a target, add a row, and its name to the
+ * options --target of compiler/commands/compile.c and compiler/studies/study.c and in compiler/PRECISION.md. */
 #include "compiler/job/targets.h"
 
 #include <stddef.h>
