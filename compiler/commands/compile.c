@@ -105,25 +105,11 @@ static bool read_word(const char *option, const char *text, uint32_t *value) {
     return true;
 }
 
-static const char *pass_names(void) {
-    const char *text = firnc_pass_name(0);
-    for (uint32_t i = 1; firnc_pass_name(i) != NULL; i++)
-        text = firnc_format("%s, %s", text, firnc_pass_name(i));
-    return text;
-}
-
 static const char *target_names(void) {
     const char *text = firnc_target_at(0)->name;
     for (uint32_t i = 1; firnc_target_at(i) != NULL; i++)
         text = firnc_format("%s, %s", text, firnc_target_at(i)->name);
     return text;
-}
-
-static bool is_pass(const char *name) {
-    for (uint32_t i = 0; firnc_pass_name(i) != NULL; i++)
-        if (strcmp(firnc_pass_name(i), name) == 0)
-            return true;
-    return false;
 }
 
 /* Checks which options are required together and which exclude each other. Returns the exit code. */
@@ -139,8 +125,9 @@ static int check_request(const request *r) {
         return firnc_usage("compile", "%s", modes);
     if (r->target != NULL && firnc_target_find(r->target) == NULL)
         return firnc_usage("compile", "--target: %s is not known; write one of %s", r->target, target_names());
-    if (r->dump_after != NULL && !is_pass(r->dump_after))
-        return firnc_usage("compile", "--dump-after: %s is not a pass; write one of %s", r->dump_after, pass_names());
+    if (r->dump_after != NULL && !firnc_pass_exists(r->dump_after))
+        return firnc_usage("compile", "--dump-after: %s is not a pass; write one of %s", r->dump_after,
+                           firnc_pass_names());
     if (r->output == NULL && r->dump_after == NULL)
         return firnc_usage("compile", "-o: the name of the plan is missing; write -o and a file name");
     if (r->output == NULL)

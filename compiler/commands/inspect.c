@@ -13,7 +13,7 @@
 #include "compiler/commands/plan_costs.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/graph/ir.h"
-#include "compiler/passes/memory.h"
+#include "compiler/passes/placement.h"
 #include "plan/errors.h"
 #include "plan/identity.h"
 #include "plan/op_words.h"

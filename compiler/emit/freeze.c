@@ -30,6 +30,13 @@ static bool check(const firnc_compilation *compilation, const firnc_bytes *file,
                       firn_error_text(status), firn_error_name(status));
 }
 
+static bool check_arguments(const firnc_job *job, const firnc_key *key, const char *dump_after) {
+    if (key == NULL)
+        return firnc_job_fail(job, NULL, "the key is NULL; read it with firnc_key_read");
+    return dump_after == NULL || firnc_pass_exists(dump_after) ||
+           firnc_job_fail(job, NULL, "dump_after: %s is not a pass; write one of %s", dump_after, firnc_pass_names());
+}
+
 bool firnc_freeze_plan(firnc_graph *graph, const firnc_job *job, const firnc_key *key,
                        const firnc_freeze_options *options, firnc_frozen *plan) {
     const firnc_freeze_options usual = {0}, *chosen = options != NULL ? options : &usual;
@@ -37,8 +44,8 @@ bool firnc_freeze_plan(firnc_graph *graph, const firnc_job *job, const firnc_key
     firnc_frozen made = {0};
     firnc_payload payload;
     firnc_plan_file checked;
-    if (!firnc_job_check(job) || !firnc_run_passes(&compilation, chosen->dump_after) ||
-        !firnc_write_payload(&compilation, &payload) ||
+    if (!firnc_job_check(job) || !check_arguments(job, key, chosen->dump_after) ||
+        !firnc_run_passes(&compilation, chosen->dump_after) || !firnc_write_payload(&compilation, &payload) ||
         !firnc_plan_seal(&compilation, &payload, key->public_key, &made.file))
         return false;
     if (!chosen->without_signature && !sign(job->name, key, &made.file, made.plan_hash))

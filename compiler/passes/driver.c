@@ -22,8 +22,18 @@ static const struct {
 
 enum { PASS_COUNT = sizeof passes / sizeof passes[0] };
 
-const char *firnc_pass_name(uint32_t position) {
-    return position < PASS_COUNT ? passes[position].name : NULL;
+bool firnc_pass_exists(const char *name) {
+    for (uint32_t i = 0; i < PASS_COUNT; i++)
+        if (strcmp(passes[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+const char *firnc_pass_names(void) {
+    const char *text = passes[0].name;
+    for (uint32_t i = 1; i < PASS_COUNT; i++)
+        text = firnc_format("%s, %s", text, passes[i].name);
+    return text;
 }
 
 bool firnc_run_passes(firnc_compilation *compilation, const char *dump_after) {

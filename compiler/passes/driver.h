@@ -8,7 +8,8 @@
  * after that pass. False after one message. */
 bool firnc_run_passes(firnc_compilation *compilation, const char *dump_after);
 
-/* The name of the pass at a position of the list, NULL after the last. */
-const char *firnc_pass_name(uint32_t position);
+/* True for the name of a pass; and the names of all, "build, shapes, ...", for messages. */
+bool firnc_pass_exists(const char *name);
+const char *firnc_pass_names(void);
 
 #endif

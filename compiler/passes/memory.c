@@ -3,9 +3,9 @@
  *
  * State holds the parameters by name, then the other state by name, each at a multiple of 16, so that the states of a
  * train and an eval plan of one model begin with the same layout. In the arena, tensors whose lifetimes intersect do
- * not overlap, with one exception: if an op may work in place (the in_place column of plan/ops.def) and is the last use
- * of its input, the output takes the input's bytes. */
-#include "compiler/passes/memory.h"
+ * not overlap, with one exception: if an op may work in place (the flag ~ of an input in plan/ops.def) and is the last
+ * use of its input, the output takes the input's bytes. */
+#include "compiler/passes/placement.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,15 @@
-/* Placement of buffers (compiler/passes/memory.h). Two heuristics run with several kinds of weights. The first places
- * buffers into gaps, heaviest first. The second places upwards: always the buffer with the lowest possible offset, the
- * heavier first among equals. A search then improves the second by increasing the weight of the topmost buffer, or of a
- * random one, until it reaches the lower bound or has used its budget. With thousands of buffers the budget allows no
- * attempt, and only the first heuristic runs. The result is deterministic: the same buffers get the same offsets. */
+/* Placement of buffers (compiler/passes/placement.h). Two heuristics run with several kinds of weights. The first
+ * places buffers into gaps, heaviest first. The second places upwards: always the buffer with the lowest possible
+ * offset, the heavier first among equals. A search then improves the second by increasing the weight of the topmost
+ * buffer, or of a random one, until it reaches the lower bound or has used its budget. With thousands of buffers the
+ * budget allows no attempt, and only the first heuristic runs. The result is deterministic: the same buffers get the
+ * same offsets. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/base/text.h"
-#include "compiler/passes/memory.h"
+#include "compiler/passes/placement.h"
 
 /* Pairs of buffers that the search may compare; takes well under a second. */
 #define BUDGET       200000000u

@@ -1,7 +1,7 @@
 /* Placement of buffers with limited lifetimes in one block of memory. This part of the memory pass must not depend on
  * graphs, so that tests can give it any problem. */
-#ifndef FIRNC_MEMORY_H
-#define FIRNC_MEMORY_H
+#ifndef FIRNC_PLACEMENT_H
+#define FIRNC_PLACEMENT_H
 
 #include <stdint.h>
 

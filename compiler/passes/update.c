@@ -113,7 +113,17 @@ static firnc_value add_state(const update *u, const char *name) {
                            initial);
 }
 
-static firnc_value operand(const update *u, const char *name) {
+/* True if the op changes this input in place. */
+static bool is_changed(const firn_op_info *info, uint8_t input) {
+    for (uint8_t j = 0; j < info->outputs; j++)
+        if (firn_op_changed(info, j) == input)
+            return true;
+    return false;
+}
+
+/* The value of an input, by its name. Another name is new state if the op changes it; a name that it only reads must be
+ * one of those known here. */
+static firnc_value operand(const update *u, const firn_op_info *info, uint8_t input, const char *name) {
     const struct {
         const char *name;
         firnc_value value;
@@ -127,6 +137,8 @@ static firnc_value operand(const update *u, const char *name) {
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(name, known[i].name) == 0)
             return known[i].value;
+    if (!is_changed(info, input))
+        firnc_graph_misuse(u->graph, firnc_format("%s reads %s, which no update has", firn_op_name(info), name));
     return add_state(u, name);
 }
 
@@ -139,7 +151,7 @@ static const firnc_node *add_op(const update *u, uint16_t code) {
     float reals[FIRN_ATTRIBUTES_MAX];
     uint8_t count = 0;
     for (uint8_t i = 0; i < info->inputs_max; i++) {
-        inputs[i] = operand(u, firnc_next_word(&names));
+        inputs[i] = operand(u, info, i, firnc_next_word(&names));
         count = (uint8_t)(count + (inputs[i] != FIRNC_NONE)); /* only factors, the last input, may be absent */
     }
     for (uint8_t j = 0; j < info->outputs; j++) {

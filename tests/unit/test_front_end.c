@@ -412,9 +412,17 @@ static void refused(firnc_graph *graph, const firnc_job *job, const char *words)
     assert_int_equal(plan.file.count, 7); /* set on success only */
 }
 
+/* A name of FIRNC_NAME_MAX bytes, which ends in the given byte. */
+static const char *longest_name(char last) {
+    char *name = firnc_allocate(FIRNC_NAME_MAX + 1);
+    memset(name, 'n', FIRNC_NAME_MAX);
+    name[FIRNC_NAME_MAX - 1] = last;
+    return name;
+}
+
 static void a_job_is_checked(void **state) {
     (void)state;
-    enum { FAULTS = 16 };
+    enum { FAULTS = 29 };
     static const char *const words[FAULTS] = {"steps: 0",
                                               "data.micro_batch_size: 3 does not divide",
                                               "data.stride: 2",
@@ -430,7 +438,21 @@ static void a_job_is_checked(void **state) {
                                               "schedule.nodes[0]: is malformed",
                                               "schedule: rate_of[1]",
                                               "learning_rate is -1 at step 0",
-                                              "mode: a plan has one mode"};
+                                              "mode: a plan has one mode",
+                                              "precision.scaling: 3",
+                                              "precision.clipping: 3",
+                                              "precision.half",
+                                              "optimizer.kind: 256",
+                                              "optimizer.kind: 15",
+                                              "precision: patterns or float32_layers is NULL",
+                                              "precision: patterns or float32_layers is NULL",
+                                              "groups[0].patterns[0]: is NULL",
+                                              "groups[0]: needs a name of 1 to 160",
+                                              "groups[0]: needs a name of 1 to 160",
+                                              "schedule.roots[0]: needs a name of 1 to 160",
+                                              "schedule: numbers or instructions is NULL",
+                                              "schedule: numbers or instructions is NULL"};
+    static const char *const no_pattern = NULL;
     for (int i = 0; i < FAULTS; i++) {
         firnc_job *job = make_job(true, false);
         job->steps = i == 0 ? 0 : STEPS;
@@ -452,6 +474,24 @@ static void a_job_is_checked(void **state) {
         job->schedule.rate_of[1] = i == 13 ? 1 : 0;
         job->schedule.nodes[0].initial = i == 14 ? -1 : 0.05;
         job->mode = i == 15 ? (firnc_mode)2 : FIRNC_TRAIN;
+        if (i == 16)
+            job->precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC + 1;
+        if (i == 17)
+            job->precision.clipping = FIRN_FB_CLIPPING_VALUE + 1;
+        if (i == 18)
+            job->precision.half = (firn_type)(256 + FIRN_BFLOAT16);
+        if (i == 19 || i == 20)
+            job->optimizer = firnc_optimizer_defaults((firnc_optimizer)(i == 19 ? 256 : FIRNC_MUON + 1));
+        job->precision.pattern_count = i == 21;
+        job->precision.float32_layer_count = i == 22;
+        if (i == 23)
+            job->groups[0].patterns = &no_pattern;
+        if (i == 24 || i == 25)
+            job->groups[0].name = i == 24 ? firnc_format("%s+", longest_name('g')) : "tab\tle";
+        if (i == 26)
+            job->schedule.roots[0].name = "";
+        job->schedule.number_count = i == 27;
+        job->schedule.instruction_count = i == 28;
         refused(build(false), job, words[i]);
     }
 }
@@ -538,14 +578,6 @@ static void initial_values_are_checked(void **state) {
     }
 }
 
-/* A name of FIRNC_NAME_MAX bytes, which ends in the given byte. */
-static const char *longest_name(char last) {
-    char *name = firnc_allocate(FIRNC_NAME_MAX + 1);
-    memset(name, 'n', FIRNC_NAME_MAX);
-    name[FIRNC_NAME_MAX - 1] = last;
-    return name;
-}
-
 /* The longest names leave room for all that the passes add to them: "optimizer.exp_avg_sq_row.NAME",
  * "total.gradient.NAME", "LAYER/binary_cross_entropy_backward" and the like. */
 static void the_longest_names_fit_a_plan(void **state) {
@@ -574,6 +606,29 @@ static void the_longest_names_fit_a_plan(void **state) {
         firnc_layer_end(graph);
         firnc_frozen plan;
         assert_true(firnc_freeze_plan(graph, job, &key, NULL, &plan));
+    }
+}
+
+static void options_are_checked(void **state) {
+    (void)state;
+    const firnc_freeze_options mistyped = {.dump_after = "autodif"};
+    firnc_frozen plan;
+    firnc_messages_to(keep_message, NULL);
+    bool without_key = firnc_freeze_plan(build(false), make_job(false, false), NULL, NULL, &plan);
+    assert_string_equal(message, "firnc: two_branches: the key is NULL; read it with firnc_key_read");
+    bool dumped = firnc_freeze_plan(build(false), make_job(false, false), &key, &mistyped, &plan);
+    firnc_messages_to(NULL, NULL);
+    assert_non_null(strstr(message, "dump_after: autodif is not a pass; write one of build, shapes, pol, "));
+    assert_false(without_key || dumped);
+}
+
+static void an_unknown_optimizer_has_no_defaults(void **state) {
+    (void)state;
+    const firnc_optimizer unknown[] = {(firnc_optimizer)(FIRNC_MUON + 1), (firnc_optimizer)256, (firnc_optimizer)-1};
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        assert_int_equal(firnc_optimizer_defaults(unknown[i]).kind, unknown[i]);
+        assert_true(firnc_optimizer_learning_rate(unknown[i]) < 0);
+        assert_null(firnc_optimizer_word(unknown[i]));
     }
 }
 
@@ -658,6 +713,8 @@ int main(void) {
         cmocka_unit_test(an_input_is_read),
         cmocka_unit_test(initial_values_are_checked),
         cmocka_unit_test(the_longest_names_fit_a_plan),
+        cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(an_unknown_optimizer_has_no_defaults),
         cmocka_unit_test(a_metric_is_checked),
         cmocka_unit_test(passes_speak_of_the_job),
         cmocka_unit_test(memory_is_released),
