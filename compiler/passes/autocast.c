@@ -124,5 +124,5 @@ bool firnc_autocast(firnc_compilation *compilation) {
         if (!firnc_infer_node(compilation, &node))
             return false;
     }
-    return firnc_check_loss(compilation);
+    return true;
 }

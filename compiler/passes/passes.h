@@ -31,9 +31,6 @@ typedef struct firnc_group {
 /* Infers the extents of a node's outputs, whose types are set, by the op's shape rule (shapes.c). */
 bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node);
 
-/* Refuses a loss that is not float32[1]: in the shapes pass, and after autocast has given it its type (shapes.c). */
-bool firnc_check_loss(const firnc_compilation *compilation);
-
 /* Assigns the parameters, sorted by name, to groups (groups.c): those of the job, each split by whether weight decay
  * applies. Part of the training pass. False after one message if a pattern matches no parameter. */
 bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count);

@@ -31,7 +31,8 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
     return true;
 }
 
-bool firnc_check_loss(const firnc_compilation *compilation) {
+/* Autocast gives no tensor of one dimension a half type, so a loss that is float32[1] here stays it. */
+static bool check_loss(const firnc_compilation *compilation) {
     const firnc_graph *graph = compilation->graph;
     if (graph->loss == FIRNC_NONE)
         return true; /* the build pass requires one */
@@ -46,5 +47,5 @@ bool firnc_infer_shapes(firnc_compilation *compilation) {
     for (uint32_t i = 0; i < graph->node_count; i++)
         if (!firnc_infer_node(compilation, &graph->nodes[i]))
             return false;
-    return firnc_check_loss(compilation);
+    return check_loss(compilation);
 }
