@@ -1,12 +1,15 @@
 /* Tests the distribution of work to threads: work below the grain is not split, each piece runs exactly once, and each
- * thread has its own slot. */
+ * thread has its own slot, which must be large enough. */
 #define _POSIX_C_SOURCE 199309L
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -137,18 +140,36 @@ static void each_piece_is_done_once(void **state) {
                                  .parallel = {pool, pool != NULL ? run_in_pool : NULL, numbers[n], 10}};
         for (size_t pieces = 0; pieces <= PIECES; pieces = 3 * pieces + 1) {
             pieces_seen seen = {{0}, {0}};
-            firn_pieces_run(&call, pieces, 10, use_slot, &seen);
+            firn_pieces_run(&call, SLOT, pieces, 10, use_slot, &seen);
             for (size_t i = 0; i < PIECES; i++) {
                 assert_int_equal(seen.times[i], i < pieces);
                 assert_true(seen.slots[i] < numbers[n]);
             }
         }
         pieces_seen alone = {{0}, {0}};
-        firn_pieces_run(&call, PIECES, 9, use_slot, &alone);
+        firn_pieces_run(&call, SLOT, PIECES, 9, use_slot, &alone);
         for (size_t i = 0; i < PIECES; i++)
             assert_int_equal(alone.slots[i], 0);
         firn_host_threads_stop(pool);
     }
+}
+
+/* A slot that is smaller than a kernel needs would let threads write into each other's. */
+static void a_slot_that_is_too_small_traps(void **state) {
+    (void)state;
+    const firn_kernel_call call = {.workspace = workspace, .slot_bytes = SLOT, .parallel = {.grain = 10}};
+    pieces_seen seen = {{0}, {0}};
+    const pid_t child = fork();
+    assert_int_not_equal(child, -1);
+    if (child == 0) {
+        (void)signal(SIGILL, SIG_DFL);
+        (void)signal(SIGTRAP, SIG_DFL);
+        firn_pieces_run(&call, SLOT + 1, 1, 10, use_slot, &seen);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
 }
 
 int main(void) {
@@ -156,6 +177,7 @@ int main(void) {
         cmocka_unit_test(small_work_is_not_split),
         cmocka_unit_test(calls_follow_each_other),
         cmocka_unit_test(each_piece_is_done_once),
+        cmocka_unit_test(a_slot_that_is_too_small_traps),
     };
     return cmocka_run_group_tests_name("parallel", tests, NULL, NULL);
 }

@@ -25,12 +25,16 @@ static void take_pieces(void *argument, size_t begin, size_t end) {
     }
 }
 
-void firn_pieces_run(const firn_kernel_call *call, size_t pieces, uint64_t cost, firn_piece_body body, void *argument) {
+void firn_pieces_run(const firn_kernel_call *call, size_t needed, size_t pieces, uint64_t cost, firn_piece_body body,
+                     void *argument) {
+    if (needed > call->slot_bytes)
+        __builtin_trap();
     work w = {.pieces = pieces,
               .workspace = call->workspace,
               .slot_bytes = call->slot_bytes,
               .body = body,
               .argument = argument};
     const size_t threads = firn_parallel_threads(&call->parallel, cost), tasks = pieces < threads ? pieces : threads;
+    /* It is decided above whether to divide: with a cost of one grain each, two tasks or more are divided. */
     firn_parallel_run(&call->parallel, tasks, call->parallel.grain, take_pieces, &w);
 }

@@ -9,11 +9,14 @@
 /* float32 multiplications that take as long as one operation on an element, the unit of `cost` (FIRN_GRAIN). */
 enum { FIRN_MULTIPLICATIONS = 16 };
 
-/* Computes one piece. No other thread uses the slot, of slot_bytes bytes, until it returns; the slot may still hold
- * data of an earlier piece. */
+/* Computes one piece. No other thread uses the slot until it returns; the slot may still hold data of an earlier
+ * piece. */
 typedef void (*firn_piece_body)(void *argument, size_t piece, void *slot);
 
-/* Runs body for the pieces 0 to pieces - 1, which begin in this order. cost: of all pieces together (FIRN_GRAIN). */
-void firn_pieces_run(const firn_kernel_call *call, size_t pieces, uint64_t cost, firn_piece_body body, void *argument);
+/* Runs body for the pieces 0 to pieces - 1, which begin in this order. needed: bytes of a slot that body uses. cost: of
+ * all pieces together (FIRN_GRAIN). Traps if the call's slots are smaller than needed: the kernel's scratch function
+ * then contradicts the kernel. */
+void firn_pieces_run(const firn_kernel_call *call, size_t needed, size_t pieces, uint64_t cost, firn_piece_body body,
+                     void *argument);
 
 #endif

@@ -324,6 +324,10 @@ static cut cut_for(const multiplication *product, const firn_kernel_call *call) 
     return c;
 }
 
+static size_t slot_bytes(const cut *c) {
+    return c->at.end * sizeof(float);
+}
+
 /* --- linear layers ------------------------------------------------------------------------------------------------ */
 
 /* With few rows it does not pay to pack a right factor whose terms are consecutive. As a left factor it is read in
@@ -400,7 +404,7 @@ static void multiply(uint16_t op, const firn_kernel_call *call) {
     }
     const multiplication it = multiplication_of(&linear);
     cut c = cut_for(&it, call);
-    firn_pieces_run(call, c.row_pieces * c.column_pieces, cost_of(&it), multiply_piece, &c);
+    firn_pieces_run(call, slot_bytes(&c), c.row_pieces * c.column_pieces, cost_of(&it), multiply_piece, &c);
 }
 
 uint64_t firn_vector_linear_scratch(uint16_t op, const firn_kernel_call *call) {
@@ -410,7 +414,7 @@ uint64_t firn_vector_linear_scratch(uint16_t op, const firn_kernel_call *call) {
         return 0;
     const multiplication it = multiplication_of(&linear);
     const cut c = cut_for(&it, call);
-    return c.at.end * sizeof(float);
+    return slot_bytes(&c);
 }
 
 void firn_vector_linear(const firn_kernel_call *call) {

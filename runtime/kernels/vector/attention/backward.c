@@ -197,11 +197,12 @@ void firn_vector_attention_backward(const firn_kernel_call *call) {
     const firn_attention *a = &p.by_key.a;
     const size_t heads = a->batch * a->kv_heads;
     if (p.by_key.one_pass) {
-        firn_pieces_run(call, firn_attention_divide(&p.by_key, heads, 1, SIZE_MAX), p.cost, key_piece, &p.by_key);
+        const size_t pieces = firn_attention_divide(&p.by_key, heads, 1, SIZE_MAX);
+        firn_pieces_run(call, firn_attention_scratch(&p.by_key), pieces, p.cost, key_piece, &p.by_key);
         return;
     }
-    firn_pieces_run(call, firn_attention_divide(&p.by_query, a->batch * a->heads, p.threads, SIZE_MAX), p.cost,
-                    query_piece, &p.by_query);
-    firn_pieces_run(call, firn_attention_divide(&p.by_key, heads, p.threads, p.by_key.span), p.cost, key_piece,
-                    &p.by_key);
+    const size_t by_query = firn_attention_divide(&p.by_query, a->batch * a->heads, p.threads, SIZE_MAX);
+    firn_pieces_run(call, firn_attention_scratch(&p.by_query), by_query, p.cost, query_piece, &p.by_query);
+    const size_t by_key = firn_attention_divide(&p.by_key, heads, p.threads, p.by_key.span);
+    firn_pieces_run(call, firn_attention_scratch(&p.by_key), by_key, p.cost, key_piece, &p.by_key);
 }

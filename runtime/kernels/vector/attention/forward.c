@@ -86,5 +86,6 @@ void firn_vector_attention(const firn_kernel_call *call) {
     }
     const uint64_t cost = firn_attention_cost(&work, 2);
     const size_t threads = firn_parallel_threads(&call->parallel, cost), heads = work.a.batch * work.a.heads;
-    firn_pieces_run(call, firn_attention_divide(&work, heads, threads, SIZE_MAX), cost, attention_piece, &work);
+    const size_t pieces = firn_attention_divide(&work, heads, threads, SIZE_MAX);
+    firn_pieces_run(call, firn_attention_scratch(&work), pieces, cost, attention_piece, &work);
 }

@@ -27,7 +27,7 @@ void firn_chunked_run(uint16_t op, const firn_kernel_call *call, const firn_chun
     const uint64_t cost = (uint64_t)product->rows * product->columns * product->terms / way->cost;
     const size_t threads = firn_parallel_threads(&call->parallel, cost);
     firn_chunked_cut cut = cut_of(&linear, way, threads > 1 ? threads * way->pieces : 1);
-    firn_pieces_run(call, cut.pieces, cost, body, &cut);
+    firn_pieces_run(call, way->slot_bytes, cut.pieces, cost, body, &cut);
 }
 
 firn_rectangle firn_chunked_cut_piece(const firn_chunked_cut *cut, size_t piece) {

@@ -18,6 +18,7 @@ typedef struct firn_rectangle {
 
 /* The division that a kernel prefers. */
 typedef struct firn_chunked_way {
+    size_t slot_bytes;                /* scratch of a piece */
     size_t rows, columns;             /* of a rectangle, at most */
     size_t least_rows, least_columns; /* at least, if larger rectangles would give too few pieces */
     size_t pieces;                    /* wanted for each thread */

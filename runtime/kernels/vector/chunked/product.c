@@ -79,7 +79,7 @@ uint64_t firn_chunked_scratch(uint16_t op, const firn_kernel_call *call) {
 }
 
 static void multiply(uint16_t op, const firn_kernel_call *call) {
-    static const firn_chunked_way way = {ROWS, COLUMNS, HEIGHT, WIDTH, PIECES, COST};
+    static const firn_chunked_way way = {sizeof(scratch), ROWS, COLUMNS, HEIGHT, WIDTH, PIECES, COST};
     firn_chunked_run(op, call, &way, multiply_piece);
 }
 
