@@ -4,6 +4,11 @@
 
 #include "runtime/kernels/vector/vector.h"
 
+/* Each instruction set chooses FIRN_REGISTER_ROWS; the kernels rely on these bounds. */
+_Static_assert(FIRN_REGISTER_ROWS >= 1, "a tile has at least one row");
+_Static_assert(FIRN_REGISTER_ROWS <= 14, "FIRN_HEIGHT_CASES has a case for each height up to 14");
+_Static_assert(FIRN_REGISTER_ROWS <= FIRN_VECTOR, "a packed strip holds the rows of a tile in FIRN_VECTOR lanes");
+
 /* The cases of a switch over the rows of a tile, 1 to FIRN_REGISTER_ROWS. Each calls body with the number as a constant
  * and with the other arguments. body must always be inlined and must declare numbers above FIRN_REGISTER_ROWS
  * unreachable, so that no code is generated for them. This is a macro because clang does not unroll every loop of a

@@ -21,8 +21,10 @@ enum {
 typedef struct firn_attention_layout {
     size_t query_columns, gradient_columns; /* [panel][D][panel queries]: q and dy of a block */
     size_t query_rows, gradient_rows;       /* [block queries][width]: the same as rows */
-    size_t sums, chunk_sums;                /* [block queries][width]: y or dq of a block */
-    size_t lanes;                           /* [run keys][block queries]: lanes of a sum over the keys */
+    size_t sums;                            /* [block queries][width]: y or dq of a block */
+    size_t chunk_sums; /* of unfinished chunks: [block queries][width] like sums, or [tile rows][block queries] of
+                          scores */
+    size_t lanes;      /* [run keys][block queries]: lanes of a sum over the keys */
     size_t drawn, transposed;        /* [block queries][run keys], [panel][run keys][panel queries]: random numbers */
     size_t kept;                     /* [rows]: bits, 1 where dropout keeps a probability */
     size_t scores, gradients;        /* [rows][block queries]: scores of a block and their gradients */
@@ -85,7 +87,7 @@ uint64_t firn_attention_cost(const firn_attention_job *job, uint64_t products);
 bool firn_attention_lay_out(firn_attention_job *job, bool of_keys);
 
 /* Returns the bytes of a slot that was laid out. */
-static inline uint64_t firn_attention_scratch(const firn_attention_job *job) {
+static inline size_t firn_attention_scratch(const firn_attention_job *job) {
     return job->at.end * sizeof(float);
 }
 
