@@ -156,6 +156,7 @@ void run_kernel(uint16_t code, firn_kernel_call *call) {
     kernel(call);
     kernel = support_kernel(set, code, &split);
     kernel(&split);
+    support_check_workspace();
     for (uint8_t o = 0; o < call->output_count; o++)
         if (memcmp(call->outputs[o].data, split.outputs[o].data, bytes_of(&call->outputs[o])) != 0)
             fail_msg("op %u: output %u depends on how tasks are split", code, o);

@@ -150,6 +150,7 @@ static void compare_set(const firn_kernel_set *set, uint16_t code, const firn_ke
             memset(call.outputs[o].data, 0xa5, call.outputs[o].elements * firn_type_bytes(call.outputs[o].type));
         }
         support_kernel(set, code, &call)(&call);
+        support_check_workspace();
         for (int o = 0; o < outputs; o++) {
             snprintf(place, sizeof place,
                      "%s, op %u output %d, %s B%u T%u H%u/%u D%u%s dropout %g filling %d, %u threads", set->name, code,

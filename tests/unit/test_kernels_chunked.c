@@ -323,6 +323,7 @@ static void compare(uint16_t code, firn_kernel native, firn_kernel_call *call) {
         call->outputs[0] = tensor_copy(&out);
         support_give_workspace(firn_native_scratch, code, call);
         native(call);
+        support_check_workspace();
         snprintf(place, sizeof place, "op %u, %ux%u, chunk %u, %u threads", code, (unsigned)out.dims[0],
                  (unsigned)out.dims[1], (unsigned)call->reductions[0].chunk, (unsigned)threads);
         assert_same(&expected, &call->outputs[0], place);

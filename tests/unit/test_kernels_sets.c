@@ -134,6 +134,7 @@ static void compare(uint16_t code, firn_kernel_call *call, const char *what, sha
             call->outputs[0] = tensor_copy(&out);
             call->parallel = (firn_parallel){.run = threads > 1 ? run_split : NULL, .threads = threads};
             support_kernel(sets[i], code, call)(call);
+            support_check_workspace();
             assert_same(&expected, &call->outputs[0], place);
             tensor_free(&call->outputs[0]);
         }
