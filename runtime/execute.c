@@ -1,7 +1,7 @@
 /* Runs the ops of a phase: each op of the plan becomes one kernel call. This file takes order, shapes and attributes
- * from the plan as they were checked when it was opened; it makes no decisions. Its only check is whether this build
- * has a kernel for every op: once when a plan is opened, and again before each op runs, where a missing kernel
- * traps. */
+ * from the plan as they were checked when it was opened; it makes no decisions. When a plan is opened, it checks that
+ * this build has a kernel for every op, and finds the scratch that the largest op needs. A missing kernel is checked
+ * again before each op runs, and then traps. */
 #include "runtime/instance.h"
 
 static void fill_operands(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call) {
@@ -32,7 +32,7 @@ static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, 
     *call = (firn_kernel_call){.seed = firn_fb_plan_seed(instance->plan), .moment = &instance->moment};
     fill_operands(instance, op, call);
     fill_attributes(op, call);
-    call->parallel = firn_instance_parallel(instance);
+    call->parallel = instance->parallel;
     call->workspace = instance->workspace;
     call->slot_bytes = instance->slot_bytes;
     return instance->kernels->find(firn_fb_op_code(op), firn_fb_op_reductions_count(op) > 0 ? call->reductions : NULL);
@@ -52,6 +52,9 @@ int firn_execute_check(const firn_instance *instance, size_t *slot_bytes) {
             most = bytes > most ? bytes : most;
         }
     }
+    const uint64_t largest = SIZE_MAX / firn_instance_threads(instance) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
+    if (most > largest)
+        return FIRN_ERROR_WORKSPACE_TOO_SMALL;
     *slot_bytes = (size_t)((most + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT);
     return FIRN_OK;
 }

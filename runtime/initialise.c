@@ -12,7 +12,7 @@ static void fill_floats(const firn_instance *instance, firn_fb_initialiser initi
     firn_kernel_call call = {.output_count = 1,
                              .outputs = {*tensor},
                              .seed = firn_fb_plan_seed(instance->plan),
-                             .parallel = firn_instance_parallel(instance)};
+                             .parallel = instance->parallel};
     call.integers[FIRN_INITIALISE_RULE] = firn_fb_initialiser_rule(initialiser);
     call.integers[FIRN_INITIALISE_RNG_ID] = firn_fb_initialiser_rng_id(initialiser);
     call.reals[FIRN_INITIALISE_A] = firn_fb_initialiser_a(initialiser);

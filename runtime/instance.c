@@ -25,16 +25,9 @@ void firn_instance_trap(const firn_instance *instance, int error) {
     __builtin_trap();
 }
 
-firn_parallel firn_instance_parallel(const firn_instance *instance) {
-    firn_parallel parallel = {.grain = FIRN_GRAIN};
-    if (instance->port != NULL) {
-        parallel.context = instance->port->context;
-        parallel.run = instance->port->parallel_for;
-        parallel.threads = instance->port->threads;
-        if (instance->port->grain != 0)
-            parallel.grain = instance->port->grain;
-    }
-    return parallel;
+uint32_t firn_instance_threads(const firn_instance *instance) {
+    const firn_parallel *parallel = &instance->parallel;
+    return parallel->run != NULL && parallel->threads > 1 ? parallel->threads : 1;
 }
 
 uint64_t firn_instance_elements(firn_fb_tensor tensor) {

@@ -74,8 +74,9 @@ typedef struct __attribute__((may_alias)) firn_instance {
     const firn_prepared_op
         *prepared; /* every op in order, written only by firn_open; NULL: ops are decoded each time */
     firn_bindings bound;
-    firn_moment moment;    /* of the current step */
-    const firn_port *port; /* NULL: none */
+    firn_moment moment;     /* of the current step */
+    const firn_port *port;  /* NULL: none */
+    firn_parallel parallel; /* the port's threads as they were at firn_open: the workspace has a slot for each */
     const firn_kernel_set *kernels;
     firn_fb_plan plan;
     uint32_t condition; /* firn_condition */
@@ -109,20 +110,22 @@ void *firn_instance_data(const firn_instance *instance, uint32_t index);
 int64_t firn_instance_int64(const firn_instance *instance, uint32_t index);
 void firn_instance_set_float(const firn_instance *instance, uint32_t index, float value);
 
+/* Returns the number of threads that may run a kernel at the same time, at least 1: the slots of the workspace. */
+uint32_t firn_instance_threads(const firn_instance *instance);
+
 /* Returns the number of elements of a tensor of the plan; the check at load excludes an overflow. */
 uint64_t firn_instance_elements(firn_fb_tensor tensor);
 
-/* Returns the settings by which kernels split their work among threads. */
-firn_parallel firn_instance_parallel(const firn_instance *instance);
-
 /* --- bind.c ------------------------------------------------------------------------------------------------------- */
 
+/* Returns what a step of this instance uses besides its ops. The plan must have been checked. */
 firn_bindings firn_bind(const firn_instance *instance);
 
 /* --- execute.c ---------------------------------------------------------------------------------------------------- */
 
 /* Finds the kernels of all ops. *slot_bytes becomes the scratch that each thread needs, a multiple of 64. Returns
- * FIRN_OK, or KERNEL_MISSING if this build has no kernel for an op. */
+ * FIRN_OK; KERNEL_MISSING if this build has no kernel for an op; or WORKSPACE_TOO_SMALL if no memory of this machine
+ * could hold the slots of all threads. */
 int firn_execute_check(const firn_instance *instance, size_t *slot_bytes) FIRN_CHECK_RESULT;
 
 /* Decodes every op of the plan into `prepared`. The ops hold pointers into the instance, which must not move

@@ -98,6 +98,19 @@ static int check_in_own_mode(const firn_check_request *request, firn_checked *ch
     return status;
 }
 
+/* Returns the settings by which kernels divide their work among threads. */
+static firn_parallel parallel_of(const firn_port *port) {
+    firn_parallel parallel = {.grain = FIRN_GRAIN};
+    if (port != NULL) {
+        parallel.context = port->context;
+        parallel.run = port->parallel_for;
+        parallel.threads = port->threads;
+        if (port->grain != 0)
+            parallel.grain = port->grain;
+    }
+    return parallel;
+}
+
 /* Makes all checks of a config and its plan, except for the workspace. The result is in *opened, the device's counter
  * in *counter. Writes nothing else outside the blocks. */
 static int examine(const firn_config *config, firn_instance *opened, uint32_t *counter) {
@@ -109,7 +122,7 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     opened->state = config->state;
     opened->arena = config->arena;
     opened->port = config->port;
-    opened->workspace = config->workspace;
+    opened->parallel = parallel_of(config->port);
     opened->kernels = firn_kernel_set_choose(config->kernels);
     if (opened->kernels == NULL)
         return FIRN_ERROR_KERNELS_UNKNOWN;
@@ -124,14 +137,15 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     *counter = checked.device_counter;
     if (config->prepared != NULL && config->prepared_bytes < prepared_bytes(&opened->header))
         return FIRN_ERROR_PREPARED_TOO_SMALL;
-    return firn_execute_check(opened, &opened->slot_bytes);
+    status = firn_execute_check(opened, &opened->slot_bytes);
+    if (opened->slot_bytes != 0)
+        opened->workspace = config->workspace;
+    return status;
 }
 
 /* Returns the size of the workspace: one slot for each thread. */
 static uint64_t workspace_bytes(const firn_instance *instance) {
-    const firn_parallel parallel = firn_instance_parallel(instance);
-    const bool several = parallel.run != NULL && parallel.threads > 1;
-    return (uint64_t)instance->slot_bytes * (several ? parallel.threads : 1);
+    return (uint64_t)instance->slot_bytes * firn_instance_threads(instance);
 }
 
 int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {

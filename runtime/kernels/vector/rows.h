@@ -21,12 +21,8 @@ typedef struct firn_kernel_rows {
 } firn_kernel_rows;
 
 static inline bool firn_row_matches(const firn_kernel_row *row, uint16_t op, const firn_reduction *reduction) {
-    if (row->op != op)
-        return false;
-    if (row->reduction == FIRN_ANY)
-        return true;
-    return reduction != NULL && row->reduction == reduction->kind &&
-           (row->accumulator == FIRN_ANY || row->accumulator == reduction->accumulator);
+    return row->op == op && (row->reduction == FIRN_ANY || (reduction != NULL && row->reduction == reduction->kind)) &&
+           (row->accumulator == FIRN_ANY || (reduction != NULL && row->accumulator == reduction->accumulator));
 }
 
 static inline firn_kernel_choice firn_rows_find(const firn_kernel_rows *table, uint16_t op,
