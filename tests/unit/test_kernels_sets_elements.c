@@ -93,7 +93,7 @@ static void activations(void **state) {
         compare(FIRN_OP_tanh, &forward, UINT8_MAX, "tanh");
         compare(FIRN_OP_tanh, &forward, 0, "tanh in place");
         for (int64_t form = 0; form < 2; form++) {
-            forward.integers[FIRN_GELU_FORM] = backward.integers[FIRN_GELU_FORM] = form;
+            forward.integers[FIRN_GELU_FORM] = backward.integers[FIRN_GELU_BACKWARD_FORM] = form;
             compare(FIRN_OP_gelu, &forward, UINT8_MAX, "gelu");
             compare(FIRN_OP_gelu_backward, &backward, UINT8_MAX, "gelu_backward");
             compare(FIRN_OP_gelu_backward, &backward, 0, "gelu_backward in the place of dy");

@@ -8,11 +8,17 @@
 
 typedef firn_vector (*function)(firn_vector x);
 
+/* The operands of y = f(x), which is gelu or tanh, and of dx = dy f(x), which is gelu_backward. */
+enum { X = FIRN_GELU_IN_X, Y = FIRN_GELU_OUT_Y };
+enum { SLOPE_DY = FIRN_GELU_BACKWARD_IN_DY, SLOPE_X = FIRN_GELU_BACKWARD_IN_X, SLOPE_DX = FIRN_GELU_BACKWARD_OUT_DX };
+_Static_assert((int)X == (int)FIRN_TANH_IN_X && (int)Y == (int)FIRN_TANH_OUT_Y, "gelu and tanh share map_lanes");
+_Static_assert((int)Y == (int)SLOPE_DX, "all ops of this file take their type and extent from the same output");
+
 /* y = f(x) for the selected lanes, starting with element i. */
 static inline __attribute__((always_inline)) void map_lanes(const firn_kernel_call *call, uint8_t type, size_t i,
                                                             firn_lanes lanes, function f) {
-    const firn_vector result = f(firn_vector_widen(call->inputs[0].data, type, i, lanes));
-    firn_vector_narrow(call->outputs[0].data, type, i, lanes, firn_vector_canonical(result));
+    const firn_vector result = f(firn_vector_widen(call->inputs[X].data, type, i, lanes));
+    firn_vector_narrow(call->outputs[Y].data, type, i, lanes, firn_vector_canonical(result));
 }
 
 /* The blocks of a call that one thread computes. */
@@ -25,7 +31,7 @@ typedef struct range {
  * much longer. */
 static inline __attribute__((always_inline)) void map(uint8_t type, const void *arguments, function f) {
     const range *r = arguments;
-    const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[0].elements);
+    const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[Y].elements);
     size_t i = r->begin * FIRN_BLOCK;
     for (; i + FIRN_VECTOR <= last; i += FIRN_VECTOR)
         map_lanes(r->call, type, i, firn_first_lanes(FIRN_VECTOR), f);
@@ -36,14 +42,14 @@ static inline __attribute__((always_inline)) void map(uint8_t type, const void *
 /* dx = dy f(x), likewise. */
 static inline __attribute__((always_inline)) void map_slope_lanes(const firn_kernel_call *call, uint8_t type, size_t i,
                                                                   firn_lanes lanes, function f) {
-    const firn_vector slope = f(firn_vector_widen(call->inputs[1].data, type, i, lanes));
-    const firn_vector result = firn_vector_widen(call->inputs[0].data, type, i, lanes) * slope;
-    firn_vector_narrow(call->outputs[0].data, type, i, lanes, firn_vector_canonical(result));
+    const firn_vector slope = f(firn_vector_widen(call->inputs[SLOPE_X].data, type, i, lanes));
+    const firn_vector result = firn_vector_widen(call->inputs[SLOPE_DY].data, type, i, lanes) * slope;
+    firn_vector_narrow(call->outputs[SLOPE_DX].data, type, i, lanes, firn_vector_canonical(result));
 }
 
 static inline __attribute__((always_inline)) void map_slope(uint8_t type, const void *arguments, function f) {
     const range *r = arguments;
-    const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[0].elements);
+    const size_t last = firn_smaller(r->end * FIRN_BLOCK, r->call->outputs[Y].elements);
     size_t i = r->begin * FIRN_BLOCK;
     for (; i + FIRN_VECTOR <= last; i += FIRN_VECTOR)
         map_slope_lanes(r->call, type, i, firn_first_lanes(FIRN_VECTOR), f);
@@ -54,13 +60,13 @@ static inline __attribute__((always_inline)) void map_slope(uint8_t type, const 
 static inline __attribute__((always_inline)) void map_blocks(const firn_kernel_call *call, size_t begin, size_t end,
                                                              firn_type_body body) {
     const range r = {call, begin, end};
-    firn_for_type(call->outputs[0].type, body, &r);
+    firn_for_type(call->outputs[Y].type, body, &r);
 }
 
 /* Returns true if every operand has the type of the output. */
 static bool is_of_one_type(const firn_kernel_call *call) {
     for (uint8_t i = 0; i < call->input_count; i++)
-        if (call->inputs[i].type != call->outputs[0].type)
+        if (call->inputs[i].type != call->outputs[Y].type)
             return false;
     return true;
 }
@@ -102,7 +108,7 @@ static inline __attribute__((always_inline)) void gelu_erf_slope(uint8_t type, c
 
 static void gelu_backward_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
-    if (call->integers[FIRN_GELU_FORM] == WITH_TANH)
+    if (call->integers[FIRN_GELU_BACKWARD_FORM] == WITH_TANH)
         map_blocks(call, begin, end, gelu_tanh_slope);
     else
         map_blocks(call, begin, end, gelu_erf_slope);
