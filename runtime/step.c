@@ -16,7 +16,7 @@ typedef struct step {
 } step;
 
 static bool finite(float x) {
-    return (firn_bits(x) & 0x7f800000u) != 0x7f800000u;
+    return (firn_bits(x) & FIRN_INFINITY_BITS) != FIRN_INFINITY_BITS;
 }
 
 /* Samples of a micro-batch, at least 1. */

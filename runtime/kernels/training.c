@@ -80,7 +80,7 @@ void firn_kernel_gradient_norm(const firn_kernel_call *call) {
     firn_sum_add_many(&sum, partial->data, partial->elements);
     float norm = firn_sqrt(firn_sum_end(&sum));
     firn_set_scalar(&call->outputs[FIRN_GRADIENT_NORM_OUT_NORM], norm);
-    *finite = norm < firn_from_bits(0x7f800000u);
+    *finite = norm < firn_from_bits(FIRN_INFINITY_BITS);
 }
 
 /* The input scale exists only with loss scaling, the input norm only with clipping by norm. Without scale, norm takes
@@ -93,7 +93,7 @@ void firn_kernel_gradient_factors(const firn_kernel_call *call) {
     factors[FIRN_FACTOR_UNSCALE] =
         scaled ? firn_canonical(1.0f / firn_scalar(&call->inputs[FIRN_GRADIENT_FACTORS_IN_SCALE])) : 1.0f;
     factors[FIRN_FACTOR_CLIP] = 1.0f;
-    factors[FIRN_FACTOR_LIMIT] = clipping == FIRN_FB_CLIPPING_VALUE ? limit : firn_from_bits(0x7f800000u);
+    factors[FIRN_FACTOR_LIMIT] = clipping == FIRN_FB_CLIPPING_VALUE ? limit : firn_from_bits(FIRN_INFINITY_BITS);
     if (clipping == FIRN_FB_CLIPPING_NORM) {
         const firn_tensor *norm =
             &call->inputs[scaled ? FIRN_GRADIENT_FACTORS_IN_NORM : FIRN_GRADIENT_FACTORS_IN_SCALE];
@@ -108,7 +108,7 @@ void firn_kernel_decay_factors(const firn_kernel_call *call) {
     float *factors = call->outputs[FIRN_DECAY_FACTORS_OUT_ALL_FACTORS].data;
     factors[FIRN_FACTOR_UNSCALE] = given == NULL ? 1.0f : given[FIRN_FACTOR_UNSCALE];
     factors[FIRN_FACTOR_CLIP] = given == NULL ? 1.0f : given[FIRN_FACTOR_CLIP];
-    factors[FIRN_FACTOR_LIMIT] = given == NULL ? firn_from_bits(0x7f800000u) : given[FIRN_FACTOR_LIMIT];
+    factors[FIRN_FACTOR_LIMIT] = given == NULL ? firn_from_bits(FIRN_INFINITY_BITS) : given[FIRN_FACTOR_LIMIT];
     factors[FIRN_FACTOR_DECAY] = firn_scalar(&call->inputs[FIRN_DECAY_FACTORS_IN_WEIGHT_DECAY]);
 }
 

@@ -7,7 +7,6 @@
 
 #include "runtime/numerics/numerics.h"
 
-#define FIRN_INFINITY_BITS  0x7f800000u
 #define FIRN_MAGNITUDE_BITS 0x7fffffffu
 #define FIRN_SIGN_BIT       0x80000000u
 

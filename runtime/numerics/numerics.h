@@ -20,7 +20,8 @@
 
 /* --- bits ------------------------------------------------------------------------------------------------------- */
 
-#define FIRN_NAN_BITS 0x7fc00000u
+#define FIRN_NAN_BITS      0x7fc00000u
+#define FIRN_INFINITY_BITS 0x7f800000u /* +infinity */
 
 static inline uint32_t firn_bits(float x) {
     uint32_t bits;

@@ -20,7 +20,8 @@ _Static_assert(AS_ADAMW(SGD) && AS_ADAMW(SGD_MOMENTUM) && AS_ADAMW(ADAM) && AS_A
                "every optimizer has its parameter and its gradient where AdamW has them");
 
 firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors) {
-    firn_gradient gradient = {&call->inputs[FIRN_ADAMW_IN_GRADIENT], 1.0f, 1.0f, firn_from_bits(0x7f800000u), false};
+    firn_gradient gradient = {&call->inputs[FIRN_ADAMW_IN_GRADIENT], 1.0f, 1.0f, firn_from_bits(FIRN_INFINITY_BITS),
+                              false};
     if (call->input_count > factors) {
         const float *given = call->inputs[factors].data;
         gradient.unscale = given[FIRN_FACTOR_UNSCALE];

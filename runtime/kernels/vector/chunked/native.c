@@ -4,6 +4,7 @@
 #include "runtime/kernels/vector/chunked/native.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/chunked/cut.h"
