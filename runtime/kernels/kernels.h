@@ -10,8 +10,9 @@
  * - task: the unit that firn_parallel_run distributes among threads.
  * - piece: a part of an op's output that one thread computes from beginning to end, using a slot of the workspace
  *   (vector/pieces.h).
- * - tile: rows by columns of a product's output whose sums are kept together: on the stack (product.h), or in registers
- *   (vector/tile.h, vector/attention/tile.h, vector/chunked/chunked.h).
+ * - tile: rows by columns of a product's output whose sums are kept together: on the stack (product.h), in registers
+ *   (vector/tile.h, vector/attention/tile.h), or in the slot, a subtile at a time in registers
+ *   (vector/chunked/chunked.h).
  * - panel: a part of a factor of a product, as wide as a tile, packed as [term][lane] (vector/pack.h).
  * - strip: one of several panels of a factor's rows that are packed in one pass over memory (vector/pack.h).
  * - chunk: terms whose sum is rounded separately, as a reduction of the plan specifies (plan/NUMERICS.md). */
@@ -104,7 +105,9 @@ typedef struct firn_kernel_set {
     const char *name; /* printed in reports */
     /* Finds the kernel of an op; `reduction` is the op's first descriptor, or NULL if it has none. */
     firn_kernel_choice (*find)(uint16_t op, const firn_reduction *reduction);
-    bool has_scratch; /* at least one of its kernels needs scratch */
+    /* At least one of its kernels needs scratch. Only firn_workspace_bytes reads this: without scratch it need not
+     * verify a plan. firn_open asks each kernel. */
+    bool has_scratch;
 } firn_kernel_set;
 
 /* Returns the kernel set with a name, or NULL if this build does not have it or this machine cannot run it. Every build

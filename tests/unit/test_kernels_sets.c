@@ -57,6 +57,31 @@ static void sets_are_named(void **state) {
     assert_ptr_equal(firn_kernel_set_choose(NULL), without);
 }
 
+static bool asks_for_scratch(const firn_kernel_set *set) {
+    enum { OPS = 256 }; /* more than there are */
+    static const uint8_t kinds[] = {FIRN_REDUCTION_F32, FIRN_REDUCTION_CHUNKED};
+    for (uint16_t op = 0; op < OPS; op++) {
+        if (set->find(op, NULL).scratch != NULL)
+            return true;
+        for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++)
+            for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
+                const firn_reduction reduction = {.kind = kinds[kind], .accumulator = type, .output = type};
+                if (set->find(op, &reduction).scratch != NULL)
+                    return true;
+            }
+    }
+    return false;
+}
+
+/* firn_workspace_bytes asks the kernels only if the set says that some need scratch. */
+static void scratch_is_announced(void **state) {
+    (void)state;
+    assert_int_equal(plain->has_scratch, asks_for_scratch(plain));
+    for (int i = 0; i < SETS; i++)
+        if (sets[i] != NULL)
+            assert_int_equal(sets[i]->has_scratch, asks_for_scratch(sets[i]));
+}
+
 typedef struct shape {
     uint32_t n, k, o;
 } shape;
@@ -310,9 +335,9 @@ static void initial_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_named), cmocka_unit_test(float32_sums), cmocka_unit_test(other_output_types),
-        cmocka_unit_test(special_values), cmocka_unit_test(conversions),  cmocka_unit_test(chunked_sums),
-        cmocka_unit_test(initial_values),
+        cmocka_unit_test(sets_are_named),     cmocka_unit_test(scratch_is_announced), cmocka_unit_test(float32_sums),
+        cmocka_unit_test(other_output_types), cmocka_unit_test(special_values),       cmocka_unit_test(conversions),
+        cmocka_unit_test(chunked_sums),       cmocka_unit_test(initial_values),
     };
     return cmocka_run_group_tests(tests, find_sets, NULL);
 }
