@@ -138,11 +138,11 @@ $(BUILD)/signature.o: $(call object,plan/signature.c) $(SHA256_OBJECTS) \
 	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firn_*' $@
 
 # --- the kernel sets of x86 ----------------------------------------------------------------------------------------
-# On x86 the portable sources are compiled plain, with fused multiply-add, with AVX2 and with AVX-512. The last two add
-# the kernels of runtime/kernels/vector, whose widen.c replaces the portable one. Each set is one object that exports
-# one name, firn_kernel_find_<set>; runtime/targets/x86/select.c selects a set by the CPU. The AVX-512-FP16 set holds
-# only its additional kernels and calls the AVX-512 set for the others. Other machines use runtime/kernels/table.c
-# directly.
+# Five sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
+# and avx512 are the portable sources and the kernels of runtime/kernels/vector, whose widen.c replaces the portable
+# one. avx512fp16 holds three kernels and calls avx512 for the others. Each set but plain is one object that exports one
+# name, firn_kernel_find_<set>; runtime/targets/x86/select.c selects a set by the CPU. Other machines use
+# runtime/kernels/table.c directly.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table)

@@ -3,6 +3,7 @@
  * The life of an instance; the caller provides all memory:
  *
  *     firn_plan_sizes(plan, bytes, &sizes)          reads the sizes of state and arena from the header, unchecked
+ *     firn_workspace_bytes(&config, &bytes)         for kernel sets with scratch: reads the size of their workspace
  *     firn_open(&firn, &config)                     verifies and binds: signature, counter, schema, semantics
  *     firn_initialise(&firn) or firn_restore(&firn) fills the state
  *     firn_train_step(&firn, &source, &report) ...  or firn_eval_step

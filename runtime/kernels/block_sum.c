@@ -1,5 +1,6 @@
 /* Sums over the elements of a tensor, whose terms the caller computes a block at a time: plan/NUMERICS.md,
- * "Other sums". Threads share whole blocks of a sum; the totals of the blocks are added in order. Freestanding. */
+ * "Other sums". Threads share whole sum blocks, of FIRN_SUM_BLOCK elements; their totals are added in order.
+ * Freestanding. */
 #include "runtime/kernels/blocks.h"
 
 typedef struct summing {
@@ -33,10 +34,10 @@ float firn_sum_terms(const firn_kernel_call *call, size_t elements, float *total
                      const void *settings) {
     summing s = {.terms = terms, .settings = settings, .elements = elements};
     s.totals = totals; /* assigned here because clang-tidy would ask for const in an initialiser */
-    const size_t blocks = firn_ceiling(elements, FIRN_SUM_BLOCK);
-    firn_parallel_run(&call->parallel, blocks, UINT64_C(4) * FIRN_SUM_BLOCK, sum_blocks, &s);
+    const size_t total_count = firn_ceiling(elements, FIRN_SUM_BLOCK);
+    firn_parallel_run(&call->parallel, total_count, UINT64_C(4) * FIRN_SUM_BLOCK, sum_blocks, &s);
     float total = 0.0f;
-    for (size_t i = 0; i < blocks; i++)
+    for (size_t i = 0; i < total_count; i++)
         total += totals[i];
     return firn_canonical(total);
 }

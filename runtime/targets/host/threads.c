@@ -1,10 +1,10 @@
-/* A pool of threads for parallel_for. The tasks of a call are divided into pieces, and each thread that is free takes
+/* A pool of threads for parallel_for. The tasks of a call are divided into ranges, and each thread that is free takes
  * the next one. The division does not affect the result, because kernels write only what belongs to a task.
  *
- * One store publishes a call, and one compare-and-exchange of the same word takes a piece. Between calls the threads
+ * One store publishes a call, and one compare-and-exchange of the same word takes a range. Between calls the threads
  * poll that word briefly and then sleep, so that calls in quick succession need no wake-up and an idle pool uses no CPU
- * time. The caller works too, and waits only for pieces that other threads have begun; a thread that arrives late finds
- * no piece and delays no other thread. There is one call at a time, and a task must not make another. */
+ * time. The caller works too, and waits only for ranges that other threads have begun; a thread that arrives late finds
+ * no range and delays no other thread. There is one call at a time, and a task must not make another. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 #include "runtime/targets/host/host.h"
 
 #define THREADS_MAX      256u
-#define PIECES_OF_THREAD 4u
+#define RANGES_OF_THREAD 4u
 /* How long a thread polls before it sleeps: first continuously, then yielding between polls. Together this takes about
  * as long as waking the thread. */
 #define LOOKS  200u
@@ -26,14 +26,14 @@ typedef void (*task_body)(void *argument, size_t begin, size_t end);
 
 struct firn_host_threads {
     /* Pieces of the current call that have not been taken, in the low 16 bits; above them the number of the call, so
-     * that a thread cannot take a piece of one call for one of another. */
+     * that a thread cannot take a range of one call for one of another. */
     _Alignas(64) atomic_uint_least64_t left;
-    /* The current call. Written only when no piece is left. A thread reads these fields and then takes a piece; if it
+    /* The current call. Written only when no range is left. A thread reads these fields and then takes a range; if it
      * gets one, the fields were valid. */
     _Atomic(task_body) body;
     _Atomic(void *) argument;
-    atomic_size_t tasks, pieces;
-    _Alignas(64) atomic_size_t finished; /* finished pieces of the current call */
+    atomic_size_t tasks, ranges;
+    _Alignas(64) atomic_size_t finished; /* finished ranges of the current call */
     _Alignas(64) atomic_uint sleepers;
     atomic_bool caller_sleeps, stopping;
     pthread_mutex_t lock; /* used only to sleep */
@@ -46,7 +46,7 @@ struct firn_host_threads {
 #define LEFT_MASK UINT64_C(0xffff)
 #define ONE_CALL  (LEFT_MASK + 1)
 
-_Static_assert((uint64_t)PIECES_OF_THREAD *(THREADS_MAX + 1) <= LEFT_MASK, "the pieces of a call can be counted");
+_Static_assert((uint64_t)RANGES_OF_THREAD *(THREADS_MAX + 1) <= LEFT_MASK, "the ranges of a call can be counted");
 
 static void rest(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -60,26 +60,26 @@ static bool something_is_left(firn_host_threads *pool) {
     return (atomic_load(&pool->left) & LEFT_MASK) != 0;
 }
 
-/* Takes a piece and runs it. Returns false if there is none. */
-static bool do_piece(firn_host_threads *pool) {
+/* Takes a range and runs it. Returns false if there is none. */
+static bool do_range(firn_host_threads *pool) {
     uint64_t left = atomic_load_explicit(&pool->left, memory_order_acquire);
-    size_t tasks, pieces;
+    size_t tasks, ranges;
     task_body body;
     void *argument;
     do {
         if ((left & LEFT_MASK) == 0)
             return false;
         tasks = atomic_load_explicit(&pool->tasks, memory_order_relaxed);
-        pieces = atomic_load_explicit(&pool->pieces, memory_order_relaxed);
+        ranges = atomic_load_explicit(&pool->ranges, memory_order_relaxed);
         body = atomic_load_explicit(&pool->body, memory_order_relaxed);
         argument = atomic_load_explicit(&pool->argument, memory_order_relaxed);
     } while (!atomic_compare_exchange_weak_explicit(&pool->left, &left, left - 1, memory_order_acq_rel,
                                                     memory_order_acquire));
-    size_t piece = pieces - (size_t)(left & LEFT_MASK), whole = tasks / pieces, longer = tasks % pieces;
-    size_t begin = piece * whole + (piece < longer ? piece : longer);
-    body(argument, begin, begin + whole + (piece < longer));
+    size_t range = ranges - (size_t)(left & LEFT_MASK), whole = tasks / ranges, longer = tasks % ranges;
+    size_t begin = range * whole + (range < longer ? range : longer);
+    body(argument, begin, begin + whole + (range < longer));
     /* After this the caller may return and begin another call. */
-    if (atomic_fetch_add(&pool->finished, 1) + 1 == pieces && atomic_load(&pool->caller_sleeps)) {
+    if (atomic_fetch_add(&pool->finished, 1) + 1 == ranges && atomic_load(&pool->caller_sleeps)) {
         pthread_mutex_lock(&pool->lock);
         pthread_cond_signal(&pool->done);
         pthread_mutex_unlock(&pool->lock);
@@ -109,7 +109,7 @@ static bool has_something_to_do(firn_host_threads *pool) {
 }
 
 static bool is_finished(firn_host_threads *pool) {
-    return atomic_load(&pool->finished) == atomic_load_explicit(&pool->pieces, memory_order_relaxed);
+    return atomic_load(&pool->finished) == atomic_load_explicit(&pool->ranges, memory_order_relaxed);
 }
 
 /* A thread that sleeps announces it before its last look at the word, and a thread with work publishes it before it
@@ -145,7 +145,7 @@ static void *worker(void *argument) {
     firn_host_threads *pool = argument;
     (void)firn_float_begin(); /* never restored: it lasts as long as the thread */
     while (!atomic_load(&pool->stopping)) {
-        while (do_piece(pool)) {
+        while (do_range(pool)) {
         }
         if (!holds_soon(pool, has_something_to_do))
             sleep_until_work(pool);
@@ -210,16 +210,16 @@ void firn_host_threads_run(firn_host_threads *pool, size_t tasks,
         body(argument, 0, tasks);
         return;
     }
-    size_t most = (size_t)PIECES_OF_THREAD * (pool->count + 1), pieces = tasks < most ? tasks : most;
+    size_t most = (size_t)RANGES_OF_THREAD * (pool->count + 1), ranges = tasks < most ? tasks : most;
     atomic_store_explicit(&pool->tasks, tasks, memory_order_relaxed);
-    atomic_store_explicit(&pool->pieces, pieces, memory_order_relaxed);
+    atomic_store_explicit(&pool->ranges, ranges, memory_order_relaxed);
     atomic_store_explicit(&pool->body, body, memory_order_relaxed);
     atomic_store_explicit(&pool->argument, argument, memory_order_relaxed);
     atomic_store_explicit(&pool->finished, 0, memory_order_relaxed);
     uint64_t call = (atomic_load_explicit(&pool->left, memory_order_relaxed) / ONE_CALL + 1) * ONE_CALL;
-    atomic_store(&pool->left, call | pieces);
+    atomic_store(&pool->left, call | ranges);
     wake_sleepers(pool);
-    while (do_piece(pool)) {
+    while (do_range(pool)) {
     }
     if (!holds_soon(pool, is_finished))
         sleep_until_finished(pool);

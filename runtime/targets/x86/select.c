@@ -1,6 +1,6 @@
-/* Selects a kernel set on x86. All sets give the same bits: each is compiled from the same portable sources, which run
- * many times faster if fused multiply-add may be an instruction, and three of them add kernels of
- * runtime/kernels/vector. No kernel may be written here. */
+/* Selects a kernel set on x86. All sets give the same bits. plain and fma are the portable sources, which run many
+ * times faster if fused multiply-add may be an instruction. avx2 and avx512 are the portable sources and the kernels of
+ * runtime/kernels/vector. avx512fp16 replaces three kernels of avx512. No kernel may be written here. */
 #include <cpuid.h>
 #include <stdbool.h>
 #include <stdlib.h>
