@@ -45,6 +45,8 @@ typedef struct tile {
 } tile;
 
 static inline __attribute__((always_inline)) void add_tile(const size_t rows, const tile *t) {
+    if (rows > HEIGHT)
+        __builtin_unreachable();
     firn_half_vector sums[HEIGHT][VECTORS];
     FIRN_UNROLL
     for (size_t row = 0; row < rows; row++) {
