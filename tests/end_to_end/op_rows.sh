@@ -58,6 +58,7 @@ operands "an operand's own type" "x: its type or extents are those of an optiona
 operands "an unknown letter in an output" "y: an output has a letter" "x:real[...]" "y:real[N,C]"
 operands "rows without an input that has them" "y: an output has leading dimensions" "x:real[N]" "y:real[N]"
 operands "rows of an optional input" "y: an output has leading dimensions" "x:real[N] z:real[N,C]?" "y:real[N,C]"
+operands "a fresh output with the name of an input" "x: a fresh output has the name" "x:real[...]" "x:real[1]"
 operands "an output that is no input" "z: an output without a type" "x:real[...]" "z"
 operands "an output that changes an optional input" "x: an output without a type" "x:real[...]?" "x"
 operands "a wanted input behind an optional one" "z: an input behind an optional one" "x:real[...]? z:real[...]" "y:real[1]"
