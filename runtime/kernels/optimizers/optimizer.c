@@ -50,13 +50,6 @@ size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block
     return count;
 }
 
-const float *firn_gradient_view(float *g, const firn_gradient *gradient, size_t block) {
-    if (!gradient->has_factors && gradient->tensor->type == FIRN_FLOAT32)
-        return firn_block_of(gradient->tensor, block);
-    firn_gradient_block(g, gradient, block);
-    return g;
-}
-
 /* --- the walk ----------------------------------------------------------------------------------------------------- */
 
 typedef struct walk {
@@ -67,15 +60,31 @@ typedef struct walk {
     const void *settings;
 } walk;
 
+/* Returns whether the gradient is used as it lies in memory. */
+static bool is_plain(const firn_gradient *gradient) {
+    return !gradient->has_factors && gradient->tensor->type == FIRN_FLOAT32;
+}
+
+static void walk_run(const walk *w, size_t block, const float *g, size_t count) {
+    float *tensors[FIRN_OUTPUTS_MAX];
+    for (uint8_t i = 0; i < w->tensors; i++)
+        tensors[i] = firn_block_of(&w->call->outputs[i], block);
+    w->run(w->settings, g, tensors, count);
+}
+
+/* A plain gradient needs no copy, so all blocks of a thread are one run. */
 static void walk_blocks(void *argument, size_t begin, size_t end) {
     const walk *w = argument;
-    float g[FIRN_BLOCK], *tensors[FIRN_OUTPUTS_MAX];
-    for (size_t block = begin; block < end; block++) {
-        for (uint8_t i = 0; i < w->tensors; i++)
-            tensors[i] = firn_block_of(&w->call->outputs[i], block);
-        w->run(w->settings, firn_gradient_view(g, &w->gradient, block), tensors,
-               firn_block_elements(w->gradient.tensor->elements, block));
+    const size_t elements = w->gradient.tensor->elements;
+    float g[FIRN_BLOCK];
+    if (is_plain(&w->gradient)) {
+        const size_t from = begin * FIRN_BLOCK;
+        const size_t left = elements - from, most = (end - begin) * FIRN_BLOCK;
+        walk_run(w, begin, firn_block_of(w->gradient.tensor, begin), left < most ? left : most);
+        return;
     }
+    for (size_t block = begin; block < end; block++)
+        walk_run(w, block, g, firn_gradient_block(g, &w->gradient, block));
 }
 
 void firn_update(const firn_kernel_call *call, uint8_t factors, uint8_t tensors, firn_update_run run,

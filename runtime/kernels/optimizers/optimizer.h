@@ -21,10 +21,6 @@ firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors);
 void firn_gradient_run(float *g, const firn_gradient *gradient, size_t from, size_t count);
 size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block);
 
-/* Returns a block of the gradient for reading only: the tensor's own memory if the gradient needs no change, else a
- * copy in g, which must have room for one block. */
-const float *firn_gradient_view(float *g, const firn_gradient *gradient, size_t block);
-
 /* Returns the weight decay of an optimizer's call: from its factors if it has them, else its attribute. */
 static inline float firn_decay_of(const firn_kernel_call *call, uint8_t factors, float attribute) {
     const firn_tensor *given = &call->inputs[factors];
