@@ -14,12 +14,12 @@ typedef struct widening {
 } widening;
 
 static inline __attribute__((always_inline)) void widen(uint8_t type, const void *arguments) {
-    const widening *w = arguments;
+    const widening w = *(const widening *)arguments; /* a copy, because the stores could change *arguments */
     size_t i = 0;
-    for (; i + FIRN_VECTOR <= w->count; i += FIRN_VECTOR)
-        widen_lanes(w->out + i, w->data, type, w->from + i, firn_first_lanes(FIRN_VECTOR));
-    if (i < w->count)
-        widen_lanes(w->out + i, w->data, type, w->from + i, firn_first_lanes(w->count - i));
+    for (; i + FIRN_VECTOR <= w.count; i += FIRN_VECTOR)
+        widen_lanes(w.out + i, w.data, type, w.from + i, firn_first_lanes(FIRN_VECTOR));
+    if (i < w.count)
+        widen_lanes(w.out + i, w.data, type, w.from + i, firn_first_lanes(w.count - i));
 }
 
 void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count) {
@@ -41,12 +41,12 @@ typedef struct narrowing {
 } narrowing;
 
 static inline __attribute__((always_inline)) void narrow(uint8_t type, const void *arguments) {
-    const narrowing *n = arguments;
+    const narrowing n = *(const narrowing *)arguments; /* a copy, because the stores could change *arguments */
     size_t i = 0;
-    for (; i + FIRN_VECTOR <= n->count; i += FIRN_VECTOR)
-        narrow_lanes(n->data, type, n->from + i, n->in + i, firn_first_lanes(FIRN_VECTOR));
-    if (i < n->count)
-        narrow_lanes(n->data, type, n->from + i, n->in + i, firn_first_lanes(n->count - i));
+    for (; i + FIRN_VECTOR <= n.count; i += FIRN_VECTOR)
+        narrow_lanes(n.data, type, n.from + i, n.in + i, firn_first_lanes(FIRN_VECTOR));
+    if (i < n.count)
+        narrow_lanes(n.data, type, n.from + i, n.in + i, firn_first_lanes(n.count - i));
 }
 
 void firn_narrow(void *data, uint8_t type, size_t from, const float *in, size_t count) {
