@@ -160,6 +160,20 @@ static bool check_data(const firnc_job *job) {
 
 /* --- checks: optimizer and schedules ------------------------------------------------------------------------------ */
 
+/* Limits that hold for one class only. */
+static bool check_class(const firnc_job *job, const char *where, const firnc_optimizer_settings *s) {
+    if (s->kind == FIRNC_RMSPROP && s->alpha >= 1)
+        return firnc_job_fail(job, NULL, "%s.alpha: %.9g is not below 1", where, (double)s->alpha);
+    if (s->kind == FIRNC_ADAFACTOR && s->decay_rate > -1e-6F)
+        return firnc_job_fail(job, NULL, "%s.decay_rate: %.9g is not from -1000 to -1e-06", where,
+                              (double)s->decay_rate);
+    if (s->kind == FIRNC_RPROP && !(s->eta_minus > 0 && s->eta_plus > 1 && s->largest_step > 0))
+        return firnc_job_fail(job, NULL, "%s: Rprop needs eta_minus and largest_step above 0, and eta_plus above 1",
+                              where);
+    return !(s->kind == FIRNC_SGD && s->nesterov && (s->momentum == 0 || s->dampening != 0)) ||
+           firnc_job_fail(job, NULL, "%s.nesterov: needs a momentum and no dampening", where);
+}
+
 /* Settings that a class does not use are zero, which every range includes. */
 static bool check_settings(const firnc_job *job, const char *where, const firnc_optimizer_settings *s) {
     const struct {
@@ -201,8 +215,7 @@ static bool check_settings(const firnc_job *job, const char *where, const firnc_
                               "%s: epsilon, clip_threshold or ns_steps of %s is 0 or too large; begin with "
                               "firnc_optimizer_defaults",
                               where, firnc_optimizer_word(s->kind));
-    return !(s->kind == FIRNC_SGD && s->nesterov && (s->momentum == 0 || s->dampening != 0)) ||
-           firnc_job_fail(job, NULL, "%s.nesterov: needs a momentum and no dampening", where);
+    return check_class(job, where, s);
 }
 
 static bool check_group(const firnc_job *job, uint32_t index) {

@@ -496,6 +496,27 @@ static void a_job_is_checked(void **state) {
     }
 }
 
+static void limits_of_one_optimizer_are_checked(void **state) {
+    (void)state;
+    static const struct {
+        firnc_optimizer kind;
+        size_t setting;
+        float value;
+        const char *words;
+    } faults[] = {
+        {FIRNC_RMSPROP, offsetof(firnc_optimizer_settings, alpha), 1, "optimizer.alpha: 1 is not below 1"},
+        {FIRNC_ADAFACTOR, offsetof(firnc_optimizer_settings, decay_rate), 0, "optimizer.decay_rate: 0 is not from"},
+        {FIRNC_RPROP, offsetof(firnc_optimizer_settings, eta_minus), 0, "optimizer: Rprop needs eta_minus"},
+        {FIRNC_RPROP, offsetof(firnc_optimizer_settings, eta_plus), 1, "optimizer: Rprop needs eta_minus"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        firnc_job *job = make_job(false, false);
+        job->optimizer = firnc_optimizer_defaults(faults[i].kind);
+        memcpy((unsigned char *)&job->optimizer + faults[i].setting, &faults[i].value, sizeof(float));
+        refused(build(false), job, faults[i].words);
+    }
+}
+
 static firnc_graph *with_input(firn_type type, uint32_t samples, firnc_input_options options) {
     firnc_graph *graph = firnc_graph_create("small");
     const firnc_input_options target = {.stream = 1, .element = FIRN_FLOAT32};
@@ -709,6 +730,7 @@ int main(void) {
         cmocka_unit_test(an_evaluation_has_its_own_plan),
         cmocka_unit_test(a_metric_that_does_not_fit_is_refused),
         cmocka_unit_test(a_job_is_checked),
+        cmocka_unit_test(limits_of_one_optimizer_are_checked),
         cmocka_unit_test(a_graph_is_checked),
         cmocka_unit_test(an_input_is_read),
         cmocka_unit_test(initial_values_are_checked),
