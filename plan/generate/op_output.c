@@ -1,6 +1,7 @@
 /* Writes the contents of plan/ops.def as code and as a page: operands.h (names of positions), op_table.c (the columns),
  * op_words.c (the names, which only reports need) and OPS.md. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan/generate/op_rows.h"
@@ -195,6 +196,8 @@ static void write_table(const struct op_row *rows, size_t count) {
     put("};\n");
     put_list(&operands, "firn_operand firn_op_operands", "    {%s},\n");
     put_list(&ranges, "uint8_t firn_op_ranges", "    %s,\n");
+    free(operands.entries);
+    free(ranges.entries);
     end_file();
 }
 
