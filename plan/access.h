@@ -87,6 +87,11 @@ static inline uint64_t firn_fb_scalar_uint64(const uint8_t *table, uint32_t slot
     return at == NULL ? absent : firn_fb_load_uint64(at);
 }
 
+static inline int64_t firn_fb_scalar_int64(const uint8_t *table, uint32_t slot, int64_t absent) {
+    const uint8_t *at = firn_fb_slot(table, slot);
+    return at == NULL ? absent : firn_fb_load_int64(at);
+}
+
 static inline float firn_fb_scalar_float(const uint8_t *table, uint32_t slot, float absent) {
     const uint8_t *at = firn_fb_slot(table, slot);
     return at == NULL ? absent : firn_fb_load_float(at);

@@ -2,59 +2,109 @@
  * payload nor the key nor the device; they may not be made anywhere else. */
 #include "plan/container.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "plan/bytes.h"
 #include "plan/errors.h"
+#include "plan/generated/reader.h"
 
 #define FLATBUFFERS_BYTES_MAX 0x7fffffffu
-#define SIZE_LIMIT            (UINT64_C(1) << 62) /* of a block or a file; the sum of two cannot overflow 64 bits */
+#define SIZE_LIMIT            (UINT64_C(1) << 62) /* of a region or a file; the sum of two cannot overflow 64 bits */
 #define FLATBUFFERS_BYTES_MIN 8u
-#define POOL_ALIGNMENT        16u
 #define OP_BYTES_MIN          8u /* least bytes of an op in the FlatBuffers part: the offsets of its table and vtable */
+#define KINDS                 (FIRN_FB_REGION_KIND_SLOW_CONSTANT + 1u)
 
 /* Offset of each field. */
 enum {
     AT_MAGIC = 0,
-    AT_CONTAINER_VERSION = 8,
-    AT_HEADER_BYTES = 12,
-    AT_TOTAL_BYTES = 16,
-    AT_ALGORITHM = 24,
-    AT_SIGNATURE_BYTES = 28,
-    AT_MODE = 32,
-    AT_IMAGE_ID = 36,
-    AT_PLAN_VERSION = 40,
-    AT_SECURITY_COUNTER = 44,
+    AT_FORMAT_MAJOR = 8,
+    AT_NEEDS_MINOR = 12,
+    AT_HEADER_BYTES = 16,
+    AT_ALGORITHM = 20,
+    AT_SIGNATURE_BYTES = 24,
+    AT_MODE = 28,
+    AT_IMAGE_ID = 32,
+    AT_PLAN_VERSION = 36,
+    AT_SECURITY_COUNTER = 40,
+    AT_RESERVED = 44,
     AT_VENDOR = 48,
     AT_CLASS = 64,
     AT_SCHEMA_HASH = 80,
     AT_KEY_HASH = 112,
     AT_RUN_HASH = 144,
-    AT_STATE_BYTES = 176,
-    AT_ARENA_BYTES = 184,
-    AT_POOL_BYTES = 192,
-    AT_FLATBUFFERS_BYTES = 200,
-    AT_CONSTANTS_OFFSET = 208,
-    AT_CONSTANTS_BYTES = 216,
-    AT_OPS = 224,
-    AT_RESERVED = 228
+    AT_REPORT_HASH = 176,
+    AT_TOTAL_BYTES = 208,
+    AT_FLATBUFFERS_BYTES = 216,
+    AT_CONSTANTS_OFFSET = 224,
+    AT_CONSTANTS_BYTES = 232,
+    AT_REPORT_BYTES = 240,
+    AT_COUNTS = 248, /* eight numbers of 4 bytes, in the order of firn_counts */
+    AT_REGION_COUNT = 280,
+    AT_REGION_KINDS = 284,
+    AT_RESERVED_LOW = 300,
+    AT_REGION_BYTES = 304,
+    AT_RESERVED_HIGH = 432
 };
 
 static const uint8_t magic[8] = {'F', 'I', 'R', 'N', 'P', 'L', 'A', 'N'};
+
+/* --- regions ------------------------------------------------------------------------------------------------------ */
+
+uint8_t firn_region_fast_kind(uint8_t kind) {
+    return kind < FIRN_FB_REGION_KIND_SLOW_PARAMETERS ? kind : (uint8_t)(kind - FIRN_FB_REGION_KIND_SLOW_PARAMETERS);
+}
+
+bool firn_region_is_state(uint8_t kind) {
+    return firn_region_fast_kind(kind) <= FIRN_FB_REGION_KIND_SESSION;
+}
+
+bool firn_region_is_arena(uint8_t kind) {
+    return firn_region_fast_kind(kind) == FIRN_FB_REGION_KIND_ARENA;
+}
+
+bool firn_region_is_constant(uint8_t kind) {
+    return firn_region_fast_kind(kind) == FIRN_FB_REGION_KIND_CONSTANT;
+}
+
+uint64_t firn_header_state_bytes(const firn_header *header) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < header->region_count; i++)
+        bytes += firn_region_is_state(header->region_kinds[i]) ? header->region_bytes[i] : 0;
+    return bytes;
+}
+
+static uint64_t aligned(uint64_t bytes) {
+    return (bytes + (FIRN_PAYLOAD_ALIGNMENT - 1)) / FIRN_PAYLOAD_ALIGNMENT * FIRN_PAYLOAD_ALIGNMENT;
+}
+
+uint64_t firn_header_constant_offset(const firn_header *header, uint32_t i) {
+    uint64_t offset = 0;
+    for (uint32_t j = 0; j < i; j++)
+        offset += firn_region_is_constant(header->region_kinds[j]) ? aligned(header->region_bytes[j]) : 0;
+    return offset;
+}
+
+uint64_t firn_header_payload_end(const firn_header *header) {
+    return header->constants_offset + header->constants_bytes;
+}
+
+/* --- encoding ----------------------------------------------------------------------------------------------------- */
 
 bool firn_is_plan(const uint8_t *file, uint64_t file_bytes) {
     return file_bytes >= sizeof magic && memcmp(file + AT_MAGIC, magic, sizeof magic) == 0;
 }
 
 void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYTES]) {
+    const firn_counts *counts = &header->counts;
+    const uint32_t numbers[] = {counts->tensors,  counts->state_tensors, counts->ops,        counts->operands,
+                                counts->integers, counts->reals,         counts->reductions, counts->widest};
     memset(bytes, 0, FIRN_HEADER_BYTES);
     memcpy(bytes + AT_MAGIC, magic, sizeof magic);
-    firn_store32(bytes + AT_CONTAINER_VERSION, header->container_version);
+    firn_store32(bytes + AT_FORMAT_MAJOR, header->format_major);
+    firn_store32(bytes + AT_NEEDS_MINOR, header->needs_minor);
     firn_store32(bytes + AT_HEADER_BYTES, FIRN_HEADER_BYTES);
-    firn_store64(bytes + AT_TOTAL_BYTES, header->total_bytes);
     firn_store32(bytes + AT_ALGORITHM, header->algorithm);
-    firn_store32(bytes + AT_SIGNATURE_BYTES, header->signature_bytes);
+    firn_store32(bytes + AT_SIGNATURE_BYTES, FIRN_SIGNATURE_BYTES);
     firn_store32(bytes + AT_MODE, header->mode);
     firn_store32(bytes + AT_IMAGE_ID, header->image_id);
     firn_store32(bytes + AT_PLAN_VERSION, header->plan_version);
@@ -64,20 +114,38 @@ void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYT
     memcpy(bytes + AT_SCHEMA_HASH, header->schema_hash, FIRN_HASH_BYTES);
     memcpy(bytes + AT_KEY_HASH, header->key_hash, FIRN_HASH_BYTES);
     memcpy(bytes + AT_RUN_HASH, header->run_hash, FIRN_HASH_BYTES);
-    firn_store64(bytes + AT_STATE_BYTES, header->state_bytes);
-    firn_store64(bytes + AT_ARENA_BYTES, header->arena_bytes);
-    firn_store64(bytes + AT_POOL_BYTES, header->pool_bytes);
+    memcpy(bytes + AT_REPORT_HASH, header->report_hash, FIRN_HASH_BYTES);
+    firn_store64(bytes + AT_TOTAL_BYTES, header->total_bytes);
     firn_store64(bytes + AT_FLATBUFFERS_BYTES, header->flatbuffers_bytes);
     firn_store64(bytes + AT_CONSTANTS_OFFSET, header->constants_offset);
     firn_store64(bytes + AT_CONSTANTS_BYTES, header->constants_bytes);
-    firn_store32(bytes + AT_OPS, header->ops);
+    firn_store64(bytes + AT_REPORT_BYTES, header->report_bytes);
+    for (uint32_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        firn_store32(bytes + AT_COUNTS + 4 * i, numbers[i]);
+    firn_store32(bytes + AT_REGION_COUNT, header->region_count);
+    for (uint32_t i = 0; i < header->region_count; i++) {
+        bytes[AT_REGION_KINDS + i] = header->region_kinds[i];
+        firn_store64(bytes + AT_REGION_BYTES + 8 * i, header->region_bytes[i]);
+    }
+}
+
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
+
+static void read_counts(firn_counts *counts, const uint8_t *bytes) {
+    *counts = (firn_counts){.tensors = firn_load32(bytes),
+                            .state_tensors = firn_load32(bytes + 4),
+                            .ops = firn_load32(bytes + 8),
+                            .operands = firn_load32(bytes + 12),
+                            .integers = firn_load32(bytes + 16),
+                            .reals = firn_load32(bytes + 20),
+                            .reductions = firn_load32(bytes + 24),
+                            .widest = firn_load32(bytes + 28)};
 }
 
 static void read_fields(firn_header *header, const uint8_t *bytes) {
-    header->container_version = firn_load32(bytes + AT_CONTAINER_VERSION);
-    header->total_bytes = firn_load64(bytes + AT_TOTAL_BYTES);
+    header->format_major = firn_load32(bytes + AT_FORMAT_MAJOR);
+    header->needs_minor = firn_load32(bytes + AT_NEEDS_MINOR);
     header->algorithm = firn_load32(bytes + AT_ALGORITHM);
-    header->signature_bytes = firn_load32(bytes + AT_SIGNATURE_BYTES);
     header->mode = firn_load32(bytes + AT_MODE);
     header->image_id = firn_load32(bytes + AT_IMAGE_ID);
     header->plan_version = firn_load32(bytes + AT_PLAN_VERSION);
@@ -87,82 +155,134 @@ static void read_fields(firn_header *header, const uint8_t *bytes) {
     memcpy(header->schema_hash, bytes + AT_SCHEMA_HASH, FIRN_HASH_BYTES);
     memcpy(header->key_hash, bytes + AT_KEY_HASH, FIRN_HASH_BYTES);
     memcpy(header->run_hash, bytes + AT_RUN_HASH, FIRN_HASH_BYTES);
-    header->state_bytes = firn_load64(bytes + AT_STATE_BYTES);
-    header->arena_bytes = firn_load64(bytes + AT_ARENA_BYTES);
-    header->pool_bytes = firn_load64(bytes + AT_POOL_BYTES);
+    memcpy(header->report_hash, bytes + AT_REPORT_HASH, FIRN_HASH_BYTES);
+    header->total_bytes = firn_load64(bytes + AT_TOTAL_BYTES);
     header->flatbuffers_bytes = firn_load64(bytes + AT_FLATBUFFERS_BYTES);
     header->constants_offset = firn_load64(bytes + AT_CONSTANTS_OFFSET);
     header->constants_bytes = firn_load64(bytes + AT_CONSTANTS_BYTES);
-    header->ops = firn_load32(bytes + AT_OPS);
+    header->report_bytes = firn_load64(bytes + AT_REPORT_BYTES);
+    read_counts(&header->counts, bytes + AT_COUNTS);
+}
+
+static bool is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end) {
+    uint8_t any = 0;
+    for (uint32_t i = begin; i < end; i++)
+        any |= bytes[i];
+    return any == 0;
 }
 
 static int check_reserved(const uint8_t *bytes) {
-    uint8_t any = 0;
-    for (uint32_t i = AT_RESERVED; i < FIRN_HEADER_BYTES; i++)
-        any |= bytes[i];
-    return any == 0 && firn_load32(bytes + AT_HEADER_BYTES) == FIRN_HEADER_BYTES ? FIRN_OK : FIRN_ERROR_HEADER;
+    bool good = firn_load32(bytes + AT_HEADER_BYTES) == FIRN_HEADER_BYTES &&
+                firn_load32(bytes + AT_SIGNATURE_BYTES) == FIRN_SIGNATURE_BYTES;
+    good = good && is_zero(bytes, AT_RESERVED, AT_VENDOR) && is_zero(bytes, AT_RESERVED_LOW, AT_REGION_BYTES) &&
+           is_zero(bytes, AT_RESERVED_HIGH, FIRN_HEADER_BYTES);
+    return good ? FIRN_OK : FIRN_ERROR_HEADER;
 }
 
-/* Checks that header, FlatBuffers, padding to 64, constants and signature follow each other without gaps and end with
- * the file. Every length is limited to 2^62 before it is added to another. */
+/* Checks that header, signature, FlatBuffers, padding to 64, constants and report follow each other without gaps. Every
+ * length is limited to 2^62 before it is added to another. */
 static int check_spans(const firn_header *header) {
     if (header->flatbuffers_bytes > FLATBUFFERS_BYTES_MAX)
         return FIRN_ERROR_PLAN_TOO_LARGE;
     if (header->flatbuffers_bytes < FLATBUFFERS_BYTES_MIN || header->total_bytes > SIZE_LIMIT ||
-        header->constants_bytes > SIZE_LIMIT || header->ops == 0 ||
-        header->ops > header->flatbuffers_bytes / OP_BYTES_MIN)
+        header->constants_bytes > SIZE_LIMIT || header->report_bytes > SIZE_LIMIT)
         return FIRN_ERROR_HEADER;
-    uint64_t end = FIRN_HEADER_BYTES + header->flatbuffers_bytes;
-    uint64_t constants = (end + FIRN_PAYLOAD_ALIGNMENT - 1) / FIRN_PAYLOAD_ALIGNMENT * FIRN_PAYLOAD_ALIGNMENT;
+    uint64_t constants = aligned(FIRN_PAYLOAD_OFFSET + header->flatbuffers_bytes);
     if (header->constants_offset != constants ||
-        header->total_bytes != constants + header->constants_bytes + header->signature_bytes)
+        header->total_bytes != constants + header->constants_bytes + header->report_bytes)
         return FIRN_ERROR_HEADER;
     return header->total_bytes > SIZE_MAX ? FIRN_ERROR_PLAN_TOO_LARGE : FIRN_OK;
 }
 
-static int check_blocks(const firn_header *header) {
-    bool good = header->mode <= FIRN_MODE_EVAL && header->image_id == header->mode;
-    good = good && header->state_bytes != 0 && header->state_bytes <= SIZE_LIMIT;
-    good = good && header->arena_bytes <= SIZE_LIMIT && header->pool_bytes <= header->arena_bytes;
-    good = good && header->pool_bytes != 0 && header->pool_bytes % POOL_ALIGNMENT == 0;
-    return good ? FIRN_OK : FIRN_ERROR_HEADER;
+/* Limits each count by the room that its elements take in the FlatBuffers part, so that sums of a few sizes that follow
+ * from them cannot overflow. */
+static bool are_counts(const firn_counts *counts, uint64_t flatbuffers_bytes) {
+    const uint64_t most = flatbuffers_bytes / 4;
+    return counts->ops != 0 && counts->ops <= flatbuffers_bytes / OP_BYTES_MIN && counts->tensors <= most &&
+           counts->state_tensors <= counts->tensors && counts->operands <= most && counts->integers <= most &&
+           counts->reals <= most && counts->reductions <= most && counts->widest <= counts->operands;
 }
 
-/* Checks the algorithm and the signature's length that it requires. */
+static bool is_in_constants(const firn_header *header, uint32_t i) {
+    uint64_t offset = firn_header_constant_offset(header, i);
+    return offset <= header->constants_bytes && header->region_bytes[i] <= header->constants_bytes - offset;
+}
+
+/* Reads and checks the regions: known kinds in ascending order, none of them empty, the constant ones within the
+ * constants segment, one of state and one of arena. */
+static int read_regions(firn_header *header, const uint8_t *bytes) {
+    uint32_t count = firn_load32(bytes + AT_REGION_COUNT);
+    bool state = false, arena = false;
+    if (count > FIRN_REGIONS_MAX || !is_zero(bytes, AT_REGION_KINDS + count, AT_RESERVED_LOW) ||
+        !is_zero(bytes, AT_REGION_BYTES + 8 * count, AT_RESERVED_HIGH))
+        return FIRN_ERROR_HEADER;
+    header->region_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t kind = header->region_kinds[i] = bytes[AT_REGION_KINDS + i];
+        uint64_t size = header->region_bytes[i] = firn_load64(bytes + AT_REGION_BYTES + 8 * i);
+        if (kind >= KINDS || size == 0 || size > SIZE_LIMIT / FIRN_REGIONS_MAX ||
+            (i > 0 && kind < header->region_kinds[i - 1]) ||
+            (firn_region_is_constant(kind) && !is_in_constants(header, i)))
+            return FIRN_ERROR_HEADER;
+        state = state || firn_region_is_state(kind);
+        arena = arena || firn_region_is_arena(kind);
+    }
+    return state && arena ? FIRN_OK : FIRN_ERROR_HEADER;
+}
+
 static int check_algorithm(const firn_header *header, bool unsigned_wanted) {
     if (header->algorithm > FIRN_ALGORITHM_ECDSA_P256)
         return FIRN_ERROR_ALGORITHM;
-    if (header->signature_bytes != (header->algorithm == FIRN_ALGORITHM_NONE ? 0 : FIRN_SIGNATURE_BYTES))
-        return FIRN_ERROR_HEADER;
     if (unsigned_wanted)
         return header->algorithm == FIRN_ALGORITHM_NONE ? FIRN_OK : FIRN_ERROR_ALGORITHM;
     return header->algorithm == FIRN_ALGORITHM_NONE ? FIRN_ERROR_UNSIGNED : FIRN_OK;
 }
 
-/* Compares the length of the file with the length in the header. */
+/* Compares the length of the file with the length in the header, with the report or without it. */
 static int check_length(const firn_header *header, uint64_t file_bytes) {
-    if (file_bytes < header->total_bytes)
+    if (file_bytes == header->total_bytes || file_bytes == firn_header_payload_end(header))
+        return FIRN_OK;
+    return file_bytes < header->total_bytes ? FIRN_ERROR_TRUNCATED : FIRN_ERROR_TRAILING_BYTES;
+}
+
+static int check_versions(const firn_header *header) {
+    return header->format_major == FIRN_FORMAT_MAJOR && header->needs_minor <= FIRN_FORMAT_MINOR
+               ? FIRN_OK
+               : FIRN_ERROR_FORMAT_VERSION;
+}
+
+int firn_plan_version(const uint8_t *file, uint64_t file_bytes, uint32_t *major, uint32_t *minor) {
+    *major = *minor = 0;
+    if (file_bytes < FIRN_HEADER_BYTES)
         return FIRN_ERROR_TRUNCATED;
-    return file_bytes > header->total_bytes ? FIRN_ERROR_TRAILING_BYTES : FIRN_OK;
+    if (!firn_is_plan(file, file_bytes))
+        return FIRN_ERROR_MAGIC;
+    *major = firn_load32(file + AT_FORMAT_MAJOR);
+    *minor = firn_load32(file + AT_NEEDS_MINOR);
+    return FIRN_OK;
 }
 
 static int decode(firn_header *header, const uint8_t *file, uint64_t file_bytes, bool unsigned_wanted) {
     if (file_bytes < FIRN_HEADER_BYTES)
         return FIRN_ERROR_TRUNCATED;
-    if (memcmp(file + AT_MAGIC, magic, sizeof magic) != 0)
+    if (!firn_is_plan(file, file_bytes))
         return FIRN_ERROR_MAGIC;
     read_fields(header, file);
-    if (header->container_version != FIRN_CONTAINER_VERSION)
-        return FIRN_ERROR_CONTAINER_VERSION;
-    int status = check_reserved(file);
+    int status = check_versions(header);
+    if (status == FIRN_OK)
+        status = check_reserved(file);
     if (status == FIRN_OK)
         status = check_algorithm(header, unsigned_wanted);
     if (status == FIRN_OK)
-        status = check_blocks(header);
-    if (status == FIRN_OK)
         status = check_spans(header);
+    if (status == FIRN_OK && (header->mode > FIRN_MODE_EVAL || !are_counts(&header->counts, header->flatbuffers_bytes)))
+        status = FIRN_ERROR_HEADER;
+    if (status == FIRN_OK)
+        status = read_regions(header, file);
     if (status == FIRN_OK)
         status = check_length(header, file_bytes);
+    if (status == FIRN_OK && unsigned_wanted && !is_zero(file, FIRN_HEADER_BYTES, FIRN_PAYLOAD_OFFSET))
+        status = FIRN_ERROR_HEADER; /* where the signature will be */
     return status;
 }
 

@@ -1,16 +1,23 @@
-/* The container: a header of 256 bytes, the payload (FlatBuffers, then constants), the signature. FORMAT.md defines
- * every byte. Keys and the meaning of the payload are not handled here. Freestanding. */
+/* The container of a plan: a header of 512 bytes, the signature of the header, the payload (FlatBuffers, then
+ * constants), the report. The header holds the hashes of payload and report. FORMAT.md defines every byte. Keys and the
+ * meaning of the payload are not handled here. Freestanding. */
 #ifndef FIRN_PLAN_CONTAINER_H
 #define FIRN_PLAN_CONTAINER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FIRN_HEADER_BYTES      256u
+#define FIRN_HEADER_BYTES      512u
 #define FIRN_SIGNATURE_BYTES   64u
-#define FIRN_CONTAINER_VERSION 1u
+#define FIRN_PAYLOAD_OFFSET    (FIRN_HEADER_BYTES + FIRN_SIGNATURE_BYTES)
 #define FIRN_PAYLOAD_ALIGNMENT 64u
 #define FIRN_HASH_BYTES        32u
+#define FIRN_REGIONS_MAX       16u
+
+/* The version of the format. A runtime runs the plans of its own major version that need at most its own minor version
+ * (FORMAT.md, "What may change, and how"). */
+#define FIRN_FORMAT_MAJOR 2u
+#define FIRN_FORMAT_MINOR 0u
 
 /* A change that gives an existing op another meaning raises it; a new code does not. */
 #define FIRN_NUMERICS_VERSION 1u
@@ -18,39 +25,75 @@
 enum { FIRN_ALGORITHM_NONE = 0, FIRN_ALGORITHM_ECDSA_P256 = 1 };
 enum { FIRN_MODE_TRAIN = 0, FIRN_MODE_EVAL = 1 };
 
+/* What a plan has of each thing, over all phases. The memory that an instance needs besides its regions follows from
+ * these numbers. */
+typedef struct firn_counts {
+    uint32_t tensors, state_tensors;
+    uint32_t ops;
+    uint32_t operands;   /* inputs, absent ones included, and outputs */
+    uint32_t integers, reals, reductions;
+    uint32_t widest;     /* operands of the op that has the most of them */
+} firn_counts;
+
 /* A decoded header. All sizes are in bytes. */
 typedef struct firn_header {
-    uint32_t container_version;
-    uint64_t total_bytes;      /* of the file, including the signature */
+    uint32_t format_major, needs_minor;
     uint32_t algorithm;        /* FIRN_ALGORITHM_*; none: written by `compile --unsigned`, and never run */
-    uint32_t signature_bytes;  /* 64 for ECDSA P-256, 0 for none */
     uint32_t mode;             /* FIRN_MODE_* */
-    uint32_t image_id;         /* train 0, eval 1 */
+    uint32_t image_id;         /* set by the user: tells the plans of one device apart */
     uint32_t plan_version;     /* set by the user, for reports */
     uint32_t security_counter; /* refused if lower than the device's counter */
     uint8_t vendor[16], class_id[16];
-    uint8_t schema_hash[FIRN_HASH_BYTES]; /* SHA-256 of the canonical listing of the schema */
+    uint8_t schema_hash[FIRN_HASH_BYTES]; /* SHA-256 of the canonical listing of the schema it was written with */
     uint8_t key_hash[FIRN_HASH_BYTES];    /* SHA-256(0x04 X Y) of the public key */
     uint8_t run_hash[FIRN_HASH_BYTES];    /* SHA-256 of the payload */
-    uint64_t state_bytes;                 /* size of the state block */
-    uint64_t arena_bytes;                 /* of the arena block; at least pool_bytes */
-    uint64_t pool_bytes;                  /* of the verification pool, lent from the arena */
-    uint64_t flatbuffers_bytes;           /* length of the FlatBuffers part; it starts at FIRN_HEADER_BYTES */
+    uint8_t report_hash[FIRN_HASH_BYTES]; /* SHA-256 of the report; zeros without one */
+    uint64_t total_bytes;                 /* of the file with its report */
+    uint64_t flatbuffers_bytes;           /* length of the FlatBuffers part, which starts at FIRN_PAYLOAD_OFFSET */
     uint64_t constants_offset;            /* from the start of the file; a multiple of 64 */
     uint64_t constants_bytes;             /* may be 0 */
-    uint32_t ops;                         /* in all phases; determines how much memory preparing them takes */
+    uint64_t report_bytes;                /* may be 0; the report starts where the constants end */
+    firn_counts counts;
+    /* The regions, by ascending kind. Each is one block of memory or, of a constant kind, a part of the constants. */
+    uint32_t region_count;
+    uint8_t region_kinds[FIRN_REGIONS_MAX]; /* RegionKind */
+    uint64_t region_bytes[FIRN_REGIONS_MAX];
 } firn_header;
 
 /* Whether a file begins with the magic bytes of a plan. Says nothing about the rest of the file. */
 bool firn_is_plan(const uint8_t *file, uint64_t file_bytes);
 
-/* Writes the 256 bytes of a header; reserved bytes are zero. */
+/* The version that a plan of any format version since 2.0 needs. Returns FIRN_OK, TRUNCATED or MAGIC; the version is 0.0
+ * on an error. Nothing is verified. */
+int firn_plan_version(const uint8_t *file, uint64_t file_bytes, uint32_t *major, uint32_t *minor)
+    __attribute__((warn_unused_result));
+
+/* Whether a region of this kind is state, which a checkpoint holds; whether it is arena; whether it is a part of the
+ * constants, for which the caller of the runtime gives no block. */
+bool firn_region_is_state(uint8_t kind);
+bool firn_region_is_arena(uint8_t kind);
+bool firn_region_is_constant(uint8_t kind);
+
+/* The kind without the property of being slow. */
+uint8_t firn_region_fast_kind(uint8_t kind);
+
+/* Bytes of all regions of the state. */
+uint64_t firn_header_state_bytes(const firn_header *header);
+
+/* Where region i begins in the constants segment, in bytes; i is a region of a constant kind. */
+uint64_t firn_header_constant_offset(const firn_header *header, uint32_t i);
+
+/* Where the report begins, in bytes from the start of the file: the end of the payload. */
+uint64_t firn_header_payload_end(const firn_header *header);
+
+/* Writes the 512 bytes of a header; reserved bytes are zero. */
 void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYTES]);
 
-/* Decodes a header and checks its magic, versions, lengths, spans and reserved bytes against file_bytes, the length of
- * the whole file. The header is still untrusted, because the signature has not been checked. Returns FIRN_OK or
- * TRUNCATED, MAGIC, CONTAINER_VERSION, HEADER, TRAILING_BYTES, UNSIGNED, ALGORITHM, PLAN_TOO_LARGE; on an error *header
- * is all zero. Only firn_header_decode_unsigned (for firnc sign) accepts an unsigned plan, and it accepts no other. */
+/* Decodes a header and checks its magic, versions, lengths, spans, regions and reserved bytes against file_bytes, the
+ * length of the file, which may have been cut off where the report begins. The header is still untrusted, because the
+ * signature has not been checked. Returns FIRN_OK or TRUNCATED, MAGIC, FORMAT_VERSION, HEADER, TRAILING_BYTES, UNSIGNED,
+ * ALGORITHM, PLAN_TOO_LARGE; on an error *header is all zero. Only firn_header_decode_unsigned (for firnc sign) accepts
+ * an unsigned plan, and it accepts no other. */
 int firn_header_decode(firn_header *header, const uint8_t *file, uint64_t file_bytes)
     __attribute__((warn_unused_result));
 int firn_header_decode_unsigned(firn_header *header, const uint8_t *file, uint64_t file_bytes)

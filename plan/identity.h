@@ -1,5 +1,5 @@
 /* Identities computed from descriptors of tensors (plan/FORMAT.md, "Signature and identities"). They cover names, types
- * and extents, never the memory layout. Freestanding. */
+ * and extents, never the memory layout. Identities of what a plan does with the data. Freestanding. */
 #ifndef FIRN_PLAN_IDENTITY_H
 #define FIRN_PLAN_IDENTITY_H
 
@@ -15,7 +15,14 @@ int firn_descriptor_hash(firn_sha256 *hash, const char *name, uint32_t name_leng
 /* The same for a tensor of a plan that has been checked. */
 int firn_tensor_hash(firn_sha256 *hash, firn_fb_tensor tensor) __attribute__((warn_unused_result));
 
-/* The model hash: the descriptors of the parameters, which a plan holds in the order of their names. */
-int firn_model_hash(firn_fb_plan plan, uint8_t digest[FIRN_HASH_BYTES]) __attribute__((warn_unused_result));
+/* The model hash: the descriptors of the parameters and buffers, which a plan holds in the order of their names; then,
+ * in the same order, the descriptor of each frozen weight with the SHA-256 of its bytes, which lie in `file`. */
+int firn_model_hash(firn_fb_plan plan, const firn_header *header, const uint8_t *file, uint8_t digest[FIRN_HASH_BYTES])
+    __attribute__((warn_unused_result));
+
+/* The hash of the preprocessing: for each input that is not a label, where its elements come from and how they are
+ * converted. The hash of the split: the unit that is held out, and how much. */
+int firn_preprocessing_hash(firn_fb_plan plan, uint8_t digest[FIRN_HASH_BYTES]) __attribute__((warn_unused_result));
+int firn_split_hash(firn_fb_plan plan, uint8_t digest[FIRN_HASH_BYTES]) __attribute__((warn_unused_result));
 
 #endif

@@ -13,6 +13,7 @@
 #define FIRN_OUTPUTS_MAX    8
 #define FIRN_ATTRIBUTES_MAX 8
 #define FIRN_REDUCTIONS_MAX 4
+#define FIRN_ABSENT         UINT32_MAX  /* in a plan: no tensor */
 #define FIRN_RNG_ID_END     0xffffff00u /* an rng_id is below this; NUMERICS.md reserves the others */
 
 /* Values of ElementType in plan.fbs. */
@@ -23,11 +24,20 @@ typedef enum firn_type {
     FIRN_CBFLOAT16 = 3,
     FIRN_INT32 = 4,
     FIRN_INT64 = 5,
-    FIRN_UINT8 = 6
+    FIRN_UINT8 = 6,
+    FIRN_UINT16 = 7,
+    FIRN_INT16 = 8,
+    FIRN_INT8 = 9,
+    FIRN_BOOL = 10
 } firn_type;
 
 /* Values of ReductionKind in plan.fbs. */
-enum { FIRN_REDUCTION_F32 = 0, FIRN_REDUCTION_CHUNKED = 1 };
+enum {
+    FIRN_REDUCTION_F32 = 0,
+    FIRN_REDUCTION_CHUNKED = 1,
+    FIRN_REDUCTION_EVEN_ODD_BLOCKS = 2,
+    FIRN_REDUCTION_PAIRS = 3
+};
 
 /* Indices of the elements of the output of gradient_factors, and their number; decay_factors appends the weight
  * decay. */
@@ -42,7 +52,7 @@ typedef struct firn_reduction {
     uint8_t kind;
     uint8_t accumulator; /* element type, a firn_type */
     uint8_t output;      /* element type, a firn_type */
-    uint32_t chunk;      /* terms in a chunk; 0 for f32 */
+    uint32_t chunk;      /* terms in a chunk or block; 0 for f32 */
 } firn_reduction;
 
 typedef enum firn_op_code {
@@ -124,6 +134,7 @@ enum { FIRN_EXTENT_LETTER = 0xf0, FIRN_LETTERS = 8 };
 typedef struct firn_operand {
     uint8_t type, form, a, b;
     uint8_t changed; /* outputs: the input that the op changes in place; otherwise FIRN_FRESH */
+    bool scratch;    /* outputs: memory that the op works in; no op may read it */
 } firn_operand;
 
 /* The permitted values of an attribute; plan/ops.def explains them. */

@@ -17,8 +17,18 @@ enum {
     AT_RUN_HASH = 40,
     AT_MODEL_HASH = 72,
     AT_DIGEST = 104,
-    AT_RESERVED = 136
+    AT_PREPROCESSING_HASH = 136,
+    AT_SPLIT_HASH = 168,
+    AT_DATA_HASH = 200,
+    AT_ORIGIN_HASH = 232,
+    AT_AUTHENTICATION = 264, /* room for a code of 32 bytes that authenticates the record; zeros */
+    AT_REGION_COUNT = 296,
+    AT_REGION_KINDS = 300,
+    AT_REGION_BYTES = 320 /* up to 448 */
 };
+
+#define KINDS            (FIRN_FB_REGION_KIND_SLOW_CONSTANT + 1u)
+#define REGION_BYTES_MAX (UINT64_C(1) << 58) /* as in the header of a plan; the sum of all cannot overflow 64 bits */
 
 static const uint8_t magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
 static const uint8_t commit[FIRN_RECORD_COMMIT_BYTES] = {'F', 'I', 'R', 'N', '-', 'C', 'O', 'M',
@@ -35,6 +45,37 @@ uint64_t firn_record_directory_bytes(firn_fb_plan plan) {
         bytes += FIRN_RECORD_ENTRY_BYTES(firn_fb_tensor_name_length(tensor), firn_fb_tensor_dims_count(tensor));
     }
     return round_up(bytes, 16);
+}
+
+void firn_record_set_regions(firn_record *record, const firn_header *header) {
+    record->region_count = 0;
+    for (uint32_t i = 0; i < header->region_count; i++) {
+        if (!firn_region_is_state(header->region_kinds[i]))
+            continue;
+        record->region_kinds[record->region_count] = header->region_kinds[i];
+        record->region_bytes[record->region_count++] = header->region_bytes[i];
+    }
+    record->state_bytes = firn_record_region_offset(record, record->region_count);
+}
+
+uint64_t firn_record_region_offset(const firn_record *record, uint32_t region) {
+    uint64_t offset = 0;
+    for (uint32_t i = 0; i < region; i++)
+        offset += round_up(record->region_bytes[i], 16);
+    return offset;
+}
+
+uint32_t firn_record_find_region(const firn_record *record, const firn_header *header, uint32_t region) {
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < region; i++)
+        wanted += header->region_kinds[i] == header->region_kinds[region];
+    for (uint32_t i = 0; i < record->region_count; i++) {
+        if (record->region_kinds[i] != header->region_kinds[region])
+            continue;
+        if (wanted-- == 0)
+            return record->region_bytes[i] == header->region_bytes[region] ? i : FIRN_REGIONS_MAX;
+    }
+    return FIRN_REGIONS_MAX;
 }
 
 uint64_t firn_record_commit_offset(uint64_t directory_bytes, uint64_t state_bytes, uint32_t program_unit) {
@@ -56,6 +97,39 @@ void firn_record_encode(const firn_record *record, uint8_t bytes[FIRN_RECORD_HEA
     memcpy(bytes + AT_RUN_HASH, record->run_hash, FIRN_HASH_BYTES);
     memcpy(bytes + AT_MODEL_HASH, record->model_hash, FIRN_HASH_BYTES);
     memcpy(bytes + AT_DIGEST, record->digest, FIRN_HASH_BYTES);
+    memcpy(bytes + AT_PREPROCESSING_HASH, record->preprocessing_hash, FIRN_HASH_BYTES);
+    memcpy(bytes + AT_SPLIT_HASH, record->split_hash, FIRN_HASH_BYTES);
+    memcpy(bytes + AT_DATA_HASH, record->data_hash, FIRN_HASH_BYTES);
+    memcpy(bytes + AT_ORIGIN_HASH, record->origin_hash, FIRN_HASH_BYTES);
+    firn_store32(bytes + AT_REGION_COUNT, record->region_count);
+    for (uint32_t i = 0; i < record->region_count; i++) {
+        bytes[AT_REGION_KINDS + i] = record->region_kinds[i];
+        firn_store64(bytes + AT_REGION_BYTES + 8 * i, record->region_bytes[i]);
+    }
+}
+
+static bool is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end) {
+    uint8_t any = 0;
+    for (uint32_t i = begin; i < end; i++)
+        any |= bytes[i];
+    return any == 0;
+}
+
+/* Reads the regions: known kinds of state, by ascending kind. */
+static bool read_regions(firn_record *record, const uint8_t *bytes) {
+    uint32_t count = firn_load32(bytes + AT_REGION_COUNT);
+    if (count == 0 || count > FIRN_REGIONS_MAX || !is_zero(bytes, AT_REGION_KINDS + count, AT_REGION_BYTES) ||
+        !is_zero(bytes, AT_REGION_BYTES + 8 * count, FIRN_RECORD_HEADER_BYTES))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t kind = record->region_kinds[i] = bytes[AT_REGION_KINDS + i];
+        uint64_t size = record->region_bytes[i] = firn_load64(bytes + AT_REGION_BYTES + 8 * i);
+        if (kind >= KINDS || !firn_region_is_state(kind) || size == 0 || size > REGION_BYTES_MAX ||
+            (i > 0 && kind < record->region_kinds[i - 1]))
+            return false;
+    }
+    record->region_count = count;
+    return true;
 }
 
 int firn_record_decode(firn_record *record, const uint8_t bytes[FIRN_RECORD_HEADER_BYTES]) {
@@ -64,9 +138,10 @@ int firn_record_decode(firn_record *record, const uint8_t bytes[FIRN_RECORD_HEAD
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
     if (firn_load32(bytes + AT_VERSION) != FIRN_RECORD_VERSION)
         return FIRN_ERROR_CHECKPOINT_VERSION;
-    for (uint32_t i = AT_RESERVED; i < FIRN_RECORD_HEADER_BYTES; i++)
-        if (bytes[i] != 0)
-            return FIRN_ERROR_CHECKPOINT_DAMAGED;
+    if (!is_zero(bytes, AT_AUTHENTICATION, AT_REGION_COUNT)) /* this build could not check the code */
+        return FIRN_ERROR_CHECKPOINT_VERSION;
+    if (!read_regions(record, bytes))
+        return FIRN_ERROR_CHECKPOINT_DAMAGED;
     record->version = firn_load32(bytes + AT_VERSION);
     record->sequence = firn_load32(bytes + AT_SEQUENCE);
     record->directory_bytes = firn_load64(bytes + AT_DIRECTORY_BYTES);
@@ -75,7 +150,13 @@ int firn_record_decode(firn_record *record, const uint8_t bytes[FIRN_RECORD_HEAD
     memcpy(record->run_hash, bytes + AT_RUN_HASH, FIRN_HASH_BYTES);
     memcpy(record->model_hash, bytes + AT_MODEL_HASH, FIRN_HASH_BYTES);
     memcpy(record->digest, bytes + AT_DIGEST, FIRN_HASH_BYTES);
-    return FIRN_OK;
+    memcpy(record->preprocessing_hash, bytes + AT_PREPROCESSING_HASH, FIRN_HASH_BYTES);
+    memcpy(record->split_hash, bytes + AT_SPLIT_HASH, FIRN_HASH_BYTES);
+    memcpy(record->data_hash, bytes + AT_DATA_HASH, FIRN_HASH_BYTES);
+    memcpy(record->origin_hash, bytes + AT_ORIGIN_HASH, FIRN_HASH_BYTES);
+    return record->state_bytes == firn_record_region_offset(record, record->region_count)
+               ? FIRN_OK
+               : FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
 uint32_t firn_record_entry_encode(const firn_record_entry *entry, uint8_t bytes[FIRN_RECORD_ENTRY_MAX]) {

@@ -12,11 +12,11 @@
 
 /* A record consists of the header, the directory, the state, zeros up to the next program unit, and the commit unit.
  * The directory is a u32 count, one entry for each state tensor in the order of their names, and zeros to a multiple of
- * 16. */
-#define FIRN_RECORD_HEADER_BYTES 256u
+ * 16. The state is the regions that the header lists, one after the other, each with zeros to a multiple of 16. */
+#define FIRN_RECORD_HEADER_BYTES 512u
 #define FIRN_RECORD_COMMIT_BYTES 16u
 #define FIRN_RECORD_UNIT_MAX     256u
-#define FIRN_RECORD_VERSION      1u
+#define FIRN_RECORD_VERSION      2u
 #define FIRN_RECORD_NAME_MAX     200u
 /* Bytes of one entry. */
 #define FIRN_RECORD_ENTRY_BYTES(name_length, rank) (4u + (name_length) + 3u + 4u * (rank) + 8u)
@@ -30,6 +30,13 @@ typedef struct firn_record {
     uint8_t run_hash[FIRN_HASH_BYTES];
     uint8_t model_hash[FIRN_HASH_BYTES];
     uint8_t digest[FIRN_HASH_BYTES]; /* SHA-256 of the header with zeros here, the directory and the state */
+    uint8_t preprocessing_hash[FIRN_HASH_BYTES];
+    uint8_t split_hash[FIRN_HASH_BYTES];
+    uint8_t data_hash[FIRN_HASH_BYTES];   /* zeros: not known */
+    uint8_t origin_hash[FIRN_HASH_BYTES]; /* run hash of the run that this run continued; zeros: none */
+    uint32_t region_count;
+    uint8_t region_kinds[FIRN_REGIONS_MAX]; /* RegionKind */
+    uint64_t region_bytes[FIRN_REGIONS_MAX];
 } firn_record;
 
 /* The directory entry of one state tensor. name points into the bytes from which the entry was read; it is not
@@ -39,11 +46,21 @@ typedef struct firn_record_entry {
     uint32_t name_length;
     uint8_t type, role, rank;
     uint32_t dims[FIRN_RANK_MAX];
-    uint64_t offset; /* from the start of the state, in bytes */
+    uint64_t offset; /* from the start of the state part, in bytes */
 } firn_record_entry;
 
 /* Size of a plan's directory in bytes. */
 uint64_t firn_record_directory_bytes(firn_fb_plan plan);
+
+/* Fills in the regions of the state from the header of a plan, and state_bytes. */
+void firn_record_set_regions(firn_record *record, const firn_header *header);
+
+/* Where a region begins in the state part of a record, in bytes. */
+uint64_t firn_record_region_offset(const firn_record *record, uint32_t region);
+
+/* The region of a record that corresponds to a region of a plan: the one with the same number among those of its kind.
+ * FIRN_REGIONS_MAX if there is none of the same size. */
+uint32_t firn_record_find_region(const firn_record *record, const firn_header *header, uint32_t region);
 
 /* Offset of a record's commit unit, and its size: 16 bytes or one program unit, whichever is larger. The sizes must be
  * those of a real directory and state, so that no sum overflows. */
@@ -52,7 +69,8 @@ uint32_t firn_record_commit_bytes(uint32_t program_unit);
 
 void firn_record_encode(const firn_record *record, uint8_t bytes[FIRN_RECORD_HEADER_BYTES]);
 
-/* Returns FIRN_OK, CHECKPOINT_DAMAGED (magic, reserved bytes) or CHECKPOINT_VERSION. Does not check the sizes. */
+/* Returns FIRN_OK, CHECKPOINT_DAMAGED (magic, regions, reserved bytes) or CHECKPOINT_VERSION. Checks that the regions
+ * make up state_bytes, but no other size. */
 int firn_record_decode(firn_record *record, const uint8_t bytes[FIRN_RECORD_HEADER_BYTES])
     __attribute__((warn_unused_result));
 

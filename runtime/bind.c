@@ -20,20 +20,17 @@ static firn_bound_sampler bind_sampler(firn_fb_sampler sampler) {
                                 .seed = firn_fb_sampler_seed(sampler)};
 }
 
-static void bind_inputs(const firn_instance *instance, firn_bindings *bound) {
-    bound->input_count = firn_fb_plan_inputs_count(instance->plan);
-    for (uint32_t i = 0; i < bound->input_count; i++) {
-        firn_fb_input input = firn_fb_plan_inputs_at(instance->plan, i);
-        firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_tensor(input));
-        bound->inputs[i] = (firn_bound_input){.data = tensor.data,
-                                              .elements = tensor.elements / tensor.dims[0],
-                                              .advance = firn_fb_input_advance(input),
-                                              .limit = firn_fb_input_limit(input),
-                                              .scale = firn_fb_input_scale(input),
-                                              .shift = firn_fb_input_shift(input),
-                                              .stream = firn_fb_input_stream(input),
-                                              .element = firn_fb_input_element(input)};
-    }
+firn_bound_input firn_bind_input(const firn_instance *instance, uint32_t i) {
+    firn_fb_input input = firn_fb_plan_inputs_at(instance->plan, i);
+    firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_tensor(input));
+    return (firn_bound_input){.data = tensor.data,
+                              .elements = tensor.elements / tensor.dims[0],
+                              .advance = firn_fb_input_advance(input),
+                              .limit = firn_fb_input_limit(input),
+                              .scale = firn_fb_input_scale(input),
+                              .shift = firn_fb_input_shift(input),
+                              .stream = firn_fb_input_stream(input),
+                              .element = firn_fb_input_element(input)};
 }
 
 static void bind_phases(firn_fb_plan plan, firn_bindings *bound) {
@@ -46,26 +43,6 @@ static void bind_phases(firn_fb_plan plan, firn_bindings *bound) {
     }
 }
 
-static const float *first_learning_rate(const firn_instance *instance) {
-    if (firn_fb_plan_groups_count(instance->plan) == 0)
-        return NULL;
-    uint32_t schedule = firn_fb_parameter_group_schedule(firn_fb_plan_groups_at(instance->plan, 0));
-    return firn_instance_data(instance, firn_fb_schedule_tensor(firn_fb_plan_schedules_at(instance->plan, schedule)));
-}
-
-/* Without loss scaling these tensors are absent and never read; a static scale of 1 has no tensor either. */
-static void bind_scaling(const firn_instance *instance, firn_bindings *bound) {
-    if (!firn_fb_plan_loss_scaler_present(instance->plan))
-        return;
-    firn_fb_loss_scaler scaler = firn_fb_plan_loss_scaler(instance->plan);
-    if (firn_fb_loss_scaler_kind(scaler) != FIRN_FB_LOSS_SCALING_NONE)
-        bound->loss_scale = named(instance, firn_fb_loss_scaler_scale(scaler));
-    if (firn_fb_loss_scaler_kind(scaler) == FIRN_FB_LOSS_SCALING_DYNAMIC) {
-        bound->finite = named(instance, firn_fb_plan_finite(instance->plan));
-        bound->at_floor = named(instance, firn_fb_loss_scaler_at_floor(scaler));
-    }
-}
-
 firn_bindings firn_bind(const firn_instance *instance) {
     firn_fb_plan plan = instance->plan;
     firn_bindings bound = {.sampler = bind_sampler(firn_fb_plan_sampler(plan)),
@@ -75,11 +52,12 @@ firn_bindings firn_bind(const firn_instance *instance) {
                            .cursor = named(instance, firn_fb_sampler_cursor(firn_fb_plan_sampler(plan))),
                            .global_step = named(instance, firn_fb_plan_global_step(plan)),
                            .optimizer_step = named(instance, firn_fb_plan_optimizer_step(plan)),
-                           .loss = named(instance, firn_fb_output_tensor(firn_fb_plan_outputs_at(plan, 0))),
-                           .learning_rate = first_learning_rate(instance),
-                           .gradient_norm = named(instance, firn_fb_plan_gradient_norm(plan))};
-    bind_scaling(instance, &bound);
-    bind_inputs(instance, &bound);
+                           .loss = named(instance, firn_fb_plan_loss(plan)),
+                           .learning_rate = named(instance, firn_fb_plan_learning_rate(plan)),
+                           .loss_scale = named(instance, firn_fb_plan_loss_scale(plan)),
+                           .gradient_norm = named(instance, firn_fb_plan_gradient_norm(plan)),
+                           .finite = named(instance, firn_fb_plan_finite(plan)),
+                           .at_floor = named(instance, firn_fb_plan_at_floor(plan))};
     bind_phases(plan, &bound);
     return bound;
 }

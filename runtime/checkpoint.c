@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/bytes.h"
+#include "plan/identity.h"
 #include "plan/record.h"
 #include "runtime/instance.h"
 
@@ -36,13 +37,16 @@ static const firn_storage *storage_of(const firn_instance *instance, int *status
 
 /* --- the directory of a plan --- */
 
-static firn_record_entry entry_of(firn_fb_tensor tensor) {
+/* Returns the directory entry of a tensor of the state, whose region is in the record. */
+static firn_record_entry entry_of(const firn_instance *instance, const firn_record *record, firn_fb_tensor tensor) {
+    const uint32_t region = firn_record_find_region(record, &instance->header, firn_fb_tensor_region(tensor));
     firn_record_entry entry = {.name = firn_fb_tensor_name(tensor),
                                .name_length = firn_fb_tensor_name_length(tensor),
                                .type = firn_fb_tensor_type(tensor),
                                .role = firn_fb_tensor_role(tensor),
                                .rank = (uint8_t)firn_fb_tensor_dims_count(tensor),
-                               .offset = firn_fb_tensor_offset(tensor)};
+                               .offset =
+                                   firn_record_region_offset(record, region) + firn_fb_tensor_offset(tensor)};
     for (uint32_t i = 0; i < entry.rank; i++)
         entry.dims[i] = firn_fb_tensor_dims_at(tensor, i);
     return entry;
@@ -115,14 +119,15 @@ static void put_zeros(writer *to, uint64_t count) {
     put(to, zeros, count); /* always less than one unit */
 }
 
-static void put_directory(writer *to, firn_fb_plan plan) {
+static void put_directory(writer *to, const firn_record *record) {
+    firn_fb_plan plan = to->instance->plan;
     uint32_t count = firn_fb_plan_state_tensors(plan);
     uint8_t bytes[FIRN_RECORD_ENTRY_MAX];
     uint64_t written = 4;
     firn_store32(bytes, count);
     put(to, bytes, 4);
     for (uint32_t i = 0; i < count; i++) {
-        firn_record_entry entry = entry_of(firn_fb_plan_tensors_at(plan, i));
+        firn_record_entry entry = entry_of(to->instance, record, firn_fb_plan_tensors_at(plan, i));
         uint32_t length = firn_record_entry_encode(&entry, bytes);
         put(to, bytes, length);
         written += length;
@@ -130,12 +135,22 @@ static void put_directory(writer *to, firn_fb_plan plan) {
     put_zeros(to, round_up(written, 16) - written);
 }
 
+static void put_regions(writer *to) {
+    const firn_instance *instance = to->instance;
+    for (uint32_t i = 0; i < instance->header.region_count; i++) {
+        if (!firn_region_is_state(instance->header.region_kinds[i]))
+            continue;
+        put(to, instance->blocks[i], instance->header.region_bytes[i]);
+        put_zeros(to, round_up(instance->header.region_bytes[i], 16) - instance->header.region_bytes[i]);
+    }
+}
+
 static void put_record(writer *to, const firn_record *record) {
     uint8_t header[FIRN_RECORD_HEADER_BYTES];
     firn_record_encode(record, header);
     put(to, header, sizeof header);
-    put_directory(to, to->instance->plan);
-    put(to, to->instance->state, record->state_bytes);
+    put_directory(to, record);
+    put_regions(to);
 }
 
 /* The commit unit, padded with the erased value. */
@@ -172,11 +187,18 @@ static int write_record(const firn_instance *instance, const firn_storage *stora
 static int record_of(const firn *instance, const firn_instance *self, firn_record *record) {
     *record = (firn_record){.version = FIRN_RECORD_VERSION,
                             .sequence = self->sequence + 1,
-                            .directory_bytes = firn_record_directory_bytes(self->plan),
-                            .state_bytes = self->header.state_bytes};
+                            .directory_bytes = firn_record_directory_bytes(self->plan)};
+    firn_record_set_regions(record, &self->header);
     memcpy(record->run_hash, self->header.run_hash, FIRN_HASH_BYTES);
     memcpy(record->model_hash, self->model_hash, FIRN_HASH_BYTES);
-    int status = firn_progress(instance, &record->global_step);
+    memcpy(record->data_hash, self->data_hash, FIRN_HASH_BYTES);
+    for (uint32_t i = 0; i < firn_fb_plan_origin_count(self->plan); i++) /* 32 bytes or none */
+        record->origin_hash[i] = firn_fb_plan_origin_at(self->plan, i);
+    int status = firn_preprocessing_hash(self->plan, record->preprocessing_hash);
+    if (status == FIRN_OK)
+        status = firn_split_hash(self->plan, record->split_hash);
+    if (status == FIRN_OK)
+        status = firn_progress(instance, &record->global_step);
     if (status != FIRN_OK)
         return status;
     firn_sha256 hash;
@@ -292,10 +314,30 @@ static int hash_stored(const reader *from, firn_sha256 *hash, uint64_t offset, u
     return FIRN_OK;
 }
 
-/* Compares the SHA-256 of the record with the one in its header. The first `keep` bytes of the state are also copied
- * into the state block. */
-static int check_digest(const reader *from, uint64_t keep) {
-    uint64_t state_at = FIRN_RECORD_HEADER_BYTES + from->record.directory_bytes;
+static bool is_train(const firn_instance *instance) {
+    return instance->header.mode == FIRN_MODE_TRAIN;
+}
+
+/* Returns true if a region of the plan is read from a record: all of the state in training, else the model's part. */
+static bool is_wanted(const firn_instance *instance, uint32_t region) {
+    uint8_t kind = instance->header.region_kinds[region];
+    return is_train(instance) ? firn_region_is_state(kind)
+                              : firn_region_fast_kind(kind) == FIRN_FB_REGION_KIND_PARAMETERS;
+}
+
+/* Returns the block that a region of the record is copied to; NULL: it is not wanted. */
+static uint8_t *destination(const reader *from, uint32_t region) {
+    const firn_instance *instance = from->instance;
+    for (uint32_t i = 0; i < instance->header.region_count; i++)
+        if (is_wanted(instance, i) && firn_record_find_region(&from->record, &instance->header, i) == region)
+            return (uint8_t *)(uintptr_t)instance->blocks[i];
+    return NULL;
+}
+
+/* Compares the SHA-256 of the record with the one in its header. With `keep`, the regions that the plan wants are also
+ * copied into its blocks. */
+static int check_digest(const reader *from, bool keep) {
+    uint64_t at = FIRN_RECORD_HEADER_BYTES + from->record.directory_bytes;
     uint8_t digest[FIRN_HASH_BYTES];
     firn_sha256 hash;
     int status = firn_sha256_begin(&hash);
@@ -303,19 +345,18 @@ static int check_digest(const reader *from, uint64_t keep) {
         status = firn_sha256_update(&hash, from->header, sizeof from->header);
     if (status == FIRN_OK)
         status = hash_stored(from, &hash, FIRN_RECORD_HEADER_BYTES, from->record.directory_bytes, NULL);
-    if (status == FIRN_OK)
-        status = hash_stored(from, &hash, state_at, keep, from->instance->state);
-    if (status == FIRN_OK)
-        status = hash_stored(from, &hash, state_at + keep, from->record.state_bytes - keep, NULL);
+    for (uint32_t i = 0; status == FIRN_OK && i < from->record.region_count; i++) {
+        const uint64_t bytes = from->record.region_bytes[i], padded = round_up(bytes, 16);
+        status = hash_stored(from, &hash, at, bytes, keep ? destination(from, i) : NULL);
+        if (status == FIRN_OK)
+            status = hash_stored(from, &hash, at + bytes, padded - bytes, NULL);
+        at += padded;
+    }
     if (status == FIRN_OK)
         status = firn_sha256_end(&hash, digest);
     if (status != FIRN_OK)
         return status;
     return memcmp(digest, from->record.digest, sizeof digest) == 0 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
-}
-
-static bool is_train(const firn_instance *instance) {
-    return instance->header.mode == FIRN_MODE_TRAIN;
 }
 
 static int check_identity(const reader *from) {
@@ -329,24 +370,82 @@ static int check_identity(const reader *from) {
                : FIRN_ERROR_CHECKPOINT_OTHER_MODEL;
 }
 
+/* --- what the checkpoint was trained with --- */
+
+static bool is_known(const uint8_t *hash) {
+    return !all_are(hash, FIRN_HASH_BYTES, 0);
+}
+
+/* Compares two hashes; *result becomes a firn_comparison. Returns `error` if they differ and that is not allowed. */
+static int compare(const uint8_t *recorded, const uint8_t *here, bool allowed, int error, uint8_t *result) {
+    if (!is_known(recorded) || !is_known(here)) {
+        *result = FIRN_UNKNOWN;
+        return FIRN_OK;
+    }
+    *result = memcmp(recorded, here, FIRN_HASH_BYTES) == 0 ? FIRN_EQUAL : FIRN_OTHER;
+    return *result == FIRN_EQUAL || allowed ? FIRN_OK : error;
+}
+
+/* Compares preprocessing, split and data of the record with those of the plan and the config, in this order. In
+ * training the run hash covers the first two. An evaluation of all data may be one of other data. */
+static int check_origin(const reader *from, firn_restore_report *report) {
+    const firn_instance *instance = from->instance;
+    const bool train = is_train(instance);
+    const bool part = firn_fb_sampler_part(firn_fb_plan_sampler(instance->plan)) != FIRN_FB_DATA_PART_ALL;
+    uint8_t hash[FIRN_HASH_BYTES];
+    int status = firn_preprocessing_hash(instance->plan, hash);
+    if (status == FIRN_OK)
+        status = compare(from->record.preprocessing_hash, hash, instance->allow_other_preprocessing,
+                         FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING, &report->preprocessing);
+    if (status == FIRN_OK && (train || part)) {
+        status = firn_split_hash(instance->plan, hash);
+        if (status == FIRN_OK)
+            status = compare(from->record.split_hash, hash, instance->allow_other_split,
+                             FIRN_ERROR_CHECKPOINT_OTHER_SPLIT, &report->split);
+    }
+    if (status == FIRN_OK && (train || part))
+        status = compare(from->record.data_hash, instance->data_hash, instance->allow_other_data,
+                         FIRN_ERROR_CHECKPOINT_OTHER_DATA, &report->data);
+    return status;
+}
+
+/* --- the directory of a record --- */
+
 static bool same_entry(const firn_record_entry *a, const firn_record_entry *b) {
     return a->name_length == b->name_length && memcmp(a->name, b->name, a->name_length) == 0 && a->type == b->type &&
            a->role == b->role && a->rank == b->rank && memcmp(a->dims, b->dims, sizeof a->dims) == 0 &&
            a->offset == b->offset;
 }
 
-/* Returns the first position at or after `position` of a tensor that the plan reads from a record: any tensor for
- * train, a parameter for eval. */
+static bool is_of_model(uint8_t role) {
+    return role == FIRN_FB_ROLE_PARAMETER || role == FIRN_FB_ROLE_BUFFER;
+}
+
+/* Returns the first position at or after `position` of a tensor that the plan reads from a record. */
 static uint32_t next_wanted(const firn_instance *instance, uint32_t position) {
     uint32_t count = firn_fb_plan_state_tensors(instance->plan);
     while (position < count && !is_train(instance) &&
-           firn_fb_tensor_role(firn_fb_plan_tensors_at(instance->plan, position)) != FIRN_FB_ROLE_PARAMETER)
+           !is_of_model(firn_fb_tensor_role(firn_fb_plan_tensors_at(instance->plan, position))))
         position++;
     return position;
 }
 
-/* Compares the directory with the plan, entry by entry: names, types, shapes, roles and offsets. A train plan requires
- * an identical list; an eval plan requires the same parameters at the same offsets. */
+/* Checks that the record has each region that the plan reads and, in training, no other. */
+static int check_regions(const reader *from) {
+    const firn_instance *instance = from->instance;
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < instance->header.region_count; i++) {
+        if (!is_wanted(instance, i))
+            continue;
+        wanted++;
+        if (firn_record_find_region(&from->record, &instance->header, i) == FIRN_REGIONS_MAX)
+            return FIRN_ERROR_CHECKPOINT_DAMAGED;
+    }
+    return !is_train(instance) || wanted == from->record.region_count ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
+}
+
+/* Compares the directory with the plan, entry by entry: names, types, shapes, roles and places. A train plan requires
+ * an identical list; an eval plan requires the same parameters and buffers at the same places of its regions. */
 static int check_directory(const reader *from) {
     const firn_instance *instance = from->instance;
     uint8_t bytes[FIRN_RECORD_ENTRY_MAX];
@@ -364,11 +463,12 @@ static int check_directory(const reader *from) {
         if (length == 0)
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
         at += length;
-        if (!is_train(instance) && entry.role != FIRN_FB_ROLE_PARAMETER)
+        if (!is_train(instance) && !is_of_model(entry.role))
             continue;
         if (wanted >= firn_fb_plan_state_tensors(instance->plan))
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
-        firn_record_entry expected = entry_of(firn_fb_plan_tensors_at(instance->plan, wanted));
+        firn_record_entry expected =
+            entry_of(instance, &from->record, firn_fb_plan_tensors_at(instance->plan, wanted));
         if (!same_entry(&entry, &expected))
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
         wanted = next_wanted(instance, wanted + 1);
@@ -379,42 +479,27 @@ static int check_directory(const reader *from) {
                                                                                  : FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
-/* Returns the number of state bytes that a plan reads from a record: all of them for train, those up to the end of the
- * last parameter for eval. */
-static uint64_t kept_bytes(const firn_instance *instance) {
-    if (is_train(instance))
-        return instance->header.state_bytes;
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(instance->plan); i++) {
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(instance->plan, i);
-        if (firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_PARAMETER)
-            continue;
-        uint64_t end = firn_fb_tensor_offset(tensor) +
-                       firn_instance_elements(tensor) * firn_type_bytes(firn_fb_tensor_type(tensor));
-        bytes = end > bytes ? end : bytes;
-    }
-    return bytes;
-}
-
 /* Checks the whole record before any byte of it is copied to the state. */
-static int check_record(reader *from) {
+static int check_record(reader *from, firn_restore_report *report) {
     int status = read_header(from);
     if (status == FIRN_OK)
         status = check_lengths(from);
     if (status == FIRN_OK)
         status = check_commit(from);
     if (status == FIRN_OK)
-        status = check_digest(from, 0);
+        status = check_digest(from, false);
     if (status == FIRN_OK)
         status = check_identity(from);
+    if (status == FIRN_OK)
+        status = check_regions(from);
     if (status == FIRN_OK)
         status = check_directory(from);
     if (status != FIRN_OK)
         return status;
-    bool whole = from->record.state_bytes == from->instance->header.state_bytes;
-    return (whole || !is_train(from->instance)) && from->record.state_bytes >= kept_bytes(from->instance)
-               ? FIRN_OK
-               : FIRN_ERROR_CHECKPOINT_DAMAGED;
+    report->global_step = from->record.global_step;
+    memcpy(report->run_hash, from->record.run_hash, FIRN_HASH_BYTES);
+    memcpy(report->origin_hash, from->record.origin_hash, FIRN_HASH_BYTES);
+    return check_origin(from, report);
 }
 
 /* A record is not signed, so its counters may hold any value. Values near the overflow of a later addition are
@@ -434,26 +519,32 @@ static int check_counters(const firn_instance *instance) {
     return FIRN_OK;
 }
 
-int firn_restore(firn *instance) {
+int firn_restore(firn *instance, firn_restore_report *report) {
     firn_instance *self = firn_instance_of(instance);
+    firn_restore_report unwanted;
+    report = report != NULL ? report : &unwanted;
+    *report = (firn_restore_report){0};
     if (self == NULL)
         return FIRN_ERROR_NOT_OPEN;
+    if (self->owner != NULL)
+        return FIRN_ERROR_SHARED;
     int status;
     reader from = {.instance = self, .storage = storage_of(self, &status)};
     if (from.storage == NULL)
         return status;
-    status = check_record(&from);
+    status = check_record(&from, report);
     if (status != FIRN_OK)
         return status; /* the state is unchanged */
     self->condition = FIRN_CONDITION_EMPTY;
     if (!is_train(self)) /* the counters and the metric of an evaluation start again */
         firn_initialise_state(self, false);
-    status = check_digest(&from, kept_bytes(self));
+    status = check_digest(&from, true);
     if (status == FIRN_OK)
         status = check_counters(self);
     if (status != FIRN_OK)
         return status;
     self->sequence = from.record.sequence;
+    firn_instance_changed(self);
     self->condition = FIRN_CONDITION_READY;
     return FIRN_OK;
 }

@@ -24,10 +24,11 @@ int firn_digest(const firn *instance, uint8_t digest[32]) {
         return FIRN_ERROR_NOT_OPEN;
     if (digest == NULL)
         return FIRN_ERROR_ARGUMENT;
-    if (self->condition != FIRN_CONDITION_READY)
-        return self->condition == FIRN_CONDITION_EMPTY ? FIRN_ERROR_NO_STATE : FIRN_ERROR_POISONED;
+    int status = firn_instance_condition(self);
+    if (status != FIRN_OK)
+        return status;
     firn_sha256 hash;
-    int status = firn_sha256_begin(&hash);
+    status = firn_sha256_begin(&hash);
     for (uint32_t i = 0; status == FIRN_OK && i < firn_fb_plan_state_tensors(self->plan); i++) {
         status = firn_tensor_hash(&hash, firn_fb_plan_tensors_at(self->plan, i));
         if (status == FIRN_OK)

@@ -2,10 +2,10 @@
  *
  * The life of an instance; the caller provides all memory:
  *
- *     firn_plan_sizes(plan, bytes, &sizes)          reads the sizes of state and arena from the header, unchecked
+ *     firn_plan_sizes(plan, bytes, &sizes)          reads the sizes of all blocks from the header, unchecked
  *     firn_workspace_bytes(&config, &bytes)         for kernel sets with scratch: reads the size of their workspace
  *     firn_open(&firn, &config)                     verifies and binds: signature, counter, schema, semantics
- *     firn_initialise(&firn) or firn_restore(&firn) fills the state
+ *     firn_initialise(&firn), or firn_restore       fills the state
  *     firn_train_step(&firn, &source, &report) ...  or firn_eval_step
  *     firn_save(&firn)
  *
@@ -125,24 +125,67 @@ typedef struct firn_source {
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
+/* What a region of a plan holds: RegionKind of plan/plan.fbs. The state, which a checkpoint holds, is parameters,
+ * optimizer and session. The slow kinds mean the same, and may lie in memory that is slow. */
+typedef enum firn_region_kind {
+    FIRN_REGION_PARAMETERS = 0,
+    FIRN_REGION_OPTIMIZER = 1,
+    FIRN_REGION_SESSION = 2, /* the position in the data, the sums of a metric */
+    FIRN_REGION_RING = 3,    /* samples that the application pushes */
+    FIRN_REGION_ARENA = 4,   /* activations, gradients and all else that is written */
+    FIRN_REGION_CONSTANT = 5,
+    FIRN_REGION_SLOW = 6 /* added to one of the above */
+} firn_region_kind;
+
+#define FIRN_BLOCKS_MAX 16
+
+typedef struct firn_block_size {
+    uint8_t kind; /* firn_region_kind */
+    /* What firn_open requires. 0: the region lies in the plan and needs no block. The first arena includes the
+     * verification pool, which firn_open borrows and returns. */
+    uint64_t bytes;
+} firn_block_size;
+
 typedef struct firn_sizes {
-    uint64_t state_bytes;
-    uint64_t arena_bytes;    /* includes the verification pool, which firn_open borrows and returns */
-    uint64_t prepared_bytes; /* bytes that prepared ops take in this build; `prepared` is optional */
+    uint32_t block_count; /* at most FIRN_BLOCKS_MAX; the regions of the plan */
+    firn_block_size blocks[FIRN_BLOCKS_MAX];
+    uint64_t prepared_bytes; /* bytes that prepared ops take in this build */
 } firn_sizes;
 
 /* Reads the sizes from a plan's header. Nothing has been verified: use the sizes to provide memory, not to trust the
  * plan. Returns the errors of the container range. */
 int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) FIRN_CHECK_RESULT;
 
+/* Reads the version of the format that a plan needs, whether or not this build has it; firn_format_version gives the
+ * build's own. A plan runs where the major versions are equal and the plan's minor version is not higher. Nothing has been
+ * verified. Returns FIRN_OK, ARGUMENT, TRUNCATED or MAGIC. */
+typedef struct firn_version {
+    uint32_t major, minor;
+} firn_version;
+int firn_plan_needs(const void *plan, uint64_t plan_bytes, firn_version *needed) FIRN_CHECK_RESULT;
+firn_version firn_format_version(void);
+
+/* A block of memory for one region. */
+typedef struct firn_block {
+    void *memory; /* aligned to 64 */
+    uint64_t bytes;
+} firn_block;
+
+typedef struct firn firn;
+
 typedef struct firn_config {
     const void *plan; /* stays mapped and unchanged while the instance is used; aligned to 64 */
     uint64_t plan_bytes;
     const uint8_t *public_key; /* 64 bytes, X then Y */
-    void *state;               /* aligned to 64 */
-    uint64_t state_bytes;
-    void *arena; /* aligned to 64 */
-    uint64_t arena_bytes;
+    /* One block for each region, in the order of firn_sizes; only firn_open reads the list. {NULL, 0} where firn_sizes
+     * has 0 bytes, and for parameters that `owner` has. */
+    const firn_block *blocks;
+    uint32_t block_count;
+    /* NULL, or an open instance of the same model, whose parameters this instance uses in place: an eval plan beside the
+     * train plan, for example. Both plans must place the parameters alike (OTHER_OWNER). This instance then runs only
+     * while the owner's state is ready, never writes the parameters (firn_initialise and firn_restore: see there), and
+     * must not run at the same time as the owner. The owner must stay where it is. */
+    const firn *owner;
     void *workspace; /* aligned to 64; see firn_workspace_bytes; NULL when workspace_bytes is 0 */
     uint64_t workspace_bytes;
     /* Aligned to 64. firn_open decodes every op of the plan into it, so that a step need not. Only firn_open writes
@@ -156,12 +199,16 @@ typedef struct firn_config {
      * "avx512fp16". NULL: the set named by the environment variable FIRN_KERNELS if there is one and it is not empty,
      * else the one chosen by the CPU. */
     const char *kernels;
+    /* SHA-256 of the data that the source will give; zeros: not known. It is saved in checkpoints, and compared when one
+     * is restored (firn_restore). The next three accept a checkpoint that was trained otherwise. */
+    uint8_t data_hash[32];
+    bool allow_other_preprocessing, allow_other_split, allow_other_data;
 } firn_config;
 
 /* An instance. Zero it before firn_open, and do not move it afterwards: prepared ops hold its address. */
-typedef struct firn {
-    uint64_t opaque[120];
-} firn;
+struct firn {
+    uint64_t opaque[128];
+};
 
 /* Verifies the plan (container, SHA-256, signature, security counter, FlatBuffers rules, semantic rules, in this order)
  * and binds it. On success the device's counter is advanced to the plan's. On any error the instance stays
@@ -177,25 +224,31 @@ int firn_open(firn *instance, const firn_config *config) FIRN_CHECK_RESULT;
  * *bytes is then 0. */
 int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) FIRN_CHECK_RESULT;
 
-/* Properties of an open plan. Pointers lead into the plan. */
+/* Properties of an open plan. */
 typedef struct firn_info {
-    const char *model, *target, *kernels; /* kernels: name of the kernel set */
-    uint8_t plan_hash[32];                /* SHA-256 of the signed range */
+    const char *kernels;   /* name of the kernel set */
+    uint8_t plan_hash[32]; /* SHA-256 of the header, which is signed */
     uint8_t run_hash[32], model_hash[32];
     bool eval;
-    uint64_t steps;                  /* length of the run; 0: every whole batch of the data (eval) */
+    bool metric;                     /* an eval plan that has a metric */
+    uint64_t steps;                  /* length of the run; 0: no end (train), every whole batch of the data (eval) */
     uint32_t micro_batches, samples; /* samples of one micro-batch */
     uint32_t window;                 /* elements of a window, label shift included; 0: records */
     uint32_t streams;                /* of data, which the inputs are read from */
-    uint32_t plan_version, security_counter;
+    uint32_t plan_version, image_id, security_counter;
     uint64_t parameters; /* elements of all parameters */
 } firn_info;
 int firn_describe(const firn *instance, firn_info *info) FIRN_CHECK_RESULT;
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-/* Fills the state with the plan's initial values and resets the counters to 0. */
+/* Fills the state with the plan's initial values, counters included. An instance with an owner fills only what is its
+ * own; the parameters stay as they are. */
 int firn_initialise(firn *instance) FIRN_CHECK_RESULT;
+
+/* Call it after the application itself has changed parameters: what the plan derives from them once (its phase derive) is
+ * computed again before the next step, here and in instances that share the parameters. */
+int firn_parameters_changed(firn *instance) FIRN_CHECK_RESULT;
 
 typedef struct firn_step_report {
     uint64_t global_step; /* after this step */
@@ -207,7 +260,8 @@ typedef struct firn_step_report {
     bool skipped;        /* the gradients were not finite, so no parameter was updated */
 } firn_step_report;
 
-/* Runs one global step. Refused on an eval plan (WRONG_MODE) and after the last step of the run (RUN_COMPLETE). SOURCE
+/* Runs one global step. Refused on an eval plan (WRONG_MODE) and after the last step of a run that has an end
+ * (RUN_COMPLETE). SOURCE
  * errors occur before the state is written and leave it unchanged. If the plan checks the loss, a loss that is not
  * finite (LOSS_NOT_FINITE) is found before the update: the state is that of the previous step. LOSS_SCALE_FLOOR is
  * returned after a completed step. *report is filled in both cases. A power cut leaves the state block undefined: call
@@ -224,7 +278,7 @@ int firn_eval_step(firn *instance, const firn_source *source) FIRN_CHECK_RESULT;
 int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *samples) FIRN_CHECK_RESULT;
 
 /* Computes the value of the plan's metric over the eval steps so far. Returns NO_RESULT before the first step, NO_ROWS
- * if no row counted. */
+ * if no row counted, NO_METRIC if the plan has none. */
 int firn_eval_result(const firn *instance, float *value) FIRN_CHECK_RESULT;
 
 /* Returns the number of global steps (train) or eval steps done. */
@@ -235,11 +289,30 @@ int firn_progress(const firn *instance, uint64_t *steps) FIRN_CHECK_RESULT;
  * error the instance can continue. */
 int firn_save(firn *instance) FIRN_CHECK_RESULT;
 
-/* Reads a checkpoint back. A train plan requires the same run hash; an eval plan requires the same model hash and reads
- * only the parameters. The whole record is checked before the state is written, so an error leaves the state unchanged,
- * with one exception: if storage returns different bytes during the copy than during the check, the state becomes empty
- * (NO_STATE until firn_initialise or firn_restore). */
-int firn_restore(firn *instance) FIRN_CHECK_RESULT;
+/* How a property of a checkpoint compares with that of the plan and the data. */
+typedef enum firn_comparison {
+    FIRN_NOT_COMPARED = 0, /* it does not matter here, as the split to an evaluation of all data */
+    FIRN_EQUAL = 1,
+    FIRN_UNKNOWN = 2, /* the checkpoint or the config has no hash of it */
+    FIRN_OTHER = 3    /* the config allows it */
+} firn_comparison;
+
+typedef struct firn_restore_report {
+    uint64_t global_step;      /* of the checkpoint */
+    uint8_t run_hash[32];      /* of the plan that wrote it */
+    uint8_t origin_hash[32];   /* the run hash of the run that this plan's run continued; zeros: none */
+    uint8_t preprocessing, split, data; /* firn_comparison */
+} firn_restore_report;
+
+/* Reads a checkpoint back. A train plan requires the same run hash, and the same data if both hashes are known
+ * (CHECKPOINT_OTHER_DATA). An eval plan requires the same model hash and reads only parameters and buffers; it requires
+ * the same preprocessing (CHECKPOINT_OTHER_PREPROCESSING), and if it evaluates the train or the held-out part of the
+ * data, the same split (CHECKPOINT_OTHER_SPLIT) and, if known, the same data. The config can allow what differs. The
+ * whole record is checked before the state is written, so an error leaves the state unchanged, with one exception: if
+ * storage returns different bytes during the copy than during the check, the state becomes empty (NO_STATE until
+ * firn_initialise or firn_restore). SHARED on an instance with an owner. *report is filled also if the checkpoint is
+ * refused for what was compared; it may be NULL. */
+int firn_restore(firn *instance, firn_restore_report *report) FIRN_CHECK_RESULT;
 
 /* Computes the SHA-256 over every state tensor: name, type, shape and canonical bytes, sorted by name. */
 int firn_digest(const firn *instance, uint8_t digest[32]) FIRN_CHECK_RESULT;
@@ -247,14 +320,18 @@ int firn_digest(const firn *instance, uint8_t digest[32]) FIRN_CHECK_RESULT;
 /* --- looking at tensors ------------------------------------------------------------------------------------------- */
 
 typedef struct firn_tensor_info {
-    const char *name;
+    const char *name;         /* of state and frozen weights; "" for all others */
     uint8_t type, role, rank; /* ElementType, Role */
     uint32_t dims[8];
-    const void *data; /* read-only view into state, arena or plan, valid between steps */
+    const void *data; /* read-only view into a block or the plan, valid between steps */
     uint64_t bytes;
 } firn_tensor_info;
 /* Describes the tensor at a position of the plan's list. Returns ARGUMENT if there is none. */
 int firn_tensor_at(const firn *instance, uint32_t position, firn_tensor_info *info) FIRN_CHECK_RESULT;
+
+/* Describes the output of the plan with this name, as the last step left it: an output of training is that of the last
+ * micro-batch. The data is valid until the next step. Returns ARGUMENT if the plan has no such output. */
+int firn_output(const firn *instance, const char *name, firn_tensor_info *info) FIRN_CHECK_RESULT;
 
 #ifdef __cplusplus
 }

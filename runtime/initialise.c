@@ -1,9 +1,10 @@
 /* Fills the state with the plan's initial values. Constant and random values are computed by the kernel set
- * (runtime/kernels/initialise.c); weights and counters are copied here. */
+ * (runtime/kernels/initialise.c); weights and integers are copied here. */
 #include <string.h>
 
 #include "runtime/float_environment.h"
 #include "runtime/instance.h"
+#include "runtime/numerics/numerics.h"
 
 static void fill_floats(const firn_instance *instance, firn_fb_initialiser initialiser, const firn_tensor *tensor) {
     firn_kernel fill = instance->kernels->find(FIRN_KERNEL_INITIALISE, NULL).run;
@@ -20,38 +21,53 @@ static void fill_floats(const firn_instance *instance, firn_fb_initialiser initi
     fill(&call);
 }
 
-/* Fills a counter tensor. The check at load has established that the value is a whole number. */
+/* Fills a tensor of integers. */
 static void fill_integers(int64_t value, const firn_tensor *tensor) {
     uint8_t *out = tensor->data;
     for (size_t i = 0; i < tensor->elements; i++)
         memcpy(out + i * sizeof value, &value, sizeof value);
 }
 
-static void apply(const firn_instance *instance, firn_fb_initialiser initialiser) {
-    firn_tensor tensor = firn_instance_tensor(instance, firn_fb_initialiser_tensor(initialiser));
-    if (firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_WEIGHTS) {
-        const uint8_t *weights = instance->file + instance->header.constants_offset;
-        memcpy(tensor.data, weights + (size_t)firn_fb_initialiser_weights(initialiser),
-               tensor.elements * firn_type_bytes(tensor.type));
-    } else if (tensor.type == FIRN_FLOAT32) {
-        fill_floats(instance, initialiser, &tensor);
-    } else {
-        fill_integers((int64_t)firn_fb_initialiser_a(initialiser), &tensor);
+/* Copies weights from the constants segment, whose type may be narrower than float32. */
+static void copy_weights(const firn_instance *instance, firn_fb_initialiser initialiser, const firn_tensor *tensor) {
+    const uint8_t *weights =
+        instance->file + instance->header.constants_offset + (size_t)firn_fb_initialiser_weights(initialiser);
+    const uint8_t type = firn_fb_initialiser_element(initialiser);
+    float *out = tensor->data;
+    if (type == FIRN_FLOAT32) {
+        memcpy(out, weights, tensor->elements * sizeof *out);
+        return;
     }
+    for (size_t i = 0; i < tensor->elements; i++)
+        out[i] = firn_load(weights, type, i);
 }
 
-static bool is_parameter(const firn_instance *instance, firn_fb_initialiser initialiser) {
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(instance->plan, firn_fb_initialiser_tensor(initialiser));
-    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER;
+static void apply(const firn_instance *instance, firn_fb_initialiser initialiser, uint32_t index) {
+    firn_tensor tensor = firn_instance_tensor(instance, index);
+    if (firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_WEIGHTS)
+        copy_weights(instance, initialiser, &tensor);
+    else if (tensor.type == FIRN_FLOAT32)
+        fill_floats(instance, initialiser, &tensor);
+    else
+        fill_integers(firn_fb_initialiser_integer(initialiser), &tensor);
 }
 
-void firn_initialise_state(const firn_instance *instance, bool with_parameters) {
+/* Returns true if the values of a region are the plan's to give. */
+static bool is_filled_here(const firn_instance *instance, uint32_t region, bool with_model) {
+    uint8_t kind = instance->header.region_kinds[region];
+    return firn_region_is_state(kind) && firn_instance_owns(instance, region) &&
+           (with_model || firn_region_fast_kind(kind) != FIRN_FB_REGION_KIND_PARAMETERS);
+}
+
+void firn_initialise_state(const firn_instance *instance, bool with_model) {
     uint32_t before = firn_float_begin();
-    memset(instance->state, 0, (size_t)instance->header.state_bytes);
+    for (uint32_t i = 0; i < instance->header.region_count; i++)
+        if (is_filled_here(instance, i, with_model))
+            memset((void *)(uintptr_t)instance->blocks[i], 0, (size_t)instance->header.region_bytes[i]);
     for (uint32_t i = 0; i < firn_fb_plan_initialisers_count(instance->plan); i++) {
-        firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(instance->plan, i);
-        if (with_parameters || !is_parameter(instance, initialiser))
-            apply(instance, initialiser);
+        uint8_t region = firn_fb_tensor_region(firn_fb_plan_tensors_at(instance->plan, i));
+        if (is_filled_here(instance, region, with_model))
+            apply(instance, firn_fb_plan_initialisers_at(instance->plan, i), i);
         firn_instance_alive(instance);
     }
     firn_float_end(before);
@@ -64,6 +80,17 @@ int firn_initialise(firn *instance) {
     self->condition = FIRN_CONDITION_EMPTY;
     firn_initialise_state(self, true);
     self->sequence = 0;
+    firn_instance_changed(self);
     self->condition = FIRN_CONDITION_READY;
+    return FIRN_OK;
+}
+
+int firn_parameters_changed(firn *instance) {
+    firn_instance *self = firn_instance_of(instance);
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (self->owner != NULL)
+        return FIRN_ERROR_SHARED;
+    firn_instance_changed(self);
     return FIRN_OK;
 }

@@ -14,6 +14,22 @@ const firn_instance *firn_instance_view(const firn *instance) {
     return self != NULL && self->mark == FIRN_INSTANCE_MARK ? self : NULL;
 }
 
+void firn_instance_changed(firn_instance *instance) {
+    instance->changes++;
+    instance->outside_changes++;
+}
+
+int firn_instance_condition(const firn_instance *instance) {
+    /* An owner that is no longer open is a mistake of the caller, and no state. */
+    for (const firn_instance *at = instance; at != NULL; at = at->owner) {
+        if (at->mark != FIRN_INSTANCE_MARK || at->condition == FIRN_CONDITION_EMPTY)
+            return FIRN_ERROR_NO_STATE;
+        if (at->condition == FIRN_CONDITION_POISONED)
+            return FIRN_ERROR_POISONED;
+    }
+    return FIRN_OK;
+}
+
 void firn_instance_alive(const firn_instance *instance) {
     if (instance->port != NULL && instance->port->alive != NULL)
         instance->port->alive(instance->port->context);
@@ -38,20 +54,17 @@ uint64_t firn_instance_elements(firn_fb_tensor tensor) {
 }
 
 static void *data_of(const firn_instance *instance, firn_fb_tensor description) {
-    firn_fb_region region = firn_fb_plan_regions_at(instance->plan, firn_fb_tensor_region(description));
-    const uint8_t *block;
-    switch (firn_fb_region_kind(region)) {
-    case FIRN_FB_REGION_KIND_STATE:
-        block = instance->state;
-        break;
-    case FIRN_FB_REGION_KIND_ARENA:
-        block = instance->arena;
-        break;
-    default:
-        block = instance->file + instance->header.constants_offset;
-        break;
-    }
-    return (void *)(uintptr_t)(block + (size_t)firn_fb_tensor_offset(description));
+    const uint8_t *data = instance->blocks[firn_fb_tensor_region(description)];
+    uint32_t base = firn_fb_tensor_base(description);
+    if (base != FIRN_ABSENT)
+        data += (size_t)firn_fb_tensor_offset(firn_fb_plan_tensors_at(instance->plan, base));
+    return (void *)(uintptr_t)(data + (size_t)firn_fb_tensor_offset(description));
+}
+
+bool firn_instance_owns(const firn_instance *instance, uint32_t region) {
+    uint8_t kind = firn_region_fast_kind(instance->header.region_kinds[region]);
+    return kind != FIRN_FB_REGION_KIND_CONSTANT &&
+           !(kind == FIRN_FB_REGION_KIND_PARAMETERS && instance->owner != NULL);
 }
 
 void *firn_instance_data(const firn_instance *instance, uint32_t index) {

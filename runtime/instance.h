@@ -32,6 +32,7 @@ typedef struct firn_bound_sampler {
     uint64_t seed;
 } firn_bound_sampler;
 
+/* One input of the plan, with its tensor. */
 typedef struct firn_bound_input {
     uint8_t *data;
     uint64_t elements;       /* of one sample */
@@ -45,19 +46,16 @@ typedef struct firn_bound_phase {
     uint32_t first, count; /* of its ops, numbered through all phases */
 } firn_bound_phase;
 
-#define FIRN_BOUND_INPUTS_MAX 8 /* as in the schema */
-
-/* What a step uses besides its ops. Pointers lead into state and arena; NULL: the plan has no such tensor. */
+/* What a step uses besides its ops and inputs. Pointers lead into the blocks; NULL: the plan has no such tensor. */
 typedef struct firn_bindings {
     firn_bound_sampler sampler;
     uint64_t steps;
-    uint32_t micro_batches, input_count;
+    uint32_t micro_batches;
     bool check_loss;
     int64_t *cursor;
     const int64_t *global_step, *optimizer_step;
     const float *loss, *learning_rate, *loss_scale, *gradient_norm;
     const int32_t *finite, *at_floor; /* of dynamic loss scaling */
-    firn_bound_input inputs[FIRN_BOUND_INPUTS_MAX];
     firn_bound_phase phases[FIRN_FB_PHASE_KIND_EVALUATE + 1]; /* indexed by kind */
 } firn_bindings;
 
@@ -67,8 +65,14 @@ typedef struct __attribute__((may_alias)) firn_instance {
     firn_header header;
     uint8_t plan_hash[FIRN_HASH_BYTES];
     uint8_t model_hash[FIRN_HASH_BYTES];
-    const uint8_t *file; /* the verified bytes */
-    uint8_t *state, *arena;
+    const uint8_t *file;                     /* the verified bytes */
+    const uint8_t *blocks[FIRN_REGIONS_MAX]; /* of each region; constants lead into the file */
+    const struct firn_instance *owner;       /* whose parameters are used; NULL: its own */
+    uint64_t changes;                        /* counts the changes of the parameters, those in a step included */
+    uint64_t outside_changes;                /* counts those that no step made */
+    uint64_t derived_at;                     /* the count for which derive has run; 0: it has not run */
+    uint8_t data_hash[FIRN_HASH_BYTES];
+    bool allow_other_preprocessing, allow_other_split, allow_other_data; /* as in the config */
     void *workspace;   /* scratch of the kernels; NULL if they need none */
     size_t slot_bytes; /* scratch for each thread */
     const firn_prepared_op
@@ -94,6 +98,13 @@ _Static_assert(_Alignof(firn_instance) <= _Alignof(firn), "and is no more aligne
 firn_instance *firn_instance_of(firn *instance);
 const firn_instance *firn_instance_view(const firn *instance);
 
+/* Checks that the state allows a step, of either mode: that it is ready, and that of the owner, too. Returns FIRN_OK,
+ * NO_STATE or POISONED. */
+int firn_instance_condition(const firn_instance *instance) FIRN_CHECK_RESULT;
+
+/* Notes that parameters were changed other than by a step. */
+void firn_instance_changed(firn_instance *instance);
+
 /* Calls the port's `alive`, which feeds the watchdog. */
 void firn_instance_alive(const firn_instance *instance);
 
@@ -113,6 +124,9 @@ void firn_instance_set_float(const firn_instance *instance, uint32_t index, floa
 /* Returns the number of threads that may run a kernel at the same time, at least 1: the slots of the workspace. */
 uint32_t firn_instance_threads(const firn_instance *instance);
 
+/* Returns true if the instance has a region of its own: not the parameters of its owner, and not constants. */
+bool firn_instance_owns(const firn_instance *instance, uint32_t region);
+
 /* Returns the number of elements of a tensor of the plan; the check at load excludes an overflow. */
 uint64_t firn_instance_elements(firn_fb_tensor tensor);
 
@@ -120,6 +134,9 @@ uint64_t firn_instance_elements(firn_fb_tensor tensor);
 
 /* Returns what a step of this instance uses besides its ops. The plan must have been checked. */
 firn_bindings firn_bind(const firn_instance *instance);
+
+/* Returns input i of the plan. */
+firn_bound_input firn_bind_input(const firn_instance *instance, uint32_t i);
 
 /* --- execute.c ---------------------------------------------------------------------------------------------------- */
 
@@ -158,7 +175,8 @@ float firn_metric_value(const firn_instance *instance);
 
 /* --- initialise.c ------------------------------------------------------------------------------------------------- */
 
-/* Fills the whole state block with the plan's initial values; without `with_parameters` the parameters stay zero. */
-void firn_initialise_state(const firn_instance *instance, bool with_parameters);
+/* Fills the regions of the state that the instance owns with the plan's initial values; without `with_model` those of
+ * the parameters stay as they are. */
+void firn_initialise_state(const firn_instance *instance, bool with_model);
 
 #endif

@@ -24,50 +24,155 @@ static bool apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_byt
     return first < second ? a_bytes <= second - first : b_bytes <= first - second;
 }
 
-/* Returns true if a block is usable and does not overlap the blocks that every plan needs. */
-static bool apart_from_others(const firn_config *config, const void *block, uint64_t bytes) {
-    return usable(block, bytes) && apart(block, bytes, config->plan, config->plan_bytes) &&
-           apart(block, bytes, config->state, config->state_bytes) &&
-           apart(block, bytes, config->arena, config->arena_bytes);
+/* Returns true if the config has a block for this region: neither the plan nor the owner has it. */
+static bool needs_block(const firn_header *header, const firn *owner, uint32_t region) {
+    uint8_t kind = firn_region_fast_kind(header->region_kinds[region]);
+    return kind != FIRN_FB_REGION_KIND_CONSTANT && !(kind == FIRN_FB_REGION_KIND_PARAMETERS && owner != NULL);
+}
+
+/* Returns the first region of the arena, from which the verification pool is borrowed; a header has one. */
+static uint32_t lending_region(const firn_header *header) {
+    uint32_t i = 0;
+    while (i + 1 < header->region_count && !firn_region_is_arena(header->region_kinds[i]))
+        i++;
+    return i;
+}
+
+/* Returns the bytes that the block of a region must have. */
+static uint64_t block_bytes(const firn_header *header, uint32_t region) {
+    uint64_t bytes = header->region_bytes[region], pool = firn_check_pool_bytes(&header->counts);
+    return region == lending_region(header) && bytes < pool ? pool : bytes;
+}
+
+/* Returns true if a block is usable and overlaps neither the plan nor any of the first `count` blocks. */
+static bool apart_from_others(const firn_config *config, uint32_t count, const void *block, uint64_t bytes) {
+    if (!usable(block, bytes) || !apart(block, bytes, config->plan, config->plan_bytes))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (config->blocks[i].memory != NULL &&
+            !apart(block, bytes, config->blocks[i].memory, config->blocks[i].bytes))
+            return false;
+    return true;
+}
+
+static int check_blocks(const firn_config *config, const firn_header *header) {
+    if (config->blocks == NULL || config->block_count != header->region_count)
+        return FIRN_ERROR_ARGUMENT;
+    for (uint32_t i = 0; i < header->region_count; i++) {
+        const firn_block *block = &config->blocks[i];
+        if (!needs_block(header, config->owner, i)) {
+            if (block->memory != NULL || block->bytes != 0)
+                return FIRN_ERROR_ARGUMENT;
+            continue;
+        }
+        if (!apart_from_others(config, i, block->memory, block->bytes))
+            return FIRN_ERROR_ARGUMENT;
+        if (block->bytes < block_bytes(header, i))
+            return FIRN_ERROR_BLOCK_TOO_SMALL;
+    }
+    return FIRN_OK;
 }
 
 /* Checks the workspace and the block for prepared ops, each only if it was given. */
 static bool optional_blocks_are_usable(const firn_config *config) {
     bool workspace = config->workspace_bytes != 0, prepared = config->prepared_bytes != 0;
-    if (workspace && !apart_from_others(config, config->workspace, config->workspace_bytes))
+    if (workspace && !apart_from_others(config, config->block_count, config->workspace, config->workspace_bytes))
         return false;
     if (!prepared)
         return config->prepared == NULL;
-    return apart_from_others(config, config->prepared, config->prepared_bytes) &&
+    return apart_from_others(config, config->block_count, config->prepared, config->prepared_bytes) &&
            (!workspace || apart(config->prepared, config->prepared_bytes, config->workspace, config->workspace_bytes));
 }
 
 static int check_config(const firn_config *config) {
-    if (config == NULL || config->public_key == NULL || !usable(config->plan, config->plan_bytes) ||
-        !usable(config->state, config->state_bytes) || !usable(config->arena, config->arena_bytes))
-        return FIRN_ERROR_ARGUMENT;
-    if (!apart(config->plan, config->plan_bytes, config->state, config->state_bytes) ||
-        !apart(config->plan, config->plan_bytes, config->arena, config->arena_bytes) ||
-        !apart(config->state, config->state_bytes, config->arena, config->arena_bytes) ||
-        !optional_blocks_are_usable(config))
+    if (config == NULL || config->public_key == NULL || !usable(config->plan, config->plan_bytes))
         return FIRN_ERROR_ARGUMENT;
     if (config->port != NULL && config->port->struct_size < sizeof(firn_port))
         return FIRN_ERROR_ARGUMENT;
     if (config->port != NULL && (config->port->lock == NULL) != (config->port->unlock == NULL))
         return FIRN_ERROR_ARGUMENT;
+    /* A chain of owners would have no end that this instance could watch. */
+    if (config->owner != NULL &&
+        (firn_instance_view(config->owner) == NULL || firn_instance_view(config->owner)->owner != NULL))
+        return FIRN_ERROR_ARGUMENT;
+    return FIRN_OK;
+}
+
+/* --- sharing parameters --- */
+
+static bool is_of_model(firn_fb_tensor tensor) {
+    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER || firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_BUFFER;
+}
+
+/* Returns the region of the owner that corresponds to a region of parameters: the one with the same number among those
+ * of its kind. Returns FIRN_REGIONS_MAX if there is none of this size. */
+static uint32_t owner_region(const firn_header *header, uint32_t region, const firn_header *owner) {
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < region; i++)
+        wanted += header->region_kinds[i] == header->region_kinds[region];
+    for (uint32_t i = 0; i < owner->region_count; i++) {
+        if (owner->region_kinds[i] != header->region_kinds[region])
+            continue;
+        if (wanted-- == 0)
+            return owner->region_bytes[i] == header->region_bytes[region] ? i : FIRN_REGIONS_MAX;
+    }
+    return FIRN_REGIONS_MAX;
+}
+
+/* Returns true if the parameters and buffers of two plans with the same model hash, which has their names, lie at the
+ * same places. */
+static bool lie_alike(const firn_instance *instance, const firn_instance *owner) {
+    uint32_t other = 0;
+    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(instance->plan); i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(instance->plan, i);
+        if (!is_of_model(tensor))
+            continue;
+        while (other < firn_fb_plan_state_tensors(owner->plan) &&
+               !is_of_model(firn_fb_plan_tensors_at(owner->plan, other)))
+            other++;
+        if (other == firn_fb_plan_state_tensors(owner->plan))
+            return false;
+        firn_fb_tensor theirs = firn_fb_plan_tensors_at(owner->plan, other++);
+        if (owner_region(&instance->header, firn_fb_tensor_region(tensor), &owner->header) !=
+                firn_fb_tensor_region(theirs) ||
+            firn_fb_tensor_offset(tensor) != firn_fb_tensor_offset(theirs))
+            return false;
+    }
+    return true;
+}
+
+/* Takes the addresses of all regions: from the config, the owner and the plan. The constant ones are never written. */
+static int take_blocks(const firn_config *config, firn_instance *opened) {
+    const firn_header *header = &opened->header;
+    const firn_instance *owner = firn_instance_view(config->owner);
+    if (owner != NULL && (memcmp(opened->model_hash, owner->model_hash, FIRN_HASH_BYTES) != 0 ||
+                          !lie_alike(opened, owner)))
+        return FIRN_ERROR_OTHER_OWNER;
+    for (uint32_t i = 0; i < header->region_count; i++) {
+        if (needs_block(header, config->owner, i)) {
+            opened->blocks[i] = config->blocks[i].memory;
+        } else if (firn_region_is_constant(header->region_kinds[i])) {
+            opened->blocks[i] = opened->file + header->constants_offset + firn_header_constant_offset(header, i);
+        } else {
+            uint32_t theirs = owner_region(header, i, &owner->header);
+            if (theirs == FIRN_REGIONS_MAX)
+                return FIRN_ERROR_OTHER_OWNER;
+            opened->blocks[i] = owner->blocks[theirs];
+        }
+    }
+    opened->owner = owner;
     return FIRN_OK;
 }
 
 /* --- the chain --- */
 
-static firn_check_request request_of(const firn_config *config) {
+static firn_check_request request_of(const firn_config *config, const firn_header *header) {
+    const firn_block *lender = &config->blocks[lending_region(header)];
     firn_check_request request = {.file = config->plan,
                                   .file_bytes = config->plan_bytes,
                                   .public_key = config->public_key,
-                                  .state_bytes = config->state_bytes,
-                                  .arena_bytes = config->arena_bytes,
-                                  .pool = config->arena,
-                                  .pool_bytes = config->arena_bytes};
+                                  .pool = lender->memory,
+                                  .pool_bytes = lender->bytes};
     const firn_port *port = config->port;
     if (port != NULL) {
         request.context = port->context;
@@ -86,7 +191,7 @@ static int advance_counter(const firn_instance *instance, uint32_t stored) {
 }
 
 static uint64_t prepared_bytes(const firn_header *header) {
-    return header->ops * (uint64_t)sizeof(firn_prepared_op);
+    return header->counts.ops * (uint64_t)sizeof(firn_prepared_op);
 }
 
 /* Runs all checks of a plan, in the order of plan/FORMAT.md, with the runtime's floating-point control word: the checks
@@ -111,6 +216,11 @@ static firn_parallel parallel_of(const firn_port *port) {
     return parallel;
 }
 
+/* Checks what this build cannot do for any plan: it draws no samples from a ring. */
+static int check_sampler(firn_fb_plan plan) {
+    return firn_fb_sampler_pushed(firn_fb_plan_sampler(plan)) == FIRN_ABSENT ? FIRN_OK : FIRN_ERROR_KERNEL_MISSING;
+}
+
 /* Makes all checks of a config and its plan, except for the workspace. The result is in *opened, the device's counter
  * in *counter. Writes nothing else outside the blocks. */
 static int examine(const firn_config *config, firn_instance *opened, uint32_t *counter) {
@@ -119,14 +229,20 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     if (status != FIRN_OK)
         return status;
     opened->file = config->plan;
-    opened->state = config->state;
-    opened->arena = config->arena;
     opened->port = config->port;
     opened->parallel = parallel_of(config->port);
     opened->kernels = firn_kernel_set_choose(config->kernels);
     if (opened->kernels == NULL)
         return FIRN_ERROR_KERNELS_UNKNOWN;
-    const firn_check_request request = request_of(config);
+    firn_header header; /* untrusted until the chain of checks below has passed */
+    status = firn_header_decode(&header, config->plan, config->plan_bytes);
+    if (status == FIRN_OK)
+        status = check_blocks(config, &header);
+    if (status == FIRN_OK && !optional_blocks_are_usable(config))
+        status = FIRN_ERROR_ARGUMENT;
+    if (status != FIRN_OK)
+        return status;
+    const firn_check_request request = request_of(config, &header);
     firn_checked checked;
     status = check_in_own_mode(&request, &checked);
     if (status != FIRN_OK)
@@ -135,6 +251,13 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     opened->plan = checked.plan;
     memcpy(opened->plan_hash, checked.plan_hash, sizeof opened->plan_hash);
     *counter = checked.device_counter;
+    status = firn_model_hash(opened->plan, &opened->header, opened->file, opened->model_hash);
+    if (status == FIRN_OK)
+        status = take_blocks(config, opened);
+    if (status == FIRN_OK)
+        status = check_sampler(opened->plan);
+    if (status != FIRN_OK)
+        return status;
     if (config->prepared != NULL && config->prepared_bytes < prepared_bytes(&opened->header))
         return FIRN_ERROR_PREPARED_TOO_SMALL;
     status = firn_execute_check(opened, &opened->slot_bytes);
@@ -156,10 +279,22 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
     int status = firn_header_decode(&header, plan, plan_bytes);
     if (status != FIRN_OK)
         return status;
-    *sizes = (firn_sizes){.state_bytes = header.state_bytes,
-                          .arena_bytes = header.arena_bytes,
-                          .prepared_bytes = prepared_bytes(&header)};
+    sizes->block_count = header.region_count;
+    sizes->prepared_bytes = prepared_bytes(&header);
+    for (uint32_t i = 0; i < header.region_count; i++)
+        sizes->blocks[i] = (firn_block_size){.kind = header.region_kinds[i],
+                                             .bytes = needs_block(&header, NULL, i) ? block_bytes(&header, i) : 0};
     return FIRN_OK;
+}
+
+int firn_plan_needs(const void *plan, uint64_t plan_bytes, firn_version *needed) {
+    if (plan == NULL || needed == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    return firn_plan_version(plan, plan_bytes, &needed->major, &needed->minor);
+}
+
+firn_version firn_format_version(void) {
+    return (firn_version){FIRN_FORMAT_MAJOR, FIRN_FORMAT_MINOR};
 }
 
 int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) {
@@ -193,13 +328,17 @@ int firn_open(firn *instance, const firn_config *config) {
     if (status == FIRN_OK && config->workspace_bytes < workspace_bytes(&opened))
         status = FIRN_ERROR_WORKSPACE_TOO_SMALL;
     if (status == FIRN_OK)
-        status = firn_model_hash(opened.plan, opened.model_hash);
-    if (status == FIRN_OK)
         status = advance_counter(&opened, counter);
     if (status != FIRN_OK)
         return status;
     /* The arena is zeroed so that no result can depend on its previous contents. */
-    memset(opened.arena, 0, (size_t)opened.header.arena_bytes);
+    for (uint32_t i = 0; i < opened.header.region_count; i++)
+        if (firn_region_is_arena(opened.header.region_kinds[i]))
+            memset(config->blocks[i].memory, 0, (size_t)block_bytes(&opened.header, i));
+    memcpy(opened.data_hash, config->data_hash, sizeof opened.data_hash);
+    opened.allow_other_preprocessing = config->allow_other_preprocessing;
+    opened.allow_other_split = config->allow_other_split;
+    opened.allow_other_data = config->allow_other_data;
     opened.condition = FIRN_CONDITION_EMPTY;
     opened.mark = FIRN_INSTANCE_MARK;
     opened.prepared = config->prepared;
@@ -221,13 +360,12 @@ int firn_describe(const firn *instance, firn_info *info) {
     if (self == NULL)
         return FIRN_ERROR_NOT_OPEN;
     firn_fb_sampler sampler = firn_fb_plan_sampler(self->plan);
-    info->model = firn_fb_plan_model(self->plan);
-    info->target = firn_fb_plan_target(self->plan);
     info->kernels = self->kernels->name;
     memcpy(info->plan_hash, self->plan_hash, FIRN_HASH_BYTES);
     memcpy(info->run_hash, self->header.run_hash, FIRN_HASH_BYTES);
     memcpy(info->model_hash, self->model_hash, FIRN_HASH_BYTES);
     info->eval = self->header.mode == FIRN_MODE_EVAL;
+    info->metric = firn_fb_plan_metric_present(self->plan);
     info->steps = firn_fb_plan_steps(self->plan);
     info->micro_batches = firn_fb_plan_micro_batches(self->plan);
     info->samples = firn_fb_sampler_samples(sampler);
@@ -237,6 +375,7 @@ int firn_describe(const firn *instance, firn_info *info) {
         info->streams = stream >= info->streams ? stream + 1 : info->streams;
     }
     info->plan_version = self->header.plan_version;
+    info->image_id = self->header.image_id;
     info->security_counter = self->header.security_counter;
     for (uint32_t i = 0; i < firn_fb_plan_state_tensors(self->plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(self->plan, i);
@@ -244,6 +383,19 @@ int firn_describe(const firn *instance, firn_info *info) {
             info->parameters += firn_instance_elements(tensor);
     }
     return FIRN_OK;
+}
+
+static firn_tensor_info describe(const firn_instance *instance, uint32_t position) {
+    firn_fb_tensor description = firn_fb_plan_tensors_at(instance->plan, position);
+    firn_tensor tensor = firn_instance_tensor(instance, position);
+    firn_tensor_info info = {.name = firn_fb_tensor_name(description),
+                             .type = tensor.type,
+                             .role = firn_fb_tensor_role(description),
+                             .rank = tensor.rank,
+                             .data = tensor.data,
+                             .bytes = (uint64_t)tensor.elements * firn_type_bytes(tensor.type)};
+    memcpy(info.dims, tensor.dims, tensor.rank * sizeof info.dims[0]);
+    return info;
 }
 
 int firn_tensor_at(const firn *instance, uint32_t position, firn_tensor_info *info) {
@@ -255,14 +407,30 @@ int firn_tensor_at(const firn *instance, uint32_t position, firn_tensor_info *in
         return FIRN_ERROR_NOT_OPEN;
     if (position >= firn_fb_plan_tensors_count(self->plan))
         return FIRN_ERROR_ARGUMENT;
-    firn_fb_tensor description = firn_fb_plan_tensors_at(self->plan, position);
-    firn_tensor tensor = firn_instance_tensor(self, position);
-    info->name = firn_fb_tensor_name(description);
-    info->type = tensor.type;
-    info->role = firn_fb_tensor_role(description);
-    info->rank = tensor.rank;
-    memcpy(info->dims, tensor.dims, sizeof info->dims);
-    info->data = tensor.data;
-    info->bytes = (uint64_t)tensor.elements * firn_type_bytes(tensor.type);
+    *info = describe(self, position);
     return FIRN_OK;
+}
+
+static bool is_named(firn_fb_output output, const char *name) {
+    uint32_t length = firn_fb_output_name_length(output), i = 0;
+    while (i < length && name[i] == firn_fb_output_name(output)[i])
+        i++;
+    return i == length && name[i] == '\0';
+}
+
+int firn_output(const firn *instance, const char *name, firn_tensor_info *info) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (name == NULL || info == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *info = (firn_tensor_info){0};
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    for (uint32_t i = 0; i < firn_fb_plan_outputs_count(self->plan); i++) {
+        firn_fb_output output = firn_fb_plan_outputs_at(self->plan, i);
+        if (!is_named(output, name))
+            continue;
+        *info = describe(self, firn_fb_output_tensor(output));
+        return FIRN_OK;
+    }
+    return FIRN_ERROR_ARGUMENT;
 }

@@ -76,10 +76,10 @@ static int check_source(const firn_instance *instance, const firn_source *source
         if (status != FIRN_OK)
             return status;
     }
-    const firn_bindings *bound = &instance->bound;
-    for (uint32_t i = 0; i < bound->input_count; i++) {
-        uint64_t record = bound->sampler.records ? bound->inputs[i].elements : 1;
-        int status = check_input(source, &bound->inputs[i], record);
+    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
+        const firn_bound_input input = firn_bind_input(instance, i);
+        uint64_t record = instance->bound.sampler.records ? input.elements : 1;
+        int status = check_input(source, &input, record);
         if (status != FIRN_OK)
             return status;
     }
@@ -216,10 +216,10 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
         return FIRN_ERROR_DATA_END;
     for (uint32_t s = 0; s < wanted; s++) {
         const uint64_t place = place_of_draw(sampler, samples, cursor + s);
-        for (uint32_t i = 0; i < instance->bound.input_count; i++) {
-            const firn_bound_input *input = &instance->bound.inputs[i];
-            const uint64_t unit = sampler->records ? input->elements : 1;
-            int status = fill_sample(input, samples->source, place * unit + input->advance, s);
+        for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
+            const firn_bound_input input = firn_bind_input(instance, i);
+            const uint64_t unit = sampler->records ? input.elements : 1;
+            int status = fill_sample(&input, samples->source, place * unit + input.advance, s);
             if (status != FIRN_OK)
                 return status;
         }

@@ -26,23 +26,22 @@ static uint32_t samples_of(const firn_instance *instance) {
     return instance->bound.sampler.samples;
 }
 
-/* Checks that the state allows a step, of either mode. */
-static int check_condition(const firn_instance *instance) {
-    switch (instance->condition) {
-    case FIRN_CONDITION_READY:
-        return FIRN_OK;
-    case FIRN_CONDITION_POISONED:
-        return FIRN_ERROR_POISONED;
-    default:
-        return FIRN_ERROR_NO_STATE;
-    }
+/* Runs derive if the parameters have changed since it ran. A plan derives nothing from what its own steps change, so
+ * these do not count for it; those of its owner do. The state is only read. */
+static void derive(firn_instance *instance) {
+    const uint64_t changes = instance->owner != NULL ? instance->owner->changes : instance->outside_changes;
+    if (instance->derived_at == changes)
+        return;
+    instance->moment = (firn_moment){0, 0};
+    firn_execute_phase(instance, FIRN_FB_PHASE_KIND_DERIVE);
+    instance->derived_at = changes;
 }
 
 /* --- train --- */
 
 /* Evaluates every schedule at an optimizer step and stores the value in the schedule's tensor. */
 static void set_schedules(const firn_instance *instance, uint64_t optimizer_step) {
-    firn_schedule_list list = firn_plan_schedule_list(instance->plan);
+    const firn_schedule_list list = firn_plan_schedule_list(instance->plan);
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(instance->plan); i++) {
         firn_fb_schedule schedule = firn_fb_plan_schedules_at(instance->plan, i);
         float value = firn_schedule_value(&list, firn_fb_schedule_root(schedule), optimizer_step);
@@ -101,6 +100,7 @@ static int train(firn_instance *instance, step *step, firn_step_report *report) 
     /* The state counts as poisoned until the last write, because a function of the port may never return. */
     instance->condition = FIRN_CONDITION_POISONED;
     finish_step(step, report->skipped);
+    instance->changes++;
     instance->condition = FIRN_CONDITION_READY;
     report->global_step = (uint64_t)*bound->global_step;
     report->optimizer_step = (uint64_t)*bound->optimizer_step;
@@ -116,17 +116,18 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
         return FIRN_ERROR_NOT_OPEN;
     if (self->header.mode != FIRN_MODE_TRAIN)
         return FIRN_ERROR_WRONG_MODE;
-    int status = check_condition(self);
+    int status = firn_instance_condition(self);
     if (status != FIRN_OK)
         return status;
     step step = {
         .instance = self, .global_step = (uint64_t)*self->bound.global_step, .cursor = (uint64_t)*self->bound.cursor};
-    if (step.global_step >= self->bound.steps)
+    if (self->bound.steps != 0 && step.global_step >= self->bound.steps)
         return FIRN_ERROR_RUN_COMPLETE;
     status = firn_samples_begin(self, source, &step.samples);
     if (status != FIRN_OK)
         return status;
     uint32_t before = firn_float_begin();
+    derive(self);
     status = train(self, &step, report);
     firn_float_end(before);
     return status;
@@ -170,7 +171,7 @@ int firn_eval_step(firn *instance, const firn_source *source) {
         return FIRN_ERROR_NOT_OPEN;
     if (self->header.mode != FIRN_MODE_EVAL)
         return FIRN_ERROR_WRONG_MODE;
-    int status = check_condition(self);
+    int status = firn_instance_condition(self);
     if (status != FIRN_OK)
         return status;
     step step = {.instance = self, .global_step = eval_steps(self), .cursor = (uint64_t)*self->bound.cursor};
@@ -180,6 +181,7 @@ int firn_eval_step(firn *instance, const firn_source *source) {
     if (eval_is_over(&step))
         return FIRN_ERROR_DATA_END;
     uint32_t before = firn_float_begin();
+    derive(self);
     status = evaluate(self, &step);
     firn_float_end(before);
     return status;
@@ -194,7 +196,7 @@ int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *sa
         return FIRN_ERROR_NOT_OPEN;
     if (self->header.mode != FIRN_MODE_EVAL)
         return FIRN_ERROR_WRONG_MODE;
-    int status = check_condition(self);
+    int status = firn_instance_condition(self);
     if (status != FIRN_OK)
         return status;
     firn_samples part;
@@ -213,9 +215,11 @@ int firn_eval_result(const firn *instance, float *value) {
     *value = firn_from_bits(FIRN_NAN_BITS);
     if (self == NULL)
         return FIRN_ERROR_NOT_OPEN;
-    if (self->header.mode != FIRN_MODE_EVAL || !firn_fb_plan_metric_present(self->plan))
+    if (self->header.mode != FIRN_MODE_EVAL)
         return FIRN_ERROR_WRONG_MODE;
-    int status = check_condition(self);
+    if (!firn_fb_plan_metric_present(self->plan))
+        return FIRN_ERROR_NO_METRIC;
+    int status = firn_instance_condition(self);
     if (status != FIRN_OK)
         return status;
     if (firn_instance_int64(self, firn_fb_metric_count(firn_fb_plan_metric(self->plan))) <= 0)
@@ -233,7 +237,7 @@ int firn_progress(const firn *instance, uint64_t *steps) {
     *steps = 0;
     if (self == NULL)
         return FIRN_ERROR_NOT_OPEN;
-    int status = check_condition(self);
+    int status = firn_instance_condition(self);
     if (status != FIRN_OK)
         return status;
     *steps = self->header.mode == FIRN_MODE_EVAL ? eval_steps(self) : (uint64_t)*self->bound.global_step;

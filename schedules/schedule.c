@@ -139,7 +139,7 @@ static bool is_cyclic(const firn_schedule_node *node) {
 
 /* Checks a node against the row of its kind and against the kind's other rules. */
 static bool is_well_formed(const firn_schedule_list *list, const firn_schedule_node *node) {
-    if (node->kind >= FIRN_SCHEDULE_KINDS || !uses_its_fields(node, &rules[node->kind]))
+    if (node->kind >= FIRN_SCHEDULE_KINDS || node->reserved != 0 || !uses_its_fields(node, &rules[node->kind]))
         return false;
     switch (node->kind) {
     case FIRN_SCHEDULE_POLYNOMIAL:

@@ -74,9 +74,10 @@ typedef struct firn_schedule_node {
     double final;
     double rate;
     double power;
+    uint64_t reserved; /* 0 */
 } firn_schedule_node;
 
-_Static_assert(sizeof(firn_schedule_node) == 64, "struct ScheduleNode is 64 bytes");
+_Static_assert(sizeof(firn_schedule_node) == 72, "struct ScheduleNode is 72 bytes");
 
 /* ScheduleOperation in plan.fbs: the operation of an instruction in an expression. It pops its operands from a stack,
  * the last operand being on top, and pushes one result. */

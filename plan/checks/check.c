@@ -29,14 +29,6 @@ static int hash_span(const firn_check_request *request, const uint8_t *bytes, ui
     return status == FIRN_OK ? firn_sha256_end(&hash, digest) : status;
 }
 
-static int check_blocks(const firn_check_request *request, const firn_header *header) {
-    if (request->state_bytes < header->state_bytes)
-        return FIRN_ERROR_STATE_TOO_SMALL;
-    if (request->arena_bytes < header->arena_bytes)
-        return FIRN_ERROR_ARENA_TOO_SMALL;
-    return FIRN_OK;
-}
-
 static int check_key(const firn_check_request *request, const firn_header *header) {
     uint8_t hash[FIRN_HASH_BYTES];
     int status = firn_key_hash(request->public_key, hash);
@@ -45,19 +37,24 @@ static int check_key(const firn_check_request *request, const firn_header *heade
     return memcmp(hash, header->key_hash, sizeof hash) == 0 ? FIRN_OK : FIRN_ERROR_WRONG_KEY;
 }
 
-static int hash_signed_bytes(const firn_check_request *request, firn_checked *checked) {
-    const firn_header *header = &checked->header;
-    return hash_span(request, request->file, header->total_bytes - header->signature_bytes, checked->plan_hash);
+/* The header is what is signed; its SHA-256 is the plan hash. */
+static int hash_header(const firn_check_request *request, firn_checked *checked) {
+    return hash_span(request, request->file, FIRN_HEADER_BYTES, checked->plan_hash);
 }
 
-/* The pool size in the header, limited to the size of the pool that was given. */
+uint64_t firn_check_pool_bytes(const firn_counts *counts) {
+    const uint64_t scratch = (firn_semantics_scratch_bytes(counts) + 15) / 16 * 16;
+    return scratch > FIRN_POOL_BYTES_MAX ? scratch : FIRN_POOL_BYTES_MAX;
+}
+
+/* The part of the pool that is used, and so zeroed. */
 static size_t pool_bytes(const firn_check_request *request, const firn_checked *checked) {
-    uint64_t asked = checked->header.pool_bytes;
-    return (size_t)(asked < request->pool_bytes ? asked : request->pool_bytes);
+    uint64_t used = firn_check_pool_bytes(&checked->header.counts);
+    return (size_t)(used < request->pool_bytes ? used : request->pool_bytes);
 }
 
 static int check_signature(const firn_check_request *request, const firn_checked *checked) {
-    const uint8_t *signature = request->file + (checked->header.total_bytes - FIRN_SIGNATURE_BYTES);
+    const uint8_t *signature = request->file + FIRN_HEADER_BYTES;
     firn_alive alive = {.context = request->context, .alive = request->alive};
     if (request->lock != NULL)
         request->lock(request->context);
@@ -68,14 +65,26 @@ static int check_signature(const firn_check_request *request, const firn_checked
     return status;
 }
 
-/* Resuming a run relies on the run hash, so it is checked as well. */
-static int check_run_hash(const firn_check_request *request, const firn_header *header) {
+/* Hashes a part of the file, and compares the result with a hash in the header, which is signed. */
+static int check_hash(const firn_check_request *request, uint64_t begin, uint64_t end, const uint8_t *expected,
+                      int mismatch) {
     uint8_t hash[FIRN_HASH_BYTES];
-    uint64_t payload_bytes = header->total_bytes - FIRN_HEADER_BYTES - header->signature_bytes;
-    int status = hash_span(request, request->file + FIRN_HEADER_BYTES, payload_bytes, hash);
+    int status = hash_span(request, request->file + begin, end - begin, hash);
     if (status != FIRN_OK)
         return status;
-    return memcmp(hash, header->run_hash, sizeof hash) == 0 ? FIRN_OK : FIRN_ERROR_HEADER_MISMATCH;
+    return memcmp(hash, expected, sizeof hash) == 0 ? FIRN_OK : mismatch;
+}
+
+static int check_run_hash(const firn_check_request *request, const firn_header *header) {
+    return check_hash(request, FIRN_PAYLOAD_OFFSET, firn_header_payload_end(header), header->run_hash,
+                      FIRN_ERROR_RUN_HASH);
+}
+
+int firn_check_report(const firn_check_request *request, const firn_header *header) {
+    if (header->report_bytes == 0 || request->file_bytes != header->total_bytes)
+        return FIRN_ERROR_REPORT;
+    return check_hash(request, firn_header_payload_end(header), header->total_bytes, header->report_hash,
+                      FIRN_ERROR_REPORT);
 }
 
 static int check_counter(const firn_check_request *request, firn_checked *checked) {
@@ -88,9 +97,7 @@ static int check_counter(const firn_check_request *request, firn_checked *checke
 }
 
 static int check_payload(const firn_check_request *request, firn_checked *checked) {
-    if (memcmp(checked->header.schema_hash, firn_schema_hash, FIRN_HASH_BYTES) != 0)
-        return FIRN_ERROR_SCHEMA_HASH;
-    const uint8_t *payload = request->file + FIRN_HEADER_BYTES;
+    const uint8_t *payload = request->file + FIRN_PAYLOAD_OFFSET;
     int status = firn_fb_verify(payload, checked->header.flatbuffers_bytes);
     if (status != FIRN_OK)
         return status;
@@ -107,11 +114,9 @@ int firn_check(const firn_check_request *request, firn_checked *checked) {
     if (request->public_key != NULL)
         status = firn_header_decode(&checked->header, request->file, request->file_bytes);
     if (status == FIRN_OK)
-        status = check_blocks(request, &checked->header);
-    if (status == FIRN_OK)
         status = check_key(request, &checked->header);
     if (status == FIRN_OK)
-        status = hash_signed_bytes(request, checked);
+        status = hash_header(request, checked);
     if (status == FIRN_OK)
         status = check_signature(request, checked);
     if (status == FIRN_OK)
@@ -129,7 +134,7 @@ int firn_check_untrusted(const firn_check_request *request, firn_checked *checke
     if (status == FIRN_ERROR_UNSIGNED)
         status = firn_header_decode_unsigned(&checked->header, request->file, request->file_bytes);
     if (status == FIRN_OK)
-        status = hash_signed_bytes(request, checked);
+        status = hash_header(request, checked);
     if (status == FIRN_OK)
         status = check_run_hash(request, &checked->header);
     if (status == FIRN_OK)

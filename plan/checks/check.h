@@ -16,13 +16,11 @@
 
 /* A plan and the conditions it is checked against. */
 typedef struct firn_check_request {
-    const uint8_t *file; /* the whole file, aligned to 64 */
+    const uint8_t *file; /* the file, with its report or without it; aligned to 64 */
     uint64_t file_bytes;
     const uint8_t *public_key; /* 64 bytes, X then Y */
-    uint64_t state_bytes;      /* sizes of the available blocks; the header may not ask for more */
-    uint64_t arena_bytes;      /* UINT64_MAX if nothing will be run */
     void *pool;                /* for the signature check and the semantic check, which zero it; aligned to 16 */
-    uint64_t pool_bytes;       /* only as much of the pool as the header asks for is used */
+    uint64_t pool_bytes;       /* at least firn_check_pool_bytes of the plan's counts, else POOL_TOO_SMALL */
     void *context;             /* passed to the functions below; any of them may be NULL */
     void (*alive)(void *context);
     void (*lock)(void *context); /* held during the signature check */
@@ -38,11 +36,18 @@ typedef struct firn_checked {
     uint32_t device_counter; /* value of the device's security counter; 0 if there is none */
 } firn_checked;
 
-/* Returns FIRN_OK, or the error of the first check that failed. */
+/* Bytes of the pool with which a plan with these counts can be checked; a multiple of 16. */
+uint64_t firn_check_pool_bytes(const firn_counts *counts);
+
+/* Returns FIRN_OK, or the error of the first check that failed. The report of the plan is not read. */
 int firn_check(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
 
 /* The same without key, signature and counter, for signed and unsigned plans that firnc inspects and does not run. The
  * runtime may not call it. */
 int firn_check_untrusted(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
+
+/* Compares the report behind the payload with its hash in a header that has been checked. For tools; a device never
+ * reads a report. Returns FIRN_OK, REPORT if there is none or if it differs, or HASH. */
+int firn_check_report(const firn_check_request *request, const firn_header *header) __attribute__((warn_unused_result));
 
 #endif

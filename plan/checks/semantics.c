@@ -1,5 +1,5 @@
-/* Rule 17 of FORMAT.md: checks the frame of a plan (numerics, header, regions, tensors, state, phases), then calls the
- * parts in semantics_parts.h. The FlatBuffers rules have passed, so counts are within the schema's limits, enumerations
+/* Rule 17 of FORMAT.md: checks the frame of a plan (numerics, header, phases, tensors, their order and layout), then
+ * calls the parts in semantics_parts.h. The FlatBuffers rules have passed, so counts are within the schema's limits, enumerations
  * have known values and required fields are present; everything else is checked here and nowhere else. Bounds are
  * checked by subtraction. Recursion is not allowed. */
 #include "plan/checks/semantics.h"
@@ -10,102 +10,123 @@
 #include "plan/checks/semantics_parts.h"
 #include "plan/errors.h"
 
-#define TENSOR_ALIGNMENT     16u
-#define REGION_ALIGNMENT_MAX 64u
+#define TENSOR_ALIGNMENT 16u
 
-/* --- regions and header ----------------------------------------------------------------------------------------- */
+/* --- header ----------------------------------------------------------------------------------------------------- */
 
-/* The runtime receives one block of each kind, so there is at most one region of each kind. */
-typedef struct regions {
-    uint32_t count[3];
-    uint64_t bytes[3];
-} regions;
-
-static bool is_alignment(uint32_t alignment) {
-    return alignment >= TENSOR_ALIGNMENT && alignment <= REGION_ALIGNMENT_MAX && (alignment & (alignment - 1)) == 0;
-}
-
-static int check_regions(firn_fb_plan plan, regions *found) {
-    *found = (regions){0};
-    for (uint32_t i = 0; i < firn_fb_plan_regions_count(plan); i++) {
-        firn_fb_region region = firn_fb_plan_regions_at(plan, i);
-        uint8_t kind = firn_fb_region_kind(region);
-        if (!is_alignment(firn_fb_region_alignment(region)) || found->count[kind] != 0)
-            return FIRN_ERROR_REGION;
-        found->count[kind]++;
-        found->bytes[kind] = firn_fb_region_bytes(region);
+firn_counts firn_semantics_count(firn_fb_plan plan) {
+    firn_counts counts = {.tensors = firn_fb_plan_tensors_count(plan),
+                          .state_tensors = firn_fb_plan_state_tensors(plan)};
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, counts.ops++) {
+            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            uint32_t operands = firn_fb_op_inputs_count(op) + firn_fb_op_outputs_count(op);
+            counts.operands += operands;
+            counts.widest = operands > counts.widest ? operands : counts.widest;
+            counts.integers += firn_fb_op_integers_count(op);
+            counts.reals += firn_fb_op_reals_count(op);
+            counts.reductions += firn_fb_op_reductions_count(op);
+        }
     }
-    if (found->count[FIRN_FB_REGION_KIND_STATE] == 0 || found->count[FIRN_FB_REGION_KIND_ARENA] == 0)
-        return FIRN_ERROR_REGION;
-    return FIRN_OK;
+    return counts;
 }
 
-/* The arena block also provides the verification pool. A plan without a region of constants may still have constants,
- * which its initialisers read. */
-static int check_header(firn_fb_plan plan, const firn_header *header, const regions *found) {
-    uint64_t arena = found->bytes[FIRN_FB_REGION_KIND_ARENA];
-    if (firn_fb_plan_mode(plan) != header->mode || firn_semantics_op_count(plan) != header->ops)
-        return FIRN_ERROR_HEADER_MISMATCH;
-    if (found->bytes[FIRN_FB_REGION_KIND_STATE] != header->state_bytes ||
-        (arena > header->pool_bytes ? arena : header->pool_bytes) != header->arena_bytes)
-        return FIRN_ERROR_HEADER_MISMATCH;
-    if (found->count[FIRN_FB_REGION_KIND_CONSTANT] != 0 &&
-        found->bytes[FIRN_FB_REGION_KIND_CONSTANT] != header->constants_bytes)
-        return FIRN_ERROR_HEADER_MISMATCH;
-    return FIRN_OK;
+static int check_header(firn_fb_plan plan, const firn_header *header) {
+    const firn_counts counts = firn_semantics_count(plan);
+    return memcmp(&counts, &header->counts, sizeof counts) == 0 ? FIRN_OK : FIRN_ERROR_HEADER_MISMATCH;
 }
 
 /* --- tensors ---------------------------------------------------------------------------------------------------- */
 
-static bool role_fits(uint8_t role, uint8_t region) {
+/* Whether a role may lie in a region of this kind. */
+static bool role_fits(uint8_t role, uint8_t kind) {
+    kind = firn_region_fast_kind(kind);
     switch (role) {
     case FIRN_FB_ROLE_PARAMETER:
+    case FIRN_FB_ROLE_BUFFER:
+        return kind == FIRN_FB_REGION_KIND_PARAMETERS;
     case FIRN_FB_ROLE_OPTIMIZER_STATE:
+        return kind == FIRN_FB_REGION_KIND_OPTIMIZER;
     case FIRN_FB_ROLE_COUNTER:
-        return region == FIRN_FB_REGION_KIND_STATE;
+        return kind == FIRN_FB_REGION_KIND_OPTIMIZER || kind == FIRN_FB_REGION_KIND_SESSION;
     case FIRN_FB_ROLE_CONSTANT:
-        return region == FIRN_FB_REGION_KIND_CONSTANT;
+    case FIRN_FB_ROLE_FROZEN:
+        return kind == FIRN_FB_REGION_KIND_CONSTANT;
+    case FIRN_FB_ROLE_RING:
+        return kind == FIRN_FB_REGION_KIND_RING;
     default:
-        return region == FIRN_FB_REGION_KIND_ARENA;
+        return kind == FIRN_FB_REGION_KIND_ARENA;
     }
 }
 
 /* State is float32 or int64; parameters are float32. */
-static bool type_fits(uint8_t type, uint8_t role, uint8_t region) {
-    if (region != FIRN_FB_REGION_KIND_STATE)
+static bool type_fits(firn_fb_tensor tensor) {
+    uint8_t type = firn_fb_tensor_type(tensor);
+    if (firn_semantics_memory(tensor) != FIRN_MEMORY_STATE)
         return true;
-    return type == FIRN_FLOAT32 || (type == FIRN_INT64 && role != FIRN_FB_ROLE_PARAMETER);
+    return type == FIRN_FLOAT32 || (type == FIRN_INT64 && firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_PARAMETER);
 }
 
-static bool lifetime_fits(firn_fb_tensor tensor, uint8_t region, uint32_t ops) {
+/* The digest, the checkpoint and the model hash use the names of these tensors. No other tensor has a name. */
+static bool name_fits(firn_fb_tensor tensor) {
+    bool named = firn_semantics_memory(tensor) == FIRN_MEMORY_STATE ||
+                 firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN;
+    return named == (firn_fb_tensor_name_length(tensor) != 0 && firn_fb_tensor_base(tensor) == FIRN_ABSENT);
+}
+
+static bool lifetime_fits(firn_fb_tensor tensor, uint32_t ops) {
     if (firn_semantics_is_persistent(tensor))
         return true;
-    return region == FIRN_FB_REGION_KIND_ARENA && firn_fb_tensor_first(tensor) <= firn_fb_tensor_last(tensor) &&
-           firn_fb_tensor_last(tensor) < ops;
+    return firn_semantics_memory(tensor) == FIRN_MEMORY_ARENA &&
+           firn_fb_tensor_first(tensor) <= firn_fb_tensor_last(tensor) && firn_fb_tensor_last(tensor) < ops;
 }
 
-static bool is_tensor(firn_fb_plan plan, firn_fb_tensor tensor, uint32_t ops) {
-    if (firn_fb_tensor_region(tensor) >= firn_fb_plan_regions_count(plan))
+/* Whether `bytes` at the offset of a tensor lie within `room` bytes, aligned. */
+static bool is_placed(firn_fb_tensor tensor, uint64_t bytes, uint64_t room) {
+    uint64_t offset = firn_fb_tensor_offset(tensor);
+    return offset % TENSOR_ALIGNMENT == 0 && offset <= room && bytes <= room - offset;
+}
+
+/* A view lies in a tensor that is not a view and whose list position may be any; it has everything but name, shape and
+ * offset from it. Its size has been checked to be less than 2^62, and the size of its base is checked on its own. */
+static bool is_view(firn_fb_plan plan, firn_fb_tensor view, uint64_t bytes) {
+    uint32_t index = firn_fb_tensor_base(view);
+    if (index >= firn_fb_plan_tensors_count(plan) || firn_fb_tensor_name_length(view) != 0)
         return false;
-    firn_fb_region region = firn_fb_plan_regions_at(plan, firn_fb_tensor_region(tensor));
-    uint8_t kind = firn_fb_region_kind(region), role = firn_fb_tensor_role(tensor);
-    uint64_t room = firn_fb_region_bytes(region), offset = firn_fb_tensor_offset(tensor), bytes;
-    firn_shape shape = firn_semantics_shape(tensor);
-    return firn_shape_bytes(&shape, &bytes) && offset % TENSOR_ALIGNMENT == 0 && offset <= room &&
-           bytes <= room - offset && role_fits(role, kind) && type_fits(shape.type, role, kind) &&
-           lifetime_fits(tensor, kind, ops);
+    firn_fb_tensor base = firn_fb_plan_tensors_at(plan, index);
+    return firn_fb_tensor_base(base) == FIRN_ABSENT && is_placed(view, bytes, firn_semantics_bytes(base)) &&
+           firn_fb_tensor_type(view) == firn_fb_tensor_type(base) &&
+           firn_fb_tensor_role(view) == firn_fb_tensor_role(base) &&
+           firn_fb_tensor_region(view) == firn_fb_tensor_region(base) &&
+           firn_fb_tensor_first(view) == firn_fb_tensor_first(base) &&
+           firn_fb_tensor_last(view) == firn_fb_tensor_last(base);
 }
 
-static int check_tensors(firn_fb_plan plan) {
-    uint32_t ops = firn_semantics_op_count(plan);
+static bool is_tensor(firn_fb_plan plan, firn_fb_tensor tensor, const firn_header *header) {
+    firn_shape shape = firn_semantics_shape(tensor);
+    uint64_t bytes;
+    if (!firn_shape_bytes(&shape, &bytes))
+        return false;
+    if (firn_fb_tensor_base(tensor) != FIRN_ABSENT)
+        return is_view(plan, tensor, bytes);
+    if (firn_fb_tensor_region(tensor) >= header->region_count)
+        return false;
+    uint8_t region = firn_fb_tensor_region(tensor);
+    return is_placed(tensor, bytes, header->region_bytes[region]) &&
+           role_fits(firn_fb_tensor_role(tensor), header->region_kinds[region]) &&
+           type_fits(tensor) && name_fits(tensor) && lifetime_fits(tensor, header->counts.ops);
+}
+
+static int check_tensors(firn_fb_plan plan, const firn_header *header) {
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++) {
-        if (!is_tensor(plan, firn_fb_plan_tensors_at(plan, i), ops))
+        if (!is_tensor(plan, firn_fb_plan_tensors_at(plan, i), header))
             return FIRN_ERROR_TENSOR;
     }
     return FIRN_OK;
 }
 
-/* --- the state block -------------------------------------------------------------------------------------------- */
+/* --- the order of tensors, and the layout of state and rings ---------------------------------------------------- */
 
 /* Whether a's name sorts strictly before b's, compared byte by byte. */
 static bool name_is_before(firn_fb_tensor a, firn_fb_tensor b) {
@@ -115,56 +136,70 @@ static bool name_is_before(firn_fb_tensor a, firn_fb_tensor b) {
     return order < 0 || (order == 0 && a_length < b_length);
 }
 
-/* Checks that the parameters, or the other state tensors, each start at the next multiple of 16 from *end, in the order
- * of the list. Offsets and sizes are within the region, so *end cannot overflow. */
-static bool follow_each_other(firn_fb_plan plan, bool parameters, uint64_t *end) {
-    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(plan); i++) {
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
-        if ((firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER) != parameters)
-            continue;
-        uint64_t padding = (TENSOR_ALIGNMENT - *end % TENSOR_ALIGNMENT) % TENSOR_ALIGNMENT;
-        if (firn_fb_tensor_offset(tensor) < *end || firn_fb_tensor_offset(tensor) - *end != padding)
-            return false;
-        *end = firn_fb_tensor_offset(tensor) + firn_semantics_bytes(tensor);
-    }
-    return true;
+/* The place of a tensor in the list: state, then frozen weights, then all others, among them the views. */
+static uint32_t rank_of(firn_fb_tensor tensor) {
+    if (firn_fb_tensor_base(tensor) != FIRN_ABSENT)
+        return 2;
+    if (firn_semantics_memory(tensor) == FIRN_MEMORY_STATE)
+        return 0;
+    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN ? 1 : 2;
 }
 
-/* State tensors come first in the list of tensors, sorted by name. In memory, parameters come first and the others
- * follow, without gaps between or after them. */
-static int check_state(firn_fb_plan plan, uint64_t state_bytes) {
-    uint32_t count = firn_fb_plan_state_tensors(plan);
-    if (count > firn_fb_plan_tensors_count(plan))
-        return FIRN_ERROR_STATE_ORDER;
+static int check_order(firn_fb_plan plan) {
+    uint32_t before = 0, state = 0;
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
-        if ((firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_STATE) != (i < count))
+        uint32_t rank = rank_of(tensor);
+        if (rank < before)
             return FIRN_ERROR_STATE_ORDER;
-        if (i > 0 && i < count && !name_is_before(firn_fb_plan_tensors_at(plan, i - 1), tensor))
+        if (i > 0 && rank == before && rank < 2 && !name_is_before(firn_fb_plan_tensors_at(plan, i - 1), tensor))
+            return FIRN_ERROR_STATE_ORDER;
+        before = rank;
+        state += rank == 0;
+    }
+    return state == firn_fb_plan_state_tensors(plan) ? FIRN_OK : FIRN_ERROR_STATE_ORDER;
+}
+
+/* Checks that the tensors of a region each start at the next multiple of 16, in the order of the list, and fill the
+ * region. Offsets and sizes are within the region, so `end` cannot overflow. */
+static bool is_filled_in_order(firn_fb_plan plan, uint32_t region, uint64_t bytes) {
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++) {
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
+        if (firn_fb_tensor_region(tensor) != region || firn_fb_tensor_base(tensor) != FIRN_ABSENT)
+            continue;
+        uint64_t padding = (TENSOR_ALIGNMENT - end % TENSOR_ALIGNMENT) % TENSOR_ALIGNMENT;
+        if (firn_fb_tensor_offset(tensor) < end || firn_fb_tensor_offset(tensor) - end != padding)
+            return false;
+        end = firn_fb_tensor_offset(tensor) + firn_semantics_bytes(tensor);
+    }
+    return bytes - end < TENSOR_ALIGNMENT;
+}
+
+static int check_layout(firn_fb_plan plan, const firn_header *header) {
+    for (uint32_t r = 0; r < header->region_count; r++) {
+        uint8_t kind = header->region_kinds[r];
+        if (firn_region_is_arena(kind) || firn_region_is_constant(kind))
+            continue;
+        if (!is_filled_in_order(plan, r, header->region_bytes[r]))
             return FIRN_ERROR_STATE_ORDER;
     }
-    uint64_t end = 0;
-    if (!follow_each_other(plan, true, &end) || !follow_each_other(plan, false, &end) ||
-        state_bytes - end >= TENSOR_ALIGNMENT)
-        return FIRN_ERROR_STATE_ORDER;
     return FIRN_OK;
 }
 
 /* --- phases ----------------------------------------------------------------------------------------------------- */
 
-/* Training has the phases micro_batch, finalise, update, bookkeep, of which finalise is omitted if it has no ops.
- * Evaluation has the phase evaluate. */
-static int check_phases(firn_fb_plan plan) {
-    static const uint8_t train[] = {FIRN_FB_PHASE_KIND_MICRO_BATCH, FIRN_FB_PHASE_KIND_FINALISE,
-                                    FIRN_FB_PHASE_KIND_UPDATE, FIRN_FB_PHASE_KIND_BOOKKEEP};
-    static const uint8_t evaluate[] = {FIRN_FB_PHASE_KIND_EVALUATE};
-    bool is_train = firn_fb_plan_mode(plan) == FIRN_FB_MODE_TRAIN;
-    const uint8_t *kinds = is_train ? train : evaluate;
-    uint32_t expected = is_train ? sizeof train : sizeof evaluate, count = firn_fb_plan_phases_count(plan), at = 0;
-    for (uint32_t i = 0; i < expected; i++) {
-        if (at < count && firn_fb_phase_kind(firn_fb_plan_phases_at(plan, at)) == kinds[i])
+/* Training has the phases derive, micro_batch, finalise, update, bookkeep, of which derive and finalise are omitted if
+ * they have no ops. Evaluation has the phases derive, if it has ops, and evaluate. */
+static int check_phases(firn_fb_plan plan, bool train) {
+    uint32_t count = firn_fb_plan_phases_count(plan), at = 0;
+    for (uint8_t kind = FIRN_FB_PHASE_KIND_DERIVE; kind <= FIRN_FB_PHASE_KIND_EVALUATE; kind++) {
+        bool optional = kind == FIRN_FB_PHASE_KIND_DERIVE || (train && kind == FIRN_FB_PHASE_KIND_FINALISE);
+        bool expected = optional || (kind == FIRN_FB_PHASE_KIND_EVALUATE) != train;
+        bool present = at < count && firn_fb_phase_kind(firn_fb_plan_phases_at(plan, at)) == kind;
+        if (expected && present)
             at++;
-        else if (kinds[i] != FIRN_FB_PHASE_KIND_FINALISE)
+        else if (expected && !optional)
             return FIRN_ERROR_PHASE;
     }
     return at == count ? FIRN_OK : FIRN_ERROR_PHASE;
@@ -172,33 +207,29 @@ static int check_phases(firn_fb_plan plan) {
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
 
-uint64_t firn_semantics_scratch_bytes(uint32_t tensors, uint32_t state_tensors) {
-    return sizeof(uint32_t) * (uint64_t)(tensors - state_tensors);
+uint64_t firn_semantics_scratch_bytes(const firn_counts *counts) {
+    uint64_t flow = sizeof(uint32_t) * (uint64_t)(counts->tensors - counts->state_tensors);
+    uint64_t ops = sizeof(firn_shape) * (uint64_t)counts->widest;
+    return flow > ops ? flow : ops;
 }
 
 int firn_semantics_check(firn_fb_plan plan, const firn_header *header, void *scratch, uint64_t scratch_bytes) {
     if (firn_fb_plan_numerics_version(plan) != FIRN_NUMERICS_VERSION)
         return FIRN_ERROR_NUMERICS_VERSION;
-    regions found;
-    int error = check_regions(plan, &found);
+    int error = check_header(plan, header);
+    if (error == FIRN_OK && scratch_bytes < firn_semantics_scratch_bytes(&header->counts))
+        error = FIRN_ERROR_POOL_TOO_SMALL;
     if (error == FIRN_OK)
-        error = check_header(plan, header, &found);
+        error = check_phases(plan, header->mode == FIRN_MODE_TRAIN);
     if (error == FIRN_OK)
-        error = check_phases(plan);
+        error = check_tensors(plan, header);
     if (error == FIRN_OK)
-        error = check_tensors(plan);
+        error = check_order(plan);
     if (error == FIRN_OK)
-        error = check_state(plan, header->state_bytes);
+        error = check_layout(plan, header);
     if (error == FIRN_OK)
-        error = firn_semantics_ops(plan);
+        error = firn_semantics_ops(plan, scratch);
     if (error == FIRN_OK)
         error = firn_semantics_fields(plan, header);
-    if (error == FIRN_OK)
-        error = scratch_bytes >=
-                        firn_semantics_scratch_bytes(firn_fb_plan_tensors_count(plan), firn_fb_plan_state_tensors(plan))
-                    ? FIRN_OK
-                    : FIRN_ERROR_POOL_TOO_SMALL;
-    if (error == FIRN_OK)
-        error = firn_semantics_flow(plan, scratch);
-    return error;
+    return error == FIRN_OK ? firn_semantics_flow(plan, header, scratch) : error;
 }

@@ -1,50 +1,50 @@
 /* Rule 17 of FORMAT.md, the fields around the ops: checks what the runtime fills, evaluates, reads and counts against
  * the tensors that the fields refer to. After this check the runtime uses every index of the plan unchecked. */
+#include <float.h>
+
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
 #include "plan/errors.h"
 #include "plan/schedule_list.h"
 
-#define NO_TENSOR   UINT32_MAX /* the value of an optional field that refers to no tensor */
-#define NO_SCHEDULE UINT32_MAX
-
 /* --- tensors that fields name ----------------------------------------------------------------------------------- */
 
-/* Whether a tensor has one dimension of this extent, this type, and a region of this kind. In the arena it must also be
- * persistent, because the runtime reads it between phases. */
-static bool is_vector(firn_fb_plan plan, uint32_t index, uint8_t region, uint8_t type, uint32_t extent) {
+/* Whether a tensor has one dimension of this extent, this type, and lies in this memory. In the arena it must also be
+ * persistent, because the runtime reads it between phases, and must not be scratch. */
+static bool is_vector(firn_fb_plan plan, uint32_t index, firn_memory memory, uint8_t type, uint32_t extent) {
     if (index >= firn_fb_plan_tensors_count(plan))
         return false;
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    return firn_semantics_region(plan, tensor) == region && firn_fb_tensor_type(tensor) == type &&
+    return firn_semantics_memory(tensor) == memory && firn_fb_tensor_base(tensor) == FIRN_ABSENT &&
+           firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_SCRATCH && firn_fb_tensor_type(tensor) == type &&
            firn_fb_tensor_dims_count(tensor) == 1 && firn_fb_tensor_dims_at(tensor, 0) == extent &&
            firn_semantics_is_persistent(tensor);
 }
 
 static bool is_arena_scalar(firn_fb_plan plan, uint32_t index, uint8_t type) {
-    return is_vector(plan, index, FIRN_FB_REGION_KIND_ARENA, type, 1);
-}
-
-/* The same in the state region; a parameter is not allowed. */
-static bool is_state_vector(firn_fb_plan plan, uint32_t index, uint8_t type, uint32_t extent) {
-    return is_vector(plan, index, FIRN_FB_REGION_KIND_STATE, type, extent) &&
-           firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, index)) != FIRN_FB_ROLE_PARAMETER;
+    return is_vector(plan, index, FIRN_MEMORY_ARENA, type, 1);
 }
 
 static bool is_counter(firn_fb_plan plan, uint32_t index) {
-    return is_state_vector(plan, index, FIRN_INT64, 1) &&
+    return is_vector(plan, index, FIRN_MEMORY_STATE, FIRN_INT64, 1) &&
            firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, index)) == FIRN_FB_ROLE_COUNTER;
 }
 
-/* Whether the tensor is first used in this phase or an earlier one, so that it is computed before the runtime reads
- * it. */
-static bool is_ready_after(firn_fb_plan plan, uint32_t index, uint8_t kind) {
-    uint32_t first = firn_semantics_first_touch(plan, index);
-    uint8_t phase;
-    if (first >= firn_semantics_op_count(plan))
-        return false;
-    (void)firn_semantics_op(plan, first, &phase);
-    return phase <= kind;
+/* Whether one op alone writes a tensor, has this code, and has it as this output in a phase of this kind. */
+static bool has_one_writer(firn_fb_plan plan, uint32_t tensor, uint16_t code, uint32_t output, uint8_t phase,
+                           firn_fb_op *writer) {
+    uint32_t writers = 0;
+    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
+        uint8_t kind;
+        firn_fb_op op = firn_semantics_op(plan, n, &kind);
+        if (!firn_semantics_writes(op, tensor))
+            continue;
+        if (kind != phase || firn_fb_op_code(op) != code || firn_fb_op_outputs_at(op, output) != tensor)
+            return false;
+        *writer = op;
+        writers++;
+    }
+    return writers == 1;
 }
 
 static bool is_positive(float x) {
@@ -53,12 +53,18 @@ static bool is_positive(float x) {
 
 /* --- the mode --------------------------------------------------------------------------------------------------- */
 
-/* The gradient of a step is the mean over its micro-batches, so every loss seed must be 1 / micro_batches. */
-static bool shares_are_even(firn_fb_plan plan) {
+/* The gradient of a step is the mean over its micro-batches, so every loss seed must be 1 / micro_batches; and the loss
+ * scale that a step reports is the one that its loss seeds use. */
+static bool are_loss_seeds(firn_fb_plan plan) {
     for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
         uint8_t phase;
         firn_fb_op op = firn_semantics_op(plan, n, &phase);
-        if (firn_fb_op_code(op) == FIRN_OP_loss_seed &&
+        if (firn_fb_op_code(op) != FIRN_OP_loss_seed)
+            continue;
+        uint32_t scale = firn_fb_op_inputs_count(op) > FIRN_LOSS_SEED_IN_SCALE
+                             ? firn_fb_op_inputs_at(op, FIRN_LOSS_SEED_IN_SCALE)
+                             : FIRN_ABSENT;
+        if (scale != firn_fb_plan_loss_scale(plan) ||
             firn_fb_op_reals_at(op, FIRN_LOSS_SEED_FACTOR) != 1.0f / (float)firn_fb_plan_micro_batches(plan))
             return false;
     }
@@ -66,37 +72,39 @@ static bool shares_are_even(firn_fb_plan plan) {
 }
 
 static int check_train(firn_fb_plan plan) {
-    if (firn_fb_plan_steps(plan) < 1 || firn_fb_plan_steps(plan) > INT64_MAX || firn_fb_plan_micro_batches(plan) < 1 ||
-        firn_fb_plan_metric_present(plan) || !shares_are_even(plan))
+    if (firn_fb_plan_micro_batches(plan) < 1 || firn_fb_plan_metric_present(plan) ||
+        firn_fb_plan_loss(plan) == FIRN_ABSENT || !are_loss_seeds(plan))
         return FIRN_ERROR_FIELD;
-    bool clips = firn_fb_plan_clipping(plan) != FIRN_FB_CLIPPING_NONE;
-    float threshold = firn_fb_plan_clip_threshold(plan);
-    if (clips ? !is_positive(threshold) : threshold != 0.0f)
-        return FIRN_ERROR_FIELD;
-    if (firn_fb_plan_clipping(plan) == FIRN_FB_CLIPPING_NORM && firn_fb_plan_gradient_norm(plan) == NO_TENSOR)
-        return FIRN_ERROR_ROLE;
     return FIRN_OK;
 }
 
-/* Checks that an eval plan has no field that only training uses. */
+/* Checks that an eval plan has no field that only training uses, and promises no check of a loss that it has not. */
 static int check_evaluate(firn_fb_plan plan) {
-    if (firn_fb_plan_steps(plan) > INT64_MAX || firn_fb_plan_micro_batches(plan) != 1 ||
-        !firn_fb_plan_metric_present(plan) || firn_fb_plan_schedules_count(plan) != 0 ||
-        firn_fb_plan_groups_count(plan) != 0 || firn_fb_plan_loss_scaler_present(plan) ||
-        firn_fb_plan_clipping(plan) != FIRN_FB_CLIPPING_NONE || firn_fb_plan_clip_threshold(plan) != 0.0f ||
-        firn_fb_plan_global_step(plan) != NO_TENSOR || firn_fb_plan_optimizer_step(plan) != NO_TENSOR ||
-        firn_fb_plan_finite(plan) != NO_TENSOR || firn_fb_plan_gradient_norm(plan) != NO_TENSOR)
+    if (firn_fb_plan_micro_batches(plan) != 1 || firn_fb_plan_schedules_count(plan) != 0 ||
+        firn_fb_plan_learning_rate(plan) != FIRN_ABSENT || firn_fb_plan_loss_scale(plan) != FIRN_ABSENT ||
+        firn_fb_plan_at_floor(plan) != FIRN_ABSENT || firn_fb_plan_global_step(plan) != FIRN_ABSENT ||
+        firn_fb_plan_optimizer_step(plan) != FIRN_ABSENT || firn_fb_plan_finite(plan) != FIRN_ABSENT ||
+        firn_fb_plan_gradient_norm(plan) != FIRN_ABSENT ||
+        (firn_fb_plan_check_loss(plan) && firn_fb_plan_loss(plan) == FIRN_ABSENT))
         return FIRN_ERROR_FIELD;
     return FIRN_OK;
 }
 
 /* --- sampler and inputs ----------------------------------------------------------------------------------------- */
 
+/* Pushed samples are counted, and none of them is held out. */
+static bool is_pushed_or_read(firn_fb_plan plan, firn_fb_sampler sampler) {
+    uint32_t pushed = firn_fb_sampler_pushed(sampler);
+    return pushed == FIRN_ABSENT || (is_vector(plan, pushed, FIRN_MEMORY_RING, FIRN_INT64, 1) &&
+                                     firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL &&
+                                     firn_fb_sampler_held_out_per_mille(sampler) == 0);
+}
+
 static bool is_sampler(firn_fb_plan plan, firn_fb_sampler sampler) {
     bool window = firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_WINDOW;
     return (firn_fb_sampler_window(sampler) != 0) == window && (firn_fb_sampler_stride(sampler) != 0) == window &&
            firn_fb_sampler_samples(sampler) >= 1 && firn_fb_sampler_held_out_per_mille(sampler) <= 999 &&
-           is_counter(plan, firn_fb_sampler_cursor(sampler));
+           is_counter(plan, firn_fb_sampler_cursor(sampler)) && is_pushed_or_read(plan, sampler);
 }
 
 /* int32 reads uint8 or int32 below the limit; float32 reads float32 unscaled, or uint8 with scale and shift. */
@@ -130,11 +138,29 @@ static uint64_t sample_elements(firn_fb_tensor tensor) {
     return firn_shape_elements(&shape, &elements) ? elements / shape.dims[0] : 0;
 }
 
+/* The ring of an input holds elements as they were pushed: one after the other for windows, in records of a sample
+ * each otherwise. */
+static bool is_ring(firn_fb_plan plan, firn_fb_sampler sampler, firn_fb_input input, uint64_t elements) {
+    uint32_t index = firn_fb_input_ring(input);
+    if ((index == FIRN_ABSENT) != (firn_fb_sampler_pushed(sampler) == FIRN_ABSENT))
+        return false;
+    if (index == FIRN_ABSENT)
+        return true;
+    if (index >= firn_fb_plan_tensors_count(plan) || index == firn_fb_sampler_pushed(sampler))
+        return false;
+    firn_fb_tensor ring = firn_fb_plan_tensors_at(plan, index);
+    bool window = firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_WINDOW;
+    return firn_fb_tensor_role(ring) == FIRN_FB_ROLE_RING && firn_fb_tensor_base(ring) == FIRN_ABSENT &&
+           firn_fb_tensor_type(ring) == firn_fb_input_element(input) &&
+           (window ? firn_fb_tensor_dims_count(ring) == 1 : sample_elements(ring) == elements);
+}
+
 static bool is_input(firn_fb_plan plan, firn_fb_sampler sampler, firn_fb_input input) {
     if (firn_fb_input_tensor(input) >= firn_fb_plan_tensors_count(plan))
         return false;
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(input));
-    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_INPUT &&
+    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_INPUT && firn_fb_tensor_base(tensor) == FIRN_ABSENT &&
+           is_ring(plan, sampler, input, sample_elements(tensor)) &&
            firn_fb_tensor_dims_at(tensor, 0) == firn_fb_sampler_samples(sampler) &&
            element_fits(input, firn_fb_tensor_type(tensor)) && sample_fits(sampler, input, sample_elements(tensor));
 }
@@ -172,7 +198,7 @@ static int check_inputs(firn_fb_plan plan) {
     return FIRN_OK;
 }
 
-/* --- schedules and groups --------------------------------------------------------------------------------------- */
+/* --- schedules ------------------------------------------------------------------------------------------------- */
 
 static bool is_schedule(firn_fb_plan plan, uint32_t i) {
     firn_fb_schedule schedule = firn_fb_plan_schedules_at(plan, i);
@@ -200,81 +226,88 @@ static int check_schedules(firn_fb_plan plan) {
     return FIRN_OK;
 }
 
-static bool is_schedule_of(firn_fb_plan plan, uint32_t schedule, uint8_t key) {
-    return schedule < firn_fb_plan_schedules_count(plan) &&
-           firn_fb_schedule_key(firn_fb_plan_schedules_at(plan, schedule)) == key;
+/* The learning rate that a step reports is the value of a schedule. */
+static bool is_scheduled(firn_fb_plan plan, uint32_t tensor) {
+    for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
+        if (firn_fb_schedule_tensor(firn_fb_plan_schedules_at(plan, i)) == tensor)
+            return true;
+    }
+    return false;
 }
 
-static bool is_group(firn_fb_plan plan, firn_fb_parameter_group group) {
-    uint32_t decay = firn_fb_parameter_group_decay_schedule(group);
-    if (!is_schedule_of(plan, firn_fb_parameter_group_schedule(group), FIRN_FB_SCHEDULE_KEY_LEARNING_RATE) ||
-        (decay != NO_SCHEDULE && (!is_schedule_of(plan, decay, FIRN_FB_SCHEDULE_KEY_WEIGHT_DECAY) ||
-                                  firn_fb_parameter_group_weight_decay(group) != 0.0f)))
+/* --- what the runtime reads between the phases ------------------------------------------------------------------ */
+
+/* The runtime reads the loss at the end of the phase micro_batch or evaluate. */
+static bool is_loss(firn_fb_plan plan, uint32_t loss) {
+    uint32_t n = firn_semantics_first_touch(plan, loss);
+    uint8_t kind = FIRN_FB_PHASE_KIND_UPDATE;
+    if (!is_arena_scalar(plan, loss, FIRN_FLOAT32) || n >= firn_semantics_op_count(plan))
         return false;
-    for (uint32_t i = 0; i < firn_fb_parameter_group_parameters_count(group); i++) {
-        uint32_t parameter = firn_fb_parameter_group_parameters_at(group, i);
-        if (parameter >= firn_fb_plan_state_tensors(plan) ||
-            firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, parameter)) != FIRN_FB_ROLE_PARAMETER)
+    (void)firn_semantics_op(plan, n, &kind);
+    return kind == FIRN_FB_PHASE_KIND_MICRO_BATCH || kind == FIRN_FB_PHASE_KIND_EVALUATE;
+}
+
+static bool same_name(firn_fb_output a, firn_fb_output b) {
+    uint32_t length = firn_fb_output_name_length(a);
+    return length == firn_fb_output_name_length(b) &&
+           __builtin_memcmp(firn_fb_output_name(a), firn_fb_output_name(b), length) == 0;
+}
+
+/* An output is computed in each step and stays until the next; its name is its own. */
+static bool is_output(firn_fb_plan plan, uint32_t i) {
+    firn_fb_output output = firn_fb_plan_outputs_at(plan, i);
+    if (firn_fb_output_tensor(output) >= firn_fb_plan_tensors_count(plan))
+        return false;
+    uint32_t index = firn_semantics_base(plan, firn_fb_output_tensor(output));
+    uint32_t n = firn_semantics_first_writer(plan, index);
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    uint8_t phase = FIRN_FB_PHASE_KIND_UPDATE;
+    if (n < firn_semantics_op_count(plan))
+        (void)firn_semantics_op(plan, n, &phase);
+    if (firn_semantics_memory(tensor) != FIRN_MEMORY_ARENA || !firn_semantics_is_persistent(tensor) ||
+        firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_SCRATCH || phase == FIRN_FB_PHASE_KIND_UPDATE)
+        return false;
+    for (uint32_t j = 0; j < i; j++) {
+        if (same_name(firn_fb_plan_outputs_at(plan, j), output))
             return false;
     }
     return true;
 }
 
-static int check_groups(firn_fb_plan plan) {
-    for (uint32_t i = 0; i < firn_fb_plan_groups_count(plan); i++) {
-        if (!is_group(plan, firn_fb_plan_groups_at(plan, i)))
-            return FIRN_ERROR_ROLE;
-    }
-    return FIRN_OK;
-}
-
-/* --- what the runtime reads between the phases ------------------------------------------------------------------ */
-
-/* Output 0 is the loss of a micro-batch, which the runtime reads at the end of phase 0. */
 static int check_outputs(firn_fb_plan plan) {
-    uint32_t loss = firn_fb_output_tensor(firn_fb_plan_outputs_at(plan, 0));
-    uint8_t kind = firn_fb_phase_kind(firn_fb_plan_phases_at(plan, 0));
-    if (!is_arena_scalar(plan, loss, FIRN_FLOAT32) || !is_ready_after(plan, loss, kind))
+    if (firn_fb_plan_loss(plan) != FIRN_ABSENT && !is_loss(plan, firn_fb_plan_loss(plan)))
         return FIRN_ERROR_ROLE;
-    for (uint32_t i = 1; i < firn_fb_plan_outputs_count(plan); i++) {
-        uint32_t output = firn_fb_output_tensor(firn_fb_plan_outputs_at(plan, i));
-        if (output >= firn_fb_plan_tensors_count(plan) ||
-            !firn_semantics_is_persistent(firn_fb_plan_tensors_at(plan, output)))
+    for (uint32_t i = 0; i < firn_fb_plan_outputs_count(plan); i++) {
+        if (!is_output(plan, i))
             return FIRN_ERROR_ROLE;
     }
     return FIRN_OK;
 }
 
-/* No tensor is needed for a static scale of 1. */
-static int check_loss_scaler(firn_fb_plan plan) {
-    if (!firn_fb_plan_loss_scaler_present(plan))
-        return FIRN_OK;
-    firn_fb_loss_scaler scaler = firn_fb_plan_loss_scaler(plan);
-    uint8_t kind = firn_fb_loss_scaler_kind(scaler);
-    uint32_t scale = firn_fb_loss_scaler_scale(scaler), floor = firn_fb_loss_scaler_at_floor(scaler);
-    bool has_scale = is_state_vector(plan, scale, FIRN_FLOAT32, 1);
-    if (kind == FIRN_FB_LOSS_SCALING_NONE)
-        return FIRN_OK;
-    if (kind == FIRN_FB_LOSS_SCALING_STATIC)
-        return has_scale || scale == NO_TENSOR ? FIRN_OK : FIRN_ERROR_ROLE;
-    uint32_t finite = firn_fb_plan_finite(plan);
-    if (!has_scale || !is_counter(plan, firn_fb_loss_scaler_steps_since_rescale(scaler)) ||
-        !is_counter(plan, firn_fb_loss_scaler_overflows_since_rescale(scaler)) ||
-        !is_counter(plan, firn_fb_loss_scaler_skipped_steps(scaler)) || !is_arena_scalar(plan, floor, FIRN_INT32) ||
-        !is_ready_after(plan, floor, FIRN_FB_PHASE_KIND_BOOKKEEP) || !is_arena_scalar(plan, finite, FIRN_INT32) ||
-        !is_ready_after(plan, finite, FIRN_FB_PHASE_KIND_FINALISE))
-        return FIRN_ERROR_ROLE;
-    return FIRN_OK;
+/* What a step reports and obeys is what the op of that name has computed. */
+static int check_step(firn_fb_plan plan) {
+    uint32_t scale = firn_fb_plan_loss_scale(plan), rate = firn_fb_plan_learning_rate(plan);
+    uint32_t finite = firn_fb_plan_finite(plan), floor = firn_fb_plan_at_floor(plan);
+    uint32_t norm = firn_fb_plan_gradient_norm(plan);
+    const uint8_t finalise = FIRN_FB_PHASE_KIND_FINALISE, bookkeep = FIRN_FB_PHASE_KIND_BOOKKEEP;
+    firn_fb_op writer;
+    bool good = rate == FIRN_ABSENT || is_scheduled(plan, rate);
+    good = good && (scale == FIRN_ABSENT || is_vector(plan, scale, FIRN_MEMORY_STATE, FIRN_FLOAT32, 1));
+    good = good && (norm == FIRN_ABSENT ||
+                    (is_arena_scalar(plan, norm, FIRN_FLOAT32) &&
+                     has_one_writer(plan, norm, FIRN_OP_gradient_norm, FIRN_GRADIENT_NORM_OUT_NORM, finalise, &writer)));
+    good = good && (finite == FIRN_ABSENT ||
+                    (is_arena_scalar(plan, finite, FIRN_INT32) &&
+                     has_one_writer(plan, finite, FIRN_OP_gradient_norm, FIRN_GRADIENT_NORM_OUT_FINITE, finalise,
+                                    &writer)));
+    good = good && (floor == FIRN_ABSENT ||
+                    (is_arena_scalar(plan, floor, FIRN_INT32) &&
+                     has_one_writer(plan, floor, FIRN_OP_loss_scale_update, FIRN_LOSS_SCALE_UPDATE_OUT_AT_FLOOR,
+                                    bookkeep, &writer)));
+    return good ? FIRN_OK : FIRN_ERROR_ROLE;
 }
 
-static int check_gradient_norm(firn_fb_plan plan) {
-    uint32_t norm = firn_fb_plan_gradient_norm(plan);
-    if (norm == NO_TENSOR)
-        return FIRN_OK;
-    return is_arena_scalar(plan, norm, FIRN_FLOAT32) && is_ready_after(plan, norm, FIRN_FB_PHASE_KIND_FINALISE)
-               ? FIRN_OK
-               : FIRN_ERROR_ROLE;
-}
+/* --- the metric ------------------------------------------------------------------------------------------------- */
 
 /* The one or two ops that may compute the state of a kind of metric; other is 0 if there is one. */
 typedef struct metric_rule {
@@ -315,13 +348,13 @@ static bool is_measured_once(firn_fb_plan plan, uint32_t sum, uint32_t count, co
     return writers == 1;
 }
 
-/* Whether a tensor is state of this type with any extents, and not a parameter. */
-static bool is_state_of(firn_fb_plan plan, uint32_t index, uint8_t type) {
+/* Whether a tensor is a counter of this type with any extents. */
+static bool is_counter_of(firn_fb_plan plan, uint32_t index, uint8_t type) {
     if (index >= firn_fb_plan_tensors_count(plan))
         return false;
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    return firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_STATE && firn_fb_tensor_type(tensor) == type &&
-           firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_PARAMETER;
+    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_COUNTER && firn_fb_tensor_base(tensor) == FIRN_ABSENT &&
+           firn_fb_tensor_type(tensor) == type;
 }
 
 /* Checks the ignored classes of the confusion matrix `sum`: ascending, and at least one class must remain. */
@@ -342,7 +375,7 @@ static int check_metric(firn_fb_plan plan) {
     uint32_t sum = firn_fb_metric_sum(metric), count = firn_fb_metric_count(metric);
     uint32_t cursor = firn_fb_sampler_cursor(firn_fb_plan_sampler(plan));
     float beta = firn_fb_metric_beta(metric);
-    if (!is_state_of(plan, sum, rule->type) || !is_counter(plan, count) || sum == count || sum == cursor ||
+    if (!is_counter_of(plan, sum, rule->type) || !is_counter(plan, count) || sum == count || sum == cursor ||
         count == cursor || !is_measured_once(plan, sum, count, rule))
         return FIRN_ERROR_ROLE;
     if (rule->f_beta ? !is_positive(beta) : beta != 0.0f)
@@ -354,19 +387,11 @@ static int check_metric(firn_fb_plan plan) {
 
 /* --- counters --------------------------------------------------------------------------------------------------- */
 
-/* Checks that exactly one op writes the counter, and that it increments it by 1 in a phase of this kind. */
+/* Whether exactly one op writes the counter, and it adds 1 in a phase of this kind. */
 static bool is_counted_once(firn_fb_plan plan, uint32_t counter, uint8_t kind) {
-    uint32_t writers = 0;
-    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
-        if (!firn_semantics_writes(op, counter))
-            continue;
-        if (phase != kind || firn_fb_op_code(op) != FIRN_OP_count || firn_fb_op_integers_at(op, FIRN_COUNT_STEP) != 1)
-            return false;
-        writers++;
-    }
-    return writers == 1;
+    firn_fb_op writer;
+    return has_one_writer(plan, counter, FIRN_OP_count, FIRN_COUNT_OUT_COUNTER, kind, &writer) &&
+           firn_fb_op_integers_at(writer, FIRN_COUNT_STEP) == 1;
 }
 
 static int check_counters(firn_fb_plan plan) {
@@ -381,38 +406,48 @@ static int check_counters(firn_fb_plan plan) {
 
 /* --- initialisers ----------------------------------------------------------------------------------------------- */
 
-/* Whether x is an integer in the range of int64. */
-static bool is_int64(float x) {
-    const float limit = 9223372036854775808.0f; /* 2^63 */
-    return x >= -limit && x < limit && (float)(int64_t)x == x;
-}
+#define COUNTER_MAX (INT64_C(1) << 62) /* no run counts as far, and sums with it do not overflow */
 
+/* Whether the elements of a float32 tensor lie in the constants, in a type that float32 holds exactly. */
 static bool weights_fit(firn_fb_initialiser initialiser, firn_fb_tensor tensor, uint64_t constants_bytes) {
-    uint64_t offset = firn_fb_initialiser_weights(initialiser), bytes = firn_semantics_bytes(tensor);
+    uint8_t element = firn_fb_initialiser_element(initialiser);
+    uint64_t offset = firn_fb_initialiser_weights(initialiser);
+    if (element != FIRN_FLOAT32 && !firn_type_is_half(element))
+        return false;
+    uint64_t bytes = firn_semantics_bytes(tensor) / firn_type_bytes(FIRN_FLOAT32) * firn_type_bytes(element);
     return offset % 16 == 0 && offset <= constants_bytes && bytes <= constants_bytes - offset;
 }
 
-/* Counters start at 0, regardless of seed and weights. Fields that a rule does not use must be zero. */
-static bool is_initialiser(firn_fb_plan plan, firn_fb_initialiser initialiser, uint64_t constants_bytes) {
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, firn_fb_initialiser_tensor(initialiser));
-    bool single = firn_fb_tensor_type(tensor) == FIRN_FLOAT32;
+/* Whether the fields that only some rules use are zero. */
+static bool is_plain(firn_fb_initialiser initialiser, bool drawn, bool weights) {
+    return (drawn || (firn_fb_initialiser_rng_id(initialiser) == 0 && firn_fb_initialiser_b(initialiser) == 0.0f)) &&
+           (weights || (firn_fb_initialiser_weights(initialiser) == 0 &&
+                        firn_fb_initialiser_element(initialiser) == FIRN_FLOAT32));
+}
+
+static bool is_integer_initialiser(firn_fb_initialiser initialiser) {
+    int64_t value = firn_fb_initialiser_integer(initialiser);
+    return firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_CONSTANT &&
+           is_plain(initialiser, false, false) && firn_fb_initialiser_a(initialiser) == 0.0f && value >= 0 &&
+           value <= COUNTER_MAX;
+}
+
+static bool is_float_initialiser(firn_fb_initialiser initialiser, firn_fb_tensor tensor, uint64_t constants_bytes) {
     float a = firn_fb_initialiser_a(initialiser), b = firn_fb_initialiser_b(initialiser);
-    bool plain = firn_fb_initialiser_rng_id(initialiser) == 0 && b == 0.0f;
-    bool drawn = firn_fb_initialiser_rng_id(initialiser) < FIRN_RNG_ID_END;
-    uint8_t rule = firn_fb_initialiser_rule(initialiser);
-    if (rule != FIRN_FB_INITIALISER_RULE_WEIGHTS && firn_fb_initialiser_weights(initialiser) != 0)
+    bool drawn = firn_fb_initialiser_rng_id(initialiser) < FIRN_RNG_ID_END && is_plain(initialiser, true, false);
+    bool counter = firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_COUNTER;
+    if (firn_fb_initialiser_integer(initialiser) != 0)
         return false;
-    if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_COUNTER && (rule != FIRN_FB_INITIALISER_RULE_CONSTANT || a != 0.0f))
-        return false;
-    switch (rule) {
+    switch (firn_fb_initialiser_rule(initialiser)) {
     case FIRN_FB_INITIALISER_RULE_CONSTANT:
-        return plain && (single || is_int64(a));
+        return is_plain(initialiser, false, false) && (!counter || a == 0.0f);
     case FIRN_FB_INITIALISER_RULE_NORMAL:
-        return single && drawn && b >= 0.0f;
+        return !counter && drawn && b >= 0.0f;
     case FIRN_FB_INITIALISER_RULE_UNIFORM:
-        return single && drawn && b >= a;
+        return !counter && drawn && b >= a && b - a <= FLT_MAX;
     case FIRN_FB_INITIALISER_RULE_WEIGHTS:
-        return plain && a == 0.0f && weights_fit(initialiser, tensor, constants_bytes);
+        return !counter && is_plain(initialiser, false, true) && a == 0.0f &&
+               weights_fit(initialiser, tensor, constants_bytes);
     default:
         return false;
     }
@@ -425,7 +460,9 @@ static int check_initialisers(firn_fb_plan plan, uint64_t constants_bytes) {
         return FIRN_ERROR_INITIALISER;
     for (uint32_t i = 0; i < count; i++) {
         firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, i);
-        if (firn_fb_initialiser_tensor(initialiser) != i || !is_initialiser(plan, initialiser, constants_bytes))
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
+        if (firn_fb_tensor_type(tensor) == FIRN_FLOAT32 ? !is_float_initialiser(initialiser, tensor, constants_bytes)
+                                                        : !is_integer_initialiser(initialiser))
             return FIRN_ERROR_INITIALISER;
     }
     return FIRN_OK;
@@ -433,15 +470,17 @@ static int check_initialisers(firn_fb_plan plan, uint64_t constants_bytes) {
 
 /* --- all of them ------------------------------------------------------------------------------------------------ */
 
-static int check_mode(firn_fb_plan plan) {
-    bool train = firn_fb_plan_mode(plan) == FIRN_FB_MODE_TRAIN;
+static int check_mode(firn_fb_plan plan, bool train) {
     int error = train ? check_train(plan) : check_evaluate(plan);
-    if (error == FIRN_OK)
-        error = train ? check_counters(plan) : check_metric(plan);
+    uint32_t origin = firn_fb_plan_origin_count(plan);
+    if (error == FIRN_OK && (firn_fb_plan_steps(plan) > INT64_MAX || (origin != 0 && origin != FIRN_HASH_BYTES)))
+        error = FIRN_ERROR_FIELD;
     if (error == FIRN_OK && train)
-        error = check_loss_scaler(plan);
+        error = check_counters(plan);
     if (error == FIRN_OK && train)
-        error = check_gradient_norm(plan);
+        error = check_step(plan);
+    if (error == FIRN_OK && firn_fb_plan_metric_present(plan))
+        error = check_metric(plan);
     return error;
 }
 
@@ -450,10 +489,8 @@ int firn_semantics_fields(firn_fb_plan plan, const firn_header *header) {
     if (error == FIRN_OK)
         error = check_schedules(plan);
     if (error == FIRN_OK)
-        error = check_groups(plan);
-    if (error == FIRN_OK)
         error = check_outputs(plan);
     if (error == FIRN_OK)
-        error = check_mode(plan);
+        error = check_mode(plan, header->mode == FIRN_MODE_TRAIN);
     return error == FIRN_OK ? check_initialisers(plan, header->constants_bytes) : error;
 }

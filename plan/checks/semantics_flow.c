@@ -1,7 +1,7 @@
 /* Rule 17 of FORMAT.md, the data flow between the ops: every tensor is written before it is read, is used only within
  * its lifetime, shares no bytes with a tensor that is live at the same time, and is changed only by an op that may
- * change it. Ops are numbered through all phases. The ops of micro_batch run again for each micro-batch; those of
- * update may be skipped. */
+ * change it. Ops are numbered through all phases. The ops of derive run before those of a step, and not in every step;
+ * those of micro_batch run again for each micro-batch; those of update may be skipped. A view counts as its base. */
 #include <string.h>
 
 #include "plan/checks/semantics_lookup.h"
@@ -18,10 +18,10 @@ static const firn_op_info *info_of(firn_fb_op op) {
     return firn_op_find(firn_fb_op_code(op));
 }
 
-/* State may change only after the micro-batches, parameters only in an update, which a skipped step leaves out. An
- * evaluation may change only the state of its metric. */
-static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
-    if (role == FIRN_FB_ROLE_PARAMETER)
+/* State may change only after the micro-batches, parameters and buffers only in an update, which a skipped step leaves
+ * out. An evaluation may change only the state of its metric. */
+static bool may_change_state(firn_fb_op op, uint8_t phase, firn_fb_tensor tensor) {
+    if (firn_semantics_is_of_model(tensor))
         return phase == FIRN_FB_PHASE_KIND_UPDATE;
     switch (phase) {
     case FIRN_FB_PHASE_KIND_FINALISE:
@@ -35,13 +35,14 @@ static bool may_change_state(firn_fb_op op, uint8_t phase, uint8_t role) {
     }
 }
 
-/* Checks that output j is the same tensor as the input that it changes, if any, and differs from all other inputs and
- * from the earlier outputs. */
-static bool operands_are_apart(firn_fb_op op, uint32_t j) {
+/* Checks that output j is the same tensor as the input that it changes, if any, and that no other input and no earlier
+ * output has its bytes. */
+static bool operands_are_apart(firn_fb_plan plan, firn_fb_op op, uint32_t j) {
     uint32_t tensor = firn_fb_op_outputs_at(op, j);
     uint8_t changed = firn_op_changed(info_of(op), j);
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        if ((firn_fb_op_inputs_at(op, i) == tensor) != (i == changed))
+        uint32_t input = firn_fb_op_inputs_at(op, i);
+        if (i == changed ? input != tensor : firn_semantics_base(plan, input) == tensor)
             return false;
     }
     for (uint32_t i = 0; i < j; i++) {
@@ -51,17 +52,53 @@ static bool operands_are_apart(firn_fb_op op, uint32_t j) {
     return true;
 }
 
+/* Whether an op in a phase of this kind reads or writes a tensor that is not a view. */
+static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; firn_fb_phase_kind(phase) == kind && i < firn_fb_phase_ops_count(phase); i++) {
+            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            if (firn_semantics_reads(plan, op, tensor) || firn_semantics_writes(op, tensor))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What derive has computed stays until derive runs again, and so depends on nothing that a step changes. */
+static bool may_derive(firn_fb_plan plan, uint32_t index) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+    switch (firn_semantics_memory(tensor)) {
+    case FIRN_MEMORY_CONSTANT:
+        return true;
+    case FIRN_MEMORY_STATE:
+        return firn_semantics_is_of_model(tensor) &&
+               firn_semantics_first_writer(plan, index) == firn_semantics_op_count(plan);
+    case FIRN_MEMORY_ARENA:
+        return !firn_semantics_is_filled(plan, index);
+    default:
+        return false;
+    }
+}
+
+static bool may_read(firn_fb_plan plan, uint32_t index, uint32_t n, uint8_t phase) {
+    return is_alive(firn_fb_plan_tensors_at(plan, index), n) &&
+           (phase != FIRN_FB_PHASE_KIND_DERIVE || may_derive(plan, index));
+}
+
 static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase, uint32_t j) {
     uint32_t index = firn_fb_op_outputs_at(op, j);
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     bool fresh = firn_op_changed(info_of(op), j) == FIRN_FRESH;
-    if (!is_alive(tensor, n) || !operands_are_apart(op, j) || firn_semantics_is_filled(plan, index) ||
-        index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)))
+    if (!is_alive(tensor, n) || firn_fb_tensor_base(tensor) != FIRN_ABSENT || !operands_are_apart(plan, op, j) ||
+        firn_semantics_is_filled(plan, index) || index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)))
         return false;
-    switch (firn_semantics_region(plan, tensor)) {
-    case FIRN_FB_REGION_KIND_STATE:
-        return !fresh && may_change_state(op, phase, firn_fb_tensor_role(tensor));
-    case FIRN_FB_REGION_KIND_ARENA:
+    switch (firn_semantics_memory(tensor)) {
+    case FIRN_MEMORY_STATE:
+        return !fresh && may_change_state(op, phase, tensor);
+    case FIRN_MEMORY_ARENA:
+        if (phase != FIRN_FB_PHASE_KIND_DERIVE && phase_touches(plan, FIRN_FB_PHASE_KIND_DERIVE, index))
+            return false;
         return !fresh || firn_semantics_is_persistent(tensor) || n == firn_fb_tensor_first(tensor);
     default:
         return false;
@@ -70,7 +107,8 @@ static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phas
 
 static bool op_is_legal(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase) {
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        if (!is_alive(firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(op, i)), n))
+        uint32_t input = firn_semantics_base(plan, firn_fb_op_inputs_at(op, i));
+        if (input != FIRN_ABSENT && !may_read(plan, input, n, phase))
             return false;
     }
     for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++) {
@@ -122,7 +160,7 @@ static bool partial_is_whole(firn_fb_plan plan, uint32_t partial, uint32_t first
     for (uint32_t n = first; n < ops; n++) {
         uint8_t phase;
         firn_fb_op op = firn_semantics_op(plan, n, &phase);
-        if (!firn_semantics_reads(op, partial) || fills_partial(op, partial))
+        if (!firn_semantics_reads(plan, op, partial) || fills_partial(op, partial))
             continue;
         if (!info_of(op)->gathers || elements > n - first)
             return false;
@@ -134,17 +172,9 @@ static bool partial_is_whole(firn_fb_plan plan, uint32_t partial, uint32_t first
     return true;
 }
 
-/* Whether an op in a phase of this kind reads or writes the tensor. */
-static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; firn_fb_phase_kind(phase) == kind && i < firn_fb_phase_ops_count(phase); i++) {
-            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            if (firn_semantics_reads(op, tensor) || firn_semantics_writes(op, tensor))
-                return true;
-        }
-    }
-    return false;
+/* Whether a tensor is used after the first phase. */
+static bool outlives_phase(firn_fb_plan plan, firn_fb_tensor tensor) {
+    return firn_fb_tensor_last(tensor) >= firn_fb_phase_ops_count(firn_fb_plan_phases_at(plan, 0));
 }
 
 /* Checks how an arena tensor that the runtime does not fill gets its contents: it is undefined before its first op,
@@ -164,7 +194,10 @@ static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
     /* An update may be skipped, so bookkeep, which always runs, may not use a tensor that begins there. */
     if (phase == FIRN_FB_PHASE_KIND_UPDATE && phase_touches(plan, FIRN_FB_PHASE_KIND_BOOKKEEP, index))
         return false;
-    if (!firn_semantics_reads(op, index))
+    /* What derive leaves to the steps has to outlive them. */
+    if (phase == FIRN_FB_PHASE_KIND_DERIVE && !persistent && outlives_phase(plan, tensor))
+        return false;
+    if (!firn_semantics_reads(plan, op, index))
         return true;
     if (fills_partial(op, index))
         return partial_is_whole(plan, index, first);
@@ -181,7 +214,7 @@ static bool is_filled_in_time(firn_fb_plan plan, uint32_t index) {
 }
 
 static void note_touch(uint32_t *first, uint32_t state_tensors, uint32_t tensor, uint32_t n) {
-    if (tensor >= state_tensors && first[tensor - state_tensors] > n)
+    if (tensor >= state_tensors && tensor != FIRN_ABSENT && first[tensor - state_tensors] > n)
         first[tensor - state_tensors] = n;
 }
 
@@ -195,18 +228,23 @@ static void find_first_touches(firn_fb_plan plan, uint32_t *first) {
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
             firn_fb_op op = firn_fb_phase_ops_at(phase, i);
             for (uint32_t j = 0; j < firn_fb_op_inputs_count(op); j++)
-                note_touch(first, state_tensors, firn_fb_op_inputs_at(op, j), n);
+                note_touch(first, state_tensors, firn_semantics_base(plan, firn_fb_op_inputs_at(op, j)), n);
             for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
                 note_touch(first, state_tensors, firn_fb_op_outputs_at(op, j), n);
         }
     }
 }
 
+/* Whether a tensor has bytes of an arena to itself. */
+static bool is_in_arena(firn_fb_tensor tensor) {
+    return firn_semantics_memory(tensor) == FIRN_MEMORY_ARENA && firn_fb_tensor_base(tensor) == FIRN_ABSENT;
+}
+
 static int check_contents(firn_fb_plan plan, uint32_t *first_touches) {
     uint32_t state_tensors = firn_fb_plan_state_tensors(plan);
     find_first_touches(plan, first_touches);
     for (uint32_t i = state_tensors; i < firn_fb_plan_tensors_count(plan); i++) {
-        if (firn_semantics_region(plan, firn_fb_plan_tensors_at(plan, i)) != FIRN_FB_REGION_KIND_ARENA)
+        if (!is_in_arena(firn_fb_plan_tensors_at(plan, i)))
             continue;
         if (!(firn_semantics_is_filled(plan, i) ? is_filled_in_time(plan, i)
                                                 : is_born(plan, i, first_touches[i - state_tensors])))
@@ -232,18 +270,24 @@ static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_in
     uint32_t allowed = info_of(op)->in_place;
     if (firn_fb_op_outputs_at(op, 0) != b_index)
         return false;
+    bool reads = false;
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        if (firn_fb_op_inputs_at(op, i) == a_index && (allowed >> i & 1u) == 0)
+        uint32_t input = firn_fb_op_inputs_at(op, i);
+        if (firn_semantics_base(plan, input) != a_index)
+            continue;
+        if (input != a_index || i >= 32 || (allowed >> i & 1u) == 0)
             return false;
+        reads = true;
     }
-    return firn_semantics_reads(op, a_index);
+    return reads;
 }
 
-/* The tensors that occupy bytes of the arena, by ascending offset. No two of them share a byte. A tensor stays in the
+/* The tensors that occupy bytes of one arena, by ascending offset. No two of them share a byte. A tensor stays in the
  * list after its last use, until its bytes are reused. */
 typedef struct holders {
     uint32_t *tensors;
     uint32_t count;
+    uint32_t region; /* the arena */
 } holders;
 
 static uint64_t holder_begin(firn_fb_plan plan, const holders *h, uint32_t at) {
@@ -286,36 +330,38 @@ static bool takes_its_bytes(firn_fb_plan plan, holders *h, uint32_t index) {
     return true;
 }
 
-/* Whether an arena tensor exists before op 0, because the runtime fills it or because it is persistent. */
-static bool is_there_at_first(firn_fb_plan plan, uint32_t index) {
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    return firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_ARENA &&
-           (firn_semantics_is_persistent(tensor) || firn_semantics_is_filled(plan, index));
+static bool is_in_region(firn_fb_tensor tensor, uint32_t region) {
+    return firn_fb_tensor_region(tensor) == region && firn_fb_tensor_base(tensor) == FIRN_ABSENT;
 }
 
-/* Whether op n is the first use of an arena tensor. check_contents has checked that this op writes it as one of its
- * outputs. */
-static bool is_born_in(firn_fb_plan plan, uint32_t index, uint32_t n) {
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    return firn_semantics_region(plan, tensor) == FIRN_FB_REGION_KIND_ARENA && firn_fb_tensor_first(tensor) == n &&
-           !firn_semantics_is_persistent(tensor);
+/* Whether a tensor of an arena exists before op 0, because the runtime fills it or because it is persistent. */
+static bool is_there_at_first(firn_fb_plan plan, uint32_t index) {
+    return firn_semantics_is_persistent(firn_fb_plan_tensors_at(plan, index)) || firn_semantics_is_filled(plan, index);
+}
+
+/* Whether op n is the first use of a tensor of an arena. check_contents has checked that this op writes it as one of
+ * its outputs. */
+static bool is_born_in(firn_fb_tensor tensor, uint32_t n) {
+    return firn_fb_tensor_first(tensor) == n && !firn_semantics_is_persistent(tensor);
 }
 
 static bool outputs_take_their_bytes(firn_fb_plan plan, holders *h, firn_fb_op op, uint32_t n) {
     for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++) {
         uint32_t index = firn_fb_op_outputs_at(op, j);
-        if (is_born_in(plan, index, n) && !takes_its_bytes(plan, h, index))
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
+        if (is_in_region(tensor, h->region) && is_born_in(tensor, n) && !takes_its_bytes(plan, h, index))
             return false;
     }
     return true;
 }
 
-/* Visits each arena tensor once, in the order of first use. `room` has an element for each tensor that is not state. */
-static int check_overlaps(firn_fb_plan plan, uint32_t *room) {
-    holders h = {0};
-    h.tensors = room;
+/* Visits each tensor of an arena once, in the order of first use. `room` has an element for each tensor that is not
+ * state. */
+static int check_overlaps(firn_fb_plan plan, uint32_t region, uint32_t *room) {
+    holders h = {.tensors = room, .region = region};
     for (uint32_t i = firn_fb_plan_state_tensors(plan); i < firn_fb_plan_tensors_count(plan); i++) {
-        if (is_there_at_first(plan, i) && !takes_its_bytes(plan, &h, i))
+        if (is_in_region(firn_fb_plan_tensors_at(plan, i), region) && is_there_at_first(plan, i) &&
+            !takes_its_bytes(plan, &h, i))
             return FIRN_ERROR_OVERLAP;
     }
     uint32_t n = 0;
@@ -329,9 +375,13 @@ static int check_overlaps(firn_fb_plan plan, uint32_t *room) {
     return FIRN_OK;
 }
 
-int firn_semantics_flow(firn_fb_plan plan, uint32_t *scratch) {
+int firn_semantics_flow(firn_fb_plan plan, const firn_header *header, uint32_t *scratch) {
     int error = check_accesses(plan);
     if (error == FIRN_OK)
         error = check_contents(plan, scratch);
-    return error == FIRN_OK ? check_overlaps(plan, scratch) : error;
+    for (uint32_t r = 0; error == FIRN_OK && r < header->region_count; r++) {
+        if (firn_region_is_arena(header->region_kinds[r]))
+            error = check_overlaps(plan, r, scratch);
+    }
+    return error;
 }

@@ -17,8 +17,32 @@ uint64_t firn_semantics_bytes(firn_fb_tensor tensor) {
     return firn_shape_bytes(&shape, &bytes) ? bytes : 0;
 }
 
-uint8_t firn_semantics_region(firn_fb_plan plan, firn_fb_tensor tensor) {
-    return firn_fb_region_kind(firn_fb_plan_regions_at(plan, firn_fb_tensor_region(tensor)));
+firn_memory firn_semantics_memory(firn_fb_tensor tensor) {
+    switch (firn_fb_tensor_role(tensor)) {
+    case FIRN_FB_ROLE_PARAMETER:
+    case FIRN_FB_ROLE_BUFFER:
+    case FIRN_FB_ROLE_OPTIMIZER_STATE:
+    case FIRN_FB_ROLE_COUNTER:
+        return FIRN_MEMORY_STATE;
+    case FIRN_FB_ROLE_CONSTANT:
+    case FIRN_FB_ROLE_FROZEN:
+        return FIRN_MEMORY_CONSTANT;
+    case FIRN_FB_ROLE_RING:
+        return FIRN_MEMORY_RING;
+    default:
+        return FIRN_MEMORY_ARENA;
+    }
+}
+
+bool firn_semantics_is_of_model(firn_fb_tensor tensor) {
+    return firn_fb_tensor_role(tensor) <= FIRN_FB_ROLE_BUFFER;
+}
+
+uint32_t firn_semantics_base(firn_fb_plan plan, uint32_t tensor) {
+    if (tensor == FIRN_ABSENT)
+        return tensor;
+    uint32_t base = firn_fb_tensor_base(firn_fb_plan_tensors_at(plan, tensor));
+    return base == FIRN_ABSENT ? tensor : base;
 }
 
 uint32_t firn_semantics_op_count(firn_fb_plan plan) {
@@ -39,9 +63,9 @@ firn_fb_op firn_semantics_op(firn_fb_plan plan, uint32_t n, uint8_t *phase) {
     return firn_fb_phase_ops_at(at, n);
 }
 
-bool firn_semantics_reads(firn_fb_op op, uint32_t tensor) {
+bool firn_semantics_reads(firn_fb_plan plan, firn_fb_op op, uint32_t tensor) {
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        if (firn_fb_op_inputs_at(op, i) == tensor)
+        if (firn_semantics_base(plan, firn_fb_op_inputs_at(op, i)) == tensor)
             return true;
     }
     return false;
@@ -55,17 +79,26 @@ bool firn_semantics_writes(firn_fb_op op, uint32_t tensor) {
     return false;
 }
 
-uint32_t firn_semantics_first_touch(firn_fb_plan plan, uint32_t tensor) {
+/* The first op that writes a tensor or, if wanted, reads it. */
+static uint32_t first_use(firn_fb_plan plan, uint32_t tensor, bool reading) {
     uint32_t n = 0;
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
             firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            if (firn_semantics_writes(op, tensor) || firn_semantics_reads(op, tensor))
+            if (firn_semantics_writes(op, tensor) || (reading && firn_semantics_reads(plan, op, tensor)))
                 return n;
         }
     }
     return n;
+}
+
+uint32_t firn_semantics_first_touch(firn_fb_plan plan, uint32_t tensor) {
+    return first_use(plan, tensor, true);
+}
+
+uint32_t firn_semantics_first_writer(firn_fb_plan plan, uint32_t tensor) {
+    return first_use(plan, tensor, false);
 }
 
 uint32_t firn_semantics_input_of(firn_fb_plan plan, uint32_t tensor) {

@@ -7,14 +7,30 @@
 
 /* --- operands and attributes ------------------------------------------------------------------------------------ */
 
-static bool operands_exist(firn_fb_plan plan, firn_fb_op op) {
-    uint32_t tensors = firn_fb_plan_tensors_count(plan);
-    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        if (firn_fb_op_inputs_at(op, i) >= tensors)
+static uint8_t role_at(firn_fb_plan plan, uint32_t tensor) {
+    return firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, tensor));
+}
+
+/* An input is a tensor that ops may read, or it is absent; the last one is not absent. */
+static bool are_inputs(firn_fb_plan plan, firn_fb_op op) {
+    uint32_t count = firn_fb_op_inputs_count(op);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t tensor = firn_fb_op_inputs_at(op, i);
+        if (tensor == FIRN_ABSENT && i + 1 < count)
+            continue;
+        if (tensor >= firn_fb_plan_tensors_count(plan) || role_at(plan, tensor) == FIRN_FB_ROLE_SCRATCH ||
+            role_at(plan, tensor) == FIRN_FB_ROLE_RING)
             return false;
     }
-    for (uint32_t i = 0; i < firn_fb_op_outputs_count(op); i++) {
-        if (firn_fb_op_outputs_at(op, i) >= tensors)
+    return true;
+}
+
+/* The outputs in which an op works without leaving a result, and no others, have the role scratch. */
+static bool are_outputs(firn_fb_plan plan, firn_fb_op op, const firn_op_info *info) {
+    for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++) {
+        uint32_t tensor = firn_fb_op_outputs_at(op, j);
+        if (tensor >= firn_fb_plan_tensors_count(plan) ||
+            (role_at(plan, tensor) == FIRN_FB_ROLE_SCRATCH) != firn_op_output(info, j)->scratch)
             return false;
     }
     return true;
@@ -32,7 +48,8 @@ static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s) {
                              .integer_count = (uint8_t)firn_fb_op_integers_count(op),
                              .real_count = (uint8_t)firn_fb_op_reals_count(op)};
     for (uint8_t i = 0; i < s->input_count; i++)
-        s->inputs[i] = shape_at(plan, firn_fb_op_inputs_at(op, i));
+        s->inputs[i] = firn_fb_op_inputs_at(op, i) == FIRN_ABSENT ? (firn_shape){0}
+                                                                 : shape_at(plan, firn_fb_op_inputs_at(op, i));
     for (uint8_t i = 0; i < s->output_count; i++)
         s->outputs[i].type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, i)));
     for (uint8_t i = 0; i < s->integer_count; i++)
@@ -57,21 +74,19 @@ static bool outputs_agree(firn_fb_plan plan, firn_fb_op op, const firn_op_signat
 
 /* --- reductions ------------------------------------------------------------------------------------------------- */
 
-static bool is_positive_zero(float x) {
-    uint32_t bits;
-    __builtin_memcpy(&bits, &x, sizeof bits);
-    return bits == 0;
-}
-
 static bool is_reduction(firn_fb_reduction reduction, uint8_t operand, uint8_t output) {
-    if (reduction.output != output || reduction.reserved != 0 || reduction.chunk_origin != 0 ||
-        !is_positive_zero(reduction.initial))
+    if (reduction.output != output || reduction.reserved_byte != 0 || reduction.reserved_low != 0 ||
+        reduction.reserved_high != 0)
         return false;
     switch (reduction.kind) {
     case FIRN_FB_REDUCTION_KIND_F32:
         return reduction.accumulator == FIRN_FLOAT32 && reduction.chunk == 0;
     case FIRN_FB_REDUCTION_KIND_CHUNKED:
         return reduction.accumulator == operand && firn_type_is_half(operand) && reduction.chunk >= 1;
+    case FIRN_FB_REDUCTION_KIND_EVEN_ODD_BLOCKS:
+        return reduction.accumulator == FIRN_FLOAT32 && operand == FIRN_BFLOAT16 && reduction.chunk == 32;
+    case FIRN_FB_REDUCTION_KIND_PAIRS:
+        return reduction.accumulator == FIRN_FLOAT32 && operand == FIRN_BFLOAT16 && reduction.chunk == 2;
     default:
         return false;
     }
@@ -107,7 +122,8 @@ static int check_indices(firn_fb_plan plan, firn_fb_op op, const firn_op_info *i
         const firn_shape *table = &s->inputs[info->index_table];
         rows = table->dims[table->rank - info->index_from_end];
     }
-    uint32_t input = firn_semantics_input_of(plan, firn_fb_op_inputs_at(op, info->index_operand));
+    uint32_t indices = firn_semantics_base(plan, firn_fb_op_inputs_at(op, info->index_operand));
+    uint32_t input = firn_semantics_input_of(plan, indices);
     if (input == firn_fb_plan_inputs_count(plan) ||
         (int64_t)firn_fb_input_limit(firn_fb_plan_inputs_at(plan, input)) > rows)
         return FIRN_ERROR_OP_OPERANDS;
@@ -121,10 +137,9 @@ static int check_op(firn_fb_plan plan, firn_fb_op op) {
     if (info == NULL)
         return FIRN_ERROR_OP_UNKNOWN;
     if (firn_fb_op_inputs_count(op) > info->inputs_max || firn_fb_op_outputs_count(op) != info->outputs ||
-        !operands_exist(plan, op))
+        !are_inputs(plan, op) || !are_outputs(plan, op, info))
         return FIRN_ERROR_OP_OPERANDS;
-    if (firn_fb_op_integers_count(op) != info->integers || firn_fb_op_reals_count(op) != info->reals ||
-        (firn_fb_op_pol_present(op) && firn_fb_op_pol(op).level > 2))
+    if (firn_fb_op_integers_count(op) != info->integers || firn_fb_op_reals_count(op) != info->reals)
         return FIRN_ERROR_OP_ATTRIBUTE;
     firn_op_signature signature;
     describe(plan, op, &signature);
@@ -137,7 +152,8 @@ static int check_op(firn_fb_plan plan, firn_fb_op op) {
     return error == FIRN_OK ? check_indices(plan, op, info, &signature) : error;
 }
 
-int firn_semantics_ops(firn_fb_plan plan) {
+int firn_semantics_ops(firn_fb_plan plan, firn_shape *scratch) {
+    (void)scratch;
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {

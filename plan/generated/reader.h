@@ -36,7 +36,11 @@ enum {
     FIRN_FB_ELEMENT_TYPE_CBFLOAT16 = 3,
     FIRN_FB_ELEMENT_TYPE_INT32 = 4,
     FIRN_FB_ELEMENT_TYPE_INT64 = 5,
-    FIRN_FB_ELEMENT_TYPE_UINT8 = 6
+    FIRN_FB_ELEMENT_TYPE_UINT8 = 6,
+    FIRN_FB_ELEMENT_TYPE_UINT16 = 7,
+    FIRN_FB_ELEMENT_TYPE_INT16 = 8,
+    FIRN_FB_ELEMENT_TYPE_INT8 = 9,
+    FIRN_FB_ELEMENT_TYPE_BOOL = 10
 };
 
 enum {
@@ -49,12 +53,6 @@ enum {
     FIRN_FB_INITIALISER_RULE_NORMAL = 1,
     FIRN_FB_INITIALISER_RULE_UNIFORM = 2,
     FIRN_FB_INITIALISER_RULE_WEIGHTS = 3
-};
-
-enum {
-    FIRN_FB_LOSS_SCALING_NONE = 0,
-    FIRN_FB_LOSS_SCALING_STATIC = 1,
-    FIRN_FB_LOSS_SCALING_DYNAMIC = 2
 };
 
 enum {
@@ -81,47 +79,49 @@ enum {
 };
 
 enum {
-    FIRN_FB_PHASE_KIND_MICRO_BATCH = 0,
-    FIRN_FB_PHASE_KIND_FINALISE = 1,
-    FIRN_FB_PHASE_KIND_UPDATE = 2,
-    FIRN_FB_PHASE_KIND_BOOKKEEP = 3,
-    FIRN_FB_PHASE_KIND_EVALUATE = 4
-};
-
-enum {
-    FIRN_FB_POL_LOWERING_NATIVE = 0,
-    FIRN_FB_POL_LOWERING_EMULATE = 1
-};
-
-enum {
-    FIRN_FB_POL_ORIGIN_NONE = 0,
-    FIRN_FB_POL_ORIGIN_GLOBAL = 1,
-    FIRN_FB_POL_ORIGIN_PATTERN = 2,
-    FIRN_FB_POL_ORIGIN_SCOPE = 3,
-    FIRN_FB_POL_ORIGIN_CALL = 4,
-    FIRN_FB_POL_ORIGIN_RULE = 5
+    FIRN_FB_PHASE_KIND_DERIVE = 0,
+    FIRN_FB_PHASE_KIND_MICRO_BATCH = 1,
+    FIRN_FB_PHASE_KIND_FINALISE = 2,
+    FIRN_FB_PHASE_KIND_UPDATE = 3,
+    FIRN_FB_PHASE_KIND_BOOKKEEP = 4,
+    FIRN_FB_PHASE_KIND_EVALUATE = 5
 };
 
 enum {
     FIRN_FB_REDUCTION_KIND_F32 = 0,
-    FIRN_FB_REDUCTION_KIND_CHUNKED = 1
+    FIRN_FB_REDUCTION_KIND_CHUNKED = 1,
+    FIRN_FB_REDUCTION_KIND_EVEN_ODD_BLOCKS = 2,
+    FIRN_FB_REDUCTION_KIND_PAIRS = 3
 };
 
 enum {
-    FIRN_FB_REGION_KIND_STATE = 0,
-    FIRN_FB_REGION_KIND_ARENA = 1,
-    FIRN_FB_REGION_KIND_CONSTANT = 2
+    FIRN_FB_REGION_KIND_PARAMETERS = 0,
+    FIRN_FB_REGION_KIND_OPTIMIZER = 1,
+    FIRN_FB_REGION_KIND_SESSION = 2,
+    FIRN_FB_REGION_KIND_RING = 3,
+    FIRN_FB_REGION_KIND_ARENA = 4,
+    FIRN_FB_REGION_KIND_CONSTANT = 5,
+    FIRN_FB_REGION_KIND_SLOW_PARAMETERS = 6,
+    FIRN_FB_REGION_KIND_SLOW_OPTIMIZER = 7,
+    FIRN_FB_REGION_KIND_SLOW_SESSION = 8,
+    FIRN_FB_REGION_KIND_SLOW_RING = 9,
+    FIRN_FB_REGION_KIND_SLOW_ARENA = 10,
+    FIRN_FB_REGION_KIND_SLOW_CONSTANT = 11
 };
 
 enum {
     FIRN_FB_ROLE_PARAMETER = 0,
-    FIRN_FB_ROLE_OPTIMIZER_STATE = 1,
-    FIRN_FB_ROLE_COUNTER = 2,
-    FIRN_FB_ROLE_INPUT = 3,
-    FIRN_FB_ROLE_ACTIVATION = 4,
-    FIRN_FB_ROLE_GRADIENT = 5,
-    FIRN_FB_ROLE_RESULT = 6,
-    FIRN_FB_ROLE_CONSTANT = 7
+    FIRN_FB_ROLE_BUFFER = 1,
+    FIRN_FB_ROLE_OPTIMIZER_STATE = 2,
+    FIRN_FB_ROLE_COUNTER = 3,
+    FIRN_FB_ROLE_INPUT = 4,
+    FIRN_FB_ROLE_ACTIVATION = 5,
+    FIRN_FB_ROLE_GRADIENT = 6,
+    FIRN_FB_ROLE_RESULT = 7,
+    FIRN_FB_ROLE_SCRATCH = 8,
+    FIRN_FB_ROLE_CONSTANT = 9,
+    FIRN_FB_ROLE_FROZEN = 10,
+    FIRN_FB_ROLE_RING = 11
 };
 
 enum {
@@ -132,11 +132,6 @@ enum {
 enum {
     FIRN_FB_SAMPLER_KIND_SEQUENTIAL = 0,
     FIRN_FB_SAMPLER_KIND_PERMUTATION = 1
-};
-
-enum {
-    FIRN_FB_SCHEDULE_KEY_LEARNING_RATE = 0,
-    FIRN_FB_SCHEDULE_KEY_WEIGHT_DECAY = 1
 };
 
 enum {
@@ -182,20 +177,14 @@ enum {
     FIRN_FB_SCHEDULE_OPERATION_FLOOR = 20
 };
 
-typedef struct firn_fb_pol {
-    uint8_t level;
-    uint8_t origin;
-} firn_fb_pol;
-_Static_assert(sizeof(firn_fb_pol) == 2, "no padding");
-
 typedef struct firn_fb_reduction {
     uint8_t kind;
     uint8_t accumulator;
     uint8_t output;
-    uint8_t reserved;
+    uint8_t reserved_byte;
     uint32_t chunk;
-    uint32_t chunk_origin;
-    float initial;
+    uint32_t reserved_low;
+    uint32_t reserved_high;
 } firn_fb_reduction;
 _Static_assert(sizeof(firn_fb_reduction) == 16, "no padding");
 
@@ -219,8 +208,9 @@ typedef struct firn_fb_schedule_node {
     double final;
     double rate;
     double power;
+    uint64_t reserved;
 } firn_fb_schedule_node;
-_Static_assert(sizeof(firn_fb_schedule_node) == 64, "no padding");
+_Static_assert(sizeof(firn_fb_schedule_node) == 72, "no padding");
 
 typedef struct firn_fb_schedule_number {
     double value;
@@ -229,25 +219,23 @@ _Static_assert(sizeof(firn_fb_schedule_number) == 8, "no padding");
 
 typedef struct firn_fb_initialiser { const uint8_t *at; } firn_fb_initialiser;
 typedef struct firn_fb_input { const uint8_t *at; } firn_fb_input;
-typedef struct firn_fb_loss_scaler { const uint8_t *at; } firn_fb_loss_scaler;
 typedef struct firn_fb_metric { const uint8_t *at; } firn_fb_metric;
 typedef struct firn_fb_op { const uint8_t *at; } firn_fb_op;
 typedef struct firn_fb_output { const uint8_t *at; } firn_fb_output;
-typedef struct firn_fb_parameter_group { const uint8_t *at; } firn_fb_parameter_group;
 typedef struct firn_fb_phase { const uint8_t *at; } firn_fb_phase;
 typedef struct firn_fb_plan { const uint8_t *at; } firn_fb_plan;
-typedef struct firn_fb_region { const uint8_t *at; } firn_fb_region;
 typedef struct firn_fb_sampler { const uint8_t *at; } firn_fb_sampler;
 typedef struct firn_fb_schedule { const uint8_t *at; } firn_fb_schedule;
 typedef struct firn_fb_tensor { const uint8_t *at; } firn_fb_tensor;
 
 /* --- Initialiser */
-static inline uint32_t firn_fb_initialiser_tensor(firn_fb_initialiser table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
-static inline uint8_t firn_fb_initialiser_rule(firn_fb_initialiser table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
+static inline uint8_t firn_fb_initialiser_rule(firn_fb_initialiser table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
+static inline uint8_t firn_fb_initialiser_element(firn_fb_initialiser table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
 static inline uint32_t firn_fb_initialiser_rng_id(firn_fb_initialiser table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
 static inline float firn_fb_initialiser_a(firn_fb_initialiser table) { return firn_fb_scalar_float(table.at, 10, 0x0p+0f); }
 static inline float firn_fb_initialiser_b(firn_fb_initialiser table) { return firn_fb_scalar_float(table.at, 12, 0x0p+0f); }
-static inline uint64_t firn_fb_initialiser_weights(firn_fb_initialiser table) { return firn_fb_scalar_uint64(table.at, 14, 0u); }
+static inline int64_t firn_fb_initialiser_integer(firn_fb_initialiser table) { return firn_fb_scalar_int64(table.at, 14, 0); }
+static inline uint64_t firn_fb_initialiser_weights(firn_fb_initialiser table) { return firn_fb_scalar_uint64(table.at, 16, 0u); }
 
 /* --- Input */
 static inline const char *firn_fb_input_name(firn_fb_input table) { return firn_fb_text(table.at, 4); }
@@ -259,14 +247,8 @@ static inline uint32_t firn_fb_input_advance(firn_fb_input table) { return firn_
 static inline uint32_t firn_fb_input_limit(firn_fb_input table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
 static inline float firn_fb_input_scale(firn_fb_input table) { return firn_fb_scalar_float(table.at, 16, 0x1p+0f); }
 static inline float firn_fb_input_shift(firn_fb_input table) { return firn_fb_scalar_float(table.at, 18, 0x0p+0f); }
-
-/* --- LossScaler */
-static inline uint8_t firn_fb_loss_scaler_kind(firn_fb_loss_scaler table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
-static inline uint32_t firn_fb_loss_scaler_scale(firn_fb_loss_scaler table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
-static inline uint32_t firn_fb_loss_scaler_steps_since_rescale(firn_fb_loss_scaler table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
-static inline uint32_t firn_fb_loss_scaler_overflows_since_rescale(firn_fb_loss_scaler table) { return firn_fb_scalar_uint32(table.at, 10, 0u); }
-static inline uint32_t firn_fb_loss_scaler_skipped_steps(firn_fb_loss_scaler table) { return firn_fb_scalar_uint32(table.at, 12, 0u); }
-static inline uint32_t firn_fb_loss_scaler_at_floor(firn_fb_loss_scaler table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
+static inline bool firn_fb_input_label(firn_fb_input table) { return firn_fb_scalar_uint8(table.at, 20, false) != 0; }
+static inline uint32_t firn_fb_input_ring(firn_fb_input table) { return firn_fb_scalar_uint32(table.at, 22, 4294967295u); }
 
 /* --- Metric */
 static inline uint8_t firn_fb_metric_kind(firn_fb_metric table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
@@ -278,29 +260,19 @@ static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, ui
 
 /* --- Op */
 static inline uint16_t firn_fb_op_code(firn_fb_op table) { return firn_fb_scalar_uint16(table.at, 4, 0u); }
-static inline const char *firn_fb_op_name(firn_fb_op table) { return firn_fb_text(table.at, 6); }
-static inline uint32_t firn_fb_op_name_length(firn_fb_op table) { return firn_fb_count(table.at, 6); }
-static inline uint32_t firn_fb_op_inputs_count(firn_fb_op table) { return firn_fb_count(table.at, 8); }
-static inline uint32_t firn_fb_op_inputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 8, 4, index)); }
-static inline uint32_t firn_fb_op_outputs_count(firn_fb_op table) { return firn_fb_count(table.at, 10); }
-static inline uint32_t firn_fb_op_outputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 10, 4, index)); }
-static inline uint32_t firn_fb_op_integers_count(firn_fb_op table) { return firn_fb_count(table.at, 12); }
-static inline int64_t firn_fb_op_integers_at(firn_fb_op table, uint32_t index) { return firn_fb_load_int64(firn_fb_element(table.at, 12, 8, index)); }
-static inline uint32_t firn_fb_op_reals_count(firn_fb_op table) { return firn_fb_count(table.at, 14); }
-static inline float firn_fb_op_reals_at(firn_fb_op table, uint32_t index) { return firn_fb_load_float(firn_fb_element(table.at, 14, 4, index)); }
-static inline uint32_t firn_fb_op_reductions_count(firn_fb_op table) { return firn_fb_count(table.at, 16); }
-static inline const uint8_t *firn_fb_op_reductions_data(firn_fb_op table) { return firn_fb_elements(table.at, 16); }
+static inline uint32_t firn_fb_op_inputs_count(firn_fb_op table) { return firn_fb_count(table.at, 6); }
+static inline uint32_t firn_fb_op_inputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 6, 4, index)); }
+static inline uint32_t firn_fb_op_outputs_count(firn_fb_op table) { return firn_fb_count(table.at, 8); }
+static inline uint32_t firn_fb_op_outputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 8, 4, index)); }
+static inline uint32_t firn_fb_op_integers_count(firn_fb_op table) { return firn_fb_count(table.at, 10); }
+static inline int64_t firn_fb_op_integers_at(firn_fb_op table, uint32_t index) { return firn_fb_load_int64(firn_fb_element(table.at, 10, 8, index)); }
+static inline uint32_t firn_fb_op_reals_count(firn_fb_op table) { return firn_fb_count(table.at, 12); }
+static inline float firn_fb_op_reals_at(firn_fb_op table, uint32_t index) { return firn_fb_load_float(firn_fb_element(table.at, 12, 4, index)); }
+static inline uint32_t firn_fb_op_reductions_count(firn_fb_op table) { return firn_fb_count(table.at, 14); }
+static inline const uint8_t *firn_fb_op_reductions_data(firn_fb_op table) { return firn_fb_elements(table.at, 14); }
 static inline firn_fb_reduction firn_fb_op_reductions_at(firn_fb_op table, uint32_t index) {
     firn_fb_reduction value;
-    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 16, 16, index), 4), sizeof value);
-    return value;
-}
-static inline bool firn_fb_op_pol_present(firn_fb_op table) { return firn_fb_slot(table.at, 18) != NULL; }
-static inline firn_fb_pol firn_fb_op_pol(firn_fb_op table) {
-    firn_fb_pol value = {0};
-    const uint8_t *at = firn_fb_slot(table.at, 18);
-    if (at != NULL)
-        memcpy(&value, __builtin_assume_aligned(at, 1), sizeof value);
+    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 14, 16, index), 4), sizeof value);
     return value;
 }
 
@@ -309,17 +281,6 @@ static inline const char *firn_fb_output_name(firn_fb_output table) { return fir
 static inline uint32_t firn_fb_output_name_length(firn_fb_output table) { return firn_fb_count(table.at, 4); }
 static inline uint32_t firn_fb_output_tensor(firn_fb_output table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
 
-/* --- ParameterGroup */
-static inline const char *firn_fb_parameter_group_name(firn_fb_parameter_group table) { return firn_fb_text(table.at, 4); }
-static inline uint32_t firn_fb_parameter_group_name_length(firn_fb_parameter_group table) { return firn_fb_count(table.at, 4); }
-static inline const char *firn_fb_parameter_group_optimizer(firn_fb_parameter_group table) { return firn_fb_text(table.at, 6); }
-static inline uint32_t firn_fb_parameter_group_optimizer_length(firn_fb_parameter_group table) { return firn_fb_count(table.at, 6); }
-static inline uint32_t firn_fb_parameter_group_schedule(firn_fb_parameter_group table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
-static inline float firn_fb_parameter_group_weight_decay(firn_fb_parameter_group table) { return firn_fb_scalar_float(table.at, 10, 0x0p+0f); }
-static inline uint32_t firn_fb_parameter_group_parameters_count(firn_fb_parameter_group table) { return firn_fb_count(table.at, 12); }
-static inline uint32_t firn_fb_parameter_group_parameters_at(firn_fb_parameter_group table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 12, 4, index)); }
-static inline uint32_t firn_fb_parameter_group_decay_schedule(firn_fb_parameter_group table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
-
 /* --- Phase */
 static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint32_t firn_fb_phase_ops_count(firn_fb_phase table) { return firn_fb_count(table.at, 6); }
@@ -327,74 +288,59 @@ static inline firn_fb_op firn_fb_phase_ops_at(firn_fb_phase table, uint32_t inde
 
 /* --- Plan */
 static inline uint32_t firn_fb_plan_numerics_version(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
-static inline uint8_t firn_fb_plan_mode(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
-static inline uint8_t firn_fb_plan_pol_lowering(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
-static inline uint8_t firn_fb_plan_micro_batch_order(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 10, 0u); }
-static inline bool firn_fb_plan_check_loss(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 12, true) != 0; }
-static inline uint32_t firn_fb_plan_micro_batches(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 14, 1u); }
-static inline uint64_t firn_fb_plan_seed(firn_fb_plan table) { return firn_fb_scalar_uint64(table.at, 16, 0u); }
-static inline uint64_t firn_fb_plan_steps(firn_fb_plan table) { return firn_fb_scalar_uint64(table.at, 18, 0u); }
-static inline const char *firn_fb_plan_model(firn_fb_plan table) { return firn_fb_text(table.at, 20); }
-static inline uint32_t firn_fb_plan_model_length(firn_fb_plan table) { return firn_fb_count(table.at, 20); }
-static inline const char *firn_fb_plan_compiler(firn_fb_plan table) { return firn_fb_text(table.at, 22); }
-static inline uint32_t firn_fb_plan_compiler_length(firn_fb_plan table) { return firn_fb_count(table.at, 22); }
-static inline const char *firn_fb_plan_target(firn_fb_plan table) { return firn_fb_text(table.at, 24); }
-static inline uint32_t firn_fb_plan_target_length(firn_fb_plan table) { return firn_fb_count(table.at, 24); }
-static inline uint32_t firn_fb_plan_regions_count(firn_fb_plan table) { return firn_fb_count(table.at, 26); }
-static inline firn_fb_region firn_fb_plan_regions_at(firn_fb_plan table, uint32_t index) { return (firn_fb_region){firn_fb_follow(firn_fb_element(table.at, 26, 4, index))}; }
-static inline uint32_t firn_fb_plan_tensors_count(firn_fb_plan table) { return firn_fb_count(table.at, 28); }
-static inline firn_fb_tensor firn_fb_plan_tensors_at(firn_fb_plan table, uint32_t index) { return (firn_fb_tensor){firn_fb_follow(firn_fb_element(table.at, 28, 4, index))}; }
-static inline uint32_t firn_fb_plan_state_tensors(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 30, 0u); }
-static inline uint32_t firn_fb_plan_phases_count(firn_fb_plan table) { return firn_fb_count(table.at, 32); }
-static inline firn_fb_phase firn_fb_plan_phases_at(firn_fb_plan table, uint32_t index) { return (firn_fb_phase){firn_fb_follow(firn_fb_element(table.at, 32, 4, index))}; }
-static inline uint32_t firn_fb_plan_inputs_count(firn_fb_plan table) { return firn_fb_count(table.at, 34); }
-static inline firn_fb_input firn_fb_plan_inputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_input){firn_fb_follow(firn_fb_element(table.at, 34, 4, index))}; }
-static inline uint32_t firn_fb_plan_outputs_count(firn_fb_plan table) { return firn_fb_count(table.at, 36); }
-static inline firn_fb_output firn_fb_plan_outputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_output){firn_fb_follow(firn_fb_element(table.at, 36, 4, index))}; }
-static inline bool firn_fb_plan_sampler_present(firn_fb_plan table) { return firn_fb_slot(table.at, 38) != NULL; }
-static inline firn_fb_sampler firn_fb_plan_sampler(firn_fb_plan table) { return (firn_fb_sampler){firn_fb_follow(firn_fb_slot(table.at, 38))}; }
-static inline uint32_t firn_fb_plan_schedule_nodes_count(firn_fb_plan table) { return firn_fb_count(table.at, 40); }
-static inline const uint8_t *firn_fb_plan_schedule_nodes_data(firn_fb_plan table) { return firn_fb_elements(table.at, 40); }
+static inline uint8_t firn_fb_plan_micro_batch_order(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
+static inline bool firn_fb_plan_check_loss(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 8, true) != 0; }
+static inline uint32_t firn_fb_plan_micro_batches(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 10, 1u); }
+static inline uint64_t firn_fb_plan_seed(firn_fb_plan table) { return firn_fb_scalar_uint64(table.at, 12, 0u); }
+static inline uint64_t firn_fb_plan_steps(firn_fb_plan table) { return firn_fb_scalar_uint64(table.at, 14, 0u); }
+static inline uint32_t firn_fb_plan_tensors_count(firn_fb_plan table) { return firn_fb_count(table.at, 16); }
+static inline firn_fb_tensor firn_fb_plan_tensors_at(firn_fb_plan table, uint32_t index) { return (firn_fb_tensor){firn_fb_follow(firn_fb_element(table.at, 16, 4, index))}; }
+static inline uint32_t firn_fb_plan_state_tensors(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 18, 0u); }
+static inline uint32_t firn_fb_plan_phases_count(firn_fb_plan table) { return firn_fb_count(table.at, 20); }
+static inline firn_fb_phase firn_fb_plan_phases_at(firn_fb_plan table, uint32_t index) { return (firn_fb_phase){firn_fb_follow(firn_fb_element(table.at, 20, 4, index))}; }
+static inline uint32_t firn_fb_plan_inputs_count(firn_fb_plan table) { return firn_fb_count(table.at, 22); }
+static inline firn_fb_input firn_fb_plan_inputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_input){firn_fb_follow(firn_fb_element(table.at, 22, 4, index))}; }
+static inline uint32_t firn_fb_plan_outputs_count(firn_fb_plan table) { return firn_fb_count(table.at, 24); }
+static inline firn_fb_output firn_fb_plan_outputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_output){firn_fb_follow(firn_fb_element(table.at, 24, 4, index))}; }
+static inline bool firn_fb_plan_sampler_present(firn_fb_plan table) { return firn_fb_slot(table.at, 26) != NULL; }
+static inline firn_fb_sampler firn_fb_plan_sampler(firn_fb_plan table) { return (firn_fb_sampler){firn_fb_follow(firn_fb_slot(table.at, 26))}; }
+static inline uint32_t firn_fb_plan_schedule_nodes_count(firn_fb_plan table) { return firn_fb_count(table.at, 28); }
+static inline const uint8_t *firn_fb_plan_schedule_nodes_data(firn_fb_plan table) { return firn_fb_elements(table.at, 28); }
 static inline firn_fb_schedule_node firn_fb_plan_schedule_nodes_at(firn_fb_plan table, uint32_t index) {
     firn_fb_schedule_node value;
-    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 40, 64, index), 8), sizeof value);
+    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 28, 72, index), 8), sizeof value);
     return value;
 }
-static inline uint32_t firn_fb_plan_schedules_count(firn_fb_plan table) { return firn_fb_count(table.at, 42); }
-static inline firn_fb_schedule firn_fb_plan_schedules_at(firn_fb_plan table, uint32_t index) { return (firn_fb_schedule){firn_fb_follow(firn_fb_element(table.at, 42, 4, index))}; }
-static inline uint32_t firn_fb_plan_groups_count(firn_fb_plan table) { return firn_fb_count(table.at, 44); }
-static inline firn_fb_parameter_group firn_fb_plan_groups_at(firn_fb_plan table, uint32_t index) { return (firn_fb_parameter_group){firn_fb_follow(firn_fb_element(table.at, 44, 4, index))}; }
-static inline bool firn_fb_plan_loss_scaler_present(firn_fb_plan table) { return firn_fb_slot(table.at, 46) != NULL; }
-static inline firn_fb_loss_scaler firn_fb_plan_loss_scaler(firn_fb_plan table) { return (firn_fb_loss_scaler){firn_fb_follow(firn_fb_slot(table.at, 46))}; }
-static inline uint8_t firn_fb_plan_clipping(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 48, 0u); }
-static inline float firn_fb_plan_clip_threshold(firn_fb_plan table) { return firn_fb_scalar_float(table.at, 50, 0x0p+0f); }
-static inline uint32_t firn_fb_plan_initialisers_count(firn_fb_plan table) { return firn_fb_count(table.at, 52); }
-static inline firn_fb_initialiser firn_fb_plan_initialisers_at(firn_fb_plan table, uint32_t index) { return (firn_fb_initialiser){firn_fb_follow(firn_fb_element(table.at, 52, 4, index))}; }
-static inline bool firn_fb_plan_metric_present(firn_fb_plan table) { return firn_fb_slot(table.at, 54) != NULL; }
-static inline firn_fb_metric firn_fb_plan_metric(firn_fb_plan table) { return (firn_fb_metric){firn_fb_follow(firn_fb_slot(table.at, 54))}; }
-static inline uint32_t firn_fb_plan_global_step(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 56, 0u); }
-static inline uint32_t firn_fb_plan_optimizer_step(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 58, 0u); }
-static inline uint32_t firn_fb_plan_finite(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 60, 0u); }
-static inline uint32_t firn_fb_plan_gradient_norm(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 62, 0u); }
-static inline uint32_t firn_fb_plan_schedule_numbers_count(firn_fb_plan table) { return firn_fb_count(table.at, 64); }
-static inline const uint8_t *firn_fb_plan_schedule_numbers_data(firn_fb_plan table) { return firn_fb_elements(table.at, 64); }
+static inline uint32_t firn_fb_plan_schedules_count(firn_fb_plan table) { return firn_fb_count(table.at, 30); }
+static inline firn_fb_schedule firn_fb_plan_schedules_at(firn_fb_plan table, uint32_t index) { return (firn_fb_schedule){firn_fb_follow(firn_fb_element(table.at, 30, 4, index))}; }
+static inline uint32_t firn_fb_plan_initialisers_count(firn_fb_plan table) { return firn_fb_count(table.at, 32); }
+static inline firn_fb_initialiser firn_fb_plan_initialisers_at(firn_fb_plan table, uint32_t index) { return (firn_fb_initialiser){firn_fb_follow(firn_fb_element(table.at, 32, 4, index))}; }
+static inline bool firn_fb_plan_metric_present(firn_fb_plan table) { return firn_fb_slot(table.at, 34) != NULL; }
+static inline firn_fb_metric firn_fb_plan_metric(firn_fb_plan table) { return (firn_fb_metric){firn_fb_follow(firn_fb_slot(table.at, 34))}; }
+static inline uint32_t firn_fb_plan_loss(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 36, 4294967295u); }
+static inline uint32_t firn_fb_plan_learning_rate(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 38, 4294967295u); }
+static inline uint32_t firn_fb_plan_loss_scale(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 40, 4294967295u); }
+static inline uint32_t firn_fb_plan_global_step(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 42, 4294967295u); }
+static inline uint32_t firn_fb_plan_optimizer_step(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 44, 4294967295u); }
+static inline uint32_t firn_fb_plan_finite(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 46, 4294967295u); }
+static inline uint32_t firn_fb_plan_at_floor(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 48, 4294967295u); }
+static inline uint32_t firn_fb_plan_gradient_norm(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 50, 4294967295u); }
+static inline uint32_t firn_fb_plan_schedule_numbers_count(firn_fb_plan table) { return firn_fb_count(table.at, 52); }
+static inline const uint8_t *firn_fb_plan_schedule_numbers_data(firn_fb_plan table) { return firn_fb_elements(table.at, 52); }
 static inline firn_fb_schedule_number firn_fb_plan_schedule_numbers_at(firn_fb_plan table, uint32_t index) {
     firn_fb_schedule_number value;
-    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 64, 8, index), 8), sizeof value);
+    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 52, 8, index), 8), sizeof value);
     return value;
 }
-static inline uint32_t firn_fb_plan_schedule_instructions_count(firn_fb_plan table) { return firn_fb_count(table.at, 66); }
-static inline const uint8_t *firn_fb_plan_schedule_instructions_data(firn_fb_plan table) { return firn_fb_elements(table.at, 66); }
+static inline uint32_t firn_fb_plan_schedule_instructions_count(firn_fb_plan table) { return firn_fb_count(table.at, 54); }
+static inline const uint8_t *firn_fb_plan_schedule_instructions_data(firn_fb_plan table) { return firn_fb_elements(table.at, 54); }
 static inline firn_fb_schedule_instruction firn_fb_plan_schedule_instructions_at(firn_fb_plan table, uint32_t index) {
     firn_fb_schedule_instruction value;
-    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 66, 16, index), 8), sizeof value);
+    memcpy(&value, __builtin_assume_aligned(firn_fb_element(table.at, 54, 16, index), 8), sizeof value);
     return value;
 }
-
-/* --- Region */
-static inline uint8_t firn_fb_region_kind(firn_fb_region table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
-static inline uint64_t firn_fb_region_bytes(firn_fb_region table) { return firn_fb_scalar_uint64(table.at, 6, 0u); }
-static inline uint32_t firn_fb_region_alignment(firn_fb_region table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
+static inline uint32_t firn_fb_plan_origin_count(firn_fb_plan table) { return firn_fb_count(table.at, 56); }
+static inline uint8_t firn_fb_plan_origin_at(firn_fb_plan table, uint32_t index) { return firn_fb_load_uint8(firn_fb_element(table.at, 56, 1, index)); }
 
 /* --- Sampler */
 static inline uint8_t firn_fb_sampler_kind(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
@@ -407,25 +353,24 @@ static inline uint32_t firn_fb_sampler_samples(firn_fb_sampler table) { return f
 static inline uint32_t firn_fb_sampler_held_out_per_mille(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 18, 0u); }
 static inline uint64_t firn_fb_sampler_seed(firn_fb_sampler table) { return firn_fb_scalar_uint64(table.at, 20, 0u); }
 static inline uint32_t firn_fb_sampler_cursor(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 22, 0u); }
+static inline uint32_t firn_fb_sampler_pushed(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 24, 4294967295u); }
 
 /* --- Schedule */
-static inline const char *firn_fb_schedule_name(firn_fb_schedule table) { return firn_fb_text(table.at, 4); }
-static inline uint32_t firn_fb_schedule_name_length(firn_fb_schedule table) { return firn_fb_count(table.at, 4); }
-static inline uint8_t firn_fb_schedule_key(firn_fb_schedule table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
-static inline uint32_t firn_fb_schedule_root(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
-static inline uint32_t firn_fb_schedule_tensor(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 10, 0u); }
+static inline uint32_t firn_fb_schedule_root(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
+static inline uint32_t firn_fb_schedule_tensor(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
 
 /* --- Tensor */
-static inline const char *firn_fb_tensor_name(firn_fb_tensor table) { return firn_fb_text(table.at, 4); }
-static inline uint32_t firn_fb_tensor_name_length(firn_fb_tensor table) { return firn_fb_count(table.at, 4); }
-static inline uint8_t firn_fb_tensor_type(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
-static inline uint8_t firn_fb_tensor_role(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
-static inline uint8_t firn_fb_tensor_region(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 10, 0u); }
-static inline uint64_t firn_fb_tensor_offset(firn_fb_tensor table) { return firn_fb_scalar_uint64(table.at, 12, 0u); }
-static inline uint32_t firn_fb_tensor_dims_count(firn_fb_tensor table) { return firn_fb_count(table.at, 14); }
-static inline uint32_t firn_fb_tensor_dims_at(firn_fb_tensor table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 14, 4, index)); }
-static inline uint32_t firn_fb_tensor_first(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 16, 0u); }
-static inline uint32_t firn_fb_tensor_last(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 18, 0u); }
+static inline uint8_t firn_fb_tensor_type(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
+static inline uint8_t firn_fb_tensor_role(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
+static inline uint8_t firn_fb_tensor_region(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
+static inline uint64_t firn_fb_tensor_offset(firn_fb_tensor table) { return firn_fb_scalar_uint64(table.at, 10, 0u); }
+static inline uint32_t firn_fb_tensor_dims_count(firn_fb_tensor table) { return firn_fb_count(table.at, 12); }
+static inline uint32_t firn_fb_tensor_dims_at(firn_fb_tensor table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 12, 4, index)); }
+static inline uint32_t firn_fb_tensor_first(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
+static inline uint32_t firn_fb_tensor_last(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 16, 0u); }
+static inline const char *firn_fb_tensor_name(firn_fb_tensor table) { return firn_fb_text(table.at, 18); }
+static inline uint32_t firn_fb_tensor_name_length(firn_fb_tensor table) { return firn_fb_count(table.at, 18); }
+static inline uint32_t firn_fb_tensor_base(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 20, 4294967295u); }
 
 static inline firn_fb_plan firn_fb_plan_root(const uint8_t *buffer) {
     return (firn_fb_plan){firn_fb_follow(buffer)};

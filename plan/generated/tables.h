@@ -6,7 +6,7 @@
 
 #include "plan/checks/verifier.h"
 
-enum { FIRN_FB_ROOT = 8, FIRN_FB_DEPTH = 3, FIRN_FB_IDENTIFIER = 0x4e524946 };
+enum { FIRN_FB_ROOT = 6, FIRN_FB_DEPTH = 3, FIRN_FB_IDENTIFIER = 0x4e524946 };
 
 extern const firn_fb_field_rule firn_fb_fields[];
 extern const firn_fb_table_rule firn_fb_tables[];

@@ -14,7 +14,7 @@ const char *firn_fb_data_part_word(uint8_t value) {
 }
 
 const char *firn_fb_element_type_word(uint8_t value) {
-    static const char *const words[] = {"float32", "float16", "bfloat16", "cbfloat16", "int32", "int64", "uint8"};
+    static const char *const words[] = {"float32", "float16", "bfloat16", "cbfloat16", "int32", "int64", "uint8", "uint16", "int16", "int8", "bool"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 
@@ -25,11 +25,6 @@ const char *firn_fb_epoch_end_word(uint8_t value) {
 
 const char *firn_fb_initialiser_rule_word(uint8_t value) {
     static const char *const words[] = {"constant", "normal", "uniform", "weights"};
-    return value < sizeof words / sizeof words[0] ? words[value] : "?";
-}
-
-const char *firn_fb_loss_scaling_word(uint8_t value) {
-    static const char *const words[] = {"none", "static", "dynamic"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 
@@ -49,32 +44,22 @@ const char *firn_fb_mode_word(uint8_t value) {
 }
 
 const char *firn_fb_phase_kind_word(uint8_t value) {
-    static const char *const words[] = {"micro_batch", "finalise", "update", "bookkeep", "evaluate"};
-    return value < sizeof words / sizeof words[0] ? words[value] : "?";
-}
-
-const char *firn_fb_pol_lowering_word(uint8_t value) {
-    static const char *const words[] = {"native", "emulate"};
-    return value < sizeof words / sizeof words[0] ? words[value] : "?";
-}
-
-const char *firn_fb_pol_origin_word(uint8_t value) {
-    static const char *const words[] = {"none", "global", "pattern", "scope", "call", "rule"};
+    static const char *const words[] = {"derive", "micro_batch", "finalise", "update", "bookkeep", "evaluate"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 
 const char *firn_fb_reduction_kind_word(uint8_t value) {
-    static const char *const words[] = {"f32", "chunked"};
+    static const char *const words[] = {"f32", "chunked", "even_odd_blocks", "pairs"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 
 const char *firn_fb_region_kind_word(uint8_t value) {
-    static const char *const words[] = {"state", "arena", "constant"};
+    static const char *const words[] = {"parameters", "optimizer", "session", "ring", "arena", "constant", "slow_parameters", "slow_optimizer", "slow_session", "slow_ring", "slow_arena", "slow_constant"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 
 const char *firn_fb_role_word(uint8_t value) {
-    static const char *const words[] = {"parameter", "optimizer_state", "counter", "input", "activation", "gradient", "result", "constant"};
+    static const char *const words[] = {"parameter", "buffer", "optimizer_state", "counter", "input", "activation", "gradient", "result", "scratch", "constant", "frozen", "ring"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 
@@ -85,11 +70,6 @@ const char *firn_fb_sample_unit_word(uint8_t value) {
 
 const char *firn_fb_sampler_kind_word(uint8_t value) {
     static const char *const words[] = {"sequential", "permutation"};
-    return value < sizeof words / sizeof words[0] ? words[value] : "?";
-}
-
-const char *firn_fb_schedule_key_word(uint8_t value) {
-    static const char *const words[] = {"learning_rate", "weight_decay"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 

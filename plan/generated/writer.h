@@ -12,24 +12,22 @@
 
 typedef struct firn_native_initialiser firn_native_initialiser;
 typedef struct firn_native_input firn_native_input;
-typedef struct firn_native_loss_scaler firn_native_loss_scaler;
 typedef struct firn_native_metric firn_native_metric;
 typedef struct firn_native_op firn_native_op;
 typedef struct firn_native_output firn_native_output;
-typedef struct firn_native_parameter_group firn_native_parameter_group;
 typedef struct firn_native_phase firn_native_phase;
 typedef struct firn_native_plan firn_native_plan;
-typedef struct firn_native_region firn_native_region;
 typedef struct firn_native_sampler firn_native_sampler;
 typedef struct firn_native_schedule firn_native_schedule;
 typedef struct firn_native_tensor firn_native_tensor;
 
 struct firn_native_initialiser {
-    uint32_t tensor;
     uint8_t rule;
+    uint8_t element;
     uint32_t rng_id;
     float a;
     float b;
+    int64_t integer;
     uint64_t weights;
 };
 
@@ -42,15 +40,8 @@ struct firn_native_input {
     uint32_t limit;
     float scale;
     float shift;
-};
-
-struct firn_native_loss_scaler {
-    uint8_t kind;
-    uint32_t scale;
-    uint32_t steps_since_rescale;
-    uint32_t overflows_since_rescale;
-    uint32_t skipped_steps;
-    uint32_t at_floor;
+    bool label;
+    uint32_t ring;
 };
 
 struct firn_native_metric {
@@ -64,7 +55,6 @@ struct firn_native_metric {
 
 struct firn_native_op {
     uint16_t code;
-    const char *name;
     const uint32_t *inputs;
     uint32_t inputs_count;
     const uint32_t *outputs;
@@ -75,23 +65,11 @@ struct firn_native_op {
     uint32_t reals_count;
     const firn_fb_reduction *reductions;
     uint32_t reductions_count;
-    bool pol_present;
-    firn_fb_pol pol;
 };
 
 struct firn_native_output {
     const char *name;
     uint32_t tensor;
-};
-
-struct firn_native_parameter_group {
-    const char *name;
-    const char *optimizer;
-    uint32_t schedule;
-    float weight_decay;
-    const uint32_t *parameters;
-    uint32_t parameters_count;
-    uint32_t decay_schedule;
 };
 
 struct firn_native_phase {
@@ -102,18 +80,11 @@ struct firn_native_phase {
 
 struct firn_native_plan {
     uint32_t numerics_version;
-    uint8_t mode;
-    uint8_t pol_lowering;
     uint8_t micro_batch_order;
     bool check_loss;
     uint32_t micro_batches;
     uint64_t seed;
     uint64_t steps;
-    const char *model;
-    const char *compiler;
-    const char *target;
-    const firn_native_region *regions;
-    uint32_t regions_count;
     const firn_native_tensor *tensors;
     uint32_t tensors_count;
     uint32_t state_tensors;
@@ -128,28 +99,23 @@ struct firn_native_plan {
     uint32_t schedule_nodes_count;
     const firn_native_schedule *schedules;
     uint32_t schedules_count;
-    const firn_native_parameter_group *groups;
-    uint32_t groups_count;
-    const firn_native_loss_scaler *loss_scaler;
-    uint8_t clipping;
-    float clip_threshold;
     const firn_native_initialiser *initialisers;
     uint32_t initialisers_count;
     const firn_native_metric *metric;
+    uint32_t loss;
+    uint32_t learning_rate;
+    uint32_t loss_scale;
     uint32_t global_step;
     uint32_t optimizer_step;
     uint32_t finite;
+    uint32_t at_floor;
     uint32_t gradient_norm;
     const firn_fb_schedule_number *schedule_numbers;
     uint32_t schedule_numbers_count;
     const firn_fb_schedule_instruction *schedule_instructions;
     uint32_t schedule_instructions_count;
-};
-
-struct firn_native_region {
-    uint8_t kind;
-    uint64_t bytes;
-    uint32_t alignment;
+    const uint8_t *origin;
+    uint32_t origin_count;
 };
 
 struct firn_native_sampler {
@@ -163,17 +129,15 @@ struct firn_native_sampler {
     uint32_t held_out_per_mille;
     uint64_t seed;
     uint32_t cursor;
+    uint32_t pushed;
 };
 
 struct firn_native_schedule {
-    const char *name;
-    uint8_t key;
     uint32_t root;
     uint32_t tensor;
 };
 
 struct firn_native_tensor {
-    const char *name;
     uint8_t type;
     uint8_t role;
     uint8_t region;
@@ -182,6 +146,8 @@ struct firn_native_tensor {
     uint32_t dims_count;
     uint32_t first;
     uint32_t last;
+    const char *name;
+    uint32_t base;
 };
 
 /* The FlatBuffers part of a plan, aligned to 64, to be freed with free(). The same values give the same bytes.
