@@ -13,7 +13,7 @@
 
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
-    const char *security_counter, *plan_version, *vendor, *class;
+    const char *security_counter, *plan_version, *image_id, *vendor, *class;
     bool without_signature;
     firnc_texts settings;
 } request;
@@ -46,6 +46,9 @@ static const firnc_option options[] = {
     {{"--plan-version", NULL, "N", "a number that the plan carries for its users; default: 0"},
      FIRNC_OPTION_TEXT,
      offsetof(request, plan_version)},
+    {{"--image-id", NULL, "N", "a number that tells the plans of a device apart; default: 0 for train, 1 for eval"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, image_id)},
     {{"--vendor", NULL, "ID", "the vendor in the header: a UUID, or at most 16 characters"},
      FIRNC_OPTION_TEXT,
      offsetof(request, vendor)},
@@ -165,7 +168,7 @@ static bool dump(const request *r, firnc_graph *graph, const firnc_job *job) {
 
 /* The fields of the plan's header that the command line sets. */
 typedef struct header {
-    uint32_t security_counter, plan_version;
+    uint32_t security_counter, plan_version, image_id;
     uint8_t vendor[16], class_id[16];
 } header;
 
@@ -173,6 +176,7 @@ typedef struct header {
 static bool read_header(const request *r, header *h) {
     return read_word("--security-counter", r->security_counter, &h->security_counter) &&
            read_word("--plan-version", r->plan_version, &h->plan_version) &&
+           read_word("--image-id", r->image_id, &h->image_id) &&
            read_id("--vendor", r->vendor, h->vendor) && read_id("--class", r->class, h->class_id);
 }
 
@@ -190,6 +194,8 @@ static bool compile(const request *r, const header *h, firnc_key *key) {
     job->weights = r->weights;
     job->security_counter = h->security_counter;
     job->plan_version = h->plan_version;
+    if (r->image_id != NULL)
+        job->image_id = h->image_id;
     memcpy(job->vendor, h->vendor, sizeof job->vendor);
     memcpy(job->class_id, h->class_id, sizeof job->class_id);
     firnc_graph *graph = firnc_recipe_build(recipe);

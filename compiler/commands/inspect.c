@@ -11,6 +11,7 @@
 #include "compiler/base/text.h"
 #include "compiler/commands/inspect_report.h"
 #include "compiler/commands/plan_costs.h"
+#include "compiler/commands/report_read.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/graph/ir.h"
 #include "compiler/passes/placement.h"
@@ -22,6 +23,9 @@
 /* Program unit of the storage on our targets, in bytes; a larger unit makes checkpoints larger. */
 #define PROGRAM_UNIT 16u
 
+/* Larger than any region, so that offsets in two arenas differ. */
+#define ARENA_APART (UINT64_C(1) << 59)
+
 static void count_ops(firnc_report *report) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(report->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(report->plan, p);
@@ -29,7 +33,6 @@ static void count_ops(firnc_report *report) {
         uint64_t times = repeated ? firn_fb_plan_micro_batches(report->plan) : 1;
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
             report->multiply_adds += times * firnc_op_cost(report->plan, firn_fb_phase_ops_at(phase, i));
-        report->ops += firn_fb_phase_ops_count(phase);
     }
 }
 
@@ -54,12 +57,12 @@ static void find_live_bytes(firnc_report *report) {
     placed_tensor *placed = firnc_allocate(tensors * sizeof *placed);
     for (uint32_t i = firn_fb_plan_state_tensors(report->plan); i < tensors; i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, i);
-        firn_fb_region region = firn_fb_plan_regions_at(report->plan, firn_fb_tensor_region(tensor));
-        if (firn_fb_region_kind(region) == FIRN_FB_REGION_KIND_ARENA)
+        uint8_t region = firn_fb_tensor_region(tensor);
+        if (firn_region_is_arena(report->header.region_kinds[region]) && firn_fb_tensor_base(tensor) == FIRN_ABSENT)
             placed[count++].buffer = (firnc_buffer){.bytes = (firnc_tensor_bytes(tensor) + 15) / 16 * 16,
                                                     .first = firn_fb_tensor_first(tensor),
                                                     .last = firn_fb_tensor_last(tensor),
-                                                    .offset = firn_fb_tensor_offset(tensor)};
+                                                    .offset = ARENA_APART * region + firn_fb_tensor_offset(tensor)};
     }
     qsort(placed, count, sizeof *placed, by_place_and_time);
     firnc_buffer *buffers = firnc_allocate(count * sizeof *buffers);
@@ -81,16 +84,22 @@ static void measure_state(firnc_report *report) {
         if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER)
             report->parameters += firnc_tensor_elements(tensor);
     }
+    firn_record record = {0};
+    firn_record_set_regions(&record, &report->header);
     report->checkpoint_bytes =
-        firn_record_commit_offset(firn_record_directory_bytes(report->plan), report->header.state_bytes, PROGRAM_UNIT) +
+        firn_record_commit_offset(firn_record_directory_bytes(report->plan), record.state_bytes, PROGRAM_UNIT) +
         firn_record_commit_bytes(PROGRAM_UNIT);
 }
 
 static void find_arena(firnc_report *report) {
-    for (uint32_t i = 0; i < firn_fb_plan_regions_count(report->plan); i++) {
-        firn_fb_region region = firn_fb_plan_regions_at(report->plan, i);
-        if (firn_fb_region_kind(region) == FIRN_FB_REGION_KIND_ARENA)
-            report->plan_arena_bytes = firn_fb_region_bytes(region);
+    const firn_header *header = &report->header;
+    const uint64_t pool = firn_check_pool_bytes(&header->counts);
+    for (uint32_t i = 0; i < header->region_count; i++) {
+        const uint64_t bytes = header->region_bytes[i];
+        if (!firn_region_is_arena(header->region_kinds[i]))
+            continue;
+        report->arena_block_bytes += report->arena_bytes == 0 && bytes < pool ? pool : bytes;
+        report->arena_bytes += bytes;
     }
     find_live_bytes(report);
 }
@@ -140,11 +149,12 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
     report.plan = checked.plan;
     memcpy(report.plan_hash, checked.plan_hash, sizeof report.plan_hash);
     if (status == FIRN_OK)
-        status = firn_model_hash(report.plan, report.model_hash);
+        status = firn_model_hash(report.plan, &report.header, bytes.data, report.model_hash);
     if (status != FIRN_OK) {
-        firnc_plan_refuse(file, status);
+        firnc_plan_refuse(file, &bytes, status);
         return 3;
     }
+    report.said = firnc_report_of(&bytes, &report.header);
     count_ops(&report);
     measure_state(&report);
     find_arena(&report);

@@ -1,13 +1,16 @@
 /* The document of firnc inspect: all facts that it reports about a plan, collected and worded once. --json prints the
- * document itself; inspect_text.c formats it as a page. Tensors are given as indices into "tensors". 64-bit numbers
- * that a double cannot hold exactly (seeds) are strings. */
+ * document itself; inspect_text.c formats it as a page. Every value of the payload is in it. What the report of the plan
+ * only says is in "said", and as "name" of tensors outside the state, "layer" and "pol" of ops. Tensors are given as
+ * indices into "tensors". 64-bit numbers that a double cannot hold exactly, and seeds, are strings. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "compiler/base/words.h"
 #include "compiler/commands/inspect_report.h"
 #include "compiler/commands/plan_costs.h"
+#include "compiler/commands/report_read.h"
 #include "compiler/graph/ir.h"
+#include "plan/checks/check.h"
 #include "plan/generated/words.h"
 #include "plan/op_words.h"
 #include "schedules/schedule.h"
@@ -18,7 +21,7 @@
 static const char *reduction_text(firn_fb_reduction reduction) {
     if (reduction.kind == FIRN_FB_REDUCTION_KIND_F32)
         return firnc_format("f32 to %s", firn_type_name(reduction.output));
-    return firnc_format("chunked %u in %s, to %s", (unsigned)reduction.chunk, firn_type_name(reduction.accumulator),
+    return firnc_format("%s %u in %s, to %s", firn_fb_reduction_kind_word(reduction.kind), (unsigned)reduction.chunk, firn_type_name(reduction.accumulator),
                         firn_type_name(reduction.output));
 }
 
@@ -78,6 +81,14 @@ static void add_number(cJSON *object, const char *name, uint64_t value) {
     cJSON_AddNumberToObject(object, name, (double)value);
 }
 
+/* A number that a double may not hold exactly is a string. */
+static void add_exact(cJSON *object, const char *name, uint64_t value) {
+    if (value <= UINT64_C(1) << 53)
+        add_number(object, name, value);
+    else
+        cJSON_AddStringToObject(object, name, firnc_format("%" PRIu64, value));
+}
+
 static void add_hash(cJSON *object, const char *name, const uint8_t *bytes, uint32_t count) {
     cJSON_AddStringToObject(object, name, firnc_hex(bytes, count));
 }
@@ -105,49 +116,104 @@ static void add_identities(cJSON *root, const firnc_report *report) {
     add_hash(root, "schema_hash", header->schema_hash, FIRN_HASH_BYTES);
     add_hash(root, "vendor", header->vendor, sizeof header->vendor);
     add_hash(root, "class", header->class_id, sizeof header->class_id);
+    cJSON_AddStringToObject(root, "format", firnc_format("%u.%u", (unsigned)header->format_major,
+                                                         (unsigned)header->needs_minor));
+    add_number(root, "image_id", header->image_id);
     add_number(root, "plan_version", header->plan_version);
     add_number(root, "security_counter", header->security_counter);
 }
 
-static void add_run(cJSON *root, firn_fb_plan plan) {
-    cJSON_AddStringToObject(root, "mode", firn_fb_mode_word(firn_fb_plan_mode(plan)));
-    cJSON_AddStringToObject(root, "model", firn_fb_plan_model(plan));
-    cJSON_AddStringToObject(root, "compiler", firn_fb_plan_compiler(plan));
-    cJSON_AddStringToObject(root, "target", firn_fb_plan_target(plan));
-    cJSON_AddStringToObject(root, "pol_lowering", firn_fb_pol_lowering_word(firn_fb_plan_pol_lowering(plan)));
+/* What the report says, without the lists of names that belong to tensors and ops. It is marked: nothing compares it with
+ * what runs. */
+static void add_said(cJSON *root, const firnc_report *report) {
+    static const char *const items[] = {"compiler", "model", "target", "pol_lowering", "schedules", "groups"};
+    cJSON *said = cJSON_AddObjectToObject(root, "said");
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(report->said, items[i]);
+        if (item != NULL)
+            cJSON_AddItemToObject(said, items[i], cJSON_Duplicate(item, true));
+    }
+}
+
+/* The first op with this code; false if there is none. */
+static bool find_op(firn_fb_plan plan, uint16_t code, firn_fb_op *found) {
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
+            *found = firn_fb_phase_ops_at(phase, i);
+            if (firn_fb_op_code(*found) == code)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Loss scaling and clipping, as the ops do them. */
+static void add_scaling(cJSON *root, firn_fb_plan plan) {
+    uint32_t scale = firn_fb_plan_loss_scale(plan);
+    firn_fb_op op;
+    bool dynamic = find_op(plan, FIRN_OP_loss_scale_update, &op);
+    cJSON_AddStringToObject(root, "loss_scaling", dynamic ? "dynamic" : scale != FIRN_ABSENT ? "static" : "none");
+    if (scale != FIRN_ABSENT)
+        cJSON_AddNumberToObject(root, "initial_loss_scale",
+                                (double)firn_fb_initialiser_a(firn_fb_plan_initialisers_at(plan, scale)));
+    uint8_t clipping = FIRN_FB_CLIPPING_NONE;
+    float threshold = 0;
+    if (find_op(plan, FIRN_OP_gradient_factors, &op)) {
+        clipping = (uint8_t)firn_fb_op_integers_at(op, FIRN_GRADIENT_FACTORS_CLIPPING);
+        threshold = firn_fb_op_reals_at(op, FIRN_GRADIENT_FACTORS_LIMIT);
+    }
+    cJSON_AddStringToObject(root, "clipping", firn_fb_clipping_word(clipping));
+    cJSON_AddNumberToObject(root, "clip_threshold", (double)threshold);
+}
+
+static void add_metric(cJSON *root, firn_fb_metric metric) {
+    cJSON_AddStringToObject(root, "metric", firn_fb_metric_kind_word(firn_fb_metric_kind(metric)));
+    add_number(root, "metric_sum", firn_fb_metric_sum(metric));
+    add_number(root, "metric_count", firn_fb_metric_count(metric));
+    cJSON_AddNumberToObject(root, "metric_beta", (double)firn_fb_metric_beta(metric));
+    cJSON *ignored = cJSON_AddArrayToObject(root, "metric_ignore_classes");
+    for (uint32_t i = 0; i < firn_fb_metric_ignore_classes_count(metric); i++)
+        cJSON_AddItemToArray(ignored, cJSON_CreateNumber(firn_fb_metric_ignore_classes_at(metric, i)));
+}
+
+static void add_run(cJSON *root, const firnc_report *report) {
+    firn_fb_plan plan = report->plan;
+    const bool train = report->header.mode == FIRN_MODE_TRAIN;
+    cJSON_AddStringToObject(root, "mode", train ? "train" : "eval");
     add_number(root, "numerics_version", firn_fb_plan_numerics_version(plan));
-    add_number(root, "steps", firn_fb_plan_steps(plan));
+    add_exact(root, "steps", firn_fb_plan_steps(plan));
     add_number(root, "micro_batches", firn_fb_plan_micro_batches(plan));
+    cJSON_AddStringToObject(root, "micro_batch_order",
+                            firn_fb_micro_batch_order_word(firn_fb_plan_micro_batch_order(plan)));
     cJSON_AddStringToObject(root, "seed", firnc_format("%" PRIu64, firn_fb_plan_seed(plan)));
     cJSON_AddBoolToObject(root, "check_loss", firn_fb_plan_check_loss(plan));
-    uint8_t scaling = firn_fb_plan_loss_scaler_present(plan) ? firn_fb_loss_scaler_kind(firn_fb_plan_loss_scaler(plan))
-                                                             : (uint8_t)FIRN_FB_LOSS_SCALING_NONE;
-    cJSON_AddStringToObject(root, "loss_scaling", firn_fb_loss_scaling_word(scaling));
-    if (firn_fb_plan_loss_scaler_present(plan)) {
-        firn_fb_loss_scaler scaler = firn_fb_plan_loss_scaler(plan);
-        cJSON *object = cJSON_AddObjectToObject(root, "loss_scaler");
-        add_tensor(object, "scale", firn_fb_loss_scaler_scale(scaler));
-        add_tensor(object, "steps_since_rescale", firn_fb_loss_scaler_steps_since_rescale(scaler));
-        add_tensor(object, "overflows_since_rescale", firn_fb_loss_scaler_overflows_since_rescale(scaler));
-        add_tensor(object, "skipped_steps", firn_fb_loss_scaler_skipped_steps(scaler));
-        add_tensor(object, "at_floor", firn_fb_loss_scaler_at_floor(scaler));
+    if (train)
+        add_scaling(root, plan);
+    if (firn_fb_plan_metric_present(plan))
+        add_metric(root, firn_fb_plan_metric(plan));
+    add_tensor(root, "loss", firn_fb_plan_loss(plan));
+    add_tensor(root, "learning_rate", firn_fb_plan_learning_rate(plan));
+    add_tensor(root, "loss_scale", firn_fb_plan_loss_scale(plan));
+    add_tensor(root, "global_step", firn_fb_plan_global_step(plan));
+    add_tensor(root, "optimizer_step", firn_fb_plan_optimizer_step(plan));
+    add_tensor(root, "finite", firn_fb_plan_finite(plan));
+    add_tensor(root, "at_floor", firn_fb_plan_at_floor(plan));
+    add_tensor(root, "gradient_norm", firn_fb_plan_gradient_norm(plan));
+    if (firn_fb_plan_origin_count(plan) == FIRN_HASH_BYTES) {
+        uint8_t origin[FIRN_HASH_BYTES];
+        for (uint32_t i = 0; i < FIRN_HASH_BYTES; i++)
+            origin[i] = firn_fb_plan_origin_at(plan, i);
+        add_hash(root, "origin", origin, sizeof origin);
     }
-    cJSON_AddStringToObject(root, "clipping", firn_fb_clipping_word(firn_fb_plan_clipping(plan)));
-    cJSON_AddNumberToObject(root, "clip_threshold", (double)firn_fb_plan_clip_threshold(plan));
-    if (firn_fb_plan_metric_present(plan)) {
-        firn_fb_metric metric = firn_fb_plan_metric(plan);
-        cJSON_AddStringToObject(root, "metric", firn_fb_metric_kind_word(firn_fb_metric_kind(metric)));
-        add_number(root, "metric_sum", firn_fb_metric_sum(metric));
-        add_number(root, "metric_count", firn_fb_metric_count(metric));
-        cJSON_AddNumberToObject(root, "metric_beta", (double)firn_fb_metric_beta(metric));
-        cJSON *ignored = cJSON_AddArrayToObject(root, "metric_ignore_classes");
-        for (uint32_t i = 0; i < firn_fb_metric_ignore_classes_count(metric); i++)
-            cJSON_AddItemToArray(ignored, cJSON_CreateNumber(firn_fb_metric_ignore_classes_at(metric, i)));
-    } else {
-        add_tensor(root, "global_step", firn_fb_plan_global_step(plan));
-        add_tensor(root, "optimizer_step", firn_fb_plan_optimizer_step(plan));
-        add_tensor(root, "finite", firn_fb_plan_finite(plan));
-        add_tensor(root, "gradient_norm", firn_fb_plan_gradient_norm(plan));
+}
+
+static void add_regions(cJSON *root, const firn_header *header) {
+    cJSON *regions = cJSON_AddArrayToObject(root, "regions");
+    for (uint32_t i = 0; i < header->region_count; i++) {
+        cJSON *object = add_element(regions);
+        cJSON_AddStringToObject(object, "kind", firn_fb_region_kind_word(header->region_kinds[i]));
+        add_exact(object, "bytes", header->region_bytes[i]);
     }
 }
 
@@ -164,6 +230,7 @@ static void add_sampler(cJSON *root, firn_fb_plan plan) {
     add_number(object, "held_out_per_mille", firn_fb_sampler_held_out_per_mille(sampler));
     cJSON_AddStringToObject(object, "seed", firnc_format("%" PRIu64, firn_fb_sampler_seed(sampler)));
     add_number(object, "cursor", firn_fb_sampler_cursor(sampler));
+    add_tensor(object, "pushed", firn_fb_sampler_pushed(sampler));
 }
 
 static void add_inputs_and_outputs(cJSON *root, firn_fb_plan plan) {
@@ -179,6 +246,8 @@ static void add_inputs_and_outputs(cJSON *root, firn_fb_plan plan) {
         add_number(object, "limit", firn_fb_input_limit(input));
         cJSON_AddNumberToObject(object, "scale", (double)firn_fb_input_scale(input));
         cJSON_AddNumberToObject(object, "shift", (double)firn_fb_input_shift(input));
+        cJSON_AddBoolToObject(object, "label", firn_fb_input_label(input));
+        add_tensor(object, "ring", firn_fb_input_ring(input));
     }
     for (uint32_t i = 0; i < firn_fb_plan_outputs_count(plan); i++) {
         firn_fb_output output = firn_fb_plan_outputs_at(plan, i);
@@ -188,57 +257,102 @@ static void add_inputs_and_outputs(cJSON *root, firn_fb_plan plan) {
     }
 }
 
+static void add_schedule_node(cJSON *nodes, firn_fb_schedule_node node) {
+    cJSON *object = add_element(nodes);
+    cJSON_AddStringToObject(object, "text", schedule_text(node));
+    cJSON_AddStringToObject(object, "kind", firn_fb_schedule_kind_word(node.kind));
+    add_number(object, "mode", node.mode);
+    add_number(object, "first_child", node.first_child);
+    add_number(object, "child_count", node.child_count);
+    add_exact(object, "total", node.total);
+    add_exact(object, "start", node.start);
+    add_exact(object, "auxiliary", node.auxiliary);
+    cJSON_AddNumberToObject(object, "initial", node.initial);
+    cJSON_AddNumberToObject(object, "final", node.final);
+    cJSON_AddNumberToObject(object, "rate", node.rate);
+    cJSON_AddNumberToObject(object, "power", node.power);
+}
+
 static void add_schedules(cJSON *root, firn_fb_plan plan) {
     cJSON *schedules = cJSON_AddArrayToObject(root, "schedules");
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
         firn_fb_schedule schedule = firn_fb_plan_schedules_at(plan, i);
         cJSON *object = add_element(schedules);
-        cJSON_AddStringToObject(object, "name", firn_fb_schedule_name(schedule));
         add_number(object, "root", firn_fb_schedule_root(schedule));
         add_number(object, "tensor", firn_fb_schedule_tensor(schedule));
     }
     cJSON *nodes = cJSON_AddArrayToObject(root, "schedule_nodes");
-    for (uint32_t i = 0; i < firn_fb_plan_schedule_nodes_count(plan); i++) {
-        firn_fb_schedule_node node = firn_fb_plan_schedule_nodes_at(plan, i);
-        cJSON *object = add_element(nodes);
-        add_number(object, "start", node.start);
-        cJSON_AddStringToObject(object, "text", schedule_text(node));
-        add_number(object, "first_child", node.first_child);
-        add_number(object, "child_count", node.child_count);
-    }
-    cJSON *groups = cJSON_AddArrayToObject(root, "groups");
-    for (uint32_t i = 0; i < firn_fb_plan_groups_count(plan); i++) {
-        firn_fb_parameter_group group = firn_fb_plan_groups_at(plan, i);
-        cJSON *object = add_element(groups);
-        cJSON_AddStringToObject(object, "name", firn_fb_parameter_group_name(group));
-        cJSON_AddStringToObject(object, "optimizer", firn_fb_parameter_group_optimizer(group));
-        cJSON_AddNumberToObject(object, "weight_decay", (double)firn_fb_parameter_group_weight_decay(group));
-        add_number(object, "schedule", firn_fb_parameter_group_schedule(group));
-        if (firn_fb_parameter_group_decay_schedule(group) != UINT32_MAX)
-            add_number(object, "decay_schedule", firn_fb_parameter_group_decay_schedule(group));
-        add_number(object, "parameters", firn_fb_parameter_group_parameters_count(group));
+    for (uint32_t i = 0; i < firn_fb_plan_schedule_nodes_count(plan); i++)
+        add_schedule_node(nodes, firn_fb_plan_schedule_nodes_at(plan, i));
+    cJSON *numbers = cJSON_AddArrayToObject(root, "schedule_numbers");
+    for (uint32_t i = 0; i < firn_fb_plan_schedule_numbers_count(plan); i++)
+        cJSON_AddItemToArray(numbers, cJSON_CreateNumber(firn_fb_plan_schedule_numbers_at(plan, i).value));
+    cJSON *instructions = cJSON_AddArrayToObject(root, "schedule_instructions");
+    for (uint32_t i = 0; i < firn_fb_plan_schedule_instructions_count(plan); i++) {
+        firn_fb_schedule_instruction instruction = firn_fb_plan_schedule_instructions_at(plan, i);
+        cJSON *object = add_element(instructions);
+        cJSON_AddStringToObject(object, "operation",
+                                firn_fb_schedule_operation_word(instruction.operation));
+        cJSON_AddNumberToObject(object, "value", instruction.value);
     }
 }
 
-static void add_tensors(cJSON *root, firn_fb_plan plan) {
-    cJSON *tensors = cJSON_AddArrayToObject(root, "tensors");
-    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++) {
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
-        firn_shape shape = firnc_tensor_shape(tensor);
-        cJSON *object = add_element(tensors);
-        cJSON_AddStringToObject(object, "name", firn_fb_tensor_name(tensor));
-        cJSON_AddStringToObject(object, "type", firn_type_name(shape.type));
-        cJSON *dims = cJSON_AddArrayToObject(object, "dims");
-        for (uint8_t j = 0; j < shape.rank; j++)
-            cJSON_AddItemToArray(dims, cJSON_CreateNumber(shape.dims[j]));
-        cJSON_AddStringToObject(object, "role", firn_fb_role_word(firn_fb_tensor_role(tensor)));
-        firn_fb_region region = firn_fb_plan_regions_at(plan, firn_fb_tensor_region(tensor));
-        cJSON_AddStringToObject(object, "region", firn_fb_region_kind_word(firn_fb_region_kind(region)));
-        add_number(object, "offset", firn_fb_tensor_offset(tensor));
-        add_number(object, "bytes", firnc_tensor_bytes(tensor));
-        add_number(object, "first", firn_fb_tensor_first(tensor));
-        add_number(object, "last", firn_fb_tensor_last(tensor));
+/* How a tensor of the state begins. */
+static void add_initial(cJSON *object, firn_fb_initialiser initialiser) {
+    const uint8_t rule = firn_fb_initialiser_rule(initialiser);
+    cJSON *initial = cJSON_AddObjectToObject(object, "initial");
+    cJSON_AddStringToObject(initial, "rule", firn_fb_initialiser_rule_word(rule));
+    if (rule == FIRN_FB_INITIALISER_RULE_WEIGHTS) {
+        cJSON_AddStringToObject(initial, "element", firn_type_name(firn_fb_initialiser_element(initialiser)));
+        add_exact(initial, "weights", firn_fb_initialiser_weights(initialiser));
+        return;
     }
+    if (rule != FIRN_FB_INITIALISER_RULE_CONSTANT)
+        add_number(initial, "rng_id", firn_fb_initialiser_rng_id(initialiser));
+    cJSON_AddNumberToObject(initial, "a", (double)firn_fb_initialiser_a(initialiser));
+    cJSON_AddNumberToObject(initial, "b", (double)firn_fb_initialiser_b(initialiser));
+    add_exact(initial, "integer", (uint64_t)firn_fb_initialiser_integer(initialiser));
+}
+
+static void add_tensor_info(cJSON *tensors, const firnc_report *report, uint32_t index, uint32_t *unnamed) {
+    firn_fb_tensor tensor = firn_fb_plan_tensors_at(report->plan, index);
+    firn_shape shape = firnc_tensor_shape(tensor);
+    cJSON *object = add_element(tensors);
+    const char *name = firn_fb_tensor_name(tensor);
+    if (*name == '\0') {
+        const char *said = firnc_report_name(report->said, "tensors", (*unnamed)++);
+        name = said != NULL ? said : "";
+    }
+    cJSON_AddStringToObject(object, "name", name);
+    cJSON_AddStringToObject(object, "type", firn_type_name(shape.type));
+    cJSON *dims = cJSON_AddArrayToObject(object, "dims");
+    for (uint8_t j = 0; j < shape.rank; j++)
+        cJSON_AddItemToArray(dims, cJSON_CreateNumber(shape.dims[j]));
+    const uint8_t region = firn_fb_tensor_region(tensor);
+    cJSON_AddStringToObject(object, "role", firn_fb_role_word(firn_fb_tensor_role(tensor)));
+    cJSON_AddStringToObject(object, "region", firn_fb_region_kind_word(report->header.region_kinds[region]));
+    add_number(object, "region_index", region);
+    add_tensor(object, "base", firn_fb_tensor_base(tensor));
+    add_exact(object, "offset", firn_fb_tensor_offset(tensor));
+    add_exact(object, "bytes", firnc_tensor_bytes(tensor));
+    add_number(object, "first", firn_fb_tensor_first(tensor));
+    add_number(object, "last", firn_fb_tensor_last(tensor));
+    if (index < firn_fb_plan_state_tensors(report->plan))
+        add_initial(object, firn_fb_plan_initialisers_at(report->plan, index));
+}
+
+static void add_tensors(cJSON *root, const firnc_report *report) {
+    cJSON *tensors = cJSON_AddArrayToObject(root, "tensors");
+    uint32_t unnamed = 0;
+    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(report->plan); i++)
+        add_tensor_info(tensors, report, i, &unnamed);
+}
+
+static void add_integer(cJSON *object, const char *name, int64_t value) {
+    if (value < 0)
+        cJSON_AddNumberToObject(object, name, (double)value); /* -1 is the only one that an op may have */
+    else
+        add_exact(object, name, (uint64_t)value);
 }
 
 static void add_attributes(cJSON *object, firn_fb_op op) {
@@ -246,7 +360,7 @@ static void add_attributes(cJSON *object, firn_fb_op op) {
     cJSON *attributes = cJSON_AddObjectToObject(object, "attributes");
     const char *names = firn_op_words_of(info)->integers;
     for (uint32_t i = 0; i < firn_fb_op_integers_count(op); i++)
-        cJSON_AddNumberToObject(attributes, firnc_next_word(&names), (double)firn_fb_op_integers_at(op, i));
+        add_integer(attributes, firnc_next_word(&names), firn_fb_op_integers_at(op, i));
     names = firn_op_words_of(info)->reals;
     for (uint32_t i = 0; i < firn_fb_op_reals_count(op); i++)
         cJSON_AddNumberToObject(attributes, firnc_next_word(&names), (double)firn_fb_op_reals_at(op, i));
@@ -271,10 +385,23 @@ static void add_inner_type(cJSON *object, firn_fb_plan plan, firn_fb_op op) {
     }
 }
 
-static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op) {
+/* The layer of an op and, where the report has it, the POL that was asked for. */
+static void add_op_said(cJSON *object, const cJSON *said) {
+    const char *layer = cJSON_GetStringValue(cJSON_GetArrayItem(said, 0));
+    const cJSON *level = cJSON_GetArrayItem(said, 1);
+    const char *origin = cJSON_GetStringValue(cJSON_GetArrayItem(said, 2));
+    cJSON_AddStringToObject(object, "layer", layer != NULL ? layer : "");
+    if (!cJSON_IsNumber(level) || origin == NULL)
+        return;
+    cJSON *pol = cJSON_AddObjectToObject(object, "pol");
+    cJSON_AddNumberToObject(pol, "level", cJSON_GetNumberValue(level));
+    cJSON_AddStringToObject(pol, "origin", origin);
+}
+
+static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op, const cJSON *said) {
     cJSON *object = add_element(ops);
     cJSON_AddStringToObject(object, "op", firn_op_name(firn_op_find(firn_fb_op_code(op))));
-    cJSON_AddStringToObject(object, "layer", firn_fb_op_name(op));
+    add_op_said(object, said);
     cJSON *inputs = cJSON_AddArrayToObject(object, "inputs"), *outputs = cJSON_AddArrayToObject(object, "outputs");
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++)
         cJSON_AddItemToArray(inputs, cJSON_CreateNumber(firn_fb_op_inputs_at(op, i)));
@@ -282,54 +409,56 @@ static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op) {
         cJSON_AddItemToArray(outputs, cJSON_CreateNumber(firn_fb_op_outputs_at(op, i)));
     add_attributes(object, op);
     add_inner_type(object, plan, op);
-    if (firn_fb_op_pol_present(op)) {
-        cJSON *pol = cJSON_AddObjectToObject(object, "pol");
-        add_number(pol, "level", firn_fb_op_pol(op).level);
-        cJSON_AddStringToObject(pol, "origin", firn_fb_pol_origin_word(firn_fb_op_pol(op).origin));
-    }
     cJSON *reductions = cJSON_AddArrayToObject(object, "reductions");
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
         cJSON_AddItemToArray(reductions, cJSON_CreateString(reduction_text(firn_fb_op_reductions_at(op, i))));
     add_number(object, "multiply_adds", firnc_op_cost(plan, op));
 }
 
-static void add_phases(cJSON *root, firn_fb_plan plan) {
+static void add_phases(cJSON *root, const firnc_report *report) {
+    firn_fb_plan plan = report->plan;
+    const cJSON *said = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(report->said, "ops"), 0);
     cJSON *phases = cJSON_AddArrayToObject(root, "phases");
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
         cJSON *object = add_element(phases);
         cJSON_AddStringToObject(object, "kind", firn_fb_phase_kind_word(firn_fb_phase_kind(phase)));
         cJSON *ops = cJSON_AddArrayToObject(object, "ops");
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
-            add_op(ops, plan, firn_fb_phase_ops_at(phase, i));
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
+            add_op(ops, plan, firn_fb_phase_ops_at(phase, i), said);
+            said = said != NULL ? said->next : NULL;
+        }
     }
 }
 
 static void add_totals(cJSON *root, const firnc_report *report) {
     const firn_header *header = &report->header;
     cJSON *totals = cJSON_AddObjectToObject(root, "totals");
-    add_number(totals, "ops", report->ops);
+    add_number(totals, "ops", header->counts.ops);
     add_number(totals, "parameters", report->parameters);
     add_number(totals, "multiply_adds", report->multiply_adds);
     add_number(totals, "plan_bytes", header->total_bytes);
     add_number(totals, "checkpoint_bytes", report->checkpoint_bytes);
-    add_number(totals, "state_bytes", header->state_bytes);
-    add_number(totals, "arena_bytes", header->arena_bytes);
-    add_number(totals, "plan_arena_bytes", report->plan_arena_bytes);
+    add_number(totals, "report_bytes", header->report_bytes);
+    add_number(totals, "state_bytes", firn_header_state_bytes(header));
+    add_number(totals, "arena_bytes", report->arena_block_bytes);
+    add_number(totals, "plan_arena_bytes", report->arena_bytes);
     add_number(totals, "live_bytes", report->live_bytes);
     add_number(totals, "workspace_bytes", 0);
-    add_number(totals, "pool_bytes", header->pool_bytes);
+    add_number(totals, "pool_bytes", firn_check_pool_bytes(&header->counts));
 }
 
 cJSON *firnc_inspect_document(const firnc_report *report) {
     cJSON *root = cJSON_CreateObject();
     add_identities(root, report);
-    add_run(root, report->plan);
+    add_said(root, report);
+    add_run(root, report);
+    add_regions(root, &report->header);
     add_sampler(root, report->plan);
     add_inputs_and_outputs(root, report->plan);
     add_schedules(root, report->plan);
-    add_tensors(root, report->plan);
-    add_phases(root, report->plan);
+    add_tensors(root, report);
+    add_phases(root, report);
     add_totals(root, report);
     return root;
 }

@@ -76,6 +76,12 @@ static void heading(const char *content) {
     printf("\n%s\n", content);
 }
 
+/* A text of the report; "not said" without it. */
+static const char *said(const cJSON *root, const char *name) {
+    const char *content = text(item(root, "said"), name);
+    return content != NULL ? firnc_printable(content) : "not said";
+}
+
 /* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void print_identities(const cJSON *root) {
@@ -88,7 +94,9 @@ static void print_identities(const cJSON *root) {
     line("model hash", text(root, "model_hash"));
     line("key hash", text(root, "key_hash"));
     line("schema hash", text(root, "schema_hash"));
-    line("plan version", firnc_format("%" PRIu64 ", security counter %" PRIu64, number(root, "plan_version"),
+    line("format", text(root, "format"));
+    line("plan version", firnc_format("%" PRIu64 ", image id %" PRIu64 ", security counter %" PRIu64,
+                                      number(root, "plan_version"), number(root, "image_id"),
                                       number(root, "security_counter")));
     line("vendor, class", firnc_format("%s, %s", text(root, "vendor"), text(root, "class")));
 }
@@ -96,14 +104,30 @@ static void print_identities(const cJSON *root) {
 static void print_run(const cJSON *root) {
     bool eval = is(root, "mode", "eval");
     line("mode", text(root, "mode"));
-    line("model", firnc_format("%s, %s parameters", text(root, "model"), grouped(item(root, "totals"), "parameters")));
-    line("frozen by", firnc_format("%s for target %s, POL lowering %s, numerics %" PRIu64, text(root, "compiler"),
-                                   text(root, "target"), text(root, "pol_lowering"), number(root, "numerics_version")));
-    line("steps", eval && number(root, "steps") == 0 ? "every whole batch of the data" : grouped(root, "steps"));
+    const char *endless = eval ? "every whole batch of the data" : "no end";
+    line("parameters", grouped(item(root, "totals"), "parameters"));
+    line("numerics", grouped(root, "numerics_version"));
+    line("steps", number(root, "steps") == 0 ? endless : grouped(root, "steps"));
+    if (item(root, "origin") != NULL)
+        line("continues run", text(root, "origin"));
     line("micro-batches", firnc_format("%" PRIu64 " of %" PRIu64 " samples", number(root, "micro_batches"),
                                        number(item(root, "sampler"), "samples")));
     line("seed", text(root, "seed"));
     line("loss check", cJSON_IsTrue(item(root, "check_loss")) ? "stops when the loss is not finite" : "off");
+}
+
+/* What the report of the plan says of the run, each line marked: nothing that runs follows from it. */
+static void print_said(const cJSON *root) {
+    line("said: model", said(root, "model"));
+    line("said: frozen by", firnc_format("%s for target %s, POL lowering %s", said(root, "compiler"),
+                                         said(root, "target"), said(root, "pol_lowering")));
+}
+
+/* " as x * 0.0039 + 0.5", if the elements of an input are scaled or shifted. */
+static const char *conversion(const cJSON *input) {
+    if (cJSON_GetNumberValue(item(input, "scale")) == 1 && cJSON_GetNumberValue(item(input, "shift")) == 0)
+        return "";
+    return firnc_format(" as x * %s + %s", real(input, "scale"), real(input, "shift"));
 }
 
 static void print_data(const cJSON *root) {
@@ -118,17 +142,29 @@ static void print_data(const cJSON *root) {
          firnc_format("%s, %s, part %s (%" PRIu64 " per mille held out), at the end %s", unit, order,
                       text(sampler, "part"), number(sampler, "held_out_per_mille"), text(sampler, "epoch_end")));
     cJSON_ArrayForEach(input, item(root, "inputs")) {
-        line("  input", firnc_format("%s %s from %s of stream %" PRIu64, text(input, "name"),
-                                     shape(element(item(root, "tensors"), input, "tensor")), text(input, "element"),
-                                     number(input, "stream")));
+        line(cJSON_IsTrue(item(input, "label")) ? "  label" : "  input",
+             firnc_format("%s %s from %s of stream %" PRIu64 "%s", firnc_printable(text(input, "name")),
+                          shape(element(item(root, "tensors"), input, "tensor")), text(input, "element"),
+                          number(input, "stream"), conversion(input)));
     }
+    const cJSON *output;
+    cJSON_ArrayForEach(output, item(root, "outputs")) {
+        line("  output", firnc_format("%s %s", firnc_printable(text(output, "name")),
+                                      shape(element(item(root, "tensors"), output, "tensor"))));
+    }
+}
+
+/* The name of a schedule, as the report has it. */
+static const char *schedule_name(const cJSON *root, uint64_t index) {
+    const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(item(item(root, "said"), "schedules"), (int)index));
+    return name != NULL ? firnc_printable(name) : firnc_format("%" PRIu64, index);
 }
 
 /* The weight decay of a group: "0.01", or the name of its schedule. */
 static const char *decay(const cJSON *root, const cJSON *group) {
     if (item(group, "decay_schedule") == NULL)
         return real(group, "weight_decay");
-    return firnc_format("by schedule %s", text(element(item(root, "schedules"), group, "decay_schedule"), "name"));
+    return firnc_format("by schedule %s", schedule_name(root, number(group, "decay_schedule")));
 }
 
 /* The attributes of the first op with this name; NULL if the plan has none. */
@@ -146,18 +182,52 @@ static const cJSON *find_attributes(const cJSON *root, const char *name) {
 /* "dynamic, from 6.10352e-05 to 32768, doubled after more than 2000 steps, overflow tolerance 0" */
 static const char *scaling(const cJSON *root) {
     const cJSON *update = find_attributes(root, "loss_scale_update");
-    if (update == NULL)
+    if (item(root, "initial_loss_scale") == NULL)
         return text(root, "loss_scaling");
-    return firnc_format("%s, from %s to %s, doubled after more than %" PRIu64 " steps, overflow tolerance %s",
-                        text(root, "loss_scaling"), real(update, "minimum"), real(update, "maximum"),
+    if (update == NULL)
+        return firnc_format("%s, %s", text(root, "loss_scaling"), real(root, "initial_loss_scale"));
+    return firnc_format("%s, first %s, from %s to %s, doubled after more than %" PRIu64 " steps, overflow tolerance %s",
+                        text(root, "loss_scaling"), real(root, "initial_loss_scale"), real(update, "minimum"), real(update, "maximum"),
                         number(update, "steps_per_increase"), real(update, "overflow_tolerance"));
+}
+
+/* Whether all that is printed of a group is there and of its type: the report is only text. */
+static bool is_group(const cJSON *group) {
+    return text(group, "name") != NULL && text(group, "optimizer") != NULL &&
+           cJSON_IsNumber(item(group, "parameters")) &&
+           (cJSON_IsNumber(item(group, "weight_decay")) || cJSON_IsNumber(item(group, "decay_schedule")));
+}
+
+/* "4 adamw": the ops of the update phase that read a gradient, by name. */
+static void print_updates(const cJSON *root) {
+    const cJSON *phase, *op, *other;
+    cJSON_ArrayForEach(phase, item(root, "phases")) {
+        if (!is(phase, "kind", "update"))
+            continue;
+        cJSON_ArrayForEach(op, item(phase, "ops")) {
+            unsigned count = 0;
+            bool first = true;
+            cJSON_ArrayForEach(other, item(phase, "ops")) {
+                if (!is(other, "op", text(op, "op")))
+                    continue;
+                first = first && (other == op || count > 0);
+                count++;
+            }
+            if (first)
+                line("update", firnc_format("%u of op %s", count, text(op, "op")));
+        }
+    }
 }
 
 static void print_optimizer(const cJSON *root) {
     const cJSON *group;
-    cJSON_ArrayForEach(group, item(root, "groups")) {
-        line("group", firnc_format("%s: %s, %" PRIu64 " tensors, weight decay %s", text(group, "name"),
-                                   text(group, "optimizer"), number(group, "parameters"), decay(root, group)));
+    print_updates(root);
+    cJSON_ArrayForEach(group, item(item(root, "said"), "groups")) {
+        if (is_group(group))
+            line("said: group", firnc_format("%s: %s, %" PRIu64 " tensors, weight decay %s",
+                                             firnc_printable(text(group, "name")),
+                                             firnc_printable(text(group, "optimizer")), number(group, "parameters"),
+                                             decay(root, group)));
     }
     line("loss scaling", scaling(root));
     const char *threshold = "";
@@ -180,12 +250,12 @@ static void print_metric(const cJSON *root) {
 
 static void print_schedules(const cJSON *root) {
     const cJSON *schedule, *node;
-    unsigned count = 0;
+    unsigned count = 0, place = 0;
     if (cJSON_GetArraySize(item(root, "schedules")) == 0)
         return;
     heading("schedule nodes (children after their parent)");
     cJSON_ArrayForEach(schedule, item(root, "schedules")) {
-        printf("  %s is node %" PRIu64 "\n", text(schedule, "name"), number(schedule, "root"));
+        printf("  %s is node %" PRIu64 "\n", schedule_name(root, place++), number(schedule, "root"));
     }
     cJSON_ArrayForEach(node, item(root, "schedule_nodes")) {
         uint64_t first = number(node, "first_child"), children = number(node, "child_count");
@@ -204,11 +274,12 @@ static const char *lifetime(const cJSON *tensor) {
 
 static void print_memory(const cJSON *root) {
     const cJSON *tensor;
-    heading("memory map");
-    printf("  %-8s %12s %12s  %-12s %-15s %s\n", "region", "offset", "bytes", "live in ops", "role", "tensor");
+    heading("memory map (names outside the state are said)");
+    printf("  %-10s %12s %12s  %-12s %-15s %s\n", "region", "offset", "bytes", "live in ops", "role", "tensor");
     cJSON_ArrayForEach(tensor, item(root, "tensors")) {
-        printf("  %-8s %12s %12s  %-12s %-15s %s %s\n", text(tensor, "region"), grouped(tensor, "offset"),
-               grouped(tensor, "bytes"), lifetime(tensor), text(tensor, "role"), text(tensor, "name"), shape(tensor));
+        printf("  %-10s %12s %12s  %-12s %-15s %s %s\n", text(tensor, "region"), grouped(tensor, "offset"),
+               grouped(tensor, "bytes"), lifetime(tensor), text(tensor, "role"), firnc_printable(text(tensor, "name")),
+               shape(tensor));
     }
 }
 
@@ -224,9 +295,9 @@ static const char *rotation(const cJSON *op) {
 static void print_op(const cJSON *op, unsigned place) {
     const cJSON *pol = item(op, "pol"), *reduction;
     const char *separator = " ->";
-    printf("  %5u  %-26s %s", place, text(op, "op"), text(op, "layer"));
+    printf("  %5u  %-26s %s", place, text(op, "op"), firnc_printable(text(op, "layer")));
     if (pol != NULL)
-        printf("  POL %" PRIu64 " (%s)", number(pol, "level"), text(pol, "origin"));
+        printf("  POL %" PRIu64 " (%s)", number(pol, "level"), firnc_printable(text(pol, "origin")));
     cJSON_ArrayForEach(reduction, item(op, "reductions")) {
         printf("%s %s", separator, cJSON_GetStringValue(reduction));
         separator = ";";
@@ -245,7 +316,7 @@ static void print_op(const cJSON *op, unsigned place) {
 static void print_ops(const cJSON *root) {
     const cJSON *phase, *op;
     unsigned place = 0;
-    heading("ops (POL asked, and who asked -> the reductions that it became)");
+    heading("ops (said: layer, POL asked, and who asked -> what it became: the reductions)");
     cJSON_ArrayForEach(phase, item(root, "phases")) {
         printf("  phase %s\n", text(phase, "kind"));
         cJSON_ArrayForEach(op, item(phase, "ops")) {
@@ -259,8 +330,10 @@ static void print_totals(const cJSON *totals) {
     heading("totals");
     line("  ops", grouped(totals, "ops"));
     line("  cost of a step", firnc_format("%s multiply-adds in products", grouped(totals, "multiply_adds")));
-    line("  flash", firnc_format("%s bytes of plan, and %s for one checkpoint; code comes on top",
-                                 grouped(totals, "plan_bytes"), grouped(totals, "checkpoint_bytes")));
+    line("  flash", firnc_format("%s bytes of plan (%s of them its report, which a device may leave out), and %s for one "
+                                 "checkpoint; code comes on top",
+                                 grouped(totals, "plan_bytes"), grouped(totals, "report_bytes"),
+                                 grouped(totals, "checkpoint_bytes")));
     line("  state", firnc_format("%s bytes", grouped(totals, "state_bytes")));
     line("  arena", firnc_format("%s bytes; the plan uses %s, and %s live at once", grouped(totals, "arena_bytes"),
                                  grouped(totals, "plan_arena_bytes"), grouped(totals, "live_bytes")));
@@ -270,11 +343,12 @@ static void print_totals(const cJSON *totals) {
 
 void firnc_inspect_print_text(const cJSON *document) {
     print_identities(document);
+    print_said(document);
     print_run(document);
     print_data(document);
     if (item(document, "metric") != NULL)
         print_metric(document);
-    else
+    if (is(document, "mode", "train"))
         print_optimizer(document);
     print_schedules(document);
     print_memory(document);

@@ -6,6 +6,7 @@
 
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
+#include "compiler/commands/report_read.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/recipe/recipe.h"
 #include "plan/errors.h"
@@ -47,7 +48,7 @@ static int from_plan(const char *name, const firnc_bytes *file, schedules *s) {
     firnc_plan_file checked;
     int error = firnc_plan_check(file, NULL, 0, &checked);
     if (error != FIRN_OK) {
-        firnc_plan_refuse(name, error);
+        firnc_plan_refuse(name, file, error);
         return FIRNC_EXIT_REFUSED;
     }
     if (firn_fb_plan_schedules_count(checked.plan) == 0) {
@@ -57,10 +58,11 @@ static int from_plan(const char *name, const firnc_bytes *file, schedules *s) {
     }
     s->list = firn_plan_schedule_list(checked.plan);
     s->count = firn_fb_plan_schedules_count(checked.plan);
+    const cJSON *report = firnc_report_of(file, &checked.header);
     for (uint32_t i = 0; i < s->count; i++) {
-        firn_fb_schedule schedule = firn_fb_plan_schedules_at(checked.plan, i);
-        s->roots[i] =
-            (firnc_schedule_root){.name = firn_fb_schedule_name(schedule), .node = firn_fb_schedule_root(schedule)};
+        const char *name_said = firnc_report_name(report, "schedules", i);
+        s->roots[i] = (firnc_schedule_root){.name = name_said != NULL ? name_said : firnc_format("schedule_%u", i),
+                                            .node = firn_fb_schedule_root(firn_fb_plan_schedules_at(checked.plan, i))};
     }
     s->steps = firn_fb_plan_steps(checked.plan);
     return FIRNC_EXIT_OK;

@@ -22,7 +22,7 @@ static int prepare(const char *name, firnc_bytes *file, firn_header *header, uin
         return FIRNC_EXIT_REFUSED;
     int status = firnc_plan_check(file, NULL, 0, &checked);
     if (status != FIRN_OK) {
-        firnc_plan_refuse(name, status);
+        firnc_plan_refuse(name, file, status);
         return FIRNC_EXIT_REFUSED;
     }
     *header = checked.header;
@@ -30,35 +30,36 @@ static int prepare(const char *name, firnc_bytes *file, firn_header *header, uin
 }
 
 /* Checks that the public key is the one whose hash the plan's header holds. */
-static bool is_its_key(const char *name, const firn_header *header, const uint8_t *public_key) {
+static bool is_its_key(const char *name, const firnc_bytes *file, const firn_header *header,
+                       const uint8_t *public_key) {
     uint8_t hash[FIRN_HASH_BYTES];
     int status = firn_key_hash(public_key, hash);
     if (status == FIRN_OK && memcmp(hash, header->key_hash, sizeof hash) != 0)
         status = FIRN_ERROR_WRONG_KEY;
     if (status != FIRN_OK)
-        firnc_plan_refuse(name, status);
+        firnc_plan_refuse(name, file, status);
     return status == FIRN_OK;
-}
-
-static int sign_with(const char *key_name, const char *name, const char *output, const firn_header *header,
-                     const uint8_t digest[32]) {
-    uint8_t signature[FIRN_SIGNATURE_BYTES];
-    firnc_key key = {0};
-    int status = FIRNC_EXIT_WRONG;
-    if (firnc_key_read(key_name, &key)) {
-        if (!is_its_key(name, header, key.public_key))
-            status = FIRNC_EXIT_REFUSED;
-        else if (firnc_sign(&key, digest, signature) && firnc_file_write(output, signature, sizeof signature))
-            status = FIRNC_EXIT_OK;
-    }
-    firnc_wipe(&key, sizeof key);
-    return status;
 }
 
 typedef struct sign_request {
     const char *name, *key, *output;
     bool digest_only;
 } sign_request;
+
+static int sign_with(const sign_request *r, const firnc_bytes *file, const firn_header *header,
+                     const uint8_t digest[32]) {
+    uint8_t signature[FIRN_SIGNATURE_BYTES];
+    firnc_key key = {0};
+    int status = FIRNC_EXIT_WRONG;
+    if (firnc_key_read(r->key, &key)) {
+        if (!is_its_key(r->name, file, header, key.public_key))
+            status = FIRNC_EXIT_REFUSED;
+        else if (firnc_sign(&key, digest, signature) && firnc_file_write(r->output, signature, sizeof signature))
+            status = FIRNC_EXIT_OK;
+    }
+    firnc_wipe(&key, sizeof key);
+    return status;
+}
 
 static const firnc_option sign_options[] = {
     {{"--key", NULL, "KEY", "the secret key, whose public half the plan names"},
@@ -88,7 +89,7 @@ static int sign_command(int argc, char **argv) {
     if (status != FIRNC_EXIT_OK)
         return status;
     if (!r.digest_only)
-        return sign_with(r.key, r.name, r.output, &header, digest);
+        return sign_with(&r, &file, &header, digest);
     puts(firnc_hex(digest, sizeof digest));
     return FIRNC_EXIT_OK;
 }
@@ -141,7 +142,7 @@ static int attach_command(int argc, char **argv) {
     firnc_plan_file checked;
     int error = firnc_plan_check(&file, public_key, 0, &checked);
     if (error != FIRN_OK) {
-        firnc_plan_refuse(r.name, error);
+        firnc_plan_refuse(r.name, &file, error);
         return FIRNC_EXIT_REFUSED;
     }
     return firnc_file_write(r.output, file.data, file.count) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;

@@ -62,7 +62,7 @@ static int verify_command(int argc, char **argv) {
     firnc_plan_file checked;
     int error = firnc_plan_check(&file, public_key, counter, &checked);
     if (error != FIRN_OK) {
-        firnc_plan_refuse(r.name, error);
+        firnc_plan_refuse(r.name, &file, error);
         return FIRNC_EXIT_REFUSED;
     }
     printf("%s: good: a plan to %s %s, security counter %u\n", firnc_printable(r.name),

@@ -1,9 +1,10 @@
 /* Freezes a graph and a job to a plan in memory (compiler/firnc.h). The steps are: check the job, run the passes, write
- * the payload, add the container, sign, check the plan. This file only calls them in order; each step has its own
+ * the payload and the report, add the container, sign, check the plan. This file only calls them in order; each step has its own
  * file. */
 #include <string.h>
 
 #include "compiler/emit/plan_file.h"
+#include "compiler/emit/report.h"
 #include "compiler/emit/write.h"
 #include "compiler/firnc.h"
 #include "compiler/passes/driver.h"
@@ -43,10 +44,13 @@ bool firnc_freeze_plan(firnc_graph *graph, const firnc_job *job, const firnc_key
     firnc_compilation compilation = {.job = job, .graph = graph};
     firnc_frozen made = {0};
     firnc_payload payload;
+    firnc_bytes report;
     firnc_plan_file checked;
     if (!firnc_job_check(job) || !check_arguments(job, key, chosen->dump_after) ||
-        !firnc_run_passes(&compilation, chosen->dump_after) || !firnc_write_payload(&compilation, &payload) ||
-        !firnc_plan_seal(&compilation, &payload, key->public_key, &made.file))
+        !firnc_run_passes(&compilation, chosen->dump_after) || !firnc_write_payload(&compilation, &payload))
+        return false;
+    report = firnc_write_report(&compilation, &payload);
+    if (!firnc_plan_seal(&compilation, &payload, &report, key->public_key, &made.file))
         return false;
     if (!chosen->without_signature && !sign(job->name, key, &made.file, made.plan_hash))
         return false;

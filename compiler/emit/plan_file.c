@@ -10,7 +10,6 @@
 #include "plan/errors.h"
 #include "plan/signature.h"
 
-#define POOL_ALIGNMENT 16u
 #define POOL_BYTES     (UINT64_C(4) << 16) /* enough for the largest plan that the schema allows */
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
@@ -21,38 +20,50 @@ static bool hash_failed(int status) {
     return status != FIRN_OK;
 }
 
-bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *payload, const uint8_t *public_key,
-                     firnc_bytes *file) {
-    const firnc_graph *graph = compilation->graph;
-    uint32_t mode = graph->eval ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN;
-    firn_header header = {.container_version = FIRN_CONTAINER_VERSION,
-                          .total_bytes = FIRN_HEADER_BYTES + payload->total_bytes,
+/* Adds the regions that the plan has, by ascending kind. */
+static void fill_regions(firn_header *header, const firnc_graph *graph) {
+    for (uint8_t kind = 0; kind < FIRNC_REGIONS; kind++) {
+        if (graph->region_bytes[kind] == 0)
+            continue;
+        header->region_kinds[header->region_count] = kind;
+        header->region_bytes[header->region_count++] = graph->region_bytes[kind];
+    }
+}
+
+/* The FlatBuffers part as it was written; our own writer needs no verifier. */
+static firn_counts counts_of(const firnc_payload *payload) {
+    return firn_semantics_count(firn_fb_plan_root(payload->bytes));
+}
+
+bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *payload, const firnc_bytes *report,
+                     const uint8_t *public_key, firnc_bytes *file) {
+    const firnc_job *job = compilation->job;
+    const uint32_t mode = compilation->graph->eval ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN;
+    firn_header header = {.format_major = FIRN_FORMAT_MAJOR,
+                          .needs_minor = 0,
+                          .total_bytes = FIRN_PAYLOAD_OFFSET + payload->total_bytes + report->count,
                           .algorithm = FIRN_ALGORITHM_NONE,
                           .mode = mode,
-                          .image_id = mode,
-                          .plan_version = compilation->job->plan_version,
-                          .security_counter = compilation->job->security_counter,
-                          .state_bytes = graph->state_bytes,
-                          .arena_bytes = graph->arena_bytes,
-                          .pool_bytes = FIRN_POOL_BYTES_MAX,
+                          .image_id = job->image_id,
+                          .plan_version = job->plan_version,
+                          .security_counter = job->security_counter,
                           .flatbuffers_bytes = payload->flatbuffers_bytes,
-                          .constants_offset = FIRN_HEADER_BYTES + payload->constants_offset,
+                          .constants_offset = FIRN_PAYLOAD_OFFSET + payload->constants_offset,
                           .constants_bytes = payload->constants_bytes,
-                          .ops = payload->ops};
-    uint64_t scratch_bytes = firn_semantics_scratch_bytes(payload->tensors, payload->state_tensors);
-    if (header.pool_bytes < scratch_bytes)
-        header.pool_bytes = (scratch_bytes + POOL_ALIGNMENT - 1) / POOL_ALIGNMENT * POOL_ALIGNMENT;
-    if (header.arena_bytes < header.pool_bytes)
-        header.arena_bytes = header.pool_bytes; /* the pool is lent from the arena */
-    memcpy(header.vendor, compilation->job->vendor, sizeof header.vendor);
-    memcpy(header.class_id, compilation->job->class_id, sizeof header.class_id);
+                          .report_bytes = report->count,
+                          .counts = counts_of(payload)};
+    fill_regions(&header, compilation->graph);
+    memcpy(header.vendor, job->vendor, sizeof header.vendor);
+    memcpy(header.class_id, job->class_id, sizeof header.class_id);
     memcpy(header.schema_hash, firn_schema_hash, sizeof header.schema_hash);
     if (hash_failed(firn_key_hash(public_key, header.key_hash)) ||
-        hash_failed(firn_sha256_of(payload->bytes, payload->total_bytes, header.run_hash)))
+        hash_failed(firn_sha256_of(payload->bytes, payload->total_bytes, header.run_hash)) ||
+        hash_failed(firn_sha256_of(report->data, report->count, header.report_hash)))
         return false;
     *file = (firnc_bytes){.data = firnc_allocate_aligned(header.total_bytes), .count = header.total_bytes};
     firn_header_encode(&header, file->data);
-    memcpy(file->data + FIRN_HEADER_BYTES, payload->bytes, payload->total_bytes);
+    memcpy(file->data + FIRN_PAYLOAD_OFFSET, payload->bytes, payload->total_bytes);
+    memcpy(file->data + firn_header_payload_end(&header), report->data, report->count);
     return true;
 }
 
@@ -60,21 +71,19 @@ bool firnc_plan_prepare(const char *name, firnc_bytes *file, uint8_t digest[32])
     firn_header header;
     int status = firn_header_decode_unsigned(&header, file->data, file->count);
     if (status != FIRN_OK) {
-        firnc_plan_refuse(name, status);
+        firnc_plan_refuse(name, file, status);
         return false;
     }
     header.algorithm = FIRN_ALGORITHM_ECDSA_P256;
-    header.signature_bytes = FIRN_SIGNATURE_BYTES;
-    header.total_bytes += FIRN_SIGNATURE_BYTES;
-    firnc_bytes prepared = {.data = firnc_allocate_aligned(header.total_bytes), .count = header.total_bytes};
+    firnc_bytes prepared = {.data = firnc_allocate_aligned(file->count), .count = file->count};
     memcpy(prepared.data, file->data, file->count);
     firn_header_encode(&header, prepared.data);
     *file = prepared;
-    return !hash_failed(firn_sha256_of(file->data, file->count - FIRN_SIGNATURE_BYTES, digest));
+    return !hash_failed(firn_sha256_of(file->data, FIRN_HEADER_BYTES, digest));
 }
 
 void firnc_plan_attach(firnc_bytes *file, const uint8_t signature[64]) {
-    memcpy(file->data + (file->count - FIRN_SIGNATURE_BYTES), signature, FIRN_SIGNATURE_BYTES);
+    memcpy(file->data + FIRN_HEADER_BYTES, signature, FIRN_SIGNATURE_BYTES);
 }
 
 /* --- checking ----------------------------------------------------------------------------------------------------- */
@@ -88,16 +97,32 @@ int firnc_plan_check(const firnc_bytes *file, const uint8_t *public_key, uint32_
     const firn_check_request request = {.file = file->data,
                                         .file_bytes = file->count,
                                         .public_key = public_key,
-                                        .state_bytes = UINT64_MAX,
-                                        .arena_bytes = UINT64_MAX,
                                         .pool = firnc_allocate(POOL_BYTES),
                                         .pool_bytes = POOL_BYTES,
                                         .context = &counter,
                                         .counter = counter_given};
-    return public_key != NULL ? firn_check(&request, checked) : firn_check_untrusted(&request, checked);
+    int status = public_key != NULL ? firn_check(&request, checked) : firn_check_untrusted(&request, checked);
+    if (status == FIRN_OK && file->count != firn_header_payload_end(&checked->header))
+        status = firn_check_report(&request, &checked->header);
+    return status;
 }
 
-void firnc_plan_refuse(const char *name, int error) {
+/* Names the version that a plan needs, which the text of the error cannot. */
+static void refuse_version(const char *name, const firnc_bytes *file) {
+    uint32_t major, minor;
+    int status = firn_plan_version(file->data, file->count, &major, &minor);
+    firnc_say("firnc: %s: refused: it needs format %u.%u, and this version of firnc has %u.%u (%s); %s", name,
+              (unsigned)major, (unsigned)minor, FIRN_FORMAT_MAJOR, FIRN_FORMAT_MINOR,
+              firn_error_name(FIRN_ERROR_FORMAT_VERSION),
+              status == FIRN_OK && major == FIRN_FORMAT_MAJOR ? "use a newer firnc, or compile the plan again with this one"
+                                                              : "compile it again with this version of firnc");
+}
+
+void firnc_plan_refuse(const char *name, const firnc_bytes *file, int error) {
+    if (error == FIRN_ERROR_FORMAT_VERSION) {
+        refuse_version(name, file);
+        return;
+    }
     const char *mend = "get the plan again from where it was compiled";
     if (error == FIRN_ERROR_WRONG_KEY || error == FIRN_ERROR_KEY)
         mend = "give the public key that belongs to the key it was signed with";
@@ -107,8 +132,7 @@ void firnc_plan_refuse(const char *name, int error) {
         mend = "give a plan that firnc compile --unsigned wrote, or one of this version of Firn";
     else if (error == FIRN_ERROR_SECURITY_COUNTER)
         mend = "compile it again with a higher --security-counter";
-    else if (error == FIRN_ERROR_SCHEMA_HASH || error == FIRN_ERROR_CONTAINER_VERSION ||
-             error == FIRN_ERROR_NUMERICS_VERSION)
+    else if (error == FIRN_ERROR_NUMERICS_VERSION)
         mend = "compile it again with this version of firnc";
     firnc_say("firnc: %s: refused: %s (%s); %s", name, firn_error_text(error), firn_error_name(error), mend);
 }

@@ -12,8 +12,6 @@
 #include "plan/container.h"
 #include "plan/generated/writer.h"
 
-#define REGION_ALIGNMENT 64
-
 typedef struct writing {
     const firnc_compilation *compilation;
     const firnc_job *job;
@@ -53,31 +51,43 @@ static void number_tensors(writing *w) {
         w->index_of[w->values[i]] = i;
 }
 
+/* Memory that an op works in and leaves without a result is scratch (plan/ops.def). */
+static uint8_t role_of(const writing *w, firnc_value value) {
+    const firnc_value_info *info = &w->graph->values[value];
+    if (firnc_is_state(info->role) || info->producer == FIRNC_NONE)
+        return info->role;
+    const firnc_node *node = &w->graph->nodes[info->producer];
+    for (uint8_t j = 0; j < node->output_count; j++)
+        if (node->outputs[j] == value && firn_op_output(firn_op_find(node->code), j)->scratch)
+            return FIRNC_ROLE_SCRATCH;
+    return info->role;
+}
+
+/* The index in the header of a region of a kind: those that the plan has, by ascending kind. */
+static uint8_t region_of(const writing *w, uint8_t kind) {
+    uint8_t index = 0;
+    for (uint8_t i = 0; i < kind; i++)
+        index = (uint8_t)(index + (w->graph->region_bytes[i] != 0));
+    return index;
+}
+
+/* Only state has its name in the plan; all names are in the report. */
 static const firn_native_tensor *make_tensors(const writing *w) {
     firn_native_tensor *tensors = firnc_allocate(w->tensors * sizeof *tensors);
     for (uint32_t i = 0; i < w->tensors; i++) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
-        tensors[i] = (firn_native_tensor){.name = value->name,
+        tensors[i] = (firn_native_tensor){.name = firnc_is_state(value->role) ? value->name : NULL,
                                           .type = value->shape.type,
-                                          .role = value->role,
-                                          .region = value->region,
+                                          .role = role_of(w, w->values[i]),
+                                          .region = region_of(w, value->region),
                                           .offset = value->offset,
                                           .dims = value->shape.dims,
                                           .dims_count = value->shape.rank,
                                           .first = value->first,
-                                          .last = value->last};
+                                          .last = value->last,
+                                          .base = FIRN_ABSENT};
     }
     return tensors;
-}
-
-/* Region i has RegionKind i. Without constants their region is absent. */
-static void fill_regions(const writing *w, firn_native_plan *plan) {
-    firn_native_region *regions = firnc_allocate(3 * sizeof *regions);
-    const uint64_t bytes[] = {w->graph->state_bytes, w->graph->arena_bytes, w->constants_bytes};
-    plan->regions_count = w->constants_bytes > 0 ? 3 : 2;
-    for (uint32_t i = 0; i < plan->regions_count; i++)
-        regions[i] = (firn_native_region){.kind = (uint8_t)i, .bytes = bytes[i], .alignment = REGION_ALIGNMENT};
-    plan->regions = regions;
 }
 
 /* --- ops ---------------------------------------------------------------------------------------------------------- */
@@ -102,7 +112,6 @@ static const firn_fb_reduction *make_reductions(const firnc_node *node, uint8_t 
 static firn_native_op make_op(const writing *w, const firnc_node *node) {
     const firn_op_info *info = firn_op_find(node->code);
     return (firn_native_op){.code = node->code,
-                            .name = node->name,
                             .inputs = tensors_of(w, node->inputs, node->input_count),
                             .inputs_count = node->input_count,
                             .outputs = tensors_of(w, node->outputs, node->output_count),
@@ -112,9 +121,7 @@ static firn_native_op make_op(const writing *w, const firnc_node *node) {
                             .reals = node->reals,
                             .reals_count = info->reals,
                             .reductions = make_reductions(node, info->reductions),
-                            .reductions_count = info->reductions,
-                            .pol_present = info->pol != FIRN_POL_none,
-                            .pol = {.level = node->level, .origin = node->origin}};
+                            .reductions_count = info->reductions};
 }
 
 /* A phase without ops is absent from the plan. */
@@ -134,6 +141,12 @@ static void fill_phases(const writing *w, firn_native_plan *plan) {
 
 /* --- data --------------------------------------------------------------------------------------------------------- */
 
+/* Whether an input says what is right: the judge of the loss and the metric, not what the model sees. */
+static bool is_label(const firnc_graph *graph, firnc_value input) {
+    return input == graph->labels || input == graph->target || input == graph->row_weights ||
+           input == graph->score_targets;
+}
+
 /* Inputs are in build order. Each is read by an op (fuse.c). */
 static void fill_inputs(const writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
@@ -149,7 +162,9 @@ static void fill_inputs(const writing *w, firn_native_plan *plan) {
                                                            .advance = source->advance,
                                                            .limit = source->limit,
                                                            .scale = source->scale,
-                                                           .shift = source->shift};
+                                                           .shift = source->shift,
+                                                           .label = is_label(graph, i),
+                                                           .ring = FIRN_ABSENT};
     }
     plan->inputs = inputs;
 }
@@ -170,15 +185,9 @@ static void fill_sampler(const writing *w, firn_native_plan *plan) {
         .samples = data->micro_batch_size,
         .held_out_per_mille = data->held_out_per_mille,
         .seed = data->shuffle ? data->shuffle_seed : 0,
-        .cursor = tensor_of(w, w->graph->cursor)};
+        .cursor = tensor_of(w, w->graph->cursor),
+        .pushed = FIRN_ABSENT};
     plan->sampler = sampler;
-}
-
-static void fill_outputs(const writing *w, firn_native_plan *plan) {
-    firn_native_output *outputs = firnc_allocate(sizeof *outputs);
-    outputs[0] = (firn_native_output){.name = "loss", .tensor = tensor_of(w, w->graph->loss)};
-    plan->outputs = outputs;
-    plan->outputs_count = 1;
 }
 
 /* --- optimizer ---------------------------------------------------------------------------------------------------- */
@@ -221,8 +230,6 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
         const firnc_schedule_root *root = &w->job->schedule.roots[i];
         if (w->graph->schedules[i] != FIRNC_NONE)
             schedules[plan->schedules_count++] = (firn_native_schedule){
-                .name = root->name,
-                .key = root->weight_decay ? FIRN_FB_SCHEDULE_KEY_WEIGHT_DECAY : FIRN_FB_SCHEDULE_KEY_LEARNING_RATE,
                 .root = root->node,
                 .tensor = tensor_of(w, w->graph->schedules[i])};
     }
@@ -230,53 +237,6 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
     plan->schedule_nodes = nodes;
     plan->schedule_nodes_count = count;
     plan->schedules = schedules;
-}
-
-/* The index in the plan of a schedule root of the job. Roots that no group uses are absent from the plan. */
-static uint32_t schedule_of(const writing *w, uint32_t root) {
-    uint32_t place = 0;
-    if (root == FIRNC_NONE)
-        return FIRNC_NONE;
-    for (uint32_t i = 0; i < root; i++)
-        place += w->graph->schedules[i] != FIRNC_NONE;
-    return place;
-}
-
-static void fill_groups(const writing *w, firn_native_plan *plan) {
-    const firnc_graph *graph = w->graph;
-    firn_native_parameter_group *groups = firnc_allocate(graph->group_count * sizeof *groups);
-    for (uint32_t i = 0; i < graph->group_count; i++) {
-        const firnc_group *group = &graph->groups[i];
-        uint32_t *parameters = firnc_allocate(group->parameter_count * sizeof *parameters);
-        for (uint32_t p = 0; p < group->parameter_count; p++)
-            parameters[p] = tensor_of(w, group->parameters[p]);
-        groups[i] = (firn_native_parameter_group){.name = group->name,
-                                                  .optimizer = firnc_optimizer_word(group->settings.kind),
-                                                  .schedule = schedule_of(w, group->rate_schedule),
-                                                  .weight_decay = group->settings.weight_decay,
-                                                  .decay_schedule = schedule_of(w, group->decay_schedule),
-                                                  .parameters = parameters,
-                                                  .parameters_count = group->parameter_count};
-    }
-    plan->groups = groups;
-    plan->groups_count = graph->group_count;
-}
-
-static void fill_scaling(const writing *w, firn_native_plan *plan) {
-    const firnc_graph *graph = w->graph;
-    const firnc_precision *precision = &w->job->precision;
-    plan->clipping = precision->clipping;
-    plan->clip_threshold = precision->clip_threshold;
-    if (graph->loss_scale == FIRNC_NONE)
-        return;
-    firn_native_loss_scaler *scaler = firnc_allocate(sizeof *scaler);
-    *scaler = (firn_native_loss_scaler){.kind = precision->scaling,
-                                        .scale = tensor_of(w, graph->loss_scale),
-                                        .steps_since_rescale = tensor_of(w, graph->steps_since_rescale),
-                                        .overflows_since_rescale = tensor_of(w, graph->overflows_since_rescale),
-                                        .skipped_steps = tensor_of(w, graph->skipped_steps),
-                                        .at_floor = tensor_of(w, graph->at_floor)};
-    plan->loss_scaler = scaler;
 }
 
 /* --- initial values and weights ----------------------------------------------------------------------------------- */
@@ -328,10 +288,11 @@ static bool fill_initialisers(writing *w, firn_native_plan *plan) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
         if (with_weights && value->role == FIRNC_ROLE_PARAMETER)
             initialisers[i] =
-                (firn_native_initialiser){.tensor = i, .rule = FIRN_FB_INITIALISER_RULE_WEIGHTS, .weights = offsets[i]};
+                (firn_native_initialiser){.rule = FIRN_FB_INITIALISER_RULE_WEIGHTS, .weights = offsets[i]};
+        else if (value->shape.type == FIRN_INT64)
+            initialisers[i] = (firn_native_initialiser){.integer = (int64_t)value->init.a};
         else
-            initialisers[i] = (firn_native_initialiser){.tensor = i,
-                                                        .rule = rules[value->init.rule],
+            initialisers[i] = (firn_native_initialiser){.rule = rules[value->init.rule],
                                                         .rng_id = value->rng_id,
                                                         .a = value->init.a,
                                                         .b = value->init.b};
@@ -360,37 +321,32 @@ static bool fill_plan(writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
     number_tensors(w);
     *plan = (firn_native_plan){.numerics_version = FIRN_NUMERICS_VERSION,
-                               .mode = graph->eval ? FIRN_FB_MODE_EVAL : FIRN_FB_MODE_TRAIN,
-                               .pol_lowering =
-                                   job->precision.emulate ? FIRN_FB_POL_LOWERING_EMULATE : FIRN_FB_POL_LOWERING_NATIVE,
                                .micro_batch_order = FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL,
                                .check_loss = job->check_loss,
                                .micro_batches = graph->eval ? 1 : job->data.batch_size / job->data.micro_batch_size,
                                .seed = job->seed,
                                .steps = job->steps,
-                               .model = graph->model,
-                               .compiler = "firnc " FIRNC_VERSION,
-                               .target = w->job->target,
                                .tensors = make_tensors(w),
                                .tensors_count = w->tensors,
                                .state_tensors = w->state_tensors,
+                               .loss = tensor_of(w, graph->loss),
+                               .learning_rate = FIRN_ABSENT,
+                               .loss_scale = tensor_of(w, graph->loss_scale),
+                               .at_floor = tensor_of(w, graph->at_floor),
                                .global_step = tensor_of(w, graph->global_step),
                                .optimizer_step = tensor_of(w, graph->optimizer_step),
                                .finite = tensor_of(w, graph->finite),
                                .gradient_norm = tensor_of(w, graph->gradient_norm)};
     fill_phases(w, plan);
     fill_inputs(w, plan);
-    fill_outputs(w, plan);
     fill_sampler(w, plan);
     if (!fill_initialisers(w, plan))
         return false;
-    fill_regions(w, plan);
     if (graph->eval) {
         fill_metric(w, plan);
     } else {
         fill_schedules(w, plan);
-        fill_groups(w, plan);
-        fill_scaling(w, plan);
+        plan->learning_rate = tensor_of(w, graph->groups[0].learning_rate);
     }
     return true;
 }
@@ -405,11 +361,10 @@ bool firnc_write_payload(const firnc_compilation *compilation, firnc_payload *pa
     if (flatbuffers == NULL)
         return firnc_fail(
             compilation,
-            "the model exceeds a limit of a plan: 65,536 tensors or ops, 8 inputs, names of 200 bytes, 2 GiB");
+            "the model exceeds a limit of a plan: 65,536 tensors or ops, 64 inputs, names of 200 bytes, 2 GiB");
     payload->flatbuffers_bytes = bytes;
-    payload->ops = w.graph->node_count;
-    payload->tensors = plan.tensors_count;
-    payload->state_tensors = plan.state_tensors;
+    payload->tensors = w.values;
+    payload->tensor_count = plan.tensors_count;
     payload->constants_offset = rounded_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
     payload->constants_bytes = w.constants_bytes;
     payload->total_bytes = payload->constants_offset + payload->constants_bytes;

@@ -8,7 +8,8 @@
 typedef struct firnc_payload {
     uint8_t *bytes;
     uint64_t flatbuffers_bytes, constants_offset, constants_bytes, total_bytes; /* offsets from the payload's start */
-    uint32_t ops, tensors, state_tensors;
+    const firnc_value *tensors; /* the value of each tensor of the plan */
+    uint32_t tensor_count;
 } firnc_payload;
 
 /* Writes the payload of a graph after all passes. False after one message. */

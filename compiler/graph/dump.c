@@ -22,12 +22,12 @@ static void print_init(const firnc_value_info *value) {
     }
 }
 
-/* The region and offset of a value. Before the memory pass state_bytes is 0, and this prints nothing. */
+/* The region and offset of a value. Before the memory pass there are no regions, and this prints nothing. */
 static void print_place(const firnc_graph *graph, const firnc_value_info *value) {
-    if (graph->state_bytes == 0)
+    if (firnc_state_bytes(graph) == 0)
         return;
     printf(" @%s+%llu", firn_fb_region_kind_word(value->region), (unsigned long long)value->offset);
-    if (value->region == FIRNC_ARENA)
+    if (value->region == FIRNC_IN_ARENA)
         printf(" live %u..%u", (unsigned)value->first, (unsigned)value->last);
 }
 
@@ -69,12 +69,12 @@ static void print_pol(const firnc_node *node) {
         putchar('/');
         print_level(node->pol.enable_bwd ? (node->pol.bwd_level != FIRNC_UNSET ? node->pol.bwd_level : node->pol.level)
                                          : FIRNC_UNSET);
-        printf(" by %s", firn_fb_pol_origin_word(node->pol_origin));
+        printf(" by %s", firnc_pol_origin_word(node->pol_origin));
     }
     if (node->origin != FIRNC_ORIGIN_NONE)
-        printf(" pol %u by %s", (unsigned)node->level, firn_fb_pol_origin_word(node->origin));
+        printf(" pol %u by %s", (unsigned)node->level, firnc_pol_origin_word(node->origin));
     if (node->backward_origin != FIRNC_ORIGIN_NONE)
-        printf(" backward %u by %s", (unsigned)node->backward_level, firn_fb_pol_origin_word(node->backward_origin));
+        printf(" backward %u by %s", (unsigned)node->backward_level, firnc_pol_origin_word(node->backward_origin));
 }
 
 /* Prints the reductions. Until the lower pass sets them, every field of every descriptor is zero. */
@@ -123,7 +123,8 @@ void firnc_dump(const firnc_graph *graph) {
     }
     if (graph->loss != FIRNC_NONE)
         printf("loss %%%u\n", (unsigned)graph->loss);
-    if (graph->state_bytes != 0)
-        printf("state %llu bytes, arena %llu bytes, live at once %llu bytes\n", (unsigned long long)graph->state_bytes,
-               (unsigned long long)graph->arena_bytes, (unsigned long long)graph->live_bytes);
+    if (firnc_state_bytes(graph) != 0)
+        printf("state %llu bytes, arena %llu bytes, live at once %llu bytes\n",
+               (unsigned long long)firnc_state_bytes(graph),
+               (unsigned long long)graph->region_bytes[FIRNC_IN_ARENA], (unsigned long long)graph->live_bytes);
 }

@@ -7,9 +7,15 @@
 #include "compiler/graph/graph.h"
 #include "plan/generated/reader.h"
 
-/* The values of RegionKind, Role, PhaseKind and PolOrigin of plan.fbs that the passes use. They are written to the plan
+/* The values of RegionKind, Role and PhaseKind of plan.fbs that the passes use. They are written to the plan
  * unchanged. */
-enum { FIRNC_STATE = FIRN_FB_REGION_KIND_STATE, FIRNC_ARENA = FIRN_FB_REGION_KIND_ARENA };
+enum {
+    FIRNC_IN_PARAMETERS = FIRN_FB_REGION_KIND_PARAMETERS,
+    FIRNC_IN_OPTIMIZER = FIRN_FB_REGION_KIND_OPTIMIZER,
+    FIRNC_IN_SESSION = FIRN_FB_REGION_KIND_SESSION,
+    FIRNC_IN_ARENA = FIRN_FB_REGION_KIND_ARENA,
+    FIRNC_REGIONS = FIRN_FB_REGION_KIND_ARENA + 1
+};
 enum {
     FIRNC_ROLE_PARAMETER = FIRN_FB_ROLE_PARAMETER,
     FIRNC_ROLE_OPTIMIZER_STATE = FIRN_FB_ROLE_OPTIMIZER_STATE,
@@ -17,7 +23,8 @@ enum {
     FIRNC_ROLE_INPUT = FIRN_FB_ROLE_INPUT,
     FIRNC_ROLE_ACTIVATION = FIRN_FB_ROLE_ACTIVATION,
     FIRNC_ROLE_GRADIENT = FIRN_FB_ROLE_GRADIENT,
-    FIRNC_ROLE_RESULT = FIRN_FB_ROLE_RESULT
+    FIRNC_ROLE_RESULT = FIRN_FB_ROLE_RESULT,
+    FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH
 };
 enum {
     FIRNC_PHASE_MICRO_BATCH = FIRN_FB_PHASE_KIND_MICRO_BATCH,
@@ -26,13 +33,14 @@ enum {
     FIRNC_PHASE_BOOKKEEP = FIRN_FB_PHASE_KIND_BOOKKEEP,
     FIRNC_PHASE_EVALUATE = FIRN_FB_PHASE_KIND_EVALUATE
 };
+/* Who decided an op's POL. */
 enum {
-    FIRNC_ORIGIN_NONE = FIRN_FB_POL_ORIGIN_NONE,
-    FIRNC_ORIGIN_GLOBAL = FIRN_FB_POL_ORIGIN_GLOBAL,
-    FIRNC_ORIGIN_PATTERN = FIRN_FB_POL_ORIGIN_PATTERN,
-    FIRNC_ORIGIN_SCOPE = FIRN_FB_POL_ORIGIN_SCOPE,
-    FIRNC_ORIGIN_CALL = FIRN_FB_POL_ORIGIN_CALL,
-    FIRNC_ORIGIN_RULE = FIRN_FB_POL_ORIGIN_RULE
+    FIRNC_ORIGIN_NONE,
+    FIRNC_ORIGIN_GLOBAL,
+    FIRNC_ORIGIN_PATTERN,
+    FIRNC_ORIGIN_SCOPE,
+    FIRNC_ORIGIN_CALL,
+    FIRNC_ORIGIN_RULE
 };
 
 typedef struct firnc_value_info {
@@ -49,7 +57,7 @@ typedef struct firnc_value_info {
     firnc_value gradient; /* parameters, after autodiff */
     bool persistent;      /* arena: its bytes are kept between phases or steps */
     /* after the memory pass */
-    uint8_t region; /* FIRNC_STATE or FIRNC_ARENA */
+    uint8_t region; /* FIRNC_IN_PARAMETERS, and so on */
     uint64_t offset;
     uint32_t first, last; /* lifetime, as Tensor.first and .last in plan.fbs */
 } firnc_value_info;
@@ -98,7 +106,8 @@ struct firnc_graph {
     uint32_t group_count;
     uint8_t metric_kind; /* MetricKind of plan.fbs */
     /* after the memory pass */
-    uint64_t state_bytes, arena_bytes, live_bytes; /* live_bytes: lower bound of the arena for this node order */
+    uint64_t region_bytes[FIRNC_REGIONS]; /* by kind; 0: the plan has no such region */
+    uint64_t live_bytes;                  /* lower bound of the arena for this node order */
     /* builder: the open scopes, innermost first, and the annotation of the next op */
     struct firnc_scope *scopes;
     bool next_annotated;
@@ -145,6 +154,10 @@ firnc_value firnc_state_new(firnc_graph *graph, const char *name, uint8_t role, 
 firnc_value firnc_counter_new(firnc_graph *graph, const char *name);
 /* Matches a layer's name with a pattern: '*' stands for any characters, '?' for one. */
 bool firnc_name_matches(const char *pattern, const char *name);
+/* "global", "pattern" and so on. */
+const char *firnc_pol_origin_word(uint8_t origin);
+/* Bytes of all regions of the state, after the memory pass. */
+uint64_t firnc_state_bytes(const firnc_graph *graph);
 /* True if some node is in a layer that the pattern matches. */
 bool firnc_layer_exists(const firnc_graph *graph, const char *pattern);
 

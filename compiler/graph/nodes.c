@@ -104,3 +104,15 @@ bool firnc_layer_exists(const firnc_graph *graph, const char *pattern) {
             return true;
     return false;
 }
+
+const char *firnc_pol_origin_word(uint8_t origin) {
+    static const char *const words[] = {[FIRNC_ORIGIN_NONE] = "none",       [FIRNC_ORIGIN_GLOBAL] = "global",
+                                        [FIRNC_ORIGIN_PATTERN] = "pattern", [FIRNC_ORIGIN_SCOPE] = "scope",
+                                        [FIRNC_ORIGIN_CALL] = "call",       [FIRNC_ORIGIN_RULE] = "rule"};
+    return words[origin];
+}
+
+uint64_t firnc_state_bytes(const firnc_graph *graph) {
+    return graph->region_bytes[FIRNC_IN_PARAMETERS] + graph->region_bytes[FIRNC_IN_OPTIMIZER] +
+           graph->region_bytes[FIRNC_IN_SESSION];
+}

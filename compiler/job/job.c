@@ -44,6 +44,7 @@ void firnc_job_defaults(firnc_job *job, firnc_mode mode) {
     job->mode = mode;
     job->seed = 1;
     job->check_loss = true;
+    job->image_id = mode;
     job->target = "portable";
     job->optimizer = firnc_optimizer_defaults(FIRNC_SGD);
     job->data.wrap = mode == FIRNC_TRAIN;
@@ -73,12 +74,12 @@ firn_schedule_list firnc_job_schedules(const firnc_job *job) {
 
 static bool check_scaling(const firnc_job *job) {
     const firnc_precision *p = &job->precision;
-    if (p->scaling > FIRN_FB_LOSS_SCALING_DYNAMIC)
+    if (p->scaling > FIRNC_SCALING_DYNAMIC)
         return firnc_job_fail(job, NULL, "precision.scaling: %u is no LossScaling of plan.fbs", (unsigned)p->scaling);
-    if (p->scaling == FIRN_FB_LOSS_SCALING_STATIC &&
+    if (p->scaling == FIRNC_SCALING_STATIC &&
         !(p->initial_loss_scale >= (float)FIRNC_LEAST_STATIC_SCALE && isfinite(p->initial_loss_scale)))
         return firnc_job_fail(job, NULL, "precision.initial_loss_scale: a static factor is at least 2.93874e-39");
-    if (p->scaling != FIRN_FB_LOSS_SCALING_DYNAMIC)
+    if (p->scaling != FIRNC_SCALING_DYNAMIC)
         return true;
     if (!(p->min_loss_scale >= FIRNC_LEAST_LOSS_SCALE && p->initial_loss_scale >= p->min_loss_scale &&
           p->max_loss_scale >= p->initial_loss_scale && isfinite(p->max_loss_scale)))

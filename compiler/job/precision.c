@@ -76,11 +76,11 @@ static bool complete_scaling(const firnc_mixed_precision *keys, firnc_precision 
                     firnc_format("min_loss_scale %.9g is above max_loss_scale %.9g; change one of them",
                                  (double)precision->min_loss_scale, (double)precision->max_loss_scale));
     if (keys->loss_scaling_factor != FIRNC_DYNAMIC) {
-        precision->scaling = keys->loss_scaling_factor == 1 ? FIRN_FB_LOSS_SCALING_NONE : FIRN_FB_LOSS_SCALING_STATIC;
+        precision->scaling = keys->loss_scaling_factor == 1 ? FIRNC_SCALING_NONE : FIRNC_SCALING_STATIC;
         precision->initial_loss_scale = keys->loss_scaling_factor;
         return true;
     }
-    precision->scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+    precision->scaling = FIRNC_SCALING_DYNAMIC;
     const float initial = keys->initial_loss_scale != 0 ? keys->initial_loss_scale : usual;
     if (initial < precision->min_loss_scale) /* the reference does not raise it either */
         return fail(fault, keys->initial_loss_scale != 0 ? "initial_loss_scale" : "min_loss_scale",
@@ -108,14 +108,14 @@ bool firnc_mixed_precision_complete(const firnc_mixed_precision *keys, firnc_pre
         return false;
     complete_clipping(keys, precision);
     if (!precision->mixed) {
-        precision->scaling = FIRN_FB_LOSS_SCALING_NONE; /* float32 has enough range without scaling */
+        precision->scaling = FIRNC_SCALING_NONE; /* float32 has enough range without scaling */
         precision->initial_loss_scale = 1;
     }
     return true;
 }
 
 const char *firnc_mixed_precision_warning(const firnc_precision *precision) {
-    if (!precision->mixed || precision->half != FIRN_CBFLOAT16 || precision->scaling == FIRN_FB_LOSS_SCALING_DYNAMIC)
+    if (!precision->mixed || precision->half != FIRN_CBFLOAT16 || precision->scaling == FIRNC_SCALING_DYNAMIC)
         return NULL;
     return "cbfloat16 without dynamic loss scaling may lose small gradients; the model zoo refuses it; "
            "loss_scaling_factor: dynamic is safer";

@@ -26,6 +26,8 @@ typedef struct firnc_layer_pattern {
     firnc_place place; /* for messages */
 } firnc_layer_pattern;
 
+typedef enum firnc_scaling { FIRNC_SCALING_NONE, FIRNC_SCALING_STATIC, FIRNC_SCALING_DYNAMIC } firnc_scaling;
+
 /* The precision settings of a job; firnc_mixed_precision_complete fills in everything but the patterns. */
 typedef struct firnc_precision {
     bool mixed;               /* false: float32 throughout */
@@ -33,7 +35,7 @@ typedef struct firnc_precision {
     int level;                /* global POL: 0, 1, 2; default 1 */
     bool emulate;             /* pol_lowering: emulate */
     firn_type gradient_type;  /* of weights: the half type, or float32 */
-    uint8_t scaling;          /* LossScaling of plan.fbs: FIRN_FB_LOSS_SCALING_NONE and so on */
+    firnc_scaling scaling;    /* of the loss */
     float initial_loss_scale; /* static: the factor */
     uint64_t steps_per_increase;
     float min_loss_scale, max_loss_scale, overflow_tolerance;

@@ -1,8 +1,8 @@
-/* The memory pass. In: the nodes in their final order. Out: the region and offset of every tensor, and the sizes of
- * state and arena.
+/* The memory pass. In: the nodes in their final order. Out: the region and offset of every tensor, and the sizes
+ * of the regions.
  *
- * State holds the parameters by name, then the other state by name, each at a multiple of 16, so that the states of a
- * train and an eval plan of one model begin with the same layout. In the arena, tensors whose lifetimes intersect do
+ * Each region of the state holds its tensors by name, each at a multiple of 16, so that the parameters of a train and an
+ * eval plan of one model have the same layout. In the arena, tensors whose lifetimes intersect do
  * not overlap, with one exception: if an op may work in place (the flag ~ of an input in plan/ops.def) and is the last
  * use of its input, the output takes the input's bytes. */
 #include "compiler/passes/placement.h"
@@ -116,30 +116,37 @@ uint64_t firnc_live_bytes(firnc_graph *graph) {
 
 /* --- the pass ----------------------------------------------------------------------------------------------------- */
 
-static void lay_out_state(firnc_graph *graph, bool parameters, uint64_t *end) {
+/* The region of a state value: the position in the data and the sums of a metric are the session's. */
+static uint8_t state_region(const firnc_graph *graph, firnc_value value) {
+    if (firnc_is_parameter(graph->values[value].role))
+        return FIRNC_IN_PARAMETERS;
+    return value == graph->cursor || value == graph->metric_sum || value == graph->metric_count ? FIRNC_IN_SESSION
+                                                                                              : FIRNC_IN_OPTIMIZER;
+}
+
+static void lay_out_state(firnc_graph *graph) {
     firnc_value *sorted;
     uint32_t count = firnc_sorted_values(graph, firnc_is_state, &sorted);
     for (uint32_t i = 0; i < count; i++) {
         firnc_value_info *value = &graph->values[sorted[i]];
-        if (firnc_is_parameter(value->role) != parameters)
-            continue;
-        value->region = FIRNC_STATE;
-        value->offset = *end;
+        value->region = state_region(graph, sorted[i]);
+        value->offset = graph->region_bytes[value->region];
         value->first = 0;
         value->last = FIRNC_NONE;
-        *end += aligned(bytes_of(value));
+        graph->region_bytes[value->region] += aligned(bytes_of(value));
     }
 }
 
 /* Warns only: such a plan is valid, but most likely a number in the job has a digit too many. */
 static void warn_when_enormous(const firnc_compilation *compilation) {
-    const firnc_graph *graph = compilation->graph;
-    if (graph->state_bytes <= ENORMOUS && graph->arena_bytes <= ENORMOUS - graph->state_bytes)
+    const uint64_t state = firnc_state_bytes(compilation->graph);
+    const uint64_t arena = compilation->graph->region_bytes[FIRNC_IN_ARENA];
+    if (state <= ENORMOUS && arena <= ENORMOUS - state)
         return;
     const firnc_job_places *places = &compilation->job->places;
-    firnc_job_warn(compilation->job, graph->arena_bytes > graph->state_bytes ? &places->samples : &places->size,
+    firnc_job_warn(compilation->job, arena > state ? &places->samples : &places->size,
                    "the plan needs %llu bytes of state and %llu of arena, more than 1 TiB; make this smaller",
-                   (unsigned long long)graph->state_bytes, (unsigned long long)graph->arena_bytes);
+                   (unsigned long long)state, (unsigned long long)arena);
 }
 
 bool firnc_plan_memory(firnc_compilation *compilation) {
@@ -147,15 +154,13 @@ bool firnc_plan_memory(firnc_compilation *compilation) {
     find_lifetimes(graph);
     buffers b = make_buffers(graph);
     graph->live_bytes = firnc_lower_bound(b.list, b.count);
-    graph->arena_bytes = firnc_place_buffers(b.list, b.count);
+    graph->region_bytes[FIRNC_IN_ARENA] = firnc_place_buffers(b.list, b.count);
     for (firnc_value i = 0; i < graph->value_count; i++)
         if (b.of_value[i] != FIRNC_NONE) {
-            graph->values[i].region = FIRNC_ARENA;
+            graph->values[i].region = FIRNC_IN_ARENA;
             graph->values[i].offset = b.list[b.of_value[i]].offset;
         }
-    graph->state_bytes = 0;
-    lay_out_state(graph, true, &graph->state_bytes);
-    lay_out_state(graph, false, &graph->state_bytes);
+    lay_out_state(graph);
     warn_when_enormous(compilation);
     return true;
 }

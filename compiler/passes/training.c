@@ -34,12 +34,12 @@ static void name_result(firnc_graph *graph, firnc_value value, const char *name)
 }
 
 static bool is_dynamic(const training *t) {
-    return t->job->precision.scaling == FIRN_FB_LOSS_SCALING_DYNAMIC;
+    return t->job->precision.scaling == FIRNC_SCALING_DYNAMIC;
 }
 
 static bool is_scaled(const training *t) {
     return is_dynamic(t) ||
-           (t->job->precision.scaling == FIRN_FB_LOSS_SCALING_STATIC && t->job->precision.initial_loss_scale != 1);
+           (t->job->precision.scaling == FIRNC_SCALING_STATIC && t->job->precision.initial_loss_scale != 1);
 }
 
 static const char *name_of(const training *t, firnc_value value) {

@@ -243,7 +243,7 @@ static void add_train_fields(support_plan *s) {
                                                  .parameters = s->group_parameters,
                                                  .parameters_count = 2,
                                                  .decay_schedule = UINT32_MAX};
-    s->loss_scaler = (firn_native_loss_scaler){.kind = FIRN_FB_LOSS_SCALING_DYNAMIC,
+    s->loss_scaler = (firn_native_loss_scaler){.kind = FIRNC_SCALING_DYNAMIC,
                                                .scale = TRAIN_LOSS_SCALE,
                                                .steps_since_rescale = TRAIN_STEPS,
                                                .overflows_since_rescale = TRAIN_OVERFLOWS,

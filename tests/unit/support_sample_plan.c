@@ -129,7 +129,7 @@ static const firn_native_parameter_group groups[] = {
 };
 
 static const firn_native_loss_scaler loss_scaler = {
-    .kind = FIRN_FB_LOSS_SCALING_DYNAMIC,
+    .kind = FIRNC_SCALING_DYNAMIC,
     .scale = 1,
     .steps_since_rescale = 2,
     .overflows_since_rescale = 3,

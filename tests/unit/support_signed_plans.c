@@ -333,7 +333,7 @@ void support_bigram(signed_plan *plan, const signed_plan_settings *settings) {
                                             .parameters = b.parameters,
                                             .parameters_count = 1,
                                             .decay_schedule = UINT32_MAX};
-    b.scaler = (firn_native_loss_scaler){.kind = FIRN_FB_LOSS_SCALING_DYNAMIC,
+    b.scaler = (firn_native_loss_scaler){.kind = FIRNC_SCALING_DYNAMIC,
                                          .scale = (uint32_t)scale,
                                          .steps_since_rescale = (uint32_t)since,
                                          .overflows_since_rescale = (uint32_t)overflows,

@@ -464,7 +464,7 @@ static void a_job_is_checked(void **state) {
         job->precision.half = i == 6 ? FIRN_INT32 : FIRN_BFLOAT16;
         job->precision.clip_threshold = i == 7 ? 0 : 1;
         if (i == 8) {
-            job->precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+            job->precision.scaling = FIRNC_SCALING_DYNAMIC;
             job->precision.initial_loss_scale = 0;
         }
         job->optimizer.momentum = i == 9 ? 1 : 0.5F;
@@ -475,7 +475,7 @@ static void a_job_is_checked(void **state) {
         job->schedule.nodes[0].initial = i == 14 ? -1 : 0.05;
         job->mode = i == 15 ? (firnc_mode)2 : FIRNC_TRAIN;
         if (i == 16)
-            job->precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC + 1;
+            job->precision.scaling = FIRNC_SCALING_DYNAMIC + 1;
         if (i == 17)
             job->precision.clipping = FIRN_FB_CLIPPING_VALUE + 1;
         if (i == 18)

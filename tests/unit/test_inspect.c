@@ -153,7 +153,7 @@ static void test_json_gpt2(void **state) {
     test_recipe recipe = test_gpt2_recipe();
     test_make_mixed(&recipe, FIRN_CBFLOAT16, 1);
     recipe.gpt2.attention_softmax_fp32 = false;
-    recipe.job.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+    recipe.job.precision.scaling = FIRNC_SCALING_DYNAMIC;
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
@@ -250,7 +250,7 @@ static void test_table(void **state) {
     assert_contains(text, "affine in bfloat16");
     assert_contains(text, "loss scaling         none\n");
     unlink(plan);
-    recipe.job.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+    recipe.job.precision.scaling = FIRNC_SCALING_DYNAMIC;
     recipe.job.precision.min_loss_scale = 0.5F;
     recipe.job.precision.max_loss_scale = 65536;
     recipe.job.precision.steps_per_increase = 7;

@@ -309,7 +309,7 @@ static void test_graphs(void **state) {
         if ((variant & 4) != 0)
             recipe.job.data.micro_batch_size /= 2;
         if ((variant & 8) != 0) {
-            recipe.job.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+            recipe.job.precision.scaling = FIRNC_SCALING_DYNAMIC;
             recipe.job.precision.initial_loss_scale = 1024;
             recipe.job.precision.clipping = FIRN_FB_CLIPPING_NORM;
             recipe.job.precision.clip_threshold = 0.5f;

@@ -534,10 +534,10 @@ static void test_training_scaling(void **state) {
         uint8_t scaling;
         float initial;
         bool scaled, dynamic;
-    } cases[] = {{FIRN_FB_LOSS_SCALING_NONE, 1, false, false},
-                 {FIRN_FB_LOSS_SCALING_STATIC, 1, false, false},
-                 {FIRN_FB_LOSS_SCALING_STATIC, 128, true, false},
-                 {FIRN_FB_LOSS_SCALING_DYNAMIC, 32768, true, true}};
+    } cases[] = {{FIRNC_SCALING_NONE, 1, false, false},
+                 {FIRNC_SCALING_STATIC, 1, false, false},
+                 {FIRNC_SCALING_STATIC, 128, true, false},
+                 {FIRNC_SCALING_DYNAMIC, 32768, true, true}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         test_recipe recipe = test_mlp_recipe();
         recipe.job.precision.scaling = cases[i].scaling;
@@ -872,7 +872,7 @@ static void test_payload_variants(void **state) {
         recipe.job.precision.emulate = (variant & 1) != 0;
         if (recipe.job.mode == FIRNC_TRAIN && (rest & 4) != 0) {
             recipe.job.data.micro_batch_size /= 2;
-            recipe.job.precision.scaling = FIRN_FB_LOSS_SCALING_DYNAMIC;
+            recipe.job.precision.scaling = FIRNC_SCALING_DYNAMIC;
             recipe.job.precision.clipping = (variant & 1) != 0 ? FIRN_FB_CLIPPING_NORM : FIRN_FB_CLIPPING_VALUE;
             recipe.job.precision.clip_threshold = 1;
             recipe.job.optimizer.momentum = 0.5f;

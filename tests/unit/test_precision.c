@@ -33,7 +33,7 @@ static void has_the_defaults_of_the_reference(void **state) {
     assert_true(p.mixed);
     assert_int_equal(p.half, FIRN_BFLOAT16);
     assert_int_equal(p.level, 1);
-    assert_int_equal(p.scaling, FIRN_FB_LOSS_SCALING_NONE);
+    assert_int_equal(p.scaling, FIRNC_SCALING_NONE);
     assert_int_equal(p.clipping, FIRN_FB_CLIPPING_NONE);
     assert_int_equal(p.steps_per_increase, 2000);
     assert_true(p.min_loss_scale == 0x1p-14f && p.max_loss_scale == 0x1p15f && p.overflow_tolerance == 0);
@@ -65,7 +65,7 @@ static void float32_has_no_scaling(void **state) {
     keys.loss_scaling_factor = FIRNC_DYNAMIC;
     keys.max_gradient_norm = 2;
     const firnc_precision p = completed(keys);
-    assert_int_equal(p.scaling, FIRN_FB_LOSS_SCALING_NONE);
+    assert_int_equal(p.scaling, FIRNC_SCALING_NONE);
     assert_int_equal(p.clipping, FIRN_FB_CLIPPING_NORM);
     assert_int_equal(p.gradient_type, FIRN_FLOAT32);
     assert_null(firnc_mixed_precision_warning(&p));

@@ -177,7 +177,7 @@ static void what_is_left_out_has_the_reference_s_default(void **state) {
     assert_int_equal(r->job.precision.level, 1);
     assert_false(r->job.precision.emulate);
     assert_int_equal(r->job.precision.gradient_type, FIRN_BFLOAT16);
-    assert_int_equal(r->job.precision.scaling, FIRN_FB_LOSS_SCALING_NONE);
+    assert_int_equal(r->job.precision.scaling, FIRNC_SCALING_NONE);
     assert_int_equal(r->job.precision.clipping, FIRN_FB_CLIPPING_NONE);
     assert_int_equal(r->job.data.micro_batch_size, 8);
     assert_int_equal(r->job.data.stride, 64);
@@ -430,7 +430,7 @@ static firnc_precision precision(const char *keys) {
 static void dynamic_scaling_has_the_reference_s_defaults(void **state) {
     (void)state;
     firnc_precision p = precision("fp16_type: float16\n      loss_scaling_factor: dynamic");
-    assert_int_equal(p.scaling, FIRN_FB_LOSS_SCALING_DYNAMIC);
+    assert_int_equal(p.scaling, FIRNC_SCALING_DYNAMIC);
     assert_float_equal(p.initial_loss_scale, 32768, 0);
     assert_float_equal(p.max_loss_scale, 32768, 0);
     assert_float_equal(p.min_loss_scale, 0x1p-14F, 0);
@@ -447,10 +447,10 @@ static void dynamic_scaling_has_the_reference_s_defaults(void **state) {
 
 static void static_scaling_is_a_number_other_than_one(void **state) {
     (void)state;
-    assert_int_equal(precision("loss_scaling_factor: 1.0").scaling, FIRN_FB_LOSS_SCALING_NONE);
-    assert_int_equal(precision("loss_scaling_factor: null").scaling, FIRN_FB_LOSS_SCALING_NONE);
+    assert_int_equal(precision("loss_scaling_factor: 1.0").scaling, FIRNC_SCALING_NONE);
+    assert_int_equal(precision("loss_scaling_factor: null").scaling, FIRNC_SCALING_NONE);
     firnc_precision p = precision("loss_scaling_factor: 128");
-    assert_int_equal(p.scaling, FIRN_FB_LOSS_SCALING_STATIC);
+    assert_int_equal(p.scaling, FIRNC_SCALING_STATIC);
     assert_float_equal(p.initial_loss_scale, 128, 0);
 }
 
@@ -458,7 +458,7 @@ static void float32_needs_no_scaling(void **state) {
     (void)state;
     firnc_precision p = precision("enabled: false\n      loss_scaling_factor: dynamic\n      max_gradient_norm: 2");
     assert_false(p.mixed);
-    assert_int_equal(p.scaling, FIRN_FB_LOSS_SCALING_NONE);
+    assert_int_equal(p.scaling, FIRNC_SCALING_NONE);
     assert_int_equal(p.gradient_type, FIRN_FLOAT32);
     assert_int_equal(p.clipping, FIRN_FB_CLIPPING_NORM);
     assert_float_equal(p.clip_threshold, 2, 0);

@@ -1,0 +1,94 @@
+/* The report of a plan (compiler/emit/report.h): compiler, model and target, the names of tensors and layers, the POL that
+ * was asked for, the schedules and groups of parameters by name. Nothing that runs may depend on it: what a plan does is
+ * in its payload. */
+#include "compiler/emit/report.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "compiler/base/words.h"
+#include "compiler/firnc.h"
+
+static void add_name(cJSON *list, const char *name) {
+    cJSON_AddItemToArray(list, cJSON_CreateString(name));
+}
+
+/* The names of the tensors that have none in the plan, in its order. */
+static void add_tensors(cJSON *root, const firnc_compilation *compilation, const firnc_payload *payload) {
+    cJSON *names = cJSON_AddArrayToObject(root, "tensors");
+    for (uint32_t i = 0; i < payload->tensor_count; i++) {
+        const firnc_value_info *value = &compilation->graph->values[payload->tensors[i]];
+        if (!firnc_is_state(value->role))
+            add_name(names, value->name);
+    }
+}
+
+/* For each op its layer and, where POL has a say, the level that was asked for and who asked. */
+static void add_ops(cJSON *root, const firnc_graph *graph) {
+    cJSON *ops = cJSON_AddArrayToObject(root, "ops");
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const firnc_node *node = &graph->nodes[i];
+        cJSON *op = cJSON_CreateArray();
+        cJSON_AddItemToArray(ops, op);
+        add_name(op, node->name);
+        if (firn_op_find(node->code)->pol == FIRN_POL_none)
+            continue;
+        cJSON_AddItemToArray(op, cJSON_CreateNumber(node->level));
+        add_name(op, firnc_pol_origin_word(node->origin));
+    }
+}
+
+/* The place of a schedule root of the job in the plan's list. Roots that no group uses are not in the plan. */
+static uint32_t schedule_of(const firnc_compilation *compilation, uint32_t root) {
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < root; i++)
+        place += compilation->graph->schedules[i] != FIRNC_NONE;
+    return place;
+}
+
+static void add_schedules(cJSON *root, const firnc_compilation *compilation) {
+    const firnc_schedules *schedule = &compilation->job->schedule;
+    cJSON *names = cJSON_AddArrayToObject(root, "schedules");
+    for (uint32_t i = 0; i < schedule->root_count; i++)
+        if (compilation->graph->schedules[i] != FIRNC_NONE)
+            add_name(names, schedule->roots[i].name);
+}
+
+static void add_groups(cJSON *root, const firnc_compilation *compilation) {
+    cJSON *groups = cJSON_AddArrayToObject(root, "groups");
+    for (uint32_t i = 0; i < compilation->graph->group_count; i++) {
+        const firnc_group *group = &compilation->graph->groups[i];
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddItemToArray(groups, object);
+        cJSON_AddStringToObject(object, "name", group->name);
+        cJSON_AddStringToObject(object, "optimizer", firnc_optimizer_word(group->settings.kind));
+        cJSON_AddNumberToObject(object, "schedule", schedule_of(compilation, group->rate_schedule));
+        if (group->decay_schedule != FIRNC_NONE)
+            cJSON_AddNumberToObject(object, "decay_schedule", schedule_of(compilation, group->decay_schedule));
+        else
+            cJSON_AddNumberToObject(object, "weight_decay", (double)group->settings.weight_decay);
+        cJSON_AddNumberToObject(object, "parameters", group->parameter_count);
+    }
+}
+
+firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc_payload *payload) {
+    const firnc_job *job = compilation->job;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddNumberToObject(root, "report", 1);
+    cJSON_AddStringToObject(root, "compiler", "firnc " FIRNC_VERSION);
+    cJSON_AddStringToObject(root, "model", compilation->graph->model);
+    cJSON_AddStringToObject(root, "target", job->target);
+    cJSON_AddStringToObject(root, "pol_lowering", job->precision.emulate ? "emulate" : "native");
+    if (!compilation->graph->eval) {
+        add_schedules(root, compilation);
+        add_groups(root, compilation);
+    }
+    add_tensors(root, compilation, payload);
+    add_ops(root, compilation->graph);
+    char *text = cJSON_PrintUnformatted(root);
+    firnc_bytes bytes = {.data = firnc_allocate(strlen(text) + 1), .count = strlen(text)};
+    memcpy(bytes.data, text, strlen(text));
+    cJSON_free(text);
+    cJSON_Delete(root);
+    return bytes;
+}
