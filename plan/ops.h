@@ -13,6 +13,7 @@
 #define FIRN_OUTPUTS_MAX    8
 #define FIRN_ATTRIBUTES_MAX 8
 #define FIRN_REDUCTIONS_MAX 4
+#define FIRN_ABSENT         UINT32_MAX  /* as an operand of an op in a plan: the op does not have this input */
 #define FIRN_RNG_ID_END     0xffffff00u /* an rng_id is below this; NUMERICS.md reserves the others */
 
 /* Values of ElementType in plan.fbs. */

@@ -100,7 +100,8 @@ void firn_instance_alive(const firn_instance *instance);
 /* Reports that an internal check failed, which only disturbed memory can cause. Does not return. */
 void firn_instance_trap(const firn_instance *instance, int error) __attribute__((noreturn));
 
-/* Returns the tensor at an index of the plan, with its address in memory. The index was checked at load. */
+/* Returns the tensor at an index of the plan, with its address in memory and its extents as they stand in the plan. The
+ * index was checked at load. */
 firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index);
 
 /* Returns the address of the tensor at an index of the plan. */
@@ -123,14 +124,25 @@ firn_bindings firn_bind(const firn_instance *instance);
 
 /* --- execute.c ---------------------------------------------------------------------------------------------------- */
 
-/* Finds the kernels of all ops. *slot_bytes becomes the scratch that each thread needs, a multiple of 64. Returns
- * FIRN_OK; KERNEL_MISSING if this build has no kernel for an op; or WORKSPACE_TOO_SMALL if no memory of this machine
- * could hold the slots of all threads. */
-int firn_execute_check(const firn_instance *instance, size_t *slot_bytes) FIRN_CHECK_RESULT;
+/* What all ops of a plan have together. Each number is below 2^40. */
+typedef struct firn_op_counts {
+    uint64_t ops, operands, integers, reals, reductions;
+} firn_op_counts;
 
-/* Decodes every op of the plan into `prepared`. The ops hold pointers into the instance, which must not move
- * afterwards. */
-void firn_execute_prepare(const firn_instance *instance, firn_prepared_op *prepared);
+/* Returns the size of a block that holds the decoded ops of a plan. */
+uint64_t firn_execute_prepared_bytes(const firn_op_counts *counts);
+
+/* Finds the kernels of all ops. *slot_bytes becomes the scratch that each thread needs, a multiple of 64. `prepared` is
+ * the block that ops will be decoded into, which this function overwrites, or NULL. Returns FIRN_OK; KERNEL_MISSING if
+ * this build has no kernel for an op; PREPARED_TOO_SMALL if there is no such block and an op has more operands or
+ * attributes than can be decoded without it; or WORKSPACE_TOO_SMALL if no memory of this machine could hold the slots
+ * of all threads. */
+int firn_execute_check(const firn_instance *instance, void *prepared, const firn_op_counts *counts,
+                       size_t *slot_bytes) FIRN_CHECK_RESULT;
+
+/* Decodes every op of the plan into `prepared`, which begins with an array of firn_prepared_op. The ops hold pointers
+ * into the block, the plan and the instance, none of which may move afterwards. */
+void firn_execute_prepare(const firn_instance *instance, void *prepared, const firn_op_counts *counts);
 
 /* Runs every op of the phase of one kind, in order, at the step in instance->moment. */
 void firn_execute_phase(const firn_instance *instance, uint8_t kind);

@@ -85,8 +85,16 @@ static int advance_counter(const firn_instance *instance, uint32_t stored) {
     return instance->port->counter->advance(instance->port->context, instance->header.security_counter);
 }
 
+/* PROVISIONAL: until the header counts operands and attributes itself, these are the most that so many ops can have. */
+static firn_op_counts op_counts(const firn_header *header) {
+    const uint64_t ops = header->ops;
+    return (firn_op_counts){
+        .ops = ops, .operands = 16 * ops, .integers = 8 * ops, .reals = 8 * ops, .reductions = 4 * ops};
+}
+
 static uint64_t prepared_bytes(const firn_header *header) {
-    return header->ops * (uint64_t)sizeof(firn_prepared_op);
+    const firn_op_counts counts = op_counts(header);
+    return firn_execute_prepared_bytes(&counts);
 }
 
 /* Runs all checks of a plan, in the order of plan/FORMAT.md, with the runtime's floating-point control word: the checks
@@ -137,7 +145,8 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     *counter = checked.device_counter;
     if (config->prepared != NULL && config->prepared_bytes < prepared_bytes(&opened->header))
         return FIRN_ERROR_PREPARED_TOO_SMALL;
-    status = firn_execute_check(opened, &opened->slot_bytes);
+    const firn_op_counts counts = op_counts(&opened->header);
+    status = firn_execute_check(opened, config->prepared, &counts, &opened->slot_bytes);
     if (opened->slot_bytes != 0)
         opened->workspace = config->workspace;
     return status;
@@ -206,8 +215,10 @@ int firn_open(firn *instance, const firn_config *config) {
     opened.bound = firn_bind(&opened);
     memset(instance, 0, sizeof *instance);
     memcpy(instance, &opened, sizeof opened);
-    if (config->prepared != NULL)
-        firn_execute_prepare(firn_instance_view(instance), config->prepared);
+    if (config->prepared != NULL) {
+        const firn_op_counts counts = op_counts(&opened.header);
+        firn_execute_prepare(firn_instance_view(instance), config->prepared, &counts);
+    }
     return FIRN_OK;
 }
 
@@ -261,7 +272,7 @@ int firn_tensor_at(const firn *instance, uint32_t position, firn_tensor_info *in
     info->type = tensor.type;
     info->role = firn_fb_tensor_role(description);
     info->rank = tensor.rank;
-    memcpy(info->dims, tensor.dims, sizeof info->dims);
+    memcpy(info->dims, tensor.dims, tensor.rank * sizeof tensor.dims[0]);
     info->data = tensor.data;
     info->bytes = (uint64_t)tensor.elements * firn_type_bytes(tensor.type);
     return FIRN_OK;

@@ -274,6 +274,7 @@ static inline uint32_t firn_fb_metric_sum(firn_fb_metric table) { return firn_fb
 static inline uint32_t firn_fb_metric_count(firn_fb_metric table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
 static inline float firn_fb_metric_beta(firn_fb_metric table) { return firn_fb_scalar_float(table.at, 10, 0x0p+0f); }
 static inline uint32_t firn_fb_metric_ignore_classes_count(firn_fb_metric table) { return firn_fb_count(table.at, 12); }
+static inline const uint8_t *firn_fb_metric_ignore_classes_data(firn_fb_metric table) { return firn_fb_elements(table.at, 12); }
 static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 12, 4, index)); }
 
 /* --- Op */
@@ -281,12 +282,16 @@ static inline uint16_t firn_fb_op_code(firn_fb_op table) { return firn_fb_scalar
 static inline const char *firn_fb_op_name(firn_fb_op table) { return firn_fb_text(table.at, 6); }
 static inline uint32_t firn_fb_op_name_length(firn_fb_op table) { return firn_fb_count(table.at, 6); }
 static inline uint32_t firn_fb_op_inputs_count(firn_fb_op table) { return firn_fb_count(table.at, 8); }
+static inline const uint8_t *firn_fb_op_inputs_data(firn_fb_op table) { return firn_fb_elements(table.at, 8); }
 static inline uint32_t firn_fb_op_inputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 8, 4, index)); }
 static inline uint32_t firn_fb_op_outputs_count(firn_fb_op table) { return firn_fb_count(table.at, 10); }
+static inline const uint8_t *firn_fb_op_outputs_data(firn_fb_op table) { return firn_fb_elements(table.at, 10); }
 static inline uint32_t firn_fb_op_outputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 10, 4, index)); }
 static inline uint32_t firn_fb_op_integers_count(firn_fb_op table) { return firn_fb_count(table.at, 12); }
+static inline const uint8_t *firn_fb_op_integers_data(firn_fb_op table) { return firn_fb_elements(table.at, 12); }
 static inline int64_t firn_fb_op_integers_at(firn_fb_op table, uint32_t index) { return firn_fb_load_int64(firn_fb_element(table.at, 12, 8, index)); }
 static inline uint32_t firn_fb_op_reals_count(firn_fb_op table) { return firn_fb_count(table.at, 14); }
+static inline const uint8_t *firn_fb_op_reals_data(firn_fb_op table) { return firn_fb_elements(table.at, 14); }
 static inline float firn_fb_op_reals_at(firn_fb_op table, uint32_t index) { return firn_fb_load_float(firn_fb_element(table.at, 14, 4, index)); }
 static inline uint32_t firn_fb_op_reductions_count(firn_fb_op table) { return firn_fb_count(table.at, 16); }
 static inline const uint8_t *firn_fb_op_reductions_data(firn_fb_op table) { return firn_fb_elements(table.at, 16); }
@@ -317,6 +322,7 @@ static inline uint32_t firn_fb_parameter_group_optimizer_length(firn_fb_paramete
 static inline uint32_t firn_fb_parameter_group_schedule(firn_fb_parameter_group table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
 static inline float firn_fb_parameter_group_weight_decay(firn_fb_parameter_group table) { return firn_fb_scalar_float(table.at, 10, 0x0p+0f); }
 static inline uint32_t firn_fb_parameter_group_parameters_count(firn_fb_parameter_group table) { return firn_fb_count(table.at, 12); }
+static inline const uint8_t *firn_fb_parameter_group_parameters_data(firn_fb_parameter_group table) { return firn_fb_elements(table.at, 12); }
 static inline uint32_t firn_fb_parameter_group_parameters_at(firn_fb_parameter_group table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 12, 4, index)); }
 static inline uint32_t firn_fb_parameter_group_decay_schedule(firn_fb_parameter_group table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
 
@@ -423,6 +429,7 @@ static inline uint8_t firn_fb_tensor_role(firn_fb_tensor table) { return firn_fb
 static inline uint8_t firn_fb_tensor_region(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 10, 0u); }
 static inline uint64_t firn_fb_tensor_offset(firn_fb_tensor table) { return firn_fb_scalar_uint64(table.at, 12, 0u); }
 static inline uint32_t firn_fb_tensor_dims_count(firn_fb_tensor table) { return firn_fb_count(table.at, 14); }
+static inline const uint8_t *firn_fb_tensor_dims_data(firn_fb_tensor table) { return firn_fb_elements(table.at, 14); }
 static inline uint32_t firn_fb_tensor_dims_at(firn_fb_tensor table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 14, 4, index)); }
 static inline uint32_t firn_fb_tensor_first(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 16, 0u); }
 static inline uint32_t firn_fb_tensor_last(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 18, 0u); }

@@ -22,8 +22,9 @@ _Static_assert(AS_ADAMW(SGD) && AS_ADAMW(SGD_MOMENTUM) && AS_ADAMW(ADAM) && AS_A
 firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors) {
     firn_gradient gradient = {&call->inputs[FIRN_ADAMW_IN_GRADIENT], 1.0f, 1.0f, firn_from_bits(FIRN_INFINITY_BITS),
                               false};
-    if (call->input_count > factors) {
-        const float *given = call->inputs[factors].data;
+    const firn_tensor *tensor = firn_call_input(call, factors);
+    if (tensor != NULL) {
+        const float *given = tensor->data;
         gradient.unscale = given[FIRN_FACTOR_UNSCALE];
         gradient.clip = given[FIRN_FACTOR_CLIP];
         gradient.limit = given[FIRN_FACTOR_LIMIT];
