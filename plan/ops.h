@@ -124,7 +124,8 @@ enum { FIRN_EXTENT_LETTER = 0xf0, FIRN_LETTERS = 8 };
 
 typedef struct firn_operand {
     uint8_t type, form, a, b;
-    uint8_t changed; /* outputs: the input that the op changes in place; otherwise FIRN_FRESH */
+    uint8_t changed;  /* outputs: the input that the op changes in place; otherwise FIRN_FRESH */
+    bool scratch : 1; /* outputs: what the kernel leaves is unspecified, and nothing may read it */
 } firn_operand;
 
 /* The permitted values of an attribute; plan/ops.def explains them. */

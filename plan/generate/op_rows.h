@@ -49,7 +49,7 @@ struct op_operand {
     unsigned like; /* FORM_LIKE, FORM_SUMS: index of the input */
     unsigned extent_count;
     struct op_extent extents[2]; /* FORM_ROWS: the last one; FORM_EXTENTS: all */
-    bool optional, reusable;
+    bool optional, reusable, scratch;
     unsigned changed;          /* outputs: index of the input that it changes, or OP_NONE */
     char range[OP_NAME_BYTES]; /* operands that hold indices: a letter or an integer attribute; otherwise "" */
 };

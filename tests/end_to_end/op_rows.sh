@@ -62,7 +62,10 @@ operands "a fresh output with the name of an input" "x: a fresh output has the n
 operands "an output that is no input" "z: an output without a type" "x:real[...]" "z"
 operands "an output that changes an optional input" "x: an output without a type" "x:real[...]?" "x"
 operands "a wanted input behind an optional one" "z: an input behind an optional one" "x:real[...]? z:real[...]" "y:real[1]"
-operands "an unknown flag" "x: an operand has a flag" "x:real[...]!" "y:real[1]"
+operands "an unknown flag" "x: an operand has a flag" "x:real[...]#" "y:real[1]"
+operands "an input that is scratch" "x: the flag ! is for fresh" "x:real[...]!" "y:real[1]"
+operands "a changed input as scratch" "x!: an output without a type" "x:real[...]" "x!"
+operands "sums that are no scratch" "y: .sums x. is scratch" "x:real[...]" "y:float32[sums x]"
 operands "an optional output" "y: the flags" "x:real[...]" "y:real[1]?"
 operands "a reusable output" "y: the flags" "x:real[...]" "y:real[1]~"
 operands "three extents" "x: an operand has more than two extents" "x:real[A,B,C]" "y:real[1]"
@@ -117,6 +120,11 @@ backward "a backward op that wants what forward does not have" "z: an input is n
     '.inputs = "dy:real[...] z:real[=dy]", .outputs = "dx:real[=dy]"'
 backward "a backward op that gives the gradient of nothing" "dz: an output is neither" \
     '.inputs = "dy:real[...]", .outputs = "dz:real[=dy]"'
+backward "a backward op that gives more" "z: an output is neither" \
+    '.inputs = "dy:real[...]", .outputs = "dx:real[=dy] z:real[=dy]"'
+refused "a backward op that reads scratch" "z: an input is neither dy" \
+    'FIRN_OP(tanh2, 998, declared, by_name, none, "forward", .inputs = "x:real[...]", .outputs = "y:real[=x] z:real[=x]!")
+FIRN_OP(tanh2_backward, 999, declared, none, none, "backward", .inputs = "dy:real[...] z:real[=dy]", .outputs = "dx:real[=dy]")'
 backward "a backward op with an attribute of its own" "form: an integer is none" \
     '.inputs = "dy:real[...]", .outputs = "dx:real[=dy]", .integers = "form:flag"'
 refused "a gradient without a backward op" "the gradient is by_name, and there is no op" \

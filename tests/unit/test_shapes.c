@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -716,6 +717,27 @@ static void test_table(void **state) {
     assert_int_equal(firn_op_find(FIRN_OP_adamw)->reals, 4);
 }
 
+/* "op.output" of each output that the table marks as scratch, in the order of the table. */
+static void test_scratch(void **state) {
+    static const char expected[] = "attention.scratch attention_backward.scratch sum_of_squares.scratch "
+                                   "lamb.parameter_sums lamb.update_sums adafactor.sums adafactor_factored.sums "
+                                   "adafactor_factored.row_factors adafactor_factored.column_factors unit_norm.sums ";
+    char found[sizeof expected + 256] = "";
+    (void)state;
+    for (uint32_t i = 0; i < FIRN_OPS; i++) {
+        const firn_op_info *info = &firn_op_table[i];
+        const char *names = firn_op_words_of(info)->outputs;
+        for (uint32_t j = 0; j < info->outputs; j++) {
+            const int length = (int)strcspn(names, " ");
+            if (firn_op_output(info, j)->scratch)
+                snprintf(found + strlen(found), sizeof found - strlen(found), "%s.%.*s ", firn_op_name(info), length,
+                         names);
+            names += length + (names[length] == ' ');
+        }
+    }
+    assert_string_equal(found, expected);
+}
+
 static void test_unknown_ops_and_counts(void **state) {
     (void)state;
     firn_op_signature unknown = {.code = 28};
@@ -764,10 +786,15 @@ static void test_sizes_do_not_wrap(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_rule),     cmocka_unit_test(test_every_op_has_cases),
-        cmocka_unit_test(test_changed_inputs), cmocka_unit_test(test_index_operands),
-        cmocka_unit_test(test_table),          cmocka_unit_test(test_unknown_ops_and_counts),
-        cmocka_unit_test(test_types),          cmocka_unit_test(test_sizes_do_not_wrap),
+        cmocka_unit_test(test_every_rule),
+        cmocka_unit_test(test_every_op_has_cases),
+        cmocka_unit_test(test_changed_inputs),
+        cmocka_unit_test(test_index_operands),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_scratch),
+        cmocka_unit_test(test_unknown_ops_and_counts),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_sizes_do_not_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
