@@ -24,7 +24,11 @@ typedef enum firn_type {
     FIRN_CBFLOAT16 = 3,
     FIRN_INT32 = 4,
     FIRN_INT64 = 5,
-    FIRN_UINT8 = 6
+    FIRN_UINT8 = 6,
+    FIRN_UINT16 = 7,
+    FIRN_INT16 = 8,
+    FIRN_INT8 = 9,
+    FIRN_BOOL = 10 /* one byte, 0 or 1 */
 } firn_type;
 
 /* Values of ReductionKind in plan.fbs. */

@@ -26,7 +26,7 @@ typedef struct golden_case {
 } golden_case;
 
 static uint8_t type_by_name(const char *name) {
-    for (uint8_t type = 0; type <= FIRN_UINT8; type++) {
+    for (uint8_t type = 0; type <= FIRN_BOOL; type++) {
         if (strcmp(firn_type_name(type), name) == 0) {
             return type;
         }

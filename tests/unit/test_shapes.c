@@ -752,13 +752,13 @@ static void test_unknown_ops_and_counts(void **state) {
 
 static void test_types(void **state) {
     (void)state;
-    static const uint32_t bytes[] = {4, 2, 2, 2, 4, 8, 1, 0, 0};
-    static const char *const names[] = {"float32", "float16", "bfloat16", "cbfloat16", "int32",
-                                        "int64",   "uint8",   "?",        "?"};
-    for (uint8_t type = 0; type < 9; type++) {
+    static const uint32_t bytes[] = {4, 2, 2, 2, 4, 8, 1, 2, 2, 1, 1, 0, 0};
+    static const char *const names[] = {"float32", "float16", "bfloat16", "cbfloat16", "int32", "int64", "uint8",
+                                        "uint16",  "int16",   "int8",     "bool",      "?",     "?"};
+    for (uint8_t type = 0; type < sizeof bytes / sizeof bytes[0]; type++) {
         assert_int_equal(firn_type_bytes(type), bytes[type]);
         assert_string_equal(firn_type_name(type), names[type]);
-        assert_int_equal(firn_type_is_half(type), bytes[type] == 2);
+        assert_int_equal(firn_type_is_half(type), type >= FIRN_FLOAT16 && type <= FIRN_CBFLOAT16);
     }
     assert_int_equal(firn_type_bytes(UINT8_MAX), 0);
 }
@@ -780,7 +780,7 @@ static void test_sizes_do_not_wrap(void **state) {
     assert_false(firn_shape_elements(&shape, &value));
     shape = (firn_shape){.type = FIRN_FLOAT32, .rank = 9, .dims = {1, 1, 1, 1, 1, 1, 1, 1}};
     assert_false(firn_shape_elements(&shape, &value));
-    shape = (firn_shape){.type = 7, .rank = 1, .dims = {1}};
+    shape = (firn_shape){.type = FIRN_BOOL + 1, .rank = 1, .dims = {1}};
     assert_false(firn_shape_bytes(&shape, &value));
 }
 
