@@ -290,19 +290,22 @@ void bench_adamw(void) {
     job work = {.call = {.input_count = 7, .output_count = 3, .integers = {1}, .reals = {0.9f, 0.95f, 1e-8f, 0.1f}}};
     find_kernel(&work, FIRN_OP_adamw);
     test_call *call = &work.call;
-    for (int i = 0; i < 2; i++) /* parameter and gradient */
-        call->inputs[i] = filled(FIRN_FLOAT32, 1, &elements, 0.02f);
-    for (int i = 2; i < 4; i++) /* the two moment estimates */
-        call->inputs[i] = tensor(FIRN_FLOAT32, 1, &elements);
-    for (int i = 4; i < 7; i++) { /* learning rate and powers */
-        call->inputs[i] = tensor(FIRN_FLOAT32, 1, (const uint32_t[]){1});
-        firn_store(call->inputs[i].data, FIRN_FLOAT32, 0, i == 4 ? 1e-6f : 0.5f);
+    static const uint8_t streams[] = {FIRN_ADAMW_IN_PARAMETER, FIRN_ADAMW_IN_GRADIENT, FIRN_ADAMW_IN_EXP_AVG,
+                                      FIRN_ADAMW_IN_EXP_AVG_SQ};
+    static const uint8_t scalars[] = {FIRN_ADAMW_IN_LEARNING_RATE, FIRN_ADAMW_IN_BETA1_POWER,
+                                      FIRN_ADAMW_IN_BETA2_POWER};
+    for (int i = 0; i < 4; i++) { /* the moment estimates begin as zeros */
+        call->inputs[streams[i]] =
+            i < 2 ? filled(FIRN_FLOAT32, 1, &elements, 0.02f) : tensor(FIRN_FLOAT32, 1, &elements);
+        made.streams[i] = call->inputs[streams[i]].data;
     }
-    call->outputs[0] = call->inputs[0];
-    call->outputs[1] = call->inputs[2];
-    call->outputs[2] = call->inputs[3];
-    for (int i = 0; i < 4; i++)
-        made.streams[i] = call->inputs[i].data;
+    for (int i = 0; i < 3; i++) {
+        call->inputs[scalars[i]] = tensor(FIRN_FLOAT32, 1, (const uint32_t[]){1});
+        firn_store(call->inputs[scalars[i]].data, FIRN_FLOAT32, 0, i == 0 ? 1e-6f : 0.5f);
+    }
+    call->outputs[FIRN_ADAMW_OUT_PARAMETER] = call->inputs[FIRN_ADAMW_IN_PARAMETER];
+    call->outputs[FIRN_ADAMW_OUT_EXP_AVG] = call->inputs[FIRN_ADAMW_IN_EXP_AVG];
+    call->outputs[FIRN_ADAMW_OUT_EXP_AVG_SQ] = call->inputs[FIRN_ADAMW_IN_EXP_AVG_SQ];
     made.stream_elements = elements;
     made.work = 7.0 * elements * sizeof(float);
     made.context = &work;

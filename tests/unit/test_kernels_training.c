@@ -230,7 +230,7 @@ static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias, const
     }
     test_call call = {.input_count = 7,
                       .output_count = 3,
-                      .inputs = {p, g, m, v, lr, power1, power2},
+                      .inputs = {p, g, lr, m, v, power1, power2},
                       .outputs = {p, m, v},
                       .integers = {correct_bias},
                       .reals = {beta1, beta2, epsilon, decay}};
@@ -314,7 +314,7 @@ static test_call update_of(uint16_t code, float decay) {
         set(&b, i, fabsf(get(&b, i)));
     return (test_call){.input_count = 7,
                        .output_count = 3,
-                       .inputs = {p, g, a, b, rate, scalar(0.81f), scalar(0.9f)},
+                       .inputs = {p, g, rate, a, b, scalar(0.81f), scalar(0.9f)},
                        .outputs = {p, a, b},
                        .integers = {1},
                        .reals = {0.9f, 0.95f, 1e-8f, decay}};
