@@ -9,8 +9,8 @@
 #include "plan/generated/operands.h"
 
 #define FIRN_RANK_MAX       8
-#define FIRN_INPUTS_MAX     8
-#define FIRN_OUTPUTS_MAX    8
+#define FIRN_INPUTS_MAX     64
+#define FIRN_OUTPUTS_MAX    64
 #define FIRN_ATTRIBUTES_MAX 8
 #define FIRN_REDUCTIONS_MAX 4
 #define FIRN_ABSENT         UINT32_MAX  /* as an operand of an op in a plan: the op does not have this input */
@@ -93,12 +93,13 @@ typedef struct firn_shape {
     uint32_t dims[FIRN_RANK_MAX];
 } firn_shape;
 
-/* An op with the shapes of its operands and the values of its attributes. */
+/* An op with the shapes of its operands and the values of its attributes. The shapes stay where the caller has them,
+ * because room for as many as an op may have would be a large part of a small stack. */
 typedef struct firn_op_signature {
     uint16_t code;
     uint8_t input_count, output_count, integer_count, real_count;
-    firn_shape inputs[FIRN_INPUTS_MAX];
-    firn_shape outputs[FIRN_OUTPUTS_MAX]; /* see firn_op_infer in plan/shapes/infer.h */
+    const firn_shape *inputs;
+    firn_shape *outputs; /* output_count of them; see firn_op_infer in plan/shapes/infer.h */
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
 } firn_op_signature;

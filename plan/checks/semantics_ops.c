@@ -25,14 +25,16 @@ static firn_shape shape_at(firn_fb_plan plan, uint32_t tensor) {
 }
 
 /* Fills in the signature that the shape rules take. The counts have been compared with the op table. */
-static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s) {
+static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s, firn_shape *inputs, firn_shape *outputs) {
     *s = (firn_op_signature){.code = firn_fb_op_code(op),
                              .input_count = (uint8_t)firn_fb_op_inputs_count(op),
                              .output_count = (uint8_t)firn_fb_op_outputs_count(op),
                              .integer_count = (uint8_t)firn_fb_op_integers_count(op),
-                             .real_count = (uint8_t)firn_fb_op_reals_count(op)};
+                             .real_count = (uint8_t)firn_fb_op_reals_count(op),
+                             .inputs = inputs,
+                             .outputs = outputs};
     for (uint8_t i = 0; i < s->input_count; i++)
-        s->inputs[i] = shape_at(plan, firn_fb_op_inputs_at(op, i));
+        inputs[i] = shape_at(plan, firn_fb_op_inputs_at(op, i));
     for (uint8_t i = 0; i < s->output_count; i++)
         s->outputs[i].type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, i)));
     for (uint8_t i = 0; i < s->integer_count; i++)
@@ -126,8 +128,9 @@ static int check_op(firn_fb_plan plan, firn_fb_op op) {
     if (firn_fb_op_integers_count(op) != info->integers || firn_fb_op_reals_count(op) != info->reals ||
         (firn_fb_op_pol_present(op) && firn_fb_op_pol(op).level > 2))
         return FIRN_ERROR_OP_ATTRIBUTE;
+    firn_shape inputs[FIRN_INPUTS_MAX], outputs[FIRN_OUTPUTS_MAX];
     firn_op_signature signature;
-    describe(plan, op, &signature);
+    describe(plan, op, &signature, inputs, outputs);
     int error = firn_op_infer(&signature);
     if (error != FIRN_OK)
         return error;

@@ -333,6 +333,9 @@ static void read_outputs(struct op_row *row) {
         read_output(row, &row->outputs[i]);
     if (row->output_count > 0 && row->outputs[0].changed != OP_NONE)
         row->inputs[row->outputs[0].changed].reusable = true;
+    for (unsigned i = OP_REUSABLE_MAX; i < row->input_count; i++)
+        if (row->inputs[i].reusable)
+            refuse_row(row, row->inputs[i].name, "only the first 8 inputs may give output 0 their bytes");
 }
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */

@@ -10,7 +10,8 @@
 /* The limits are those of plan/ops.h, as tests/unit/test_plan_flatc.c checks: the generator cannot include that file,
  * because it includes generated code. */
 enum {
-    OP_OPERANDS_MAX = 8,
+    OP_OPERANDS_MAX = 64,
+    OP_REUSABLE_MAX = 8, /* firn_op_info has a bit for each */
     OP_ATTRIBUTES_MAX = 8,
     OP_REDUCTIONS_MAX = 4,
     OP_LETTERS_MAX = 8,

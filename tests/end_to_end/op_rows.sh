@@ -91,6 +91,11 @@ operands "indices as an output" "y: indices are an input" "x:real[V]" "y:int32(V
 operands "an own type that nothing checks" "x: .own. needs a rule" "x:own[1]" "y:real[1]"
 operands "own extents that nothing infers" "y: .own. needs a rule" "x:real[...]" "y:real[own]"
 
+numbered() { seq -f "$1" -s ' ' "$2"; }
+operands "65 inputs" "x65:real" "$(numbered 'x%g:real[...]' 65)" "y:real[1]"
+operands "65 outputs" "y65:real" "x:real[...]" "$(numbered 'y%g:real[1]' 65)"
+operands "a ninth input that is reusable" "x9: only the first 8" "$(numbered 'x%g:real[...]' 8) x9:real[=x1]~" "y:real[=x1]"
+
 attributes "an own range that nothing checks" "a: .own. needs a rule" '.integers = "a:own"'
 attributes "an own range of a real" "a: .own. needs a rule" '.reals = "a:own"'
 attributes "an unknown range" "a: an integer has no range" '.integers = "a:rate"'

@@ -125,23 +125,28 @@ typedef struct runner {
  * which the caller then owns. */
 static void run_op(runner r, uint16_t code, test_call *call, firn_tensor *fresh) {
     const firn_op_info *info = firn_op_find(code);
+    firn_shape inputs[FIRN_INPUTS_MAX], outputs[FIRN_OUTPUTS_MAX];
     firn_op_signature s = {.code = code,
                            .input_count = call->input_count,
                            .output_count = info->outputs,
                            .integer_count = info->integers,
-                           .real_count = info->reals};
+                           .real_count = info->reals,
+                           .inputs = inputs,
+                           .outputs = outputs};
     for (uint8_t i = 0; i < s.input_count; i++) {
-        s.inputs[i] = (firn_shape){.type = call->inputs[i].type, .rank = call->inputs[i].rank};
-        memcpy(s.inputs[i].dims, call->inputs[i].dims, call->inputs[i].rank * sizeof(uint32_t));
+        inputs[i] = (firn_shape){.type = call->inputs[i].type, .rank = call->inputs[i].rank};
+        memcpy(inputs[i].dims, call->inputs[i].dims, call->inputs[i].rank * sizeof(uint32_t));
     }
     memcpy(s.integers, call->integers, sizeof s.integers);
     memcpy(s.reals, call->reals, sizeof s.reals);
+    for (uint8_t j = 0; j < info->outputs; j++)
+        outputs[j] = (firn_shape){.type = FIRN_FLOAT32};
     if (firn_op_infer(&s) != FIRN_OK)
         fail_msg("the shape rule of %s refuses", firn_op_name(info));
     call->output_count = info->outputs;
     for (uint8_t j = 0; j < info->outputs; j++) {
         uint8_t changed = firn_op_changed(info, j);
-        call->outputs[j] = changed == FIRN_FRESH ? tensor_of(&s.outputs[j]) : call->inputs[changed];
+        call->outputs[j] = changed == FIRN_FRESH ? tensor_of(&outputs[j]) : call->inputs[changed];
     }
     call->parallel = (firn_parallel){.run = r.split ? run_split : NULL, .threads = 1};
     test_call_run(support_kernel(r.set, code, call), call);

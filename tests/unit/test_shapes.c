@@ -34,10 +34,15 @@ static uint8_t type_of(const char *text) {
     return 0;
 }
 
+/* One operand more than an op may have. */
+enum { ROOM = FIRN_INPUTS_MAX + 1 };
+_Static_assert(FIRN_OUTPUTS_MAX <= FIRN_INPUTS_MAX, "there is room for as many outputs");
+
 /* Parses "f32[2,3] i32[2]" into shapes; a type alone leaves the rank 0. Returns the number of shapes. */
 static uint8_t read_shapes(const char *text, firn_shape *shapes) {
     uint8_t count = 0;
     while (*text != '\0') {
+        assert_true(count < ROOM);
         firn_shape *shape = &shapes[count++];
         *shape = (firn_shape){.type = type_of(text)};
         text += 3;
@@ -74,18 +79,22 @@ static bool same_shape(const firn_shape *a, const firn_shape *b) {
 /* Returns whether the case has the expected result; prints a message if not. */
 static bool case_holds(const shape_case *c, size_t number) {
     const firn_op_info *info = firn_op_find(c->code);
-    firn_shape expected[FIRN_OUTPUTS_MAX] = {{0}};
-    firn_op_signature signature = {.code = c->code, .integer_count = info->integers, .real_count = info->reals};
-    signature.input_count = read_shapes(c->inputs, signature.inputs);
+    firn_shape inputs[ROOM], outputs[ROOM], expected[ROOM];
+    firn_op_signature signature = {.code = c->code,
+                                   .integer_count = info->integers,
+                                   .real_count = info->reals,
+                                   .inputs = inputs,
+                                   .outputs = outputs};
+    signature.input_count = read_shapes(c->inputs, inputs);
     signature.output_count = read_shapes(c->outputs, expected);
     for (uint8_t i = 0; i < signature.output_count; i++)
-        signature.outputs[i].type = expected[i].type;
+        outputs[i] = (firn_shape){.type = expected[i].type};
     memcpy(signature.integers, c->integers, sizeof c->integers);
     memcpy(signature.reals, c->reals, sizeof c->reals);
     int error = firn_op_infer(&signature);
     bool holds = error == c->error;
     for (uint8_t i = 0; holds && error == FIRN_OK && i < signature.output_count; i++)
-        holds = same_shape(&signature.outputs[i], &expected[i]);
+        holds = same_shape(&outputs[i], &expected[i]);
     if (!holds)
         print_message("case %zu, %s(%s): %s\n", number, firn_op_name(info), c->inputs, firn_error_name(error));
     return holds;
@@ -645,12 +654,17 @@ static uint8_t words_of(const char *text) {
     return words;
 }
 
-/* Returns the signature of an accepted case. */
-static firn_op_signature accepted(const shape_case *c) {
-    firn_op_signature signature = {.code = c->code};
-    signature.input_count = read_shapes(c->inputs, signature.inputs);
-    signature.output_count = read_shapes(c->outputs, signature.outputs);
-    return signature;
+/* The operands of an accepted case. */
+typedef struct operands {
+    uint8_t input_count, output_count;
+    firn_shape inputs[ROOM], outputs[ROOM];
+} operands;
+
+static operands accepted(const shape_case *c) {
+    operands made;
+    made.input_count = read_shapes(c->inputs, made.inputs);
+    made.output_count = read_shapes(c->outputs, made.outputs);
+    return made;
 }
 
 /* In every case an output that updates an input has the input's shape, and no input is updated twice. */
@@ -661,8 +675,8 @@ static void test_changed_inputs(void **state) {
         if (cases[i].error != FIRN_OK)
             continue;
         const firn_op_info *info = firn_op_find(cases[i].code);
-        firn_op_signature s = accepted(&cases[i]);
-        uint32_t seen = 0;
+        const operands s = accepted(&cases[i]);
+        uint64_t seen = 0;
         for (uint8_t j = 0; j < s.output_count; j++) {
             uint8_t input = firn_op_changed(info, j);
             if (input == FIRN_FRESH)
@@ -670,7 +684,7 @@ static void test_changed_inputs(void **state) {
             assert_true(input < s.input_count);
             assert_true(same_shape(&s.inputs[input], &s.outputs[j]));
             assert_int_equal(seen >> input & 1, 0);
-            seen |= 1u << input;
+            seen |= UINT64_C(1) << input;
             changing++;
         }
         if (seen != 0)
@@ -687,7 +701,7 @@ static void test_index_operands(void **state) {
             cases[i].code == FIRN_OP_metric_weighted_mean || cases[i].code == FIRN_OP_metric_auc)
             continue;
         const firn_op_info *info = firn_op_find(cases[i].code);
-        firn_op_signature s = accepted(&cases[i]);
+        const operands s = accepted(&cases[i]);
         for (uint8_t j = 0; j < s.input_count; j++) {
             if ((s.inputs[j].type == FIRN_INT32) != (info->index_operand == j))
                 fail_msg("%s: input %u", firn_op_name(info), (unsigned)j);
@@ -744,9 +758,13 @@ static void test_unknown_ops_and_counts(void **state) {
     assert_int_equal(firn_op_infer(&unknown), FIRN_ERROR_OP_UNKNOWN);
     firn_op_signature many = {.code = FIRN_OP_relu, .input_count = UINT8_MAX, .output_count = 1};
     assert_int_equal(firn_op_infer(&many), FIRN_ERROR_OP_OPERANDS);
-    firn_op_signature attributes = {.code = FIRN_OP_relu, .input_count = 1, .output_count = 1, .integer_count = 1};
+    firn_shape x = {.type = FIRN_FLOAT32, .rank = 1, .dims = {1}}, y = x;
+    firn_op_signature attributes = {
+        .code = FIRN_OP_relu, .input_count = 1, .output_count = 1, .integer_count = 1, .inputs = &x, .outputs = &y};
     assert_int_equal(firn_op_infer(&attributes), FIRN_ERROR_OP_ATTRIBUTE);
-    firn_op_signature reals = {.code = FIRN_OP_relu, .input_count = 1, .output_count = 1, .real_count = UINT8_MAX};
+    firn_op_signature reals = attributes;
+    reals.integer_count = 0;
+    reals.real_count = UINT8_MAX;
     assert_int_equal(firn_op_infer(&reals), FIRN_ERROR_OP_ATTRIBUTE);
 }
 

@@ -52,7 +52,7 @@ static inline float *firn_block_of(const firn_tensor *tensor, size_t block) {
 typedef void (*firn_update_run)(const void *settings, const float *g, float *const tensors[], size_t count);
 
 /* Runs `run` over every block, for optimizers whose elements are independent. `tensors` is the number of leading
- * outputs of the call that have the parameter's extents. */
+ * outputs of the call that have the parameter's extents, at most 4. */
 void firn_update(const firn_kernel_call *call, uint8_t factors, uint8_t tensors, firn_update_run run,
                  const void *settings);
 
