@@ -35,7 +35,8 @@ static const struct {
 } types[] = {
     [FIRN_FLOAT32] = {"float32", 4},     [FIRN_FLOAT16] = {"float16", 2}, [FIRN_BFLOAT16] = {"bfloat16", 2},
     [FIRN_CBFLOAT16] = {"cbfloat16", 2}, [FIRN_INT32] = {"int32", 4},     [FIRN_INT64] = {"int64", 8},
-    [FIRN_UINT8] = {"uint8", 1},
+    [FIRN_UINT8] = {"uint8", 1},         [FIRN_UINT16] = {"uint16", 2},   [FIRN_INT16] = {"int16", 2},
+    [FIRN_INT8] = {"int8", 1},           [FIRN_BOOL] = {"bool", 1},
 };
 
 #define TYPE_COUNT (sizeof types / sizeof types[0])

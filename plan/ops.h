@@ -9,11 +9,11 @@
 #include "plan/generated/operands.h"
 
 #define FIRN_RANK_MAX       8
-#define FIRN_INPUTS_MAX     8
-#define FIRN_OUTPUTS_MAX    8
+#define FIRN_INPUTS_MAX     64
+#define FIRN_OUTPUTS_MAX    64
 #define FIRN_ATTRIBUTES_MAX 8
 #define FIRN_REDUCTIONS_MAX 4
-#define FIRN_ABSENT         UINT32_MAX  /* in a plan: no tensor */
+#define FIRN_ABSENT         UINT32_MAX  /* in a plan: no tensor, such as an input that an op does not have */
 #define FIRN_RNG_ID_END     0xffffff00u /* an rng_id is below this; NUMERICS.md reserves the others */
 
 /* Values of ElementType in plan.fbs. */
@@ -28,7 +28,7 @@ typedef enum firn_type {
     FIRN_UINT16 = 7,
     FIRN_INT16 = 8,
     FIRN_INT8 = 9,
-    FIRN_BOOL = 10
+    FIRN_BOOL = 10 /* one byte, 0 or 1 */
 } firn_type;
 
 /* Values of ReductionKind in plan.fbs. */
@@ -98,12 +98,13 @@ typedef struct firn_shape {
     uint32_t dims[FIRN_RANK_MAX];
 } firn_shape;
 
-/* An op with the shapes of its operands and the values of its attributes. */
+/* An op with the shapes of its operands and the values of its attributes. The shapes stay where the caller has them,
+ * because room for as many as an op may have would be a large part of a small stack. */
 typedef struct firn_op_signature {
     uint16_t code;
     uint8_t input_count, output_count, integer_count, real_count;
-    firn_shape inputs[FIRN_INPUTS_MAX];
-    firn_shape outputs[FIRN_OUTPUTS_MAX]; /* see firn_op_infer in plan/shapes/infer.h */
+    const firn_shape *inputs;
+    firn_shape *outputs; /* output_count of them; see firn_op_infer in plan/shapes/infer.h */
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
 } firn_op_signature;
@@ -133,8 +134,8 @@ enum { FIRN_EXTENT_LETTER = 0xf0, FIRN_LETTERS = 8 };
 
 typedef struct firn_operand {
     uint8_t type, form, a, b;
-    uint8_t changed; /* outputs: the input that the op changes in place; otherwise FIRN_FRESH */
-    bool scratch;    /* outputs: memory that the op works in; no op may read it */
+    uint8_t changed;  /* outputs: the input that the op changes in place; otherwise FIRN_FRESH */
+    bool scratch : 1; /* outputs: what the kernel leaves is unspecified, and nothing may read it */
 } firn_operand;
 
 /* The permitted values of an attribute; plan/ops.def explains them. */

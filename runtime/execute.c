@@ -1,51 +1,132 @@
 /* Runs the ops of a phase: each op of the plan becomes one kernel call. This file takes order, shapes and attributes
  * from the plan as they were checked when it was opened; it makes no decisions. When a plan is opened, it checks that
  * this build has a kernel for every op, and finds the scratch that the largest op needs. A missing kernel is checked
- * again before each op runs, and then traps. */
+ * again before each op runs, and then traps.
+ *
+ * Ops are decoded when the plan is opened, into the block `prepared`, or, without this block, each time they run, into
+ * a frame on the stack that not every op need fit. The block holds the ops in order, then everything that their calls
+ * point to: the integers of all ops, then the tensors, the reals, the reductions. */
 #include "runtime/instance.h"
 
-static void fill_operands(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call) {
-    call->input_count = (uint8_t)firn_fb_op_inputs_count(op);
-    call->output_count = (uint8_t)firn_fb_op_outputs_count(op);
-    for (uint32_t i = 0; i < call->input_count; i++)
-        call->inputs[i] = firn_instance_tensor(instance, firn_fb_op_inputs_at(op, i));
-    for (uint32_t i = 0; i < call->output_count; i++)
-        call->outputs[i] = firn_instance_tensor(instance, firn_fb_op_outputs_at(op, i));
+/* --- where ops are decoded to ------------------------------------------------------------------------------------- */
+
+/* What an op may have that is decoded on the stack. */
+enum { FRAME_OPERANDS = 16, FRAME_INTEGERS = 8, FRAME_REALS = 8, FRAME_REDUCTIONS = 4 };
+
+typedef struct frame {
+    int64_t integers[FRAME_INTEGERS];
+    firn_tensor tensors[FRAME_OPERANDS];
+    float reals[FRAME_REALS];
+    firn_reduction reductions[FRAME_REDUCTIONS];
+} frame;
+
+/* Where the next op goes: the first free element of each array. */
+typedef struct room {
+    int64_t *integers;
+    firn_tensor *tensors;
+    float *reals;
+    firn_reduction *reductions;
+} room;
+
+/* The arrays of the block lie one behind the other. */
+_Static_assert(sizeof(firn_prepared_op) % _Alignof(int64_t) == 0, "integers can lie behind ops");
+_Static_assert(sizeof(int64_t) % _Alignof(firn_tensor) == 0, "tensors can lie behind integers");
+_Static_assert(sizeof(firn_tensor) % _Alignof(float) == 0, "reals can lie behind tensors");
+_Static_assert(sizeof(float) % _Alignof(firn_reduction) == 0, "reductions can lie behind reals");
+
+uint64_t firn_execute_prepared_bytes(const firn_counts *counts) {
+    return counts->ops * (uint64_t)sizeof(firn_prepared_op) + counts->integers * (uint64_t)sizeof(int64_t) +
+           counts->operands * (uint64_t)sizeof(firn_tensor) + counts->reals * (uint64_t)sizeof(float) +
+           counts->reductions * (uint64_t)sizeof(firn_reduction);
 }
 
-static void fill_attributes(firn_fb_op op, firn_kernel_call *call) {
-    for (uint32_t i = 0; i < firn_fb_op_integers_count(op); i++)
-        call->integers[i] = firn_fb_op_integers_at(op, i);
-    for (uint32_t i = 0; i < firn_fb_op_reals_count(op); i++)
-        call->reals[i] = firn_fb_op_reals_at(op, i);
-    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++) {
-        firn_fb_reduction reduction = firn_fb_op_reductions_at(op, i);
-        call->reductions[i].kind = reduction.kind;
-        call->reductions[i].accumulator = reduction.accumulator;
-        call->reductions[i].output = reduction.output;
-        call->reductions[i].chunk = reduction.chunk;
+static room room_in_block(void *prepared, const firn_counts *counts) {
+    firn_prepared_op *ops = prepared;
+    room block;
+    block.integers = (int64_t *)(void *)(ops + counts->ops);
+    block.tensors = (firn_tensor *)(void *)(block.integers + counts->integers);
+    block.reals = (float *)(void *)(block.tensors + counts->operands);
+    block.reductions = (firn_reduction *)(void *)(block.reals + counts->reals);
+    return block;
+}
+
+static room room_in_frame(frame *here) {
+    return (room){here->integers, here->tensors, here->reals, here->reductions};
+}
+
+static bool fits_frame(firn_fb_op op) {
+    return firn_fb_op_inputs_count(op) + firn_fb_op_outputs_count(op) <= FRAME_OPERANDS &&
+           firn_fb_op_integers_count(op) <= FRAME_INTEGERS && firn_fb_op_reals_count(op) <= FRAME_REALS &&
+           firn_fb_op_reductions_count(op) <= FRAME_REDUCTIONS;
+}
+
+/* --- decoding ----------------------------------------------------------------------------------------------------- */
+
+/* Decodes a list of operands, which are indices of tensors of the plan, and returns the first. */
+static const firn_tensor *decode_operands(const firn_instance *instance, const uint8_t *list, uint32_t count,
+                                          room *to) {
+    const firn_tensor *first = to->tensors;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t index = firn_fb_load_uint32(list + sizeof(uint32_t) * i);
+        *to->tensors++ = index == FIRN_ABSENT ? (firn_tensor){0} : firn_instance_tensor(instance, index);
+    }
+    return first;
+}
+
+static void decode_attributes(firn_fb_op op, firn_kernel_call *call, room *to) {
+    const uint32_t integers = firn_fb_op_integers_count(op), reals = firn_fb_op_reals_count(op);
+    const uint8_t *integer = firn_fb_op_integers_data(op), *real = firn_fb_op_reals_data(op);
+    call->integers = to->integers;
+    for (uint32_t i = 0; i < integers; i++)
+        *to->integers++ = firn_fb_load_int64(integer + sizeof(int64_t) * i);
+    call->reals = to->reals;
+    for (uint32_t i = 0; i < reals; i++)
+        *to->reals++ = firn_fb_load_float(real + sizeof(float) * i);
+}
+
+static void decode_reductions(firn_fb_op op, firn_kernel_call *call, room *to) {
+    const uint32_t count = firn_fb_op_reductions_count(op);
+    call->reductions = count > 0 ? to->reductions : NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const firn_fb_reduction reduction = firn_fb_op_reductions_at(op, i);
+        *to->reductions++ = (firn_reduction){.kind = reduction.kind,
+                                             .accumulator = reduction.accumulator,
+                                             .output = reduction.output,
+                                             .chunk = reduction.chunk};
     }
 }
 
 /* Fills in the call of an op and finds its kernel. */
-static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call) {
-    *call = (firn_kernel_call){.seed = firn_fb_plan_seed(instance->plan), .moment = &instance->moment};
-    fill_operands(instance, op, call);
-    fill_attributes(op, call);
-    call->parallel = instance->parallel;
-    call->workspace = instance->workspace;
-    call->slot_bytes = instance->slot_bytes;
-    return instance->kernels->find(firn_fb_op_code(op), firn_fb_op_reductions_count(op) > 0 ? call->reductions : NULL);
+static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call, room *to) {
+    const uint32_t inputs = firn_fb_op_inputs_count(op), outputs = firn_fb_op_outputs_count(op);
+    *call = (firn_kernel_call){.input_count = (uint8_t)inputs,
+                               .output_count = (uint8_t)outputs,
+                               .seed = firn_fb_plan_seed(instance->plan),
+                               .moment = &instance->moment,
+                               .parallel = instance->parallel,
+                               .workspace = instance->workspace,
+                               .slot_bytes = instance->slot_bytes};
+    call->inputs = decode_operands(instance, firn_fb_op_inputs_data(op), inputs, to);
+    call->outputs = decode_operands(instance, firn_fb_op_outputs_data(op), outputs, to);
+    decode_attributes(op, call, to);
+    decode_reductions(op, call, to);
+    return instance->kernels->find(firn_fb_op_code(op), call->reductions);
 }
 
-int firn_execute_check(const firn_instance *instance, size_t *slot_bytes) {
+/* --- opening a plan ----------------------------------------------------------------------------------------------- */
+
+int firn_execute_check(const firn_instance *instance, void *prepared, size_t *slot_bytes) {
     uint64_t most = 0;
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
             firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            if (prepared == NULL && !fits_frame(op))
+                return FIRN_ERROR_PREPARED_TOO_SMALL;
+            frame here;
+            room to = prepared != NULL ? room_in_block(prepared, &instance->header.counts) : room_in_frame(&here);
             firn_kernel_call call;
-            const firn_kernel_choice choice = prepare(instance, op, &call);
+            const firn_kernel_choice choice = prepare(instance, op, &call, &to);
             if (choice.run == NULL)
                 return FIRN_ERROR_KERNEL_MISSING;
             const uint64_t bytes = choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;
@@ -59,13 +140,17 @@ int firn_execute_check(const firn_instance *instance, size_t *slot_bytes) {
     return FIRN_OK;
 }
 
-void firn_execute_prepare(const firn_instance *instance, firn_prepared_op *prepared) {
+void firn_execute_prepare(const firn_instance *instance, void *prepared) {
+    firn_prepared_op *next = prepared;
+    room to = room_in_block(prepared, &instance->header.counts);
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, prepared++)
-            prepared->kernel = prepare(instance, firn_fb_phase_ops_at(phase, i), &prepared->call).run;
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, next++)
+            next->kernel = prepare(instance, firn_fb_phase_ops_at(phase, i), &next->call, &to).run;
     }
 }
+
+/* --- running ------------------------------------------------------------------------------------------------------ */
 
 static void run(const firn_instance *instance, const firn_prepared_op *op) {
     if (op->kernel == NULL)
@@ -74,10 +159,12 @@ static void run(const firn_instance *instance, const firn_prepared_op *op) {
     firn_instance_alive(instance);
 }
 
-/* Decodes an op from the plan and runs it, without a prepared copy. */
+/* Decodes an op from the plan and runs it. */
 static void run_decoded(const firn_instance *instance, firn_fb_op op) {
+    frame here;
+    room to = room_in_frame(&here);
     firn_prepared_op ready;
-    ready.kernel = prepare(instance, op, &ready.call).run;
+    ready.kernel = prepare(instance, op, &ready.call, &to).run;
     run(instance, &ready);
 }
 

@@ -10,14 +10,16 @@ static void fill_floats(const firn_instance *instance, firn_fb_initialiser initi
     firn_kernel fill = instance->kernels->find(FIRN_KERNEL_INITIALISE, NULL).run;
     if (fill == NULL)
         firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
-    firn_kernel_call call = {.output_count = 1,
-                             .outputs = {*tensor},
-                             .seed = firn_fb_plan_seed(instance->plan),
-                             .parallel = instance->parallel};
-    call.integers[FIRN_INITIALISE_RULE] = firn_fb_initialiser_rule(initialiser);
-    call.integers[FIRN_INITIALISE_RNG_ID] = firn_fb_initialiser_rng_id(initialiser);
-    call.reals[FIRN_INITIALISE_A] = firn_fb_initialiser_a(initialiser);
-    call.reals[FIRN_INITIALISE_B] = firn_fb_initialiser_b(initialiser);
+    const int64_t integers[] = {[FIRN_INITIALISE_RULE] = firn_fb_initialiser_rule(initialiser),
+                                [FIRN_INITIALISE_RNG_ID] = firn_fb_initialiser_rng_id(initialiser)};
+    const float reals[] = {[FIRN_INITIALISE_A] = firn_fb_initialiser_a(initialiser),
+                           [FIRN_INITIALISE_B] = firn_fb_initialiser_b(initialiser)};
+    const firn_kernel_call call = {.outputs = tensor,
+                                   .integers = integers,
+                                   .reals = reals,
+                                   .output_count = 1,
+                                   .seed = firn_fb_plan_seed(instance->plan),
+                                   .parallel = instance->parallel};
     fill(&call);
 }
 

@@ -76,9 +76,8 @@ firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index) 
     firn_tensor tensor = {.data = data_of(instance, description)};
     tensor.elements = (size_t)firn_instance_elements(description);
     tensor.type = firn_fb_tensor_type(description);
+    tensor.dims = (const uint32_t *)(const void *)firn_fb_tensor_dims_data(description);
     tensor.rank = (uint8_t)firn_fb_tensor_dims_count(description);
-    for (uint32_t i = 0; i < tensor.rank; i++)
-        tensor.dims[i] = firn_fb_tensor_dims_at(description, i);
     return tensor;
 }
 

@@ -111,7 +111,8 @@ void firn_instance_alive(const firn_instance *instance);
 /* Reports that an internal check failed, which only disturbed memory can cause. Does not return. */
 void firn_instance_trap(const firn_instance *instance, int error) __attribute__((noreturn));
 
-/* Returns the tensor at an index of the plan, with its address in memory. The index was checked at load. */
+/* Returns the tensor at an index of the plan, with its address in memory and its extents as they stand in the plan. The
+ * index was checked at load. */
 firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index);
 
 /* Returns the address of the tensor at an index of the plan. */
@@ -140,14 +141,19 @@ firn_bound_input firn_bind_input(const firn_instance *instance, uint32_t i);
 
 /* --- execute.c ---------------------------------------------------------------------------------------------------- */
 
-/* Finds the kernels of all ops. *slot_bytes becomes the scratch that each thread needs, a multiple of 64. Returns
- * FIRN_OK; KERNEL_MISSING if this build has no kernel for an op; or WORKSPACE_TOO_SMALL if no memory of this machine
- * could hold the slots of all threads. */
-int firn_execute_check(const firn_instance *instance, size_t *slot_bytes) FIRN_CHECK_RESULT;
+/* Returns the size of a block that holds the decoded ops of a plan. */
+uint64_t firn_execute_prepared_bytes(const firn_counts *counts);
 
-/* Decodes every op of the plan into `prepared`. The ops hold pointers into the instance, which must not move
- * afterwards. */
-void firn_execute_prepare(const firn_instance *instance, firn_prepared_op *prepared);
+/* Finds the kernels of all ops. *slot_bytes becomes the scratch that each thread needs, a multiple of 64. `prepared` is
+ * the block that ops will be decoded into, which this function overwrites, or NULL. Returns FIRN_OK; KERNEL_MISSING if
+ * this build has no kernel for an op; PREPARED_TOO_SMALL if there is no such block and an op has more operands or
+ * attributes than can be decoded without it; or WORKSPACE_TOO_SMALL if no memory of this machine could hold the slots
+ * of all threads. */
+int firn_execute_check(const firn_instance *instance, void *prepared, size_t *slot_bytes) FIRN_CHECK_RESULT;
+
+/* Decodes every op of the plan into `prepared`, which begins with an array of firn_prepared_op. The ops hold pointers
+ * into the block, the plan and the instance, none of which may move afterwards. */
+void firn_execute_prepare(const firn_instance *instance, void *prepared);
 
 /* Runs every op of the phase of one kind, in order, at the step in instance->moment. */
 void firn_execute_phase(const firn_instance *instance, uint8_t kind);

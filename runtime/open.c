@@ -191,7 +191,7 @@ static int advance_counter(const firn_instance *instance, uint32_t stored) {
 }
 
 static uint64_t prepared_bytes(const firn_header *header) {
-    return header->counts.ops * (uint64_t)sizeof(firn_prepared_op);
+    return firn_execute_prepared_bytes(&header->counts);
 }
 
 /* Runs all checks of a plan, in the order of plan/FORMAT.md, with the runtime's floating-point control word: the checks
@@ -260,7 +260,7 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
         return status;
     if (config->prepared != NULL && config->prepared_bytes < prepared_bytes(&opened->header))
         return FIRN_ERROR_PREPARED_TOO_SMALL;
-    status = firn_execute_check(opened, &opened->slot_bytes);
+    status = firn_execute_check(opened, config->prepared, &opened->slot_bytes);
     if (opened->slot_bytes != 0)
         opened->workspace = config->workspace;
     return status;

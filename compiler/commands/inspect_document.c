@@ -159,7 +159,8 @@ static void add_scaling(cJSON *root, firn_fb_plan plan) {
                                 (double)firn_fb_initialiser_a(firn_fb_plan_initialisers_at(plan, scale)));
     uint8_t clipping = FIRN_FB_CLIPPING_NONE;
     float threshold = 0;
-    if (find_op(plan, FIRN_OP_gradient_factors, &op)) {
+    if (find_op(plan, FIRN_OP_gradient_factors, &op) &&
+        firn_fb_op_integers_count(op) > FIRN_GRADIENT_FACTORS_CLIPPING) {
         clipping = (uint8_t)firn_fb_op_integers_at(op, FIRN_GRADIENT_FACTORS_CLIPPING);
         threshold = firn_fb_op_reals_at(op, FIRN_GRADIENT_FACTORS_LIMIT);
     }

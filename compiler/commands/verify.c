@@ -5,6 +5,7 @@
 
 #include "compiler/commands/commands.h"
 #include "compiler/commands/options.h"
+#include "compiler/commands/report_read.h"
 #include "compiler/emit/plan_file.h"
 #include "compiler/emit/sign.h"
 #include "plan/errors.h"
@@ -65,8 +66,11 @@ static int verify_command(int argc, char **argv) {
         firnc_plan_refuse(r.name, &file, error);
         return FIRNC_EXIT_REFUSED;
     }
+    const cJSON *report = firnc_report_of(&file, &checked.header);
+    const char *model = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, "model"));
     printf("%s: good: a plan to %s %s, security counter %u\n", firnc_printable(r.name),
-           checked.header.mode == FIRN_MODE_TRAIN ? "train" : "evaluate", firn_fb_plan_model(checked.plan),
+           checked.header.mode == FIRN_MODE_TRAIN ? "train" : "evaluate",
+           model != NULL ? firnc_printable(model) : "a model that is not said",
            (unsigned)checked.header.security_counter);
     firnc_print_hash("plan hash", checked.plan_hash);
     firnc_print_hash("run hash ", checked.header.run_hash);

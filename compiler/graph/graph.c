@@ -135,31 +135,31 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
     return node;
 }
 
-int firnc_infer_signature(const firnc_graph *graph, const firnc_node *node, const uint8_t *types,
-                          firn_op_signature *signature) {
+int firnc_infer_outputs(const firnc_graph *graph, const firnc_node *node, const uint8_t *types, firn_shape *outputs) {
     const firn_op_info *info = firn_op_find(node->code);
-    *signature = (firn_op_signature){.code = node->code,
-                                     .input_count = node->input_count,
-                                     .output_count = node->output_count,
-                                     .integer_count = info->integers,
-                                     .real_count = info->reals};
+    firn_shape inputs[FIRN_INPUTS_MAX];
+    firn_op_signature signature = {.code = node->code,
+                                   .input_count = node->input_count,
+                                   .output_count = node->output_count,
+                                   .integer_count = info->integers,
+                                   .real_count = info->reals,
+                                   .inputs = inputs,
+                                   .outputs = outputs};
     for (uint8_t i = 0; i < node->input_count; i++)
-        signature->inputs[i] = graph->values[node->inputs[i]].shape;
+        inputs[i] = graph->values[node->inputs[i]].shape;
     for (uint8_t i = 0; i < node->output_count; i++)
-        signature->outputs[i].type = types[i];
-    memcpy(signature->integers, node->integers, sizeof signature->integers);
-    memcpy(signature->reals, node->reals, sizeof signature->reals);
-    return firn_op_infer(signature);
+        outputs[i] = (firn_shape){.type = types[i]};
+    memcpy(signature.integers, node->integers, sizeof signature.integers);
+    memcpy(signature.reals, node->reals, sizeof signature.reals);
+    return firn_op_infer(&signature);
 }
 
-/* Infers the signature of a node that a pass creates; an error is a bug of the pass. */
-static firn_op_signature infer(const firnc_graph *graph, const firnc_node *node, const uint8_t *types) {
-    firn_op_signature signature;
-    int error = firnc_infer_signature(graph, node, types, &signature);
+/* Infers the outputs of a node that a pass creates; an error is a bug of the pass. */
+static void infer(const firnc_graph *graph, const firnc_node *node, const uint8_t *types, firn_shape *outputs) {
+    int error = firnc_infer_outputs(graph, node, types, outputs);
     if (error != FIRN_OK)
         firnc_graph_misuse(graph, firnc_format("op %s of %s: %s", firn_op_name(firn_op_find(node->code)), node->name,
                                                firn_error_text(error)));
-    return signature;
 }
 
 /* "LAYER/OP" for output 0, "LAYER/OP.POSITION" for the others. */
@@ -180,9 +180,10 @@ uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const 
                         uint8_t input_count, const int64_t *integers, const float *reals, const uint8_t *output_types) {
     firnc_node *node = append(graph, code, phase, name, inputs, input_count, integers, reals);
     uint32_t index = graph->node_count - 1;
-    firn_op_signature signature = infer(graph, node, output_types);
+    firn_shape shapes[FIRN_OUTPUTS_MAX];
+    infer(graph, node, output_types, shapes);
     for (uint8_t i = 0; i < node->output_count; i++)
-        add_output(graph, index, i, signature.outputs[i]);
+        add_output(graph, index, i, shapes[i]);
     return index;
 }
 
@@ -204,11 +205,12 @@ uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, c
         check_value(graph, outputs[i]);
         types[i] = graph->values[outputs[i]].shape.type;
     }
-    firn_op_signature signature = infer(graph, node, types);
+    firn_shape shapes[FIRN_OUTPUTS_MAX];
+    infer(graph, node, types, shapes);
     for (uint8_t i = 0; i < node->output_count; i++)
         if (outputs[i] == FIRNC_NONE)
-            add_output(graph, graph->node_count - 1, i, signature.outputs[i]);
-        else if (same_shape(&signature.outputs[i], &graph->values[outputs[i]].shape))
+            add_output(graph, graph->node_count - 1, i, shapes[i]);
+        else if (same_shape(&shapes[i], &graph->values[outputs[i]].shape))
             node->outputs[i] = outputs[i];
         else
             firnc_graph_misuse(graph, firnc_format("an output of %s has another shape than its op gives", name));

@@ -129,10 +129,9 @@ uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const 
 uint32_t firnc_node_in_place(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name,
                              const firnc_value *inputs, uint8_t input_count, const int64_t *integers,
                              const float *reals, const firnc_value *outputs);
-/* Fills a signature with a node's operands and with outputs of the given types, whose extents follow from the op's
- * shape rule. Returns FIRN_OK or the error of the rule. */
-int firnc_infer_signature(const firnc_graph *graph, const firnc_node *node, const uint8_t *types,
-                          firn_op_signature *signature);
+/* Gives a node's outputs their shapes: the given types, and extents that follow from the op's shape rule. Returns
+ * FIRN_OK or the error of the rule. outputs: room for node->output_count shapes. */
+int firnc_infer_outputs(const firnc_graph *graph, const firnc_node *node, const uint8_t *types, firn_shape *outputs);
 
 /* Helpers of nodes.c. For passes that rebuild the node list: firnc_take_nodes removes the whole list from the graph,
  * firnc_put_node appends a node and makes it the producer of its outputs. */

@@ -29,7 +29,7 @@ typedef struct row_choice {
 static bool add_op_for(firnc_graph *graph, uint16_t code, const firnc_value *operands, uint8_t count,
                        const float *reals, row_choice rows) {
     firnc_node node = {.code = code, .input_count = count, .output_count = 2, .integers = {rows.ignore_index}};
-    firn_op_signature signature;
+    firn_shape shapes[2];
     for (uint8_t i = 0; i < count; i++)
         node.inputs[i] = operands[i];
     if (reals != NULL)
@@ -40,7 +40,7 @@ static bool add_op_for(firnc_graph *graph, uint16_t code, const firnc_value *ope
         if (node.inputs[i] == FIRNC_NONE)
             return false;
     const uint8_t types[] = {graph->values[graph->metric_sum].shape.type, FIRN_INT64};
-    if (firnc_infer_signature(graph, &node, types, &signature) != FIRN_OK)
+    if (firnc_infer_outputs(graph, &node, types, shapes) != FIRN_OK)
         return false;
     firnc_node_in_place(graph, code, FIRNC_PHASE_EVALUATE, "metric", node.inputs, node.input_count, node.integers,
                         node.reals, (firnc_value[]){graph->metric_sum, graph->metric_count});
@@ -145,8 +145,8 @@ static bool add_squared_error(firnc_graph *graph) {
                              .inputs = {[FIRN_MEAN_SQUARED_ERROR_IN_PREDICTION] = graph->prediction,
                                         [FIRN_MEAN_SQUARED_ERROR_IN_TARGET] = graph->target}};
     const uint8_t type = FIRN_FLOAT32;
-    firn_op_signature signature;
-    if (firnc_infer_signature(graph, &node, &type, &signature) != FIRN_OK)
+    firn_shape shape;
+    if (firnc_infer_outputs(graph, &node, &type, &shape) != FIRN_OK)
         return false;
     uint32_t made = firnc_node_new(graph, node.code, FIRNC_PHASE_EVALUATE, "metric", node.inputs, node.input_count,
                                    NULL, NULL, &type);

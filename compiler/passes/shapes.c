@@ -20,14 +20,14 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
     uint8_t types[FIRN_OUTPUTS_MAX] = {0};
     for (uint8_t i = 0; i < node->output_count; i++)
         types[i] = graph->values[node->outputs[i]].shape.type;
-    firn_op_signature signature;
-    int error = firnc_infer_signature(graph, node, types, &signature);
+    firn_shape shapes[FIRN_OUTPUTS_MAX];
+    int error = firnc_infer_outputs(graph, node, types, shapes);
     if (error != FIRN_OK)
         return firnc_fail(compilation, "layer %s: %s(%s): %s; check the sizes that the model gives this layer",
                           node->name, firn_op_name(firn_op_find(node->code)), operands_text(graph, node),
                           firn_error_text(error));
     for (uint8_t i = 0; i < node->output_count; i++)
-        graph->values[node->outputs[i]].shape = signature.outputs[i];
+        graph->values[node->outputs[i]].shape = shapes[i];
     return true;
 }
 

@@ -40,18 +40,23 @@ static firn_shape shape_at(firn_fb_plan plan, uint32_t tensor) {
     return firn_semantics_shape(firn_fb_plan_tensors_at(plan, tensor));
 }
 
-/* Fills in the signature that the shape rules take. The counts have been compared with the op table. */
-static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s) {
+/* Fills in the signature that the shape rules take, with one shape for each operand. The counts have been compared with
+ * the op table. */
+static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s, firn_shape *shapes) {
+    firn_shape *inputs = shapes, *outputs = shapes + firn_fb_op_inputs_count(op);
     *s = (firn_op_signature){.code = firn_fb_op_code(op),
                              .input_count = (uint8_t)firn_fb_op_inputs_count(op),
                              .output_count = (uint8_t)firn_fb_op_outputs_count(op),
                              .integer_count = (uint8_t)firn_fb_op_integers_count(op),
-                             .real_count = (uint8_t)firn_fb_op_reals_count(op)};
+                             .real_count = (uint8_t)firn_fb_op_reals_count(op),
+                             .inputs = inputs,
+                             .outputs = outputs};
     for (uint8_t i = 0; i < s->input_count; i++)
-        s->inputs[i] = firn_fb_op_inputs_at(op, i) == FIRN_ABSENT ? (firn_shape){0}
-                                                                 : shape_at(plan, firn_fb_op_inputs_at(op, i));
+        inputs[i] = firn_fb_op_inputs_at(op, i) == FIRN_ABSENT ? (firn_shape){0}
+                                                               : shape_at(plan, firn_fb_op_inputs_at(op, i));
     for (uint8_t i = 0; i < s->output_count; i++)
-        s->outputs[i].type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, i)));
+        outputs[i] = (firn_shape){
+            .type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, i)))};
     for (uint8_t i = 0; i < s->integer_count; i++)
         s->integers[i] = firn_fb_op_integers_at(op, i);
     for (uint8_t i = 0; i < s->real_count; i++)
@@ -132,7 +137,7 @@ static int check_indices(firn_fb_plan plan, firn_fb_op op, const firn_op_info *i
 
 /* --- one op, every op ------------------------------------------------------------------------------------------- */
 
-static int check_op(firn_fb_plan plan, firn_fb_op op) {
+static int check_op(firn_fb_plan plan, firn_fb_op op, firn_shape *shapes) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     if (info == NULL)
         return FIRN_ERROR_OP_UNKNOWN;
@@ -142,7 +147,7 @@ static int check_op(firn_fb_plan plan, firn_fb_op op) {
     if (firn_fb_op_integers_count(op) != info->integers || firn_fb_op_reals_count(op) != info->reals)
         return FIRN_ERROR_OP_ATTRIBUTE;
     firn_op_signature signature;
-    describe(plan, op, &signature);
+    describe(plan, op, &signature, shapes);
     int error = firn_op_infer(&signature);
     if (error != FIRN_OK)
         return error;
@@ -153,11 +158,10 @@ static int check_op(firn_fb_plan plan, firn_fb_op op) {
 }
 
 int firn_semantics_ops(firn_fb_plan plan, firn_shape *scratch) {
-    (void)scratch;
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
-            int error = check_op(plan, firn_fb_phase_ops_at(phase, i));
+            int error = check_op(plan, firn_fb_phase_ops_at(phase, i), scratch);
             if (error != FIRN_OK)
                 return error;
         }

@@ -43,7 +43,7 @@ static void write_positions(const struct op_row *rows, size_t count) {
 /* --- op_table.c --------------------------------------------------------------------------------------------------- */
 
 /* Equal sequences of operands or ranges are stored once: a row refers to the start of its sequence in the list. */
-enum { LIST_MAX = 4096, ENTRY_BYTES = 192 };
+enum { LIST_MAX = 4096, ENTRY_BYTES = 256 };
 
 struct list {
     char (*entries)[ENTRY_BYTES];
@@ -87,26 +87,26 @@ static void describe_form(const struct op_operand *operand, char *text, size_t r
         snprintf(second, sizeof second, "%u", operand->extents[0].other);
     switch (operand->form) {
     case FORM_OWN:
-        snprintf(text, room, "FIRN_FORM_OWN, 0, 0");
+        snprintf(text, room, ".form = FIRN_FORM_OWN");
         break;
     case FORM_ANY:
-        snprintf(text, room, "FIRN_FORM_ANY, 0, 0");
+        snprintf(text, room, ".form = FIRN_FORM_ANY");
         break;
     case FORM_LIKE:
-        snprintf(text, room, "FIRN_FORM_LIKE, %u, 0", operand->like);
+        snprintf(text, room, ".form = FIRN_FORM_LIKE, .a = %u", operand->like);
         break;
     case FORM_SUMS:
-        snprintf(text, room, "FIRN_FORM_SUMS, %u, 0", operand->like);
+        snprintf(text, room, ".form = FIRN_FORM_SUMS, .a = %u", operand->like);
         break;
     case FORM_ROW_VALUES:
-        snprintf(text, room, "FIRN_FORM_ROW_VALUES, 0, 0");
+        snprintf(text, room, ".form = FIRN_FORM_ROW_VALUES");
         break;
     case FORM_ROWS:
-        snprintf(text, room, "FIRN_FORM_ROWS, %s, 0", first);
+        snprintf(text, room, ".form = FIRN_FORM_ROWS, .a = %s", first);
         break;
     case FORM_EXTENTS:
-        snprintf(text, room, "%s, %s, %s", operand->extent_count == 1 ? "FIRN_FORM_VECTOR" : "FIRN_FORM_MATRIX", first,
-                 second);
+        snprintf(text, room, ".form = FIRN_FORM_%s, .a = %s, .b = %s", operand->extent_count == 1 ? "VECTOR" : "MATRIX",
+                 first, second);
         break;
     }
 }
@@ -117,19 +117,19 @@ static bool is_element_type(const char *type) {
 }
 
 static void describe_operand(const struct op_operand *operand, char entry[ENTRY_BYTES]) {
-    char type[OP_NAME_BYTES], form[80];
+    char type[OP_NAME_BYTES], form[96];
     if (operand->changed != OP_NONE) {
-        snprintf(entry, ENTRY_BYTES, "FIRN_TYPE_OF_INPUT + %u, FIRN_FORM_LIKE, %u, 0, %u", operand->changed,
-                 operand->changed, operand->changed);
+        snprintf(entry, ENTRY_BYTES, ".type = FIRN_TYPE_OF_INPUT + %u, .form = FIRN_FORM_LIKE, .a = %u, .changed = %u",
+                 operand->changed, operand->changed, operand->changed);
         return;
     }
     upper(operand->type, type);
     describe_form(operand, form, sizeof form);
     if (operand->type_of != OP_NONE)
-        snprintf(entry, ENTRY_BYTES, "FIRN_TYPE_OF_INPUT + %u, %s, FIRN_FRESH", operand->type_of, form);
-    else
-        snprintf(entry, ENTRY_BYTES, "FIRN_%s%s, %s, FIRN_FRESH", is_element_type(operand->type) ? "" : "TYPE_", type,
-                 form);
+        snprintf(type, sizeof type, "TYPE_OF_INPUT + %u", operand->type_of);
+    snprintf(entry, ENTRY_BYTES, ".type = FIRN_%s%s, %s, .changed = FIRN_FRESH%s",
+             operand->type_of == OP_NONE && !is_element_type(operand->type) ? "TYPE_" : "", type, form,
+             operand->scratch ? ", .scratch = true" : "");
 }
 
 static unsigned place_operands(struct list *list, const struct op_row *row) {
@@ -255,7 +255,8 @@ static void put_operands(const struct op_operand *list, unsigned count) {
         else {
             put(": ");
             put_cell(list[i].text);
-            put("%s%s", list[i].optional ? ", optional" : "", list[i].reusable ? ", reusable" : "");
+            put("%s%s%s", list[i].optional ? ", optional" : "", list[i].reusable ? ", reusable" : "",
+                list[i].scratch ? ", scratch" : "");
         }
     }
 }
@@ -273,7 +274,8 @@ static void write_page(const struct op_row *rows, size_t count) {
     put("# Ops\n\nWritten by plan/generate from [ops.def](../ops.def), which explains types, extents and ranges. What "
         "each op\n"
         "computes, bit by bit, is in [NUMERICS.md](../NUMERICS.md). An input that is *reusable* may give its bytes to "
-        "output 0.\n\n"
+        "output 0.\n"
+        "What an op leaves in *scratch* is unspecified, and nothing may read it.\n\n"
         "| code | op | what it computes | inputs | outputs | attributes | gradient | autocast | POL |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (const struct op_row *row = rows; row < rows + count; row++) {

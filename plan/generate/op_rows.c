@@ -234,6 +234,24 @@ static void read_type(const struct op_row *row, struct op_operand *operand, cons
         refuse_row(row, operand->name, "an operand has no type of plan/ops.def");
 }
 
+static const char *read_flags(const struct op_row *row, struct op_operand *operand, const char *text) {
+    for (; *text != ' ' && *text != '\0'; text++)
+        switch (*text) {
+        case '?':
+            operand->optional = true;
+            break;
+        case '~':
+            operand->reusable = true;
+            break;
+        case '!':
+            operand->scratch = true;
+            break;
+        default:
+            refuse_row(row, operand->name, "an operand has a flag that is none of ? ~ !");
+        }
+    return text;
+}
+
 /* Reads the names of all operands first, because types and extents may refer to later operands. */
 static unsigned read_names(const struct op_row *row, const char *text, struct op_operand *operands) {
     unsigned count = 0;
@@ -248,10 +266,7 @@ static unsigned read_names(const struct op_row *row, const char *text, struct op
                 refuse_row(row, operand->name, "an operand has no extents");
             text = take(row, text + 1, "]", operand->text, sizeof operand->text) + 1;
         }
-        for (; *text == '?' || *text == '~'; text++)
-            *(*text == '?' ? &operand->optional : &operand->reusable) = true;
-        if (*text != ' ' && *text != '\0')
-            refuse_row(row, operand->name, "an operand has a flag that is neither ? nor ~");
+        text = read_flags(row, operand, text);
         text += *text == ' ';
     }
     return count;
@@ -271,6 +286,8 @@ static void read_inputs(struct op_row *row) {
     row->input_count = row->inputs_min = read_names(row, row->source->columns.inputs, row->inputs);
     for (unsigned i = 0; i < row->input_count; i++) {
         row->inputs[i].changed = OP_NONE;
+        if (row->inputs[i].scratch)
+            refuse_row(row, row->inputs[i].name, "the flag ! is for fresh outputs");
         read_operand(row, &row->inputs[i], true);
         if (row->inputs[i].optional && row->inputs_min > i)
             row->inputs_min = i;
@@ -306,6 +323,8 @@ static void read_output(struct op_row *row, struct op_operand *output) {
     if (strlen(row->letters) != bound)
         refuse_row(row, output->name, "an output has a letter that no input has; write [own]");
     check_leading(row, output);
+    if (output->form == FORM_SUMS && !output->scratch)
+        refuse_row(row, output->name, "[sums x] is scratch; write ! behind it");
 }
 
 static void read_outputs(struct op_row *row) {
@@ -314,6 +333,9 @@ static void read_outputs(struct op_row *row) {
         read_output(row, &row->outputs[i]);
     if (row->output_count > 0 && row->outputs[0].changed != OP_NONE)
         row->inputs[row->outputs[0].changed].reusable = true;
+    for (unsigned i = OP_REUSABLE_MAX; i < row->input_count; i++)
+        if (row->inputs[i].reusable)
+            refuse_row(row, row->inputs[i].name, "only the first 8 inputs may give output 0 their bytes");
 }
 
 /* --- indices ------------------------------------------------------------------------------------------------------ */
@@ -409,6 +431,13 @@ static const struct op_row *find_backward(const struct op_row *forward) {
     refuse_row(forward, NULL, "the gradient is by_name, and there is no op <name>_backward");
 }
 
+/* Whether a forward op remembers a value of this name for its backward op: an operand that is no scratch. */
+static bool remembers(const struct op_row *forward, const char *name) {
+    const unsigned output = find_operand(forward->outputs, forward->output_count, name);
+    return find_operand(forward->inputs, forward->input_count, name) != OP_NONE ||
+           (output != OP_NONE && !forward->outputs[output].scratch);
+}
+
 /* The backward op reads dy or dloss and what the forward op reads or gives, gives d<input> or scratch, and has
  * attributes of the forward op only. */
 static void check_gradient(const struct op_row *forward) {
@@ -417,13 +446,13 @@ static void check_gradient(const struct op_row *forward) {
     const struct op_row *backward = find_backward(forward);
     for (unsigned i = 0; i < backward->input_count; i++) {
         const char *name = backward->inputs[i].name;
-        if (!is_one_of(name, "dy dloss") && find_operand(forward->inputs, forward->input_count, name) == OP_NONE &&
-            find_operand(forward->outputs, forward->output_count, name) == OP_NONE)
-            refuse_row(backward, name, "an input is neither dy nor dloss nor an operand of the forward op");
+        if (!is_one_of(name, "dy dloss") && !remembers(forward, name))
+            refuse_row(backward, name,
+                       "an input is neither dy nor dloss nor an operand of the forward op, scratch aside");
     }
     for (unsigned i = 0; i < backward->output_count; i++) {
         const char *name = backward->outputs[i].name;
-        if (strcmp(name, "scratch") != 0 &&
+        if (!backward->outputs[i].scratch &&
             (name[0] != 'd' || find_operand(forward->inputs, forward->input_count, name + 1) == OP_NONE))
             refuse_row(backward, name, "an output is neither d<input> of the forward op nor scratch");
     }

@@ -10,7 +10,8 @@
 /* The limits are those of plan/ops.h, as tests/unit/test_plan_flatc.c checks: the generator cannot include that file,
  * because it includes generated code. */
 enum {
-    OP_OPERANDS_MAX = 8,
+    OP_OPERANDS_MAX = 64,
+    OP_REUSABLE_MAX = 8, /* firn_op_info has a bit for each */
     OP_ATTRIBUTES_MAX = 8,
     OP_REDUCTIONS_MAX = 4,
     OP_LETTERS_MAX = 8,
@@ -49,7 +50,7 @@ struct op_operand {
     unsigned like; /* FORM_LIKE, FORM_SUMS: index of the input */
     unsigned extent_count;
     struct op_extent extents[2]; /* FORM_ROWS: the last one; FORM_EXTENTS: all */
-    bool optional, reusable;
+    bool optional, reusable, scratch;
     unsigned changed;          /* outputs: index of the input that it changes, or OP_NONE */
     char range[OP_NAME_BYTES]; /* operands that hold indices: a letter or an integer attribute; otherwise "" */
 };

@@ -256,17 +256,22 @@ static inline uint32_t firn_fb_metric_sum(firn_fb_metric table) { return firn_fb
 static inline uint32_t firn_fb_metric_count(firn_fb_metric table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
 static inline float firn_fb_metric_beta(firn_fb_metric table) { return firn_fb_scalar_float(table.at, 10, 0x0p+0f); }
 static inline uint32_t firn_fb_metric_ignore_classes_count(firn_fb_metric table) { return firn_fb_count(table.at, 12); }
+static inline const uint8_t *firn_fb_metric_ignore_classes_data(firn_fb_metric table) { return firn_fb_elements(table.at, 12); }
 static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 12, 4, index)); }
 
 /* --- Op */
 static inline uint16_t firn_fb_op_code(firn_fb_op table) { return firn_fb_scalar_uint16(table.at, 4, 0u); }
 static inline uint32_t firn_fb_op_inputs_count(firn_fb_op table) { return firn_fb_count(table.at, 6); }
+static inline const uint8_t *firn_fb_op_inputs_data(firn_fb_op table) { return firn_fb_elements(table.at, 6); }
 static inline uint32_t firn_fb_op_inputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 6, 4, index)); }
 static inline uint32_t firn_fb_op_outputs_count(firn_fb_op table) { return firn_fb_count(table.at, 8); }
+static inline const uint8_t *firn_fb_op_outputs_data(firn_fb_op table) { return firn_fb_elements(table.at, 8); }
 static inline uint32_t firn_fb_op_outputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 8, 4, index)); }
 static inline uint32_t firn_fb_op_integers_count(firn_fb_op table) { return firn_fb_count(table.at, 10); }
+static inline const uint8_t *firn_fb_op_integers_data(firn_fb_op table) { return firn_fb_elements(table.at, 10); }
 static inline int64_t firn_fb_op_integers_at(firn_fb_op table, uint32_t index) { return firn_fb_load_int64(firn_fb_element(table.at, 10, 8, index)); }
 static inline uint32_t firn_fb_op_reals_count(firn_fb_op table) { return firn_fb_count(table.at, 12); }
+static inline const uint8_t *firn_fb_op_reals_data(firn_fb_op table) { return firn_fb_elements(table.at, 12); }
 static inline float firn_fb_op_reals_at(firn_fb_op table, uint32_t index) { return firn_fb_load_float(firn_fb_element(table.at, 12, 4, index)); }
 static inline uint32_t firn_fb_op_reductions_count(firn_fb_op table) { return firn_fb_count(table.at, 14); }
 static inline const uint8_t *firn_fb_op_reductions_data(firn_fb_op table) { return firn_fb_elements(table.at, 14); }
@@ -340,6 +345,7 @@ static inline firn_fb_schedule_instruction firn_fb_plan_schedule_instructions_at
     return value;
 }
 static inline uint32_t firn_fb_plan_origin_count(firn_fb_plan table) { return firn_fb_count(table.at, 56); }
+static inline const uint8_t *firn_fb_plan_origin_data(firn_fb_plan table) { return firn_fb_elements(table.at, 56); }
 static inline uint8_t firn_fb_plan_origin_at(firn_fb_plan table, uint32_t index) { return firn_fb_load_uint8(firn_fb_element(table.at, 56, 1, index)); }
 
 /* --- Sampler */
@@ -365,6 +371,7 @@ static inline uint8_t firn_fb_tensor_role(firn_fb_tensor table) { return firn_fb
 static inline uint8_t firn_fb_tensor_region(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
 static inline uint64_t firn_fb_tensor_offset(firn_fb_tensor table) { return firn_fb_scalar_uint64(table.at, 10, 0u); }
 static inline uint32_t firn_fb_tensor_dims_count(firn_fb_tensor table) { return firn_fb_count(table.at, 12); }
+static inline const uint8_t *firn_fb_tensor_dims_data(firn_fb_tensor table) { return firn_fb_elements(table.at, 12); }
 static inline uint32_t firn_fb_tensor_dims_at(firn_fb_tensor table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 12, 4, index)); }
 static inline uint32_t firn_fb_tensor_first(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
 static inline uint32_t firn_fb_tensor_last(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 16, 0u); }

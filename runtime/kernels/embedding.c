@@ -36,13 +36,13 @@ void firn_kernel_embedding(const firn_kernel_call *call) {
 /* dtable[ids[n]] += dy[n], n ascending. Rows may repeat, so positions are never divided among threads. */
 void firn_kernel_embedding_backward(const firn_kernel_call *call) {
     const firn_tensor *dy = &call->inputs[FIRN_EMBEDDING_BACKWARD_IN_DY];
-    const firn_tensor *start = &call->inputs[FIRN_EMBEDDING_BACKWARD_IN_START];
+    const firn_tensor *start = firn_call_input(call, FIRN_EMBEDDING_BACKWARD_IN_START);
     const firn_tensor *dtable = &call->outputs[FIRN_EMBEDDING_BACKWARD_OUT_DTABLE];
     const int32_t *ids = call->inputs[FIRN_EMBEDDING_BACKWARD_IN_IDS].data;
     const size_t width = firn_last_extent(dtable);
     float *sums = dtable->data;
     float x[FIRN_BLOCK];
-    if (call->input_count <= FIRN_EMBEDDING_BACKWARD_IN_START)
+    if (start == NULL)
         clear(sums, dtable->elements);
     else if (start->data != dtable->data)
         copy(dtable, 0, start, 0, dtable->elements);

@@ -26,11 +26,11 @@
 
 /* A tensor in memory, row-major, aligned to 16 bytes. */
 typedef struct firn_tensor {
-    void *data;
+    void *data; /* NULL: an input that this op does not have */
     size_t elements;
-    uint8_t type; /* firn_type */
+    const uint32_t *dims; /* `rank` extents, which belong to the plan or to the caller */
+    uint8_t type;         /* firn_type */
     uint8_t rank;
-    uint32_t dims[FIRN_RANK_MAX];
 } firn_tensor;
 
 /* Divides [0, tasks) among threads. body may run for several ranges at the same time, so it must write only what
@@ -54,12 +54,12 @@ typedef struct firn_moment {
 } firn_moment;
 
 typedef struct firn_kernel_call {
+    const firn_tensor *inputs;  /* tensors that an op changes in place are written through outputs */
+    const firn_tensor *outputs; /* all of them present */
+    const int64_t *integers;
+    const float *reals;
+    const firn_reduction *reductions; /* NULL if the op has none */
     uint8_t input_count, output_count;
-    firn_tensor inputs[FIRN_INPUTS_MAX]; /* tensors that an op changes in place are written through outputs */
-    firn_tensor outputs[FIRN_OUTPUTS_MAX];
-    int64_t integers[FIRN_ATTRIBUTES_MAX];
-    float reals[FIRN_ATTRIBUTES_MAX];
-    firn_reduction reductions[FIRN_REDUCTIONS_MAX];
     uint64_t seed; /* the plan's seed */
     const firn_moment *moment;
     firn_parallel parallel;
@@ -69,6 +69,12 @@ typedef struct firn_kernel_call {
     void *workspace;
     size_t slot_bytes;
 } firn_kernel_call;
+
+/* Returns an input that the op may not have, or NULL if it does not: the list of inputs ends before it, or its place in
+ * the list is empty. */
+static inline const firn_tensor *firn_call_input(const firn_kernel_call *call, uint8_t position) {
+    return position < call->input_count && call->inputs[position].data != NULL ? &call->inputs[position] : NULL;
+}
 
 typedef void (*firn_kernel)(const firn_kernel_call *call);
 

@@ -56,7 +56,7 @@ static void forward(firn_linear *job, const firn_kernel_call *call) {
     job->product.rows = firn_rows(x);
     job->product.terms = firn_last_extent(x);
     job->product.columns = weight->elements / firn_last_extent(x);
-    job->bias = call->input_count > FIRN_LINEAR_IN_BIAS ? &call->inputs[FIRN_LINEAR_IN_BIAS] : NULL;
+    job->bias = firn_call_input(call, FIRN_LINEAR_IN_BIAS);
 }
 
 /* dx[n,k] = sum_o dy[n,o] w[o,k] */

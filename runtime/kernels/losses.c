@@ -262,7 +262,7 @@ void firn_kernel_nll_loss_backward(const firn_kernel_call *call) {
 /* --- the seed of the backward pass -------------------------------------------------------------------------------- */
 
 void firn_kernel_loss_seed(const firn_kernel_call *call) {
-    const bool scaled = call->input_count > FIRN_LOSS_SEED_IN_SCALE;
-    const float scale = scaled ? firn_scalar(&call->inputs[FIRN_LOSS_SEED_IN_SCALE]) : 1.0f;
+    const firn_tensor *given = firn_call_input(call, FIRN_LOSS_SEED_IN_SCALE);
+    const float scale = given != NULL ? firn_scalar(given) : 1.0f;
     firn_set_scalar(&call->outputs[FIRN_LOSS_SEED_OUT_DLOSS], call->reals[FIRN_LOSS_SEED_FACTOR] * scale);
 }

@@ -13,8 +13,8 @@ typedef struct firn_row_weights {
 /* Reads labels and weights from the operands of a call; `weights` is a position that the call may not have. */
 static inline firn_row_weights firn_row_weights_of(const firn_kernel_call *call, uint8_t labels, uint8_t weights,
                                                    int64_t ignored) {
-    return (firn_row_weights){call->inputs[labels].data,
-                              call->input_count > weights ? call->inputs[weights].data : NULL, ignored};
+    const firn_tensor *given = firn_call_input(call, weights);
+    return (firn_row_weights){call->inputs[labels].data, given != NULL ? given->data : NULL, ignored};
 }
 
 /* Returns the weight of a row, 0 if it does not count. */

@@ -62,9 +62,9 @@ static void squares_terms(const void *settings, size_t block, float *terms, size
 
 /* partial[index] = sum of the squares of gradient / scale. Each task is one block of the sum. */
 void firn_kernel_sum_of_squares(const firn_kernel_call *call) {
-    const bool scaled = call->input_count > FIRN_SUM_OF_SQUARES_IN_SCALE;
+    const firn_tensor *scale = firn_call_input(call, FIRN_SUM_OF_SQUARES_IN_SCALE);
     const unscaled s = {.gradient = &call->inputs[FIRN_SUM_OF_SQUARES_IN_GRADIENT],
-                        .unscale = scaled ? 1.0f / firn_scalar(&call->inputs[FIRN_SUM_OF_SQUARES_IN_SCALE]) : 1.0f};
+                        .unscale = scale != NULL ? 1.0f / firn_scalar(scale) : 1.0f};
     float *totals = call->outputs[FIRN_SUM_OF_SQUARES_OUT_SCRATCH].data;
     float *partial = call->outputs[FIRN_SUM_OF_SQUARES_OUT_PARTIAL].data;
     partial[call->integers[FIRN_SUM_OF_SQUARES_INDEX]] =
@@ -103,8 +103,8 @@ void firn_kernel_gradient_factors(const firn_kernel_call *call) {
 }
 
 void firn_kernel_decay_factors(const firn_kernel_call *call) {
-    const bool has_factors = call->input_count > FIRN_DECAY_FACTORS_IN_FACTORS;
-    const float *given = has_factors ? call->inputs[FIRN_DECAY_FACTORS_IN_FACTORS].data : NULL;
+    const firn_tensor *before = firn_call_input(call, FIRN_DECAY_FACTORS_IN_FACTORS);
+    const float *given = before != NULL ? before->data : NULL;
     float *factors = call->outputs[FIRN_DECAY_FACTORS_OUT_ALL_FACTORS].data;
     factors[FIRN_FACTOR_UNSCALE] = given == NULL ? 1.0f : given[FIRN_FACTOR_UNSCALE];
     factors[FIRN_FACTOR_CLIP] = given == NULL ? 1.0f : given[FIRN_FACTOR_CLIP];

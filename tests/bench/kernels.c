@@ -6,6 +6,7 @@
 
 #include "runtime/numerics/numerics.h"
 #include "tests/bench/bench.h"
+#include "tests/unit/support_call.h"
 
 /* The element type of the operands and the way a sum of products is computed. */
 typedef struct storage {
@@ -30,20 +31,22 @@ enum { ALL_STORAGES = sizeof storages / sizeof storages[0], STORAGES = ALL_STORA
 /* A kernel call with its operands. */
 typedef struct job {
     firn_kernel kernel;
-    firn_kernel_call call;
+    test_call call;
 } job;
 
 static void run_job(void *context) {
     const job *it = context;
-    it->kernel(&it->call);
+    test_call_run(it->kernel, &it->call);
 }
 
 static firn_tensor tensor(uint8_t type, uint8_t rank, const uint32_t dims[]) {
     firn_tensor it = {.type = type, .rank = rank, .elements = 1};
+    uint32_t *extents = bench_allocate(rank * sizeof *extents);
     for (uint8_t i = 0; i < rank; i++) {
-        it.dims[i] = dims[i];
+        extents[i] = dims[i];
         it.elements *= dims[i];
     }
+    it.dims = extents;
     it.data = bench_allocate(it.elements * firn_type_bytes(type));
     return it;
 }
@@ -59,15 +62,20 @@ static firn_tensor filled(uint8_t type, uint8_t rank, const uint32_t dims[], flo
     return it;
 }
 
+static void free_tensor(const firn_tensor *it) {
+    free(it->data);
+    free((void *)(uintptr_t)it->dims);
+}
+
 static void free_job(job *it) {
     for (unsigned i = 0; i < it->call.input_count; i++)
-        free(it->call.inputs[i].data);
+        free_tensor(&it->call.inputs[i]);
     for (unsigned i = 0; i < it->call.output_count; i++) {
         bool shared = false;
         for (unsigned j = 0; j < it->call.input_count; j++)
             shared = shared || it->call.inputs[j].data == it->call.outputs[i].data;
         if (!shared)
-            free(it->call.outputs[i].data);
+            free_tensor(&it->call.outputs[i]);
     }
     free(it->call.workspace);
 }
@@ -78,7 +86,8 @@ static void find_kernel(job *it, uint16_t op) {
     const firn_kernel_choice choice = firn_kernel_set_choose(NULL)->find(op, it->call.reductions);
     it->kernel = choice.run;
     it->call.parallel = bench_parallel();
-    const uint64_t bytes = choice.scratch != NULL ? choice.scratch(op, &it->call) : 0;
+    const firn_kernel_call view = test_call_view(&it->call);
+    const uint64_t bytes = choice.scratch != NULL ? choice.scratch(op, &view) : 0;
     it->call.slot_bytes = (size_t)(bytes + 63) / 64 * 64;
     it->call.workspace = bytes != 0 ? bench_allocate(it->call.slot_bytes * it->call.parallel.threads) : NULL;
 }
@@ -168,7 +177,7 @@ enum { BATCH = 4, HEADS = 12, HEAD_SIZE = 64, CHANNELS = HEADS * HEAD_SIZE };
 
 static const firn_moment moment = {0, 0};
 
-static void set_attention(firn_kernel_call *call, const storage *stored) {
+static void set_attention(test_call *call, const storage *stored) {
     call->integers[0] = HEADS;
     call->integers[1] = HEADS;
     call->integers[2] = 1; /* causal */
@@ -280,20 +289,23 @@ void bench_adamw(void) {
         return;
     job work = {.call = {.input_count = 7, .output_count = 3, .integers = {1}, .reals = {0.9f, 0.95f, 1e-8f, 0.1f}}};
     find_kernel(&work, FIRN_OP_adamw);
-    firn_kernel_call *call = &work.call;
-    for (int i = 0; i < 2; i++) /* parameter and gradient */
-        call->inputs[i] = filled(FIRN_FLOAT32, 1, &elements, 0.02f);
-    for (int i = 2; i < 4; i++) /* the two moment estimates */
-        call->inputs[i] = tensor(FIRN_FLOAT32, 1, &elements);
-    for (int i = 4; i < 7; i++) { /* learning rate and powers */
-        call->inputs[i] = tensor(FIRN_FLOAT32, 1, (const uint32_t[]){1});
-        firn_store(call->inputs[i].data, FIRN_FLOAT32, 0, i == 4 ? 1e-6f : 0.5f);
+    test_call *call = &work.call;
+    static const uint8_t streams[] = {FIRN_ADAMW_IN_PARAMETER, FIRN_ADAMW_IN_GRADIENT, FIRN_ADAMW_IN_EXP_AVG,
+                                      FIRN_ADAMW_IN_EXP_AVG_SQ};
+    static const uint8_t scalars[] = {FIRN_ADAMW_IN_LEARNING_RATE, FIRN_ADAMW_IN_BETA1_POWER,
+                                      FIRN_ADAMW_IN_BETA2_POWER};
+    for (int i = 0; i < 4; i++) { /* the moment estimates begin as zeros */
+        call->inputs[streams[i]] =
+            i < 2 ? filled(FIRN_FLOAT32, 1, &elements, 0.02f) : tensor(FIRN_FLOAT32, 1, &elements);
+        made.streams[i] = call->inputs[streams[i]].data;
     }
-    call->outputs[0] = call->inputs[0];
-    call->outputs[1] = call->inputs[2];
-    call->outputs[2] = call->inputs[3];
-    for (int i = 0; i < 4; i++)
-        made.streams[i] = call->inputs[i].data;
+    for (int i = 0; i < 3; i++) {
+        call->inputs[scalars[i]] = tensor(FIRN_FLOAT32, 1, (const uint32_t[]){1});
+        firn_store(call->inputs[scalars[i]].data, FIRN_FLOAT32, 0, i == 0 ? 1e-6f : 0.5f);
+    }
+    call->outputs[FIRN_ADAMW_OUT_PARAMETER] = call->inputs[FIRN_ADAMW_IN_PARAMETER];
+    call->outputs[FIRN_ADAMW_OUT_EXP_AVG] = call->inputs[FIRN_ADAMW_IN_EXP_AVG];
+    call->outputs[FIRN_ADAMW_OUT_EXP_AVG_SQ] = call->inputs[FIRN_ADAMW_IN_EXP_AVG_SQ];
     made.stream_elements = elements;
     made.work = 7.0 * elements * sizeof(float);
     made.context = &work;

@@ -62,7 +62,10 @@ operands "a fresh output with the name of an input" "x: a fresh output has the n
 operands "an output that is no input" "z: an output without a type" "x:real[...]" "z"
 operands "an output that changes an optional input" "x: an output without a type" "x:real[...]?" "x"
 operands "a wanted input behind an optional one" "z: an input behind an optional one" "x:real[...]? z:real[...]" "y:real[1]"
-operands "an unknown flag" "x: an operand has a flag" "x:real[...]!" "y:real[1]"
+operands "an unknown flag" "x: an operand has a flag" "x:real[...]#" "y:real[1]"
+operands "an input that is scratch" "x: the flag ! is for fresh" "x:real[...]!" "y:real[1]"
+operands "a changed input as scratch" "x!: an output without a type" "x:real[...]" "x!"
+operands "sums that are no scratch" "y: .sums x. is scratch" "x:real[...]" "y:float32[sums x]"
 operands "an optional output" "y: the flags" "x:real[...]" "y:real[1]?"
 operands "a reusable output" "y: the flags" "x:real[...]" "y:real[1]~"
 operands "three extents" "x: an operand has more than two extents" "x:real[A,B,C]" "y:real[1]"
@@ -87,6 +90,11 @@ operands "indices of another type" "x: indices are an input" "x:int64(V)[V]" "y:
 operands "indices as an output" "y: indices are an input" "x:real[V]" "y:int32(V)[1]"
 operands "an own type that nothing checks" "x: .own. needs a rule" "x:own[1]" "y:real[1]"
 operands "own extents that nothing infers" "y: .own. needs a rule" "x:real[...]" "y:real[own]"
+
+numbered() { seq -f "$1" -s ' ' "$2"; }
+operands "65 inputs" "x65:real" "$(numbered 'x%g:real[...]' 65)" "y:real[1]"
+operands "65 outputs" "y65:real" "x:real[...]" "$(numbered 'y%g:real[1]' 65)"
+operands "a ninth input that is reusable" "x9: only the first 8" "$(numbered 'x%g:real[...]' 8) x9:real[=x1]~" "y:real[=x1]"
 
 attributes "an own range that nothing checks" "a: .own. needs a rule" '.integers = "a:own"'
 attributes "an own range of a real" "a: .own. needs a rule" '.reals = "a:own"'
@@ -117,6 +125,11 @@ backward "a backward op that wants what forward does not have" "z: an input is n
     '.inputs = "dy:real[...] z:real[=dy]", .outputs = "dx:real[=dy]"'
 backward "a backward op that gives the gradient of nothing" "dz: an output is neither" \
     '.inputs = "dy:real[...]", .outputs = "dz:real[=dy]"'
+backward "a backward op that gives more" "z: an output is neither" \
+    '.inputs = "dy:real[...]", .outputs = "dx:real[=dy] z:real[=dy]"'
+refused "a backward op that reads scratch" "z: an input is neither dy" \
+    'FIRN_OP(tanh2, 998, declared, by_name, none, "forward", .inputs = "x:real[...]", .outputs = "y:real[=x] z:real[=x]!")
+FIRN_OP(tanh2_backward, 999, declared, none, none, "backward", .inputs = "dy:real[...] z:real[=dy]", .outputs = "dx:real[=dy]")'
 backward "a backward op with an attribute of its own" "form: an integer is none" \
     '.inputs = "dy:real[...]", .outputs = "dx:real[=dy]", .integers = "form:flag"'
 refused "a gradient without a backward op" "the gradient is by_name, and there is no op" \

@@ -701,7 +701,7 @@ def as_seen(gradient, factors):
     return [l if less(l, x) else negate(l) if less(x, negate(l)) else x for x in seen]
 
 
-def adamw(kind, parameter, gradient, exp_avg, exp_avg_sq, rate, power1, power2, factors=None, *, correct_bias, beta1,
+def adamw(kind, parameter, gradient, rate, exp_avg, exp_avg_sq, power1, power2, factors=None, *, correct_bias, beta1,
           beta2, epsilon, weight_decay):
     correction = ONE
     if correct_bias:
@@ -1237,17 +1237,17 @@ def training():
             power1, = case(name + '_power1', 'advance_power', 'float32', [power1], factor=names_of['beta1'])
             power2, = case(name + '_power2', 'advance_power', 'float32', [power2], factor=names_of['beta2'])
             g = with_values(tensor('float32', 13, low=-12), {0: ZERO, 1: MINUS_ZERO, 2: 1, 3: 0x5f800000})
-            p, m, v = case(name, 'adamw', 'float32', [p, g, m, v, one(real('0.003')), power1, power2],
+            p, m, v = case(name, 'adamw', 'float32', [p, g, one(real('0.003')), m, v, power1, power2],
                            correct_bias=correct_bias, **names_of)
         for half in HALF_NAMES + ['float32']:
             for i, factors in enumerate((value, Tensor('float32', (3,), [real('1/3'), real('0.7'), INFINITY]),
                                          Tensor('float32', (3,), [number(Fraction(1, 2 ** 20)), ONE, real('1e-7')]))):
                 case(f'{half}_adamw_{correct_bias}_factors_{i}', 'adamw', 'float32',
-                     [p, tensor(half, 13), m, v, one(real('0.003')), power1, power2, factors],
+                     [p, tensor(half, 13), one(real('0.003')), m, v, power1, power2, factors],
                      correct_bias=correct_bias, **names_of)
         g = with_values(g, {5: INFINITY, 6: NAN})
         case(f'float32_adamw_{correct_bias}_nan', 'adamw', 'float32',
-             [p, g, m, v, one(real('0.003')), power1, power2], correct_bias=correct_bias, **names_of)
+             [p, g, one(real('0.003')), m, v, power1, power2], correct_bias=correct_bias, **names_of)
     for nesterov in (0, 1):
         for maximize in (0, 1):
             p, b = tensor('float32', 11), Tensor('float32', (11,), [ZERO] * 11)

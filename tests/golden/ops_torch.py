@@ -180,7 +180,7 @@ def training():
         m2, v2 = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
         u = m2 / (v2.sqrt() + eps) * (math.sqrt(1 - b2 ** t) / (1 - b1 ** t) if correct else 1)
         one = lambda z: torch.tensor([z], dtype=D)
-        case(f"adamw_{correct}", "adamw", [p, g, m, v, one(lr), one(b1 ** t), one(b2 ** t)],
+        case(f"adamw_{correct}", "adamw", [p, g, one(lr), m, v, one(b1 ** t), one(b2 ** t)],
              [p - lr * (u + wd * p), m2, v2], [correct], [b1, b2, eps, wd], 4e-6)
     factors = torch.tensor([1 / 1024, 0.25, 1e-4], dtype=D)
     clipped = (g / 1024 * 0.25).clamp(-factors[2].float().item(), factors[2].float().item())

@@ -254,43 +254,43 @@ def all_cases():
         betas = dict(beta1=0.9, beta2=0.999, epsilon=1e-6)
         for decay in (0, 0.1) if shape == (5, 7) else (0.1,):
             adams = dict(betas, weight_decay=decay)
-            case('adam', shape, 's s r t', [z, z], 1e-3, **adams)
-            case('radam', shape, 's s r t', [z, z], 1e-3, **adams)
-            case('radam', shape, 's s r t', [z, z], 1e-2, **dict(adams, beta2=0.5))
-            case('nadam', shape, 's s s r t', [z, z, one], 2e-3, **dict(adams, epsilon=1e-8, momentum_decay=4e-3))
+            case('adam', shape, 'r s s t', [z, z], 1e-3, **adams)
+            case('radam', shape, 'r s s t', [z, z], 1e-3, **adams)
+            case('radam', shape, 'r s s t', [z, z], 1e-2, **dict(adams, beta2=0.5))
+            case('nadam', shape, 'r s s s t', [z, z, one], 2e-3, **dict(adams, epsilon=1e-8, momentum_decay=4e-3))
             for flag in (0, 1):
-                case('adam_amsgrad', shape, 's s s r t', [z, z, z], 1e-3, decoupled=flag, correct_bias=1, **adams)
-                case('adamax', shape, 's s r t', [z, z], 2e-3, maximize=flag, **adams)
-                case('lamb', shape, 's s r', [z, z], 1e-3, adam=flag, **adams)
-                case('adagrad', shape, 's r t', [(shape, 0.25 * flag)], 1e-2, maximize=flag, lr_decay=0.01 * flag,
+                case('adam_amsgrad', shape, 'r s s s t', [z, z, z], 1e-3, decoupled=flag, correct_bias=1, **adams)
+                case('adamax', shape, 'r s s t', [z, z], 2e-3, maximize=flag, **adams)
+                case('lamb', shape, 'r s s', [z, z], 1e-3, adam=flag, **adams)
+                case('adagrad', shape, 'r s t', [(shape, 0.25 * flag)], 1e-2, maximize=flag, lr_decay=0.01 * flag,
                      epsilon=1e-6, weight_decay=decay)
-                case('adadelta', shape, 's s r', [z, z], 1.0, maximize=flag, rho=0.9, epsilon=1e-6, weight_decay=decay)
-                case('asgd', shape, 's r t', [z], 1e-2, maximize=flag, lambd=1e-4 if flag else 0.1, alpha=0.75,
+                case('adadelta', shape, 'r s s', [z, z], 1.0, maximize=flag, rho=0.9, epsilon=1e-6, weight_decay=decay)
+                case('asgd', shape, 'r s t', [z], 1e-2, maximize=flag, lambd=1e-4 if flag else 0.1, alpha=0.75,
                      t0=1e6 if flag else 10, weight_decay=decay)
-                case('adafactor', shape, 's r t', [z], 1e-2, scale_parameter=flag, epsilon1=1e-30, epsilon2=1e-3,
+                case('adafactor', shape, 'r s t', [z], 1e-2, scale_parameter=flag, epsilon1=1e-30, epsilon2=1e-3,
                      clip=1 if flag else 0.5, decay_rate=-0.8, weight_decay=decay)
-            case('adam_amsgrad', shape, 's s s r t', [z, z, z], 1e-3, decoupled=1, correct_bias=0, **adams)
-            case('lion', shape, 's r', [z], 1e-3, beta1=0.9, beta2=0.99, weight_decay=decay)
+            case('adam_amsgrad', shape, 'r s s s t', [z, z, z], 1e-3, decoupled=1, correct_bias=0, **adams)
+            case('lion', shape, 'r s', [z], 1e-3, beta1=0.9, beta2=0.99, weight_decay=decay)
             rms = dict(alpha=0.99, epsilon=1e-8, weight_decay=decay)
-            case('rmsprop', shape, 's r', [z], 1e-2, **rms)
-            case('rmsprop_momentum', shape, 's s r', [z, z], 1e-3, **rms, momentum=0.9)
-            case('rmsprop_centered', shape, 's s r', [z, z], 1e-3, **rms)
-            case('rmsprop_centered_momentum', shape, 's s s r', [z, z, z], 1e-3, **rms, momentum=0.9)
+            case('rmsprop', shape, 'r s', [z], 1e-2, **rms)
+            case('rmsprop_momentum', shape, 'r s s', [z, z], 1e-3, **rms, momentum=0.9)
+            case('rmsprop_centered', shape, 'r s s', [z, z], 1e-3, **rms)
+            case('rmsprop_centered_momentum', shape, 'r s s s', [z, z, z], 1e-3, **rms, momentum=0.9)
             case('sgd', shape, 'r', [], 0.1, maximize=0, weight_decay=decay)
             for flag in (0, 1):
                 case('sgd_momentum', shape, 'r s', [z], 0.01, nesterov=flag, maximize=0, momentum=0.9,
                      dampening=0 if flag else 0.3, weight_decay=decay)
-        case('rprop', shape, 's s r t', [z, z], 1e-3, eta_minus=0.5, eta_plus=1.2, smallest=1e-6, largest=50)
-        case('rprop', shape, 's s r t', [z, z], 1e-3, eta_minus=0.4, eta_plus=1.5, smallest=5e-4, largest=0.01)
+        case('rprop', shape, 'r s s t', [z, z], 1e-3, eta_minus=0.5, eta_plus=1.2, smallest=1e-6, largest=50)
+        case('rprop', shape, 'r s s t', [z, z], 1e-3, eta_minus=0.4, eta_plus=1.5, smallest=5e-4, largest=0.01)
     for shape in ((5, 7), (1, 9), (9, 1), (3, 4, 6), (18, 270)):
         for flag in (0, 1):
-            case('adafactor_factored', shape, 's s r t', [(shape[:-1], 0), (shape[:-2] + shape[-1:], 0)], 1e-2,
+            case('adafactor_factored', shape, 'r s s t', [(shape[:-1], 0), (shape[:-2] + shape[-1:], 0)], 1e-2,
                  scale_parameter=flag, epsilon1=1e-30, epsilon2=1e-3, clip=1, decay_rate=-0.8, weight_decay=0.1 * flag)
-    case('lamb', (5000,), 's s r', [((5000,), 0)] * 2, 1e-3, adam=0, **betas, weight_decay=0.01)
+    case('lamb', (5000,), 'r s s', [((5000,), 0)] * 2, 1e-3, adam=0, **betas, weight_decay=0.01)
     for shape, steps in (((5, 7), 5), (((7, 5)), 5), ((1, 9), 1), ((16, 16), 5), ((40, 24), 5), ((13,), 0)):
         for flag in (0, 1):
             tall = shape[0] / shape[1] if steps else 1
-            case('muon', shape, 's r', [(shape, 0)], 0.02, 2e-5 if steps else 1e-6, nesterov=flag, ns_steps=steps,
+            case('muon', shape, 'r s', [(shape, 0)], 0.02, 2e-5 if steps else 1e-6, nesterov=flag, ns_steps=steps,
                  momentum=0.95, epsilon=1e-7, scale=max(1, tall) ** 0.5, weight_decay=0.1 * flag)
 
 

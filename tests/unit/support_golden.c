@@ -19,14 +19,14 @@
 typedef struct golden_case {
     char name[128], op[64];
     double tolerance;
-    firn_kernel_call call;
+    test_call call;
     firn_moment moment;
     uint8_t integer_count, real_count, reduction_count;
     void *expected[FIRN_OUTPUTS_MAX]; /* NULL if the value is not compared */
 } golden_case;
 
 static uint8_t type_by_name(const char *name) {
-    for (uint8_t type = 0; type <= FIRN_UINT8; type++) {
+    for (uint8_t type = 0; type <= FIRN_BOOL; type++) {
         if (strcmp(firn_type_name(type), name) == 0) {
             return type;
         }
@@ -61,12 +61,14 @@ static void *parse_tensor(char *text, firn_tensor *tensor) {
     char *dims = strtok_r(NULL, " ", &save);
     tensor->rank = 0;
     tensor->elements = 1;
+    uint32_t *extents = allocate(FIRN_RANK_MAX * sizeof *extents);
     for (char *at = dims; *at != '\0';) {
         uint32_t extent = (uint32_t)strtoul(at, &at, 10);
-        tensor->dims[tensor->rank++] = extent;
+        extents[tensor->rank++] = extent;
         tensor->elements *= extent;
         at += *at == 'x';
     }
+    tensor->dims = extents;
     uint32_t width = firn_type_bytes(tensor->type);
     tensor->data = allocate(tensor->elements * width);
     if (strcmp(strtok_r(NULL, " \n", &save), "?") == 0) {
@@ -135,7 +137,7 @@ static bool outputs_agree(const golden_case *golden, double tolerance, bool prin
 
 /* If an op updates an input in place, its output is the same tensor as that input. In addition, output 0 may share the
  * bytes of one input. */
-static void share_input(firn_kernel_call *call, const firn_op_info *info, unsigned o) {
+static void share_input(test_call *call, const firn_op_info *info, unsigned o) {
     firn_tensor *output = &call->outputs[o];
     const uint8_t changed = firn_op_changed(info, o);
     for (unsigned i = 0; i < call->input_count; i++) {
@@ -154,21 +156,23 @@ static void share_input(firn_kernel_call *call, const firn_op_info *info, unsign
 /* Checks the case with the shape rule of its op, then runs the kernel. */
 static bool execute(golden_case *golden) {
     const firn_op_info *info = op_by_name(golden->op);
+    firn_shape inputs[FIRN_INPUTS_MAX], outputs[FIRN_OUTPUTS_MAX];
     firn_op_signature signature = {.code = info->code,
                                    .input_count = golden->call.input_count,
                                    .output_count = golden->call.output_count,
                                    .integer_count = golden->integer_count,
-                                   .real_count = golden->real_count};
+                                   .real_count = golden->real_count,
+                                   .inputs = inputs,
+                                   .outputs = outputs};
     memcpy(signature.integers, golden->call.integers, sizeof signature.integers);
     memcpy(signature.reals, golden->call.reals, sizeof signature.reals);
     for (unsigned i = 0; i < golden->call.input_count; i++) {
         const firn_tensor *input = &golden->call.inputs[i];
-        signature.inputs[i].type = input->type;
-        signature.inputs[i].rank = input->rank;
-        memcpy(signature.inputs[i].dims, input->dims, input->rank * sizeof(uint32_t));
+        inputs[i] = (firn_shape){.type = input->type, .rank = input->rank};
+        memcpy(inputs[i].dims, input->dims, input->rank * sizeof(uint32_t));
     }
     for (unsigned o = 0; o < golden->call.output_count; o++) {
-        signature.outputs[o].type = golden->call.outputs[o].type;
+        outputs[o] = (firn_shape){.type = golden->call.outputs[o].type};
     }
     int error = firn_op_infer(&signature);
     if (error != FIRN_OK) {
@@ -177,8 +181,8 @@ static bool execute(golden_case *golden) {
     }
     for (unsigned o = 0; o < golden->call.output_count; o++) {
         const firn_tensor *output = &golden->call.outputs[o];
-        if (signature.outputs[o].rank != output->rank ||
-            memcmp(signature.outputs[o].dims, output->dims, output->rank * sizeof(uint32_t)) != 0) {
+        if (outputs[o].rank != output->rank ||
+            memcmp(outputs[o].dims, output->dims, output->rank * sizeof(uint32_t)) != 0) {
             printf("%s: the shape rule gives output %u another shape\n", golden->name, o);
             return false;
         }
@@ -195,7 +199,7 @@ static bool execute(golden_case *golden) {
         printf("%s: no kernel\n", golden->name);
         return false;
     }
-    kernel(&golden->call);
+    test_call_run(kernel, &golden->call);
     return true;
 }
 
@@ -217,7 +221,7 @@ static void *widened(void *values, uint8_t type, size_t elements) {
  * rounding of a half type explains. */
 static bool run_in_float32(golden_case *golden) {
     const double rounding = 1.0 / 16;
-    firn_kernel_call *call = &golden->call;
+    test_call *call = &golden->call;
     for (unsigned i = 0; i < call->input_count; i++) {
         if (firn_type_is_half(call->inputs[i].type)) {
             call->inputs[i].data = widened(call->inputs[i].data, call->inputs[i].type, call->inputs[i].elements);
@@ -271,6 +275,11 @@ static void parse_line(golden_case *golden, char *line) {
     }
 }
 
+static void release_tensor(const firn_tensor *tensor) {
+    free(tensor->data);
+    free((void *)(uintptr_t)tensor->dims);
+}
+
 static void release(golden_case *golden) {
     for (unsigned o = 0; o < golden->call.output_count; o++) {
         for (unsigned i = 0; i < golden->call.input_count; i++) {
@@ -278,11 +287,11 @@ static void release(golden_case *golden) {
                 golden->call.inputs[i].data = NULL;
             }
         }
-        free(golden->call.outputs[o].data);
+        release_tensor(&golden->call.outputs[o]);
         free(golden->expected[o]);
     }
     for (unsigned i = 0; i < golden->call.input_count; i++) {
-        free(golden->call.inputs[i].data);
+        release_tensor(&golden->call.inputs[i]);
     }
 }
 

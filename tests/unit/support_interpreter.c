@@ -89,9 +89,9 @@ static firn_tensor tensor(const test_machine *machine, firnc_value value) {
     const firn_shape *shape = &machine->graph->values[value].shape;
     firn_tensor result = {.data = machine->data[value],
                           .elements = test_elements(machine->graph, value),
+                          .dims = shape->dims,
                           .type = shape->type,
                           .rank = shape->rank};
-    memcpy(result.dims, shape->dims, sizeof result.dims);
     return result;
 }
 
@@ -102,10 +102,10 @@ void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t globa
         const firnc_node *node = &graph->nodes[i];
         if (node->phase != phase)
             continue;
-        firn_kernel_call call = {.input_count = node->input_count,
-                                 .output_count = node->output_count,
-                                 .seed = machine->seed,
-                                 .moment = &moment};
+        test_call call = {.input_count = node->input_count,
+                          .output_count = node->output_count,
+                          .seed = machine->seed,
+                          .moment = &moment};
         for (uint8_t j = 0; j < node->input_count; j++)
             call.inputs[j] = tensor(machine, node->inputs[j]);
         for (uint8_t j = 0; j < node->output_count; j++)
@@ -115,7 +115,7 @@ void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t globa
         memcpy(call.reductions, node->reductions, sizeof call.reductions);
         firn_kernel kernel = support_kernel(firn_kernel_set_choose(NULL), node->code, &call);
         assert_non_null(kernel);
-        kernel(&call);
+        test_call_run(kernel, &call);
     }
 }
 

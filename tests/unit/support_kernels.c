@@ -23,14 +23,22 @@ static void *memory(size_t bytes) {
     return block;
 }
 
+static void *copy_of(const void *from, size_t bytes) {
+    void *block = memory(bytes);
+    memcpy(block, from, bytes);
+    return block;
+}
+
 static size_t bytes_of(const firn_tensor *tensor) {
     return tensor->elements * firn_type_bytes(tensor->type);
 }
 
 firn_tensor tensor_new(uint8_t type, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-    firn_tensor tensor = {.type = type, .elements = 1, .dims = {a, b, c, d}};
-    while (tensor.rank < 4 && tensor.dims[tensor.rank] != 0)
-        tensor.elements *= tensor.dims[tensor.rank++];
+    const uint32_t dims[] = {a, b, c, d};
+    firn_tensor tensor = {.type = type, .elements = 1};
+    while (tensor.rank < 4 && dims[tensor.rank] != 0)
+        tensor.elements *= dims[tensor.rank++];
+    tensor.dims = copy_of(dims, tensor.rank * sizeof dims[0]);
     tensor.data = memory(bytes_of(&tensor));
     memset(tensor.data, 0xa5, bytes_of(&tensor));
     return tensor;
@@ -38,14 +46,17 @@ firn_tensor tensor_new(uint8_t type, uint32_t a, uint32_t b, uint32_t c, uint32_
 
 firn_tensor tensor_copy(const firn_tensor *from) {
     firn_tensor tensor = *from;
-    tensor.data = memory(bytes_of(from));
-    memcpy(tensor.data, from->data, bytes_of(from));
+    if (from->data != NULL) {
+        tensor.dims = copy_of(from->dims, from->rank * sizeof from->dims[0]);
+        tensor.data = copy_of(from->data, bytes_of(from));
+    }
     return tensor;
 }
 
 void tensor_free(firn_tensor *tensor) {
+    free((void *)(uintptr_t)tensor->dims);
     free(tensor->data);
-    tensor->data = NULL;
+    *tensor = (firn_tensor){0};
 }
 
 uint32_t draw(uint32_t *state, uint32_t limit) {
@@ -116,8 +127,8 @@ static void run_split(void *context, size_t tasks, firn_task_body body, void *ar
 }
 
 /* Deep copy; tensors that share memory share it in the copy too. */
-static firn_kernel_call copy_call(const firn_kernel_call *call) {
-    firn_kernel_call copy = *call;
+static test_call copy_call(const test_call *call) {
+    test_call copy = *call;
     for (uint8_t i = 0; i < call->input_count; i++)
         copy.inputs[i] = tensor_copy(&call->inputs[i]);
     for (uint8_t o = 0; o < call->output_count; o++) {
@@ -133,7 +144,7 @@ static firn_kernel_call copy_call(const firn_kernel_call *call) {
     return copy;
 }
 
-static void free_call(firn_kernel_call *call) {
+static void free_call(test_call *call) {
     for (uint8_t o = 0; o < call->output_count; o++) {
         bool shared = false;
         for (uint8_t i = 0; i < call->input_count; i++)
@@ -145,17 +156,17 @@ static void free_call(firn_kernel_call *call) {
         tensor_free(&call->inputs[i]);
 }
 
-void run_kernel(uint16_t code, firn_kernel_call *call) {
+void run_kernel(uint16_t code, test_call *call) {
     const firn_kernel_set *set = firn_kernel_set_choose(NULL);
     if (call->moment == NULL)
         call->moment = &support_beginning;
-    firn_kernel_call split = copy_call(call);
+    test_call split = copy_call(call);
     split.parallel = (firn_parallel){.run = run_split, .threads = 3};
     firn_kernel kernel = support_kernel(set, code, call);
     assert_non_null(kernel);
-    kernel(call);
+    test_call_run(kernel, call);
     kernel = support_kernel(set, code, &split);
-    kernel(&split);
+    test_call_run(kernel, &split);
     support_check_workspace();
     for (uint8_t o = 0; o < call->output_count; o++)
         if (memcmp(call->outputs[o].data, split.outputs[o].data, bytes_of(&call->outputs[o])) != 0)

@@ -3,8 +3,8 @@
 #ifndef FIRN_TESTS_SUPPORT_KERNELS_H
 #define FIRN_TESTS_SUPPORT_KERNELS_H
 
-#include "runtime/kernels/kernels.h"
 #include "runtime/numerics/numerics.h"
+#include "tests/unit/support_call.h"
 
 /* The real types are FIRN_FLOAT32 to this one; the half types are those after FIRN_FLOAT32. */
 static const uint8_t last_real_type = FIRN_CBFLOAT16;
@@ -37,7 +37,7 @@ extern const firn_moment support_beginning;
 
 /* Runs the kernel of an op in one piece, then again on copies with its tasks split into three ranges, executed last
  * range first. Fails if any bit of an output differs. */
-void run_kernel(uint16_t code, firn_kernel_call *call);
+void run_kernel(uint16_t code, test_call *call);
 
 /* The reduction defined in NUMERICS.md, over `count` terms of which the first has absolute index `first`. */
 float reduce(firn_reduction reduction, const float *a, const float *b, size_t count, size_t first);

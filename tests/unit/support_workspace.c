@@ -27,9 +27,10 @@ static void provide_block(size_t bytes) {
     block_bytes = bytes;
 }
 
-void support_give_workspace(firn_kernel_scratch scratch, uint16_t op, firn_kernel_call *call) {
+void support_give_workspace(firn_kernel_scratch scratch, uint16_t op, test_call *call) {
     support_check_workspace();
-    used = scratch != NULL ? (size_t)scratch(op, call) : 0;
+    const firn_kernel_call view = test_call_view(call);
+    used = scratch != NULL ? (size_t)scratch(op, &view) : 0;
     slots = call->parallel.threads > 1 ? call->parallel.threads : 1;
     slot_bytes = used > 0 ? (used + 63) / 64 * 64 + GUARD : 0;
     provide_block(slots * slot_bytes);
@@ -47,7 +48,7 @@ void support_check_workspace(void) {
                          used);
 }
 
-firn_kernel support_kernel(const firn_kernel_set *set, uint16_t op, firn_kernel_call *call) {
+firn_kernel support_kernel(const firn_kernel_set *set, uint16_t op, test_call *call) {
     const firn_kernel_choice choice = set->find(op, call->reductions);
     support_give_workspace(choice.scratch, op, call);
     return choice.run;

@@ -64,9 +64,9 @@ static firn_reduction reduction_of(const setting *s, uint32_t chunk) {
     return (firn_reduction){FIRN_REDUCTION_CHUNKED, s->type, FIRN_FLOAT32, chunk};
 }
 
-static firn_kernel_call call_of(const setting *s) {
+static test_call call_of(const setting *s) {
     static const firn_moment moment = {41, 2};
-    return (firn_kernel_call){
+    return (test_call){
         .integers = {s->heads, s->kv_heads, s->causal, s->half_softmax, 9},
         .reals = {1.0f / sqrtf((float)s->size), s->dropout},
         .reductions = {reduction_of(s, s->score_chunk), reduction_of(s, s->value_chunk), reduction_of(s, s->key_chunk)},
@@ -97,7 +97,7 @@ static float soft(const setting *s, float x) {
 }
 
 /* The dropout factor of one probability; negative if it is dropped. */
-static float kept(const setting *s, const firn_kernel_call *call, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
+static float kept(const setting *s, const test_call *call, uint32_t b, uint32_t h, uint32_t i, uint32_t j) {
     const firn_rng rng = {call->seed, (uint32_t)call->integers[FIRN_ATTENTION_RNG_ID], call->moment->global_step,
                           call->moment->micro_step};
     const uint64_t element = (((uint64_t)b * s->heads + h) * s->steps + i) * s->steps + j;
@@ -138,8 +138,8 @@ static float dot_of(const setting *s, const firn_tensor *left, int left_part, ui
     return reduce(reduction, x, y, s->size, 0);
 }
 
-static void probabilities(const setting *s, const firn_kernel_call *call, const firn_tensor *qkv, uint32_t b,
-                          uint32_t h, head_matrices *m, firn_tensor *maxima, firn_tensor *sums) {
+static void probabilities(const setting *s, const test_call *call, const firn_tensor *qkv, uint32_t b, uint32_t h,
+                          head_matrices *m, firn_tensor *maxima, firn_tensor *sums) {
     float e[256];
     for (uint32_t i = 0; i < s->steps; i++) {
         const size_t row = ((size_t)b * s->heads + h) * s->steps + i;
@@ -167,8 +167,8 @@ static void probabilities(const setting *s, const firn_kernel_call *call, const 
     }
 }
 
-static void expect_values(const setting *s, const firn_kernel_call *call, const firn_tensor *qkv, uint32_t b,
-                          uint32_t h, const head_matrices *m, firn_tensor *y) {
+static void expect_values(const setting *s, const test_call *call, const firn_tensor *qkv, uint32_t b, uint32_t h,
+                          const head_matrices *m, firn_tensor *y) {
     float v[256];
     for (uint32_t i = 0; i < s->steps; i++)
         for (uint32_t d = 0; d < s->size; d++) {
@@ -180,7 +180,7 @@ static void expect_values(const setting *s, const firn_kernel_call *call, const 
         }
 }
 
-static void score_gradients(const setting *s, const firn_kernel_call *call, const tensors *t, uint32_t b, uint32_t h,
+static void score_gradients(const setting *s, const test_call *call, const tensors *t, uint32_t b, uint32_t h,
                             head_matrices *m) {
     float products[256];
     for (uint32_t i = 0; i < s->steps; i++) {
@@ -212,7 +212,7 @@ static float sum_over_queries(const setting *s, const float *matrix, uint32_t j,
     return reduce(reduction, x, y, count, s->steps - count);
 }
 
-static void expect_gradients(const setting *s, const firn_kernel_call *call, const tensors *t, uint32_t b, uint32_t key,
+static void expect_gradients(const setting *s, const test_call *call, const tensors *t, uint32_t b, uint32_t key,
                              head_matrices *of_heads, firn_tensor *dqkv) {
     const uint32_t group = s->heads / s->kv_heads;
     float column[256];
@@ -246,7 +246,7 @@ static void expect_gradients(const setting *s, const firn_kernel_call *call, con
 
 static void check_tensors(const setting *s, tensors *t) {
     const uint32_t group = s->heads / s->kv_heads;
-    firn_kernel_call forward = call_of(s), backward = call_of(s);
+    test_call forward = call_of(s), backward = call_of(s);
     forward.input_count = 1;
     forward.inputs[FIRN_ATTENTION_IN_QKV] = t->qkv;
     forward.output_count = 4;

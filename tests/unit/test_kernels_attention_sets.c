@@ -92,19 +92,19 @@ static firn_reduction reduction_of(const setting *s) {
     return (firn_reduction){FIRN_REDUCTION_CHUNKED, s->type, FIRN_FLOAT32, s->chunk};
 }
 
-static firn_kernel_call call_of(const setting *s) {
+static test_call call_of(const setting *s) {
     static const firn_moment moment = {41, 2};
-    firn_kernel_call call = {.integers = {s->heads, s->kv_heads, s->causal, s->half_softmax, 9},
-                             .reals = {1.0f / sqrtf((float)s->size), s->dropout},
-                             .seed = 0x123456789abcdefu,
-                             .moment = &moment};
+    test_call call = {.integers = {s->heads, s->kv_heads, s->causal, s->half_softmax, 9},
+                      .reals = {1.0f / sqrtf((float)s->size), s->dropout},
+                      .seed = 0x123456789abcdefu,
+                      .moment = &moment};
     for (int i = 0; i < 3; i++)
         call.reductions[i] = reduction_of(s);
     return call;
 }
 
-static firn_kernel_call forward_call(const setting *s) {
-    firn_kernel_call call = call_of(s);
+static test_call forward_call(const setting *s) {
+    test_call call = call_of(s);
     call.input_count = 1;
     call.inputs[FIRN_ATTENTION_IN_QKV] =
         tensor_new(s->type, s->batch, s->steps, (s->heads + 2 * s->kv_heads) * s->size, 0);
@@ -118,8 +118,8 @@ static firn_kernel_call forward_call(const setting *s) {
 }
 
 /* Makes the backward call; it shares qkv and the saved tensors with the forward call. */
-static firn_kernel_call backward_call(const setting *s, const firn_kernel_call *forward) {
-    firn_kernel_call call = call_of(s);
+static test_call backward_call(const setting *s, const test_call *forward) {
+    test_call call = call_of(s);
     call.input_count = 4;
     call.inputs[FIRN_ATTENTION_BACKWARD_IN_DY] = tensor_new(s->type, s->batch, s->steps, s->heads * s->size, 0);
     call.inputs[FIRN_ATTENTION_BACKWARD_IN_QKV] = forward->inputs[FIRN_ATTENTION_IN_QKV];
@@ -133,23 +133,23 @@ static firn_kernel_call backward_call(const setting *s, const firn_kernel_call *
     return call;
 }
 
-static void run_portable(uint16_t code, firn_kernel_call *call) {
+static void run_portable(uint16_t code, test_call *call) {
     call->parallel = (firn_parallel){.threads = 1};
-    support_kernel(portable, code, call)(call);
+    test_call_run(support_kernel(portable, code, call), call);
 }
 
 /* Compares the first `outputs` outputs, computed by a set with each number of threads, with those of `expected`. */
-static void compare_set(const firn_kernel_set *set, uint16_t code, const firn_kernel_call *expected, int outputs,
+static void compare_set(const firn_kernel_set *set, uint16_t code, const test_call *expected, int outputs,
                         const setting *s) {
     for (int i = 0; i < COUNTS; i++) {
         char place[176];
-        firn_kernel_call call = *expected;
+        test_call call = *expected;
         call.parallel = parallel_of(i);
         for (int o = 0; o < expected->output_count; o++) {
             call.outputs[o] = tensor_copy(&expected->outputs[o]);
             memset(call.outputs[o].data, 0xa5, call.outputs[o].elements * firn_type_bytes(call.outputs[o].type));
         }
-        support_kernel(set, code, &call)(&call);
+        test_call_run(support_kernel(set, code, &call), &call);
         support_check_workspace();
         for (int o = 0; o < outputs; o++) {
             snprintf(place, sizeof place,
@@ -163,7 +163,7 @@ static void compare_set(const firn_kernel_set *set, uint16_t code, const firn_ke
     }
 }
 
-static void compare(uint16_t code, const firn_kernel_call *expected, int outputs, const setting *s) {
+static void compare(uint16_t code, const test_call *expected, int outputs, const setting *s) {
     for (int i = 0; i < SETS; i++)
         if (tested[i] != NULL)
             compare_set(tested[i], code, expected, outputs, s);
@@ -174,10 +174,10 @@ static void check(setting s) {
         skip();
     if (!s.other_type)
         s.out_type = s.type;
-    firn_kernel_call forward = forward_call(&s);
+    test_call forward = forward_call(&s);
     run_portable(FIRN_OP_attention, &forward);
     compare(FIRN_OP_attention, &forward, 3, &s);
-    firn_kernel_call backward = backward_call(&s, &forward);
+    test_call backward = backward_call(&s, &forward);
     run_portable(FIRN_OP_attention_backward, &backward);
     compare(FIRN_OP_attention_backward, &backward, 1, &s);
     tensor_free(&backward.inputs[FIRN_ATTENTION_BACKWARD_IN_DY]);

@@ -311,18 +311,18 @@ static void run_split(void *context, size_t tasks, firn_task_body body, void *ar
     body(argument, 0, tasks / 2);
 }
 
-static void compare(uint16_t code, firn_kernel native, firn_kernel_call *call) {
+static void compare(uint16_t code, firn_kernel native, test_call *call) {
     const firn_tensor out = call->outputs[0];
     firn_tensor expected = tensor_copy(&out);
     char place[96];
     call->outputs[0] = expected;
     call->parallel = (firn_parallel){0};
-    support_kernel(firn_kernel_set_choose("plain"), code, call)(call);
+    test_call_run(support_kernel(firn_kernel_set_choose("plain"), code, call), call);
     for (uint32_t threads = 1; threads <= THREADS; threads++) {
         call->parallel = (firn_parallel){.run = run_split, .threads = threads};
         call->outputs[0] = tensor_copy(&out);
         support_give_workspace(firn_native_scratch, code, call);
-        native(call);
+        test_call_run(native, call);
         support_check_workspace();
         snprintf(place, sizeof place, "op %u, %ux%u, chunk %u, %u threads", code, (unsigned)out.dims[0],
                  (unsigned)out.dims[1], (unsigned)call->reductions[0].chunk, (unsigned)threads);
@@ -346,7 +346,7 @@ static void check_native(uint32_t n, uint32_t k, uint32_t o, int layout, uint32_
         if (chunk == 5)
             tensor_sprinkle(inputs[i], i);
     }
-    firn_kernel_call call = {.input_count = 3, .output_count = 1, .integers = {layout}};
+    test_call call = {.input_count = 3, .output_count = 1, .integers = {layout}};
     call.reductions[0] = (firn_reduction){FIRN_REDUCTION_CHUNKED, half, out_type, chunk};
     call.inputs[FIRN_LINEAR_IN_X] = x, call.inputs[FIRN_LINEAR_IN_WEIGHT] = weight;
     call.inputs[FIRN_LINEAR_IN_BIAS] = bias, call.outputs[FIRN_LINEAR_OUT_Y] = y;

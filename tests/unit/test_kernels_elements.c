@@ -18,11 +18,11 @@ enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 /* --- one or two inputs of equal extents --------------------------------------------------------------------------- */
 
-typedef float (*formula)(float a, float b, const firn_kernel_call *call, uint64_t element);
+typedef float (*formula)(float a, float b, const test_call *call, uint64_t element);
 
 /* Runs the op on inputs of `type` with an output of `out_type`; in place on input `in_place` unless that is negative.
  */
-static void check_elements(uint16_t code, uint8_t inputs, firn_kernel_call settings, uint8_t type, uint8_t out_type,
+static void check_elements(uint16_t code, uint8_t inputs, test_call settings, uint8_t type, uint8_t out_type,
                            int in_place, formula f) {
     for (int i = 0; i < SIZES; i++) {
         firn_tensor a = tensor_new(type, sizes[i], 0, 0, 0), b = tensor_new(type, sizes[i], 0, 0, 0);
@@ -35,7 +35,7 @@ static void check_elements(uint16_t code, uint8_t inputs, firn_kernel_call setti
         }
         for (size_t e = 0; e < sizes[i]; e++)
             set(&expected, e, f(get(&a, e), get(&b, e), &settings, e));
-        firn_kernel_call call = settings;
+        test_call call = settings;
         call.input_count = inputs;
         call.output_count = 1;
         call.inputs[0] = a;
@@ -52,7 +52,7 @@ static void check_elements(uint16_t code, uint8_t inputs, firn_kernel_call setti
 }
 
 /* Runs every type with the same output type, in place on each input too, and with another output type. */
-static void check_types(uint16_t code, uint8_t inputs, firn_kernel_call settings, formula f) {
+static void check_types(uint16_t code, uint8_t inputs, test_call settings, formula f) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         for (int in_place = -1; in_place < inputs; in_place++)
             check_elements(code, inputs, settings, type, type, in_place, f);
@@ -60,7 +60,7 @@ static void check_types(uint16_t code, uint8_t inputs, firn_kernel_call settings
     }
 }
 
-static float is_itself(float a, float b, const firn_kernel_call *call, uint64_t element) {
+static float is_itself(float a, float b, const test_call *call, uint64_t element) {
     (void)b, (void)call, (void)element;
     return a;
 }
@@ -70,45 +70,45 @@ static void casts(void **state) {
     for (uint8_t from = FIRN_FLOAT32; from <= last_real_type; from++)
         for (uint8_t to = FIRN_FLOAT32; to <= last_real_type; to++)
             if (from != to)
-                check_elements(FIRN_OP_cast, 1, (firn_kernel_call){0}, from, to, -1, is_itself);
+                check_elements(FIRN_OP_cast, 1, (test_call){0}, from, to, -1, is_itself);
 }
 
-static float is_sum(float a, float b, const firn_kernel_call *call, uint64_t element) {
+static float is_sum(float a, float b, const test_call *call, uint64_t element) {
     (void)call, (void)element;
     return a + b;
 }
 
-static float is_gelu(float a, float b, const firn_kernel_call *call, uint64_t element) {
+static float is_gelu(float a, float b, const test_call *call, uint64_t element) {
     (void)b, (void)element;
     return call->integers[FIRN_GELU_FORM] == 0 ? firn_gelu(a) : firn_gelu_tanh(a);
 }
 
-static float is_gelu_gradient(float dy, float x, const firn_kernel_call *call, uint64_t element) {
+static float is_gelu_gradient(float dy, float x, const test_call *call, uint64_t element) {
     (void)element;
     return dy * (call->integers[FIRN_GELU_BACKWARD_FORM] == 0 ? firn_gelu_slope(x) : firn_gelu_tanh_slope(x));
 }
 
-static float is_relu(float a, float b, const firn_kernel_call *call, uint64_t element) {
+static float is_relu(float a, float b, const test_call *call, uint64_t element) {
     (void)b, (void)call, (void)element;
     return isnan(a) ? a : a > 0.0f ? a : 0.0f;
 }
 
-static float is_relu_gradient(float dy, float y, const firn_kernel_call *call, uint64_t element) {
+static float is_relu_gradient(float dy, float y, const test_call *call, uint64_t element) {
     (void)call, (void)element;
     return isnan(y) || y > 0.0f ? dy : 0.0f;
 }
 
-static float is_tanh(float a, float b, const firn_kernel_call *call, uint64_t element) {
+static float is_tanh(float a, float b, const test_call *call, uint64_t element) {
     (void)b, (void)call, (void)element;
     return firn_tanh(a);
 }
 
-static float is_tanh_gradient(float dy, float y, const firn_kernel_call *call, uint64_t element) {
+static float is_tanh_gradient(float dy, float y, const test_call *call, uint64_t element) {
     (void)call, (void)element;
     return dy * fmaf(-y, y, 1.0f);
 }
 
-static float is_dropout(float a, float b, const firn_kernel_call *call, uint64_t element) {
+static float is_dropout(float a, float b, const test_call *call, uint64_t element) {
     (void)b;
     const firn_rng rng = {call->seed, (uint32_t)call->integers[FIRN_DROPOUT_RNG_ID], call->moment->global_step,
                           call->moment->micro_step};
@@ -118,21 +118,21 @@ static float is_dropout(float a, float b, const firn_kernel_call *call, uint64_t
 
 static void elementwise(void **state) {
     (void)state;
-    check_types(FIRN_OP_add, 2, (firn_kernel_call){0}, is_sum);
+    check_types(FIRN_OP_add, 2, (test_call){0}, is_sum);
     for (int64_t form = 0; form < 2; form++) {
-        check_types(FIRN_OP_gelu, 1, (firn_kernel_call){.integers = {form}}, is_gelu);
-        check_types(FIRN_OP_gelu_backward, 2, (firn_kernel_call){.integers = {form}}, is_gelu_gradient);
+        check_types(FIRN_OP_gelu, 1, (test_call){.integers = {form}}, is_gelu);
+        check_types(FIRN_OP_gelu_backward, 2, (test_call){.integers = {form}}, is_gelu_gradient);
     }
-    check_types(FIRN_OP_relu, 1, (firn_kernel_call){0}, is_relu);
-    check_types(FIRN_OP_relu_backward, 2, (firn_kernel_call){0}, is_relu_gradient);
-    check_types(FIRN_OP_tanh, 1, (firn_kernel_call){0}, is_tanh);
-    check_types(FIRN_OP_tanh_backward, 2, (firn_kernel_call){0}, is_tanh_gradient);
+    check_types(FIRN_OP_relu, 1, (test_call){0}, is_relu);
+    check_types(FIRN_OP_relu_backward, 2, (test_call){0}, is_relu_gradient);
+    check_types(FIRN_OP_tanh, 1, (test_call){0}, is_tanh);
+    check_types(FIRN_OP_tanh_backward, 2, (test_call){0}, is_tanh_gradient);
 }
 
 static void dropout(void **state) {
     (void)state;
     const firn_moment moment = {1ull << 33, 4};
-    firn_kernel_call settings = {.integers = {7}, .reals = {0.3f}, .seed = 99, .moment = &moment};
+    test_call settings = {.integers = {7}, .reals = {0.3f}, .seed = 99, .moment = &moment};
     check_types(FIRN_OP_dropout, 1, settings, is_dropout);
     settings.reals[FIRN_DROPOUT_RATE] = 0.0f;
     check_types(FIRN_OP_dropout, 1, settings, is_itself);
@@ -143,7 +143,7 @@ static void dropout_drops_the_rate(void **state) {
     firn_tensor x = tensor_new(FIRN_FLOAT32, 100000, 0, 0, 0), y = tensor_new(FIRN_FLOAT32, 100000, 0, 0, 0);
     for (size_t i = 0; i < x.elements; i++)
         set(&x, i, 1.0f);
-    firn_kernel_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .reals = {0.3f}};
+    test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .reals = {0.3f}};
     run_kernel(FIRN_OP_dropout, &call);
     size_t zeros = 0;
     for (size_t i = 0; i < y.elements; i++)
@@ -166,7 +166,7 @@ static void add_repeats_b(void **state) {
         tensor_fill(&b, 2, 1.0f);
         for (size_t e = 0; e < a.elements; e++)
             set(&expected, e, get(&a, e) + get(&b, e % widths[i]));
-        firn_kernel_call call = {.input_count = 2, .output_count = 1, .inputs = {a, b}, .outputs = {y}};
+        test_call call = {.input_count = 2, .output_count = 1, .inputs = {a, b}, .outputs = {y}};
         run_kernel(FIRN_OP_add, &call);
         assert_same(&expected, &y, "add");
         tensor_free(&a);
@@ -193,8 +193,7 @@ static void sum_leading(void **state) {
                     sum += get(&x, row * columns + column);
                 set(&expected, column, sum);
             }
-            firn_kernel_call call = {
-                .input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .integers = {1}};
+            test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .integers = {1}};
             run_kernel(FIRN_OP_sum_leading, &call);
             assert_same(&expected, &y, "sum_leading");
             tensor_free(&x);
@@ -228,7 +227,7 @@ static void embeddings(void **state) {
             tensor_sprinkle(&table, 4);
             for (size_t e = 0; e < y.elements; e++)
                 set(&expected, e, get(&table, (size_t)id[e / widths[i]] * widths[i] + e % widths[i]));
-            firn_kernel_call call = {.input_count = 2, .output_count = 1, .inputs = {ids, table}, .outputs = {y}};
+            test_call call = {.input_count = 2, .output_count = 1, .inputs = {ids, table}, .outputs = {y}};
             run_kernel(FIRN_OP_embedding, &call);
             assert_same(&expected, &y, "embedding");
             tensor_free(&ids);
@@ -256,11 +255,11 @@ static void check_embedding_backward(uint8_t type, uint32_t width, int start) {
         size_t at = (size_t)id[e / width] * width + e % width;
         set(&expected, at, get(&expected, at) + get(&dy, e));
     }
-    firn_kernel_call call = {.input_count = start == 0 ? 2 : 3,
-                             .output_count = 1,
-                             .inputs = {ids, dy, before},
-                             .outputs = {start == 2 ? before : dtable},
-                             .integers = {WORDS}};
+    test_call call = {.input_count = start == 0 ? 2 : 3,
+                      .output_count = 1,
+                      .inputs = {ids, dy, before},
+                      .outputs = {start == 2 ? before : dtable},
+                      .integers = {WORDS}};
     run_kernel(FIRN_OP_embedding_backward, &call);
     assert_same(&expected, &call.outputs[FIRN_EMBEDDING_BACKWARD_OUT_DTABLE], "embedding_backward");
     tensor_free(&ids);
@@ -286,8 +285,7 @@ static void leading_rows(void **state) {
         firn_tensor expected_rows = tensor_copy(&rows), expected = tensor_copy(&table), back = tensor_copy(&table);
         tensor_fill(&table, 1, 1.0f);
         tensor_sprinkle(&table, 9);
-        firn_kernel_call call = {
-            .input_count = 1, .output_count = 1, .inputs = {table}, .outputs = {rows}, .integers = {4}};
+        test_call call = {.input_count = 1, .output_count = 1, .inputs = {table}, .outputs = {rows}, .integers = {4}};
         for (size_t e = 0; e < rows.elements; e++)
             set(&expected_rows, e, get(&table, e));
         run_kernel(FIRN_OP_leading_rows, &call);
@@ -389,12 +387,12 @@ static void check_norm(uint8_t type, uint8_t out_type, uint8_t affine, uint32_t 
         tensor_sprinkle(&t.dy, 2);
         tensor_sprinkle(&t.gain, 3);
     }
-    firn_kernel_call call = {.input_count = 3,
-                             .output_count = 3,
-                             .inputs = {t.x, t.gain, t.bias},
-                             .outputs = {t.y, t.mean, t.reciprocal},
-                             .integers = {affine},
-                             .reals = {1e-5f}};
+    test_call call = {.input_count = 3,
+                      .output_count = 3,
+                      .inputs = {t.x, t.gain, t.bias},
+                      .outputs = {t.y, t.mean, t.reciprocal},
+                      .integers = {affine},
+                      .reals = {1e-5f}};
     for (size_t row = 0; row < NORM_ROWS; row++)
         expect_norm_row(&e, &t, row, affine, 1e-5f);
     expect_norm_affine(&e, &t, affine);
@@ -402,18 +400,18 @@ static void check_norm(uint8_t type, uint8_t out_type, uint8_t affine, uint32_t 
     assert_same(&e.mean, &t.mean, "layer_norm: mean");
     assert_same(&e.reciprocal, &t.reciprocal, "layer_norm: reciprocal");
     assert_same(&e.y, &t.y, "layer_norm");
-    firn_kernel_call backward = {.input_count = 5,
-                                 .output_count = 1,
-                                 .inputs = {t.dy, t.x, t.gain, t.mean, t.reciprocal},
-                                 .outputs = {t.dx},
-                                 .integers = {affine}};
+    test_call backward = {.input_count = 5,
+                          .output_count = 1,
+                          .inputs = {t.dy, t.x, t.gain, t.mean, t.reciprocal},
+                          .outputs = {t.dx},
+                          .integers = {affine}};
     run_kernel(FIRN_OP_layer_norm_backward, &backward);
     assert_same(&e.dx, &t.dx, "layer_norm_backward");
-    firn_kernel_call of_affine = {.input_count = 4,
-                                  .output_count = 2,
-                                  .inputs = {t.dy, t.x, t.mean, t.reciprocal},
-                                  .outputs = {t.dgain, t.dbias},
-                                  .integers = {affine}};
+    test_call of_affine = {.input_count = 4,
+                           .output_count = 2,
+                           .inputs = {t.dy, t.x, t.mean, t.reciprocal},
+                           .outputs = {t.dgain, t.dbias},
+                           .integers = {affine}};
     run_kernel(FIRN_OP_layer_norm_backward_affine, &of_affine);
     assert_same(&e.dgain, &t.dgain, "layer_norm_backward_affine: gain");
     assert_same(&e.dbias, &t.dbias, "layer_norm_backward_affine: bias");
@@ -477,16 +475,15 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, boo
         }
     }
     set(&e_loss, 0, other_sum(losses, rows) / (float)rows);
-    firn_kernel_call call = {
-        .input_count = 2, .output_count = 3, .inputs = {logits, labels}, .outputs = {loss, maxima, sums}};
+    test_call call = {.input_count = 2, .output_count = 3, .inputs = {logits, labels}, .outputs = {loss, maxima, sums}};
     run_kernel(FIRN_OP_cross_entropy, &call);
     assert_same(&e_maxima, &maxima, "cross_entropy: row_max");
     assert_same(&e_sums, &sums, "cross_entropy: row_sum");
     assert_same(&e_loss, &loss, "cross_entropy");
-    firn_kernel_call backward = {.input_count = 5,
-                                 .output_count = 1,
-                                 .inputs = {dloss, logits, labels, maxima, sums},
-                                 .outputs = {in_place ? logits : dlogits}};
+    test_call backward = {.input_count = 5,
+                          .output_count = 1,
+                          .inputs = {dloss, logits, labels, maxima, sums},
+                          .outputs = {in_place ? logits : dlogits}};
     run_kernel(FIRN_OP_cross_entropy_backward, &backward);
     assert_same(&e_dlogits, &backward.outputs[FIRN_CROSS_ENTROPY_BACKWARD_OUT_DLOGITS], "cross_entropy_backward");
     firn_tensor *all[] = {&logits,  &labels, &loss,     &maxima, &sums,     &dloss,
@@ -516,8 +513,7 @@ static void a_zero_maximum_is_positive(void **state) {
     *(int32_t *)labels.data = 3;
     for (size_t i = 0; i < 20; i++)
         set(&logits, i, -0.0f);
-    firn_kernel_call call = {
-        .input_count = 2, .output_count = 3, .inputs = {logits, labels}, .outputs = {loss, maximum, sum}};
+    test_call call = {.input_count = 2, .output_count = 3, .inputs = {logits, labels}, .outputs = {loss, maximum, sum}};
     run_kernel(FIRN_OP_cross_entropy, &call);
     assert_int_equal(firn_bits(get(&maximum, 0)), 0);
     assert_true(get(&sum, 0) == 20.0f);
@@ -540,13 +536,13 @@ static void check_squared_error(uint8_t type, uint32_t size, bool in_place) {
         set(&expected_gradient, i, difference * (2.0f * 1.7f / (float)size));
     }
     set(&expected, 0, other_sum(squares, size) / (float)size);
-    firn_kernel_call call = {.input_count = 2, .output_count = 1, .inputs = {prediction, target}, .outputs = {loss}};
+    test_call call = {.input_count = 2, .output_count = 1, .inputs = {prediction, target}, .outputs = {loss}};
     run_kernel(FIRN_OP_mean_squared_error, &call);
     assert_same(&expected, &loss, "mean_squared_error");
-    firn_kernel_call backward = {.input_count = 3,
-                                 .output_count = 1,
-                                 .inputs = {dloss, prediction, target},
-                                 .outputs = {in_place ? prediction : gradient}};
+    test_call backward = {.input_count = 3,
+                          .output_count = 1,
+                          .inputs = {dloss, prediction, target},
+                          .outputs = {in_place ? prediction : gradient}};
     run_kernel(FIRN_OP_mean_squared_error_backward, &backward);
     assert_same(&expected_gradient, &backward.outputs[FIRN_MEAN_SQUARED_ERROR_BACKWARD_OUT_DPREDICTION],
                 "mean_squared_error_backward");
@@ -567,8 +563,7 @@ static void loss_seed(void **state) {
     (void)state;
     firn_tensor scale = tensor_new(FIRN_FLOAT32, 1, 0, 0, 0), dloss = tensor_copy(&scale);
     set(&scale, 0, 1024.0f);
-    firn_kernel_call call = {
-        .input_count = 1, .output_count = 1, .inputs = {scale}, .outputs = {dloss}, .reals = {0.25f}};
+    test_call call = {.input_count = 1, .output_count = 1, .inputs = {scale}, .outputs = {dloss}, .reals = {0.25f}};
     run_kernel(FIRN_OP_loss_seed, &call);
     assert_true(get(&dloss, 0) == 256.0f);
     call.input_count = 0;
@@ -588,8 +583,7 @@ static void metric_mean_keeps_what_rounding_loses(void **state) {
     set(&sum, 0, 16777216.0f);
     set(&sum, 1, 0.0f);
     *counted = 0;
-    firn_kernel_call call = {
-        .input_count = 3, .output_count = 2, .inputs = {value, sum, count}, .outputs = {sum, count}};
+    test_call call = {.input_count = 3, .output_count = 2, .inputs = {value, sum, count}, .outputs = {sum, count}};
     for (int i = 0; i < 1000; i++) {
         set(&value, 0, 1.0f);
         run_kernel(FIRN_OP_metric_mean, &call);
@@ -621,7 +615,7 @@ static void metric_accuracy(void **state) {
     for (size_t i = 0; i < 24; i++)
         set(&logits, i, rows[i / 3][i % 3]);
     memcpy(labels.data, wanted, sizeof wanted);
-    firn_kernel_call call = {
+    test_call call = {
         .input_count = 4, .output_count = 2, .inputs = {logits, labels, correct, count}, .outputs = {correct, count}};
     run_kernel(FIRN_OP_metric_accuracy, &call);
     assert_int_equal(*right, 1005);

@@ -21,7 +21,7 @@ static double weighted(const firn_tensor *y, const firn_tensor *weights) {
 }
 
 /* Moves each element of x (an input of call) by +-step and compares the slope with dx. */
-static void check_gradient(uint16_t code, firn_kernel_call *call, firn_tensor *x, const firn_tensor *weights,
+static void check_gradient(uint16_t code, test_call *call, firn_tensor *x, const firn_tensor *weights,
                            const firn_tensor *dx, const char *what) {
     double largest = 0.0;
     call->moment = &support_beginning;
@@ -31,10 +31,10 @@ static void check_gradient(uint16_t code, firn_kernel_call *call, firn_tensor *x
     for (size_t i = 0; i < x->elements; i++) {
         const float before = get(x, i), step = 0x1p-7f;
         set(x, i, before + step);
-        kernel(call);
+        test_call_run(kernel, call);
         const double above = weighted(&call->outputs[0], weights);
         set(x, i, before - step);
-        kernel(call);
+        test_call_run(kernel, call);
         const double below = weighted(&call->outputs[0], weights);
         set(x, i, before);
         const double slope = (above - below) / (2.0 * (double)step), given = (double)get(dx, i);
@@ -55,13 +55,13 @@ static void linear(void **state) {
         firn_tensor x = filled(4, 5, 0, 1), w = layout == 0 ? filled(3, 5, 0, 2) : filled(5, 3, 0, 2);
         firn_tensor b = filled(3, 0, 0, 3), y = filled(4, 3, 0, 4), dy = filled(4, 3, 0, 5);
         firn_tensor dx = tensor_copy(&x), dw = tensor_copy(&w), db = tensor_copy(&b);
-        firn_kernel_call call = {
+        test_call call = {
             .input_count = 3, .output_count = 1, .inputs = {x, w, b}, .outputs = {y}, .integers = {layout}};
-        firn_kernel_call of_x = {
+        test_call of_x = {
             .input_count = 2, .output_count = 1, .inputs = {dy, w}, .outputs = {dx}, .integers = {layout}};
-        firn_kernel_call of_w = {
+        test_call of_w = {
             .input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {dw}, .integers = {layout}};
-        firn_kernel_call of_b = {.input_count = 1, .output_count = 1, .inputs = {dy}, .outputs = {db}, .integers = {1}};
+        test_call of_b = {.input_count = 1, .output_count = 1, .inputs = {dy}, .outputs = {db}, .integers = {1}};
         run_kernel(FIRN_OP_linear_backward_input, &of_x);
         run_kernel(FIRN_OP_linear_backward_weight, &of_w);
         run_kernel(FIRN_OP_sum_leading, &of_b);
@@ -77,9 +77,9 @@ static void linear(void **state) {
 /* Checks an op of one input whose backward op takes dy and either x or y. */
 static void check_activation(uint16_t forward, uint16_t backward, int64_t form, int takes_output) {
     firn_tensor x = filled(40, 0, 0, 7), y = filled(40, 0, 0, 8), dy = filled(40, 0, 0, 9), dx = tensor_copy(&x);
-    firn_kernel_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .integers = {form}};
+    test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .integers = {form}};
     run_kernel(forward, &call);
-    firn_kernel_call gradient = {
+    test_call gradient = {
         .input_count = 2, .output_count = 1, .inputs = {dy, takes_output ? y : x}, .outputs = {dx}, .integers = {form}};
     run_kernel(backward, &gradient);
     check_gradient(forward, &call, &x, &dy, &dx, "activation");
@@ -101,8 +101,8 @@ static void activations(void **state) {
 static void dropout(void **state) {
     (void)state;
     firn_tensor x = filled(40, 0, 0, 7), y = tensor_copy(&x), dy = filled(40, 0, 0, 9), dx = tensor_copy(&x);
-    firn_kernel_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .reals = {0.4f}};
-    firn_kernel_call gradient = {.input_count = 1, .output_count = 1, .inputs = {dy}, .outputs = {dx}, .reals = {0.4f}};
+    test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}, .reals = {0.4f}};
+    test_call gradient = {.input_count = 1, .output_count = 1, .inputs = {dy}, .outputs = {dx}, .reals = {0.4f}};
     run_kernel(FIRN_OP_dropout, &gradient);
     check_gradient(FIRN_OP_dropout, &call, &x, &dy, &dx, "dropout");
     tensor_free(&x);
@@ -117,8 +117,8 @@ static void embedding(void **state) {
     firn_tensor dy = filled(6, 3, 0, 3), dtable = tensor_copy(&table);
     for (int32_t i = 0; i < 6; i++)
         ((int32_t *)ids.data)[i] = i * i % 4;
-    firn_kernel_call call = {.input_count = 2, .output_count = 1, .inputs = {ids, table}, .outputs = {y}};
-    firn_kernel_call gradient = {
+    test_call call = {.input_count = 2, .output_count = 1, .inputs = {ids, table}, .outputs = {y}};
+    test_call gradient = {
         .input_count = 2, .output_count = 1, .inputs = {ids, dy}, .outputs = {dtable}, .integers = {4}};
     run_kernel(FIRN_OP_embedding_backward, &gradient);
     check_gradient(FIRN_OP_embedding, &call, &table, &dy, &dtable, "embedding");
@@ -134,15 +134,14 @@ static void layer_norm(void **state) {
     firn_tensor x = filled(3, 9, 0, 1), gain = filled(9, 0, 0, 2), bias = filled(9, 0, 0, 3), y = filled(3, 9, 0, 4);
     firn_tensor mean = filled(3, 0, 0, 5), reciprocal = filled(3, 0, 0, 6), dy = filled(3, 9, 0, 7);
     firn_tensor dx = tensor_copy(&x), dgain = tensor_copy(&gain), dbias = tensor_copy(&bias);
-    firn_kernel_call call = {.input_count = 3,
-                             .output_count = 3,
-                             .inputs = {x, gain, bias},
-                             .outputs = {y, mean, reciprocal},
-                             .reals = {1e-5f}};
+    test_call call = {.input_count = 3,
+                      .output_count = 3,
+                      .inputs = {x, gain, bias},
+                      .outputs = {y, mean, reciprocal},
+                      .reals = {1e-5f}};
     run_kernel(FIRN_OP_layer_norm, &call);
-    firn_kernel_call of_x = {
-        .input_count = 5, .output_count = 1, .inputs = {dy, x, gain, mean, reciprocal}, .outputs = {dx}};
-    firn_kernel_call of_affine = {
+    test_call of_x = {.input_count = 5, .output_count = 1, .inputs = {dy, x, gain, mean, reciprocal}, .outputs = {dx}};
+    test_call of_affine = {
         .input_count = 4, .output_count = 2, .inputs = {dy, x, mean, reciprocal}, .outputs = {dgain, dbias}};
     run_kernel(FIRN_OP_layer_norm_backward, &of_x);
     run_kernel(FIRN_OP_layer_norm_backward_affine, &of_affine);
@@ -160,20 +159,20 @@ static void check_attention(uint32_t steps, int64_t heads, int64_t kv_heads, int
     firn_tensor maxima = filled(2, (uint32_t)heads, steps, 4), sums = tensor_copy(&maxima), dqkv = tensor_copy(&qkv);
     firn_tensor scratch = tensor_new(FIRN_FLOAT32, 2, (uint32_t)heads, 16, steps);
     firn_tensor backward_scratch = tensor_new(FIRN_FLOAT32, 2, (uint32_t)heads, 33, steps);
-    firn_kernel_call call = {.input_count = 1,
-                             .output_count = 4,
-                             .inputs = {qkv},
-                             .outputs = {y, maxima, sums, scratch},
-                             .integers = {heads, kv_heads, causal, 0, 3},
-                             .reals = {0.5f, rate},
-                             .seed = 5};
-    firn_kernel_call gradient = {.input_count = 4,
-                                 .output_count = 2,
-                                 .inputs = {dy, qkv, maxima, sums},
-                                 .outputs = {dqkv, backward_scratch},
-                                 .integers = {heads, kv_heads, causal, 0, 3},
-                                 .reals = {0.5f, rate},
-                                 .seed = 5};
+    test_call call = {.input_count = 1,
+                      .output_count = 4,
+                      .inputs = {qkv},
+                      .outputs = {y, maxima, sums, scratch},
+                      .integers = {heads, kv_heads, causal, 0, 3},
+                      .reals = {0.5f, rate},
+                      .seed = 5};
+    test_call gradient = {.input_count = 4,
+                          .output_count = 2,
+                          .inputs = {dy, qkv, maxima, sums},
+                          .outputs = {dqkv, backward_scratch},
+                          .integers = {heads, kv_heads, causal, 0, 3},
+                          .reals = {0.5f, rate},
+                          .seed = 5};
     run_kernel(FIRN_OP_attention, &call);
     run_kernel(FIRN_OP_attention_backward, &gradient);
     check_gradient(FIRN_OP_attention, &call, &qkv, &dy, &dqkv, "attention");
@@ -195,13 +194,13 @@ static void rotary_embedding(void **state) {
     (void)state;
     for (int64_t interleaved = 0; interleaved < 2; interleaved++) {
         firn_tensor x = filled(2, 5, 24, 1), y = tensor_copy(&x), dy = filled(2, 5, 24, 2), dx = tensor_copy(&x);
-        firn_kernel_call call = {.input_count = 1,
-                                 .output_count = 1,
-                                 .inputs = {x},
-                                 .outputs = {y},
-                                 .integers = {FIRN_FLOAT32, 3, 2, 6, interleaved},
-                                 .reals = {100}};
-        firn_kernel_call gradient = call;
+        test_call call = {.input_count = 1,
+                          .output_count = 1,
+                          .inputs = {x},
+                          .outputs = {y},
+                          .integers = {FIRN_FLOAT32, 3, 2, 6, interleaved},
+                          .reals = {100}};
+        test_call gradient = call;
         gradient.inputs[0] = dy;
         gradient.outputs[0] = dx;
         run_kernel(FIRN_OP_rotary_embedding_backward, &gradient);
@@ -220,15 +219,14 @@ static void losses(void **state) {
     firn_tensor dlogits = tensor_copy(&logits), target = filled(3, 7, 0, 6);
     for (int32_t i = 0; i < 3; i++)
         ((int32_t *)labels.data)[i] = 2 * i;
-    firn_kernel_call call = {
-        .input_count = 2, .output_count = 3, .inputs = {logits, labels}, .outputs = {loss, maxima, sums}};
-    firn_kernel_call gradient = {
+    test_call call = {.input_count = 2, .output_count = 3, .inputs = {logits, labels}, .outputs = {loss, maxima, sums}};
+    test_call gradient = {
         .input_count = 5, .output_count = 1, .inputs = {dloss, logits, labels, maxima, sums}, .outputs = {dlogits}};
     run_kernel(FIRN_OP_cross_entropy, &call);
     run_kernel(FIRN_OP_cross_entropy_backward, &gradient);
     check_gradient(FIRN_OP_cross_entropy, &call, &logits, &dloss, &dlogits, "cross_entropy");
-    firn_kernel_call squared = {.input_count = 2, .output_count = 1, .inputs = {logits, target}, .outputs = {loss}};
-    firn_kernel_call of_squared = {
+    test_call squared = {.input_count = 2, .output_count = 1, .inputs = {logits, target}, .outputs = {loss}};
+    test_call of_squared = {
         .input_count = 3, .output_count = 1, .inputs = {dloss, logits, target}, .outputs = {dlogits}};
     run_kernel(FIRN_OP_mean_squared_error_backward, &of_squared);
     check_gradient(FIRN_OP_mean_squared_error, &squared, &logits, &dloss, &dlogits, "mean_squared_error");

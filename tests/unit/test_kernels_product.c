@@ -62,12 +62,12 @@ static void operands_free(operands *t) {
 }
 
 static void check_forward(const operands *t, int layout, shape s, firn_reduction reduction, int with_bias) {
-    firn_kernel_call call = {.input_count = (uint8_t)(2 + with_bias),
-                             .output_count = 1,
-                             .inputs = {t->x, t->weight, t->bias},
-                             .outputs = {t->y},
-                             .integers = {layout},
-                             .reductions = {reduction}};
+    test_call call = {.input_count = (uint8_t)(2 + with_bias),
+                      .output_count = 1,
+                      .inputs = {t->x, t->weight, t->bias},
+                      .outputs = {t->y},
+                      .integers = {layout},
+                      .reductions = {reduction}};
     firn_tensor expected = tensor_new(t->y.type, s.n, s.o, 0, 0);
     float *a = malloc(s.k * sizeof *a), *b = malloc(s.k * sizeof *b);
     for (size_t n = 0; n < s.n; n++)
@@ -87,12 +87,12 @@ static void check_forward(const operands *t, int layout, shape s, firn_reduction
 }
 
 static void check_backward_input(const operands *t, int layout, shape s, firn_reduction reduction) {
-    firn_kernel_call call = {.input_count = 2,
-                             .output_count = 1,
-                             .inputs = {t->dy, t->weight},
-                             .outputs = {t->dx},
-                             .integers = {layout},
-                             .reductions = {reduction}};
+    test_call call = {.input_count = 2,
+                      .output_count = 1,
+                      .inputs = {t->dy, t->weight},
+                      .outputs = {t->dx},
+                      .integers = {layout},
+                      .reductions = {reduction}};
     firn_tensor expected = tensor_new(t->dx.type, s.n, s.k, 0, 0);
     float *a = malloc(s.o * sizeof *a), *b = malloc(s.o * sizeof *b);
     for (size_t n = 0; n < s.n; n++)
@@ -111,12 +111,12 @@ static void check_backward_input(const operands *t, int layout, shape s, firn_re
 }
 
 static void check_backward_weight(const operands *t, int layout, shape s, firn_reduction reduction) {
-    firn_kernel_call call = {.input_count = 2,
-                             .output_count = 1,
-                             .inputs = {t->dy, t->x},
-                             .outputs = {t->dweight},
-                             .integers = {layout},
-                             .reductions = {reduction}};
+    test_call call = {.input_count = 2,
+                      .output_count = 1,
+                      .inputs = {t->dy, t->x},
+                      .outputs = {t->dweight},
+                      .integers = {layout},
+                      .reductions = {reduction}};
     firn_tensor expected = tensor_new(t->dweight.type, t->dweight.dims[0], t->dweight.dims[1], 0, 0);
     float *a = malloc(s.n * sizeof *a), *b = malloc(s.n * sizeof *b);
     for (size_t o = 0; o < s.o; o++)
@@ -193,7 +193,7 @@ static void chunks_can_be_told_from_float32(void **state) {
         set(&x, i, 1.0f);
         set(&weight, i, 1.0f);
     }
-    firn_kernel_call call = {.input_count = 2, .output_count = 1, .inputs = {x, weight}, .outputs = {y}};
+    test_call call = {.input_count = 2, .output_count = 1, .inputs = {x, weight}, .outputs = {y}};
     run_kernel(FIRN_OP_linear, &call);
     assert_true(get(&y, 0) == 512.0f);
     call.reductions[0] = reduction_of(FIRN_BFLOAT16, 512);

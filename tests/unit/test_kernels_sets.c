@@ -145,20 +145,20 @@ static void run_split(void *context, size_t tasks, firn_task_body body, void *ar
 /* --- comparison --------------------------------------------------------------------------------------------------- */
 
 /* Compares the output of one op, computed by each set with each number of threads, with that of the plain set. */
-static void compare(uint16_t code, firn_kernel_call *call, const char *what, shape s) {
+static void compare(uint16_t code, test_call *call, const char *what, shape s) {
     char place[96];
     const firn_tensor out = call->outputs[0];
     firn_tensor expected = tensor_copy(&out);
     call->outputs[0] = expected;
     call->parallel = (firn_parallel){0};
-    support_kernel(plain, code, call)(call);
+    test_call_run(support_kernel(plain, code, call), call);
     for (int i = 0; i < SETS; i++)
         for (int count = 0; sets[i] != NULL && count < THREAD_COUNTS; count++) {
             const uint32_t threads = thread_counts[count];
             snprintf(place, sizeof place, "%s %ux%ux%u, %s, %u threads", what, s.n, s.k, s.o, names[i], threads);
             call->outputs[0] = tensor_copy(&out);
             call->parallel = (firn_parallel){.run = threads > 1 ? run_split : NULL, .threads = threads};
-            support_kernel(sets[i], code, call)(call);
+            test_call_run(support_kernel(sets[i], code, call), call);
             support_check_workspace();
             assert_same(&expected, &call->outputs[0], place);
             tensor_free(&call->outputs[0]);
@@ -198,7 +198,7 @@ static void check(uint8_t type, uint8_t out_type, shape s, int layout, firn_redu
     fill(&dy, 2, filling);
     fill(&weight, 3, filling);
     fill(&bias, 4, filling);
-    firn_kernel_call call = {.input_count = 2, .output_count = 1, .integers = {layout}, .reductions = {reduction}};
+    test_call call = {.input_count = 2, .output_count = 1, .integers = {layout}, .reductions = {reduction}};
     call.inputs[FIRN_LINEAR_IN_X] = x, call.inputs[FIRN_LINEAR_IN_WEIGHT] = weight;
     call.inputs[FIRN_LINEAR_IN_BIAS] = bias, call.outputs[FIRN_LINEAR_OUT_Y] = y;
     compare(FIRN_OP_linear, &call, "linear", s);
@@ -258,7 +258,7 @@ static void special_values(void **state) {
 static void convert(const firn_tensor *x, uint8_t out_type, const char *what) {
     firn_tensor one = tensor_new(x->type, 1, 1, 0, 0), out = tensor_new(out_type, 1, x->dims[1], 0, 0);
     set(&one, 0, 1.0f);
-    firn_kernel_call call = {.input_count = 2, .output_count = 1, .reductions = {in_float32(out_type)}};
+    test_call call = {.input_count = 2, .output_count = 1, .reductions = {in_float32(out_type)}};
     call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY] = one, call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X] = *x;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT] = out;
     compare(FIRN_OP_linear_backward_weight, &call, what, (shape){1, x->dims[1], 1});
@@ -323,10 +323,10 @@ static void initial_values(void **state) {
                     rule == 0   ? 0.5f
                     : rule == 1 ? firn_fma(0.25f, firn_random_normal(&rng, i), 0.5f)
                                 : firn_fma(0.25f - 0.5f, firn_random_uniform(&rng, i), 0.5f));
-            firn_kernel_call call = {
+            test_call call = {
                 .output_count = 1, .outputs = {x}, .integers = {rule, 6}, .reals = {0.5f, 0.25f}, .seed = 31};
             compare(FIRN_KERNEL_INITIALISE, &call, "initial values", (shape){elements[e], 0, 0});
-            support_kernel(plain, FIRN_KERNEL_INITIALISE, &call)(&call);
+            test_call_run(support_kernel(plain, FIRN_KERNEL_INITIALISE, &call), &call);
             assert_same(&expected, &x, "initial values");
             tensor_free(&x);
             tensor_free(&expected);

@@ -36,16 +36,16 @@ static void skip_without_sets(void) {
 }
 
 /* Compares the op in every set. Output 0 shares the memory of input `in_place` (UINT8_MAX: of none). */
-static void compare(uint16_t code, const firn_kernel_call *call, uint8_t in_place, const char *what) {
+static void compare(uint16_t code, const test_call *call, uint8_t in_place, const char *what) {
     firn_tensor expected[FIRN_OUTPUTS_MAX];
-    firn_kernel_call plain = *call;
+    test_call plain = *call;
     for (uint8_t o = 0; o < call->output_count; o++)
         plain.outputs[o] = expected[o] = tensor_copy(&call->outputs[o]);
-    support_kernel(firn_kernel_set_choose("plain"), code, &plain)(&plain);
+    test_call_run(support_kernel(firn_kernel_set_choose("plain"), code, &plain), &plain);
     for (int i = 0; i < SETS; i++) {
         if (sets[i] == NULL)
             continue;
-        firn_kernel_call other = *call;
+        test_call other = *call;
         for (uint8_t o = 0; o < call->output_count; o++)
             other.outputs[o] = tensor_copy(&call->outputs[o]);
         if (in_place != UINT8_MAX) {
@@ -53,7 +53,7 @@ static void compare(uint16_t code, const firn_kernel_call *call, uint8_t in_plac
                    call->inputs[in_place].elements * firn_type_bytes(call->inputs[in_place].type));
             other.inputs[in_place].data = other.outputs[0].data;
         }
-        support_kernel(sets[i], code, &other)(&other);
+        test_call_run(support_kernel(sets[i], code, &other), &other);
         for (uint8_t o = 0; o < call->output_count; o++) {
             assert_same(&expected[o], &other.outputs[o], what);
             tensor_free(&other.outputs[o]);
@@ -88,8 +88,8 @@ static void activations(void **state) {
         firn_tensor x = all_values(type), dy = tensor_copy(&x), y = tensor_copy(&x);
         tensor_fill(&dy, 7, 3.0f);
         tensor_sprinkle(&dy, 11);
-        firn_kernel_call forward = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
-        firn_kernel_call backward = {.input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {y}};
+        test_call forward = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
+        test_call backward = {.input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {y}};
         compare(FIRN_OP_tanh, &forward, UINT8_MAX, "tanh");
         compare(FIRN_OP_tanh, &forward, 0, "tanh in place");
         for (int64_t form = 0; form < 2; form++) {
@@ -115,8 +115,8 @@ static void activations_of_mixed_types(void **state) {
         tensor_fill(&x, 1, 4.0f);
         tensor_fill(&dy, 2, 1.0f);
         firn_tensor y = tensor_copy(&dy);
-        firn_kernel_call forward = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
-        firn_kernel_call backward = {.input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {y}};
+        test_call forward = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
+        test_call backward = {.input_count = 2, .output_count = 1, .inputs = {dy, x}, .outputs = {y}};
         compare(FIRN_OP_tanh, &forward, UINT8_MAX, "tanh");
         compare(FIRN_OP_gelu, &forward, UINT8_MAX, "gelu");
         compare(FIRN_OP_gelu_backward, &backward, UINT8_MAX, "gelu_backward");
@@ -140,13 +140,12 @@ static void rotary_embedding(void **state) {
                 firn_tensor x = tensor_new(type, 2, 7, 3 * (dims[i] + 5), 0), y = tensor_copy(&x);
                 tensor_fill(&x, dims[i], 2.0f);
                 tensor_sprinkle(&x, 37);
-                firn_kernel_call call = {
-                    .input_count = 1,
-                    .output_count = 1,
-                    .inputs = {x},
-                    .outputs = {y},
-                    .integers = {i % 2 == 0 ? type : (int64_t)FIRN_FLOAT32, 3, 2, dims[i], interleaved},
-                    .reals = {10000}};
+                test_call call = {.input_count = 1,
+                                  .output_count = 1,
+                                  .inputs = {x},
+                                  .outputs = {y},
+                                  .integers = {i % 2 == 0 ? type : (int64_t)FIRN_FLOAT32, 3, 2, dims[i], interleaved},
+                                  .reals = {10000}};
                 compare(FIRN_OP_rotary_embedding, &call, UINT8_MAX, "rotary_embedding");
                 compare(FIRN_OP_rotary_embedding, &call, 0, "rotary_embedding in place");
                 compare(FIRN_OP_rotary_embedding_backward, &call, UINT8_MAX, "rotary_embedding_backward");
@@ -165,15 +164,15 @@ static void casts(void **state) {
     for (uint8_t type = FIRN_FLOAT32; type <= last_real_type; type++) {
         firn_tensor x = all_values(type);
         for (uint8_t to = FIRN_FLOAT32; to <= last_real_type; to++) {
-            firn_kernel_call call = {.input_count = 1, .output_count = 1, .inputs = {x}};
-            call.outputs[0] = tensor_new(to, (uint32_t)x.elements, 0, 0, 0);
+            firn_tensor y = tensor_new(to, (uint32_t)x.elements, 0, 0, 0);
+            test_call call = {.input_count = 1, .output_count = 1, .inputs = {x}, .outputs = {y}};
             compare(FIRN_OP_cast, &call, UINT8_MAX, "cast");
-            for (size_t count = 1; count < 40; count++) {
+            for (uint32_t count = 1; count < 40; count++) {
                 call.inputs[0].elements = call.outputs[0].elements = count;
-                call.inputs[0].dims[0] = call.outputs[0].dims[0] = (uint32_t)count;
+                call.inputs[0].dims = call.outputs[0].dims = &count;
                 compare(FIRN_OP_cast, &call, UINT8_MAX, "cast of a few");
             }
-            tensor_free(&call.outputs[0]);
+            tensor_free(&y);
         }
         tensor_free(&x);
     }
@@ -192,11 +191,11 @@ static void check_cross_entropy(uint8_t type, uint32_t rows, uint32_t width, flo
     for (uint32_t i = 0; special && i < rows; i++)
         set(&logits, (size_t)i * width + i * 31u % width,
             firn_from_bits((const uint32_t[]){0x7fc00000, 0x7f800000, 0xff800000, 0x80000000}[i % 4]));
-    firn_kernel_call forward = {
+    test_call forward = {
         .input_count = 2, .output_count = 3, .inputs = {logits, labels}, .outputs = {loss, maxima, sums}};
     compare(FIRN_OP_cross_entropy, &forward, UINT8_MAX, "cross_entropy");
-    support_kernel(firn_kernel_set_choose("plain"), FIRN_OP_cross_entropy, &forward)(&forward);
-    firn_kernel_call backward = {
+    test_call_run(support_kernel(firn_kernel_set_choose("plain"), FIRN_OP_cross_entropy, &forward), &forward);
+    test_call backward = {
         .input_count = 5, .output_count = 1, .inputs = {seed, logits, labels, maxima, sums}, .outputs = {dlogits}};
     compare(FIRN_OP_cross_entropy_backward, &backward, UINT8_MAX, "cross_entropy_backward");
     compare(FIRN_OP_cross_entropy_backward, &backward, 1, "cross_entropy_backward in the place of the logits");

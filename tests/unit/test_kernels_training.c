@@ -53,8 +53,7 @@ static int32_t flag_in(const firn_tensor *tensor) {
 static void multiply(void **state) {
     (void)state;
     firn_tensor power = scalar(0.3f);
-    firn_kernel_call call = {
-        .input_count = 1, .output_count = 1, .inputs = {power}, .outputs = {power}, .reals = {0.999f}};
+    test_call call = {.input_count = 1, .output_count = 1, .inputs = {power}, .outputs = {power}, .reals = {0.999f}};
     run_kernel(FIRN_OP_advance_power, &call);
     assert_int_equal(firn_bits(get(&power, 0)), firn_bits(0.3f * 0.999f));
     tensor_free(&power);
@@ -72,11 +71,11 @@ static void accumulate(void **state) {
             for (size_t e = 0; e < total.elements; e++)
                 set(&expected, e, micro_step == 0 ? get(&gradient, e) : get(&total, e) + get(&gradient, e));
             const firn_moment moment = {0, micro_step};
-            firn_kernel_call call = {.input_count = 2,
-                                     .output_count = 1,
-                                     .inputs = {total, gradient},
-                                     .outputs = {total},
-                                     .moment = &moment};
+            test_call call = {.input_count = 2,
+                              .output_count = 1,
+                              .inputs = {total, gradient},
+                              .outputs = {total},
+                              .moment = &moment};
             run_kernel(FIRN_OP_accumulate, &call);
             assert_same(&expected, &total, "accumulate");
             tensor_free(&total);
@@ -88,8 +87,7 @@ static void accumulate(void **state) {
 static void count(void **state) {
     (void)state;
     firn_tensor steps = counter(0xffffffff);
-    firn_kernel_call call = {
-        .input_count = 1, .output_count = 1, .inputs = {steps}, .outputs = {steps}, .integers = {1}};
+    test_call call = {.input_count = 1, .output_count = 1, .inputs = {steps}, .outputs = {steps}, .integers = {1}};
     run_kernel(FIRN_OP_count, &call);
     assert_true(count_in(&steps) == 0x100000000);
     tensor_free(&steps);
@@ -101,7 +99,7 @@ static void gradient_norm_of(float a, float b, float expected_norm, int32_t expe
     firn_tensor partial = tensor_new(FIRN_FLOAT32, 2, 0, 0, 0), norm = scalar(0.0f), finite = flag(7);
     set(&partial, 0, a);
     set(&partial, 1, b);
-    firn_kernel_call call = {.input_count = 1, .output_count = 2, .inputs = {partial}, .outputs = {norm, finite}};
+    test_call call = {.input_count = 1, .output_count = 2, .inputs = {partial}, .outputs = {norm, finite}};
     run_kernel(FIRN_OP_gradient_norm, &call);
     assert_int_equal(firn_bits(get(&norm, 0)), firn_bits(expected_norm));
     assert_int_equal(flag_in(&finite), expected_finite);
@@ -131,11 +129,11 @@ static void check_sum_of_squares(uint8_t type, uint32_t size, float scale) {
         squares[e] = unscaled * unscaled;
     }
     set(&expected, 3, other_sum(squares, size));
-    firn_kernel_call call = {.input_count = scale == 0.0f ? 2 : 3,
-                             .output_count = 2,
-                             .inputs = {gradient, partial, one},
-                             .outputs = {partial, scratch},
-                             .integers = {3}};
+    test_call call = {.input_count = scale == 0.0f ? 2 : 3,
+                      .output_count = 2,
+                      .inputs = {gradient, partial, one},
+                      .outputs = {partial, scratch},
+                      .integers = {3}};
     run_kernel(FIRN_OP_sum_of_squares, &call);
     assert_same(&expected, &partial, "sum_of_squares");
     firn_tensor *all[] = {&gradient, &partial, &scratch, &one, &expected};
@@ -156,7 +154,7 @@ static void sum_of_squares(void **state) {
 
 static void factors_of(int64_t scaled, int64_t clipping, float limit, float scale, float norm, const float *expected) {
     firn_tensor given[] = {scalar(scale), scalar(norm)}, factors = tensor_new(FIRN_FLOAT32, FIRN_FACTORS, 0, 0, 0);
-    firn_kernel_call call = {.output_count = 1, .outputs = {factors}, .integers = {scaled, clipping}, .reals = {limit}};
+    test_call call = {.output_count = 1, .outputs = {factors}, .integers = {scaled, clipping}, .reals = {limit}};
     if (scaled == 1)
         call.inputs[call.input_count++] = given[0];
     if (clipping == FIRN_FB_CLIPPING_NORM)
@@ -202,7 +200,7 @@ static float seen(float x, const float *factors) {
 }
 
 /* Makes the factors tensor, which the caller frees, and adds it as the last input unless `factors` is no_factors. */
-static firn_tensor give_factors(firn_kernel_call *call, const float *factors) {
+static firn_tensor give_factors(test_call *call, const float *factors) {
     firn_tensor tensor = tensor_new(FIRN_FLOAT32, FIRN_FACTORS, 0, 0, 0);
     for (size_t i = 0; i < FIRN_FACTORS; i++)
         set(&tensor, i, factors[i]);
@@ -230,12 +228,12 @@ static void check_adamw(uint8_t type, uint32_t size, int64_t correct_bias, const
         set(&e_v, i, second);
         set(&e_p, i, fmaf(-rate, fmaf(decay, before, update), before));
     }
-    firn_kernel_call call = {.input_count = 7,
-                             .output_count = 3,
-                             .inputs = {p, g, m, v, lr, power1, power2},
-                             .outputs = {p, m, v},
-                             .integers = {correct_bias},
-                             .reals = {beta1, beta2, epsilon, decay}};
+    test_call call = {.input_count = 7,
+                      .output_count = 3,
+                      .inputs = {p, g, lr, m, v, power1, power2},
+                      .outputs = {p, m, v},
+                      .integers = {correct_bias},
+                      .reals = {beta1, beta2, epsilon, decay}};
     firn_tensor last = give_factors(&call, factors);
     run_kernel(FIRN_OP_adamw, &call);
     assert_same(&e_p, &p, "adamw: parameter");
@@ -271,18 +269,18 @@ static void check_sgd(uint8_t type, uint32_t size, int bits, const float *factor
         set(&e_b, i, buffer);
         set(&e_p, i, fmaf(-rate, step, before));
     }
-    firn_kernel_call plain = {.input_count = 3,
-                              .output_count = 1,
-                              .inputs = {p, g, lr},
-                              .outputs = {p},
-                              .integers = {maximize},
-                              .reals = {decay}};
-    firn_kernel_call with = {.input_count = 4,
-                             .output_count = 2,
-                             .inputs = {p, g, lr, b},
-                             .outputs = {p, b},
-                             .integers = {nesterov, maximize},
-                             .reals = {momentum, dampening, decay}};
+    test_call plain = {.input_count = 3,
+                       .output_count = 1,
+                       .inputs = {p, g, lr},
+                       .outputs = {p},
+                       .integers = {maximize},
+                       .reals = {decay}};
+    test_call with = {.input_count = 4,
+                      .output_count = 2,
+                      .inputs = {p, g, lr, b},
+                      .outputs = {p, b},
+                      .integers = {nesterov, maximize},
+                      .reals = {momentum, dampening, decay}};
     firn_tensor last = give_factors(with_momentum ? &with : &plain, factors);
     if (with_momentum) {
         run_kernel(FIRN_OP_sgd_momentum, &with);
@@ -298,28 +296,28 @@ static void check_sgd(uint8_t type, uint32_t size, int bits, const float *factor
 
 /* Makes an optimizer's call on new tensors of 5,000 elements: parameter, gradient, and the other tensors of its
  * formula. */
-static firn_kernel_call update_of(uint16_t code, float decay) {
+static test_call update_of(uint16_t code, float decay) {
     enum { SIZE = 5000 };
     firn_tensor p = filled(FIRN_FLOAT32, SIZE, 1, 1.0f), g = filled(FIRN_BFLOAT16, SIZE, 2, 0.1f), rate = scalar(0.01f);
     if (code == FIRN_OP_sgd)
-        return (firn_kernel_call){
+        return (test_call){
             .input_count = 3, .output_count = 1, .inputs = {p, g, rate}, .outputs = {p}, .reals = {decay}};
     firn_tensor a = filled(FIRN_FLOAT32, SIZE, 3, 0.1f);
     if (code == FIRN_OP_sgd_momentum)
-        return (firn_kernel_call){.input_count = 4,
-                                  .output_count = 2,
-                                  .inputs = {p, g, rate, a},
-                                  .outputs = {p, a},
-                                  .reals = {0.9f, 0.25f, decay}};
+        return (test_call){.input_count = 4,
+                           .output_count = 2,
+                           .inputs = {p, g, rate, a},
+                           .outputs = {p, a},
+                           .reals = {0.9f, 0.25f, decay}};
     firn_tensor b = filled(FIRN_FLOAT32, SIZE, 4, 0.1f);
     for (size_t i = 0; i < SIZE; i++)
         set(&b, i, fabsf(get(&b, i)));
-    return (firn_kernel_call){.input_count = 7,
-                              .output_count = 3,
-                              .inputs = {p, g, a, b, rate, scalar(0.81f), scalar(0.9f)},
-                              .outputs = {p, a, b},
-                              .integers = {1},
-                              .reals = {0.9f, 0.95f, 1e-8f, decay}};
+    return (test_call){.input_count = 7,
+                       .output_count = 3,
+                       .inputs = {p, g, rate, a, b, scalar(0.81f), scalar(0.9f)},
+                       .outputs = {p, a, b},
+                       .integers = {1},
+                       .reals = {0.9f, 0.95f, 1e-8f, decay}};
 }
 
 /* A weight decay given in the factors must have the same effect as the attribute, with and without other factors. */
@@ -328,13 +326,13 @@ static void decay_from_a_schedule(void **state) {
     static const uint16_t codes[] = {FIRN_OP_adamw, FIRN_OP_sgd, FIRN_OP_sgd_momentum};
     for (size_t i = 0; i < 6; i++) {
         const float *factors = i % 2 == 0 ? no_factors : factor_sets[1];
-        firn_kernel_call fixed = update_of(codes[i / 2], 0.3f), brought = update_of(codes[i / 2], 0);
+        test_call fixed = update_of(codes[i / 2], 0.3f), brought = update_of(codes[i / 2], 0);
         firn_tensor three = give_factors(&fixed, factors), decay = scalar(0.3f);
         firn_tensor four = tensor_new(FIRN_FLOAT32, FIRN_FACTORS_AND_DECAY, 0, 0, 0);
-        firn_kernel_call joined = {.input_count = factors == no_factors ? 1 : 2,
-                                   .output_count = 1,
-                                   .inputs = {decay, three},
-                                   .outputs = {four}};
+        test_call joined = {.input_count = factors == no_factors ? 1 : 2,
+                            .output_count = 1,
+                            .inputs = {decay, three},
+                            .outputs = {four}};
         run_kernel(FIRN_OP_decay_factors, &joined);
         assert_true(get(&four, FIRN_FACTOR_DECAY) == 0.3f);
         brought.inputs[brought.input_count++] = four;
@@ -391,12 +389,12 @@ static void scaler_free(scaler *s) {
 
 static void update(scaler *s, int32_t finite) {
     *(int32_t *)s->finite.data = finite;
-    firn_kernel_call call = {.input_count = 5,
-                             .output_count = 5,
-                             .inputs = {s->finite, s->scale, s->steps, s->overflows, s->skipped},
-                             .outputs = {s->scale, s->steps, s->overflows, s->skipped, s->at_floor},
-                             .integers = {s->steps_per_increase},
-                             .reals = {s->minimum, s->maximum, s->tolerance}};
+    test_call call = {.input_count = 5,
+                      .output_count = 5,
+                      .inputs = {s->finite, s->scale, s->steps, s->overflows, s->skipped},
+                      .outputs = {s->scale, s->steps, s->overflows, s->skipped, s->at_floor},
+                      .integers = {s->steps_per_increase},
+                      .reals = {s->minimum, s->maximum, s->tolerance}};
     run_kernel(FIRN_OP_loss_scale_update, &call);
 }
 

@@ -123,28 +123,33 @@ typedef struct runner {
 
 /* Runs an op and allocates those of its outputs that are not inputs. If `fresh` is not NULL, it receives the first one,
  * which the caller then owns. */
-static void run_op(runner r, uint16_t code, firn_kernel_call *call, firn_tensor *fresh) {
+static void run_op(runner r, uint16_t code, test_call *call, firn_tensor *fresh) {
     const firn_op_info *info = firn_op_find(code);
+    firn_shape inputs[FIRN_INPUTS_MAX], outputs[FIRN_OUTPUTS_MAX];
     firn_op_signature s = {.code = code,
                            .input_count = call->input_count,
                            .output_count = info->outputs,
                            .integer_count = info->integers,
-                           .real_count = info->reals};
+                           .real_count = info->reals,
+                           .inputs = inputs,
+                           .outputs = outputs};
     for (uint8_t i = 0; i < s.input_count; i++) {
-        s.inputs[i] = (firn_shape){.type = call->inputs[i].type, .rank = call->inputs[i].rank};
-        memcpy(s.inputs[i].dims, call->inputs[i].dims, call->inputs[i].rank * sizeof(uint32_t));
+        inputs[i] = (firn_shape){.type = call->inputs[i].type, .rank = call->inputs[i].rank};
+        memcpy(inputs[i].dims, call->inputs[i].dims, call->inputs[i].rank * sizeof(uint32_t));
     }
     memcpy(s.integers, call->integers, sizeof s.integers);
     memcpy(s.reals, call->reals, sizeof s.reals);
+    for (uint8_t j = 0; j < info->outputs; j++)
+        outputs[j] = (firn_shape){.type = FIRN_FLOAT32};
     if (firn_op_infer(&s) != FIRN_OK)
         fail_msg("the shape rule of %s refuses", firn_op_name(info));
     call->output_count = info->outputs;
     for (uint8_t j = 0; j < info->outputs; j++) {
         uint8_t changed = firn_op_changed(info, j);
-        call->outputs[j] = changed == FIRN_FRESH ? tensor_of(&s.outputs[j]) : call->inputs[changed];
+        call->outputs[j] = changed == FIRN_FRESH ? tensor_of(&outputs[j]) : call->inputs[changed];
     }
     call->parallel = (firn_parallel){.run = r.split ? run_split : NULL, .threads = 1};
-    support_kernel(r.set, code, call)(call);
+    test_call_run(support_kernel(r.set, code, call), call);
     for (uint8_t j = 0; j < info->outputs; j++)
         if (firn_op_changed(info, j) == FIRN_FRESH) {
             if (fresh != NULL) {
@@ -160,10 +165,10 @@ static void run_op(runner r, uint16_t code, firn_kernel_call *call, firn_tensor 
 
 static firn_tensor product(runner r, uint16_t code, const firn_tensor *a, const firn_tensor *b, int64_t layout) {
     firn_tensor result;
-    firn_kernel_call call = {.input_count = 2,
-                             .inputs = {*a, *b},
-                             .integers = {layout},
-                             .reductions = {{FIRN_REDUCTION_F32, FIRN_FLOAT32, FIRN_FLOAT32, 0}}};
+    test_call call = {.input_count = 2,
+                      .inputs = {*a, *b},
+                      .integers = {layout},
+                      .reductions = {{FIRN_REDUCTION_F32, FIRN_FLOAT32, FIRN_FLOAT32, 0}}};
     run_op(r, code, &call, &result);
     return result;
 }
@@ -171,7 +176,7 @@ static firn_tensor product(runner r, uint16_t code, const firn_tensor *a, const 
 /* Computes a x + b y in place of x and frees y. */
 static void add_to(runner r, float a, firn_tensor *x, float b, firn_tensor *y) {
     firn_tensor result;
-    firn_kernel_call call = {.input_count = 2, .inputs = {*x, *y}, .reals = {a, b}};
+    test_call call = {.input_count = 2, .inputs = {*x, *y}, .reals = {a, b}};
     run_op(r, FIRN_OP_weighted_sum, &call, &result);
     tensor_free(x);
     tensor_free(y);
@@ -181,7 +186,7 @@ static void add_to(runner r, float a, firn_tensor *x, float b, firn_tensor *y) {
 static void newton_schulz(runner r, firn_tensor *x, int64_t steps, float epsilon) {
     const bool wide = x->dims[0] <= x->dims[1];
     firn_tensor unit;
-    firn_kernel_call call = {.input_count = 1, .inputs = {*x}, .reals = {epsilon}};
+    test_call call = {.input_count = 1, .inputs = {*x}, .reals = {epsilon}};
     run_op(r, FIRN_OP_unit_norm, &call, &unit);
     tensor_free(x);
     *x = unit;
@@ -200,13 +205,12 @@ static void newton_schulz(runner r, firn_tensor *x, int64_t steps, float epsilon
 static void muon(runner r, const optimizer_case *c, const outcome *o, const firn_tensor *gradient,
                  const firn_tensor *rate) {
     firn_tensor x;
-    firn_kernel_call direction = {
+    test_call direction = {
         .input_count = 2, .inputs = {o->tensors[1], *gradient}, .integers = {c->integers[0]}, .reals = {c->reals[0]}};
     run_op(r, FIRN_OP_muon_direction, &direction, &x);
     if (c->integers[1] > 0)
         newton_schulz(r, &x, c->integers[1], c->reals[1]);
-    firn_kernel_call step = {
-        .input_count = 3, .inputs = {o->tensors[0], x, *rate}, .reals = {c->reals[2], c->reals[3]}};
+    test_call step = {.input_count = 3, .inputs = {o->tensors[0], x, *rate}, .reals = {c->reals[2], c->reals[3]}};
     run_op(r, FIRN_OP_muon_step, &step, NULL);
     tensor_free(&x);
 }
@@ -223,7 +227,7 @@ static uint16_t code_of(const char *name) {
 
 static void one_op(runner r, const optimizer_case *c, const outcome *o, const firn_tensor *gradient,
                    const firn_tensor *rate, const firn_tensor *steps) {
-    firn_kernel_call call = {.input_count = 2, .inputs = {o->tensors[0], *gradient}};
+    test_call call = {.input_count = 2, .inputs = {o->tensors[0], *gradient}};
     uint8_t state = 1;
     for (const char *at = c->inputs; *at != '\0'; at++)
         if (*at != ' ')

@@ -673,7 +673,7 @@ static void test_order(void **state) {
     print_message("live at once: %llu bytes as built, %llu as ordered\n", (unsigned long long)before,
                   (unsigned long long)after);
     assert_true(after <= before);
-    bool *written = firnc_allocate(graph->value_count);
+    bool *written = firnc_allocate(graph->value_count), *scratch = firnc_allocate(graph->value_count);
     bool norm_known = false;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
@@ -681,10 +681,13 @@ static void test_order(void **state) {
         for (uint8_t j = 0; j < node->input_count; j++) {
             const firnc_value_info *value = &graph->values[node->inputs[j]];
             assert_true(written[node->inputs[j]] || value->producer == FIRNC_NONE);
+            assert_false(scratch[node->inputs[j]]);
             assert_true(value->producer == FIRNC_NONE || value->producer < i || firnc_output_is_input(node, 0));
         }
-        for (uint8_t j = 0; j < node->output_count; j++)
+        for (uint8_t j = 0; j < node->output_count; j++) {
             written[node->outputs[j]] = true;
+            scratch[node->outputs[j]] = firn_op_output(firn_op_find(node->code), j)->scratch;
+        }
         assert_false(norm_known && node->code == FIRN_OP_sum_of_squares);
         norm_known = norm_known || node->code == FIRN_OP_gradient_norm;
     }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,10 +34,15 @@ static uint8_t type_of(const char *text) {
     return 0;
 }
 
+/* One operand more than an op may have. */
+enum { ROOM = FIRN_INPUTS_MAX + 1 };
+_Static_assert(FIRN_OUTPUTS_MAX <= FIRN_INPUTS_MAX, "there is room for as many outputs");
+
 /* Parses "f32[2,3] i32[2]" into shapes; a type alone leaves the rank 0. Returns the number of shapes. */
 static uint8_t read_shapes(const char *text, firn_shape *shapes) {
     uint8_t count = 0;
     while (*text != '\0') {
+        assert_true(count < ROOM);
         firn_shape *shape = &shapes[count++];
         *shape = (firn_shape){.type = type_of(text)};
         text += 3;
@@ -73,18 +79,22 @@ static bool same_shape(const firn_shape *a, const firn_shape *b) {
 /* Returns whether the case has the expected result; prints a message if not. */
 static bool case_holds(const shape_case *c, size_t number) {
     const firn_op_info *info = firn_op_find(c->code);
-    firn_shape expected[FIRN_OUTPUTS_MAX] = {{0}};
-    firn_op_signature signature = {.code = c->code, .integer_count = info->integers, .real_count = info->reals};
-    signature.input_count = read_shapes(c->inputs, signature.inputs);
+    firn_shape inputs[ROOM], outputs[ROOM], expected[ROOM];
+    firn_op_signature signature = {.code = c->code,
+                                   .integer_count = info->integers,
+                                   .real_count = info->reals,
+                                   .inputs = inputs,
+                                   .outputs = outputs};
+    signature.input_count = read_shapes(c->inputs, inputs);
     signature.output_count = read_shapes(c->outputs, expected);
     for (uint8_t i = 0; i < signature.output_count; i++)
-        signature.outputs[i].type = expected[i].type;
+        outputs[i] = (firn_shape){.type = expected[i].type};
     memcpy(signature.integers, c->integers, sizeof c->integers);
     memcpy(signature.reals, c->reals, sizeof c->reals);
     int error = firn_op_infer(&signature);
     bool holds = error == c->error;
     for (uint8_t i = 0; holds && error == FIRN_OK && i < signature.output_count; i++)
-        holds = same_shape(&signature.outputs[i], &expected[i]);
+        holds = same_shape(&outputs[i], &expected[i]);
     if (!holds)
         print_message("case %zu, %s(%s): %s\n", number, firn_op_name(info), c->inputs, firn_error_name(error));
     return holds;
@@ -381,67 +391,67 @@ static const shape_case cases[] = {
     {FIRN_OP_sgd, "f32[2,3] f32[2,3] f32[1] f32[5]", "f32", {0}, {0}, SHAPE},
     {FIRN_OP_sgd_momentum, "f32[2] f32[2] f32[1] f32[2] f32[4]", "f32 f32", {0, 0}, {0.5f, 0, 0.5f}, ATTRIBUTE},
     {FIRN_OP_adamw,
-     "f32[2] f32[2] f32[2] f32[2] f32[1] f32[1] f32[1] f32[4]",
+     "f32[2] f32[2] f32[1] f32[2] f32[2] f32[1] f32[1] f32[4]",
      "f32 f32 f32",
      {1},
      {0.9f, 0.95f, 1e-8f, 0.5f},
      ATTRIBUTE},
     {FIRN_OP_adamw,
-     "f32[2,3] f32[2,3] f32[2,3] f32[2,3] f32[1] f32[1] f32[1]",
+     "f32[2,3] f32[2,3] f32[1] f32[2,3] f32[2,3] f32[1] f32[1]",
      "f32[2,3] f32[2,3] f32[2,3]",
      {1},
      {0.9f, 0.95f, 1e-8f, 0.01f},
      ACCEPTED},
     {FIRN_OP_adamw,
-     "f32[2,3] b16[2,3] f32[2,3] f32[2,3] f32[1] f32[1] f32[1] f32[3]",
+     "f32[2,3] b16[2,3] f32[1] f32[2,3] f32[2,3] f32[1] f32[1] f32[3]",
      "f32[2,3] f32[2,3] f32[2,3]",
      {1},
      {0.9f, 0.95f, 1e-8f, 0},
      ACCEPTED},
     {FIRN_OP_adamw,
-     "f32[2,3] f32[2,3] b16[2,3] f32[2,3] f32[1] f32[1] f32[1]",
+     "f32[2,3] f32[2,3] f32[1] b16[2,3] f32[2,3] f32[1] f32[1]",
      "f32 f32 f32",
      {1},
      {0.9f, 0.95f, 1e-8f, 0},
      SHAPE},
     {FIRN_OP_adamw,
-     "f32[2,3] f32[2,3] f32[2,3] f32[2,3] f32[1] f32[1] f32[1] f32[2]",
+     "f32[2,3] f32[2,3] f32[1] f32[2,3] f32[2,3] f32[1] f32[1] f32[2]",
      "f32 f32 f32",
      {1},
      {0.9f, 0.95f, 1e-8f, 0},
      SHAPE},
     {FIRN_OP_adamw,
-     "f32[2,3] f32[2,3] f32[2,3] f32[6] f32[1] f32[1] f32[1]",
+     "f32[2,3] f32[2,3] f32[1] f32[2,3] f32[6] f32[1] f32[1]",
      "f32 f32 f32",
      {1},
      {0.9f, 0.95f, 1e-8f, 0},
      SHAPE},
     {FIRN_OP_adamw,
-     "f32[2,3] f32[2,3] f32[2,3] f32[2,3] f32[2] f32[1] f32[1]",
+     "f32[2,3] f32[2,3] f32[2] f32[2,3] f32[2,3] f32[1] f32[1]",
      "f32 f32 f32",
      {1},
      {0.9f, 0.95f, 1e-8f, 0},
      SHAPE},
     {FIRN_OP_adamw,
-     "f32[2] f32[2] f32[2] f32[2] f32[1] f32[1] f32[1]",
+     "f32[2] f32[2] f32[1] f32[2] f32[2] f32[1] f32[1]",
      "f32 f32 f32",
      {2},
      {0.9f, 0.95f, 1e-8f, 0},
      ATTRIBUTE},
     {FIRN_OP_adamw,
-     "f32[2] f32[2] f32[2] f32[2] f32[1] f32[1] f32[1]",
+     "f32[2] f32[2] f32[1] f32[2] f32[2] f32[1] f32[1]",
      "f32 f32 f32",
      {1},
      {1, 0.95f, 1e-8f, 0},
      ATTRIBUTE},
     {FIRN_OP_adamw,
-     "f32[2] f32[2] f32[2] f32[2] f32[1] f32[1] f32[1]",
+     "f32[2] f32[2] f32[1] f32[2] f32[2] f32[1] f32[1]",
      "f32 f32 f32",
      {1},
      {0.9f, 0.95f, 0, 0},
      ATTRIBUTE},
     {FIRN_OP_adamw,
-     "f32[2] f32[2] f32[2] f32[2] f32[1] f32[1] f32[1]",
+     "f32[2] f32[2] f32[1] f32[2] f32[2] f32[1] f32[1]",
      "f32 f32 f32",
      {1},
      {0.9f, 0.95f, 1, -1},
@@ -644,12 +654,17 @@ static uint8_t words_of(const char *text) {
     return words;
 }
 
-/* Returns the signature of an accepted case. */
-static firn_op_signature accepted(const shape_case *c) {
-    firn_op_signature signature = {.code = c->code};
-    signature.input_count = read_shapes(c->inputs, signature.inputs);
-    signature.output_count = read_shapes(c->outputs, signature.outputs);
-    return signature;
+/* The operands of an accepted case. */
+typedef struct operands {
+    uint8_t input_count, output_count;
+    firn_shape inputs[ROOM], outputs[ROOM];
+} operands;
+
+static operands accepted(const shape_case *c) {
+    operands made;
+    made.input_count = read_shapes(c->inputs, made.inputs);
+    made.output_count = read_shapes(c->outputs, made.outputs);
+    return made;
 }
 
 /* In every case an output that updates an input has the input's shape, and no input is updated twice. */
@@ -660,8 +675,8 @@ static void test_changed_inputs(void **state) {
         if (cases[i].error != FIRN_OK)
             continue;
         const firn_op_info *info = firn_op_find(cases[i].code);
-        firn_op_signature s = accepted(&cases[i]);
-        uint32_t seen = 0;
+        const operands s = accepted(&cases[i]);
+        uint64_t seen = 0;
         for (uint8_t j = 0; j < s.output_count; j++) {
             uint8_t input = firn_op_changed(info, j);
             if (input == FIRN_FRESH)
@@ -669,7 +684,7 @@ static void test_changed_inputs(void **state) {
             assert_true(input < s.input_count);
             assert_true(same_shape(&s.inputs[input], &s.outputs[j]));
             assert_int_equal(seen >> input & 1, 0);
-            seen |= 1u << input;
+            seen |= UINT64_C(1) << input;
             changing++;
         }
         if (seen != 0)
@@ -686,7 +701,7 @@ static void test_index_operands(void **state) {
             cases[i].code == FIRN_OP_metric_weighted_mean || cases[i].code == FIRN_OP_metric_auc)
             continue;
         const firn_op_info *info = firn_op_find(cases[i].code);
-        firn_op_signature s = accepted(&cases[i]);
+        const operands s = accepted(&cases[i]);
         for (uint8_t j = 0; j < s.input_count; j++) {
             if ((s.inputs[j].type == FIRN_INT32) != (info->index_operand == j))
                 fail_msg("%s: input %u", firn_op_name(info), (unsigned)j);
@@ -716,27 +731,52 @@ static void test_table(void **state) {
     assert_int_equal(firn_op_find(FIRN_OP_adamw)->reals, 4);
 }
 
+/* "op.output" of each output that the table marks as scratch, in the order of the table. */
+static void test_scratch(void **state) {
+    static const char expected[] = "attention.scratch attention_backward.scratch sum_of_squares.scratch "
+                                   "lamb.parameter_sums lamb.update_sums adafactor.sums adafactor_factored.sums "
+                                   "adafactor_factored.row_factors adafactor_factored.column_factors unit_norm.sums ";
+    char found[sizeof expected + 256] = "";
+    (void)state;
+    for (uint32_t i = 0; i < FIRN_OPS; i++) {
+        const firn_op_info *info = &firn_op_table[i];
+        const char *names = firn_op_words_of(info)->outputs;
+        for (uint32_t j = 0; j < info->outputs; j++) {
+            const int length = (int)strcspn(names, " ");
+            if (firn_op_output(info, j)->scratch)
+                snprintf(found + strlen(found), sizeof found - strlen(found), "%s.%.*s ", firn_op_name(info), length,
+                         names);
+            names += length + (names[length] == ' ');
+        }
+    }
+    assert_string_equal(found, expected);
+}
+
 static void test_unknown_ops_and_counts(void **state) {
     (void)state;
     firn_op_signature unknown = {.code = 28};
     assert_int_equal(firn_op_infer(&unknown), FIRN_ERROR_OP_UNKNOWN);
     firn_op_signature many = {.code = FIRN_OP_relu, .input_count = UINT8_MAX, .output_count = 1};
     assert_int_equal(firn_op_infer(&many), FIRN_ERROR_OP_OPERANDS);
-    firn_op_signature attributes = {.code = FIRN_OP_relu, .input_count = 1, .output_count = 1, .integer_count = 1};
+    firn_shape x = {.type = FIRN_FLOAT32, .rank = 1, .dims = {1}}, y = x;
+    firn_op_signature attributes = {
+        .code = FIRN_OP_relu, .input_count = 1, .output_count = 1, .integer_count = 1, .inputs = &x, .outputs = &y};
     assert_int_equal(firn_op_infer(&attributes), FIRN_ERROR_OP_ATTRIBUTE);
-    firn_op_signature reals = {.code = FIRN_OP_relu, .input_count = 1, .output_count = 1, .real_count = UINT8_MAX};
+    firn_op_signature reals = attributes;
+    reals.integer_count = 0;
+    reals.real_count = UINT8_MAX;
     assert_int_equal(firn_op_infer(&reals), FIRN_ERROR_OP_ATTRIBUTE);
 }
 
 static void test_types(void **state) {
     (void)state;
-    static const uint32_t bytes[] = {4, 2, 2, 2, 4, 8, 1, 0, 0};
-    static const char *const names[] = {"float32", "float16", "bfloat16", "cbfloat16", "int32",
-                                        "int64",   "uint8",   "?",        "?"};
-    for (uint8_t type = 0; type < 9; type++) {
+    static const uint32_t bytes[] = {4, 2, 2, 2, 4, 8, 1, 2, 2, 1, 1, 0, 0};
+    static const char *const names[] = {"float32", "float16", "bfloat16", "cbfloat16", "int32", "int64", "uint8",
+                                        "uint16",  "int16",   "int8",     "bool",      "?",     "?"};
+    for (uint8_t type = 0; type < sizeof bytes / sizeof bytes[0]; type++) {
         assert_int_equal(firn_type_bytes(type), bytes[type]);
         assert_string_equal(firn_type_name(type), names[type]);
-        assert_int_equal(firn_type_is_half(type), bytes[type] == 2);
+        assert_int_equal(firn_type_is_half(type), type >= FIRN_FLOAT16 && type <= FIRN_CBFLOAT16);
     }
     assert_int_equal(firn_type_bytes(UINT8_MAX), 0);
 }
@@ -758,16 +798,21 @@ static void test_sizes_do_not_wrap(void **state) {
     assert_false(firn_shape_elements(&shape, &value));
     shape = (firn_shape){.type = FIRN_FLOAT32, .rank = 9, .dims = {1, 1, 1, 1, 1, 1, 1, 1}};
     assert_false(firn_shape_elements(&shape, &value));
-    shape = (firn_shape){.type = 7, .rank = 1, .dims = {1}};
+    shape = (firn_shape){.type = FIRN_BOOL + 1, .rank = 1, .dims = {1}};
     assert_false(firn_shape_bytes(&shape, &value));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_rule),     cmocka_unit_test(test_every_op_has_cases),
-        cmocka_unit_test(test_changed_inputs), cmocka_unit_test(test_index_operands),
-        cmocka_unit_test(test_table),          cmocka_unit_test(test_unknown_ops_and_counts),
-        cmocka_unit_test(test_types),          cmocka_unit_test(test_sizes_do_not_wrap),
+        cmocka_unit_test(test_every_rule),
+        cmocka_unit_test(test_every_op_has_cases),
+        cmocka_unit_test(test_changed_inputs),
+        cmocka_unit_test(test_index_operands),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_scratch),
+        cmocka_unit_test(test_unknown_ops_and_counts),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_sizes_do_not_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,13 +13,13 @@ typedef struct adam {
      FIRN_##OP##_EPSILON == FIRN_ADAM_EPSILON && FIRN_##OP##_WEIGHT_DECAY == FIRN_ADAM_WEIGHT_DECAY)
 _Static_assert(AS_ADAM(ADAM_AMSGRAD) && AS_ADAM(RADAM) && AS_ADAM(NADAM) && AS_ADAM(ADAMAX), "adam_of serves them all");
 
-/* rate, factors: positions of the learning rate and of the factors among the op's inputs. */
-static adam adam_of(const firn_kernel_call *call, uint8_t rate, uint8_t factors) {
+/* factors: the position of the factors among the op's inputs. */
+static adam adam_of(const firn_kernel_call *call, uint8_t factors) {
     return (adam){.beta1 = call->reals[FIRN_ADAM_BETA1],
                   .beta2 = call->reals[FIRN_ADAM_BETA2],
                   .epsilon = call->reals[FIRN_ADAM_EPSILON],
                   .decay = firn_decay_of(call, factors, call->reals[FIRN_ADAM_WEIGHT_DECAY]),
-                  .rate = firn_scalar(&call->inputs[rate]),
+                  .rate = firn_scalar(&call->inputs[FIRN_ADAM_IN_LEARNING_RATE]),
                   .correction = 1.0f};
 }
 
@@ -46,7 +46,7 @@ static void adam_run(const void *settings, const float *g, float *const tensors[
 }
 
 void firn_kernel_adam(const firn_kernel_call *call) {
-    adam a = adam_of(call, FIRN_ADAM_IN_LEARNING_RATE, FIRN_ADAM_IN_FACTORS);
+    adam a = adam_of(call, FIRN_ADAM_IN_FACTORS);
     a.correction = firn_adam_correction(a.beta1, a.beta2, firn_step_of(&call->inputs[FIRN_ADAM_IN_STEPS]));
     firn_update(call, FIRN_ADAM_IN_FACTORS, 3, adam_run, &a);
 }
@@ -76,7 +76,7 @@ static void amsgrad_run(const void *settings, const float *g, float *const tenso
 
 void firn_kernel_adam_amsgrad(const firn_kernel_call *call) {
     const bool decoupled = call->integers[FIRN_ADAM_AMSGRAD_DECOUPLED] != 0;
-    amsgrad s = {.adam = adam_of(call, FIRN_ADAM_AMSGRAD_IN_LEARNING_RATE, FIRN_ADAM_AMSGRAD_IN_FACTORS)};
+    amsgrad s = {.adam = adam_of(call, FIRN_ADAM_AMSGRAD_IN_FACTORS)};
     if (call->integers[FIRN_ADAM_AMSGRAD_CORRECT_BIAS] != 0)
         s.adam.correction =
             firn_adam_correction(s.adam.beta1, s.adam.beta2, firn_step_of(&call->inputs[FIRN_ADAM_AMSGRAD_IN_STEPS]));
@@ -109,7 +109,7 @@ static void radam_run(const void *settings, const float *g, float *const tensors
 }
 
 void firn_kernel_radam(const firn_kernel_call *call) {
-    radam s = {.adam = adam_of(call, FIRN_RADAM_IN_LEARNING_RATE, FIRN_RADAM_IN_FACTORS)};
+    radam s = {.adam = adam_of(call, FIRN_RADAM_IN_FACTORS)};
     s.at = firn_radam_coefficients_at(s.adam.beta1, s.adam.beta2, firn_step_of(&call->inputs[FIRN_RADAM_IN_STEPS]));
     firn_update(call, FIRN_RADAM_IN_FACTORS, 3, radam_run, &s);
 }
@@ -138,7 +138,7 @@ static void nadam_run(const void *settings, const float *g, float *const tensors
 }
 
 void firn_kernel_nadam(const firn_kernel_call *call) {
-    nadam s = {.adam = adam_of(call, FIRN_NADAM_IN_LEARNING_RATE, FIRN_NADAM_IN_FACTORS)};
+    nadam s = {.adam = adam_of(call, FIRN_NADAM_IN_FACTORS)};
     s.at = firn_nadam_coefficients_at(s.adam.beta1, s.adam.beta2, call->reals[FIRN_NADAM_MOMENTUM_DECAY],
                                       firn_scalar(&call->inputs[FIRN_NADAM_IN_MU_PRODUCT]),
                                       firn_step_of(&call->inputs[FIRN_NADAM_IN_STEPS]));
@@ -170,8 +170,7 @@ static void adamax_run(const void *settings, const float *g, float *const tensor
 }
 
 void firn_kernel_adamax(const firn_kernel_call *call) {
-    adamax s = {.adam = adam_of(call, FIRN_ADAMAX_IN_LEARNING_RATE, FIRN_ADAMAX_IN_FACTORS),
-                .maximize = call->integers[FIRN_ADAMAX_MAXIMIZE] != 0};
+    adamax s = {.adam = adam_of(call, FIRN_ADAMAX_IN_FACTORS), .maximize = call->integers[FIRN_ADAMAX_MAXIMIZE] != 0};
     s.adam.correction = firn_bias_correction(s.adam.beta1, firn_step_of(&call->inputs[FIRN_ADAMAX_IN_STEPS]));
     firn_update(call, FIRN_ADAMAX_IN_FACTORS, 3, adamax_run, &s);
 }

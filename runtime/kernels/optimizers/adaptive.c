@@ -64,33 +64,32 @@ static void rmsprop_centered_momentum_run(const void *settings, const float *g, 
 _Static_assert(AS_RMSPROP(RMSPROP_MOMENTUM) && AS_RMSPROP(RMSPROP_CENTERED) && AS_RMSPROP(RMSPROP_CENTERED_MOMENTUM),
                "rmsprop_of serves all four");
 
-/* rate, factors: positions of the learning rate and of the factors among the op's inputs. */
-static rmsprop rmsprop_of(const firn_kernel_call *call, uint8_t rate, uint8_t factors) {
+/* factors: the position of the factors among the op's inputs. */
+static rmsprop rmsprop_of(const firn_kernel_call *call, uint8_t factors) {
     return (rmsprop){.alpha = call->reals[FIRN_RMSPROP_ALPHA],
                      .epsilon = call->reals[FIRN_RMSPROP_EPSILON],
                      .decay = firn_decay_of(call, factors, call->reals[FIRN_RMSPROP_WEIGHT_DECAY]),
-                     .rate = firn_scalar(&call->inputs[rate])};
+                     .rate = firn_scalar(&call->inputs[FIRN_RMSPROP_IN_LEARNING_RATE])};
 }
 
 void firn_kernel_rmsprop(const firn_kernel_call *call) {
-    const rmsprop s = rmsprop_of(call, FIRN_RMSPROP_IN_LEARNING_RATE, FIRN_RMSPROP_IN_FACTORS);
+    const rmsprop s = rmsprop_of(call, FIRN_RMSPROP_IN_FACTORS);
     firn_update(call, FIRN_RMSPROP_IN_FACTORS, 2, rmsprop_run, &s);
 }
 
 void firn_kernel_rmsprop_momentum(const firn_kernel_call *call) {
-    rmsprop s = rmsprop_of(call, FIRN_RMSPROP_MOMENTUM_IN_LEARNING_RATE, FIRN_RMSPROP_MOMENTUM_IN_FACTORS);
+    rmsprop s = rmsprop_of(call, FIRN_RMSPROP_MOMENTUM_IN_FACTORS);
     s.momentum = call->reals[FIRN_RMSPROP_MOMENTUM_MOMENTUM];
     firn_update(call, FIRN_RMSPROP_MOMENTUM_IN_FACTORS, 3, rmsprop_momentum_run, &s);
 }
 
 void firn_kernel_rmsprop_centered(const firn_kernel_call *call) {
-    const rmsprop s = rmsprop_of(call, FIRN_RMSPROP_CENTERED_IN_LEARNING_RATE, FIRN_RMSPROP_CENTERED_IN_FACTORS);
+    const rmsprop s = rmsprop_of(call, FIRN_RMSPROP_CENTERED_IN_FACTORS);
     firn_update(call, FIRN_RMSPROP_CENTERED_IN_FACTORS, 3, rmsprop_centered_run, &s);
 }
 
 void firn_kernel_rmsprop_centered_momentum(const firn_kernel_call *call) {
-    rmsprop s =
-        rmsprop_of(call, FIRN_RMSPROP_CENTERED_MOMENTUM_IN_LEARNING_RATE, FIRN_RMSPROP_CENTERED_MOMENTUM_IN_FACTORS);
+    rmsprop s = rmsprop_of(call, FIRN_RMSPROP_CENTERED_MOMENTUM_IN_FACTORS);
     s.momentum = call->reals[FIRN_RMSPROP_CENTERED_MOMENTUM_MOMENTUM];
     firn_update(call, FIRN_RMSPROP_CENTERED_MOMENTUM_IN_FACTORS, 4, rmsprop_centered_momentum_run, &s);
 }

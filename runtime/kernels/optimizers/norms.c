@@ -96,8 +96,8 @@ _Static_assert(AS_ADAFACTOR(OUT_PARAMETER) && AS_ADAFACTOR(SCALE_PARAMETER) && A
                    AS_ADAFACTOR(WEIGHT_DECAY),
                "adafactor_of and adafactor_step serve both ops");
 
-/* rate, steps, factors: positions of these among the op's inputs. */
-static adafactor adafactor_of(const firn_kernel_call *call, uint8_t rate, uint8_t steps, uint8_t factors) {
+/* steps, factors: positions of these among the op's inputs. */
+static adafactor adafactor_of(const firn_kernel_call *call, uint8_t steps, uint8_t factors) {
     const float *reals = call->reals;
     const uint64_t step = firn_step_of(&call->inputs[steps]);
     return (adafactor){
@@ -106,7 +106,7 @@ static adafactor adafactor_of(const firn_kernel_call *call, uint8_t rate, uint8_
         .at = firn_adafactor_coefficients_at(reals[FIRN_ADAFACTOR_DECAY_RATE], step),
         .epsilon = reals[FIRN_ADAFACTOR_EPSILON1],
         .decay = firn_decay_of(call, factors, reals[FIRN_ADAFACTOR_WEIGHT_DECAY]),
-        .rate = firn_scalar(&call->inputs[rate]),
+        .rate = firn_scalar(&call->inputs[FIRN_ADAFACTOR_IN_LEARNING_RATE]),
         .shrink = 1.0f,
     };
 }
@@ -184,8 +184,7 @@ static void plain_squares_run(const void *settings, const float *g, float *const
 }
 
 void firn_kernel_adafactor(const firn_kernel_call *call) {
-    adafactor s =
-        adafactor_of(call, FIRN_ADAFACTOR_IN_LEARNING_RATE, FIRN_ADAFACTOR_IN_STEPS, FIRN_ADAFACTOR_IN_FACTORS);
+    adafactor s = adafactor_of(call, FIRN_ADAFACTOR_IN_STEPS, FIRN_ADAFACTOR_IN_FACTORS);
     firn_update(call, FIRN_ADAFACTOR_IN_FACTORS, 2, plain_squares_run, &s);
     adafactor_step(call, &s, FIRN_ADAFACTOR_OUT_SUMS);
 }
@@ -252,8 +251,7 @@ static void find_factors(const adafactor *s) {
 
 void firn_kernel_adafactor_factored(const firn_kernel_call *call) {
     const firn_tensor *parameter = &call->outputs[FIRN_ADAFACTOR_FACTORED_OUT_PARAMETER];
-    adafactor s = adafactor_of(call, FIRN_ADAFACTOR_FACTORED_IN_LEARNING_RATE, FIRN_ADAFACTOR_FACTORED_IN_STEPS,
-                               FIRN_ADAFACTOR_FACTORED_IN_FACTORS);
+    adafactor s = adafactor_of(call, FIRN_ADAFACTOR_FACTORED_IN_STEPS, FIRN_ADAFACTOR_FACTORED_IN_FACTORS);
     s.factored = true;
     s.rows = parameter->dims[parameter->rank - 2];
     s.columns = parameter->dims[parameter->rank - 1];

@@ -23,8 +23,8 @@ size_t firn_gradient_block(float *g, const firn_gradient *gradient, size_t block
 
 /* Returns the weight decay of an optimizer's call: from its factors if it has them, else its attribute. */
 static inline float firn_decay_of(const firn_kernel_call *call, uint8_t factors, float attribute) {
-    const firn_tensor *given = &call->inputs[factors];
-    if (call->input_count > factors && given->elements == FIRN_FACTORS_AND_DECAY)
+    const firn_tensor *given = firn_call_input(call, factors);
+    if (given != NULL && given->elements == FIRN_FACTORS_AND_DECAY)
         return ((const float *)given->data)[FIRN_FACTOR_DECAY];
     return attribute;
 }
@@ -52,7 +52,7 @@ static inline float *firn_block_of(const firn_tensor *tensor, size_t block) {
 typedef void (*firn_update_run)(const void *settings, const float *g, float *const tensors[], size_t count);
 
 /* Runs `run` over every block, for optimizers whose elements are independent. `tensors` is the number of leading
- * outputs of the call that have the parameter's extents. */
+ * outputs of the call that have the parameter's extents, at most 4. */
 void firn_update(const firn_kernel_call *call, uint8_t factors, uint8_t tensors, firn_update_run run,
                  const void *settings);
 
