@@ -18,6 +18,13 @@ static int prepare(const char *name, firnc_bytes *file, firn_header *header, uin
     firnc_plan_file checked;
     if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, file))
         return FIRNC_EXIT_WRONG;
+    if (firn_header_decode(header, file->data, file->count) == FIRN_OK) {
+        firnc_say(
+            "firnc: %s: is signed already; use it as it is, or compile it with --unsigned to sign it with another "
+            "key",
+            name);
+        return FIRNC_EXIT_REFUSED;
+    }
     if (!firnc_plan_prepare(name, file, digest))
         return FIRNC_EXIT_REFUSED;
     int status = firnc_plan_check(file, NULL, 0, &checked);

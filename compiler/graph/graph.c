@@ -306,9 +306,6 @@ firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, ui
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay) {
     check_name(graph, name);
-    for (uint32_t i = 0; i < graph->value_count; i++)
-        if (graph->values[i].role == FIRNC_ROLE_PARAMETER && strcmp(graph->values[i].name, name) == 0)
-            firnc_graph_misuse(graph, firnc_format("two parameters have the name %s", name));
     firnc_value value = firnc_value_new(graph, firnc_format("%s", name), FIRNC_ROLE_PARAMETER,
                                         make_shape(graph, FIRN_FLOAT32, rank, dims));
     firnc_value_info *info = &graph->values[value];

@@ -92,7 +92,9 @@ typedef struct firnc_input_options {
 firnc_value firnc_input(firnc_graph *graph, const char *name, firn_type type, uint8_t rank, const uint32_t *dims,
                         firnc_input_options options);
 
-/* A trained float32 tensor. decay: weight decay applies (usually false for biases and norms). */
+/* A trained float32 tensor. decay: weight decay applies (usually false for biases and norms). No two parameters have
+ * the same name, and none begins with "optimizer.", "counters.", "scaler." or "metric.", as the rest of the state does.
+ */
 firnc_value firnc_parameter(firnc_graph *graph, const char *name, uint8_t rank, const uint32_t *dims, firnc_init init,
                             bool decay);
 

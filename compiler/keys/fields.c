@@ -206,6 +206,18 @@ static bool read_fixed(const firnc_tree *node, const char *only) {
 
 /* --- mappings ----------------------------------------------------------------------------------------------------- */
 
+/* Notes an ignored key; in a mapping, of each key by itself. */
+static void note_ignored(const firnc_tree *node, const firnc_field *field) {
+    if (firnc_idle_loses_nothing(node, field->usual))
+        return;
+    if (node->kind != FIRNC_MAPPING) {
+        firnc_idle_note(node, field->only);
+        return;
+    }
+    for (const firnc_tree *child = node->first; child != NULL; child = child->next)
+        note_ignored(child, field);
+}
+
 static bool read_value(const firnc_tree *node, const firnc_field *field, void *structure) {
     void *to = (char *)structure + field->offset;
     uint64_t whole = 0;
@@ -235,8 +247,10 @@ static bool read_value(const firnc_tree *node, const firnc_field *field, void *s
                firnc_tree_fail(node, "%s is not a list; put entries below it, each after a dash", value_text(node));
     case FIRNC_FIELD_REFUSED:
         return firnc_tree_fail(node, "is not supported; %s", field->only);
-    case FIRNC_FIELD_OTHER:
     case FIRNC_FIELD_IGNORED:
+        note_ignored(node, field);
+        return true;
+    case FIRNC_FIELD_OTHER:
         break;
     }
     return true;

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "compiler/keys/idle.h"
 #include "compiler/keys/tree.h"
 
 typedef enum firnc_field_kind {
@@ -19,7 +20,7 @@ typedef enum firnc_field_kind {
     FIRNC_FIELD_NESTED,  /* a mapping, which the caller reads by another table */
     FIRNC_FIELD_ENTRIES, /* a list */
     FIRNC_FIELD_OTHER,   /* any value, which the caller reads */
-    FIRNC_FIELD_IGNORED, /* any value: it has no effect on a frozen run */
+    FIRNC_FIELD_IGNORED, /* any value: it has no effect; `only` says why and what to do, `usual` what is so anyway */
     FIRNC_FIELD_REFUSED  /* a key of the model zoo that Firn refuses; `only` is the advice that the message gives */
 } firnc_field_kind;
 
@@ -38,6 +39,7 @@ typedef struct firnc_field {
     const firnc_choice *choices;
     const char *only;
     bool required;
+    const char *usual; /* an ignored key with this value loses nothing and is not warned of; NULL: none */
 } firnc_field;
 
 /* Reads a mapping into a structure that holds the defaults; a key with the value null keeps its default. The structure

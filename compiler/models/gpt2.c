@@ -46,6 +46,8 @@ static const firnc_field fields[] = {
 
 #undef AT
 
+static const firnc_idle_key mixed_keys[] = {{"attention_softmax_fp32", "true"}};
+
 static const firnc_gpt2 defaults = {
     .max_position_embeddings = 1024,
     .position_embedding = FIRNC_POSITIONS_LEARNED,
@@ -331,6 +333,8 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
 const firnc_model firnc_model_gpt2 = {.name = "gpt2",
                                       .fields = fields,
                                       .field_count = sizeof fields / sizeof fields[0],
+                                      .mixed_keys = mixed_keys,
+                                      .mixed_key_count = sizeof mixed_keys / sizeof mixed_keys[0],
                                       .settings_bytes = sizeof(firnc_gpt2),
                                       .defaults = &defaults,
                                       .complete = complete,

@@ -86,15 +86,27 @@ static bool read_hidden_sizes(const firnc_tree *list, firnc_mlp *mlp) {
     return true;
 }
 
+/* Notes the keys of hidden layers if there are none. */
+static void note_idle_keys(const firnc_tree *keys, const firnc_mlp *mlp) {
+    static const firnc_idle_key of_hidden_layers[] = {{"nonlinearity", "relu"}, {"dropout_rate", "0"}};
+    if (mlp->hidden_count == 0)
+        firnc_idle_note_keys(keys, of_hidden_layers, sizeof of_hidden_layers / sizeof of_hidden_layers[0],
+                             firnc_tree_child(keys, "hidden_sizes"),
+                             "there is no hidden layer; write hidden_sizes, or remove this key");
+}
+
 static bool complete(const firnc_tree *keys, void *settings) {
     firnc_mlp *mlp = settings;
     if (has_classes(mlp->loss) && mlp->output_size < 2)
         return firnc_tree_fail(firnc_tree_child(keys, "output_size"),
                                "one class is nothing to tell apart; write at least 2, or loss: "
                                "binary_cross_entropy_with_logits or mean_squared_error");
-    return check_loss_keys(keys, mlp->loss) &&
-           firnc_complete_cross_entropy(keys, mlp->loss_scaling, mlp->output_size, &mlp->cross_entropy) &&
-           read_hidden_sizes(firnc_tree_child(keys, "hidden_sizes"), mlp);
+    if (!check_loss_keys(keys, mlp->loss) ||
+        !firnc_complete_cross_entropy(keys, mlp->loss_scaling, mlp->output_size, &mlp->cross_entropy) ||
+        !read_hidden_sizes(firnc_tree_child(keys, "hidden_sizes"), mlp))
+        return false;
+    note_idle_keys(keys, mlp);
+    return true;
 }
 
 static firnc_targets targets_of(firnc_loss_kind loss) {

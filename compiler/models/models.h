@@ -44,6 +44,8 @@ typedef struct firnc_model {
     const char *name;
     const firnc_field *fields; /* keys of this model; offsets are into its settings */
     uint32_t field_count;
+    const firnc_idle_key *mixed_keys; /* keys of this model that have no effect without mixed precision */
+    uint32_t mixed_key_count;
     size_t settings_bytes; /* size of its settings, a struct that begins with a firnc_model_settings */
     const void *defaults;  /* the settings before any key is read */
     /* Checks and completes settings whose fields have been read. False after one message. */

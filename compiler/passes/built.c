@@ -1,6 +1,7 @@
 /* The build pass. In: the graph as a front end built it, and the job. Out: the same graph, checked: it is complete, it
  * agrees with the job, and a plan can represent its inputs. An error here is the fault of the front end. */
 #include <math.h>
+#include <string.h>
 
 #include "compiler/passes/passes.h"
 
@@ -120,6 +121,34 @@ static bool check_initial_values(const firnc_compilation *compilation) {
     return true;
 }
 
+/* A parameter is a tensor of the state, where these names begin those of the tensors that the passes add. */
+static bool is_reserved(const char *name) {
+    static const char *const beginnings[] = {"optimizer.", "counters.", "scaler.", "metric."};
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool check_parameter_names(const firnc_compilation *compilation) {
+    const firnc_graph *graph = compilation->graph;
+    for (firnc_value i = 0; i < graph->value_count; i++) {
+        const firnc_value_info *value = &graph->values[i];
+        if (value->role != FIRNC_ROLE_PARAMETER)
+            continue;
+        if (is_reserved(value->name))
+            return firnc_fail(compilation,
+                              "parameter %s: names that begin with optimizer., counters., scaler. or metric. are "
+                              "those of Firn's own state; choose another name",
+                              value->name);
+        for (firnc_value j = 0; j < i; j++)
+            if (graph->values[j].role == FIRNC_ROLE_PARAMETER && strcmp(graph->values[j].name, value->name) == 0)
+                return firnc_fail(compilation, "two parameters have the name %s; give each a name of its own",
+                                  value->name);
+    }
+    return true;
+}
+
 static bool has_parameter(const firnc_graph *graph) {
     for (firnc_value i = 0; i < graph->value_count; i++)
         if (graph->values[i].role == FIRNC_ROLE_PARAMETER)
@@ -144,5 +173,5 @@ bool firnc_check_built(firnc_compilation *compilation) {
     if (!has_parameter(graph))
         return firnc_fail(compilation, "the graph %s has no parameter; call firnc_parameter", graph->model);
     graph->passed = true;
-    return check_initial_values(compilation) && check_inputs(compilation);
+    return check_parameter_names(compilation) && check_initial_values(compilation) && check_inputs(compilation);
 }

@@ -273,9 +273,10 @@ bool firnc_add_metric(firnc_compilation *compilation) {
     loss->name = "loss";
     loss->role = FIRNC_ROLE_RESULT;
     loss->persistent = true;
-    return add_metric_op(graph, job->metric) ||
-           refuse(compilation, firnc_format("the metric does not fit what the model %s names for it: labels, weights, "
-                                            "targets or scores have another type or other extents than the metric "
-                                            "takes; name others, or use loss",
-                                            graph->model));
+    if (!add_metric_op(graph, job->metric))
+        return refuse(compilation, firnc_format("the metric does not fit what the model %s names for it: labels, "
+                                                "weights, targets or scores have another type or other extents than "
+                                                "the metric takes; name others, or use loss",
+                                                graph->model));
+    return firnc_check_indices(compilation, &graph->nodes[graph->node_count - 1]);
 }

@@ -31,6 +31,10 @@ typedef struct firnc_group {
 /* Infers the extents of a node's outputs, whose types are set, by the op's shape rule (shapes.c). */
 bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node);
 
+/* Checks that the indices of a node, whose extents are known, are an input with a limit that fits (shapes.c): the
+ * runtime compares elements with the limit when it reads them, and no op does. */
+bool firnc_check_indices(const firnc_compilation *compilation, const firnc_node *node);
+
 /* Assigns the parameters, sorted by name, to groups (groups.c): those of the job, each split by whether weight decay
  * applies. Part of the training pass. False after one message if a pattern matches no parameter. */
 bool firnc_group_parameters(const firnc_compilation *compilation, const firnc_value *parameters, uint32_t count);

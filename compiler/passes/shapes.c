@@ -15,6 +15,31 @@ static const char *operands_text(const firnc_graph *graph, const firnc_node *nod
     return text;
 }
 
+/* The number of classes, or of rows of a table, that an op's indices choose from. */
+static int64_t index_range(const firnc_graph *graph, const firnc_node *node, const firn_op_info *info) {
+    if (info->index_attribute != FIRN_NONE_OF_THEM)
+        return node->integers[info->index_attribute];
+    const firn_shape *table = &graph->values[node->inputs[info->index_table]].shape;
+    return table->dims[table->rank - info->index_from_end];
+}
+
+bool firnc_check_indices(const firnc_compilation *compilation, const firnc_node *node) {
+    const firn_op_info *info = firn_op_find(node->code);
+    if (info->index_operand == FIRN_NONE_OF_THEM)
+        return true;
+    const firnc_value_info *indices = &compilation->graph->values[node->inputs[info->index_operand]];
+    const int64_t range = index_range(compilation->graph, node, info);
+    if (indices->source == NULL)
+        return firnc_fail(compilation, "layer %s: %s takes its indices or labels from %s; give it an input", node->name,
+                          firn_op_name(info), indices->name);
+    return (int64_t)indices->source->limit <= range ||
+           firnc_fail(
+               compilation,
+               "input %s: its limit is %u, and %s of layer %s has %lld classes or rows to choose from; lower the "
+               "limit, or enlarge the layer",
+               indices->name, (unsigned)indices->source->limit, firn_op_name(info), node->name, (long long)range);
+}
+
 bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *node) {
     firnc_graph *graph = compilation->graph;
     uint8_t types[FIRN_OUTPUTS_MAX] = {0};
@@ -28,7 +53,7 @@ bool firnc_infer_node(const firnc_compilation *compilation, const firnc_node *no
                           firn_error_text(error));
     for (uint8_t i = 0; i < node->output_count; i++)
         graph->values[node->outputs[i]].shape = shapes[i];
-    return true;
+    return firnc_check_indices(compilation, node);
 }
 
 /* Autocast gives no tensor of one dimension a half type, so a loss that is float32[1] here stays it. */

@@ -21,7 +21,8 @@ static const firnc_field trainer_fields[] = {
     {"init", .kind = FIRNC_FIELD_NESTED, .required = true},
     {"fit", .kind = FIRNC_FIELD_NESTED},
     {"validate", .kind = FIRNC_FIELD_NESTED},
-    {"validate_all", .kind = FIRNC_FIELD_IGNORED},
+    {"validate_all", .kind = FIRNC_FIELD_IGNORED,
+     .only = "an eval plan reads trainer.validate; compile one with --set for each other data set"},
 };
 
 static const firnc_field init_fields[] = {
@@ -35,18 +36,23 @@ static const firnc_field init_fields[] = {
     {"callbacks", .kind = FIRNC_FIELD_ENTRIES},
     {"sparsity", .kind = FIRNC_FIELD_REFUSED, .only = "Firn trains dense models; remove it"},
     /* They say where the model zoo runs, logs and saves, which is not part of a plan. */
-    {"backend", .kind = FIRNC_FIELD_IGNORED},
-    {"device", .kind = FIRNC_FIELD_IGNORED},
-    {"model_dir", .kind = FIRNC_FIELD_IGNORED},
-    {"checkpoint", .kind = FIRNC_FIELD_IGNORED},
-    {"logging", .kind = FIRNC_FIELD_IGNORED},
-    {"loggers", .kind = FIRNC_FIELD_IGNORED},
+    {"backend", .kind = FIRNC_FIELD_IGNORED,
+     .only = "a plan runs on the machine that firn is started on; use firnc compile --target and firn train --threads"},
+    {"device", .kind = FIRNC_FIELD_IGNORED,
+     .only = "a plan runs on the machine that firn is started on; use firnc compile --target and firn train --threads"},
+    {"model_dir", .kind = FIRNC_FIELD_IGNORED,
+     .only = "a plan names no files; use -o of firnc compile, and --checkpoint and --log of firn train"},
+    {"checkpoint", .kind = FIRNC_FIELD_IGNORED,
+     .only = "a plan does not say when to save; use firn train --checkpoint, --checkpoint-every and --resume"},
+    {"logging", .kind = FIRNC_FIELD_IGNORED, .only = "a plan does not log; use firn train --log, which logs each step"},
+    {"loggers", .kind = FIRNC_FIELD_IGNORED, .only = "a plan does not log; use firn train --log, which logs each step"},
 };
 
 static const firnc_field fit_fields[] = {
     {"train_dataloader", .kind = FIRNC_FIELD_NESTED},
     {"val_dataloader", .kind = FIRNC_FIELD_NESTED},
-    {"ckpt_path", .kind = FIRNC_FIELD_IGNORED},
+    {"ckpt_path", .kind = FIRNC_FIELD_IGNORED,
+     .only = "a plan names no files; use firn train --checkpoint with --resume, or firnc compile --weights"},
 };
 
 typedef struct loop {
@@ -59,27 +65,32 @@ static const firnc_field loop_fields[] = {
     {"max_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, max_steps), 1, FIRNC_STEPS_MAX},
     {"eval_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, eval_steps), 0, FIRNC_STEPS_MAX},
     {"check_loss", .kind = FIRNC_FIELD_FLAG, offsetof(loop, check_loss)},
-    {"eval_frequency", .kind = FIRNC_FIELD_IGNORED}, /* evaluation has a separate plan */
+    {"eval_frequency", .kind = FIRNC_FIELD_IGNORED,
+     .only = "a training plan does not evaluate; compile with --mode eval too, and run firn eval on checkpoints"},
     {"num_epochs", .kind = FIRNC_FIELD_REFUSED, .only = "a frozen run has a length in steps; write num_steps"},
     {"steps_per_epoch", .kind = FIRNC_FIELD_REFUSED, .only = "a frozen run has a length in steps; write num_steps"},
     {"grad_accum_steps", .kind = FIRNC_FIELD_REFUSED, .only = "set micro_batch_size below batch_size"},
 };
 
-/* Callbacks of the model zoo that only observe a run. Any other callback may change it and is refused. */
-static const char *const harmless_callbacks[] = {"CheckLoss",
-                                                 "ComputeNorm",
-                                                 "DebugArgsPath",
-                                                 "GlobalFlags",
-                                                 "KeepNCheckpoints",
-                                                 "LogInputSummaries",
-                                                 "LogOptimizerParamGroup",
-                                                 "LogSparsity",
-                                                 "ModelEvalMetrics",
-                                                 "OpProfiler",
-                                                 "ScopedTrainFlags",
-                                                 "ScopedEvalFlags",
-                                                 "ScopedValidateFlags",
-                                                 NULL};
+/* Callbacks of the model zoo that only observe a run, each with the reason why it has no effect and what to do instead.
+ * Any other callback may change the run and is refused. */
+static const struct {
+    const char *name, *instead;
+} observers[] = {
+    {"CheckLoss", "trainer.init.loop.check_loss is false; remove one of the two"},
+    {"ComputeNorm", "a plan has no callbacks; firn train --log has the norm of the gradients if they are clipped"},
+    {"DebugArgsPath", "it is for the model zoo's machines; remove it"},
+    {"GlobalFlags", "it is for the model zoo's machines; remove it"},
+    {"KeepNCheckpoints", "a run has one checkpoint, which firn train --checkpoint names; remove it"},
+    {"LogInputSummaries", "a plan has no callbacks; remove it"},
+    {"LogOptimizerParamGroup", "a plan has no callbacks; firnc schedule prints the learning rates"},
+    {"LogSparsity", "Firn trains dense models; remove it"},
+    {"ModelEvalMetrics", "trainer.validate.metric chooses the metric; remove it"},
+    {"OpProfiler", "a plan has no callbacks; firnc inspect lists the ops"},
+    {"ScopedTrainFlags", "it is for the model zoo's machines; remove it"},
+    {"ScopedEvalFlags", "it is for the model zoo's machines; remove it"},
+    {"ScopedValidateFlags", "it is for the model zoo's machines; remove it"},
+};
 
 /* --- the mode ------------------------------------------------------------------------------------------------------
  */
@@ -102,15 +113,33 @@ static bool check_mode(const firnc_recipe *recipe, const firnc_tree *node) {
 /* --- the parts of the layout
  * ------------------------------------------------------------------------------------------ */
 
-static bool check_callbacks(const firnc_tree *list) {
+/* Why a callback has no effect; NULL if it may change the run. */
+static const char *reason_of(const char *callback) {
+    for (size_t i = 0; i < sizeof observers / sizeof observers[0]; i++)
+        if (strcmp(callback, observers[i].name) == 0)
+            return observers[i].instead;
+    return NULL;
+}
+
+static bool check_callback(const firnc_tree *entry, const firnc_tree *callback, bool check_loss) {
+    const char *name = callback == NULL ? NULL : callback->key;
+    const char *reason = name == NULL ? NULL : reason_of(name);
+    if (reason == NULL)
+        return firnc_tree_fail(entry, "%s may change the run, and a plan cannot hold it; remove it",
+                               name == NULL ? "a callback without a name" : name);
+    if (!check_loss || strcmp(name, "CheckLoss") != 0)
+        firnc_idle_note(callback, reason);
+    return true;
+}
+
+static bool check_callbacks(const firnc_tree *list, bool check_loss) {
     for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next) {
-        const char *name = entry->kind == FIRNC_MAPPING && entry->first != NULL ? entry->first->key : NULL;
-        bool harmless = false;
-        for (const char *const *known = harmless_callbacks; name != NULL && *known != NULL; known++)
-            harmless = harmless || strcmp(name, *known) == 0;
-        if (!harmless)
-            return firnc_tree_fail(entry, "%s may change the run, and a plan cannot hold it; remove it",
-                                   name == NULL ? "a callback without a name" : name);
+        const firnc_tree *callback = entry->kind == FIRNC_MAPPING ? entry->first : NULL;
+        do {
+            if (!check_callback(entry, callback, check_loss))
+                return false;
+            callback = callback->next;
+        } while (callback != NULL);
     }
     return true;
 }
@@ -142,7 +171,24 @@ static bool read_init(firnc_recipe *recipe, const firnc_tree *init, bool *comput
     *compute_metrics = said.compute_eval_metrics;
     return firnc_recipe_precision(job, init, &said) && firnc_recipe_optimizer(job, init, &learning_rate) &&
            firnc_recipe_schedule(job, init, learning_rate) && read_loop(recipe, firnc_tree_child(init, "loop")) &&
-           firnc_job_schedule_values(job, &place) && check_callbacks(firnc_tree_child(init, "callbacks"));
+           firnc_job_schedule_values(job, &place) &&
+           check_callbacks(firnc_tree_child(init, "callbacks"), job->check_loss);
+}
+
+/* Notes keys that have no effect because of a key in another mapping. */
+static void note_idle_keys(const firnc_recipe *recipe, const firnc_tree *trainer, bool compute_metrics) {
+    static const firnc_idle_key metrics = {"compute_eval_metrics", NULL};
+    const firnc_tree *validate = firnc_tree_child(trainer, "validate");
+    const firnc_tree *init = firnc_tree_child(trainer, "init"), *model = firnc_tree_child(init, "model");
+    const firnc_tree *loader = firnc_tree_child(firnc_tree_child(trainer, "fit"), "val_dataloader");
+    const firnc_tree *metric = firnc_tree_child(validate, "metric");
+    if (loader != NULL && firnc_tree_child(validate, "val_dataloader") != NULL)
+        firnc_idle_note(loader, "trainer.validate.val_dataloader is there and is taken; remove one of the two");
+    if (recipe->job.mode == FIRNC_EVAL && metric != NULL && !compute_metrics && recipe->job.metric != FIRNC_METRIC_LOSS)
+        firnc_idle_note_keys(model, &metrics, 1, metric, "trainer.validate.metric is there; remove one of the two");
+    if (!recipe->job.precision.mixed)
+        firnc_idle_note_keys(model, recipe->model->mixed_keys, recipe->model->mixed_key_count,
+                             firnc_recipe_precision_switch(init), FIRNC_RECIPE_IN_FLOAT32);
 }
 
 static bool check_end(const firnc_recipe *recipe, const firnc_tree *trainer) {
@@ -167,6 +213,7 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
     recipe->job.mode = mode;
     recipe->job.target = "portable";
     recipe->job.places.layers = recipe->job.places.samples = (firnc_place){.file = file, .line = 1, .path = ""};
+    firnc_idle_forget();
     firnc_tree *root = firnc_tree_read(file);
     if (root == NULL)
         return false;
@@ -177,9 +224,13 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
         return false;
     const firnc_tree *trainer = firnc_tree_child(root, "trainer"), *fit = firnc_tree_child(trainer, "fit");
     bool compute_metrics;
-    return firnc_fields_read(trainer, trainer_fields, sizeof trainer_fields / sizeof trainer_fields[0], NULL) &&
-           (fit == NULL || firnc_fields_read(fit, fit_fields, sizeof fit_fields / sizeof fit_fields[0], NULL)) &&
-           read_init(recipe, firnc_tree_child(trainer, "init"), &compute_metrics) &&
-           firnc_recipe_metric(recipe, firnc_tree_child(trainer, "validate"), compute_metrics) &&
-           firnc_recipe_data(recipe, trainer) && check_end(recipe, trainer);
+    if (!firnc_fields_read(trainer, trainer_fields, sizeof trainer_fields / sizeof trainer_fields[0], NULL) ||
+        (fit != NULL && !firnc_fields_read(fit, fit_fields, sizeof fit_fields / sizeof fit_fields[0], NULL)) ||
+        !read_init(recipe, firnc_tree_child(trainer, "init"), &compute_metrics) ||
+        !firnc_recipe_metric(recipe, firnc_tree_child(trainer, "validate"), compute_metrics) ||
+        !firnc_recipe_data(recipe, trainer) || !check_end(recipe, trainer))
+        return false;
+    note_idle_keys(recipe, trainer, compute_metrics);
+    firnc_idle_tell();
+    return true;
 }

@@ -37,11 +37,15 @@ static const firnc_field fields[] = {
     {"feature_scale", .kind = FIRNC_FIELD_SINGLE, ELEMENT(feature_scale), -1e30, 1e30},
     {"feature_shift", .kind = FIRNC_FIELD_SINGLE, ELEMENT(feature_shift), -1e30, 1e30},
     /* They say where and how the model zoo reads its data, which is not part of a plan. */
-    {"data_processor", .kind = FIRNC_FIELD_IGNORED},
-    {"data_dir", .kind = FIRNC_FIELD_IGNORED},
-    {"num_workers", .kind = FIRNC_FIELD_IGNORED},
-    {"prefetch_factor", .kind = FIRNC_FIELD_IGNORED},
-    {"persistent_workers", .kind = FIRNC_FIELD_IGNORED},
+    {"data_processor", .kind = FIRNC_FIELD_IGNORED,
+     .only = "the model says how data is read; firn train and firn eval take bytes, .npy or IDX files with --data"},
+    {"data_dir", .kind = FIRNC_FIELD_IGNORED,
+     .only = "a plan names no files; give them to firn train and firn eval with --data"},
+    {"num_workers", .kind = FIRNC_FIELD_IGNORED, .usual = "0",
+     .only = "firn reads the data without workers; remove it"},
+    {"prefetch_factor", .kind = FIRNC_FIELD_IGNORED, .only = "firn reads the data without workers; remove it"},
+    {"persistent_workers", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+     .only = "firn reads the data without workers; remove it"},
 };
 
 #undef AT
@@ -139,6 +143,17 @@ static settings defaults(const firnc_recipe *recipe) {
                                    .feature_scale = 1}};
 }
 
+/* Notes a seed whose loader does not shuffle. Evaluation may shuffle with the seed of the training data. */
+static void note_idle_seed(firnc_mode mode, const firnc_tree *train, const firnc_tree *eval, const settings *s,
+                           const settings *held) {
+    static const firnc_idle_key seed = {"shuffle_seed", NULL};
+    const bool inherited = held->data.shuffle && firnc_tree_child(eval, seed.key) == NULL;
+    const firnc_tree *loader = mode == FIRNC_TRAIN ? train : eval;
+    if (mode == FIRNC_TRAIN ? !s->data.shuffle && !inherited : !held->data.shuffle)
+        firnc_idle_note_keys(loader, &seed, 1, firnc_tree_child(loader, "shuffle"),
+                             "the data is read in order; write shuffle: true, or remove it");
+}
+
 bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     const firnc_tree *fit = firnc_tree_child(trainer, "fit");
     const firnc_tree *train = firnc_tree_child(fit, "train_dataloader");
@@ -165,6 +180,7 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     const firnc_tree *samples = firnc_tree_child(loader, "micro_batch_size");
     if (samples == NULL)
         samples = firnc_tree_child(loader, "batch_size");
+    note_idle_seed(recipe->job.mode, train, eval, &s, &held);
     recipe->job.data = chosen->data;
     recipe->elements = chosen->elements;
     if (samples != NULL)

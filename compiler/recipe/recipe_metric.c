@@ -40,7 +40,7 @@ static const firnc_field fields[] = {
 static const firnc_field validate_fields[] = {
     {"val_dataloader", .kind = FIRNC_FIELD_NESTED},
     {"metric", .kind = FIRNC_FIELD_OTHER},
-    {"ckpt_path", .kind = FIRNC_FIELD_IGNORED},
+    {"ckpt_path", .kind = FIRNC_FIELD_IGNORED, .only = "a plan names no files; use firn eval --checkpoint"},
 };
 
 static bool has_classes(const firnc_recipe *recipe) {

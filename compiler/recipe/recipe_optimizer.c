@@ -168,6 +168,14 @@ static bool check_settings(const firnc_tree *mapping, const firnc_optimizer_sett
     return true;
 }
 
+/* Without a momentum, SGD has no buffer to dampen. */
+static void note_idle_dampening(const firnc_tree *mapping, const firnc_optimizer_settings *o) {
+    static const firnc_idle_key dampening = {"dampening", "0"};
+    if (o->kind == FIRNC_SGD && o->momentum == 0)
+        firnc_idle_note_keys(mapping, &dampening, 1, firnc_tree_child(mapping, "momentum"),
+                             "there is no momentum; set momentum above 0, or remove this key");
+}
+
 /* Reads a mapping that holds the settings of a class and the keys in `more`. */
 static bool read_settings(const firnc_tree *mapping, const firnc_field *more, size_t more_count, settings *s) {
     const uint32_t count = class_table[s->optimizer.kind].count;
@@ -237,6 +245,8 @@ static bool read_group(firnc_job *job, const firnc_tree *entry, const settings *
         !read_words(firnc_tree_child(entry, "tags"), "a tag", &group->tags, &group->tag_count) ||
         !check_tags(firnc_tree_child(entry, "tags")))
         return false;
+    if (job->mode == FIRNC_TRAIN)
+        note_idle_dampening(entry, &s.optimizer);
     group->name = group->tag_count > 0 ? group->tags[0] : firnc_format("params.%u", (unsigned)index);
     group->settings = s.optimizer;
     group->decay_given = firnc_tree_child(entry, "weight_decay") != NULL;
@@ -282,6 +292,8 @@ bool firnc_recipe_optimizer(firnc_job *job, const firnc_tree *init, double *lear
         if (!read_settings(entry, optimizer_fields, COUNT(optimizer_fields), &s) ||
             !read_learning_rate(entry, &s.learning_rate))
             return false;
+        if (job->mode == FIRNC_TRAIN)
+            note_idle_dampening(entry, &s.optimizer);
         groups = firnc_tree_child(entry, "params");
     }
     job->optimizer = s.optimizer;

@@ -12,6 +12,12 @@ bool firnc_recipe_model(firnc_recipe *recipe, const firnc_tree *model, firnc_mod
  * the older layout set the precision there. */
 bool firnc_recipe_precision(firnc_job *job, const firnc_tree *init, const firnc_model_settings *said);
 
+/* The key that turns mixed precision off, if one does: precision.enabled or the model's mixed_precision. */
+const firnc_tree *firnc_recipe_precision_switch(const firnc_tree *init);
+
+/* Why a key has no effect without mixed precision. */
+#define FIRNC_RECIPE_IN_FLOAT32 "mixed precision is off; turn it on, or remove this key"
+
 /* trainer.init.optimizer and trainer.init.schedulers, both optional in an eval recipe (recipe_optimizer.c,
  * recipe_schedule.c). `learning_rate` is the one that the optimizer itself gives; it is negative if there is none. */
 bool firnc_recipe_optimizer(firnc_job *job, const firnc_tree *init, double *learning_rate);

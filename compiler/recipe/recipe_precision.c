@@ -4,6 +4,7 @@
 
 #include "compiler/job/precision.h"
 #include "compiler/recipe/recipe_parts.h"
+#include "plan/generated/reader.h"
 
 static const firnc_choice halves[] = {
     {"float16", FIRN_FLOAT16}, {"bfloat16", FIRN_BFLOAT16}, {"cbfloat16", FIRN_CBFLOAT16}, {NULL, 0}};
@@ -31,7 +32,8 @@ static const firnc_field fields[] = {
     {"overflow_tolerance", .kind = FIRNC_FIELD_SINGLE, KEY(overflow_tolerance), 0, 1},
     {"max_gradient_norm", .kind = FIRNC_FIELD_SINGLE, KEY(max_gradient_norm), 0, 0, .above_low = true},
     {"max_gradient_value", .kind = FIRNC_FIELD_SINGLE, KEY(max_gradient_value), 0, 0, .above_low = true},
-    {"log_loss_scale", .kind = FIRNC_FIELD_IGNORED}, /* the log always has it */
+    {"log_loss_scale", .kind = FIRNC_FIELD_IGNORED, .usual = "true",
+     .only = "firn train --log always has the scale; remove it"},
     {"pol_lowering", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, emulate), .choices = lowerings},
     {"gradient_type", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, float32_gradients), .choices = gradient_types},
     {"pol", .kind = FIRNC_FIELD_ENTRIES},
@@ -74,6 +76,18 @@ static bool is_name(const firnc_tree *text) {
            firnc_tree_fail(text, "is not a text; write the name of a layer, with * and ? where it may vary");
 }
 
+/* bwd_level is for the backward pass; level is for the forward pass, and for both without bwd_level. */
+static void note_idle_levels(const firnc_tree *entry, const annotation *a) {
+    static const firnc_idle_key level = {"level", NULL}, bwd_level = {"bwd_level", NULL};
+    const bool level_is_backward = a->enable_bwd && firnc_tree_child(entry, bwd_level.key) == NULL;
+    if (!a->enable_bwd)
+        firnc_idle_note_keys(entry, &bwd_level, 1, firnc_tree_child(entry, "enable_bwd"),
+                             "enable_bwd is false; remove one of the two");
+    if (!a->enable_fwd && !level_is_backward)
+        firnc_idle_note_keys(entry, &level, 1, firnc_tree_child(entry, "enable_fwd"),
+                             "enable_fwd is false; remove one of the two");
+}
+
 static bool read_pattern(const firnc_tree *entry, firnc_pol_pattern *pattern) {
     annotation a = {.enable_fwd = true, .enable_bwd = true};
     if (!firnc_fields_read(entry, annotation_fields, sizeof annotation_fields / sizeof annotation_fields[0], &a))
@@ -81,6 +95,7 @@ static bool read_pattern(const firnc_tree *entry, firnc_pol_pattern *pattern) {
     const firnc_tree *text = firnc_tree_child(entry, "pattern");
     if (!is_name(text))
         return false;
+    note_idle_levels(entry, &a);
     bool level = firnc_tree_child(entry, "level") != NULL, bwd_level = firnc_tree_child(entry, "bwd_level") != NULL;
     *pattern = (firnc_pol_pattern){.pattern = text->text,
                                    .pol = {.level = level ? (int)a.level : FIRNC_UNSET,
@@ -114,6 +129,50 @@ static bool read_float32_layers(const firnc_tree *list, firnc_precision *precisi
     }
     precision->float32_layers = patterns;
     return true;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* --- keys without effect ------------------------------------------------------------------------------------------ */
+
+/* Keys of dynamic loss scaling. */
+static const firnc_idle_key dynamic_keys[] = {{"initial_loss_scale", NULL},
+                                              {"steps_per_increase", "2000"},
+                                              {"min_loss_scale", NULL},
+                                              {"max_loss_scale", NULL},
+                                              {"overflow_tolerance", "0"}};
+
+/* Keys of the model that say the half type. */
+static const firnc_idle_key half_keys[] = {{"fp16_type", "bfloat16"}, {"use_bfloat16", "true"}};
+
+/* Keys that need mixed precision. gradient_type is not among them: one of its values is the default, and the other is
+ * so in float32 anyway. */
+static const firnc_idle_key mixed_keys[] = {{"fp16_type", "bfloat16"},
+                                            {"precision_opt_level", "1"},
+                                            {"pol_lowering", "native"},
+                                            {"pol", NULL},
+                                            {"float32_layers", NULL}};
+
+const firnc_tree *firnc_recipe_precision_switch(const firnc_tree *init) {
+    const firnc_tree *enabled = firnc_tree_child(firnc_tree_child(init, "precision"), "enabled");
+    return enabled != NULL ? enabled : firnc_tree_child(firnc_tree_child(init, "model"), "mixed_precision");
+}
+
+/* Loss scaling is for training only. */
+static void note_idle_keys(const firnc_job *job, const firnc_tree *init, const firnc_tree *mapping) {
+    static const firnc_idle_key factor = {"loss_scaling_factor", "1"};
+    const firnc_tree *off = firnc_recipe_precision_switch(init);
+    const bool train = job->mode == FIRNC_TRAIN;
+    if (!job->precision.mixed) {
+        firnc_idle_note_keys(firnc_tree_child(init, "model"), half_keys, COUNT(half_keys), off,
+                             FIRNC_RECIPE_IN_FLOAT32);
+        firnc_idle_note_keys(mapping, mixed_keys, COUNT(mixed_keys), off, FIRNC_RECIPE_IN_FLOAT32);
+        firnc_idle_note_keys(mapping, &factor, train ? 1 : 0, off, FIRNC_RECIPE_IN_FLOAT32);
+        firnc_idle_note_keys(mapping, dynamic_keys, train ? COUNT(dynamic_keys) : 0, off, FIRNC_RECIPE_IN_FLOAT32);
+    } else if (train && job->precision.scaling != FIRN_FB_LOSS_SCALING_DYNAMIC) {
+        firnc_idle_note_keys(mapping, dynamic_keys, COUNT(dynamic_keys), firnc_tree_child(mapping, factor.key),
+                             "the loss scale is fixed; write loss_scaling_factor: dynamic, or remove this key");
+    }
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -167,5 +226,6 @@ bool firnc_recipe_precision(firnc_job *job, const firnc_tree *init, const firnc_
     const char *warning = firnc_mixed_precision_warning(precision);
     if (warning != NULL)
         firnc_tree_warn(factor != NULL ? factor : mapping, "%s", warning);
+    note_idle_keys(job, init, mapping);
     return true;
 }

@@ -475,31 +475,57 @@ static bool is_adjusted(const firnc_job *job, uint32_t root) {
     return root != FIRNC_NONE && job->schedule.roots[root].adjusted;
 }
 
-/* Warns about groups whose factors have no effect: as in the reference, only a ScalePerParam schedule applies them. */
-static void warn_of_idle_factors(const firnc_job *job) {
-    if (job->mode != FIRNC_TRAIN)
-        return;
-    for (uint32_t i = 0; i < job->group_count; i++) {
-        const firnc_parameter_group *group = &job->groups[i];
-        if (group->adjust_learning_rate != 1 && !is_adjusted(job, job->schedule.rate_of[i + 1]))
-            firnc_job_warn(job, &group->place,
-                           "adjust_learning_rate has no effect: no ScalePerParamLR is for this group");
-        if (group->adjust_weight_decay != 1 && !is_adjusted(job, job->schedule.decay_of[i + 1]))
-            firnc_job_warn(job, &group->place,
-                           "adjust_weight_decay has no effect: no ScalePerParamWD is for this group");
+/* The settings of the optimizer's class. */
+static const firnc_tree *optimizer_settings(const firnc_tree *init) {
+    const firnc_tree *optimizer = firnc_tree_child(init, "optimizer");
+    return optimizer == NULL ? NULL : optimizer->first;
+}
+
+/* Notes factors of groups that have no effect: as in the reference, only a ScalePerParam schedule applies them. */
+static void note_idle_factors(const firnc_job *job, const firnc_tree *init) {
+    static const firnc_idle_key rate = {"adjust_learning_rate", "1"}, decay = {"adjust_weight_decay", "1"};
+    const firnc_tree *list = firnc_tree_child(optimizer_settings(init), "params");
+    const firnc_tree *group = list == NULL ? NULL : list->first, *cause = firnc_tree_child(init, "schedulers");
+    for (uint32_t entry = 1; group != NULL; entry++, group = group->next) {
+        if (!is_adjusted(job, job->schedule.rate_of[entry]))
+            firnc_idle_note_keys(group, &rate, 1, cause,
+                                 "no ScalePerParamLR is for this group; add one, or remove this key");
+        if (!is_adjusted(job, job->schedule.decay_of[entry]))
+            firnc_idle_note_keys(group, &decay, 1, cause,
+                                 "no ScalePerParamWD is for this group; add one, or remove this key");
     }
+}
+
+/* Notes a constant of the optimizer in whose place all the parameters that it is for have a schedule. */
+static void note_idle_constants(const firnc_job *job, const firnc_tree *init, bool rate_is_used) {
+    static const firnc_idle_key rates[] = {{"learning_rate", NULL}, {"lr", NULL}}, decay = {"weight_decay", NULL};
+    const firnc_tree *cause = firnc_tree_child(init, "schedulers"), *settings = optimizer_settings(init);
+    bool decay_is_used = false;
+    for (uint32_t entry = 0; entry <= job->group_count; entry++)
+        decay_is_used = decay_is_used || (job->schedule.decay_of[entry] == FIRNC_NONE &&
+                                          (entry == 0 || !job->groups[entry - 1].decay_given));
+    if (!rate_is_used)
+        firnc_idle_note_keys(settings, rates, sizeof rates / sizeof rates[0], cause,
+                             "trainer.init.schedulers has the learning rate of every parameter; remove one of the two");
+    if (!decay_is_used)
+        firnc_idle_note_keys(settings, &decay, 1, cause,
+                             "trainer.init.schedulers has the weight decay of every parameter; remove one of the two");
 }
 
 bool firnc_recipe_schedule(firnc_job *job, const firnc_tree *init, double learning_rate) {
     const firnc_tree *list = firnc_tree_child(init, "schedulers"), *older = older_learning_rate(init);
     firnc_schedule_reader own = {.job = job, .adjustment = 1};
+    bool rate_is_used = false;
     if (!read_schedulers(job, list, false, job->schedule.rate_of))
         return false;
     if (job->schedule.root_count > 0 && older != NULL)
         return firnc_tree_fail(older, "is a schedule beside one in trainer.init.schedulers; remove one of them");
     for (uint32_t entry = 0; entry <= job->group_count; entry++) {
         own.adjustment = entry == 0 ? 1 : job->groups[entry - 1].adjust_learning_rate;
-        if (job->schedule.rate_of[entry] == FIRNC_NONE && !read_learning_rate(&own, init, learning_rate, entry))
+        if (job->schedule.rate_of[entry] != FIRNC_NONE)
+            continue;
+        rate_is_used = true;
+        if (!read_learning_rate(&own, init, learning_rate, entry))
             return false;
     }
     if (!read_schedulers(job, list, true, job->schedule.decay_of))
@@ -508,6 +534,9 @@ bool firnc_recipe_schedule(firnc_job *job, const firnc_tree *init, double learni
     uint32_t fault = firn_schedule_check(&made);
     if (fault != 0)
         return firnc_tree_fail(init, "schedule node %u is malformed; this is a bug of firnc", (unsigned)fault - 1);
-    warn_of_idle_factors(job);
+    if (job->mode == FIRNC_TRAIN) {
+        note_idle_factors(job, init);
+        note_idle_constants(job, init, rate_is_used);
+    }
     return true;
 }

@@ -85,7 +85,9 @@ static const struct {
     [CONSTANT_VALUE] = {"val", {"learning_rate", VALUE(initial)}},
     [TOTAL_ITERS] = {NULL, {"total_iters", LENGTH(total)}},
     [POWER] = {NULL, {"power", VALUE(power)}},
-    [CYCLE] = {NULL, {"cycle", .kind = FIRNC_FIELD_IGNORED}}, /* the reference ignores it too */
+    [CYCLE] = {NULL,
+               {"cycle", .kind = FIRNC_FIELD_IGNORED, .usual = "false",
+                .only = "the last value holds from total_iters on, as in the reference; use CyclicLR"}},
     [DECAY_RATE] = {NULL, {"decay_rate", VALUE(rate)}},
     [STAIRCASE] = {NULL, {"staircase", .kind = FIRNC_FIELD_FLAG, AT(staircase)}},
     [STEP_EXPONENT] = {NULL, {"step_exponent", VALUE(power)}},
@@ -250,8 +252,21 @@ static bool make_piecewise(leaf *l) {
     return true;
 }
 
+/* The mode decides whether the factor of a cycle goes by cycles or by steps, and only one mode has a gamma. */
+static void note_idle_cyclic_keys(const leaf *l) {
+    const bool by_steps = l->settings.mode == FIRN_SCHEDULE_DECAYING;
+    const firnc_idle_key scale_mode = {"scale_mode", by_steps ? "iterations" : "cycle"}, gamma = {"gamma", "1"};
+    const firnc_tree *mode = firnc_tree_child(l->mapping, "mode");
+    if (l->reader->job->mode != FIRNC_TRAIN)
+        return;
+    firnc_idle_note_keys(l->mapping, &scale_mode, 1, mode, "mode decides it, as in the reference; remove this key");
+    firnc_idle_note_keys(l->mapping, &gamma, by_steps ? 0 : 1, mode,
+                         "it is for mode: exp_range; write that, or remove this key");
+}
+
 static bool make_cyclic(leaf *l) {
     const settings *s = &l->settings;
+    note_idle_cyclic_keys(l);
     l->node->mode = (uint16_t)s->mode;
     l->node->initial = s->initial;
     l->node->final = s->final;

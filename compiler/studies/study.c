@@ -131,6 +131,7 @@ static bool read_lengths(firnc_study *study) {
     firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
     if (!firnc_study_recipe(study, &none, FIRNC_TRAIN, recipe))
         return false;
+    firnc_idle_mute(); /* the trials turn much off on purpose, and once is enough */
     if (!check_sample_weights(study, recipe))
         return false;
     if (study->steps == 0)

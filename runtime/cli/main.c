@@ -10,7 +10,7 @@ static const struct {
     int (*run)(const cli_options *options);
 } commands[] = {{"train", cli_train}, {"eval", cli_eval}, {"export", cli_export}, {"digest", cli_digest}};
 
-/* "firn help ..." or "firn [COMMAND ...] --help". */
+/* "firn help ..." or "firn [COMMAND ...] --help"; -h is --help. */
 static int print_help(int count, char **words) {
     const bool named = strcmp(words[1], "help") == 0;
     const char *wrong = named       ? firn_manual_help(&cli_manual, count - 2, words + 2)
@@ -22,10 +22,14 @@ static int print_help(int count, char **words) {
     return CLI_USAGE;
 }
 
+static bool asks_for_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 int main(int count, char **words) {
     /* A write beyond the file size limit then fails with an error instead of killing the process. */
     signal(SIGXFSZ, SIG_IGN);
-    if (count > 1 && (strcmp(words[1], "help") == 0 || strcmp(words[count - 1], "--help") == 0))
+    if (count > 1 && (strcmp(words[1], "help") == 0 || asks_for_help(words[count - 1])))
         return print_help(count, words);
     if (count == 2 && strcmp(words[1], "--version") == 0) {
         puts("firn " FIRN_VERSION);

@@ -37,6 +37,8 @@ for tool in firnc firn; do
     cp "$folder/out" "$folder/help"
     expect "$tool --help" 0 "" "$program" --help
     cmp -s "$folder/out" "$folder/help" || fail "$tool: help and --help differ"
+    expect "$tool -h" 0 "" "$program" -h
+    cmp -s "$folder/out" "$folder/help" || fail "$tool: help and -h differ"
     [ "$(awk 'length > 100' "$folder/help" | wc -l)" -eq 0 ] || fail "$tool: a line of help is too long"
     sed -n "s/^  $tool \([a-z]*\) .*/\1/p" "$folder/help" | sort -u >"$folder/commands"
     "$program" help --man >"$folder/page"
@@ -61,6 +63,8 @@ for tool in firnc firn; do
         [ "$command" != help ] || continue
         expect "$tool $command --help" 0 "" "$program" "$command" --help
         "$program" help "$command" | cmp -s - "$folder/out" || fail "$tool $command: --help and help differ"
+        expect "$tool $command -h" 0 "" "$program" "$command" -h
+        "$program" help "$command" | cmp -s - "$folder/out" || fail "$tool $command: -h and help differ"
         # The parser accepts an option if and only if the help lists it for this command.
         for option in $(cat "$folder/all") --nonsense; do
             "$program" "$command" "$option" >"$folder/out" 2>"$folder/err" </dev/null && fail "$tool $command $option: accepted"

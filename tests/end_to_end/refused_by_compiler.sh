@@ -254,8 +254,13 @@ done
 head -c 64 /dev/zero >"$folder/raw.key"
 expect "a public key that is not PEM" 1 "^firnc: $folder/raw.key: not a public key in PEM; " \
     "$FIRNC" verify "$folder/signed" --pub "$folder/raw.key"
-expect "signed twice" 3 "ALGORITHM" "$FIRNC" sign "$folder/signed" --digest
 head -c 64 "$folder/signed" >"$folder/forged"
+already="^firnc: $folder/signed: is signed already; use it as it is, or compile it with --unsigned "
+expect "signed twice, the digest" 3 "$already" "$FIRNC" sign "$folder/signed" --digest
+expect "signed twice" 3 "$already" "$FIRNC" sign "$folder/signed" --key "$folder/test.key.pem" -o "$folder/plan"
+expect "attached twice" 3 "$already" "$FIRNC" attach "$folder/signed" \
+    --signature "$folder/forged" --pub "$folder/test.pub.pem" -o "$folder/plan"
+expect "signed and cut" 3 "TRUNCATED" "$FIRNC" sign "$folder/forged" --digest
 expect "a signature of another plan" 3 "SIGNATURE" "$FIRNC" attach "$folder/unsigned" \
     --signature "$folder/forged" --pub "$folder/test.pub.pem" -o "$folder/plan"
 

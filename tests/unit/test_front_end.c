@@ -527,6 +527,84 @@ static firnc_graph *with_input(firn_type type, uint32_t samples, firnc_input_opt
     return graph;
 }
 
+/* A network of one linear layer; the names of its two parameters and the limit of its labels are given. */
+static firnc_graph *small_network(const char *first, const char *second, uint32_t limit, bool eval) {
+    firnc_graph *graph = firnc_graph_create("small");
+    const firnc_input_options features = {.element = FIRN_FLOAT32};
+    const firnc_input_options classes = {.stream = 1, .element = FIRN_INT32, .limit = limit};
+    if (eval)
+        firnc_graph_evaluate(graph);
+    firnc_value weight = firnc_parameter(graph, first, 2, (uint32_t[]){LABELS, 3}, (firnc_init){0}, true);
+    firnc_value bias = firnc_parameter(graph, second, 1, (uint32_t[]){LABELS}, (firnc_init){0}, false);
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, 3}, features);
+    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, (uint32_t[]){BATCH}, classes);
+    firnc_value logits = firnc_linear(graph, x, weight, bias, FIRNC_OUT_IN);
+    firnc_loss(graph, firnc_cross_entropy(graph, logits, labels));
+    firnc_classification(graph, logits, labels);
+    return graph;
+}
+
+/* A job for that network. */
+static firnc_job *small_job(bool eval) {
+    firnc_job *job = firnc_allocate(sizeof *job);
+    firnc_job_defaults(job, eval ? FIRNC_EVAL : FIRNC_TRAIN);
+    job->name = "two_branches"; /* with which the messages begin */
+    job->steps = STEPS;
+    job->data.batch_size = job->data.micro_batch_size = BATCH;
+    return job;
+}
+
+static void names_of_parameters_are_checked(void **state) {
+    (void)state;
+    static const char *const reserved[] = {"optimizer.momentum_buffer.bias", "counters.cursor", "scaler.loss_scale",
+                                           "metric.correct"};
+    static const char *const free_names[] = {"optimizer", "metrics.sum", "a.counters.cursor", "x"};
+    for (int eval = 0; eval < 2; eval++) {
+        const firnc_job *job = small_job(eval == 1);
+        for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
+            refused(small_network(reserved[i], "bias", LABELS, eval == 1), job,
+                    firnc_format("parameter %s: names that begin with optimizer.", reserved[i]));
+        for (size_t i = 0; i < sizeof free_names / sizeof free_names[0]; i++) {
+            firnc_frozen plan;
+            assert_true(
+                firnc_freeze_plan(small_network(free_names[i], "bias", LABELS, eval == 1), job, &key, NULL, &plan));
+        }
+        refused(small_network("twin", "twin", LABELS, eval == 1), job, "two parameters have the name twin; give each");
+    }
+}
+
+/* The limit of the labels is that of their input, and it must fit the classes; so it is with the rows of a table. */
+static void limits_of_indices_are_checked(void **state) {
+    (void)state;
+    firnc_frozen plan;
+    for (int eval = 0; eval < 2; eval++) {
+        const firnc_job *job = small_job(eval == 1);
+        assert_true(firnc_freeze_plan(small_network("w", "b", LABELS - 1, eval == 1), job, &key, NULL, &plan));
+        refused(small_network("w", "b", LABELS + 1, eval == 1), job,
+                "input labels: its limit is 6, and cross_entropy of layer small");
+    }
+    firnc_graph *graph = firnc_graph_create("metric");
+    firnc_graph_evaluate(graph);
+    firnc_value scale = firnc_parameter(graph, "scale", 1, (uint32_t[]){LABELS}, (firnc_init){0}, true);
+    firnc_value x = firnc_input(graph, "x", FIRN_FLOAT32, 2, (uint32_t[]){BATCH, LABELS},
+                                (firnc_input_options){.element = FIRN_FLOAT32});
+    firnc_value logits = firnc_op(graph, FIRN_OP_multiply, (firnc_value[]){x, scale}, 2, NULL, NULL);
+    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 1, (uint32_t[]){BATCH},
+                                     (firnc_input_options){.stream = 1, .element = FIRN_INT32, .limit = LABELS + 1});
+    firnc_loss(graph, firnc_mean_squared_error(graph, logits, logits));
+    firnc_classification(graph, logits, labels);
+    firnc_job *job = small_job(true);
+    job->metric = FIRNC_METRIC_ACCURACY;
+    refused(graph, job, "input labels: its limit is 6, and metric_accuracy");
+    graph = firnc_graph_create("table");
+    firnc_value table = firnc_parameter(graph, "table", 2, (uint32_t[]){TOKENS, 1}, (firnc_init){0}, true);
+    firnc_value tokens = firnc_input(graph, "tokens", FIRN_INT32, 1, (uint32_t[]){BATCH},
+                                     (firnc_input_options){.element = FIRN_UINT8, .limit = TOKENS + 1});
+    firnc_value rows = firnc_embedding(graph, tokens, table);
+    firnc_loss(graph, firnc_mean_squared_error(graph, rows, rows));
+    refused(graph, small_job(false), "input tokens: its limit is 17, and embedding");
+}
+
 static void a_graph_is_checked(void **state) {
     (void)state;
     const firnc_job *job = make_job(false, false);
@@ -731,6 +809,8 @@ int main(void) {
         cmocka_unit_test(a_metric_that_does_not_fit_is_refused),
         cmocka_unit_test(a_job_is_checked),
         cmocka_unit_test(limits_of_one_optimizer_are_checked),
+        cmocka_unit_test(names_of_parameters_are_checked),
+        cmocka_unit_test(limits_of_indices_are_checked),
         cmocka_unit_test(a_graph_is_checked),
         cmocka_unit_test(an_input_is_read),
         cmocka_unit_test(initial_values_are_checked),

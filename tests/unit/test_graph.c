@@ -214,11 +214,6 @@ static void value_of_nowhere(firnc_graph *graph) {
     firnc_relu(graph, 77);
 }
 
-static void same_parameter_twice(firnc_graph *graph) {
-    firnc_parameter(graph, "p", 1, (uint32_t[]){1}, zero, false);
-    firnc_parameter(graph, "p", 1, (uint32_t[]){1}, zero, false);
-}
-
 static void two_losses(firnc_graph *graph) {
     firnc_value y = firnc_relu(graph, 0);
     firnc_loss(graph, y);
@@ -308,7 +303,6 @@ static void misuse_aborts(void **state) {
     } cases[] = {{end_without_begin, "firnc_layer_end does not match"},
                  {ends_crossed, "firnc_layer_end does not match"},
                  {value_of_nowhere, "an operand is not a value"},
-                 {same_parameter_twice, "two parameters have the name p"},
                  {two_losses, "a graph has one loss"},
                  {loss_without_producer, "the loss is an input or a parameter"},
                  {level_three, "a POL is not 0, 1, 2"},

@@ -2,6 +2,7 @@
  * the remedy. */
 #define _XOPEN_SOURCE 700
 
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +57,7 @@ static const char *edited(const char *text, const char *from, const char *to) {
 }
 
 static char file_name[] = "/tmp/firn-recipe-XXXXXX";
-static char message[4096];
+static char message[8192];
 
 static int make_file(void **state) {
     (void)state;
@@ -469,16 +470,6 @@ static void cbfloat16_without_dynamic_scaling_is_warned_of(void **state) {
     (void)precision("fp16_type: cbfloat16");
     assert_non_null(strstr(message, "warning: cbfloat16"));
     (void)precision("fp16_type: cbfloat16\n      loss_scaling_factor: dynamic");
-    assert_string_equal(message, "");
-}
-
-static void factors_without_effect_are_warned_of(void **state) {
-    (void)state;
-    const char *group = "lr: 0.001\n        params: [{params: a, adjust_learning_rate: 0.5, adjust_weight_decay: 1}]";
-    (void)accepted(edited(minimal, "lr: 0.001", group), FIRNC_TRAIN);
-    assert_non_null(strstr(message, "warning: adjust_learning_rate has no effect"));
-    assert_null(strstr(message, "adjust_weight_decay"));
-    (void)accepted(edited(minimal, "lr: 0.001", group), FIRNC_EVAL);
     assert_string_equal(message, "");
 }
 
@@ -1120,16 +1111,312 @@ static void yaml_is_held_short(void **state) {
     refused(deep, FIRNC_TRAIN, ":1: ", "nested deeper");
 }
 
-static void what_cannot_change_the_run_is_ignored(void **state) {
+/* Every key that nothing reads, in a recipe that is accepted in both modes. */
+static const char ignored[] =
+    "trainer:\n"
+    "  init:\n"
+    "    backend:\n"
+    "      backend_type: CSX\n"
+    "      cluster_config: {num_csx: 2, mount_dirs: [a, b]}\n"
+    "    device: CPU\n"
+    "    model_dir: ./somewhere\n"
+    "    checkpoint: {steps: 10, save_initial_checkpoint: false, ckpt_path: null}\n"
+    "    logging: {log_steps: 1}\n"
+    "    loggers: [{ProgressLogger: {}}]\n"
+    "    callbacks: [{CheckLoss: {}}, {ComputeNorm: }, {KeepNCheckpoints: {n: 3}}]\n"
+    "    model: {name: mlp, input_size: 6, output_size: 3}\n"
+    "    optimizer: {SGD: {}}\n"
+    "    schedulers:\n"
+    "      - LinearLR: {initial_learning_rate: 1, end_learning_rate: 0, total_iters: 5,\n"
+    "                   cycle: true}\n"
+    "    precision: {log_loss_scale: false}\n"
+    "    loop: {max_steps: 10, eval_frequency: 5}\n"
+    "  fit:\n"
+    "    ckpt_path: a\n"
+    "    train_dataloader: {batch_size: 4, data_processor: A, data_dir: [a], num_workers: 4,\n"
+    "                       prefetch_factor: 2, persistent_workers: true}\n"
+    "    val_dataloader: {batch_size: 2}\n"
+    "  validate:\n"
+    "    ckpt_path: b\n"
+    "    val_dataloader: {batch_size: 2}\n"
+    "  validate_all: {metrics: [loss]}\n";
+
+/* The place of every warning of that recipe, in its order. */
+static const char *const ignored_places[] = {"4: trainer.init.backend.backend_type",
+                                             "5: trainer.init.backend.cluster_config.num_csx",
+                                             "5: trainer.init.backend.cluster_config.mount_dirs",
+                                             "6: trainer.init.device",
+                                             "7: trainer.init.model_dir",
+                                             "8: trainer.init.checkpoint.steps",
+                                             "8: trainer.init.checkpoint.save_initial_checkpoint",
+                                             "9: trainer.init.logging.log_steps",
+                                             "10: trainer.init.loggers",
+                                             "11: trainer.init.callbacks.1.ComputeNorm",
+                                             "11: trainer.init.callbacks.2.KeepNCheckpoints",
+                                             "16: trainer.init.schedulers.0.LinearLR.cycle",
+                                             "17: trainer.init.precision.log_loss_scale",
+                                             "18: trainer.init.loop.eval_frequency",
+                                             "20: trainer.fit.ckpt_path",
+                                             "21: trainer.fit.train_dataloader.data_processor",
+                                             "21: trainer.fit.train_dataloader.data_dir",
+                                             "21: trainer.fit.train_dataloader.num_workers",
+                                             "22: trainer.fit.train_dataloader.prefetch_factor",
+                                             "22: trainer.fit.train_dataloader.persistent_workers",
+                                             "23: trainer.fit.val_dataloader",
+                                             "25: trainer.validate.ckpt_path",
+                                             "27: trainer.validate_all.metrics"};
+
+/* Asserts that the message has one line for each place, in this order and no other, each with a remedy. */
+static void expect_idle(const char *const *places, size_t count) {
+    const char *line = message;
+    for (size_t i = 0; i < count; i++) {
+        const char *start = firnc_format("firnc: %s:%s: warning: has no effect: ", file_name, places[i]);
+        const size_t length = strcspn(line, "\n");
+        if (strncmp(line, start, strlen(start)) != 0)
+            fail_msg("expected a line that begins with %s, got %s", start, line);
+        if (memchr(line, ';', length) == NULL)
+            fail_msg("no remedy in %.*s", (int)length, line);
+        line += length + 1;
+    }
+    if (*line != '\0')
+        fail_msg("one warning too many: %s", line);
+}
+
+static void keys_that_nothing_reads_are_warned_of(void **state) {
     (void)state;
-    const char *text = edited(minimal, "seed: 7",
-                              "seed: 7\n    backend: {backend_type: CSX}\n    model_dir: ./somewhere\n"
-                              "    checkpoint: {steps: 10}\n    logging: {log_steps: 1}\n    loggers: [x]\n"
-                              "    callbacks:\n      - CheckLoss: {}\n      - ComputeNorm:");
+    for (int mode = 0; mode < 2; mode++) {
+        (void)accepted(ignored, mode == 0 ? FIRNC_TRAIN : FIRNC_EVAL);
+        expect_idle(ignored_places, sizeof ignored_places / sizeof ignored_places[0]);
+    }
+}
+
+/* Reads one file of the compiler and asserts that each of its ignored keys is in the recipe above. */
+static uint32_t check_ignored_keys(const char *name) {
+    static const char kind[] = ", .kind = FIRNC_FIELD_IGNORED";
+    char line[512];
+    uint32_t count = 0;
+    FILE *file = fopen(name, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        char *end = strstr(line, kind);
+        if (end == NULL)
+            continue;
+        *end = '\0';
+        const char *key = strrchr(line, '{') + 2; /* {"key" */
+        if (strstr(ignored, firnc_format("%.*s:", (int)strcspn(key, "\""), key)) == NULL)
+            fail_msg("%s: the recipe of this test lacks %s", name, key);
+        count++;
+    }
+    fclose(file);
+    return count;
+}
+
+static void the_list_of_ignored_keys_is_complete(void **state) {
+    (void)state;
+    glob_t files;
+    uint32_t count = 0;
+    assert_int_equal(glob("compiler/recipe/*.c", 0, NULL, &files), 0);
+    assert_int_equal(glob("compiler/models/*.c", GLOB_APPEND, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        count += check_ignored_keys(files.gl_pathv[i]);
+    globfree(&files);
+    assert_true(count >= 15);
+}
+
+/* A value that loses nothing is not warned of. */
+static void what_is_so_anyway_is_not_warned_of(void **state) {
+    (void)state;
+    const char *text = edited(minimal, "batch_size: 8",
+                              "batch_size: 8\n      num_workers: 0\n      persistent_workers: False\n"
+                              "      prefetch_factor: null");
+    text = edited(text, "seed: 7", "seed: 7\n    loggers: []\n    logging: {}\n    callbacks: [{CheckLoss: {}}]");
+    text = edited(text, "fp16_type: bfloat16",
+                  "log_loss_scale: true\n      steps_per_increase: 2000\n"
+                  "      overflow_tolerance: 0.0\n      fp16_type: bfloat16");
     (void)accepted(text, FIRNC_TRAIN);
+    assert_string_equal(message, "");
+}
+
+static void callbacks_that_may_change_the_run_are_refused(void **state) {
+    (void)state;
     refused_edit("seed: 7", "callbacks:\n      - FreezeParameters: {}",
                  ":4: trainer.init.callbacks.0: ", "FreezeParameters may change the run");
+    refused_edit("seed: 7", "callbacks:\n      - CheckLoss: {}\n        FreezeParameters: {}",
+                 ":4: trainer.init.callbacks.0: ", "FreezeParameters may change the run");
+    refused_edit("seed: 7", "callbacks:\n      - word", ":4: trainer.init.callbacks.0: ", "a callback without a name");
     refused_edit("seed: 7", "sparsity: {}", ":3: trainer.init.sparsity: ", "not supported");
+}
+
+/* A key that another key leaves without effect: an edit of a recipe, and the place of its one warning. */
+typedef struct idle_case {
+    const char *text, *from, *to, *place;
+} idle_case;
+
+static void expect_idle_cases(const idle_case *cases, size_t count, firnc_mode mode, firnc_mode silent_mode) {
+    for (size_t i = 0; i < count; i++) {
+        const char *text = edited(cases[i].text, cases[i].from, cases[i].to);
+        (void)accepted(text, mode);
+        expect_idle(&cases[i].place, 1);
+        if (silent_mode == mode)
+            continue;
+        (void)accepted(text, silent_mode);
+        assert_string_equal(message, "");
+    }
+}
+
+static const char constant[] = "lr: 0.001\n    schedulers: [{ConstantLR: {learning_rate: 1}}]";
+static const char cyclic[] = "eps: 1.0e-8\n    schedulers: [{CyclicLR: {base_lr: 0, max_lr: 1, %s}}]";
+
+/* These keys are for training only. */
+static void keys_of_training_may_rest(void **state) {
+    (void)state;
+    const idle_case cases[] = {
+        {minimal, "lr: 0.001", constant, "13: trainer.init.optimizer.AdamW.lr"},
+        {minimal, "lr: 0.001", edited(constant, "lr", "learning_rate"),
+         "13: trainer.init.optimizer.AdamW.learning_rate"},
+        {minimal, "lr: 0.001", "lr: 0.001\n        weight_decay: 0.5\n    schedulers: [{ConstantWD: {val: 1}}]",
+         "14: trainer.init.optimizer.AdamW.weight_decay"},
+        {minimal, "lr: 0.001",
+         "lr: 0.001\n        params: [{params: a, adjust_learning_rate: 0.5, adjust_weight_decay: 1}]",
+         "14: trainer.init.optimizer.AdamW.params.0.adjust_learning_rate"},
+        {minimal, "lr: 0.001", "lr: 0.001\n        params: [{params: a, adjust_weight_decay: 2}]",
+         "14: trainer.init.optimizer.AdamW.params.0.adjust_weight_decay"},
+        {mlp, "momentum: 0.5", "dampening: 0.5", "4: trainer.init.optimizer.sgd.dampening"},
+        {mlp, "momentum: 0.5", "momentum: 0.5, params: [{params: a, momentum: 0, dampening: 0.5}]",
+         "4: trainer.init.optimizer.sgd.params.0.dampening"},
+        {minimal, "lr: 0.001", firnc_format(cyclic, "gamma: 0.5"), "14: trainer.init.schedulers.0.CyclicLR.gamma"},
+        {minimal, "lr: 0.001", firnc_format(cyclic, "scale_mode: iterations"),
+         "14: trainer.init.schedulers.0.CyclicLR.scale_mode"},
+        {minimal, "lr: 0.001", firnc_format(cyclic, "mode: exp_range, gamma: 0.5, scale_mode: cycle"),
+         "14: trainer.init.schedulers.0.CyclicLR.scale_mode"},
+        {minimal, "fp16_type: bfloat16", "initial_loss_scale: 2", "15: trainer.init.precision.initial_loss_scale"},
+        {minimal, "fp16_type: bfloat16", "steps_per_increase: 5", "15: trainer.init.precision.steps_per_increase"},
+        {minimal, "fp16_type: bfloat16", "min_loss_scale: 2", "15: trainer.init.precision.min_loss_scale"},
+        {minimal, "fp16_type: bfloat16", "max_loss_scale: 2", "15: trainer.init.precision.max_loss_scale"},
+        {minimal, "fp16_type: bfloat16", "overflow_tolerance: 0.5", "15: trainer.init.precision.overflow_tolerance"},
+        {minimal, "fp16_type: bfloat16", "enabled: false\n      loss_scaling_factor: dynamic",
+         "16: trainer.init.precision.loss_scaling_factor"},
+        {minimal, "batch_size: 8", "batch_size: 8\n      shuffle_seed: 3",
+         "21: trainer.fit.train_dataloader.shuffle_seed"},
+    };
+    expect_idle_cases(cases, sizeof cases / sizeof cases[0], FIRNC_TRAIN, FIRNC_EVAL);
+}
+
+static void keys_of_both_modes_may_rest(void **state) {
+    (void)state;
+    static const idle_case cases[] = {
+        {minimal, "fp16_type: bfloat16", "enabled: false\n      fp16_type: float16",
+         "16: trainer.init.precision.fp16_type"},
+        {minimal, "fp16_type: bfloat16", "enabled: false\n      precision_opt_level: 0",
+         "16: trainer.init.precision.precision_opt_level"},
+        {minimal, "fp16_type: bfloat16", "enabled: false\n      pol_lowering: emulate",
+         "16: trainer.init.precision.pol_lowering"},
+        {minimal, "fp16_type: bfloat16", "enabled: false\n      pol: [{pattern: '*', level: 0}]",
+         "16: trainer.init.precision.pol"},
+        {minimal, "fp16_type: bfloat16", "enabled: false\n      float32_layers: [lm_head]",
+         "16: trainer.init.precision.float32_layers"},
+        {minimal, "precision:\n      fp16_type: bfloat16",
+         "precision:\n      fp16_type: bfloat16\n      pol: [{pattern: '*', bwd_level: 0, level: 1, enable_bwd: "
+         "false}]",
+         "16: trainer.init.precision.pol.0.bwd_level"},
+        {minimal, "precision:\n      fp16_type: bfloat16",
+         "precision:\n      fp16_type: bfloat16\n      pol: [{pattern: '*', bwd_level: 0, level: 1, enable_fwd: "
+         "false}]",
+         "16: trainer.init.precision.pol.0.level"},
+        {minimal, "num_heads: 4", "num_heads: 4\n      mixed_precision: false\n      attention_softmax_fp32: false",
+         "11: trainer.init.model.attention_softmax_fp32"},
+        {mlp, "hidden_sizes: [5, 4]", "hidden_sizes: [], nonlinearity: gelu", "3: trainer.init.model.nonlinearity"},
+        {mlp, "hidden_sizes: [5, 4]", "dropout_rate: 0.5", "3: trainer.init.model.dropout_rate"},
+        {mlp, "  fit:", "  validate: {val_dataloader: {}}\n  fit:\n    val_dataloader: {batch_size: 2}",
+         "8: trainer.fit.val_dataloader"},
+    };
+    expect_idle_cases(cases, sizeof cases / sizeof cases[0], FIRNC_TRAIN, FIRNC_TRAIN);
+    expect_idle_cases(cases, sizeof cases / sizeof cases[0], FIRNC_EVAL, FIRNC_EVAL);
+}
+
+static void keys_of_evaluation_may_rest(void **state) {
+    (void)state;
+    const idle_case cases[] = {
+        {mlp, "  fit:", "  validate: {val_dataloader: {shuffle_seed: 3}}\n  fit:",
+         "6: trainer.validate.val_dataloader.shuffle_seed"},
+        {edited(mlp, "output_size: 3", "output_size: 3, compute_eval_metrics: false"),
+         "  fit:", "  validate: {metric: accuracy}\n  fit:", "3: trainer.init.model.compute_eval_metrics"},
+    };
+    expect_idle_cases(cases, sizeof cases / sizeof cases[0], FIRNC_EVAL, FIRNC_TRAIN);
+}
+
+/* Keys that look alike but act. */
+static void keys_that_act_are_not_warned_of(void **state) {
+    (void)state;
+    const idle_case cases[] = {
+        {minimal, "lr: 0.001",
+         "lr: 0.001\n        params: [{params: a, tags: a}]\n"
+         "    schedulers: [{ConstantLR: {learning_rate: 1, param_group_tags: a}}]",
+         NULL},
+        {minimal, "lr: 0.001",
+         "lr: 0.001\n        weight_decay: 0.5\n        params: [{params: a, tags: a}]\n"
+         "    schedulers: [{ConstantWD: {val: 1, param_group_tags: [null]}}]",
+         NULL},
+        {minimal, "lr: 0.001", firnc_format(cyclic, "mode: exp_range, gamma: 0.5, scale_mode: iterations"), NULL},
+        {minimal, "batch_size: 8",
+         "batch_size: 8\n      shuffle_seed: 3\n  validate: {val_dataloader: {shuffle: true}}", NULL},
+        {minimal, "fp16_type: bfloat16", "loss_scaling_factor: dynamic\n      steps_per_increase: 5", NULL},
+        {minimal, "fp16_type: bfloat16", "pol: [{pattern: '*', level: 0, enable_fwd: false}]", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int mode = 0; mode < 2; mode++) {
+            (void)accepted(edited(cases[i].text, cases[i].from, cases[i].to), mode == 0 ? FIRNC_TRAIN : FIRNC_EVAL);
+            assert_string_equal(message, "");
+        }
+}
+
+/* --set may turn something off for one plan; the keys of the file then rest on purpose, those of --set do not. */
+static void what_a_setting_turns_off_rests_silently(void **state) {
+    (void)state;
+    const char *text = edited(minimal, "bfloat16", "float16\n      loss_scaling_factor: dynamic");
+    static const char *const settings[] = {"trainer.init.precision.enabled=false",
+                                           "trainer.init.precision.precision_opt_level=2"};
+    (void)accepted_set(text, FIRNC_TRAIN, settings, 1);
+    assert_string_equal(message, "");
+    (void)accepted_set(text, FIRNC_TRAIN, settings, 2);
+    expect_message(": --set trainer.init.precision.precision_opt_level: ",
+                   "warning: has no effect: mixed precision is off");
+}
+
+/* A schedule is read once for each factor of a group, and its keys are warned of once. */
+static void a_key_is_warned_of_once(void **state) {
+    (void)state;
+    static const char *const place[] = {"14: trainer.init.schedulers.0.ScalePerParamLR.scheduler.LinearLR.cycle"};
+    (void)accepted(edited(minimal, "lr: 0.001",
+                          "params: [{params: a, adjust_learning_rate: 2}, {params: b, adjust_learning_rate: 3}]\n"
+                          "    schedulers: [{ScalePerParamLR: {scheduler: {LinearLR: {initial_learning_rate: 1, "
+                          "end_learning_rate: 0, total_iters: 5, cycle: true}}}}]"),
+                   FIRNC_TRAIN);
+    expect_idle(place, 1);
+}
+
+/* A recipe that is refused has one line only. */
+static void refusals_come_without_warnings(void **state) {
+    (void)state;
+    refused(edited(edited(minimal, "seed: 7", "device: CPU"), "batch_size: 8", "batch_size: 0"), FIRNC_TRAIN,
+            ":20: trainer.fit.train_dataloader.batch_size: ", "out of range");
+    (void)accepted(minimal, FIRNC_TRAIN);
+    assert_string_equal(message, "");
+}
+
+static void no_recipe_of_the_sources_has_keys_without_effect(void **state) {
+    (void)state;
+    glob_t files;
+    assert_int_equal(glob("compiler/recipes/*.yaml", 0, NULL, &files), 0);
+    assert_int_equal(glob("tests/bench/recipes/*.yaml", GLOB_APPEND, NULL, &files), 0);
+    assert_true(files.gl_pathc > 5);
+    for (size_t i = 0; i < 2 * files.gl_pathc; i++) {
+        firnc_recipe *recipe = firnc_allocate(sizeof *recipe);
+        if (!read_file(recipe, files.gl_pathv[i / 2], i % 2 == 0 ? FIRNC_TRAIN : FIRNC_EVAL, NULL, 0) ||
+            message[0] != '\0')
+            fail_msg("%s", message);
+    }
+    globfree(&files);
 }
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
@@ -1187,7 +1474,6 @@ int main(void) {
         cmocka_unit_test(static_scaling_is_a_number_other_than_one),
         cmocka_unit_test(float32_needs_no_scaling),
         cmocka_unit_test(cbfloat16_without_dynamic_scaling_is_warned_of),
-        cmocka_unit_test(factors_without_effect_are_warned_of),
         cmocka_unit_test(patterns_keep_their_order_and_lines),
         cmocka_unit_test(the_model_may_say_the_precision),
         cmocka_unit_test(a_sequence_is_laid_out_after_its_parent),
@@ -1212,7 +1498,18 @@ int main(void) {
         cmocka_unit_test(ends_of_ranges_can_be_copied),
         cmocka_unit_test(data_is_checked),
         cmocka_unit_test(yaml_is_held_short),
-        cmocka_unit_test(what_cannot_change_the_run_is_ignored),
+        cmocka_unit_test(keys_that_nothing_reads_are_warned_of),
+        cmocka_unit_test(the_list_of_ignored_keys_is_complete),
+        cmocka_unit_test(what_is_so_anyway_is_not_warned_of),
+        cmocka_unit_test(callbacks_that_may_change_the_run_are_refused),
+        cmocka_unit_test(keys_of_training_may_rest),
+        cmocka_unit_test(keys_of_both_modes_may_rest),
+        cmocka_unit_test(keys_of_evaluation_may_rest),
+        cmocka_unit_test(keys_that_act_are_not_warned_of),
+        cmocka_unit_test(what_a_setting_turns_off_rests_silently),
+        cmocka_unit_test(a_key_is_warned_of_once),
+        cmocka_unit_test(refusals_come_without_warnings),
+        cmocka_unit_test(no_recipe_of_the_sources_has_keys_without_effect),
         cmocka_unit_test(a_setting_replaces_a_value),
         cmocka_unit_test(a_setting_must_name_a_key),
         cmocka_unit_test(an_unreadable_file_is_told),
