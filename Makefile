@@ -41,7 +41,8 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 # --- sources -------------------------------------------------------------------------------------------------------
 
 # Of plan/, these are the compiler's alone.
-PLAN_HOST_SOURCES := $(wildcard plan/needs.c plan/generated/since.c plan/generated/writer.c)
+PLAN_HOST_SOURCES := $(wildcard plan/needs.c plan/generated/op_since.c plan/generated/since.c \
+    plan/generated/writer.c)
 PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c \
     plan/generated/*.c))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
