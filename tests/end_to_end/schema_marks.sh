@@ -62,7 +62,7 @@ written schema.txt "    4 count uint32 default 6 since 4"
 
 generate "the same with other numbers" 0 "" 'enum Kind : ubyte (since: "c 1") { a, b, c }
 table Plan { kind:Kind; name:string (required, max: 9); numbers:[uint] (max: 64, raised: "4 1"); count:uint (since: 1); }'
-tests/end_to_end/unmarked_listing <"$folder/generated/schema.txt" | cmp -s "$folder/old" - ||
+tests/end_to_end/unmarked_format "$folder/generated/schema.txt" | cmp -s "$folder/old" - ||
     fail "the listing without what marks stand at is not that of the schema before"
 
 rm -r "$folder/generated"
