@@ -12,7 +12,11 @@ set -eu
 . tests/end_to_end/expectations
 
 new=$folder/new
-built=$new/build
+case $BUILD in
+/*) place=build ;;
+*) place=$BUILD ;;
+esac
+built=$new/$place
 minor=$(sed -n 's/^#define FIRN_FORMAT_MINOR \([0-9]*\)u$/\1/p' plan/generated/version.h)
 
 # --- the copy ------------------------------------------------------------------------------------------------------
@@ -48,21 +52,21 @@ end
 patch Makefile 's/^ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)$/ifneq (,)/'
 [ "$failures" -eq 0 ] || exit 1
 
-# Objects whose sources are as before are used again.
-mkdir "$built"
-for part in flags mbedtls objects; do
-    [ ! -e "$BUILD/$part" ] || cp -a "$BUILD/$part" "$built"
-done
-rm -rf "$built/objects/runtime/kernels"
+# Objects whose sources are as before are used again, if the lists of their headers hold in the copy.
+mkdir -p "$built"
+if [ "$place" = "$BUILD" ]; then
+    cp -a "$BUILD/flags" "$BUILD/mbedtls" "$BUILD/objects" "$built"
+    rm -rf "$built/objects/runtime/kernels"
+fi
 build() {
-    ${MAKE:-make} -s --no-print-directory -C "$new" BUILD=build "$@" >"$folder/log" 2>&1 || {
+    ${MAKE:-make} -s --no-print-directory -C "$new" BUILD="$place" "$@" >"$folder/log" 2>&1 || {
         tail -n 20 "$folder/log"
         echo "the copy does not build"
         exit 1
     }
 }
 build generate
-build -j2 build/firnc build/firn
+build -j2 "$place/firnc" "$place/firn"
 gcc -std=c11 -I"$new" "$new/tests/end_to_end/new_plans.c" "$new/tests/unit/support_signed_plans.c" "$built/libfirnc.a" \
     "$built/libfirn.a" -lcmocka -lmbedcrypto -lm -o "$folder/new_plans"
 
