@@ -28,7 +28,7 @@ typedef struct search {
     visit stack[FIRN_NEEDS_DEPTH];
 } search;
 
-/* What a field has to be compared with the marks. */
+/* What of a field is compared with the marks. */
 typedef struct found {
     uint32_t row;          /* of the schema's fields */
     uint32_t length;       /* elements of a vector or bytes of a string; else 0 */
