@@ -40,8 +40,11 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 
 # --- sources -------------------------------------------------------------------------------------------------------
 
-PLAN_SOURCES := $(filter-out plan/signature.c,$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c))
-PLAN_SOURCES += $(filter-out plan/generated/writer.c,$(wildcard plan/generated/*.c))
+# Of plan/, these are the compiler's alone.
+PLAN_HOST_SOURCES := $(wildcard plan/needs.c plan/generated/op_since.c plan/generated/since.c \
+    plan/generated/writer.c)
+PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c \
+    plan/generated/*.c))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/optimizers/*.c))
@@ -191,7 +194,7 @@ COMMANDS := $(BUILD)/commands.a
 
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
 		$(KERNEL_OBJECTS) $(BUILD)/signature.o
-$(LIBFIRNC): $(call object,$(COMPILER_SOURCES) $(wildcard plan/generated/writer.c))
+$(LIBFIRNC): $(call object,$(COMPILER_SOURCES) $(PLAN_HOST_SOURCES))
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
 $(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES))
 $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(COMMANDS):

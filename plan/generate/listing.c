@@ -43,6 +43,18 @@ static void list_default(const struct field *field) {
         list(" default %lld", (long long)field->default_integer);
 }
 
+/* What has always been there has no mark. */
+static void list_since(unsigned since) {
+    if (since != 0)
+        list(" since %u", since);
+}
+
+static void list_value(const struct enumeration *enumeration, size_t value) {
+    list("    %zu %s", value, enumeration->values[value]);
+    list_since(enumeration->since[value]);
+    list("\n");
+}
+
 static void list_field(const struct object *object, const struct field *field) {
     list("    %u %s ", object->is_struct ? field->offset : field->id, field->name);
     if (field->base == BASE_STRING)
@@ -59,6 +71,9 @@ static void list_field(const struct object *object, const struct field *field) {
         list(" ascii");
     if (field->max != 0)
         list(" max %lu", field->max);
+    list_since(field->since);
+    for (size_t i = 0; i < field->raise_count; i++)
+        list(" raised %lu %u", field->raises[i].limit, field->raises[i].since);
     list("\n");
 }
 
@@ -67,7 +82,7 @@ void make_listing(void) {
     for (size_t i = 0; i < enumeration_count; i++) {
         list("enum %s %s\n", enumerations[i].name, scalar_of(enumerations[i].base)->name);
         for (size_t j = 0; j < enumerations[i].value_count; j++)
-            list("    %zu %s\n", j, enumerations[i].values[j]);
+            list_value(&enumerations[i], j);
     }
     for (size_t i = 0; i < object_count; i++) {
         if (objects[i].is_struct)

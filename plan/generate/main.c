@@ -1,7 +1,8 @@
 /* generate SCHEMA.bfbs DIRECTORY: reads flatc's binary schema and writes plan/generated: the tables of firn_fb_verify
  * (tables.c, tables.h), read access (reader.h), the names of enumerators (words.c, words.h), the native structs of the
  * writer (writer.c, writer.h), the canonical listing of the schema (schema.txt), whose SHA-256 is the schema hash, and,
- * from plan/ops.def, the table of ops (op_table.c), positions (operands.h), names (op_words.c) and a page (OPS.md).
+ * from plan/ops.def, the table of ops (op_table.c), positions (operands.h), names (op_words.c) and a page (OPS.md); and
+ * from both, the minor version of the format (version.h) and what came with which (since.c, since.h).
  * This program runs on the build host and may allocate. It stops at the first thing that it does not support: a schema
  * feature that is not handled here is an error, never a guess. All input is read before the first file is written.
  *
@@ -40,5 +41,7 @@ int main(int argument_count, char **arguments) {
     write_writer_header();
     write_writer();
     write_ops(ops, op_count);
+    write_since();
+    write_version(ops, op_count);
     return 0;
 }

@@ -20,12 +20,14 @@ void put_upper(const char *name);
 /* The C type of a scalar field, or of a vector field's elements. */
 const char *c_type_of(const struct field *field);
 
-/* Write the generated files (reader.c, tables.c, words.c, writer.c, op_output.c). */
+/* Write the generated files (reader.c, tables.c, words.c, writer.c, op_output.c, since.c). */
 void write_reader(void);
 void write_tables(const uint8_t hash[32]);
 void write_words(void);
 void write_writer_header(void);
 void write_writer(void);
 void write_ops(const struct op_row *rows, size_t count);
+void write_since(void);
+void write_version(const struct op_row *rows, size_t count);
 
 #endif

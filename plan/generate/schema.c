@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/generate/marks.h"
 #include "plan/generate/program.h"
 
 #define NAMESPACE       "firn."
@@ -54,6 +55,15 @@ const struct scalar_type *scalar_of(enum base_type base) {
     return base < BASE_COUNT && scalar_types[base].name != NULL ? &scalar_types[base] : NULL;
 }
 
+static void read_enumeration_attributes(struct enumeration *out, size_t table) {
+    for (size_t i = 0; i < vector_count(table, ENUM_ATTRIBUTES); i++) {
+        size_t attribute = vector_table(table, ENUM_ATTRIBUTES, i);
+        if (strcmp(string(attribute, ATTRIBUTE_KEY), "since") != 0)
+            refuse(out->name, "an enumeration has no attribute but since");
+        mark_values(out, string(attribute, ATTRIBUTE_VALUE));
+    }
+}
+
 static void read_enumeration(struct enumeration *out, size_t table) {
     out->name = local_name(string(table, ENUM_NAME));
     make_snake(out->snake, out->name);
@@ -64,8 +74,6 @@ static void read_enumeration(struct enumeration *out, size_t table) {
         refuse(out->name, "unions are not allowed");
     if (out->base != BASE_UINT8 && out->base != BASE_UINT16)
         refuse(out->name, "an enumeration is ubyte or ushort");
-    if (vector_count(table, ENUM_ATTRIBUTES) != 0)
-        refuse(out->name, "an enumeration has no attributes");
     if (out->value_count == 0 || out->value_count > ENUM_VALUES_MAX)
         refuse(out->name, "it has no values or too many");
     for (size_t i = 0; i < out->value_count; i++) {
@@ -74,9 +82,12 @@ static void read_enumeration(struct enumeration *out, size_t table) {
             refuse(out->name, "the values must be 0, 1, 2 and so on");
         out->values[i] = string(value, VALUE_NAME);
     }
+    out->since = allocate(out->value_count, sizeof *out->since);
+    read_enumeration_attributes(out, table);
 }
 
 static void read_field_attributes(struct field *out, size_t table) {
+    const char *raised = NULL;
     for (size_t i = 0; i < vector_count(table, FIELD_ATTRIBUTES); i++) {
         size_t attribute = vector_table(table, FIELD_ATTRIBUTES, i);
         const char *key = string(attribute, ATTRIBUTE_KEY);
@@ -89,10 +100,16 @@ static void read_field_attributes(struct field *out, size_t table) {
             out->finite = true;
         } else if (strcmp(key, "ascii") == 0) {
             out->ascii = true;
+        } else if (strcmp(key, "since") == 0) {
+            out->since = read_since(out->name, string(attribute, ATTRIBUTE_VALUE));
+        } else if (strcmp(key, "raised") == 0) {
+            raised = string(attribute, ATTRIBUTE_VALUE);
         } else if (strcmp(key, "required") != 0 && strcmp(key, "id") != 0) {
             refuse(key, "an attribute that the generator does not know");
         }
     }
+    if (raised != NULL) /* the limits are compared with max and since */
+        mark_limits(out, raised);
 }
 
 bool is_floating(enum base_type base) {
@@ -128,6 +145,8 @@ static void read_field(struct field *out, size_t table, bool in_struct) {
     out->required = scalar(table, FIELD_REQUIRED, 1, 0) != 0;
     out->default_integer = (int64_t)scalar(table, FIELD_DEFAULT_INTEGER, 8, 0);
     memcpy(&out->default_real, &real, sizeof real);
+    if (scalar(table, FIELD_DEPRECATED, 1, 0) != 0)
+        refuse(out->name, "fields stay: say in its comment that it has to have its default");
     read_field_attributes(out, table);
 
     enum base_type inner = innermost(out);
@@ -139,8 +158,6 @@ static void read_field(struct field *out, size_t table, bool in_struct) {
         out->object = &objects[bounded(out->name, (size_t)index, object_count)];
     else if (index >= 0 && scalar_of(inner) != NULL)
         out->enumeration = &enumerations[bounded(out->name, (size_t)index, enumeration_count)];
-    if (scalar(table, FIELD_DEPRECATED, 1, 0) != 0)
-        refuse(out->name, "remove the field instead: plans are bound to one schema by its hash");
     if (scalar(table, FIELD_KEY, 1, 0) != 0 ||
         (scalar_of(out->base) != NULL && scalar(table, FIELD_OPTIONAL, 1, 0) != 0))
         refuse(out->name, "keys and optional scalars are not allowed");
@@ -188,6 +205,7 @@ static void read_object(struct object *out, size_t table) {
             refuse(out->name, "the ids of its fields have a gap");
     if (out->is_struct)
         check_struct(out);
+    check_fields(out);
 }
 
 /* The number of tables on the longest path down from this one, including this one. */

@@ -10,6 +10,7 @@
 
 #define NAME_BYTES 64
 #define FIELDS_MAX 256
+#define RAISES_MAX 8
 
 struct scalar_type {
     const char *name;   /* used in the listing and in firn_fb_load_<name> */
@@ -23,6 +24,13 @@ struct enumeration {
     enum base_type base;
     size_t value_count;
     const char **values; /* names; values[i] has the value i */
+    unsigned *since;     /* for each value, the minor version that brought it */
+};
+
+/* From minor version `since` on, a vector or string may be longer than `limit`. */
+struct raise {
+    unsigned long limit;
+    unsigned since;
 };
 
 struct object;
@@ -38,7 +46,10 @@ struct field {
     int64_t default_integer;
     double default_real;
     bool required, finite, ascii;
-    unsigned long max; /* maximum length of a vector or string; 0: none given */
+    unsigned long max;               /* maximum length of a vector or string; 0: none given */
+    unsigned since;                  /* the minor version that brought the field */
+    struct raise raises[RAISES_MAX]; /* the earlier limits, ascending */
+    size_t raise_count;
 };
 
 struct object {

@@ -188,6 +188,8 @@ static void finish(builder *b, const signed_plan_settings *settings, signed_plan
     b->plan.sampler = &b->sampler;
     b->plan.initialisers = b->initialisers;
     b->plan.initialisers_count = b->plan.state_tensors;
+    if (settings->change != NULL)
+        settings->change(&b->plan);
     size_t bytes = 0;
     uint8_t *payload = firn_native_write(&b->plan, &bytes);
     assert_non_null(payload);

@@ -24,8 +24,9 @@ typedef struct signed_plan_settings {
     bool check_loss;
     uint8_t metric; /* bigram_eval: mean_loss or perplexity */
     uint32_t security_counter;
-    uint16_t spoil_code; /* if not 0, replaces the code of the first op */
-    bool uniform;        /* initial values of the table: uniform if true, else normal */
+    uint16_t spoil_code;                    /* if not 0, replaces the code of the first op */
+    void (*change)(firn_native_plan *plan); /* if not NULL, changes the plan before it is written */
+    bool uniform;                           /* initial values of the table: uniform if true, else normal */
 } signed_plan_settings;
 
 extern const signed_plan_settings support_settings;
