@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "plan/generated/version.h"
+
 #define FIRN_HEADER_BYTES      512u
 #define FIRN_SIGNATURE_BYTES   64u
 #define FIRN_PAYLOAD_OFFSET    (FIRN_HEADER_BYTES + FIRN_SIGNATURE_BYTES)
@@ -16,8 +18,7 @@
 
 /* The version of the format. A runtime runs the plans of its own major version that need at most its own minor version
  * (FORMAT.md, "What may change, and how"). */
-#define FIRN_FORMAT_MAJOR 2u
-#define FIRN_FORMAT_MINOR 0u
+#define FIRN_FORMAT_MAJOR 2u /* the minor version follows from the marks in plan.fbs and ops.def */
 
 /* A change that gives an existing op another meaning raises it; a new code does not. */
 #define FIRN_NUMERICS_VERSION 1u

@@ -8,6 +8,7 @@
 #include "compiler/base/words.h"
 #include "plan/checks/semantics.h"
 #include "plan/errors.h"
+#include "plan/needs.h"
 #include "plan/signature.h"
 
 #define POOL_BYTES     (UINT64_C(4) << 16) /* enough for the largest plan that the schema allows */
@@ -40,7 +41,7 @@ bool firnc_plan_seal(const firnc_compilation *compilation, const firnc_payload *
     const firnc_job *job = compilation->job;
     const uint32_t mode = compilation->graph->eval ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN;
     firn_header header = {.format_major = FIRN_FORMAT_MAJOR,
-                          .needs_minor = 0,
+                          .needs_minor = firn_needs_minor(payload->bytes),
                           .total_bytes = FIRN_PAYLOAD_OFFSET + payload->total_bytes + report->count,
                           .algorithm = FIRN_ALGORITHM_NONE,
                           .mode = mode,

@@ -169,7 +169,7 @@ static void note_idle_keys(const firnc_job *job, const firnc_tree *init, const f
         firnc_idle_note_keys(mapping, mixed_keys, COUNT(mixed_keys), off, FIRNC_RECIPE_IN_FLOAT32);
         firnc_idle_note_keys(mapping, &factor, train ? 1 : 0, off, FIRNC_RECIPE_IN_FLOAT32);
         firnc_idle_note_keys(mapping, dynamic_keys, train ? COUNT(dynamic_keys) : 0, off, FIRNC_RECIPE_IN_FLOAT32);
-    } else if (train && job->precision.scaling != FIRN_FB_LOSS_SCALING_DYNAMIC) {
+    } else if (train && job->precision.scaling != FIRNC_SCALING_DYNAMIC) {
         firnc_idle_note_keys(mapping, dynamic_keys, COUNT(dynamic_keys), firnc_tree_child(mapping, factor.key),
                              "the loss scale is fixed; write loss_scaling_factor: dynamic, or remove this key");
     }
