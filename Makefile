@@ -208,7 +208,7 @@ $(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/
 
 $(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
-	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lz -lm
+	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcjson -lz -lm
 
 # Sources that include headers of other packages are compiled after the check for these packages.
 .PHONY: packages

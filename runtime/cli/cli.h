@@ -31,6 +31,7 @@ typedef struct cli_options {
     uint64_t steps, checkpoint_every; /* 0: at the end only */
     unsigned threads;
     bool resume, quiet, verbose, per_tensor;
+    bool allow_other_preprocessing, allow_other_split, allow_other_data;
 } cli_options;
 
 /* --- options.c --- */
@@ -46,6 +47,18 @@ extern const firn_manual cli_manual;
  * after a message. */
 int cli_paths_check(const cli_options *options);
 
+/* --- report.c: what a plan says for people --- */
+
+/* Allocated texts; NULL: the file has no report, or the report does not say it. */
+typedef struct cli_report {
+    char *model, *target;
+} cli_report;
+
+/* Reads the report of a plan that has been verified. Returns FIRN_OK, also if there is none, or REPORT if it is not the
+ * one that was signed. */
+int cli_report_read(cli_report *report, const firn_host_plan *plan);
+void cli_report_free(cli_report *report);
+
 /* --- session.c: an open plan with its data --- */
 
 typedef struct cli_session {
@@ -53,12 +66,14 @@ typedef struct cli_session {
     firn_host_plan plan;
     firn_host_port port;
     firn_host_data data;
+    firn_host_blocks blocks;
     firn firn;
     firn_info info;
-    firn_config config; /* the session owns its blocks */
+    cli_report report;
+    firn_config config; /* the session owns its memory */
 } cli_session;
 
-/* Loads, verifies and opens the plan, checks its mode and opens the data. */
+/* Loads the plan, opens the data, verifies and opens the plan with the hash of the data, and checks its mode. */
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
 void cli_session_end(cli_session *session);
 
@@ -67,6 +82,11 @@ void cli_session_end(cli_session *session);
 int cli_error(const cli_session *session, int error);
 /* Returns the exit code only, for an error of data or storage whose message has already been printed. */
 int cli_exit_code(int error);
+
+/* --- restore.c --- */
+
+/* Fills the state from the checkpoint. Returns CLI_OK or, after a message, another exit code. */
+int cli_restore(cli_session *session);
 
 /* --- log.c: JSON lines --- */
 
@@ -89,9 +109,11 @@ void cli_log_end(cli_log *log, bool failed);
 
 /* --- progress.c: the line on the terminal, or plain lines elsewhere --- */
 
+#define CLI_NO_END UINT64_MAX
+
 typedef struct cli_progress {
     bool quiet, terminal, open; /* open: the current line on the terminal has no newline yet */
-    uint64_t first, last;       /* steps done before this call and after its last step */
+    uint64_t first, last;       /* steps done before this call and after its last step, or CLI_NO_END */
     double units;               /* tokens or samples in one step */
     const char *unit;
     double started, shown;
@@ -134,6 +156,8 @@ int cli_eval(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
 
+/* Prints a JSON string. A byte that is not printable ASCII becomes the escape of the character with its number. */
+void cli_print_json(FILE *to, const char *text);
 /* Writes 64 hexadecimal digits and a terminating 0. */
 void cli_hex(char text[65], const uint8_t hash[32]);
 /* Prints "digest <hex>" on stdout. */

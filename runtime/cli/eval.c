@@ -12,7 +12,12 @@ static int report_left(const cli_session *session) {
 }
 
 static int evaluate(cli_session *session) {
-    int error = firn_restore(&session->firn);
+    if (!session->info.metric)
+        return cli_error(session, FIRN_ERROR_NO_METRIC);
+    int status = cli_restore(session);
+    if (status != CLI_OK)
+        return status;
+    int error = FIRN_OK;
     while (error == FIRN_OK)
         error = firn_eval_step(&session->firn, &session->data.source);
     if (error != FIRN_ERROR_DATA_END)

@@ -1,5 +1,5 @@
-/* firn export: writes the parameters of a checkpoint as a safetensors file (a length, a JSON header, the tensors). The
- * file is written under a temporary name and renamed when it is complete. */
+/* firn export: writes the parameters and buffers of a checkpoint, which belong to the model, as a safetensors file (a
+ * length, a JSON header, the tensors). The file is written under a temporary name and renamed when it is complete. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>
@@ -7,24 +7,13 @@
 
 #include "runtime/cli/cli.h"
 
-#define ROLE_PARAMETER 0 /* Role in plan.fbs */
-
-static bool is_parameter(const cli_record_entry *entry) {
-    return entry->entry.role == ROLE_PARAMETER;
+static bool is_of_model(const cli_record_entry *entry) {
+    return entry->entry.role == FIRN_FB_ROLE_PARAMETER || entry->entry.role == FIRN_FB_ROLE_BUFFER;
 }
 
-/* Reading a record checks only the length of a name, so characters that JSON does not allow in a string are escaped. */
-static void print_name(FILE *to, const char *name) {
-    fputc('"', to);
-    for (const unsigned char *c = (const unsigned char *)name; *c != 0; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(to, "\\%c", *c);
-        else if (*c < 0x20 || *c > 0x7e)
-            fprintf(to, "\\u%04x", *c);
-        else
-            fputc(*c, to);
-    }
-    fputc('"', to);
+/* Returns the name that safetensors has for a type of the state, or NULL if the state of no plan has such a tensor. */
+static const char *type_name(uint8_t type) {
+    return type == FIRN_FLOAT32 ? "F32" : type == FIRN_INT64 ? "I64" : NULL;
 }
 
 /* Prints the header, padded with spaces so that the tensors begin at a multiple of 8. */
@@ -36,11 +25,11 @@ static void print_header(FILE *to, const cli_record *record) {
     uint64_t offset = 0;
     for (uint32_t i = 0; i < record->count; i++) {
         const cli_record_entry *entry = &record->entries[i];
-        if (!is_parameter(entry))
+        if (!is_of_model(entry))
             continue;
         fputc(',', to);
-        print_name(to, entry->name);
-        fputs(":{\"dtype\":\"F32\",\"shape\":[", to);
+        cli_print_json(to, entry->name);
+        fprintf(to, ":{\"dtype\":\"%s\",\"shape\":[", type_name(entry->entry.type));
         for (uint32_t d = 0; d < entry->entry.rank; d++)
             fprintf(to, "%s%lu", d == 0 ? "" : ",", (unsigned long)entry->entry.dims[d]);
         uint64_t end = offset + entry->bytes;
@@ -69,7 +58,7 @@ static bool write_tensors(const firn_host_replacement *to, const cli_record *rec
     bool written = put(to, &at, length, sizeof length) && put(to, &at, header, header_bytes);
     for (uint32_t i = 0; written && i < record->count; i++) {
         const cli_record_entry *entry = &record->entries[i];
-        if (is_parameter(entry))
+        if (is_of_model(entry))
             written = put(to, &at, record->state + entry->entry.offset, entry->bytes);
     }
     return written;
@@ -87,8 +76,8 @@ static int write_file(const char *path, const cli_record *record, const char *he
 
 static int export_record(const cli_options *options, const cli_record *record) {
     for (uint32_t i = 0; i < record->count; i++)
-        if (is_parameter(&record->entries[i]) && record->entries[i].entry.type != FIRN_FLOAT32) {
-            firn_host_fail(options->file, "the parameter %s is not float32", record->entries[i].name);
+        if (is_of_model(&record->entries[i]) && type_name(record->entries[i].entry.type) == NULL) {
+            firn_host_fail(options->file, "the parameter %s is neither float32 nor int64", record->entries[i].name);
             return CLI_REFUSED;
         }
     char *header = NULL;

@@ -39,22 +39,22 @@ static void print_hash(FILE *to, const char *name, const uint8_t hash[32]) {
     fprintf(to, ",\"%s\":\"%s\"", name, text);
 }
 
-/* Prints a string of the plan. Such strings are printable ASCII, so only two characters need an escape. */
+/* Prints nothing for NULL. */
 static void print_string(FILE *to, const char *name, const char *text) {
-    fprintf(to, ",\"%s\":\"", name);
-    for (; *text != 0; text++)
-        fprintf(to, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    fputc('"', to);
+    if (text == NULL)
+        return;
+    fprintf(to, ",\"%s\":", name);
+    cli_print_json(to, text);
 }
 
 static void print_head(FILE *to, const cli_session *session) {
     const firn_info *info = &session->info;
     fprintf(to, "{\"firn\":\"%s\"", FIRN_VERSION);
-    print_string(to, "model", info->model);
+    print_string(to, "model", session->report.model);
     print_hash(to, "plan_hash", info->plan_hash);
     print_hash(to, "run_hash", info->run_hash);
     print_hash(to, "model_hash", info->model_hash);
-    print_string(to, "target", info->target);
+    print_string(to, "target", session->report.target);
     print_string(to, "kernels", info->kernels);
     print_hash(to, "data_sha256", session->data.sha256);
     fprintf(to, ",\"parameters\":%llu,\"steps\":%llu,\"samples_per_step\":%llu,\"window\":%lu}\n",

@@ -24,7 +24,7 @@ static const struct {
      "PLAN"},
     {{.name = "export",
       .forms = {"CHECKPOINT -o FILE"},
-      .text = "write the parameters of a checkpoint in float32, as safetensors"},
+      .text = "write the parameters and buffers of a checkpoint, in float32, as safetensors"},
      EXPORT,
      "CHECKPOINT"},
     {{.name = "digest",
@@ -48,6 +48,9 @@ typedef enum option_id {
     OPTION_THREADS,
     OPTION_QUIET,
     OPTION_VERBOSE,
+    OPTION_ALLOW_OTHER_PREPROCESSING,
+    OPTION_ALLOW_OTHER_SPLIT,
+    OPTION_ALLOW_OTHER_DATA,
     OPTION_OUTPUT,
     OPTION_PER_TENSOR
 } option_id;
@@ -70,7 +73,11 @@ static const struct {
      OPTION_WEIGHTS,
      TRAIN | EVAL,
      0},
-    {{"--steps", NULL, "N", "so many more steps; default: to the end of the run"}, OPTION_STEPS, TRAIN, 0},
+    {{"--steps", NULL, "N",
+      "so many more steps; default: to the end of the run, or until it is interrupted if it has no end"},
+     OPTION_STEPS,
+     TRAIN,
+     0},
     {{"--checkpoint", NULL, "FILE",
       "where the state is: train saves it there at the end and when it is interrupted, never over one that is there, "
       "without --resume"},
@@ -89,6 +96,24 @@ static const struct {
      0},
     {{"--threads", NULL, "N", "default: one for each CPU; the result is the same with any number"},
      OPTION_THREADS,
+     TRAIN | EVAL,
+     0},
+    {{"--allow-other-preprocessing", NULL, NULL,
+      "evaluate although the checkpoint was trained with another scale, type or shape of the inputs"},
+     OPTION_ALLOW_OTHER_PREPROCESSING,
+     EVAL,
+     0},
+    {{"--allow-other-split", NULL, NULL,
+      "evaluate although another part of the data was held out in training, so that this one may have been trained "
+      "with"},
+     OPTION_ALLOW_OTHER_SPLIT,
+     EVAL,
+     0},
+    {{"--allow-other-data", NULL, NULL,
+      "accept a checkpoint that was trained with other files. A plan that evaluates all of its data accepts it anyway; "
+      "to "
+      "resume with another preprocessing or split takes another plan, which is another run"},
+     OPTION_ALLOW_OTHER_DATA,
      TRAIN | EVAL,
      0},
     {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, TRAIN | EVAL, 0},
@@ -247,6 +272,15 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         break;
     case OPTION_PER_TENSOR:
         options->per_tensor = true;
+        break;
+    case OPTION_ALLOW_OTHER_PREPROCESSING:
+        options->allow_other_preprocessing = true;
+        break;
+    case OPTION_ALLOW_OTHER_SPLIT:
+        options->allow_other_split = true;
+        break;
+    case OPTION_ALLOW_OTHER_DATA:
+        options->allow_other_data = true;
         break;
     }
     return NULL;

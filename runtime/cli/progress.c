@@ -7,6 +7,7 @@
 
 #define TERMINAL_SECONDS 0.2
 #define PLAIN_LINES      20
+#define PLAIN_STEPS      100 /* between the lines of a run without an end */
 
 double cli_seconds(void) {
     struct timespec now;
@@ -24,7 +25,7 @@ void cli_progress_begin(cli_progress *progress, const cli_session *session, uint
                                .units = (double)samples * (window ? session->info.window - 1 : 1),
                                .unit = window ? "tokens/s" : "samples/s",
                                .started = cli_seconds(),
-                               .line_every = (last - first) / PLAIN_LINES + 1};
+                               .line_every = last == CLI_NO_END ? PLAIN_STEPS : (last - first) / PLAIN_LINES + 1};
 }
 
 /* Prints hours, minutes and seconds, omitting leading units that are 0. */
@@ -41,10 +42,15 @@ static void print_line(const cli_progress *progress, const firn_step_report *rep
     double seconds = now - progress->started;
     uint64_t done = report->global_step - progress->first, left = progress->last - report->global_step;
     double speed = seconds > 0 ? (double)done / seconds : 0;
-    fprintf(stderr, "step %llu/%llu  loss %.4f  lr %.3g  scale %g  %.4g %s  left ",
-            (unsigned long long)report->global_step, (unsigned long long)progress->last, (double)report->loss,
-            (double)report->learning_rate, (double)report->loss_scale, speed * progress->units, progress->unit);
-    print_time(speed > 0 ? (double)left / speed : 0);
+    fprintf(stderr, "step %llu", (unsigned long long)report->global_step);
+    if (progress->last != CLI_NO_END)
+        fprintf(stderr, "/%llu", (unsigned long long)progress->last);
+    fprintf(stderr, "  loss %.4f  lr %.3g  scale %g  %.4g %s", (double)report->loss, (double)report->learning_rate,
+            (double)report->loss_scale, speed * progress->units, progress->unit);
+    if (progress->last != CLI_NO_END) {
+        fputs("  left ", stderr);
+        print_time(speed > 0 ? (double)left / speed : 0);
+    }
     if (report->skipped)
         fputs("  skipped", stderr);
 }

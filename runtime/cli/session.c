@@ -17,18 +17,24 @@ static const struct {
     const char *mend;
 } mends[] = {
     {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train, eval those with --mode eval"},
+    {FIRN_ERROR_NO_METRIC,
+     "compile it with a metric; the outputs of this one are for programs (firn_output in firn.h)"},
     {FIRN_ERROR_KERNELS_UNKNOWN,
      "write plain, or on x86 fma, avx2, avx512 or avx512fp16, one that this machine can run"},
     {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},
     {FIRN_ERROR_SIGNATURE, "compile it again, or get it again from where it came"},
     {FIRN_ERROR_UNSIGNED, "sign it by `firnc sign` and `firnc attach`"},
-    {FIRN_ERROR_SCHEMA_HASH, "compile it again with the firnc of this version"},
     {FIRN_ERROR_NUMERICS_VERSION, "compile it again with the firnc of this version"},
     {FIRN_ERROR_SECURITY_COUNTER, "compile it with a --security-counter that is not below the stored one"},
     {FIRN_ERROR_CHECKPOINT_MISSING, "leave out --resume to begin a run, or name the file that has it"},
     {FIRN_ERROR_CHECKPOINT_DAMAGED, "use another copy; a damaged one is never read in part"},
     {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_MODEL, "evaluate with a plan of the same architecture"},
+    {FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING,
+     "evaluate with a plan of the same recipe, or give --allow-other-preprocessing"},
+    {FIRN_ERROR_CHECKPOINT_OTHER_SPLIT,
+     "evaluate with the held_out_per_mille of its training, or give --allow-other-split: then samples that it was "
+     "trained with may be evaluated"},
     {FIRN_ERROR_STORAGE, "look at the folder's permissions and the disk; only a regular file is replaced"},
     {FIRN_ERROR_COUNTER, "the file must hold one decimal number and its folder be writable"},
     {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch or max_sequence_length"},
@@ -93,12 +99,22 @@ static const char *mend_of_full(const cli_session *session) {
                : "the disk is full: make room and run again; there is no checkpoint yet";
 }
 
+/* A plan that reads all of its data, and not one part, may be given other data. */
+static const char *mend_of_data(const cli_session *session) {
+    return session->info.eval
+               ? "give the same files in the same order, evaluate other files by a plan that reads all of "
+                 "them (held_out: false), or give --allow-other-data"
+               : "give the same files in the same order, or --allow-other-data";
+}
+
 static const char *mend_in(const cli_session *session, int error) {
     switch (error) {
     case FIRN_ERROR_LOSS_NOT_FINITE:
         return mend_of_loss(session);
     case FIRN_ERROR_STORAGE_FULL:
         return mend_of_full(session);
+    case FIRN_ERROR_CHECKPOINT_OTHER_DATA:
+        return mend_of_data(session);
     default:
         return mend_of(error);
     }
@@ -124,7 +140,24 @@ static char *data_at_fault(const cli_options *options, int error) {
     return names;
 }
 
+/* Says which version of the format the plan needs, and which one this build has. */
+static int refuse_version(const cli_session *session) {
+    const firn_version here = firn_format_version();
+    firn_version needed;
+    int error = firn_plan_needs(session->plan.bytes, session->plan.count, &needed);
+    if (error != FIRN_OK)
+        return cli_error(session, error);
+    firn_host_fail(session->options->file, "needs format %lu.%lu, and this runtime has %lu.%lu (%s); %s",
+                   (unsigned long)needed.major, (unsigned long)needed.minor, (unsigned long)here.major,
+                   (unsigned long)here.minor, firn_error_name(FIRN_ERROR_FORMAT_VERSION),
+                   needed.major < here.major ? "compile it again with the firnc of this version"
+                                             : "use a newer firn, or compile it with the firnc of this version");
+    return CLI_REFUSED;
+}
+
 int cli_error(const cli_session *session, int error) {
+    if (error == FIRN_ERROR_FORMAT_VERSION)
+        return refuse_version(session);
     const cli_options *options = session->options;
     const char *where = options->file, *mend = mend_in(session, error);
     char *data = NULL;
@@ -153,20 +186,26 @@ int cli_error(const cli_session *session, int error) {
 /* --- opening --- */
 
 /* Allocates blocks of the sizes that the plan needs. Returns false after a message if there is not enough memory. */
-static bool allocate_blocks(firn_config *config, const firn_sizes *sizes, const char *plan) {
-    config->state_bytes = sizes->state_bytes;
-    config->arena_bytes = sizes->arena_bytes;
+static bool allocate_blocks(cli_session *session, const firn_sizes *sizes) {
+    firn_config *config = &session->config;
+    uint64_t arena = 0, others = 0;
+    for (uint32_t i = 0; i < sizes->block_count; i++)
+        if (firn_region_is_arena(sizes->blocks[i].kind))
+            arena += sizes->blocks[i].bytes;
+        else
+            others += sizes->blocks[i].bytes;
+    bool allocated = firn_host_blocks_begin(&session->blocks, sizes);
+    config->blocks = session->blocks.list;
+    config->block_count = session->blocks.count;
     config->prepared_bytes = sizes->prepared_bytes;
-    config->state = firn_host_block(config->state_bytes);
-    config->arena = firn_host_block(config->arena_bytes);
     config->prepared = firn_host_block(config->prepared_bytes);
-    if (config->state != NULL && config->arena != NULL && config->prepared != NULL)
+    if (allocated && config->prepared != NULL)
         return true;
-    return firn_host_fail(plan,
+    return firn_host_fail(session->options->file,
                           "needs %llu bytes of state, %llu of arena and %llu more, and there are not as many; compile "
                           "it with a smaller batch, or raise the limit of memory (ulimit -v)",
-                          (unsigned long long)config->state_bytes, (unsigned long long)config->arena_bytes,
-                          (unsigned long long)config->prepared_bytes);
+                          (unsigned long long)others, (unsigned long long)arena,
+                          (unsigned long long)sizes->prepared_bytes);
 }
 
 /* Allocates the workspace that the plan's kernels need. */
@@ -188,16 +227,16 @@ static int allocate_workspace(cli_session *session) {
     return CLI_OK;
 }
 
-static void free_blocks(const firn_config *config) {
-    firn_host_block_free(config->state, config->state_bytes);
-    firn_host_block_free(config->arena, config->arena_bytes);
+static void free_memory(cli_session *session) {
+    const firn_config *config = &session->config;
+    firn_host_blocks_end(&session->blocks);
     firn_host_block_free(config->prepared, config->prepared_bytes);
     firn_host_block_free(config->workspace, config->workspace_bytes);
 }
 
-static int open_plan(cli_session *session) {
+/* Loads the plan and provides its memory. Only kernel sets that need a workspace verify the plan here already. */
+static int load_plan(cli_session *session, uint8_t key[FIRN_PUBLIC_KEY_BYTES]) {
     const cli_options *options = session->options;
-    uint8_t key[FIRN_PUBLIC_KEY_BYTES];
     firn_sizes sizes;
     if (!firn_host_key_load(key, options->key) || !firn_host_plan_load(&session->plan, options->file))
         return CLI_FILE;
@@ -206,22 +245,36 @@ static int open_plan(cli_session *session) {
     int error = firn_plan_sizes(session->plan.bytes, session->plan.count, &sizes);
     if (error != FIRN_OK)
         return cli_error(session, error);
-    firn_config *config = &session->config;
-    *config = (firn_config){
-        .plan = session->plan.bytes, .plan_bytes = session->plan.count, .public_key = key, .port = &session->port.port};
-    if (!allocate_blocks(config, &sizes, options->file))
+    session->config = (firn_config){.plan = session->plan.bytes,
+                                    .plan_bytes = session->plan.count,
+                                    .public_key = key,
+                                    .port = &session->port.port,
+                                    .allow_other_preprocessing = options->allow_other_preprocessing,
+                                    .allow_other_split = options->allow_other_split,
+                                    .allow_other_data = options->allow_other_data};
+    return allocate_blocks(session, &sizes) ? allocate_workspace(session) : CLI_FILE;
+}
+
+/* Opens the data files. They are hashed before the plan is opened, which takes the hash. */
+static int open_data(cli_session *session) {
+    const cli_options *options = session->options;
+    if (!firn_host_data_open(&session->data, options->data, options->data_count, options->labels, options->weights))
         return CLI_FILE;
-    int status = allocate_workspace(session);
-    if (status != CLI_OK)
-        return status;
-    error = firn_open(&session->firn, config);
-    config->public_key = NULL;
+    memcpy(session->config.data_hash, session->data.sha256, sizeof session->config.data_hash);
+    return CLI_OK;
+}
+
+static int open_plan(cli_session *session) {
+    firn_config *config = &session->config;
+    int error = firn_open(&session->firn, config);
     if (error == FIRN_OK)
         error = firn_describe(&session->firn, &session->info);
+    if (error == FIRN_OK)
+        error = cli_report_read(&session->report, &session->plan);
     if (error != FIRN_OK)
         return cli_error(session, error);
-    if (!firn_host_block_seal(config->prepared, config->prepared_bytes) && options->verbose)
-        firn_host_fail(options->file, "this kernel does not make the decoded plan read-only");
+    if (!firn_host_block_seal(config->prepared, config->prepared_bytes) && session->options->verbose)
+        firn_host_fail(session->options->file, "this kernel does not make the decoded plan read-only");
     return CLI_OK;
 }
 
@@ -237,11 +290,31 @@ static int check_streams(const cli_session *session) {
     return CLI_USAGE;
 }
 
+/* Notes what runs. */
+static void note_plan(const cli_session *session) {
+    const firn_info *info = &session->info;
+    const char *model = session->report.model, *target = session->report.target;
+    char steps[32];
+    if (info->steps == 0)
+        snprintf(steps, sizeof steps, "%s", info->eval ? "all data" : "no end");
+    else
+        snprintf(steps, sizeof steps, "%llu steps", (unsigned long long)info->steps);
+    firn_host_note("%s%s%s%llu parameters, %s%s%s, kernels: %s", model != NULL ? "model " : "",
+                   model != NULL ? model : "", model != NULL ? ", " : "", (unsigned long long)info->parameters, steps,
+                   target != NULL ? ", target " : "", target != NULL ? target : "", info->kernels);
+}
+
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
     *session = (cli_session){.options = options};
+    uint8_t key[FIRN_PUBLIC_KEY_BYTES];
     unsigned threads = options->threads != 0 ? options->threads : firn_host_cpus();
     firn_host_port_begin(&session->port, options->checkpoint, options->counter, threads);
-    int status = open_plan(session);
+    int status = load_plan(session, key);
+    if (status == CLI_OK)
+        status = open_data(session);
+    if (status == CLI_OK)
+        status = open_plan(session);
+    session->config.public_key = NULL;
     if (status != CLI_OK)
         return status;
     if (session->info.eval != eval)
@@ -250,23 +323,32 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
     if (status != CLI_OK)
         return status;
     if (options->verbose)
-        firn_host_note("model %s, %llu parameters, %llu steps, target %s, kernels: %s", session->info.model,
-                       (unsigned long long)session->info.parameters, (unsigned long long)session->info.steps,
-                       session->info.target, session->info.kernels);
-    return firn_host_data_open(&session->data, options->data, options->data_count, options->labels, options->weights,
-                               session->info.window == 0)
-               ? CLI_OK
-               : CLI_FILE;
+        note_plan(session);
+    return firn_host_data_begin(&session->data, session->info.window == 0) ? CLI_OK : CLI_FILE;
 }
 
 void cli_session_end(cli_session *session) {
     firn_host_data_close(&session->data);
     firn_host_port_end(&session->port);
     firn_host_plan_unload(&session->plan);
-    free_blocks(&session->config);
+    cli_report_free(&session->report);
+    free_memory(session);
 }
 
 /* --- output --- */
+
+void cli_print_json(FILE *to, const char *text) {
+    fputc('"', to);
+    for (const unsigned char *c = (const unsigned char *)text; *c != 0; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(to, "\\%c", *c);
+        else if (*c < 0x20 || *c > 0x7e)
+            fprintf(to, "\\u%04x", *c);
+        else
+            fputc(*c, to);
+    }
+    fputc('"', to);
+}
 
 void cli_hex(char text[65], const uint8_t hash[32]) {
     static const char digits[] = "0123456789abcdef";

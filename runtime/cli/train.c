@@ -1,5 +1,5 @@
-/* firn train: runs steps until the run is complete, the requested number is done, a signal arrives, or a value is not
- * finite. */
+/* firn train: runs steps until the run is complete (if it has an end), the requested number is done, a signal arrives,
+ * or a value is not finite. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -47,7 +47,7 @@ typedef struct run {
     firn_host_lock lock; /* of the checkpoint */
     cli_log log;
     cli_progress progress;
-    uint64_t first, last; /* global steps at the beginning and the end of this call */
+    uint64_t first, last; /* global steps at the beginning and the end of this call; last may be CLI_NO_END */
     uint64_t saved;       /* global step of the checkpoint on disk, or UINT64_MAX */
     bool stuck;           /* the checkpoint must not be written any more */
 } run;
@@ -67,29 +67,36 @@ static int claim_checkpoint(run *run) {
     return CLI_FILE;
 }
 
+/* Returns the global step after which this call ends, or CLI_NO_END. */
+static uint64_t last_step(const cli_session *session, uint64_t first) {
+    const uint64_t end = session->info.steps != 0 ? session->info.steps : CLI_NO_END;
+    bool fewer = session->options->steps_given && session->options->steps < end - first;
+    return fewer ? first + session->options->steps : end;
+}
+
 static int begin_state(run *run) {
     cli_session *session = &run->session;
     bool resume = session->options->resume;
-    int error = resume ? firn_restore(&session->firn) : firn_initialise(&session->firn);
+    int status = resume ? cli_restore(session) : CLI_OK;
+    if (status != CLI_OK)
+        return status;
+    int error = resume ? FIRN_OK : firn_initialise(&session->firn);
     if (error == FIRN_OK)
         error = firn_progress(&session->firn, &run->first);
     if (error != FIRN_OK)
         return cli_error(session, error);
-    uint64_t left = session->info.steps - run->first;
-    bool fewer = session->options->steps_given && session->options->steps < left;
-    run->last = run->first + (fewer ? session->options->steps : left);
+    run->last = last_step(session, run->first);
     run->saved = resume ? run->first : UINT64_MAX;
     return CLI_OK;
 }
 
-#define ROLE_PARAMETER 0 /* Role in plan.fbs */
-
-/* Returns false if a parameter holds NaN or infinity, for example after an update from gradients that overflowed.
- * Parameters are float32. */
+/* Returns false if a parameter or a buffer of the model holds NaN or infinity, for example after an update from
+ * gradients that overflowed. */
 static bool parameters_finite(const run *run) {
     firn_tensor_info tensor;
     for (uint32_t i = 0; firn_tensor_at(&run->session.firn, i, &tensor) == FIRN_OK; i++) {
-        if (tensor.role != ROLE_PARAMETER)
+        if ((tensor.role != FIRN_FB_ROLE_PARAMETER && tensor.role != FIRN_FB_ROLE_BUFFER) ||
+            tensor.type != FIRN_FLOAT32)
             continue;
         const float *values = tensor.data;
         for (uint64_t j = 0; j < tensor.bytes / sizeof *values; j++)
@@ -211,6 +218,8 @@ static int train(run *run) {
         status = cli_log_begin(&run->log, &run->session, run->first);
     if (status != CLI_OK)
         return status;
+    if (run->last == CLI_NO_END && !run->session.options->quiet)
+        firn_host_note("this run has no end: it goes on until it is interrupted; --steps N runs N steps");
     catch_signals();
     cli_progress_begin(&run->progress, &run->session, run->first, run->last);
     uint64_t step = run->first;

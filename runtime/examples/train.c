@@ -20,12 +20,15 @@ static const firn_segment segment = {sizeof text};
 static const firn_stream stream = {FIRN_UINT8, 1, &segment, 1};
 static const firn_source source = {NULL, &stream, 1, read_text};
 
-/* Allocates the memory of an instance; the plan gives the sizes. */
+/* Allocates the memory of an instance; the plan gives the sizes. firn_open refuses blocks that are missing. */
 static int provide(firn_config *config) {
-    firn_sizes sizes = {0};
+    static firn_host_blocks blocks;
+    firn_sizes sizes;
     int error = firn_plan_sizes(config->plan, config->plan_bytes, &sizes);
-    config->state = firn_host_block(config->state_bytes = sizes.state_bytes);
-    config->arena = firn_host_block(config->arena_bytes = sizes.arena_bytes);
+    if (error == FIRN_OK && firn_host_blocks_begin(&blocks, &sizes)) {
+        config->blocks = blocks.list;
+        config->block_count = blocks.count;
+    }
     if (error == FIRN_OK)
         error = firn_workspace_bytes(config, &config->workspace_bytes);
     config->workspace = firn_host_block(config->workspace_bytes);

@@ -7,18 +7,17 @@
 #include "runtime/targets/board.h"
 #include "runtime/targets/plan_file.h"
 
-/* The sizes that `firnc inspect` prints for the plan. firn_open refuses blocks that are too small. */
-#ifndef STATE_BYTES
-#    define STATE_BYTES (256 * 1024)
-#    define ARENA_BYTES (1024 * 1024)
-#endif
 #define SAMPLE_BYTES 65536
 
-/* X and Y of the public key that verifies plans, from `firnc keygen`. This placeholder is all zeros; it refuses every
- * plan. */
+/* X and Y of the public key that verifies plans, from `firnc keygen`. These zeros refuse every plan. */
 static const uint8_t public_key[64] = {0};
 
-static _Alignas(FIRN_BLOCK_ALIGNMENT) uint8_t state[STATE_BYTES], arena[ARENA_BYTES];
+/* One block for each region of the plan, in the order and of the size that `firnc inspect` prints; firn_open refuses
+ * others. Each may lie in a memory of its own. */
+static _Alignas(FIRN_BLOCK_ALIGNMENT) uint8_t parameters[128 * 1024], optimizer[256 * 1024], session[64],
+    arena[1024 * 1024];
+static const firn_block blocks[] = {
+    {parameters, sizeof parameters}, {optimizer, sizeof optimizer}, {session, sizeof session}, {arena, sizeof arena}};
 static uint8_t samples[SAMPLE_BYTES]; /* data recorded by the device */
 static firn instance;
 
@@ -41,10 +40,8 @@ static int learn(void) {
     const firn_config config = {.plan = firn_plan_region,
                                 .plan_bytes = firn_plan_file_bytes(firn_plan_region, region),
                                 .public_key = public_key,
-                                .state = state,
-                                .state_bytes = sizeof state,
-                                .arena = arena,
-                                .arena_bytes = sizeof arena,
+                                .blocks = blocks,
+                                .block_count = sizeof blocks / sizeof *blocks,
                                 .port = &port};
     firn_step_report report;
     int error = firn_open(&instance, &config);

@@ -6,11 +6,12 @@
 
 #include "plan/bytes.h"
 
-/* Returns the length stated in the header (bytes 16 to 23, little-endian: plan/FORMAT.md), or the region's if that is
- * less. The length need not be trusted: firn_open checks the header against the length it is given. */
+/* Returns the length of the plan without its report, which a device does not read and need not store: the end of the
+ * constants, whose offset and length are bytes 224 to 239 of the header (plan/FORMAT.md); or the length of the region
+ * if that is less. The numbers need not be trusted: firn_open checks the header against the length it is given. */
 static inline uint64_t firn_plan_file_bytes(const uint8_t *plan, uint64_t region_bytes) {
-    uint64_t stated = firn_load64(plan + 16);
-    return stated < region_bytes ? stated : region_bytes;
+    uint64_t offset = firn_load64(plan + 224), constants = firn_load64(plan + 232);
+    return offset <= region_bytes && constants <= region_bytes - offset ? offset + constants : region_bytes;
 }
 
 #endif

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan/container.h"
+#include "plan/generated/reader.h"
 #include "runtime/targets/host/host.h"
 #include "tests/bench/bench.h"
 
@@ -225,6 +227,7 @@ typedef struct session {
     firn_host_port port;
     uint8_t key[FIRN_PUBLIC_KEY_BYTES];
     firn_sizes sizes;
+    firn_host_blocks blocks;
     firn_config config;
     firn firn;
     firn_info info;
@@ -233,8 +236,10 @@ typedef struct session {
 } session;
 
 static uint64_t blocks_of(const session *it) {
-    return it->plan.count + it->sizes.state_bytes + it->sizes.arena_bytes + it->sizes.prepared_bytes +
-           it->config.workspace_bytes;
+    uint64_t bytes = it->plan.count + it->sizes.prepared_bytes + it->config.workspace_bytes;
+    for (uint32_t i = 0; i < it->sizes.block_count; i++)
+        bytes += it->sizes.blocks[i].bytes;
+    return bytes;
 }
 
 static bool fail(const char *what, int error) {
@@ -246,8 +251,7 @@ static void session_end(session *it) {
     data_end(&it->data);
     firn_host_port_end(&it->port);
     firn_host_plan_unload(&it->plan);
-    firn_host_block_free(it->config.state, it->config.state_bytes);
-    firn_host_block_free(it->config.arena, it->config.arena_bytes);
+    firn_host_blocks_end(&it->blocks);
     firn_host_block_free(it->config.prepared, it->config.prepared_bytes);
     firn_host_block_free(it->config.workspace, it->config.workspace_bytes);
 }
@@ -267,13 +271,16 @@ static bool session_load(session *it, const char *plan, const char *key, unsigne
         return fail(plan, it->error);
     }
     firn_host_port_begin(&it->port, NULL, NULL, threads != 0 ? threads : bench_settings.threads);
+    if (!firn_host_blocks_begin(&it->blocks, &it->sizes)) {
+        session_end(it);
+        bench_fail("%s: there is not enough memory", plan);
+        return false;
+    }
     it->config = (firn_config){.plan = it->plan.bytes,
                                .plan_bytes = it->plan.count,
                                .public_key = it->key,
-                               .state = firn_host_block(it->sizes.state_bytes),
-                               .state_bytes = it->sizes.state_bytes,
-                               .arena = firn_host_block(it->sizes.arena_bytes),
-                               .arena_bytes = it->sizes.arena_bytes,
+                               .blocks = it->blocks.list,
+                               .block_count = it->blocks.count,
                                .prepared = firn_host_block(it->sizes.prepared_bytes),
                                .prepared_bytes = it->sizes.prepared_bytes,
                                .port = &it->port.port,
@@ -303,12 +310,26 @@ static void run_step(void *context) {
         it->error = error;
 }
 
-/* Opens the plan and prepares data that fits: for a network other than GPT-2, records have the shape of its first
- * input. On failure all resources have been released. */
+/* Reads the elements of a record and the type of its label from the inputs of an open plan. A window of text has no
+ * records. */
+static void look_at_inputs(const session *it, uint32_t *record, uint8_t *label) {
+    firn_fb_plan plan = firn_fb_plan_root((const uint8_t *)it->plan.bytes + FIRN_PAYLOAD_OFFSET);
+    *record = 1;
+    *label = FIRN_UINT8;
+    for (uint32_t i = 0; it->info.window == 0 && i < firn_fb_plan_inputs_count(plan); i++) {
+        firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
+        if (firn_fb_input_stream(input) == 1)
+            *label = firn_fb_input_element(input);
+        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(input));
+        for (uint32_t d = 1; firn_fb_input_stream(input) == 0 && d < firn_fb_tensor_dims_count(tensor); d++)
+            *record *= firn_fb_tensor_dims_at(tensor, d);
+    }
+}
+
+/* Opens the plan and prepares data that fits. On failure all resources have been released. */
 static bool session_begin(session *it, const char *plan, const char *key, unsigned threads, const char *kernels) {
-    firn_tensor_info tensor;
-    uint32_t record = 1;
-    uint8_t label = FIRN_UINT8;
+    uint32_t record;
+    uint8_t label;
     if (!session_load(it, plan, key, threads, kernels))
         return false;
     run_open(it);
@@ -316,16 +337,11 @@ static bool session_begin(session *it, const char *plan, const char *key, unsign
         it->error = firn_describe(&it->firn, &it->info);
     if (it->error == FIRN_OK)
         it->error = firn_initialise(&it->firn);
-    for (uint32_t i = 0; it->error == FIRN_OK && firn_tensor_at(&it->firn, i, &tensor) == FIRN_OK; i++) {
-        if (strcmp(tensor.name, "features") == 0)
-            record = tensor.dims[1];
-        if (strcmp(tensor.name, "targets") == 0)
-            label = FIRN_FLOAT32;
-    }
     if (it->error != FIRN_OK) {
         session_end(it);
         return fail(plan, it->error);
     }
+    look_at_inputs(it, &record, &label);
     data_begin(&it->data, record, label);
     return true;
 }

@@ -28,12 +28,14 @@ static int end(void **state) {
     return unlink(path);
 }
 
+static char model[] = "a \"model\" \\ \n\xff name";
+
 /* Returns the log of these reports as text. */
 static char *log_of(const firn_step_report *reports, size_t count, int error) {
     static cli_session session;
     cli_options options = {.log = path};
-    session = (cli_session){.options = &options};
-    session.info = (firn_info){.model = "a \"model\" \\ name", .target = "portable", .kernels = "portable", .steps = 9};
+    session = (cli_session){.options = &options, .report = {.model = model}};
+    session.info = (firn_info){.kernels = "portable", .steps = 9};
     cli_log log;
     assert_int_equal(truncate(path, 0), 0);
     assert_int_equal(cli_log_begin(&log, &session, 0), CLI_OK);
@@ -82,7 +84,8 @@ static void the_log_is_json(void **state) {
     char *text = log_of(reports, COUNT, FIRN_OK);
     cJSON *head = line_of(&text);
     assert_string_equal(cJSON_GetObjectItem(head, "firn")->valuestring, FIRN_VERSION);
-    assert_string_equal(cJSON_GetObjectItem(head, "model")->valuestring, "a \"model\" \\ name");
+    assert_string_equal(cJSON_GetObjectItem(head, "model")->valuestring, "a \"model\" \\ \n\xc3\xbf name"); /* UTF-8 */
+    assert_null(cJSON_GetObjectItem(head, "target")); /* the plan does not say it */
     assert_int_equal(strlen(cJSON_GetObjectItem(head, "data_sha256")->valuestring), 64);
     cJSON_Delete(head);
     for (int i = 0; i < COUNT; i++) {
@@ -124,6 +127,10 @@ static void exit_codes_follow_the_range(void **state) {
         {FIRN_ERROR_SCHEMA_BOUNDS, 3},
         {FIRN_ERROR_OP_SHAPE, 3},
         {FIRN_ERROR_CHECKPOINT_OTHER_RUN, 3},
+        {FIRN_ERROR_CHECKPOINT_OTHER_DATA, 3},
+        {FIRN_ERROR_NO_METRIC, 3},
+        {FIRN_ERROR_FORMAT_VERSION, 3},
+        {FIRN_ERROR_REPORT, 3},
         {FIRN_ERROR_STORAGE_FULL, 1},
         {FIRN_ERROR_COUNTER, 1},
         {FIRN_ERROR_DATA_TOO_SHORT, 1},
@@ -141,7 +148,7 @@ static void a_log_with_a_gap_is_refused(void **state) {
     log_of(reports, 2, FIRN_OK);
     static cli_session session;
     cli_options options = {.log = path, .resume = true};
-    session = (cli_session){.options = &options, .info = {.model = "", .target = "", .kernels = ""}};
+    session = (cli_session){.options = &options, .info = {.kernels = ""}};
     static const struct {
         uint64_t done;
         int status;

@@ -201,7 +201,7 @@ static void saves_into_a_file(void **state) {
     firn_host_port_begin(&port, path, NULL, 2);
     support_bigram(&plan, &support_settings);
     assert_int_equal(support_open(&one, &plan, &port.port), FIRN_OK);
-    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_MISSING);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_CHECKPOINT_MISSING);
     assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
     train(&one);
     assert_int_equal(firn_save(&one.firn), FIRN_OK);
@@ -209,7 +209,7 @@ static void saves_into_a_file(void **state) {
     uint8_t saved[32], restored[32];
     digest_of(&one, saved);
     assert_int_equal(support_open(&two, &plan, &port.port), FIRN_OK);
-    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
     digest_of(&two, restored);
     assert_memory_equal(saved, restored, 32);
 
@@ -225,7 +225,7 @@ static void saves_into_a_file(void **state) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(status, FIRN_ERROR_STORAGE_FULL);
     assert_false(exists("checkpoint.tmp"));
-    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
     digest_of(&two, restored);
     assert_memory_equal(saved, restored, 32);
 
@@ -254,7 +254,7 @@ static void replaces_only_files(void **state) {
         assert_int_equal(port.counter.advance(port.port.context, 1), FIRN_ERROR_COUNTER);
         port.port.counter = NULL;
         assert_int_equal(support_open(&one, &plan, &port.port), FIRN_OK);
-        assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_MISSING);
+        assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_CHECKPOINT_MISSING);
         assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
         assert_int_equal(firn_save(&one.firn), FIRN_ERROR_STORAGE);
         firn_host_port_end(&port);
@@ -301,6 +301,27 @@ static void a_sealed_block_cannot_be_written(void **state) {
     assert_null(firn_host_block(0));
     assert_null(firn_host_block(UINT64_MAX));
     firn_host_block_free(NULL, 0);
+}
+
+static void a_plan_gets_a_block_for_each_region(void **state) {
+    (void)state;
+    firn_sizes sizes = {.block_count = 3, .blocks = {{.bytes = 100}, {.bytes = 0}, {.bytes = 5000}}};
+    firn_host_blocks blocks;
+    assert_true(firn_host_blocks_begin(&blocks, &sizes));
+    assert_int_equal(blocks.count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(blocks.list[i].bytes, sizes.blocks[i].bytes);
+        assert_int_equal((uintptr_t)blocks.list[i].memory % FIRN_BLOCK_ALIGNMENT, 0);
+        if (blocks.list[i].bytes != 0)
+            memset(blocks.list[i].memory, 0xa5, (size_t)blocks.list[i].bytes);
+    }
+    assert_null(blocks.list[1].memory); /* a region in the plan */
+    firn_host_blocks_end(&blocks);
+    firn_host_blocks_end(&blocks);
+    sizes.blocks[2].bytes = UINT64_C(1) << 62;
+    assert_false(firn_host_blocks_begin(&blocks, &sizes));
+    assert_int_equal(blocks.count, 0);
+    assert_null(blocks.list[0].memory);
 }
 
 /* --- threads --- */
@@ -362,6 +383,11 @@ static void expect_hash(const firn_host_data *data, const part *parts, size_t co
     assert_memory_equal(data->sha256, hash, 32);
 }
 
+static bool open_data(firn_host_data *data, const char *const *paths, uint32_t count, const char *labels,
+                      bool records) {
+    return firn_host_data_open(data, paths, count, labels, NULL) && firn_host_data_begin(data, records);
+}
+
 static void reads_files_and_folders(void **state) {
     (void)state;
     assert_int_equal(mkdir(at("texts"), 0777), 0);
@@ -375,7 +401,7 @@ static void reads_files_and_folders(void **state) {
     write_file("last", "!", 1);
     const char *paths[] = {at("texts"), at("last")};
     firn_host_data data;
-    assert_true(firn_host_data_open(&data, paths, 2, NULL, NULL, false));
+    assert_true(open_data(&data, paths, 2, NULL, false));
     assert_int_equal(data.source.stream_count, 1);
     assert_int_equal(data.streams[0].segment_count, 5);
     assert_int_equal(data.streams[0].segments[0].elements, 12);
@@ -390,7 +416,7 @@ static void reads_files_and_folders(void **state) {
     expect_hash(&data, parts, sizeof parts / sizeof parts[0]);
     firn_host_data_close(&data);
     const char *none[] = {at("nothing")};
-    assert_false(firn_host_data_open(&data, none, 1, NULL, NULL, false));
+    assert_false(open_data(&data, none, 1, NULL, false));
     firn_host_data_close(&data);
 }
 
@@ -405,7 +431,7 @@ static void unpacks_gzip(void **state) {
     gzclose(packed);
     const char *paths[] = {at("packed.gz")};
     firn_host_data data;
-    assert_true(firn_host_data_open(&data, paths, 1, NULL, NULL, false));
+    assert_true(open_data(&data, paths, 1, NULL, false));
     assert_int_equal(data.streams[0].segments[0].elements, 20000 * 11);
     expect_bytes(&data.source, 0, 11 * 12345, "line 12345\n");
     expect_hash(&data, &(part){"data", lines, sizeof lines - 1}, 1);
@@ -414,7 +440,7 @@ static void unpacks_gzip(void **state) {
     size_t count = read_file("packed.gz", bytes, sizeof bytes);
     write_file("packed.gz", bytes, count / 2);
     const char *cut[] = {at("packed.gz")};
-    assert_false(firn_host_data_open(&data, cut, 1, NULL, NULL, false));
+    assert_false(open_data(&data, cut, 1, NULL, false));
     firn_host_data_close(&data);
 }
 
@@ -428,7 +454,7 @@ static void reads_records(void **state) {
     char labels_path[128];
     snprintf(labels_path, sizeof labels_path, "%s", at("labels"));
     firn_host_data data;
-    assert_true(firn_host_data_open(&data, paths, 1, labels_path, NULL, true));
+    assert_true(open_data(&data, paths, 1, labels_path, true));
     assert_int_equal(data.source.stream_count, 2);
     assert_int_equal(data.streams[0].record_elements, 2);
     assert_int_equal(data.streams[0].segments[0].elements, 4);
@@ -442,11 +468,11 @@ static void reads_records(void **state) {
     write_file("more-labels", more_labels, sizeof more_labels - 1);
     char more_path[128];
     snprintf(more_path, sizeof more_path, "%s", at("more-labels"));
-    assert_false(firn_host_data_open(&data, paths, 1, more_path, NULL, true)); /* one label too many */
+    assert_false(open_data(&data, paths, 1, more_path, true)); /* one label too many */
     firn_host_data_close(&data);
     const char *raw[] = {at("raw")};
-    assert_false(firn_host_data_open(&data, raw, 1, labels_path, NULL, true)); /* raw bytes are not divided into records
-                                                                                */
+    assert_false(open_data(&data, raw, 1, labels_path, true)); /* raw bytes are not divided into records
+                                                                */
     firn_host_data_close(&data);
 }
 
@@ -456,7 +482,7 @@ static void a_file_that_shrinks_is_an_error(void **state) {
     write_file("shrinks", "0123456789", 10);
     const char *paths[] = {at("shrinks")};
     firn_host_data data;
-    assert_true(firn_host_data_open(&data, paths, 1, NULL, NULL, false));
+    assert_true(open_data(&data, paths, 1, NULL, false));
     write_file("shrinks", "01", 2);
     char byte[4];
     assert_int_equal(data.source.read(data.source.context, 0, 5, 4, byte), FIRN_ERROR_SOURCE);
@@ -467,6 +493,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loaded_plan_cannot_be_written),
         cmocka_unit_test(a_sealed_block_cannot_be_written),
+        cmocka_unit_test(a_plan_gets_a_block_for_each_region),
         cmocka_unit_test(reads_keys),
         cmocka_unit_test(keeps_a_counter),
         cmocka_unit_test(saves_into_a_file),

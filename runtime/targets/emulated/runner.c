@@ -114,39 +114,62 @@ static uint64_t rounded(uint64_t bytes) {
     return (bytes + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
 }
 
-/* Divides the available memory: the state, then the arena, then the kernels' workspace (none on a microcontroller). */
+/* The memory that is left; it begins at a multiple of the alignment. */
+typedef struct pool {
+    uint8_t *memory;
+    uint64_t bytes;
+} pool;
+
+/* Takes a block from the pool. Returns NULL for 0 bytes, or if the pool has fewer. */
+static void *take(pool *left, uint64_t bytes) {
+    if (bytes == 0 || bytes > left->bytes || rounded(bytes) > left->bytes)
+        return NULL;
+    void *block = left->memory;
+    left->memory += rounded(bytes);
+    left->bytes -= rounded(bytes);
+    return block;
+}
+
+/* Takes a block for each region of the plan. */
+static int take_blocks(pool *left, const firn_config *config, firn_block blocks[FIRN_BLOCKS_MAX], uint32_t *count) {
+    firn_sizes sizes;
+    int error = firn_plan_sizes(config->plan, config->plan_bytes, &sizes);
+    *count = sizes.block_count;
+    for (uint32_t i = 0; error == FIRN_OK && i < sizes.block_count; i++) {
+        blocks[i] = (firn_block){.memory = take(left, sizes.blocks[i].bytes), .bytes = sizes.blocks[i].bytes};
+        if (blocks[i].memory == NULL && blocks[i].bytes != 0)
+            error = FIRN_ERROR_BLOCK_TOO_SMALL;
+    }
+    return error;
+}
+
+/* Divides the available memory: the regions of the plan, then the kernels' workspace (none on a microcontroller). */
 static int open_plan(const firn_port *port) {
-    uint64_t available = 0, memory = 0;
+    uint64_t available = 0;
     const uint8_t *plan = firn_system_plan(&available);
-    uint8_t *blocks = firn_system_blocks(&memory);
+    firn_block blocks[FIRN_BLOCKS_MAX];
+    pool left;
+    left.memory = firn_system_blocks(&left.bytes);
     if (plan == NULL)
         return FIRN_ERROR_TRUNCATED;
-    firn_config config = {.plan = plan, .plan_bytes = firn_plan_file_bytes(plan, available), .port = port};
-    firn_sizes sizes;
-    int error = firn_plan_sizes(config.plan, config.plan_bytes, &sizes);
+    firn_config config = {
+        .plan = plan, .plan_bytes = firn_plan_file_bytes(plan, available), .blocks = blocks, .port = port};
+    int error = take_blocks(&left, &config, blocks, &config.block_count);
     if (error != FIRN_OK)
         return error;
     config.public_key = firn_system_public_key();
-    if (sizes.state_bytes > memory - FIRN_BLOCK_ALIGNMENT)
-        return FIRN_ERROR_STATE_TOO_SMALL;
-    uint64_t arena_at = rounded(sizes.state_bytes);
-    config.state = blocks;
-    config.state_bytes = sizes.state_bytes;
-    config.arena = blocks + arena_at;
-    config.arena_bytes = (memory - arena_at) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
     error = firn_workspace_bytes(&config, &config.workspace_bytes);
     if (error != FIRN_OK)
         return error;
-    if (config.workspace_bytes > config.arena_bytes)
+    config.workspace = take(&left, config.workspace_bytes);
+    if (config.workspace == NULL && config.workspace_bytes != 0)
         return FIRN_ERROR_WORKSPACE_TOO_SMALL;
-    config.arena_bytes -= config.workspace_bytes;
-    config.workspace = config.workspace_bytes != 0 ? blocks + arena_at + config.arena_bytes : NULL;
     return firn_open(&instance, &config);
 }
 
 /* An eval plan has no parameters of its own, so it always restores them. */
 static int fill_state(const options *asked, bool eval) {
-    return asked->resume || eval ? firn_restore(&instance) : firn_initialise(&instance);
+    return asked->resume || eval ? firn_restore(&instance, NULL) : firn_initialise(&instance);
 }
 
 /* --- running --- */

@@ -30,7 +30,7 @@ bool firn_system_rename(const char *from, const char *to);
 const uint8_t *firn_system_plan(uint64_t *bytes);
 /* X and Y of the public key that signed the plans. */
 const uint8_t *firn_system_public_key(void);
-/* Returns the memory for state, arena and workspace, aligned to 64. */
+/* Returns the memory for the blocks of the plan and the workspace, aligned to 64. */
 void *firn_system_blocks(uint64_t *bytes);
 
 /* Defined by the program; called when a write or a fetch was refused. */

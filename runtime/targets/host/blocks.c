@@ -6,9 +6,8 @@
 
 #include "runtime/targets/host/host.h"
 
-#define HUGE_FROM                                                                                                      \
-    (UINT64_C(8) << 20) /* bytes; a smaller block has little from huge pages and may waste most of one                 \
-                         */
+/* In bytes; a smaller block has little from huge pages and may waste most of one. */
+#define HUGE_FROM (UINT64_C(8) << 20)
 
 void *firn_host_block(uint64_t bytes) {
     if (bytes == 0 || bytes > SIZE_MAX)
@@ -28,4 +27,24 @@ bool firn_host_block_seal(void *block, uint64_t bytes) {
 void firn_host_block_free(void *block, uint64_t bytes) {
     if (block != NULL)
         (void)munmap(block, (size_t)bytes);
+}
+
+bool firn_host_blocks_begin(firn_host_blocks *blocks, const firn_sizes *sizes) {
+    *blocks = (firn_host_blocks){.count = sizes->block_count};
+    for (uint32_t i = 0; i < sizes->block_count; i++) {
+        const uint64_t bytes = sizes->blocks[i].bytes;
+        void *memory = firn_host_block(bytes);
+        if (memory == NULL && bytes != 0) {
+            firn_host_blocks_end(blocks);
+            return false;
+        }
+        blocks->list[i] = (firn_block){.memory = memory, .bytes = bytes};
+    }
+    return true;
+}
+
+void firn_host_blocks_end(firn_host_blocks *blocks) {
+    for (uint32_t i = 0; i < blocks->count; i++)
+        firn_host_block_free(blocks->list[i].memory, blocks->list[i].bytes);
+    *blocks = (firn_host_blocks){0};
 }

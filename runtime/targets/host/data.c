@@ -306,7 +306,7 @@ static bool hash_data(firn_host_data *data) {
     firn_sha256 list;
     uint8_t digest[FIRN_HASH_BYTES];
     bool hashed = firn_sha256_begin(&list) == FIRN_OK;
-    for (uint32_t s = 0; s < data->source.stream_count; s++)
+    for (uint32_t s = 0; s < FIRN_HOST_STREAMS; s++)
         for (uint32_t i = 0; hashed && i < data->files[s].count; i++)
             hashed = hash_file(data->files[s].files[i], digest) && hash_line(&list, s, digest);
     return hashed && firn_sha256_end(&list, data->sha256) == FIRN_OK;
@@ -331,7 +331,7 @@ static bool pair(const firn_host_data *data, uint32_t stream, const char *what) 
 }
 
 bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
-                         const char *weights, bool records) {
+                         const char *weights) {
     *data = (firn_host_data){0};
     for (uint32_t i = 0; i < path_count; i++)
         if (!add_path(&data->files[0], paths[i]))
@@ -340,7 +340,13 @@ bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_
         return false;
     if (weights != NULL && !add_path(&data->files[2], weights))
         return false;
-    uint32_t count = weights != NULL ? 3 : labels != NULL ? 2 : 1;
+    return hash_data(data);
+}
+
+bool firn_host_data_begin(firn_host_data *data, bool records) {
+    uint32_t count = 1;
+    while (count < FIRN_HOST_STREAMS && data->files[count].count > 0)
+        count++;
     for (uint32_t s = 0; s < count; s++)
         if (!describe(&data->streams[s], &data->files[s], records))
             return false;
@@ -350,7 +356,7 @@ bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_
         return false;
     data->source =
         (firn_source){.context = data, .streams = data->streams, .stream_count = count, .read = read_elements};
-    return hash_data(data);
+    return true;
 }
 
 void firn_host_data_close(firn_host_data *data) {

@@ -13,7 +13,7 @@
 #include "runtime/firn.h"
 #include "runtime/targets/dataset.h"
 
-/* --- messages (message.c) ---------------------------------------------------------------------------------------- */
+/* --- messages (message.c) ----------------------------------------------------------------------------------------- */
 
 /* Prints text that may come from elsewhere. A byte that is not printable ASCII is written as \xNN, so that it can
  * neither end the line nor control the terminal. */
@@ -31,8 +31,7 @@ void *firn_host_grow(void *memory, size_t bytes);
 /* Returns path + ending in allocated memory, which the caller frees. */
 char *firn_host_path(const char *path, const char *ending);
 
-/* --- blocks (blocks.c) -------------------------------------------------------------------------------------------
- */
+/* --- blocks (blocks.c) -------------------------------------------------------------------------------------------- */
 
 /* Allocates zeroed memory, aligned to a page. Returns NULL for 0 bytes, or if there is not enough memory. */
 void *firn_host_block(uint64_t bytes);
@@ -41,8 +40,19 @@ bool firn_host_block_seal(void *block, uint64_t bytes);
 /* Frees a block; NULL is allowed. */
 void firn_host_block_free(void *block, uint64_t bytes);
 
-/* --- plan (plan.c) -------------------------------------------------------------------------------------------------
- */
+/* The blocks of an instance: one for each region of its plan, in the order of firn_config.blocks. */
+typedef struct firn_host_blocks {
+    firn_block list[FIRN_BLOCKS_MAX];
+    uint32_t count;
+} firn_host_blocks;
+
+/* Allocates the blocks of the sizes that firn_plan_sizes gives. If there is not enough memory, it allocates nothing and
+ * returns false without a message. */
+bool firn_host_blocks_begin(firn_host_blocks *blocks, const firn_sizes *sizes);
+/* Frees them; all zeros are allowed. */
+void firn_host_blocks_end(firn_host_blocks *blocks);
+
+/* --- plan (plan.c) ------------------------------------------------------------------------------------------------ */
 
 typedef struct firn_host_plan {
     const void *bytes; /* read-only; aligned to a page */
@@ -54,8 +64,7 @@ typedef struct firn_host_plan {
 bool firn_host_plan_load(firn_host_plan *plan, const char *path);
 void firn_host_plan_unload(firn_host_plan *plan);
 
-/* --- key (key.c) ---------------------------------------------------------------------------------------------------
- */
+/* --- key (key.c) -------------------------------------------------------------------------------------------------- */
 
 /* Reads a P-256 public key from PEM ("BEGIN PUBLIC KEY"). */
 bool firn_host_key_load(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *path);
@@ -63,8 +72,7 @@ bool firn_host_key_load(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *path);
 /* Parses the same from text. Returns false, without a message, if the text is anything else. */
 bool firn_host_key_parse(uint8_t key[FIRN_PUBLIC_KEY_BYTES], const char *text, size_t length);
 
-/* --- threads (threads.c) -------------------------------------------------------------------------------------------
- */
+/* --- threads (threads.c) ------------------------------------------------------------------------------------------ */
 
 typedef struct firn_host_threads firn_host_threads;
 
@@ -79,8 +87,7 @@ void firn_host_threads_stop(firn_host_threads *pool);
 void firn_host_threads_run(firn_host_threads *pool, size_t tasks,
                            void (*body)(void *argument, size_t begin, size_t end), void *argument);
 
-/* --- replacing files (replace.c) -----------------------------------------------------------------------------------
- */
+/* --- replacing files (replace.c) ---------------------------------------------------------------------------------- */
 
 /* A file that is written under a temporary name and then renamed over the target. The functions below return false with
  * errno set, without a message. */
@@ -115,8 +122,7 @@ bool firn_host_lock_take(firn_host_lock *lock, const char *path);
 /* Also accepts a lock that was never taken, if it is all zeros. */
 void firn_host_lock_release(firn_host_lock *lock);
 
-/* --- the port (port.c) ---------------------------------------------------------------------------------------------
- */
+/* --- the port (port.c) -------------------------------------------------------------------------------------------- */
 
 typedef struct firn_host_port {
     firn_port port;           /* its context is the firn_host_port */
@@ -134,8 +140,7 @@ typedef struct firn_host_port {
 void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const char *counter, unsigned threads);
 void firn_host_port_end(firn_host_port *port);
 
-/* --- data (data.c) -------------------------------------------------------------------------------------------------
- */
+/* --- data (data.c) ------------------------------------------------------------------------------------------------ */
 
 typedef struct firn_host_file firn_host_file;
 
@@ -160,10 +165,13 @@ typedef struct firn_host_data {
 
 /* Opens the files of stream 0 and, if not NULL, those of labels as stream 1 and of weights as stream 2; weights require
  * labels. A directory stands for the regular files in it, sorted by name; symbolic links in it are not followed.
- * Compressed files (gzip) are unpacked into memory. records: the plan reads records, so files must be arrays with the
- * same record shape. */
+ * Compressed files (gzip) are unpacked into memory. Computes the hash of the data, which firn_config takes; the source
+ * has no stream yet. */
 bool firn_host_data_open(firn_host_data *data, const char *const *paths, uint32_t path_count, const char *labels,
-                         const char *weights, bool records);
+                         const char *weights);
+/* Makes the open files the streams of the source. records: the plan reads records (firn_info.window is 0), so files
+ * must be arrays with the same record shape. */
+bool firn_host_data_begin(firn_host_data *data, bool records);
 void firn_host_data_close(firn_host_data *data);
 
 #endif

@@ -1,0 +1,38 @@
+/* Reads the report behind the payload of a plan: JSON that says where the plan comes from. It changes nothing about the
+ * run, and a plan without it runs too; but a report that is there must be the one that was signed. */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+#include "plan/checks/check.h"
+#include "runtime/cli/cli.h"
+
+/* Returns an allocated copy of the text under a name, or NULL if the report has none. */
+static char *text_of(const cJSON *report, const char *name) {
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, name));
+    return text != NULL ? firn_host_path(text, "") : NULL;
+}
+
+int cli_report_read(cli_report *report, const firn_host_plan *plan) {
+    *report = (cli_report){0};
+    const firn_check_request request = {.file = plan->bytes, .file_bytes = plan->count};
+    firn_header header;
+    int error = firn_header_decode(&header, request.file, request.file_bytes);
+    const uint64_t begin = error == FIRN_OK ? firn_header_payload_end(&header) : 0;
+    if (error != FIRN_OK || plan->count == begin) /* cut off, or the plan was made without a report */
+        return error;
+    error = firn_check_report(&request, &header);
+    if (error != FIRN_OK)
+        return error;
+    /* A text that is no JSON or has other names says nothing here, as a later firnc may write another report. */
+    cJSON *parsed = cJSON_ParseWithLength((const char *)request.file + begin, (size_t)header.report_bytes);
+    report->model = text_of(parsed, "model");
+    report->target = text_of(parsed, "target");
+    cJSON_Delete(parsed);
+    return FIRN_OK;
+}
+
+void cli_report_free(cli_report *report) {
+    free(report->model);
+    free(report->target);
+    *report = (cli_report){0};
+}
