@@ -67,7 +67,7 @@ static bool is_plain(const firn_gradient *gradient) {
 }
 
 static void walk_run(const walk *w, size_t block, const float *g, size_t count) {
-    float *tensors[FIRN_OUTPUTS_MAX];
+    float *tensors[FIRN_UPDATE_TENSORS];
     for (uint8_t i = 0; i < w->tensors; i++)
         tensors[i] = firn_block_of(&w->call->outputs[i], block);
     w->run(w->settings, g, tensors, count);
