@@ -1,25 +1,23 @@
 /* The loop that all optimizers share, and SGD and AdamW. An optimizer updates parameters in one pass over memory.
  * Parameters and optimizer state are float32 and are updated in place; gradients may have any real type. Freestanding.
  *
- * To add an optimizer, add a row to plan/ops.def whose inputs begin with parameter, gradient and learning rate and end
- * with the optional factors, and two functions: one that applies the formula to a run of elements, and the kernel,
- * which passes it to the loop over blocks. */
+ * To add an optimizer, add a row to plan/ops.def whose inputs begin with parameter and gradient and end with the
+ * optional factors, and two functions: one that applies the formula to a run of elements, and the kernel, which passes
+ * it to the loop over blocks. */
 #include "runtime/kernels/optimizers/optimizer.h"
 
 /* --- the gradient ------------------------------------------------------------------------------------------------- */
 
 #define AS_ADAMW(OP)                                                                                                   \
     (FIRN_##OP##_IN_PARAMETER == FIRN_ADAMW_IN_PARAMETER && FIRN_##OP##_IN_GRADIENT == FIRN_ADAMW_IN_GRADIENT &&       \
-     FIRN_##OP##_IN_LEARNING_RATE == FIRN_ADAMW_IN_LEARNING_RATE &&                                                    \
      FIRN_##OP##_OUT_PARAMETER == FIRN_ADAMW_OUT_PARAMETER)
 _Static_assert(AS_ADAMW(SGD) && AS_ADAMW(SGD_MOMENTUM) && AS_ADAMW(ADAM) && AS_ADAMW(ADAM_AMSGRAD) && AS_ADAMW(RADAM) &&
                    AS_ADAMW(NADAM) && AS_ADAMW(ADAMAX) && AS_ADAMW(LAMB) && AS_ADAMW(LION) && AS_ADAMW(RMSPROP) &&
                    AS_ADAMW(RMSPROP_MOMENTUM) && AS_ADAMW(RMSPROP_CENTERED) && AS_ADAMW(RMSPROP_CENTERED_MOMENTUM) &&
                    AS_ADAMW(RPROP) && AS_ADAMW(ADAGRAD) && AS_ADAMW(ADADELTA) && AS_ADAMW(ASGD) &&
                    AS_ADAMW(ADAFACTOR) && AS_ADAMW(ADAFACTOR_FACTORED) &&
-                   FIRN_MUON_DIRECTION_IN_GRADIENT == FIRN_ADAMW_IN_GRADIENT &&
-                   FIRN_MUON_STEP_IN_LEARNING_RATE == FIRN_ADAMW_IN_LEARNING_RATE,
-               "every optimizer has its parameter, its gradient and its learning rate where AdamW has them");
+                   FIRN_MUON_DIRECTION_IN_GRADIENT == FIRN_ADAMW_IN_GRADIENT,
+               "every optimizer has its parameter and its gradient where AdamW has them");
 
 firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors) {
     firn_gradient gradient = {&call->inputs[FIRN_ADAMW_IN_GRADIENT], 1.0f, 1.0f, firn_from_bits(FIRN_INFINITY_BITS),
@@ -68,11 +66,8 @@ static bool is_plain(const firn_gradient *gradient) {
     return !gradient->has_factors && gradient->tensor->type == FIRN_FLOAT32;
 }
 
-/* The most leading outputs that a call of firn_update has. */
-enum { TENSORS_MAX = 4 };
-
 static void walk_run(const walk *w, size_t block, const float *g, size_t count) {
-    float *tensors[TENSORS_MAX];
+    float *tensors[FIRN_UPDATE_TENSORS];
     for (uint8_t i = 0; i < w->tensors; i++)
         tensors[i] = firn_block_of(&w->call->outputs[i], block);
     w->run(w->settings, g, tensors, count);
