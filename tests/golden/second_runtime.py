@@ -1,0 +1,1282 @@
+"""A second Firn, written from the documents alone: runs train steps of a plan and prints their losses and the digest.
+
+    second_runtime.py PLAN --data FILE [--data FILE]... [--labels FILE] [--weights FILE] --steps N
+
+It knows plan/NUMERICS.md, plan/FORMAT.md and the tables that they name (plan/plan.fbs, plan/ops.def), which it reads, and no
+source of libfirn or firnc. What it computes is therefore evidence that the documents say everything. It checks no signature and
+trusts the plan. Tensors do not share memory here, so wrong offsets in a plan or a kernel that reads what is no longer there
+show as another digest.
+
+The order of this file: the container and the schema; the table of ops; arithmetic; elementary functions; sums; random
+numbers; schedules; data; ops; the step; the digest.
+
+Arithmetic. binary32 sums, products, quotients and roots are numpy's, which are IEEE 754's. A fused multiply-add is the product
+in binary64, which is exact, plus the addend, rounded to odd in binary64 and then once to the type wanted.
+"""
+import argparse, hashlib, re, struct, sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+ABSENT = 0xFFFFFFFF
+
+np.seterr(all="ignore")
+
+
+class RunStopped(Exception):
+    pass
+
+
+# --- the container and the schema -------------------------------------------------------------------------------------
+
+
+class Schema:
+    """plan.fbs: enumerations, structs and tables. The id of a field is its place in the table."""
+
+    SCALARS = {"bool": "?", "byte": "b", "ubyte": "B", "short": "h", "ushort": "H", "int": "i", "uint": "I", "long": "q",
+               "ulong": "Q", "float": "f", "double": "d"}
+
+    def __init__(self, text):
+        text = re.sub(r"//[^\n]*", "", text)
+        self.root = re.search(r"root_type\s+(\w+)", text)[1]
+        self.identifier = re.search(r'file_identifier\s+"(\w+)"', text)[1].encode()
+        self.enums = {}
+        for name, base, body in re.findall(r"enum\s+(\w+)\s*:\s*(\w+)\s*\{([^}]*)\}", text):
+            self.enums[name] = (base, [word.strip() for word in body.split(",") if word.strip()])
+        self.structs = self.blocks("struct", text)
+        self.tables = self.blocks("table", text)
+
+    @staticmethod
+    def blocks(kind, text):
+        found = {}
+        for name, body in re.findall(rf"{kind}\s+(\w+)\s*\{{([^}}]*)\}}", text):
+            fields = re.findall(r"(\w+)\s*:\s*([\[\]\w]+)\s*(?:=\s*([\w.+-]+))?[^;]*;", body)
+            found[name] = [SimpleNamespace(name=n, type=t, default=d) for n, t, d in fields]
+        return found
+
+    def layout(self, name):
+        """Size, alignment and the offsets of the members of a struct; for a scalar, its size twice."""
+        if name in self.structs:
+            at, alignment, offsets = 0, 1, []
+            for member in self.structs[name]:
+                size, align, _ = self.layout(member.type)
+                at += -at % align
+                offsets.append(at)
+                at, alignment = at + size, max(alignment, align)
+            return at + -at % alignment, alignment, offsets
+        size = struct.calcsize("<" + self.SCALARS[self.enums[name][0] if name in self.enums else name])
+        return size, size, []
+
+
+class Reader:
+    """Reads the tables of a FlatBuffers buffer, with the names of a schema. Enumerations become their words."""
+
+    def __init__(self, schema, data):
+        self.schema, self.data = schema, data
+        if data[4:8] != schema.identifier:
+            raise SystemExit("the payload is not a plan")
+
+    def root(self):
+        return self.table(self.schema.root, self.offset(0))
+
+    def number(self, code, at):
+        return struct.unpack_from("<" + code, self.data, at)[0]
+
+    def offset(self, at):
+        return at + self.number("I", at)
+
+    def is_inline(self, name):
+        return name in self.schema.SCALARS or name in self.schema.enums or name in self.schema.structs
+
+    def inline(self, name, at):
+        schema = self.schema
+        if name in schema.structs:
+            offsets = schema.layout(name)[2]
+            return SimpleNamespace(**{m.name: self.inline(m.type, at + o) for m, o in zip(schema.structs[name], offsets)})
+        if name in schema.enums:
+            base, words = schema.enums[name]
+            return words[self.number(schema.SCALARS[base], at)]
+        return self.number(schema.SCALARS[name], at)
+
+    def reference(self, name, at):
+        if name == "string":
+            return bytes(self.data[at + 4 : at + 4 + self.number("I", at)]).decode("ascii")
+        return self.table(name, at)
+
+    def vector(self, name, at):
+        count, at = self.number("I", at), at + 4
+        if self.is_inline(name):
+            size = self.schema.layout(name)[0]
+            return [self.inline(name, at + size * i) for i in range(count)]
+        return [self.reference(name, self.offset(at + 4 * i)) for i in range(count)]
+
+    def default(self, field):
+        if field.type in self.schema.enums:
+            words = self.schema.enums[field.type][1]
+            return field.default or words[0]
+        if field.type in self.schema.SCALARS:
+            if field.default in ("true", "false"):
+                return field.default == "true"
+            return (float if field.type in ("float", "double") else int)(field.default or 0)
+        return [] if field.type.startswith("[") else None
+
+    def table(self, name, at):
+        vtable = at - self.number("i", at)
+        size = self.number("H", vtable)
+        values = {}
+        for slot, field in enumerate(self.schema.tables[name]):
+            entry = 4 + 2 * slot
+            place = self.number("H", vtable + entry) if entry < size else 0
+            if place == 0:
+                values[field.name] = self.default(field)
+            elif field.type.startswith("["):
+                values[field.name] = self.vector(field.type[1:-1], self.offset(at + place))
+            elif self.is_inline(field.type):
+                values[field.name] = self.inline(field.type, at + place)
+            else:
+                values[field.name] = self.reference(field.type, self.offset(at + place))
+        return SimpleNamespace(**values)
+
+
+class Plan:
+    """What the rest of this file knows of a plan. All knowledge of the file's layout and of the schema's fields is here."""
+
+    HEADER = 256
+    FLATBUFFERS_BYTES, CONSTANTS_OFFSET, CONSTANTS_BYTES = 200, 208, 216
+
+    def __init__(self, path, rows):
+        data = Path(path).read_bytes()
+        if data[:8] != b"FIRNPLAN":
+            raise SystemExit(f"{path}: not a plan")
+        size, offset, constants = (struct.unpack_from("<Q", data, at)[0]
+                                   for at in (self.FLATBUFFERS_BYTES, self.CONSTANTS_OFFSET, self.CONSTANTS_BYTES))
+        schema = Schema((ROOT / "plan/plan.fbs").read_text())
+        root = Reader(schema, data[self.HEADER : self.HEADER + size]).root()
+        if root.numerics_version != 1 or root.mode != "train":
+            raise SystemExit(f"{path}: not a train plan of numerics 1")
+        self.element_types, self.clippings = schema.enums["ElementType"][1], schema.enums["Clipping"][1]
+        self.constants = data[offset : offset + constants]
+        self.tensors = [SimpleNamespace(index=i, name=t.name, type=t.type, dims=tuple(t.dims)) for i, t in enumerate(root.tensors)]
+        self.state = self.tensors[: root.state_tensors]
+        self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
+        self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
+        self.inputs = root.inputs
+        self.loss = root.outputs[0].tensor
+        self.sampler = root.sampler
+        self.schedules = root.schedules
+        self.nodes, self.numbers, self.instructions = (root.schedule_nodes, [n.value for n in root.schedule_numbers],
+                                                       root.schedule_instructions)
+        self.initialisers = root.initialisers
+        self.global_step, self.optimizer_step, self.finite = root.global_step, root.optimizer_step, root.finite
+        scaler = root.loss_scaler
+        self.dynamic_scaling = scaler is not None and scaler.kind == "dynamic"
+        self.at_floor = scaler.at_floor if self.dynamic_scaling else ABSENT
+
+    def op(self, op, rows):
+        row = rows[op.code]
+        types = self.element_types
+        attributes = dict(zip(row.integers, op.integers))
+        attributes.update({name: types[value] for name, value in attributes.items() if row.integers[name] == "type"})
+        attributes.update({name: np.float32(value) for name, value in zip(row.reals, op.reals)})
+        inputs = dict(zip(row.inputs, op.inputs))
+        # Without scaling the norm is input 0.
+        if row.name == "gradient_factors" and not attributes["scaled"]:
+            inputs = dict(zip(["norm"], op.inputs))
+        return SimpleNamespace(name=row.name, inputs=inputs, outputs=dict(zip(row.outputs, op.outputs)), attributes=attributes,
+                               reductions=op.reductions)
+
+
+# --- the table of ops -------------------------------------------------------------------------------------------------
+
+
+def op_rows():
+    """The rows of ops.def by code: the names of operands and attributes, in order."""
+    text = re.sub(r"/\*.*?\*/", "", (ROOT / "plan/ops.def").read_text(), flags=re.S)
+    rows = {}
+    for name, code, rest in re.findall(r"^FIRN_OP\((\w+), (\d+),(.*?)\)(?=\s*(?:^FIRN_OP|\Z))", text, flags=re.S | re.M):
+        columns = {key: "".join(re.findall(r'"([^"]*)"', value))
+                   for key, value in re.findall(r'\.(\w+) = ((?:"[^"]*"\s*)+)', rest)}
+        words = {key: re.sub(r"\[[^]]*\]", "[]", value).split() for key, value in columns.items()}
+        pairs = lambda key: dict((word + ":").split(":")[:2] for word in words.get(key, []))
+        rows[int(code)] = SimpleNamespace(name=name, inputs=list(pairs("inputs")), outputs=list(pairs("outputs")),
+                                          integers=pairs("integers"), reals=list(pairs("reals")))
+    return rows
+
+
+# --- arithmetic -------------------------------------------------------------------------------------------------------
+
+F32 = np.float32
+F64 = np.float64
+# Significant bits and the exponent of the smallest normal number, by NUMERICS.md, "Half types".
+HALF_TYPES = {"float16": (11, -14), "bfloat16": (8, -126), "cbfloat16": (10, -30)}
+LARGEST = {"float16": 65504.0, "bfloat16": (2 - 2.0**-7) * 2.0**127, "cbfloat16": 4290772992.0}
+
+
+def odd_sum(product, addend):
+    """product + addend of binary64 numbers, rounded to odd: where bits are lost, the last one is 1."""
+    total = product + addend
+    back = total - product
+    error = (product - (total - back)) + (addend - back)
+    bits = total.view(np.int64)
+    moves = (np.abs(error) > 0) & ((bits & 1) == 0)
+    outward = (error > 0) == (total > 0)
+    return (bits + np.where(moves, np.where(outward, 1, -1), 0)).view(F64)
+
+
+def round64(x, kind):
+    """binary64 numbers rounded once to a type, as binary64."""
+    if kind == "float32":
+        return x.astype(F32).astype(F64)
+    significant, exponent = HALF_TYPES[kind]
+    power = (x.view(np.int64) & 0x7FF0000000000000).view(F64)
+    unit = np.maximum(power, 2.0**exponent) * 2.0 ** (1 - significant)
+    magic = unit * (1.5 * 2.0**52)
+    near = np.copysign((x + magic) - magic, x)
+    near = np.where(np.abs(near) > LARGEST[kind], np.copysign(np.inf, x), near)
+    return np.where(np.isfinite(x), near, x)
+
+
+def round_to(kind, x):
+    """binary32 numbers rounded to a type, as binary32."""
+    return x if kind == "float32" else round64(x.astype(F64), kind).astype(F32)
+
+
+def fma(a, b, c):
+    return odd_sum(np.multiply(a, b, dtype=F64), np.asarray(c, F64)).astype(F32)
+
+
+def limit(x, low=None, high=None):
+    if low is not None:
+        x = np.where(x < F32(low), F32(low), x)
+    return x if high is None else np.where(x > F32(high), F32(high), x)
+
+
+def maximum(a, b):
+    return np.where(a > b, a, np.where(b >= a, b, F32(np.nan)))
+
+
+def bits_of(x):
+    """The bits of a binary32 array, NaN canonical."""
+    x = np.ascontiguousarray(x, F32)
+    return np.where(np.isnan(x), np.uint32(0x7FC00000), x.view(np.uint32))
+
+
+# --- elementary functions ---------------------------------------------------------------------------------------------
+
+
+def read_constants():
+    block = re.search(r"```constants\n(.*?)```", (ROOT / "plan/NUMERICS.md").read_text(), flags=re.S)[1]
+    lines = (line.split(":") for line in block.strip().splitlines())
+    return {name: [F32(float.fromhex(word)) for word in values.split()] for name, values in lines}
+
+
+TABLE = read_constants()
+K = {name: values[0] for name, values in TABLE.items()}
+ONE, HALF, ROUNDER = F32(1), F32(0.5), F32(float.fromhex("0x1.8p+23"))
+
+
+def poly(name, x):
+    q = np.broadcast_to(TABLE[name][-1], x.shape)
+    for c in TABLE[name][-2::-1]:
+        q = fma(q, x, c)
+    return q
+
+
+def nearest_integer(a, b):
+    """fma(a, b, M) - M, and that integer."""
+    n = fma(a, b, ROUNDER) - ROUNDER
+    return n, np.where(np.isfinite(n), n, 0).astype(np.int64)
+
+
+def power_of_two(n):
+    return np.ldexp(ONE, n.astype(np.int32))
+
+
+def exp(x):
+    x = limit(x, -105, 89)
+    big_n, n = nearest_integer(x, K["1/ln2"])
+    high = fma(big_n, -K["ln2"], x)
+    low = big_n * -K["ln2 rest"]
+    r = high + low
+    q = poly("exp", r)
+    total = ONE + high
+    error = (ONE - total) + high
+    y = total + fma(r * r, q, low + error)
+    m = (n + 254) // 2
+    return (y * power_of_two(m - 127)) * power_of_two(n + 127 - m)
+
+
+def log(x):
+    m, k = np.frexp(np.where((x > 0) & np.isfinite(x), x, ONE))
+    small = m < K["sqrt(1/2)"]
+    m, k = np.where(small, m * F32(2), m), np.where(small, k - 1, k).astype(F32)
+    f = m - ONE
+    q = poly("log", f)
+    large = k * K["ln2 16 bits"]
+    total = large + f
+    error = (large - total) + f
+    y = total + fma(f * f, q, fma(k, K["ln2 16 bits rest"], error))
+    y = np.where(np.isposinf(x), x, np.where(x == 0, F32(-np.inf), y))
+    return np.where((x < 0) | np.isnan(x), F32(np.nan), y)
+
+
+def tanh(x):
+    a = np.abs(x)
+    near = np.where(a < 1, a, 0).astype(F32)
+    z = near * near
+    y = np.where(a < 1, fma(near * z, poly("tanh", z), near), ONE - F32(2) / (exp(F32(2) * a) + ONE))
+    return np.copysign(y, x)
+
+
+def erf(x):
+    a = np.abs(x)
+    near = np.where(a < 1, a, 0).astype(F32)
+    far = limit(np.where(a < 1, ONE, a), high=4)
+    y = np.where(a < 1, fma(near, poly("erf near", near * near), near), fma(exp(-poly("erf far", far)), F32(-0.125), ONE))
+    return np.copysign(y, x)
+
+
+def quadrant(n, sine, cosine):
+    """S, C, -S, -C for n mod 4."""
+    return np.select([n % 4 == 0, n % 4 == 1, n % 4 == 2], [sine, cosine, -sine], -cosine)
+
+
+def turns(t, j):
+    big_n, n = nearest_integer(t, F32(4))
+    r = fma(big_n, F32(-0.25), t)
+    z = r * r
+    sine = fma(r, K["2pi"], r * fma(poly("sin", z), z, K["2pi rest"]))
+    cosine = fma(poly("cos", z), z, ONE)
+    y = quadrant(n + j, sine, cosine) + F32(0)
+    return np.where((t >= 0) & (t <= 1), y, F32(np.nan))
+
+
+def sin_turns(t):
+    return turns(t, 0)
+
+
+def cos_turns(t):
+    return turns(t, 1)
+
+
+def inverse_of_two_pi(bits):
+    """floor(2^bits / (2 pi)), by Machin's formula."""
+    guard = bits + 32
+
+    def arctan_of_inverse(x):
+        term = total = (1 << guard) // x
+        n, sign = 3, -1
+        while term:
+            term //= x * x
+            total += sign * (term // n)
+            n, sign = n + 2, -sign
+        return total
+
+    pi = 4 * (4 * arctan_of_inverse(5) - arctan_of_inverse(239))
+    return (1 << (bits + guard)) // (2 * pi)
+
+
+INVERSE_BITS = 320
+INVERSE_OF_TWO_PI = inverse_of_two_pi(INVERSE_BITS)
+
+
+def reduced_angle(a):
+    """a = m 2^e of at least 2^-10 in quarter turns: n, and the rest as r and low in turns."""
+    mantissa, e = np.frexp(a)
+    m, e = int(mantissa * 2**24), int(e) - 24
+    w = (INVERSE_OF_TWO_PI >> (INVERSE_BITS - e - 96)) % 2**96
+    f = (m * w >> 32) % 2**64
+    n = (f + 2**61) >> 62
+    g = abs(f - (n << 62))
+    first, second, third = (g >> 38) * 2.0**-26, ((g >> 14) % 2**24) * 2.0**-50, (g % 2**14) * 2.0**-64
+    r = F32(first) + F32(second)
+    low = ((F32(first) - r) + F32(second)) + F32(third)
+    sign = F32(-1 if f < n << 62 else 1)
+    return n, r * sign, low * sign
+
+
+def radians(x, j):
+    a = np.abs(x)
+    near = np.where(a < 2.0**-10, a, 0).astype(F32)
+    small = fma(near * near, F32(-0.5), ONE) if j else fma(near * (near * near), -K["1/6"], near)
+    parts = [reduced_angle(v) if 2.0**-10 <= v < np.inf else (0, F32(0), F32(0)) for v in a.ravel()]
+    n, r, low = (np.array(column, kind).reshape(a.shape) for column, kind in zip(zip(*parts), (np.int64, F32, F32)))
+    z = fma(r, low + low, r * r)
+    sine = fma(r, K["2pi"], fma(r, fma(poly("sin", z), z, K["2pi rest"]), low * K["2pi"]))
+    cosine = fma(poly("cos", z), z, ONE)
+    y = np.where(a < 2.0**-10, small, quadrant(n + j, sine, cosine))
+    y = y if j else np.where(np.signbit(x), -y, y)
+    return np.where(np.isfinite(x), y, F32(np.nan))
+
+
+def sin(x):
+    return radians(x, 0)
+
+
+def cos(x):
+    return radians(x, 1)
+
+
+def logistic(x):
+    """1 / (1 + exp(-|x|)), and exp(-|x|) times that."""
+    e = exp(-np.abs(x))
+    larger = ONE / (ONE + e)
+    return larger, e * larger
+
+
+def sigmoid(x):
+    larger, smaller = logistic(x)
+    return np.where(x < 0, smaller, larger)
+
+
+def silu(x):
+    x = limit(x, -105)
+    return x * sigmoid(x)
+
+
+def silu_slope(x):
+    x = limit(x, -105, 105)
+    larger, smaller = logistic(x)
+    return fma(x, larger * smaller, np.where(x < 0, smaller, larger))
+
+
+def log_of_one_plus(x):
+    """L(x) of NUMERICS.md."""
+    e = exp(-np.abs(x))
+    total = ONE + e
+    error = e - (total - ONE)
+    return log(total) + error / total
+
+
+def softplus(x):
+    return np.where(x > 0, x, F32(0)) + log_of_one_plus(x)
+
+
+def gelu(x):
+    x = limit(x, -16)
+    h = x * HALF
+    return fma(h, erf(x * K["sqrt(1/2)"]), h)
+
+
+def gelu_slope(x):
+    x = limit(x, -16, 16)
+    d = exp((-HALF * x) * x) * K["1/sqrt(2pi)"]
+    return fma(x, d, fma(HALF, erf(x * K["sqrt(1/2)"]), HALF))
+
+
+def gelu_exponent(x):
+    return x * fma(x * x, -K["gelu cubic 2"], -K["sqrt(2/pi) 2"])
+
+
+def gelu_tanh(x):
+    x = limit(x, -16)
+    return x / (ONE + exp(gelu_exponent(x)))
+
+
+def gelu_tanh_slope(x):
+    x = limit(x, -16, 16)
+    v = gelu_exponent(x)
+    larger, smaller = logistic(v)
+    inner = fma(x * x, K["gelu cubic 6"], K["sqrt(2/pi) 2"])
+    return fma(x * (larger * smaller), inner, np.where(x < 0, smaller, larger))
+
+
+# --- sums -------------------------------------------------------------------------------------------------------------
+
+
+def total(x):
+    """`sum` of NUMERICS.md over the last dimension: blocks of 4,096, 64 lanes, folded."""
+    rows, count = x.shape[:-1], x.shape[-1]
+    blocks = -(-count // 4096)
+    padded = np.zeros(rows + (blocks * 4096,), F32)
+    padded[..., :count] = x
+    padded = padded.reshape(rows + (blocks, 64, 64))
+    lanes = np.zeros(rows + (blocks, 64), F32)
+    for i in range(min(64, -(-count // 64))):
+        lanes = lanes + padded[..., i, :]
+    half = 32
+    while half:
+        lanes = lanes[..., :half] + lanes[..., half : 2 * half]
+        half //= 2
+    result = np.zeros(rows, F32)
+    for block in range(blocks):
+        result = result + lanes[..., block, 0]
+    return result
+
+
+def total_of_all(x):
+    return total(x.reshape(1, -1))
+
+
+def ascending(x):
+    """The sum over the first dimension in order."""
+    acc = np.zeros(x.shape[1:], F32)
+    for part in x:
+        acc = acc + part
+    return acc
+
+
+def reduce(reduction, count, factors, shape, present=lambda k: ...):
+    """The dot products of an op: factors(k) are the two factors of term k, present(k) the outputs that have it."""
+    if reduction.chunk_origin or reduction.initial:
+        raise SystemExit("a reduction with an origin or an initial value")
+    kind = reduction.accumulator if reduction.kind == "chunked" else "float32"
+    chunk = reduction.chunk if reduction.kind == "chunked" else count
+    whole = np.zeros(shape, F32)
+    for begin in range(0, count, chunk):
+        acc = np.zeros(shape, F64)
+        for k in range(begin, min(count, begin + chunk)):
+            where = present(k)
+            a, b = factors(k)
+            acc[where] = round64(odd_sum(a * b, acc[where]), kind)
+        if reduction.kind == "chunked":
+            whole = whole + acc.astype(F32)
+        else:
+            whole = acc.astype(F32)
+    return whole
+
+
+# --- random numbers ---------------------------------------------------------------------------------------------------
+
+
+def philox(counter, key):
+    """Philox 4x32-10 of arrays of words."""
+    mask = np.uint64(0xFFFFFFFF)
+    shape = np.broadcast_shapes(*(np.shape(word) for word in counter))
+    c = [np.broadcast_to(np.asarray(word, np.uint64), shape) for word in counter]
+    k0, k1 = key
+    for _ in range(10):
+        p0, p1 = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
+        c = [(p1 >> np.uint64(32)) ^ c[1] ^ np.uint64(k0), p1 & mask, (p0 >> np.uint64(32)) ^ c[3] ^ np.uint64(k1), p0 & mask]
+        k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
+    return c
+
+
+def key_of(seed):
+    return seed & 0xFFFFFFFF, seed >> 32
+
+
+class Random:
+    """Draws for one tensor at one step."""
+
+    def __init__(self, seed, step=0, micro_step=0):
+        self.key = key_of(seed)
+        self.low, self.high = step & 0xFFFFFFFF, (micro_step & 0xFFFF) + ((step >> 32) & 0xFFFF) * 65536
+
+    def words(self, rng_id, element):
+        element = np.asarray(element, np.uint64)
+        return philox([(element // np.uint64(4)) & np.uint64(0xFFFFFFFF), rng_id, self.low, self.high], self.key)
+
+    def uniform(self, rng_id, element):
+        words = self.words(rng_id, element)
+        bits = np.choose((np.asarray(element) % 4).astype(np.int64), words)
+        return (bits >> np.uint64(8)).astype(F32) * F32(2.0**-24)
+
+    def normal(self, rng_id, element):
+        words = self.words(rng_id, element)
+        second_pair = np.asarray(element) % 4 >= 2
+        first, second = (np.where(second_pair, words[p + 2], words[p]) >> np.uint64(8) for p in (0, 1))
+        u1 = (first + np.uint64(1)).astype(F32) * F32(2.0**-24)
+        u2 = second.astype(F32) * F32(2.0**-24)
+        radius = np.sqrt(F32(-2) * log(u1))
+        return radius * np.where(np.asarray(element) % 2 == 0, cos_turns(u2), sin_turns(u2))
+
+
+def permuted(index, count, seed, epoch):
+    """Where the permutation of [0, count) takes index."""
+    b = (count - 1).bit_length()
+    left_bits = b // 2
+    right_bits = b - left_bits
+    while True:
+        left, right = index >> right_bits, index & ((1 << right_bits) - 1)
+        for j in range(8):
+            x = left if j % 2 == 0 else right
+            word = int(philox([x, 0xFFFFFF00 + j, epoch & 0xFFFFFFFF, epoch >> 32], key_of(seed))[0])
+            if j % 2 == 0:
+                right ^= word & ((1 << right_bits) - 1)
+            else:
+                left ^= word & ((1 << left_bits) - 1)
+        index = (left << right_bits) | right
+        if index < count:
+            return index
+
+
+# --- schedules: binary64, which is Python's float ---------------------------------------------------------------------
+
+
+def quotient_of_factorial(n):
+    factorial = 1
+    for i in range(2, n + 1):
+        factorial *= i
+    return 1.0 / factorial
+
+
+def quarter_sine(y):
+    """S(y): sin(pi y / 2) for 0 <= y <= 1/2."""
+    a = y * float.fromhex("0x1.921fb54442d18p+0")
+    w = a * a
+    s = quotient_of_factorial(17)
+    for n, sign in ((15, -1), (13, 1), (11, -1), (9, 1), (7, -1), (5, 1), (3, -1)):
+        s = s * w + sign * quotient_of_factorial(n)
+    return a + (a * w) * s
+
+
+def cosine_shares(t, whole):
+    """C(t, T)."""
+    left = whole - t
+    if left <= t:
+        s = quarter_sine(float(left) / float(whole))
+        return s * s, 1.0 - s * s
+    s = quarter_sine(float(t) / float(whole))
+    return 1.0 - s * s, s * s
+
+
+def linear_leaf(node, t):
+    whole = node.total
+    if t >= whole:
+        return node.initial * 0.0 + node.final * 1.0
+    return node.initial * (float(whole - t) / float(whole)) + node.final * (float(t) / float(whole))
+
+
+def cosine_leaf(node, t):
+    if t >= node.total:
+        return node.initial * 0.0 + node.final * 1.0
+    a, b = cosine_shares(t, node.total)
+    return node.initial * a + node.final * b
+
+
+LEAVES = {"constant": lambda node, t: node.initial, "linear": linear_leaf, "cosine": cosine_leaf}
+
+
+def schedule_value(nodes, index, t, v=1.0):
+    node = nodes[index]
+    children = range(node.first_child, node.first_child + node.child_count)
+    if node.kind == "product":
+        v = (v * node.initial) / node.final
+        for child in children:
+            v = schedule_value(nodes, child, t, v)
+        return v
+    if node.kind == "sequential":
+        begun = [child for i, child in enumerate(children) if i == 0 or nodes[child].start <= t]
+        start = nodes[begun[-1]].start if len(begun) > 1 else 0
+        return schedule_value(nodes, begun[-1], t - start, v)
+    if node.kind not in LEAVES:
+        raise SystemExit(f"no schedule '{node.kind}' here")
+    return v * LEAVES[node.kind](node, t)
+
+
+# --- data -------------------------------------------------------------------------------------------------------------
+
+
+def read_segment(path):
+    """A file as an array: .npy, IDX, or bytes. Its first dimension counts records."""
+    data = Path(path).read_bytes()
+    if data[:6] == b"\x93NUMPY":
+        return np.load(path)
+    types = {8: ">u1", 12: ">i4", 13: ">f4"}
+    if data[:2] == b"\0\0" and len(data) > 4 and data[2] in types and data[3] > 0:
+        dims = struct.unpack_from(f">{data[3]}I", data, 4)
+        return np.frombuffer(data, types[data[2]], offset=4 + 4 * data[3]).reshape(dims)
+    return np.frombuffer(data, np.uint8)
+
+
+class Samples:
+    """The sampler: which elements a draw takes."""
+
+    def __init__(self, sampler, streams):
+        self.sampler = sampler
+        self.streams = [np.concatenate([segment.ravel() for segment in stream]) for stream in streams]
+        self.places = self.windows(streams[0]) if sampler.unit == "window" else self.records(streams[0])
+        if len(self.places) < sampler.samples:
+            raise SystemExit("the data is too short")
+
+    def part(self, elements):
+        tail = elements * self.sampler.held_out_per_mille // 1000
+        return {"all": (0, elements), "train": (0, elements - tail), "held_out": (elements - tail, elements)}[self.sampler.part]
+
+    def windows(self, segments):
+        places, before = [], 0
+        for segment in segments:
+            first, end = self.part(segment.size)
+            places += range(before + first, before + end - self.sampler.window + 1, self.sampler.stride)
+            before += segment.size
+        return places
+
+    def records(self, segments):
+        return range(*self.part(sum(len(segment) for segment in segments)))
+
+    def place(self, draw):
+        epoch, index = divmod(draw, len(self.places))
+        if self.sampler.kind == "permutation":
+            index = permuted(index, len(self.places), self.sampler.seed, epoch)
+        return self.places[index]
+
+    def fill(self, data, kind, dims, cursor):
+        """The tensor of one input, for the draws from cursor on."""
+        if self.sampler.epoch_end == "stop" and len(self.places) - cursor < self.sampler.samples:
+            raise RunStopped("the data has ended")
+        count = int(np.prod(dims[1:]))
+        rows = []
+        for sample in range(self.sampler.samples):
+            place = self.place(cursor + sample)
+            first = place + data.advance if self.sampler.unit == "window" else place * count
+            rows.append(self.streams[data.stream][first : first + count])
+        elements = np.stack(rows).reshape(dims)
+        if kind == "int32":
+            return elements.astype(np.int32)
+        if data.element == "float32":
+            return elements.astype(F32)
+        return fma(elements.astype(F32), F32(data.scale), F32(data.shift))
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
+
+OPS = {}
+
+
+def computes(*names):
+    """Registers the function of an op. It takes the op as it is called and returns the outputs by name, before rounding."""
+
+    def register(function):
+        OPS.update({name: function for name in names})
+        return function
+
+    return register
+
+
+class Call:
+    """An op of a plan with the values of its inputs. call[name] is an input, None where it is absent."""
+
+    def __init__(self, run, op, random, micro_step):
+        self.run, self.op, self.name, self.random, self.micro_step = run, op, op.name, random, micro_step
+        self.reductions = op.reductions
+
+    def __getitem__(self, name):
+        index = self.op.inputs.get(name)
+        return None if index is None else self.run.values[index]
+
+    def attribute(self, name):
+        return self.op.attributes[name]
+
+    def tensor(self, name):
+        return self.run.plan.tensors[self.op.outputs[name] if name in self.op.outputs else self.op.inputs[name]]
+
+
+def rows_of(x):
+    return x.reshape(-1, x.shape[-1])
+
+
+@computes("cast")
+def cast(call):
+    return {"y": call["x"]}
+
+
+@computes("add")
+def add(call):
+    return {"y": call["a"] + call["b"]}
+
+
+@computes("multiply")
+def multiply(call):
+    return {"y": call["a"] * call["b"]}
+
+
+@computes("sum_leading")
+def sum_leading(call):
+    dims = call.tensor("y").dims
+    return {"y": ascending(call["x"].reshape((-1,) + dims))}
+
+
+@computes("embedding")
+def embedding(call):
+    return {"y": call["table"][call["ids"]]}
+
+
+@computes("embedding_backward")
+def embedding_backward(call):
+    start = call["start"]
+    table = np.zeros(call.tensor("dtable").dims, F32) if start is None else start.copy()
+    for row, dy in zip(call["ids"].ravel(), rows_of(call["dy"])):
+        table[row] = table[row] + dy
+    return {"dtable": table}
+
+
+@computes("leading_rows")
+def leading_rows(call):
+    return {"y": call["table"][: call.attribute("rows")]}
+
+
+@computes("leading_rows_backward")
+def leading_rows_backward(call):
+    table = np.zeros(call.tensor("dtable").dims, F32)
+    table[: len(call["dy"])] = call["dy"]
+    return {"dtable": table}
+
+
+def weight_by_output(call):
+    """The weight as [output, input], in binary64."""
+    weight = call["weight"].astype(F64)
+    return weight if call.attribute("layout") == 0 else weight.T
+
+
+@computes("linear")
+def linear(call):
+    x, weight, bias = rows_of(call["x"]).astype(F64), weight_by_output(call), call["bias"]
+    y = reduce(call.reductions[0], x.shape[1], lambda k: (x[:, k, None], weight[None, :, k]), (len(x), len(weight)))
+    y = y if bias is None else y + bias
+    return {"y": y.reshape(call.tensor("y").dims)}
+
+
+@computes("linear_backward_input")
+def linear_backward_input(call):
+    dy, weight = rows_of(call["dy"]).astype(F64), weight_by_output(call)
+    dx = reduce(call.reductions[0], dy.shape[1], lambda o: (dy[:, o, None], weight[None, o, :]), (len(dy), weight.shape[1]))
+    return {"dx": dx.reshape(call.tensor("dx").dims)}
+
+
+@computes("linear_backward_weight")
+def linear_backward_weight(call):
+    dy, x = rows_of(call["dy"]).astype(F64), rows_of(call["x"]).astype(F64)
+    dweight = reduce(call.reductions[0], len(dy), lambda n: (dy[n, :, None], x[n, None, :]), (dy.shape[1], x.shape[1]))
+    return {"dweight": dweight if call.attribute("layout") == 0 else dweight.T}
+
+
+@computes("gelu", "relu", "tanh", "sigmoid", "silu", "softplus")
+def activation(call):
+    function = {"gelu": (gelu, gelu_tanh)[call.op.attributes.get("form", 0)], "tanh": tanh, "sigmoid": sigmoid, "silu": silu,
+                "softplus": softplus, "relu": lambda x: np.where(x <= 0, F32(0), x)}[call.name]
+    return {"y": function(call["x"])}
+
+
+@computes("gelu_backward", "silu_backward", "softplus_backward")
+def slope_of_input(call):
+    slope = {"gelu_backward": (gelu_slope, gelu_tanh_slope)[call.op.attributes.get("form", 0)], "silu_backward": silu_slope,
+             "softplus_backward": sigmoid}[call.name]
+    return {"dx": call["dy"] * slope(call["x"])}
+
+
+@computes("relu_backward")
+def relu_backward(call):
+    return {"dx": np.where(call["y"] <= 0, F32(0), call["dy"])}
+
+
+@computes("tanh_backward", "sigmoid_backward")
+def slope_of_output(call):
+    y = call["y"]
+    return {"dx": call["dy"] * fma(-y, y, ONE if call.name == "tanh_backward" else y)}
+
+
+@computes("dropout")
+def dropout(call):
+    x, rate = call["x"], call.attribute("rate")
+    kept = call.random.uniform(call.attribute("rng_id"), np.arange(x.size)).reshape(x.shape) >= rate
+    return {"y": np.where(kept, x * (ONE / (ONE - rate)), F32(0))}
+
+
+def normalised(call, mean, reciprocal):
+    return (rows_of(call["x"]) - mean.reshape(-1, 1)) * reciprocal.reshape(-1, 1)
+
+
+@computes("layer_norm")
+def layer_norm(call):
+    x, affine = rows_of(call["x"]), call.attribute("affine")
+    count = F32(x.shape[1])
+    mean = total(x) / count
+    off = x - mean[:, None]
+    reciprocal = ONE / np.sqrt(total(off * off) / count + call.attribute("epsilon"))
+    y = fma(round_to(affine, normalised(call, mean, reciprocal)), round_to(affine, call["gain"]), round_to(affine, call["bias"]))
+    return {"y": y.reshape(call["x"].shape), "mean": mean, "reciprocal": reciprocal}
+
+
+@computes("layer_norm_backward")
+def layer_norm_backward(call):
+    x, normal = rows_of(call["x"]), normalised(call, call["mean"], call["reciprocal"])
+    g = rows_of(call["dy"]) * round_to(call.attribute("affine"), call["gain"])
+    count = F32(x.shape[1])
+    a, b = total(g) / count, total(g * normal) / count
+    dx = call["reciprocal"].reshape(-1, 1) * fma(-normal, b[:, None], g - a[:, None])
+    return {"dx": dx.reshape(call["x"].shape)}
+
+
+@computes("layer_norm_backward_affine")
+def layer_norm_backward_affine(call):
+    dy = rows_of(call["dy"])
+    normal = round_to(call.attribute("affine"), normalised(call, call["mean"], call["reciprocal"]))
+    dgain = np.zeros(dy.shape[1], F32)
+    for dy_row, normal_row in zip(dy, normal):
+        dgain = fma(dy_row, normal_row, dgain)
+    return {"dgain": dgain, "dbias": ascending(dy)}
+
+
+class Heads:
+    """What attention and its backward pass share: the heads, the probabilities and what dropout keeps of them. Arrays are
+    [batch, head, position, element] and [batch, head, query, key]; keys and values are repeated for the heads that read them."""
+
+    def __init__(self, call, row_max=None, row_sum=None):
+        qkv = call["qkv"]
+        self.batch, self.length, width = qkv.shape
+        self.heads, self.kv_heads = call.attribute("heads"), call.attribute("kv_heads")
+        self.group = self.heads // self.kv_heads
+        self.size = width // (self.heads + 2 * self.kv_heads)
+        self.causal, self.scale = call.attribute("causal"), call.attribute("scale")
+        self.type = call.tensor("qkv").type
+        ends = [self.heads, self.heads + self.kv_heads]
+        q, k, v = np.split(qkv.reshape(self.batch, self.length, -1, self.size).transpose(0, 2, 1, 3).astype(F64), ends, axis=1)
+        self.q, self.k, self.v = q, np.repeat(k, self.group, axis=1), np.repeat(v, self.group, axis=1)
+        self.shape = (self.batch, self.heads, self.length, self.length)
+        self.seen = np.tril(np.ones((self.length, self.length), bool)) if self.causal else np.ones((self.length, self.length), bool)
+        self.probabilities(call, row_max, row_sum)
+        self.drop(call)
+
+    def probabilities(self, call, row_max, row_sum):
+        soft = self.type if call.attribute("half_softmax") else "float32"
+        sums = reduce(call.reductions[0], self.size, lambda d: (self.q[..., :, None, d], self.k[..., None, :, d]), self.shape)
+        scores = np.where(self.seen, round_to(soft, self.scale * sums), F32(-np.inf))
+        self.row_max = scores.max(axis=-1) + F32(0) if row_max is None else row_max
+        e = np.where(self.seen, round_to(soft, exp(scores - self.row_max[..., None])), F32(0))
+        self.row_sum = total(e) if row_sum is None else row_sum
+        self.p = np.where(self.seen, round_to(self.type, e / self.row_sum[..., None]), F32(0))
+
+    def drop(self, call):
+        rate = call.attribute("dropout_rate")
+        self.kept, self.factor = np.ones(self.shape, bool), ONE
+        if rate > 0:
+            elements = np.arange(self.p.size).reshape(self.shape)
+            self.kept, self.factor = call.random.uniform(call.attribute("rng_id"), elements) >= rate, ONE / (ONE - rate)
+        self.r = np.where(self.kept, round_to(self.type, self.p * self.factor), F32(0))
+
+    def over_keys(self, reduction, by_pair, by_key):
+        """For each query: the sum over the keys that it sees."""
+        a = by_pair.astype(F64)
+        first = (lambda j: j) if self.causal else (lambda j: 0)
+        return reduce(reduction, self.length, lambda j: (a[..., first(j) :, j, None], by_key[..., j, None, :]),
+                      self.shape[:3] + (self.size,), lambda j: (Ellipsis, slice(first(j), None), slice(None)))
+
+    def over_queries(self, reduction, by_pair, by_query):
+        """For each key: the sum over the queries that see it, then over the heads that read it."""
+        a = by_pair.astype(F64)
+        end = (lambda i: i + 1) if self.causal else (lambda i: self.length)
+        sums = reduce(reduction, self.length, lambda i: (a[..., i, : end(i), None], by_query[..., i, None, :]),
+                      self.shape[:3] + (self.size,), lambda i: (Ellipsis, slice(0, end(i)), slice(None)))
+        sums = sums.reshape(self.batch, self.kv_heads, self.group, self.length, self.size)
+        result = sums[:, :, 0]
+        for member in range(1, self.group):
+            result = result + sums[:, :, member]
+        return result
+
+    def joined(self, x):
+        return x.transpose(0, 2, 1, 3).reshape(self.batch, self.length, -1)
+
+
+@computes("attention")
+def attention(call):
+    heads = Heads(call)
+    y = heads.over_keys(call.reductions[1], heads.r, heads.v)
+    return {"y": heads.joined(y), "row_max": heads.row_max, "row_sum": heads.row_sum}
+
+
+@computes("attention_backward")
+def attention_backward(call):
+    heads = Heads(call, call["row_max"], call["row_sum"])
+    scores, values, queries_and_keys = call.reductions
+    dy = call["dy"].reshape(heads.batch, heads.length, heads.heads, heads.size).transpose(0, 2, 1, 3).astype(F64)
+    u = reduce(values, heads.size, lambda d: (dy[..., :, None, d], heads.v[..., None, :, d]), heads.shape)
+    dp = np.where(heads.kept & heads.seen, u * heads.factor, F32(0))
+    weighted = np.where(heads.seen, heads.p * dp, F32(0))
+    ds = round_to(heads.type, heads.p * (dp - total(weighted)[..., None]))
+    dq = heads.scale * heads.over_keys(queries_and_keys, ds, heads.k)
+    dk = heads.scale * heads.over_queries(queries_and_keys, ds, heads.q)
+    dv = heads.over_queries(values, heads.r, dy)
+    return {"dqkv": heads.joined(np.concatenate([dq, dk, dv], axis=1))}
+
+
+@computes("rotary_embedding", "rotary_embedding_backward")
+def rotary_embedding(call):
+    backward = call.name == "rotary_embedding_backward"
+    x = call["dy" if backward else "x"]
+    kind, rotary_dim, rotated = (call.attribute(name) for name in ("rotation", "rotary_dim", "rotated"))
+    pairs, length = rotary_dim // 2, x.shape[-2]
+    step = (-log(np.array([call.attribute("base")])) * F32(2)) / F32(rotary_dim)
+    frequency = exp(np.arange(pairs).astype(F32) * step)
+    angle = np.arange(length).astype(F32)[:, None] * frequency
+    c, s = (round_to(kind, function(angle))[:, None, :] for function in (cos, sin))
+    s = -s if backward else s
+    y = x.reshape(x.shape[:-1] + (call.attribute("heads"), -1)).copy()
+    first, second = ((slice(0, rotary_dim, 2), slice(1, rotary_dim, 2)) if call.attribute("interleaved")
+                     else (slice(0, pairs), slice(pairs, rotary_dim)))
+    a, b = (round_to(kind, y[..., :rotated, half]) for half in (first, second))
+    product = lambda p, q: round_to(kind, p * q)
+    turned = round_to(kind, product(a, c) - product(b, s)), round_to(kind, product(b, c) + product(a, s))
+    y[..., :rotated, first], y[..., :rotated, second] = turned
+    return {"dx" if backward else "y": y.reshape(x.shape)}
+
+
+def softmax_sums(logits):
+    row_max = logits.max(axis=-1) + F32(0)
+    return row_max, total(exp(logits - row_max[:, None]))
+
+
+def at_labels(x, labels):
+    return x[np.arange(len(x)), labels]
+
+
+@computes("cross_entropy")
+def cross_entropy(call):
+    logits, labels = rows_of(call["logits"]), call["labels"].ravel()
+    row_max, row_sum = softmax_sums(logits)
+    losses = log(row_sum) - (at_labels(logits, labels) - row_max)
+    return {"loss": total_of_all(losses) / F32(len(logits)), "row_max": row_max, "row_sum": row_sum}
+
+
+@computes("cross_entropy_backward")
+def cross_entropy_backward(call):
+    logits, labels = rows_of(call["logits"]), call["labels"].ravel()
+    f = call["dloss"] / F32(len(logits))
+    p = exp(logits - call["row_max"].reshape(-1, 1)) / call["row_sum"].reshape(-1, 1)
+    is_label = np.arange(logits.shape[1]) == labels[:, None]
+    return {"dlogits": (np.where(is_label, p - ONE, p) * f).reshape(call["logits"].shape)}
+
+
+@computes("mean_squared_error")
+def mean_squared_error(call):
+    d = call["prediction"] - call["target"]
+    return {"loss": total_of_all(d * d) / F32(d.size)}
+
+
+@computes("mean_squared_error_backward")
+def mean_squared_error_backward(call):
+    d = call["prediction"] - call["target"]
+    return {"dprediction": d * ((F32(2) * call["dloss"]) / F32(d.size))}
+
+
+@computes("loss_seed")
+def loss_seed(call):
+    scale = call["scale"]
+    return {"dloss": call.attribute("factor") * (np.ones(1, F32) if scale is None else scale)}
+
+
+@computes("accumulate")
+def accumulate(call):
+    return {"total": call["g"] if call.micro_step == 0 else call["total"] + call["g"]}
+
+
+def inverse_scale(call):
+    scale = call["scale"]
+    return np.ones(1, F32) if scale is None else ONE / scale
+
+
+@computes("sum_of_squares")
+def sum_of_squares(call):
+    scaled = call["gradient"] * inverse_scale(call)
+    partial = call["partial"]
+    partial = np.zeros(call.tensor("partial").dims, F32) if partial is None else partial.copy()
+    partial[call.attribute("index")] = total_of_all(scaled * scaled)[0]
+    return {"partial": partial}
+
+
+@computes("gradient_norm")
+def gradient_norm(call):
+    norm = np.sqrt(total_of_all(call["partial"]))
+    return {"norm": norm, "finite": (norm < np.inf).astype(np.int32)}
+
+
+@computes("gradient_factors")
+def gradient_factors(call):
+    clipping = call.run.plan.clippings[call.attribute("clipping")]
+    c, most = np.ones(1, F32), np.full(1, np.inf, F32)
+    if clipping == "norm":
+        c = call.attribute("limit") / (call["norm"] + F32(1e-6))
+        c = np.where(c > 1, ONE, c)
+    elif clipping == "value":
+        most = np.full(1, call.attribute("limit"), F32)
+    return {"factors": np.concatenate([inverse_scale(call), c, most])}
+
+
+@computes("decay_factors")
+def decay_factors(call):
+    factors = call["factors"]
+    return {"all_factors": np.concatenate([np.array([1, 1, np.inf], F32) if factors is None else factors, call["weight_decay"]])}
+
+
+# --- optimizers -------------------------------------------------------------------------------------------------------
+
+
+def gradient_and_decay(call):
+    """The gradient, unscaled and clipped, and the weight decay of this step."""
+    gradient, factors = call["gradient"], call["factors"]
+    decay = call.op.attributes.get("weight_decay")
+    if factors is None:
+        factors = np.array([1, 1, np.inf], F32)
+    if len(factors) == 4:
+        decay = factors[3]
+    u, c, most = factors[:3]
+    x = (gradient * u) * c
+    return np.where(x > most, most, np.where(x < -most, -most, x)), decay
+
+
+@computes("adamw")
+def adamw(call):
+    g, decay = gradient_and_decay(call)
+    beta1, beta2 = call.attribute("beta1"), call.attribute("beta2")
+    p, rate = call["parameter"], call["learning_rate"]
+    correction = ONE
+    if call.attribute("correct_bias"):
+        correction = np.sqrt(ONE - call["beta2_power"]) / (ONE - call["beta1_power"])
+    m = fma(ONE - beta1, g, beta1 * call["exp_avg"])
+    v = fma(ONE - beta2, g * g, beta2 * call["exp_avg_sq"])
+    u = (m / (np.sqrt(v) + call.attribute("epsilon"))) * correction
+    return {"parameter": fma(-rate, fma(decay, p, u), p), "exp_avg": m, "exp_avg_sq": v}
+
+
+@computes("sgd", "sgd_momentum")
+def sgd(call):
+    g, decay = gradient_and_decay(call)
+    p, rate = call["parameter"], call["learning_rate"]
+    d = fma(decay, p, -g if call.attribute("maximize") else g)
+    if call.name == "sgd":
+        return {"parameter": fma(-rate, d, p)}
+    momentum = call.attribute("momentum")
+    b = fma(momentum, call["momentum_buffer"], (ONE - call.attribute("dampening")) * d)
+    step = fma(momentum, b, d) if call.attribute("nesterov") else b
+    return {"parameter": fma(-rate, step, p), "momentum_buffer": b}
+
+
+@computes("advance_power")
+def advance_power(call):
+    return {"power": call["power"] * call.attribute("factor")}
+
+
+@computes("count")
+def count(call):
+    return {"counter": call["counter"] + np.uint64(call.attribute("step"))}
+
+
+@computes("loss_scale_update")
+def loss_scale_update(call):
+    overflowed = call["finite"][0] == 0
+    one, zero = np.uint64(overflowed), np.zeros(1, np.uint64)
+    skipped, steps, overflows = call["skipped"] + one, call["steps"] + np.uint64(1), call["overflows"] + one
+    scale = call["scale"]
+    if call.attribute("overflow_tolerance") < overflows.astype(F32)[0] / steps.astype(F32)[0]:
+        scale, steps, overflows = scale * HALF, zero, zero
+    if call.attribute("steps_per_increase") < int(steps[0]):
+        scale, steps, overflows = scale * F32(2), zero, zero
+    scale = limit(scale, high=call.attribute("maximum"))
+    at_floor = (scale < call.attribute("minimum")).astype(np.int32)
+    return {"scale": limit(scale, low=call.attribute("minimum")), "steps": steps, "overflows": overflows, "skipped": skipped,
+            "at_floor": at_floor}
+
+
+# --- the step ---------------------------------------------------------------------------------------------------------
+
+STORED = {"int32": np.int32, "int64": np.uint64}
+
+
+class Run:
+    """A run of a plan. values holds every tensor that has been written, half types widened."""
+
+    def __init__(self, plan, streams):
+        self.plan = plan
+        self.samples = Samples(plan.sampler, streams)
+        self.values = {}
+        for initialiser in plan.initialisers:
+            self.store(initialiser.tensor, self.initial(initialiser, plan.tensors[initialiser.tensor]))
+
+    def initial(self, initialiser, tensor):
+        count = int(np.prod(tensor.dims))
+        a, b = F32(initialiser.a), F32(initialiser.b)
+        if initialiser.rule == "constant":
+            return np.full(count, int(a) if tensor.type in STORED else a, STORED.get(tensor.type, F32))
+        if initialiser.rule == "weights":
+            return np.frombuffer(self.plan.constants, "<f4", count, initialiser.weights)
+        random = Random(self.plan.seed)
+        if initialiser.rule == "normal":
+            return fma(b, random.normal(initialiser.rng_id, np.arange(count)), a)
+        return fma(b - a, random.uniform(initialiser.rng_id, np.arange(count)), a)
+
+    def store(self, index, value):
+        tensor = self.plan.tensors[index]
+        if tensor.type in STORED:
+            value = np.asarray(value).astype(STORED[tensor.type])
+        else:
+            value = round_to(tensor.type, np.asarray(value, F32))
+        self.values[index] = value.reshape(tensor.dims)
+
+    def integer(self, index):
+        return int(self.values[index].ravel()[0])
+
+    def phase(self, kind, step, micro_step):
+        random = Random(self.plan.seed, step, micro_step)
+        for op in self.plan.phases.get(kind, []):
+            if op.name not in OPS:
+                raise SystemExit(f"no op '{op.name}' here")
+            results = OPS[op.name](Call(self, op, random, micro_step))
+            for name, value in results.items():
+                self.store(op.outputs[name], value)
+
+    def step(self):
+        """One train step: the loss, and whether the update was skipped."""
+        plan = self.plan
+        t, o, cursor = (self.integer(index) for index in (plan.global_step, plan.optimizer_step, plan.sampler.cursor))
+        if t >= plan.steps:
+            raise RunStopped("the run is complete")
+        for schedule in plan.schedules:
+            self.store(schedule.tensor, np.full(1, schedule_value(plan.nodes, schedule.root, o)).astype(F32))
+        loss = None
+        for m in range(plan.micro_batches):
+            for data in plan.inputs:
+                tensor = plan.tensors[data.tensor]
+                first = cursor + m * plan.sampler.samples
+                self.store(data.tensor, self.samples.fill(data, tensor.type, tensor.dims, first))
+            self.phase("micro_batch", t, m)
+            part = self.values[plan.loss].ravel()[0]
+            if plan.check_loss and not np.isfinite(part):
+                raise RunStopped("the loss is not finite")
+            loss = part if loss is None else loss + part
+        if plan.micro_batches > 1:
+            loss = loss / F32(plan.micro_batches)
+        self.phase("finalise", t, 0)
+        skipped = plan.dynamic_scaling and self.integer(plan.finite) == 0
+        if not skipped:
+            self.phase("update", t, 0)
+        self.phase("bookkeep", t, 0)
+        self.store(plan.sampler.cursor, np.full(1, cursor + plan.micro_batches * plan.sampler.samples, np.uint64))
+        if plan.at_floor != ABSENT and self.integer(plan.at_floor):
+            raise RunStopped("the loss scale is at its floor")
+        return loss, skipped
+
+    def digest(self):
+        codes = {name: code for code, name in enumerate(self.plan.element_types)}
+        sha = hashlib.sha256()
+        for tensor in sorted(self.plan.state, key=lambda tensor: tensor.name.encode()):
+            name, value = tensor.name.encode(), self.values[tensor.index]
+            sha.update(struct.pack("<I", len(name)) + name + struct.pack("<BB", codes[tensor.type], len(tensor.dims)))
+            sha.update(struct.pack(f"<{len(tensor.dims)}I", *tensor.dims))
+            if tensor.type not in STORED and tensor.type != "float32":
+                raise SystemExit(f"{tensor.name}: no state of type {tensor.type} here")
+            elements = value if tensor.type in STORED else bits_of(value)
+            sha.update(elements.astype(elements.dtype.newbyteorder("<")).tobytes())
+        return sha.hexdigest()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs train steps of a plan, by the documents alone.")
+    parser.add_argument("plan")
+    for stream in ("data", "labels", "weights"):
+        parser.add_argument("--" + stream, action="append", required=stream == "data")
+    parser.add_argument("--steps", type=int, required=True)
+    arguments = parser.parse_args()
+    paths = [arguments.data, arguments.labels, arguments.weights]
+    run = Run(Plan(arguments.plan, op_rows()), [[read_segment(path) for path in stream] for stream in paths if stream])
+    for number in range(1, arguments.steps + 1):
+        loss, skipped = run.step()
+        bits = int(bits_of(loss)[0])
+        print(f"step {number} loss {float(loss).hex()} bits {bits:08x} skipped {'true' if skipped else 'false'}")
+    print("digest", run.digest())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
