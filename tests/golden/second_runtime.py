@@ -757,6 +757,11 @@ class Call:
         index = self.op.inputs.get(name)
         return None if index is None else self.run.values[index]
 
+    def before(self, name):
+        """An input that the op changes and that need not hold anything before: NaN where nothing was written."""
+        value = self.run.values.get(self.op.inputs[name])
+        return np.full(self.tensor(name).dims, np.nan, F32) if value is None else value.copy()
+
     def attribute(self, name):
         return self.op.attributes[name]
 
@@ -1070,8 +1075,7 @@ def inverse_scale(call):
 @computes("sum_of_squares")
 def sum_of_squares(call):
     scaled = call["gradient"] * inverse_scale(call)
-    partial = call["partial"]
-    partial = np.zeros(call.tensor("partial").dims, F32) if partial is None else partial.copy()
+    partial = call.before("partial")
     partial[call.attribute("index")] = total_of_all(scaled * scaled)[0]
     return {"partial": partial}
 
