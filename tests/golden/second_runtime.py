@@ -13,7 +13,7 @@ numbers; schedules; data; ops; the step; the digest.
 Arithmetic. binary32 sums, products, quotients and roots are numpy's, which are IEEE 754's. A fused multiply-add is the product
 in binary64, which is exact, plus the addend, rounded to odd in binary64 and then once to the type wanted.
 """
-import argparse, hashlib, re, struct, sys
+import argparse, hashlib, math, re, struct, sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,7 +98,8 @@ class Reader:
         if name in schema.enums:
             base, words = schema.enums[name]
             return words[self.number(schema.SCALARS[base], at)]
-        return self.number(schema.SCALARS[name], at)
+        number = self.number(schema.SCALARS[name], at)
+        return np.float64(number) if name == "double" else number
 
     def reference(self, name, at):
         if name == "string":
@@ -166,8 +167,8 @@ class Plan:
         self.loss = root.outputs[0].tensor
         self.sampler = root.sampler
         self.schedules = root.schedules
-        self.nodes, self.numbers, self.instructions = (root.schedule_nodes, [n.value for n in root.schedule_numbers],
-                                                       root.schedule_instructions)
+        self.schedule_nodes, self.schedule_instructions = root.schedule_nodes, root.schedule_instructions
+        self.schedule_numbers = [number.value for number in root.schedule_numbers]
         self.initialisers = root.initialisers
         self.global_step, self.optimizer_step, self.finite = root.global_step, root.optimizer_step, root.finite
         scaler = root.loss_scaler
@@ -603,68 +604,233 @@ def permuted(index, count, seed, epoch):
             return index
 
 
-# --- schedules: binary64, which is Python's float ---------------------------------------------------------------------
+# --- schedules: binary64 ----------------------------------------------------------------------------------------------
 
 
-def quotient_of_factorial(n):
-    factorial = 1
-    for i in range(2, n + 1):
-        factorial *= i
-    return 1.0 / factorial
+def power_series(x, coefficients):
+    """Horner's rule with a product and a sum for each step."""
+    s = coefficients[0]
+    for c in coefficients[1:]:
+        s = s * x + c
+    return s
+
+
+SINE_SERIES = [sign * (F64(1) / F64(math.factorial(n))) for n, sign in zip(range(17, 1, -2), [1, -1] * 4)]
+EXP_SERIES = [F64(1) / F64(math.factorial(n)) for n in range(14, -1, -1)]
+LOG_SERIES = [F64(1) / F64(n) for n in range(23, 1, -2)]
+LN2_HIGH, LN2_LOW = F64(float.fromhex("0x1.62e42feep-1")), F64(float.fromhex("0x1.a39ef35793c76p-33"))
 
 
 def quarter_sine(y):
     """S(y): sin(pi y / 2) for 0 <= y <= 1/2."""
-    a = y * float.fromhex("0x1.921fb54442d18p+0")
+    a = y * F64(float.fromhex("0x1.921fb54442d18p+0"))
     w = a * a
-    s = quotient_of_factorial(17)
-    for n, sign in ((15, -1), (13, 1), (11, -1), (9, 1), (7, -1), (5, 1), (3, -1)):
-        s = s * w + sign * quotient_of_factorial(n)
-    return a + (a * w) * s
+    return a + (a * w) * power_series(w, SINE_SERIES)
+
+
+def floor64(x):
+    return np.floor(x) + F64(0)
+
+
+def exp64(x):
+    if np.isnan(x):
+        return x
+    if x < -708 or x > 709:
+        return F64(0) if x < 0 else F64(np.inf)
+    n = floor64(x * F64(float.fromhex("0x1.71547652b82fep+0")) + F64(0.5))
+    r = (x - n * LN2_HIGH) - n * LN2_LOW
+    return power_series(r, EXP_SERIES) * F64(2.0 ** int(n))
+
+
+def log64(x):
+    if np.isnan(x) or x < 0:
+        return F64(np.nan)
+    if x == 0 or np.isinf(x):
+        return F64(np.inf) if x > 0 else F64(-np.inf)
+    m, k = np.frexp(x)
+    m, k = m * 2, F64(int(k) - 1)
+    if m > float.fromhex("0x1.6a09e667f3bcdp+0"):
+        m, k = m * F64(0.5), k + 1
+    s = (m - 1) / (m + 1)
+    w = s * s
+    d = s + s
+    return k * LN2_HIGH + (d + ((d * w) * power_series(w, LOG_SERIES) + k * LN2_LOW))
+
+
+def square_root64(x):
+    if np.isnan(x) or x < 0:
+        return F64(np.nan)
+    if x < 2.0**-1022 or np.isinf(x):
+        return x if x > 1 else F64(0)
+    r = np.int64((int(F64(x).view(np.int64)) >> 1) + 0x1FF7A3BEA91D9B1B).view(F64)
+    for _ in range(5):
+        r = F64(0.5) * (r + x / r)
+    return r
+
+
+def power64(x, y):
+    if 0 <= y <= 64 and y == np.floor(y):
+        p, bits = F64(1), int(y)
+        while bits:
+            p, x, bits = (p * x if bits & 1 else p), x * x, bits >> 1
+        return p
+    whole = y == np.floor(y)
+    if np.isnan(x) or np.isnan(y) or (x < 0 and not whole):
+        return F64(np.nan)
+    if x == 0:
+        return F64(np.inf if y < 0 else 0)
+    result = exp64(y * log64(np.abs(x)))
+    return -result if x < 0 and whole and y % 2 == 1 else result
+
+
+def circular64(x, cosine):
+    q = np.abs(x) * F64(float.fromhex("0x1.45f306dc9c883p-1"))
+    if not q < 2.0**52:
+        return F64(np.nan)
+    whole = np.floor(q)
+    quarter = (int(whole) + cosine) % 4
+    f = q - whole
+    f = 1 - f if quarter % 2 else f
+    if f <= 0.5:
+        s = quarter_sine(f)
+    else:
+        h = quarter_sine((1 - f) * F64(0.5))
+        s = 1 - 2 * (h * h)
+    s = -s if quarter >= 2 else s
+    return -s if x < 0 and not cosine else s
 
 
 def cosine_shares(t, whole):
     """C(t, T)."""
     left = whole - t
     if left <= t:
-        s = quarter_sine(float(left) / float(whole))
-        return s * s, 1.0 - s * s
-    s = quarter_sine(float(t) / float(whole))
-    return 1.0 - s * s, s * s
+        s = quarter_sine(F64(left) / F64(whole))
+        return s * s, 1 - s * s
+    s = quarter_sine(F64(t) / F64(whole))
+    return 1 - s * s, s * s
 
 
-def linear_leaf(node, t):
-    whole = node.total
-    if t >= whole:
-        return node.initial * 0.0 + node.final * 1.0
-    return node.initial * (float(whole - t) / float(whole)) + node.final * (float(t) / float(whole))
+def mixed(node, shares):
+    return node.initial * shares[0] + node.final * shares[1]
 
 
-def cosine_leaf(node, t):
-    if t >= node.total:
-        return node.initial * 0.0 + node.final * 1.0
-    a, b = cosine_shares(t, node.total)
-    return node.initial * a + node.final * b
+class Schedules:
+    """The nodes of a plan. mode, total, auxiliary and the other fields of a node are those of NUMERICS.md."""
 
+    def __init__(self, nodes, numbers, instructions):
+        self.nodes, self.numbers, self.instructions = nodes, numbers, instructions
 
-LEAVES = {"constant": lambda node, t: node.initial, "linear": linear_leaf, "cosine": cosine_leaf}
+    def value(self, index, t, v=F64(1)):
+        node = self.nodes[index]
+        children = range(node.first_child, node.first_child + node.child_count)
+        if node.kind == "product":
+            v = (v * node.initial) / node.final
+            for child in children:
+                v = self.value(child, t, v)
+            return v
+        if node.kind == "sequential":
+            starts = [0] + [self.nodes[child].start for child in children[1:]]
+            last = max(i for i, start in enumerate(starts) if start <= t)
+            return self.value(children[last], t - starts[last], v)
+        return v * getattr(self, node.kind)(node, t)
 
+    def begun(self, node, t):
+        """How many of the node's milestones are at most t."""
+        return sum(milestone <= t for milestone in self.numbers[node.auxiliary : node.auxiliary + node.total])
 
-def schedule_value(nodes, index, t, v=1.0):
-    node = nodes[index]
-    children = range(node.first_child, node.first_child + node.child_count)
-    if node.kind == "product":
-        v = (v * node.initial) / node.final
-        for child in children:
-            v = schedule_value(nodes, child, t, v)
-        return v
-    if node.kind == "sequential":
-        begun = [child for i, child in enumerate(children) if i == 0 or nodes[child].start <= t]
-        start = nodes[begun[-1]].start if len(begun) > 1 else 0
-        return schedule_value(nodes, begun[-1], t - start, v)
-    if node.kind not in LEAVES:
-        raise SystemExit(f"no schedule '{node.kind}' here")
-    return v * LEAVES[node.kind](node, t)
+    def constant(self, node, t):
+        return node.initial
+
+    def linear(self, node, t):
+        if t >= node.total:
+            return mixed(node, (0, 1))
+        return mixed(node, (F64(node.total - t) / F64(node.total), F64(t) / F64(node.total)))
+
+    def cosine(self, node, t):
+        return mixed(node, (0, 1) if t >= node.total else cosine_shares(t, node.total))
+
+    def cosine_periodic(self, node, t):
+        if node.mode == 1:
+            p = t % node.total
+        else:
+            p = t % (2 * node.total)
+            p = 2 * node.total - p if p > node.total else p
+        return mixed(node, cosine_shares(p, node.total))
+
+    def polynomial(self, node, t):
+        if t >= node.total:
+            return node.final
+        share = power64(F64(node.total - t) / F64(node.total), node.power)
+        return (node.initial - node.final) * share + node.final
+
+    def exponential(self, node, t):
+        return node.initial * power64(node.rate, F64(t // node.total) if node.mode == 1 else F64(t) / F64(node.total))
+
+    def inverse_time(self, node, t):
+        q = power64(F64(t), node.power) / F64(node.total)
+        if node.mode == 1:
+            q = floor64(q if node.power == np.floor(node.power) else q + q * F64(2.0**-44))
+        return node.initial / (1 + node.rate * q)
+
+    def inverse_square_root(self, node, t):
+        return (node.initial * node.rate) / square_root64(F64(max(t, node.total)))
+
+    def multi_step(self, node, t):
+        return node.initial * power64(node.rate, F64(self.begun(node, t)))
+
+    def piecewise(self, node, t):
+        return self.numbers[node.auxiliary + node.total + self.begun(node, t)]
+
+    def table(self, node, t):
+        return self.numbers[node.auxiliary + min(t, node.total - 1)]
+
+    def expression(self, node, t):
+        one = {"step": lambda: F64(t)}
+        unary = {"negate": lambda a: -a, "exp": exp64, "log": log64, "square_root": square_root64, "floor": floor64,
+                 "sine": lambda a: circular64(a, 0), "cosine": lambda a: circular64(a, 1)}
+        binary = {"add": lambda a, b: a + b, "subtract": lambda a, b: a - b, "multiply": lambda a, b: a * b,
+                  "divide": lambda a, b: a / b, "power": power64, "minimum": lambda a, b: a if a < b else b,
+                  "maximum": lambda a, b: a if a > b else b, "less": lambda a, b: F64(a < b),
+                  "less_or_equal": lambda a, b: F64(a <= b), "greater": lambda a, b: F64(a > b),
+                  "greater_or_equal": lambda a, b: F64(a >= b)}
+        ternary = {"where": lambda c, a, b: a if c != 0 else b}
+        stack = []
+        for instruction in self.instructions[node.auxiliary : node.auxiliary + node.total]:
+            if instruction.operation == "number":
+                stack.append(instruction.value)
+                continue
+            for count, functions in enumerate((one, unary, binary, ternary)):
+                if instruction.operation in functions:
+                    operands = stack[len(stack) - count :]
+                    del stack[len(stack) - count :]
+                    stack.append(functions[instruction.operation](*operands))
+        (result,) = stack
+        return result
+
+    def cyclic(self, node, t):
+        up, down = node.total, node.auxiliary
+        p = t % (up + down)
+        h = F64(p) / F64(up) if p <= up else F64(up + down - p) / F64(down)
+        g = {0: lambda: F64(1), 1: lambda: power64(F64(0.5), F64(t // (up + down))), 2: lambda: power64(node.rate, F64(t))}
+        return node.initial + ((node.final - node.initial) * h) * g[node.mode]()
+
+    def one_cycle(self, node, t):
+        end = F64(node.total - 1)
+        ends, values = ([node.power, end], [node.initial, node.final, node.rate])
+        if node.mode & 2:
+            ends, values = [node.power, 2 * node.power, end], [node.initial, node.final, node.initial, node.rate]
+        t = F64(t)
+        piece = next((i for i, knot in enumerate(ends) if knot >= t), len(ends) - 1)
+        begin, end = ([F64(0)] + ends)[piece], ends[piece]
+        done = (t - begin) / (end - begin)
+        if node.mode & 1:
+            a, b = (end - t) / (end - begin), done
+        else:
+            y = done - 2 * floor64(done * F64(0.5))
+            y = 2 - y if y > 1 else y
+            s = quarter_sine(y if y <= 0.5 else 1 - y)
+            a, b = (1 - s * s, s * s) if y <= 0.5 else (s * s, 1 - s * s)
+        return values[piece] * a + values[piece + 1] * b
 
 
 # --- data -------------------------------------------------------------------------------------------------------------
@@ -1044,6 +1210,107 @@ def cross_entropy_backward(call):
     return {"dlogits": (np.where(is_label, p - ONE, p) * f).reshape(call["logits"].shape)}
 
 
+class Rows:
+    """The rows of cross_entropy_weighted: weights, which are present, and the share of each."""
+
+    def __init__(self, call, divisor=None):
+        self.logits, self.labels = rows_of(call["logits"]), call["labels"].ravel()
+        weights = call["weights"]
+        weights = np.ones(len(self.labels), F32) if weights is None else weights.ravel()
+        self.weights = np.where(self.labels == call.attribute("ignore_index"), F32(0), weights)
+        self.present = self.weights != 0
+        if divisor is None:
+            first = F32(call["logits"].shape[0])
+            divisor = np.full(1, first) if call.attribute("scaling") else total_of_all(self.weights)
+        self.divisor = divisor
+        self.share = np.where(divisor == 0, F32(0), call.attribute("factor") / divisor)
+        self.smoothing = call.attribute("label_smoothing")
+        self.classes = F32(self.logits.shape[1])
+
+
+@computes("cross_entropy_weighted")
+def cross_entropy_weighted(call):
+    rows = Rows(call)
+    e = rows.smoothing
+    row_max, row_sum = softmax_sums(rows.logits)
+    off = rows.logits - row_max[:, None]
+    score = at_labels(off, rows.labels)
+    if e != 0:
+        score = fma(e, total(off) / rows.classes, (ONE - e) * score)
+    row_loss = log(row_sum) - score
+    loss = total_of_all(np.where(rows.present, rows.weights * row_loss, F32(0))) * rows.share
+    return {"loss": loss, "row_max": row_max, "row_sum": row_sum, "row_loss": row_loss, "divisor": rows.divisor}
+
+
+@computes("cross_entropy_weighted_backward")
+def cross_entropy_weighted_backward(call):
+    rows = Rows(call, call["divisor"])
+    e = rows.smoothing
+    g = call["dloss"] * rows.share
+    p = exp(rows.logits - call["row_max"].reshape(-1, 1)) / call["row_sum"].reshape(-1, 1)
+    off = p - e / rows.classes
+    is_label = np.arange(rows.logits.shape[1]) == rows.labels[:, None]
+    dlogits = np.where(is_label, off - (ONE - e), off) * (rows.weights * g)[:, None]
+    return {"dlogits": np.where(rows.present[:, None], dlogits, F32(0)).reshape(call["logits"].shape)}
+
+
+@computes("log_softmax")
+def log_softmax(call):
+    x = rows_of(call["x"])
+    row_max, row_sum = softmax_sums(x)
+    return {"y": ((x - row_max[:, None]) - log(row_sum)[:, None]).reshape(call["x"].shape)}
+
+
+@computes("log_softmax_backward")
+def log_softmax_backward(call):
+    dy, y = rows_of(call["dy"]), rows_of(call["y"])
+    return {"dx": fma(-exp(y), total(dy)[:, None], dy).reshape(call["y"].shape)}
+
+
+@computes("nll_loss")
+def nll_loss(call):
+    logs = rows_of(call["log_probabilities"])
+    return {"loss": total_of_all(-at_labels(logs, call["labels"].ravel())) / F32(len(logs))}
+
+
+@computes("nll_loss_backward")
+def nll_loss_backward(call):
+    logs = rows_of(call["log_probabilities"])
+    is_label = np.arange(logs.shape[1]) == call["labels"].reshape(-1, 1)
+    gradient = np.where(is_label, -(call["dloss"] / F32(len(logs))), F32(0))
+    return {"dlog_probabilities": gradient.reshape(call["log_probabilities"].shape)}
+
+
+def elementwise_terms(call):
+    """The terms of a loss over all elements, their slopes, and the number that divides."""
+    x, t = call["prediction"], call["target"]
+    d = x - t
+    a, count = np.abs(d), F32(d.size)
+    if call.name.startswith("l1_loss"):
+        return a, np.where(d > 0, ONE, np.where(d < 0, -ONE, F32(0))), count
+    if call.name.startswith("huber_loss"):
+        h, form = call.attribute("threshold"), call.attribute("form")
+        near, far = (h, ONE) if form else (ONE, h)
+        return np.where(a < h, HALF * a * a / near, far * (a - HALF * h)), limit(d, -h, h) / near, count
+    if call.name.startswith("binary_cross_entropy"):
+        return fma(-x, t, np.where(x > 0, x, F32(0))) + log_of_one_plus(x), sigmoid(x) - t, count
+    p, q = (exp(t), t) if call.attribute("log_target") else (t, log(t))
+    count = F32(x.shape[0]) if call.attribute("batch_mean") else count
+    return np.where(p == 0, F32(0), p * (q - x)), -p, count
+
+
+@computes("l1_loss", "huber_loss", "binary_cross_entropy", "kl_divergence")
+def elementwise_loss(call):
+    terms, _, count = elementwise_terms(call)
+    return {"loss": total_of_all(terms) / count}
+
+
+@computes("l1_loss_backward", "huber_loss_backward", "binary_cross_entropy_backward", "kl_divergence_backward")
+def elementwise_loss_backward(call):
+    _, slopes, count = elementwise_terms(call)
+    return {"dprediction": slopes * (call["dloss"] / count)}
+
+
 @computes("mean_squared_error")
 def mean_squared_error(call):
     d = call["prediction"] - call["target"]
@@ -1147,6 +1414,221 @@ def sgd(call):
     return {"parameter": fma(-rate, step, p), "momentum_buffer": b}
 
 
+class Update:
+    """What the formulas of the optimizers share, by their letters. Coefficients are binary64 until `once` rounds them."""
+
+    def __init__(self, call):
+        self.g, self.weight_decay = gradient_and_decay(call)
+        self.p, self.rate = call["parameter"], call["learning_rate"]
+        self.t = F64(0) if call["steps"] is None else F64(int(call["steps"][0]) + 1)
+        g = -self.g if call.op.attributes.get("maximize") else self.g
+        self.d = g if self.weight_decay is None else fma(self.weight_decay, self.p, g)
+
+    def step(self, rate, direction):
+        return fma(-rate, direction, self.p)
+
+
+def once(value):
+    return F32(value)
+
+
+def wide(value):
+    return F64(np.asarray(value).ravel()[0])
+
+
+def mean(b, old, x):
+    return fma(ONE - b, x, b * old)
+
+
+def root_of_sum(x):
+    return np.sqrt(total_of_all(x * x))
+
+
+def moments(call, x):
+    """The running means of x and of its squares."""
+    beta1, beta2 = call.attribute("beta1"), call.attribute("beta2")
+    return mean(beta1, call["exp_avg"], x), mean(beta2, call["exp_avg_sq"], x * x)
+
+
+@computes("adam", "adam_amsgrad")
+def adam(call):
+    update = Update(call)
+    decoupled = call.op.attributes.get("decoupled", 0)
+    m, v = moments(call, fma(F32(0), update.p, update.g) if decoupled else update.d)
+    correction = ONE
+    if call.op.attributes.get("correct_bias", 1):
+        one, two = (power64(wide(call.attribute(name)), update.t) for name in ("beta1", "beta2"))
+        correction = once(square_root64(1 - two) / (1 - one))
+    most = maximum(call["max_exp_avg_sq"], v) if call.name == "adam_amsgrad" else v
+    u = (m / (np.sqrt(most) + call.attribute("epsilon"))) * correction
+    if call.name == "adam":
+        return {"parameter": update.step(update.rate, u), "exp_avg": m, "exp_avg_sq": v}
+    u = fma(update.weight_decay if decoupled else F32(0), update.p, u)
+    return {"parameter": update.step(update.rate, u), "exp_avg": m, "exp_avg_sq": v, "max_exp_avg_sq": most}
+
+
+@computes("radam")
+def radam(call):
+    update = Update(call)
+    m, v = moments(call, update.d)
+    beta1, beta2, t = wide(call.attribute("beta1")), wide(call.attribute("beta2")), update.t
+    power = power64(beta2, t)
+    longest = 2 / (1 - beta2) - 1
+    r = longest - 2 * t * power / (1 - power)
+    a = m * once(1 / (1 - power64(beta1, t)))
+    if r > 5:
+        k = once(square_root64((r - 4) * (r - 2) * longest / ((longest - 4) * (longest - 2) * r) * (1 - power)))
+        a = a * (k / (np.sqrt(v) + call.attribute("epsilon"))) if k > 0 else a
+    return {"parameter": update.step(update.rate, a), "exp_avg": m, "exp_avg_sq": v}
+
+
+@computes("nadam")
+def nadam(call):
+    update = Update(call)
+    m, v = moments(call, update.d)
+    beta1, beta2, decay = (wide(call.attribute(name)) for name in ("beta1", "beta2", "momentum_decay"))
+    n = lambda t: beta1 * (1 - F64(0.5) * power64(F64(0.96), t * decay))
+    now, later = n(update.t), n(update.t + 1)
+    product = once(wide(call["mu_product"]) * now)
+    a = once((1 - now) / (1 - wide(product)))
+    b = once(later / (1 - wide(product) * later))
+    s = once(square_root64(1 - power64(beta2, update.t)))
+    direction = fma(b, m, a * update.d) / (np.sqrt(v) / s + call.attribute("epsilon"))
+    return {"parameter": update.step(update.rate, direction), "exp_avg": m, "exp_avg_sq": v, "mu_product": np.full(1, product)}
+
+
+@computes("adamax")
+def adamax(call):
+    update = Update(call)
+    m = mean(call.attribute("beta1"), call["exp_avg"], update.d)
+    n = maximum(call.attribute("beta2") * call["exp_inf"], np.abs(update.d) + call.attribute("epsilon"))
+    c = once(1 / (1 - power64(wide(call.attribute("beta1")), update.t)))
+    return {"parameter": update.step(update.rate * c, m / n), "exp_avg": m, "exp_inf": n}
+
+
+@computes("lamb")
+def lamb(call):
+    update = Update(call)
+    m, v = moments(call, update.g)
+    u = fma(update.weight_decay, update.p, m / (np.sqrt(v) + call.attribute("epsilon")))
+    x, y = limit(root_of_sum(update.p), high=10), root_of_sum(u)
+    r = update.rate
+    if not call.attribute("adam") and x[0] != 0 and y[0] != 0:
+        r = r * (x / y)
+    return {"parameter": update.step(r, u), "exp_avg": m, "exp_avg_sq": v}
+
+
+@computes("lion")
+def lion(call):
+    update = Update(call)
+    x = mean(call.attribute("beta1"), call["exp_avg"], update.g)
+    sign = np.where(x > 0, ONE, np.where(x < 0, -ONE, x))
+    return {"parameter": update.step(update.rate, fma(update.weight_decay, update.p, sign)),
+            "exp_avg": mean(call.attribute("beta2"), call["exp_avg"], update.g)}
+
+
+@computes("rmsprop", "rmsprop_momentum", "rmsprop_centered", "rmsprop_centered_momentum")
+def rmsprop(call):
+    update = Update(call)
+    alpha = call.attribute("alpha")
+    y = v = mean(alpha, call["square_avg"], update.d * update.d)
+    state = {"square_avg": v}
+    if "centered" in call.name:
+        a = state["grad_avg"] = mean(alpha, call["grad_avg"], update.d)
+        y = limit(fma(-a, a, v), low=0)
+    u = update.d / (np.sqrt(y) + call.attribute("epsilon"))
+    if "momentum" in call.name:
+        u = state["momentum_buffer"] = fma(call.attribute("momentum"), call["momentum_buffer"], u)
+    return {"parameter": update.step(update.rate, u), **state}
+
+
+@computes("rprop")
+def rprop(call):
+    update = Update(call)
+    z = np.where(update.t == 1, update.rate, call["step_size"])
+    x = update.g * call["prev"]
+    factor = np.where(x < 0, call.attribute("eta_minus"), np.where(x > 0, call.attribute("eta_plus"), ONE))
+    z = limit(z * factor, call.attribute("smallest"), call.attribute("largest"))
+    q = np.where(x < 0, F32(0), update.g)
+    return {"parameter": update.p - np.where(q > 0, z, np.where(q < 0, -z, q)), "prev": q, "step_size": z}
+
+
+@computes("adagrad")
+def adagrad(call):
+    update = Update(call)
+    s = fma(update.d, update.d, call["sum"])
+    r = once(wide(update.rate) / (1 + (update.t - 1) * wide(call.attribute("lr_decay"))))
+    return {"parameter": update.step(r, update.d / (np.sqrt(s) + call.attribute("epsilon"))), "sum": s}
+
+
+@computes("adadelta")
+def adadelta(call):
+    update = Update(call)
+    rho, epsilon, a = call.attribute("rho"), call.attribute("epsilon"), call["acc_delta"]
+    v = mean(rho, call["square_avg"], update.d * update.d)
+    u = (np.sqrt(a + epsilon) / np.sqrt(v + epsilon)) * update.d
+    return {"parameter": update.step(update.rate, u), "square_avg": v, "acc_delta": mean(rho, a, u * u)}
+
+
+@computes("asgd")
+def asgd(call):
+    update = Update(call)
+    lambd, alpha, t0, rate = (wide(x) for x in (call.attribute("lambd"), call.attribute("alpha"), call.attribute("t0"), update.rate))
+    r = once(rate / power64(1 + lambd * rate * (update.t - 1), alpha))
+    after = update.t - 1 - t0
+    k = once(1 / (after if after > 1 else F64(1)))
+    p = update.step(r, fma(call.attribute("lambd"), update.p, update.d))
+    return {"parameter": p, "ax": p if k == 1 else fma(k, p - call["ax"], call["ax"])}
+
+
+@computes("adafactor", "adafactor_factored")
+def adafactor(call):
+    update = Update(call)
+    g, p, count = update.g, update.p, F32(update.p.size)
+    f, k = (once(x) for x in (power64(update.t, wide(call.attribute("decay_rate"))),
+                              1 - power64(update.t, wide(call.attribute("decay_rate")))))
+    squares = fma(g, g, call.attribute("epsilon1"))
+    if call.name == "adafactor":
+        v = fma(f, squares, k * call["exp_avg_sq"])
+        u, state = (ONE / np.sqrt(v)) * g, {"exp_avg_sq": v}
+    else:
+        columns_first = np.moveaxis(squares, -2, 0)
+        row = fma(f, total(squares) / F32(p.shape[-1]), k * call["exp_avg_sq_row"])
+        col = fma(f, ascending(columns_first) / F32(p.shape[-2]), k * call["exp_avg_sq_col"])
+        h = total(row) / F32(p.shape[-2])
+        u = ((ONE / np.sqrt(row / h[..., None]))[..., :, None] * (ONE / np.sqrt(col))[..., None, :]) * g
+        state = {"exp_avg_sq_row": row, "exp_avg_sq_col": col}
+    r = update.rate
+    if call.attribute("scale_parameter"):
+        r = r * maximum(call.attribute("epsilon2"), np.sqrt(total_of_all(p * p) / count))
+    z = ONE / maximum(ONE, np.sqrt(total_of_all(u * u) / count) / call.attribute("clip"))
+    return {"parameter": update.step(r, fma(update.weight_decay, p, u * z)), **state}
+
+
+@computes("muon_direction")
+def muon_direction(call):
+    g, momentum = gradient_and_decay(call)[0], call.attribute("momentum")
+    b = fma(momentum, call["momentum_buffer"], (ONE - momentum) * g)
+    return {"momentum_buffer": b, "direction": fma(momentum, b, (ONE - momentum) * g) if call.attribute("nesterov") else b}
+
+
+@computes("unit_norm")
+def unit_norm(call):
+    return {"y": call["x"] / (root_of_sum(call["x"]) + call.attribute("epsilon"))}
+
+
+@computes("weighted_sum")
+def weighted_sum(call):
+    return {"z": fma(call.attribute("a"), call["x"], call.attribute("b") * call["y"])}
+
+
+@computes("muon_step")
+def muon_step(call):
+    p, factors = call["parameter"], call["factors"]
+    decay = call.attribute("weight_decay") if factors is None else factors[3]
+    return {"parameter": fma(-call["learning_rate"], fma(decay, p, call.attribute("scale") * call["direction"]), p)}
+
+
 @computes("advance_power")
 def advance_power(call):
     return {"power": call["power"] * call.attribute("factor")}
@@ -1184,6 +1666,7 @@ class Run:
     def __init__(self, plan, streams):
         self.plan = plan
         self.samples = Samples(plan.sampler, streams)
+        self.schedules = Schedules(plan.schedule_nodes, plan.schedule_numbers, plan.schedule_instructions)
         self.values = {}
         for initialiser in plan.initialisers:
             self.store(initialiser.tensor, self.initial(initialiser, plan.tensors[initialiser.tensor]))
@@ -1227,7 +1710,7 @@ class Run:
         if t >= plan.steps:
             raise RunStopped("the run is complete")
         for schedule in plan.schedules:
-            self.store(schedule.tensor, np.full(1, schedule_value(plan.nodes, schedule.root, o)).astype(F32))
+            self.store(schedule.tensor, np.full(1, self.schedules.value(schedule.root, o)).astype(F32))
         loss = None
         for m in range(plan.micro_batches):
             for data in plan.inputs:
