@@ -1,6 +1,6 @@
 """A second Firn, written from the documents alone: runs train steps of a plan and prints their losses and the digest.
 
-    second_runtime.py PLAN --data FILE [--data FILE]... [--labels FILE] [--weights FILE] --steps N
+    second_runtime.py PLAN --data FILE [--data FILE]... [--labels FILE] [--weights FILE] --steps N [--per-tensor]
 
 It knows plan/NUMERICS.md, plan/FORMAT.md and the tables that they name (plan/plan.fbs, plan/ops.def), which it reads, and no
 source of libfirn or firnc. What it computes is therefore evidence that the documents say everything. It checks no signature and
@@ -216,14 +216,13 @@ LARGEST = {"float16": 65504.0, "bfloat16": (2 - 2.0**-7) * 2.0**127, "cbfloat16"
 
 
 def odd_sum(product, addend):
-    """product + addend of binary64 numbers, rounded to odd: where bits are lost, the last one is 1."""
+    """product + addend of binary64 numbers, rounded to odd: towards 0, and then the last bit is 1 where bits are lost."""
     total = product + addend
     back = total - product
     error = (product - (total - back)) + (addend - back)
-    bits = total.view(np.int64)
-    moves = (np.abs(error) > 0) & ((bits & 1) == 0)
-    outward = (error > 0) == (total > 0)
-    return (bits + np.where(moves, np.where(outward, 1, -1), 0)).view(F64)
+    lost = np.abs(error) > 0
+    beyond = lost & ((error > 0) != (total > 0))
+    return ((total.view(np.int64) - beyond) | lost).view(F64)
 
 
 def round64(x, kind):
@@ -1734,18 +1733,23 @@ class Run:
             raise RunStopped("the loss scale is at its floor")
         return loss, skipped
 
+    def hashed(self, tensor):
+        """What the digest hashes of one tensor of the state."""
+        name, value = tensor.name.encode(), self.values[tensor.index]
+        if tensor.type in HALF_TYPES:
+            raise SystemExit(f"{tensor.name}: no state of type {tensor.type} here")
+        elements = value if tensor.type in STORED else bits_of(value)
+        return b"".join([struct.pack("<I", len(name)), name,
+                         struct.pack("<BB", self.plan.element_types.index(tensor.type), len(tensor.dims)),
+                         struct.pack(f"<{len(tensor.dims)}I", *tensor.dims),
+                         elements.astype(elements.dtype.newbyteorder("<")).tobytes()])
+
     def digest(self):
-        codes = {name: code for code, name in enumerate(self.plan.element_types)}
-        sha = hashlib.sha256()
-        for tensor in sorted(self.plan.state, key=lambda tensor: tensor.name.encode()):
-            name, value = tensor.name.encode(), self.values[tensor.index]
-            sha.update(struct.pack("<I", len(name)) + name + struct.pack("<BB", codes[tensor.type], len(tensor.dims)))
-            sha.update(struct.pack(f"<{len(tensor.dims)}I", *tensor.dims))
-            if tensor.type not in STORED and tensor.type != "float32":
-                raise SystemExit(f"{tensor.name}: no state of type {tensor.type} here")
-            elements = value if tensor.type in STORED else bits_of(value)
-            sha.update(elements.astype(elements.dtype.newbyteorder("<")).tobytes())
-        return sha.hexdigest()
+        """The SHA-256 of each tensor of the state, with its name, and that of all."""
+        state = sorted(self.plan.state, key=lambda tensor: tensor.name.encode())
+        parts = [self.hashed(tensor) for tensor in state]
+        each = [(hashlib.sha256(part).hexdigest(), tensor.name) for part, tensor in zip(parts, state)]
+        return each, hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def main():
@@ -1754,6 +1758,7 @@ def main():
     for stream in ("data", "labels", "weights"):
         parser.add_argument("--" + stream, action="append", required=stream == "data")
     parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--per-tensor", action="store_true", help="also print the SHA-256 of each tensor of the state")
     arguments = parser.parse_args()
     paths = [arguments.data, arguments.labels, arguments.weights]
     run = Run(Plan(arguments.plan, op_rows()), [[read_segment(path) for path in stream] for stream in paths if stream])
@@ -1761,7 +1766,10 @@ def main():
         loss, skipped = run.step()
         bits = int(bits_of(loss)[0])
         print(f"step {number} loss {float(loss).hex()} bits {bits:08x} skipped {'true' if skipped else 'false'}")
-    print("digest", run.digest())
+    tensors, digest = run.digest()
+    for line in tensors if arguments.per_tensor else []:
+        print(*line)
+    print("digest", digest)
     return 0
 
 
