@@ -1,7 +1,8 @@
 #!/bin/sh
 # The documents specify a run: tests/golden/second_runtime.py, which was written from plan/NUMERICS.md and plan/FORMAT.md
 # without the sources, computes the losses and the state of `firn train` bit by bit. Each case freezes a plan, trains it with
-# both, and compares the bits of the loss of each step, which steps were skipped, and the hash of each tensor of the state.
+# both, and compares the bits of the loss of each step, which steps were skipped, and the hash of each tensor of the state. Some
+# cases also compare the metric of an evaluation with the trained parameters.
 set -eu
 
 . tests/end_to_end/expectations
@@ -27,7 +28,8 @@ licence = Path("/usr/share/common-licenses/GPL-3").read_bytes()
 values = np.frombuffer(licence, np.uint8)
 np.save(folder / "images.npy", values[:3920].reshape(80, 49))
 (folder / "images").write_bytes(bytes([0, 0, 8, 3, 0, 0, 0, 80, 0, 0, 0, 7, 0, 0, 0, 7]) + licence[:3920])
-(folder / "classes").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 80]) + bytes(values[:80] % 10))
+for name, classes in (("classes", 10), ("two", 2)):
+    (folder / name).write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 80]) + bytes(values[:80] % classes))
 np.save(folder / "targets.npy", (values[:800].astype(np.float32) / np.float32(128)).reshape(80, 10))
 np.save(folder / "weights.npy", (values[:80] % 5).astype(np.float32) / np.float32(3))
 END
@@ -35,7 +37,29 @@ texts="--data $folder/text --data $folder/more"
 images="--data $folder/images --labels $folder/classes"
 targets="--data $folder/images.npy --labels $folder/targets.npy"
 
-# same NAME STEPS RECIPE DATA [SETTING]...: compiles and trains; a setting is a key of the recipe without `trainer.`
+# second NAME STEPS DATA [OPTION]...: what the second runtime computes, in the form of $folder/firn
+second() {
+    name=$1
+    steps=$2
+    data=$3
+    shift 3
+    # The data is split into words intentionally, here and below.
+    python3 tests/golden/second_runtime.py "$folder/plan" $data --steps "$steps" --per-tensor "$@" >"$folder/out" 2>&1 || {
+        fail "$name: the second runtime ends with an error"
+        return
+    }
+    sed 's/^\(step [0-9]*\) loss [^ ]* bits/\1 loss/' "$folder/out" >"$folder/second"
+    rm "$folder/out"
+    [ "$(grep -c '^step ' "$folder/second")" -eq "$steps" ] || fail "$name: not $steps steps"
+    if ! cmp -s "$folder/firn" "$folder/second"; then
+        fail "$name: the two differ first in" "$(paste -d '|' "$folder/firn" "$folder/second" | awk -F '|' '
+            $1 != $2 { print "firn: " $1 ", second: " $2; exit }')"
+    fi
+}
+
+# same NAME STEPS RECIPE DATA [SETTING]...: compiles, trains and compares; a setting is a key of the recipe without `trainer.`.
+# Where $evaluate is not empty, it also evaluates.
+evaluate=
 same() {
     name=$1
     steps=$2
@@ -47,12 +71,11 @@ same() {
         shift
     done
     cases=$((cases + 1))
-    rm -f "$folder/plan" "$folder/run" "$folder/log"
+    rm -f "$folder/plan" "$folder/eval" "$folder/run" "$folder/log"
     "$FIRNC" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>&1 || {
         fail "$name does not compile"
         return
     }
-    # The data is split into words intentionally.
     "$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" $data --steps "$steps" --quiet --checkpoint "$folder/run" \
         --log "$folder/log" >"$folder/out" 2>&1 || {
         fail "$name: firn does not train"
@@ -63,17 +86,20 @@ same() {
             "$folder/log"
         "$FIRN" digest "$folder/run" --per-tensor
     } >"$folder/firn"
-    python3 tests/golden/second_runtime.py "$folder/plan" $data --steps "$steps" --per-tensor >"$folder/out" 2>&1 || {
-        fail "$name: the second runtime does not train"
+    if [ -z "$evaluate" ]; then
+        second "$name" "$steps" "$data"
+        return
+    fi
+    "$FIRNC" compile "$recipe" --mode eval --key "$folder/test.key.pem" -o "$folder/eval" "$@" >"$folder/out" 2>&1 || {
+        fail "$name does not compile for evaluation"
         return
     }
-    sed 's/^\(step [0-9]*\) loss [^ ]* bits/\1 loss/' "$folder/out" >"$folder/second"
-    rm "$folder/out"
-    [ "$(grep -c '^step ' "$folder/second")" -eq "$steps" ] || fail "$name: not $steps steps"
-    if ! cmp -s "$folder/firn" "$folder/second"; then
-        fail "$name: the two differ first in" "$(paste -d '|' "$folder/firn" "$folder/second" | awk -F '|' '
-            $1 != $2 { print "firn: " $1 ", second: " $2; exit }')"
-    fi
+    "$FIRN" eval "$folder/eval" --pub "$folder/test.pub.pem" $data --quiet --checkpoint "$folder/run" >"$folder/out" 2>&1 || {
+        fail "$name: firn does not evaluate"
+        return
+    }
+    sed 's/^/metric /' "$folder/out" >>"$folder/firn"
+    second "$name" "$steps" "$data" --evaluate "$folder/eval"
 }
 
 gpt2=compiler/recipes/small_gpt2.yaml
@@ -227,5 +253,27 @@ schedules "of the weight decay" "LinearWD: {initial_val: 0.5, end_val: 0.1, tota
     "StepWD: {initial_val: 0.5, step_size: 3, gamma: 0.7" "ScalePerParamWD: {scheduler: {ConstantWD: {val: 0.3}}" \
     "LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.02, total_iters: 6"
 
+# --- metrics ------------------------------------------------------------------------------------------------------------
+
+evaluate=yes
+all=validate.val_dataloader.held_out=false
+gpt2_of "GPT-2, perplexity" 1 "$texts"
+gpt2_of "GPT-2, mean loss of the tokens that count" 1 "$texts" validate.metric=mean init.model.ignore_index=32
+mlp_of "MLP, accuracy" 1 "$images"
+for metric in loss mean_per_class_accuracy mean_iou dice "{FBetaScoreMetric: {beta: 2, ignore_classes: [1, 5]}}" \
+    "{FBetaScoreMetric: {beta: 0.5, average_type: macro, ignore_classes: [0]}}"; do
+    mlp_of "MLP, $metric" 1 "$images" $all "validate.metric=$metric"
+done
+for metric in mean accuracy mean_iou; do
+    mlp_of "MLP, $metric of weighted records" 1 "$images --weights $folder/weights.npy" $all validate.metric=$metric \
+        init.model.sample_weights=true init.model.ignore_index=3
+done
+mlp_of "MLP, AUC of two classes" 1 "--data $folder/images --labels $folder/two" init.model.output_size=2 $all \
+    validate.metric=auc
+mlp_of "MLP, AUC of targets" 1 "$targets" init.model.loss=binary_cross_entropy_with_logits $loader.label_type=float32 $all \
+    validate.metric=auc
+mlp_of "MLP, mean squared error" 1 "$targets" init.model.loss=l1 $loader.label_type=float32 $all \
+    validate.metric=mean_squared_error
+
 echo "$cases cases, $failures failures"
-[ $failures -eq 0 ] && [ $cases -eq 70 ]
+[ $failures -eq 0 ] && [ $cases -eq 85 ]

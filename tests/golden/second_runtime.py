@@ -1,6 +1,7 @@
 """A second Firn, written from the documents alone: runs train steps of a plan and prints their losses and the digest.
 
     second_runtime.py PLAN --data FILE [--data FILE]... [--labels FILE] [--weights FILE] --steps N [--per-tensor]
+                      [--evaluate PLAN]
 
 It knows plan/NUMERICS.md, plan/FORMAT.md and the tables that they name (plan/plan.fbs, plan/ops.def), which it reads, and no
 source of libfirn or firnc. What it computes is therefore evidence that the documents say everything. It checks no signature and
@@ -8,7 +9,7 @@ trusts the plan. Tensors do not share memory here, so wrong offsets in a plan or
 show as another digest.
 
 The order of this file: the container and the schema; the table of ops; arithmetic; elementary functions; sums; random
-numbers; schedules; data; ops; the step; the digest.
+numbers; schedules; data; ops; optimizers; metrics; the step.
 
 Arithmetic. binary32 sums, products, quotients and roots are numpy's, which are IEEE 754's. A fused multiply-add is the product
 in binary64, which is exact, plus the addend, rounded to odd in binary64 and then once to the type wanted.
@@ -155,12 +156,13 @@ class Plan:
                                    for at in (self.FLATBUFFERS_BYTES, self.CONSTANTS_OFFSET, self.CONSTANTS_BYTES))
         schema = Schema((ROOT / "plan/plan.fbs").read_text())
         root = Reader(schema, data[self.HEADER : self.HEADER + size]).root()
-        if root.numerics_version != 1 or root.mode != "train":
-            raise SystemExit(f"{path}: not a train plan of numerics 1")
+        if root.numerics_version != 1:
+            raise SystemExit(f"{path}: not a plan of numerics 1")
         self.element_types, self.clippings = schema.enums["ElementType"][1], schema.enums["Clipping"][1]
         self.constants = data[offset : offset + constants]
         self.tensors = [SimpleNamespace(index=i, name=t.name, type=t.type, dims=tuple(t.dims)) for i, t in enumerate(root.tensors)]
         self.state = self.tensors[: root.state_tensors]
+        self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role == "parameter"}
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
         self.inputs = root.inputs
@@ -169,7 +171,7 @@ class Plan:
         self.schedules = root.schedules
         self.schedule_nodes, self.schedule_instructions = root.schedule_nodes, root.schedule_instructions
         self.schedule_numbers = [number.value for number in root.schedule_numbers]
-        self.initialisers = root.initialisers
+        self.initialisers, self.metric = root.initialisers, root.metric
         self.global_step, self.optimizer_step, self.finite = root.global_step, root.optimizer_step, root.finite
         scaler = root.loss_scaler
         self.dynamic_scaling = scaler is not None and scaler.kind == "dynamic"
@@ -486,7 +488,7 @@ def gelu_tanh_slope(x):
 # --- sums -------------------------------------------------------------------------------------------------------------
 
 
-def total(x):
+def lane_sum(x):
     """`sum` of NUMERICS.md over the last dimension: blocks of 4,096, 64 lanes, folded."""
     rows, count = x.shape[:-1], x.shape[-1]
     blocks = -(-count // 4096)
@@ -506,8 +508,8 @@ def total(x):
     return result
 
 
-def total_of_all(x):
-    return total(x.reshape(1, -1))
+def lane_sum_of_all(x):
+    return lane_sum(x.reshape(1, -1))
 
 
 def ascending(x):
@@ -1053,9 +1055,9 @@ def normalised(call, mean, reciprocal):
 def layer_norm(call):
     x, affine = rows_of(call["x"]), call.attribute("affine")
     count = F32(x.shape[1])
-    mean = total(x) / count
+    mean = lane_sum(x) / count
     off = x - mean[:, None]
-    reciprocal = ONE / np.sqrt(total(off * off) / count + call.attribute("epsilon"))
+    reciprocal = ONE / np.sqrt(lane_sum(off * off) / count + call.attribute("epsilon"))
     y = fma(round_to(affine, normalised(call, mean, reciprocal)), round_to(affine, call["gain"]), round_to(affine, call["bias"]))
     return {"y": y.reshape(call["x"].shape), "mean": mean, "reciprocal": reciprocal}
 
@@ -1065,7 +1067,7 @@ def layer_norm_backward(call):
     x, normal = rows_of(call["x"]), normalised(call, call["mean"], call["reciprocal"])
     g = rows_of(call["dy"]) * round_to(call.attribute("affine"), call["gain"])
     count = F32(x.shape[1])
-    a, b = total(g) / count, total(g * normal) / count
+    a, b = lane_sum(g) / count, lane_sum(g * normal) / count
     dx = call["reciprocal"].reshape(-1, 1) * fma(-normal, b[:, None], g - a[:, None])
     return {"dx": dx.reshape(call["x"].shape)}
 
@@ -1106,7 +1108,7 @@ class Heads:
         scores = np.where(self.seen, round_to(soft, self.scale * sums), F32(-np.inf))
         self.row_max = scores.max(axis=-1) + F32(0) if row_max is None else row_max
         e = np.where(self.seen, round_to(soft, exp(scores - self.row_max[..., None])), F32(0))
-        self.row_sum = total(e) if row_sum is None else row_sum
+        self.row_sum = lane_sum(e) if row_sum is None else row_sum
         self.p = np.where(self.seen, round_to(self.type, e / self.row_sum[..., None]), F32(0))
 
     def drop(self, call):
@@ -1155,7 +1157,7 @@ def attention_backward(call):
     u = reduce(values, heads.size, lambda d: (dy[..., :, None, d], heads.v[..., None, :, d]), heads.shape)
     dp = np.where(heads.kept & heads.seen, u * heads.factor, F32(0))
     weighted = np.where(heads.seen, heads.p * dp, F32(0))
-    ds = round_to(heads.type, heads.p * (dp - total(weighted)[..., None]))
+    ds = round_to(heads.type, heads.p * (dp - lane_sum(weighted)[..., None]))
     dq = heads.scale * heads.over_keys(queries_and_keys, ds, heads.k)
     dk = heads.scale * heads.over_queries(queries_and_keys, ds, heads.q)
     dv = heads.over_queries(values, heads.r, dy)
@@ -1185,7 +1187,7 @@ def rotary_embedding(call):
 
 def softmax_sums(logits):
     row_max = logits.max(axis=-1) + F32(0)
-    return row_max, total(exp(logits - row_max[:, None]))
+    return row_max, lane_sum(exp(logits - row_max[:, None]))
 
 
 def at_labels(x, labels):
@@ -1197,7 +1199,7 @@ def cross_entropy(call):
     logits, labels = rows_of(call["logits"]), call["labels"].ravel()
     row_max, row_sum = softmax_sums(logits)
     losses = log(row_sum) - (at_labels(logits, labels) - row_max)
-    return {"loss": total_of_all(losses) / F32(len(logits)), "row_max": row_max, "row_sum": row_sum}
+    return {"loss": lane_sum_of_all(losses) / F32(len(logits)), "row_max": row_max, "row_sum": row_sum}
 
 
 @computes("cross_entropy_backward")
@@ -1209,18 +1211,23 @@ def cross_entropy_backward(call):
     return {"dlogits": (np.where(is_label, p - ONE, p) * f).reshape(call["logits"].shape)}
 
 
+def weights_of_rows(call):
+    """The labels, the weights w_n and which rows are present."""
+    labels, weights = call["labels"].ravel(), call["weights"]
+    weights = np.ones(len(labels), F32) if weights is None else weights.ravel()
+    weights = np.where(labels == call.attribute("ignore_index"), F32(0), weights)
+    return labels, weights, weights != 0
+
+
 class Rows:
     """The rows of cross_entropy_weighted: weights, which are present, and the share of each."""
 
     def __init__(self, call, divisor=None):
-        self.logits, self.labels = rows_of(call["logits"]), call["labels"].ravel()
-        weights = call["weights"]
-        weights = np.ones(len(self.labels), F32) if weights is None else weights.ravel()
-        self.weights = np.where(self.labels == call.attribute("ignore_index"), F32(0), weights)
-        self.present = self.weights != 0
+        self.logits = rows_of(call["logits"])
+        self.labels, self.weights, self.present = weights_of_rows(call)
         if divisor is None:
             first = F32(call["logits"].shape[0])
-            divisor = np.full(1, first) if call.attribute("scaling") else total_of_all(self.weights)
+            divisor = np.full(1, first) if call.attribute("scaling") else lane_sum_of_all(self.weights)
         self.divisor = divisor
         self.share = np.where(divisor == 0, F32(0), call.attribute("factor") / divisor)
         self.smoothing = call.attribute("label_smoothing")
@@ -1235,9 +1242,9 @@ def cross_entropy_weighted(call):
     off = rows.logits - row_max[:, None]
     score = at_labels(off, rows.labels)
     if e != 0:
-        score = fma(e, total(off) / rows.classes, (ONE - e) * score)
+        score = fma(e, lane_sum(off) / rows.classes, (ONE - e) * score)
     row_loss = log(row_sum) - score
-    loss = total_of_all(np.where(rows.present, rows.weights * row_loss, F32(0))) * rows.share
+    loss = lane_sum_of_all(np.where(rows.present, rows.weights * row_loss, F32(0))) * rows.share
     return {"loss": loss, "row_max": row_max, "row_sum": row_sum, "row_loss": row_loss, "divisor": rows.divisor}
 
 
@@ -1263,13 +1270,13 @@ def log_softmax(call):
 @computes("log_softmax_backward")
 def log_softmax_backward(call):
     dy, y = rows_of(call["dy"]), rows_of(call["y"])
-    return {"dx": fma(-exp(y), total(dy)[:, None], dy).reshape(call["y"].shape)}
+    return {"dx": fma(-exp(y), lane_sum(dy)[:, None], dy).reshape(call["y"].shape)}
 
 
 @computes("nll_loss")
 def nll_loss(call):
     logs = rows_of(call["log_probabilities"])
-    return {"loss": total_of_all(-at_labels(logs, call["labels"].ravel())) / F32(len(logs))}
+    return {"loss": lane_sum_of_all(-at_labels(logs, call["labels"].ravel())) / F32(len(logs))}
 
 
 @computes("nll_loss_backward")
@@ -1301,7 +1308,7 @@ def elementwise_terms(call):
 @computes("l1_loss", "huber_loss", "binary_cross_entropy", "kl_divergence")
 def elementwise_loss(call):
     terms, _, count = elementwise_terms(call)
-    return {"loss": total_of_all(terms) / count}
+    return {"loss": lane_sum_of_all(terms) / count}
 
 
 @computes("l1_loss_backward", "huber_loss_backward", "binary_cross_entropy_backward", "kl_divergence_backward")
@@ -1313,7 +1320,7 @@ def elementwise_loss_backward(call):
 @computes("mean_squared_error")
 def mean_squared_error(call):
     d = call["prediction"] - call["target"]
-    return {"loss": total_of_all(d * d) / F32(d.size)}
+    return {"loss": lane_sum_of_all(d * d) / F32(d.size)}
 
 
 @computes("mean_squared_error_backward")
@@ -1342,13 +1349,13 @@ def inverse_scale(call):
 def sum_of_squares(call):
     scaled = call["gradient"] * inverse_scale(call)
     partial = call.before("partial")
-    partial[call.attribute("index")] = total_of_all(scaled * scaled)[0]
+    partial[call.attribute("index")] = lane_sum_of_all(scaled * scaled)[0]
     return {"partial": partial}
 
 
 @computes("gradient_norm")
 def gradient_norm(call):
-    norm = np.sqrt(total_of_all(call["partial"]))
+    norm = np.sqrt(lane_sum_of_all(call["partial"]))
     return {"norm": norm, "finite": (norm < np.inf).astype(np.int32)}
 
 
@@ -1440,7 +1447,7 @@ def mean(b, old, x):
 
 
 def root_of_sum(x):
-    return np.sqrt(total_of_all(x * x))
+    return np.sqrt(lane_sum_of_all(x * x))
 
 
 def moments(call, x):
@@ -1572,7 +1579,8 @@ def adadelta(call):
 @computes("asgd")
 def asgd(call):
     update = Update(call)
-    lambd, alpha, t0, rate = (wide(x) for x in (call.attribute("lambd"), call.attribute("alpha"), call.attribute("t0"), update.rate))
+    lambd, alpha, t0 = (wide(call.attribute(name)) for name in ("lambd", "alpha", "t0"))
+    rate = wide(update.rate)
     r = once(rate / power64(1 + lambd * rate * (update.t - 1), alpha))
     after = update.t - 1 - t0
     k = once(1 / (after if after > 1 else F64(1)))
@@ -1592,15 +1600,15 @@ def adafactor(call):
         u, state = (ONE / np.sqrt(v)) * g, {"exp_avg_sq": v}
     else:
         columns_first = np.moveaxis(squares, -2, 0)
-        row = fma(f, total(squares) / F32(p.shape[-1]), k * call["exp_avg_sq_row"])
+        row = fma(f, lane_sum(squares) / F32(p.shape[-1]), k * call["exp_avg_sq_row"])
         col = fma(f, ascending(columns_first) / F32(p.shape[-2]), k * call["exp_avg_sq_col"])
-        h = total(row) / F32(p.shape[-2])
+        h = lane_sum(row) / F32(p.shape[-2])
         u = ((ONE / np.sqrt(row / h[..., None]))[..., :, None] * (ONE / np.sqrt(col))[..., None, :]) * g
         state = {"exp_avg_sq_row": row, "exp_avg_sq_col": col}
     r = update.rate
     if call.attribute("scale_parameter"):
-        r = r * maximum(call.attribute("epsilon2"), np.sqrt(total_of_all(p * p) / count))
-    z = ONE / maximum(ONE, np.sqrt(total_of_all(u * u) / count) / call.attribute("clip"))
+        r = r * maximum(call.attribute("epsilon2"), np.sqrt(lane_sum_of_all(p * p) / count))
+    z = ONE / maximum(ONE, np.sqrt(lane_sum_of_all(u * u) / count) / call.attribute("clip"))
     return {"parameter": update.step(r, fma(update.weight_decay, p, u * z)), **state}
 
 
@@ -1654,6 +1662,115 @@ def loss_scale_update(call):
             "at_floor": at_floor}
 
 
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+def added(sums, x):
+    """The sum and its carry after x has been added."""
+    t = sums[0] + x
+    x_part = t - sums[0]
+    old_part = t - x_part
+    lost = sums[1] + ((sums[0] - old_part) + (x - x_part))
+    return np.array([t, lost if np.isfinite(t) else 0], F32)
+
+
+def counted(call, rows):
+    return call["count"] + np.uint64(rows)
+
+
+def predictions(logits):
+    """Where the first maximum of each row stands; the number of columns for a row with a NaN."""
+    return np.where(np.isnan(logits).any(axis=1), logits.shape[1], logits.argmax(axis=1))
+
+
+@computes("metric_mean")
+def metric_mean(call):
+    return {"sum": added(call["sum"], call["value"][0]), "count": counted(call, 1)}
+
+
+@computes("metric_accuracy")
+def metric_accuracy(call):
+    correct = predictions(rows_of(call["logits"])) == call["labels"].ravel()
+    return {"correct": call["correct"] + np.uint64(correct.sum()), "count": counted(call, correct.size)}
+
+
+@computes("metric_weighted_mean")
+def metric_weighted_mean(call):
+    present = weights_of_rows(call)[2]
+    x = call["loss"] * (call["divisor"] / call.attribute("factor"))
+    return {"sum": added(call["sum"], x[0]), "count": counted(call, present.sum())}
+
+
+@computes("metric_weighted_accuracy")
+def metric_weighted_accuracy(call):
+    labels, weights, present = weights_of_rows(call)
+    correct = predictions(rows_of(call["logits"])) == labels
+    x = lane_sum_of_all(np.where(present & correct, weights, F32(0)))
+    return {"sum": added(call["sum"], x[0]), "count": counted(call, present.sum())}
+
+
+@computes("metric_confusion")
+def metric_confusion(call):
+    labels, _, present = weights_of_rows(call)
+    confusion = call["confusion"].copy()
+    np.add.at(confusion, (labels[present], predictions(rows_of(call["logits"]))[present]), np.uint64(1))
+    return {"confusion": confusion, "count": counted(call, present.sum())}
+
+
+@computes("metric_auc")
+def metric_auc(call):
+    logits, target = call["logits"], call["target"]
+    if target.dtype == F32:
+        positive, s = target.ravel() > 0.5, sigmoid(logits.ravel())
+    else:
+        pairs = rows_of(logits)
+        positive, s = target.ravel() == 1, sigmoid(pairs[:, 1] - pairs[:, 0])
+    below = np.arange(1, 199) < (s * F32(199))[:, None]
+    histogram = call["histogram"].copy()
+    np.add.at(histogram, (positive.astype(np.int64), below.sum(axis=1)), np.uint64(1))
+    return {"histogram": histogram, "count": counted(call, positive.size)}
+
+
+def ratio(a, b):
+    return a / b if b > 0 else F32(0)
+
+
+def f_beta(tp, row, column, beta):
+    q = beta * beta
+    precision, recall = ratio(F32(tp), F32(column)), ratio(F32(tp), F32(row))
+    return ratio(((ONE + q) * precision) * recall, q * precision + recall)
+
+
+def value_of_classes(kind, confusion, ignored, beta):
+    classes = [i for i in range(len(confusion)) if i not in ignored]
+    counts = [(int(confusion[i, i]), int(confusion[i].sum()), int(confusion[classes, i].sum())) for i in classes]
+    if kind == "f_beta_micro":
+        return f_beta(*(sum(column) for column in zip(*counts)), beta)
+    values, number = F32(0), 0
+    for tp, row, column in counts:
+        if kind == "mean_per_class_accuracy":
+            takes_part, value = row > 0, ratio(F32(tp), F32(row))
+        elif kind == "mean_iou":
+            takes_part, value = row + column > 0, ratio(F32(tp), F32(row + column - tp))
+        elif kind == "dice":
+            takes_part, value = row + column > 0, ratio(F32(2) * F32(tp), F32(row + column))
+        else:
+            takes_part, value = True, f_beta(tp, row, column, beta)
+        if takes_part:
+            values, number = values + value, number + 1
+    return ratio(values, F32(number))
+
+
+def area_under_curve(histogram):
+    negatives, positives = (F32(int(row.sum())) for row in histogram)
+    area, above = F32(0), 0
+    for b in range(198, -1, -1):
+        height = ratio(F32(above) + HALF * F32(int(histogram[1, b])), positives)
+        area = area + ratio(F32(int(histogram[0, b])), negatives) * height
+        above += int(histogram[1, b])
+    return area
+
+
 # --- the step ---------------------------------------------------------------------------------------------------------
 
 STORED = {"int32": np.int32, "int64": np.uint64}
@@ -1682,6 +1799,11 @@ class Run:
             return fma(b, random.normal(initialiser.rng_id, np.arange(count)), a)
         return fma(b - a, random.uniform(initialiser.rng_id, np.arange(count)), a)
 
+    def take_parameters(self, other):
+        """Those of another run, by their names."""
+        for name, index in self.plan.parameters.items():
+            self.values[index] = other.values[other.plan.parameters[name]]
+
     def store(self, index, value):
         tensor = self.plan.tensors[index]
         if tensor.type in STORED:
@@ -1702,9 +1824,19 @@ class Run:
             for name, value in results.items():
                 self.store(op.outputs[name], value)
 
+    def forget(self):
+        """Nothing but the state outlives a step."""
+        self.values = {tensor.index: self.values[tensor.index] for tensor in self.plan.state}
+
+    def fill(self, first):
+        for data in self.plan.inputs:
+            tensor = self.plan.tensors[data.tensor]
+            self.store(data.tensor, self.samples.fill(data, tensor.type, tensor.dims, first))
+
     def step(self):
         """One train step: the loss, and whether the update was skipped."""
         plan = self.plan
+        self.forget()
         t, o, cursor = (self.integer(index) for index in (plan.global_step, plan.optimizer_step, plan.sampler.cursor))
         if t >= plan.steps:
             raise RunStopped("the run is complete")
@@ -1712,14 +1844,9 @@ class Run:
             self.store(schedule.tensor, np.full(1, self.schedules.value(schedule.root, o)).astype(F32))
         loss = None
         for m in range(plan.micro_batches):
-            for data in plan.inputs:
-                tensor = plan.tensors[data.tensor]
-                first = cursor + m * plan.sampler.samples
-                self.store(data.tensor, self.samples.fill(data, tensor.type, tensor.dims, first))
+            self.fill(cursor + m * plan.sampler.samples)
             self.phase("micro_batch", t, m)
-            part = self.values[plan.loss].ravel()[0]
-            if plan.check_loss and not np.isfinite(part):
-                raise RunStopped("the loss is not finite")
+            part = self.checked_loss()
             loss = part if loss is None else loss + part
         if plan.micro_batches > 1:
             loss = loss / F32(plan.micro_batches)
@@ -1732,6 +1859,35 @@ class Run:
         if plan.at_floor != ABSENT and self.integer(plan.at_floor):
             raise RunStopped("the loss scale is at its floor")
         return loss, skipped
+
+    def checked_loss(self):
+        loss = self.values[self.plan.loss].ravel()[0]
+        if self.plan.check_loss and not np.isfinite(loss):
+            raise RunStopped("the loss is not finite")
+        return loss
+
+    def evaluate(self):
+        """All steps of an evaluation, and the value of the metric."""
+        sampler, number = self.plan.sampler, 0
+        while number < self.plan.steps if self.plan.steps else len(self.samples.places) >= (number + 1) * sampler.samples:
+            self.forget()
+            self.fill(number * sampler.samples)
+            self.phase("evaluate", number, 0)
+            self.checked_loss()
+            number += 1
+        return self.metric()
+
+    def metric(self):
+        metric = self.plan.metric
+        state, count = self.values[metric.sum], F32(self.integer(metric.count))
+        if metric.kind == "accuracy":
+            return F32(int(state[0])) / count
+        if metric.kind == "auc":
+            return area_under_curve(state)
+        if state.ndim == 2:
+            return value_of_classes(metric.kind, state, metric.ignore_classes, F32(metric.beta))
+        value = (state[:1] + state[1:]) / count
+        return (exp(value) if metric.kind == "perplexity" else value)[0]
 
     def hashed(self, tensor):
         """What the digest hashes of one tensor of the state."""
@@ -1759,17 +1915,23 @@ def main():
         parser.add_argument("--" + stream, action="append", required=stream == "data")
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--per-tensor", action="store_true", help="also print the SHA-256 of each tensor of the state")
+    parser.add_argument("--evaluate", metavar="PLAN", help="then evaluate this plan with the parameters, on the same data")
     arguments = parser.parse_args()
     paths = [arguments.data, arguments.labels, arguments.weights]
-    run = Run(Plan(arguments.plan, op_rows()), [[read_segment(path) for path in stream] for stream in paths if stream])
+    streams = [[read_segment(path) for path in stream] for stream in paths if stream]
+    rows = op_rows()
+    run = Run(Plan(arguments.plan, rows), streams)
     for number in range(1, arguments.steps + 1):
         loss, skipped = run.step()
-        bits = int(bits_of(loss)[0])
-        print(f"step {number} loss {float(loss).hex()} bits {bits:08x} skipped {'true' if skipped else 'false'}")
+        print(f"step {number} loss {float(loss).hex()} bits {bits_of(loss)[0]:08x} skipped {'true' if skipped else 'false'}")
     tensors, digest = run.digest()
     for line in tensors if arguments.per_tensor else []:
         print(*line)
     print("digest", digest)
+    if arguments.evaluate:
+        evaluation = Run(Plan(arguments.evaluate, rows), streams)
+        evaluation.take_parameters(run)
+        print(f"metric {evaluation.evaluate():.9g}")
     return 0
 
 
