@@ -52,8 +52,8 @@ second() {
     rm "$folder/out"
     [ "$(grep -c '^step ' "$folder/second")" -eq "$steps" ] || fail "$name: not $steps steps"
     if ! cmp -s "$folder/firn" "$folder/second"; then
-        fail "$name: the two differ first in" "$(paste -d '|' "$folder/firn" "$folder/second" | awk -F '|' '
-            $1 != $2 { print "firn: " $1 ", second: " $2; exit }')"
+        fail "$name: the first difference:" "$(paste -d '|' "$folder/firn" "$folder/second" | awk -F '|' '
+            $1 != $2 { print "firn has \"" $1 "\", the second runtime \"" $2 "\""; exit }')"
     fi
 }
 

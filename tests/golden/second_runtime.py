@@ -21,13 +21,8 @@ from types import SimpleNamespace
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-ABSENT = 0xFFFFFFFF
 
 np.seterr(all="ignore")
-
-
-class RunStopped(Exception):
-    pass
 
 
 # --- the container and the schema -------------------------------------------------------------------------------------
@@ -142,6 +137,10 @@ class Reader:
         return SimpleNamespace(**values)
 
 
+def picked(table, names):
+    return SimpleNamespace(**{name: getattr(table, name) for name in names.split()})
+
+
 class Plan:
     """What the rest of this file knows of a plan. All knowledge of the file's layout and of the schema's fields is here."""
 
@@ -165,17 +164,19 @@ class Plan:
         self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role == "parameter"}
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
-        self.inputs = root.inputs
+        self.inputs = [picked(data, "tensor stream element advance scale shift") for data in root.inputs]
         self.loss = root.outputs[0].tensor
-        self.sampler = root.sampler
-        self.schedules = root.schedules
-        self.schedule_nodes, self.schedule_instructions = root.schedule_nodes, root.schedule_instructions
+        self.sampler = picked(root.sampler, "kind unit part epoch_end window stride samples held_out_per_mille seed cursor")
+        self.schedules = [picked(schedule, "root tensor") for schedule in root.schedules]
+        self.schedule_nodes = [picked(node, "kind mode first_child child_count total start auxiliary initial final rate power")
+                               for node in root.schedule_nodes]
         self.schedule_numbers = [number.value for number in root.schedule_numbers]
-        self.initialisers, self.metric = root.initialisers, root.metric
+        self.schedule_instructions = [picked(instruction, "operation value") for instruction in root.schedule_instructions]
+        self.initialisers = [picked(initialiser, "tensor rule rng_id a b weights") for initialiser in root.initialisers]
+        self.metric = root.metric and picked(root.metric, "kind sum count beta ignore_classes")
         self.global_step, self.optimizer_step, self.finite = root.global_step, root.optimizer_step, root.finite
-        scaler = root.loss_scaler
-        self.dynamic_scaling = scaler is not None and scaler.kind == "dynamic"
-        self.at_floor = scaler.at_floor if self.dynamic_scaling else ABSENT
+        self.dynamic_scaling = root.loss_scaler is not None and root.loss_scaler.kind == "dynamic"
+        self.at_floor = root.loss_scaler.at_floor if self.dynamic_scaling else None
 
     def op(self, op, rows):
         row = rows[op.code]
@@ -188,14 +189,21 @@ class Plan:
         if row.name == "gradient_factors" and not attributes["scaled"]:
             inputs = dict(zip(["norm"], op.inputs))
         return SimpleNamespace(name=row.name, inputs=inputs, outputs=dict(zip(row.outputs, op.outputs)), attributes=attributes,
-                               reductions=op.reductions)
+                               reductions={name: self.reduction(each) for name, each in zip(row.reductions, op.reductions)})
+
+    def reduction(self, reduction):
+        """The terms of a chunk, 0 for one chunk of all, and the type that each sum of a chunk rounds to."""
+        if reduction.chunk_origin or reduction.initial:
+            raise SystemExit("a reduction with an origin or an initial value")
+        return SimpleNamespace(chunk=reduction.chunk if reduction.kind == "chunked" else 0,
+                               accumulator=reduction.accumulator if reduction.kind == "chunked" else "float32")
 
 
 # --- the table of ops -------------------------------------------------------------------------------------------------
 
 
 def op_rows():
-    """The rows of ops.def by code: the names of operands and attributes, in order."""
+    """The rows of ops.def by code: the names of operands, attributes and reductions, in order."""
     text = re.sub(r"/\*.*?\*/", "", (ROOT / "plan/ops.def").read_text(), flags=re.S)
     rows = {}
     for name, code, rest in re.findall(r"^FIRN_OP\((\w+), (\d+),(.*?)\)(?=\s*(?:^FIRN_OP|\Z))", text, flags=re.S | re.M):
@@ -204,7 +212,8 @@ def op_rows():
         words = {key: re.sub(r"\[[^]]*\]", "[]", value).split() for key, value in columns.items()}
         pairs = lambda key: dict((word + ":").split(":")[:2] for word in words.get(key, []))
         rows[int(code)] = SimpleNamespace(name=name, inputs=list(pairs("inputs")), outputs=list(pairs("outputs")),
-                                          integers=pairs("integers"), reals=list(pairs("reals")))
+                                          integers=pairs("integers"), reals=list(pairs("reals")),
+                                          reductions=list(pairs("reductions")))
     return rows
 
 
@@ -522,21 +531,15 @@ def ascending(x):
 
 def reduce(reduction, count, factors, shape, present=lambda k: ...):
     """The dot products of an op: factors(k) are the two factors of term k, present(k) the outputs that have it."""
-    if reduction.chunk_origin or reduction.initial:
-        raise SystemExit("a reduction with an origin or an initial value")
-    kind = reduction.accumulator if reduction.kind == "chunked" else "float32"
-    chunk = reduction.chunk if reduction.kind == "chunked" else count
+    chunk = reduction.chunk or max(count, 1)
     whole = np.zeros(shape, F32)
     for begin in range(0, count, chunk):
         acc = np.zeros(shape, F64)
         for k in range(begin, min(count, begin + chunk)):
             where = present(k)
             a, b = factors(k)
-            acc[where] = round64(odd_sum(a * b, acc[where]), kind)
-        if reduction.kind == "chunked":
-            whole = whole + acc.astype(F32)
-        else:
-            whole = acc.astype(F32)
+            acc[where] = round64(odd_sum(a * b, acc[where]), reduction.accumulator)
+        whole = whole + acc.astype(F32) if reduction.chunk else acc.astype(F32)
     return whole
 
 
@@ -883,7 +886,7 @@ class Samples:
     def fill(self, data, kind, dims, cursor):
         """The tensor of one input, for the draws from cursor on."""
         if self.sampler.epoch_end == "stop" and len(self.places) - cursor < self.sampler.samples:
-            raise RunStopped("the data has ended")
+            raise SystemExit("the data has ended")
         count = int(np.prod(dims[1:]))
         rows = []
         for sample in range(self.sampler.samples):
@@ -996,7 +999,7 @@ def weight_by_output(call):
 @computes("linear")
 def linear(call):
     x, weight, bias = rows_of(call["x"]).astype(F64), weight_by_output(call), call["bias"]
-    y = reduce(call.reductions[0], x.shape[1], lambda k: (x[:, k, None], weight[None, :, k]), (len(x), len(weight)))
+    y = reduce(call.reductions["products"], x.shape[1], lambda k: (x[:, k, None], weight[None, :, k]), (len(x), len(weight)))
     y = y if bias is None else y + bias
     return {"y": y.reshape(call.tensor("y").dims)}
 
@@ -1004,14 +1007,15 @@ def linear(call):
 @computes("linear_backward_input")
 def linear_backward_input(call):
     dy, weight = rows_of(call["dy"]).astype(F64), weight_by_output(call)
-    dx = reduce(call.reductions[0], dy.shape[1], lambda o: (dy[:, o, None], weight[None, o, :]), (len(dy), weight.shape[1]))
+    shape = len(dy), weight.shape[1]
+    dx = reduce(call.reductions["products"], dy.shape[1], lambda o: (dy[:, o, None], weight[None, o, :]), shape)
     return {"dx": dx.reshape(call.tensor("dx").dims)}
 
 
 @computes("linear_backward_weight")
 def linear_backward_weight(call):
     dy, x = rows_of(call["dy"]).astype(F64), rows_of(call["x"]).astype(F64)
-    dweight = reduce(call.reductions[0], len(dy), lambda n: (dy[n, :, None], x[n, None, :]), (dy.shape[1], x.shape[1]))
+    dweight = reduce(call.reductions["products"], len(dy), lambda n: (dy[n, :, None], x[n, None, :]), (dy.shape[1], x.shape[1]))
     return {"dweight": dweight if call.attribute("layout") == 0 else dweight.T}
 
 
@@ -1104,7 +1108,8 @@ class Heads:
 
     def probabilities(self, call, row_max, row_sum):
         soft = self.type if call.attribute("half_softmax") else "float32"
-        sums = reduce(call.reductions[0], self.size, lambda d: (self.q[..., :, None, d], self.k[..., None, :, d]), self.shape)
+        factors = lambda d: (self.q[..., :, None, d], self.k[..., None, :, d])
+        sums = reduce(call.reductions["scores"], self.size, factors, self.shape)
         scores = np.where(self.seen, round_to(soft, self.scale * sums), F32(-np.inf))
         self.row_max = scores.max(axis=-1) + F32(0) if row_max is None else row_max
         e = np.where(self.seen, round_to(soft, exp(scores - self.row_max[..., None])), F32(0))
@@ -1145,14 +1150,14 @@ class Heads:
 @computes("attention")
 def attention(call):
     heads = Heads(call)
-    y = heads.over_keys(call.reductions[1], heads.r, heads.v)
+    y = heads.over_keys(call.reductions["values"], heads.r, heads.v)
     return {"y": heads.joined(y), "row_max": heads.row_max, "row_sum": heads.row_sum}
 
 
 @computes("attention_backward")
 def attention_backward(call):
     heads = Heads(call, call["row_max"], call["row_sum"])
-    scores, values, queries_and_keys = call.reductions
+    values, queries_and_keys = call.reductions["values"], call.reductions["queries_and_keys"]
     dy = call["dy"].reshape(heads.batch, heads.length, heads.heads, heads.size).transpose(0, 2, 1, 3).astype(F64)
     u = reduce(values, heads.size, lambda d: (dy[..., :, None, d], heads.v[..., None, :, d]), heads.shape)
     dp = np.where(heads.kept & heads.seen, u * heads.factor, F32(0))
@@ -1839,7 +1844,7 @@ class Run:
         self.forget()
         t, o, cursor = (self.integer(index) for index in (plan.global_step, plan.optimizer_step, plan.sampler.cursor))
         if t >= plan.steps:
-            raise RunStopped("the run is complete")
+            raise SystemExit("the run is complete")
         for schedule in plan.schedules:
             self.store(schedule.tensor, np.full(1, self.schedules.value(schedule.root, o)).astype(F32))
         loss = None
@@ -1856,14 +1861,14 @@ class Run:
             self.phase("update", t, 0)
         self.phase("bookkeep", t, 0)
         self.store(plan.sampler.cursor, np.full(1, cursor + plan.micro_batches * plan.sampler.samples, np.uint64))
-        if plan.at_floor != ABSENT and self.integer(plan.at_floor):
-            raise RunStopped("the loss scale is at its floor")
+        if plan.dynamic_scaling and self.integer(plan.at_floor):
+            raise SystemExit("the loss scale is at its floor")
         return loss, skipped
 
     def checked_loss(self):
         loss = self.values[self.plan.loss].ravel()[0]
         if self.plan.check_loss and not np.isfinite(loss):
-            raise RunStopped("the loss is not finite")
+            raise SystemExit("the loss is not finite")
         return loss
 
     def evaluate(self):
