@@ -5,8 +5,8 @@
 #     runtime/execute.c     the kernels; in firn_execute_check only the functions that find kernels and compute their
 #                           scratch, in prepare only the functions that find kernels
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that no function calls by name; in
-#                           walk_blocks of the optimizers only those whose names end in _run, in sum_blocks only those
-#                           whose names end in _terms
+#                           walk_run of the optimizers, which may be inlined into walk_blocks, only those whose names
+#                           end in _run, in sum_blocks only those whose names end in _terms
 #     the rest of runtime/, plan/checks/check.c
 #                           the port and the data source, which belong to the platform and are not counted
 #     plan/                 the shape rules
@@ -49,7 +49,7 @@ function may_mean(caller, title,    from) {
         return title ~ /^firn_kernel_find/
     if (from == "runtime/execute.c")
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
-    if (from ~ /^runtime\/kernels\/optimizers/ && name_of(caller) == "walk_blocks")
+    if (from ~ /^runtime\/kernels\/optimizers/ && name_of(caller) ~ /^walk_(blocks|run)$/)
         return file[title] ~ /^runtime\/kernels\/optimizers/ && title ~ /_run$/ && !(title in called)
     if (from ~ /^runtime\/kernels\/block_sum/ && name_of(caller) == "sum_blocks")
         return file[title] ~ /^runtime\/kernels\// && title ~ /_terms$/ && !(title in called)

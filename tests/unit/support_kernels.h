@@ -36,7 +36,8 @@ const firn_kernel_set *support_set(const char *name);
 extern const firn_moment support_beginning;
 
 /* Runs the kernel of an op in one piece, then again on copies with its tasks split into three ranges, executed last
- * range first. Fails if any bit of an output differs. */
+ * range first, and with an empty place for each input that the call leaves out. Fails if any bit of an output
+ * differs. */
 void run_kernel(uint16_t code, test_call *call);
 
 /* The reduction defined in NUMERICS.md, over `count` terms of which the first has absolute index `first`. */

@@ -68,11 +68,8 @@ static bool is_plain(const firn_gradient *gradient) {
     return !gradient->has_factors && gradient->tensor->type == FIRN_FLOAT32;
 }
 
-/* The most leading outputs that a call of firn_update has. */
-enum { TENSORS_MAX = 4 };
-
 static void walk_run(const walk *w, size_t block, const float *g, size_t count) {
-    float *tensors[TENSORS_MAX];
+    float *tensors[FIRN_UPDATE_TENSORS];
     for (uint8_t i = 0; i < w->tensors; i++)
         tensors[i] = firn_block_of(&w->call->outputs[i], block);
     w->run(w->settings, g, tensors, count);

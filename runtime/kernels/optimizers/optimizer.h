@@ -46,13 +46,15 @@ static inline float *firn_block_of(const firn_tensor *tensor, size_t block) {
     return (float *)tensor->data + block * FIRN_BLOCK;
 }
 
+enum { FIRN_UPDATE_TENSORS = 4 }; /* a parameter and at most three tensors of state */
+
 /* Updates `count` elements by an optimizer's formula. g: the gradient, unscaled and clipped. tensors: the outputs of
  * the call that have the parameter's extents, at the first of these elements, indexed by the positions of those
  * outputs. */
 typedef void (*firn_update_run)(const void *settings, const float *g, float *const tensors[], size_t count);
 
 /* Runs `run` over every block, for optimizers whose elements are independent. `tensors` is the number of leading
- * outputs of the call that have the parameter's extents, at most 4. */
+ * outputs of the call that have the parameter's extents, at most FIRN_UPDATE_TENSORS. */
 void firn_update(const firn_kernel_call *call, uint8_t factors, uint8_t tensors, firn_update_run run,
                  const void *settings);
 
