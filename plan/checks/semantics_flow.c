@@ -70,7 +70,8 @@ static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phas
 
 static bool op_is_legal(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase) {
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        if (!is_alive(firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(op, i)), n))
+        uint32_t input = firn_fb_op_inputs_at(op, i);
+        if (input != FIRN_ABSENT && !is_alive(firn_fb_plan_tensors_at(plan, input), n))
             return false;
     }
     for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++) {
@@ -181,7 +182,7 @@ static bool is_filled_in_time(firn_fb_plan plan, uint32_t index) {
 }
 
 static void note_touch(uint32_t *first, uint32_t state_tensors, uint32_t tensor, uint32_t n) {
-    if (tensor >= state_tensors && first[tensor - state_tensors] > n)
+    if (tensor != FIRN_ABSENT && tensor >= state_tensors && first[tensor - state_tensors] > n)
         first[tensor - state_tensors] = n;
 }
 

@@ -10,7 +10,8 @@
 static bool operands_exist(firn_fb_plan plan, firn_fb_op op) {
     uint32_t tensors = firn_fb_plan_tensors_count(plan);
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        if (firn_fb_op_inputs_at(op, i) >= tensors)
+        uint32_t tensor = firn_fb_op_inputs_at(op, i);
+        if (tensor >= tensors && tensor != FIRN_ABSENT)
             return false;
     }
     for (uint32_t i = 0; i < firn_fb_op_outputs_count(op); i++) {
@@ -24,6 +25,11 @@ static firn_shape shape_at(firn_fb_plan plan, uint32_t tensor) {
     return firn_semantics_shape(firn_fb_plan_tensors_at(plan, tensor));
 }
 
+/* The shape of an input; of rank 0 if the op does not have it. */
+static firn_shape input_shape(firn_fb_plan plan, uint32_t tensor) {
+    return tensor == FIRN_ABSENT ? (firn_shape){0} : shape_at(plan, tensor);
+}
+
 /* Fills in the signature that the shape rules take. The counts have been compared with the op table. */
 static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s, firn_shape *inputs, firn_shape *outputs) {
     *s = (firn_op_signature){.code = firn_fb_op_code(op),
@@ -34,7 +40,7 @@ static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s, fir
                              .inputs = inputs,
                              .outputs = outputs};
     for (uint8_t i = 0; i < s->input_count; i++)
-        inputs[i] = shape_at(plan, firn_fb_op_inputs_at(op, i));
+        inputs[i] = input_shape(plan, firn_fb_op_inputs_at(op, i));
     for (uint8_t i = 0; i < s->output_count; i++)
         s->outputs[i].type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, i)));
     for (uint8_t i = 0; i < s->integer_count; i++)
