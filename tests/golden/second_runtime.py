@@ -144,17 +144,18 @@ def picked(table, names):
 class Plan:
     """What the rest of this file knows of a plan. All knowledge of the file's layout and of the schema's fields is here."""
 
-    HEADER = 256
-    FLATBUFFERS_BYTES, CONSTANTS_OFFSET, CONSTANTS_BYTES = 200, 208, 216
+    PAYLOAD = 576
+    FLATBUFFERS_BYTES, CONSTANTS_OFFSET, CONSTANTS_BYTES = 216, 224, 232
+    ABSENT = 4294967295
 
     def __init__(self, path, rows):
         data = Path(path).read_bytes()
-        if data[:8] != b"FIRNPLAN":
-            raise SystemExit(f"{path}: not a plan")
+        if data[:8] != b"FIRNPLAN" or struct.unpack_from("<I", data, 8)[0] != 2:
+            raise SystemExit(f"{path}: not a plan of format 2")
         size, offset, constants = (struct.unpack_from("<Q", data, at)[0]
                                    for at in (self.FLATBUFFERS_BYTES, self.CONSTANTS_OFFSET, self.CONSTANTS_BYTES))
         schema = Schema((ROOT / "plan/plan.fbs").read_text())
-        root = Reader(schema, data[self.HEADER : self.HEADER + size]).root()
+        root = Reader(schema, data[self.PAYLOAD : self.PAYLOAD + size]).root()
         if root.numerics_version != 1:
             raise SystemExit(f"{path}: not a plan of numerics 1")
         self.element_types, self.clippings = schema.enums["ElementType"][1], schema.enums["Clipping"][1]
@@ -165,18 +166,18 @@ class Plan:
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
         self.inputs = [picked(data, "tensor stream element advance scale shift") for data in root.inputs]
-        self.loss = root.outputs[0].tensor
+        self.loss = root.loss
         self.sampler = picked(root.sampler, "kind unit part epoch_end window stride samples held_out_per_mille seed cursor")
         self.schedules = [picked(schedule, "root tensor") for schedule in root.schedules]
         self.schedule_nodes = [picked(node, "kind mode first_child child_count total start auxiliary initial final rate power")
                                for node in root.schedule_nodes]
         self.schedule_numbers = [number.value for number in root.schedule_numbers]
         self.schedule_instructions = [picked(instruction, "operation value") for instruction in root.schedule_instructions]
-        self.initialisers = [picked(initialiser, "tensor rule rng_id a b weights") for initialiser in root.initialisers]
+        self.initialisers = [picked(initialiser, "rule element rng_id a b integer weights") for initialiser in root.initialisers]
         self.metric = root.metric and picked(root.metric, "kind sum count beta ignore_classes")
         self.global_step, self.optimizer_step, self.finite = root.global_step, root.optimizer_step, root.finite
-        self.dynamic_scaling = root.loss_scaler is not None and root.loss_scaler.kind == "dynamic"
-        self.at_floor = root.loss_scaler.at_floor if self.dynamic_scaling else None
+        self.skips = root.finite != self.ABSENT
+        self.at_floor = None if root.at_floor == self.ABSENT else root.at_floor
 
     def op(self, op, rows):
         row = rows[op.code]
@@ -184,17 +185,14 @@ class Plan:
         attributes = dict(zip(row.integers, op.integers))
         attributes.update({name: types[value] for name, value in attributes.items() if row.integers[name] == "type"})
         attributes.update({name: np.float32(value) for name, value in zip(row.reals, op.reals)})
-        inputs = dict(zip(row.inputs, op.inputs))
-        # Without scaling the norm is input 0.
-        if row.name == "gradient_factors" and not attributes["scaled"]:
-            inputs = dict(zip(["norm"], op.inputs))
+        inputs = {name: tensor for name, tensor in zip(row.inputs, op.inputs) if tensor != self.ABSENT}
         return SimpleNamespace(name=row.name, inputs=inputs, outputs=dict(zip(row.outputs, op.outputs)), attributes=attributes,
                                reductions={name: self.reduction(each) for name, each in zip(row.reductions, op.reductions)})
 
     def reduction(self, reduction):
         """The terms of a chunk, 0 for one chunk of all, and the type that each sum of a chunk rounds to."""
-        if reduction.chunk_origin or reduction.initial:
-            raise SystemExit("a reduction with an origin or an initial value")
+        if reduction.kind not in ("f32", "chunked"):
+            raise SystemExit(f"a reduction of kind {reduction.kind}")
         return SimpleNamespace(chunk=reduction.chunk if reduction.kind == "chunked" else 0,
                                accumulator=reduction.accumulator if reduction.kind == "chunked" else "float32")
 
@@ -1298,7 +1296,7 @@ def elementwise_terms(call):
     d = x - t
     a, count = np.abs(d), F32(d.size)
     if call.name.startswith("l1_loss"):
-        return a, np.where(d > 0, ONE, np.where(d < 0, -ONE, F32(0))), count
+        return a, np.where(d > 0, ONE, np.where(d < 0, -ONE, np.where(d == 0, F32(0), F32(np.nan)))), count
     if call.name.startswith("huber_loss"):
         h, form = call.attribute("threshold"), call.attribute("form")
         near, far = (h, ONE) if form else (ONE, h)
@@ -1789,14 +1787,16 @@ class Run:
         self.samples = Samples(plan.sampler, streams)
         self.schedules = Schedules(plan.schedule_nodes, plan.schedule_numbers, plan.schedule_instructions)
         self.values = {}
-        for initialiser in plan.initialisers:
-            self.store(initialiser.tensor, self.initial(initialiser, plan.tensors[initialiser.tensor]))
+        for initialiser, tensor in zip(plan.initialisers, plan.state):
+            self.store(tensor.index, self.initial(initialiser, tensor))
 
     def initial(self, initialiser, tensor):
         count = int(np.prod(tensor.dims))
         a, b = F32(initialiser.a), F32(initialiser.b)
         if initialiser.rule == "constant":
-            return np.full(count, int(a) if tensor.type in STORED else a, STORED.get(tensor.type, F32))
+            return np.full(count, initialiser.integer if tensor.type in STORED else a, STORED.get(tensor.type, F32))
+        if initialiser.rule == "weights" and initialiser.element != "float32":
+            raise SystemExit("initial weights in a half type")
         if initialiser.rule == "weights":
             return np.frombuffer(self.plan.constants, "<f4", count, initialiser.weights)
         random = Random(self.plan.seed)
@@ -1856,12 +1856,12 @@ class Run:
         if plan.micro_batches > 1:
             loss = loss / F32(plan.micro_batches)
         self.phase("finalise", t, 0)
-        skipped = plan.dynamic_scaling and self.integer(plan.finite) == 0
+        skipped = plan.skips and self.integer(plan.finite) == 0
         if not skipped:
             self.phase("update", t, 0)
         self.phase("bookkeep", t, 0)
         self.store(plan.sampler.cursor, np.full(1, cursor + plan.micro_batches * plan.sampler.samples, np.uint64))
-        if plan.dynamic_scaling and self.integer(plan.at_floor):
+        if plan.at_floor is not None and self.integer(plan.at_floor):
             raise SystemExit("the loss scale is at its floor")
         return loss, skipped
 
