@@ -29,10 +29,7 @@ static const char *make_plan(const test_recipe *recipe, firnc_compilation *compi
     numbered->job.security_counter = 34;
     *compilation = test_compilation(numbered);
     test_run_passes(compilation, firnc_lower);
-    firnc_payload payload = {0};
-    firnc_bytes file;
-    assert_true(firnc_write_payload(compilation, &payload));
-    assert_true(firnc_plan_seal(compilation, &payload, public_key, &file));
+    const firnc_bytes file = test_seal(compilation, public_key);
     char *name = firnc_allocate(sizeof P_tmpdir "/firn-inspect-XXXXXX");
     strcpy(name, P_tmpdir "/firn-inspect-XXXXXX");
     int descriptor = mkstemp(name);
@@ -125,14 +122,14 @@ static void test_json_mlp(void **state) {
     assert_int_equal(number(totals, "plan_bytes"), bytes);
     assert_int_equal(number(totals, "ops"), compilation.graph->node_count);
     assert_int_equal(number(totals, "parameters"), 5 * 6 + 5 + 4 * 5 + 4 + 3 * 4 + 3);
-    assert_int_equal(number(totals, "state_bytes"), compilation.graph->state_bytes);
-    assert_int_equal(number(totals, "plan_arena_bytes"), compilation.graph->arena_bytes);
+    assert_int_equal(number(totals, "state_bytes"), firnc_state_bytes(compilation.graph));
+    assert_int_equal(number(totals, "arena_bytes"), compilation.graph->region_bytes[FIRNC_IN_ARENA]);
     assert_int_equal(number(totals, "live_bytes"), compilation.graph->live_bytes);
     /* four records: forward and dW of three layers, dx of two */
     assert_int_equal(number(totals, "multiply_adds"), 4 * (2 * (30 + 20 + 12) + (20 + 12)));
     /* header, directory, state and commit unit */
     uint64_t checkpoint = number(totals, "checkpoint_bytes");
-    assert_true(checkpoint > 256 + compilation.graph->state_bytes + 16);
+    assert_true(checkpoint > 512 + firnc_state_bytes(compilation.graph) + 16);
     assert_int_equal(checkpoint % 16, 0);
     const cJSON *phases = cJSON_GetObjectItemCaseSensitive(root, "phases");
     assert_int_equal(cJSON_GetArraySize(phases), 3);
