@@ -83,6 +83,10 @@ enum {
     EVAL_STATE_TENSORS = EVAL_IDS
 };
 
+/* The regions of the two plans. */
+enum { TRAIN_PARAMETERS, TRAIN_OPTIMIZER, TRAIN_SESSION, TRAIN_ARENA, TRAIN_REGIONS };
+enum { EVAL_PARAMETERS, EVAL_SESSION, EVAL_ARENA, EVAL_REGIONS };
+
 enum { EVAL_OP_EMBEDDING, EVAL_OP_ATTENTION, EVAL_OP_CROSS_ENTROPY, EVAL_OP_METRIC, EVAL_OPS };
 
 #define SUPPORT_OPS     24
@@ -97,11 +101,10 @@ typedef struct support_op {
 
 typedef struct support_plan {
     firn_native_plan plan;
-    firn_header header; /* only the fields that the semantic rules read */
-    firn_native_region regions[3];
+    firn_header header; /* only the fields that the semantic rules read, without the counts */
     firn_native_tensor tensors[SUPPORT_TENSORS];
     uint32_t dims[SUPPORT_TENSORS][FIRN_RANK_MAX];
-    firn_native_phase phases[5];
+    firn_native_phase phases[6];
     firn_native_op ops[SUPPORT_OPS];
     support_op operands[SUPPORT_OPS]; /* the operands that ops[i] points to */
     firn_native_input inputs[2];
@@ -109,16 +112,17 @@ typedef struct support_plan {
     firn_native_sampler sampler;
     firn_fb_schedule_node nodes[2];
     firn_native_schedule schedules[2];
-    uint32_t group_parameters[2];
-    firn_native_parameter_group groups[1];
-    firn_native_loss_scaler loss_scaler;
     firn_native_metric metric;
     firn_native_initialiser initialisers[SUPPORT_TENSORS];
+    uint8_t origin[FIRN_HASH_BYTES];
 } support_plan;
 
 /* Fill the structure. It contains pointers into itself, so it must not be copied. */
 void support_plan_train(support_plan *support);
 void support_plan_eval(support_plan *support);
+
+/* Counts what the plan has, as its header must say. */
+firn_counts support_plan_counts(const support_plan *support);
 
 /* Returns the FlatBuffers part, aligned to 64 bytes; the caller frees it with free(). */
 uint8_t *support_plan_write(const support_plan *support, size_t *bytes);

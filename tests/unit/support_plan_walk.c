@@ -48,19 +48,14 @@
         }                                                                                                              \
     } while (0)
 
-static void walk_pol(firn_fb_pol value, const walk_sink *sink) {
-    sink->natural(sink->context, "level", value.level);
-    sink->choice(sink->context, "origin", firn_fb_pol_origin_word(value.origin), value.origin);
-}
-
 static void walk_reduction(firn_fb_reduction value, const walk_sink *sink) {
     sink->choice(sink->context, "kind", firn_fb_reduction_kind_word(value.kind), value.kind);
     sink->choice(sink->context, "accumulator", firn_fb_element_type_word(value.accumulator), value.accumulator);
     sink->choice(sink->context, "output", firn_fb_element_type_word(value.output), value.output);
-    sink->natural(sink->context, "reserved", value.reserved);
+    sink->natural(sink->context, "reserved_byte", value.reserved_byte);
     sink->natural(sink->context, "chunk", value.chunk);
-    sink->natural(sink->context, "chunk_origin", value.chunk_origin);
-    sink->single(sink->context, "initial", value.initial);
+    sink->natural(sink->context, "reserved_low", value.reserved_low);
+    sink->natural(sink->context, "reserved_high", value.reserved_high);
 }
 
 static void walk_schedule_node(firn_fb_schedule_node value, const walk_sink *sink) {
@@ -75,6 +70,7 @@ static void walk_schedule_node(firn_fb_schedule_node value, const walk_sink *sin
     sink->real(sink->context, "final", value.final);
     sink->real(sink->context, "rate", value.rate);
     sink->real(sink->context, "power", value.power);
+    sink->natural(sink->context, "reserved", value.reserved);
 }
 
 static void walk_schedule_number(firn_fb_schedule_number value, const walk_sink *sink) {
@@ -88,14 +84,7 @@ static void walk_schedule_instruction(firn_fb_schedule_instruction value, const 
     sink->real(sink->context, "value", value.value);
 }
 
-static void walk_region(firn_fb_region table, const walk_sink *sink) {
-    CHOICE(region, kind, region_kind);
-    SCALAR(region, bytes, natural);
-    SCALAR(region, alignment, natural);
-}
-
 static void walk_tensor(firn_fb_tensor table, const walk_sink *sink) {
-    TEXT(tensor, name);
     CHOICE(tensor, type, element_type);
     CHOICE(tensor, role, role);
     SCALAR(tensor, region, natural);
@@ -103,17 +92,17 @@ static void walk_tensor(firn_fb_tensor table, const walk_sink *sink) {
     VECTOR(tensor, dims, natural);
     SCALAR(tensor, first, natural);
     SCALAR(tensor, last, natural);
+    TEXT(tensor, name);
+    SCALAR(tensor, base, natural);
 }
 
 static void walk_op(firn_fb_op table, const walk_sink *sink) {
     SCALAR(op, code, natural);
-    TEXT(op, name);
     VECTOR(op, inputs, natural);
     VECTOR(op, outputs, natural);
     VECTOR(op, integers, integer);
     VECTOR(op, reals, single);
     STRUCTS(op, reductions, reduction);
-    OBJECT(op, pol, pol);
 }
 
 static void walk_phase(firn_fb_phase table, const walk_sink *sink) {
@@ -130,6 +119,8 @@ static void walk_input(firn_fb_input table, const walk_sink *sink) {
     SCALAR(input, limit, natural);
     SCALAR(input, scale, single);
     SCALAR(input, shift, single);
+    SCALAR(input, label, truth);
+    SCALAR(input, ring, natural);
 }
 
 static void walk_output(firn_fb_output table, const walk_sink *sink) {
@@ -148,39 +139,21 @@ static void walk_sampler(firn_fb_sampler table, const walk_sink *sink) {
     SCALAR(sampler, held_out_per_mille, natural);
     SCALAR(sampler, seed, natural);
     SCALAR(sampler, cursor, natural);
+    SCALAR(sampler, pushed, natural);
 }
 
 static void walk_schedule(firn_fb_schedule table, const walk_sink *sink) {
-    TEXT(schedule, name);
-    CHOICE(schedule, key, schedule_key);
     SCALAR(schedule, root, natural);
     SCALAR(schedule, tensor, natural);
 }
 
-static void walk_parameter_group(firn_fb_parameter_group table, const walk_sink *sink) {
-    TEXT(parameter_group, name);
-    TEXT(parameter_group, optimizer);
-    SCALAR(parameter_group, schedule, natural);
-    SCALAR(parameter_group, weight_decay, single);
-    VECTOR(parameter_group, parameters, natural);
-    SCALAR(parameter_group, decay_schedule, natural);
-}
-
-static void walk_loss_scaler(firn_fb_loss_scaler table, const walk_sink *sink) {
-    CHOICE(loss_scaler, kind, loss_scaling);
-    SCALAR(loss_scaler, scale, natural);
-    SCALAR(loss_scaler, steps_since_rescale, natural);
-    SCALAR(loss_scaler, overflows_since_rescale, natural);
-    SCALAR(loss_scaler, skipped_steps, natural);
-    SCALAR(loss_scaler, at_floor, natural);
-}
-
 static void walk_initialiser(firn_fb_initialiser table, const walk_sink *sink) {
-    SCALAR(initialiser, tensor, natural);
     CHOICE(initialiser, rule, initialiser_rule);
+    CHOICE(initialiser, element, element_type);
     SCALAR(initialiser, rng_id, natural);
     SCALAR(initialiser, a, single);
     SCALAR(initialiser, b, single);
+    SCALAR(initialiser, integer, integer);
     SCALAR(initialiser, weights, natural);
 }
 
@@ -194,17 +167,11 @@ static void walk_metric(firn_fb_metric table, const walk_sink *sink) {
 
 static void walk_plan(firn_fb_plan table, const walk_sink *sink) {
     SCALAR(plan, numerics_version, natural);
-    CHOICE(plan, mode, mode);
-    CHOICE(plan, pol_lowering, pol_lowering);
     CHOICE(plan, micro_batch_order, micro_batch_order);
     SCALAR(plan, check_loss, truth);
     SCALAR(plan, micro_batches, natural);
     SCALAR(plan, seed, natural);
     SCALAR(plan, steps, natural);
-    TEXT(plan, model);
-    TEXT(plan, compiler);
-    TEXT(plan, target);
-    OBJECTS(plan, regions, region);
     OBJECTS(plan, tensors, tensor);
     SCALAR(plan, state_tensors, natural);
     OBJECTS(plan, phases, phase);
@@ -213,18 +180,19 @@ static void walk_plan(firn_fb_plan table, const walk_sink *sink) {
     OBJECT(plan, sampler, sampler);
     STRUCTS(plan, schedule_nodes, schedule_node);
     OBJECTS(plan, schedules, schedule);
-    OBJECTS(plan, groups, parameter_group);
-    OBJECT(plan, loss_scaler, loss_scaler);
-    CHOICE(plan, clipping, clipping);
-    SCALAR(plan, clip_threshold, single);
     OBJECTS(plan, initialisers, initialiser);
     OBJECT(plan, metric, metric);
+    SCALAR(plan, loss, natural);
+    SCALAR(plan, learning_rate, natural);
+    SCALAR(plan, loss_scale, natural);
     SCALAR(plan, global_step, natural);
     SCALAR(plan, optimizer_step, natural);
     SCALAR(plan, finite, natural);
+    SCALAR(plan, at_floor, natural);
     SCALAR(plan, gradient_norm, natural);
     STRUCTS(plan, schedule_numbers, schedule_number);
     STRUCTS(plan, schedule_instructions, schedule_instruction);
+    VECTOR(plan, origin, natural);
 }
 
 void plan_walk(firn_fb_plan plan, const walk_sink *sink) {

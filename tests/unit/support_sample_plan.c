@@ -3,11 +3,6 @@
 
 #define COUNT(array) (uint32_t)(sizeof(array) / sizeof((array)[0]))
 
-static const firn_native_region regions[] = {
-    {.kind = FIRN_FB_REGION_KIND_ARENA, .bytes = 1099511627776, .alignment = 64},
-    {.kind = FIRN_FB_REGION_KIND_CONSTANT, .bytes = 3, .alignment = 1},
-};
-
 static const uint32_t dims_two[] = {3, 4294967295u};
 static const uint32_t dims_one[] = {1};
 
@@ -20,12 +15,14 @@ static const firn_native_tensor tensors[] = {
      .dims = dims_two,
      .dims_count = 2,
      .first = 7,
-     .last = 4294967295u},
+     .last = 4294967295u,
+     .base = 5},
     {.name = "~ \"odd\\\" /name!",
      .type = FIRN_FB_ELEMENT_TYPE_UINT8,
      .role = FIRN_FB_ROLE_OPTIMIZER_STATE,
      .dims = dims_one,
-     .dims_count = 1},
+     .dims_count = 1,
+     .base = 4294967295u},
 };
 
 static const uint32_t operands[] = {1, 0, 1};
@@ -35,16 +32,15 @@ static const firn_fb_reduction reductions[] = {
     {.kind = FIRN_FB_REDUCTION_KIND_CHUNKED,
      .accumulator = FIRN_FB_ELEMENT_TYPE_FLOAT16,
      .output = FIRN_FB_ELEMENT_TYPE_BFLOAT16,
-     .reserved = 1,
+     .reserved_byte = 1,
      .chunk = 64,
-     .chunk_origin = 2,
-     .initial = 0.25f},
+     .reserved_low = 2,
+     .reserved_high = 3},
     {.kind = FIRN_FB_REDUCTION_KIND_F32},
 };
 
 static const firn_native_op ops[] = {
     {.code = 65535,
-     .name = "block.0.attention",
      .inputs = operands,
      .inputs_count = COUNT(operands),
      .outputs = operands,
@@ -54,10 +50,8 @@ static const firn_native_op ops[] = {
      .reals = reals,
      .reals_count = COUNT(reals),
      .reductions = reductions,
-     .reductions_count = COUNT(reductions),
-     .pol_present = true,
-     .pol = {.level = 2, .origin = FIRN_FB_POL_ORIGIN_RULE}},
-    {.code = 1, .name = "x", .outputs = operands, .outputs_count = 2},
+     .reductions_count = COUNT(reductions)},
+    {.code = 1, .outputs = operands, .outputs_count = 2},
 };
 
 static const firn_native_phase phases[] = {
@@ -73,8 +67,10 @@ static const firn_native_input inputs[] = {
      .advance = 3,
      .limit = 256,
      .scale = 0.125f,
-     .shift = -0.5f},
-    {.name = "plain", .scale = 1.0f},
+     .shift = -0.5f,
+     .label = true,
+     .ring = 6},
+    {.name = "plain", .scale = 1.0f, .ring = 4294967295u},
 };
 
 static const firn_native_output outputs[] = {{.name = "loss", .tensor = 1}};
@@ -90,6 +86,7 @@ static const firn_native_sampler sampler = {
     .held_out_per_mille = 100,
     .seed = 18446744073709551615u,
     .cursor = 9,
+    .pushed = 8,
 };
 
 static const firn_fb_schedule_node nodes[] = {
@@ -103,7 +100,8 @@ static const firn_fb_schedule_node nodes[] = {
      .initial = 0.5,
      .final = 0.0625,
      .rate = 0.75,
-     .power = 2.5},
+     .power = 2.5,
+     .reserved = 9},
     {.kind = FIRN_FB_SCHEDULE_KIND_CONSTANT, .initial = 0.25},
 };
 
@@ -114,32 +112,17 @@ static const firn_fb_schedule_instruction instructions[] = {
     {.operation = FIRN_FB_SCHEDULE_OPERATION_NUMBER, .reserved_low = 3, .reserved_high = 4, .value = 0.125},
 };
 
-static const firn_native_schedule schedules[] = {
-    {.name = "warm-up", .key = FIRN_FB_SCHEDULE_KEY_WEIGHT_DECAY, .root = 1, .tensor = 4},
-};
-
-static const firn_native_parameter_group groups[] = {
-    {.name = "decay",
-     .optimizer = "AdamW",
-     .schedule = 1,
-     .weight_decay = 0.5f,
-     .parameters = operands,
-     .parameters_count = 3,
-     .decay_schedule = 7},
-};
-
-static const firn_native_loss_scaler loss_scaler = {
-    .kind = FIRNC_SCALING_DYNAMIC,
-    .scale = 1,
-    .steps_since_rescale = 2,
-    .overflows_since_rescale = 3,
-    .skipped_steps = 4,
-    .at_floor = 5,
-};
+static const firn_native_schedule schedules[] = {{.root = 1, .tensor = 4}};
 
 static const firn_native_initialiser initialisers[] = {
-    {.tensor = 1, .rule = FIRN_FB_INITIALISER_RULE_WEIGHTS, .rng_id = 2, .a = 0.5f, .b = 1.5f, .weights = 16},
-    {.tensor = 0},
+    {.rule = FIRN_FB_INITIALISER_RULE_WEIGHTS,
+     .element = FIRN_FB_ELEMENT_TYPE_FLOAT16,
+     .rng_id = 2,
+     .a = 0.5f,
+     .b = 1.5f,
+     .integer = -4611686018427387905,
+     .weights = 16},
+    {.rule = FIRN_FB_INITIALISER_RULE_CONSTANT},
 };
 
 static const firn_native_metric metric = {.kind = FIRN_FB_METRIC_KIND_ACCURACY,
@@ -149,20 +132,15 @@ static const firn_native_metric metric = {.kind = FIRN_FB_METRIC_KIND_ACCURACY,
                                           .ignore_classes = operands,
                                           .ignore_classes_count = 3};
 
+static const uint8_t origin[] = {255, 0, 7};
+
 const firn_native_plan sample_plan = {
     .numerics_version = 1,
-    .mode = FIRN_FB_MODE_EVAL,
-    .pol_lowering = FIRN_FB_POL_LOWERING_EMULATE,
     .micro_batch_order = FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL,
     .check_loss = false,
     .micro_batches = 3,
     .seed = 9223372036854775809u,
     .steps = 1000,
-    .model = "gpt2",
-    .compiler = "firnc 0.1.0",
-    .target = "portable",
-    .regions = regions,
-    .regions_count = COUNT(regions),
     .tensors = tensors,
     .tensors_count = COUNT(tensors),
     .state_tensors = 1,
@@ -181,16 +159,17 @@ const firn_native_plan sample_plan = {
     .schedule_instructions_count = COUNT(instructions),
     .schedules = schedules,
     .schedules_count = COUNT(schedules),
-    .groups = groups,
-    .groups_count = COUNT(groups),
-    .loss_scaler = &loss_scaler,
-    .clipping = FIRN_FB_CLIPPING_VALUE,
-    .clip_threshold = 1.5f,
     .initialisers = initialisers,
     .initialisers_count = COUNT(initialisers),
     .metric = &metric,
+    .loss = 5,
+    .learning_rate = 6,
+    .loss_scale = 7,
     .global_step = 1,
     .optimizer_step = 2,
     .finite = 3,
-    .gradient_norm = 4294967295u,
+    .at_floor = 8,
+    .gradient_norm = 4294967294u,
+    .origin = origin,
+    .origin_count = COUNT(origin),
 };

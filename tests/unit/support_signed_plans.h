@@ -23,7 +23,8 @@ typedef struct signed_plan_settings {
     float gradient_factor; /* if not 0, the gradient of the loss is multiplied by this to make it overflow */
     bool check_loss;
     uint8_t metric; /* bigram_eval: mean_loss or perplexity */
-    uint32_t security_counter;
+    uint32_t security_counter, image_id;
+    const char *report;                     /* bytes of the report; NULL: the plan has none */
     uint16_t spoil_code;                    /* if not 0, replaces the code of the first op */
     void (*change)(firn_native_plan *plan); /* if not NULL, changes the plan before it is written */
     bool uniform;                           /* initial values of the table: uniform if true, else normal */
@@ -42,22 +43,26 @@ void support_bigram(signed_plan *plan, const signed_plan_settings *settings);
 void support_bigram_eval(signed_plan *plan, const signed_plan_settings *settings);
 void support_classifier(signed_plan *plan, const signed_plan_settings *settings);
 
-/* Signs a plan again after a change: updates the payload hash and key hash, then the signature. second: with the other
- * key. */
+/* Signs a plan again after a change: updates the hashes of payload, report and key, then the signature. A report that
+ * was cut off keeps its hash. second: with the other key. */
 void support_sign(signed_plan *plan, bool second);
-/* The same, without updating the header's run hash. */
+/* Signs the header as it is. */
 void support_sign_bytes(signed_plan *plan);
 
-/* An open instance with separate blocks. */
+/* An open instance with a block for each kind of region of the plans above. */
 typedef struct opened {
-    _Alignas(64) uint8_t state[2048];
+    _Alignas(64) uint8_t parameters[512];
+    _Alignas(64) uint8_t optimizer[512];
+    _Alignas(64) uint8_t session[512];
     _Alignas(64) uint8_t arena[16384];
     _Alignas(64) uint8_t prepared[32768]; /* large enough for the plans above */
+    firn_block blocks[FIRN_BLOCKS_MAX];   /* what the config refers to */
     firn firn;
 } opened;
 
 /* support_config returns a configuration with these blocks and the portable kernels, without a port; support_open calls
- * firn_open with it, with memory for decoded ops, and with a port. */
+ * firn_open with it, with memory for decoded ops, and with a port. Without a header that can be read there are no
+ * blocks. */
 firn_config support_config(opened *opened, const signed_plan *plan);
 int support_open(opened *opened, const signed_plan *plan, const firn_port *port);
 
@@ -78,7 +83,7 @@ void support_text(bytes_source *source, const uint8_t *bytes, const uint64_t *le
 void support_records(bytes_source *source, const uint8_t *features, const uint8_t *labels, uint32_t width,
                      uint64_t records);
 
-/* Returns a tensor of an open plan by name; asserts that it exists. */
+/* Returns a tensor of the state, an output or an input of an open plan by name; asserts that it exists. */
 firn_tensor_info support_tensor(const firn *firn, const char *name);
 
 #endif
