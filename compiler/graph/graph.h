@@ -106,8 +106,8 @@ enum { FIRNC_HUBER = 0, FIRNC_HUBER_SMOOTH = 1 }; /* form of huber_loss */
 
 /* Any forward op of the table but cast, which autocast inserts, and dropout and attention, whose random numbers the
  * builder numbers: firnc_dropout and firnc_attention. Inputs and attributes in the order of its row (FIRN_LINEAR_IN_X
- * and so on are their positions), an optional input left out from the end; integers or reals may be NULL, which means
- * zeros. Returns output 0. The functions below are the same for single ops, with types. */
+ * and so on are their positions), FIRNC_NONE for an optional input that is left out; integers or reals may be NULL,
+ * which means zeros. Returns output 0. The functions below are the same for single ops, with types. */
 firnc_value firnc_op(firnc_graph *graph, firn_op_code code, const firnc_value *inputs, uint8_t input_count,
                      const int64_t *integers, const float *reals);
 

@@ -105,7 +105,11 @@ static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phas
     }
 }
 
+/* An op that fills one element of a tensor may not stand in an update, because a skipped step would leave out this
+ * element alone. */
 static bool op_is_legal(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase) {
+    if (info_of(op)->begins == FIRN_BEGINS_partial && phase == FIRN_FB_PHASE_KIND_UPDATE)
+        return false;
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
         uint32_t input = firn_semantics_base(plan, firn_fb_op_inputs_at(op, i));
         if (input != FIRN_ABSENT && !may_read(plan, input, n, phase))

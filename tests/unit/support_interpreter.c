@@ -106,7 +106,8 @@ void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t globa
                           .seed = machine->seed,
                           .moment = &moment};
         for (uint8_t j = 0; j < node->input_count; j++)
-            call.inputs[j] = tensor(machine, node->inputs[j]);
+            if (node->inputs[j] != FIRNC_NONE)
+                call.inputs[j] = tensor(machine, node->inputs[j]);
         for (uint8_t j = 0; j < node->output_count; j++)
             call.outputs[j] = tensor(machine, node->outputs[j]);
         memcpy(call.integers, node->integers, sizeof call.integers);
