@@ -230,11 +230,11 @@ static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_in
         return false;
     uint8_t phase;
     firn_fb_op op = firn_semantics_op(plan, n, &phase);
-    uint32_t allowed = info_of(op)->in_place;
+    const firn_op_info *info = info_of(op);
     if (firn_fb_op_outputs_at(op, 0) != b_index)
         return false;
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        if (firn_fb_op_inputs_at(op, i) == a_index && (allowed >> i & 1u) == 0)
+        if (firn_fb_op_inputs_at(op, i) == a_index && !firn_op_reuses(info, i))
             return false;
     }
     return firn_semantics_reads(op, a_index);
