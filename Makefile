@@ -41,7 +41,9 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 # --- sources -------------------------------------------------------------------------------------------------------
 
 PLAN_SOURCES := $(filter-out plan/signature.c,$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c))
-PLAN_SOURCES += $(filter-out plan/generated/writer.c,$(wildcard plan/generated/*.c))
+# Only the compiler uses these.
+FIRNC_GENERATED := plan/generated/writer.c plan/generated/op_since.c
+PLAN_SOURCES += $(filter-out $(FIRNC_GENERATED),$(wildcard plan/generated/*.c))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/optimizers/*.c))
@@ -191,7 +193,7 @@ COMMANDS := $(BUILD)/commands.a
 
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
 		$(KERNEL_OBJECTS) $(BUILD)/signature.o
-$(LIBFIRNC): $(call object,$(COMPILER_SOURCES) $(wildcard plan/generated/writer.c))
+$(LIBFIRNC): $(call object,$(COMPILER_SOURCES) $(wildcard $(FIRNC_GENERATED)))
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
 $(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES))
 $(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(COMMANDS):

@@ -78,10 +78,12 @@ static void decode_attributes(firn_fb_op op, firn_kernel_call *call, room *to) {
     const uint8_t *integer = firn_fb_op_integers_data(op), *real = firn_fb_op_reals_data(op);
     call->integers = to->integers;
     for (uint32_t i = 0; i < integers; i++)
-        *to->integers++ = firn_fb_load_int64(integer + sizeof(int64_t) * i);
+        to->integers[i] = firn_fb_load_int64(integer + sizeof(int64_t) * i);
+    to->integers += firn_op_fill_integers(firn_fb_op_code(op), integers, to->integers);
     call->reals = to->reals;
     for (uint32_t i = 0; i < reals; i++)
-        *to->reals++ = firn_fb_load_float(real + sizeof(float) * i);
+        to->reals[i] = firn_fb_load_float(real + sizeof(float) * i);
+    to->reals += firn_op_fill_reals(firn_fb_op_code(op), reals, to->reals);
 }
 
 static void decode_reductions(firn_fb_op op, firn_kernel_call *call, room *to) {

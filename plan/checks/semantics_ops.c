@@ -128,10 +128,10 @@ static int check_op(firn_fb_plan plan, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     if (info == NULL)
         return FIRN_ERROR_OP_UNKNOWN;
-    if (firn_fb_op_inputs_count(op) > info->inputs_max || firn_fb_op_outputs_count(op) != info->outputs ||
+    if (firn_fb_op_inputs_count(op) > info->inputs_max || firn_fb_op_outputs_count(op) > info->outputs ||
         !operands_exist(plan, op))
         return FIRN_ERROR_OP_OPERANDS;
-    if (firn_fb_op_integers_count(op) != info->integers || firn_fb_op_reals_count(op) != info->reals ||
+    if (firn_fb_op_integers_count(op) > info->integers || firn_fb_op_reals_count(op) > info->reals ||
         (firn_fb_op_pol_present(op) && firn_fb_op_pol(op).level > 2))
         return FIRN_ERROR_OP_ATTRIBUTE;
     firn_shape inputs[FIRN_INPUTS_MAX], outputs[FIRN_OUTPUTS_MAX];

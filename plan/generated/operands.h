@@ -4,9 +4,11 @@
 #ifndef FIRN_PLAN_GENERATED_OPERANDS_H
 #define FIRN_PLAN_GENERATED_OPERANDS_H
 
-/* One enumeration, so that positions of several ops may be compared. */
+/* One enumeration, so that positions of several ops may be compared. FIRN_OPS_SINCE: the minor version of the
+ * format in which the table grew last. */
 enum {
     FIRN_OPS = 89,
+    FIRN_OPS_SINCE = 0,
 
     FIRN_CAST_IN_X = 0,
     FIRN_CAST_OUT_Y = 0,
