@@ -144,8 +144,8 @@ int firnc_infer_outputs(const firnc_graph *graph, const firnc_node *node, const 
     firn_op_signature signature = {.code = node->code,
                                    .input_count = node->input_count,
                                    .output_count = node->output_count,
-                                   .integer_count = info->integers,
-                                   .real_count = info->reals,
+                                   .integer_count = firn_op_given_integers(info, node->integers),
+                                   .real_count = firn_op_given_reals(info, node->reals),
                                    .inputs = inputs,
                                    .outputs = outputs};
     for (uint8_t i = 0; i < node->input_count; i++)

@@ -304,6 +304,8 @@ static const plan_case acceptances[] = {
     {"a loss scaler that does nothing", TRAIN, .edits = {SET(loss_scaler.kind, FIRNC_SCALING_NONE)}},
     {"a tensor among the constants", TRAIN, .change = tensor_of_constants},
     {"an evaluation of all the data", EVAL, .edits = {SET(plan.steps, 0)}},
+    {"gradients clipped by norm and not scaled", TRAIN,
+     .edits = {SET(operands[TRAIN_OP_FACTORS].inputs[0], FIRN_ABSENT)}},
 };
 
 static void test_valid_plans_are_accepted(void **state) {
@@ -559,6 +561,8 @@ static const plan_case op_operands_cases[] = {
     {"op with too many inputs", TRAIN, .edits = {SET(ops[TRAIN_OP_LINEAR].inputs_count, 4)}},
     {"op with too few outputs", TRAIN, .edits = {SET(ops[TRAIN_OP_CROSS_ENTROPY].outputs_count, 2)}},
     {"op with too many outputs", TRAIN, .edits = {SET(ops[TRAIN_OP_LINEAR].outputs_count, 2)}},
+    {"op without an input that it needs", TRAIN, .edits = {SET(operands[TRAIN_OP_LINEAR].inputs[1], FIRN_ABSENT)}},
+    {"list that ends with an absent input", TRAIN, .edits = {SET(operands[TRAIN_OP_FACTORS].inputs[1], FIRN_ABSENT)}},
     {"op that reads no tensor", TRAIN, .edits = {SET(operands[TRAIN_OP_LINEAR].inputs[1], TRAIN_TENSORS)}},
     {"op that writes no tensor", TRAIN, .edits = {SET(operands[TRAIN_OP_LINEAR].outputs[0], UINT32_MAX)}},
     {"token ids beyond the table", EVAL, .edits = {SET(inputs[0].limit, 8)}},
