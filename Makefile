@@ -265,7 +265,7 @@ LONG_TESTS := unit/test_numerics unit/test_numerics_ulp
 
 .PHONY: test-long
 test-long: ## the exhaustive forms of the tests that have one; under an hour on two cores
-	@.packages/install long
+	@.packages/install test
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests
 	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=3600 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000

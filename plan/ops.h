@@ -134,8 +134,9 @@ enum { FIRN_EXTENT_LETTER = 0xf0, FIRN_LETTERS = 8 };
 
 typedef struct firn_operand {
     uint8_t type, form, a, b;
-    uint8_t changed;  /* outputs: the input that the op changes in place; otherwise FIRN_FRESH */
-    bool scratch : 1; /* outputs: what the kernel leaves is unspecified, and nothing may read it */
+    uint8_t changed;   /* outputs: the input that the op changes in place; otherwise FIRN_FRESH */
+    bool optional : 1; /* inputs */
+    bool scratch : 1;  /* outputs: what the kernel leaves is unspecified, and nothing may read it */
 } firn_operand;
 
 /* The permitted values of an attribute; plan/ops.def explains them. */
@@ -183,6 +184,11 @@ extern const uint8_t firn_op_ranges[];
 
 /* The row of an op, or NULL for a code that plan/ops.def does not define. */
 const firn_op_info *firn_op_find(uint16_t code);
+
+/* The operand row of input i. */
+static inline const firn_operand *firn_op_input(const firn_op_info *info, uint32_t i) {
+    return &firn_op_operands[info->operands + i];
+}
 
 /* The operand row of output j; and the input that output j changes in place, or FIRN_FRESH. */
 static inline const firn_operand *firn_op_output(const firn_op_info *info, uint32_t j) {

@@ -138,10 +138,10 @@ int firn_record_decode(firn_record *record, const uint8_t bytes[FIRN_RECORD_HEAD
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
     if (firn_load32(bytes + AT_VERSION) != FIRN_RECORD_VERSION)
         return FIRN_ERROR_CHECKPOINT_VERSION;
+    if (!read_regions(record, bytes)) /* first: a torn write may leave anything where the code is */
+        return FIRN_ERROR_CHECKPOINT_DAMAGED;
     if (!is_zero(bytes, AT_AUTHENTICATION, AT_REGION_COUNT)) /* this build could not check the code */
         return FIRN_ERROR_CHECKPOINT_VERSION;
-    if (!read_regions(record, bytes))
-        return FIRN_ERROR_CHECKPOINT_DAMAGED;
     record->version = firn_load32(bytes + AT_VERSION);
     record->sequence = firn_load32(bytes + AT_SEQUENCE);
     record->directory_bytes = firn_load64(bytes + AT_DIRECTORY_BYTES);

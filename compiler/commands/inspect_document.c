@@ -404,8 +404,10 @@ static void add_op(cJSON *ops, firn_fb_plan plan, firn_fb_op op, const cJSON *sa
     cJSON_AddStringToObject(object, "op", firn_op_name(firn_op_find(firn_fb_op_code(op))));
     add_op_said(object, said);
     cJSON *inputs = cJSON_AddArrayToObject(object, "inputs"), *outputs = cJSON_AddArrayToObject(object, "outputs");
-    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++)
-        cJSON_AddItemToArray(inputs, cJSON_CreateNumber(firn_fb_op_inputs_at(op, i)));
+    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
+        uint32_t input = firn_fb_op_inputs_at(op, i);
+        cJSON_AddItemToArray(inputs, input == FIRN_ABSENT ? cJSON_CreateNull() : cJSON_CreateNumber(input));
+    }
     for (uint32_t i = 0; i < firn_fb_op_outputs_count(op); i++)
         cJSON_AddItemToArray(outputs, cJSON_CreateNumber(firn_fb_op_outputs_at(op, i)));
     add_attributes(object, op);

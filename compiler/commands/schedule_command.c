@@ -61,7 +61,7 @@ static int from_plan(const char *name, const firnc_bytes *file, schedules *s) {
     const cJSON *report = firnc_report_of(file, &checked.header);
     for (uint32_t i = 0; i < s->count; i++) {
         const char *name_said = firnc_report_name(report, "schedules", i);
-        s->roots[i] = (firnc_schedule_root){.name = name_said != NULL ? name_said : firnc_format("schedule_%u", i),
+        s->roots[i] = (firnc_schedule_root){.name = name_said != NULL ? firnc_printable(name_said) : firnc_format("schedule_%u", i),
                                             .node = firn_fb_schedule_root(firn_fb_plan_schedules_at(checked.plan, i))};
     }
     s->steps = firn_fb_plan_steps(checked.plan);
@@ -115,7 +115,10 @@ static int schedule_command(int argc, char **argv) {
                                                        : FIRNC_EXIT_WRONG;
     if (status != FIRNC_EXIT_OK)
         return status;
-    if (r.steps == NULL || strchr(r.steps, ':')[1] == '\0')
+    const bool to_the_end = r.steps == NULL || strchr(r.steps, ':')[1] == '\0';
+    if (to_the_end && s->steps == 0)
+        return firnc_usage("schedule", "--steps: the run has no end; write 0:100 for the first hundred steps");
+    if (to_the_end)
         to = s->steps;
     if (from > to)
         return firnc_usage("schedule", "--steps: step %llu comes after the end, %llu; write a smaller first number",

@@ -98,7 +98,8 @@ static void print_node(const firnc_graph *graph, const firnc_node *node) {
     }
     printf(" = %s(", firn_op_name(info));
     for (uint8_t i = 0; i < node->input_count; i++)
-        printf("%s%%%u", i == 0 ? "" : ", ", (unsigned)node->inputs[i]);
+        printf("%s%s", i == 0 ? "" : ", ",
+               node->inputs[i] == FIRNC_NONE ? "none" : firnc_format("%%%u", (unsigned)node->inputs[i]));
     putchar(')');
     print_attributes(node, info);
     printf(" \"%s\"", node->name);

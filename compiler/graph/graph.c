@@ -114,6 +114,8 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
     const firn_op_info *info = firn_op_find(code);
     if (info == NULL)
         firnc_graph_misuse(graph, "an op has a code that is not in plan/ops.def");
+    while (input_count > 0 && inputs[input_count - 1] == FIRNC_NONE)
+        input_count--;
     if (input_count < info->inputs_min || input_count > info->inputs_max)
         firnc_graph_misuse(graph, firnc_format("op %s has %u operands", firn_op_name(info), (unsigned)input_count));
     graph->nodes = firnc_grown(graph->nodes, graph->node_count, &graph->node_capacity, sizeof *graph->nodes);
@@ -125,7 +127,8 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
                          .output_count = info->outputs,
                          .pol = {.level = FIRNC_UNSET, .bwd_level = FIRNC_UNSET}};
     for (uint8_t i = 0; i < input_count; i++) {
-        check_value(graph, inputs[i]);
+        if (inputs[i] != FIRNC_NONE || !firn_op_input(info, i)->optional)
+            check_value(graph, inputs[i]);
         node->inputs[i] = inputs[i];
     }
     for (uint8_t i = 0; i < info->integers && integers != NULL; i++)
@@ -146,7 +149,7 @@ int firnc_infer_outputs(const firnc_graph *graph, const firnc_node *node, const 
                                    .inputs = inputs,
                                    .outputs = outputs};
     for (uint8_t i = 0; i < node->input_count; i++)
-        inputs[i] = graph->values[node->inputs[i]].shape;
+        inputs[i] = node->inputs[i] == FIRNC_NONE ? (firn_shape){0} : graph->values[node->inputs[i]].shape;
     for (uint8_t i = 0; i < node->output_count; i++)
         outputs[i] = (firn_shape){.type = types[i]};
     memcpy(signature.integers, node->integers, sizeof signature.integers);
@@ -452,8 +455,8 @@ firnc_value firnc_cross_entropy_weighted(firnc_graph *graph, firnc_value logits,
                                 [FIRN_CROSS_ENTROPY_WEIGHTED_SCALING] = options.batch_size};
     const float reals[] = {[FIRN_CROSS_ENTROPY_WEIGHTED_LABEL_SMOOTHING] = options.label_smoothing,
                            [FIRN_CROSS_ENTROPY_WEIGHTED_FACTOR] = options.batch_size ? options.loss_weight : 1};
-    return record(graph, FIRN_OP_cross_entropy_weighted, (firnc_value[]){logits, labels, weights_or_none},
-                  weights_or_none == FIRNC_NONE ? 2 : 3, integers, reals);
+    return record(graph, FIRN_OP_cross_entropy_weighted, (firnc_value[]){logits, labels, weights_or_none}, 3, integers,
+                  reals);
 }
 
 firnc_value firnc_l1_loss(firnc_graph *graph, firnc_value prediction, firnc_value target) {

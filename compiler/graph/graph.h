@@ -80,7 +80,8 @@ void firnc_graph_evaluate(firnc_graph *graph);
  * rows or classes that it selects from; the runtime refuses data with an element that is not below the limit. */
 typedef struct firnc_input_options {
     uint8_t stream;    /* data stream; numbered from 0 in the order of the inputs that read them */
-    firn_type element; /* type in the data: uint8, or int32 for an int32 input, float32 for a float32 input */
+    firn_type element; /* type in the data: uint8, int8, uint16, int16, bool; for an int32 input also int32, for a float32
+                        * input also float32 */
     uint32_t advance;  /* windows: elements from the start of the window to the first element of this input */
     uint32_t limit;    /* int32 inputs: every element is below it, 1 to 2^31-1; other inputs: 0 */
     bool scaled;       /* float32 inputs of uint8 elements: x becomes x * scale + shift; false: x is not changed */
@@ -106,8 +107,8 @@ enum { FIRNC_HUBER = 0, FIRNC_HUBER_SMOOTH = 1 }; /* form of huber_loss */
 
 /* Any forward op of the table but cast, which autocast inserts, and dropout and attention, whose random numbers the
  * builder numbers: firnc_dropout and firnc_attention. Inputs and attributes in the order of its row (FIRN_LINEAR_IN_X
- * and so on are their positions), an optional input left out from the end; integers or reals may be NULL, which means
- * zeros. Returns output 0. The functions below are the same for single ops, with types. */
+ * and so on are their positions), FIRNC_NONE for an optional input that is left out; integers or reals may be NULL,
+ * which means zeros. Returns output 0. The functions below are the same for single ops, with types. */
 firnc_value firnc_op(firnc_graph *graph, firn_op_code code, const firnc_value *inputs, uint8_t input_count,
                      const int64_t *integers, const float *reals);
 

@@ -43,6 +43,8 @@ enum {
     FIRNC_ORIGIN_RULE
 };
 
+_Static_assert(FIRNC_NONE == FIRN_ABSENT, "an absent input of a node is one in the plan");
+
 typedef struct firnc_value_info {
     const char *name;
     firn_shape shape;
@@ -66,8 +68,8 @@ typedef struct firnc_node {
     uint16_t code; /* firn_op_code */
     uint8_t phase;
     uint8_t input_count, output_count;
-    const char *name; /* the layer path */
-    firnc_value inputs[FIRN_INPUTS_MAX];
+    const char *name;                      /* the layer path */
+    firnc_value inputs[FIRN_INPUTS_MAX];   /* FIRNC_NONE: the op does not have this input; never the last of them */
     firnc_value outputs[FIRN_OUTPUTS_MAX]; /* equal to an input that the op changes in place */
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
@@ -121,7 +123,7 @@ struct firnc_graph {
 _Noreturn void firnc_graph_misuse(const firnc_graph *graph, const char *what);
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape);
 /* Appends a node with new outputs of the given types, whose extents follow from the op's shape rule. Returns its
- * index. */
+ * index. An input given as FIRNC_NONE, which must be optional, is absent. */
 uint32_t firnc_node_new(firnc_graph *graph, uint16_t code, uint8_t phase, const char *name, const firnc_value *inputs,
                         uint8_t input_count, const int64_t *integers, const float *reals, const uint8_t *output_types);
 /* The same with given outputs, for ops that change tensors in place. An output given as FIRNC_NONE is created, in

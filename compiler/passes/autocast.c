@@ -30,11 +30,14 @@ static firnc_value to_type(casting *c, firnc_value value, uint8_t type, firnc_va
 }
 
 static firnc_value to_half(casting *c, firnc_value value, const firnc_node *user) {
-    return type_of(c->graph, value) == FIRN_FLOAT32 ? to_type(c, value, c->half, c->halves, user) : value;
+    return value != FIRNC_NONE && type_of(c->graph, value) == FIRN_FLOAT32 ? to_type(c, value, c->half, c->halves, user)
+                                                                           : value;
 }
 
 static firnc_value to_single(casting *c, firnc_value value, const firnc_node *user) {
-    return type_of(c->graph, value) == c->half ? to_type(c, value, FIRN_FLOAT32, c->singles, user) : value;
+    return value != FIRNC_NONE && type_of(c->graph, value) == c->half
+               ? to_type(c, value, FIRN_FLOAT32, c->singles, user)
+               : value;
 }
 
 /* True if the job excludes the layer from mixed precision. */
@@ -59,7 +62,7 @@ static bool check_patterns(const firnc_compilation *compilation) {
 
 static uint8_t widest(const firnc_graph *graph, const firnc_node *node) {
     for (uint8_t i = 0; i < node->input_count; i++)
-        if (type_of(graph, node->inputs[i]) == FIRN_FLOAT32)
+        if (node->inputs[i] != FIRNC_NONE && type_of(graph, node->inputs[i]) == FIRN_FLOAT32)
             return FIRN_FLOAT32;
     return type_of(graph, node->inputs[0]);
 }

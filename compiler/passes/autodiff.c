@@ -94,7 +94,8 @@ static void contribute(differentiation *d, uint8_t operand, firnc_value gradient
 }
 
 static bool wanted(const differentiation *d, uint8_t operand) {
-    return operand < d->node->input_count && d->wanted[d->node->inputs[operand]];
+    return operand < d->node->input_count && d->node->inputs[operand] != FIRNC_NONE &&
+           d->wanted[d->node->inputs[operand]];
 }
 
 /* --- the rules: dy is the gradient of output 0 of the current node ------------------------------------------------ */
@@ -157,14 +158,12 @@ static void apply(differentiation *d, uint16_t code, firnc_value dy, const uint8
     const firn_op_info *info = firn_op_find(code);
     const firn_op_words *words = firn_op_words_of(info);
     firnc_value inputs[FIRN_INPUTS_MAX];
-    uint8_t types[FIRN_OUTPUTS_MAX], gradients[FIRN_OUTPUTS_MAX], count = 0;
+    uint8_t types[FIRN_OUTPUTS_MAX], gradients[FIRN_OUTPUTS_MAX];
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
     const char *names = words->inputs;
-    for (uint8_t i = 0; i < info->inputs_max; i++) {
+    for (uint8_t i = 0; i < info->inputs_max; i++)
         inputs[i] = remembered(d, firnc_next_word(&names), dy);
-        count = (uint8_t)(count + (inputs[i] != FIRNC_NONE));
-    }
     names = words->outputs;
     for (uint8_t j = 0; j < info->outputs; j++) {
         gradients[j] = input_of_gradient(d, firnc_next_word(&names));
@@ -173,7 +172,7 @@ static void apply(differentiation *d, uint16_t code, firnc_value dy, const uint8
             types[j] = type != NULL ? *type : gradient_type(d, d->node->inputs[gradients[j]]);
     }
     copy_attributes(d, words, integers, reals);
-    emit(d, code, inputs, count, integers, reals, types);
+    emit(d, code, inputs, info->inputs_max, integers, reals, types);
     const firnc_node made = d->graph->nodes[d->graph->node_count - 1]; /* a copy, because casts may be appended and move
                                                                         * the list */
     for (uint8_t j = 0; j < info->outputs; j++)
@@ -329,8 +328,7 @@ static void complete(differentiation *d, firnc_value value) {
         const firnc_value inputs[] = {[FIRN_EMBEDDING_BACKWARD_IN_IDS] = c->embedding->inputs[FIRN_EMBEDDING_IN_IDS],
                                       [FIRN_EMBEDDING_BACKWARD_IN_DY] = c->gradient,
                                       [FIRN_EMBEDDING_BACKWARD_IN_START] = total};
-        const uint8_t count = FIRN_EMBEDDING_BACKWARD_IN_START + (total != FIRNC_NONE);
-        total = emit(d, FIRN_OP_embedding_backward, inputs, count, &rows, NULL, &type);
+        total = emit(d, FIRN_OP_embedding_backward, inputs, FIRN_EMBEDDING_BACKWARD_IN_START + 1, &rows, NULL, &type);
     }
     d->gradients[value] = total;
 }
@@ -351,6 +349,8 @@ static void survey(differentiation *d) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         for (uint8_t j = 0; j < node->input_count; j++) {
+            if (node->inputs[j] == FIRNC_NONE)
+                continue;
             if (d->first_consumer[node->inputs[j]] == FIRNC_NONE)
                 d->first_consumer[node->inputs[j]] = i;
             if (d->wanted[node->inputs[j]])
@@ -367,7 +367,8 @@ static bool walk(differentiation *d, uint32_t index) {
     if (dy != FIRNC_NONE && d->wanted[node->outputs[0]] && !find_rule(node->code)(d, dy))
         return false;
     for (uint8_t i = 0; i < node->input_count; i++)
-        if (d->first_consumer[node->inputs[i]] == index && d->gradients[node->inputs[i]] == FIRNC_NONE)
+        if (node->inputs[i] != FIRNC_NONE && d->first_consumer[node->inputs[i]] == index &&
+            d->gradients[node->inputs[i]] == FIRNC_NONE)
             complete(d, node->inputs[i]);
     return true;
 }

@@ -69,7 +69,8 @@ static void merge_casts(firnc_graph *graph) {
     for (uint32_t i = 0; i < list.count; i++) {
         firnc_node node = list.nodes[i];
         for (uint8_t j = 0; j < node.input_count; j++)
-            node.inputs[j] = f.instead[node.inputs[j]];
+            if (node.inputs[j] != FIRNC_NONE)
+                node.inputs[j] = f.instead[node.inputs[j]];
         put_or_merge(&f, &node);
     }
 }
@@ -93,7 +94,8 @@ static void remove_dead(firnc_graph *graph) {
         for (uint8_t j = 0; j < node->output_count; j++)
             live[i - 1] = live[i - 1] || needed[node->outputs[j]];
         for (uint8_t j = 0; live[i - 1] && j < node->input_count; j++)
-            needed[node->inputs[j]] = true;
+            if (node->inputs[j] != FIRNC_NONE)
+                needed[node->inputs[j]] = true;
     }
     firnc_node_list list = firnc_take_nodes(graph);
     for (uint32_t i = 0; i < list.count; i++)
@@ -108,7 +110,8 @@ static bool reads_every_input(const firnc_compilation *compilation) {
     bool *read = firnc_allocate(graph->value_count * sizeof *read);
     for (uint32_t i = 0; i < graph->node_count; i++)
         for (uint8_t j = 0; j < graph->nodes[i].input_count; j++)
-            read[graph->nodes[i].inputs[j]] = true;
+            if (graph->nodes[i].inputs[j] != FIRNC_NONE)
+                read[graph->nodes[i].inputs[j]] = true;
     for (firnc_value i = 0; i < graph->value_count; i++)
         if (graph->values[i].source != NULL && !read[i])
             return firnc_fail(compilation, "input %s: neither the loss nor the metric depends on it; leave it out",
@@ -125,6 +128,8 @@ static bool fits_a_plan(const firnc_compilation *compilation) {
         const firnc_node *node = &graph->nodes[i];
         for (uint8_t j = 0; j < node->input_count + node->output_count; j++) {
             firnc_value value = j < node->input_count ? node->inputs[j] : node->outputs[j - node->input_count];
+            if (value == FIRNC_NONE)
+                continue;
             tensors += !counted[value];
             counted[value] = true;
         }

@@ -44,7 +44,8 @@ static void find_lifetimes(firnc_graph *graph) {
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const firnc_node *node = &graph->nodes[i];
         for (uint8_t j = 0; j < node->input_count; j++)
-            touch(&graph->values[node->inputs[j]], i);
+            if (node->inputs[j] != FIRNC_NONE)
+                touch(&graph->values[node->inputs[j]], i);
         for (uint8_t j = 0; j < node->output_count; j++)
             touch(&graph->values[node->outputs[j]], i);
     }
@@ -72,6 +73,8 @@ static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
     if (firnc_output_is_input(node, 0) || firnc_is_state(output->role) || output->persistent)
         return FIRNC_NONE;
     for (uint8_t i = 0; i < node->input_count; i++) {
+        if (node->inputs[i] == FIRNC_NONE)
+            continue;
         const firnc_value_info *input = &graph->values[node->inputs[i]];
         if ((firn_op_find(node->code)->in_place >> i & 1) != 0 && !firnc_is_state(input->role) &&
             input->last == index && input->shape.type == output->shape.type && bytes_of(input) == bytes_of(output))
@@ -101,7 +104,7 @@ static buffers make_buffers(const firnc_graph *graph) {
         }
         for (uint8_t j = 0; j < node->input_count + node->output_count; j++) {
             firnc_value value = j < node->input_count ? node->inputs[j] : node->outputs[j - node->input_count];
-            if (!firnc_is_state(graph->values[value].role) && b.of_value[value] == FIRNC_NONE)
+            if (value != FIRNC_NONE && !firnc_is_state(graph->values[value].role) && b.of_value[value] == FIRNC_NONE)
                 add_buffer(&b, graph, value);
         }
     }

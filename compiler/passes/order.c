@@ -49,6 +49,8 @@ static void find_dependences(scheduler *s) {
         const firnc_node *node = &s->nodes[i];
         for (uint8_t j = 0; j < node->input_count; j++) {
             firnc_value value = node->inputs[j];
+            if (value == FIRNC_NONE)
+                continue;
             if (writer[value] != FIRNC_NONE)
                 depend(s, i, writer[value]);
             readers[reader_count].node = i;
@@ -77,6 +79,8 @@ static void count_uses(scheduler *s) {
     for (uint32_t i = 0; i < graph->node_count; i++) /* in every phase: a value that a later phase reads stays live */
         for (uint8_t j = 0; j < graph->nodes[i].input_count; j++) {
             firnc_value value = graph->nodes[i].inputs[j];
+            if (value == FIRNC_NONE)
+                continue;
             s->uses[value]++;
             s->read_links[s->read_link_count] = (link){.node = i, .next = s->readers[value]};
             s->readers[value] = s->read_link_count++;
@@ -91,7 +95,7 @@ static int64_t cost(const scheduler *s, const firnc_node *node) {
             bytes += s->bytes[node->outputs[i]];
     for (uint8_t i = 0; i < node->input_count; i++) {
         uint32_t here = 0;
-        bool counted = false;
+        bool counted = node->inputs[i] == FIRNC_NONE;
         for (uint8_t j = 0; j < node->input_count; j++) {
             here += node->inputs[j] == node->inputs[i];
             counted = counted || (j < i && node->inputs[j] == node->inputs[i]);
@@ -140,7 +144,8 @@ static void schedule_phase(scheduler *s, uint32_t begin, uint32_t end, uint32_t 
         uint32_t node = take_cheapest(s);
         order[(*made)++] = node;
         for (uint8_t j = 0; j < s->nodes[node].input_count; j++)
-            use(s, s->nodes[node].inputs[j]);
+            if (s->nodes[node].inputs[j] != FIRNC_NONE)
+                use(s, s->nodes[node].inputs[j]);
         for (uint32_t i = s->heads[node]; i != FIRNC_NONE; i = s->links[i].next) {
             uint32_t follower = s->links[i].node;
             s->waits[follower]--;

@@ -10,8 +10,9 @@
 static const char *operands_text(const firnc_graph *graph, const firnc_node *node) {
     const char *text = "";
     for (uint8_t i = 0; i < node->input_count; i++)
-        text =
-            firnc_format("%s%s%s", text, i == 0 ? "" : ", ", firnc_shape_text(&graph->values[node->inputs[i]].shape));
+        text = firnc_format("%s%s%s", text, i == 0 ? "" : ", ",
+                            node->inputs[i] == FIRNC_NONE ? "none"
+                                                          : firnc_shape_text(&graph->values[node->inputs[i]].shape));
     return text;
 }
 

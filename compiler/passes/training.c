@@ -111,8 +111,7 @@ static void find_norm(const training *t) {
                                       [FIRN_SUM_OF_SQUARES_IN_PARTIAL] = partial,
                                       [FIRN_SUM_OF_SQUARES_IN_SCALE] = graph->loss_scale};
         firnc_node_in_place(graph, FIRN_OP_sum_of_squares, FIRNC_PHASE_FINALISE, name_of(t, t->parameters[i]), inputs,
-                            FIRN_SUM_OF_SQUARES_IN_SCALE + is_scaled(t), &index, NULL,
-                            (firnc_value[]){partial, FIRNC_NONE});
+                            FIRN_SUM_OF_SQUARES_IN_SCALE + 1, &index, NULL, (firnc_value[]){partial, FIRNC_NONE});
     }
     uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_norm, FIRNC_PHASE_FINALISE, "gradient_norm", &partial, 1,
                                    NULL, NULL, (uint8_t[]){FIRN_FLOAT32, FIRN_INT32});
@@ -127,17 +126,13 @@ static void find_norm(const training *t) {
 static void find_factors(training *t) {
     const firnc_precision *precision = &t->job->precision;
     firnc_graph *graph = t->graph;
-    firnc_value inputs[2];
-    uint8_t input_count = 0;
-    if (is_scaled(t))
-        inputs[input_count++] = graph->loss_scale;
-    if (precision->clipping == FIRN_FB_CLIPPING_NORM)
-        inputs[input_count++] = graph->gradient_norm;
-    const int64_t integers[] = {
-        [FIRN_GRADIENT_FACTORS_SCALED] = is_scaled(t), [FIRN_GRADIENT_FACTORS_CLIPPING] = precision->clipping};
+    const firnc_value inputs[] = {[FIRN_GRADIENT_FACTORS_IN_SCALE] = graph->loss_scale,
+                                  [FIRN_GRADIENT_FACTORS_IN_NORM] =
+                                      precision->clipping == FIRN_FB_CLIPPING_NORM ? graph->gradient_norm : FIRNC_NONE};
+    const int64_t integers[] = {[FIRN_GRADIENT_FACTORS_CLIPPING] = precision->clipping};
     uint8_t type = FIRN_FLOAT32;
-    uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_factors, FIRNC_PHASE_FINALISE, "gradient_factors", inputs,
-                                   input_count, integers, &precision->clip_threshold, &type);
+    uint32_t node = firnc_node_new(graph, FIRN_OP_gradient_factors, FIRNC_PHASE_FINALISE, "gradient_factors", inputs, 2,
+                                   integers, &precision->clip_threshold, &type);
     t->factors = graph->nodes[node].outputs[FIRN_GRADIENT_FACTORS_OUT_FACTORS];
 }
 
@@ -174,8 +169,8 @@ static firnc_value factors_of(const training *t, const firnc_group *group) {
             return other->factors;
     const firnc_value inputs[] = {scheduled(t, group->decay_schedule), t->factors};
     uint8_t type = FIRN_FLOAT32;
-    uint32_t node = firnc_node_new(t->graph, FIRN_OP_decay_factors, FIRNC_PHASE_UPDATE, "decay_factors", inputs,
-                                   t->factors == FIRNC_NONE ? 1 : 2, NULL, NULL, &type);
+    uint32_t node = firnc_node_new(t->graph, FIRN_OP_decay_factors, FIRNC_PHASE_UPDATE, "decay_factors", inputs, 2,
+                                   NULL, NULL, &type);
     return t->graph->nodes[node].outputs[FIRN_DECAY_FACTORS_OUT_ALL_FACTORS];
 }
 

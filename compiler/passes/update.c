@@ -149,18 +149,15 @@ static const firnc_node *add_op(const update *u, uint16_t code) {
     firnc_value inputs[FIRN_INPUTS_MAX], outputs[FIRN_OUTPUTS_MAX];
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
-    uint8_t count = 0;
-    for (uint8_t i = 0; i < info->inputs_max; i++) {
+    for (uint8_t i = 0; i < info->inputs_max; i++)
         inputs[i] = operand(u, info, i, firnc_next_word(&names));
-        count = (uint8_t)(count + (inputs[i] != FIRNC_NONE)); /* only factors, the last input, may be absent */
-    }
     for (uint8_t j = 0; j < info->outputs; j++) {
         uint8_t changed = firn_op_changed(info, j);
         outputs[j] = changed == FIRN_FRESH ? FIRNC_NONE : inputs[changed];
     }
     fill_attributes(u, info, integers, reals);
-    uint32_t node =
-        firnc_node_in_place(u->graph, code, FIRNC_PHASE_UPDATE, u->name, inputs, count, integers, reals, outputs);
+    uint32_t node = firnc_node_in_place(u->graph, code, FIRNC_PHASE_UPDATE, u->name, inputs, info->inputs_max, integers,
+                                        reals, outputs);
     return &u->graph->nodes[node];
 }
 
@@ -211,8 +208,8 @@ static uint16_t code_of(const update *u) {
 static firnc_value add_node(const update *u, uint16_t code, firnc_value a, firnc_value b, int64_t layout,
                             const float *reals) {
     const uint8_t types[FIRN_OUTPUTS_MAX] = {FIRN_FLOAT32, FIRN_FLOAT32};
-    uint32_t node = firnc_node_new(u->graph, code, FIRNC_PHASE_UPDATE, u->name, (firnc_value[]){a, b},
-                                   b == FIRNC_NONE ? 1 : 2, &layout, reals, types);
+    uint32_t node =
+        firnc_node_new(u->graph, code, FIRNC_PHASE_UPDATE, u->name, (firnc_value[]){a, b}, 2, &layout, reals, types);
     return u->graph->nodes[node].outputs[0];
 }
 
@@ -247,15 +244,14 @@ static void add_muon_step(const update *u, firnc_value direction) {
         if (shape.dims[0] > shape.dims[1])
             reals[FIRN_MUON_STEP_SCALE] = __builtin_sqrtf((float)shape.dims[0] / (float)shape.dims[1]);
     }
+    const bool scheduled =
+        u->group->factors != FIRNC_NONE && u->graph->values[u->group->factors].shape.dims[0] > FIRN_FACTOR_DECAY;
     const firnc_value inputs[] = {[FIRN_MUON_STEP_IN_PARAMETER] = u->parameter,
                                   [FIRN_MUON_STEP_IN_DIRECTION] = direction,
                                   [FIRN_MUON_STEP_IN_LEARNING_RATE] = u->group->learning_rate,
-                                  [FIRN_MUON_STEP_IN_FACTORS] = u->group->factors};
-    const bool scheduled =
-        u->group->factors != FIRNC_NONE && u->graph->values[u->group->factors].shape.dims[0] > FIRN_FACTOR_DECAY;
-    firnc_node_in_place(u->graph, FIRN_OP_muon_step, FIRNC_PHASE_UPDATE, u->name, inputs,
-                        scheduled ? FIRN_MUON_STEP_IN_FACTORS + 1 : FIRN_MUON_STEP_IN_FACTORS, NULL, reals,
-                        &u->parameter);
+                                  [FIRN_MUON_STEP_IN_FACTORS] = scheduled ? u->group->factors : FIRNC_NONE};
+    firnc_node_in_place(u->graph, FIRN_OP_muon_step, FIRNC_PHASE_UPDATE, u->name, inputs, FIRN_MUON_STEP_IN_FACTORS + 1,
+                        NULL, reals, &u->parameter);
 }
 
 /* --- powers, and the entry function ------------------------------------------------------------------------------- */

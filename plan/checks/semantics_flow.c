@@ -19,7 +19,7 @@ static const firn_op_info *info_of(firn_fb_op op) {
 }
 
 /* State may change only after the micro-batches, parameters and buffers only in an update, which a skipped step leaves
- * out. An evaluation may change only the state of its metric. */
+ * out. An evaluation may change only caches and the state of its metric. */
 static bool may_change_state(firn_fb_op op, uint8_t phase, firn_fb_tensor tensor) {
     if (firn_semantics_is_of_model(tensor))
         return phase == FIRN_FB_PHASE_KIND_UPDATE;
@@ -29,7 +29,7 @@ static bool may_change_state(firn_fb_op op, uint8_t phase, firn_fb_tensor tensor
     case FIRN_FB_PHASE_KIND_BOOKKEEP:
         return true;
     case FIRN_FB_PHASE_KIND_EVALUATE:
-        return info_of(op)->metric;
+        return info_of(op)->metric || firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_CACHE;
     default:
         return false;
     }
@@ -105,7 +105,11 @@ static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phas
     }
 }
 
+/* An op that fills one element of a tensor may not stand in an update, because a skipped step would leave out this
+ * element alone. */
 static bool op_is_legal(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase) {
+    if (info_of(op)->begins == FIRN_BEGINS_partial && phase == FIRN_FB_PHASE_KIND_UPDATE)
+        return false;
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
         uint32_t input = firn_semantics_base(plan, firn_fb_op_inputs_at(op, i));
         if (input != FIRN_ABSENT && !may_read(plan, input, n, phase))

@@ -102,6 +102,8 @@ static void read_reductions(struct op_row *row) {
     row->reduction_count = read_list(row, columns->reductions, row->reductions, OP_REDUCTIONS_MAX);
     row->reduced = columns->reduced == NULL ? OP_NONE : find_operand(row->inputs, row->input_count, columns->reduced);
     row->inner_flag = OP_NONE;
+    if (row->reduced != OP_NONE && row->inputs[row->reduced].optional)
+        refuse_row(row, columns->reduced, ".reduced names an input that is always there");
     if ((row->reduction_count > 0) != (row->reduced != OP_NONE))
         refuse_row(row, columns->reduced, ".reductions and .reduced go together, and the latter names an input");
     for (unsigned i = 0; i < row->reduction_count; i++) {
@@ -283,16 +285,14 @@ static void read_operand(struct op_row *row, struct op_operand *operand, bool is
 }
 
 static void read_inputs(struct op_row *row) {
-    row->input_count = row->inputs_min = read_names(row, row->source->columns.inputs, row->inputs);
+    row->input_count = read_names(row, row->source->columns.inputs, row->inputs);
     for (unsigned i = 0; i < row->input_count; i++) {
         row->inputs[i].changed = OP_NONE;
         if (row->inputs[i].scratch)
             refuse_row(row, row->inputs[i].name, "the flag ! is for fresh outputs");
         read_operand(row, &row->inputs[i], true);
-        if (row->inputs[i].optional && row->inputs_min > i)
-            row->inputs_min = i;
-        if (!row->inputs[i].optional && row->inputs_min <= i)
-            refuse_row(row, row->inputs[i].name, "an input behind an optional one is not optional");
+        if (!row->inputs[i].optional)
+            row->inputs_min = i + 1;
     }
     row->factors = find_operand(row->inputs, row->input_count, "factors");
 }
@@ -301,10 +301,25 @@ static void read_inputs(struct op_row *row) {
 static void check_leading(const struct op_row *row, const struct op_operand *output) {
     if (output->form != FORM_ROWS && output->form != FORM_ROW_VALUES)
         return;
-    for (unsigned i = 0; i < row->inputs_min; i++)
-        if (row->inputs[i].form == FORM_ROWS)
+    for (unsigned i = 0; i < row->input_count; i++)
+        if (row->inputs[i].form == FORM_ROWS && !row->inputs[i].optional)
             return;
     refuse_row(row, output->name, "an output has leading dimensions, and no input [N,C] gives them; write [own]");
+}
+
+/* Whether an input that is always there has an extent with this letter. */
+static bool gives_letter(const struct op_row *row, unsigned letter) {
+    for (unsigned i = 0; i < row->input_count; i++)
+        for (unsigned e = 0; e < row->inputs[i].extent_count && !row->inputs[i].optional; e++)
+            if (row->inputs[i].extents[e].letter && row->inputs[i].extents[e].value == letter)
+                return true;
+    return false;
+}
+
+static void check_letters(const struct op_row *row, const struct op_operand *output) {
+    for (unsigned e = 0; e < output->extent_count; e++)
+        if (output->extents[e].letter && !gives_letter(row, output->extents[e].value))
+            refuse_row(row, output->name, "an output has a letter that no input has that is always there; write [own]");
 }
 
 static void read_output(struct op_row *row, struct op_operand *output) {
@@ -318,11 +333,9 @@ static void read_output(struct op_row *row, struct op_operand *output) {
         return;
     if (find_operand(row->inputs, row->input_count, output->name) != OP_NONE)
         refuse_row(row, output->name, "a fresh output has the name of an input; a changed one has no type");
-    const size_t bound = strlen(row->letters);
     read_operand(row, output, false);
-    if (strlen(row->letters) != bound)
-        refuse_row(row, output->name, "an output has a letter that no input has; write [own]");
     check_leading(row, output);
+    check_letters(row, output);
     if (output->form == FORM_SUMS && !output->scratch)
         refuse_row(row, output->name, "[sums x] is scratch; write ! behind it");
 }
@@ -344,14 +357,15 @@ static void read_outputs(struct op_row *row) {
 static void find_index_extent(struct op_row *row, unsigned letter) {
     for (unsigned i = 0; i < row->input_count; i++) {
         const struct op_operand *input = &row->inputs[i];
-        for (unsigned e = 0; e < input->extent_count; e++)
+        for (unsigned e = 0; e < input->extent_count && !input->optional; e++)
             if (input->extents[e].letter && input->extents[e].value == letter) {
                 row->index_table = i;
                 row->index_from_end = input->extent_count - e;
                 return;
             }
     }
-    refuse_row(row, (char[]){row->letters[letter], '\0'}, "indices are below a letter that no input has");
+    refuse_row(row, (char[]){row->letters[letter], '\0'},
+               "indices are below a letter that no input has that is always there");
 }
 
 static void read_indices(struct op_row *row) {
@@ -362,6 +376,8 @@ static void read_indices(struct op_row *row) {
             continue;
         if (row->index_operand != OP_NONE)
             refuse_row(row, row->inputs[i].name, "two inputs are indices");
+        if (row->inputs[i].optional)
+            refuse_row(row, row->inputs[i].name, "indices are an input that is always there");
         row->index_operand = i;
         row->index_attribute = find_attribute(row->integers, row->integer_count, range);
         if (row->index_attribute != OP_NONE)

@@ -57,7 +57,7 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"accumulate", "total g", "total", "", "", ""},
     {"sum_of_squares", "gradient partial scale", "partial scratch", "index", "", ""},
     {"gradient_norm", "partial", "norm finite", "", "", ""},
-    {"gradient_factors", "scale norm", "factors", "scaled clipping", "limit", ""},
+    {"gradient_factors", "scale norm", "factors", "clipping", "limit", ""},
     {"decay_factors", "weight_decay factors", "all_factors", "", "", ""},
     {"adamw", "parameter gradient learning_rate exp_avg exp_avg_sq beta1_power beta2_power factors", "parameter exp_avg exp_avg_sq", "correct_bias", "beta1 beta2 epsilon weight_decay", ""},
     {"sgd", "parameter gradient learning_rate factors", "parameter", "maximize", "weight_decay", ""},

@@ -64,7 +64,7 @@ static bool real_is_in_range(float value, uint8_t range, bool brought) {
 static bool attributes_are_in_range(const firn_op_signature *s, const firn_op_info *info) {
     const uint8_t *ranges = &firn_op_ranges[info->ranges];
     const bool brought =
-        info->factors < s->input_count && is_vector(&s->inputs[info->factors], FIRN_FLOAT32, FIRN_FACTORS_AND_DECAY);
+        has_input(s, info->factors) && is_vector(&s->inputs[info->factors], FIRN_FLOAT32, FIRN_FACTORS_AND_DECAY);
     for (uint8_t i = 0; i < info->integers; i++) {
         if (!integer_is_in_range(s->integers[i], ranges[i]))
             return false;
@@ -90,7 +90,7 @@ static bool type_fits(uint8_t type, const firn_operand *operand, const firn_op_s
 typedef struct letters {
     uint64_t leading;
     uint32_t values[FIRN_LETTERS];
-    const firn_shape *rows; /* the input from which `leading` was computed */
+    const firn_shape *rows; /* the first input of this form that is always there */
 } letters;
 
 static bool agrees(uint64_t *value, uint64_t extent) {
@@ -113,7 +113,7 @@ static bool input_fits(const firn_op_signature *s, const firn_shape *input, cons
     case FIRN_FORM_LIKE:
         return same_extents(input, &s->inputs[operand->a]);
     case FIRN_FORM_ROWS:
-        if (l->rows == NULL)
+        if (l->rows == NULL && !operand->optional)
             l->rows = input;
         return input->rank >= 2 && agrees(&l->leading, leading_elements(input)) &&
                extent_fits(l, operand->a, last_extent(input));
@@ -131,9 +131,11 @@ static bool input_fits(const firn_op_signature *s, const firn_shape *input, cons
 }
 
 static bool inputs_fit(const firn_op_signature *s, const firn_op_info *info, letters *l) {
-    const firn_operand *operands = &firn_op_operands[info->operands];
     for (uint8_t i = 0; i < s->input_count; i++) {
-        if (!type_fits(s->inputs[i].type, &operands[i], s) || !input_fits(s, &s->inputs[i], &operands[i], l))
+        const firn_operand *operand = firn_op_input(info, i);
+        if (s->inputs[i].rank == 0)
+            continue;
+        if (!type_fits(s->inputs[i].type, operand, s) || !input_fits(s, &s->inputs[i], operand, l))
             return false;
     }
     return true;
@@ -178,11 +180,32 @@ static bool set_outputs(firn_op_signature *s, const firn_op_info *info, const le
     return true;
 }
 
-/* Whether every shape is valid: a known type, extents in range, and a size that does not overflow. */
-static bool all_whole(const firn_shape *shapes, uint8_t count) {
-    for (uint8_t i = 0; i < count; i++) {
-        uint64_t bytes;
-        if (!firn_shape_bytes(&shapes[i], &bytes))
+/* Whether a shape is valid: a known type, extents in range, and a size that does not overflow. */
+static bool is_whole(const firn_shape *shape) {
+    uint64_t bytes;
+    return firn_shape_bytes(shape, &bytes);
+}
+
+static bool inputs_are_whole(const firn_op_signature *s) {
+    for (uint8_t i = 0; i < s->input_count; i++) {
+        if (s->inputs[i].rank > 0 && !is_whole(&s->inputs[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool outputs_are_whole(const firn_op_signature *s) {
+    for (uint8_t i = 0; i < s->output_count; i++) {
+        if (!is_whole(&s->outputs[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Whether every input that is absent may be, and the list does not end with one, so that the same op has one form. */
+static bool absent_inputs_may_be(const firn_op_signature *s, const firn_op_info *info) {
+    for (uint8_t i = 0; i < s->input_count; i++) {
+        if (s->inputs[i].rank == 0 && (!firn_op_input(info, i)->optional || i + 1 == s->input_count))
             return false;
     }
     return true;
@@ -194,11 +217,11 @@ int firn_op_infer(firn_op_signature *signature) {
     if (info == NULL)
         return FIRN_ERROR_OP_UNKNOWN;
     if (signature->input_count < info->inputs_min || signature->input_count > info->inputs_max ||
-        signature->output_count != info->outputs)
+        signature->output_count != info->outputs || !absent_inputs_may_be(signature, info))
         return FIRN_ERROR_OP_OPERANDS;
     if (signature->integer_count != info->integers || signature->real_count != info->reals)
         return FIRN_ERROR_OP_ATTRIBUTE;
-    if (!all_whole(signature->inputs, signature->input_count))
+    if (!inputs_are_whole(signature))
         return FIRN_ERROR_OP_SHAPE;
     if (!attributes_are_in_range(signature, info))
         return FIRN_ERROR_OP_ATTRIBUTE;
@@ -207,5 +230,5 @@ int firn_op_infer(firn_op_signature *signature) {
     int error = rules[signature->code](signature);
     if (error != FIRN_OK)
         return error;
-    return all_whole(signature->outputs, signature->output_count) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
+    return outputs_are_whole(signature) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
 }

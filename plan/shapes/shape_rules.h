@@ -18,6 +18,11 @@
 
 /* --- shapes ----------------------------------------------------------------------------------------------------- */
 
+/* Whether an op has this input, which is optional. */
+static inline bool has_input(const firn_op_signature *s, uint8_t input) {
+    return input < s->input_count && s->inputs[input].rank > 0;
+}
+
 /* Whether a shape is float32, with any extents. */
 static inline bool is_single(const firn_shape *shape) {
     return shape->type == FIRN_FLOAT32;

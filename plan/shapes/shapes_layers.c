@@ -23,7 +23,7 @@ int firn_shape_linear(firn_op_signature *s) {
     const firn_shape *x = &s->inputs[FIRN_LINEAR_IN_X], *bias = &s->inputs[FIRN_LINEAR_IN_BIAS];
     uint32_t k, o;
     if (!weight_extents(&s->inputs[FIRN_LINEAR_IN_WEIGHT], s->integers[FIRN_LINEAR_LAYOUT], &k, &o) ||
-        last_extent(x) != k || (s->input_count > FIRN_LINEAR_IN_BIAS && !is_vector(bias, bias->type, o)))
+        last_extent(x) != k || (has_input(s, FIRN_LINEAR_IN_BIAS) && !is_vector(bias, bias->type, o)))
         return FIRN_ERROR_OP_SHAPE;
     set_last(&s->outputs[FIRN_LINEAR_OUT_Y], x, o);
     return FIRN_OK;
@@ -76,7 +76,7 @@ int firn_shape_embedding_backward(firn_op_signature *s) {
     set_extents(dtable, 2,
                 (const uint32_t[]){(uint32_t)s->integers[FIRN_EMBEDDING_BACKWARD_ROWS],
                                    last_extent(&s->inputs[FIRN_EMBEDDING_BACKWARD_IN_DY])});
-    if (s->input_count > FIRN_EMBEDDING_BACKWARD_IN_START && !same_extents(start, dtable))
+    if (has_input(s, FIRN_EMBEDDING_BACKWARD_IN_START) && !same_extents(start, dtable))
         return FIRN_ERROR_OP_SHAPE;
     return FIRN_OK;
 }

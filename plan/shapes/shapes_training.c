@@ -11,16 +11,15 @@ int firn_shape_sum_of_squares(firn_op_signature *s) {
                                                                                             : FIRN_ERROR_OP_ATTRIBUTE;
 }
 
-/* The attributes determine which of the two inputs are present. */
+/* There is a norm if and only if it clips. */
 int firn_shape_gradient_factors(firn_op_signature *s) {
     int64_t clipping = s->integers[FIRN_GRADIENT_FACTORS_CLIPPING];
     float limit = s->reals[FIRN_GRADIENT_FACTORS_LIMIT];
     if (clipping < FIRN_FB_CLIPPING_NONE || clipping > FIRN_FB_CLIPPING_VALUE ||
         !(clipping == FIRN_FB_CLIPPING_NONE ? limit == 0.0f : is_positive(limit)))
         return FIRN_ERROR_OP_ATTRIBUTE;
-    return s->input_count == s->integers[FIRN_GRADIENT_FACTORS_SCALED] + (clipping == FIRN_FB_CLIPPING_NORM)
-               ? FIRN_OK
-               : FIRN_ERROR_OP_OPERANDS;
+    return has_input(s, FIRN_GRADIENT_FACTORS_IN_NORM) == (clipping == FIRN_FB_CLIPPING_NORM) ? FIRN_OK
+                                                                                              : FIRN_ERROR_OP_OPERANDS;
 }
 
 /* --- optimizers, loss scale ------------------------------------------------------------------------------------- */

@@ -103,7 +103,7 @@ static const char *mend_of_full(const cli_session *session) {
 static const char *mend_of_data(const cli_session *session) {
     return session->info.eval
                ? "give the same files in the same order, evaluate other files by a plan that reads all of "
-                 "them (held_out: false), or give --allow-other-data"
+                 "them (held_out_per_mille: 0), or give --allow-other-data"
                : "give the same files in the same order, or --allow-other-data";
 }
 

@@ -83,20 +83,17 @@ void firn_kernel_gradient_norm(const firn_kernel_call *call) {
     *finite = norm < firn_from_bits(FIRN_INFINITY_BITS);
 }
 
-/* The input scale exists only with loss scaling, the input norm only with clipping by norm. Without scale, norm takes
- * its position. */
+/* The input scale exists only with loss scaling, the input norm only with clipping by norm. */
 void firn_kernel_gradient_factors(const firn_kernel_call *call) {
-    const bool scaled = call->integers[FIRN_GRADIENT_FACTORS_SCALED] != 0;
+    const firn_tensor *scale = firn_call_input(call, FIRN_GRADIENT_FACTORS_IN_SCALE);
+    const firn_tensor *norm = firn_call_input(call, FIRN_GRADIENT_FACTORS_IN_NORM);
     const int64_t clipping = call->integers[FIRN_GRADIENT_FACTORS_CLIPPING];
     const float limit = call->reals[FIRN_GRADIENT_FACTORS_LIMIT];
     float *factors = call->outputs[FIRN_GRADIENT_FACTORS_OUT_FACTORS].data;
-    factors[FIRN_FACTOR_UNSCALE] =
-        scaled ? firn_canonical(1.0f / firn_scalar(&call->inputs[FIRN_GRADIENT_FACTORS_IN_SCALE])) : 1.0f;
+    factors[FIRN_FACTOR_UNSCALE] = scale != NULL ? firn_canonical(1.0f / firn_scalar(scale)) : 1.0f;
     factors[FIRN_FACTOR_CLIP] = 1.0f;
     factors[FIRN_FACTOR_LIMIT] = clipping == FIRN_FB_CLIPPING_VALUE ? limit : firn_from_bits(FIRN_INFINITY_BITS);
-    if (clipping == FIRN_FB_CLIPPING_NORM) {
-        const firn_tensor *norm =
-            &call->inputs[scaled ? FIRN_GRADIENT_FACTORS_IN_NORM : FIRN_GRADIENT_FACTORS_IN_SCALE];
+    if (norm != NULL) {
         float coefficient = limit / (firn_scalar(norm) + 1e-6f);
         factors[FIRN_FACTOR_CLIP] = coefficient > 1.0f ? 1.0f : firn_canonical(coefficient);
     }

@@ -84,7 +84,7 @@ head -c 92512 "$folder/pixels" | npy "$folder/some.npy" '(118, 784)'
 head -c 118 "$folder/classes" | npy "$folder/some_classes.npy" '(118,)'
 for quiet in "" --quiet; do
     expect "accuracy of 23 samples" 0 "" "$FIRN" eval "$folder/mlp_eval.plan" --pub "$PUB" --data "$folder/some.npy" \
-        --labels "$folder/some_classes.npy" --checkpoint "$folder/mlp" $quiet
+        --labels "$folder/some_classes.npy" --checkpoint "$folder/mlp" --allow-other-data $quiet
     cp "$folder/err" "$folder/left$quiet"
 done
 grep -Eqx '7 samples .* a batch of 8 and were left out' "$folder/left" || fail "eval says what it left out"
@@ -119,7 +119,7 @@ expect "weights that nobody reads" 2 "reads no weights; leave out --weights" wei
 compile none small_mlp.yaml eval --set trainer.init.model.ignore_index=9
 head -c 120 /dev/zero | tr '\000' '\011' | npy "$folder/nines.npy" '(120,)'
 expect "every row ignored" 1 "images or .*nines.npy: every row was ignored" "$FIRN" eval "$folder/none.plan" --pub "$PUB" \
-    --data "$folder/images" --labels "$folder/nines.npy" --checkpoint "$folder/mlp"
+    --data "$folder/images" --labels "$folder/nines.npy" --checkpoint "$folder/mlp" --allow-other-data --quiet
 
 # For features that are not finite, the message does not mention the learning rate, which is not the cause.
 for mode in train eval; do
@@ -132,7 +132,8 @@ sed -i '1s/|u1/<f4/' "$folder/nan.npy"
 expect "NaN features" 4 "LOSS_NOT_FINITE.*values in the data" "$FIRN" train "$folder/floats_train.plan" --pub "$PUB" --quiet \
     --data "$folder/nan.npy" --labels "$folder/labels.npy"
 expect "eval of NaN features" 4 "LOSS_NOT_FINITE.*evaluate another checkpoint" "$FIRN" eval "$folder/floats_eval.plan" \
-    --pub "$PUB" --data "$folder/nan.npy" --labels "$folder/labels.npy" --checkpoint "$folder/mlp"
+    --pub "$PUB" --data "$folder/nan.npy" --labels "$folder/labels.npy" --checkpoint "$folder/mlp" --quiet \
+    --allow-other-preprocessing --allow-other-data
 
 expect "no labels" 1 DATA_TYPE mlp --data "$folder/images"
 expect "labels for features" 1 DATA_TYPE mlp --data "$folder/labels" --labels "$folder/labels"

@@ -77,7 +77,7 @@ same "--steps=20 has another digest" "$folder/out" "$folder/a.digest"
 cp "$DATA" "$folder/changed"
 printf x >>"$folder/changed"
 expect "other data under the same log" 1 "another run" "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/changed" \
-    --quiet --resume --checkpoint "$folder/b" --log "$folder/b.jsonl"
+    --quiet --resume --checkpoint "$folder/b" --log "$folder/b.jsonl" --allow-other-data
 
 # Without --resume, an existing log is not overwritten; with --resume, a log with a gap is not continued.
 cp "$folder/b.jsonl" "$folder/b.jsonl.kept"
@@ -240,7 +240,7 @@ expect "data that is too short, with a log" 1 DATA_TOO_SHORT "$FIRN" train "$PLA
 [ ! -e "$folder/short.jsonl" ] || fail "a run that never began left a log"
 cp "$folder/b" "$folder/kept"
 expect "data that is too short to go on" 1 DATA_TOO_SHORT "$FIRN" train "$PLAN" --pub "$PUB" --data "$folder/short" \
-    --quiet --resume --checkpoint "$folder/b"
+    --quiet --resume --checkpoint "$folder/b" --allow-other-data
 same "a run that never began took a checkpoint" "$folder/b" "$folder/kept"
 
 # Data that becomes invalid during the run: a byte that the plan does not allow, near the end.

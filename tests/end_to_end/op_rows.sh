@@ -61,7 +61,9 @@ operands "rows of an optional input" "y: an output has leading dimensions" "x:re
 operands "a fresh output with the name of an input" "x: a fresh output has the name" "x:real[...]" "x:real[1]"
 operands "an output that is no input" "z: an output without a type" "x:real[...]" "z"
 operands "an output that changes an optional input" "x: an output without a type" "x:real[...]?" "x"
-operands "a wanted input behind an optional one" "z: an input behind an optional one" "x:real[...]? z:real[...]" "y:real[1]"
+operands "a letter of an optional input" "y: an output has a letter" "x:real[...] z:real[C]?" "y:real[C]"
+operands "optional indices" "x: indices are an input that is always" "x:int32(V)[...]? z:real[V]" "y:real[1]"
+operands "indices into an optional table" "V: indices are below a letter" "x:int32(V)[...] z:real[V]?" "y:real[1]"
 operands "an unknown flag" "x: an operand has a flag" "x:real[...]#" "y:real[1]"
 operands "an input that is scratch" "x: the flag ! is for fresh" "x:real[...]!" "y:real[1]"
 operands "a changed input as scratch" "x!: an output without a type" "x:real[...]" "x!"
@@ -102,6 +104,8 @@ attributes "an unknown range" "a: an integer has no range" '.integers = "a:rate"
 attributes "an unknown range of a real" "a: a real has no range" '.reals = "a:flag"'
 attributes "two types" "b: a second integer of range type" '.integers = "a:type b:type"'
 attributes "sums without operands" ".reductions and .reduced" '.reductions = "s"'
+refused "sums of an optional input" "x: .reduced names an input that is always" \
+    "$(row '.inputs = "x:real[...]?", .outputs = "y:real[1]", .reductions = "s", .reduced = "x"')"
 attributes "reductions with two flags" "t: two reductions name" \
     '.integers = "a:flag b:flag", .reductions = "s:a t:b", .reduced = "x"'
 attributes "a reduction whose flag is none" "s: a reduction that is no tensor" \

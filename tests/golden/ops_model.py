@@ -684,12 +684,11 @@ def gradient_norm(kind, partial):
     return [Tensor(kind, (1,), [norm]), Tensor('int32', (1,), [int(less(norm, INFINITY))])]
 
 
-def gradient_factors(kind, *given, scaled, clipping, limit):
-    given = [x.values[0] for x in given]
-    u = divide(ONE, given.pop(0)) if scaled else ONE
+def gradient_factors(kind, scale=None, norm=None, *, clipping, limit):
+    u = divide(ONE, scale.values[0]) if scale else ONE
     c = ONE
-    if clipping == 1:
-        c = divide(limit, add(given.pop(0), number('0x1.0c6f7ap-20')))
+    if norm:
+        c = divide(limit, add(norm.values[0], number('0x1.0c6f7ap-20')))
         c = ONE if less(ONE, c) else c
     return [Tensor(kind, (3,), [u, c, limit if clipping == 2 else INFINITY])]
 
@@ -830,7 +829,7 @@ def metric_accuracy(kind, logits, labels, correct, counter):
 TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
 # Attributes in the order of plan/ops.def.
 INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_softmax index correct_bias nesterov '
-            'maximize step steps_per_increase scaled clipping ignore_index scaling log_target batch_mean rotation '
+            'maximize step steps_per_increase clipping ignore_index scaling log_target batch_mean rotation '
             'rotated rotary_dim interleaved').split()
 ATTRIBUTES = {
     'attention': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
@@ -840,7 +839,7 @@ ATTRIBUTES = {
     'rotary_embedding': 'rotation heads rotated rotary_dim interleaved base',
     'rotary_embedding_backward': 'rotation heads rotated rotary_dim interleaved base',
     'layer_norm': 'affine epsilon', 'dropout': 'rng_id rate', 'sgd': 'maximize weight_decay',
-    'gradient_factors': 'scaled clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
+    'gradient_factors': 'clipping limit', 'adamw': 'correct_bias beta1 beta2 epsilon weight_decay',
     'sgd_momentum': 'nesterov maximize momentum dampening weight_decay',
     'loss_scale_update': 'steps_per_increase minimum maximum overflow_tolerance'}
 OPS = dict(globals(), add=add_op, multiply=multiply_op, count=count_op)
@@ -874,7 +873,7 @@ def case(name, op, kind, inputs, **attributes):
         lines.append('random ' + ' '.join(map(str, attributes['place'])))
     for reduction, accumulator, chunk in attributes.get('reductions', []):
         lines.append(f'reduction {reduction} {accumulator} {chunk}')
-    lines.extend('input ' + t.text() for t in inputs)
+    lines.extend('input ' + (t.text() if t else 'absent') for t in inputs)
     lines.extend('output ' + t.text() for t in outputs)
     return outputs
 
@@ -1211,17 +1210,15 @@ def training():
     for i, changes in enumerate(({}, {3: INFINITY}, {69: NAN}, {5: 0x7f000000, 6: 0x7f7fffff})):
         parts = with_values(Tensor('float32', (70,), positive), changes)
         norm, _ = case(f'float32_gradient_norm_{i}', 'gradient_norm', 'float32', [parts])
-        case(f'float32_gradient_factors_{i}', 'gradient_factors', 'float32', [norm], scaled=0, clipping=1,
+        case(f'float32_gradient_factors_{i}', 'gradient_factors', 'float32', [None, norm], clipping=1,
              limit=real('1.4'))
     for i, norm in enumerate((ZERO, real('0.5'), real('1.4'), real('1.3999'), 1, 0x7f7fffff)):
-        case(f'float32_gradient_factors_of_{i}', 'gradient_factors', 'float32', [one(number(3)), one(norm)], scaled=1,
-             clipping=1, limit=real('1.4'))
+        case(f'float32_gradient_factors_of_{i}', 'gradient_factors', 'float32', [one(number(3)), one(norm)], clipping=1, limit=real('1.4'))
     for i, scale in enumerate((real('1e38'), number(1024), number(Fraction(1, 2 ** 140)))):
-        case(f'float32_gradient_factors_scale_{i}', 'gradient_factors', 'float32', [one(scale)], scaled=1, clipping=0,
+        case(f'float32_gradient_factors_scale_{i}', 'gradient_factors', 'float32', [one(scale)], clipping=0,
              limit=ZERO)
-        case(f'float32_gradient_factors_scale_value_{i}', 'gradient_factors', 'float32', [one(scale)], scaled=1,
-             clipping=2, limit=real('0.75'))
-    value, = case('float32_gradient_factors_value', 'gradient_factors', 'float32', [], scaled=0, clipping=2,
+        case(f'float32_gradient_factors_scale_value_{i}', 'gradient_factors', 'float32', [one(scale)], clipping=2, limit=real('0.75'))
+    value, = case('float32_gradient_factors_value', 'gradient_factors', 'float32', [], clipping=2,
                   limit=real('0.75'))
     case('float32_gradient_norm_zero', 'gradient_norm', 'float32', [Tensor('float32', (2,), [ZERO, MINUS_ZERO])])
     for i, x in enumerate((real(1024), INFINITY, 1)):

@@ -7,6 +7,7 @@ A case is a block of lines:
   integers ... / reals ...         attributes in the order of plan/ops.def
   reduction KIND ACCUMULATOR CHUNK one line for each descriptor, unless it is f32
   input TYPE DIMS : HEX ...        dims joined by x; float32 as 8 hex digits, half types as 4, int32 as 8, int64 as 16
+  input absent                     an optional input that the op does not have
   output TYPE DIMS : HEX ...       or "output TYPE DIMS ?" if the value is not compared
 """
 import math, struct
@@ -37,6 +38,9 @@ def case(name, op, inputs, outputs, integers=(), reals=(), tolerance=2e-6):
     if reals:
         lines.append("reals " + " ".join(f"{r:.9g}" for r in reals))
     for t in inputs:
+        if t is None:
+            lines.append("input absent")
+            continue
         kind = {torch.int32: "int32", torch.int64: "int64"}.get(t.dtype, "float32")
         lines.append(f"input {kind} {shape(t)} : {words(t)}")
     for t in outputs:
@@ -166,13 +170,13 @@ def training():
     case("gradient_norm", "gradient_norm", [partial], [norm, torch.tensor([1], dtype=torch.int32)])
     coefficient = torch.clamp(1 / (norm + 1e-6), max=1)
     for scaled in (0, 1):
-        given, u = [scale] * scaled, 1 / 1024 if scaled else 1.0
-        case(f"gradient_factors_{scaled}", "gradient_factors", given, [torch.tensor([u, 1, math.inf], dtype=D)],
-             [scaled, 0], [0.0], 0)
-        case(f"gradient_factors_norm_{scaled}", "gradient_factors", given + [norm],
-             [torch.tensor([u, coefficient, math.inf], dtype=D)], [scaled, 1], [1.0], 0)
-        case(f"gradient_factors_value_{scaled}", "gradient_factors", given, [torch.tensor([u, 1, 0.5], dtype=D)],
-             [scaled, 2], [0.5], 0)
+        given, u = scale if scaled else None, 1 / 1024 if scaled else 1.0
+        case(f"gradient_factors_{scaled}", "gradient_factors", [given] * scaled, [torch.tensor([u, 1, math.inf], dtype=D)],
+             [0], [0.0], 0)
+        case(f"gradient_factors_norm_{scaled}", "gradient_factors", [given, norm],
+             [torch.tensor([u, coefficient, math.inf], dtype=D)], [1], [1.0], 0)
+        case(f"gradient_factors_value_{scaled}", "gradient_factors", [given] * scaled, [torch.tensor([u, 1, 0.5], dtype=D)],
+             [2], [0.5], 0)
     p, m, v = rand(50), rand(50, scale=.1), rand(50, scale=.1) ** 2
     b1, b2, eps, wd, lr, t = 0.9, 0.95, 1e-6, 0.01, 3e-3, 3
     b1, b2, eps, wd, lr = (torch.tensor(z).item() for z in (b1, b2, eps, wd, lr))

@@ -14,9 +14,10 @@
 #include "compiler/emit/plan_file.h"
 #include "compiler/emit/sign.h"
 #include "compiler/passes/driver.h"
-#include "plan/checks/semantics_lookup.h"
+#include "plan/checks/semantics.h"
 #include "plan/generated/reader.h"
 #include "plan/signature.h"
+#include "tests/unit/support_recipes.h"
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
@@ -53,12 +54,9 @@ void compiled_plan_make(compiled_plan *plan, const char *recipe, firnc_mode mode
     assert_true(firnc_recipe_read(read, recipe, mode, settings, settings_count));
     read->job.security_counter = 5;
     firnc_compilation compilation = {.job = &read->job, .graph = firnc_recipe_build(read)};
-    firnc_payload payload;
-    firnc_bytes file;
     uint8_t digest[32];
     assert_true(firnc_run_passes(&compilation, NULL));
-    assert_true(firnc_write_payload(&compilation, &payload));
-    assert_true(firnc_plan_seal(&compilation, &payload, compiled_key, &file));
+    firnc_bytes file = test_seal(&compilation, compiled_key);
     assert_true(firnc_plan_prepare(recipe, &file, digest));
     *plan = (compiled_plan){.name = recipe, .file = aligned_block(file.count), .bytes = file.count};
     memcpy(plan->file, file.data, (size_t)file.count);
@@ -90,36 +88,44 @@ void compiled_plan_replace(compiled_plan *plan, const uint8_t *flatbuffers, uint
     firn_header header = compiled_plan_header(plan);
     assert_true(header.constants_bytes == 0);
     header.flatbuffers_bytes = bytes;
-    header.constants_offset =
-        (FIRN_HEADER_BYTES + bytes + FIRN_PAYLOAD_ALIGNMENT - 1) / FIRN_PAYLOAD_ALIGNMENT * FIRN_PAYLOAD_ALIGNMENT;
-    header.total_bytes = header.constants_offset + FIRN_SIGNATURE_BYTES;
+    header.constants_offset = (FIRN_PAYLOAD_OFFSET + bytes + FIRN_PAYLOAD_ALIGNMENT - 1) / FIRN_PAYLOAD_ALIGNMENT *
+                              FIRN_PAYLOAD_ALIGNMENT;
+    header.total_bytes = header.constants_offset;
+    header.report_bytes = 0;
+    memset(header.report_hash, 0, sizeof header.report_hash);
     compiled_plan_free(plan);
     plan->bytes = header.total_bytes;
     plan->file = aligned_block(plan->bytes);
     memset(plan->file, 0, (size_t)plan->bytes);
-    memcpy(plan->file + FIRN_HEADER_BYTES, flatbuffers, bytes);
+    memcpy(plan->file + FIRN_PAYLOAD_OFFSET, flatbuffers, bytes);
     compiled_plan_set_header(plan, &header);
+}
+
+static bool evaluates(firn_fb_plan plan) {
+    for (uint32_t i = 0; i < firn_fb_plan_phases_count(plan); i++)
+        if (firn_fb_phase_kind(firn_fb_plan_phases_at(plan, i)) == FIRN_FB_PHASE_KIND_EVALUATE)
+            return true;
+    return false;
 }
 
 void compiled_plan_fit_header(compiled_plan *plan) {
     const firn_header before = compiled_plan_header(plan);
     firn_header header = before;
-    firn_fb_plan payload = firn_fb_plan_root(plan->file + FIRN_HEADER_BYTES);
-    header.ops = firn_semantics_op_count(payload);
-    header.mode = header.image_id = firn_fb_plan_mode(payload);
-    for (uint32_t i = 0; i < firn_fb_plan_regions_count(payload); i++) {
-        firn_fb_region region = firn_fb_plan_regions_at(payload, i);
-        uint64_t bytes = firn_fb_region_bytes(region);
-        if (bytes > COMPILED_BLOCK_MAX)
-            continue;
-        if (firn_fb_region_kind(region) == FIRN_FB_REGION_KIND_STATE)
-            header.state_bytes = bytes;
-        if (firn_fb_region_kind(region) == FIRN_FB_REGION_KIND_ARENA)
-            header.arena_bytes = bytes > header.pool_bytes ? bytes : header.pool_bytes;
-    }
+    const firn_fb_plan payload = firn_fb_plan_root(plan->file + FIRN_PAYLOAD_OFFSET);
+    header.counts = firn_semantics_count(payload);
+    header.mode = evaluates(payload) ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN;
     compiled_plan_set_header(plan, &header);
     if (firn_header_decode(&header, plan->file, plan->bytes) != FIRN_OK)
         compiled_plan_set_header(plan, &before);
+}
+
+void compiled_plan_cut_report(compiled_plan *plan) {
+    const firn_header header = compiled_plan_header(plan);
+    plan->bytes = firn_header_payload_end(&header);
+    compiled_plan cut;
+    compiled_plan_copy(&cut, plan); /* a block of just these bytes */
+    compiled_plan_free(plan);
+    *plan = cut;
 }
 
 /* --- signing ------------------------------------------------------------------------------------------------------ */
@@ -146,15 +152,20 @@ static void sign_digest(const char *by, const uint8_t digest[32], uint8_t signat
 
 void compiled_plan_sign_bytes(compiled_plan *plan, bool second) {
     uint8_t digest[32];
-    uint64_t signed_bytes = plan->bytes - FIRN_SIGNATURE_BYTES;
-    assert_int_equal(firn_sha256_of(plan->file, (size_t)signed_bytes, digest), FIRN_OK);
-    sign_digest(second ? second_secret : secret, digest, plan->file + signed_bytes);
+    assert_int_equal(firn_sha256_of(plan->file, FIRN_HEADER_BYTES, digest), FIRN_OK);
+    sign_digest(second ? second_secret : secret, digest, plan->file + FIRN_HEADER_BYTES);
+}
+
+static void hash_range(const compiled_plan *plan, uint64_t begin, uint64_t end, uint8_t digest[32]) {
+    assert_int_equal(firn_sha256_of(plan->file + begin, (size_t)(end - begin), digest), FIRN_OK);
 }
 
 void compiled_plan_sign(compiled_plan *plan) {
     firn_header header = compiled_plan_header(plan);
-    uint64_t payload_bytes = plan->bytes - FIRN_HEADER_BYTES - FIRN_SIGNATURE_BYTES;
-    assert_int_equal(firn_sha256_of(plan->file + FIRN_HEADER_BYTES, (size_t)payload_bytes, header.run_hash), FIRN_OK);
+    const uint64_t end = firn_header_payload_end(&header);
+    hash_range(plan, FIRN_PAYLOAD_OFFSET, end, header.run_hash);
+    if (plan->bytes != end)
+        hash_range(plan, end, plan->bytes, header.report_hash);
     compiled_plan_set_header(plan, &header);
     compiled_plan_sign_bytes(plan, false);
 }
@@ -278,24 +289,31 @@ static uint64_t limited(uint64_t bytes) {
     return bytes < COMPILED_BLOCK_MAX ? bytes : COMPILED_BLOCK_MAX;
 }
 
-static int open_bytes(compiled_run *run, const uint8_t *file, uint64_t bytes, uint32_t stored_counter) {
+void compiled_run_blocks(compiled_run *run, firn_config *config) {
     firn_sizes sizes;
-    if (firn_plan_sizes(file, bytes, &sizes) != FIRN_OK)
-        sizes = (firn_sizes){.state_bytes = FIRN_BLOCK_ALIGNMENT, .arena_bytes = FIRN_BLOCK_ALIGNMENT};
     memset(run, 0, sizeof *run);
-    run->state = aligned_block(limited(sizes.state_bytes));
-    run->arena = aligned_block(limited(sizes.arena_bytes));
+    /* A file without sizes is refused before its blocks are compared with them. */
+    if (firn_plan_sizes(config->plan, config->plan_bytes, &sizes) != FIRN_OK)
+        return;
+    config->blocks = run->blocks;
+    config->block_count = sizes.block_count;
+    for (uint32_t i = 0; i < sizes.block_count; i++) {
+        const bool owned = config->owner != NULL && firn_region_fast_kind(sizes.blocks[i].kind) == FIRN_REGION_PARAMETERS;
+        const uint64_t bytes = owned ? 0 : limited(sizes.blocks[i].bytes);
+        run->blocks[i] = (firn_block){.memory = bytes > 0 ? aligned_block(bytes) : NULL, .bytes = bytes};
+    }
+}
+
+static int open_config(compiled_run *run, firn_config config, uint32_t stored_counter) {
+    firn_sizes sizes;
+    config.public_key = compiled_key;
+    compiled_run_blocks(run, &config);
     begin_port(&run->port, stored_counter);
-    firn_config config = {.plan = file,
-                          .plan_bytes = bytes,
-                          .public_key = compiled_key,
-                          .state = run->state,
-                          .state_bytes = limited(sizes.state_bytes),
-                          .arena = run->arena,
-                          .arena_bytes = limited(sizes.arena_bytes),
-                          .port = &run->port.port};
-    config.prepared_bytes = limited(sizes.prepared_bytes);
-    config.prepared = run->prepared = config.prepared_bytes > 0 ? aligned_block(config.prepared_bytes) : NULL;
+    config.port = &run->port.port;
+    if (firn_plan_sizes(config.plan, config.plan_bytes, &sizes) == FIRN_OK) {
+        config.prepared_bytes = limited(sizes.prepared_bytes);
+        config.prepared = run->prepared = aligned_block(config.prepared_bytes);
+    }
     int status = firn_open(&run->firn, &config);
     if (status == FIRN_ERROR_WORKSPACE_TOO_SMALL) {
         assert_int_equal(firn_workspace_bytes(&config, &config.workspace_bytes), FIRN_OK);
@@ -310,16 +328,21 @@ static int open_bytes(compiled_run *run, const uint8_t *file, uint64_t bytes, ui
 }
 
 int compiled_run_open(compiled_run *run, const compiled_plan *plan, uint32_t stored_counter) {
-    return open_bytes(run, plan->file, plan->bytes, stored_counter);
+    return open_config(run, (firn_config){.plan = plan->file, .plan_bytes = plan->bytes}, stored_counter);
 }
 
 int compiled_run_open_bytes(compiled_run *run, const uint8_t *file, uint64_t bytes) {
-    return open_bytes(run, file, bytes, 0);
+    return open_config(run, (firn_config){.plan = file, .plan_bytes = bytes}, 0);
+}
+
+int compiled_run_open_shared(compiled_run *run, const compiled_plan *plan, const compiled_run *owner) {
+    return open_config(
+        run, (firn_config){.plan = plan->file, .plan_bytes = plan->bytes, .owner = &owner->firn}, 0);
 }
 
 void compiled_run_close(compiled_run *run) {
-    free(run->state);
-    free(run->arena);
+    for (uint32_t i = 0; i < FIRN_BLOCKS_MAX; i++)
+        free(run->blocks[i].memory);
     free(run->workspace);
     free(run->prepared);
     free(run->port.record);
@@ -341,13 +364,13 @@ int compiled_run_steps(compiled_run *run) {
     assert_int_equal(firn_initialise(&run->firn), FIRN_OK);
     for (int i = 0; i < 2 && status == FIRN_OK; i++)
         status = one_step(run, info.eval);
-    if (info.eval && status == FIRN_OK)
+    if (info.metric && status == FIRN_OK)
         status = firn_eval_result(&run->firn, &value);
     assert_int_equal(firn_digest(&run->firn, before), FIRN_OK);
     assert_int_equal(firn_save(&run->firn), FIRN_OK);
-    assert_int_equal(firn_restore(&run->firn), FIRN_OK);
+    assert_int_equal(firn_restore(&run->firn, NULL), FIRN_OK);
     assert_int_equal(firn_digest(&run->firn, after), FIRN_OK);
-    if (!info.eval) /* an evaluation restores only the parameters */
+    if (!info.eval) /* an evaluation restores only the model */
         assert_memory_equal(before, after, sizeof before);
     return status;
 }

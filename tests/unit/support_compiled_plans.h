@@ -27,13 +27,16 @@ void compiled_plan_free(compiled_plan *plan);
 firn_header compiled_plan_header(const compiled_plan *plan);
 void compiled_plan_set_header(compiled_plan *plan, const firn_header *header);
 
-/* Replaces the FlatBuffers part of a plan without constants and copies its mode and block sizes into the header. */
+/* Replaces the FlatBuffers part of a plan without constants. The plan has no report afterwards. */
 void compiled_plan_replace(compiled_plan *plan, const uint8_t *flatbuffers, uint32_t bytes);
-/* Sets mode, state size and arena size in the header to those of the payload, if the header and the blocks of this file
- * can hold them. The payload must have passed the FlatBuffers rules. */
+/* Sets mode and counts in the header to those of the payload, if the header can hold them. The payload must have passed
+ * the FlatBuffers rules. */
 void compiled_plan_fit_header(compiled_plan *plan);
 
-/* Updates the run hash in the header and signs. */
+/* Cuts the report off, as an application with little room may do. The signature still holds. */
+void compiled_plan_cut_report(compiled_plan *plan);
+
+/* Updates the run hash and, if the report is there, its hash in the header, and signs. */
 void compiled_plan_sign(compiled_plan *plan);
 /* Signs the header as it is. second: sign with a key other than compiled_key. */
 void compiled_plan_sign_bytes(compiled_plan *plan, bool second);
@@ -49,7 +52,8 @@ typedef struct compiled_port {
 /* An instance with its blocks. */
 typedef struct compiled_run {
     firn firn;
-    void *state, *arena, *workspace, *prepared;
+    firn_block blocks[FIRN_BLOCKS_MAX];
+    void *workspace, *prepared;
     compiled_port port;
 } compiled_run;
 
@@ -58,6 +62,11 @@ typedef struct compiled_run {
 int compiled_run_open(compiled_run *run, const compiled_plan *plan, uint32_t stored_counter);
 /* Opens the given bytes in place, without copying them. */
 int compiled_run_open_bytes(compiled_run *run, const uint8_t *file, uint64_t bytes);
+/* Opens a plan that uses the parameters of another open instance. */
+int compiled_run_open_shared(compiled_run *run, const compiled_plan *plan, const compiled_run *owner);
+/* Empties *run and gives it the blocks that a config needs, which has its plan and its owner. No other field of *run is
+ * set. */
+void compiled_run_blocks(compiled_run *run, firn_config *config);
 void compiled_run_close(compiled_run *run);
 
 /* Initialises, takes two steps, computes the digest, saves and restores. Returns the first error of a step, or FIRN_OK;

@@ -71,15 +71,14 @@ test_machine test_machine_apart(const firnc_graph *graph, uint64_t seed) {
 
 test_machine test_machine_planned(const firnc_graph *graph, uint64_t seed) {
     test_machine machine = {.graph = graph, .seed = seed, .data = firnc_allocate(graph->value_count * sizeof(void *))};
-    machine.state = garbage((size_t)graph->state_bytes);
-    machine.arena = garbage((size_t)graph->arena_bytes);
+    for (uint8_t i = 0; i < FIRNC_REGIONS; i++)
+        machine.regions[i] = garbage((size_t)graph->region_bytes[i]);
     for (firnc_value i = 0; i < graph->value_count; i++) {
         const firnc_value_info *value = &graph->values[i];
-        bool state = value->region == FIRNC_STATE;
         if (value->first == FIRNC_NONE)
             continue; /* no node uses this value */
-        assert_true(value->offset + bytes_of(value) <= (state ? graph->state_bytes : graph->arena_bytes));
-        machine.data[i] = (state ? machine.state : machine.arena) + value->offset;
+        assert_true(value->offset + bytes_of(value) <= graph->region_bytes[value->region]);
+        machine.data[i] = machine.regions[value->region] + value->offset;
     }
     initialise(&machine);
     return machine;
@@ -107,7 +106,8 @@ void test_machine_run(const test_machine *machine, uint8_t phase, uint64_t globa
                           .seed = machine->seed,
                           .moment = &moment};
         for (uint8_t j = 0; j < node->input_count; j++)
-            call.inputs[j] = tensor(machine, node->inputs[j]);
+            if (node->inputs[j] != FIRNC_NONE)
+                call.inputs[j] = tensor(machine, node->inputs[j]);
         for (uint8_t j = 0; j < node->output_count; j++)
             call.outputs[j] = tensor(machine, node->outputs[j]);
         memcpy(call.integers, node->integers, sizeof call.integers);

@@ -4,13 +4,13 @@
 
 #include "compiler/graph/ir.h"
 
-/* The memory of each value: a separate block, or its place in the state and arena as assigned by the memory pass.
+/* The memory of each value: a separate block, or its place in the regions as assigned by the memory pass.
  * Memory is filled with garbage at first; state then receives its initial values. */
 typedef struct test_machine {
     const firnc_graph *graph;
     uint64_t seed;
     void **data; /* indexed by value */
-    uint8_t *state, *arena;
+    uint8_t *regions[FIRNC_REGIONS];
 } test_machine;
 
 test_machine test_machine_apart(const firnc_graph *graph, uint64_t seed);

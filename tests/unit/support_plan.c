@@ -208,7 +208,6 @@ static void add_train_finalise(support_plan *s) {
     set_op(s, TRAIN_OP_NORM, FIRN_OP_gradient_norm, ONE(TRAIN_PARTIAL), TWO(TRAIN_NORM, TRAIN_FINITE));
     support_op *factors =
         set_op(s, TRAIN_OP_FACTORS, FIRN_OP_gradient_factors, TWO(TRAIN_LOSS_SCALE, TRAIN_NORM), ONE(TRAIN_FACTORS));
-    factors->integers[FIRN_GRADIENT_FACTORS_SCALED] = 1;
     factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING] = FIRN_FB_CLIPPING_NORM;
     factors->reals[FIRN_GRADIENT_FACTORS_LIMIT] = 1;
     set_phase(s, 1, FIRN_FB_PHASE_KIND_FINALISE, TRAIN_OP_SQUARES_BIAS, TRAIN_OP_SGD_BIAS);

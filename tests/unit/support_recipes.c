@@ -9,6 +9,9 @@
 
 #include <cmocka.h>
 
+#include "compiler/emit/plan_file.h"
+#include "compiler/emit/report.h"
+
 const firnc_input_options test_float32 = {.element = FIRN_FLOAT32};
 
 static test_recipe common_recipe(void) {
@@ -98,6 +101,15 @@ void test_run_passes(firnc_compilation *compilation, firnc_pass last) {
         if (passes[i] == last)
             return;
     }
+}
+
+firnc_bytes test_seal(const firnc_compilation *compilation, const uint8_t public_key[64]) {
+    firnc_payload payload;
+    firnc_bytes file;
+    assert_true(firnc_write_payload(compilation, &payload));
+    const firnc_bytes report = firnc_write_report(compilation, &payload);
+    assert_true(firnc_plan_seal(compilation, &payload, &report, public_key, &file));
+    return file;
 }
 
 const firnc_node *test_find_node(const firnc_graph *graph, uint16_t code, const char *layer) {

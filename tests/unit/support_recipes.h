@@ -2,6 +2,7 @@
 #ifndef FIRN_TESTS_SUPPORT_RECIPES_H
 #define FIRN_TESTS_SUPPORT_RECIPES_H
 
+#include "compiler/base/files.h"
 #include "compiler/models/gpt2.h"
 #include "compiler/models/mlp.h"
 #include "compiler/passes/passes.h"
@@ -41,6 +42,9 @@ firnc_compilation test_compilation(const test_recipe *recipe);
 
 /* Runs the passes up to and including `last`; asserts that each succeeds. */
 void test_run_passes(firnc_compilation *compilation, firnc_pass last);
+
+/* Writes the plan of a compilation after all passes, unsigned and with its report. */
+firnc_bytes test_seal(const firnc_compilation *compilation, const uint8_t public_key[64]);
 
 /* Returns the node of that op in that layer; asserts that there is exactly one. */
 const firnc_node *test_find_node(const firnc_graph *graph, uint16_t code, const char *layer);

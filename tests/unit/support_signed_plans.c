@@ -318,7 +318,6 @@ void support_bigram(signed_plan *plan, const signed_plan_settings *settings) {
                  0);
     op(&b, FIRN_OP_gradient_norm, (int[]){partial, -1}, (int[]){norm, finite, -1});
     firn_native_op *make_factors = op(&b, FIRN_OP_gradient_factors, (int[]){scale, -1}, (int[]){factors, -1});
-    with_integer(&b, make_factors, 1);
     with_integer(&b, make_factors, FIRN_FB_CLIPPING_NONE);
     with_real(&b, make_factors, 0.0f);
     phase(&b, FIRN_FB_PHASE_KIND_FINALISE);

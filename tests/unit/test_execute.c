@@ -18,9 +18,9 @@
 
 static const uint32_t dims[][3] = {{2, 3, 4}, {5}, {7, 11}};
 static const firn_native_tensor tensors[] = {
-    {.name = "a", .type = FIRN_FLOAT16, .region = 0, .offset = 64, .dims = dims[0], .dims_count = 3},
-    {.name = "b", .type = FIRN_INT32, .region = 1, .offset = 0, .dims = dims[1], .dims_count = 1},
-    {.name = "c", .type = FIRN_FLOAT32, .region = 1, .offset = 128, .dims = dims[2], .dims_count = 2},
+    {.type = FIRN_FLOAT16, .region = 0, .offset = 64, .dims = dims[0], .dims_count = 3, .base = FIRN_ABSENT},
+    {.type = FIRN_INT32, .region = 1, .offset = 0, .dims = dims[1], .dims_count = 1, .base = FIRN_ABSENT},
+    {.type = FIRN_FLOAT32, .region = 1, .offset = 128, .dims = dims[2], .dims_count = 2, .base = FIRN_ABSENT},
 };
 
 /* What an op has without `prepared`, from runtime/firn.h. */
@@ -42,7 +42,6 @@ static const firn_fb_reduction reductions[] = {
 enum { FEW = 1, MANY = 2, BARE = 3 }; /* codes, to which the kernels below belong */
 static const firn_native_op ops[] = {
     {.code = FEW,
-     .name = "few",
      .inputs = few_inputs,
      .inputs_count = COUNT(few_inputs),
      .outputs = one_output,
@@ -52,7 +51,6 @@ static const firn_native_op ops[] = {
      .reductions = reductions,
      .reductions_count = COUNT(reductions)},
     {.code = MANY,
-     .name = "many",
      .inputs = many_inputs,
      .inputs_count = MOST_INPUTS,
      .outputs = many_outputs,
@@ -61,11 +59,11 @@ static const firn_native_op ops[] = {
      .integers_count = MOST_ATTRIBUTES,
      .reals = many_reals,
      .reals_count = MOST_ATTRIBUTES},
-    {.code = BARE, .name = "bare", .outputs = one_output, .outputs_count = 1},
+    {.code = BARE, .outputs = one_output, .outputs_count = 1},
 };
 enum { PHASE = FIRN_FB_PHASE_KIND_EVALUATE };
 
-static const firn_op_counts counts = {.ops = 3,
+static const firn_counts counts = {.ops = 3,
                                       .operands = 4 + MOST_INPUTS + MOST_OUTPUTS + 1,
                                       .integers = 1 + MOST_ATTRIBUTES,
                                       .reals = MOST_ATTRIBUTES,
@@ -147,36 +145,25 @@ static firn_kernel_choice find(uint16_t op, const firn_reduction *reduction) {
 
 /* Binds a plan with the first `count` ops, as firn_open would. Returns what must be freed. */
 static uint8_t *bind(uint32_t count) {
-    static const firn_native_region regions[] = {
-        {.kind = FIRN_FB_REGION_KIND_STATE, .bytes = sizeof state, .alignment = 64},
-        {.kind = FIRN_FB_REGION_KIND_ARENA, .bytes = sizeof arena, .alignment = 64}};
     static const firn_kernel_set set = {.name = "looks", .find = find};
     static const firn_native_sampler sampler = {.samples = 1};
     static const firn_native_input inputs[] = {{.name = "x"}};
-    static const firn_native_output outputs[] = {{.name = "loss"}};
-    static const firn_native_initialiser initialisers[] = {{.tensor = 0}};
+    static const firn_native_initialiser initialisers[] = {{.rule = FIRN_FB_INITIALISER_RULE_CONSTANT}};
     const firn_native_phase phases[] = {{.kind = PHASE, .ops = ops, .ops_count = count}};
     const firn_native_plan plan = {.seed = 99,
-                                   .model = "m",
-                                   .compiler = "c",
-                                   .target = "t",
-                                   .regions = regions,
-                                   .regions_count = COUNT(regions),
                                    .tensors = tensors,
                                    .tensors_count = COUNT(tensors),
                                    .phases = phases,
                                    .phases_count = 1,
                                    .inputs = inputs,
                                    .inputs_count = 1,
-                                   .outputs = outputs,
-                                   .outputs_count = 1,
                                    .sampler = &sampler,
                                    .initialisers = initialisers,
                                    .initialisers_count = 1};
     size_t bytes;
     uint8_t *written = firn_native_write(&plan, &bytes);
     assert_non_null(written);
-    instance = (firn_instance){.state = state, .arena = arena, .kernels = &set, .plan = firn_fb_plan_root(written)};
+    instance = (firn_instance){.header.counts = counts, .blocks = {state, arena}, .kernels = &set, .plan = firn_fb_plan_root(written)};
     instance.bound.phases[PHASE] = (firn_bound_phase){.count = count};
     called = 0;
     return written;
@@ -205,9 +192,9 @@ static void prepared_ops_have_what_the_plan_says(void **unused) {
     assert_non_null(block);
     memset(block, 0x5a, whole);
     size_t slot_bytes = 0;
-    assert_int_equal(firn_execute_check(&instance, block, &counts, &slot_bytes), FIRN_OK);
+    assert_int_equal(firn_execute_check(&instance, block, &slot_bytes), FIRN_OK);
     assert_int_equal(slot_bytes, 64); /* scratch for at most 64 inputs */
-    firn_execute_prepare(&instance, block, &counts);
+    firn_execute_prepare(&instance, block);
     instance.prepared = (const firn_prepared_op *)(void *)block;
     firn_execute_phase(&instance, PHASE);
     assert_int_equal(called, 123);
@@ -222,7 +209,7 @@ static void ops_are_decoded_each_time_without_the_block(void **unused) {
     (void)unused;
     uint8_t *plan = bind(1);
     size_t slot_bytes = 0;
-    assert_int_equal(firn_execute_check(&instance, NULL, NULL, &slot_bytes), FIRN_OK);
+    assert_int_equal(firn_execute_check(&instance, NULL, &slot_bytes), FIRN_OK);
     firn_execute_phase(&instance, PHASE);
     firn_execute_phase(&instance, PHASE);
     assert_int_equal(called, 11);
@@ -234,7 +221,7 @@ static void a_large_op_needs_the_block(void **unused) {
     uint8_t *plan = bind(3);
     const bool fits = MOST_INPUTS + MOST_OUTPUTS <= OPERANDS_WITHOUT_BLOCK;
     size_t slot_bytes = 0;
-    assert_int_equal(firn_execute_check(&instance, NULL, NULL, &slot_bytes),
+    assert_int_equal(firn_execute_check(&instance, NULL, &slot_bytes),
                      fits ? FIRN_OK : FIRN_ERROR_PREPARED_TOO_SMALL);
     if (fits) {
         firn_execute_phase(&instance, PHASE);
@@ -246,8 +233,10 @@ static void a_large_op_needs_the_block(void **unused) {
 /* A header that was not verified can claim any number of ops. */
 static void sizes_do_not_overflow(void **unused) {
     (void)unused;
-    const uint64_t most = UINT64_C(1) << 40;
-    const firn_op_counts all = {most - 1, most - 1, most - 1, most - 1, most - 1}, none = {0};
+    const uint64_t most = UINT32_MAX;
+    const firn_counts all = {.ops = UINT32_MAX, .operands = UINT32_MAX, .integers = UINT32_MAX, .reals = UINT32_MAX,
+                             .reductions = UINT32_MAX},
+                      none = {0};
     assert_true(firn_execute_prepared_bytes(&all) > most * sizeof(firn_prepared_op));
     assert_true(firn_execute_prepared_bytes(&all) < most * 1024);
     assert_int_equal(firn_execute_prepared_bytes(&none), 0);

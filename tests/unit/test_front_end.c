@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "compiler/commands/report_read.h"
 #include "compiler/firnc.h"
 #include "plan/generated/reader.h"
 #include "plan/ops.h"
@@ -198,13 +199,14 @@ static void train(const firnc_bytes *plan, double losses[STEPS]) {
     const firn_source source = {.context = &data, .streams = streams, .stream_count = 3, .read = read_records};
     firn_sizes sizes;
     assert_int_equal(firn_plan_sizes(plan->data, plan->count, &sizes), FIRN_OK);
+    firn_block blocks[FIRN_BLOCKS_MAX];
+    for (uint32_t i = 0; i < sizes.block_count; i++)
+        blocks[i] = (firn_block){.memory = block(sizes.blocks[i].bytes), .bytes = sizes.blocks[i].bytes};
     firn_config config = {.plan = plan->data,
                           .plan_bytes = plan->count,
                           .public_key = key.public_key,
-                          .state = block(sizes.state_bytes),
-                          .state_bytes = sizes.state_bytes,
-                          .arena = block(sizes.arena_bytes),
-                          .arena_bytes = sizes.arena_bytes};
+                          .blocks = blocks,
+                          .block_count = sizes.block_count};
     assert_int_equal(firn_workspace_bytes(&config, &config.workspace_bytes), FIRN_OK);
     config.workspace = block(config.workspace_bytes);
     firn *instance = calloc(1, sizeof *instance);
@@ -217,8 +219,8 @@ static void train(const firnc_bytes *plan, double losses[STEPS]) {
         losses[i] = (double)report.loss;
     }
     free(instance);
-    free(config.state);
-    free(config.arena);
+    for (uint32_t i = 0; i < sizes.block_count; i++)
+        free(blocks[i].memory);
     free(config.workspace);
 }
 
@@ -267,23 +269,40 @@ static void bfloat16_agrees_with_pytorch(void **state) {
 
 /* --- the plan ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the op of that code in that layer; asserts that it exists. */
-static firn_fb_op find_op(firn_fb_plan plan, uint16_t code, const char *layer) {
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
+/* A plan and what its report says. */
+typedef struct read_plan {
+    firn_fb_plan plan;
+    const cJSON *report;
+} read_plan;
+
+static read_plan read_frozen(const firnc_frozen *frozen) {
+    firn_header header;
+    assert_int_equal(firn_header_decode(&header, frozen->file.data, frozen->file.count), FIRN_OK);
+    return (read_plan){.plan = firn_fb_plan_root(frozen->file.data + FIRN_PAYLOAD_OFFSET),
+                       .report = firnc_report_of(&frozen->file, &header)};
+}
+
+/* Returns the op of that code in that layer, and its entry in the report; asserts that it exists. */
+static firn_fb_op find_op(const read_plan *read, uint16_t code, const char *layer, const cJSON **entry) {
+    int number = 0;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(read->plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(read->plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, number++) {
             firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            if (firn_fb_op_code(op) == code && strcmp(firn_fb_op_name(op), layer) == 0)
+            *entry = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(read->report, "ops"), number);
+            if (firn_fb_op_code(op) == code &&
+                strcmp(cJSON_GetStringValue(cJSON_GetArrayItem(*entry, 0)), layer) == 0)
                 return op;
         }
     }
     fail_msg("no op %u in layer %s", (unsigned)code, layer);
-    return firn_fb_phase_ops_at(firn_fb_plan_phases_at(plan, 0), 0);
+    return firn_fb_phase_ops_at(firn_fb_plan_phases_at(read->plan, 0), 0);
 }
 
 /* chunk 0: float32 sum. */
-static void expect_sum(firn_fb_plan plan, uint16_t code, const char *layer, uint32_t chunk) {
-    firn_fb_op op = find_op(plan, code, layer);
+static void expect_sum(const read_plan *read, uint16_t code, const char *layer, uint32_t chunk) {
+    const cJSON *entry;
+    firn_fb_op op = find_op(read, code, layer, &entry);
     for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++) {
         const firn_fb_reduction sum = firn_fb_op_reductions_at(op, i);
         if (sum.chunk != chunk || sum.kind != (chunk == 0 ? FIRN_REDUCTION_F32 : FIRN_REDUCTION_CHUNKED))
@@ -291,6 +310,12 @@ static void expect_sum(firn_fb_plan plan, uint16_t code, const char *layer, uint
                      (unsigned)chunk);
     }
     assert_true(firn_fb_op_reductions_count(op) > 0);
+}
+
+static void expect_origin(const read_plan *read, uint16_t code, const char *layer, const char *origin) {
+    const cJSON *entry;
+    (void)find_op(read, code, layer, &entry);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(entry, 2)), origin);
 }
 
 /* An inner annotation replaces the outer one completely, and a call replaces both. */
@@ -305,27 +330,26 @@ static void scopes_become_reductions(void **state) {
                    {"features.down", 0, 128},
                    {"head.linear", 64, 64}};
     firnc_frozen frozen = freeze(true, true), native = freeze(true, false);
-    firn_fb_plan plan = firn_fb_plan_root(frozen.file.data + FIRN_HEADER_BYTES);
-    firn_fb_plan portable = firn_fb_plan_root(native.file.data + FIRN_HEADER_BYTES);
+    const read_plan plan = read_frozen(&frozen), portable = read_frozen(&native);
     for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++) {
-        expect_sum(plan, FIRN_OP_linear, linears[i].layer, linears[i].forward);
-        expect_sum(plan, FIRN_OP_linear_backward_weight, linears[i].layer, linears[i].backward);
-        expect_sum(plan, FIRN_OP_linear_backward_input, linears[i].layer, linears[i].backward);
-        expect_sum(portable, FIRN_OP_linear, linears[i].layer, 0); /* the portable target, which multiplies no half type
+        expect_sum(&plan, FIRN_OP_linear, linears[i].layer, linears[i].forward);
+        expect_sum(&plan, FIRN_OP_linear_backward_weight, linears[i].layer, linears[i].backward);
+        expect_sum(&plan, FIRN_OP_linear_backward_input, linears[i].layer, linears[i].backward);
+        expect_sum(&portable, FIRN_OP_linear, linears[i].layer, 0); /* the portable target, which multiplies no half type
                                                                     * natively */
     }
-    expect_sum(plan, FIRN_OP_attention, "mixer", 0);
-    expect_sum(plan, FIRN_OP_attention_backward, "mixer", 0);
-    assert_int_equal(firn_fb_op_pol(find_op(plan, FIRN_OP_attention, "mixer")).origin, FIRN_FB_POL_ORIGIN_CALL);
-    assert_int_equal(firn_fb_op_pol(find_op(plan, FIRN_OP_linear, "mixer.qkv")).origin, FIRN_FB_POL_ORIGIN_SCOPE);
-    assert_int_equal(firn_fb_op_pol(find_op(plan, FIRN_OP_linear, "mixer.out")).origin, FIRN_FB_POL_ORIGIN_GLOBAL);
+    expect_sum(&plan, FIRN_OP_attention, "mixer", 0);
+    expect_sum(&plan, FIRN_OP_attention_backward, "mixer", 0);
+    expect_origin(&plan, FIRN_OP_attention, "mixer", "call");
+    expect_origin(&plan, FIRN_OP_linear, "mixer.qkv", "scope");
+    expect_origin(&plan, FIRN_OP_linear, "mixer.out", "global");
 }
 
 /* The inputs appear in the order in which they were created, each as described by the front end. */
 static void inputs_are_as_described(void **state) {
     (void)state;
     firnc_frozen frozen = freeze(false, false);
-    firn_fb_plan plan = firn_fb_plan_root(frozen.file.data + FIRN_HEADER_BYTES);
+    firn_fb_plan plan = read_frozen(&frozen).plan;
     static const char *const names[] = {"tokens", "numbers", "classes"};
     assert_int_equal(firn_fb_plan_inputs_count(plan), 3);
     for (uint32_t i = 0; i < 3; i++) {
@@ -358,8 +382,10 @@ static void an_evaluation_has_its_own_plan(void **state) {
     firnc_frozen plan;
     assert_true(firnc_freeze_plan(build(true), job, &key, &unsigned_plan, &plan));
     assert_memory_equal(plan.plan_hash, nothing, sizeof nothing);
-    firn_fb_plan read = firn_fb_plan_root(plan.file.data + FIRN_HEADER_BYTES);
-    assert_int_equal(firn_fb_plan_mode(read), FIRN_FB_MODE_EVAL);
+    firn_header header;
+    assert_int_equal(firn_header_decode_unsigned(&header, plan.file.data, plan.file.count), FIRN_OK);
+    assert_int_equal(header.mode, FIRN_MODE_EVAL);
+    assert_int_equal(header.image_id, job->image_id);
 }
 
 /* What a program names for the metric need not fit it; the builder cannot know. */

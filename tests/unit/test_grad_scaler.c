@@ -161,7 +161,7 @@ static void change_instance(compiled_run *from, compiled_run *to, const compiled
     to->port.record = from->port.record;
     to->port.stored = to->port.capacity = from->port.stored;
     from->port.record = NULL;
-    assert_int_equal(firn_restore(&to->firn), FIRN_OK);
+    assert_int_equal(firn_restore(&to->firn, NULL), FIRN_OK);
     compiled_run_close(from);
 }
 

@@ -152,13 +152,17 @@ static void sum_of_squares(void **state) {
         }
 }
 
-static void factors_of(int64_t scaled, int64_t clipping, float limit, float scale, float norm, const float *expected) {
+static void factors_of(bool scaled, int64_t clipping, float limit, float scale, float norm, const float *expected) {
     firn_tensor given[] = {scalar(scale), scalar(norm)}, factors = tensor_new(FIRN_FLOAT32, FIRN_FACTORS, 0, 0, 0);
-    test_call call = {.output_count = 1, .outputs = {factors}, .integers = {scaled, clipping}, .reals = {limit}};
-    if (scaled == 1)
-        call.inputs[call.input_count++] = given[0];
-    if (clipping == FIRN_FB_CLIPPING_NORM)
-        call.inputs[call.input_count++] = given[1];
+    test_call call = {.output_count = 1, .outputs = {factors}, .integers = {clipping}, .reals = {limit}};
+    if (scaled) {
+        call.inputs[FIRN_GRADIENT_FACTORS_IN_SCALE] = given[0];
+        call.input_count = FIRN_GRADIENT_FACTORS_IN_SCALE + 1;
+    }
+    if (clipping == FIRN_FB_CLIPPING_NORM) {
+        call.inputs[FIRN_GRADIENT_FACTORS_IN_NORM] = given[1];
+        call.input_count = FIRN_GRADIENT_FACTORS_IN_NORM + 1;
+    }
     run_kernel(FIRN_OP_gradient_factors, &call);
     for (size_t i = 0; i < FIRN_FACTORS; i++)
         assert_int_equal(firn_bits(get(&factors, i)), firn_bits(expected[i]));

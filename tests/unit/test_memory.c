@@ -233,6 +233,16 @@ static void test_public_problems(void **state) {
 
 /* --- graphs ------------------------------------------------------------------------------------------------------- */
 
+/* The region that a value belongs to. */
+static uint8_t region_of(const firnc_graph *graph, firnc_value value) {
+    if (!firnc_is_state(graph->values[value].role))
+        return FIRNC_IN_ARENA;
+    if (graph->values[value].role == FIRNC_ROLE_PARAMETER)
+        return FIRNC_IN_PARAMETERS;
+    const bool of_session = value == graph->cursor || value == graph->metric_sum || value == graph->metric_count;
+    return of_session ? FIRNC_IN_SESSION : FIRNC_IN_OPTIMIZER;
+}
+
 /* Values that live at the same time may share bytes only if one is output 0 of an op and the other an input whose last
  * use is that op. */
 static void check_graph(const firnc_graph *graph) {
@@ -241,7 +251,7 @@ static void check_graph(const firnc_graph *graph) {
         if (a->first == FIRNC_NONE)
             continue;
         assert_int_equal(a->offset % 16, 0);
-        assert_int_equal(a->region, firnc_is_state(a->role) ? FIRNC_STATE : FIRNC_ARENA);
+        assert_int_equal(a->region, region_of(graph, i));
         for (firnc_value j = 0; j < i; j++) {
             const firnc_value_info *b = &graph->values[j];
             if (b->first == FIRNC_NONE || b->region != a->region)
@@ -293,11 +303,11 @@ static void check_recipe(const test_recipe *recipe) {
     firnc_compilation compilation = test_compilation(recipe);
     test_run_passes(&compilation, firnc_lower);
     const firnc_graph *graph = compilation.graph;
-    assert_true(graph->arena_bytes >= graph->live_bytes);
+    assert_true(graph->region_bytes[FIRNC_IN_ARENA] >= graph->live_bytes);
     check_graph(graph);
     compare_machines(recipe, graph);
     /* the search finds an optimal placement for every plan of this size */
-    assert_int_equal(graph->arena_bytes, graph->live_bytes);
+    assert_int_equal(graph->region_bytes[FIRNC_IN_ARENA], graph->live_bytes);
 }
 
 static void test_graphs(void **state) {
@@ -322,8 +332,9 @@ static void test_graphs(void **state) {
     }
 }
 
-/* In a train and an eval plan of one model, the parameters must have the same offsets, from the start of the state. */
-static void test_state_prefix(void **state) {
+/* In a train and an eval plan of one model, the parameters must have the same places, and nothing else is in their
+ * region. */
+static void test_regions_of_a_model(void **state) {
     (void)state;
     test_recipe train = test_gpt2_recipe(), eval = test_gpt2_recipe();
     eval.job.mode = FIRNC_EVAL;
@@ -342,9 +353,12 @@ static void test_state_prefix(void **state) {
         assert_int_equal(a.graph->values[x[i]].offset, (end + 15) / 16 * 16);
         end = a.graph->values[x[i]].offset + bytes;
     }
-    for (firnc_value i = 0; i < a.graph->value_count; i++)
-        if (a.graph->values[i].role == FIRNC_ROLE_OPTIMIZER_STATE || a.graph->values[i].role == FIRNC_ROLE_COUNTER)
-            assert_true(a.graph->values[i].offset >= end);
+    for (uint8_t i = 0; i < 2; i++)
+        assert_int_equal((i == 0 ? a : b).graph->region_bytes[FIRNC_IN_PARAMETERS], (end + 15) / 16 * 16);
+    assert_int_equal(b.graph->region_bytes[FIRNC_IN_OPTIMIZER], 0);
+    for (uint8_t kind = FIRNC_IN_OPTIMIZER; kind < FIRNC_REGIONS; kind++)
+        assert_true(a.graph->region_bytes[kind] > 0 ||
+                    (kind != FIRNC_IN_OPTIMIZER && kind != FIRNC_IN_SESSION && kind != FIRNC_IN_ARENA));
 }
 
 int main(void) {
@@ -352,7 +366,7 @@ int main(void) {
         cmocka_unit_test(test_bound),           cmocka_unit_test(test_checker_can_fail),
         cmocka_unit_test(test_random_problems), cmocka_unit_test(test_tight_problems),
         cmocka_unit_test(test_public_problems), cmocka_unit_test(test_graphs),
-        cmocka_unit_test(test_state_prefix),
+        cmocka_unit_test(test_regions_of_a_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "compiler/base/files.h"
-#include "compiler/emit/write.h"
-#include "plan/checks/semantics.h"
-#include "plan/checks/verifier.h"
+#include "compiler/commands/report_read.h"
+#include "compiler/emit/plan_file.h"
+#include "compiler/emit/report.h"
 #include "plan/container.h"
 #include "plan/errors.h"
 #include "plan/op_words.h"
@@ -569,10 +569,11 @@ static void test_training_clipping(void **state) {
     firnc_compilation by_norm = test_compilation(&recipe);
     test_run_passes(&by_norm, firnc_lower);
     const firnc_node *factors = test_find_node(by_norm.graph, FIRN_OP_gradient_factors, "gradient_factors");
-    assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_SCALED], 0);
     assert_int_equal(factors->integers[FIRN_GRADIENT_FACTORS_CLIPPING], FIRN_FB_CLIPPING_NORM);
     assert_float_equal(factors->reals[FIRN_GRADIENT_FACTORS_LIMIT], 2, 0);
-    assert_int_equal(factors->inputs[0], by_norm.graph->gradient_norm);
+    assert_int_equal(factors->input_count, 2);
+    assert_int_equal(factors->inputs[FIRN_GRADIENT_FACTORS_IN_SCALE], FIRNC_NONE);
+    assert_int_equal(factors->inputs[FIRN_GRADIENT_FACTORS_IN_NORM], by_norm.graph->gradient_norm);
     assert_int_equal(test_find_node(by_norm.graph, FIRN_OP_sgd, "layers.1.bias")->inputs[3], factors->outputs[0]);
     /* squares are summed in the order of parameter names */
     const firnc_node *squares = test_find_node(by_norm.graph, FIRN_OP_sum_of_squares, "layers.1.bias");
@@ -679,6 +680,8 @@ static void test_order(void **state) {
         const firnc_node *node = &graph->nodes[i];
         assert_true(i == 0 || graph->nodes[i - 1].phase <= node->phase);
         for (uint8_t j = 0; j < node->input_count; j++) {
+            if (node->inputs[j] == FIRNC_NONE)
+                continue;
             const firnc_value_info *value = &graph->values[node->inputs[j]];
             assert_true(written[node->inputs[j]] || value->producer == FIRNC_NONE);
             assert_false(scratch[node->inputs[j]]);
@@ -843,22 +846,19 @@ static firnc_payload write_payload(const test_recipe *recipe, const char *weight
     return payload;
 }
 
-/* Verifies the FlatBuffers part in memory with the alignment of a plan. */
+/* Seals the payload and makes all checks of an unsigned plan. */
+static firnc_plan_file sealed(const firnc_compilation *compilation, const firnc_payload *payload, firnc_bytes *file) {
+    static const uint8_t public_key[64] = {4};
+    const firnc_bytes report = firnc_write_report(compilation, payload);
+    firnc_plan_file checked;
+    assert_true(firnc_plan_seal(compilation, payload, &report, public_key, file));
+    assert_string_equal(firn_error_name(firnc_plan_check(file, NULL, 0, &checked)), firn_error_name(FIRN_OK));
+    return checked;
+}
+
 static firn_fb_plan verified(const firnc_compilation *compilation, const firnc_payload *payload) {
-    uint8_t *memory = firnc_allocate(payload->flatbuffers_bytes + FIRN_PAYLOAD_ALIGNMENT);
-    memory += FIRN_PAYLOAD_ALIGNMENT - (uintptr_t)memory % FIRN_PAYLOAD_ALIGNMENT;
-    memcpy(memory, payload->bytes, (size_t)payload->flatbuffers_bytes);
-    assert_int_equal(firn_fb_verify(memory, payload->flatbuffers_bytes), FIRN_OK);
-    firn_fb_plan plan = firn_fb_plan_root(memory);
-    uint32_t scratch[1024];
-    firn_header header = {.mode = compilation->job->mode == FIRNC_EVAL ? FIRN_MODE_EVAL : FIRN_MODE_TRAIN,
-                          .state_bytes = compilation->graph->state_bytes,
-                          .arena_bytes = compilation->graph->arena_bytes,
-                          .constants_bytes = payload->constants_bytes,
-                          .ops = payload->ops};
-    assert_string_equal(firn_error_name(firn_semantics_check(plan, &header, scratch, sizeof scratch)),
-                        firn_error_name(FIRN_OK));
-    return plan;
+    firnc_bytes file;
+    return sealed(compilation, payload, &file).plan;
 }
 
 /* The loader accepts every form of step, and writing it twice gives the same bytes. */
@@ -916,20 +916,45 @@ static void test_payload_fields(void **state) {
     assert_string_equal(firn_fb_input_name(labels), "labels");
     assert_int_equal(firn_fb_input_advance(labels), 1);
     assert_int_equal(firn_fb_input_limit(labels), 11);
-    assert_int_equal(firn_fb_plan_groups_count(plan), 2);
-    assert_float_equal(firn_fb_parameter_group_weight_decay(firn_fb_plan_groups_at(plan, 0)), 0.125, 0);
-    assert_float_equal(firn_fb_parameter_group_weight_decay(firn_fb_plan_groups_at(plan, 1)), 0, 0);
-    assert_false(firn_fb_plan_loss_scaler_present(plan));
-    assert_int_equal(firn_fb_plan_gradient_norm(plan), UINT32_MAX);
-    /* an op has a POL record if and only if its row of the op table has a POL class */
-    uint32_t rules = 0;
-    firn_fb_phase phase = firn_fb_plan_phases_at(plan, 0);
-    for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
-        firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-        rules += firn_fb_op_pol_present(op) && firn_fb_op_pol(op).origin == FIRN_FB_POL_ORIGIN_RULE;
-        assert_int_equal(firn_fb_op_pol_present(op), firn_op_find(firn_fb_op_code(op))->pol != FIRN_POL_none);
+    assert_false(firn_fb_input_label(firn_fb_plan_inputs_at(plan, 0)));
+    assert_true(firn_fb_input_label(labels));
+    assert_int_equal(firn_fb_plan_loss_scale(plan), FIRN_ABSENT);
+    assert_int_equal(firn_fb_plan_gradient_norm(plan), FIRN_ABSENT);
+}
+
+/* The names and the requests that no op needs are in the report: of every tensor that is not state, and of every op in
+ * the order of the plan, with a level if and only if its row of the op table has a POL class. */
+static void test_report(void **state) {
+    (void)state;
+    test_recipe recipe = test_gpt2_recipe();
+    firnc_compilation compilation;
+    firnc_payload payload = write_payload(&recipe, NULL, &compilation);
+    firnc_bytes file;
+    const firnc_plan_file checked = sealed(&compilation, &payload, &file);
+    const cJSON *report = firnc_report_of(&file, &checked.header);
+    const cJSON *groups = cJSON_GetObjectItemCaseSensitive(report, "groups");
+    assert_int_equal(cJSON_GetArraySize(groups), 2);
+    for (int i = 0; i < 2; i++) {
+        const cJSON *decay = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(groups, i), "weight_decay");
+        assert_true(cJSON_GetNumberValue(decay) == (i == 0 ? 0.125 : 0));
     }
-    assert_int_equal(rules, 0); /* rules apply to mixed precision only */
+    const cJSON *tensors = cJSON_GetObjectItemCaseSensitive(report, "tensors");
+    assert_int_equal(cJSON_GetArraySize(tensors),
+                     firn_fb_plan_tensors_count(checked.plan) - firn_fb_plan_state_tensors(checked.plan));
+    assert_string_equal(firnc_report_name(report, "tensors", 0), "input_ids");
+    const cJSON *ops = cJSON_GetObjectItemCaseSensitive(report, "ops");
+    int number = 0;
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(checked.plan); p++) {
+        firn_fb_phase phase = firn_fb_plan_phases_at(checked.plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, number++) {
+            const cJSON *op = cJSON_GetArrayItem(ops, number);
+            const bool has_level = firn_op_find(firn_fb_op_code(firn_fb_phase_ops_at(phase, i)))->pol != FIRN_POL_none;
+            assert_int_equal(cJSON_GetArraySize(op), has_level ? 3 : 1);
+            if (has_level) /* rules apply to mixed precision only */
+                assert_string_not_equal(cJSON_GetStringValue(cJSON_GetArrayItem(op, 2)), "rule");
+        }
+    }
+    assert_int_equal(cJSON_GetArraySize(ops), number);
 }
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
@@ -1065,6 +1090,7 @@ int main(void) {
         cmocka_unit_test(test_unknown_target),
         cmocka_unit_test(test_payload_variants),
         cmocka_unit_test(test_payload_fields),
+        cmocka_unit_test(test_report),
         cmocka_unit_test(test_weights),
         cmocka_unit_test(test_weights_refused),
     };

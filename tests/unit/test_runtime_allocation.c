@@ -129,7 +129,7 @@ static int train_and_save(void) {
 static int restore_and_evaluate(float *value) {
     int status = support_open(&two, &eval_plan, &port);
     if (status == FIRN_OK)
-        status = firn_restore(&two.firn);
+        status = firn_restore(&two.firn, NULL);
     for (int i = 0; status == FIRN_OK && i < 5; i++)
         status = firn_eval_step(&two.firn, &source.source);
     return status == FIRN_OK ? firn_eval_result(&two.firn, value) : status;
@@ -147,7 +147,7 @@ static void allocates_nothing(void **state) {
     int trained = train_and_save();
     int digested = firn_digest(&one.firn, digest);
     int evaluated = restore_and_evaluate(&value);
-    eval_plan.file[eval_plan.bytes - 1] ^= 1;
+    eval_plan.file[FIRN_PAYLOAD_OFFSET - 1] ^= 1;
     int refused = support_open(&two, &eval_plan, &port);
     forbidden = 0;
     assert_int_equal(trained, FIRN_OK);

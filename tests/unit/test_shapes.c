@@ -38,14 +38,15 @@ static uint8_t type_of(const char *text) {
 enum { ROOM = FIRN_INPUTS_MAX + 1 };
 _Static_assert(FIRN_OUTPUTS_MAX <= FIRN_INPUTS_MAX, "there is room for as many outputs");
 
-/* Parses "f32[2,3] i32[2]" into shapes; a type alone leaves the rank 0. Returns the number of shapes. */
+/* Parses "f32[2,3] i32[2]" into shapes; a type alone leaves the rank 0, as does "-", an absent input. Returns the
+ * number of shapes. */
 static uint8_t read_shapes(const char *text, firn_shape *shapes) {
     uint8_t count = 0;
     while (*text != '\0') {
         assert_true(count < ROOM);
         firn_shape *shape = &shapes[count++];
-        *shape = (firn_shape){.type = type_of(text)};
-        text += 3;
+        *shape = (firn_shape){.type = *text == '-' ? 0 : type_of(text)};
+        text += *text == '-' ? 1 : 3;
         while (*text == '[' || *text == ',') {
             char *end;
             unsigned long extent = strtoul(text + 1, &end, 10);
@@ -114,7 +115,7 @@ static const shape_case cases[] = {
     {FIRN_OP_cast, "f32[2,3] f32[2,3]", "b16", OPERANDS},
     {FIRN_OP_cast, "f32[2,3]", "b16 b16", OPERANDS},
     {FIRN_OP_cast, "f32[2,0]", "b16", SHAPE},
-    {FIRN_OP_cast, "f32", "b16", SHAPE},
+    {FIRN_OP_cast, "f32", "b16", OPERANDS},
     {FIRN_OP_cast, "f32[1,1,1,1,1,1,1,2]", "b16[1,1,1,1,1,1,1,2]", ACCEPTED},
     {FIRN_OP_cast, "f32[1,1,1,1,1,1,1,1,1]", "b16", SHAPE},
     {FIRN_OP_cast, "f32[4294967295,4294967295]", "b16", SHAPE},
@@ -365,21 +366,27 @@ static const shape_case cases[] = {
     {FIRN_OP_gradient_norm, "f32[4]", "f32[1] i32[1]", ACCEPTED},
     {FIRN_OP_gradient_norm, "f32[2,2]", "f32 i32", SHAPE},
     {FIRN_OP_gradient_norm, "f32[4]", "f32 f32", SHAPE},
-    {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {1, 0}, {0}, ACCEPTED},
-    {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {0, 1}, {2}, ACCEPTED},
-    {FIRN_OP_gradient_factors, "f32[1] f32[1]", "f32[3]", {1, 1}, {2}, ACCEPTED},
-    {FIRN_OP_gradient_factors, "", "f32[3]", {0, 2}, {2}, ACCEPTED},
-    {FIRN_OP_gradient_factors, "f32[1]", "f32", {1, 1}, {2}, OPERANDS},
-    {FIRN_OP_gradient_factors, "f32[1] f32[1]", "f32", {1, 2}, {2}, OPERANDS},
-    {FIRN_OP_gradient_factors, "f32[2]", "f32", {1, 0}, {0}, SHAPE},
-    {FIRN_OP_gradient_factors, "f32[1] i32[1]", "f32", {1, 1}, {2}, SHAPE},
-    {FIRN_OP_gradient_factors, "f32[1]", "b16", {1, 0}, {0}, SHAPE},
-    {FIRN_OP_gradient_factors, "f32[1]", "f32", {2, 0}, {0}, ATTRIBUTE},
-    {FIRN_OP_gradient_factors, "f32[1]", "f32", {1, 3}, {0}, ATTRIBUTE},
-    {FIRN_OP_gradient_factors, "f32[1]", "f32", {1, -1}, {0}, ATTRIBUTE},
-    {FIRN_OP_gradient_factors, "f32[1]", "f32", {1, 0}, {1}, ATTRIBUTE},
-    {FIRN_OP_gradient_factors, "f32[1]", "f32", {0, 1}, {0}, ATTRIBUTE},
-    {FIRN_OP_gradient_factors, "f32[1]", "f32", {0, 1}, {INFINITY}, ATTRIBUTE},
+    {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {0}, {0}, ACCEPTED},
+    {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {2}, {2}, ACCEPTED},
+    {FIRN_OP_gradient_factors, "- f32[1]", "f32[3]", {1}, {2}, ACCEPTED},
+    {FIRN_OP_gradient_factors, "f32[1] f32[1]", "f32[3]", {1}, {2}, ACCEPTED},
+    {FIRN_OP_gradient_factors, "", "f32[3]", {2}, {2}, ACCEPTED},
+    {FIRN_OP_gradient_factors, "", "f32[3]", {0}, {0}, ACCEPTED},
+    {FIRN_OP_gradient_factors, "f32[1] -", "f32[3]", {0}, {0}, OPERANDS},
+    {FIRN_OP_gradient_factors, "-", "f32[3]", {2}, {2}, OPERANDS},
+    {FIRN_OP_gradient_factors, "- -", "f32[3]", {2}, {2}, OPERANDS},
+    {FIRN_OP_gradient_factors, "f32[1]", "f32", {1}, {2}, OPERANDS},
+    {FIRN_OP_gradient_factors, "f32[1] f32[1]", "f32", {2}, {2}, OPERANDS},
+    {FIRN_OP_gradient_factors, "- f32[1]", "f32", {0}, {0}, OPERANDS},
+    {FIRN_OP_gradient_factors, "f32[2]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_gradient_factors, "- f32[2]", "f32", {1}, {2}, SHAPE},
+    {FIRN_OP_gradient_factors, "f32[1] i32[1]", "f32", {1}, {2}, SHAPE},
+    {FIRN_OP_gradient_factors, "f32[1]", "b16", {0}, {0}, SHAPE},
+    {FIRN_OP_gradient_factors, "f32[1]", "f32", {3}, {0}, ATTRIBUTE},
+    {FIRN_OP_gradient_factors, "f32[1]", "f32", {-1}, {0}, ATTRIBUTE},
+    {FIRN_OP_gradient_factors, "f32[1]", "f32", {0}, {1}, ATTRIBUTE},
+    {FIRN_OP_gradient_factors, "- f32[1]", "f32", {1}, {0}, ATTRIBUTE},
+    {FIRN_OP_gradient_factors, "- f32[1]", "f32", {1}, {INFINITY}, ATTRIBUTE},
     {FIRN_OP_decay_factors, "f32[1]", "f32[4]", {0}, {0}, ACCEPTED},
     {FIRN_OP_decay_factors, "f32[1] f32[3]", "f32[4]", {0}, {0}, ACCEPTED},
     {FIRN_OP_decay_factors, "f32[2]", "f32", {0}, {0}, SHAPE},

@@ -31,26 +31,13 @@ static void *block_of(uint64_t bytes) {
 }
 
 static firn_config config_of(const compiled_plan *plan, compiled_run *run, const char *kernels, const firn_port *port) {
-    firn_sizes sizes;
-    *run = (compiled_run){.firn = {{0}}};
-    assert_int_equal(firn_plan_sizes(plan->file, plan->bytes, &sizes), FIRN_OK);
-    run->state = block_of(sizes.state_bytes);
-    run->arena = block_of(sizes.arena_bytes);
-    return (firn_config){.plan = plan->file,
-                         .plan_bytes = plan->bytes,
-                         .public_key = compiled_key,
-                         .state = run->state,
-                         .state_bytes = sizes.state_bytes,
-                         .arena = run->arena,
-                         .arena_bytes = sizes.arena_bytes,
-                         .port = port,
-                         .kernels = kernels};
-}
-
-static void free_run(compiled_run *run) {
-    free(run->state);
-    free(run->arena);
-    free(run->workspace);
+    firn_config config = {.plan = plan->file,
+                          .plan_bytes = plan->bytes,
+                          .public_key = compiled_key,
+                          .port = port,
+                          .kernels = kernels};
+    compiled_run_blocks(run, &config);
+    return config;
 }
 
 static void take_steps(compiled_run *run) {
@@ -83,7 +70,7 @@ static uint64_t check_set(const compiled_plan *plan, const char *kernels, uint32
     take_steps(&run);
     for (size_t i = 0; i < GUARD; i++)
         assert_int_equal(((uint8_t *)run.workspace)[bytes + i], 0xa5);
-    free_run(&run);
+    compiled_run_close(&run);
     return bytes;
 }
 
@@ -129,13 +116,13 @@ static void it_is_asked_of_verified_plans(void **state) {
     if (!firn_kernel_set_choose(NULL)->has_scratch)
         skip();
     compiled_plan_make(&plan, "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, NULL, 0);
-    plan.file[plan.bytes - 1] ^= 1;
+    plan.file[FIRN_PAYLOAD_OFFSET - 1] ^= 1;
     const firn_config config = config_of(&plan, &run, NULL, NULL);
     assert_int_equal(firn_workspace_bytes(&config, &bytes), FIRN_ERROR_SIGNATURE);
     assert_int_equal(bytes, 0);
     assert_int_equal(firn_workspace_bytes(&config, NULL), FIRN_ERROR_ARGUMENT);
     assert_int_equal(firn_workspace_bytes(NULL, &bytes), FIRN_ERROR_ARGUMENT);
-    free_run(&run);
+    compiled_run_close(&run);
     compiled_plan_free(&plan);
 }
 

@@ -1,0 +1,279 @@
+#!/bin/sh
+# The documents specify a run: tests/golden/second_runtime.py, which was written from plan/NUMERICS.md and plan/FORMAT.md
+# without the sources, computes the losses and the state of `firn train` bit by bit. Each case freezes a plan, trains it with
+# both, and compares the bits of the loss of each step, which steps were skipped, and the hash of each tensor of the state. Some
+# cases also compare the metric of an evaluation with the trained parameters.
+set -eu
+
+. tests/end_to_end/expectations
+cases=0
+
+python3 -c 'import numpy' 2>"$folder/err" || {
+    fail "python3 with numpy is missing; install them with: .packages/install test"
+    exit 1
+}
+"$FIRNC" keygen "$folder/test" >"$folder/out"
+
+# Data: two texts, and 80 images of 7 x 7 bytes with classes, targets and weights.
+python3 - "$folder" <<'END'
+import sys
+from pathlib import Path
+import numpy as np
+
+folder = Path(sys.argv[1])
+licence = Path("/usr/share/common-licenses/GPL-3").read_bytes()
+(folder / "text").write_bytes(licence[:3000])
+(folder / "more").write_bytes(licence[-700:])
+(folder / "few").write_bytes(licence[:120])
+values = np.frombuffer(licence, np.uint8)
+np.save(folder / "images.npy", values[:3920].reshape(80, 49))
+(folder / "images").write_bytes(bytes([0, 0, 8, 3, 0, 0, 0, 80, 0, 0, 0, 7, 0, 0, 0, 7]) + licence[:3920])
+for name, classes in (("classes", 10), ("two", 2)):
+    (folder / name).write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 80]) + bytes(values[:80] % classes))
+np.save(folder / "targets.npy", (values[:800].astype(np.float32) / np.float32(128)).reshape(80, 10))
+np.save(folder / "weights.npy", (values[:80] % 5).astype(np.float32) / np.float32(3))
+END
+texts="--data $folder/text --data $folder/more"
+images="--data $folder/images --labels $folder/classes"
+targets="--data $folder/images.npy --labels $folder/targets.npy"
+
+# second NAME STEPS DATA [OPTION]...: what the second runtime computes, in the form of $folder/firn
+second() {
+    name=$1
+    steps=$2
+    data=$3
+    shift 3
+    # The data is split into words intentionally, here and below.
+    python3 tests/golden/second_runtime.py "$folder/plan" $data --steps "$steps" --per-tensor "$@" >"$folder/out" 2>&1 || {
+        fail "$name: the second runtime ends with an error"
+        return
+    }
+    sed 's/^\(step [0-9]*\) loss [^ ]* bits/\1 loss/' "$folder/out" >"$folder/second"
+    rm "$folder/out"
+    [ "$(grep -c '^step ' "$folder/second")" -eq "$steps" ] || fail "$name: not $steps steps"
+    if ! cmp -s "$folder/firn" "$folder/second"; then
+        fail "$name: the first difference:" "$(paste -d '|' "$folder/firn" "$folder/second" | awk -F '|' '
+            $1 != $2 { print "firn has \"" $1 "\", the second runtime \"" $2 "\""; exit }')"
+    fi
+}
+
+# same NAME STEPS RECIPE DATA [SETTING]...: compiles, trains and compares; a setting is a key of the recipe without `trainer.`.
+# Where $evaluate is not empty, it also evaluates.
+evaluate=
+same() {
+    name=$1
+    steps=$2
+    recipe=$3
+    data=$4
+    shift 4
+    for setting in "$@"; do
+        set -- "$@" --set "trainer.$setting"
+        shift
+    done
+    cases=$((cases + 1))
+    rm -f "$folder/plan" "$folder/eval" "$folder/run" "$folder/log"
+    "$FIRNC" compile "$recipe" --mode train --key "$folder/test.key.pem" -o "$folder/plan" "$@" >"$folder/out" 2>&1 || {
+        fail "$name does not compile"
+        return
+    }
+    "$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" $data --steps "$steps" --quiet --checkpoint "$folder/run" \
+        --log "$folder/log" >"$folder/out" 2>&1 || {
+        fail "$name: firn does not train"
+        return
+    }
+    {
+        sed -n 's/.*"step":\([0-9]*\),.*"loss_bits":"\([0-9a-f]*\)".*"skipped":\([a-z]*\),.*/step \1 loss \2 skipped \3/p' \
+            "$folder/log"
+        "$FIRN" digest "$folder/run" --per-tensor
+    } >"$folder/firn"
+    if [ -z "$evaluate" ]; then
+        second "$name" "$steps" "$data"
+        return
+    fi
+    "$FIRNC" compile "$recipe" --mode eval --key "$folder/test.key.pem" -o "$folder/eval" "$@" >"$folder/out" 2>&1 || {
+        fail "$name does not compile for evaluation"
+        return
+    }
+    "$FIRN" eval "$folder/eval" --pub "$folder/test.pub.pem" $data --quiet --checkpoint "$folder/run" >"$folder/out" 2>&1 || {
+        fail "$name: firn does not evaluate"
+        return
+    }
+    sed 's/^/metric /' "$folder/out" >>"$folder/firn"
+    second "$name" "$steps" "$data" --evaluate "$folder/eval"
+}
+
+gpt2=compiler/recipes/small_gpt2.yaml
+mlp=compiler/recipes/small_mlp.yaml
+precision=init.precision
+loader=fit.train_dataloader
+float32=$precision.enabled=false
+emulate=$precision.pol_lowering=emulate
+input=init.model.input_size=49
+
+# gpt2_of and mlp_of NAME STEPS DATA [SETTING]...: with sizes that a test can afford
+gpt2_of() {
+    name=$1
+    steps=$2
+    data=$3
+    shift 3
+    same "$name" "$steps" $gpt2 "$data" init.model.num_hidden_layers=1 "$precision.pol=[]" "$@"
+}
+mlp_of() {
+    name=$1
+    steps=$2
+    data=$3
+    shift 3
+    same "$name" "$steps" $mlp "$data" $input "$@"
+}
+
+# --- types and levels of precision; dropout and two micro-batches are in both recipes -----------------------------------
+
+mlp_of "MLP, float32" 3 "$images" $float32
+gpt2_of "GPT-2, float32" 3 "$texts" $float32
+for type in float16 bfloat16 cbfloat16; do
+    for level in 1 2; do
+        mlp_of "MLP, $type, POL $level emulated" 3 "$images" $precision.fp16_type=$type $emulate \
+            $precision.precision_opt_level=$level "init.model.hidden_sizes=[70, 130]"
+        gpt2_of "GPT-2, $type, POL $level emulated" 3 "$texts" $precision.fp16_type=$type $emulate \
+            $precision.precision_opt_level=$level
+    done
+done
+# --- loss scaling, clipping, gradients ----------------------------------------------------------------------------------
+
+dynamic="$precision.fp16_type=float16 $precision.loss_scaling_factor=dynamic $precision.max_loss_scale=1e30"
+gpt2_of "GPT-2, every step skipped" 3 "$texts" $dynamic $precision.initial_loss_scale=1e30
+mlp_of "MLP, steps skipped until the scale has fallen" 5 "$images" $dynamic $precision.initial_loss_scale=262144 \
+    $precision.max_gradient_norm=0.5 "init.model.hidden_sizes=[64, 100]"
+if ! grep -q 'skipped true' "$folder/second" || ! grep -q 'skipped false' "$folder/second"; then
+    fail "$name: all steps are skipped, or none"
+fi
+mlp_of "MLP, a growing scale, clipped by value" 4 "$images" $dynamic $precision.initial_loss_scale=1024 \
+    $precision.steps_per_increase=1 $precision.max_gradient_value=0.01
+mlp_of "MLP, static scale, float32 gradients" 3 "$images" $precision.fp16_type=cbfloat16 \
+    $precision.loss_scaling_factor=8192 $precision.gradient_type=float32
+
+# --- models -------------------------------------------------------------------------------------------------------------
+
+gpt2_of "GPT-2, chunks within attention" 1 "$texts" init.model.max_position_embeddings=136 $emulate \
+    $loader.max_sequence_length=136 $loader.batch_size=2 $loader.micro_batch_size=1 init.model.hidden_size=8 \
+    $precision.precision_opt_level=2 init.model.vocab_size=128
+gpt2_of "GPT-2, rotary" 3 "$texts" init.model.position_embedding_type=rotary init.model.rotary_dim=4
+gpt2_of "GPT-2, rotary, float32, one micro-batch" 3 "$texts" init.model.position_embedding_type=rotary \
+    init.model.rotary_dim=8 init.model.rope_theta=100 $float32 $loader.micro_batch_size=4
+gpt2_of "GPT-2, half softmax, an output layer of its own, weighted loss" 3 "$texts" \
+    init.model.attention_softmax_fp32=false init.model.share_embedding_weights=false \
+    init.model.loss_scaling=batch_size init.model.loss_weight=0.125 init.model.ignore_index=32
+same "GPT-2, initial weights" 3 tests/end_to_end/gpt2_training.yaml "--data tests/golden/gpt2_training.txt"
+for form in relu gelu tanh sigmoid silu softplus; do
+    mlp_of "MLP, $form" 2 "$images" init.model.nonlinearity=$form
+done
+for loss in mean_squared_error l1 "huber init.model.delta=0.25" "smooth_l1 init.model.beta=0.25" \
+    binary_cross_entropy_with_logits kl_divergence "kl_divergence init.model.log_target=true init.model.reduction=batchmean"; do
+    mlp_of "MLP, $loss" 2 "$targets" init.model.loss=$loss $loader.label_type=float32 validate.metric=loss
+done
+mlp_of "MLP, nll" 2 "$images" init.model.loss=nll
+mlp_of "MLP, weights of records, smoothed labels" 3 "$images --weights $folder/weights.npy" init.model.sample_weights=true \
+    init.model.label_smoothing=0.1 init.model.ignore_index=3
+
+# --- data ---------------------------------------------------------------------------------------------------------------
+
+gpt2_of "GPT-2, three micro-batches, epochs that end inside them" 3 "--data $folder/few --data $folder/text" \
+    $loader.batch_size=6 $loader.stride=40 $loader.held_out_per_mille=333 $loader.shuffle_seed=77
+gpt2_of "GPT-2, one epoch in order" 2 "--data $folder/few --data $folder/few" $loader.shuffle=false $loader.wrap=false \
+    $loader.stride=7
+mlp_of "MLP, records in order, bytes from -0.5" 3 "$images" $loader.shuffle=false $loader.feature_shift=-0.5 \
+    "init.model.hidden_sizes=[]"
+
+# --- optimizers ---------------------------------------------------------------------------------------------------------
+
+ramp="init.schedulers=[{LinearLR: {initial_learning_rate: 0.01, end_learning_rate: 0.02, total_iters: 8}}]"
+for optimizer in "SGD: {maximize: true, weight_decay: 0.1}" "SGD: {momentum: 0.9, dampening: 0.1}" \
+    "Adam: {weight_decay: 0.1}" "Adam: {amsgrad: true}" "AdamW: {correct_bias: false}" \
+    "AdamW: {amsgrad: true, weight_decay: 0.1}" "Adafactor: {weight_decay: 0.1}" "Adafactor: {scale_parameter: false}" \
+    "Lamb: {weight_decay: 0.1}" "Lamb: {adam: true}" "Lion: {weight_decay: 0.1}" "RMSprop: {weight_decay: 0.1}" \
+    "RMSprop: {momentum: 0.9}" "RMSprop: {centered: true}" "RMSprop: {momentum: 0.9, centered: true}" \
+    "RAdam: {betas: [0.9, 0.95], weight_decay: 0.1}" "NAdam: {weight_decay: 0.1}" "Adamax: {maximize: true}" "Rprop: {}" \
+    "Adagrad: {initial_accumulator_value: 0.5, lr_decay: 0.1}" "Adadelta: {weight_decay: 0.1}" \
+    "ASGD: {t0: 1, weight_decay: 0.1}" "Muon: {}" "Muon: {nesterov: false}"; do
+    steps=3
+    [ "${optimizer%%:*}" != RAdam ] || steps=8
+    mlp_of "MLP, $optimizer" $steps "$images" "init.optimizer={$optimizer}" "$ramp" "init.model.hidden_sizes=[5, 7]" \
+        $float32
+done
+
+# --- schedules: one for each parameter ----------------------------------------------------------------------------------
+
+# schedules NAME SCHEDULE...: six schedules, each "CLASS: {SETTINGS"; those of the weight decay have other names
+groups=
+for parameter in 0.weight 0.bias 1.weight 1.bias 2.weight 2.bias; do
+    groups="$groups {params: layers.$parameter, tags: t$parameter, weight_decay: 0.1},"
+done
+schedules() {
+    name=$1
+    shift
+    list=
+    for parameter in 0.weight 0.bias 1.weight 1.bias 2.weight 2.bias; do
+        list="$list {$1, param_group_tags: t$parameter}},"
+        shift
+    done
+    mlp_of "schedules, $name" 9 "$images" "init.optimizer={SGD: {lr: 0.01, params: [${groups%,}]}}" \
+        "init.schedulers=[${list%,}]" "init.model.hidden_sizes=[4, 4]" init.loop.num_steps=9 $float32
+}
+schedules "first" "LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.02, total_iters: 6" \
+    "PolynomialLR: {initial_learning_rate: 0.1, end_learning_rate: 0.02, total_iters: 6, power: 2.5" \
+    "CosineDecayLR: {initial_learning_rate: 0.1, end_learning_rate: 0.02, total_iters: 6" \
+    "ExponentialLR: {initial_learning_rate: 0.1, total_iters: 3, decay_rate: 0.7" \
+    "ExponentialLR: {initial_learning_rate: 0.1, total_iters: 3, decay_rate: 0.7, staircase: true" \
+    "InverseSquareRootDecayLR: {initial_learning_rate: 0.1, warmup_steps: 3"
+schedules "second" \
+    "InverseExponentialTimeDecayLR: {initial_learning_rate: 0.1, step_exponent: 1.5, total_iters: 3, decay_rate: 0.7" \
+    "InverseExponentialTimeDecayLR: {initial_learning_rate: 0.1, step_exponent: 1.5, total_iters: 3, decay_rate: 0.7,
+        staircase: true" \
+    "CosineAnnealingLR: {initial_learning_rate: 0.1, T_max: 3, eta_min: 0.01" \
+    "CosineAnnealingWarmRestarts: {initial_learning_rate: 0.1, T_0: 3, eta_min: 0.01" \
+    "MultiStepLR: {initial_learning_rate: 0.1, gamma: 0.7, milestones: [2, 5]" \
+    "PiecewiseConstantLR: {learning_rates: [0.1, 0.07, 0.03], milestones: [2, 5]"
+schedules "third" "StepLR: {initial_learning_rate: 0.1, step_size: 3, gamma: 0.7" \
+    "MultiplicativeLR: {initial_learning_rate: 0.1, coefficient: 0.9" \
+    "LambdaLR: {initial_learning_rate: 0.1, lr_lambda: [1, 0.8, 0.5, 0.2]" \
+    "LambdaLR: {initial_learning_rate: 0.1, lr_lambda: 'where(t < 4, (t + 1) / 4, exp(-0.1 * t) + (4 / (t + 1)) ** 0.5)'" \
+    "LambdaLR: {initial_learning_rate: 0.1,
+        lr_lambda: 'max(min(sin(t) * cos(t), 0.5), log(t + 1) - floor(t / 2)) ** 2 + pow(t >= 3, 2) * sqrt(t)'" \
+    "CyclicLR: {base_lr: 0.01, max_lr: 0.1, step_size_up: 2, step_size_down: 3"
+schedules "fourth" "CyclicLR: {base_lr: 0.01, max_lr: 0.1, step_size_up: 2, mode: triangular2" \
+    "CyclicLR: {base_lr: 0.01, max_lr: 0.1, step_size_up: 2, mode: exp_range, gamma: 0.9" \
+    "OneCycleLR: {initial_learning_rate: 0.01, max_lr: 0.1, total_steps: 10, pct_start: 0.35" \
+    "OneCycleLR: {initial_learning_rate: 0.01, max_lr: 0.1, total_steps: 10, three_phase: true" \
+    "OneCycleLR: {initial_learning_rate: 0.01, max_lr: 0.1, total_steps: 10, three_phase: true, anneal_strategy: linear" \
+    "ChainedScheduler: {schedulers: [{ConstantLR: {learning_rate: 0.1}}, {SequentialLR: {schedulers: [
+        {LinearLR: {initial_learning_rate: 0.5, end_learning_rate: 1.0, total_iters: 3}},
+        {CosineDecayLR: {initial_learning_rate: 1.0, end_learning_rate: 0.1, total_iters: 5}}]}}]"
+schedules "of the weight decay" "LinearWD: {initial_val: 0.5, end_val: 0.1, total_iters: 6" \
+    "ConstantWD: {val: 0.3" "CosineDecayWD: {initial_val: 0.5, end_val: 0.1, total_iters: 6" \
+    "StepWD: {initial_val: 0.5, step_size: 3, gamma: 0.7" "ScalePerParamWD: {scheduler: {ConstantWD: {val: 0.3}}" \
+    "LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.02, total_iters: 6"
+
+# --- metrics ------------------------------------------------------------------------------------------------------------
+
+evaluate=yes
+all=validate.val_dataloader.held_out=false
+gpt2_of "GPT-2, perplexity" 1 "$texts"
+gpt2_of "GPT-2, mean loss of the tokens that count" 1 "$texts" validate.metric=mean init.model.ignore_index=32
+mlp_of "MLP, accuracy" 1 "$images"
+for metric in loss mean_per_class_accuracy mean_iou dice "{FBetaScoreMetric: {beta: 2, ignore_classes: [1, 5]}}" \
+    "{FBetaScoreMetric: {beta: 0.5, average_type: macro, ignore_classes: [0]}}"; do
+    mlp_of "MLP, $metric" 1 "$images" $all "validate.metric=$metric"
+done
+for metric in mean accuracy mean_iou; do
+    mlp_of "MLP, $metric of weighted records" 1 "$images --weights $folder/weights.npy" $all validate.metric=$metric \
+        init.model.sample_weights=true init.model.ignore_index=3
+done
+mlp_of "MLP, AUC of two classes" 1 "--data $folder/images --labels $folder/two" init.model.output_size=2 $all \
+    validate.metric=auc
+mlp_of "MLP, AUC of targets" 1 "$targets" init.model.loss=binary_cross_entropy_with_logits $loader.label_type=float32 $all \
+    validate.metric=auc
+mlp_of "MLP, mean squared error" 1 "$targets" init.model.loss=l1 $loader.label_type=float32 $all \
+    validate.metric=mean_squared_error
+
+echo "$cases cases, $failures failures"
+[ $failures -eq 0 ] && [ $cases -eq 85 ]
