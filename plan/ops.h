@@ -161,6 +161,7 @@ typedef struct firn_op_info {
     uint16_t code;
     uint16_t operands; /* index into firn_op_operands: the inputs, then the outputs */
     uint16_t ranges;   /* index into firn_op_ranges: the integers, then the reals */
+    uint8_t inputs;    /* in the row; inputs_max is larger if the last one repeats */
     uint8_t inputs_min, inputs_max, outputs, integers, reals, reductions;
     uint8_t in_place; /* bit i set: output 0 may use the bytes of input i (same offset, same size) */
     uint8_t autocast; /* firn_autocast */
@@ -185,14 +186,19 @@ extern const uint8_t firn_op_ranges[];
 /* The row of an op, or NULL for a code that plan/ops.def does not define. */
 const firn_op_info *firn_op_find(uint16_t code);
 
-/* The operand row of input i. */
+/* The operand row of input i, below inputs_max. */
 static inline const firn_operand *firn_op_input(const firn_op_info *info, uint32_t i) {
-    return &firn_op_operands[info->operands + i];
+    return &firn_op_operands[info->operands + (i < info->inputs ? i : info->inputs - 1U)];
+}
+
+/* Whether output 0 may use the bytes of input i. */
+static inline bool firn_op_reuses(const firn_op_info *info, uint32_t i) {
+    return i < 8 && (info->in_place >> i & 1) != 0;
 }
 
 /* The operand row of output j; and the input that output j changes in place, or FIRN_FRESH. */
 static inline const firn_operand *firn_op_output(const firn_op_info *info, uint32_t j) {
-    return &firn_op_operands[info->operands + info->inputs_max + j];
+    return &firn_op_operands[info->operands + info->inputs + j];
 }
 static inline uint8_t firn_op_changed(const firn_op_info *info, uint32_t j) {
     return firn_op_output(info, j)->changed;

@@ -166,10 +166,11 @@ static const char *or_word(const char *word, const char *otherwise) {
 
 static void put_row(const struct op_row *row, unsigned operands, unsigned ranges) {
     const struct op_columns *columns = &row->source->columns;
-    put("    {.code = %u, .operands = %u, .ranges = %u, .inputs_min = %u, .inputs_max = %u, .outputs = %u,\n",
-        row->source->code, operands, ranges, row->inputs_min, row->input_count, row->output_count);
-    put("     .integers = %u, .reals = %u, .reductions = %u, .in_place = %u, .autocast = FIRN_AUTOCAST_%s,\n",
-        row->integer_count, row->real_count, row->reduction_count, in_place_of(row),
+    put("    {.code = %u, .operands = %u, .ranges = %u, .inputs = %u, .inputs_min = %u, .inputs_max = %u,\n",
+        row->source->code, operands, ranges, row->input_count, row->inputs_min, row->inputs_max);
+    put("     .outputs = %u, .integers = %u, .reals = %u, .reductions = %u, .in_place = %u, .autocast = "
+        "FIRN_AUTOCAST_%s,\n",
+        row->output_count, row->integer_count, row->real_count, row->reduction_count, in_place_of(row),
         or_word(columns->autocast, "fixed"));
     put("     .pol = FIRN_POL_%s, .cost = FIRN_COST_%s, .begins = FIRN_BEGINS_%s, .gathers = %u, .metric = %u,\n",
         or_word(columns->pol, "none"), row->source->cost, or_word(columns->begins, "nothing"), columns->gathers,
@@ -255,8 +256,8 @@ static void put_operands(const struct op_operand *list, unsigned count) {
         else {
             put(": ");
             put_cell(list[i].text);
-            put("%s%s%s", list[i].optional ? ", optional" : "", list[i].reusable ? ", reusable" : "",
-                list[i].scratch ? ", scratch" : "");
+            put("%s%s%s%s", list[i].optional ? ", optional" : "", list[i].repeats ? ", one or more" : "",
+                list[i].reusable ? ", reusable" : "", list[i].scratch ? ", scratch" : "");
         }
     }
 }

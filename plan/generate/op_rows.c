@@ -245,11 +245,14 @@ static const char *read_flags(const struct op_row *row, struct op_operand *opera
         case '~':
             operand->reusable = true;
             break;
+        case '+':
+            operand->repeats = true;
+            break;
         case '!':
             operand->scratch = true;
             break;
         default:
-            refuse_row(row, operand->name, "an operand has a flag that is none of ? ~ !");
+            refuse_row(row, operand->name, "an operand has a flag that is none of ? ~ + !");
         }
     return text;
 }
@@ -293,7 +296,12 @@ static void read_inputs(struct op_row *row) {
         read_operand(row, &row->inputs[i], true);
         if (!row->inputs[i].optional)
             row->inputs_min = i + 1;
+        if (row->inputs[i].repeats && (row->inputs[i].optional || row->inputs[i].reusable || i + 1 < row->input_count))
+            refuse_row(row, row->inputs[i].name,
+                       "only the last input repeats, and it is neither optional nor reusable");
     }
+    const bool repeats = row->input_count > 0 && row->inputs[row->input_count - 1].repeats;
+    row->inputs_max = repeats ? OP_OPERANDS_MAX : row->input_count;
     row->factors = find_operand(row->inputs, row->input_count, "factors");
 }
 
@@ -324,18 +332,19 @@ static void check_letters(const struct op_row *row, const struct op_operand *out
 
 static void read_output(struct op_row *row, struct op_operand *output) {
     const bool changes = output->text[0] == '\0';
-    if (output->optional || output->reusable)
-        refuse_row(row, output->name, "the flags ? and ~ are for inputs");
+    if (output->optional || output->reusable || output->repeats)
+        refuse_row(row, output->name, "the flags ? ~ and + are for inputs");
     output->changed = changes ? find_operand(row->inputs, row->input_count, output->name) : OP_NONE;
-    if (changes && (output->changed == OP_NONE || row->inputs[output->changed].optional))
-        refuse_row(row, output->name, "an output without a type is no input, or an optional one");
+    if (changes &&
+        (output->changed == OP_NONE || row->inputs[output->changed].optional || row->inputs[output->changed].repeats))
+        refuse_row(row, output->name, "an output without a type is no input, or one that is optional or repeats");
     if (changes)
         return;
     if (find_operand(row->inputs, row->input_count, output->name) != OP_NONE)
         refuse_row(row, output->name, "a fresh output has the name of an input; a changed one has no type");
     read_operand(row, output, false);
-    check_leading(row, output);
     check_letters(row, output);
+    check_leading(row, output);
     if (output->form == FORM_SUMS && !output->scratch)
         refuse_row(row, output->name, "[sums x] is scratch; write ! behind it");
 }
@@ -376,8 +385,8 @@ static void read_indices(struct op_row *row) {
             continue;
         if (row->index_operand != OP_NONE)
             refuse_row(row, row->inputs[i].name, "two inputs are indices");
-        if (row->inputs[i].optional)
-            refuse_row(row, row->inputs[i].name, "indices are an input that is always there");
+        if (row->inputs[i].optional || row->inputs[i].repeats)
+            refuse_row(row, row->inputs[i].name, "indices are an input that is always there, once");
         row->index_operand = i;
         row->index_attribute = find_attribute(row->integers, row->integer_count, range);
         if (row->index_attribute != OP_NONE)
@@ -460,6 +469,8 @@ static void check_gradient(const struct op_row *forward) {
     if (strcmp(forward->source->gradient, "by_name") != 0)
         return;
     const struct op_row *backward = find_backward(forward);
+    if (forward->inputs_max > forward->input_count || backward->inputs_max > backward->input_count)
+        refuse_row(forward, NULL, "an op whose last input repeats has no gradient by_name");
     for (unsigned i = 0; i < backward->input_count; i++) {
         const char *name = backward->inputs[i].name;
         if (!is_one_of(name, "dy dloss") && !remembers(forward, name))

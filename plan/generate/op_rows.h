@@ -50,7 +50,7 @@ struct op_operand {
     unsigned like; /* FORM_LIKE, FORM_SUMS: index of the input */
     unsigned extent_count;
     struct op_extent extents[2]; /* FORM_ROWS: the last one; FORM_EXTENTS: all */
-    bool optional, reusable, scratch;
+    bool optional, reusable, repeats, scratch;
     unsigned changed;          /* outputs: index of the input that it changes, or OP_NONE */
     char range[OP_NAME_BYTES]; /* operands that hold indices: a letter or an integer attribute; otherwise "" */
 };
@@ -63,7 +63,7 @@ struct op_row {
     const struct op_source *source;
     struct op_operand inputs[OP_OPERANDS_MAX], outputs[OP_OPERANDS_MAX];
     struct op_attribute integers[OP_ATTRIBUTES_MAX], reals[OP_ATTRIBUTES_MAX], reductions[OP_REDUCTIONS_MAX];
-    unsigned input_count, inputs_min, output_count, integer_count, real_count, reduction_count;
+    unsigned input_count, inputs_min, inputs_max, output_count, integer_count, real_count, reduction_count;
     unsigned reduced, factors, typed, inner_flag; /* an input, an input, an integer, an integer; or OP_NONE */
     unsigned inner;                               /* number of leading reductions that are not tensors */
     unsigned index_operand, index_table, index_from_end, index_attribute;

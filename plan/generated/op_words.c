@@ -15,6 +15,7 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"leading_rows_backward", "dy", "dtable", "rows", "", ""},
     {"add", "a b", "y", "", "", ""},
     {"multiply", "a b", "y", "", "", ""},
+    {"concat", "x", "y", "axis", "", ""},
     {"layer_norm", "x gain bias", "y mean reciprocal", "affine", "epsilon", ""},
     {"layer_norm_backward", "dy x gain mean reciprocal", "dx", "affine", "", ""},
     {"layer_norm_backward_affine", "dy x mean reciprocal", "dgain dbias", "affine", "", ""},

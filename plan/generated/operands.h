@@ -6,7 +6,7 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 88,
+    FIRN_OPS = 89,
 
     FIRN_CAST_IN_X = 0,
     FIRN_CAST_OUT_Y = 0,
@@ -59,6 +59,10 @@ enum {
     FIRN_MULTIPLY_IN_A = 0,
     FIRN_MULTIPLY_IN_B = 1,
     FIRN_MULTIPLY_OUT_Y = 0,
+
+    FIRN_CONCAT_IN_X = 0,
+    FIRN_CONCAT_OUT_Y = 0,
+    FIRN_CONCAT_AXIS = 0,
 
     FIRN_LAYER_NORM_IN_X = 0,
     FIRN_LAYER_NORM_IN_GAIN = 1,

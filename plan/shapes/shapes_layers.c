@@ -106,6 +106,37 @@ int firn_shape_broadcast(firn_op_signature *s) {
     return ends_with(&s->inputs[FIRN_ADD_IN_A], &s->inputs[FIRN_ADD_IN_B]) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
 }
 
+/* --- concat ----------------------------------------------------------------------------------------------------- */
+
+static bool joins(const firn_shape *first, const firn_shape *other, uint8_t axis) {
+    if (other->type != first->type || other->rank != first->rank)
+        return false;
+    for (uint8_t d = 0; d < first->rank; d++) {
+        if (d != axis && other->dims[d] != first->dims[d])
+            return false;
+    }
+    return true;
+}
+
+int firn_shape_concat(firn_op_signature *s) {
+    const firn_shape *first = &s->inputs[FIRN_CONCAT_IN_X];
+    firn_shape *y = &s->outputs[FIRN_CONCAT_OUT_Y];
+    if (s->integers[FIRN_CONCAT_AXIS] < 0 || s->integers[FIRN_CONCAT_AXIS] >= first->rank)
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    const uint8_t axis = (uint8_t)s->integers[FIRN_CONCAT_AXIS];
+    int64_t extent = 0;
+    for (uint8_t i = 0; i < s->input_count; i++) {
+        if (!joins(first, &s->inputs[i], axis))
+            return FIRN_ERROR_OP_SHAPE;
+        extent += s->inputs[i].dims[axis];
+    }
+    if (!is_word(extent, 1))
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(y, first);
+    y->dims[axis] = (uint32_t)extent;
+    return FIRN_OK;
+}
+
 /* --- attention -------------------------------------------------------------------------------------------------- */
 
 _Static_assert(FIRN_ATTENTION_HEADS == FIRN_ATTENTION_BACKWARD_HEADS &&

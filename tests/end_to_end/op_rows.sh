@@ -57,10 +57,15 @@ operands "the type of an optional input" "y: its type or extents are those of an
 operands "an operand's own type" "x: its type or extents are those of an optional" "x:@x[...]" "y:real[1]"
 operands "an unknown letter in an output" "y: an output has a letter" "x:real[...]" "y:real[N,C]"
 operands "rows without an input that has them" "y: an output has leading dimensions" "x:real[N]" "y:real[N]"
-operands "rows of an optional input" "y: an output has leading dimensions" "x:real[N] z:real[N,C]?" "y:real[N,C]"
+operands "rows of an optional input" "y: an output has leading dimensions" "x:real[N] z:real[N,C]?" "y:real[N]"
 operands "a fresh output with the name of an input" "x: a fresh output has the name" "x:real[...]" "x:real[1]"
 operands "an output that is no input" "z: an output without a type" "x:real[...]" "z"
 operands "an output that changes an optional input" "x: an output without a type" "x:real[...]?" "x"
+operands "an input behind one that repeats" "x: only the last input repeats" "x:real[...]+ z:real[...]" "y:real[1]"
+operands "an optional input that repeats" "x: only the last input repeats" "x:real[...]+?" "y:real[1]"
+operands "an output that repeats" "y: the flags" "x:real[...]" "y:real[1]+"
+operands "an output that changes inputs that repeat" "x: an output without a type" "x:real[...]+" "x"
+operands "indices that repeat" "x: indices are an input that is always" "z:real[V] x:int32(V)[...]+" "y:real[1]"
 operands "a letter of an optional input" "y: an output has a letter" "x:real[...] z:real[C]?" "y:real[C]"
 operands "optional indices" "x: indices are an input that is always" "x:int32(V)[...]? z:real[V]" "y:real[1]"
 operands "indices into an optional table" "V: indices are below a letter" "x:int32(V)[...] z:real[V]?" "y:real[1]"
@@ -136,6 +141,9 @@ refused "a backward op that reads scratch" "z: an input is neither dy" \
 FIRN_OP(tanh2_backward, 999, declared, none, none, "backward", .inputs = "dy:real[...] z:real[=dy]", .outputs = "dx:real[=dy]")'
 backward "a backward op with an attribute of its own" "form: an integer is none" \
     '.inputs = "dy:real[...]", .outputs = "dx:real[=dy]", .integers = "form:flag"'
+refused "a gradient by name of inputs that repeat" "an op whose last input repeats" \
+    'FIRN_OP(tanh2, 998, declared, by_name, none, "forward", .inputs = "x:real[...]+", .outputs = "y:real[=x]")
+FIRN_OP(tanh2_backward, 999, declared, none, none, "backward", .inputs = "dy:real[...]", .outputs = "dx:real[=dy]")'
 refused "a gradient without a backward op" "the gradient is by_name, and there is no op" \
     'FIRN_OP(wrong, 999, declared, by_name, none, "a wrong row", .inputs = "x:real[...]", .outputs = "y:real[=x]")'
 

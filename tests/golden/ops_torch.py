@@ -309,8 +309,15 @@ def multiply():
         case("multiply_da_" + tag, "multiply", [dy, b.detach()], [a.grad])
 
 
+def concat():
+    for axis, dims in ((0, ((2, 3), (1, 3), (4, 3))), (1, ((2, 3, 5), (2, 1, 5))), (2, ((2, 3, 1), (2, 3, 300))),
+                       (0, ((7,),)), (0, ((1,),) * 64)):
+        given = [rand(*d) for d in dims]
+        case(f"concat_{axis}_{len(dims)}", "concat", given, [torch.cat(given, axis)], [axis], [], 0)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
-             more_activations, more_losses, weighted_cross_entropy, rotary, multiply):
+             more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

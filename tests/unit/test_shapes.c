@@ -106,6 +106,9 @@ static bool case_holds(const shape_case *c, size_t number) {
 #define ATTRIBUTE .error = FIRN_ERROR_OP_ATTRIBUTE
 #define OPERANDS  .error = FIRN_ERROR_OP_OPERANDS
 
+#define EIGHT      "f32[1] f32[1] f32[1] f32[1] f32[1] f32[1] f32[1] f32[1]"
+#define SIXTY_FOUR EIGHT " " EIGHT " " EIGHT " " EIGHT " " EIGHT " " EIGHT " " EIGHT " " EIGHT
+
 static const shape_case cases[] = {
     {FIRN_OP_cast, "f32[2,3]", "b16[2,3]", ACCEPTED},
     {FIRN_OP_cast, "c16[7]", "f16[7]", ACCEPTED},
@@ -366,6 +369,26 @@ static const shape_case cases[] = {
     {FIRN_OP_gradient_norm, "f32[4]", "f32[1] i32[1]", ACCEPTED},
     {FIRN_OP_gradient_norm, "f32[2,2]", "f32 i32", SHAPE},
     {FIRN_OP_gradient_norm, "f32[4]", "f32 f32", SHAPE},
+    {FIRN_OP_concat, "b16[2,3]", "b16[2,3]", {0}, {0}, ACCEPTED},
+    {FIRN_OP_concat, "f32[2,3] f32[4,3] f32[1,3]", "f32[7,3]", {0}, {0}, ACCEPTED},
+    {FIRN_OP_concat, "f32[2,3,5] f32[2,1,5]", "f32[2,4,5]", {1}, {0}, ACCEPTED},
+    {FIRN_OP_concat, "f16[2,3] f16[2,1]", "f16[2,4]", {1}, {0}, ACCEPTED},
+    {FIRN_OP_concat, SIXTY_FOUR, "f32[64]", {0}, {0}, ACCEPTED},
+    {FIRN_OP_concat, SIXTY_FOUR " f32[1]", "f32", {0}, {0}, OPERANDS},
+    {FIRN_OP_concat, "", "f32", {0}, {0}, OPERANDS},
+    {FIRN_OP_concat, "f32[2] - f32[2]", "f32", {0}, {0}, OPERANDS},
+    {FIRN_OP_concat, "f32[2] f32[2] -", "f32", {0}, {0}, OPERANDS},
+    {FIRN_OP_concat, "f32[2,3] f32[2,3]", "f32", {2}, {0}, ATTRIBUTE},
+    {FIRN_OP_concat, "f32[2,3] f32[2,3]", "f32", {-1}, {0}, ATTRIBUTE},
+    {FIRN_OP_concat, "f32[2,3] b16[2,3]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[2,3] f32[2,3]", "b16", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "i32[2,3] i32[2,3]", "i32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[2,3] f32[2,4]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[2,3] f32[2,3] f32[2,4]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[2,3] f32[6]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[2,3] f32[2,3,1]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[4294967295] f32[1]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[4294967294] f32[1]", "f32[4294967295]", {0}, {0}, ACCEPTED},
     {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {0}, {0}, ACCEPTED},
     {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {2}, {2}, ACCEPTED},
     {FIRN_OP_gradient_factors, "- f32[1]", "f32[3]", {1}, {2}, ACCEPTED},
@@ -725,14 +748,15 @@ static void test_table(void **state) {
         assert_ptr_equal(firn_op_find(info->code), info);
         assert_int_equal(info->integers, words_of(firn_op_words_of(info)->integers));
         assert_int_equal(info->reals, words_of(firn_op_words_of(info)->reals));
-        assert_int_equal(info->inputs_max, words_of(firn_op_words_of(info)->inputs));
+        assert_int_equal(info->inputs, words_of(firn_op_words_of(info)->inputs));
         assert_int_equal(info->outputs, words_of(firn_op_words_of(info)->outputs));
         assert_int_equal(info->reductions, words_of(firn_op_words_of(info)->reductions));
-        assert_true(info->inputs_min <= info->inputs_max && info->inputs_max <= FIRN_INPUTS_MAX);
+        assert_true(info->inputs_min <= info->inputs && info->inputs <= info->inputs_max);
+        assert_int_equal(info->inputs_max, info->code == FIRN_OP_concat ? FIRN_INPUTS_MAX : info->inputs);
         assert_true(info->outputs >= 1 && info->outputs <= FIRN_OUTPUTS_MAX);
         assert_true(info->integers <= FIRN_ATTRIBUTES_MAX && info->reals <= FIRN_ATTRIBUTES_MAX);
         assert_true(info->reductions <= FIRN_REDUCTIONS_MAX);
-        assert_int_equal(info->in_place >> info->inputs_max, 0);
+        assert_true(info->inputs >= 8 || info->in_place >> info->inputs == 0);
     }
     assert_int_equal(firn_op_find(FIRN_OP_attention)->integers, 5);
     assert_int_equal(firn_op_find(FIRN_OP_adamw)->reals, 4);
