@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 
-#include "plan/bytes.h"
 #include "plan/generated/reader.h"
 #include "plan/generated/since.h"
 #include "plan/generated/tables.h"
@@ -39,7 +38,10 @@ typedef struct found {
 static bool any_value_above(const found *field, const firn_since_mark *mark) {
     for (uint32_t i = 0; i < field->count; i++) {
         const uint8_t *at = field->values + ((size_t)i * field->step + mark->offset);
-        if ((mark->bytes == 1 ? *at : firn_load16(at)) > mark->above)
+        uint64_t value = 0;
+        for (uint32_t byte = 0; byte < mark->bytes; byte++)
+            value |= (uint64_t)at[byte] << (8 * byte);
+        if (value > mark->above)
             return true;
     }
     return false;

@@ -16,7 +16,7 @@ uint32_t firn_needs_minor(const uint8_t *flatbuffers);
 enum {
     FIRN_SINCE_FIELD, /* a table with room for the field needs the version */
     FIRN_SINCE_LIMIT, /* a vector with more than `above` elements needs it, or a string with more bytes */
-    FIRN_SINCE_VALUE  /* an enumeration with a value higher than `above` needs it */
+    FIRN_SINCE_VALUE  /* an enumeration, or a member of a struct, with a value higher than `above` needs it */
 };
 
 /* One row of generated/since.c. */

@@ -106,7 +106,7 @@ typedef struct firn_segment {
 
 /* One stream of records or bytes; its segments follow each other. */
 typedef struct firn_stream {
-    uint8_t element;              /* ElementType: uint8 (6), int32 (4), float32 (0) */
+    uint8_t element; /* ElementType: float32 (0), int32 (4), uint8 (6), uint16 (7), int16 (8), int8 (9), bool (10) */
     uint32_t record_elements;     /* elements in one record; 1 for bytes of text */
     const firn_segment *segments; /* at least one segment */
     uint32_t segment_count;

@@ -50,7 +50,7 @@ static void apply(const firn_instance *instance, firn_fb_initialiser initialiser
         copy_weights(instance, initialiser, &tensor);
     else if (tensor.type == FIRN_FLOAT32)
         fill_floats(instance, initialiser, &tensor);
-    else
+    else if (tensor.type == FIRN_INT64) /* a cache of another type begins with zeros, which are there */
         fill_integers(firn_fb_initialiser_integer(initialiser), &tensor);
 }
 

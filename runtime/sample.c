@@ -146,12 +146,29 @@ static uint64_t place_of_draw(const firn_bound_sampler *sampler, const firn_samp
 
 /* --- from elements to tensors --- */
 
+/* Returns element i, little-endian, of an integer type or bool. */
+static int32_t integer_at(uint8_t type, const uint8_t *elements, uint32_t i) {
+    uint16_t half;
+    int32_t value;
+    switch (type) {
+    case FIRN_FB_ELEMENT_TYPE_INT8:
+        return elements[i] < 0x80 ? elements[i] : elements[i] - 0x100;
+    case FIRN_FB_ELEMENT_TYPE_UINT16:
+    case FIRN_FB_ELEMENT_TYPE_INT16:
+        memcpy(&half, elements + (size_t)2 * i, sizeof half);
+        return type == FIRN_FB_ELEMENT_TYPE_UINT16 || half < 0x8000 ? half : half - 0x10000;
+    case FIRN_FB_ELEMENT_TYPE_INT32:
+        memcpy(&value, elements + (size_t)4 * i, sizeof value);
+        return value;
+    default:
+        return elements[i];
+    }
+}
+
 /* Copies integers and checks them against the plan's limit. */
 static int convert_integers(const firn_bound_input *input, const uint8_t *elements, uint32_t count, int32_t *out) {
     for (uint32_t i = 0; i < count; i++) {
-        int32_t value = elements[i];
-        if (input->element == FIRN_FB_ELEMENT_TYPE_INT32)
-            memcpy(&value, elements + (size_t)4 * i, sizeof value);
+        const int32_t value = integer_at(input->element, elements, i);
         if (value < 0 || (uint32_t)value >= input->limit)
             return FIRN_ERROR_DATA_RANGE;
         out[i] = value;
@@ -177,13 +194,22 @@ static void scale_bytes(const firn_bound_input *input, const uint8_t *elements, 
             out[i] = firn_canonical(firn_fma((float)elements[i], scale, shift));
 }
 
+/* The same for the other integer types, which float32 holds exactly. */
+static void scale_integers(const firn_bound_input *input, const uint8_t *elements, uint32_t count, float *out) {
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = firn_canonical(
+            firn_fma((float)integer_at(input->element, elements, i), input->scale, input->shift));
+}
+
 static int convert(const firn_bound_input *input, const uint8_t *elements, uint32_t count, void *out) {
     if (input->limit != 0)
         return convert_integers(input, elements, count, out);
     if (input->element == FIRN_FB_ELEMENT_TYPE_FLOAT32)
         copy_floats(elements, count, out);
-    else
+    else if (input->element == FIRN_FB_ELEMENT_TYPE_UINT8)
         scale_bytes(input, elements, count, out);
+    else
+        scale_integers(input, elements, count, out);
     return FIRN_OK;
 }
 

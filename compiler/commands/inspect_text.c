@@ -272,6 +272,15 @@ static const char *lifetime(const cJSON *tensor) {
     return firnc_format("%" PRIu64 "..%" PRIu64, number(tensor, "first"), number(tensor, "last"));
 }
 
+/* The regions in the order in which an application gives their blocks. */
+static void print_regions(const cJSON *root) {
+    const cJSON *region;
+    heading("regions");
+    cJSON_ArrayForEach(region, item(root, "regions")) {
+        printf("  %-18s %12s bytes\n", text(region, "kind"), grouped(region, "bytes"));
+    }
+}
+
 static void print_memory(const cJSON *root) {
     const cJSON *tensor;
     heading("memory map (names outside the state are said)");
@@ -351,6 +360,7 @@ void firnc_inspect_print_text(const cJSON *document) {
     if (is(document, "mode", "train"))
         print_optimizer(document);
     print_schedules(document);
+    print_regions(document);
     print_memory(document);
     print_ops(document);
     print_totals(item(document, "totals"));

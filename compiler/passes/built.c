@@ -20,22 +20,29 @@ static bool refuse(const firnc_compilation *compilation, const firnc_value_info 
     return firnc_fail(compilation, "input %s: %s", input->name, what);
 }
 
+/* Integers of up to 16 bits, and bool. */
+static bool is_small(firn_type element) {
+    return element == FIRN_UINT8 || (element >= FIRN_UINT16 && element <= FIRN_BOOL);
+}
+
 static bool check_elements(const firnc_compilation *compilation, const firnc_value_info *input) {
     const firnc_input_options *source = input->source;
-    const bool scaled = source->scale != 1 || source->shift != 0, of_bytes = source->element == FIRN_UINT8;
+    const bool scaled = source->scale != 1 || source->shift != 0;
+    const bool small = is_small(source->element);
     if (!(source->scale - source->scale == 0 && source->shift - source->shift == 0))
         return refuse(compilation, input, "scale or shift is not finite");
     if (input->shape.type == FIRN_INT32) {
-        if (!of_bytes && source->element != FIRN_INT32)
-            return refuse(compilation, input, "an int32 input takes elements of uint8 or int32");
+        if (!small && source->element != FIRN_INT32)
+            return refuse(compilation, input, "an int32 input takes elements of int32 or a narrower integer type");
         if (source->limit == 0 || source->limit > INT32_MAX || scaled)
             return refuse(compilation, input, "an int32 input has a limit of 1 to 2147483647, no scale and no shift");
         return true;
     }
     if (input->shape.type != FIRN_FLOAT32)
         return refuse(compilation, input, "is neither int32 nor float32");
-    if (!of_bytes && (source->element != FIRN_FLOAT32 || scaled))
-        return refuse(compilation, input, "a float32 input takes elements of uint8, or of float32 as they are");
+    if (!small && (source->element != FIRN_FLOAT32 || scaled))
+        return refuse(compilation, input,
+                      "a float32 input takes integers of up to 16 bits, or elements of float32 as they are");
     return source->limit == 0 || refuse(compilation, input, "a float32 input has no limit");
 }
 

@@ -50,6 +50,8 @@ static bool role_fits(uint8_t role, uint8_t kind) {
         return kind == FIRN_FB_REGION_KIND_OPTIMIZER;
     case FIRN_FB_ROLE_COUNTER:
         return kind == FIRN_FB_REGION_KIND_OPTIMIZER || kind == FIRN_FB_REGION_KIND_SESSION;
+    case FIRN_FB_ROLE_CACHE:
+        return kind == FIRN_FB_REGION_KIND_SESSION;
     case FIRN_FB_ROLE_CONSTANT:
     case FIRN_FB_ROLE_FROZEN:
         return kind == FIRN_FB_REGION_KIND_CONSTANT;
@@ -60,10 +62,10 @@ static bool role_fits(uint8_t role, uint8_t kind) {
     }
 }
 
-/* State is float32 or int64; parameters are float32. */
+/* State is float32 or int64; parameters are float32. A cache may be of any type. */
 static bool type_fits(firn_fb_tensor tensor) {
     uint8_t type = firn_fb_tensor_type(tensor);
-    if (firn_semantics_memory(tensor) != FIRN_MEMORY_STATE)
+    if (firn_semantics_memory(tensor) != FIRN_MEMORY_STATE || firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_CACHE)
         return true;
     return type == FIRN_FLOAT32 || (type == FIRN_INT64 && firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_PARAMETER);
 }

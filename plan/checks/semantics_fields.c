@@ -107,17 +107,18 @@ static bool is_sampler(firn_fb_plan plan, firn_fb_sampler sampler) {
            is_counter(plan, firn_fb_sampler_cursor(sampler)) && is_pushed_or_read(plan, sampler);
 }
 
-/* int32 reads uint8 or int32 below the limit; float32 reads float32 unscaled, or uint8 with scale and shift. */
+/* int32 reads integers of up to 32 bits, which must be below the limit; float32 reads float32 unscaled, or integers of up
+ * to 16 bits with scale and shift. */
 static bool element_fits(firn_fb_input input, uint8_t type) {
     uint8_t element = firn_fb_input_element(input);
-    bool from_bytes = element == FIRN_UINT8;
+    bool small = element == FIRN_UINT8 || (element >= FIRN_UINT16 && element <= FIRN_BOOL);
     bool scaled = firn_fb_input_scale(input) != 1.0f || firn_fb_input_shift(input) != 0.0f;
     switch (type) {
     case FIRN_INT32:
-        return (from_bytes || element == FIRN_INT32) && !scaled && firn_fb_input_limit(input) >= 1 &&
+        return (small || element == FIRN_INT32) && !scaled && firn_fb_input_limit(input) >= 1 &&
                firn_fb_input_limit(input) <= (uint32_t)INT32_MAX;
     case FIRN_FLOAT32:
-        return (from_bytes || (element == FIRN_FLOAT32 && !scaled)) && firn_fb_input_limit(input) == 0;
+        return (small || (element == FIRN_FLOAT32 && !scaled)) && firn_fb_input_limit(input) == 0;
     default:
         return false;
     }
@@ -429,11 +430,12 @@ static bool is_plain(firn_fb_initialiser initialiser, bool drawn, bool weights) 
                         firn_fb_initialiser_element(initialiser) == FIRN_FLOAT32));
 }
 
-static bool is_integer_initialiser(firn_fb_initialiser initialiser) {
+/* A tensor of integers begins with one value; of a type that only a cache has, with zeros. */
+static bool is_integer_initialiser(firn_fb_initialiser initialiser, uint8_t type) {
     int64_t value = firn_fb_initialiser_integer(initialiser);
     return firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_CONSTANT &&
            is_plain(initialiser, false, false) && firn_fb_initialiser_a(initialiser) == 0.0f && value >= 0 &&
-           value <= COUNTER_MAX;
+           value <= (type == FIRN_INT64 ? COUNTER_MAX : 0);
 }
 
 static bool is_float_initialiser(firn_fb_initialiser initialiser, firn_fb_tensor tensor, uint64_t constants_bytes) {
@@ -466,7 +468,8 @@ static int check_initialisers(firn_fb_plan plan, uint64_t constants_bytes) {
         firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, i);
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
         if (firn_fb_tensor_type(tensor) == FIRN_FLOAT32 ? !is_float_initialiser(initialiser, tensor, constants_bytes)
-                                                        : !is_integer_initialiser(initialiser))
+                                                        : !is_integer_initialiser(initialiser,
+                                                                                  firn_fb_tensor_type(tensor)))
             return FIRN_ERROR_INITIALISER;
     }
     return FIRN_OK;

@@ -19,7 +19,7 @@ static const firn_op_info *info_of(firn_fb_op op) {
 }
 
 /* State may change only after the micro-batches, parameters and buffers only in an update, which a skipped step leaves
- * out. An evaluation may change only the state of its metric. */
+ * out. An evaluation may change only caches and the state of its metric. */
 static bool may_change_state(firn_fb_op op, uint8_t phase, firn_fb_tensor tensor) {
     if (firn_semantics_is_of_model(tensor))
         return phase == FIRN_FB_PHASE_KIND_UPDATE;
@@ -29,7 +29,7 @@ static bool may_change_state(firn_fb_op op, uint8_t phase, firn_fb_tensor tensor
     case FIRN_FB_PHASE_KIND_BOOKKEEP:
         return true;
     case FIRN_FB_PHASE_KIND_EVALUATE:
-        return info_of(op)->metric;
+        return info_of(op)->metric || firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_CACHE;
     default:
         return false;
     }

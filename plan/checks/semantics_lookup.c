@@ -23,6 +23,7 @@ firn_memory firn_semantics_memory(firn_fb_tensor tensor) {
     case FIRN_FB_ROLE_BUFFER:
     case FIRN_FB_ROLE_OPTIMIZER_STATE:
     case FIRN_FB_ROLE_COUNTER:
+    case FIRN_FB_ROLE_CACHE:
         return FIRN_MEMORY_STATE;
     case FIRN_FB_ROLE_CONSTANT:
     case FIRN_FB_ROLE_FROZEN:

@@ -49,6 +49,14 @@ static void put_value_marks(size_t row, unsigned offset, const struct enumeratio
                 scalar_of(enumeration->base)->bytes, i - 1, enumeration->values[i], enumeration->name);
 }
 
+/* A member with a mark was reserved before, so any value but 0 needs its version. */
+static void put_member_marks(size_t row, const struct object *object, const struct field *member) {
+    if (member->since != 0)
+        put("    {FIRN_SINCE_VALUE, %zu, %u, %u, %u, 0}, /* %s.%s */\n", row, member->since, member->offset,
+            scalar_of(member->base)->bytes, object->name, member->name);
+    put_value_marks(row, member->offset, member->enumeration);
+}
+
 static void put_marks(size_t row, const struct object *object, const struct field *field) {
     if (field->since != 0)
         put("    {FIRN_SINCE_FIELD, %zu, %u, 0, 0, 0}, /* %s.%s */\n", row, field->since, object->name, field->name);
@@ -59,7 +67,7 @@ static void put_marks(size_t row, const struct object *object, const struct fiel
     if (field->object == NULL || !field->object->is_struct)
         return;
     for (size_t i = 0; i < field->object->field_count; i++)
-        put_value_marks(row, field->object->fields[i].offset, field->object->fields[i].enumeration);
+        put_member_marks(row, field->object, &field->object->fields[i]);
 }
 
 void write_since(void) {

@@ -59,7 +59,7 @@ const char *firn_fb_region_kind_word(uint8_t value) {
 }
 
 const char *firn_fb_role_word(uint8_t value) {
-    static const char *const words[] = {"parameter", "buffer", "optimizer_state", "counter", "input", "activation", "gradient", "result", "scratch", "constant", "frozen", "ring"};
+    static const char *const words[] = {"parameter", "buffer", "optimizer_state", "counter", "input", "activation", "gradient", "result", "scratch", "constant", "frozen", "ring", "cache"};
     return value < sizeof words / sizeof words[0] ? words[value] : "?";
 }
 

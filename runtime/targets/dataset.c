@@ -38,6 +38,12 @@ static bool idx_type(uint8_t code, uint8_t *element) {
     case 0x08:
         *element = FIRN_UINT8;
         return true;
+    case 0x09:
+        *element = FIRN_INT8;
+        return true;
+    case 0x0b:
+        *element = FIRN_INT16;
+        return true;
     case 0x0c:
         *element = FIRN_INT32;
         return true;
@@ -114,6 +120,14 @@ static bool take_number(cursor *text, uint32_t *number) {
 static bool take_type(cursor *text, uint8_t *element) {
     if (take(text, "'|u1'") || take(text, "'<u1'"))
         *element = FIRN_UINT8;
+    else if (take(text, "'|i1'") || take(text, "'<i1'"))
+        *element = FIRN_INT8;
+    else if (take(text, "'|b1'"))
+        *element = FIRN_BOOL;
+    else if (take(text, "'<u2'"))
+        *element = FIRN_UINT16;
+    else if (take(text, "'<i2'"))
+        *element = FIRN_INT16;
     else if (take(text, "'<i4'"))
         *element = FIRN_INT32;
     else if (take(text, "'<f4'"))
@@ -199,6 +213,14 @@ int firn_data_look(const firn_data_file *file, firn_data_layout *layout) {
     return FIRN_OK;
 }
 
+static void reverse(uint8_t *bytes, uint32_t count) {
+    for (uint32_t i = 0; i < count / 2; i++) {
+        uint8_t byte = bytes[i];
+        bytes[i] = bytes[count - 1 - i];
+        bytes[count - 1 - i] = byte;
+    }
+}
+
 int firn_data_read(const firn_data_file *file, const firn_data_layout *layout, uint64_t first, uint32_t count,
                    void *elements) {
     uint32_t bytes = firn_type_bytes(layout->element);
@@ -206,12 +228,10 @@ int firn_data_read(const firn_data_file *file, const firn_data_layout *layout, u
         return FIRN_ERROR_SOURCE;
     if (file->read(file->context, layout->offset + first * bytes, elements, count * bytes) != 0)
         return FIRN_ERROR_SOURCE;
-    if (layout->big_endian && bytes == 4) {
+    if (layout->big_endian) {
         uint8_t *at = elements;
-        for (uint32_t i = 0; i < count; i++, at += 4) {
-            uint32_t value = big32(at);
-            memcpy(at, &value, sizeof value);
-        }
+        for (uint32_t i = 0; i < count; i++, at += bytes)
+            reverse(at, bytes);
     }
     return FIRN_OK;
 }

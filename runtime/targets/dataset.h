@@ -22,7 +22,7 @@ typedef enum firn_data_format { FIRN_DATA_RAW, FIRN_DATA_NPY, FIRN_DATA_IDX } fi
 /* The contents of a file according to its header. Raw bytes are uint8 with one dimension. */
 typedef struct firn_data_layout {
     firn_data_format format;
-    uint8_t element; /* firn_type: uint8, int32 or float32 */
+    uint8_t element; /* firn_type: float32, int32 or a narrower integer */
     bool big_endian; /* the byte order of elements is reversed when they are read (IDX) */
     uint8_t rank;    /* 1 to 8 */
     uint32_t dims[8];
@@ -30,8 +30,8 @@ typedef struct firn_data_layout {
     uint64_t elements;
 } firn_data_layout;
 
-/* Recognises a file and reads its header. A .npy file must hold u1, little-endian i4 or f4, in C order, in version 1 to
- * 3; an IDX file must hold ubyte, int or float. Both must have exactly the length that follows from the header. A file
+/* Recognises a file and reads its header. A .npy file must hold u1, i1, b1, or little-endian u2, i2, i4 or f4, in C order, in version 1 to
+ * 3; an IDX file must hold ubyte, byte, short, int or float. Both must have exactly the length that follows from the header. A file
  * that begins like neither is raw; so is a file that begins like IDX but has another length. Returns FIRN_OK, SOURCE,
  * or DATA_TYPE for an array that is not supported. */
 int firn_data_look(const firn_data_file *file, firn_data_layout *layout) FIRN_CHECK_RESULT;

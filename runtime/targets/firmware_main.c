@@ -12,8 +12,8 @@
 /* X and Y of the public key that verifies plans, from `firnc keygen`. These zeros refuse every plan. */
 static const uint8_t public_key[64] = {0};
 
-/* One block for each region of the plan, in the order and of the size that `firnc inspect` prints; firn_open refuses
- * others. Each may lie in a memory of its own. */
+/* One block for each region of the plan, in the order that `firnc inspect` prints and at least of that size; firn_open
+ * refuses others. Each may lie in a memory of its own. */
 static _Alignas(FIRN_BLOCK_ALIGNMENT) uint8_t parameters[128 * 1024], optimizer[256 * 1024], session[64],
     arena[1024 * 1024];
 static const firn_block blocks[] = {

@@ -62,7 +62,7 @@ evaluate() {
     "$FIRN" eval "$plan" --pub "$PUB" --data "$DATA" --checkpoint "$folder/checkpoint" "$@"
 }
 
-# --- the report --------------------------------------------------------------------------------------------------------
+# --- the report -------------------------------------------------------------------------------------------------------
 
 expect "a run" 0 "" train train --checkpoint "$folder/checkpoint" --log "$folder/whole.jsonl" --verbose
 cp "$folder/out" "$folder/digest"
@@ -102,7 +102,7 @@ expect "a report with other names" 0 "" train odd --log "$folder/odd.jsonl"
 cmp -s "$folder/out" "$folder/digest" || fail "a plan with another report runs otherwise"
 if grep -Eq '"(model|target)"' "$folder/odd.jsonl"; then fail "the log has a model from nowhere"; fi
 
-# --- versions of the format ----------------------------------------------------------------------------------------------
+# --- versions of the format -------------------------------------------------------------------------------------------
 
 major=$(number "$folder/train.plan" 8 4)
 minor=$(number "$folder/train.plan" 12 4)
@@ -117,7 +117,7 @@ versioned '\002' '\006' '2\.6' 'use a newer firn, or compile it with the firnc o
 versioned '\003' '\000' '3\.0' 'use a newer firn, or compile it with the firnc of this version'
 versioned '\001' '\000' '1\.0' 'compile it again with the firnc of this version'
 
-# --- a run without an end --------------------------------------------------------------------------------------------------
+# --- a run without an end ---------------------------------------------------------------------------------------------
 
 cp "$folder/train.unsigned" "$folder/endless.unsigned"
 slot=$(slot_of "$folder/endless.unsigned" 5)
@@ -155,7 +155,7 @@ expect "two more steps" 0 "" "$FIRN" "$@" --resume --steps 2 --quiet
 tail -n 1 "$folder/endless.jsonl" | grep -q "^{\"step\":$((done + 2))," || fail "a run without an end did not go on"
 [ ! -s "$folder/err" ] || fail "quiet is quiet"
 
-# --- an eval plan that measures nothing -------------------------------------------------------------------------------------
+# --- an eval plan that measures nothing -------------------------------------------------------------------------------
 
 expect "an evaluation" 0 "" evaluate eval
 cp "$folder/eval.unsigned" "$folder/silent.unsigned"

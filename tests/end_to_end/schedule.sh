@@ -52,4 +52,4 @@ apart=$(train apart "$params" optimizer.AdamW.weight_decay=0.25 \
 [ "$(cat "$folder/part.csv")" = "optimizer_step,learning_rate,learning_rate.n
 0,0.00999999978,0.00999999978" ]
 "$FIRNC" inspect "$folder/grouped.plan" >"$folder/out"
-grep -q '^group .*decay: AdamW, .*weight decay by schedule weight_decay$' "$folder/out"
+grep -q '^said: group .*decay: AdamW, .*weight decay by schedule weight_decay$' "$folder/out"

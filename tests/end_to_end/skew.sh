@@ -102,7 +102,7 @@ cp "$folder/mlp" "$folder/mlp.kept"
 cp "$folder/gpt" "$folder/gpt.kept"
 TEXT="--data $folder/a --data $folder/b"
 
-# --- preprocessing -----------------------------------------------------------------------------------------------------
+# --- preprocessing ----------------------------------------------------------------------------------------------------
 
 compile scale small_mlp.yaml eval --set $VAL.feature_scale=0.0078125
 compile shift small_mlp.yaml eval --set $VAL.feature_shift=-0.5
@@ -116,7 +116,7 @@ refused "another element type" CHECKPOINT_OTHER_PREPROCESSING --allow-other-prep
     $(records float_images labels)
 refused "a shorter sequence" CHECKPOINT_OTHER_PREPROCESSING --allow-other-preprocessing eval_gpt shorter $TEXT
 
-# --- split -------------------------------------------------------------------------------------------------------------
+# --- split ------------------------------------------------------------------------------------------------------------
 
 compile half small_mlp.yaml eval --set $VAL.held_out_per_mille=500
 compile less small_gpt2.yaml eval --set $VAL.held_out_per_mille=50
@@ -125,7 +125,7 @@ refused "more records held out" CHECKPOINT_OTHER_SPLIT --allow-other-split eval_
 refused "less text held out" CHECKPOINT_OTHER_SPLIT --allow-other-split eval_gpt less $TEXT
 refused "the train part of another split" CHECKPOINT_OTHER_SPLIT --allow-other-split eval_mlp seen $RECORDS
 
-# --- data --------------------------------------------------------------------------------------------------------------
+# --- data -------------------------------------------------------------------------------------------------------------
 
 compile train_part small_mlp.yaml eval --set $VAL.held_out=false
 other_data() {
@@ -144,7 +144,7 @@ other_data "resuming with one more file" train_gpt $TEXT --data "$folder/text" -
 other_data "resuming with a file that was cut" train_gpt --data "$folder/a" --data "$folder/cut" --resume
 other_data "resuming with the files in another order" train_gpt --data "$folder/b" --data "$folder/a" --resume
 
-# --- several at once, and what no option allows -------------------------------------------------------------------------
+# --- several at once, and what no option allows -----------------------------------------------------------------------
 
 compile all_three small_mlp.yaml eval --set $VAL.feature_scale=1 --set $VAL.held_out_per_mille=500
 set -- eval_mlp all_three $(records other_images labels)
@@ -166,7 +166,7 @@ expect "going on with the log of other data" 1 "log of another run" train_gpt --
     --allow-other-data --log "$folder/gpt.jsonl" --quiet
 cmp -s "$folder/gpt" "$folder/gpt.kept" || fail "a run that was refused for its log saved its state"
 
-# --- what is no mistake ------------------------------------------------------------------------------------------------
+# --- what is no mistake -----------------------------------------------------------------------------------------------
 
 compile test_set small_mlp.yaml eval --set $VAL.held_out_per_mille=0
 accepted "a separate test set" eval_mlp test_set $(records other_images other_labels)

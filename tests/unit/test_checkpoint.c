@@ -174,7 +174,7 @@ static void resumes_with_the_same_bits(void **state) {
         uint8_t saved[32], restored[32], straight[32];
         save_three(units[i], saved);
         assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
-        assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+        assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
         digest_of(&two, restored);
         assert_memory_equal(saved, restored, 32);
         uint64_t steps;
@@ -197,7 +197,7 @@ static void counts_records(void **state) {
     assert_int_equal(record.sequence, 1);
     assert_int_equal(record.global_step, 3);
     assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
-    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
     assert_int_equal(firn_save(&two.firn), FIRN_OK);
     assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
     assert_int_equal(record.sequence, 2);
@@ -208,7 +208,7 @@ static void nothing_is_missing_not_damaged(void **state) {
     flash_begin(&memory, 16);
     support_bigram(&plan, &support_settings);
     begin(&one);
-    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_MISSING);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_CHECKPOINT_MISSING);
 }
 
 /* If a restore finds no valid record, a running instance keeps its state. If it fails halfway, the state is lost. */
@@ -220,31 +220,31 @@ static void keeps_a_good_state(void **state) {
     digest_of(&one, later);
     const flash good = memory;
     memory.storage.erase_unit = 0;
-    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_ARGUMENT);
     memory.storage = good.storage;
     memory.port.storage = NULL;
-    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_NO_STORAGE);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_NO_STORAGE);
     memory.port.storage = &memory.storage;
     memory.bytes[FIRN_RECORD_HEADER_BYTES + 40] ^= 1;
-    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_CHECKPOINT_DAMAGED);
     memset(memory.bytes, 0xff, sizeof memory.bytes);
-    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_MISSING);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_CHECKPOINT_MISSING);
     memory.dead = true;
-    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_STORAGE);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_STORAGE);
     digest_of(&one, after);
     assert_memory_equal(later, after, 32);
 
     memory = good;
     train(&one, 1); /* the run continues */
     memory.reads = 0;
-    assert_int_equal(firn_restore(&one.firn), FIRN_OK);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_OK);
     memory.change_at = memory.reads; /* the last read is the one that copies */
     memory.reads = 0;
     train(&one, 1);
-    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_CHECKPOINT_DAMAGED);
     assert_int_equal(firn_digest(&one.firn, after), FIRN_ERROR_NO_STATE);
     memory.change_at = 0;
-    assert_int_equal(firn_restore(&one.firn), FIRN_OK);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_OK);
     digest_of(&one, after);
     assert_memory_equal(saved, after, 32);
 }
@@ -292,7 +292,7 @@ static void survives_faults(void **state) {
                 train(&one, 1); /* a failed save does not stop the run */
                 flash_restart(&memory);
                 assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
-                int status = firn_restore(&two.firn);
+                int status = firn_restore(&two.firn, NULL);
                 if (status == FIRN_OK) {
                     digest_of(&two, restored);
                     bool is_old = memcmp(restored, older, 32) == 0, is_new = memcmp(restored, newer, 32) == 0;
@@ -313,7 +313,7 @@ static void survives_faults(void **state) {
 
 static int restore_error(void) {
     assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
-    return firn_restore(&two.firn);
+    return firn_restore(&two.firn, NULL);
 }
 
 /* Size of the stored record with its commit unit. */
@@ -323,6 +323,9 @@ static uint32_t record_bytes(void) {
     return (uint32_t)(FIRN_RECORD_HEADER_BYTES + record.directory_bytes + record.state_bytes) + 16;
 }
 
+/* Bytes of the header whose value this build may not know: the version, and a code that only a later build can check. */
+enum { VERSION_AT = 8, AUTHENTICATION_AT = 264 };
+
 static void finds_every_flipped_bit(void **state) {
     (void)state;
     uint8_t digest[32];
@@ -331,11 +334,13 @@ static void finds_every_flipped_bit(void **state) {
     assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
     for (uint32_t bit = 0; bit < bits; bit++) {
         memory.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        int status = firn_restore(&two.firn);
-        assert_true(status == FIRN_ERROR_CHECKPOINT_DAMAGED || status == FIRN_ERROR_CHECKPOINT_VERSION);
+        const bool versioned = (bit >= 8 * VERSION_AT && bit < 8 * (VERSION_AT + 4)) ||
+                               (bit >= 8 * AUTHENTICATION_AT && bit < 8 * (AUTHENTICATION_AT + 32));
+        assert_int_equal(firn_restore(&two.firn, NULL),
+                         versioned ? FIRN_ERROR_CHECKPOINT_VERSION : FIRN_ERROR_CHECKPOINT_DAMAGED);
         memory.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
-    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
 }
 
 static uint64_t stored_bytes;
@@ -353,10 +358,10 @@ static void finds_every_truncation(void **state) {
     memory.storage.stored = stored;
     assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
     stored_bytes = 0;
-    assert_int_equal(firn_restore(&two.firn), FIRN_ERROR_CHECKPOINT_MISSING);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_ERROR_CHECKPOINT_MISSING);
     for (stored_bytes = 1; stored_bytes < bytes; stored_bytes++)
-        assert_int_equal(firn_restore(&two.firn), FIRN_ERROR_CHECKPOINT_DAMAGED);
-    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+        assert_int_equal(firn_restore(&two.firn, NULL), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
 }
 
 /* Bytes that are valid when the hash is computed and differ when they are copied are refused. */
@@ -385,12 +390,12 @@ static void belongs_to_one_run(void **state) {
     settings.seed++;
     support_bigram(&other_plan, &settings);
     assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
-    assert_int_equal(firn_restore(&two.firn), FIRN_ERROR_CHECKPOINT_OTHER_RUN);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_ERROR_CHECKPOINT_OTHER_RUN);
     /* the same run signed with another key */
     support_bigram(&other_plan, &support_settings);
     support_sign(&other_plan, true);
     assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
-    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
 }
 
 static void evaluation_takes_the_parameters(void **state) {
@@ -399,7 +404,7 @@ static void evaluation_takes_the_parameters(void **state) {
     save_three(16, digest);
     support_bigram_eval(&other_plan, &support_settings);
     assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
-    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
     firn_tensor_info trained = support_tensor(&one.firn, "table"), evaluated = support_tensor(&two.firn, "table");
     assert_int_equal(trained.bytes, evaluated.bytes);
     assert_memory_equal(trained.data, evaluated.data, (size_t)trained.bytes);
@@ -408,7 +413,7 @@ static void evaluation_takes_the_parameters(void **state) {
     assert_memory_equal(support_tensor(&two.firn, "metric.count").data, zero, 8);
     support_classifier(&other_plan, &support_settings);
     assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
-    assert_int_equal(firn_restore(&two.firn), FIRN_ERROR_CHECKPOINT_OTHER_MODEL);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_ERROR_CHECKPOINT_OTHER_MODEL);
 }
 
 static uint8_t initial_table[16];
@@ -416,7 +421,7 @@ static bool table_was_drawn;
 
 static void look_at_table(void *context) {
     (void)context;
-    table_was_drawn = table_was_drawn || memcmp(two.state, initial_table, sizeof initial_table) == 0;
+    table_was_drawn = table_was_drawn || memcmp(two.parameters, initial_table, sizeof initial_table) == 0;
 }
 
 /* Parameters are taken from the record. Drawing initial values first would waste the time to initialise a large model.
@@ -429,15 +434,176 @@ static void evaluation_draws_no_parameters(void **state) {
     memory.port.alive = look_at_table;
     assert_int_equal(support_open(&two, &other_plan, &memory.port), FIRN_OK);
     assert_int_equal(firn_initialise(&two.firn), FIRN_OK);
-    memcpy(initial_table, two.state, sizeof initial_table); /* the table is the only parameter, and the first tensor */
+    memcpy(initial_table, two.parameters, sizeof initial_table); /* the table is the only parameter */
     assert_memory_not_equal(initial_table, support_tensor(&one.firn, "table").data, sizeof initial_table);
-    memset(two.state, 0, sizeof two.state);
+    memset(two.parameters, 0, sizeof two.parameters);
     table_was_drawn = false;
-    assert_int_equal(firn_restore(&two.firn), FIRN_OK);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);
     assert_false(table_was_drawn);
     assert_int_equal(firn_initialise(&two.firn), FIRN_OK);
     assert_true(table_was_drawn); /* the table would contain the drawn values */
 }
+
+/* --- what the checkpoint was trained with --- */
+
+/* Opens a plan with the hash of some data (0: not known) and with what differences are allowed. */
+static void open_with(opened *opened, const signed_plan *plan, uint8_t data, bool allow) {
+    firn_config config = support_config(opened, plan);
+    config.port = &memory.port;
+    memset(config.data_hash, data, sizeof config.data_hash);
+    config.allow_other_preprocessing = config.allow_other_split = config.allow_other_data = allow;
+    memset(&opened->firn, 0, sizeof opened->firn);
+    assert_int_equal(firn_open(&opened->firn, &config), FIRN_OK);
+}
+
+/* Restores into a plan. Whatever differs must be the reason of a refusal, which leaves the instance without a state, or
+ * be allowed; the report says so in both cases. */
+static void expect_restore(const signed_plan *plan, uint8_t data, int error, firn_restore_report wanted) {
+    for (int allow = 0; allow < 2; allow++) {
+        firn_restore_report report;
+        uint8_t digest[32];
+        open_with(&two, plan, data, allow != 0);
+        const int status = allow != 0 ? FIRN_OK : error;
+        assert_int_equal(firn_restore(&two.firn, &report), status);
+        assert_int_equal(firn_digest(&two.firn, digest), status == FIRN_OK ? FIRN_OK : FIRN_ERROR_NO_STATE);
+        assert_int_equal(report.global_step, 3);
+        assert_int_equal(report.preprocessing, wanted.preprocessing);
+        if (status == FIRN_OK || error != FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING)
+            assert_int_equal(report.split, wanted.split);
+        if (status == FIRN_OK || error == FIRN_ERROR_CHECKPOINT_OTHER_DATA)
+            assert_int_equal(report.data, wanted.data);
+    }
+}
+
+/* Trains 3 steps on the train part of data with this hash, and saves them. */
+static void save_part(uint8_t data) {
+    flash_begin(&memory, 16);
+    signed_plan_settings settings = support_settings;
+    settings.part = FIRN_FB_DATA_PART_TRAIN;
+    settings.held_out_per_mille = 300;
+    support_bigram(&plan, &settings);
+    open_with(&one, &plan, data, false);
+    assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+    train(&one, 3);
+    assert_int_equal(firn_save(&one.firn), FIRN_OK);
+}
+
+static void resuming_needs_the_same_data(void **state) {
+    (void)state;
+    const firn_restore_report same = {.preprocessing = FIRN_EQUAL, .split = FIRN_EQUAL, .data = FIRN_EQUAL};
+    firn_restore_report unknown = same, other = same;
+    unknown.data = FIRN_UNKNOWN;
+    other.data = FIRN_OTHER;
+    save_part(1);
+    expect_restore(&plan, 1, FIRN_OK, same);
+    expect_restore(&plan, 0, FIRN_OK, unknown);
+    expect_restore(&plan, 2, FIRN_ERROR_CHECKPOINT_OTHER_DATA, other);
+    save_part(0);
+    expect_restore(&plan, 2, FIRN_OK, unknown);
+}
+
+static void read_the_next_token(firn_native_plan *native) {
+    static firn_native_input inputs[2];
+    memcpy(inputs, native->inputs, sizeof inputs);
+    inputs[0].advance = 1;
+    native->inputs = inputs;
+}
+
+static void relabel(firn_native_plan *native) {
+    static firn_native_input inputs[2];
+    memcpy(inputs, native->inputs, sizeof inputs);
+    inputs[1].advance = 0;
+    native->inputs = inputs;
+}
+
+/* An evaluation of a part of the data must be of the same part of the same data, so that training has not seen it. One
+ * of all data may be of other data. What the model reads must be made in the same way; its labels need not. */
+static void evaluation_compares_what_matters(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    save_part(1);
+    support_bigram_eval(&other_plan, &settings);
+    expect_restore(&other_plan, 2, FIRN_OK, (firn_restore_report){.preprocessing = FIRN_EQUAL});
+    settings.change = relabel;
+    support_bigram_eval(&other_plan, &settings);
+    expect_restore(&other_plan, 2, FIRN_OK, (firn_restore_report){.preprocessing = FIRN_EQUAL});
+    settings.change = read_the_next_token;
+    support_bigram_eval(&other_plan, &settings);
+    expect_restore(&other_plan, 2, FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING,
+                   (firn_restore_report){.preprocessing = FIRN_OTHER});
+    settings.change = NULL;
+    for (int part = 0; part < 2; part++) {
+        settings.part = part == 0 ? FIRN_FB_DATA_PART_HELD_OUT : FIRN_FB_DATA_PART_TRAIN;
+        settings.held_out_per_mille = 300;
+        support_bigram_eval(&other_plan, &settings);
+        expect_restore(
+            &other_plan, 1, FIRN_OK,
+            (firn_restore_report){.preprocessing = FIRN_EQUAL, .split = FIRN_EQUAL, .data = FIRN_EQUAL});
+        expect_restore(
+            &other_plan, 2, FIRN_ERROR_CHECKPOINT_OTHER_DATA,
+            (firn_restore_report){.preprocessing = FIRN_EQUAL, .split = FIRN_EQUAL, .data = FIRN_OTHER});
+        settings.held_out_per_mille = 301;
+        support_bigram_eval(&other_plan, &settings);
+        expect_restore(
+            &other_plan, 1, FIRN_ERROR_CHECKPOINT_OTHER_SPLIT,
+            (firn_restore_report){.preprocessing = FIRN_EQUAL, .split = FIRN_OTHER, .data = FIRN_EQUAL});
+    }
+}
+
+/* A refusal leaves a state that is there as it is. */
+static void a_refusal_costs_nothing(void **state) {
+    (void)state;
+    uint8_t before[32], after[32];
+    save_part(1);
+    open_with(&two, &plan, 2, false);
+    assert_int_equal(firn_initialise(&two.firn), FIRN_OK);
+    train(&two, 1);
+    digest_of(&two, before);
+    assert_int_equal(firn_restore(&two.firn, NULL), FIRN_ERROR_CHECKPOINT_OTHER_DATA);
+    digest_of(&two, after);
+    assert_memory_equal(before, after, 32);
+    train(&two, 1);
+}
+
+static uint8_t origin[32];
+
+static void set_origin(firn_native_plan *native) {
+    native->origin = origin;
+    native->origin_count = sizeof origin;
+}
+
+/* The report names the run that wrote the checkpoint, and the run that this one continued. */
+static void the_report_says_where_a_checkpoint_comes_from(void **state) {
+    (void)state;
+    static const uint8_t none[32];
+    firn_info info;
+    firn_restore_report report;
+    signed_plan_settings settings = support_settings;
+    memset(origin, 0x3c, sizeof origin);
+    for (int continued = 0; continued < 2; continued++) {
+        settings.change = continued != 0 ? set_origin : NULL;
+        flash_begin(&memory, 16);
+        support_bigram(&plan, &settings);
+        begin(&one);
+        train(&one, 2);
+        assert_int_equal(firn_save(&one.firn), FIRN_OK);
+        assert_int_equal(firn_describe(&one.firn, &info), FIRN_OK);
+        support_bigram_eval(&other_plan, &support_settings);
+        for (int eval = 0; eval < 2; eval++) {
+            assert_int_equal(support_open(&two, eval != 0 ? &other_plan : &plan, &memory.port), FIRN_OK);
+            assert_int_equal(firn_restore(&two.firn, &report), FIRN_OK);
+            assert_int_equal(report.global_step, 2);
+            assert_memory_equal(report.run_hash, info.run_hash, 32);
+            assert_memory_equal(report.origin_hash, continued != 0 ? origin : none, 32);
+        }
+    }
+    memset(memory.bytes, 0xff, sizeof memory.bytes);
+    assert_int_equal(firn_restore(&two.firn, &report), FIRN_ERROR_CHECKPOINT_MISSING);
+    assert_int_equal(report.global_step, 0); /* nothing is left of the report before */
+    assert_memory_equal(report.run_hash, none, 32);
+}
+
+/* --- records that were made to deceive --- */
 
 /* Recomputes the hash of the stored record after a change of its contents. */
 static void seal(void) {
@@ -484,14 +650,50 @@ static void checks_what_a_hash_cannot(void **state) {
     memcpy(memory.bytes, good.bytes, sizeof memory.bytes);
     firn_record record;
     assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
-    uint64_t state_at = FIRN_RECORD_HEADER_BYTES + record.directory_bytes;
-    memory.bytes[state_at + 8 * 8 * 4 + 7] = 0x80; /* the cursor, which follows the table, becomes negative */
+    const uint64_t session = firn_record_region_offset(&record, record.region_count - 1);
+    memory.bytes[FIRN_RECORD_HEADER_BYTES + record.directory_bytes + session + 7] = 0x80; /* a negative cursor */
     seal();
     assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_DAMAGED);
     assert_int_equal(firn_digest(&two.firn, digest), FIRN_ERROR_NO_STATE);
     memcpy(memory.bytes, good.bytes, sizeof memory.bytes);
-    memory.bytes[8] = 2;
-    assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_VERSION);
+    for (uint8_t version = 1; version <= 3; version++) {
+        memory.bytes[8] = version;
+        assert_int_equal(restore_error(), version == FIRN_RECORD_VERSION ? FIRN_OK : FIRN_ERROR_CHECKPOINT_VERSION);
+    }
+}
+
+/* A record lists its regions. Other regions than those of the plan are refused, although the bytes are there. */
+static void regions_must_be_those_of_the_plan(void **state) {
+    (void)state;
+    uint8_t digest[32];
+    save_three(16, digest);
+    const flash good = memory;
+    firn_record record, changed;
+    assert_int_equal(firn_record_decode(&record, memory.bytes), FIRN_OK);
+    assert_int_equal(record.region_count, 3); /* parameters, optimizer, session */
+    for (int i = 0; i < 4; i++) {
+        memcpy(memory.bytes, good.bytes, sizeof memory.bytes);
+        changed = record;
+        if (i == 0) { /* another kind */
+            changed.region_kinds[2] = FIRN_FB_REGION_KIND_SLOW_SESSION;
+        } else if (i == 1) { /* other sizes, with the same sum */
+            changed.region_bytes[0] += 16;
+            changed.region_bytes[1] -= 16;
+        } else if (i == 2) { /* one region for two */
+            changed.region_count = 2;
+            changed.region_bytes[1] += record.region_bytes[2];
+            changed.region_kinds[2] = 0;
+            changed.region_bytes[2] = 0;
+        } else { /* one region more, which takes a part of the last */
+            changed.region_count = 4;
+            changed.region_kinds[3] = FIRN_FB_REGION_KIND_SESSION;
+            changed.region_bytes[2] = changed.region_bytes[3] = 16;
+            changed.region_bytes[1] -= 32 - record.region_bytes[2];
+        }
+        firn_record_encode(&changed, memory.bytes);
+        seal();
+        assert_int_equal(restore_error(), FIRN_ERROR_CHECKPOINT_DAMAGED);
+    }
 }
 
 /* Random damage with a recomputed hash: the record is refused, or the run that continues from it makes a step or stops
@@ -512,7 +714,7 @@ static void runs_or_refuses(void **state) {
         seal();
         if (i == 0)
             assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
-        int status = firn_restore(&two.firn);
+        int status = firn_restore(&two.firn, NULL);
         if (status != FIRN_OK) {
             assert_int_equal(status, FIRN_ERROR_CHECKPOINT_DAMAGED);
             refused++;
@@ -548,10 +750,10 @@ static void refuses_storage_that_cannot_be(void **state) {
     memory.storage = good;
     memory.storage.capacity = 0; /* the storage does not report how much is stored */
     assert_int_equal(firn_save(&one.firn), FIRN_ERROR_ARGUMENT);
-    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_ARGUMENT);
     memory.storage.stored = stored;
     stored_bytes = record_bytes();
-    assert_int_equal(firn_restore(&one.firn), FIRN_OK);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_OK);
 }
 
 int main(void) {
@@ -562,7 +764,10 @@ int main(void) {
         cmocka_unit_test(finds_every_flipped_bit),         cmocka_unit_test(finds_every_truncation),
         cmocka_unit_test(believes_only_what_it_copies),    cmocka_unit_test(belongs_to_one_run),
         cmocka_unit_test(evaluation_takes_the_parameters), cmocka_unit_test(evaluation_draws_no_parameters),
-        cmocka_unit_test(checks_what_a_hash_cannot),       cmocka_unit_test(runs_or_refuses),
+        cmocka_unit_test(resuming_needs_the_same_data),    cmocka_unit_test(evaluation_compares_what_matters),
+        cmocka_unit_test(a_refusal_costs_nothing),
+        cmocka_unit_test(the_report_says_where_a_checkpoint_comes_from),
+        cmocka_unit_test(checks_what_a_hash_cannot),       cmocka_unit_test(regions_must_be_those_of_the_plan),       cmocka_unit_test(runs_or_refuses),
         cmocka_unit_test(refuses_storage_that_cannot_be),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);

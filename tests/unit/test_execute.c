@@ -18,9 +18,9 @@
 
 static const uint32_t dims[][3] = {{2, 3, 4}, {5}, {7, 11}};
 static const firn_native_tensor tensors[] = {
-    {.type = FIRN_FLOAT16, .region = 0, .offset = 64, .dims = dims[0], .dims_count = 3},
-    {.type = FIRN_INT32, .region = 1, .offset = 0, .dims = dims[1], .dims_count = 1},
-    {.type = FIRN_FLOAT32, .region = 1, .offset = 128, .dims = dims[2], .dims_count = 2},
+    {.type = FIRN_FLOAT16, .region = 0, .offset = 64, .dims = dims[0], .dims_count = 3, .base = FIRN_ABSENT},
+    {.type = FIRN_INT32, .region = 1, .offset = 0, .dims = dims[1], .dims_count = 1, .base = FIRN_ABSENT},
+    {.type = FIRN_FLOAT32, .region = 1, .offset = 128, .dims = dims[2], .dims_count = 2, .base = FIRN_ABSENT},
 };
 
 /* What an op has without `prepared`, from runtime/firn.h. */
@@ -163,7 +163,7 @@ static uint8_t *bind(uint32_t count) {
     size_t bytes;
     uint8_t *written = firn_native_write(&plan, &bytes);
     assert_non_null(written);
-    instance = (firn_instance){.blocks = {state, arena}, .kernels = &set, .plan = firn_fb_plan_root(written)};
+    instance = (firn_instance){.header.counts = counts, .blocks = {state, arena}, .kernels = &set, .plan = firn_fb_plan_root(written)};
     instance.bound.phases[PHASE] = (firn_bound_phase){.count = count};
     called = 0;
     return written;

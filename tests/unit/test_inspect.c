@@ -123,7 +123,7 @@ static void test_json_mlp(void **state) {
     assert_int_equal(number(totals, "ops"), compilation.graph->node_count);
     assert_int_equal(number(totals, "parameters"), 5 * 6 + 5 + 4 * 5 + 4 + 3 * 4 + 3);
     assert_int_equal(number(totals, "state_bytes"), firnc_state_bytes(compilation.graph));
-    assert_int_equal(number(totals, "arena_bytes"), compilation.graph->region_bytes[FIRNC_IN_ARENA]);
+    assert_int_equal(number(totals, "plan_arena_bytes"), compilation.graph->region_bytes[FIRNC_IN_ARENA]);
     assert_int_equal(number(totals, "live_bytes"), compilation.graph->live_bytes);
     /* four records: forward and dW of three layers, dx of two */
     assert_int_equal(number(totals, "multiply_adds"), 4 * (2 * (30 + 20 + 12) + (20 + 12)));
@@ -157,10 +157,10 @@ static void test_json_gpt2(void **state) {
     cJSON *root = cJSON_Parse(output_of(plan, FIRNC_INSPECT_JSON, STDOUT_FILENO, 0));
     assert_non_null(root);
     const cJSON *tensors = cJSON_GetObjectItemCaseSensitive(root, "tensors");
-    const cJSON *scaler = cJSON_GetObjectItemCaseSensitive(root, "loss_scaler");
-    assert_string_equal(name_of(tensors, scaler, "scale"), "scaler.loss_scale");
-    assert_string_equal(name_of(tensors, scaler, "skipped_steps"), "scaler.num_skipped_steps");
-    assert_string_equal(name_of(tensors, scaler, "at_floor"), "at_floor");
+    assert_string_equal(string(root, "loss_scaling"), "dynamic");
+    assert_string_equal(name_of(tensors, root, "loss"), "loss");
+    assert_string_equal(name_of(tensors, root, "loss_scale"), "scaler.loss_scale");
+    assert_string_equal(name_of(tensors, root, "at_floor"), "at_floor");
     assert_string_equal(name_of(tensors, root, "global_step"), "counters.global_step");
     assert_string_equal(name_of(tensors, root, "finite"), "finite");
     assert_string_equal(name_of(tensors, cJSON_GetObjectItemCaseSensitive(root, "sampler"), "cursor"),
@@ -171,8 +171,8 @@ static void test_json_gpt2(void **state) {
     assert_int_equal(number(cJSON_GetArrayItem(inputs, 1), "advance"), 1);
     assert_int_equal(number(cJSON_GetArrayItem(inputs, 1), "limit"), 11);
     assert_string_equal(string(cJSON_GetArrayItem(inputs, 1), "element"), "uint8");
-    const cJSON *outputs = cJSON_GetObjectItemCaseSensitive(root, "outputs");
-    assert_string_equal(name_of(tensors, cJSON_GetArrayItem(outputs, 0), "tensor"), "loss");
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(inputs, 1), "label")));
+    assert_true(cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(inputs, 0), "label")));
     check_op(root, "attention", "softmax", "cbfloat16", "heads", 2);
     check_op(root, "attention_backward", "softmax", "cbfloat16", "scale", 1 / sqrt(8));
     check_op(root, "layer_norm", "affine", "cbfloat16", "epsilon", (double)1e-5f);
@@ -200,7 +200,8 @@ static void test_json_eval(void **state) {
     assert_string_equal(name_of(tensors, root, "metric_sum"), "metric.sum");
     assert_string_equal(name_of(tensors, root, "metric_count"), "metric.count");
     assert_null(cJSON_GetObjectItemCaseSensitive(root, "finite"));
-    assert_null(cJSON_GetObjectItemCaseSensitive(root, "loss_scaler"));
+    assert_null(cJSON_GetObjectItemCaseSensitive(root, "loss_scaling"));
+    assert_null(cJSON_GetObjectItemCaseSensitive(root, "loss_scale"));
     cJSON_Delete(root);
     unlink(plan);
 }
@@ -254,7 +255,7 @@ static void test_table(void **state) {
     recipe.job.precision.overflow_tolerance = 0.1F;
     plan = make_plan(&recipe, &compilation, &bytes);
     text = output_of(plan, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0);
-    assert_contains(text, "loss scaling         dynamic, from 0.5 to 65536, doubled after more than 7 steps, overflow "
+    assert_contains(text, "loss scaling         dynamic, first 1, from 0.5 to 65536, doubled after more than 7 steps, overflow "
                           "tolerance 0.1\n");
     recipe.job.mode = FIRNC_EVAL;
     recipe.job.steps = 0;
@@ -299,7 +300,7 @@ static void test_refused(void **state) {
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
-    static const long places[] = {0, 8, 84, 150, 180, 250, 256, 400, 1000};
+    const long places[] = {0, 8, 12, 150, 180, 250, 290, 310, 440, 520, 600, 1000, (long)bytes - 1};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         flip(plan, places[i]);
         assert_contains(output_of(plan, FIRNC_INSPECT_TABLE, STDERR_FILENO, 3), plan);
