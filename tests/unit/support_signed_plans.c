@@ -241,6 +241,7 @@ void support_classifier(signed_plan *plan, const signed_plan_settings *settings)
     builder_op(&b, FIRN_OP_metric_accuracy, (int[]){logits, labels, correct, count, -1}, (int[]){correct, count, -1});
     builder_phase(&b, FIRN_FB_PHASE_KIND_EVALUATE);
     builder_output(&b, "loss", loss);
+    builder_output(&b, "logits", logits);
     b.plan.loss = (uint32_t)loss;
     b.metric =
         (firn_native_metric){.kind = FIRN_FB_METRIC_KIND_ACCURACY, .sum = (uint32_t)correct, .count = (uint32_t)count};
