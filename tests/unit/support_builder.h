@@ -19,7 +19,7 @@ void support_sign(signed_plan *plan, bool second);
 /* Signs the header as it is. */
 void support_sign_bytes(signed_plan *plan);
 
-enum { BUILDER_TENSORS = 96, BUILDER_OPS = 32, BUILDER_LIST = 64, BUILDER_CONSTANTS = 2048 };
+enum { BUILDER_TENSORS = 96, BUILDER_OPS = 48, BUILDER_LIST = 64, BUILDER_CONSTANTS = 2048 };
 
 /* Regions that every builder begins with; those without tensors are left out. builder_region adds others. */
 enum { BUILDER_PARAMETERS, BUILDER_OPTIMIZER, BUILDER_SESSION, BUILDER_ARENA, BUILDER_REGIONS };
