@@ -1838,10 +1838,6 @@ static const plan_case op_shape_cases[] = {
     {"output of another rank", TRAIN,
      .edits = {SET(tensors[TRAIN_ROW_MAX].dims_count, 2), SET(dims[TRAIN_ROW_MAX][1], 1)}},
     {"output of another type", TRAIN, .edits = {SET(tensors[TRAIN_LOSS].type, FIRN_INT32)}},
-    {"absent input that is not optional", TRAIN, .edits = {SET(operands[TRAIN_OP_LINEAR].inputs[1], UINT32_MAX)}},
-    {"absent first input", EVAL, .edits = {SET(operands[EVAL_OP_EMBEDDING].inputs[0], UINT32_MAX)}},
-    {"absent input that an attribute asks for", TRAIN,
-     .edits = {SET(operands[TRAIN_OP_FACTORS].inputs[0], UINT32_MAX)}},
     {"view of another extent", TRAIN, .change = view_of_another_extent},
     {"features of another extent", TRAIN, .edits = {SET(dims[TRAIN_FEATURES][1], 2)}},
 };
