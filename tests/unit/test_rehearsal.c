@@ -598,7 +598,8 @@ static void add_evaluation(const features_of_plan *has) {
         return;
     b.metric =
         (firn_native_metric){.kind = FIRN_FB_METRIC_KIND_MEAN_LOSS, .sum = (uint32_t)t.sum, .count = (uint32_t)t.count};
-    b.plan.metric = &b.metric;
+    b.plan.metrics = &b.metric;
+    b.plan.metrics_count = 1;
 }
 
 /* Builds everything but the file, so that a test can still change it. */

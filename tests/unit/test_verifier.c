@@ -311,7 +311,7 @@ static void rule_10_values(void **state) {
     (void)state;
     const firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, 0);
     expect_byte_at_most(field(plan.at, PLAN_CHECK_LOSS), 1);
-    expect_byte_at_most(field(firn_fb_plan_metric(plan).at, METRIC_KIND), FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR);
+    expect_byte_at_most(field(firn_fb_plan_metrics_at(plan, 0).at, METRIC_KIND), FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR);
     expect_byte_at_most(field(first_input().at, INPUT_LABEL), 1);
     expect_byte_at_most(field(tensor.at, TENSOR_TYPE), FIRN_FB_ELEMENT_TYPE_BOOL);
     expect_byte_at_most(field(tensor.at, TENSOR_ROLE), FIRN_FB_ROLE_CACHE);
@@ -503,7 +503,7 @@ static void write_small_seed(void) {
     small.schedule_nodes_count = small.schedules_count = small.outputs_count = small.origin_count = 0;
     small.schedule_numbers_count = small.schedule_instructions_count = 0;
     small.tensors_count = small.phases_count = small.inputs_count = small.initialisers_count = 1;
-    small.metric = NULL;
+    small.metrics_count = 0;
     uint8_t *written = firn_native_write(&small, &count);
     assert_non_null(written);
     assert_int_equal(firn_fb_verify(written, count), FIRN_OK);
