@@ -162,7 +162,7 @@ static void apply(differentiation *d, uint16_t code, firnc_value dy, const uint8
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
     const char *names = words->inputs;
-    for (uint8_t i = 0; i < info->inputs_max; i++)
+    for (uint8_t i = 0; i < info->inputs; i++)
         inputs[i] = remembered(d, firnc_next_word(&names), dy);
     names = words->outputs;
     for (uint8_t j = 0; j < info->outputs; j++) {
@@ -172,7 +172,7 @@ static void apply(differentiation *d, uint16_t code, firnc_value dy, const uint8
             types[j] = type != NULL ? *type : gradient_type(d, d->node->inputs[gradients[j]]);
     }
     copy_attributes(d, words, integers, reals);
-    emit(d, code, inputs, info->inputs_max, integers, reals, types);
+    emit(d, code, inputs, info->inputs, integers, reals, types);
     const firnc_node made = d->graph->nodes[d->graph->node_count - 1]; /* a copy, because casts may be appended and move
                                                                         * the list */
     for (uint8_t j = 0; j < info->outputs; j++)

@@ -76,8 +76,8 @@ static firnc_value dying_input(const firnc_graph *graph, uint32_t index) {
         if (node->inputs[i] == FIRNC_NONE)
             continue;
         const firnc_value_info *input = &graph->values[node->inputs[i]];
-        if ((firn_op_find(node->code)->in_place >> i & 1) != 0 && !firnc_is_state(input->role) &&
-            input->last == index && input->shape.type == output->shape.type && bytes_of(input) == bytes_of(output))
+        if (firn_op_reuses(firn_op_find(node->code), i) && !firnc_is_state(input->role) && input->last == index &&
+            input->shape.type == output->shape.type && bytes_of(input) == bytes_of(output))
             return node->inputs[i];
     }
     return FIRNC_NONE;

@@ -149,14 +149,14 @@ static const firnc_node *add_op(const update *u, uint16_t code) {
     firnc_value inputs[FIRN_INPUTS_MAX], outputs[FIRN_OUTPUTS_MAX];
     int64_t integers[FIRN_ATTRIBUTES_MAX];
     float reals[FIRN_ATTRIBUTES_MAX];
-    for (uint8_t i = 0; i < info->inputs_max; i++)
+    for (uint8_t i = 0; i < info->inputs; i++)
         inputs[i] = operand(u, info, i, firnc_next_word(&names));
     for (uint8_t j = 0; j < info->outputs; j++) {
         uint8_t changed = firn_op_changed(info, j);
         outputs[j] = changed == FIRN_FRESH ? FIRNC_NONE : inputs[changed];
     }
     fill_attributes(u, info, integers, reals);
-    uint32_t node = firnc_node_in_place(u->graph, code, FIRNC_PHASE_UPDATE, u->name, inputs, info->inputs_max, integers,
+    uint32_t node = firnc_node_in_place(u->graph, code, FIRNC_PHASE_UPDATE, u->name, inputs, info->inputs, integers,
                                         reals, outputs);
     return &u->graph->nodes[node];
 }

@@ -271,7 +271,7 @@ static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_in
         return false;
     uint8_t phase;
     firn_fb_op op = firn_semantics_op(plan, n, &phase);
-    uint32_t allowed = info_of(op)->in_place;
+    const firn_op_info *info = info_of(op);
     if (firn_fb_op_outputs_at(op, 0) != b_index)
         return false;
     bool reads = false;
@@ -279,7 +279,7 @@ static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_in
         uint32_t input = firn_fb_op_inputs_at(op, i);
         if (firn_semantics_base(plan, input) != a_index)
             continue;
-        if (input != a_index || i >= 32 || (allowed >> i & 1u) == 0)
+        if (input != a_index || !firn_op_reuses(info, i))
             return false;
         reads = true;
     }

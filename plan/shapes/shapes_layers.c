@@ -106,11 +106,43 @@ int firn_shape_broadcast(firn_op_signature *s) {
     return ends_with(&s->inputs[FIRN_ADD_IN_A], &s->inputs[FIRN_ADD_IN_B]) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
 }
 
+/* --- concat ----------------------------------------------------------------------------------------------------- */
+
+static bool joins(const firn_shape *first, const firn_shape *other, uint8_t axis) {
+    if (other->type != first->type || other->rank != first->rank)
+        return false;
+    for (uint8_t d = 0; d < first->rank; d++) {
+        if (d != axis && other->dims[d] != first->dims[d])
+            return false;
+    }
+    return true;
+}
+
+int firn_shape_concat(firn_op_signature *s) {
+    const firn_shape *first = &s->inputs[FIRN_CONCAT_IN_X];
+    firn_shape *y = &s->outputs[FIRN_CONCAT_OUT_Y];
+    if (s->integers[FIRN_CONCAT_AXIS] < 0 || s->integers[FIRN_CONCAT_AXIS] >= first->rank)
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    const uint8_t axis = (uint8_t)s->integers[FIRN_CONCAT_AXIS];
+    int64_t extent = 0;
+    for (uint8_t i = 0; i < s->input_count; i++) {
+        if (!joins(first, &s->inputs[i], axis))
+            return FIRN_ERROR_OP_SHAPE;
+        extent += s->inputs[i].dims[axis];
+    }
+    if (!is_word(extent, 1))
+        return FIRN_ERROR_OP_SHAPE;
+    set_like(y, first);
+    y->dims[axis] = (uint32_t)extent;
+    return FIRN_OK;
+}
+
 /* --- attention -------------------------------------------------------------------------------------------------- */
 
 _Static_assert(FIRN_ATTENTION_HEADS == FIRN_ATTENTION_BACKWARD_HEADS &&
                    FIRN_ATTENTION_KV_HEADS == FIRN_ATTENTION_BACKWARD_KV_HEADS &&
-                   FIRN_ATTENTION_HALF_SOFTMAX == FIRN_ATTENTION_BACKWARD_HALF_SOFTMAX,
+                   FIRN_ATTENTION_HALF_SOFTMAX == FIRN_ATTENTION_BACKWARD_HALF_SOFTMAX &&
+                   FIRN_ATTENTION_ROWS == FIRN_ATTENTION_BACKWARD_ROWS,
                "both directions have the same attributes");
 
 /* Computes heads and head size from the attributes, which are the same in both directions, for qkv:[B,T,(heads +
@@ -130,6 +162,11 @@ static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, 
     return FIRN_OK;
 }
 
+/* Gives the scratch of each head `rows` rows of T floats. */
+static void set_scratch(firn_shape *scratch, const firn_shape *qkv, uint32_t heads, uint32_t rows) {
+    set_extents(scratch, 4, (const uint32_t[]){qkv->dims[0], heads, rows, qkv->dims[1]});
+}
+
 int firn_shape_attention(firn_op_signature *s) {
     const firn_shape *qkv = &s->inputs[FIRN_ATTENTION_IN_QKV];
     uint32_t heads, size;
@@ -140,8 +177,7 @@ int firn_shape_attention(firn_op_signature *s) {
     set_last(&s->outputs[FIRN_ATTENTION_OUT_Y], qkv, heads * size);
     set_extents(&s->outputs[FIRN_ATTENTION_OUT_ROW_MAX], 3, rows);
     set_extents(&s->outputs[FIRN_ATTENTION_OUT_ROW_SUM], 3, rows);
-    set_extents(&s->outputs[FIRN_ATTENTION_OUT_SCRATCH], 4,
-                (const uint32_t[]){qkv->dims[0], heads, FIRN_SCRATCH_ATTENTION, qkv->dims[1]});
+    set_scratch(&s->outputs[FIRN_ATTENTION_OUT_SCRATCH], qkv, heads, (uint32_t)s->integers[FIRN_ATTENTION_ROWS]);
     return FIRN_OK;
 }
 
@@ -157,8 +193,9 @@ int firn_shape_attention_backward(firn_op_signature *s) {
     if (!same_extents(dy, &y) || !same_extents(&s->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX], &rows) ||
         !same_extents(&s->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM], &rows))
         return FIRN_ERROR_OP_SHAPE;
-    set_extents(&s->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH], 4,
-                (const uint32_t[]){qkv->dims[0], heads, FIRN_SCRATCH_ATTENTION_BACKWARD, qkv->dims[1]});
+    /* The scores of a block, their gradients, and one number for each query; int31 excludes an overflow. */
+    set_scratch(&s->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH], qkv, heads,
+                2 * (uint32_t)s->integers[FIRN_ATTENTION_BACKWARD_ROWS] + 1);
     return FIRN_OK;
 }
 

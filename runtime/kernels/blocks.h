@@ -63,6 +63,18 @@ static inline float firn_row_load(const firn_tensor *tensor, size_t row, size_t 
     return firn_load(tensor->data, tensor->type, row * firn_last_extent(tensor) + column);
 }
 
+/* Copies `count` elements from one tensor to another, each starting with its own `first`, converting through float32.
+ */
+static inline void firn_copy(const firn_tensor *to, size_t to_first, const firn_tensor *from, size_t from_first,
+                             size_t count) {
+    float x[FIRN_BLOCK];
+    for (size_t at = 0; at < count; at += FIRN_BLOCK) {
+        size_t run = firn_smaller(FIRN_BLOCK, count - at);
+        firn_widen(x, from->data, from->type, from_first + at, run);
+        firn_narrow(to->data, to->type, to_first + at, x, run);
+    }
+}
+
 /* Runs body over tasks of this cost each, with the call as its argument. */
 static inline void firn_split(const firn_kernel_call *call, size_t tasks, uint64_t cost, firn_task_body body) {
     firn_parallel_run(&call->parallel, tasks, cost, body, (void *)call);

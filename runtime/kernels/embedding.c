@@ -1,16 +1,6 @@
 /* Tables looked up by id or by position, and their gradients. Freestanding. */
 #include "runtime/kernels/blocks.h"
 
-/* Copies `count` elements from one tensor to another, converting through float32. */
-static void copy(const firn_tensor *to, size_t to_first, const firn_tensor *from, size_t from_first, size_t count) {
-    float x[FIRN_BLOCK];
-    for (size_t at = 0; at < count; at += FIRN_BLOCK) {
-        size_t run = firn_smaller(FIRN_BLOCK, count - at);
-        firn_widen(x, from->data, from->type, from_first + at, run);
-        firn_narrow(to->data, to->type, to_first + at, x, run);
-    }
-}
-
 static void clear(float *x, size_t count) {
     for (size_t i = 0; i < count; i++)
         x[i] = 0.0f;
@@ -24,7 +14,7 @@ static void embedding_rows(void *argument, size_t begin, size_t end) {
     const firn_tensor *table = &call->inputs[FIRN_EMBEDDING_IN_TABLE], *y = &call->outputs[FIRN_EMBEDDING_OUT_Y];
     const size_t width = firn_last_extent(table);
     for (size_t row = begin; row < end; row++)
-        copy(y, row * width, table, (size_t)ids[row] * width, width);
+        firn_copy(y, row * width, table, (size_t)ids[row] * width, width);
 }
 
 /* y[n] = table[ids[n]] */
@@ -45,7 +35,7 @@ void firn_kernel_embedding_backward(const firn_kernel_call *call) {
     if (start == NULL)
         clear(sums, dtable->elements);
     else if (start->data != dtable->data)
-        copy(dtable, 0, start, 0, dtable->elements);
+        firn_copy(dtable, 0, start, 0, dtable->elements);
     for (size_t row = 0; row < firn_rows(dy); row++) {
         float *sum = &sums[(size_t)ids[row] * width];
         for (size_t at = 0; at < width; at += FIRN_BLOCK) {
@@ -61,13 +51,13 @@ void firn_kernel_embedding_backward(const firn_kernel_call *call) {
 
 void firn_kernel_leading_rows(const firn_kernel_call *call) {
     const firn_tensor *y = &call->outputs[FIRN_LEADING_ROWS_OUT_Y];
-    copy(y, 0, &call->inputs[FIRN_LEADING_ROWS_IN_TABLE], 0, y->elements);
+    firn_copy(y, 0, &call->inputs[FIRN_LEADING_ROWS_IN_TABLE], 0, y->elements);
 }
 
 void firn_kernel_leading_rows_backward(const firn_kernel_call *call) {
     const firn_tensor *dy = &call->inputs[FIRN_LEADING_ROWS_BACKWARD_IN_DY];
     const firn_tensor *dtable = &call->outputs[FIRN_LEADING_ROWS_BACKWARD_OUT_DTABLE];
     float *rest = dtable->data;
-    copy(dtable, 0, dy, 0, dy->elements);
+    firn_copy(dtable, 0, dy, 0, dy->elements);
     clear(rest + dy->elements, dtable->elements - dy->elements);
 }

@@ -216,6 +216,14 @@ def embedding_backward(kind, ids, dy, start=None, *, rows):
     return [Tensor(kind, (rows, width), flat(table))]
 
 
+def concat(kind, *given, axis):
+    before = count(given[0].dims[:axis])
+    y = [x for i in range(before) for t in given
+         for x in t.values[i * (t.elements // before):(i + 1) * (t.elements // before)]]
+    dims = given[0].dims
+    return [Tensor(kind, dims[:axis] + (sum(t.dims[axis] for t in given),) + dims[axis + 1:], y)]
+
+
 def leading_rows(kind, table, *, rows):
     return [Tensor(kind, (rows, table.dims[1]), flat(table.rows()[:rows]))]
 
@@ -441,7 +449,7 @@ def attention(kind, qkv, **settings):
         y += flat(out)
     rows = (batch, heads, time)
     return [Tensor(kind, (batch, time, heads * of.depth), y), Tensor('float32', rows, row_max),
-            Tensor('float32', rows, row_sum), Unread('float32', (batch, heads, 16, time))]
+            Tensor('float32', rows, row_sum), Unread('float32', (batch, heads, settings['rows'], time))]
 
 
 def attention_backward(kind, dy, qkv, row_max, row_sum, **settings):
@@ -479,7 +487,7 @@ def attention_backward(kind, dy, qkv, row_max, row_sum, **settings):
                     total[j][g] = part if total[j][g] is None else [add(x, z) for x, z in zip(total[j][g], part)]
         for t in range(time):
             dqkv += flat(dq[t]) + [multiply(of.scale, x) for x in flat(dk[t])] + flat(dv[t])
-    return [Tensor(kind, qkv.dims, dqkv), Unread('float32', (batch, heads, 33, time))]
+    return [Tensor(kind, qkv.dims, dqkv), Unread('float32', (batch, heads, 2 * settings['rows'] + 1, time))]
 
 
 def cross_entropy(kind, logits, labels):
@@ -829,11 +837,11 @@ def metric_accuracy(kind, logits, labels, correct, counter):
 TYPE_NUMBERS = {'float32': 0, 'float16': 1, 'bfloat16': 2, 'cbfloat16': 3}
 # Attributes in the order of plan/ops.def.
 INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_softmax index correct_bias nesterov '
-            'maximize step steps_per_increase clipping ignore_index scaling log_target batch_mean rotation '
+            'maximize step steps_per_increase axis clipping ignore_index scaling log_target batch_mean rotation '
             'rotated rotary_dim interleaved').split()
 ATTRIBUTES = {
-    'attention': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
-    'attention_backward': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
+    'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
+    'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'cross_entropy_weighted': 'ignore_index scaling label_smoothing factor',
     'cross_entropy_weighted_backward': 'ignore_index scaling label_smoothing factor',
     'rotary_embedding': 'rotation heads rotated rotary_dim interleaved base',
@@ -1101,7 +1109,7 @@ def attention_pair(name, kind, dims, heads, kv_heads, causal, half_softmax, r, r
                    changes=None, scale=None, dy_changes=None):
     """Both directions of one attention; backward uses the outputs of forward."""
     batch, time, depth = dims
-    settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=half_softmax, rng_id=rng_id,
+    settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=half_softmax, rng_id=rng_id, rows=16,
                     scale=scale or divide(ONE, square_root(number(depth))), dropout_rate=rate, place=place)
     qkv = with_values(tensor(kind, batch, time, (heads + 2 * kv_heads) * depth), changes or {})
     dy = with_values(tensor(kind, batch, time, heads * depth), dy_changes or {})
@@ -1409,6 +1417,13 @@ def broadcast_products(kind):
         case(kind + '_multiply_float32_to_half', 'multiply', kind, [a, b])
 
 
+def joins(kind):
+    special = edges(kind)
+    case(kind + '_concat_edges', 'concat', kind, [Tensor(kind, (len(special),), special), tensor(kind, 3)], axis=0)
+    case(kind + '_concat_middle', 'concat', kind, [tensor(kind, 2, d, 3) for d in (1, 4, 2)], axis=1)
+    case(kind + '_concat_many', 'concat', kind, [tensor(kind, 3, d % 3 + 1) for d in range(64)], axis=1)
+
+
 def main():
     for kind in HALF_NAMES + ['float32']:
         if kind != 'float32':
@@ -1431,6 +1446,8 @@ def main():
         rotations(kind)
     for kind in HALF_NAMES + ['float32']:
         broadcast_products(kind)
+    for kind in HALF_NAMES + ['float32']:
+        joins(kind)
     path = os.path.join(scalar.HERE, 'ops_half.golden')
     with open(path, 'w', encoding='ascii') as out:
         out.write('\n'.join(lines) + '\n')

@@ -133,7 +133,7 @@ def attention():
         top = s.amax(-1).detach()
         total = torch.exp(s - s.amax(-1, keepdim=True)).sum(-1).detach()
         tag = f"{b}x{t}x{h}x{kv}x{d}"
-        settings, reals = [h, kv, causal, 0, 0], [scale, 0.0]
+        settings, reals = [h, kv, causal, 0, 0, 16], [scale, 0.0]
         case("attention_" + tag, "attention", [qkv.detach()], [y.detach(), top, total, ("float32", (b, h, 16, t))], settings, reals)
         case("attention_dqkv_" + tag, "attention_backward", [dy, qkv.detach(), top, total],
              [qkv.grad, ("float32", (b, h, 33, t))], settings, reals, 4e-6)
@@ -309,8 +309,15 @@ def multiply():
         case("multiply_da_" + tag, "multiply", [dy, b.detach()], [a.grad])
 
 
+def concat():
+    for axis, dims in ((0, ((2, 3), (1, 3), (4, 3))), (1, ((2, 3, 5), (2, 1, 5))), (2, ((2, 3, 1), (2, 3, 300))),
+                       (0, ((7,),)), (0, ((1,),) * 64)):
+        given = [rand(*d) for d in dims]
+        case(f"concat_{axis}_{len(dims)}", "concat", given, [torch.cat(given, axis)], [axis], [], 0)
+
+
 for make in (linear, embedding, elementwise, layer_norm, attention, losses, training,
-             more_activations, more_losses, weighted_cross_entropy, rotary, multiply):
+             more_activations, more_losses, weighted_cross_entropy, rotary, multiply, concat):
     make()
 Path(__file__).with_suffix(".golden").write_text("\n".join(lines) + "\n")
 print(sum(l.startswith("case") for l in lines), "cases")

@@ -142,7 +142,7 @@ static void share_input(test_call *call, const firn_op_info *info, unsigned o) {
     const uint8_t changed = firn_op_changed(info, o);
     for (unsigned i = 0; i < call->input_count; i++) {
         firn_tensor *input = &call->inputs[i];
-        const bool may = changed == FIRN_FRESH && o == 0 && (info->in_place >> i & 1) != 0 &&
+        const bool may = changed == FIRN_FRESH && o == 0 && firn_op_reuses(info, i) &&
                          input->elements == output->elements && input->type == output->type;
         if (i == changed || may) {
             memcpy(output->data, input->data, input->elements * firn_type_bytes(input->type));

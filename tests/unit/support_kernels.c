@@ -158,7 +158,7 @@ static void free_call(test_call *call) {
 
 /* Names the inputs that the call leaves out at the end: an empty place for each. */
 static void add_empty_places(uint16_t code, test_call *call) {
-    while (call->input_count < firn_op_find(code)->inputs_max)
+    while (call->input_count < firn_op_find(code)->inputs)
         call->inputs[call->input_count++] = (firn_tensor){0};
 }
 

@@ -68,7 +68,7 @@ typedef struct shape_case {
     uint16_t code;
     const char *inputs;
     const char *outputs; /* expected shapes; if the case is refused, types are enough */
-    int64_t integers[5];
+    int64_t integers[6];
     float reals[5];
     int error;
 } shape_case;
@@ -105,6 +105,9 @@ static bool case_holds(const shape_case *c, size_t number) {
 #define SHAPE     .error = FIRN_ERROR_OP_SHAPE
 #define ATTRIBUTE .error = FIRN_ERROR_OP_ATTRIBUTE
 #define OPERANDS  .error = FIRN_ERROR_OP_OPERANDS
+
+#define EIGHT      "f32[1] f32[1] f32[1] f32[1] f32[1] f32[1] f32[1] f32[1]"
+#define SIXTY_FOUR EIGHT " " EIGHT " " EIGHT " " EIGHT " " EIGHT " " EIGHT " " EIGHT " " EIGHT
 
 static const shape_case cases[] = {
     {FIRN_OP_cast, "f32[2,3]", "b16[2,3]", ACCEPTED},
@@ -269,63 +272,89 @@ static const shape_case cases[] = {
     {FIRN_OP_attention,
      "f32[2,5,12]",
      "f32[2,5,4] f32[2,2,5] f32[2,2,5] f32[2,2,16,5]",
-     {2, 2, 1, 0, 3},
+     {2, 2, 1, 0, 3, 16},
      {0.5f, 0.1f},
      ACCEPTED},
     {FIRN_OP_attention,
      "b16[2,5,16]",
      "b16[2,5,8] f32[2,4,5] f32[2,4,5] f32[2,4,16,5]",
-     {4, 2, 0, 1, 0},
+     {4, 2, 0, 1, 0, 16},
      {0.5f, 0},
      ACCEPTED},
-    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 1, 0}, {0.5f, 0}, ATTRIBUTE},
-    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {0, 2, 1, 0, 0}, {0.5f, 0}, ATTRIBUTE},
-    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 0, 1, 0, 0}, {0.5f, 0}, ATTRIBUTE},
-    {FIRN_OP_attention, "f32[2,5,21]", "f32 f32 f32 f32", {3, 2, 1, 0, 0}, {0.5f, 0}, ATTRIBUTE},
-    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 4, 1, 0, 0}, {0.5f, 0}, ATTRIBUTE},
-    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 2, 0, 0}, {0.5f, 0}, ATTRIBUTE},
-    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, -1}, {0.5f, 0}, ATTRIBUTE},
-    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0}, {0, 0}, ATTRIBUTE},
-    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0}, {0.5f, 1}, ATTRIBUTE},
-    {FIRN_OP_attention, "f32[2,5,13]", "f32 f32 f32 f32", {2, 2, 1, 0, 0}, {0.5f, 0}, SHAPE},
-    {FIRN_OP_attention, "f32[2,5,4]", "f32 f32 f32 f32", {2, 2, 1, 0, 0}, {0.5f, 0}, SHAPE},
-    {FIRN_OP_attention, "f32[5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0}, {0.5f, 0}, SHAPE},
-    {FIRN_OP_attention, "f32[2,5,12]", "f32 b16 f32 f32", {2, 2, 1, 0, 0}, {0.5f, 0}, SHAPE},
-    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {UINT32_MAX, UINT32_MAX, 1, 0, 0}, {0.5f, 0}, SHAPE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 1, 0, 16}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {0, 2, 1, 0, 0, 16}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 0, 1, 0, 0, 16}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,21]", "f32 f32 f32 f32", {3, 2, 1, 0, 0, 16}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 4, 1, 0, 0, 16}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 2, 0, 0, 16}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, -1, 16}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0, 16}, {0, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0, 16}, {0.5f, 1}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0, 0}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0, 2147483648}, {0.5f, 0}, ATTRIBUTE},
+    {FIRN_OP_attention,
+     "f32[2,5,12]",
+     "f32[2,5,4] f32[2,2,5] f32[2,2,5] f32[2,2,2147483647,5]",
+     {2, 2, 1, 0, 3, 2147483647},
+     {0.5f, 0.1f},
+     ACCEPTED},
+    {FIRN_OP_attention, "f32[2,5,13]", "f32 f32 f32 f32", {2, 2, 1, 0, 0, 16}, {0.5f, 0}, SHAPE},
+    {FIRN_OP_attention, "f32[2,5,4]", "f32 f32 f32 f32", {2, 2, 1, 0, 0, 16}, {0.5f, 0}, SHAPE},
+    {FIRN_OP_attention, "f32[5,12]", "f32 f32 f32 f32", {2, 2, 1, 0, 0, 16}, {0.5f, 0}, SHAPE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 b16 f32 f32", {2, 2, 1, 0, 0, 16}, {0.5f, 0}, SHAPE},
+    {FIRN_OP_attention, "f32[2,5,12]", "f32 f32 f32 f32", {UINT32_MAX, UINT32_MAX, 1, 0, 0, 16}, {0.5f, 0}, SHAPE},
     {FIRN_OP_attention_backward,
      "b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
      "b16[2,5,16] f32[2,4,33,5]",
-     {4, 2, 1, 1, 0},
+     {4, 2, 1, 1, 0, 16},
      {0.5f, 0},
      ACCEPTED},
     {FIRN_OP_attention_backward,
+     "b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
+     "b16[2,5,16] f32[2,4,4294967295,5]",
+     {4, 2, 1, 1, 0, 2147483647},
+     {0.5f, 0},
+     ACCEPTED},
+    {FIRN_OP_attention_backward,
+     "b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
+     "b16[2,5,16] f32[2,4,3,5]",
+     {4, 2, 1, 1, 0, 1},
+     {0.5f, 0},
+     ACCEPTED},
+    {FIRN_OP_attention_backward,
+     "b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
+     "b16 f32",
+     {4, 2, 1, 1, 0, 0},
+     {0.5f, 0},
+     ATTRIBUTE},
+    {FIRN_OP_attention_backward,
      "f32[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
      "b16 f32",
-     {4, 2, 1, 0, 0},
+     {4, 2, 1, 0, 0, 16},
      {0.5f, 0},
      SHAPE},
     {FIRN_OP_attention_backward,
      "b16[2,5,6] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
      "b16 f32",
-     {4, 2, 1, 0, 0},
+     {4, 2, 1, 0, 0, 16},
      {0.5f, 0},
      SHAPE},
     {FIRN_OP_attention_backward,
      "b16[2,5,8] b16[2,5,16] f32[2,5,4] f32[2,4,5]",
      "b16 f32",
-     {4, 2, 1, 0, 0},
+     {4, 2, 1, 0, 0, 16},
      {0.5f, 0},
      SHAPE},
     {FIRN_OP_attention_backward,
      "b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
      "b16 b16",
-     {4, 2, 1, 0, 0},
+     {4, 2, 1, 0, 0, 16},
      {0.5f, 0},
      SHAPE},
     {FIRN_OP_attention_backward,
      "b16[2,5,8] b16[2,5,16] f32[2,4,5] f32[2,4,5]",
      "b16 f32",
-     {4, 3, 1, 0, 0},
+     {4, 3, 1, 0, 0, 16},
      {0.5f, 0},
      ATTRIBUTE},
 
@@ -366,6 +395,26 @@ static const shape_case cases[] = {
     {FIRN_OP_gradient_norm, "f32[4]", "f32[1] i32[1]", ACCEPTED},
     {FIRN_OP_gradient_norm, "f32[2,2]", "f32 i32", SHAPE},
     {FIRN_OP_gradient_norm, "f32[4]", "f32 f32", SHAPE},
+    {FIRN_OP_concat, "b16[2,3]", "b16[2,3]", {0}, {0}, ACCEPTED},
+    {FIRN_OP_concat, "f32[2,3] f32[4,3] f32[1,3]", "f32[7,3]", {0}, {0}, ACCEPTED},
+    {FIRN_OP_concat, "f32[2,3,5] f32[2,1,5]", "f32[2,4,5]", {1}, {0}, ACCEPTED},
+    {FIRN_OP_concat, "f16[2,3] f16[2,1]", "f16[2,4]", {1}, {0}, ACCEPTED},
+    {FIRN_OP_concat, SIXTY_FOUR, "f32[64]", {0}, {0}, ACCEPTED},
+    {FIRN_OP_concat, SIXTY_FOUR " f32[1]", "f32", {0}, {0}, OPERANDS},
+    {FIRN_OP_concat, "", "f32", {0}, {0}, OPERANDS},
+    {FIRN_OP_concat, "f32[2] - f32[2]", "f32", {0}, {0}, OPERANDS},
+    {FIRN_OP_concat, "f32[2] f32[2] -", "f32", {0}, {0}, OPERANDS},
+    {FIRN_OP_concat, "f32[2,3] f32[2,3]", "f32", {2}, {0}, ATTRIBUTE},
+    {FIRN_OP_concat, "f32[2,3] f32[2,3]", "f32", {-1}, {0}, ATTRIBUTE},
+    {FIRN_OP_concat, "f32[2,3] b16[2,3]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[2,3] f32[2,3]", "b16", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "i32[2,3] i32[2,3]", "i32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[2,3] f32[2,4]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[2,3] f32[2,3] f32[2,4]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[2,3] f32[6]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[2,3] f32[2,3,1]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[4294967295] f32[1]", "f32", {0}, {0}, SHAPE},
+    {FIRN_OP_concat, "f32[4294967294] f32[1]", "f32[4294967295]", {0}, {0}, ACCEPTED},
     {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {0}, {0}, ACCEPTED},
     {FIRN_OP_gradient_factors, "f32[1]", "f32[3]", {2}, {2}, ACCEPTED},
     {FIRN_OP_gradient_factors, "- f32[1]", "f32[3]", {1}, {2}, ACCEPTED},
@@ -725,16 +774,17 @@ static void test_table(void **state) {
         assert_ptr_equal(firn_op_find(info->code), info);
         assert_int_equal(info->integers, words_of(firn_op_words_of(info)->integers));
         assert_int_equal(info->reals, words_of(firn_op_words_of(info)->reals));
-        assert_int_equal(info->inputs_max, words_of(firn_op_words_of(info)->inputs));
+        assert_int_equal(info->inputs, words_of(firn_op_words_of(info)->inputs));
         assert_int_equal(info->outputs, words_of(firn_op_words_of(info)->outputs));
         assert_int_equal(info->reductions, words_of(firn_op_words_of(info)->reductions));
-        assert_true(info->inputs_min <= info->inputs_max && info->inputs_max <= FIRN_INPUTS_MAX);
+        assert_true(info->inputs_min <= info->inputs && info->inputs <= info->inputs_max);
+        assert_int_equal(info->inputs_max, info->code == FIRN_OP_concat ? FIRN_INPUTS_MAX : info->inputs);
         assert_true(info->outputs >= 1 && info->outputs <= FIRN_OUTPUTS_MAX);
         assert_true(info->integers <= FIRN_ATTRIBUTES_MAX && info->reals <= FIRN_ATTRIBUTES_MAX);
         assert_true(info->reductions <= FIRN_REDUCTIONS_MAX);
-        assert_int_equal(info->in_place >> info->inputs_max, 0);
+        assert_true(info->inputs >= 8 || info->in_place >> info->inputs == 0);
     }
-    assert_int_equal(firn_op_find(FIRN_OP_attention)->integers, 5);
+    assert_int_equal(firn_op_find(FIRN_OP_attention)->integers, 6);
     assert_int_equal(firn_op_find(FIRN_OP_adamw)->reals, 4);
 }
 
