@@ -149,9 +149,11 @@ static void survives_damaged_headers(void **state) {
     for (file.file.bytes = 0; file.file.bytes < idx_bytes; file.file.bytes++)
         assert_int_equal(look(&file).format, FIRN_DATA_RAW);
     for (uint32_t bit = 0; bit < 8 * 16; bit++) {
-        const bool is_byte = bit == 16; /* ubyte, 0x08, becomes byte, 0x09 */
         file.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        assert_int_equal(look(&file).format, is_byte ? FIRN_DATA_IDX : FIRN_DATA_RAW);
+        if (bit == 8 * 2) /* uint8 becomes int8, which has as many bytes */
+            assert_int_equal(look(&file).element, FIRN_INT8);
+        else
+            assert_int_equal(look(&file).format, FIRN_DATA_RAW);
         file.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     assert_int_equal(look(&file).format, FIRN_DATA_IDX);

@@ -30,7 +30,6 @@ enum {
     PLAN_SAMPLER = 26,
     PLAN_SCHEDULE_NODES = 28,
     PLAN_INITIALISERS = 32,
-    PLAN_METRIC = 34,
     PLAN_ORIGIN = 56,
     TENSOR_TYPE = 4,
     TENSOR_ROLE = 6,
@@ -196,7 +195,7 @@ static void rule_4_offsets(void **state) {
     expect_offset_refused(buffer);
     expect_offset_refused(field(plan.at, PLAN_ORIGIN));
     expect_offset_refused(field(plan.at, PLAN_TENSORS));
-    expect_offset_refused(field(plan.at, PLAN_METRIC));
+    expect_offset_refused(field(plan.at, PLAN_SAMPLER));
     expect_offset_refused(sequence(plan.at, PLAN_TENSORS) + 4);
     expect_offset_refused(field(firn_fb_plan_tensors_at(plan, 1).at, TENSOR_NAME));
     put32(buffer, 4); /* the root inside the identifier */
