@@ -698,6 +698,17 @@ static void parameters_lie_in_several_regions(void **state) {
     has = eval_of(has);
     build(&other, &has);
     assert_int_equal(open_as(&three, &other, &one.firn, NULL), FIRN_ERROR_OTHER_OWNER);
+    /* two tensors of the same size change places between regions */
+    has.regions = true;
+    describe(&has);
+    firn_native_tensor *batches = &b.tensors[t.batches], *c = &b.tensors[t.c], before = *c;
+    c->region = batches->region;
+    c->offset = batches->offset;
+    batches->region = before.region;
+    batches->offset = before.offset;
+    builder_finish(&b, NULL, &other);
+    assert_int_equal(open_as(&three, &other, NULL, NULL), FIRN_OK);
+    assert_int_equal(open_as(&three, &other, &one.firn, NULL), FIRN_ERROR_OTHER_OWNER);
 }
 
 /* --- rings ----------------------------------------------------------------------------------------------------------
