@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "plan/generated/reader.h"
+#include "plan/op_since.h"
 #include "plan/generated/since.h"
 #include "plan/generated/tables.h"
 

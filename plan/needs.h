@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "plan/checks/verifier.h"
-#include "plan/ops.h"
 
 /* The highest since of all that the FlatBuffers part of a plan uses, after firn_fb_verify. */
 uint32_t firn_needs_minor(const uint8_t *flatbuffers);
@@ -41,8 +40,5 @@ typedef struct firn_marked_schema {
  * FIRN_NEEDS_DEPTH deep. */
 enum { FIRN_NEEDS_DEPTH = 8 };
 uint32_t firn_schema_needs(const uint8_t *flatbuffers, const firn_marked_schema *schema);
-
-/* The highest since of an op and of its first so many operands and attributes (generated/op_since.c). */
-uint32_t firn_op_since(const firn_op_info *info, uint32_t inputs, uint32_t outputs, uint32_t integers, uint32_t reals);
 
 #endif

@@ -52,6 +52,61 @@ const firn_op_info *firn_op_find(uint16_t code) {
     return NULL;
 }
 
+/* --- attributes with defaults ------------------------------------------------------------------------------------- */
+
+uint32_t firn_op_fill_integers(uint16_t code, uint32_t count, int64_t *integers) {
+    for (const firn_op_default *d = firn_op_defaults; d->code != 0; d++) {
+        if (d->code == code && !d->is_real && d->position == count)
+            integers[count++] = d->integer;
+    }
+    return count;
+}
+
+uint32_t firn_op_fill_reals(uint16_t code, uint32_t count, float *reals) {
+    for (const firn_op_default *d = firn_op_defaults; d->code != 0; d++) {
+        if (d->code == code && d->is_real && d->position == count)
+            reals[count++] = d->real;
+    }
+    return count;
+}
+
+uint32_t firn_op_most_defaults(bool is_real) {
+    uint32_t most = 0, count = 0;
+    uint16_t code = 0;
+    for (const firn_op_default *d = firn_op_defaults; d->code != 0; d++) {
+        count = d->code == code ? count : 0; /* those of an op stand together */
+        code = d->code;
+        count += d->is_real == is_real;
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/* Whether two floats have the same bits: 0 and -0 are two values of an attribute. */
+static bool same_bits(float a, float b) {
+    return __builtin_memcmp(&a, &b, sizeof a) == 0;
+}
+
+uint8_t firn_op_given_integers(const firn_op_info *info, const int64_t *integers) {
+    int64_t defaults[FIRN_ATTRIBUTES_MAX] = {0};
+    uint8_t count = info->integers;
+    firn_op_fill_integers(info->code, info->integers_min, defaults);
+    while (count > info->integers_min && integers[count - 1] == defaults[count - 1])
+        count--;
+    return count;
+}
+
+uint8_t firn_op_given_reals(const firn_op_info *info, const float *reals) {
+    float defaults[FIRN_ATTRIBUTES_MAX] = {0};
+    uint8_t count = info->reals;
+    firn_op_fill_reals(info->code, info->reals_min, defaults);
+    while (count > info->reals_min && same_bits(reals[count - 1], defaults[count - 1]))
+        count--;
+    return count;
+}
+
+/* --- types and shapes --------------------------------------------------------------------------------------------- */
+
 uint32_t firn_type_bytes(uint8_t type) {
     return type < TYPE_COUNT ? types[type].bytes : 0;
 }

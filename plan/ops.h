@@ -163,6 +163,7 @@ typedef struct firn_op_info {
     uint16_t ranges;   /* index into firn_op_ranges: the integers, then the reals */
     uint8_t inputs;    /* in the row; inputs_max is larger if the last one repeats */
     uint8_t inputs_min, inputs_max, outputs, integers, reals, reductions;
+    uint8_t outputs_min, integers_min, reals_min; /* what a plan always gives; the rest came in later versions */
     uint8_t in_place; /* bit i set: output 0 may use the bytes of input i (same offset, same size) */
     uint8_t autocast; /* firn_autocast */
     uint8_t pol;      /* firn_pol_class */
@@ -179,7 +180,17 @@ typedef struct firn_op_info {
     uint8_t index_operand, index_table, index_from_end, index_attribute;
 } firn_op_info;
 
+/* The value of an attribute that a plan leaves out. */
+typedef struct firn_op_default {
+    uint16_t code; /* 0: the end of the list */
+    uint8_t position;
+    bool is_real;
+    int64_t integer;
+    float real;
+} firn_op_default;
+
 extern const firn_op_info firn_op_table[FIRN_OPS];
+extern const firn_op_default firn_op_defaults[];
 extern const firn_operand firn_op_operands[];
 extern const uint8_t firn_op_ranges[];
 
@@ -203,6 +214,19 @@ static inline const firn_operand *firn_op_output(const firn_op_info *info, uint3
 static inline uint8_t firn_op_changed(const firn_op_info *info, uint32_t j) {
     return firn_op_output(info, j)->changed;
 }
+
+/* Fill in the attributes of an op behind the `count` that a plan gives, which must include all that have no default;
+ * return the number with them. */
+uint32_t firn_op_fill_integers(uint16_t code, uint32_t count, int64_t *integers);
+uint32_t firn_op_fill_reals(uint16_t code, uint32_t count, float *reals);
+
+/* The most integers or reals of an op that have defaults. */
+uint32_t firn_op_most_defaults(bool is_real);
+
+/* The number of attributes that a plan gives, of all of them: the last ones are left out while they have their
+ * defaults. */
+uint8_t firn_op_given_integers(const firn_op_info *info, const int64_t *integers);
+uint8_t firn_op_given_reals(const firn_op_info *info, const float *reals);
 
 /* Bytes of one element; 0 for a value that is not a firn_type. */
 uint32_t firn_type_bytes(uint8_t type);

@@ -34,9 +34,18 @@ _Static_assert(sizeof(int64_t) % _Alignof(firn_tensor) == 0, "tensors can lie be
 _Static_assert(sizeof(firn_tensor) % _Alignof(float) == 0, "reals can lie behind tensors");
 _Static_assert(sizeof(float) % _Alignof(firn_reduction) == 0, "reductions can lie behind reals");
 
+/* Room for the attributes of all ops: those that the plan gives, and those that have defaults in this build. */
+static uint64_t integers_room(const firn_counts *counts) {
+    return counts->integers + counts->ops * (uint64_t)firn_op_most_defaults(false);
+}
+
+static uint64_t reals_room(const firn_counts *counts) {
+    return counts->reals + counts->ops * (uint64_t)firn_op_most_defaults(true);
+}
+
 uint64_t firn_execute_prepared_bytes(const firn_counts *counts) {
-    return counts->ops * (uint64_t)sizeof(firn_prepared_op) + counts->integers * (uint64_t)sizeof(int64_t) +
-           counts->operands * (uint64_t)sizeof(firn_tensor) + counts->reals * (uint64_t)sizeof(float) +
+    return counts->ops * (uint64_t)sizeof(firn_prepared_op) + integers_room(counts) * sizeof(int64_t) +
+           counts->operands * (uint64_t)sizeof(firn_tensor) + reals_room(counts) * sizeof(float) +
            counts->reductions * (uint64_t)sizeof(firn_reduction);
 }
 
@@ -44,9 +53,9 @@ static room room_in_block(void *prepared, const firn_counts *counts) {
     firn_prepared_op *ops = prepared;
     room block;
     block.integers = (int64_t *)(void *)(ops + counts->ops);
-    block.tensors = (firn_tensor *)(void *)(block.integers + counts->integers);
+    block.tensors = (firn_tensor *)(void *)(block.integers + (size_t)integers_room(counts));
     block.reals = (float *)(void *)(block.tensors + counts->operands);
-    block.reductions = (firn_reduction *)(void *)(block.reals + counts->reals);
+    block.reductions = (firn_reduction *)(void *)(block.reals + (size_t)reals_room(counts));
     return block;
 }
 
@@ -78,10 +87,12 @@ static void decode_attributes(firn_fb_op op, firn_kernel_call *call, room *to) {
     const uint8_t *integer = firn_fb_op_integers_data(op), *real = firn_fb_op_reals_data(op);
     call->integers = to->integers;
     for (uint32_t i = 0; i < integers; i++)
-        *to->integers++ = firn_fb_load_int64(integer + sizeof(int64_t) * i);
+        to->integers[i] = firn_fb_load_int64(integer + sizeof(int64_t) * i);
+    to->integers += firn_op_fill_integers(firn_fb_op_code(op), integers, to->integers);
     call->reals = to->reals;
     for (uint32_t i = 0; i < reals; i++)
-        *to->reals++ = firn_fb_load_float(real + sizeof(float) * i);
+        to->reals[i] = firn_fb_load_float(real + sizeof(float) * i);
+    to->reals += firn_op_fill_reals(firn_fb_op_code(op), reals, to->reals);
 }
 
 static void decode_reductions(firn_fb_op op, firn_kernel_call *call, room *to) {

@@ -117,9 +117,9 @@ static firn_native_op make_op(const writing *w, const firnc_node *node) {
                             .outputs = tensors_of(w, node->outputs, node->output_count),
                             .outputs_count = node->output_count,
                             .integers = node->integers,
-                            .integers_count = info->integers,
+                            .integers_count = firn_op_given_integers(info, node->integers),
                             .reals = node->reals,
-                            .reals_count = info->reals,
+                            .reals_count = firn_op_given_reals(info, node->reals),
                             .reductions = make_reductions(node, info->reductions),
                             .reductions_count = info->reductions};
 }

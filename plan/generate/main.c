@@ -1,10 +1,11 @@
 /* generate SCHEMA.bfbs DIRECTORY: reads flatc's binary schema and writes plan/generated: the tables of firn_fb_verify
  * (tables.c, tables.h), read access (reader.h), the names of enumerators (words.c, words.h), the native structs of the
  * writer (writer.c, writer.h), the canonical listing of the schema (schema.txt), whose SHA-256 is the schema hash, and,
- * from plan/ops.def, the table of ops (op_table.c), positions (operands.h), names (op_words.c) and a page (OPS.md); and
- * from both, the minor version of the format (version.h) and what came with which (since.c, since.h).
- * This program runs on the build host and may allocate. It stops at the first thing that it does not support: a schema
- * feature that is not handled here is an error, never a guess. All input is read before the first file is written.
+ * from plan/ops.def, the table of ops (op_table.c), positions (operands.h), names (op_words.c), versions (op_since.c)
+ * and a page (OPS.md); and from both, the minor version of the format (version.h) and what came with which (since.c,
+ * since.h). This program runs on the build host and may allocate. It stops at the first thing that it does not support:
+ * a schema feature that is not handled here is an error, never a guess. All input is read before the first file is
+ * written.
  *
  * The binary schema is made with
  *     flatc --binary --schema --bfbs-builtins --bfbs-comments -o DIRECTORY plan.fbs */

@@ -1,5 +1,6 @@
 /* Writes the contents of plan/ops.def as code and as a page: operands.h (names of positions), op_table.c (the columns),
- * op_words.c (the names, which only reports need) and OPS.md. */
+ * op_words.c (the names, which only reports need), op_since.c (the versions, which only the compiler needs) and
+ * OPS.md. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,30 @@ static void put_position(const struct op_row *row, const char *kind, const char 
     put(" = %u,\n", position);
 }
 
+static unsigned larger(unsigned a, unsigned b) {
+    return a > b ? a : b;
+}
+
+unsigned newest_of_ops(const struct op_row *rows, size_t count) {
+    unsigned newest = 0;
+    for (const struct op_row *row = rows; row < rows + count; row++) {
+        newest = larger(newest, row->source->columns.since);
+        for (unsigned i = 0; i < row->input_count; i++)
+            newest = larger(newest, row->inputs[i].since);
+        for (unsigned i = 0; i < row->output_count; i++)
+            newest = larger(newest, row->outputs[i].since);
+        for (unsigned i = 0; i < row->integer_count; i++)
+            newest = larger(newest, row->integers[i].since);
+        for (unsigned i = 0; i < row->real_count; i++)
+            newest = larger(newest, row->reals[i].since);
+    }
+    return newest;
+}
+
 static void write_positions(const struct op_row *rows, size_t count) {
     begin_file_from("operands.h", "Where each operand and attribute of an op stands, by its name.", "plan/ops.def");
     put("#ifndef FIRN_PLAN_GENERATED_OPERANDS_H\n#define FIRN_PLAN_GENERATED_OPERANDS_H\n\n");
-    put("/* One enumeration, so that positions of several ops may be compared. */\nenum {\n    FIRN_OPS = %zu,\n",
-        count);
+    put("/* One enumeration, so that positions of several ops may be compared. */\nenum {\n    FIRN_OPS = %zu,\n", count);
     for (const struct op_row *row = rows; row < rows + count; row++) {
         put("\n");
         for (unsigned i = 0; i < row->input_count; i++)
@@ -172,6 +192,8 @@ static void put_row(const struct op_row *row, unsigned operands, unsigned ranges
         "FIRN_AUTOCAST_%s,\n",
         row->output_count, row->integer_count, row->real_count, row->reduction_count, in_place_of(row),
         or_word(columns->autocast, "fixed"));
+    put("     .outputs_min = %u, .integers_min = %u, .reals_min = %u,\n", row->outputs_min, row->integers_min,
+        row->reals_min);
     put("     .pol = FIRN_POL_%s, .cost = FIRN_COST_%s, .begins = FIRN_BEGINS_%s, .gathers = %u, .metric = %u,\n",
         or_word(columns->pol, "none"), row->source->cost, or_word(columns->begins, "nothing"), columns->gathers,
         columns->metric);
@@ -188,6 +210,20 @@ static void put_list(const struct list *list, const char *declaration, const cha
     put("};\n");
 }
 
+/* Defaults by ascending position, so that the attributes behind any number of given ones are filled in in one pass. */
+static void put_defaults(const struct op_row *rows, size_t count) {
+    put("\nconst firn_op_default firn_op_defaults[] = {\n");
+    for (const struct op_row *row = rows; row < rows + count; row++) {
+        for (unsigned i = row->integers_min; i < row->integer_count; i++)
+            put("    {.code = %u, .position = %u, .integer = INT64_C(%s)},\n", row->source->code, i,
+                row->integers[i].initial);
+        for (unsigned i = row->reals_min; i < row->real_count; i++)
+            put("    {.code = %u, .position = %u, .is_real = true, .real = %af},\n", row->source->code, i,
+                (double)strtof(row->reals[i].initial, NULL));
+    }
+    put("    {.code = 0}, /* the end */\n};\n");
+}
+
 static void write_table(const struct op_row *rows, size_t count) {
     struct list operands = {allocate(LIST_MAX, ENTRY_BYTES), 0}, ranges = {allocate(LIST_MAX, ENTRY_BYTES), 0};
     begin_file_from("op_table.c", "The columns of the table of ops. Freestanding.", "plan/ops.def");
@@ -197,6 +233,7 @@ static void write_table(const struct op_row *rows, size_t count) {
     put("};\n");
     put_list(&operands, "firn_operand firn_op_operands", "    {%s},\n");
     put_list(&ranges, "uint8_t firn_op_ranges", "    %s,\n");
+    put_defaults(rows, count);
     free(operands.entries);
     free(ranges.entries);
     end_file();
@@ -234,6 +271,52 @@ static void write_op_words(const struct op_row *rows, size_t count) {
     end_file();
 }
 
+/* --- op_since.c --------------------------------------------------------------------------------------------------- */
+
+static void put_version(const struct op_row *row, const char *kind, const char *name, unsigned position,
+                        unsigned since) {
+    if (since > 0)
+        put("    {.code = %u, .kind = %s, .position = %u, .since = %u}, /* %s %s */\n", row->source->code, kind,
+            position, since, row->source->name, name);
+}
+
+static void put_versions(const struct op_row *row) {
+    put_version(row, "ROW", "", 0, row->source->columns.since);
+    for (unsigned i = 0; i < row->input_count; i++)
+        put_version(row, "INPUT", row->inputs[i].name, i, row->inputs[i].since);
+    for (unsigned i = 0; i < row->output_count; i++)
+        put_version(row, "OUTPUT", row->outputs[i].name, i, row->outputs[i].since);
+    for (unsigned i = 0; i < row->integer_count; i++)
+        put_version(row, "INTEGER", row->integers[i].name, i, row->integers[i].since);
+    for (unsigned i = 0; i < row->real_count; i++)
+        put_version(row, "REAL", row->reals[i].name, i, row->reals[i].since);
+}
+
+static void write_op_since(const struct op_row *rows, size_t count) {
+    begin_file_from("op_since.c", "The versions in which ops, operands and attributes came, for the compiler.",
+                    "plan/ops.def");
+    put("#include \"plan/op_since.h\"\n\n"
+        "enum { ROW, INPUT, OUTPUT, INTEGER, REAL };\n\n"
+        "static const struct {\n    uint16_t code; /* 0: the end of the list */\n    uint8_t kind, position;\n"
+        "    uint32_t since;\n} versions[] = {\n");
+    for (const struct op_row *row = rows; row < rows + count; row++)
+        put_versions(row);
+    put("    {.code = 0}, /* the end */\n};\n\n"
+        "uint32_t firn_op_since(const firn_op_info *info, uint32_t inputs, uint32_t outputs, uint32_t integers,\n"
+        "                       uint32_t reals) {\n"
+        "    const uint32_t counts[] = {\n"
+        "        [ROW] = 1, [INPUT] = inputs, [OUTPUT] = outputs, [INTEGER] = integers, [REAL] = reals};\n"
+        "    uint32_t newest = 0;\n"
+        "    for (uint32_t i = 0; versions[i].code != 0; i++) {\n"
+        "        if (versions[i].code == info->code && versions[i].position < counts[versions[i].kind] &&\n"
+        "            versions[i].since > newest)\n"
+        "            newest = versions[i].since;\n"
+        "    }\n"
+        "    return newest;\n"
+        "}\n");
+    end_file();
+}
+
 /* --- OPS.md ------------------------------------------------------------------------------------------------------- */
 
 /* Writes a table cell, which may not contain a bar. Extents that the op's rule checks are shown as the row describes
@@ -247,6 +330,11 @@ static void put_cell(const char *text) {
     }
 }
 
+static void put_since(unsigned since) {
+    if (since > 0)
+        put(", since %u", since);
+}
+
 static void put_operands(const struct op_operand *list, unsigned count) {
     put(" | ");
     for (unsigned i = 0; i < count; i++) {
@@ -258,16 +346,20 @@ static void put_operands(const struct op_operand *list, unsigned count) {
             put_cell(list[i].text);
             put("%s%s%s%s", list[i].optional ? ", optional" : "", list[i].repeats ? ", one or more" : "",
                 list[i].reusable ? ", reusable" : "", list[i].scratch ? ", scratch" : "");
+            put_since(list[i].since);
         }
     }
 }
 
 static void put_attributes(const struct op_row *row) {
     put(" | ");
-    for (unsigned i = 0; i < row->integer_count; i++)
-        put("%s%s: %s", i == 0 ? "" : "<br>", row->integers[i].name, row->integers[i].range);
-    for (unsigned i = 0; i < row->real_count; i++)
-        put("%s%s: %s", i + row->integer_count == 0 ? "" : "<br>", row->reals[i].name, row->reals[i].range);
+    for (unsigned i = 0; i < row->integer_count + row->real_count; i++) {
+        const struct op_attribute *attribute =
+            i < row->integer_count ? &row->integers[i] : &row->reals[i - row->integer_count];
+        put("%s%s: %s%s%s", i == 0 ? "" : "<br>", attribute->name, attribute->range,
+            attribute->since > 0 ? ", default " : "", attribute->initial);
+        put_since(attribute->since);
+    }
 }
 
 static void write_page(const struct op_row *rows, size_t count) {
@@ -276,12 +368,16 @@ static void write_page(const struct op_row *rows, size_t count) {
         "each op\n"
         "computes, bit by bit, is in [NUMERICS.md](../NUMERICS.md). An input that is *reusable* may give its bytes to "
         "output 0.\n"
-        "What an op leaves in *scratch* is unspecified, and nothing may read it.\n\n"
+        "What an op leaves in *scratch* is unspecified, and nothing may read it. *since* N: it came with minor version "
+        "N of "
+        "the format.\n\n"
         "| code | op | what it computes | inputs | outputs | attributes | gradient | autocast | POL |\n"
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (const struct op_row *row = rows; row < rows + count; row++) {
         const struct op_source *source = row->source;
-        put("| %u | %s | ", source->code, source->name);
+        put("| %u | %s", source->code, source->name);
+        put_since(source->columns.since);
+        put(" | ");
         put_cell(source->documentation);
         put_operands(row->inputs, row->input_count);
         put_operands(row->outputs, row->output_count);
@@ -296,5 +392,6 @@ void write_ops(const struct op_row *rows, size_t count) {
     write_positions(rows, count);
     write_table(rows, count);
     write_op_words(rows, count);
+    write_op_since(rows, count);
     write_page(rows, count);
 }

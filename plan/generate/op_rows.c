@@ -1,6 +1,8 @@
 /* Parses plan/ops.def, whose first comment defines the grammar. Stops the program at anything outside the grammar. */
 #include "plan/generate/op_rows.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +64,86 @@ static unsigned find_attribute(const struct op_attribute *attributes, unsigned c
     return OP_NONE;
 }
 
+/* --- versions: "^N" ----------------------------------------------------------------------------------------------- */
+
+/* Parses a version behind "^", and stops behind it. */
+static const char *read_version(const struct op_row *row, const char *name, const char *text, unsigned *since) {
+    char *behind;
+    const unsigned long version = text[0] >= '0' && text[0] <= '9' ? strtoul(text, &behind, 10) : 0;
+    if (version == 0 || version > UINT16_MAX)
+        refuse_row(row, name, "behind ^ stands a minor version from 1 to 65535");
+    *since = (unsigned)version;
+    return behind;
+}
+
+/* Checks an entry of a list of operands or attributes: what came later stands behind what was there before. *newest:
+ * the version of the entry before. */
+static void check_version(const struct op_row *row, const char *name, unsigned since, unsigned *newest) {
+    if (since < *newest || (since > 0 && since <= row->source->columns.since))
+        refuse_row(row, name, "what came later stands behind what came before, and is newer than the row");
+    *newest = since;
+}
+
 /* --- attributes and reductions: "name:range name:range" ----------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    long long least, most;
+} integer_ranges[] = {
+    {"flag", 0, 1},          {"type", 0, 3},           {"extent", 1, UINT32_MAX}, {"count", 1, INT64_MAX},
+    {"int31", 1, INT32_MAX}, {"label", -1, INT32_MAX}, {"rng_id", 0, 0xfffffeff}, {"own", INT64_MIN, INT64_MAX},
+};
+
+static const struct {
+    const char *name;
+    float least, below; /* the least value, and the least that is too large */
+} real_ranges[] = {
+    {"rate", 0, 1},
+    {"positive", FLT_TRUE_MIN, INFINITY},
+    {"not_negative", 0, INFINITY},
+    {"finite", -FLT_MAX, INFINITY},
+    {"own", -FLT_MAX, INFINITY},
+    {"decay", 0, INFINITY},
+};
+
+static void check_integer(const struct op_row *row, const struct op_attribute *attribute) {
+    size_t i = 0;
+    while (i < sizeof integer_ranges / sizeof *integer_ranges && strcmp(attribute->range, integer_ranges[i].name) != 0)
+        i++;
+    if (i == sizeof integer_ranges / sizeof *integer_ranges)
+        refuse_row(row, attribute->name, "an integer has no range of plan/ops.def");
+    char *end;
+    const long long value = strtoll(attribute->initial, &end, 10);
+    if (attribute->initial[0] != '\0' &&
+        (*end != '\0' || value < integer_ranges[i].least || value > integer_ranges[i].most))
+        refuse_row(row, attribute->name, "a default is not in the range of its attribute");
+}
+
+static void check_real(const struct op_row *row, const struct op_attribute *attribute) {
+    size_t i = 0;
+    while (i < sizeof real_ranges / sizeof *real_ranges && strcmp(attribute->range, real_ranges[i].name) != 0)
+        i++;
+    if (i == sizeof real_ranges / sizeof *real_ranges)
+        refuse_row(row, attribute->name, "a real has no range of plan/ops.def");
+    char *end;
+    const float value = strtof(attribute->initial, &end);
+    if (attribute->initial[0] != '\0' &&
+        (*end != '\0' || !(value >= real_ranges[i].least && value < real_ranges[i].below)))
+        refuse_row(row, attribute->name, "a default is not in the range of its attribute");
+}
+
+/* Checks the versions and defaults of a list of attributes. Returns the number of those that came with the row. */
+static unsigned check_later(const struct op_row *row, const struct op_attribute *list, unsigned count) {
+    unsigned first = 0, newest = 0;
+    for (unsigned i = 0; i < count; i++) {
+        check_version(row, list[i].name, list[i].since, &newest);
+        if ((list[i].since > 0) != (list[i].initial[0] != '\0'))
+            refuse_row(row, list[i].name,
+                       "an attribute that came later has a default, and no other: name:range=default^N");
+        first += list[i].since == 0;
+    }
+    return first;
+}
 
 static unsigned read_list(const struct op_row *row, const char *text, struct op_attribute *list, unsigned room) {
     unsigned count = 0;
@@ -70,9 +151,15 @@ static unsigned read_list(const struct op_row *row, const char *text, struct op_
         if (count == room)
             refuse_row(row, text, "too many attributes or reductions");
         struct op_attribute *entry = &list[count++];
-        text = take(row, text, ": ", entry->name, sizeof entry->name);
+        text = take(row, text, ":=^ ", entry->name, sizeof entry->name);
         if (*text == ':')
-            text = take(row, text + 1, " ", entry->range, sizeof entry->range);
+            text = take(row, text + 1, "=^ ", entry->range, sizeof entry->range);
+        if (*text == '=')
+            text = take(row, text + 1, "^ ", entry->initial, sizeof entry->initial);
+        if (*text == '^')
+            text = read_version(row, entry->name, text + 1, &entry->since);
+        if (*text != ' ' && *text != '\0')
+            refuse_row(row, entry->name, "behind the range stand only =default^N");
         text += *text == ' ';
     }
     return count;
@@ -84,8 +171,7 @@ static void read_attributes(struct op_row *row) {
     row->real_count = read_list(row, columns->reals, row->reals, OP_ATTRIBUTES_MAX);
     row->typed = OP_NONE;
     for (unsigned i = 0; i < row->integer_count; i++) {
-        if (!is_one_of(row->integers[i].range, "flag type extent count int31 label rng_id own"))
-            refuse_row(row, row->integers[i].name, "an integer has no range of plan/ops.def");
+        check_integer(row, &row->integers[i]);
         if (strcmp(row->integers[i].range, "type") != 0)
             continue;
         if (row->typed != OP_NONE)
@@ -93,8 +179,9 @@ static void read_attributes(struct op_row *row) {
         row->typed = i;
     }
     for (unsigned i = 0; i < row->real_count; i++)
-        if (!is_one_of(row->reals[i].range, "rate positive not_negative finite own decay"))
-            refuse_row(row, row->reals[i].name, "a real has no range of plan/ops.def");
+        check_real(row, &row->reals[i]);
+    row->integers_min = check_later(row, row->integers, row->integer_count);
+    row->reals_min = check_later(row, row->reals, row->real_count);
 }
 
 static void read_reductions(struct op_row *row) {
@@ -108,6 +195,8 @@ static void read_reductions(struct op_row *row) {
         refuse_row(row, columns->reduced, ".reductions and .reduced go together, and the latter names an input");
     for (unsigned i = 0; i < row->reduction_count; i++) {
         const struct op_attribute *reduction = &row->reductions[i];
+        if (reduction->initial[0] != '\0' || reduction->since != 0)
+            refuse_row(row, reduction->name, "a reduction has neither a default nor a version");
         if (reduction->range[0] == '\0')
             continue;
         if (i != row->inner++)
@@ -251,8 +340,11 @@ static const char *read_flags(const struct op_row *row, struct op_operand *opera
         case '!':
             operand->scratch = true;
             break;
+        case '^':
+            text = read_version(row, operand->name, text + 1, &operand->since) - 1;
+            break;
         default:
-            refuse_row(row, operand->name, "an operand has a flag that is none of ? ~ + !");
+            refuse_row(row, operand->name, "an operand has a flag that is none of ? ~ + ! ^N");
         }
     return text;
 }
@@ -288,12 +380,16 @@ static void read_operand(struct op_row *row, struct op_operand *operand, bool is
 }
 
 static void read_inputs(struct op_row *row) {
+    unsigned newest = 0;
     row->input_count = read_names(row, row->source->columns.inputs, row->inputs);
     for (unsigned i = 0; i < row->input_count; i++) {
         row->inputs[i].changed = OP_NONE;
         if (row->inputs[i].scratch)
             refuse_row(row, row->inputs[i].name, "the flag ! is for fresh outputs");
         read_operand(row, &row->inputs[i], true);
+        check_version(row, row->inputs[i].name, row->inputs[i].since, &newest);
+        if (row->inputs[i].since > 0 && !row->inputs[i].optional)
+            refuse_row(row, row->inputs[i].name, "an input that came later is optional");
         if (!row->inputs[i].optional)
             row->inputs_min = i + 1;
         if (row->inputs[i].repeats && (row->inputs[i].optional || row->inputs[i].reusable || i + 1 < row->input_count))
@@ -350,9 +446,15 @@ static void read_output(struct op_row *row, struct op_operand *output) {
 }
 
 static void read_outputs(struct op_row *row) {
+    unsigned newest = 0;
     row->output_count = read_names(row, row->source->columns.outputs, row->outputs);
-    for (unsigned i = 0; i < row->output_count; i++)
+    for (unsigned i = 0; i < row->output_count; i++) {
         read_output(row, &row->outputs[i]);
+        check_version(row, row->outputs[i].name, row->outputs[i].since, &newest);
+        if (row->outputs[0].since > 0)
+            refuse_row(row, row->outputs[0].name, "output 0 came with the row");
+        row->outputs_min += row->outputs[i].since == 0;
+    }
     if (row->output_count > 0 && row->outputs[0].changed != OP_NONE)
         row->inputs[row->outputs[0].changed].reusable = true;
     for (unsigned i = OP_REUSABLE_MAX; i < row->input_count; i++)

@@ -25,6 +25,7 @@ enum {
 struct op_columns {
     const char *inputs, *outputs, *integers, *reals, *reductions, *reduced, *autocast, *pol, *begins;
     bool gathers, metric;
+    unsigned since;
 };
 
 struct op_source {
@@ -51,12 +52,15 @@ struct op_operand {
     unsigned extent_count;
     struct op_extent extents[2]; /* FORM_ROWS: the last one; FORM_EXTENTS: all */
     bool optional, reusable, repeats, scratch;
+    unsigned since;            /* minor version in which it came; 0: with the row */
     unsigned changed;          /* outputs: index of the input that it changes, or OP_NONE */
     char range[OP_NAME_BYTES]; /* operands that hold indices: a letter or an integer attribute; otherwise "" */
 };
 
 struct op_attribute {
     char name[OP_NAME_BYTES], range[OP_NAME_BYTES];
+    char initial[OP_NAME_BYTES]; /* the default as it is written, or "" */
+    unsigned since;              /* as of an operand; not 0 if and only if there is a default */
 };
 
 struct op_row {
@@ -64,8 +68,9 @@ struct op_row {
     struct op_operand inputs[OP_OPERANDS_MAX], outputs[OP_OPERANDS_MAX];
     struct op_attribute integers[OP_ATTRIBUTES_MAX], reals[OP_ATTRIBUTES_MAX], reductions[OP_REDUCTIONS_MAX];
     unsigned input_count, inputs_min, inputs_max, output_count, integer_count, real_count, reduction_count;
-    unsigned reduced, factors, typed, inner_flag; /* an input, an input, an integer, an integer; or OP_NONE */
-    unsigned inner;                               /* number of leading reductions that are not tensors */
+    unsigned outputs_min, integers_min, reals_min; /* those that came with the row */
+    unsigned reduced, factors, typed, inner_flag;  /* an input, an input, an integer, an integer; or OP_NONE */
+    unsigned inner;                                /* number of leading reductions that are not tensors */
     unsigned index_operand, index_table, index_from_end, index_attribute;
     char letters[OP_LETTERS_MAX + 1]; /* without N, in the order of their first use in the inputs */
 };

@@ -20,6 +20,9 @@ void put_upper(const char *name);
 /* The C type of a scalar field, or of a vector field's elements. */
 const char *c_type_of(const struct field *field);
 
+/* The highest minor version that a mark in the table of ops names. */
+unsigned newest_of_ops(const struct op_row *rows, size_t count);
+
 /* Write the generated files (reader.c, tables.c, words.c, writer.c, op_output.c, since.c). */
 void write_reader(void);
 void write_tables(const uint8_t hash[32]);

@@ -21,20 +21,13 @@ static unsigned highest_of_schema(void) {
     return highest;
 }
 
-/* The rows have no marks yet. */
-static unsigned highest_of_ops(const struct op_row *rows, size_t count) {
-    (void)rows;
-    (void)count;
-    return 0;
-}
-
 void write_version(const struct op_row *rows, size_t count) {
     begin_file_from("version.h",
                     "The minor version of the format: the highest that a mark in the schema or in the table of ops "
                     "names. Freestanding.",
                     "plan/plan.fbs and plan/ops.def");
     put("#ifndef FIRN_PLAN_GENERATED_VERSION_H\n#define FIRN_PLAN_GENERATED_VERSION_H\n\n");
-    put("#define FIRN_FORMAT_MINOR %uu\n\n#endif\n", higher(highest_of_schema(), highest_of_ops(rows, count)));
+    put("#define FIRN_FORMAT_MINOR %uu\n\n#endif\n", higher(highest_of_schema(), newest_of_ops(rows, count)));
     end_file();
 }
 

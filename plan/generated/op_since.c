@@ -1,11 +1,27 @@
-/* Stands in for the table of what came with which minor version: every op has always been there. Host only. */
-#include "plan/needs.h"
+/* The versions in which ops, operands and attributes came, for the compiler.
+ * Written by plan/generate from plan/ops.def; change that file instead. */
+/* clang-format off */
+#include "plan/op_since.h"
 
-uint32_t firn_op_since(const firn_op_info *info, uint32_t inputs, uint32_t outputs, uint32_t integers, uint32_t reals) {
-    (void)info;
-    (void)inputs;
-    (void)outputs;
-    (void)integers;
-    (void)reals;
-    return 0;
+enum { ROW, INPUT, OUTPUT, INTEGER, REAL };
+
+static const struct {
+    uint16_t code; /* 0: the end of the list */
+    uint8_t kind, position;
+    uint32_t since;
+} versions[] = {
+    {.code = 0}, /* the end */
+};
+
+uint32_t firn_op_since(const firn_op_info *info, uint32_t inputs, uint32_t outputs, uint32_t integers,
+                       uint32_t reals) {
+    const uint32_t counts[] = {
+        [ROW] = 1, [INPUT] = inputs, [OUTPUT] = outputs, [INTEGER] = integers, [REAL] = reals};
+    uint32_t newest = 0;
+    for (uint32_t i = 0; versions[i].code != 0; i++) {
+        if (versions[i].code == info->code && versions[i].position < counts[versions[i].kind] &&
+            versions[i].since > newest)
+            newest = versions[i].since;
+    }
+    return newest;
 }

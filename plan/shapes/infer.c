@@ -211,15 +211,27 @@ static bool absent_inputs_may_be(const firn_op_signature *s, const firn_op_info 
     return true;
 }
 
+/* Whether the counts of attributes are those of a plan. Fills in the attributes that are left out. */
+static bool attributes_are_given(firn_op_signature *s, const firn_op_info *info) {
+    if (s->integer_count < info->integers_min || s->integer_count > info->integers || s->real_count < info->reals_min ||
+        s->real_count > info->reals)
+        return false;
+    firn_op_fill_integers(s->code, s->integer_count, s->integers);
+    firn_op_fill_reals(s->code, s->real_count, s->reals);
+    return firn_op_given_integers(info, s->integers) == s->integer_count &&
+           firn_op_given_reals(info, s->reals) == s->real_count;
+}
+
 int firn_op_infer(firn_op_signature *signature) {
     const firn_op_info *info = firn_op_find(signature->code);
     letters found = {0};
     if (info == NULL)
         return FIRN_ERROR_OP_UNKNOWN;
     if (signature->input_count < info->inputs_min || signature->input_count > info->inputs_max ||
-        signature->output_count != info->outputs || !absent_inputs_may_be(signature, info))
+        signature->output_count < info->outputs_min || signature->output_count > info->outputs ||
+        !absent_inputs_may_be(signature, info))
         return FIRN_ERROR_OP_OPERANDS;
-    if (signature->integer_count != info->integers || signature->real_count != info->reals)
+    if (!attributes_are_given(signature, info))
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!inputs_are_whole(signature))
         return FIRN_ERROR_OP_SHAPE;

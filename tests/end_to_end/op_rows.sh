@@ -1,5 +1,6 @@
 #!/bin/sh
-# A wrong row of plan/ops.def stops the generator with one line that names the row, the word at fault and the fault, before
+# A row that grew in later versions means what the old row meant where a plan leaves the new things out (later_ops.c). A
+# wrong row of plan/ops.def stops the generator with one line that names the row, the word at fault and the fault, before
 # anything is written; and a row without a cost or a line of documentation does not compile.
 set -eu
 
@@ -38,6 +39,19 @@ expect "a row that is right" 0 "" "$folder/generate" "$folder/plan.bfbs" "$folde
 grep -q 'FIRN_WRONG_IN_X = 0' "$folder/generated/operands.h" || fail "the new row has no positions"
 
 cp -r "$folder/generated" "$folder/before"
+
+generator 'FIRN_OP(later, 999, declared, none, none, "a row that grew", .inputs = "x:real[...] a:float32[1]? b:float32[1]?^3",
+    .outputs = "y:real[=x] z:float32[1]^4", .integers = "form:flag mode:count=7^2 last:flag=0^5",
+    .reals = "p:finite q:rate=0.5^6", .since = 1)'
+mkdir -p "$folder/later/plan/generated"
+cp "$folder/plan/ops.def" "$folder/later/plan"
+expect "a row that grew" 0 "" "$folder/generate" "$folder/plan.bfbs" "$folder/later/plan/generated"
+printf '%s\n' '#include "plan/shapes/shape_rules.h"' >"$folder/later/empty.c"
+gcc -std=c11 -Wall -Wextra -Werror -I"$folder/later" -I. tests/end_to_end/later_ops.c plan/ops.c plan/errors.c plan/shapes/*.c \
+    "$folder/later/plan/generated/op_table.c" "$folder/later/plan/generated/op_since.c" -o "$folder/later/test"
+expect "what a row that grew means" 0 "" "$folder/later/test"
+grep -q '| 999 | later, since 1 |.*z: float32\[1\], since 4.*mode: count, default 7, since 2' \
+    "$folder/later/plan/generated/OPS.md" || fail "OPS.md does not show the versions"
 
 # operands WORDS FAULT INPUTS OUTPUTS: a row with these operands is refused.
 operands() {
@@ -121,6 +135,25 @@ refused "an index into a tensor of any shape" "partial: integer 0 is the index" 
     "$(row '.inputs = "x:real[...]", .outputs = "x", .integers = "index:count", .begins = "partial"')"
 refused "an op that fills an element without an index" "partial: integer 0 is the index" \
     "$(row '.inputs = "x:real[P]", .outputs = "x", .begins = "partial"')"
+attributes "a default of what was always there" "a: an attribute that came later" '.integers = "a:flag=1"'
+attributes "an integer that came later without a default" "a: an attribute that came later" '.integers = "a:flag^1"'
+attributes "a real that came later without a default" "a: an attribute that came later" '.reals = "a:rate^1"'
+attributes "an old attribute behind a later one" "b: what came later stands behind" '.integers = "a:flag=1^1 b:flag"'
+attributes "versions that descend" "b: what came later stands behind" '.integers = "a:flag=1^2 b:flag=0^1"'
+attributes "an attribute that is older than its row" "a: what came later stands behind" '.integers = "a:flag=1^2", .since = 2'
+attributes "version 0" "a: behind ^ stands a minor version" '.integers = "a:flag=1^0"'
+attributes "a version that is no number" "a: behind ^ stands a minor version" '.integers = "a:flag=1^x"'
+attributes "a version that is too large" "a: behind ^ stands a minor version" '.integers = "a:flag=1^65536"'
+attributes "words behind a version" "a: behind the range" '.integers = "a:flag=1^1x"'
+attributes "a default out of the range" "a: a default is not in the range" '.integers = "a:flag=2^1"'
+attributes "a default that is no number" "a: a default is not in the range" '.integers = "a:own=x^1"'
+attributes "a real default out of the range" "a: a default is not in the range" '.reals = "a:rate=1^1"'
+attributes "a default that is NaN" "a: a default is not in the range" '.reals = "a:finite=nan^1"'
+attributes "a reduction that came later" "s: a reduction has neither" '.reductions = "s^1", .reduced = "x"'
+operands "an input that came later and is wanted" "z: an input that came later is optional" "x:real[...] z:real[1]^1" "y:real[1]"
+operands "an old input behind a later one" "z: what came later stands behind" "x:real[...] w:real[1]?^1 z:real[1]?" "y:real[1]"
+operands "an old output behind a later one" "w: what came later stands behind" "x:real[...]" "y:real[1] z:real[1]^1 w:real[1]"
+operands "output 0 that came later" "y: output 0 came with the row" "x:real[...]" "y:real[1]^1"
 refused "a code that is taken" "the code or the name is another" \
     'FIRN_OP(wrong, 1, declared, none, none, "a wrong row", .inputs = "x:real[...]", .outputs = "y:real[1]")'
 
