@@ -222,7 +222,7 @@ static void every_field_of_the_schema_is_found(void **state) {
             if ((rule->kind == FIRN_FB_KIND_TABLE || rule->kind == FIRN_FB_KIND_TABLE_VECTOR) && rule->type > most)
                 most = rule->type;
     }
-    assert_true(rows > 75);
+    assert_true(rows > 70);
     for (uint16_t row = 0; row < rows; row++) {
         const firn_since_mark marks[] = {{.kind = FIRN_SINCE_FIELD, .field = row, .since = 5}, {.since = 0}};
         const firn_marked_schema schema = {.tables = firn_fb_tables,

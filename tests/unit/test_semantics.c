@@ -670,7 +670,7 @@ static void leave_out_labels(support_plan *s) {
     s->tensors[EVAL_Y].last = UINT32_MAX;
     s->outputs[0] = (firn_native_output){.name = "y", .tensor = EVAL_Y};
     s->plan.inputs_count = 1;
-    s->plan.metric = NULL;
+    s->plan.metrics_count = 0;
     s->plan.loss = FIRN_ABSENT;
     s->plan.check_loss = false;
     remove_tensor(s, EVAL_LABELS);
@@ -682,7 +682,7 @@ static void metric_without_a_loss(support_plan *s) {
 }
 
 static void loss_without_a_metric(support_plan *s) {
-    s->plan.metric = NULL;
+    s->plan.metrics_count = 0;
 }
 
 /* --- steps --- */
@@ -1073,7 +1073,8 @@ static void ignored_classes_of_a_mean(support_plan *s) {
 
 static void metric_in_a_train_plan(support_plan *s) {
     s->metric = (firn_native_metric){.count = TRAIN_STEPS};
-    s->plan.metric = &s->metric;
+    s->plan.metrics = &s->metric;
+    s->plan.metrics_count = 1;
 }
 
 /* A second loss whose gradient has another share. */
