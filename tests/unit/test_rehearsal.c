@@ -598,7 +598,8 @@ static void add_evaluation(const features_of_plan *has) {
         return;
     b.metric =
         (firn_native_metric){.kind = FIRN_FB_METRIC_KIND_MEAN_LOSS, .sum = (uint32_t)t.sum, .count = (uint32_t)t.count};
-    b.plan.metric = &b.metric;
+    b.plan.metrics = &b.metric;
+    b.plan.metrics_count = 1;
 }
 
 /* Builds everything but the file, so that a test can still change it. */
@@ -697,6 +698,17 @@ static void parameters_lie_in_several_regions(void **state) {
     /* other places: not the owner's */
     has = eval_of(has);
     build(&other, &has);
+    assert_int_equal(open_as(&three, &other, &one.firn, NULL), FIRN_ERROR_OTHER_OWNER);
+    /* two tensors of the same size change places between regions */
+    has.regions = true;
+    describe(&has);
+    firn_native_tensor *batches = &b.tensors[t.batches], *c = &b.tensors[t.c], before = *c;
+    c->region = batches->region;
+    c->offset = batches->offset;
+    batches->region = before.region;
+    batches->offset = before.offset;
+    builder_finish(&b, NULL, &other);
+    assert_int_equal(open_as(&three, &other, NULL, NULL), FIRN_OK);
     assert_int_equal(open_as(&three, &other, &one.firn, NULL), FIRN_ERROR_OTHER_OWNER);
 }
 
@@ -1334,6 +1346,44 @@ static void constants_of_every_type_are_accepted(void **state) {
     }
 }
 
+/* Gives the features as integers of a type, and the labels, too. An unsigned type has the features plus 8. */
+static int read_integers(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
+    const uint8_t type = *(const uint8_t *)context;
+    const uint32_t bytes = firn_type_bytes(type);
+    for (uint32_t i = 0; i < count; i++) {
+        int32_t value = stream == 0 ? (int32_t)((&features[0][0])[first + i] * 8) : labels[first + i];
+        if (stream == 0 && type == FIRN_UINT16)
+            value += 8;
+        memcpy((uint8_t *)elements + i * bytes, &value, bytes);
+    }
+    return 0;
+}
+
+static void inputs_are_read_from_small_integers(void **state) {
+    (void)state;
+    static uint8_t types[] = {FIRN_UINT16, FIRN_INT16, FIRN_INT8};
+    build(&plan, &plain);
+    start(&one, &plan, NULL);
+    (void)train(&one, 3);
+    for (uint32_t i = 0; i < sizeof types; i++) {
+        describe(&plain);
+        b.inputs[0].element = b.inputs[1].element = types[i];
+        b.inputs[0].scale = 0.125f;
+        b.inputs[0].shift = types[i] == FIRN_UINT16 ? -1.0f : 0.0f;
+        builder_finish(&b, NULL, &other);
+        start(&two, &other, NULL);
+        firn_stream narrow[] = {streams[0], streams[1]};
+        narrow[0].element = narrow[1].element = types[i];
+        const firn_source integers = {
+            .context = &types[i], .streams = narrow, .stream_count = 2, .read = read_integers};
+        firn_step_report report;
+        for (int step = 0; step < 3; step++)
+            assert_int_equal(firn_train_step(&two.firn, &integers, &report), FIRN_OK);
+        assert_same_state(&one, &two);
+        assert_int_equal(firn_train_step(&two.firn, &source, &report), FIRN_ERROR_DATA_TYPE);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_evaluation_shares_parameters),
@@ -1356,6 +1406,7 @@ int main(void) {
         cmocka_unit_test(a_training_derives_from_frozen_weights),
         cmocka_unit_test(blocks_and_pairs_have_no_kernel),
         cmocka_unit_test(constants_of_every_type_are_accepted),
+        cmocka_unit_test(inputs_are_read_from_small_integers),
     };
     kernels = "plain";
     int failed = cmocka_run_group_tests_name("plain", tests, setup, NULL);
