@@ -6,7 +6,7 @@
 #include "plan/builder.h"
 #include "plan/generated/tables.h"
 
-static const firn_native_field native_fields[] = {
+const firn_native_field firn_native_fields[] = {
     {offsetof(firn_native_initialiser, tensor), 0, UINT64_C(0)},
     {offsetof(firn_native_initialiser, rule), 0, UINT64_C(0)},
     {offsetof(firn_native_initialiser, rng_id), 0, UINT64_C(0)},
@@ -109,7 +109,7 @@ static const firn_native_field native_fields[] = {
     {offsetof(firn_native_tensor, last), 0, UINT64_C(0)},
 };
 
-static const size_t native_bytes[] = {
+const size_t firn_native_bytes[] = {
     sizeof(firn_native_initialiser),
     sizeof(firn_native_input),
     sizeof(firn_native_loss_scaler),
@@ -126,5 +126,5 @@ static const size_t native_bytes[] = {
 };
 
 uint8_t *firn_native_write(const firn_native_plan *plan, size_t *bytes) {
-    return firn_build(plan, native_fields, native_bytes, bytes);
+    return firn_build(plan, firn_native_fields, firn_native_bytes, bytes);
 }
