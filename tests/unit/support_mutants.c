@@ -118,8 +118,8 @@ static native_spot *any_spot(const mutant *m, uint64_t *random, uint32_t class) 
 }
 
 static uint64_t other_float(uint64_t *random, uint64_t bits) {
-    static const float values[] = {0,     1,   -1, 0.5f, 2, 0x1p-149f, 0x1p-126f, 0x1.fffffep127f, -0x1.fffffep127f,
-                                   1e-8f, 1024};
+    static const float values[] = {0,         1,       -1,       0.5f,  2,   0x1p-149f, 0x1p-126f, 0x1.fffffep127f,
+                                   -0x1p127f, 0x1p62f, -0x1p63f, 1e-8f, 1024};
     float value;
     uint32_t now = (uint32_t)bits;
     memcpy(&value, &now, sizeof value);

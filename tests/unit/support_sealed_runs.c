@@ -247,7 +247,7 @@ static void take_steps(run *r, const sealed_way *way) {
     note_digest(r);
     int status = FIRN_OK;
     for (int i = 0; i < SEALED_STEPS && (status == FIRN_OK || status == FIRN_ERROR_LOSS_SCALE_FLOOR); i++) {
-        poison(r, way->poison + i);
+        poison(r, way->poison == 0 ? 0 : way->poison + i);
         status = take_step(r, info.eval);
         note_digest(r);
     }

@@ -20,7 +20,8 @@ int sealed_plan_check(const compiled_plan *plan);
 typedef struct sealed_way {
     const char *kernels;
     uint32_t threads;
-    uint8_t poison; /* arena and workspace hold this byte when a run begins, and others when each step begins */
+    uint8_t poison; /* arena and workspace hold this byte when a run begins, and when each step begins, unless it is 0,
+                       others */
     bool prepared;  /* ops are decoded once */
 } sealed_way;
 

@@ -23,6 +23,7 @@ static void make(compiled_plan *plans, test_recipe *recipe, const char *name) {
 
 /* --- precision ---------------------------------------------------------------------------------------------------- */
 
+/* A dynamic loss scale begins so high that the first steps overflow and are skipped, unless the half type is wide. */
 static void set_precision(test_recipe *recipe, firn_type half, int level, bool emulate, float loss_scaling,
                           float max_norm, float max_value) {
     firnc_mixed_precision keys = firnc_mixed_precision_defaults();
@@ -34,6 +35,8 @@ static void set_precision(test_recipe *recipe, firn_type half, int level, bool e
     keys.emulate = emulate;
     keys.loss_scaling_factor = keys.enabled ? loss_scaling : 1;
     keys.steps_per_increase = 1;
+    if (loss_scaling == FIRNC_DYNAMIC)
+        keys.initial_loss_scale = keys.max_loss_scale = half == FIRN_FLOAT16 ? 0x1p19f : 0x1p127f;
     keys.max_gradient_norm = max_norm;
     keys.max_gradient_value = max_value;
     if (!firnc_mixed_precision_complete(&keys, &recipe->job.precision, &fault))
@@ -173,11 +176,26 @@ static void make_language_models(compiled_plan *plans) {
     }
 }
 
+/* Schedules of several kinds, with milestones and an expression, for the learning rate and the weight decay. */
+static void make_schedules(compiled_plan *plans) {
+    static const char *const settings[] = {
+        "trainer.init.model.input_size=6", "trainer.init.model.output_size=3", "trainer.init.model.hidden_sizes=[4]",
+        "trainer.init.schedulers=[{SequentialLR: {milestones: [1, 2], schedulers: ["
+        "{LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.2, total_iters: 1}}, "
+        "{LambdaLR: {initial_learning_rate: 0.5, lr_lambda: 1 / (t + 2)}}, "
+        "{MultiStepLR: {initial_learning_rate: 0.1, gamma: 0.5, milestones: [1, 4]}}]}}, "
+        "{CosineDecayWD: {initial_val: 0.25, end_val: 0.125, total_iters: 10}}]"};
+    assert_true(made < SMALL_PLANS_MAX);
+    compiled_plan_make(&plans[made], "compiler/recipes/small_mlp.yaml", FIRNC_TRAIN, settings, 4);
+    plans[made++].name = "schedules";
+}
+
 uint32_t small_plans_make(compiled_plan *plans) {
     made = 0;
     make_optimizers(plans);
     make_variants(plans);
     make_metrics(plans);
     make_language_models(plans);
+    make_schedules(plans);
     return made;
 }
