@@ -270,6 +270,14 @@ test-long: ## the exhaustive forms of the tests that have one; under an hour on 
 	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=3600 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
 
+MUTANTS ?= 200000
+.PHONY: fuzz
+fuzz: ## run hostile but signed plans under ASan and UBSan; MUTANTS=200000 FUZZ_SEED=
+	@.packages/install test
+	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= \
+	    $(SANITIZED)/tests/test_hostile_plans
+	$(SANITIZED)/tests/test_hostile_plans $(MUTANTS) $(FUZZ_SEED)
+
 # --- benchmarks ----------------------------------------------------------------------------------------------------
 
 BENCH_SOURCES := $(wildcard tests/bench/*.c)

@@ -212,6 +212,13 @@ static int set_up(void **state) {
     return 0;
 }
 
+static int tear_down(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < plan_count; i++)
+        compiled_plan_free(&plans[i]);
+    return 0;
+}
+
 /* A plan that is read and written without a change has the same bytes; it runs alike in every way. */
 static void the_plans_themselves(void **state) {
     (void)state;
@@ -243,7 +250,7 @@ int main(int argument_count, char **arguments) {
     if (__sanitizer_set_death_callback != NULL)
         __sanitizer_set_death_callback(say_what);
     if (argument_count < 2)
-        return cmocka_run_group_tests(tests, set_up, NULL);
+        return cmocka_run_group_tests(tests, set_up, tear_down);
     set_up(NULL);
     if (strchr(arguments[1], '.') != NULL) {
         run_file(arguments[1]);

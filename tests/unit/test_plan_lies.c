@@ -19,22 +19,65 @@
 #include "tests/unit/support_sealed_runs.h"
 #include "tests/unit/support_small_plans.h"
 
-#define COUNT       3000u
+#define COUNT       2000u
 #define SEED        11u
 #define OUTPUT_MOST (1u << 21)
 #define CLASSES_MAX 512
 
 /* Fields whose change inspect does not show. */
-static const char *const hidden[] = {""};
+static const char *const hidden[] = {"Initialiser.rule",
+                                     "Initialiser.rng_id",
+                                     "Initialiser.a",
+                                     "Initialiser.b",
+                                     "ParameterGroup.parameters",
+                                     "Plan.schedule_nodes.total",
+                                     "Plan.schedule_nodes.initial",
+                                     "Plan.schedule_nodes.final",
+                                     "Plan.schedule_numbers.value",
+                                     "Plan.schedule_instructions.operation",
+                                     "Plan.schedule_instructions.value",
+                                     "Region.alignment"};
 
-/* Fields whose change inspect shows although the run stays the same: names, and the places of tensors in memory. */
-static const char *const idle[] = {""};
+/* Fields that inspect shows and that do not act in these runs. Names, and what was asked of the compiler, are only for
+ * people; `clipping` and `clip_threshold` repeat what the ops hold; a counter of the loss scaler is named and not read.
+ * The others act, but not here: a place in memory changes no result, no loss is without end, and no run reaches the end
+ * of its data. */
+static const char *const idle[] = {"Input.name",
+                                   "LossScaler.steps_since_rescale",
+                                   "LossScaler.overflows_since_rescale",
+                                   "LossScaler.skipped_steps",
+                                   "Op.name",
+                                   "Op.pol.level",
+                                   "Op.pol.origin",
+                                   "Output.name",
+                                   "ParameterGroup.name",
+                                   "ParameterGroup.optimizer",
+                                   "ParameterGroup.weight_decay",
+                                   "Plan.pol_lowering",
+                                   "Plan.check_loss",
+                                   "Plan.model",
+                                   "Plan.compiler",
+                                   "Plan.target",
+                                   "Plan.clipping",
+                                   "Plan.clip_threshold",
+                                   "Plan.finite",
+                                   "Region.bytes",
+                                   "Sampler.epoch_end",
+                                   "Schedule.name",
+                                   "Tensor.role",
+                                   "Tensor.offset",
+                                   "Tensor.last"};
+enum { SURE = 8 }; /* so many changes that are shown must also act, or the field is idle */
 
 static compiled_plan plans[SMALL_PLANS_MAX];
 static char *pages[SMALL_PLANS_MAX];             /* what inspect prints about each */
 static sealed_outcome outcomes[SMALL_PLANS_MAX]; /* what each does */
+static bool has[SMALL_PLANS_MAX][CLASSES_MAX];   /* a plan has a value of a class */
 static uint32_t plan_count;
 static uint64_t random_state = SEED;
+
+static const native_class *classes;
+static uint32_t class_count;
 
 /* What became of the changes of a class of values. */
 typedef struct tally {
@@ -168,16 +211,15 @@ static bool change(native_plan *native, uint32_t class, native_spot *changed) {
 
 static const sealed_way plain = {.kernels = "plain"};
 
-/* Changes one value of a plan of one class, and notes what becomes of it. False: the plan has no such value. */
-static bool try(uint32_t which, uint32_t class) {
+/* Changes one value of a plan of one class, and notes what becomes of it. */
+static void try(uint32_t which, uint32_t class) {
     static sealed_outcome outcome;
     compiled_plan plan;
     native_spot spot = {0};
     native_plan native = native_plan_read(sealed_payload(&plans[which]));
     tally *t = &tallies[class];
     native_plan_find(&native);
-    bool changed = change(&native, class, &spot);
-    if (changed && sealed_plan_make(&plan, &plans[which], &native)) {
+    if (change(&native, class, &spot) && sealed_plan_make(&plan, &plans[which], &native)) {
         if (sealed_plan_check(&plan) != FIRN_OK) {
             t->refused++;
         } else {
@@ -197,18 +239,24 @@ static bool try(uint32_t which, uint32_t class) {
         compiled_plan_free(&plan);
     }
     native_plan_free(&native);
-    return changed;
+}
+
+/* Changes values of one class after the other, each time in a random plan that has one. */
+static void try_all(uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t class = i % class_count, which = plan_count, seen = 0;
+        for (uint32_t j = 0; j < plan_count; j++)
+            if (has[j][class] && draw(++seen) == 0)
+                which = j;
+        if (which < plan_count)
+            try(which, class);
+    }
 }
 
 /* --- tests -------------------------------------------------------------------------------------------------------- */
 
-static const native_class *classes;
-static uint32_t class_count;
-
 static void make_changes(uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        for (int tries = 0; tries < 20 && !try(draw(plan_count), i % class_count); tries++)
-            ; /* few plans have a value of some classes */
+    try_all(count);
     const native_place nowhere = {0};
     const native_plan names = {.classes = classes, .class_count = class_count};
     printf("refused   shown  hidden   acted  field\n");
@@ -225,13 +273,26 @@ static int set_up(void **state) {
     (void)state;
     plan_count = small_plans_make(plans);
     for (uint32_t i = 0; i < plan_count; i++) {
+        native_plan native = native_plan_read(sealed_payload(&plans[i]));
+        native_plan_find(&native);
+        assert_true(native.class_count <= CLASSES_MAX);
+        for (uint32_t j = 0; j < native.spot_count; j++)
+            has[i][native.spots[j].class] = true;
+        classes = native.classes;
+        class_count = native.class_count;
+        native_plan_free(&native);
         pages[i] = inspected(&plans[i]);
         assert_int_equal(sealed_plan_run(&plans[i], &plain, &outcomes[i]), FIRN_OK);
     }
-    native_plan native = native_plan_read(sealed_payload(&plans[0]));
-    classes = native.classes;
-    class_count = native.class_count;
-    native_plan_free(&native);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < plan_count; i++) {
+        compiled_plan_free(&plans[i]);
+        free(pages[i]);
+    }
     return 0;
 }
 
@@ -242,32 +303,40 @@ static bool is_listed(const char *const *list, size_t count, const char *name) {
     return false;
 }
 
+/* Returns what is wrong with the changes of a field; NULL: nothing. */
+static const char *fault_of(const tally *t, const char *name) {
+    const bool may_hide = is_listed(hidden, sizeof hidden / sizeof hidden[0], name);
+    const bool may_idle = is_listed(idle, sizeof idle / sizeof idle[0], name);
+    if (t->hidden > 0 && !may_hide)
+        return "inspect does not show a change that is accepted";
+    if (t->hidden == 0 && t->shown >= SURE && may_hide)
+        return "inspect shows every change: take it out of the table of hidden fields";
+    if (t->acted == 0 && t->shown >= SURE && !may_idle)
+        return "inspect shows what does not act on the run";
+    if (t->acted > 0 && may_idle)
+        return "acts: take it out of the table of idle fields";
+    return NULL;
+}
+
 static void a_change_is_refused_or_shown(void **state) {
     (void)state;
-    uint32_t lies = 0;
+    uint32_t faults = 0;
     const native_place nowhere = {0};
     const native_plan names = {.classes = classes, .class_count = class_count};
     make_changes(COUNT);
     for (uint32_t class = 0; class < class_count; class ++) {
-        const tally *t = &tallies[class];
-        const char *name = native_name(&names, (uint16_t) class, &nowhere);
-        if ((t->hidden > 0) != is_listed(hidden, sizeof hidden / sizeof hidden[0], name)) {
-            printf("%s: %s\n", name,
-                   t->hidden > 0 ? "inspect does not show a change" : "always shown, but listed as hidden");
-            lies++;
-        }
-        if ((t->shown > 0 && t->acted == 0) != is_listed(idle, sizeof idle / sizeof idle[0], name)) {
-            printf("%s: %s\n", name, t->acted == 0 ? "inspect shows what does not act" : "acts, but is listed as idle");
-            lies++;
-        }
+        const char *name = native_name(&names, (uint16_t) class, &nowhere), *fault = fault_of(&tallies[class], name);
+        if (fault != NULL)
+            printf("%s: %s\n", name, fault);
+        faults += fault != NULL;
     }
-    assert_int_equal(lies, 0);
+    assert_int_equal(faults, 0);
 }
 
 int main(int argument_count, char **arguments) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_change_is_refused_or_shown)};
     if (argument_count < 2)
-        return cmocka_run_group_tests(tests, set_up, NULL);
+        return cmocka_run_group_tests(tests, set_up, tear_down);
     set_up(NULL);
     random_state = argument_count > 2 ? strtoull(arguments[2], NULL, 10) : SEED;
     make_changes((uint32_t)strtoul(arguments[1], NULL, 10));
