@@ -126,6 +126,18 @@ static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, 
 
 /* --- opening a plan ----------------------------------------------------------------------------------------------- */
 
+/* Returns true if the kernels of this library sum in the orders of all reductions of an op. Blocks and pairs have no
+ * kernel in any set, which a set cannot tell: it looks at the first reduction only, and has one kernel for many kinds.
+ */
+static bool sums_are_known(firn_fb_op op) {
+    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++) {
+        const uint8_t kind = firn_fb_op_reductions_at(op, i).kind;
+        if (kind != FIRN_REDUCTION_F32 && kind != FIRN_REDUCTION_CHUNKED)
+            return false;
+    }
+    return true;
+}
+
 int firn_execute_check(const firn_instance *instance, void *prepared, size_t *slot_bytes) {
     uint64_t most = 0;
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
@@ -138,7 +150,7 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
             room to = prepared != NULL ? room_in_block(prepared, &instance->header.counts) : room_in_frame(&here);
             firn_kernel_call call;
             const firn_kernel_choice choice = prepare(instance, op, &call, &to);
-            if (choice.run == NULL)
+            if (choice.run == NULL || !sums_are_known(op))
                 return FIRN_ERROR_KERNEL_MISSING;
             const uint64_t bytes = choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;
             most = bytes > most ? bytes : most;

@@ -182,9 +182,10 @@ typedef struct firn_config {
     const firn_block *blocks;
     uint32_t block_count;
     /* NULL, or an open instance of the same model, whose parameters this instance uses in place: an eval plan beside the
-     * train plan, for example. Both plans must place the parameters alike (OTHER_OWNER). This instance then runs only
-     * while the owner's state is ready, never writes the parameters (firn_initialise and firn_restore: see there), and
-     * must not run at the same time as the owner. The owner must stay where it is. */
+     * train plan, for example. Both plans must place the parameters alike (OTHER_OWNER), and this plan must be an eval plan
+     * (WRONG_MODE). This instance then runs only while the owner's state is ready, never writes the parameters
+     * (firn_initialise and firn_restore: see there), and must not run at the same time as the owner. The owner must stay
+     * where it is. */
     const firn *owner;
     void *workspace; /* aligned to 64; see firn_workspace_bytes; NULL when workspace_bytes is 0 */
     uint64_t workspace_bytes;

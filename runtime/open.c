@@ -49,8 +49,7 @@ static bool apart_from_others(const firn_config *config, uint32_t count, const v
     if (!usable(block, bytes) || !apart(block, bytes, config->plan, config->plan_bytes))
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (config->blocks[i].memory != NULL &&
-            !apart(block, bytes, config->blocks[i].memory, config->blocks[i].bytes))
+        if (config->blocks[i].memory != NULL && !apart(block, bytes, config->blocks[i].memory, config->blocks[i].bytes))
             return false;
     return true;
 }
@@ -145,8 +144,11 @@ static bool lie_alike(const firn_instance *instance, const firn_instance *owner)
 static int take_blocks(const firn_config *config, firn_instance *opened) {
     const firn_header *header = &opened->header;
     const firn_instance *owner = firn_instance_view(config->owner);
-    if (owner != NULL && (memcmp(opened->model_hash, owner->model_hash, FIRN_HASH_BYTES) != 0 ||
-                          !lie_alike(opened, owner)))
+    /* A training would write what is the owner's. */
+    if (owner != NULL && header->mode == FIRN_MODE_TRAIN)
+        return FIRN_ERROR_WRONG_MODE;
+    if (owner != NULL &&
+        (memcmp(opened->model_hash, owner->model_hash, FIRN_HASH_BYTES) != 0 || !lie_alike(opened, owner)))
         return FIRN_ERROR_OTHER_OWNER;
     for (uint32_t i = 0; i < header->region_count; i++) {
         if (needs_block(header, config->owner, i)) {

@@ -167,7 +167,7 @@ static bool is_input(firn_fb_plan plan, firn_fb_sampler sampler, firn_fb_input i
 }
 
 /* Checks an input against the earlier ones: each has a different tensor, those of one stream read the same elements,
- * and streams are numbered in the order of their first use. */
+ * from the same ring if they have one, and streams are numbered in the order of their first use. */
 static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
     firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
     uint32_t streams = 0;
@@ -177,9 +177,13 @@ static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
         firn_fb_input other = firn_fb_plan_inputs_at(plan, j);
         if (firn_fb_input_tensor(other) == firn_fb_input_tensor(input))
             return false;
+        bool same = firn_fb_input_stream(other) == firn_fb_input_stream(input);
         if (firn_fb_input_stream(other) >= streams)
             streams = firn_fb_input_stream(other) + 1u;
-        if (firn_fb_input_stream(other) != firn_fb_input_stream(input))
+        if (firn_fb_input_ring(input) != FIRN_ABSENT &&
+            (firn_fb_input_ring(other) == firn_fb_input_ring(input)) != same)
+            return false;
+        if (!same)
             continue;
         if (firn_fb_input_element(other) != firn_fb_input_element(input) ||
             (!window && sample_elements(firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(other))) != elements))

@@ -1,4 +1,4 @@
-/* Small signed plans for tests of the runtime, built by hand without the compiler and signed with a key made here.
+/* Small signed plans for tests of the runtime, built by hand with support_builder.h.
  *
  *   bigram       a table of logits for each byte that may follow a byte, trained with SGD on windows of text; with
  *                dynamic loss scaling, accumulation over micro-batches, and a schedule
@@ -8,9 +8,8 @@
 #ifndef FIRN_TESTS_SIGNED_PLANS_H
 #define FIRN_TESTS_SIGNED_PLANS_H
 
-#include "plan/container.h"
-#include "plan/generated/writer.h"
 #include "runtime/firn.h"
+#include "tests/unit/support_builder.h"
 
 enum { BIGRAM_VOCABULARY = 8, BIGRAM_WINDOW = 5, BIGRAM_SAMPLES = 2 };
 
@@ -32,22 +31,10 @@ typedef struct signed_plan_settings {
 
 extern const signed_plan_settings support_settings;
 
-typedef struct signed_plan {
-    _Alignas(64) uint8_t file[8192];
-    uint64_t bytes;
-    uint8_t key[64]; /* public key: X, then Y */
-} signed_plan;
-
 /* Builds a plan; asserts on failure. */
 void support_bigram(signed_plan *plan, const signed_plan_settings *settings);
 void support_bigram_eval(signed_plan *plan, const signed_plan_settings *settings);
 void support_classifier(signed_plan *plan, const signed_plan_settings *settings);
-
-/* Signs a plan again after a change: updates the hashes of payload, report and key, then the signature. A report that
- * was cut off keeps its hash. second: with the other key. */
-void support_sign(signed_plan *plan, bool second);
-/* Signs the header as it is. */
-void support_sign_bytes(signed_plan *plan);
 
 /* An open instance with a block for each kind of region of the plans above. */
 typedef struct opened {

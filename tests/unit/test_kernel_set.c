@@ -76,7 +76,7 @@ static void a_workspace_is_checked(void **state) {
     assert_int_equal(open_with(workspace, WORKSPACE - 1), FIRN_ERROR_WORKSPACE_TOO_SMALL);
     assert_int_equal(open_with(NULL, WORKSPACE), FIRN_ERROR_ARGUMENT);
     assert_int_equal(open_with(workspace + 8, WORKSPACE), FIRN_ERROR_ARGUMENT);
-    assert_int_equal(open_with(one.state, WORKSPACE), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(open_with(one.parameters, WORKSPACE), FIRN_ERROR_ARGUMENT);
     assert_int_equal(open_with(one.arena + 64, WORKSPACE), FIRN_ERROR_ARGUMENT);
     assert_int_equal(open_with(plan.file, WORKSPACE), FIRN_ERROR_ARGUMENT);
     assert_int_equal(open_with(workspace, UINT64_MAX), FIRN_ERROR_ARGUMENT);

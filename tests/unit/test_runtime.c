@@ -52,22 +52,27 @@ static void train(opened *opened, bytes_source *source, int steps, firn_step_rep
 
 static void opens_and_describes(void **state) {
     (void)state;
-    support_bigram(&plan, &support_settings);
+    signed_plan_settings settings = support_settings;
+    settings.image_id = 77;
+    settings.report = "{}";
+    support_bigram(&plan, &settings);
     assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
     firn_info info;
     assert_int_equal(firn_describe(&one.firn, &info), FIRN_OK);
-    assert_string_equal(info.model, "bigram");
+    assert_string_equal(info.kernels, "portable");
     assert_false(info.eval);
+    assert_false(info.metric);
     assert_int_equal(info.steps, 30);
     assert_int_equal(info.window, BIGRAM_WINDOW);
     assert_int_equal(info.samples, BIGRAM_SAMPLES);
     assert_int_equal(info.micro_batches, 2);
     assert_int_equal(info.parameters, BIGRAM_VOCABULARY * BIGRAM_VOCABULARY);
     assert_int_equal(info.security_counter, 3);
+    assert_int_equal(info.image_id, 77);
     uint8_t hash[32];
-    mbedtls_sha256_ret(plan.file, (size_t)plan.bytes - 64, hash, 0);
+    mbedtls_sha256_ret(plan.file, FIRN_HEADER_BYTES, hash, 0);
     assert_memory_equal(info.plan_hash, hash, 32);
-    mbedtls_sha256_ret(plan.file + 256, (size_t)plan.bytes - 256 - 64, hash, 0);
+    mbedtls_sha256_ret(plan.file + FIRN_PAYLOAD_OFFSET, (size_t)plan.bytes - FIRN_PAYLOAD_OFFSET - 2, hash, 0);
     assert_memory_equal(info.run_hash, hash, 32);
 }
 
@@ -100,10 +105,90 @@ static void needs_a_plan(void **state) {
     assert_int_equal(firn_eval_result(&empty, &value), FIRN_ERROR_NOT_OPEN);
     assert_int_equal(firn_progress(&empty, &steps), FIRN_ERROR_NOT_OPEN);
     assert_int_equal(firn_save(&empty), FIRN_ERROR_NOT_OPEN);
-    assert_int_equal(firn_restore(&empty), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_restore(&empty, NULL), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_parameters_changed(&empty), FIRN_ERROR_NOT_OPEN);
+    assert_int_equal(firn_output(&empty, "loss", &tensor), FIRN_ERROR_NOT_OPEN);
     assert_int_equal(firn_digest(&empty, digest), FIRN_ERROR_NOT_OPEN);
     assert_int_equal(firn_tensor_at(&empty, 0, &tensor), FIRN_ERROR_NOT_OPEN);
     assert_int_equal(firn_open(NULL, NULL), FIRN_ERROR_ARGUMENT);
+}
+
+/* Opens with a config whose blocks the test has changed. */
+static int open_with(const firn_config *config) {
+    firn firn = {0};
+    return firn_open(&firn, config);
+}
+
+static void refuses_wrong_blocks(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    const firn_config good = support_config(&one, &plan);
+    firn_sizes sizes;
+    assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
+    static const uint8_t kinds[] = {FIRN_REGION_PARAMETERS, FIRN_REGION_OPTIMIZER, FIRN_REGION_SESSION,
+                                    FIRN_REGION_ARENA};
+    const uint32_t count = sizeof kinds;
+    assert_int_equal(sizes.block_count, count);
+    firn_config bad = good;
+    for (int more = -1; more <= 1; more += 2) {
+        bad.block_count = good.block_count + (uint32_t)more;
+        assert_int_equal(open_with(&bad), FIRN_ERROR_ARGUMENT);
+    }
+    bad = good;
+    bad.blocks = NULL;
+    assert_int_equal(open_with(&bad), FIRN_ERROR_ARGUMENT);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(sizes.blocks[i].kind, kinds[i]);
+        firn_block blocks[FIRN_BLOCKS_MAX];
+        bad = good;
+        bad.blocks = blocks;
+        const firn_block wrong[] = {
+            {NULL, 0},                                                    /* no block */
+            {NULL, one.blocks[i].bytes},                                  /* bytes of nothing */
+            {(uint8_t *)one.blocks[i].memory + 32, sizes.blocks[i].bytes}, /* not aligned */
+            {one.blocks[(i + 1) % count].memory, one.blocks[i].bytes},    /* the block of another region */
+            {(void *)(uintptr_t)plan.file, one.blocks[i].bytes},          /* the plan */
+            {one.blocks[i].memory, UINT64_MAX},                           /* past the end of memory */
+        };
+        for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; w++) {
+            memcpy(blocks, one.blocks, sizeof one.blocks);
+            blocks[i] = wrong[w];
+            assert_int_equal(open_with(&bad), FIRN_ERROR_ARGUMENT);
+        }
+        memcpy(blocks, one.blocks, sizeof one.blocks);
+        blocks[i].bytes = sizes.blocks[i].bytes - 1;
+        assert_int_equal(open_with(&bad), FIRN_ERROR_BLOCK_TOO_SMALL);
+    }
+}
+
+/* Constants lie in the plan: a region of them has no block, and a block for it is refused. */
+static void constants_need_no_block(void **state) {
+    (void)state;
+    support_bigram(&plan, &support_settings);
+    firn_header header;
+    assert_int_equal(firn_header_decode(&header, plan.file, plan.bytes), FIRN_OK);
+    header.constants_bytes = 64;
+    header.total_bytes += 64;
+    header.region_kinds[header.region_count] = FIRN_FB_REGION_KIND_CONSTANT;
+    header.region_bytes[header.region_count++] = 64;
+    plan.bytes += 64;
+    assert_true(plan.bytes <= sizeof plan.file);
+    firn_header_encode(&header, plan.file);
+    support_sign(&plan, false);
+    firn_sizes sizes;
+    assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
+    assert_int_equal(sizes.block_count, 5);
+    assert_int_equal(sizes.blocks[4].bytes, 0);
+    assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+    static _Alignas(64) uint8_t memory[64];
+    firn_block blocks[5];
+    firn_config config = support_config(&one, &plan);
+    memcpy(blocks, config.blocks, sizeof blocks);
+    config.blocks = blocks;
+    blocks[4] = (firn_block){memory, sizeof memory};
+    assert_int_equal(open_with(&config), FIRN_ERROR_ARGUMENT);
+    blocks[4] = (firn_block){0};
+    assert_int_equal(open_with(&config), FIRN_OK);
 }
 
 static void refuses_wrong_arguments(void **state) {
@@ -113,25 +198,15 @@ static void refuses_wrong_arguments(void **state) {
     const firn_config good = support_config(&one, &plan);
     firn_sizes sizes;
     assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
+    assert_int_equal(firn_plan_sizes(NULL, plan.bytes, &sizes), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, NULL), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
     firn firn = {0};
     firn_config bad = good;
-    bad.state_bytes = sizes.state_bytes - 1;
-    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_STATE_TOO_SMALL);
-    bad = good;
-    bad.arena_bytes = sizes.arena_bytes - 1;
-    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARENA_TOO_SMALL);
-    bad = good;
-    bad.arena = one.arena + 32;
-    bad.arena_bytes -= 32;
-    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
-    bad = good;
-    bad.arena = one.state;
-    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
-    bad = good;
-    bad.state = NULL;
-    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
-    bad = good;
     bad.public_key = NULL;
+    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    bad = good;
+    bad.plan = NULL;
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
     static _Alignas(64) uint8_t prepared[32768];
     assert_true(sizes.prepared_bytes > 0 && sizes.prepared_bytes < sizeof prepared);
@@ -147,8 +222,10 @@ static void refuses_wrong_arguments(void **state) {
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
     bad.prepared = one.arena + 64;
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
-    bad.prepared = one.state;
-    assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    for (uint32_t i = 0; i < good.block_count; i++) {
+        bad.prepared = good.blocks[i].memory;
+        assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
+    }
     bad.prepared = plan.file;
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
     bad.prepared = bad.workspace = prepared;
@@ -167,9 +244,12 @@ static void refuses_wrong_arguments(void **state) {
     bad.port = &small;
     assert_int_equal(firn_open(&firn, &bad), FIRN_ERROR_ARGUMENT);
     /* Blocks of exactly the required sizes are enough. */
+    firn_block blocks[FIRN_BLOCKS_MAX];
+    memcpy(blocks, one.blocks, sizeof one.blocks);
+    for (uint32_t i = 0; i < sizes.block_count; i++)
+        blocks[i].bytes = sizes.blocks[i].bytes;
     bad = good;
-    bad.state_bytes = sizes.state_bytes;
-    bad.arena_bytes = sizes.arena_bytes;
+    bad.blocks = blocks;
     assert_int_equal(firn_workspace_bytes(&bad, &workspace_bytes), FIRN_OK);
     assert_int_equal(workspace_bytes, 0);
     assert_int_equal(firn_open(&firn, &bad), FIRN_OK);
@@ -179,28 +259,51 @@ static int open_error(void) {
     return support_open(&one, &plan, NULL);
 }
 
+/* Flips a bit and opens the plan; the bit is as before afterwards. */
+static int error_of_flip(uint64_t bit) {
+    plan.file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    const int error = open_error();
+    plan.file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    return error;
+}
+
 static void refuses_other_bytes(void **state) {
     (void)state;
     support_bigram(&plan, &support_settings);
-    uint64_t bytes = plan.bytes;
+    const uint64_t bytes = plan.bytes;
     plan.bytes = bytes + 1;
     assert_int_equal(open_error(), FIRN_ERROR_TRAILING_BYTES);
     for (plan.bytes = 1; plan.bytes < bytes; plan.bytes++)
         assert_int_equal(open_error(), FIRN_ERROR_TRUNCATED);
-    /* After the header, a change of any bit, of the payload or of the signature itself, is a signature error. */
-    for (uint64_t bit = 0; bit < 8 * (bytes - 256); bit += bit < 8 * (bytes - 256 - 64) ? 509 : 7) {
-        plan.file[256 + bit / 8] ^= (uint8_t)(1u << bit % 8);
-        assert_int_equal(open_error(), FIRN_ERROR_SIGNATURE);
-        plan.file[256 + bit / 8] ^= (uint8_t)(1u << bit % 8);
-    }
-    for (uint32_t bit = 0; bit < 8 * 256; bit++) {
-        plan.file[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        assert_int_not_equal(open_error(), FIRN_OK);
+    for (uint64_t bit = 0; bit < 8 * FIRN_HEADER_BYTES; bit++) {
+        assert_int_not_equal(error_of_flip(bit), FIRN_OK);
         firn_info info;
         assert_int_equal(firn_describe(&one.firn, &info), FIRN_ERROR_NOT_OPEN);
-        plan.file[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
+    for (uint64_t bit = 8 * FIRN_HEADER_BYTES; bit < 8 * FIRN_PAYLOAD_OFFSET; bit += 7)
+        assert_int_equal(error_of_flip(bit), FIRN_ERROR_SIGNATURE);
+    for (uint64_t bit = 8 * FIRN_PAYLOAD_OFFSET; bit < 8 * bytes; bit += 509)
+        assert_int_equal(error_of_flip(bit), FIRN_ERROR_RUN_HASH);
     assert_int_equal(open_error(), FIRN_OK);
+}
+
+/* A device never reads the report: a plan runs the same without it, or with other bytes in its place. Of any other
+ * length it is not the plan that was signed. */
+static void the_report_is_not_read(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    settings.report = "{\"model\":\"bigram\"}";
+    const uint64_t report_bytes = strlen(settings.report);
+    support_bigram(&plan, &settings);
+    assert_int_equal(open_error(), FIRN_OK);
+    const uint64_t whole_file = plan.bytes;
+    plan.file[whole_file - 1] ^= 1;
+    assert_int_equal(open_error(), FIRN_OK);
+    for (plan.bytes = whole_file - 1; plan.bytes > whole_file - report_bytes; plan.bytes--)
+        assert_int_equal(open_error(), FIRN_ERROR_TRUNCATED);
+    assert_int_equal(open_error(), FIRN_OK);
+    plan.bytes = whole_file + 1;
+    assert_int_equal(open_error(), FIRN_ERROR_TRAILING_BYTES);
 }
 
 static void refuses_another_key(void **state) {
@@ -213,6 +316,13 @@ static void refuses_another_key(void **state) {
     assert_int_equal(support_open(&one, &other, NULL), FIRN_ERROR_WRONG_KEY);
 }
 
+/* Signs a plan with a changed header, and opens it. */
+static int error_of_header(const firn_header *header) {
+    firn_header_encode(header, plan.file);
+    support_sign_bytes(&plan);
+    return open_error();
+}
+
 /* Each plan is signed, so that only the named check can refuse it. */
 static void refuses_signed_faults(void **state) {
     (void)state;
@@ -220,29 +330,55 @@ static void refuses_signed_faults(void **state) {
     firn_header header;
     assert_int_equal(firn_header_decode(&header, plan.file, plan.bytes), FIRN_OK);
     const firn_header good = header;
-    header.schema_hash[5] ^= 1;
-    firn_header_encode(&header, plan.file);
-    support_sign(&plan, false);
-    assert_int_equal(open_error(), FIRN_ERROR_SCHEMA_HASH);
-    header = good;
     header.run_hash[5] ^= 1;
-    firn_header_encode(&header, plan.file);
-    support_sign_bytes(&plan);
-    assert_int_equal(open_error(), FIRN_ERROR_HEADER_MISMATCH);
+    assert_int_equal(error_of_header(&header), FIRN_ERROR_RUN_HASH);
     header = good;
-    header.state_bytes += 16;
-    firn_header_encode(&header, plan.file);
-    support_sign(&plan, false);
-    assert_int_equal(open_error(), FIRN_ERROR_HEADER_MISMATCH);
+    header.format_major++;
+    assert_int_equal(error_of_header(&header), FIRN_ERROR_FORMAT_VERSION);
     header = good;
-    header.pool_bytes = 64;
-    firn_header_encode(&header, plan.file);
-    support_sign(&plan, false);
-    assert_int_equal(open_error(), FIRN_ERROR_POOL_TOO_SMALL);
+    header.needs_minor = FIRN_FORMAT_MINOR + 1;
+    assert_int_equal(error_of_header(&header), FIRN_ERROR_FORMAT_VERSION);
+    header = good;
+    header.counts.operands++;
+    assert_int_equal(error_of_header(&header), FIRN_ERROR_HEADER_MISMATCH);
+    header = good;
+    header.mode = FIRN_MODE_EVAL;
+    assert_int_not_equal(error_of_header(&header), FIRN_OK);
+    header = good;
+    header.region_bytes[0] -= 16; /* the parameters do not fit */
+    assert_int_equal(error_of_header(&header), FIRN_ERROR_TENSOR);
+    /* The schema may have grown since the plan was written: what it needs is in the version. */
+    header = good;
+    header.schema_hash[5] ^= 1;
+    assert_int_equal(error_of_header(&header), FIRN_OK);
     signed_plan_settings unknown = support_settings;
     unknown.spoil_code = 60000;
     support_bigram(&plan, &unknown);
     assert_int_equal(open_error(), FIRN_ERROR_OP_UNKNOWN);
+}
+
+/* What a plan needs can be read whatever it is, so that a report can say more than that it was refused. */
+static void says_which_version_a_plan_needs(void **state) {
+    (void)state;
+    firn_version needed;
+    const firn_version here = firn_format_version();
+    assert_int_equal(here.major, FIRN_FORMAT_MAJOR);
+    assert_int_equal(here.minor, FIRN_FORMAT_MINOR);
+    support_bigram(&plan, &support_settings);
+    firn_header header;
+    assert_int_equal(firn_header_decode(&header, plan.file, plan.bytes), FIRN_OK);
+    header.format_major = 7;
+    header.needs_minor = 9;
+    firn_header_encode(&header, plan.file);
+    assert_int_equal(firn_plan_needs(plan.file, plan.bytes, &needed), FIRN_OK);
+    assert_int_equal(needed.major, 7);
+    assert_int_equal(needed.minor, 9);
+    assert_int_equal(firn_plan_needs(plan.file, FIRN_HEADER_BYTES - 1, &needed), FIRN_ERROR_TRUNCATED);
+    assert_int_equal(needed.major, 0);
+    assert_int_equal(firn_plan_needs(NULL, plan.bytes, &needed), FIRN_ERROR_ARGUMENT);
+    assert_int_equal(firn_plan_needs(plan.file, plan.bytes, NULL), FIRN_ERROR_ARGUMENT);
+    plan.file[0] ^= 1;
+    assert_int_equal(firn_plan_needs(plan.file, plan.bytes, &needed), FIRN_ERROR_MAGIC);
 }
 
 /* --- the security counter and the rest of the port --- */
@@ -322,7 +458,10 @@ static void refused_plans_leave_the_counter(void **state) {
     assert_int_equal(support_open(&one, &plan, &port), FIRN_ERROR_OP_UNKNOWN);
     assert_int_equal(device.counter, 2);
     support_bigram(&plan, &support_settings);
-    plan.file[300] ^= 1;
+    plan.file[FIRN_PAYLOAD_OFFSET + 44] ^= 1;
+    assert_int_equal(support_open(&one, &plan, &port), FIRN_ERROR_RUN_HASH);
+    assert_int_equal(device.counter, 2);
+    plan.file[FIRN_HEADER_BYTES + 44] ^= 1;
     assert_int_equal(support_open(&one, &plan, &port), FIRN_ERROR_SIGNATURE);
     assert_int_equal(device.counter, 2);
 }
@@ -359,6 +498,25 @@ static void trains(void **state) {
     int64_t cursor;
     memcpy(&cursor, support_tensor(&one.firn, "counters.cursor").data, sizeof cursor);
     assert_int_equal(cursor, 30 * 2 * BIGRAM_SAMPLES);
+}
+
+/* A run of 0 steps has no end. */
+static void a_run_without_an_end_goes_on(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    settings.steps = 0;
+    open_bigram(&one, &settings, NULL);
+    bytes_source source;
+    support_text(&source, text, whole);
+    firn_step_report report;
+    firn_info info;
+    uint64_t steps;
+    assert_int_equal(firn_describe(&one.firn, &info), FIRN_OK);
+    assert_int_equal(info.steps, 0);
+    train(&one, &source, 100, &report);
+    assert_int_equal(report.global_step, 100);
+    assert_int_equal(firn_progress(&one.firn, &steps), FIRN_OK);
+    assert_int_equal(steps, 100);
 }
 
 /* Recomputes one complete step with plain loops. */
@@ -552,8 +710,7 @@ static void prepared_ops_do_not_matter(void **state) {
     assert_int_equal(firn_open(&one.firn, &config), FIRN_OK);
     assert_true(firn_host_block_seal(config.prepared, config.prepared_bytes));
     firn_config without = config;
-    without.state = two.state;
-    without.arena = two.arena;
+    without.blocks = support_config(&two, &plan).blocks;
     without.prepared = NULL;
     without.prepared_bytes = 0;
     assert_int_equal(firn_open(&two.firn, &without), FIRN_OK);
@@ -576,9 +733,11 @@ static void old_memory_does_not_matter(void **state) {
     open_bigram(&two, &support_settings, NULL);
     train(&one, &source, 10, &report);
     train(&two, &source, 10, &report);
-    firn_sizes sizes;
-    assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
-    assert_memory_equal(one.state, two.state, (size_t)sizes.state_bytes);
+    firn_header header;
+    assert_int_equal(firn_header_decode(&header, plan.file, plan.bytes), FIRN_OK);
+    for (uint32_t i = 0; i < header.region_count; i++)
+        if (firn_region_is_state(header.region_kinds[i]))
+            assert_memory_equal(one.blocks[i].memory, two.blocks[i].memory, (size_t)header.region_bytes[i]);
 }
 
 #if defined(__SSE__)
@@ -654,7 +813,7 @@ static void initial_values_follow_the_rule(void **state) {
     }
     settings.seed++;
     open_bigram(&two, &settings, NULL);
-    assert_memory_not_equal(one.state, two.state, 256);
+    assert_memory_not_equal(one.parameters, two.parameters, 256);
 }
 
 /* --- conditions --- */
@@ -672,7 +831,7 @@ static void needs_a_state(void **state) {
     assert_int_equal(firn_digest(&one.firn, digest), FIRN_ERROR_NO_STATE);
     assert_int_equal(firn_progress(&one.firn, &steps), FIRN_ERROR_NO_STATE);
     assert_int_equal(firn_save(&one.firn), FIRN_ERROR_NO_STORAGE);
-    assert_int_equal(firn_restore(&one.firn), FIRN_ERROR_NO_STORAGE);
+    assert_int_equal(firn_restore(&one.firn, NULL), FIRN_ERROR_NO_STORAGE);
     assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
     assert_int_equal(firn_train_step(&one.firn, &source.source, &report), FIRN_OK);
 }
@@ -805,13 +964,18 @@ int main(void) {
         cmocka_unit_test(opens_and_describes),
         cmocka_unit_test(is_programmed_once),
         cmocka_unit_test(needs_a_plan),
+        cmocka_unit_test(refuses_wrong_blocks),
+        cmocka_unit_test(constants_need_no_block),
         cmocka_unit_test(refuses_wrong_arguments),
         cmocka_unit_test(refuses_other_bytes),
+        cmocka_unit_test(the_report_is_not_read),
         cmocka_unit_test(refuses_another_key),
         cmocka_unit_test(refuses_signed_faults),
+        cmocka_unit_test(says_which_version_a_plan_needs),
         cmocka_unit_test(obeys_the_security_counter),
         cmocka_unit_test(refused_plans_leave_the_counter),
         cmocka_unit_test(trains),
+        cmocka_unit_test(a_run_without_an_end_goes_on),
         cmocka_unit_test(one_step_is_right),
         cmocka_unit_test(errors_of_data_cost_nothing),
         cmocka_unit_test(a_loss_that_is_not_finite_stops),
