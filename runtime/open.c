@@ -44,9 +44,21 @@ static uint64_t block_bytes(const firn_header *header, uint32_t region) {
     return region == lending_region(header) && bytes < pool ? pool : bytes;
 }
 
-/* Returns true if a block is usable and overlaps neither the plan nor any of the first `count` blocks. */
+/* Returns true if a block does not overlap the state of the owner, which this instance would destroy. */
+static bool apart_from_owner(const firn_config *config, const void *block, uint64_t bytes) {
+    const firn_instance *owner = firn_instance_view(config->owner);
+    for (uint32_t i = 0; owner != NULL && i < owner->header.region_count; i++)
+        if (firn_region_is_state(owner->header.region_kinds[i]) &&
+            !apart(block, bytes, owner->blocks[i], owner->header.region_bytes[i]))
+            return false;
+    return true;
+}
+
+/* Returns true if a block is usable and overlaps neither the plan, nor the state of the owner, nor any of the first
+ * `count` blocks. */
 static bool apart_from_others(const firn_config *config, uint32_t count, const void *block, uint64_t bytes) {
-    if (!usable(block, bytes) || !apart(block, bytes, config->plan, config->plan_bytes))
+    if (!usable(block, bytes) || !apart(block, bytes, config->plan, config->plan_bytes) ||
+        !apart_from_owner(config, block, bytes))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (config->blocks[i].memory != NULL && !apart(block, bytes, config->blocks[i].memory, config->blocks[i].bytes))

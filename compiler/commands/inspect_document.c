@@ -392,10 +392,11 @@ static void add_op_said(cJSON *object, const cJSON *said) {
     const cJSON *level = cJSON_GetArrayItem(said, 1);
     const char *origin = cJSON_GetStringValue(cJSON_GetArrayItem(said, 2));
     cJSON_AddStringToObject(object, "layer", layer != NULL ? layer : "");
-    if (!cJSON_IsNumber(level) || origin == NULL)
+    const double number = cJSON_GetNumberValue(level); /* NaN if it is none */
+    if (!(number >= 0 && number <= 255) || origin == NULL)
         return;
     cJSON *pol = cJSON_AddObjectToObject(object, "pol");
-    cJSON_AddNumberToObject(pol, "level", cJSON_GetNumberValue(level));
+    cJSON_AddNumberToObject(pol, "level", number);
     cJSON_AddStringToObject(pol, "origin", origin);
 }
 

@@ -191,11 +191,18 @@ static const char *scaling(const cJSON *root) {
                         number(update, "steps_per_increase"), real(update, "overflow_tolerance"));
 }
 
+/* Whether a number of the report can be printed as a count. */
+static bool is_count(const cJSON *object, const char *name) {
+    const cJSON *count = item(object, name);
+    return cJSON_IsNumber(count) && cJSON_GetNumberValue(count) >= 0 && cJSON_GetNumberValue(count) <= 1e9;
+}
+
 /* Whether all that is printed of a group is there and of its type: the report is only text. */
 static bool is_group(const cJSON *group) {
-    return text(group, "name") != NULL && text(group, "optimizer") != NULL &&
-           cJSON_IsNumber(item(group, "parameters")) &&
-           (cJSON_IsNumber(item(group, "weight_decay")) || cJSON_IsNumber(item(group, "decay_schedule")));
+    const bool has_decay = item(group, "decay_schedule") != NULL ? is_count(group, "decay_schedule")
+                                                                 : cJSON_IsNumber(item(group, "weight_decay"));
+    return text(group, "name") != NULL && text(group, "optimizer") != NULL && is_count(group, "parameters") &&
+           has_decay;
 }
 
 /* "4 adamw": the ops of the update phase that read a gradient, by name. */

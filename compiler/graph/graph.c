@@ -417,13 +417,18 @@ firnc_value firnc_dropout(firnc_graph *graph, firnc_value x, float rate) {
     return record(graph, FIRN_OP_dropout, &x, 1, (int64_t[]){rng_id}, &rate);
 }
 
+/* Queries for which attention computes the scores at a time: as many as the rows of the portable kernels' tiles. Fewer
+ * would take less of the arena and more time. */
+enum { ATTENTION_ROWS = 16 };
+
 firnc_value firnc_attention(firnc_graph *graph, firnc_value qkv, firnc_attention_options options) {
     if (!(options.dropout_rate >= 0 && options.dropout_rate < 1))
         firnc_graph_misuse(graph, "a dropout rate is not in [0, 1)");
     const int64_t integers[] = {[FIRN_ATTENTION_HEADS] = options.heads,
                                 [FIRN_ATTENTION_KV_HEADS] = options.kv_heads,
                                 [FIRN_ATTENTION_CAUSAL] = options.causal,
-                                [FIRN_ATTENTION_RNG_ID] = graph->rng_ids++};
+                                [FIRN_ATTENTION_RNG_ID] = graph->rng_ids++,
+                                [FIRN_ATTENTION_ROWS] = ATTENTION_ROWS};
     const float reals[] = {
         [FIRN_ATTENTION_SCALE] = options.scale, [FIRN_ATTENTION_DROPOUT_RATE] = graph->eval ? 0 : options.dropout_rate};
     firnc_value y = record(graph, FIRN_OP_attention, &qkv, 1, integers, reals);

@@ -141,7 +141,8 @@ int firn_shape_concat(firn_op_signature *s) {
 
 _Static_assert(FIRN_ATTENTION_HEADS == FIRN_ATTENTION_BACKWARD_HEADS &&
                    FIRN_ATTENTION_KV_HEADS == FIRN_ATTENTION_BACKWARD_KV_HEADS &&
-                   FIRN_ATTENTION_HALF_SOFTMAX == FIRN_ATTENTION_BACKWARD_HALF_SOFTMAX,
+                   FIRN_ATTENTION_HALF_SOFTMAX == FIRN_ATTENTION_BACKWARD_HALF_SOFTMAX &&
+                   FIRN_ATTENTION_ROWS == FIRN_ATTENTION_BACKWARD_ROWS,
                "both directions have the same attributes");
 
 /* Computes heads and head size from the attributes, which are the same in both directions, for qkv:[B,T,(heads +
@@ -161,6 +162,11 @@ static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, 
     return FIRN_OK;
 }
 
+/* Gives the scratch of each head `rows` rows of T floats. */
+static void set_scratch(firn_shape *scratch, const firn_shape *qkv, uint32_t heads, uint32_t rows) {
+    set_extents(scratch, 4, (const uint32_t[]){qkv->dims[0], heads, rows, qkv->dims[1]});
+}
+
 int firn_shape_attention(firn_op_signature *s) {
     const firn_shape *qkv = &s->inputs[FIRN_ATTENTION_IN_QKV];
     uint32_t heads, size;
@@ -171,8 +177,7 @@ int firn_shape_attention(firn_op_signature *s) {
     set_last(&s->outputs[FIRN_ATTENTION_OUT_Y], qkv, heads * size);
     set_extents(&s->outputs[FIRN_ATTENTION_OUT_ROW_MAX], 3, rows);
     set_extents(&s->outputs[FIRN_ATTENTION_OUT_ROW_SUM], 3, rows);
-    set_extents(&s->outputs[FIRN_ATTENTION_OUT_SCRATCH], 4,
-                (const uint32_t[]){qkv->dims[0], heads, FIRN_SCRATCH_ATTENTION, qkv->dims[1]});
+    set_scratch(&s->outputs[FIRN_ATTENTION_OUT_SCRATCH], qkv, heads, (uint32_t)s->integers[FIRN_ATTENTION_ROWS]);
     return FIRN_OK;
 }
 
@@ -188,8 +193,9 @@ int firn_shape_attention_backward(firn_op_signature *s) {
     if (!same_extents(dy, &y) || !same_extents(&s->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_MAX], &rows) ||
         !same_extents(&s->inputs[FIRN_ATTENTION_BACKWARD_IN_ROW_SUM], &rows))
         return FIRN_ERROR_OP_SHAPE;
-    set_extents(&s->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH], 4,
-                (const uint32_t[]){qkv->dims[0], heads, FIRN_SCRATCH_ATTENTION_BACKWARD, qkv->dims[1]});
+    /* The scores of a block, their gradients, and one number for each query; int31 excludes an overflow. */
+    set_scratch(&s->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH], qkv, heads,
+                2 * (uint32_t)s->integers[FIRN_ATTENTION_BACKWARD_ROWS] + 1);
     return FIRN_OK;
 }
 

@@ -1,13 +1,10 @@
 /* Attention as one op: scores, softmax, dropout, the product with the values, and the gradients of all of these.
- * Sixteen rows of scores at a time are computed in the scratch tensor of their head; the backward pass computes them
- * again, so no T x T matrix is kept. Freestanding. */
+ * Some rows of scores at a time are computed in the scratch tensor of their head: as many as the plan gives room for,
+ * on which no result depends. The backward pass computes them again, so no T x T matrix is kept. Freestanding. */
 #include "runtime/kernels/attention.h"
 
-#include "plan/shapes/scratch.h"
 #include "runtime/kernels/blocks.h"
 #include "runtime/numerics/elementary.h"
-
-enum { ROWS = FIRN_TILE_ROWS };
 
 /* The reductions of both ops, as plan/ops.def names them; only the backward op has the last one. */
 enum {
@@ -19,21 +16,22 @@ enum {
 #define AS_BACKWARD(NAME) (FIRN_ATTENTION_BACKWARD_##NAME == FIRN_ATTENTION_##NAME)
 _Static_assert(AS_BACKWARD(HEADS) && AS_BACKWARD(KV_HEADS) && AS_BACKWARD(CAUSAL) && AS_BACKWARD(HALF_SOFTMAX) &&
                    AS_BACKWARD(REDUCTION_SCORES) && AS_BACKWARD(REDUCTION_VALUES) && AS_BACKWARD(RNG_ID) &&
-                   AS_BACKWARD(SCALE) && AS_BACKWARD(DROPOUT_RATE),
+                   AS_BACKWARD(ROWS) && AS_BACKWARD(SCALE) && AS_BACKWARD(DROPOUT_RATE),
                "firn_attention_of reads the attributes of both ops");
 
 /* A query head and its part of the scratch. */
 typedef struct head {
     size_t batch, query, key; /* query head, and the key head it reads */
     size_t row;               /* position of its first query in row_max and row_sum */
-    float *probabilities;     /* [ROWS][T]: scores, then probabilities; rows are queries, later keys */
-    float *gradients;         /* [ROWS][T]: gradients of the probabilities, then of the scores; backward only */
+    float *probabilities;     /* [rows][T]: scores, then probabilities; rows are queries, later keys */
+    float *gradients;         /* [rows][T]: gradients of the probabilities, then of the scores; backward only */
 } head;
 
 firn_attention firn_attention_of(const firn_kernel_call *call, const firn_tensor *qkv) {
     firn_attention a = {.call = call, .qkv = qkv, .batch = qkv->dims[0], .steps = qkv->dims[1]};
     a.heads = (size_t)call->integers[FIRN_ATTENTION_HEADS];
     a.kv_heads = (size_t)call->integers[FIRN_ATTENTION_KV_HEADS];
+    a.rows = (size_t)call->integers[FIRN_ATTENTION_ROWS];
     a.size = qkv->dims[2] / (a.heads + 2 * a.kv_heads);
     a.group = a.heads / a.kv_heads;
     a.causal = call->integers[FIRN_ATTENTION_CAUSAL] != 0;
@@ -76,7 +74,7 @@ static firn_matrix from_row(firn_matrix m, size_t row) {
 
 /* D of each query, stored after the two blocks; backward only. */
 static float *projections(const firn_attention *a, const head *h) {
-    return h->gradients + ROWS * a->steps;
+    return h->gradients + a->rows * a->steps;
 }
 
 /* --- blocks of rows ----------------------------------------------------------------------------------------------- */
@@ -203,10 +201,7 @@ static void drop(const firn_attention *a, const head *h, float *x, size_t count,
 
 /* --- tasks: the query heads of one key head ----------------------------------------------------------------------- */
 
-enum { FORWARD_SCRATCH = ROWS, BACKWARD_SCRATCH = 2 * ROWS + 1 }; /* rows of T floats for each query head */
-_Static_assert((int)FORWARD_SCRATCH == (int)FIRN_SCRATCH_ATTENTION, "the plan gives as much as is used");
-_Static_assert((int)BACKWARD_SCRATCH == (int)FIRN_SCRATCH_ATTENTION_BACKWARD, "the plan gives as much as is used");
-
+/* Returns a query head with its part of the scratch, which has scratch_rows rows of T floats for each. */
 static head head_of(const firn_attention *a, size_t task, size_t member, const firn_tensor *scratch,
                     size_t scratch_rows) {
     head h = {.batch = task / a->kv_heads, .key = task % a->kv_heads};
@@ -214,7 +209,7 @@ static head head_of(const firn_attention *a, size_t task, size_t member, const f
     h.query = h.key * a->group + member;
     h.row = firn_attention_row(a, h.batch, h.query);
     h.probabilities = floats + h.row * scratch_rows;
-    h.gradients = h.probabilities + ROWS * a->steps;
+    h.gradients = h.probabilities + a->rows * a->steps;
     return h;
 }
 
@@ -237,7 +232,7 @@ static void softmax_row(const firn_attention *a, const head *h, float *scores, s
 }
 
 static void attention_block(const firn_attention *a, const head *h, size_t query) {
-    const size_t rows = firn_smaller(ROWS, a->steps - query);
+    const size_t rows = firn_smaller(a->rows, a->steps - query);
     const firn_tensor *y = &a->call->outputs[FIRN_ATTENTION_OUT_Y];
     multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, seen(a, query + rows - 1),
                   SCORES, a->scale);
@@ -253,8 +248,8 @@ static void attention_heads(void *argument, size_t begin, size_t end) {
     const firn_attention *a = argument;
     for (size_t task = begin; task < end; task++)
         for (size_t member = 0; member < a->group; member++) {
-            const head h = head_of(a, task, member, &a->call->outputs[FIRN_ATTENTION_OUT_SCRATCH], FORWARD_SCRATCH);
-            for (size_t query = 0; query < a->steps; query += ROWS)
+            const head h = head_of(a, task, member, &a->call->outputs[FIRN_ATTENTION_OUT_SCRATCH], a->rows);
+            for (size_t query = 0; query < a->steps; query += a->rows)
                 attention_block(a, &h, query);
         }
 }
@@ -302,7 +297,7 @@ static void score_gradients_of_query(const firn_attention *a, const head *h, siz
 static void query_block(const firn_attention *a, const head *h, size_t query) {
     const firn_tensor *dy = &a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY];
     const firn_tensor *dqkv = &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV];
-    const size_t rows = firn_smaller(ROWS, a->steps - query), end = seen(a, query + rows - 1);
+    const size_t rows = firn_smaller(a->rows, a->steps - query), end = seen(a, query + rows - 1);
     multiply_rows(a, h->probabilities, from_row(queries(a, h), query), rows, keys(a, h), 0, end, SCORES, a->scale);
     multiply_rows(a, h->gradients, from_row(outputs(a, h, dy), query), rows, values(a, h), 0, end, VALUES, 1.0f);
     for (size_t row = 0; row < rows; row++)
@@ -315,11 +310,14 @@ static void query_block(const firn_attention *a, const head *h, size_t query) {
 
 /* --- backward, keys and values ------------------------------------------------------------------------------------ */
 
-/* Draws the dropout factors for a block of keys and at most ROWS queries, as [key][query]. They are drawn query by
- * query, because consecutive random numbers belong to consecutive keys. */
+/* Dropout factors of at most so many keys and queries are drawn at a time. */
+enum { DRAWN = FIRN_TILE_ROWS };
+
+/* Draws dropout factors as [key][query]. They are drawn query by query, because consecutive random numbers belong to
+ * consecutive keys. */
 static void draw_factors(const firn_attention *a, const head *h, size_t key, size_t keys, size_t query, size_t queries,
-                         float factors[ROWS][ROWS]) {
-    float drawn[ROWS];
+                         float factors[DRAWN][DRAWN]) {
+    float drawn[DRAWN];
     for (size_t i = 0; i < queries; i++) {
         firn_block_dropout_factors(&a->rng, firn_attention_element(a, h->row + query + i, key), a->dropout_rate, drawn,
                                    keys);
@@ -346,18 +344,24 @@ static void score_gradients_of_key(const firn_attention *a, const head *h, size_
     firn_block_round(a->qkv->type, p, count);
 }
 
-/* The same for a block of keys and all queries that see at least one of them. */
-static void score_gradients_of_keys(const firn_attention *a, const head *h, size_t key, size_t rows) {
-    float factors[ROWS][ROWS];
-    for (size_t query = first_seeing(a, key); query < a->steps; query += ROWS) {
-        const size_t count = firn_smaller(ROWS, a->steps - query);
-        draw_factors(a, h, key, rows, query, count, factors);
-        for (size_t row = 0; row < rows; row++) {
-            const size_t first = first_seeing(a, key + row), skip = first > query ? first - query : 0;
+/* The same for at most DRAWN keys, which have consecutive rows of the block, and all queries that see at least one of
+ * them. */
+static void score_gradients_of_keys(const firn_attention *a, const head *h, size_t row, size_t key, size_t keys) {
+    float factors[DRAWN][DRAWN];
+    for (size_t query = first_seeing(a, key); query < a->steps; query += DRAWN) {
+        const size_t count = firn_smaller(DRAWN, a->steps - query);
+        draw_factors(a, h, key, keys, query, count, factors);
+        for (size_t i = 0; i < keys; i++) {
+            const size_t first = first_seeing(a, key + i), skip = first > query ? first - query : 0;
             if (skip < count)
-                score_gradients_of_key(a, h, row, query + skip, count - skip, &factors[row][skip]);
+                score_gradients_of_key(a, h, row + i, query + skip, count - skip, &factors[i][skip]);
         }
     }
+}
+
+/* Returns the rows of T floats of each query head's scratch: two blocks and a number for each query. */
+static size_t backward_scratch(const firn_attention *a) {
+    return 2 * a->rows + 1;
 }
 
 /* dk_j = scale sum_i dS_ij q_i;  dv_j = sum_i P_ij dy_i; over all query heads of the key head */
@@ -365,18 +369,19 @@ static void key_block(const firn_attention *a, size_t task, size_t key) {
     const firn_tensor *dy = &a->call->inputs[FIRN_ATTENTION_BACKWARD_IN_DY];
     const firn_tensor *dqkv = &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_DQKV];
     const firn_tensor *scratch = &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH];
-    const size_t rows = firn_smaller(ROWS, a->steps - key), begin = first_seeing(a, key);
+    const size_t rows = firn_smaller(a->rows, a->steps - key), begin = first_seeing(a, key);
     for (size_t member = 0; member < a->group; member++) {
-        const head h = head_of(a, task, member, scratch, BACKWARD_SCRATCH);
+        const head h = head_of(a, task, member, scratch, backward_scratch(a));
         multiply_rows(a, h.probabilities, from_row(keys(a, &h), key), rows, queries(a, &h), begin, a->steps, SCORES,
                       a->scale);
         multiply_rows(a, h.gradients, from_row(values(a, &h), key), rows, outputs(a, &h, dy), begin, a->steps, VALUES,
                       1.0f);
-        score_gradients_of_keys(a, &h, key, rows);
+        for (size_t row = 0; row < rows; row += DRAWN)
+            score_gradients_of_keys(a, &h, row, key + row, firn_smaller(DRAWN, rows - row));
     }
-    const head h = head_of(a, task, 0, scratch, BACKWARD_SCRATCH);
+    const head h = head_of(a, task, 0, scratch, backward_scratch(a));
     combination c = {.heads = a->group, .right_step = a->size, .out_data = dqkv->data};
-    c.left_step = BACKWARD_SCRATCH * a->steps;
+    c.left_step = backward_scratch(a) * a->steps;
     c.product = block_product(a, h.gradients, rows, queries(a, &h), key, FIRN_TERMS_FROM_DIAGONAL, QUERIES_AND_KEYS);
     c.out = from_row(firn_attention_part(a, dqkv, h.batch, firn_attention_key_part(a, h.key)), key);
     c.factor = a->scale;
@@ -392,11 +397,11 @@ static void attention_backward_heads(void *argument, size_t begin, size_t end) {
     for (size_t task = begin; task < end; task++) {
         for (size_t member = 0; member < a->group; member++) {
             const head h =
-                head_of(a, task, member, &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH], BACKWARD_SCRATCH);
-            for (size_t query = 0; query < a->steps; query += ROWS)
+                head_of(a, task, member, &a->call->outputs[FIRN_ATTENTION_BACKWARD_OUT_SCRATCH], backward_scratch(a));
+            for (size_t query = 0; query < a->steps; query += a->rows)
                 query_block(a, &h, query);
         }
-        for (size_t key = 0; key < a->steps; key += ROWS)
+        for (size_t key = 0; key < a->steps; key += a->rows)
             key_block(a, task, key);
     }
 }

@@ -13,6 +13,7 @@ typedef struct firn_attention {
     const firn_tensor *qkv;
     size_t batch, steps, heads, kv_heads, size; /* B, T, heads, kv_heads, D */
     size_t group;                               /* query heads that share one key head; they are consecutive */
+    size_t rows;                                /* queries of a block: what the scratch of a head has room for */
     bool causal;
     uint8_t softmax_type; /* type that scores and probabilities round to: float32, or the half type with half_softmax */
     float scale, dropout_rate;

@@ -173,7 +173,7 @@ void bench_products(void) {
 
 /* --- attention -------------------------------------------------------------------------------------------------- */
 
-enum { BATCH = 4, HEADS = 12, HEAD_SIZE = 64, CHANNELS = HEADS * HEAD_SIZE };
+enum { BATCH = 4, HEADS = 12, HEAD_SIZE = 64, CHANNELS = HEADS * HEAD_SIZE, ROWS = 16 };
 
 static const firn_moment moment = {0, 0};
 
@@ -183,6 +183,7 @@ static void set_attention(test_call *call, const storage *stored) {
     call->integers[2] = 1; /* causal */
     call->integers[3] = 0; /* softmax in float32 */
     call->integers[4] = 0;
+    call->integers[5] = ROWS;
     call->reals[0] = 0.125f;
     call->reals[1] = 0.0f; /* no dropout */
     for (int i = 0; i < 3; i++) {
@@ -192,7 +193,7 @@ static void set_attention(test_call *call, const storage *stored) {
 }
 
 static job forward_job(uint32_t length, const storage *stored) {
-    const uint32_t rows[] = {BATCH, HEADS, length}, scratch[] = {BATCH, HEADS, 16, length};
+    const uint32_t rows[] = {BATCH, HEADS, length}, scratch[] = {BATCH, HEADS, ROWS, length};
     job made = {.call = {.input_count = 1, .output_count = 4}};
     set_attention(&made.call, stored);
     made.call.inputs[0] = filled(stored->type, 3, (const uint32_t[]){BATCH, length, 3 * CHANNELS}, 1.0f);
@@ -206,7 +207,7 @@ static job forward_job(uint32_t length, const storage *stored) {
 
 /* Reads the outputs of the forward kernel, which must have run before. */
 static job backward_job(const job *forward, uint32_t length, const storage *stored) {
-    const uint32_t scratch[] = {BATCH, HEADS, 33, length};
+    const uint32_t scratch[] = {BATCH, HEADS, 2 * ROWS + 1, length};
     job made = {.call = {.input_count = 4, .output_count = 2}};
     set_attention(&made.call, stored);
     made.call.inputs[0] = filled(stored->type, 3, (const uint32_t[]){BATCH, length, CHANNELS}, 1.0f);

@@ -41,14 +41,17 @@ for target in host cortex-m7 rv32; do
     expect "$target: a second load" 3 "^ALREADY_PROGRAMMED" run "$folder/train.plan" second-open "" ""
     expect "$target: an eval plan" 0 "^result " run "$folder/eval.plan" "" "$folder/checkpoint" ""
 
-    # Every kind of damage that the target can detect: a byte of the header, the payload or the signature; another key.
-    size=$(wc -c <"$folder/train.plan")
-    for at in 0 150 1000 $((size - 1)); do
+    # Every kind of damage that the target can detect: a byte of the header, the signature or the payload. It does not
+    # read the report.
+    for at in 0 150 540 1000; do
         cp "$folder/train.plan" "$folder/damaged"
         byte=$(od -A n -t u1 -j $at -N 1 "$folder/damaged" | tr -d ' ')
         printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$folder/damaged" bs=1 seek=$at conv=notrunc 2>"$folder/log"
         expect "$target: byte $at flipped" 3 "^[A-Z_]*: " run "$folder/damaged" "" "" ""
     done
+    report=$(od -A n -t u8 -j 224 -N 8 "$folder/train.plan" | tr -d ' ') # there are no constants
+    head -c "$report" "$folder/train.plan" >"$folder/short"
+    expect "$target: without its report" 0 "^digest" run "$folder/short" "" "" ""
     head -c 200 "$folder/train.plan" >"$folder/damaged"
     expect "$target: cut off" 3 "^[A-Z_]*: " run "$folder/damaged" "" "" ""
     cp "$folder/checkpoint" "$folder/other"

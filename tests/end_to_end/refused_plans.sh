@@ -51,13 +51,18 @@ compile --mode train -o "$folder/other.plan" --set trainer.init.seed=4
 compile --mode eval -o "$folder/wider.plan" --set trainer.init.model.filter_size=48
 PLAN=$folder/train.plan
 size=$(wc -c <"$PLAN")
+# The report begins where the constants end (plan/FORMAT.md).
+field() {
+    od -A n -t u8 -j "$1" -N 8 "$PLAN" | tr -d ' '
+}
+report=$(($(field 224) + $(field 232)))
 
 # Damaged bytes.
 "$BUILD/firnc" compile compiler/recipes/small_gpt2.yaml --mode train --unsigned --pub "$PUB" -o "$folder/unsigned.plan" \
     >"$folder/out"
 refused UNSIGNED "$folder/unsigned.plan" train "$folder/unsigned.plan"
 refused WRONG_KEY "$PLAN" "$FIRN" train "$PLAN" --pub "$folder/other.pub.pem" --data "$DATA" --quiet
-for length in 1 255 256 1000 $((size - 64)) $((size - 1)); do
+for length in 1 511 512 575 576 1000 $((report - 1)) $((report + 1)) $((size - 1)); do
     head -c "$length" "$PLAN" >"$folder/changed"
     refused TRUNCATED "$folder/changed" train "$folder/changed"
 done
@@ -66,18 +71,35 @@ printf x >>"$folder/changed"
 refused TRAILING_BYTES "$folder/changed" train "$folder/changed"
 flipped 0
 refused MAGIC "$folder/changed" train "$folder/changed"
-flipped 9
-refused CONTAINER_VERSION "$folder/changed" train "$folder/changed"
-flipped 25
+for byte in 9 13; do
+    flipped "$byte"
+    refused FORMAT_VERSION "$folder/changed" train "$folder/changed"
+done
+flipped 21
 refused ALGORITHM "$folder/changed" train "$folder/changed"
-flipped 255
-refused HEADER "$folder/changed" train "$folder/changed"
+for byte in 16 24 44 208 301 511; do
+    flipped "$byte"
+    refused HEADER "$folder/changed" train "$folder/changed"
+done
 flipped 112
 refused WRONG_KEY "$folder/changed" train "$folder/changed"
-for byte in 44 100 150 256 5000 $((size - 65)) $((size - 64)) $((size - 1)); do
+for byte in 32 36 50 100 150 180 512 575; do
     flipped "$byte"
     refused SIGNATURE "$folder/changed" train "$folder/changed"
 done
+for byte in 576 5000 $((report - 1)); do
+    flipped "$byte"
+    refused RUN_HASH "$folder/changed" train "$folder/changed"
+done
+for byte in "$report" $((size - 1)); do
+    flipped "$byte"
+    refused REPORT "$folder/changed" train "$folder/changed"
+done
+# A plan without its report runs the same.
+head -c "$report" "$PLAN" >"$folder/short"
+train "$PLAN" >"$folder/whole.out" || fail "the plan"
+train "$folder/short" >"$folder/out" 2>"$folder/err" && cmp -s "$folder/out" "$folder/whole.out" ||
+    fail "a plan that was cut off where its report begins"
 
 # Plans that are refused in spite of a valid signature. The unchanged plan, signed with the same test key, runs.
 echo 6 >"$folder/counter"
@@ -87,7 +109,6 @@ refused SECURITY_COUNTER "$PLAN" train "$PLAN" --counter "$folder/counter"
 own=$PUB
 PUB=$folder/forged.pub.pem
 train "$folder/forged.plan" >"$folder/out" 2>"$folder/err" || fail "a plan signed by the test's key"
-refused SCHEMA_HASH "$folder/schema.plan" train "$folder/schema.plan"
 refused NUMERICS_VERSION "$folder/numerics.plan" train "$folder/numerics.plan"
 PUB=$own
 

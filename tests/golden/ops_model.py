@@ -449,7 +449,7 @@ def attention(kind, qkv, **settings):
         y += flat(out)
     rows = (batch, heads, time)
     return [Tensor(kind, (batch, time, heads * of.depth), y), Tensor('float32', rows, row_max),
-            Tensor('float32', rows, row_sum), Unread('float32', (batch, heads, 16, time))]
+            Tensor('float32', rows, row_sum), Unread('float32', (batch, heads, settings['rows'], time))]
 
 
 def attention_backward(kind, dy, qkv, row_max, row_sum, **settings):
@@ -487,7 +487,7 @@ def attention_backward(kind, dy, qkv, row_max, row_sum, **settings):
                     total[j][g] = part if total[j][g] is None else [add(x, z) for x, z in zip(total[j][g], part)]
         for t in range(time):
             dqkv += flat(dq[t]) + [multiply(of.scale, x) for x in flat(dk[t])] + flat(dv[t])
-    return [Tensor(kind, qkv.dims, dqkv), Unread('float32', (batch, heads, 33, time))]
+    return [Tensor(kind, qkv.dims, dqkv), Unread('float32', (batch, heads, 2 * settings['rows'] + 1, time))]
 
 
 def cross_entropy(kind, logits, labels):
@@ -840,8 +840,8 @@ INTEGERS = ('layout rank rows affine form rng_id heads kv_heads causal half_soft
             'maximize step steps_per_increase axis clipping ignore_index scaling log_target batch_mean rotation '
             'rotated rotary_dim interleaved').split()
 ATTRIBUTES = {
-    'attention': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
-    'attention_backward': 'heads kv_heads causal half_softmax rng_id scale dropout_rate',
+    'attention': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
+    'attention_backward': 'heads kv_heads causal half_softmax rng_id rows scale dropout_rate',
     'cross_entropy_weighted': 'ignore_index scaling label_smoothing factor',
     'cross_entropy_weighted_backward': 'ignore_index scaling label_smoothing factor',
     'rotary_embedding': 'rotation heads rotated rotary_dim interleaved base',
@@ -1109,7 +1109,7 @@ def attention_pair(name, kind, dims, heads, kv_heads, causal, half_softmax, r, r
                    changes=None, scale=None, dy_changes=None):
     """Both directions of one attention; backward uses the outputs of forward."""
     batch, time, depth = dims
-    settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=half_softmax, rng_id=rng_id,
+    settings = dict(heads=heads, kv_heads=kv_heads, causal=causal, half_softmax=half_softmax, rng_id=rng_id, rows=16,
                     scale=scale or divide(ONE, square_root(number(depth))), dropout_rate=rate, place=place)
     qkv = with_values(tensor(kind, batch, time, (heads + 2 * kv_heads) * depth), changes or {})
     dy = with_values(tensor(kind, batch, time, heads * depth), dy_changes or {})

@@ -133,7 +133,7 @@ def attention():
         top = s.amax(-1).detach()
         total = torch.exp(s - s.amax(-1, keepdim=True)).sum(-1).detach()
         tag = f"{b}x{t}x{h}x{kv}x{d}"
-        settings, reals = [h, kv, causal, 0, 0], [scale, 0.0]
+        settings, reals = [h, kv, causal, 0, 0, 16], [scale, 0.0]
         case("attention_" + tag, "attention", [qkv.detach()], [y.detach(), top, total, ("float32", (b, h, 16, t))], settings, reals)
         case("attention_dqkv_" + tag, "attention_backward", [dy, qkv.detach(), top, total],
              [qkv.grad, ("float32", (b, h, 33, t))], settings, reals, 4e-6)

@@ -331,7 +331,7 @@ static void add_eval_ops(support_plan *s) {
     set_op(s, EVAL_OP_EMBEDDING, FIRN_OP_embedding, TWO(EVAL_IDS, EVAL_TABLE), ONE(EVAL_QKV));
     support_op *attention = set_op(s, EVAL_OP_ATTENTION, FIRN_OP_attention, ONE(EVAL_QKV), 4,
                                    (const uint32_t[]){EVAL_Y, EVAL_HEAD_MAX, EVAL_HEAD_SUM, EVAL_SCRATCH});
-    memcpy(attention->integers, (const int64_t[]){HEADS, KV_HEADS, 1, 1, 0}, 5 * sizeof(int64_t));
+    memcpy(attention->integers, (const int64_t[]){HEADS, KV_HEADS, 1, 1, 0, 16}, 6 * sizeof(int64_t));
     attention->reals[0] = 0.5f;
     attention->reductions[0] = attention->reductions[1] = chunked;
     set_op(s, EVAL_OP_CROSS_ENTROPY, FIRN_OP_cross_entropy, TWO(EVAL_Y, EVAL_LABELS),

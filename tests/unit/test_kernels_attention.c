@@ -22,6 +22,7 @@ enum {
 
 typedef struct setting {
     uint32_t batch, steps, heads, kv_heads, size;
+    uint32_t rows; /* queries of a block; 0: 16, as compiled plans have */
     bool causal, half_softmax;
     float dropout;
     uint8_t type;
@@ -32,6 +33,10 @@ typedef struct tensors {
     firn_tensor qkv, dy, y, maxima, sums, scratch, dqkv, backward_scratch;
 } tensors;
 
+static uint32_t rows_of(const setting *s) {
+    return s->rows != 0 ? s->rows : 16;
+}
+
 static tensors tensors_new(const setting *s) {
     const uint32_t width = (s->heads + 2 * s->kv_heads) * s->size;
     tensors t = {.qkv = tensor_new(s->type, s->batch, s->steps, width, 0),
@@ -39,9 +44,9 @@ static tensors tensors_new(const setting *s) {
                  .y = tensor_new(s->type, s->batch, s->steps, s->heads * s->size, 0),
                  .maxima = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0),
                  .sums = tensor_new(FIRN_FLOAT32, s->batch, s->heads, s->steps, 0),
-                 .scratch = tensor_new(FIRN_FLOAT32, s->batch, s->heads, 16, s->steps),
+                 .scratch = tensor_new(FIRN_FLOAT32, s->batch, s->heads, rows_of(s), s->steps),
                  .dqkv = tensor_new(s->type, s->batch, s->steps, width, 0),
-                 .backward_scratch = tensor_new(FIRN_FLOAT32, s->batch, s->heads, 33, s->steps)};
+                 .backward_scratch = tensor_new(FIRN_FLOAT32, s->batch, s->heads, 2 * rows_of(s) + 1, s->steps)};
     tensor_fill(&t.qkv, s->steps + s->heads, 3.0f);
     tensor_fill(&t.dy, s->steps + 77, 1.0f);
     return t;
@@ -67,7 +72,7 @@ static firn_reduction reduction_of(const setting *s, uint32_t chunk) {
 static test_call call_of(const setting *s) {
     static const firn_moment moment = {41, 2};
     return (test_call){
-        .integers = {s->heads, s->kv_heads, s->causal, s->half_softmax, 9},
+        .integers = {s->heads, s->kv_heads, s->causal, s->half_softmax, 9, rows_of(s)},
         .reals = {1.0f / sqrtf((float)s->size), s->dropout},
         .reductions = {reduction_of(s, s->score_chunk), reduction_of(s, s->value_chunk), reduction_of(s, s->key_chunk)},
         .seed = 0x123456789abcdefu,
@@ -338,6 +343,22 @@ static void attention_with_dropout(void **state) {
     for_each_setting(with_dropout);
 }
 
+/* Blocks of one query, of sizes that do not divide a tile, of several tiles, and of more queries than there are. */
+static void with_other_blocks(setting s) {
+    static const uint32_t rows[] = {1, 3, 16, 17, 40};
+    s.dropout = 0.25f;
+    s.type = FIRN_FLOAT16;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        s.rows = rows[i];
+        check(s);
+    }
+}
+
+static void attention_in_blocks_of_other_sizes(void **state) {
+    (void)state;
+    for_each_setting(with_other_blocks);
+}
+
 static void with_half_softmax(setting s) {
     s.half_softmax = true;
     for (s.type = FIRN_FLOAT16; s.type <= last_real_type; s.type++)
@@ -404,6 +425,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_in_float32),
         cmocka_unit_test(attention_with_dropout),
+        cmocka_unit_test(attention_in_blocks_of_other_sizes),
         cmocka_unit_test(attention_with_half_softmax),
         cmocka_unit_test(attention_in_chunks),
         cmocka_unit_test(special_values_stay_behind_the_mask),

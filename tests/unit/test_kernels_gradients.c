@@ -163,14 +163,14 @@ static void check_attention(uint32_t steps, int64_t heads, int64_t kv_heads, int
                       .output_count = 4,
                       .inputs = {qkv},
                       .outputs = {y, maxima, sums, scratch},
-                      .integers = {heads, kv_heads, causal, 0, 3},
+                      .integers = {heads, kv_heads, causal, 0, 3, 16},
                       .reals = {0.5f, rate},
                       .seed = 5};
     test_call gradient = {.input_count = 4,
                           .output_count = 2,
                           .inputs = {dy, qkv, maxima, sums},
                           .outputs = {dqkv, backward_scratch},
-                          .integers = {heads, kv_heads, causal, 0, 3},
+                          .integers = {heads, kv_heads, causal, 0, 3, 16},
                           .reals = {0.5f, rate},
                           .seed = 5};
     run_kernel(FIRN_OP_attention, &call);

@@ -244,14 +244,12 @@ static void so_also_where_much_is_left_out(void **state) {
     (void)state;
     firn_native_plan small = sample_plan;
     small.schedule_nodes = NULL;
-    small.schedule_nodes_count = small.schedules_count = small.groups_count = 0;
-    small.loss_scaler = NULL;
+    small.schedule_nodes_count = small.schedules_count = small.outputs_count = small.origin_count = 0;
     small.metric = NULL;
     small.check_loss = true;
     small.micro_batches = 1;
-    small.mode = FIRN_FB_MODE_TRAIN;
-    small.seed = small.steps = small.gradient_norm = 0;
-    small.clip_threshold = 0;
+    small.seed = small.steps = small.finite = 0;
+    small.loss = small.learning_rate = small.loss_scale = small.gradient_norm = UINT32_MAX;
     expect_agreement(&small);
 }
 
@@ -302,13 +300,16 @@ static void the_writer_refuses_what_the_schema_forbids(void **state) {
     bad.sampler = NULL;
     assert_null(firn_native_write(&bad, &count));
     bad = sample_plan;
-    bad.model = "";
+    firn_native_input input = sample_plan.inputs[0];
+    bad.inputs = &input;
+    bad.inputs_count = 1;
+    input.name = "";
     assert_null(firn_native_write(&bad, &count));
-    bad.model = NULL;
+    input.name = NULL;
     assert_null(firn_native_write(&bad, &count));
     memset(name, 'n', sizeof name);
     name[201] = 0;
-    bad.model = name;
+    input.name = name;
     assert_null(firn_native_write(&bad, &count));
     name[200] = 0;
     uint8_t *longest = firn_native_write(&bad, &count);
@@ -316,8 +317,32 @@ static void the_writer_refuses_what_the_schema_forbids(void **state) {
     assert_int_equal(firn_fb_verify(longest, count), FIRN_OK);
     free(longest);
     bad = sample_plan;
-    bad.regions_count = 9;
+    bad.phases_count = 7;
     assert_null(firn_native_write(&bad, &count));
+}
+
+/* What is not state has no name; an empty one is left out, too. */
+static void a_name_may_be_left_out(void **state) {
+    (void)state;
+    size_t count = 0, empty_count = 0;
+    firn_native_tensor tensor = sample_plan.tensors[0];
+    firn_native_plan nameless = sample_plan;
+    nameless.tensors = &tensor;
+    nameless.tensors_count = 1;
+    tensor.name = NULL;
+    uint8_t *ours = firn_native_write(&nameless, &count);
+    assert_non_null(ours);
+    assert_int_equal(firn_fb_verify(ours, count), FIRN_OK);
+    const firn_fb_tensor read = firn_fb_plan_tensors_at(firn_fb_plan_root(ours), 0);
+    assert_int_equal(firn_fb_tensor_name_length(read), 0);
+    assert_string_equal(firn_fb_tensor_name(read), "");
+    tensor.name = "";
+    uint8_t *empty = firn_native_write(&nameless, &empty_count);
+    assert_non_null(empty);
+    assert_int_equal(empty_count, count);
+    assert_memory_equal(empty, ours, count);
+    free(empty);
+    free(ours);
 }
 
 /* Generates from a copy with another name and path, neither of which may appear in the result. */
@@ -462,6 +487,7 @@ int main(void) {
         cmocka_unit_test(the_sample_gives_every_field),
         cmocka_unit_test(the_same_values_give_the_same_bytes),
         cmocka_unit_test(the_writer_refuses_what_the_schema_forbids),
+        cmocka_unit_test(a_name_may_be_left_out),
         cmocka_unit_test(the_generator_survives_damage),
         cmocka_unit_test(the_generator_refuses_what_it_does_not_know),
         cmocka_unit_test(enumerators_have_words),

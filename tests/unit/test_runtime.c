@@ -816,6 +816,68 @@ static void initial_values_follow_the_rule(void **state) {
     assert_memory_not_equal(one.parameters, two.parameters, 256);
 }
 
+/* How the table begins, for the change below, which also lets the run begin at later steps. */
+static uint8_t weights_type;
+enum { WEIGHTS_AT = 16, FIRST_GLOBAL_STEP = 7, FIRST_OPTIMIZER_STEP = 5 };
+
+static void begin_from_weights(firn_native_plan *native) {
+    static firn_native_initialiser initialisers[16];
+    memcpy(initialisers, native->initialisers, native->initialisers_count * sizeof initialisers[0]);
+    for (uint32_t i = 0; i < native->initialisers_count; i++)
+        if (native->tensors[i].role == FIRN_FB_ROLE_PARAMETER)
+            initialisers[i] = (firn_native_initialiser){
+                .rule = FIRN_FB_INITIALISER_RULE_WEIGHTS, .element = weights_type, .weights = WEIGHTS_AT};
+    initialisers[native->global_step].integer = FIRST_GLOBAL_STEP;
+    initialisers[native->optimizer_step].integer = FIRST_OPTIMIZER_STEP;
+    native->initialisers = initialisers;
+}
+
+/* Adds constants to a plan without a report, and signs it again. */
+static void add_constants(const uint8_t *bytes, uint64_t count) {
+    firn_header header;
+    assert_int_equal(firn_header_decode(&header, plan.file, plan.bytes), FIRN_OK);
+    assert_true(plan.bytes + count <= sizeof plan.file);
+    memcpy(plan.file + header.constants_offset, bytes, (size_t)count);
+    header.constants_bytes = count;
+    header.total_bytes += count;
+    plan.bytes += count;
+    firn_header_encode(&header, plan.file);
+    support_sign(&plan, false);
+}
+
+/* Weights of every real type become float32, exactly; counters begin where the plan says. */
+static void weights_and_counters_begin_as_the_plan_says(void **state) {
+    (void)state;
+    static const uint8_t types[] = {FIRN_FLOAT32, FIRN_FLOAT16, FIRN_BFLOAT16, FIRN_CBFLOAT16};
+    enum { ELEMENTS = BIGRAM_VOCABULARY * BIGRAM_VOCABULARY };
+    signed_plan_settings settings = support_settings;
+    settings.change = begin_from_weights;
+    for (size_t t = 0; t < sizeof types; t++) {
+        static uint8_t constants[WEIGHTS_AT + ELEMENTS * sizeof(float)];
+        weights_type = types[t];
+        memset(constants, 0xa5, sizeof constants);
+        for (uint32_t i = 0; i < ELEMENTS; i++)
+            firn_store(constants + WEIGHTS_AT, weights_type, i, ((float)i - 20.25f) / 3);
+        support_bigram(&plan, &settings);
+        add_constants(constants, WEIGHTS_AT + (uint64_t)ELEMENTS * firn_type_bytes(weights_type));
+        assert_int_equal(support_open(&one, &plan, NULL), FIRN_OK);
+        assert_int_equal(firn_initialise(&one.firn), FIRN_OK);
+        const float *table = support_tensor(&one.firn, "table").data;
+        for (uint32_t i = 0; i < ELEMENTS; i++)
+            assert_int_equal(firn_bits(table[i]), firn_bits(firn_load(constants + WEIGHTS_AT, weights_type, i)));
+        bytes_source source;
+        support_text(&source, text, whole);
+        firn_step_report report;
+        uint64_t steps;
+        assert_int_equal(firn_progress(&one.firn, &steps), FIRN_OK);
+        assert_int_equal(steps, FIRST_GLOBAL_STEP);
+        train(&one, &source, 1, &report);
+        assert_int_equal(report.global_step, FIRST_GLOBAL_STEP + 1);
+        assert_int_equal(report.optimizer_step, FIRST_OPTIMIZER_STEP + 1);
+        assert_float_equal(report.learning_rate, 0.5f, 0); /* the second part of the schedule */
+    }
+}
+
 /* --- conditions --- */
 
 static void needs_a_state(void **state) {
@@ -989,6 +1051,7 @@ int main(void) {
         cmocka_unit_test(the_callers_zeros_do_not_matter),
 #endif
         cmocka_unit_test(initial_values_follow_the_rule),
+        cmocka_unit_test(weights_and_counters_begin_as_the_plan_says),
         cmocka_unit_test(needs_a_state),
         cmocka_unit_test(a_step_that_never_ended_poisons),
         cmocka_unit_test(evaluates),

@@ -24,24 +24,33 @@
 
 /* Vtable slots of fields that the tests change: 4 + 2 * id, with the ids of plan/generated/schema.txt. */
 enum {
-    PLAN_MODE = 6,
-    PLAN_CHECK_LOSS = 12,
-    PLAN_SEED = 16,
-    PLAN_MODEL = 20,
-    PLAN_REGIONS = 26,
-    PLAN_TENSORS = 28,
-    PLAN_SCHEDULE_NODES = 40,
-    PLAN_LOSS_SCALER = 46,
-    PLAN_CLIP_THRESHOLD = 50,
-    PLAN_INITIALISERS = 52,
-    TENSOR_NAME = 4,
-    TENSOR_TYPE = 6,
-    TENSOR_DIMS = 14,
+    PLAN_CHECK_LOSS = 8,
+    PLAN_SEED = 12,
+    PLAN_TENSORS = 16,
+    PLAN_SAMPLER = 26,
+    PLAN_SCHEDULE_NODES = 28,
+    PLAN_INITIALISERS = 32,
+    PLAN_METRIC = 34,
+    PLAN_ORIGIN = 56,
+    TENSOR_TYPE = 4,
+    TENSOR_ROLE = 6,
+    TENSOR_DIMS = 12,
+    TENSOR_NAME = 18,
+    PHASE_KIND = 4,
     PHASE_OPS = 6,
-    OP_REALS = 14,
-    OP_REDUCTIONS = 16,
-    OP_POL = 18
+    OP_REALS = 12,
+    OP_REDUCTIONS = 14,
+    METRIC_KIND = 4,
+    INPUT_NAME = 4,
+    INPUT_SCALE = 16,
+    INPUT_LABEL = 20,
+    INITIALISER_RULE = 4,
+    INITIALISER_ELEMENT = 6,
+    INITIALISER_A = 10
 };
+
+/* Bytes of struct ScheduleNode. */
+#define NODE_BYTES ((unsigned)sizeof(firn_fb_schedule_node))
 
 /* The sample in memory of exactly its size, new for each test, so that the sanitizers detect any read past its end. */
 static uint8_t *buffer;
@@ -114,6 +123,10 @@ static firn_fb_op first_op(void) {
     return firn_fb_phase_ops_at(firn_fb_plan_phases_at(plan, 0), 0);
 }
 
+static firn_fb_input first_input(void) {
+    return firn_fb_plan_inputs_at(plan, 0);
+}
+
 static void accepts_the_sample(void **state) {
     (void)state;
     assert_int_equal(verify(), FIRN_OK);
@@ -181,9 +194,9 @@ static void expect_offset_refused(uint8_t *at) {
 static void rule_4_offsets(void **state) {
     (void)state;
     expect_offset_refused(buffer);
-    expect_offset_refused(field(plan.at, PLAN_MODEL));
+    expect_offset_refused(field(plan.at, PLAN_ORIGIN));
     expect_offset_refused(field(plan.at, PLAN_TENSORS));
-    expect_offset_refused(field(plan.at, PLAN_LOSS_SCALER));
+    expect_offset_refused(field(plan.at, PLAN_METRIC));
     expect_offset_refused(sequence(plan.at, PLAN_TENSORS) + 4);
     expect_offset_refused(field(firn_fb_plan_tensors_at(plan, 1).at, TENSOR_NAME));
     put32(buffer, 4); /* the root inside the identifier */
@@ -230,7 +243,7 @@ static void rules_6_and_7_sizes(void **state) {
 /* A table without fields, and one whose only field is larger than the rest of the table. */
 static void rules_7_and_8_small_tables(void **state) {
     (void)state;
-    const firn_native_region one_field = {.bytes = 1};
+    const firn_native_schedule one_field = {.tensor = 1};
     uint8_t *empty = vtable(firn_fb_plan_initialisers_at(plan, 1).at);
     assert_int_equal(firn_fb_load_uint16(empty), 4);
     for (uint16_t size = 0; size < 4; size++) {
@@ -238,12 +251,12 @@ static void rules_7_and_8_small_tables(void **state) {
         assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
     }
     firn_native_plan changed = sample_plan;
-    changed.regions = &one_field;
-    changed.regions_count = 1;
+    changed.schedules = &one_field;
+    changed.schedules_count = 1;
     replace_buffer(&changed);
-    uint8_t *single = vtable(firn_fb_plan_regions_at(plan, 0).at);
-    assert_int_equal(firn_fb_load_uint16(single + 2), 12);
-    for (uint16_t size = 4; size < 12; size++) {
+    uint8_t *single = vtable(firn_fb_plan_schedules_at(plan, 0).at);
+    assert_int_equal(firn_fb_load_uint16(single + 2), 8);
+    for (uint16_t size = 4; size < 8; size++) {
         put16(single + 2, size);
         assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VTABLE);
     }
@@ -280,8 +293,8 @@ static void rule_9_required(void **state) {
         put16(v + 4 + 2 * i, good);
         required += wanted ? 1 : 0;
     }
-    assert_int_equal(required, 10);
-    put16(v, 4 + 2 * 17); /* a vtable that ends before the sampler's slot */
+    assert_int_equal(required, 5);
+    put16(v, PLAN_SAMPLER); /* a vtable that ends before the sampler's slot */
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_REQUIRED);
 }
 
@@ -297,28 +310,34 @@ static void expect_byte_at_most(uint8_t *at, unsigned most) {
 static void rule_10_values(void **state) {
     (void)state;
     const firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, 0);
-    const firn_fb_op op = first_op();
     expect_byte_at_most(field(plan.at, PLAN_CHECK_LOSS), 1);
-    expect_byte_at_most(field(plan.at, PLAN_MODE), FIRN_FB_MODE_EVAL);
-    expect_byte_at_most(field(tensor.at, TENSOR_TYPE), FIRN_FB_ELEMENT_TYPE_UINT8);
-    expect_byte_at_most(field(op.at, OP_POL) + 1, FIRN_FB_POL_ORIGIN_RULE);
-    expect_byte_at_most(field(op.at, OP_POL), 255);
-    for (unsigned member = 0; member < 3; member++) /* kind, accumulator, output of the second reduction */
-        expect_byte_at_most(sequence(op.at, OP_REDUCTIONS) + 4 + 16 + member,
-                            member == 0 ? FIRN_FB_REDUCTION_KIND_CHUNKED : FIRN_FB_ELEMENT_TYPE_UINT8);
-    uint8_t *kind = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + 64;
+    expect_byte_at_most(field(firn_fb_plan_metric(plan).at, METRIC_KIND), FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR);
+    expect_byte_at_most(field(first_input().at, INPUT_LABEL), 1);
+    expect_byte_at_most(field(tensor.at, TENSOR_TYPE), FIRN_FB_ELEMENT_TYPE_BOOL);
+    expect_byte_at_most(field(tensor.at, TENSOR_ROLE), FIRN_FB_ROLE_RING);
+    expect_byte_at_most(field(firn_fb_plan_phases_at(plan, 0).at, PHASE_KIND), FIRN_FB_PHASE_KIND_EVALUATE);
+    const firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, 0);
+    expect_byte_at_most(field(initialiser.at, INITIALISER_RULE), FIRN_FB_INITIALISER_RULE_WEIGHTS);
+    expect_byte_at_most(field(initialiser.at, INITIALISER_ELEMENT), FIRN_FB_ELEMENT_TYPE_BOOL);
+    expect_byte_at_most(sequence(plan.at, PLAN_ORIGIN) + 4, 255);
+    for (unsigned member = 0; member < 4; member++) { /* of the second reduction: kind, accumulator, output, reserved */
+        static const unsigned most[] = {FIRN_FB_REDUCTION_KIND_PAIRS, FIRN_FB_ELEMENT_TYPE_BOOL,
+                                        FIRN_FB_ELEMENT_TYPE_BOOL, 255};
+        expect_byte_at_most(sequence(first_op().at, OP_REDUCTIONS) + 4 + 16 + member, most[member]);
+    }
+    uint8_t *kind = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + NODE_BYTES;
     put16(kind, FIRN_FB_SCHEDULE_KIND_PRODUCT + 1);
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
     put16(kind, 0x0100); /* the second byte is significant */
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
 }
 
-static void expect_finite_float(uint8_t *at, int refusal) {
+static void expect_finite_float(uint8_t *at) {
     const uint32_t bad[] = {0x7f800000, 0xff800000, 0x7f800001, 0x7fc00000, 0xffffffff};
     const uint32_t fine[] = {0x7f7fffff, 0xff7fffff, 0x00000001, 0x80000000, 0};
     for (size_t i = 0; i < 5; i++) {
         put32(at, bad[i]);
-        assert_int_equal(verify(), refusal);
+        assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
         put32(at, fine[i]);
         assert_int_equal(verify(), FIRN_OK);
     }
@@ -326,12 +345,11 @@ static void expect_finite_float(uint8_t *at, int refusal) {
 
 static void rule_10_floats(void **state) {
     (void)state;
-    expect_finite_float(field(plan.at, PLAN_CLIP_THRESHOLD), FIRN_ERROR_SCHEMA_VALUE);
-    expect_finite_float(sequence(first_op().at, OP_REALS) + 4 + 4, FIRN_ERROR_SCHEMA_VALUE);
-    /* the initial value of a reduction is not marked as a finite float: the semantic rules require +0 */
-    expect_finite_float(sequence(first_op().at, OP_REDUCTIONS) + 4 + 12, FIRN_OK);
+    expect_finite_float(field(first_input().at, INPUT_SCALE));
+    expect_finite_float(field(firn_fb_plan_initialisers_at(plan, 0).at, INITIALISER_A));
+    expect_finite_float(sequence(first_op().at, OP_REALS) + 4 + 4);
     for (unsigned member = 32; member < 64; member += 8) {
-        uint8_t *high = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + 64 + member + 4;
+        uint8_t *high = sequence(plan.at, PLAN_SCHEDULE_NODES) + 4 + NODE_BYTES + member + 4;
         uint32_t good = firn_fb_load_uint32(high);
         put32(high, 0x7ff00000);
         assert_int_equal(verify(), FIRN_ERROR_SCHEMA_VALUE);
@@ -367,7 +385,7 @@ static void rule_11_vectors(void **state) {
 static void rule_11_alignment(void **state) {
     (void)state;
     uint8_t *nodes = sequence(plan.at, PLAN_SCHEDULE_NODES), *offset = field(plan.at, PLAN_SCHEDULE_NODES);
-    memmove(nodes + 4, nodes, 4 + 64);
+    memmove(nodes + 4, nodes, 4 + NODE_BYTES);
     put32(nodes + 4, 1);
     put32(offset, firn_fb_load_uint32(offset) + 4);
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_ALIGNMENT);
@@ -375,28 +393,28 @@ static void rule_11_alignment(void **state) {
 
 static void rule_12_strings(void **state) {
     (void)state;
-    uint8_t *model = sequence(plan.at, PLAN_MODEL), *text = model + 4;
-    uint32_t length = firn_fb_load_uint32(model);
+    uint8_t *name = sequence(first_input().at, INPUT_NAME), *text = name + 4, good = text[1];
+    uint32_t length = firn_fb_load_uint32(name);
     for (unsigned value = 0; value < 256; value++) {
         text[1] = (uint8_t)value;
         assert_int_equal(verify(), value >= 0x20 && value <= 0x7e ? FIRN_OK : FIRN_ERROR_SCHEMA_STRING);
     }
-    text[1] = 'p';
+    text[1] = good;
     text[length] = 1;
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_STRING);
     text[length] = 0;
-    put32(model, length - 1); /* not followed by a zero byte */
+    put32(name, length - 1); /* not followed by a zero byte */
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_STRING);
-    put32(model, 0);
+    put32(name, 0);
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
-    put32(model, 201);
+    put32(name, 201);
     assert_int_equal(verify(), FIRN_ERROR_SCHEMA_LIMIT);
 }
 
 /* A string that ends at the end of the buffer, so that its terminator would lie behind it. */
 static void rule_12_terminator_in_range(void **state) {
     (void)state;
-    uint8_t *offset = field(plan.at, PLAN_MODEL);
+    uint8_t *offset = field(first_input().at, INPUT_NAME);
     uint8_t *copy = NULL;
     size_t padded = ((bytes + 3) & ~(size_t)3) + 8;
     uint32_t from = (uint32_t)(offset - buffer);
@@ -406,10 +424,10 @@ static void rule_12_terminator_in_range(void **state) {
     memset(longer, 0, padded);
     memcpy(longer, copy, bytes);
     uint8_t *text = (uint8_t *)longer + padded - 8;
-    memcpy(text, "\4\0\0\0gpt2", 8);
+    memcpy(text, "\4\0\0\0data", 8);
     put32((uint8_t *)longer + from, (uint32_t)(padded - 8) - from);
     assert_int_equal(firn_fb_verify(longer, padded), FIRN_ERROR_SCHEMA_BOUNDS);
-    memcpy(text, "\3\0\0\0gpt\0", 8);
+    memcpy(text, "\3\0\0\0dat\0", 8);
     assert_int_equal(firn_fb_verify(longer, padded), FIRN_OK);
     free(longer);
     free(copy);
@@ -482,9 +500,9 @@ static void write_seed(const char *name, const uint8_t *data, size_t count) {
 static void write_small_seed(void) {
     firn_native_plan small = sample_plan;
     size_t count = 0;
-    small.schedule_nodes_count = small.schedules_count = small.groups_count = 0;
+    small.schedule_nodes_count = small.schedules_count = small.outputs_count = small.origin_count = 0;
+    small.schedule_numbers_count = small.schedule_instructions_count = 0;
     small.tensors_count = small.phases_count = small.inputs_count = small.initialisers_count = 1;
-    small.loss_scaler = NULL;
     small.metric = NULL;
     uint8_t *written = firn_native_write(&small, &count);
     assert_non_null(written);

@@ -17,7 +17,7 @@
 #include "runtime/kernels/vector/attention/scores.h"
 #include "runtime/kernels/vector/pieces.h"
 
-enum { QUERIES = FIRN_BLOCK_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_ROWS };
+enum { QUERIES = FIRN_BLOCK_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_TILE_ROWS };
 
 typedef firn_attention_head head;
 typedef firn_attention_block block;

@@ -4,7 +4,7 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/pack.h"
 
-enum { QUERIES = FIRN_BLOCK_QUERIES, PANEL = FIRN_PANEL_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_ROWS };
+enum { QUERIES = FIRN_BLOCK_QUERIES, PANEL = FIRN_PANEL_QUERIES, RUN = FIRN_RUN_KEYS, ROWS = FIRN_ATTENTION_TILE_ROWS };
 
 /* The reductions of both ops; only the backward op has the last one. */
 enum {
@@ -49,8 +49,8 @@ static void pack_rows(const head *h, float *out, firn_matrix from, size_t first,
 static void pack_columns(const head *h, float *out, firn_matrix from, const block *b) {
     const firn_matrix columns = firn_transposed(from);
     for (size_t query = 0; query < b->count; query += PANEL)
-        firn_vector_pack(out + query * h->a->size, FIRN_ATTENTION_VECTORS, &columns, 0, h->a->size, b->query + query,
-                         firn_smaller(PANEL, b->count - query));
+        firn_vector_pack(out + query * h->a->size, FIRN_ATTENTION_TILE_VECTORS, &columns, 0, h->a->size,
+                         b->query + query, firn_smaller(PANEL, b->count - query));
 }
 
 /* Packs the rows from key `first` on, as many as the piece needs and the slot can hold, unless they are packed
@@ -137,11 +137,11 @@ void firn_attention_multiply_gradients(head *h, const block *b) {
 static void multiply_across(const head *h, firn_attention_tile *tile) {
     const float *right = tile->right;
     float *sums = tile->sums, *chunk_sums = tile->chunk_sums;
-    for (size_t column = 0; column < h->job->width; column += FIRN_ATTENTION_COLUMNS) {
+    for (size_t column = 0; column < h->job->width; column += FIRN_ATTENTION_TILE_COLUMNS) {
         tile->right = right + column;
         tile->sums = sums + column;
         tile->chunk_sums = chunk_sums + column;
-        tile->columns = firn_smaller(FIRN_ATTENTION_COLUMNS, h->job->width - column);
+        tile->columns = firn_smaller(FIRN_ATTENTION_TILE_COLUMNS, h->job->width - column);
         firn_attention_tile_add(tile);
     }
 }

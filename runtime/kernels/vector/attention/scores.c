@@ -127,7 +127,7 @@ static const float *draw_run(const firn_attention_head *h, const firn_attention_
         firn_random_uniform_many(drawn + i * RUN, &h->a->rng,
                                  firn_attention_element(h->a, h->row + b->query + i, first), rows);
     for (size_t query = 0; query < b->count; query += PANEL)
-        firn_vector_pack(transposed + query * RUN, FIRN_ATTENTION_VECTORS, &by_key, 0, rows, query,
+        firn_vector_pack(transposed + query * RUN, FIRN_ATTENTION_TILE_VECTORS, &by_key, 0, rows, query,
                          firn_smaller(PANEL, b->count - query));
     return transposed;
 }

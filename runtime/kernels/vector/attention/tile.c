@@ -5,7 +5,7 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/vector/chunked/chunked.h"
 
-enum { ROWS = FIRN_ATTENTION_ROWS, VECTORS = FIRN_ATTENTION_VECTORS };
+enum { ROWS = FIRN_ATTENTION_TILE_ROWS, VECTORS = FIRN_ATTENTION_TILE_VECTORS };
 
 /* --- float32 ------------------------------------------------------------------------------------------------------ */
 

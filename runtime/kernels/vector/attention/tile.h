@@ -11,9 +11,9 @@
 #include "runtime/kernels/vector/vector.h"
 
 enum {
-    FIRN_ATTENTION_ROWS = FIRN_VECTOR / 2, /* half of the registers suffice to hide the latency of a sum */
-    FIRN_ATTENTION_VECTORS = 2,
-    FIRN_ATTENTION_COLUMNS = FIRN_ATTENTION_VECTORS * FIRN_VECTOR
+    FIRN_ATTENTION_TILE_ROWS = FIRN_VECTOR / 2, /* half of the registers suffice to hide the latency of a sum */
+    FIRN_ATTENTION_TILE_VECTORS = 2,
+    FIRN_ATTENTION_TILE_COLUMNS = FIRN_ATTENTION_TILE_VECTORS * FIRN_VECTOR
 };
 
 /* Terms are numbered within the whole sum. Row r has the terms up to index diagonal + r, or those from it on, or
@@ -24,7 +24,7 @@ typedef struct firn_attention_tile {
     size_t left_row_step, left_term_step;
     const float *right; /* factor of (term, column) at term * right_step + column */
     size_t right_step;
-    size_t columns; /* at most FIRN_ATTENTION_COLUMNS; there are always FIRN_ATTENTION_ROWS rows */
+    size_t columns; /* at most FIRN_ATTENTION_TILE_COLUMNS; there are always FIRN_ATTENTION_TILE_ROWS rows */
     size_t first_term, terms;
     firn_terms present;
     size_t diagonal;   /* index of the last or first term of row 0; not used if all are present */

@@ -17,9 +17,10 @@ enum { CHUNKED_MULTIPLICATIONS = 2 };
 enum { PIECES = 4 };
 
 _Static_assert(QUERIES <= 32, "a word has a bit for each query of a block");
-_Static_assert(QUERIES % FIRN_PANEL_QUERIES == 0 && QUERIES % FIRN_ATTENTION_ROWS == 0, "whole panels, whole tiles");
+_Static_assert(QUERIES % FIRN_PANEL_QUERIES == 0 && QUERIES % FIRN_ATTENTION_TILE_ROWS == 0,
+               "whole panels, whole tiles");
 _Static_assert(
-    (int)FIRN_ATTENTION_ROWS <= (int)FIRN_VECTOR,
+    (int)FIRN_ATTENTION_TILE_ROWS <= (int)FIRN_VECTOR,
     "a width is at least FIRN_VECTOR, so chunk_sums also holds a tile of scores, [tile rows][block queries]");
 _Static_assert(RUN % QUERIES == 0, "a run of keys begins where a block of queries does");
 

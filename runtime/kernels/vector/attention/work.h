@@ -12,7 +12,7 @@
 enum {
     FIRN_BLOCK_QUERIES = 32, /* also the terms added to a key's sums between two stores */
     FIRN_BLOCK_VECTORS = FIRN_BLOCK_QUERIES / FIRN_VECTOR,
-    FIRN_PANEL_QUERIES = FIRN_ATTENTION_COLUMNS, /* queries whose columns are packed side by side */
+    FIRN_PANEL_QUERIES = FIRN_ATTENTION_TILE_COLUMNS, /* queries whose columns are packed side by side */
     FIRN_RUN_KEYS = FIRN_SUM_LANES /* keys processed while they are in the L1 cache: one for each lane of a sum */
 };
 
