@@ -43,6 +43,19 @@ __attribute__((format(printf, 2, 3))) static void tell(mutant *m, const char *fo
     va_end(arguments);
 }
 
+/* "7" or "7 (wte.weight)"; stays valid for two further calls. */
+static const char *tensor_text(const mutant *m, uint32_t index) {
+    static char texts[3][240];
+    static uint32_t next;
+    char *text = texts[next++ % 3];
+    const char *name = index < m->native.plan->tensors_count ? m->native.plan->tensors[index].name : NULL;
+    if (index == FIRN_ABSENT)
+        snprintf(text, sizeof texts[0], "absent");
+    else
+        snprintf(text, sizeof texts[0], name != NULL ? "%u (%s)" : "%u", (unsigned)index, name);
+    return text;
+}
+
 static const char *op_text(uint16_t code) {
     const firn_op_info *info = firn_op_find(code);
     return info != NULL ? firn_op_name(info) : "no op";
@@ -73,13 +86,23 @@ static uint32_t *index_at(const uint32_t *list, uint32_t i) {
     return (uint32_t *)(uintptr_t)&list[i];
 }
 
+/* A kind of region, of a tensor that may name a region that is not there. */
 static uint8_t region_of(const mutant *m, const firn_native_tensor *tensor) {
-    return tensor->region < m->native.plan->regions_count ? m->native.plan->regions[tensor->region].kind
-                                                          : (uint8_t)FIRN_FB_REGION_KIND_CONSTANT;
+    return tensor->region < m->header.region_count ? m->header.region_kinds[tensor->region]
+                                                   : (uint8_t)FIRN_FB_REGION_KIND_CONSTANT;
 }
 
 static bool in_arena(const mutant *m, const firn_native_tensor *tensor) {
-    return region_of(m, tensor) == FIRN_FB_REGION_KIND_ARENA;
+    return firn_region_is_arena(region_of(m, tensor));
+}
+
+static bool is_view(const mutant *m, const firn_native_tensor *tensor) {
+    return tensor->base < m->native.plan->tensors_count;
+}
+
+/* The index of the tensor whose bytes a tensor has. */
+static uint32_t base_of(const mutant *m, uint32_t index) {
+    return index < m->native.plan->tensors_count && is_view(m, tensor_at(m, index)) ? tensor_at(m, index)->base : index;
 }
 
 static bool is_persistent(const firn_native_tensor *tensor) {
@@ -237,6 +260,8 @@ static void change_list(mutant *m, uint64_t *random) {
 }
 
 static void drop_option(mutant *m, uint64_t *random) {
+    if (m->native.option_count == 0)
+        return;
     const native_option *option = &m->native.options[draw(random, m->native.option_count)];
     if (option->pointer != NULL)
         memset(option->pointer, 0, sizeof(void *));
@@ -280,20 +305,18 @@ static void read_any(mutant *m, uint64_t *random) {
         firn_native_op *op = op_at(m, n);
         const firn_op_info *info = firn_op_find(op->code);
         for (uint8_t i = 0; info != NULL && i < op->inputs_count && i < info->inputs_max; i++) {
-            const firn_operand *operands = &firn_op_operands[info->operands];
-            if (operands[i].form != FIRN_FORM_ANY)
+            if (firn_op_input(info, i)->form != FIRN_FORM_ANY)
                 continue;
             for (uint8_t j = 0; j < op->inputs_count && j < info->inputs_max; j++)
-                if (j == i || (operands[j].form == FIRN_FORM_LIKE && operands[j].a == i))
+                if (j == i || (firn_op_input(info, j)->form == FIRN_FORM_LIKE && firn_op_input(info, j)->a == i))
                     *index_at(op->inputs, j) = to;
-            tell(m, "op %u (%s) reads \"%s\" of another shape\n", (unsigned)n, op_text(op->code),
-                 tensor_at(m, to)->name);
+            tell(m, "op %u (%s) reads %s of another shape\n", (unsigned)n, op_text(op->code), tensor_text(m, to));
             return;
         }
     }
 }
 
-/* Makes an op read or write another tensor, usually one of the same shape. */
+/* Makes an op read or write another tensor, usually one of the same shape; or none. */
 static void change_operand(mutant *m, uint64_t *random) {
     uint32_t n = draw(random, op_count(m));
     firn_native_op *op = op_at(m, n);
@@ -303,14 +326,17 @@ static void change_operand(mutant *m, uint64_t *random) {
         return;
     uint32_t i = draw(random, count);
     uint32_t *operand = index_at(output ? op->outputs : op->inputs, i), before = *operand;
-    if (before >= m->native.plan->tensors_count)
-        return;
-    *operand = one_in(random, 5) ? side_output(m, random) : like(m, random, before, one_in(random, 3));
-    if (*operand >= m->native.plan->tensors_count)
+    if (one_in(random, 12))
+        *operand = FIRN_ABSENT;
+    else if (before >= m->native.plan->tensors_count || one_in(random, 5))
+        *operand = side_output(m, random);
+    else
+        *operand = like(m, random, before, one_in(random, 3));
+    if (*operand >= m->native.plan->tensors_count && *operand != FIRN_ABSENT)
         *operand = before;
     if (*operand != before)
-        tell(m, "op %u (%s) %s %s \"%s\" instead of \"%s\"\n", (unsigned)n, op_text(op->code),
-             output ? "writes" : "reads", op->name, tensor_at(m, *operand)->name, tensor_at(m, before)->name);
+        tell(m, "op %u (%s) %s tensor %s instead of %s\n", (unsigned)n, op_text(op->code), output ? "writes" : "reads",
+             tensor_text(m, *operand), tensor_text(m, before));
 }
 
 /* Makes all reads of a tensor behind some op read another of the same shape. */
@@ -322,8 +348,8 @@ static void rename_reads(mutant *m, uint64_t *random) {
             if (op_at(m, n)->inputs[i] == from)
                 *index_at(op_at(m, n)->inputs, i) = to;
     if (to != from)
-        tell(m, "from op %u on, \"%s\" is read instead of \"%s\"\n", (unsigned)begin, tensor_at(m, to)->name,
-             tensor_at(m, from)->name);
+        tell(m, "from op %u on, tensor %s is read instead of %s\n", (unsigned)begin, tensor_text(m, to),
+             tensor_text(m, from));
 }
 
 /* --- ops ---------------------------------------------------------------------------------------------------------- */
@@ -380,19 +406,16 @@ static void move_op(mutant *m, uint64_t *random) {
              copy ? "copied" : "moved", (unsigned)j, (unsigned)q);
 }
 
-/* Adds a tensor like another, with a name of its own. Returns its index, or the other's if there is no room. */
+/* Adds a tensor like another, without a name. Returns its index, or the other's if there is no room. */
 static uint32_t add_tensor_like(mutant *m, uint32_t model) {
     firn_native_tensor tensor = *tensor_at(m, model);
-    size_t length = strlen(tensor.name);
-    char *name = native_plan_memory(&m->native, length + 2);
     uint32_t *dims = native_plan_memory(&m->native, FIRN_RANK_MAX * sizeof *dims);
-    memcpy(name, tensor.name, length);
-    name[length] = '~';
     memcpy(dims, tensor.dims, tensor.dims_count * sizeof *dims);
-    tensor.name = name;
+    tensor.name = NULL;
     tensor.dims = dims;
     uint32_t index = m->native.plan->tensors_count;
-    return native_list_insert(list_of_tensors(m), &tensor, index) ? index : model;
+    native_list *tensors = list_of_tensors(m);
+    return tensors != NULL && native_list_insert(tensors, &tensor, index) ? index : model;
 }
 
 static uint32_t *copy_operands(mutant *m, const uint32_t *list, uint32_t count) {
@@ -442,33 +465,157 @@ static void add_op(mutant *m, uint64_t *random) {
                 !same_shape(tensor_at(m, read), tensor_at(m, fresh)) || !one_in(random, 3))
                 continue;
             *index_at(reader->inputs, i) = fresh;
-            tell(m, "op %u (%s) reads \"%s\" instead of \"%s\"\n", (unsigned)later, op_text(reader->code),
-                 tensor_at(m, fresh)->name, tensor_at(m, read)->name);
+            tell(m, "op %u (%s) reads tensor %s instead of %s\n", (unsigned)later, op_text(reader->code),
+                 tensor_text(m, fresh), tensor_text(m, read));
             return;
         }
     }
 }
 
+/* Moves an op, or copies one, into a phase of its own for what is derived, which precedes all others. */
+static void add_derive(mutant *m, uint64_t *random) {
+    uint32_t p = draw(random, m->native.plan->phases_count);
+    native_list *from = list_of_ops(m, p), *phases = NULL;
+    for (uint32_t i = 0; i < m->native.list_count; i++)
+        if (m->native.lists[i].count == &m->native.plan->phases_count)
+            phases = &m->native.lists[i];
+    if (from == NULL || phases == NULL || *from->count == 0 ||
+        m->native.plan->phases[0].kind == FIRN_FB_PHASE_KIND_DERIVE)
+        return;
+    uint32_t i = draw(random, *from->count);
+    firn_native_op *ops = native_list_memory(&m->native, NATIVE_SPARE, sizeof *ops);
+    ops[0] = *(firn_native_op *)native_list_at(from, i);
+    if (!one_in(random, 3))
+        native_list_remove(from, i);
+    const firn_native_phase derive = {.kind = FIRN_FB_PHASE_KIND_DERIVE, .ops = ops, .ops_count = 1};
+    if (native_list_insert(phases, &derive, 0))
+        tell(m, "op %u of phase %u (%s) is derived\n", (unsigned)i, (unsigned)p, op_text(ops[0].code));
+}
+
 /* --- tensors ------------------------------------------------------------------------------------------------------ */
 
-/* Makes a tensor persistent, or gives it the bytes of another. */
+/* Makes a tensor persistent, or gives it the bytes, the role or the region of another. */
 static void change_tensor(mutant *m, uint64_t *random) {
     uint32_t i = draw(random, m->native.plan->tensors_count), j = draw(random, m->native.plan->tensors_count);
     firn_native_tensor *tensor = tensor_at(m, i);
-    switch (draw(random, 3)) {
+    switch (draw(random, 6)) {
     case 0:
         tensor->first = 0;
         tensor->last = FOR_EVER;
-        tell(m, "\"%s\" is persistent\n", tensor->name);
+        tell(m, "tensor %s is persistent\n", tensor_text(m, i));
         break;
     case 1:
         tensor->offset = tensor_at(m, j)->offset;
-        tell(m, "\"%s\" lies where \"%s\" lies\n", tensor->name, tensor_at(m, j)->name);
+        tell(m, "tensor %s lies where %s lies\n", tensor_text(m, i), tensor_text(m, j));
+        break;
+    case 2:
+        tensor->role = (uint8_t)draw(random, FIRN_FB_ROLE_CACHE + 1);
+        tell(m, "tensor %s has role %u\n", tensor_text(m, i), (unsigned)tensor->role);
+        break;
+    case 3:
+        tensor->region = (uint8_t)draw(random, m->header.region_count);
+        tell(m, "tensor %s is in region %u\n", tensor_text(m, i), (unsigned)tensor->region);
+        break;
+    case 4:
+        tensor->region = tensor_at(m, j)->region;
+        tensor->role = tensor_at(m, j)->role;
+        tell(m, "tensor %s has role and region of %s\n", tensor_text(m, i), tensor_text(m, j));
         break;
     default:
         tensor->first = tensor_at(m, j)->first;
         tensor->last = tensor_at(m, j)->last;
-        tell(m, "\"%s\" lives as long as \"%s\"\n", tensor->name, tensor_at(m, j)->name);
+        tell(m, "tensor %s lives as long as %s\n", tensor_text(m, i), tensor_text(m, j));
+    }
+}
+
+/* Makes a tensor a view of another. */
+static void make_view(mutant *m, uint64_t *random) {
+    uint32_t i = draw(random, m->native.plan->tensors_count), j = like(m, random, i, one_in(random, 2));
+    firn_native_tensor *tensor = tensor_at(m, i);
+    if (one_in(random, 4))
+        j = draw(random, m->native.plan->tensors_count);
+    tensor->base = j;
+    tensor->offset = one_in(random, 3) ? ALIGNMENT * draw(random, 4) : 0;
+    if (one_in(random, 2))
+        tensor->name = NULL;
+    tell(m, "tensor %s is a view of %s, offset %u\n", tensor_text(m, i), tensor_text(m, j), (unsigned)tensor->offset);
+}
+
+/* Gives a view of a tensor other dimensions or another place in its base. */
+static void shape_view(uint64_t *random, firn_native_tensor *view) {
+    uint32_t *dims = (uint32_t *)(uintptr_t)view->dims;
+    switch (draw(random, 4)) {
+    case 0:
+        dims[0] = dims[0] > 1 ? dims[0] / 2 : 1;
+        view->offset = ALIGNMENT * draw(random, 8);
+        break;
+    case 1: /* the first two dimensions become one */
+        if (view->dims_count > 1) {
+            dims[1] *= dims[0];
+            memmove(dims, dims + 1, --view->dims_count * sizeof *dims);
+        }
+        break;
+    case 2: /* one more dimension */
+        if (view->dims_count < FIRN_RANK_MAX) {
+            memmove(dims + 1, dims, view->dims_count++ * sizeof *dims);
+            dims[0] = 1;
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* Makes an op use a new view of a tensor instead of the tensor, or of another one of the same shape. */
+static void add_view(mutant *m, uint64_t *random) {
+    uint32_t n = draw(random, op_count(m));
+    firn_native_op *op = op_at(m, n);
+    bool output = op->inputs_count == 0 || one_in(random, 8);
+    uint32_t count = output ? op->outputs_count : op->inputs_count;
+    if (count == 0)
+        return;
+    uint32_t i = draw(random, count);
+    uint32_t *operand = index_at(output ? op->outputs : op->inputs, i), before = *operand;
+    if (before >= m->native.plan->tensors_count)
+        return;
+    uint32_t base = base_of(m, one_in(random, 4) ? like(m, random, before, one_in(random, 2)) : before);
+    uint32_t index = add_tensor_like(m, before);
+    if (index == before || base >= m->native.plan->tensors_count)
+        return;
+    firn_native_tensor *view = tensor_at(m, index);
+    view->base = base;
+    view->offset = 0;
+    shape_view(random, view);
+    *operand = index;
+    tell(m, "op %u (%s) %s tensor %u instead of %s, a view of %s\n", (unsigned)n, op_text(op->code),
+         output ? "writes" : "reads", (unsigned)index, tensor_text(m, before), tensor_text(m, base));
+}
+
+/* Changes the mode or a region in the header. */
+static void change_header(mutant *m, uint64_t *random) {
+    firn_header *h = &m->header;
+    uint32_t i = draw(random, h->region_count);
+    switch (draw(random, 4)) {
+    case 0:
+        h->mode ^= 1;
+        tell(m, "mode %u\n", (unsigned)h->mode);
+        break;
+    case 1:
+        h->region_kinds[i] = (uint8_t)((h->region_kinds[i] + FIRN_FB_REGION_KIND_SLOW_PARAMETERS) %
+                                       (2 * FIRN_FB_REGION_KIND_SLOW_PARAMETERS));
+        tell(m, "region %u of kind %u\n", (unsigned)i, (unsigned)h->region_kinds[i]);
+        break;
+    case 2:
+        h->region_bytes[i] += ALIGNMENT * draw(random, 5) - 2 * ALIGNMENT;
+        tell(m, "region %u of %llu bytes\n", (unsigned)i, (unsigned long long)h->region_bytes[i]);
+        break;
+    default: /* one more region of the last kind */
+        if (h->region_count == FIRN_REGIONS_MAX)
+            return;
+        h->region_kinds[h->region_count] = h->region_kinds[h->region_count - 1];
+        h->region_bytes[h->region_count] = h->region_bytes[h->region_count - 1];
+        h->region_count++;
+        tell(m, "another region of kind %u\n", (unsigned)h->region_kinds[h->region_count - 1]);
     }
 }
 
@@ -483,7 +630,7 @@ static void exchange_state(mutant *m, uint64_t *random) {
     a->name = before.name;
     before.name = b->name;
     *b = before;
-    tell(m, "\"%s\" and \"%s\" exchanged\n", a->name, b->name);
+    tell(m, "tensors %s and %s exchanged\n", tensor_text(m, i), tensor_text(m, j));
 }
 
 static void change(mutant *m, uint64_t *random) {
@@ -491,60 +638,62 @@ static void change(mutant *m, uint64_t *random) {
     uint32_t kind = draw(random, 100);
     if (op_count(m) == 0 || m->native.plan->tensors_count == 0)
         return;
-    if (kind < 28)
-        change_value(m, random);
-    else if (kind < 36)
-        change_list(m, random);
-    else if (kind < 54)
-        change_operand(m, random);
-    else if (kind < 62)
-        read_any(m, random);
-    else if (kind < 66)
-        rename_reads(m, random);
-    else if (kind < 71)
-        change_code(m, random);
-    else if (kind < 81)
-        move_op(m, random);
-    else if (kind < 92)
-        add_op(m, random);
-    else if (kind < 96)
-        change_tensor(m, random);
-    else if (kind < 98)
-        exchange_state(m, random);
-    else
-        drop_option(m, random);
+    static const struct {
+        void (*change)(mutant *m, uint64_t *random);
+        uint32_t below;
+    } kinds[] = {{change_value, 26},  {change_list, 33},   {change_operand, 50}, {read_any, 57},  {rename_reads, 61},
+                 {change_code, 65},   {move_op, 73},       {add_op, 82},         {add_view, 87},  {make_view, 89},
+                 {add_derive, 92},    {change_tensor, 95}, {change_header, 97},  {exchange_state, 98},
+                 {drop_option, 100}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kind < kinds[i].below) {
+            kinds[i].change(m, random);
+            return;
+        }
 }
 
 /* --- repairs ------------------------------------------------------------------------------------------------------ */
 
+enum { OPERANDS_MOST = FIRN_INPUTS_MAX + FIRN_OUTPUTS_MAX };
+
+/* Fills in the signature of an op; false if it has an operand that is no tensor or more than its row says. */
+static bool describe(const mutant *m, const firn_native_op *op, const firn_op_info *info, firn_op_signature *s,
+                     firn_shape *shapes) {
+    if (info == NULL || op->inputs_count > info->inputs_max || op->outputs_count > info->outputs ||
+        op->integers_count > info->integers || op->reals_count > info->reals)
+        return false;
+    *s = (firn_op_signature){.code = op->code,
+                             .input_count = (uint8_t)op->inputs_count,
+                             .output_count = (uint8_t)op->outputs_count,
+                             .integer_count = (uint8_t)op->integers_count,
+                             .real_count = (uint8_t)op->reals_count,
+                             .inputs = shapes,
+                             .outputs = shapes + op->inputs_count};
+    for (uint32_t i = 0; i < op->integers_count; i++)
+        s->integers[i] = op->integers[i];
+    for (uint32_t i = 0; i < op->reals_count; i++)
+        s->reals[i] = op->reals[i];
+    for (uint32_t i = 0; i < op->inputs_count; i++) {
+        if (op->inputs[i] >= m->native.plan->tensors_count && op->inputs[i] != FIRN_ABSENT)
+            return false;
+        shapes[i] = op->inputs[i] == FIRN_ABSENT ? (firn_shape){0} : shape_of(tensor_at(m, op->inputs[i]));
+    }
+    for (uint32_t i = 0; i < op->outputs_count; i++) {
+        if (op->outputs[i] >= m->native.plan->tensors_count)
+            return false;
+        s->outputs[i] = (firn_shape){.type = tensor_at(m, op->outputs[i])->type};
+    }
+    return true;
+}
+
 /* Infers the extents of new outputs again, op by op, up to the first op that its rule refuses. */
 static void repair_shapes(mutant *m) {
+    static firn_shape shapes[OPERANDS_MOST];
     for (uint32_t n = 0; n < op_count(m); n++) {
         firn_native_op *op = op_at(m, n);
         const firn_op_info *info = firn_op_find(op->code);
-        firn_op_signature s = {.code = op->code};
-        if (info == NULL || op->inputs_count > info->inputs_max || op->outputs_count != info->outputs ||
-            op->integers_count != info->integers || op->reals_count != info->reals)
-            return;
-        s.input_count = (uint8_t)op->inputs_count;
-        s.output_count = (uint8_t)op->outputs_count;
-        s.integer_count = (uint8_t)op->integers_count;
-        s.real_count = (uint8_t)op->reals_count;
-        for (uint32_t i = 0; i < op->integers_count; i++)
-            s.integers[i] = op->integers[i];
-        for (uint32_t i = 0; i < op->reals_count; i++)
-            s.reals[i] = op->reals[i];
-        for (uint32_t i = 0; i < op->inputs_count; i++) {
-            if (op->inputs[i] >= m->native.plan->tensors_count)
-                return;
-            s.inputs[i] = shape_of(tensor_at(m, op->inputs[i]));
-        }
-        for (uint32_t i = 0; i < op->outputs_count; i++) {
-            if (op->outputs[i] >= m->native.plan->tensors_count)
-                return;
-            s.outputs[i].type = tensor_at(m, op->outputs[i])->type;
-        }
-        if (firn_op_infer(&s) != 0)
+        firn_op_signature s;
+        if (!describe(m, op, info, &s, shapes) || firn_op_infer(&s) != 0)
             return;
         for (uint32_t i = 0; i < op->outputs_count; i++) {
             firn_native_tensor *tensor = tensor_at(m, op->outputs[i]);
@@ -567,7 +716,8 @@ static void make_all_persistent(mutant *m) {
         }
 }
 
-static void touch(mutant *m, uint32_t index, uint32_t n, bool *touched) {
+static void touch(mutant *m, uint32_t operand, uint32_t n, bool *touched) {
+    uint32_t index = base_of(m, operand);
     if (index >= m->native.plan->tensors_count || !in_arena(m, tensor_at(m, index)) ||
         is_persistent(tensor_at(m, index)))
         return;
@@ -589,13 +739,29 @@ static void repair_lifetimes(mutant *m) {
     }
 }
 
-/* Gives tensors bytes one behind the other, those of one kind of region. Returns the end; 0 if it is too large. */
-static uint64_t lay_out(mutant *m, uint8_t kind, bool parameters, bool others, uint64_t end) {
+/* Gives every view what it must have from its base. */
+static void repair_views(mutant *m) {
+    for (uint32_t i = 0; i < m->native.plan->tensors_count; i++) {
+        firn_native_tensor *view = tensor_at(m, i);
+        if (!is_view(m, view))
+            continue;
+        const firn_native_tensor *base = tensor_at(m, view->base);
+        view->type = base->type;
+        view->role = base->role;
+        view->region = base->region;
+        view->first = base->first;
+        view->last = base->last;
+    }
+}
+
+/* Gives the tensors of a region bytes one behind the other. Returns the end; 0 if it is too large. */
+static uint64_t lay_out(mutant *m, uint32_t region) {
+    uint64_t end = 0;
     for (uint32_t i = 0; i < m->native.plan->tensors_count; i++) {
         firn_native_tensor *tensor = tensor_at(m, i);
         firn_shape shape = shape_of(tensor);
         uint64_t bytes;
-        if (region_of(m, tensor) != kind || !(tensor->role == FIRN_FB_ROLE_PARAMETER ? parameters : others))
+        if (tensor->region != region || is_view(m, tensor))
             continue;
         if (!firn_shape_bytes(&shape, &bytes) || bytes > ARENA_MOST)
             return 0;
@@ -607,19 +773,24 @@ static uint64_t lay_out(mutant *m, uint8_t kind, bool parameters, bool others, u
     return end;
 }
 
-static void set_region_bytes(mutant *m, uint8_t kind, uint64_t bytes) {
-    for (uint32_t i = 0; i < m->native.plan->regions_count; i++)
-        if (m->native.plan->regions[i].kind == kind && bytes != 0)
-            ((firn_native_region *)(uintptr_t)m->native.plan->regions)[i].bytes = bytes;
+/* Lays out the regions that are arenas, or those that are neither arena nor constant. */
+static void repair_regions(mutant *m, bool arenas) {
+    for (uint32_t r = 0; r < m->header.region_count; r++) {
+        const uint8_t kind = m->header.region_kinds[r];
+        if (firn_region_is_constant(kind) || firn_region_is_arena(kind) != arenas)
+            continue;
+        const uint64_t bytes = lay_out(m, r);
+        if (bytes != 0)
+            m->header.region_bytes[r] = bytes;
+    }
 }
 
-static void repair_arena(mutant *m) {
-    set_region_bytes(m, FIRN_FB_REGION_KIND_ARENA, lay_out(m, FIRN_FB_REGION_KIND_ARENA, true, true, 0));
+static void repair_arenas(mutant *m) {
+    repair_regions(m, true);
 }
 
 static void repair_state(mutant *m) {
-    uint64_t end = lay_out(m, FIRN_FB_REGION_KIND_STATE, true, false, 0);
-    set_region_bytes(m, FIRN_FB_REGION_KIND_STATE, lay_out(m, FIRN_FB_REGION_KIND_STATE, false, true, end));
+    repair_regions(m, false);
 }
 
 /* Makes every loss seed the share of a micro-batch. */
@@ -647,12 +818,14 @@ static const struct {
                              {"shapes repaired", repair_shapes, 50},
                              {"all tensors of the arena persistent", make_all_persistent, 20},
                              {"lifetimes repaired", repair_lifetimes, 75},
-                             {"arena laid out", repair_arena, 75},
+                             {"views repaired", repair_views, 90},
+                             {"arenas laid out", repair_arenas, 75},
                              {"state laid out", repair_state, 50}};
 
-void mutant_make(mutant *m, firn_fb_plan original, uint64_t seed, uint64_t number, uint32_t left_out) {
+void mutant_make(mutant *m, firn_fb_plan original, const firn_header *header, uint64_t seed, uint64_t number,
+                 uint32_t left_out) {
     uint64_t beginning = seed * UINT64_C(0x2545f4914f6cdd1d) + number * 64;
-    *m = (mutant){.native = native_plan_read(original)};
+    *m = (mutant){.native = native_plan_read(original), .header = *header};
     static const uint8_t shares[] = {1, 1, 1, 1, 2, 2, 2, 3, 3, 4};
     uint32_t changes = shares[draw(&beginning, sizeof shares)];
     for (uint32_t part = 0; part < MUTANT_PARTS; part++) {

@@ -191,7 +191,7 @@ static void read_table(native_plan *native, const uint8_t *table, uint32_t type,
 
 enum { BEFORE_LIST = 16 }; /* bytes before the elements of a list, of which the first four hold its capacity */
 
-static uint8_t *allocate_list(native_plan *native, uint32_t capacity, size_t element_bytes) {
+void *native_list_memory(native_plan *native, uint32_t capacity, size_t element_bytes) {
     uint8_t *memory = native_plan_memory(native, BEFORE_LIST + capacity * element_bytes);
     memcpy(memory, &capacity, sizeof capacity);
     return memory + BEFORE_LIST;
@@ -208,7 +208,7 @@ static void *read_sequence(native_plan *native, const uint8_t *at, const firn_fb
     }
     size_t bytes =
         rule->kind == FIRN_FB_KIND_TABLE_VECTOR ? firn_native_bytes[rule->type] : firn_fb_inlines[rule->type].bytes;
-    uint8_t *elements = allocate_list(native, *count + NATIVE_SPARE, bytes);
+    uint8_t *elements = native_list_memory(native, *count + NATIVE_SPARE, bytes);
     if (rule->kind == FIRN_FB_KIND_INLINE_VECTOR)
         memcpy(elements, sequence + 4, *count * bytes);
     for (uint32_t i = 0; rule->kind == FIRN_FB_KIND_TABLE_VECTOR && i < *count; i++)

@@ -79,6 +79,8 @@ void native_plan_find(native_plan *native);
 void native_plan_free(native_plan *native);
 /* Memory that native_plan_free frees, zeroed. */
 void *native_plan_memory(native_plan *native, size_t bytes);
+/* Memory for the elements of a list that can grow. */
+void *native_list_memory(native_plan *native, uint32_t capacity, size_t element_bytes);
 
 uint64_t native_spot_value(const native_spot *spot);
 void native_spot_set(const native_spot *spot, uint64_t value);

@@ -12,38 +12,60 @@
 #include <cmocka.h>
 
 #include "plan/checks/check.h"
+#include "plan/checks/semantics.h"
 #include "plan/checks/verifier.h"
 
 /* --- sealing ------------------------------------------------------------------------------------------------------ */
 
 firn_fb_plan sealed_payload(const compiled_plan *plan) {
-    return firn_fb_plan_root(plan->file + FIRN_HEADER_BYTES);
+    return firn_fb_plan_root(plan->file + FIRN_PAYLOAD_OFFSET);
 }
 
-bool sealed_plan_make(compiled_plan *plan, const compiled_plan *from, const native_plan *native) {
+static void hash(const uint8_t *bytes, uint64_t count, uint8_t digest[FIRN_HASH_BYTES]) {
+    assert_int_equal(firn_sha256_of(bytes, (size_t)count, digest), FIRN_OK);
+}
+
+/* Puts the parts of a file together; constants and report are those of `from`. Nothing says that the header is one that
+ * a runtime accepts. */
+static void assemble(compiled_plan *plan, const compiled_plan *from, firn_header header, const uint8_t *flatbuffers,
+                     size_t bytes) {
+    const firn_header before = compiled_plan_header(from);
+    const uint64_t begin = FIRN_PAYLOAD_OFFSET + bytes;
+    header.flatbuffers_bytes = bytes;
+    header.constants_offset = (begin + FIRN_PAYLOAD_ALIGNMENT - 1) / FIRN_PAYLOAD_ALIGNMENT * FIRN_PAYLOAD_ALIGNMENT;
+    header.constants_bytes = before.constants_bytes;
+    header.total_bytes = header.constants_offset + before.constants_bytes + before.report_bytes;
+    header.counts = firn_semantics_count(firn_fb_plan_root(flatbuffers));
+    *plan = *from;
+    plan->bytes = header.total_bytes;
+    void *block = NULL;
+    assert_int_equal(posix_memalign(&block, FIRN_BLOCK_ALIGNMENT, (size_t)plan->bytes), 0);
+    plan->file = memset(block, 0, (size_t)plan->bytes);
+    memcpy(plan->file + FIRN_PAYLOAD_OFFSET, flatbuffers, bytes);
+    memcpy(plan->file + header.constants_offset, from->file + before.constants_offset,
+           (size_t)(before.constants_bytes + before.report_bytes));
+    hash(plan->file + FIRN_PAYLOAD_OFFSET, firn_header_payload_end(&header) - FIRN_PAYLOAD_OFFSET, header.run_hash);
+    firn_header_encode(&header, plan->file);
+    compiled_plan_sign_bytes(plan, false);
+}
+
+bool sealed_plan_make(compiled_plan *plan, const compiled_plan *from, const native_plan *native,
+                      const firn_header *header) {
     size_t bytes = 0;
     uint8_t *flatbuffers = firn_native_write(native->plan, &bytes);
     if (flatbuffers == NULL)
         return false;
     int status = firn_fb_verify(flatbuffers, bytes);
-    if (status == FIRN_OK) {
-        compiled_plan_copy(plan, from);
-        compiled_plan_replace(plan, flatbuffers, (uint32_t)bytes);
-        compiled_plan_fit_header(plan);
-        compiled_plan_sign(plan);
-    }
+    if (status == FIRN_OK)
+        assemble(plan, from, *header, flatbuffers, bytes);
     free(flatbuffers);
     return status == FIRN_OK;
 }
 
 int sealed_plan_check(const compiled_plan *plan) {
     static _Alignas(64) uint8_t pool[1 << 18];
-    const firn_check_request request = {.file = plan->file,
-                                        .file_bytes = plan->bytes,
-                                        .state_bytes = UINT64_MAX,
-                                        .arena_bytes = UINT64_MAX,
-                                        .pool = pool,
-                                        .pool_bytes = sizeof pool};
+    const firn_check_request request = {
+        .file = plan->file, .file_bytes = plan->bytes, .pool = pool, .pool_bytes = sizeof pool};
     firn_checked checked;
     return firn_check_untrusted(&request, &checked);
 }
@@ -82,22 +104,30 @@ static uint32_t scramble(uint64_t x) {
     return (uint32_t)((x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 40);
 }
 
+/* An integer that the element type holds, not below 0 and below the limit if there is one. */
+static int32_t whole_of(uint32_t random, uint8_t element, uint32_t limit) {
+    const int32_t value = (int32_t)(limit != 0 ? random % limit : random % 65536);
+    switch (element) {
+    case FIRN_BOOL:
+        return value % 2;
+    case FIRN_INT8:
+        return limit != 0 ? value % 128 : (int8_t)value;
+    case FIRN_INT16:
+        return limit != 0 ? value % 32768 : (int16_t)value;
+    default:
+        return element == FIRN_UINT8 ? value % 256 : value;
+    }
+}
+
 static int read_data(void *context, uint32_t stream, uint64_t first, uint32_t count, void *elements) {
     const data *d = context;
+    const uint8_t element = d->streams[stream].element;
+    const uint32_t bytes = firn_type_bytes(element);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t random = scramble((first + i) * STREAMS_MAX + stream), limit = d->limits[stream];
-        int32_t whole = (int32_t)(limit != 0 ? random % limit : random % 256);
+        uint32_t random = scramble((first + i) * STREAMS_MAX + stream);
+        int32_t whole = whole_of(random, element, d->limits[stream]); /* the first bytes of it are a narrower integer */
         float real = (float)(random % 4096) / 4096;
-        switch (d->streams[stream].element) {
-        case FIRN_UINT8:
-            ((uint8_t *)elements)[i] = (uint8_t)whole;
-            break;
-        case FIRN_INT32:
-            memcpy((uint8_t *)elements + 4 * (size_t)i, &whole, sizeof whole);
-            break;
-        default:
-            memcpy((uint8_t *)elements + 4 * (size_t)i, &real, sizeof real);
-        }
+        memcpy((uint8_t *)elements + (size_t)i * bytes, element == FIRN_FLOAT32 ? (const void *)&real : &whole, bytes);
     }
     return 0;
 }
@@ -160,7 +190,9 @@ typedef struct run {
     firn firn;
     firn_port port;
     uint32_t threads;
-    memory state, arena, workspace, prepared;
+    firn_sizes sizes;
+    firn_block blocks[FIRN_BLOCKS_MAX];
+    memory workspace, prepared;
     data data;
     sealed_outcome *outcome;
 } run;
@@ -188,29 +220,36 @@ static void note_digest(run *r) {
     note(r, "\n");
 }
 
+/* False if a block were too large. */
+static bool allocate_blocks(run *r) {
+    for (uint32_t i = 0; i < r->sizes.block_count; i++)
+        if (r->sizes.blocks[i].bytes > COMPILED_BLOCK_MAX)
+            return false;
+    for (uint32_t i = 0; i < r->sizes.block_count; i++) {
+        const memory m = r->sizes.blocks[i].bytes != 0 ? allocate(r->sizes.blocks[i].bytes) : (memory){0};
+        r->blocks[i] = (firn_block){.memory = m.block, .bytes = m.bytes};
+    }
+    return true;
+}
+
 static int open_run(run *r, const compiled_plan *plan, const sealed_way *way) {
-    firn_sizes sizes;
-    int status = firn_plan_sizes(plan->file, plan->bytes, &sizes);
+    int status = firn_plan_sizes(plan->file, plan->bytes, &r->sizes);
     if (status != FIRN_OK)
         return status;
-    if (sizes.state_bytes > COMPILED_BLOCK_MAX || sizes.arena_bytes > COMPILED_BLOCK_MAX)
-        return FIRN_ERROR_ARENA_TOO_SMALL;
+    if (!allocate_blocks(r))
+        return FIRN_ERROR_BLOCK_TOO_SMALL;
     r->threads = way->threads;
     r->port = (firn_port){.struct_size = sizeof r->port,
                           .context = &r->threads,
                           .parallel_for = run_backwards,
                           .threads = way->threads,
                           .grain = 1};
-    r->state = allocate(sizes.state_bytes);
-    r->arena = allocate(sizes.arena_bytes);
-    r->prepared = allocate(way->prepared ? sizes.prepared_bytes : 0);
+    r->prepared = allocate(way->prepared ? r->sizes.prepared_bytes : 0);
     firn_config config = {.plan = plan->file,
                           .plan_bytes = plan->bytes,
                           .public_key = compiled_key,
-                          .state = r->state.block,
-                          .state_bytes = r->state.bytes,
-                          .arena = r->arena.block,
-                          .arena_bytes = r->arena.bytes,
+                          .blocks = r->blocks,
+                          .block_count = r->sizes.block_count,
                           .prepared = way->prepared ? r->prepared.block : NULL,
                           .prepared_bytes = r->prepared.bytes,
                           .port = &r->port,
@@ -224,8 +263,21 @@ static int open_run(run *r, const compiled_plan *plan, const sealed_way *way) {
 }
 
 static void poison(run *r, int byte) {
-    memset(r->arena.block, byte, (size_t)r->arena.bytes);
+    for (uint32_t i = 0; i < r->sizes.block_count; i++)
+        if (firn_region_is_arena(r->sizes.blocks[i].kind))
+            memset(r->blocks[i].memory, byte, (size_t)r->blocks[i].bytes);
     memset(r->workspace.block, byte, (size_t)r->workspace.bytes);
+}
+
+/* Notes what an application may read after a step. */
+static void note_outputs(run *r, firn_fb_plan plan) {
+    for (uint32_t i = 0; i < firn_fb_plan_outputs_count(plan); i++) {
+        firn_tensor_info info;
+        uint8_t digest[32];
+        assert_int_equal(firn_output(&r->firn, firn_fb_output_name(firn_fb_plan_outputs_at(plan, i)), &info), FIRN_OK);
+        hash(info.data, info.bytes, digest);
+        note(r, "output %u %02x%02x%02x%02x\n", (unsigned)i, digest[0], digest[1], digest[2], digest[3]);
+    }
 }
 
 static int take_step(run *r, bool eval) {
@@ -237,8 +289,9 @@ static int take_step(run *r, bool eval) {
     return status;
 }
 
-/* Only state lasts from one step to the next, because only state is in a checkpoint: the arena may hold anything. */
-static void take_steps(run *r, const sealed_way *way) {
+/* Only state lasts from one step to the next, because only state is in a checkpoint: the arena may hold anything, as long
+ * as its derived tensors are computed again. */
+static void take_steps(run *r, const sealed_way *way, firn_fb_plan plan) {
     firn_info info;
     float value = 0;
     assert_int_equal(firn_describe(&r->firn, &info), FIRN_OK);
@@ -247,9 +300,14 @@ static void take_steps(run *r, const sealed_way *way) {
     note_digest(r);
     int status = FIRN_OK;
     for (int i = 0; i < SEALED_STEPS && (status == FIRN_OK || status == FIRN_ERROR_LOSS_SCALE_FLOOR); i++) {
-        poison(r, way->poison == 0 ? 0 : way->poison + i);
+        if (way->poison != 0) {
+            poison(r, way->poison + i);
+            assert_int_equal(firn_parameters_changed(&r->firn), FIRN_OK);
+        }
         status = take_step(r, info.eval);
         note_digest(r);
+        if (status == FIRN_OK || status == FIRN_ERROR_LOSS_SCALE_FLOOR)
+            note_outputs(r, plan);
     }
     if (info.eval) {
         status = firn_eval_result(&r->firn, &value);
@@ -263,10 +321,10 @@ int sealed_plan_run(const compiled_plan *plan, const sealed_way *way, sealed_out
     int status = open_run(&r, plan, way);
     if (status == FIRN_OK) {
         make_data(&r.data, sealed_payload(plan));
-        take_steps(&r, way);
+        take_steps(&r, way, sealed_payload(plan));
     }
-    free(r.state.block);
-    free(r.arena.block);
+    for (uint32_t i = 0; i < FIRN_BLOCKS_MAX; i++)
+        free(r.blocks[i].memory);
     free(r.workspace.block);
     free(r.prepared.block);
     return status;

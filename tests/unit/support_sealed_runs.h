@@ -9,9 +9,11 @@
 /* The FlatBuffers part of a plan. */
 firn_fb_plan sealed_payload(const compiled_plan *plan);
 
-/* Makes a signed plan of changed structs: the header of `from`, with the sizes that follow from the structs. False if
- * the structs cannot be written, or if the FlatBuffers rules refuse what was written. */
-bool sealed_plan_make(compiled_plan *plan, const compiled_plan *from, const native_plan *native);
+/* Makes a signed plan of changed structs: the constants and the report of `from`, and of `header` everything that does
+ * not follow from the structs. False if the structs cannot be written, or if the FlatBuffers rules refuse what was
+ * written. */
+bool sealed_plan_make(compiled_plan *plan, const compiled_plan *from, const native_plan *native,
+                      const firn_header *header);
 
 /* The result of all checks of a plan, without the signature. */
 int sealed_plan_check(const compiled_plan *plan);
@@ -20,14 +22,14 @@ int sealed_plan_check(const compiled_plan *plan);
 typedef struct sealed_way {
     const char *kernels;
     uint32_t threads;
-    uint8_t poison; /* arena and workspace hold this byte when a run begins, and when each step begins, unless it is 0,
-                       others */
+    uint8_t poison; /* arenas and workspace hold this byte when a run begins; unless it is 0, others when each step
+                       begins, as if the run had been restored there */
     bool prepared;  /* ops are decoded once */
 } sealed_way;
 
-/* Everything that a run reports, as lines of text: errors, losses, norms, digests, the metric. */
+/* Everything that a run reports, as lines of text: errors, losses, norms, outputs, digests, the metric. */
 typedef struct sealed_outcome {
-    char text[4000];
+    char text[8000];
 } sealed_outcome;
 
 /* Opens a plan, initialises it, and takes SEALED_STEPS steps on data made for the plan. Returns the status of

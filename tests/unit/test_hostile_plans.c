@@ -67,12 +67,14 @@ static void find_sets(void) {
             printf("skipped for want of a CPU feature: %s\n", names[i]);
 }
 
-static const sealed_way first_way = {.kernels = "plain", .threads = 1, .poison = 0xfc};
+static const sealed_way first_way = {.kernels = "plain", .threads = 1, .poison = 0xfc, .prepared = true};
 
 /* Runs a plan in one way and compares. Prints the first line that differs if `aloud`. */
 static bool agrees(const compiled_plan *plan, const sealed_outcome *expected, const sealed_way *way, bool aloud) {
     static sealed_outcome outcome;
     int status = sealed_plan_run(plan, way, &outcome);
+    if (status == FIRN_ERROR_PREPARED_TOO_SMALL && !way->prepared) /* an op that is too wide to be decoded each time */
+        return true;
     if (status == FIRN_OK && strcmp(outcome.text, expected->text) == 0)
         return true;
     if (!aloud)
@@ -92,12 +94,15 @@ static bool agrees(const compiled_plan *plan, const sealed_outcome *expected, co
 static bool agrees_with_itself(const compiled_plan *plan, uint64_t number, bool whole, bool aloud) {
     static sealed_outcome expected;
     sealed_way way = first_way;
-    if (sealed_plan_run(plan, &way, &expected) != FIRN_OK)
-        return false;
+    int status = sealed_plan_run(plan, &way, &expected);
+    if (status == FIRN_ERROR_KERNEL_MISSING) /* a plan of this format that no kernel of this build can run */
+        return true;
     if (aloud)
-        printf("%s", expected.text);
+        printf("%s\n%s", firn_error_name(status), expected.text);
+    if (status != FIRN_OK)
+        return false;
     way.poison = poisons[1];
-    way.prepared = true;
+    way.prepared = false;
     if (!agrees(plan, &expected, &way, aloud))
         return false;
     for (uint32_t s = 0; s < set_count; s++)
@@ -123,12 +128,13 @@ static verdict try(uint64_t number, uint32_t left_out, bool aloud, char *changes
     mutant m;
     compiled_plan plan;
     verdict result = UNWRITTEN;
-    mutant_make(&m, sealed_payload(original), seed, number, left_out);
+    firn_header header = compiled_plan_header(original);
+    mutant_make(&m, sealed_payload(original), &header, seed, number, left_out);
     *parts = m.parts;
     snprintf(changes, changes_bytes, "%s", m.changes);
     snprintf(doing, sizeof doing, "seed %llu, mutant %llu of \"%s\":\n%s", (unsigned long long)seed,
              (unsigned long long)number, original->name, m.changes);
-    if (sealed_plan_make(&plan, original, &m.native)) {
+    if (sealed_plan_make(&plan, original, &m.native, &m.header)) {
         alarm(SECONDS);
         int status = sealed_plan_check(&plan);
         sealed_outcome outcome;
@@ -225,7 +231,8 @@ static void the_plans_themselves(void **state) {
     for (uint32_t i = 0; i < plan_count; i++) {
         compiled_plan again;
         native_plan native = native_plan_read(sealed_payload(&plans[i]));
-        assert_true(sealed_plan_make(&again, &plans[i], &native));
+        firn_header header = compiled_plan_header(&plans[i]);
+        assert_true(sealed_plan_make(&again, &plans[i], &native, &header));
         assert_int_equal(again.bytes, plans[i].bytes);
         assert_memory_equal(again.file, plans[i].file, (size_t)again.bytes);
         native_plan_free(&native);

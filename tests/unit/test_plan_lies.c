@@ -219,7 +219,8 @@ static void try(uint32_t which, uint32_t class) {
     native_plan native = native_plan_read(sealed_payload(&plans[which]));
     tally *t = &tallies[class];
     native_plan_find(&native);
-    if (change(&native, class, &spot) && sealed_plan_make(&plan, &plans[which], &native)) {
+    firn_header header = compiled_plan_header(&plans[which]);
+    if (change(&native, class, &spot) && sealed_plan_make(&plan, &plans[which], &native, &header)) {
         if (sealed_plan_check(&plan) != FIRN_OK) {
             t->refused++;
         } else {
