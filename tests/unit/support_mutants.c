@@ -606,7 +606,7 @@ static void change_header(mutant *m, uint64_t *random) {
         tell(m, "region %u of kind %u\n", (unsigned)i, (unsigned)h->region_kinds[i]);
         break;
     case 2:
-        h->region_bytes[i] += ALIGNMENT * draw(random, 5) - 2 * ALIGNMENT;
+        h->region_bytes[i] += UINT64_C(16) * draw(random, 5) - 32;
         tell(m, "region %u of %llu bytes\n", (unsigned)i, (unsigned long long)h->region_bytes[i]);
         break;
     default: /* one more region of the last kind */

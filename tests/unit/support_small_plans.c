@@ -4,11 +4,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "compiler/base/text.h"
 #include "plan/generated/reader.h"
+#include "tests/unit/support_network.h"
 #include "tests/unit/support_recipes.h"
 
 static uint32_t made;
@@ -190,6 +192,94 @@ static void make_schedules(compiled_plan *plans) {
     plans[made++].name = "schedules";
 }
 
+/* --- plans that firnc does not write ------------------------------------------------------------------------------ */
+
+/* Writes the plan in `network`, with the key of the other plans. */
+static void finish(compiled_plan *plans, const char *name) {
+    static signed_plan written;
+    assert_true(made < SMALL_PLANS_MAX);
+    builder_finish(&network, NULL, &written);
+    compiled_plan *plan = &plans[made++];
+    compiled_plan_copy(plan, &(compiled_plan){.name = name, .file = written.file, .bytes = written.bytes});
+    firn_header header = compiled_plan_header(plan), ours = compiled_plan_header(&plans[0]);
+    memcpy(header.key_hash, ours.key_hash, sizeof header.key_hash);
+    compiled_plan_set_header(plan, &header);
+    compiled_plan_sign(plan);
+}
+
+static void make_network(compiled_plan *plans, const char *name, network_form form) {
+    network_describe(&form);
+    finish(plans, name);
+}
+
+/* Caches: the last logits, and how many batches there were. */
+static void make_cached(compiled_plan *plans) {
+    network_form form = network_evaluated(network_plain);
+    form.unlabelled = true;
+    builder_begin(&network, FIRN_MODE_EVAL);
+    network_at = (network_tensors){0};
+    int last = (int)builder_state(&network, BUILDER_SESSION, "cache.last", FIRN_FLOAT32, FIRN_FB_ROLE_CACHE,
+                                  (uint32_t[]){NETWORK_SAMPLES, NETWORK_CLASSES, 0});
+    int position =
+        (int)builder_state(&network, BUILDER_SESSION, "cache.position", FIRN_INT64, FIRN_FB_ROLE_CACHE, network_one);
+    network_add_state(&form);
+    network_add_inputs(&form);
+    network_add_forward(&form);
+    int both = network_activation((uint32_t[]){2 * NETWORK_SAMPLES, NETWORK_CLASSES, 0});
+    builder_integer(&network,
+                    builder_op(&network, FIRN_OP_concat, (int[]){last, network_at.logits, BUILDER_END},
+                               (int[]){both, BUILDER_END}),
+                    0);
+    network_accumulate(last, network_at.logits);
+    network_count(position);
+    network_add_evaluation(&form);
+    builder_output(&network, "both", both);
+    finish(plans, "caches");
+}
+
+/* Samples that are pushed: refused when it is opened, unless a change takes the rings away. */
+static void make_pushed(compiled_plan *plans) {
+    network_describe(&network_plain);
+    int region = builder_region(&network, FIRN_FB_REGION_KIND_RING);
+    network.inputs[0].ring =
+        builder_tensor(&network, region, FIRN_FLOAT32, FIRN_FB_ROLE_RING, (uint32_t[]){10, NETWORK_WIDTH, 0});
+    network.inputs[1].ring = builder_tensor(&network, region, FIRN_UINT8, FIRN_FB_ROLE_RING, (uint32_t[]){10, 0});
+    network.sampler.pushed = builder_tensor(&network, region, FIRN_INT64, FIRN_FB_ROLE_RING, network_one);
+    finish(plans, "rings");
+}
+
+static void make_networks(compiled_plan *plans) {
+    network_form form = network_plain;
+    network_make_weights(FIRN_BFLOAT16);
+    form.regions = form.buffers = form.clip = true;
+    make_network(plans, "several regions, buffers", form);
+    make_network(plans, "several regions, buffers, evaluated", network_evaluated(form));
+    form = network_plain;
+    form.buffers = true;
+    form.scale = 0x1p127f; /* the first steps are skipped */
+    make_network(plans, "buffers, skipped steps", form);
+    form = network_plain;
+    form.views = true;
+    make_network(plans, "views", form);
+    make_network(plans, "views, evaluated", network_evaluated(form));
+    form = network_plain;
+    form.frozen = true;
+    form.reduction = (firn_fb_reduction){
+        .kind = FIRN_FB_REDUCTION_KIND_CHUNKED, .accumulator = FIRN_BFLOAT16, .chunk = 4};
+    make_network(plans, "a frozen weight", form);
+    form.half_weight = true;
+    make_network(plans, "a derived weight", network_evaluated(form));
+    form = network_plain;
+    form.weights = FIRN_BFLOAT16;
+    form.steps = 0;
+    make_network(plans, "half weights, without end", form);
+    form = network_evaluated(network_plain);
+    form.half_weight = form.unlabelled = true;
+    make_network(plans, "a derived weight, without labels", form);
+    make_cached(plans);
+    make_pushed(plans);
+}
+
 uint32_t small_plans_make(compiled_plan *plans) {
     made = 0;
     make_optimizers(plans);
@@ -197,5 +287,6 @@ uint32_t small_plans_make(compiled_plan *plans) {
     make_metrics(plans);
     make_language_models(plans);
     make_schedules(plans);
+    make_networks(plans);
     return made;
 }
