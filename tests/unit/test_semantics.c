@@ -1907,6 +1907,7 @@ static const plan_case sampler_cases[] = {
     {"labels from float32", TRAIN, .edits = {SET(inputs[1].element, FIRN_FLOAT32)}},
     {"features from int32", TRAIN, .edits = {SET(inputs[0].element, FIRN_INT32)}},
     {"float32 features that are scaled", TRAIN, .edits = {SET(inputs[0].element, FIRN_FLOAT32)}},
+    {"labels shifted by minus zero", TRAIN, .edits = {SET_REAL(inputs[1].shift, -0.0f)}},
     {"labels that are scaled", TRAIN, .edits = {SET_REAL(inputs[1].scale, 2)}},
     {"input of a type that no data fills", TRAIN, .change = input_of_a_type_that_no_data_fills},
     {"records with an advance", TRAIN, .edits = {SET(inputs[0].advance, 1)}},
@@ -2003,6 +2004,7 @@ static const plan_case role_cases[] = {
 
 static const plan_case field_cases[] = {
     {"beta of a mean", EVAL, .edits = {SET_REAL(metric.beta, 1)}},
+    {"beta of minus zero", EVAL, .edits = {SET_REAL(metric.beta, -0.0f)}},
     {"ignored classes of a mean", EVAL, .change = ignored_classes_of_a_mean},
     {"run longer than a counter", TRAIN, .edits = {SET(plan.steps, (uint64_t)INT64_MAX + 1)}},
     {"no micro-batches", TRAIN, .edits = {SET(plan.micro_batches, 0)}},
@@ -2042,6 +2044,9 @@ static const plan_case initialiser_cases[] = {
     {"counter that begins at the least integer", TRAIN, .edits = {SET(initialisers[TRAIN_CURSOR].integer, INT64_MIN)}},
     {"counter drawn at random", TRAIN,
      .edits = {SET(initialisers[TRAIN_CURSOR].rule, FIRN_FB_INITIALISER_RULE_UNIFORM)}},
+    {"counter that begins at minus zero", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_CURSOR].a, -0.0f)}},
+    {"sum that begins at minus zero", EVAL, .edits = {SET_REAL(initialisers[EVAL_SUM].a, -0.0f)}},
+    {"constant with a deviation of minus zero", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_BIAS].b, -0.0f)}},
     {"counter with a deviation", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_CURSOR].b, 1)}},
     {"counter with random numbers", TRAIN, .edits = {SET(initialisers[TRAIN_CURSOR].rng_id, 1)}},
     {"counter with an offset of weights", TRAIN, .edits = {SET(initialisers[TRAIN_CURSOR].weights, 16)}},
