@@ -512,7 +512,7 @@ static void write_small_seed(void) {
 
 #define SANITIZE "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "
 #define OURS                                                                                                           \
-    "tests/oracle/mutate.c plan/checks/verifier.c plan/generated/tables.c plan/generated/words.c "                     \
+    "tests/oracle/mutate.c plan/access.c plan/checks/verifier.c plan/generated/tables.c plan/generated/words.c "                     \
     "tests/unit/support_plan_walk.c "
 #define MUTATE "$FOLDER/mutate " MUTATIONS " $FOLDER/sample.plan $FOLDER/small.plan"
 
