@@ -1,5 +1,4 @@
-/* Finds fields of verified tables (plan/access.h). Not inline: a device has one copy of each function, not one for each
- * file that reads a plan. */
+/* See plan/access.h. The functions are not inline, because a check of a plan calls them from hundreds of places. */
 #include "plan/access.h"
 
 const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot) {
@@ -48,6 +47,18 @@ uint32_t firn_fb_count(const uint8_t *table, uint32_t slot) {
 const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot) {
     const uint8_t *offset = firn_fb_slot(table, slot);
     return offset == NULL ? NULL : firn_fb_follow(offset) + 4;
+}
+
+const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot, uint32_t bytes, uint32_t index) {
+    return firn_fb_elements(table, slot) + (size_t)bytes * index;
+}
+
+const uint8_t *firn_fb_table_at(const uint8_t *table, uint32_t slot, uint32_t index) {
+    return firn_fb_follow(firn_fb_element(table, slot, 4, index));
+}
+
+uint32_t firn_fb_index_at(const uint8_t *table, uint32_t slot, uint32_t index) {
+    return firn_fb_load_uint32(firn_fb_element(table, slot, 4, index));
 }
 
 const char *firn_fb_text(const uint8_t *table, uint32_t slot) {

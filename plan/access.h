@@ -80,9 +80,11 @@ uint32_t firn_fb_count(const uint8_t *table, uint32_t slot);
 const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot);
 
 /* The element at `index` of a vector that is present; `bytes` is the size of an element. */
-static inline const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot, uint32_t bytes, uint32_t index) {
-    return firn_fb_elements(table, slot) + (size_t)bytes * index;
-}
+const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot, uint32_t bytes, uint32_t index);
+
+/* The same for a vector of tables, and for one of numbers of 32 bits, which most of the vectors of an op are. */
+const uint8_t *firn_fb_table_at(const uint8_t *table, uint32_t slot, uint32_t index);
+uint32_t firn_fb_index_at(const uint8_t *table, uint32_t slot, uint32_t index);
 
 /* The bytes of a string; "" if the field is absent. */
 const char *firn_fb_text(const uint8_t *table, uint32_t slot);

@@ -1,7 +1,7 @@
 /* Rule 17 of FORMAT.md: checks the frame of a plan (numerics, header, phases, tensors, their order and layout), then
- * calls the parts in semantics_parts.h. The FlatBuffers rules have passed, so counts are within the schema's limits, enumerations
- * have known values and required fields are present; everything else is checked here and nowhere else. Bounds are
- * checked by subtraction. Recursion is not allowed. */
+ * calls the parts in semantics_parts.h. The FlatBuffers rules have passed, so counts are within the schema's limits,
+ * enumerations have known values and required fields are present; everything else is checked here and nowhere else.
+ * Bounds are checked by subtraction. Recursion is not allowed. */
 #include "plan/checks/semantics.h"
 
 #include <string.h>
@@ -10,24 +10,21 @@
 #include "plan/checks/semantics_parts.h"
 #include "plan/errors.h"
 
-#define TENSOR_ALIGNMENT 16u
-
 /* --- header ----------------------------------------------------------------------------------------------------- */
 
 firn_counts firn_semantics_count(firn_fb_plan plan) {
     firn_counts counts = {.tensors = firn_fb_plan_tensors_count(plan),
-                          .state_tensors = firn_fb_plan_state_tensors(plan)};
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, counts.ops++) {
-            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            uint32_t operands = firn_fb_op_inputs_count(op) + firn_fb_op_outputs_count(op);
-            counts.operands += operands;
-            counts.widest = operands > counts.widest ? operands : counts.widest;
-            counts.integers += firn_fb_op_integers_count(op);
-            counts.reals += firn_fb_op_reals_count(op);
-            counts.reductions += firn_fb_op_reductions_count(op);
-        }
+                          .state_tensors = firn_fb_plan_state_tensors(plan),
+                          .ops = firn_semantics_op_count(plan)};
+    for (uint32_t n = 0; n < counts.ops; n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        uint32_t operands = firn_fb_op_inputs_count(op) + firn_fb_op_outputs_count(op);
+        counts.operands += operands;
+        counts.widest = operands > counts.widest ? operands : counts.widest;
+        counts.integers += firn_fb_op_integers_count(op);
+        counts.reals += firn_fb_op_reals_count(op);
+        counts.reductions += firn_fb_op_reductions_count(op);
     }
     return counts;
 }
@@ -39,27 +36,32 @@ static int check_header(firn_fb_plan plan, const firn_header *header) {
 
 /* --- tensors ---------------------------------------------------------------------------------------------------- */
 
-/* Whether a role may lie in a region of this kind. */
+/* The kinds of regions in which a role may lie, a bit for each; a slow kind counts as the kind that it is. */
+enum {
+    IN_PARAMETERS = 1 << FIRN_FB_REGION_KIND_PARAMETERS,
+    IN_OPTIMIZER = 1 << FIRN_FB_REGION_KIND_OPTIMIZER,
+    IN_SESSION = 1 << FIRN_FB_REGION_KIND_SESSION,
+    IN_RING = 1 << FIRN_FB_REGION_KIND_RING,
+    IN_ARENA = 1 << FIRN_FB_REGION_KIND_ARENA,
+    IN_CONSTANT = 1 << FIRN_FB_REGION_KIND_CONSTANT
+};
+
+static const uint8_t role_regions[] = {[FIRN_FB_ROLE_PARAMETER] = IN_PARAMETERS,
+                                       [FIRN_FB_ROLE_BUFFER] = IN_PARAMETERS,
+                                       [FIRN_FB_ROLE_OPTIMIZER_STATE] = IN_OPTIMIZER,
+                                       [FIRN_FB_ROLE_COUNTER] = IN_OPTIMIZER | IN_SESSION,
+                                       [FIRN_FB_ROLE_INPUT] = IN_ARENA,
+                                       [FIRN_FB_ROLE_ACTIVATION] = IN_ARENA,
+                                       [FIRN_FB_ROLE_GRADIENT] = IN_ARENA,
+                                       [FIRN_FB_ROLE_RESULT] = IN_ARENA,
+                                       [FIRN_FB_ROLE_SCRATCH] = IN_ARENA,
+                                       [FIRN_FB_ROLE_CONSTANT] = IN_CONSTANT,
+                                       [FIRN_FB_ROLE_FROZEN] = IN_CONSTANT,
+                                       [FIRN_FB_ROLE_RING] = IN_RING,
+                                       [FIRN_FB_ROLE_CACHE] = IN_SESSION};
+
 static bool role_fits(uint8_t role, uint8_t kind) {
-    kind = firn_region_fast_kind(kind);
-    switch (role) {
-    case FIRN_FB_ROLE_PARAMETER:
-    case FIRN_FB_ROLE_BUFFER:
-        return kind == FIRN_FB_REGION_KIND_PARAMETERS;
-    case FIRN_FB_ROLE_OPTIMIZER_STATE:
-        return kind == FIRN_FB_REGION_KIND_OPTIMIZER;
-    case FIRN_FB_ROLE_COUNTER:
-        return kind == FIRN_FB_REGION_KIND_OPTIMIZER || kind == FIRN_FB_REGION_KIND_SESSION;
-    case FIRN_FB_ROLE_CACHE:
-        return kind == FIRN_FB_REGION_KIND_SESSION;
-    case FIRN_FB_ROLE_CONSTANT:
-    case FIRN_FB_ROLE_FROZEN:
-        return kind == FIRN_FB_REGION_KIND_CONSTANT;
-    case FIRN_FB_ROLE_RING:
-        return kind == FIRN_FB_REGION_KIND_RING;
-    default:
-        return kind == FIRN_FB_REGION_KIND_ARENA;
-    }
+    return (role_regions[role] >> firn_region_fast_kind(kind) & 1) != 0;
 }
 
 /* State is float32 or int64; parameters are float32. A cache may be of any type. */
@@ -72,8 +74,8 @@ static bool type_fits(firn_fb_tensor tensor) {
 
 /* The digest, the checkpoint and the model hash use the names of these tensors. No other tensor has a name. */
 static bool name_fits(firn_fb_tensor tensor) {
-    bool named = firn_semantics_memory(tensor) == FIRN_MEMORY_STATE ||
-                 firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN;
+    bool named =
+        firn_semantics_memory(tensor) == FIRN_MEMORY_STATE || firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN;
     return named == (firn_fb_tensor_name_length(tensor) != 0 && firn_fb_tensor_base(tensor) == FIRN_ABSENT);
 }
 
@@ -84,10 +86,14 @@ static bool lifetime_fits(firn_fb_tensor tensor, uint32_t ops) {
            firn_fb_tensor_first(tensor) <= firn_fb_tensor_last(tensor) && firn_fb_tensor_last(tensor) < ops;
 }
 
-/* Whether `bytes` at the offset of a tensor lie within `room` bytes, aligned. */
 static bool is_placed(firn_fb_tensor tensor, uint64_t bytes, uint64_t room) {
-    uint64_t offset = firn_fb_tensor_offset(tensor);
-    return offset % TENSOR_ALIGNMENT == 0 && offset <= room && bytes <= room - offset;
+    return firn_semantics_is_placed(firn_fb_tensor_offset(tensor), bytes, room);
+}
+
+/* Type, role and region in one number. */
+static uint32_t kind_of(firn_fb_tensor tensor) {
+    return firn_fb_tensor_type(tensor) | (uint32_t)firn_fb_tensor_role(tensor) << 8 |
+           (uint32_t)firn_fb_tensor_region(tensor) << 16;
 }
 
 /* A view lies in a tensor that is not a view and whose list position may be any; it has everything but name, shape and
@@ -98,10 +104,7 @@ static bool is_view(firn_fb_plan plan, firn_fb_tensor view, uint64_t bytes) {
         return false;
     firn_fb_tensor base = firn_fb_plan_tensors_at(plan, index);
     return firn_fb_tensor_base(base) == FIRN_ABSENT && is_placed(view, bytes, firn_semantics_bytes(base)) &&
-           firn_fb_tensor_type(view) == firn_fb_tensor_type(base) &&
-           firn_fb_tensor_role(view) == firn_fb_tensor_role(base) &&
-           firn_fb_tensor_region(view) == firn_fb_tensor_region(base) &&
-           firn_fb_tensor_first(view) == firn_fb_tensor_first(base) &&
+           kind_of(view) == kind_of(base) && firn_fb_tensor_first(view) == firn_fb_tensor_first(base) &&
            firn_fb_tensor_last(view) == firn_fb_tensor_last(base);
 }
 
@@ -116,8 +119,8 @@ static bool is_tensor(firn_fb_plan plan, firn_fb_tensor tensor, const firn_heade
         return false;
     uint8_t region = firn_fb_tensor_region(tensor);
     return is_placed(tensor, bytes, header->region_bytes[region]) &&
-           role_fits(firn_fb_tensor_role(tensor), header->region_kinds[region]) &&
-           type_fits(tensor) && name_fits(tensor) && lifetime_fits(tensor, header->counts.ops);
+           role_fits(firn_fb_tensor_role(tensor), header->region_kinds[region]) && type_fits(tensor) &&
+           name_fits(tensor) && lifetime_fits(tensor, header->counts.ops);
 }
 
 static int check_tensors(firn_fb_plan plan, const firn_header *header) {
@@ -170,12 +173,12 @@ static bool is_filled_in_order(firn_fb_plan plan, uint32_t region, uint64_t byte
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
         if (firn_fb_tensor_region(tensor) != region || firn_fb_tensor_base(tensor) != FIRN_ABSENT)
             continue;
-        uint64_t padding = (TENSOR_ALIGNMENT - end % TENSOR_ALIGNMENT) % TENSOR_ALIGNMENT;
+        uint64_t padding = (FIRN_TENSOR_ALIGNMENT - end % FIRN_TENSOR_ALIGNMENT) % FIRN_TENSOR_ALIGNMENT;
         if (firn_fb_tensor_offset(tensor) < end || firn_fb_tensor_offset(tensor) - end != padding)
             return false;
         end = firn_fb_tensor_offset(tensor) + firn_semantics_bytes(tensor);
     }
-    return bytes - end < TENSOR_ALIGNMENT;
+    return bytes - end < FIRN_TENSOR_ALIGNMENT;
 }
 
 static int check_layout(firn_fb_plan plan, const firn_header *header) {
@@ -191,20 +194,26 @@ static int check_layout(firn_fb_plan plan, const firn_header *header) {
 
 /* --- phases ----------------------------------------------------------------------------------------------------- */
 
-/* Training has the phases derive, micro_batch, finalise, update, bookkeep, of which derive and finalise are omitted if
- * they have no ops. Evaluation has the phases derive, if it has ops, and evaluate. */
+/* A bit for each kind of phase. */
+enum {
+    MAY_DERIVE = 1 << FIRN_FB_PHASE_KIND_DERIVE,
+    MAY_FINALISE = 1 << FIRN_FB_PHASE_KIND_FINALISE,
+    TRAINS = 1 << FIRN_FB_PHASE_KIND_MICRO_BATCH | 1 << FIRN_FB_PHASE_KIND_UPDATE | 1 << FIRN_FB_PHASE_KIND_BOOKKEEP,
+    EVALUATES = 1 << FIRN_FB_PHASE_KIND_EVALUATE
+};
+
+/* Training has the phases derive, micro_batch, finalise, update, bookkeep in this order, of which derive and finalise
+ * are omitted if they have no ops. Evaluation has the phases derive, if it has ops, and evaluate. */
 static int check_phases(firn_fb_plan plan, bool train) {
-    uint32_t count = firn_fb_plan_phases_count(plan), at = 0;
-    for (uint8_t kind = FIRN_FB_PHASE_KIND_DERIVE; kind <= FIRN_FB_PHASE_KIND_EVALUATE; kind++) {
-        bool optional = kind == FIRN_FB_PHASE_KIND_DERIVE || (train && kind == FIRN_FB_PHASE_KIND_FINALISE);
-        bool expected = optional || (kind == FIRN_FB_PHASE_KIND_EVALUATE) != train;
-        bool present = at < count && firn_fb_phase_kind(firn_fb_plan_phases_at(plan, at)) == kind;
-        if (expected && present)
-            at++;
-        else if (expected && !optional)
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < firn_fb_plan_phases_count(plan); i++) {
+        uint8_t kind = firn_fb_phase_kind(firn_fb_plan_phases_at(plan, i));
+        if (seen >> kind != 0)
             return FIRN_ERROR_PHASE;
+        seen |= 1u << kind;
     }
-    return at == count ? FIRN_OK : FIRN_ERROR_PHASE;
+    seen &= ~(uint32_t)(train ? MAY_DERIVE | MAY_FINALISE : MAY_DERIVE);
+    return seen == (train ? TRAINS : EVALUATES) ? FIRN_OK : FIRN_ERROR_PHASE;
 }
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */

@@ -85,13 +85,15 @@ static int check_train(firn_fb_plan plan) {
     return FIRN_OK;
 }
 
-/* Checks that an eval plan has no field that only training uses, and promises no check of a loss that it has not. */
+/* Checks that an eval plan has no field that only training uses, and promises no check of a loss that it has not. An
+ * absent tensor has all bits set. */
 static int check_evaluate(firn_fb_plan plan) {
-    if (firn_fb_plan_micro_batches(plan) != 1 || firn_fb_plan_schedules_count(plan) != 0 ||
-        firn_fb_plan_learning_rate(plan) != FIRN_ABSENT || firn_fb_plan_loss_scale(plan) != FIRN_ABSENT ||
-        firn_fb_plan_at_floor(plan) != FIRN_ABSENT || firn_fb_plan_global_step(plan) != FIRN_ABSENT ||
-        firn_fb_plan_optimizer_step(plan) != FIRN_ABSENT || firn_fb_plan_finite(plan) != FIRN_ABSENT ||
-        firn_fb_plan_gradient_norm(plan) != FIRN_ABSENT ||
+    uint32_t of_training = firn_fb_plan_learning_rate(plan) & firn_fb_plan_loss_scale(plan) &
+                           firn_fb_plan_at_floor(plan) & firn_fb_plan_global_step(plan) &
+                           firn_fb_plan_optimizer_step(plan) & firn_fb_plan_finite(plan) &
+                           firn_fb_plan_gradient_norm(plan);
+    if (of_training != FIRN_ABSENT || firn_fb_plan_micro_batches(plan) != 1 ||
+        firn_fb_plan_schedules_count(plan) != 0 ||
         (firn_fb_plan_check_loss(plan) && firn_fb_plan_loss(plan) == FIRN_ABSENT))
         return FIRN_ERROR_FIELD;
     return FIRN_OK;
@@ -102,9 +104,9 @@ static int check_evaluate(firn_fb_plan plan) {
 /* Pushed samples are counted, and none of them is held out. */
 static bool is_pushed_or_read(firn_fb_plan plan, firn_fb_sampler sampler) {
     uint32_t pushed = firn_fb_sampler_pushed(sampler);
-    return pushed == FIRN_ABSENT || (is_vector(plan, pushed, FIRN_MEMORY_RING, FIRN_INT64, 1) &&
-                                     firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL &&
-                                     firn_fb_sampler_held_out_per_mille(sampler) == 0);
+    return pushed == FIRN_ABSENT ||
+           (is_vector(plan, pushed, FIRN_MEMORY_RING, FIRN_INT64, 1) &&
+            firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL && firn_fb_sampler_held_out_per_mille(sampler) == 0);
 }
 
 static bool is_sampler(firn_fb_plan plan, firn_fb_sampler sampler) {
@@ -114,8 +116,8 @@ static bool is_sampler(firn_fb_plan plan, firn_fb_sampler sampler) {
            is_counter(plan, firn_fb_sampler_cursor(sampler)) && is_pushed_or_read(plan, sampler);
 }
 
-/* int32 reads integers of up to 32 bits, which must be below the limit; float32 reads float32 unscaled, or integers of up
- * to 16 bits with scale and shift. */
+/* int32 reads integers of up to 32 bits, which must be below the limit; float32 reads float32 unscaled, or integers of
+ * up to 16 bits with scale and shift. */
 static bool element_fits(firn_fb_input input, uint8_t type) {
     uint8_t element = firn_fb_input_element(input);
     bool small = element == FIRN_UINT8 || (element >= FIRN_UINT16 && element <= FIRN_BOOL);
@@ -174,29 +176,22 @@ static bool is_input(firn_fb_plan plan, firn_fb_sampler sampler, firn_fb_input i
 }
 
 /* Checks an input against the earlier ones: each has a different tensor, those of one stream read the same elements,
- * from the same ring if they have one, and streams are numbered in the order of their first use. */
+ * and streams are numbered in the order of their first use. */
 static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
     firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
-    uint32_t streams = 0;
     bool window = firn_fb_sampler_unit(firn_fb_plan_sampler(plan)) == FIRN_FB_SAMPLE_UNIT_WINDOW;
-    uint64_t elements = sample_elements(firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(input)));
+    uint32_t tensor = firn_fb_input_tensor(input), stream = firn_fb_input_stream(input);
+    uint64_t elements = sample_elements(firn_fb_plan_tensors_at(plan, tensor));
+    bool follows = stream == 0;
     for (uint32_t j = 0; j < i; j++) {
         firn_fb_input other = firn_fb_plan_inputs_at(plan, j);
-        if (firn_fb_input_tensor(other) == firn_fb_input_tensor(input))
-            return false;
-        bool same = firn_fb_input_stream(other) == firn_fb_input_stream(input);
-        if (firn_fb_input_stream(other) >= streams)
-            streams = firn_fb_input_stream(other) + 1u;
-        if (firn_fb_input_ring(input) != FIRN_ABSENT &&
-            (firn_fb_input_ring(other) == firn_fb_input_ring(input)) != same)
-            return false;
-        if (!same)
-            continue;
-        if (firn_fb_input_element(other) != firn_fb_input_element(input) ||
-            (!window && sample_elements(firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(other))) != elements))
+        follows = follows || firn_fb_input_stream(other) + 1u >= stream;
+        if (firn_fb_input_stream(other) == stream &&
+            (firn_fb_input_element(other) != firn_fb_input_element(input) ||
+             (!window && sample_elements(firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(other))) != elements)))
             return false;
     }
-    return firn_fb_input_stream(input) <= streams;
+    return follows && firn_semantics_input_of(plan, tensor) == i;
 }
 
 static int check_inputs(firn_fb_plan plan) {
@@ -212,19 +207,15 @@ static int check_inputs(firn_fb_plan plan) {
 
 /* --- schedules ------------------------------------------------------------------------------------------------- */
 
+/* No input and no earlier schedule fills the tensor. */
 static bool is_schedule(firn_fb_plan plan, uint32_t i) {
     firn_fb_schedule schedule = firn_fb_plan_schedules_at(plan, i);
     uint32_t tensor = firn_fb_schedule_tensor(schedule);
-    if (firn_fb_schedule_root(schedule) >= firn_fb_plan_schedule_nodes_count(plan) ||
-        !is_arena_scalar(plan, tensor, FIRN_FLOAT32) ||
-        firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, tensor)) != FIRN_FB_ROLE_INPUT ||
-        firn_semantics_input_of(plan, tensor) < firn_fb_plan_inputs_count(plan))
-        return false;
-    for (uint32_t j = 0; j < i; j++) {
-        if (firn_fb_schedule_tensor(firn_fb_plan_schedules_at(plan, j)) == tensor)
-            return false;
-    }
-    return true;
+    return firn_fb_schedule_root(schedule) < firn_fb_plan_schedule_nodes_count(plan) &&
+           is_arena_scalar(plan, tensor, FIRN_FLOAT32) &&
+           firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, tensor)) == FIRN_FB_ROLE_INPUT &&
+           firn_semantics_input_of(plan, tensor) == firn_fb_plan_inputs_count(plan) &&
+           firn_semantics_schedule_of(plan, tensor) == i;
 }
 
 static int check_schedules(firn_fb_plan plan) {
@@ -238,25 +229,21 @@ static int check_schedules(firn_fb_plan plan) {
     return FIRN_OK;
 }
 
-/* The learning rate that a step reports is the value of a schedule. */
-static bool is_scheduled(firn_fb_plan plan, uint32_t tensor) {
-    for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
-        if (firn_fb_schedule_tensor(firn_fb_plan_schedules_at(plan, i)) == tensor)
-            return true;
-    }
-    return false;
-}
-
 /* --- what the runtime reads between the phases ------------------------------------------------------------------ */
+
+/* The kind of the phase of op n; if there is no such op, update, where neither a loss nor an output may come from. */
+static uint8_t phase_of(firn_fb_plan plan, uint32_t n) {
+    uint8_t phase = FIRN_FB_PHASE_KIND_UPDATE;
+    if (n < firn_semantics_op_count(plan))
+        (void)firn_semantics_op(plan, n, &phase);
+    return phase;
+}
 
 /* The runtime reads the loss at the end of the phase micro_batch or evaluate. */
 static bool is_loss(firn_fb_plan plan, uint32_t loss) {
-    uint32_t n = firn_semantics_first_touch(plan, loss);
-    uint8_t kind = FIRN_FB_PHASE_KIND_UPDATE;
-    if (!is_arena_scalar(plan, loss, FIRN_FLOAT32) || n >= firn_semantics_op_count(plan))
-        return false;
-    (void)firn_semantics_op(plan, n, &kind);
-    return kind == FIRN_FB_PHASE_KIND_MICRO_BATCH || kind == FIRN_FB_PHASE_KIND_EVALUATE;
+    uint8_t phase = phase_of(plan, firn_semantics_first_touch(plan, loss));
+    return is_arena_scalar(plan, loss, FIRN_FLOAT32) &&
+           (phase == FIRN_FB_PHASE_KIND_MICRO_BATCH || phase == FIRN_FB_PHASE_KIND_EVALUATE);
 }
 
 static bool same_name(firn_fb_output a, firn_fb_output b) {
@@ -271,13 +258,10 @@ static bool is_output(firn_fb_plan plan, uint32_t i) {
     if (firn_fb_output_tensor(output) >= firn_fb_plan_tensors_count(plan))
         return false;
     uint32_t index = firn_semantics_base(plan, firn_fb_output_tensor(output));
-    uint32_t n = firn_semantics_first_writer(plan, index);
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    uint8_t phase = FIRN_FB_PHASE_KIND_UPDATE;
-    if (n < firn_semantics_op_count(plan))
-        (void)firn_semantics_op(plan, n, &phase);
     if (firn_semantics_memory(tensor) != FIRN_MEMORY_ARENA || !firn_semantics_is_persistent(tensor) ||
-        firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_SCRATCH || phase == FIRN_FB_PHASE_KIND_UPDATE)
+        firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_SCRATCH ||
+        phase_of(plan, firn_semantics_first_writer(plan, index)) == FIRN_FB_PHASE_KIND_UPDATE)
         return false;
     for (uint32_t j = 0; j < i; j++) {
         if (same_name(firn_fb_plan_outputs_at(plan, j), output))
@@ -297,26 +281,35 @@ static int check_outputs(firn_fb_plan plan) {
 }
 
 /* What a step reports and obeys is what the op of that name has computed. */
+typedef struct step_rule {
+    uint16_t code;
+    uint8_t output, type, phase;
+} step_rule;
+
+static const step_rule norm_rule = {FIRN_OP_gradient_norm, FIRN_GRADIENT_NORM_OUT_NORM, FIRN_FLOAT32,
+                                    FIRN_FB_PHASE_KIND_FINALISE};
+static const step_rule finite_rule = {FIRN_OP_gradient_norm, FIRN_GRADIENT_NORM_OUT_FINITE, FIRN_INT32,
+                                      FIRN_FB_PHASE_KIND_FINALISE};
+static const step_rule floor_rule = {FIRN_OP_loss_scale_update, FIRN_LOSS_SCALE_UPDATE_OUT_AT_FLOOR, FIRN_INT32,
+                                     FIRN_FB_PHASE_KIND_BOOKKEEP};
+
+static bool is_computed(firn_fb_plan plan, uint32_t tensor, const step_rule *rule) {
+    firn_fb_op writer;
+    return tensor == FIRN_ABSENT || (is_arena_scalar(plan, tensor, rule->type) &&
+                                     has_one_writer(plan, tensor, rule->code, rule->output, rule->phase, &writer));
+}
+
 static int check_step(firn_fb_plan plan) {
     uint32_t scale = firn_fb_plan_loss_scale(plan), rate = firn_fb_plan_learning_rate(plan);
-    uint32_t finite = firn_fb_plan_finite(plan), floor = firn_fb_plan_at_floor(plan);
-    uint32_t norm = firn_fb_plan_gradient_norm(plan);
-    const uint8_t finalise = FIRN_FB_PHASE_KIND_FINALISE, bookkeep = FIRN_FB_PHASE_KIND_BOOKKEEP;
-    firn_fb_op writer;
-    bool good = rate == FIRN_ABSENT || is_scheduled(plan, rate);
-    good = good && (scale == FIRN_ABSENT || is_vector(plan, scale, FIRN_MEMORY_STATE, FIRN_FLOAT32, 1));
-    good = good && (norm == FIRN_ABSENT ||
-                    (is_arena_scalar(plan, norm, FIRN_FLOAT32) &&
-                     has_one_writer(plan, norm, FIRN_OP_gradient_norm, FIRN_GRADIENT_NORM_OUT_NORM, finalise, &writer)));
-    good = good && (finite == FIRN_ABSENT ||
-                    (is_arena_scalar(plan, finite, FIRN_INT32) &&
-                     has_one_writer(plan, finite, FIRN_OP_gradient_norm, FIRN_GRADIENT_NORM_OUT_FINITE, finalise,
-                                    &writer)));
-    good = good && (floor == FIRN_ABSENT ||
-                    (is_arena_scalar(plan, floor, FIRN_INT32) &&
-                     has_one_writer(plan, floor, FIRN_OP_loss_scale_update, FIRN_LOSS_SCALE_UPDATE_OUT_AT_FLOOR,
-                                    bookkeep, &writer)));
-    return good ? FIRN_OK : FIRN_ERROR_ROLE;
+    if (!is_computed(plan, firn_fb_plan_gradient_norm(plan), &norm_rule) ||
+        !is_computed(plan, firn_fb_plan_finite(plan), &finite_rule) ||
+        !is_computed(plan, firn_fb_plan_at_floor(plan), &floor_rule))
+        return FIRN_ERROR_ROLE;
+    if (rate != FIRN_ABSENT && firn_semantics_schedule_of(plan, rate) == firn_fb_plan_schedules_count(plan))
+        return FIRN_ERROR_ROLE;
+    if (scale != FIRN_ABSENT && !is_vector(plan, scale, FIRN_MEMORY_STATE, FIRN_FLOAT32, 1))
+        return FIRN_ERROR_ROLE;
+    return FIRN_OK;
 }
 
 /* --- the metric ------------------------------------------------------------------------------------------------- */
@@ -342,22 +335,11 @@ static const metric_rule metric_rules[] = {
     [FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR] = {FIRN_OP_metric_mean, 0, FIRN_FLOAT32, false, false},
 };
 
-/* Checks that exactly one op writes sum or count. It must be an op of the rule and write both, which also determines
- * their shapes. */
-static bool is_measured_once(firn_fb_plan plan, uint32_t sum, uint32_t count, const metric_rule *rule) {
-    uint32_t writers = 0;
-    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
-        uint16_t code = firn_fb_op_code(op);
-        if (!firn_semantics_writes(op, sum) && !firn_semantics_writes(op, count))
-            continue;
-        if ((code != rule->code && code != rule->other) || firn_fb_op_outputs_at(op, 0) != sum ||
-            firn_fb_op_outputs_at(op, 1) != count)
-            return false;
-        writers++;
-    }
-    return writers == 1;
+/* Checks that one op alone writes sum and count, which also determines their shapes. */
+static bool is_measured_once(firn_fb_plan plan, uint32_t sum, uint32_t count, uint16_t code) {
+    firn_fb_op adds, counts;
+    return has_one_writer(plan, sum, code, 0, FIRN_FB_PHASE_KIND_EVALUATE, &adds) &&
+           has_one_writer(plan, count, code, 1, FIRN_FB_PHASE_KIND_EVALUATE, &counts) && adds.at == counts.at;
 }
 
 /* Whether a tensor is a counter of this type with any extents. */
@@ -384,10 +366,9 @@ static bool are_ignored_classes(firn_fb_plan plan, firn_fb_metric metric) {
 static int check_metric(firn_fb_plan plan, firn_fb_metric metric) {
     const metric_rule *rule = &metric_rules[firn_fb_metric_kind(metric)];
     uint32_t sum = firn_fb_metric_sum(metric), count = firn_fb_metric_count(metric);
-    uint32_t cursor = firn_fb_sampler_cursor(firn_fb_plan_sampler(plan));
     float beta = firn_fb_metric_beta(metric);
-    if (!is_counter_of(plan, sum, rule->type) || !is_counter(plan, count) || sum == count || sum == cursor ||
-        count == cursor || !is_measured_once(plan, sum, count, rule))
+    if (!is_counter_of(plan, sum, rule->type) || !is_counter(plan, count) ||
+        (!is_measured_once(plan, sum, count, rule->code) && !is_measured_once(plan, sum, count, rule->other)))
         return FIRN_ERROR_ROLE;
     if (rule->f_beta ? !is_positive(beta) : !is_unused(beta))
         return FIRN_ERROR_FIELD;
@@ -407,12 +388,11 @@ static bool is_counted_once(firn_fb_plan plan, uint32_t counter, uint8_t kind) {
 
 static int check_counters(firn_fb_plan plan) {
     uint32_t global = firn_fb_plan_global_step(plan), optimizer = firn_fb_plan_optimizer_step(plan);
-    uint32_t cursor = firn_fb_sampler_cursor(firn_fb_plan_sampler(plan));
-    if (!is_counter(plan, global) || !is_counter(plan, optimizer) || global == cursor || optimizer == cursor ||
-        !is_counted_once(plan, global, FIRN_FB_PHASE_KIND_BOOKKEEP) ||
-        !is_counted_once(plan, optimizer, FIRN_FB_PHASE_KIND_UPDATE))
-        return FIRN_ERROR_ROLE;
-    return FIRN_OK;
+    return is_counter(plan, global) && is_counter(plan, optimizer) &&
+                   is_counted_once(plan, global, FIRN_FB_PHASE_KIND_BOOKKEEP) &&
+                   is_counted_once(plan, optimizer, FIRN_FB_PHASE_KIND_UPDATE)
+               ? FIRN_OK
+               : FIRN_ERROR_ROLE;
 }
 
 /* --- initialisers ----------------------------------------------------------------------------------------------- */
@@ -422,47 +402,63 @@ static int check_counters(firn_fb_plan plan) {
 /* Whether the elements of a float32 tensor lie in the constants, in a type that float32 holds exactly. */
 static bool weights_fit(firn_fb_initialiser initialiser, firn_fb_tensor tensor, uint64_t constants_bytes) {
     uint8_t element = firn_fb_initialiser_element(initialiser);
-    uint64_t offset = firn_fb_initialiser_weights(initialiser);
     if (element != FIRN_FLOAT32 && !firn_type_is_half(element))
         return false;
     uint64_t bytes = firn_semantics_bytes(tensor) / firn_type_bytes(FIRN_FLOAT32) * firn_type_bytes(element);
-    return offset % 16 == 0 && offset <= constants_bytes && bytes <= constants_bytes - offset;
+    return firn_semantics_is_placed(firn_fb_initialiser_weights(initialiser), bytes, constants_bytes);
 }
 
-/* Whether the fields that only some rules use are zero. */
-static bool is_plain(firn_fb_initialiser initialiser, bool drawn, bool weights) {
-    return (drawn || (firn_fb_initialiser_rng_id(initialiser) == 0 && is_unused(firn_fb_initialiser_b(initialiser)))) &&
-           (weights || (firn_fb_initialiser_weights(initialiser) == 0 &&
-                        firn_fb_initialiser_element(initialiser) == FIRN_FLOAT32));
-}
+/* The fields of an initialiser, a bit for each. */
+enum { USES_A = 1, USES_B = 2, USES_RNG_ID = 4, USES_INTEGER = 8, USES_ELEMENT = 16, USES_WEIGHTS = 32 };
 
-/* A tensor of integers begins with one value; of a type that only a cache has, with zeros. */
-static bool is_integer_initialiser(firn_fb_initialiser initialiser, uint8_t type) {
-    int64_t value = firn_fb_initialiser_integer(initialiser);
-    return firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_CONSTANT &&
-           is_plain(initialiser, false, false) && is_unused(firn_fb_initialiser_a(initialiser)) && value >= 0 &&
-           value <= (type == FIRN_INT64 ? COUNTER_MAX : 0);
-}
+static const uint8_t rule_fields[] = {
+    [FIRN_FB_INITIALISER_RULE_CONSTANT] = USES_A,
+    [FIRN_FB_INITIALISER_RULE_NORMAL] = USES_A | USES_B | USES_RNG_ID,
+    [FIRN_FB_INITIALISER_RULE_UNIFORM] = USES_A | USES_B | USES_RNG_ID,
+    [FIRN_FB_INITIALISER_RULE_WEIGHTS] = USES_ELEMENT | USES_WEIGHTS,
+};
 
-static bool is_float_initialiser(firn_fb_initialiser initialiser, firn_fb_tensor tensor, uint64_t constants_bytes) {
-    float a = firn_fb_initialiser_a(initialiser), b = firn_fb_initialiser_b(initialiser);
-    bool drawn = firn_fb_initialiser_rng_id(initialiser) < FIRN_RNG_ID_END && is_plain(initialiser, true, false);
-    bool counter = firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_COUNTER;
+/* The fields that are not 0. */
+static uint32_t fields_of(firn_fb_initialiser initialiser) {
+    uint32_t fields = is_unused(firn_fb_initialiser_a(initialiser)) ? 0 : USES_A;
+    if (!is_unused(firn_fb_initialiser_b(initialiser)))
+        fields |= USES_B;
+    if (firn_fb_initialiser_rng_id(initialiser) != 0)
+        fields |= USES_RNG_ID;
     if (firn_fb_initialiser_integer(initialiser) != 0)
+        fields |= USES_INTEGER;
+    if (firn_fb_initialiser_element(initialiser) != 0)
+        fields |= USES_ELEMENT;
+    if (firn_fb_initialiser_weights(initialiser) != 0)
+        fields |= USES_WEIGHTS;
+    return fields;
+}
+
+static bool is_in_range(firn_fb_initialiser initialiser, firn_fb_tensor tensor, uint64_t constants_bytes) {
+    float a = firn_fb_initialiser_a(initialiser), b = firn_fb_initialiser_b(initialiser);
+    int64_t integer = firn_fb_initialiser_integer(initialiser);
+    if (firn_fb_initialiser_rng_id(initialiser) >= FIRN_RNG_ID_END || integer < 0 || integer > COUNTER_MAX)
         return false;
     switch (firn_fb_initialiser_rule(initialiser)) {
-    case FIRN_FB_INITIALISER_RULE_CONSTANT:
-        return is_plain(initialiser, false, false) && (!counter || is_unused(a));
     case FIRN_FB_INITIALISER_RULE_NORMAL:
-        return !counter && drawn && b >= 0.0f;
+        return b >= 0.0f;
     case FIRN_FB_INITIALISER_RULE_UNIFORM:
-        return !counter && drawn && b >= a && b - a <= FLT_MAX;
+        return b >= a && b - a <= FLT_MAX;
     case FIRN_FB_INITIALISER_RULE_WEIGHTS:
-        return !counter && is_plain(initialiser, false, true) && is_unused(a) &&
-               weights_fit(initialiser, tensor, constants_bytes);
+        return weights_fit(initialiser, tensor, constants_bytes);
     default:
-        return false;
+        return true;
     }
+}
+
+/* Whether a tensor may begin so, with every field that is not used 0. Only float32 that is no counter is drawn or
+ * copied. An int64 begins with an integer, and all else with zeros. */
+static bool is_initialiser(firn_fb_initialiser initialiser, firn_fb_tensor tensor, uint64_t constants_bytes) {
+    uint8_t rule = firn_fb_initialiser_rule(initialiser), type = firn_fb_tensor_type(tensor);
+    bool free = type == FIRN_FLOAT32 && firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_COUNTER;
+    uint32_t fields = free ? rule_fields[rule] : type == FIRN_INT64 ? USES_INTEGER : 0;
+    return (free || rule == FIRN_FB_INITIALISER_RULE_CONSTANT) && (fields_of(initialiser) & ~fields) == 0 &&
+           is_in_range(initialiser, tensor, constants_bytes);
 }
 
 /* Every state tensor has one initialiser, in the same order. */
@@ -471,11 +467,7 @@ static int check_initialisers(firn_fb_plan plan, uint64_t constants_bytes) {
     if (count != firn_fb_plan_state_tensors(plan))
         return FIRN_ERROR_INITIALISER;
     for (uint32_t i = 0; i < count; i++) {
-        firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, i);
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
-        if (firn_fb_tensor_type(tensor) == FIRN_FLOAT32 ? !is_float_initialiser(initialiser, tensor, constants_bytes)
-                                                        : !is_integer_initialiser(initialiser,
-                                                                                  firn_fb_tensor_type(tensor)))
+        if (!is_initialiser(firn_fb_plan_initialisers_at(plan, i), firn_fb_plan_tensors_at(plan, i), constants_bytes))
             return FIRN_ERROR_INITIALISER;
     }
     return FIRN_OK;

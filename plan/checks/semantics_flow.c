@@ -54,13 +54,11 @@ static bool operands_are_apart(firn_fb_plan plan, firn_fb_op op, uint32_t j) {
 
 /* Whether an op in a phase of this kind reads or writes a tensor that is not a view. */
 static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; firn_fb_phase_kind(phase) == kind && i < firn_fb_phase_ops_count(phase); i++) {
-            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            if (firn_semantics_reads(plan, op, tensor) || firn_semantics_writes(op, tensor))
-                return true;
-        }
+    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        if (phase == kind && (firn_semantics_reads(plan, op, tensor) || firn_semantics_writes(op, tensor)))
+            return true;
     }
     return false;
 }
@@ -123,13 +121,11 @@ static bool op_is_legal(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t ph
 }
 
 static int check_accesses(firn_fb_plan plan) {
-    uint32_t n = 0;
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
-            if (!op_is_legal(plan, firn_fb_phase_ops_at(phase, i), n, firn_fb_phase_kind(phase)))
-                return FIRN_ERROR_OP_ORDER;
-        }
+    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        if (!op_is_legal(plan, op, n, phase))
+            return FIRN_ERROR_OP_ORDER;
     }
     return FIRN_OK;
 }
@@ -224,18 +220,16 @@ static void note_touch(uint32_t *first, uint32_t state_tensors, uint32_t tensor,
 
 /* Finds the first op that uses each tensor that is not state, in one pass; UINT32_MAX if there is none. */
 static void find_first_touches(firn_fb_plan plan, uint32_t *first) {
-    uint32_t state_tensors = firn_fb_plan_state_tensors(plan), n = 0;
+    uint32_t state_tensors = firn_fb_plan_state_tensors(plan);
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan) - state_tensors; i++)
         first[i] = UINT32_MAX;
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
-            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            for (uint32_t j = 0; j < firn_fb_op_inputs_count(op); j++)
-                note_touch(first, state_tensors, firn_semantics_base(plan, firn_fb_op_inputs_at(op, j)), n);
-            for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
-                note_touch(first, state_tensors, firn_fb_op_outputs_at(op, j), n);
-        }
+    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        for (uint32_t j = 0; j < firn_fb_op_inputs_count(op); j++)
+            note_touch(first, state_tensors, firn_semantics_base(plan, firn_fb_op_inputs_at(op, j)), n);
+        for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
+            note_touch(first, state_tensors, firn_fb_op_outputs_at(op, j), n);
     }
 }
 
@@ -368,13 +362,11 @@ static int check_overlaps(firn_fb_plan plan, uint32_t region, uint32_t *room) {
             !takes_its_bytes(plan, &h, i))
             return FIRN_ERROR_OVERLAP;
     }
-    uint32_t n = 0;
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
-            if (!outputs_take_their_bytes(plan, &h, firn_fb_phase_ops_at(phase, i), n))
-                return FIRN_ERROR_OVERLAP;
-        }
+    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        if (!outputs_take_their_bytes(plan, &h, op, n))
+            return FIRN_ERROR_OVERLAP;
     }
     return FIRN_OK;
 }

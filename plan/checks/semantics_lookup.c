@@ -17,22 +17,30 @@ uint64_t firn_semantics_bytes(firn_fb_tensor tensor) {
     return firn_shape_bytes(&shape, &bytes) ? bytes : 0;
 }
 
+bool firn_semantics_is_placed(uint64_t offset, uint64_t bytes, uint64_t room) {
+    return offset % FIRN_TENSOR_ALIGNMENT == 0 && offset <= room && bytes <= room - offset;
+}
+
+static const uint8_t memories[] = {[FIRN_FB_ROLE_PARAMETER] = FIRN_MEMORY_STATE,
+                                   [FIRN_FB_ROLE_BUFFER] = FIRN_MEMORY_STATE,
+                                   [FIRN_FB_ROLE_OPTIMIZER_STATE] = FIRN_MEMORY_STATE,
+                                   [FIRN_FB_ROLE_COUNTER] = FIRN_MEMORY_STATE,
+                                   [FIRN_FB_ROLE_INPUT] = FIRN_MEMORY_ARENA,
+                                   [FIRN_FB_ROLE_ACTIVATION] = FIRN_MEMORY_ARENA,
+                                   [FIRN_FB_ROLE_GRADIENT] = FIRN_MEMORY_ARENA,
+                                   [FIRN_FB_ROLE_RESULT] = FIRN_MEMORY_ARENA,
+                                   [FIRN_FB_ROLE_SCRATCH] = FIRN_MEMORY_ARENA,
+                                   [FIRN_FB_ROLE_CONSTANT] = FIRN_MEMORY_CONSTANT,
+                                   [FIRN_FB_ROLE_FROZEN] = FIRN_MEMORY_CONSTANT,
+                                   [FIRN_FB_ROLE_RING] = FIRN_MEMORY_RING,
+                                   [FIRN_FB_ROLE_CACHE] = FIRN_MEMORY_STATE};
+
 firn_memory firn_semantics_memory(firn_fb_tensor tensor) {
-    switch (firn_fb_tensor_role(tensor)) {
-    case FIRN_FB_ROLE_PARAMETER:
-    case FIRN_FB_ROLE_BUFFER:
-    case FIRN_FB_ROLE_OPTIMIZER_STATE:
-    case FIRN_FB_ROLE_COUNTER:
-    case FIRN_FB_ROLE_CACHE:
-        return FIRN_MEMORY_STATE;
-    case FIRN_FB_ROLE_CONSTANT:
-    case FIRN_FB_ROLE_FROZEN:
-        return FIRN_MEMORY_CONSTANT;
-    case FIRN_FB_ROLE_RING:
-        return FIRN_MEMORY_RING;
-    default:
-        return FIRN_MEMORY_ARENA;
-    }
+    return (firn_memory)memories[firn_fb_tensor_role(tensor)];
+}
+
+bool firn_semantics_is_persistent(firn_fb_tensor tensor) {
+    return firn_fb_tensor_first(tensor) == 0 && firn_fb_tensor_last(tensor) == FIRN_FOR_EVER;
 }
 
 bool firn_semantics_is_of_model(firn_fb_tensor tensor) {
@@ -83,13 +91,11 @@ bool firn_semantics_writes(firn_fb_op op, uint32_t tensor) {
 /* The first op that writes a tensor or, if wanted, reads it. */
 static uint32_t first_use(firn_fb_plan plan, uint32_t tensor, bool reading) {
     uint32_t n = 0;
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, n++) {
-            firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            if (firn_semantics_writes(op, tensor) || (reading && firn_semantics_reads(plan, op, tensor)))
-                return n;
-        }
+    for (; n < firn_semantics_op_count(plan); n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        if (firn_semantics_writes(op, tensor) || (reading && firn_semantics_reads(plan, op, tensor)))
+            break;
     }
     return n;
 }
@@ -109,12 +115,15 @@ uint32_t firn_semantics_input_of(firn_fb_plan plan, uint32_t tensor) {
     return i;
 }
 
+uint32_t firn_semantics_schedule_of(firn_fb_plan plan, uint32_t tensor) {
+    uint32_t i = 0;
+    while (i < firn_fb_plan_schedules_count(plan) &&
+           firn_fb_schedule_tensor(firn_fb_plan_schedules_at(plan, i)) != tensor)
+        i++;
+    return i;
+}
+
 bool firn_semantics_is_filled(firn_fb_plan plan, uint32_t tensor) {
-    if (firn_semantics_input_of(plan, tensor) < firn_fb_plan_inputs_count(plan))
-        return true;
-    for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
-        if (firn_fb_schedule_tensor(firn_fb_plan_schedules_at(plan, i)) == tensor)
-            return true;
-    }
-    return false;
+    return firn_semantics_input_of(plan, tensor) < firn_fb_plan_inputs_count(plan) ||
+           firn_semantics_schedule_of(plan, tensor) < firn_fb_plan_schedules_count(plan);
 }

@@ -6,6 +6,9 @@
 #include "plan/generated/reader.h"
 #include "plan/ops.h"
 
+/* Of the offset of a tensor and of weights. */
+#define FIRN_TENSOR_ALIGNMENT 16u
+
 /* Value of Tensor.last of a persistent tensor. */
 #define FIRN_FOR_EVER UINT32_MAX
 
@@ -14,6 +17,9 @@ firn_shape firn_semantics_shape(firn_fb_tensor tensor);
 
 /* Size in bytes of a tensor that has been checked. */
 uint64_t firn_semantics_bytes(firn_fb_tensor tensor);
+
+/* Whether `bytes` at this offset lie within `room` bytes, and the offset is aligned. */
+bool firn_semantics_is_placed(uint64_t offset, uint64_t bytes, uint64_t room);
 
 /* The memory that a role lies in (semantics.c checks it against the region): the state, of which a checkpoint is made;
  * the constants; a ring; or the arena. */
@@ -39,8 +45,10 @@ bool firn_semantics_writes(firn_fb_op op, uint32_t tensor);
 /* The first op that reads or writes a tensor that is not a view; the number of ops if there is none. */
 uint32_t firn_semantics_first_touch(firn_fb_plan plan, uint32_t tensor);
 
-/* The index of the plan's Input that fills a tensor; inputs_count if there is none. */
+/* The index of the plan's first Input, or first Schedule, that fills a tensor; inputs_count or schedules_count if there
+ * is none. */
 uint32_t firn_semantics_input_of(firn_fb_plan plan, uint32_t tensor);
+uint32_t firn_semantics_schedule_of(firn_fb_plan plan, uint32_t tensor);
 
 /* The first op that writes a tensor; the number of ops if there is none. */
 uint32_t firn_semantics_first_writer(firn_fb_plan plan, uint32_t tensor);
@@ -49,8 +57,6 @@ uint32_t firn_semantics_first_writer(firn_fb_plan plan, uint32_t tensor);
 bool firn_semantics_is_filled(firn_fb_plan plan, uint32_t tensor);
 
 /* Whether a tensor is persistent: its lifetime is not limited to a range of ops. */
-static inline bool firn_semantics_is_persistent(firn_fb_tensor tensor) {
-    return firn_fb_tensor_first(tensor) == 0 && firn_fb_tensor_last(tensor) == FIRN_FOR_EVER;
-}
+bool firn_semantics_is_persistent(firn_fb_tensor tensor);
 
 #endif

@@ -1,5 +1,7 @@
 /* Rule 17 of FORMAT.md, each op by itself. After this check, a kernel that is called with the op's operands accesses
  * only these operands. The relations between ops are checked in semantics_flow.c. */
+#include <string.h>
+
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
 #include "plan/errors.h"
@@ -36,27 +38,28 @@ static bool are_outputs(firn_fb_plan plan, firn_fb_op op, const firn_op_info *in
     return true;
 }
 
-static firn_shape shape_at(firn_fb_plan plan, uint32_t tensor) {
-    return firn_semantics_shape(firn_fb_plan_tensors_at(plan, tensor));
+static void set_shape(firn_fb_plan plan, uint32_t tensor, firn_shape *shape) {
+    *shape = (firn_shape){0};
+    if (tensor != FIRN_ABSENT)
+        *shape = firn_semantics_shape(firn_fb_plan_tensors_at(plan, tensor));
 }
 
 /* Fills in the signature that the shape rules take, with one shape for each operand. The counts have been compared with
  * the op table. */
 static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s, firn_shape *shapes) {
-    firn_shape *inputs = shapes, *outputs = shapes + firn_fb_op_inputs_count(op);
-    *s = (firn_op_signature){.code = firn_fb_op_code(op),
-                             .input_count = (uint8_t)firn_fb_op_inputs_count(op),
-                             .output_count = (uint8_t)firn_fb_op_outputs_count(op),
-                             .integer_count = (uint8_t)firn_fb_op_integers_count(op),
-                             .real_count = (uint8_t)firn_fb_op_reals_count(op),
-                             .inputs = inputs,
-                             .outputs = outputs};
+    s->code = firn_fb_op_code(op);
+    s->input_count = (uint8_t)firn_fb_op_inputs_count(op);
+    s->output_count = (uint8_t)firn_fb_op_outputs_count(op);
+    s->integer_count = (uint8_t)firn_fb_op_integers_count(op);
+    s->real_count = (uint8_t)firn_fb_op_reals_count(op);
+    s->inputs = shapes;
+    s->outputs = shapes + s->input_count;
     for (uint8_t i = 0; i < s->input_count; i++)
-        inputs[i] = firn_fb_op_inputs_at(op, i) == FIRN_ABSENT ? (firn_shape){0}
-                                                               : shape_at(plan, firn_fb_op_inputs_at(op, i));
-    for (uint8_t i = 0; i < s->output_count; i++)
-        outputs[i] = (firn_shape){
-            .type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, i)))};
+        set_shape(plan, firn_fb_op_inputs_at(op, i), &shapes[i]);
+    for (uint8_t i = 0; i < s->output_count; i++) {
+        set_shape(plan, FIRN_ABSENT, &s->outputs[i]);
+        s->outputs[i].type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, i)));
+    }
     for (uint8_t i = 0; i < s->integer_count; i++)
         s->integers[i] = firn_fb_op_integers_at(op, i);
     for (uint8_t i = 0; i < s->real_count; i++)
@@ -66,13 +69,11 @@ static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s, fir
 /* Compares the output shapes that the rule infers with those of the plan, dimension by dimension. */
 static bool outputs_agree(firn_fb_plan plan, firn_fb_op op, const firn_op_signature *s) {
     for (uint8_t i = 0; i < s->output_count; i++) {
-        firn_shape declared = shape_at(plan, firn_fb_op_outputs_at(op, i));
-        if (declared.rank != s->outputs[i].rank)
+        firn_shape declared;
+        set_shape(plan, firn_fb_op_outputs_at(op, i), &declared);
+        if (declared.rank != s->outputs[i].rank ||
+            memcmp(declared.dims, s->outputs[i].dims, declared.rank * sizeof declared.dims[0]) != 0)
             return false;
-        for (uint8_t d = 0; d < declared.rank; d++) {
-            if (declared.dims[d] != s->outputs[i].dims[d])
-                return false;
-        }
     }
     return true;
 }
@@ -158,13 +159,11 @@ static int check_op(firn_fb_plan plan, firn_fb_op op, firn_shape *shapes) {
 }
 
 int firn_semantics_ops(firn_fb_plan plan, firn_shape *scratch) {
-    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
-        firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
-            int error = check_op(plan, firn_fb_phase_ops_at(phase, i), scratch);
-            if (error != FIRN_OK)
-                return error;
-        }
+    int error = FIRN_OK;
+    for (uint32_t n = 0; error == FIRN_OK && n < firn_semantics_op_count(plan); n++) {
+        uint8_t phase;
+        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+        error = check_op(plan, op, scratch);
     }
-    return FIRN_OK;
+    return error;
 }

@@ -125,7 +125,9 @@ static void put_vector_access(const struct object *object, const struct field *f
     put_head(type, object, field, "_at");
     char place[64];
     snprintf(place, sizeof place, "firn_fb_element(table.at, %u, %u, index)", slot_of(field), step);
-    if (field->object == NULL)
+    if (field->object == NULL && field->element == BASE_UINT32)
+        put(", uint32_t index) { return firn_fb_index_at(table.at, %u, index); }\n", slot_of(field));
+    else if (field->object == NULL)
         put(", uint32_t index) { return firn_fb_load_%s(%s)%s; }\n", load_of(field), place,
             field->element == BASE_BOOL ? " != 0" : "");
     else if (field->object->is_struct)
@@ -133,7 +135,7 @@ static void put_vector_access(const struct object *object, const struct field *f
             "    return value;\n}\n",
             type, place, field->object->alignment);
     else
-        put(", uint32_t index) { return (%s){firn_fb_follow(%s)}; }\n", type, place);
+        put(", uint32_t index) { return (%s){firn_fb_table_at(table.at, %u, index)}; }\n", type, slot_of(field));
 }
 
 static void put_access(const struct object *object, const struct field *field) {

@@ -258,16 +258,16 @@ static inline uint32_t firn_fb_metric_count(firn_fb_metric table) { return firn_
 static inline float firn_fb_metric_beta(firn_fb_metric table) { return firn_fb_scalar_float(table.at, 10, 0x0p+0f); }
 static inline uint32_t firn_fb_metric_ignore_classes_count(firn_fb_metric table) { return firn_fb_count(table.at, 12); }
 static inline const uint8_t *firn_fb_metric_ignore_classes_data(firn_fb_metric table) { return firn_fb_elements(table.at, 12); }
-static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 12, 4, index)); }
+static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, uint32_t index) { return firn_fb_index_at(table.at, 12, index); }
 
 /* --- Op */
 static inline uint16_t firn_fb_op_code(firn_fb_op table) { return firn_fb_scalar_uint16(table.at, 4, 0u); }
 static inline uint32_t firn_fb_op_inputs_count(firn_fb_op table) { return firn_fb_count(table.at, 6); }
 static inline const uint8_t *firn_fb_op_inputs_data(firn_fb_op table) { return firn_fb_elements(table.at, 6); }
-static inline uint32_t firn_fb_op_inputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 6, 4, index)); }
+static inline uint32_t firn_fb_op_inputs_at(firn_fb_op table, uint32_t index) { return firn_fb_index_at(table.at, 6, index); }
 static inline uint32_t firn_fb_op_outputs_count(firn_fb_op table) { return firn_fb_count(table.at, 8); }
 static inline const uint8_t *firn_fb_op_outputs_data(firn_fb_op table) { return firn_fb_elements(table.at, 8); }
-static inline uint32_t firn_fb_op_outputs_at(firn_fb_op table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 8, 4, index)); }
+static inline uint32_t firn_fb_op_outputs_at(firn_fb_op table, uint32_t index) { return firn_fb_index_at(table.at, 8, index); }
 static inline uint32_t firn_fb_op_integers_count(firn_fb_op table) { return firn_fb_count(table.at, 10); }
 static inline const uint8_t *firn_fb_op_integers_data(firn_fb_op table) { return firn_fb_elements(table.at, 10); }
 static inline int64_t firn_fb_op_integers_at(firn_fb_op table, uint32_t index) { return firn_fb_load_int64(firn_fb_element(table.at, 10, 8, index)); }
@@ -290,7 +290,7 @@ static inline uint32_t firn_fb_output_tensor(firn_fb_output table) { return firn
 /* --- Phase */
 static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint32_t firn_fb_phase_ops_count(firn_fb_phase table) { return firn_fb_count(table.at, 6); }
-static inline firn_fb_op firn_fb_phase_ops_at(firn_fb_phase table, uint32_t index) { return (firn_fb_op){firn_fb_follow(firn_fb_element(table.at, 6, 4, index))}; }
+static inline firn_fb_op firn_fb_phase_ops_at(firn_fb_phase table, uint32_t index) { return (firn_fb_op){firn_fb_table_at(table.at, 6, index)}; }
 
 /* --- Plan */
 static inline uint32_t firn_fb_plan_numerics_version(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
@@ -300,14 +300,14 @@ static inline uint32_t firn_fb_plan_micro_batches(firn_fb_plan table) { return f
 static inline uint64_t firn_fb_plan_seed(firn_fb_plan table) { return firn_fb_scalar_uint64(table.at, 12, 0u); }
 static inline uint64_t firn_fb_plan_steps(firn_fb_plan table) { return firn_fb_scalar_uint64(table.at, 14, 0u); }
 static inline uint32_t firn_fb_plan_tensors_count(firn_fb_plan table) { return firn_fb_count(table.at, 16); }
-static inline firn_fb_tensor firn_fb_plan_tensors_at(firn_fb_plan table, uint32_t index) { return (firn_fb_tensor){firn_fb_follow(firn_fb_element(table.at, 16, 4, index))}; }
+static inline firn_fb_tensor firn_fb_plan_tensors_at(firn_fb_plan table, uint32_t index) { return (firn_fb_tensor){firn_fb_table_at(table.at, 16, index)}; }
 static inline uint32_t firn_fb_plan_state_tensors(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 18, 0u); }
 static inline uint32_t firn_fb_plan_phases_count(firn_fb_plan table) { return firn_fb_count(table.at, 20); }
-static inline firn_fb_phase firn_fb_plan_phases_at(firn_fb_plan table, uint32_t index) { return (firn_fb_phase){firn_fb_follow(firn_fb_element(table.at, 20, 4, index))}; }
+static inline firn_fb_phase firn_fb_plan_phases_at(firn_fb_plan table, uint32_t index) { return (firn_fb_phase){firn_fb_table_at(table.at, 20, index)}; }
 static inline uint32_t firn_fb_plan_inputs_count(firn_fb_plan table) { return firn_fb_count(table.at, 22); }
-static inline firn_fb_input firn_fb_plan_inputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_input){firn_fb_follow(firn_fb_element(table.at, 22, 4, index))}; }
+static inline firn_fb_input firn_fb_plan_inputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_input){firn_fb_table_at(table.at, 22, index)}; }
 static inline uint32_t firn_fb_plan_outputs_count(firn_fb_plan table) { return firn_fb_count(table.at, 24); }
-static inline firn_fb_output firn_fb_plan_outputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_output){firn_fb_follow(firn_fb_element(table.at, 24, 4, index))}; }
+static inline firn_fb_output firn_fb_plan_outputs_at(firn_fb_plan table, uint32_t index) { return (firn_fb_output){firn_fb_table_at(table.at, 24, index)}; }
 static inline bool firn_fb_plan_sampler_present(firn_fb_plan table) { return firn_fb_slot(table.at, 26) != NULL; }
 static inline firn_fb_sampler firn_fb_plan_sampler(firn_fb_plan table) { return (firn_fb_sampler){firn_fb_follow(firn_fb_slot(table.at, 26))}; }
 static inline uint32_t firn_fb_plan_schedule_nodes_count(firn_fb_plan table) { return firn_fb_count(table.at, 28); }
@@ -318,11 +318,11 @@ static inline firn_fb_schedule_node firn_fb_plan_schedule_nodes_at(firn_fb_plan 
     return value;
 }
 static inline uint32_t firn_fb_plan_schedules_count(firn_fb_plan table) { return firn_fb_count(table.at, 30); }
-static inline firn_fb_schedule firn_fb_plan_schedules_at(firn_fb_plan table, uint32_t index) { return (firn_fb_schedule){firn_fb_follow(firn_fb_element(table.at, 30, 4, index))}; }
+static inline firn_fb_schedule firn_fb_plan_schedules_at(firn_fb_plan table, uint32_t index) { return (firn_fb_schedule){firn_fb_table_at(table.at, 30, index)}; }
 static inline uint32_t firn_fb_plan_initialisers_count(firn_fb_plan table) { return firn_fb_count(table.at, 32); }
-static inline firn_fb_initialiser firn_fb_plan_initialisers_at(firn_fb_plan table, uint32_t index) { return (firn_fb_initialiser){firn_fb_follow(firn_fb_element(table.at, 32, 4, index))}; }
+static inline firn_fb_initialiser firn_fb_plan_initialisers_at(firn_fb_plan table, uint32_t index) { return (firn_fb_initialiser){firn_fb_table_at(table.at, 32, index)}; }
 static inline uint32_t firn_fb_plan_metrics_count(firn_fb_plan table) { return firn_fb_count(table.at, 34); }
-static inline firn_fb_metric firn_fb_plan_metrics_at(firn_fb_plan table, uint32_t index) { return (firn_fb_metric){firn_fb_follow(firn_fb_element(table.at, 34, 4, index))}; }
+static inline firn_fb_metric firn_fb_plan_metrics_at(firn_fb_plan table, uint32_t index) { return (firn_fb_metric){firn_fb_table_at(table.at, 34, index)}; }
 static inline uint32_t firn_fb_plan_loss(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 36, 4294967295u); }
 static inline uint32_t firn_fb_plan_learning_rate(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 38, 4294967295u); }
 static inline uint32_t firn_fb_plan_loss_scale(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 40, 4294967295u); }
@@ -373,7 +373,7 @@ static inline uint8_t firn_fb_tensor_region(firn_fb_tensor table) { return firn_
 static inline uint64_t firn_fb_tensor_offset(firn_fb_tensor table) { return firn_fb_scalar_uint64(table.at, 10, 0u); }
 static inline uint32_t firn_fb_tensor_dims_count(firn_fb_tensor table) { return firn_fb_count(table.at, 12); }
 static inline const uint8_t *firn_fb_tensor_dims_data(firn_fb_tensor table) { return firn_fb_elements(table.at, 12); }
-static inline uint32_t firn_fb_tensor_dims_at(firn_fb_tensor table, uint32_t index) { return firn_fb_load_uint32(firn_fb_element(table.at, 12, 4, index)); }
+static inline uint32_t firn_fb_tensor_dims_at(firn_fb_tensor table, uint32_t index) { return firn_fb_index_at(table.at, 12, index); }
 static inline uint32_t firn_fb_tensor_first(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 14, 0u); }
 static inline uint32_t firn_fb_tensor_last(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 16, 0u); }
 static inline const char *firn_fb_tensor_name(firn_fb_tensor table) { return firn_fb_text(table.at, 18); }

@@ -310,7 +310,8 @@ static void rule_10_values(void **state) {
     (void)state;
     const firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, 0);
     expect_byte_at_most(field(plan.at, PLAN_CHECK_LOSS), 1);
-    expect_byte_at_most(field(firn_fb_plan_metrics_at(plan, 0).at, METRIC_KIND), FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR);
+    expect_byte_at_most(field(firn_fb_plan_metrics_at(plan, 0).at, METRIC_KIND),
+                        FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR);
     expect_byte_at_most(field(first_input().at, INPUT_LABEL), 1);
     expect_byte_at_most(field(tensor.at, TENSOR_TYPE), FIRN_FB_ELEMENT_TYPE_BOOL);
     expect_byte_at_most(field(tensor.at, TENSOR_ROLE), FIRN_FB_ROLE_CACHE);
@@ -512,7 +513,7 @@ static void write_small_seed(void) {
 
 #define SANITIZE "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "
 #define OURS                                                                                                           \
-    "tests/oracle/mutate.c plan/access.c plan/checks/verifier.c plan/generated/tables.c plan/generated/words.c "                     \
+    "tests/oracle/mutate.c plan/access.c plan/checks/verifier.c plan/generated/tables.c plan/generated/words.c "       \
     "tests/unit/support_plan_walk.c "
 #define MUTATE "$FOLDER/mutate " MUTATIONS " $FOLDER/sample.plan $FOLDER/small.plan"
 
