@@ -176,7 +176,7 @@ static bool is_input(firn_fb_plan plan, firn_fb_sampler sampler, firn_fb_input i
 }
 
 /* Checks an input against the earlier ones: each has a different tensor, those of one stream read the same elements,
- * and streams are numbered in the order of their first use. */
+ * from the same ring if they have one, and streams are numbered in the order of their first use. */
 static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
     firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
     bool window = firn_fb_sampler_unit(firn_fb_plan_sampler(plan)) == FIRN_FB_SAMPLE_UNIT_WINDOW;
@@ -186,6 +186,9 @@ static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
     for (uint32_t j = 0; j < i; j++) {
         firn_fb_input other = firn_fb_plan_inputs_at(plan, j);
         follows = follows || firn_fb_input_stream(other) + 1u >= stream;
+        if (firn_fb_input_ring(input) != FIRN_ABSENT &&
+            (firn_fb_input_ring(other) == firn_fb_input_ring(input)) != (firn_fb_input_stream(other) == stream))
+            return false;
         if (firn_fb_input_stream(other) == stream &&
             (firn_fb_input_element(other) != firn_fb_input_element(input) ||
              (!window && sample_elements(firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(other))) != elements)))
