@@ -58,44 +58,15 @@ static inline double firn_fb_load_double(const uint8_t *at) {
 }
 
 /* The address of a table's field, or NULL if the field is absent. slot is 4 + 2 * id. */
-static inline const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot) {
-    const uint8_t *vtable = table - firn_fb_load_int32(table);
-    if (firn_fb_load_uint16(vtable) <= slot)
-        return NULL;
-    uint16_t offset = firn_fb_load_uint16(vtable + slot);
-    return offset == 0 ? NULL : table + offset;
-}
+const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot);
 
 /* A scalar field of a table, or `absent` if the field is absent. There is one for each scalar type that tables use. */
-static inline uint8_t firn_fb_scalar_uint8(const uint8_t *table, uint32_t slot, uint8_t absent) {
-    const uint8_t *at = firn_fb_slot(table, slot);
-    return at == NULL ? absent : firn_fb_load_uint8(at);
-}
-
-static inline uint16_t firn_fb_scalar_uint16(const uint8_t *table, uint32_t slot, uint16_t absent) {
-    const uint8_t *at = firn_fb_slot(table, slot);
-    return at == NULL ? absent : firn_fb_load_uint16(at);
-}
-
-static inline uint32_t firn_fb_scalar_uint32(const uint8_t *table, uint32_t slot, uint32_t absent) {
-    const uint8_t *at = firn_fb_slot(table, slot);
-    return at == NULL ? absent : firn_fb_load_uint32(at);
-}
-
-static inline uint64_t firn_fb_scalar_uint64(const uint8_t *table, uint32_t slot, uint64_t absent) {
-    const uint8_t *at = firn_fb_slot(table, slot);
-    return at == NULL ? absent : firn_fb_load_uint64(at);
-}
-
-static inline int64_t firn_fb_scalar_int64(const uint8_t *table, uint32_t slot, int64_t absent) {
-    const uint8_t *at = firn_fb_slot(table, slot);
-    return at == NULL ? absent : firn_fb_load_int64(at);
-}
-
-static inline float firn_fb_scalar_float(const uint8_t *table, uint32_t slot, float absent) {
-    const uint8_t *at = firn_fb_slot(table, slot);
-    return at == NULL ? absent : firn_fb_load_float(at);
-}
+uint8_t firn_fb_scalar_uint8(const uint8_t *table, uint32_t slot, uint8_t absent);
+uint16_t firn_fb_scalar_uint16(const uint8_t *table, uint32_t slot, uint16_t absent);
+uint32_t firn_fb_scalar_uint32(const uint8_t *table, uint32_t slot, uint32_t absent);
+uint64_t firn_fb_scalar_uint64(const uint8_t *table, uint32_t slot, uint64_t absent);
+int64_t firn_fb_scalar_int64(const uint8_t *table, uint32_t slot, int64_t absent);
+float firn_fb_scalar_float(const uint8_t *table, uint32_t slot, float absent);
 
 /* The string, vector or table that an offset points to. */
 static inline const uint8_t *firn_fb_follow(const uint8_t *offset) {
@@ -103,16 +74,10 @@ static inline const uint8_t *firn_fb_follow(const uint8_t *offset) {
 }
 
 /* The number of elements of a vector or of bytes of a string; 0 if the field is absent. */
-static inline uint32_t firn_fb_count(const uint8_t *table, uint32_t slot) {
-    const uint8_t *offset = firn_fb_slot(table, slot);
-    return offset == NULL ? 0 : firn_fb_load_uint32(firn_fb_follow(offset));
-}
+uint32_t firn_fb_count(const uint8_t *table, uint32_t slot);
 
 /* The first element of a vector or the first byte of a string; NULL if the field is absent. */
-static inline const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot) {
-    const uint8_t *offset = firn_fb_slot(table, slot);
-    return offset == NULL ? NULL : firn_fb_follow(offset) + 4;
-}
+const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot);
 
 /* The element at `index` of a vector that is present; `bytes` is the size of an element. */
 static inline const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot, uint32_t bytes, uint32_t index) {
@@ -120,9 +85,6 @@ static inline const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot
 }
 
 /* The bytes of a string; "" if the field is absent. */
-static inline const char *firn_fb_text(const uint8_t *table, uint32_t slot) {
-    const uint8_t *text = firn_fb_elements(table, slot);
-    return text == NULL ? "" : (const char *)text;
-}
+const char *firn_fb_text(const uint8_t *table, uint32_t slot);
 
 #endif

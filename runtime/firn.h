@@ -279,9 +279,11 @@ int firn_eval_step(firn *instance, const firn_source *source) FIRN_CHECK_RESULT;
  * a number of steps, these are the samples too few for a batch. */
 int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *samples) FIRN_CHECK_RESULT;
 
-/* Computes the value of the plan's metric over the eval steps so far. Returns NO_RESULT before the first step, NO_ROWS
+/* Computes the value of the plan's first metric over the eval steps so far. Returns NO_RESULT before the first step, NO_ROWS
  * if no row counted, NO_METRIC if the plan has none. */
 int firn_eval_result(const firn *instance, float *value) FIRN_CHECK_RESULT;
+/* The same for each metric of a plan that has several, in its order: NO_METRIC from their number on. */
+int firn_eval_metric(const firn *instance, uint32_t index, float *value) FIRN_CHECK_RESULT;
 
 /* Returns the number of global steps (train) or eval steps done. */
 int firn_progress(const firn *instance, uint64_t *steps) FIRN_CHECK_RESULT;

@@ -176,8 +176,8 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
 
 /* --- metric.c ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the value of the metric of an evaluation that has counted at least one row. */
-float firn_metric_value(const firn_instance *instance);
+/* Returns the value of a metric that has counted at least one row. */
+float firn_metric_value(const firn_instance *instance, firn_fb_metric metric);
 
 /* --- initialise.c ------------------------------------------------------------------------------------------------- */
 

@@ -128,8 +128,7 @@ static float area(const uint64_t *histogram) {
 
 /* --- the value ---------------------------------------------------------------------------------------------------- */
 
-float firn_metric_value(const firn_instance *instance) {
-    firn_fb_metric metric = firn_fb_plan_metric(instance->plan);
+float firn_metric_value(const firn_instance *instance, firn_fb_metric metric) {
     firn_tensor sum = firn_instance_tensor(instance, firn_fb_metric_sum(metric));
     switch (firn_fb_metric_kind(metric)) {
     case FIRN_FB_METRIC_KIND_MEAN_LOSS:

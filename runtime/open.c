@@ -379,7 +379,7 @@ int firn_describe(const firn *instance, firn_info *info) {
     memcpy(info->run_hash, self->header.run_hash, FIRN_HASH_BYTES);
     memcpy(info->model_hash, self->model_hash, FIRN_HASH_BYTES);
     info->eval = self->header.mode == FIRN_MODE_EVAL;
-    info->metric = firn_fb_plan_metric_present(self->plan);
+    info->metric = firn_fb_plan_metrics_count(self->plan) != 0;
     info->steps = firn_fb_plan_steps(self->plan);
     info->micro_batches = firn_fb_plan_micro_batches(self->plan);
     info->samples = firn_fb_sampler_samples(sampler);

@@ -208,7 +208,7 @@ int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *sa
     return FIRN_OK;
 }
 
-int firn_eval_result(const firn *instance, float *value) {
+int firn_eval_metric(const firn *instance, uint32_t index, float *value) {
     const firn_instance *self = firn_instance_view(instance);
     if (value == NULL)
         return FIRN_ERROR_ARGUMENT;
@@ -217,17 +217,22 @@ int firn_eval_result(const firn *instance, float *value) {
         return FIRN_ERROR_NOT_OPEN;
     if (self->header.mode != FIRN_MODE_EVAL)
         return FIRN_ERROR_WRONG_MODE;
-    if (!firn_fb_plan_metric_present(self->plan))
+    if (index >= firn_fb_plan_metrics_count(self->plan))
         return FIRN_ERROR_NO_METRIC;
     int status = firn_instance_condition(self);
     if (status != FIRN_OK)
         return status;
-    if (firn_instance_int64(self, firn_fb_metric_count(firn_fb_plan_metric(self->plan))) <= 0)
+    const firn_fb_metric metric = firn_fb_plan_metrics_at(self->plan, index);
+    if (firn_instance_int64(self, firn_fb_metric_count(metric)) <= 0)
         return eval_steps(self) == 0 ? FIRN_ERROR_NO_RESULT : FIRN_ERROR_NO_ROWS;
     uint32_t before = firn_float_begin();
-    *value = firn_canonical(firn_metric_value(self));
+    *value = firn_canonical(firn_metric_value(self, metric));
     firn_float_end(before);
     return FIRN_OK;
+}
+
+int firn_eval_result(const firn *instance, float *value) {
+    return firn_eval_metric(instance, 0, value);
 }
 
 int firn_progress(const firn *instance, uint64_t *steps) {

@@ -168,12 +168,13 @@ static void add_scaling(cJSON *root, firn_fb_plan plan) {
     cJSON_AddNumberToObject(root, "clip_threshold", (double)threshold);
 }
 
-static void add_metric(cJSON *root, firn_fb_metric metric) {
-    cJSON_AddStringToObject(root, "metric", firn_fb_metric_kind_word(firn_fb_metric_kind(metric)));
-    add_number(root, "metric_sum", firn_fb_metric_sum(metric));
-    add_number(root, "metric_count", firn_fb_metric_count(metric));
-    cJSON_AddNumberToObject(root, "metric_beta", (double)firn_fb_metric_beta(metric));
-    cJSON *ignored = cJSON_AddArrayToObject(root, "metric_ignore_classes");
+static void add_metric(cJSON *metrics, firn_fb_metric metric) {
+    cJSON *object = add_element(metrics);
+    cJSON_AddStringToObject(object, "kind", firn_fb_metric_kind_word(firn_fb_metric_kind(metric)));
+    add_number(object, "sum", firn_fb_metric_sum(metric));
+    add_number(object, "count", firn_fb_metric_count(metric));
+    cJSON_AddNumberToObject(object, "beta", (double)firn_fb_metric_beta(metric));
+    cJSON *ignored = cJSON_AddArrayToObject(object, "ignore_classes");
     for (uint32_t i = 0; i < firn_fb_metric_ignore_classes_count(metric); i++)
         cJSON_AddItemToArray(ignored, cJSON_CreateNumber(firn_fb_metric_ignore_classes_at(metric, i)));
 }
@@ -191,8 +192,9 @@ static void add_run(cJSON *root, const firnc_report *report) {
     cJSON_AddBoolToObject(root, "check_loss", firn_fb_plan_check_loss(plan));
     if (train)
         add_scaling(root, plan);
-    if (firn_fb_plan_metric_present(plan))
-        add_metric(root, firn_fb_plan_metric(plan));
+    cJSON *metrics = cJSON_AddArrayToObject(root, "metrics");
+    for (uint32_t i = 0; i < firn_fb_plan_metrics_count(plan); i++)
+        add_metric(metrics, firn_fb_plan_metrics_at(plan, i));
     add_tensor(root, "loss", firn_fb_plan_loss(plan));
     add_tensor(root, "learning_rate", firn_fb_plan_learning_rate(plan));
     add_tensor(root, "loss_scale", firn_fb_plan_loss_scale(plan));

@@ -243,16 +243,18 @@ static void print_optimizer(const cJSON *root) {
     line("clipping", firnc_format("%s%s", text(root, "clipping"), threshold));
 }
 
-static void print_metric(const cJSON *root) {
-    const char *content = text(root, "metric"), *separator = ", without class";
-    const cJSON *class;
-    if (cJSON_GetNumberValue(item(root, "metric_beta")) != 0)
-        content = firnc_format("%s, beta %.9g", content, cJSON_GetNumberValue(item(root, "metric_beta")));
-    cJSON_ArrayForEach(class, item(root, "metric_ignore_classes")) {
-        content = firnc_format("%s%s %" PRIu64, content, separator, (uint64_t)cJSON_GetNumberValue(class));
-        separator = ",";
+static void print_metrics(const cJSON *root) {
+    const cJSON *metric, *class;
+    cJSON_ArrayForEach(metric, item(root, "metrics")) {
+        const char *content = text(metric, "kind"), *separator = ", without class";
+        if (cJSON_GetNumberValue(item(metric, "beta")) != 0)
+            content = firnc_format("%s, beta %.9g", content, cJSON_GetNumberValue(item(metric, "beta")));
+        cJSON_ArrayForEach(class, item(metric, "ignore_classes")) {
+            content = firnc_format("%s%s %" PRIu64, content, separator, (uint64_t)cJSON_GetNumberValue(class));
+            separator = ",";
+        }
+        line("metric", content);
     }
-    line("metric", content);
 }
 
 static void print_schedules(const cJSON *root) {
@@ -362,8 +364,7 @@ void firnc_inspect_print_text(const cJSON *document) {
     print_said(document);
     print_run(document);
     print_data(document);
-    if (item(document, "metric") != NULL)
-        print_metric(document);
+    print_metrics(document);
     if (is(document, "mode", "train"))
         print_optimizer(document);
     print_schedules(document);

@@ -313,7 +313,8 @@ static void fill_metric(const writing *w, firn_native_plan *plan) {
                                    .beta = job->metric_beta,
                                    .ignore_classes = job->metric_ignored,
                                    .ignore_classes_count = job->metric_ignored_count};
-    plan->metric = metric;
+    plan->metrics = metric;
+    plan->metrics_count = 1;
 }
 
 static bool fill_plan(writing *w, firn_native_plan *plan) {

@@ -211,6 +211,7 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
     memset(recipe, 0, sizeof *recipe);
     recipe->job.name = file;
     recipe->job.mode = mode;
+    recipe->job.image_id = mode;
     recipe->job.target = "portable";
     recipe->job.places.layers = recipe->job.places.samples = (firnc_place){.file = file, .line = 1, .path = ""};
     firnc_idle_forget();

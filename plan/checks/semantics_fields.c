@@ -79,7 +79,7 @@ static bool are_loss_seeds(firn_fb_plan plan) {
 }
 
 static int check_train(firn_fb_plan plan) {
-    if (firn_fb_plan_micro_batches(plan) < 1 || firn_fb_plan_metric_present(plan) ||
+    if (firn_fb_plan_micro_batches(plan) < 1 || firn_fb_plan_metrics_count(plan) != 0 ||
         firn_fb_plan_loss(plan) == FIRN_ABSENT || !are_loss_seeds(plan))
         return FIRN_ERROR_FIELD;
     return FIRN_OK;
@@ -381,8 +381,7 @@ static bool are_ignored_classes(firn_fb_plan plan, firn_fb_metric metric) {
     return count < classes;
 }
 
-static int check_metric(firn_fb_plan plan) {
-    firn_fb_metric metric = firn_fb_plan_metric(plan);
+static int check_metric(firn_fb_plan plan, firn_fb_metric metric) {
     const metric_rule *rule = &metric_rules[firn_fb_metric_kind(metric)];
     uint32_t sum = firn_fb_metric_sum(metric), count = firn_fb_metric_count(metric);
     uint32_t cursor = firn_fb_sampler_cursor(firn_fb_plan_sampler(plan));
@@ -493,8 +492,8 @@ static int check_mode(firn_fb_plan plan, bool train) {
         error = check_counters(plan);
     if (error == FIRN_OK && train)
         error = check_step(plan);
-    if (error == FIRN_OK && firn_fb_plan_metric_present(plan))
-        error = check_metric(plan);
+    for (uint32_t i = 0; error == FIRN_OK && i < firn_fb_plan_metrics_count(plan); i++)
+        error = check_metric(plan, firn_fb_plan_metrics_at(plan, i));
     return error;
 }
 

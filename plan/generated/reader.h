@@ -321,8 +321,8 @@ static inline uint32_t firn_fb_plan_schedules_count(firn_fb_plan table) { return
 static inline firn_fb_schedule firn_fb_plan_schedules_at(firn_fb_plan table, uint32_t index) { return (firn_fb_schedule){firn_fb_follow(firn_fb_element(table.at, 30, 4, index))}; }
 static inline uint32_t firn_fb_plan_initialisers_count(firn_fb_plan table) { return firn_fb_count(table.at, 32); }
 static inline firn_fb_initialiser firn_fb_plan_initialisers_at(firn_fb_plan table, uint32_t index) { return (firn_fb_initialiser){firn_fb_follow(firn_fb_element(table.at, 32, 4, index))}; }
-static inline bool firn_fb_plan_metric_present(firn_fb_plan table) { return firn_fb_slot(table.at, 34) != NULL; }
-static inline firn_fb_metric firn_fb_plan_metric(firn_fb_plan table) { return (firn_fb_metric){firn_fb_follow(firn_fb_slot(table.at, 34))}; }
+static inline uint32_t firn_fb_plan_metrics_count(firn_fb_plan table) { return firn_fb_count(table.at, 34); }
+static inline firn_fb_metric firn_fb_plan_metrics_at(firn_fb_plan table, uint32_t index) { return (firn_fb_metric){firn_fb_follow(firn_fb_element(table.at, 34, 4, index))}; }
 static inline uint32_t firn_fb_plan_loss(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 36, 4294967295u); }
 static inline uint32_t firn_fb_plan_learning_rate(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 38, 4294967295u); }
 static inline uint32_t firn_fb_plan_loss_scale(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 40, 4294967295u); }

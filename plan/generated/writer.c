@@ -54,7 +54,7 @@ const firn_native_field firn_native_fields[] = {
     {offsetof(firn_native_plan, schedule_nodes), offsetof(firn_native_plan, schedule_nodes_count), 0},
     {offsetof(firn_native_plan, schedules), offsetof(firn_native_plan, schedules_count), 0},
     {offsetof(firn_native_plan, initialisers), offsetof(firn_native_plan, initialisers_count), 0},
-    {offsetof(firn_native_plan, metric), 0, UINT64_C(0)},
+    {offsetof(firn_native_plan, metrics), offsetof(firn_native_plan, metrics_count), 0},
     {offsetof(firn_native_plan, loss), 0, UINT64_C(4294967295)},
     {offsetof(firn_native_plan, learning_rate), 0, UINT64_C(4294967295)},
     {offsetof(firn_native_plan, loss_scale), 0, UINT64_C(4294967295)},

@@ -101,7 +101,8 @@ struct firn_native_plan {
     uint32_t schedules_count;
     const firn_native_initialiser *initialisers;
     uint32_t initialisers_count;
-    const firn_native_metric *metric;
+    const firn_native_metric *metrics;
+    uint32_t metrics_count;
     uint32_t loss;
     uint32_t learning_rate;
     uint32_t loss_scale;

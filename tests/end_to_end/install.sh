@@ -27,7 +27,7 @@ if grep -rqF -e "$root" -e "$destination" "$installed"; then fail "a file names 
 # --- headers -------------------------------------------------------------------------------------------------------
 
 for header in $(cd "$installed/include/firn" && find . -name '*.h'); do
-    echo "#include \"${header#./}\"" >header.c
+    printf '#include "%s"\nint declared_here;\n' "${header#./}" >header.c # ISO C wants a declaration
     expect "$header alone" 0 "" gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$installed/include/firn" -c header.c
 done
 

@@ -174,7 +174,7 @@ class Plan:
         self.schedule_numbers = [number.value for number in root.schedule_numbers]
         self.schedule_instructions = [picked(instruction, "operation value") for instruction in root.schedule_instructions]
         self.initialisers = [picked(initialiser, "rule element rng_id a b integer weights") for initialiser in root.initialisers]
-        self.metric = root.metric and picked(root.metric, "kind sum count beta ignore_classes")
+        self.metric = picked(root.metrics[0], "kind sum count beta ignore_classes") if root.metrics else None
         self.global_step, self.optimizer_step, self.finite = root.global_step, root.optimizer_step, root.finite
         self.skips = root.finite != self.ABSENT
         self.at_floor = None if root.at_floor == self.ABSENT else root.at_floor

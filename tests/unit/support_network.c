@@ -400,7 +400,8 @@ void network_add_evaluation(const network_form *has) {
         return;
     network.metric = (firn_native_metric){
         .kind = FIRN_FB_METRIC_KIND_MEAN_LOSS, .sum = (uint32_t)network_at.sum, .count = (uint32_t)network_at.count};
-    network.plan.metric = &network.metric;
+    network.plan.metrics = &network.metric;
+    network.plan.metrics_count = 1;
 }
 
 void network_describe(const network_form *has) {

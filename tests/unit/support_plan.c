@@ -372,7 +372,8 @@ void support_plan_eval(support_plan *s) {
                                        .cursor = EVAL_CURSOR,
                                        .pushed = FIRN_ABSENT};
     s->metric = (firn_native_metric){.sum = EVAL_SUM, .count = EVAL_COUNT};
-    s->plan.metric = &s->metric;
+    s->plan.metrics = &s->metric;
+    s->plan.metrics_count = 1;
     s->plan.loss = EVAL_LOSS;
     s->plan.tensors_count = EVAL_TENSORS;
     s->plan.state_tensors = s->plan.initialisers_count = EVAL_STATE_TENSORS;

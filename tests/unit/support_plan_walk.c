@@ -181,7 +181,7 @@ static void walk_plan(firn_fb_plan table, const walk_sink *sink) {
     STRUCTS(plan, schedule_nodes, schedule_node);
     OBJECTS(plan, schedules, schedule);
     OBJECTS(plan, initialisers, initialiser);
-    OBJECT(plan, metric, metric);
+    OBJECTS(plan, metrics, metric);
     SCALAR(plan, loss, natural);
     SCALAR(plan, learning_rate, natural);
     SCALAR(plan, loss_scale, natural);

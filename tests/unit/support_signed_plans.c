@@ -199,7 +199,8 @@ void support_bigram_eval(signed_plan *plan, const signed_plan_settings *settings
     builder_op(&b, FIRN_OP_metric_mean, (int[]){loss, sum, count, -1}, (int[]){sum, count, -1});
     builder_phase(&b, FIRN_FB_PHASE_KIND_EVALUATE);
     b.metric = (firn_native_metric){.kind = settings->metric, .sum = (uint32_t)sum, .count = (uint32_t)count};
-    b.plan.metric = &b.metric;
+    b.plan.metrics = &b.metric;
+    b.plan.metrics_count = 1;
     b.sampler.cursor = (uint32_t)cursor;
     finish(&b, settings, plan);
 }
@@ -245,7 +246,8 @@ void support_classifier(signed_plan *plan, const signed_plan_settings *settings)
     b.plan.loss = (uint32_t)loss;
     b.metric =
         (firn_native_metric){.kind = FIRN_FB_METRIC_KIND_ACCURACY, .sum = (uint32_t)correct, .count = (uint32_t)count};
-    b.plan.metric = &b.metric;
+    b.plan.metrics = &b.metric;
+    b.plan.metrics_count = 1;
     b.sampler.unit = FIRN_FB_SAMPLE_UNIT_RECORD;
     b.sampler.window = 0;
     b.sampler.stride = 0;

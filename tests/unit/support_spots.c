@@ -62,15 +62,24 @@ static bool is_scalar(const firn_fb_inline_rule *rule) {
 
 /* --- writing a plan again ----------------------------------------------------------------------------------------- */
 
+enum { INPUT = 1, SAMPLER = 7, TENSOR = 9 };
+
 /* The schema's defaults that are not 0. */
 static const struct {
-    uint8_t table, field;
+    uint8_t table, first, last; /* field ids */
     uint32_t value;
-} defaults[] = {{FIRN_FB_ROOT, 4, 1}, {FIRN_FB_ROOT, 5, 1}, {1, 6, 0x3f800000}};
+} defaults[] = {
+    {FIRN_FB_ROOT, 2, 3, 1},            /* check_loss, micro_batches */
+    {FIRN_FB_ROOT, 16, 23, UINT32_MAX}, /* from loss to gradient_norm */
+    {INPUT, 6, 6, 0x3f800000},          /* scale */
+    {INPUT, 9, 9, UINT32_MAX},          /* ring */
+    {SAMPLER, 10, 10, UINT32_MAX},      /* pushed */
+    {TENSOR, 8, 8, UINT32_MAX},         /* base */
+};
 
 static uint64_t default_of(uint8_t table, uint32_t field) {
     for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
-        if (defaults[i].table == table && defaults[i].field == field)
+        if (defaults[i].table == table && defaults[i].first <= field && field <= defaults[i].last)
             return defaults[i].value;
     return 0;
 }

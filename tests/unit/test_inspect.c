@@ -196,9 +196,10 @@ static void test_json_eval(void **state) {
     cJSON *root = cJSON_Parse(output_of(plan, FIRNC_INSPECT_JSON, STDOUT_FILENO, 0));
     assert_non_null(root);
     const cJSON *tensors = cJSON_GetObjectItemCaseSensitive(root, "tensors");
-    assert_string_equal(string(root, "metric"), "mean_loss");
-    assert_string_equal(name_of(tensors, root, "metric_sum"), "metric.sum");
-    assert_string_equal(name_of(tensors, root, "metric_count"), "metric.count");
+    const cJSON *metric = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(root, "metrics"), 0);
+    assert_string_equal(string(metric, "kind"), "mean_loss");
+    assert_string_equal(name_of(tensors, metric, "sum"), "metric.sum");
+    assert_string_equal(name_of(tensors, metric, "count"), "metric.count");
     assert_null(cJSON_GetObjectItemCaseSensitive(root, "finite"));
     assert_null(cJSON_GetObjectItemCaseSensitive(root, "loss_scaling"));
     assert_null(cJSON_GetObjectItemCaseSensitive(root, "loss_scale"));

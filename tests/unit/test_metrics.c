@@ -31,7 +31,7 @@ static void evaluation_open(evaluation *e, const char *metric, const char *setti
     assert_int_equal(compiled_run_open(&e->run, &e->plan, 0), FIRN_OK);
     assert_int_equal(firn_initialise(&e->run.firn), FIRN_OK);
     const firn_instance *instance = firn_instance_view(&e->run.firn);
-    firn_fb_metric written = firn_fb_plan_metric(instance->plan);
+    firn_fb_metric written = firn_fb_plan_metrics_at(instance->plan, 0);
     e->sum = firn_instance_tensor(instance, firn_fb_metric_sum(written));
     e->count = firn_instance_tensor(instance, firn_fb_metric_count(written));
 }
@@ -131,7 +131,7 @@ static void confusion_matrices(void **state) {
         evaluation e;
         evaluation_open(&e, setting, NULL);
         const firn_instance *instance = firn_instance_view(&e.run.firn);
-        assert_int_equal(firn_fb_metric_kind(firn_fb_plan_metric(instance->plan)), matrices[i].kind);
+        assert_int_equal(firn_fb_metric_kind(firn_fb_plan_metrics_at(instance->plan, 0)), matrices[i].kind);
         for (int bits = 0; bits <= 48; bits += 24) {
             fill_matrix(&e, INT64_C(1) << bits);
             expect_near(&e, expected_value(e.sum.data, matrices[i].kind, matrices[i].beta, matrices[i].ignored));

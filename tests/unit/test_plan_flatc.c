@@ -245,7 +245,7 @@ static void so_also_where_much_is_left_out(void **state) {
     firn_native_plan small = sample_plan;
     small.schedule_nodes = NULL;
     small.schedule_nodes_count = small.schedules_count = small.outputs_count = small.origin_count = 0;
-    small.metric = NULL;
+    small.metrics_count = 0;
     small.check_loss = true;
     small.micro_batches = 1;
     small.seed = small.steps = small.finite = 0;

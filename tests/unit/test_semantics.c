@@ -544,6 +544,69 @@ static void frozen_weight_of_an_early_name(support_plan *s) {
     (void)add_frozen(s, "a");
 }
 
+/* --- caches --- */
+
+/* Appends a tensor of the session to the state, of one element; the edits of the state come before. */
+static uint32_t add_cache(support_plan *s, uint8_t type) {
+    const uint32_t cache = s->plan.state_tensors++;
+    insert_tensor(s, cache,
+                  &(firn_native_tensor){.name = "zz",
+                                        .type = type,
+                                        .role = FIRN_FB_ROLE_CACHE,
+                                        .region = EVAL_SESSION,
+                                        .offset = 48,
+                                        .last = UINT32_MAX,
+                                        .base = FIRN_ABSENT},
+                  1);
+    s->header.region_bytes[EVAL_SESSION] = 64;
+    s->initialisers[cache] = (firn_native_initialiser){.rule = FIRN_FB_INITIALISER_RULE_CONSTANT};
+    s->plan.initialisers_count++;
+    return cache;
+}
+
+/* A cache of one number that each step multiplies by 0. */
+static uint32_t change_cache(support_plan *s) {
+    const uint32_t cache = add_cache(s, FIRN_FLOAT32);
+    const firn_native_op multiply = {
+        .code = FIRN_OP_advance_power, .inputs_count = 1, .outputs_count = 1, .reals_count = 1};
+    support_op *op = insert_op(s, 0, &multiply);
+    op->inputs[0] = op->outputs[0] = cache;
+    return cache;
+}
+
+static void cache_that_an_evaluation_changes(support_plan *s) {
+    (void)change_cache(s);
+}
+
+static void cache_of_int8(support_plan *s) {
+    (void)add_cache(s, FIRN_INT8);
+}
+
+static void cache_of_bfloat16(support_plan *s) {
+    (void)add_cache(s, FIRN_BFLOAT16);
+}
+
+static void cache_that_begins_with_a_number(support_plan *s) {
+    s->initialisers[change_cache(s)].a = 0.5f;
+}
+
+/* --- partial sums --- */
+
+/* Adds another partial sum at the end of a phase, which nothing reads. */
+static void add_partial_sum(support_plan *s, uint32_t phase) {
+    const uint32_t partial = add_lasting(s, TRAIN_NORM, 1, (const uint32_t[]){1}),
+                   scratch = add_lasting(s, TRAIN_SCRATCH_BIAS, 2, (const uint32_t[]){1, 1});
+    support_op *op = insert_op(s, phase, &s->ops[TRAIN_OP_SQUARES_BIAS]);
+    op->inputs[0] = TRAIN_WEIGHT;
+    op->inputs[1] = op->outputs[0] = partial;
+    op->inputs[2] = TRAIN_LOSS_SCALE;
+    op->outputs[1] = scratch;
+}
+
+static void partial_sum_in_finalise(support_plan *s) {
+    add_partial_sum(s, 1);
+}
+
 /* --- derive --- */
 
 /* Puts a phase derive, still without ops, before the others. */
@@ -607,7 +670,7 @@ static void leave_out_labels(support_plan *s) {
     s->tensors[EVAL_Y].last = UINT32_MAX;
     s->outputs[0] = (firn_native_output){.name = "y", .tensor = EVAL_Y};
     s->plan.inputs_count = 1;
-    s->plan.metric = NULL;
+    s->plan.metrics_count = 0;
     s->plan.loss = FIRN_ABSENT;
     s->plan.check_loss = false;
     remove_tensor(s, EVAL_LABELS);
@@ -619,7 +682,7 @@ static void metric_without_a_loss(support_plan *s) {
 }
 
 static void loss_without_a_metric(support_plan *s) {
-    s->plan.metric = NULL;
+    s->plan.metrics_count = 0;
 }
 
 /* --- steps --- */
@@ -757,6 +820,21 @@ static const plan_case acceptances[] = {
     {"no floor reported", TRAIN, .edits = {SET(plan.at_floor, UINT32_MAX)}},
     {"no scale", TRAIN, .edits = {SET(plan.loss_scale, UINT32_MAX), SET(ops[TRAIN_OP_LOSS_SEED].inputs_count, 0)}},
     {"scale updated with the parameters", TRAIN, .change = scale_updated_with_the_parameters},
+    {"factors without a scale", TRAIN, .edits = {SET(operands[TRAIN_OP_FACTORS].inputs[0], UINT32_MAX)}},
+    {"features of bool", TRAIN, .edits = {SET(inputs[0].element, FIRN_BOOL)}},
+    {"features of int8", TRAIN, .edits = {SET(inputs[0].element, FIRN_INT8)}},
+    {"features of int16", TRAIN, .edits = {SET(inputs[0].element, FIRN_INT16)}},
+    {"features of uint16", TRAIN, .edits = {SET(inputs[0].element, FIRN_UINT16)}},
+    {"labels of bool", TRAIN, .edits = {SET(inputs[1].element, FIRN_BOOL)}},
+    {"labels of int8", TRAIN, .edits = {SET(inputs[1].element, FIRN_INT8)}},
+    {"labels of int16", TRAIN, .edits = {SET(inputs[1].element, FIRN_INT16)}},
+    {"labels of uint16", TRAIN, .edits = {SET(inputs[1].element, FIRN_UINT16)}},
+    {"labels of int32", TRAIN, .edits = {SET(inputs[1].element, FIRN_INT32)}},
+    {"cache that an evaluation changes", EVAL, .change = cache_that_an_evaluation_changes},
+    {"cache of int8", EVAL, .change = cache_of_int8},
+    {"cache of bfloat16", EVAL, .change = cache_of_bfloat16},
+    {"cache that begins with a number", EVAL, .change = cache_that_begins_with_a_number},
+    {"partial sum in finalise", TRAIN, .change = partial_sum_in_finalise},
     {"records that are pushed", TRAIN, .change = push_records},
     {"windows that are pushed", EVAL, .change = push_windows},
     {"even and odd blocks", EVAL, .change = even_odd_blocks},
@@ -995,7 +1073,8 @@ static void ignored_classes_of_a_mean(support_plan *s) {
 
 static void metric_in_a_train_plan(support_plan *s) {
     s->metric = (firn_native_metric){.count = TRAIN_STEPS};
-    s->plan.metric = &s->metric;
+    s->plan.metrics = &s->metric;
+    s->plan.metrics_count = 1;
 }
 
 /* A second loss whose gradient has another share. */
@@ -1156,6 +1235,32 @@ static void state_written_anew(support_plan *s) {
     s->operands[TRAIN_OPS].outputs[0] = TRAIN_LOSS_SCALE;
     s->plan.tensors_count--;
     s->plan.finite = FIRN_ABSENT;
+}
+
+static void counter_changed_in_an_evaluation(support_plan *s) {
+    s->tensors[change_cache(s)].role = FIRN_FB_ROLE_COUNTER;
+}
+
+static void cache_written_anew(support_plan *s) {
+    const uint32_t cache = add_cache(s, FIRN_FLOAT32);
+    insert_simple_op(s, 0, FIRN_OP_relu, EVAL_LOSS + 1, cache);
+}
+
+static void cache_changed_in_derive(support_plan *s) {
+    (void)change_cache(s);
+    (void)derived_table(s);
+    s->phases[0].ops_count++; /* with what was the first op of a step */
+    s->phases[1].ops++;
+    s->phases[1].ops_count--;
+    swap_ops(s, 1, EVAL_OPS + 1);
+}
+
+static void derived_from_a_cache(support_plan *s) {
+    (void)derive(s, add_cache(s, FIRN_FLOAT32));
+}
+
+static void partial_sum_in_an_update(support_plan *s) {
+    add_partial_sum(s, 2);
 }
 
 static void frozen_weight_changed(support_plan *s) {
@@ -1346,6 +1451,32 @@ static void frozen_weight_without_a_name(support_plan *s) {
 
 static void constant_with_a_name(support_plan *s) {
     s->tensors[add_constant(s)].name = "constant";
+}
+
+static void cache_without_a_name(support_plan *s) {
+    s->tensors[add_cache(s, FIRN_FLOAT32)].name = NULL;
+}
+
+static void cache_in_the_arena(support_plan *s) {
+    s->tensors[add_cache(s, FIRN_FLOAT32)].region = EVAL_ARENA;
+}
+
+static void cache_that_does_not_last(support_plan *s) {
+    s->tensors[add_cache(s, FIRN_FLOAT32)].last = 2;
+}
+
+/* --- how caches begin --- */
+
+static void cache_of_int8_that_begins_at_1(support_plan *s) {
+    s->initialisers[add_cache(s, FIRN_INT8)].integer = 1;
+}
+
+static void cache_of_bfloat16_that_begins_at_1(support_plan *s) {
+    s->initialisers[add_cache(s, FIRN_BFLOAT16)].a = 1;
+}
+
+static void cache_of_bfloat16_drawn_at_random(support_plan *s) {
+    s->initialisers[add_cache(s, FIRN_BFLOAT16)].rule = FIRN_FB_INITIALISER_RULE_NORMAL;
 }
 
 /* --- regions --- */
@@ -1621,6 +1752,11 @@ static const plan_case tensor_cases[] = {
     {"ring in the arena", TRAIN, .change = ring_in_the_arena},
     {"activation in a ring region", TRAIN, .change = activation_in_a_ring_region},
     {"ring that does not last", TRAIN, .change = ring_that_does_not_last},
+    {"cache in the region of the optimizer", TRAIN, .edits = {SET(tensors[TRAIN_STEPS].role, FIRN_FB_ROLE_CACHE)}},
+    {"cache among the parameters", TRAIN, .edits = {SET(tensors[TRAIN_BIAS].role, FIRN_FB_ROLE_CACHE)}},
+    {"cache in the arena", EVAL, .change = cache_in_the_arena},
+    {"cache without a name", EVAL, .change = cache_without_a_name},
+    {"cache that does not last", EVAL, .change = cache_that_does_not_last},
     {"parameter in a half type", TRAIN, .edits = {SET(tensors[TRAIN_BIAS].type, FIRN_BFLOAT16)}},
     {"parameter of int64", TRAIN,
      .edits = {SET(tensors[TRAIN_CURSOR].role, FIRN_FB_ROLE_PARAMETER), SET(tensors[TRAIN_CURSOR].region, 0)}},
@@ -1806,6 +1942,10 @@ static const plan_case op_operands_cases[] = {
     {"op that writes no tensor", TRAIN, .edits = {SET(operands[TRAIN_OP_LINEAR].outputs[0], UINT32_MAX)}},
     {"last input that is absent", TRAIN, .edits = {SET(operands[TRAIN_OP_LINEAR].inputs[2], UINT32_MAX)}},
     {"only input that is absent", TRAIN, .edits = {SET(operands[TRAIN_OP_LOSS_SEED].inputs[0], UINT32_MAX)}},
+    {"absent input that is not optional", TRAIN, .edits = {SET(operands[TRAIN_OP_LINEAR].inputs[1], UINT32_MAX)}},
+    {"absent first input", EVAL, .edits = {SET(operands[EVAL_OP_EMBEDDING].inputs[0], UINT32_MAX)}},
+    {"absent input that is changed", TRAIN, .edits = {SET(operands[TRAIN_OP_SGD_BIAS].inputs[0], UINT32_MAX)}},
+    {"absent norm at the end", TRAIN, .edits = {SET(operands[TRAIN_OP_FACTORS].inputs[1], UINT32_MAX)}},
     {"scratch read", TRAIN, .edits = {SET(operands[TRAIN_OP_SQUARES_WEIGHT].inputs[0], TRAIN_SCRATCH_BIAS)}},
     {"scratch of the op itself read", TRAIN,
      .edits = {SET(operands[TRAIN_OP_SQUARES_WEIGHT].inputs[0], TRAIN_SCRATCH_WEIGHT)}},
@@ -1838,10 +1978,6 @@ static const plan_case op_shape_cases[] = {
     {"output of another rank", TRAIN,
      .edits = {SET(tensors[TRAIN_ROW_MAX].dims_count, 2), SET(dims[TRAIN_ROW_MAX][1], 1)}},
     {"output of another type", TRAIN, .edits = {SET(tensors[TRAIN_LOSS].type, FIRN_INT32)}},
-    {"absent input that is not optional", TRAIN, .edits = {SET(operands[TRAIN_OP_LINEAR].inputs[1], UINT32_MAX)}},
-    {"absent first input", EVAL, .edits = {SET(operands[EVAL_OP_EMBEDDING].inputs[0], UINT32_MAX)}},
-    {"absent input that an attribute asks for", TRAIN,
-     .edits = {SET(operands[TRAIN_OP_FACTORS].inputs[0], UINT32_MAX)}},
     {"view of another extent", TRAIN, .change = view_of_another_extent},
     {"features of another extent", TRAIN, .edits = {SET(dims[TRAIN_FEATURES][1], 2)}},
 };
@@ -1904,6 +2040,11 @@ static const plan_case sampler_cases[] = {
     {"input of another role", TRAIN, .edits = {SET(tensors[TRAIN_FEATURES].role, FIRN_FB_ROLE_ACTIVATION)}},
     {"labels without a limit", TRAIN, .edits = {SET(inputs[1].limit, 0)}},
     {"features with a limit", TRAIN, .edits = {SET(inputs[0].limit, 256)}},
+    {"labels of int64", TRAIN, .edits = {SET(inputs[1].element, FIRN_INT64)}},
+    {"labels of bfloat16", TRAIN, .edits = {SET(inputs[1].element, FIRN_BFLOAT16)}},
+    {"features of int64", TRAIN, .edits = {SET(inputs[0].element, FIRN_INT64)}},
+    {"features of float16", TRAIN, .edits = {SET(inputs[0].element, FIRN_FLOAT16)}},
+    {"features of cbfloat16", TRAIN, .edits = {SET(inputs[0].element, FIRN_CBFLOAT16)}},
     {"labels from float32", TRAIN, .edits = {SET(inputs[1].element, FIRN_FLOAT32)}},
     {"features from int32", TRAIN, .edits = {SET(inputs[0].element, FIRN_INT32)}},
     {"float32 features that are scaled", TRAIN, .edits = {SET(inputs[0].element, FIRN_FLOAT32)}},
@@ -2074,6 +2215,9 @@ static const plan_case initialiser_cases[] = {
     {"constant with an element type", TRAIN, .edits = {SET(initialisers[TRAIN_BIAS].element, FIRN_BFLOAT16)}},
     {"constant with a second number", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_BIAS].b, 1)}},
     {"constant with random numbers", TRAIN, .edits = {SET(initialisers[TRAIN_BIAS].rng_id, 1)}},
+    {"cache of int8 that begins at 1", EVAL, .change = cache_of_int8_that_begins_at_1},
+    {"cache of bfloat16 that begins at 1", EVAL, .change = cache_of_bfloat16_that_begins_at_1},
+    {"cache of bfloat16 drawn at random", EVAL, .change = cache_of_bfloat16_drawn_at_random},
     {"weights with a number", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_WEIGHT].b, 0)}, .change = weights_with_more},
     {"weights with a second number", TRAIN, .edits = {SET_REAL(initialisers[TRAIN_WEIGHT].a, 0)},
      .change = weights_with_more},
@@ -2129,6 +2273,11 @@ static const plan_case op_order_cases[] = {
     {"buffer changed in finalise", TRAIN, .change = buffer_changed_in_finalise},
     {"buffer changed in an evaluation", EVAL, .change = buffer_changed_in_an_evaluation},
     {"parameter changed in an evaluation", EVAL, .change = parameter_changed_in_an_evaluation},
+    {"counter changed in an evaluation", EVAL, .change = counter_changed_in_an_evaluation},
+    {"cache written anew", EVAL, .change = cache_written_anew},
+    {"cache changed in derive", EVAL, .change = cache_changed_in_derive},
+    {"derived from a cache", EVAL, .change = derived_from_a_cache},
+    {"partial sum in an update", TRAIN, .change = partial_sum_in_an_update},
     {"frozen weight changed", TRAIN, .change = frozen_weight_changed},
     {"ring written", TRAIN, .change = ring_written},
     {"derived from a trained parameter", TRAIN, .change = derived_from_a_trained_parameter},

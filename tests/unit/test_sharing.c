@@ -491,7 +491,7 @@ static void infer_only(firn_native_plan *native) {
     native->outputs = &logits;
     native->outputs_count = 1;
     native->sampler = &sampler;
-    native->metric = NULL;
+    native->metrics_count = 0;
     native->loss = FIRN_ABSENT;
     native->check_loss = false;
 }

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "plan/checks/check.h"
 #include "plan/checks/semantics.h"
 #include "plan/checks/verifier.h"
 #include "plan/generated/tables.h"
@@ -131,7 +132,8 @@ static void truncated_at_every_length(void **state) {
             count(open_error(&copy));
             compiled_plan_free(&copy);
         }
-    assert_int_equal(counts[-FIRN_ERROR_TRUNCATED], total_of(0, 1 - ERRORS));
+    assert_int_equal(counts[0], PLANS); /* at the beginning of the report */
+    assert_int_equal(counts[-FIRN_ERROR_TRUNCATED], total_of(-1, 1 - ERRORS));
     print_counts("truncated at every length, 5 plans");
 }
 
@@ -165,10 +167,7 @@ static void not_signed_or_by_another_key(void **state) {
         compiled_plan_sign_bytes(&plan, true);
         assert_int_equal(open_error(&plan), FIRN_ERROR_WRONG_KEY);
         header.algorithm = FIRN_ALGORITHM_NONE;
-        header.signature_bytes = 0;
-        header.total_bytes -= FIRN_SIGNATURE_BYTES;
         compiled_plan_set_header(&plan, &header);
-        plan.bytes = header.total_bytes;
         assert_int_equal(open_error(&plan), FIRN_ERROR_UNSIGNED);
         compiled_plan_free(&plan);
     }
@@ -181,31 +180,31 @@ static void a_flip_of_every_bit_of_header_and_signature(void **state) {
     for (int i = 0; i < 2; i++) {
         compiled_plan plan;
         compiled_plan_copy(&plan, &plans[which[i]]);
-        uint64_t signature = 8 * (plan.bytes - FIRN_SIGNATURE_BYTES);
-        for (uint64_t bit = 0; bit < 8 * plan.bytes; bit = bit == 8 * FIRN_HEADER_BYTES - 1 ? signature : bit + 1) {
+        for (uint64_t bit = 0; bit < 8 * FIRN_PAYLOAD_OFFSET; bit++) {
             flip(&plan, bit);
             int status = open_error(&plan);
             count(status);
-            assert_true(bit < signature || status == FIRN_ERROR_SIGNATURE);
+            assert_true(bit < 8 * FIRN_HEADER_BYTES || status == FIRN_ERROR_SIGNATURE);
             flip(&plan, bit);
         }
         compiled_plan_free(&plan);
     }
-    /* Increased block sizes are refused before anything is hashed. */
-    uint32_t refused = total_of(FIRN_ERROR_STATE_TOO_SMALL, FIRN_ERROR_ARENA_TOO_SMALL) +
-                       total_of(FIRN_ERROR_TRUNCATED, FIRN_ERROR_PLAN_TOO_LARGE) +
-                       total_of(FIRN_ERROR_SIGNATURE, FIRN_ERROR_POOL_TOO_SMALL);
-    assert_int_equal(refused, 2 * 8 * (FIRN_HEADER_BYTES + FIRN_SIGNATURE_BYTES));
+    /* Larger regions are refused before anything is hashed, because their blocks would be larger than the test's. */
+    uint32_t refused = counts[-FIRN_ERROR_BLOCK_TOO_SMALL] + total_of(FIRN_ERROR_TRUNCATED, FIRN_ERROR_PLAN_TOO_LARGE) +
+                       total_of(FIRN_ERROR_SIGNATURE, FIRN_ERROR_RUN_HASH);
+    assert_int_equal(refused, 2 * 8 * FIRN_PAYLOAD_OFFSET);
     assert_int_equal(counts[-FIRN_ERROR_WRONG_KEY], 2 * 256);
     print_counts("every bit of header and signature, 2 plans");
 }
 
 /* Returns a random bit of the payload, in the FlatBuffers part or in the padding. */
 static uint64_t random_bit(const compiled_plan *plan, uint64_t *seed) {
-    uint64_t bits = 8 * (plan->bytes - FIRN_HEADER_BYTES - FIRN_SIGNATURE_BYTES);
-    return 8 * FIRN_HEADER_BYTES + draw(seed) % bits;
+    const firn_header header = compiled_plan_header(plan);
+    uint64_t bits = 8 * (firn_header_payload_end(&header) - FIRN_PAYLOAD_OFFSET);
+    return 8 * FIRN_PAYLOAD_OFFSET + draw(seed) % bits;
 }
 
+/* The header says what the SHA-256 of the payload is. */
 static void flips_of_the_payload(void **state) {
     (void)state;
     uint64_t seed = SEED;
@@ -216,9 +215,25 @@ static void flips_of_the_payload(void **state) {
         count(open_error(plan));
         flip(plan, bit);
     }
-    assert_int_equal(counts[-FIRN_ERROR_SIGNATURE], RANDOM_FLIPS);
+    assert_int_equal(counts[-FIRN_ERROR_RUN_HASH], RANDOM_FLIPS);
     printf("seed %u: ", SEED);
     print_counts("random bits of the payload");
+}
+
+/* A device does not read the report. */
+static void flips_of_the_report(void **state) {
+    (void)state;
+    for (int i = 0; i < PLANS; i++) {
+        const firn_header header = compiled_plan_header(&plans[i]);
+        assert_true(header.report_bytes > 100);
+        for (uint64_t bit = 8 * firn_header_payload_end(&header); bit < 8 * plans[i].bytes; bit += 997) {
+            flip(&plans[i], bit);
+            count(open_error(&plans[i]));
+            flip(&plans[i], bit);
+        }
+    }
+    assert_int_equal(counts[0], total_of(0, 1 - ERRORS));
+    print_counts("bits of the report, 5 plans");
 }
 
 /* --- damage that is signed again ---------------------------------------------------------------------------------- */
@@ -260,10 +275,11 @@ static void print_runs(const char *title) {
     ran = ended_early = 0;
 }
 
-/* Bytes of the header that may change for the same payload: versions, counter, vendor and class, a larger pool within
- * the arena, and a FlatBuffers length that ends inside the padding. */
+/* Bytes of the header that may change for the same payload: image id, versions, counter, vendor and class, schema hash,
+ * the hash of the report, a FlatBuffers length that ends inside the padding, larger regions. */
 static bool is_free(unsigned byte) {
-    return (byte >= 40 && byte < 80) || (byte >= 192 && byte < 208);
+    return (byte >= 32 && byte < 44) || (byte >= 48 && byte < 112) || (byte >= 176 && byte < 208) ||
+           (byte >= 216 && byte < 224) || (byte >= 304 && byte < 432);
 }
 
 /* The run hash is not updated, so that its check is tested, too; the key hash is that of the key. */
@@ -291,22 +307,26 @@ static void header_flips_signed_again(void **state) {
         }
         compiled_plan_free(&plan);
     }
-    assert_true(tried > 2 * 8 * (40 + 96));
-    assert_int_equal(counts[-FIRN_ERROR_SCHEMA_HASH], 2 * 256);
+    assert_true(tried > 2 * 8 * (12 + 32 + 4 * 32));
+    assert_true(counts[0] >= 2 * 8 * (12 + 32 + 2 * 32));
     assert_int_equal(counts[-FIRN_ERROR_WRONG_KEY], 2 * 256);
-    assert_true(counts[-FIRN_ERROR_HEADER_MISMATCH] >= 2 * 256);
+    assert_true(counts[-FIRN_ERROR_RUN_HASH] >= 2 * 256);
+    assert_true(counts[-FIRN_ERROR_HEADER_MISMATCH] >= 2 * 8);
     print_runs("bits of the header that it survives, signed again, 2 plans");
 }
 
 /* Applies only the rules of the payload, to a copy of exactly its length. */
 static int payload_status(const compiled_plan *plan) {
     firn_header header = compiled_plan_header(plan);
-    compiled_plan part = {.file = plan->file + FIRN_HEADER_BYTES, .bytes = header.flatbuffers_bytes}, copy;
+    compiled_plan part = {.file = plan->file + FIRN_PAYLOAD_OFFSET, .bytes = header.flatbuffers_bytes}, copy;
     compiled_plan_copy(&copy, &part);
-    uint32_t scratch[FIRN_POOL_BYTES_MAX / 4];
+    const uint64_t scratch_bytes = firn_check_pool_bytes(&header.counts);
+    void *scratch = malloc((size_t)scratch_bytes);
+    assert_non_null(scratch);
     int status = firn_fb_verify(copy.file, copy.bytes);
     if (status == FIRN_OK)
-        status = firn_semantics_check(firn_fb_plan_root(copy.file), &header, scratch, sizeof scratch);
+        status = firn_semantics_check(firn_fb_plan_root(copy.file), &header, scratch, scratch_bytes);
+    free(scratch);
     compiled_plan_free(&copy);
     return status;
 }
@@ -410,7 +430,7 @@ static uint64_t content_of(const compiled_plan *plan) {
                             .single = fold_single,
                             .real = fold_real,
                             .text = fold_text};
-    plan_walk(firn_fb_plan_root(plan->file + FIRN_HEADER_BYTES), &sink);
+    plan_walk(firn_fb_plan_root(plan->file + FIRN_PAYLOAD_OFFSET), &sink);
     return sum;
 }
 
@@ -419,7 +439,7 @@ static void expand(compiled_plan *plan, const compiled_plan *from) {
     compiled_plan_copy(plan, from);
     uint32_t bytes = 0;
     uint8_t *expanded =
-        spots_expand(from->file + FIRN_HEADER_BYTES, (uint32_t)compiled_plan_header(from).flatbuffers_bytes, &bytes);
+        spots_expand(from->file + FIRN_PAYLOAD_OFFSET, (uint32_t)compiled_plan_header(from).flatbuffers_bytes, &bytes);
     compiled_plan_replace(plan, expanded, bytes);
     free(expanded);
     compiled_plan_sign(plan);
@@ -429,7 +449,7 @@ static void expand(compiled_plan *plan, const compiled_plan *from) {
 
 static void try_change(compiled_plan *plan, const spot *spot, uint64_t value, uint32_t number) {
     uint8_t header[FIRN_HEADER_BYTES];
-    uint8_t *flatbuffers = plan->file + FIRN_HEADER_BYTES;
+    uint8_t *flatbuffers = plan->file + FIRN_PAYLOAD_OFFSET;
     uint64_t before = spots_load(flatbuffers, spot);
     snprintf(doing, sizeof doing, "%s: field %u of table %u, at %u: %llu became %llu\n", plan->name,
              (unsigned)spot->field, (unsigned)spot->table, (unsigned)spot->at, (unsigned long long)before,
@@ -447,7 +467,7 @@ static void try_change(compiled_plan *plan, const spot *spot, uint64_t value, ui
 static void change_every_field(int which, uint32_t stride) {
     compiled_plan plan;
     expand(&plan, &plans[which]);
-    const uint8_t *flatbuffers = plan.file + FIRN_HEADER_BYTES;
+    const uint8_t *flatbuffers = plan.file + FIRN_PAYLOAD_OFFSET;
     uint32_t spots_count = spots_find(flatbuffers, NULL, 0), number = 0;
     spot *spots = calloc(spots_count, sizeof *spots);
     assert_non_null(spots);
@@ -479,18 +499,36 @@ static void every_field(void **state) {
 
 /* --- one error per fault ------------------------------------------------------------------------------------------ */
 
-static void wrong_schema(compiled_plan *plan) {
+/* The version decides, not the schema that the writer had. */
+static void another_schema(compiled_plan *plan) {
     firn_header header = compiled_plan_header(plan);
     header.schema_hash[31] ^= 0x80;
     compiled_plan_set_header(plan, &header);
     compiled_plan_sign(plan);
 }
 
+/* A header with a version that this build refuses cannot be decoded any more, so the signature comes last. */
+static void set_version(compiled_plan *plan, uint32_t major, uint32_t minor) {
+    firn_header header = compiled_plan_header(plan);
+    header.format_major = major;
+    header.needs_minor = minor;
+    compiled_plan_set_header(plan, &header);
+    compiled_plan_sign_bytes(plan, false);
+}
+
+static void wrong_major(compiled_plan *plan) {
+    set_version(plan, FIRN_FORMAT_MAJOR + 1, 0);
+}
+
+static void wrong_minor(compiled_plan *plan) {
+    set_version(plan, FIRN_FORMAT_MAJOR, FIRN_FORMAT_MINOR + 1);
+}
+
 /* numerics_version is field 0 of the root table. */
 static void wrong_numerics(compiled_plan *plan) {
     uint32_t bytes = 0;
     uint8_t *expanded =
-        spots_expand(plan->file + FIRN_HEADER_BYTES, (uint32_t)compiled_plan_header(plan).flatbuffers_bytes, &bytes);
+        spots_expand(plan->file + FIRN_PAYLOAD_OFFSET, (uint32_t)compiled_plan_header(plan).flatbuffers_bytes, &bytes);
     spot first;
     spots_find(expanded, &first, 1);
     assert_int_equal(spots_load(expanded, &first), FIRN_NUMERICS_VERSION);
@@ -521,10 +559,12 @@ static void below_the_stored_counter(void **state) {
     }
 }
 
-static void another_schema_or_numerics(void **state) {
+static void another_version_or_numerics(void **state) {
     (void)state;
     for (int i = 0; i < PLANS; i++) {
-        assert_int_equal(status_after(&plans[i], wrong_schema), FIRN_ERROR_SCHEMA_HASH);
+        assert_int_equal(status_after(&plans[i], another_schema), FIRN_OK);
+        assert_int_equal(status_after(&plans[i], wrong_major), FIRN_ERROR_FORMAT_VERSION);
+        assert_int_equal(status_after(&plans[i], wrong_minor), FIRN_ERROR_FORMAT_VERSION);
         assert_int_equal(status_after(&plans[i], wrong_numerics), FIRN_ERROR_NUMERICS_VERSION);
     }
 }
@@ -548,7 +588,7 @@ static void checkpoints_of_other_plans(void **state) {
             compiled_port own = reader.port;
             reader.port.record = writer.port.record;
             reader.port.stored = writer.port.stored;
-            assert_int_equal(firn_restore(&reader.firn), expected[i][j]);
+            assert_int_equal(firn_restore(&reader.firn, NULL), expected[i][j]);
             assert_int_equal(firn_progress(&reader.firn, &steps),
                              expected[i][j] == FIRN_OK ? FIRN_OK : FIRN_ERROR_NO_STATE);
             reader.port.record = own.record;
@@ -603,8 +643,7 @@ static int forge(const char *folder) {
     make_plans(&state);
     firnc_bytes key = compiled_key_pem();
     bool good = write_file(folder, "forged.pub.pem", key.data, (size_t)key.count) &&
-                write_changed(folder, "forged.plan", NULL) && write_changed(folder, "schema.plan", wrong_schema) &&
-                write_changed(folder, "numerics.plan", wrong_numerics);
+                write_changed(folder, "forged.plan", NULL) && write_changed(folder, "numerics.plan", wrong_numerics);
     free_plans(&state);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -621,11 +660,12 @@ int main(int argc, char **argv) {
         cmocka_unit_test(not_signed_or_by_another_key),
         cmocka_unit_test(a_flip_of_every_bit_of_header_and_signature),
         cmocka_unit_test(flips_of_the_payload),
+        cmocka_unit_test(flips_of_the_report),
         cmocka_unit_test(header_flips_signed_again),
         cmocka_unit_test(payload_flips_signed_again),
         cmocka_unit_test(every_field),
         cmocka_unit_test(below_the_stored_counter),
-        cmocka_unit_test(another_schema_or_numerics),
+        cmocka_unit_test(another_version_or_numerics),
         cmocka_unit_test(checkpoints_of_other_plans),
         cmocka_unit_test(the_other_mode_and_a_second_plan),
     };

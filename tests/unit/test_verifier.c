@@ -30,7 +30,6 @@ enum {
     PLAN_SAMPLER = 26,
     PLAN_SCHEDULE_NODES = 28,
     PLAN_INITIALISERS = 32,
-    PLAN_METRIC = 34,
     PLAN_ORIGIN = 56,
     TENSOR_TYPE = 4,
     TENSOR_ROLE = 6,
@@ -196,7 +195,7 @@ static void rule_4_offsets(void **state) {
     expect_offset_refused(buffer);
     expect_offset_refused(field(plan.at, PLAN_ORIGIN));
     expect_offset_refused(field(plan.at, PLAN_TENSORS));
-    expect_offset_refused(field(plan.at, PLAN_METRIC));
+    expect_offset_refused(field(plan.at, PLAN_SAMPLER));
     expect_offset_refused(sequence(plan.at, PLAN_TENSORS) + 4);
     expect_offset_refused(field(firn_fb_plan_tensors_at(plan, 1).at, TENSOR_NAME));
     put32(buffer, 4); /* the root inside the identifier */
@@ -311,10 +310,10 @@ static void rule_10_values(void **state) {
     (void)state;
     const firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, 0);
     expect_byte_at_most(field(plan.at, PLAN_CHECK_LOSS), 1);
-    expect_byte_at_most(field(firn_fb_plan_metric(plan).at, METRIC_KIND), FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR);
+    expect_byte_at_most(field(firn_fb_plan_metrics_at(plan, 0).at, METRIC_KIND), FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR);
     expect_byte_at_most(field(first_input().at, INPUT_LABEL), 1);
     expect_byte_at_most(field(tensor.at, TENSOR_TYPE), FIRN_FB_ELEMENT_TYPE_BOOL);
-    expect_byte_at_most(field(tensor.at, TENSOR_ROLE), FIRN_FB_ROLE_RING);
+    expect_byte_at_most(field(tensor.at, TENSOR_ROLE), FIRN_FB_ROLE_CACHE);
     expect_byte_at_most(field(firn_fb_plan_phases_at(plan, 0).at, PHASE_KIND), FIRN_FB_PHASE_KIND_EVALUATE);
     const firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, 0);
     expect_byte_at_most(field(initialiser.at, INITIALISER_RULE), FIRN_FB_INITIALISER_RULE_WEIGHTS);
@@ -503,7 +502,7 @@ static void write_small_seed(void) {
     small.schedule_nodes_count = small.schedules_count = small.outputs_count = small.origin_count = 0;
     small.schedule_numbers_count = small.schedule_instructions_count = 0;
     small.tensors_count = small.phases_count = small.inputs_count = small.initialisers_count = 1;
-    small.metric = NULL;
+    small.metrics_count = 0;
     uint8_t *written = firn_native_write(&small, &count);
     assert_non_null(written);
     assert_int_equal(firn_fb_verify(written, count), FIRN_OK);
@@ -513,7 +512,7 @@ static void write_small_seed(void) {
 
 #define SANITIZE "-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "
 #define OURS                                                                                                           \
-    "tests/oracle/mutate.c plan/checks/verifier.c plan/generated/tables.c plan/generated/words.c "                     \
+    "tests/oracle/mutate.c plan/access.c plan/checks/verifier.c plan/generated/tables.c plan/generated/words.c "                     \
     "tests/unit/support_plan_walk.c "
 #define MUTATE "$FOLDER/mutate " MUTATIONS " $FOLDER/sample.plan $FOLDER/small.plan"
 
