@@ -386,27 +386,30 @@ static int compare(const uint8_t *recorded, const uint8_t *here, bool allowed, i
     return *result == FIRN_EQUAL || allowed ? FIRN_OK : error;
 }
 
-/* Compares preprocessing, split and data of the record with those of the plan and the config, in this order. In
- * training the run hash covers the first two. An evaluation of all data may be one of other data. */
+/* Compares preprocessing, split and data of the record with those of the plan and the config, all three for the report;
+ * returns the first error. In training the run hash covers the first two. An evaluation of all data may be one of other
+ * data. */
 static int check_origin(const reader *from, firn_restore_report *report) {
     const firn_instance *instance = from->instance;
-    const bool train = is_train(instance);
-    const bool part = firn_fb_sampler_part(firn_fb_plan_sampler(instance->plan)) != FIRN_FB_DATA_PART_ALL;
-    uint8_t hash[FIRN_HASH_BYTES];
-    int status = firn_preprocessing_hash(instance->plan, hash);
+    const bool part = is_train(instance) ||
+                      firn_fb_sampler_part(firn_fb_plan_sampler(instance->plan)) != FIRN_FB_DATA_PART_ALL;
+    uint8_t preprocessing_hash[FIRN_HASH_BYTES], split_hash[FIRN_HASH_BYTES];
+    int status = firn_preprocessing_hash(instance->plan, preprocessing_hash);
     if (status == FIRN_OK)
-        status = compare(from->record.preprocessing_hash, hash, instance->allow_other_preprocessing,
-                         FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING, &report->preprocessing);
-    if (status == FIRN_OK && (train || part)) {
-        status = firn_split_hash(instance->plan, hash);
-        if (status == FIRN_OK)
-            status = compare(from->record.split_hash, hash, instance->allow_other_split,
-                             FIRN_ERROR_CHECKPOINT_OTHER_SPLIT, &report->split);
-    }
-    if (status == FIRN_OK && (train || part))
-        status = compare(from->record.data_hash, instance->data_hash, instance->allow_other_data,
-                         FIRN_ERROR_CHECKPOINT_OTHER_DATA, &report->data);
-    return status;
+        status = firn_split_hash(instance->plan, split_hash);
+    if (status != FIRN_OK)
+        return status;
+    int preprocessing = compare(from->record.preprocessing_hash, preprocessing_hash, instance->allow_other_preprocessing,
+                                FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING, &report->preprocessing);
+    if (!part)
+        return preprocessing;
+    int split = compare(from->record.split_hash, split_hash, instance->allow_other_split,
+                        FIRN_ERROR_CHECKPOINT_OTHER_SPLIT, &report->split);
+    int data = compare(from->record.data_hash, instance->data_hash, instance->allow_other_data,
+                       FIRN_ERROR_CHECKPOINT_OTHER_DATA, &report->data);
+    if (preprocessing != FIRN_OK)
+        return preprocessing;
+    return split != FIRN_OK ? split : data;
 }
 
 /* --- the directory of a record --- */

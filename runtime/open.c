@@ -248,15 +248,15 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     opened->kernels = firn_kernel_set_choose(config->kernels);
     if (opened->kernels == NULL)
         return FIRN_ERROR_KERNELS_UNKNOWN;
-    firn_header header; /* untrusted until the chain of checks below has passed */
-    status = firn_header_decode(&header, config->plan, config->plan_bytes);
+    /* This header is untrusted until the chain of checks below has passed; it is decoded again there. */
+    status = firn_header_decode(&opened->header, config->plan, config->plan_bytes);
     if (status == FIRN_OK)
-        status = check_blocks(config, &header);
+        status = check_blocks(config, &opened->header);
     if (status == FIRN_OK && !optional_blocks_are_usable(config))
         status = FIRN_ERROR_ARGUMENT;
     if (status != FIRN_OK)
         return status;
-    const firn_check_request request = request_of(config, &header);
+    const firn_check_request request = request_of(config, &opened->header);
     firn_checked checked;
     status = check_in_own_mode(&request, &checked);
     if (status != FIRN_OK)

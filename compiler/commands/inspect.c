@@ -181,7 +181,8 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
         firnc_plan_refuse(file, &bytes, status);
         return 3;
     }
-    report.said = firnc_report_of(&bytes, &report.header);
+    cJSON *said = firnc_report_of(&bytes, &report.header);
+    report.said = said;
     count_ops(&report);
     measure_state(&report);
     find_arena(&report);
@@ -189,5 +190,6 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
         print_kernels(&report);
     else
         print_document(&report, form);
+    cJSON_Delete(said);
     return 0;
 }

@@ -685,6 +685,20 @@ static void loss_without_a_metric(support_plan *s) {
     s->plan.metrics_count = 0;
 }
 
+/* Measures another thing over the same sum, or what the caller changes. */
+static firn_native_metric *add_metric(support_plan *s, uint8_t kind) {
+    static firn_native_metric both[2];
+    both[0] = both[1] = s->metric;
+    both[1].kind = kind;
+    s->plan.metrics = both;
+    s->plan.metrics_count = 2;
+    return &both[1];
+}
+
+static void two_metrics(support_plan *s) {
+    (void)add_metric(s, FIRN_FB_METRIC_KIND_PERPLEXITY);
+}
+
 /* --- steps --- */
 
 /* The scale is updated with the parameters, so that no step reports that it would be too low. */
@@ -812,6 +826,7 @@ static const plan_case acceptances[] = {
     {"no outputs", TRAIN, .edits = {SET(plan.outputs_count, 0)}},
     {"evaluation without labels", EVAL, .change = leave_out_labels},
     {"metric without a loss", EVAL, .change = metric_without_a_loss},
+    {"two metrics", EVAL, .change = two_metrics},
     {"loss without a metric", EVAL, .change = loss_without_a_metric},
     {"loss that is not checked", EVAL, .edits = {SET(plan.check_loss, false)}},
     {"no learning rate reported", TRAIN, .edits = {SET(plan.learning_rate, UINT32_MAX)}},
@@ -1075,6 +1090,18 @@ static void metric_in_a_train_plan(support_plan *s) {
     s->metric = (firn_native_metric){.count = TRAIN_STEPS};
     s->plan.metrics = &s->metric;
     s->plan.metrics_count = 1;
+}
+
+static void second_metric_of_another_kind(support_plan *s) {
+    (void)add_metric(s, FIRN_FB_METRIC_KIND_ACCURACY);
+}
+
+static void second_metric_without_a_count(support_plan *s) {
+    add_metric(s, FIRN_FB_METRIC_KIND_MEAN_LOSS)->count = EVAL_CURSOR;
+}
+
+static void second_metric_with_a_beta(support_plan *s) {
+    add_metric(s, FIRN_FB_METRIC_KIND_MEAN_LOSS)->beta = 1;
 }
 
 /* A second loss whose gradient has another share. */
@@ -2137,6 +2164,8 @@ static const plan_case role_cases[] = {
     {"metric that another op keeps", EVAL, .edits = {SET(metric.kind, FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY)}},
     {"matrix that is none", EVAL, .edits = {SET(metric.kind, FIRN_FB_METRIC_KIND_MEAN_IOU)}},
     {"metric that counts with the cursor", EVAL, .edits = {SET(metric.count, EVAL_CURSOR)}},
+    {"second metric of another kind", EVAL, .change = second_metric_of_another_kind},
+    {"second metric without a count", EVAL, .change = second_metric_without_a_count},
     {"metric that no op computes", EVAL, .edits = {ADD(phases[0].ops_count, -1)}},
     {"metric op that changes the cursor", EVAL,
      .edits = {SET(operands[EVAL_OP_METRIC].inputs[2], EVAL_CURSOR),
@@ -2145,6 +2174,7 @@ static const plan_case role_cases[] = {
 
 static const plan_case field_cases[] = {
     {"beta of a mean", EVAL, .edits = {SET_REAL(metric.beta, 1)}},
+    {"beta of a second mean", EVAL, .change = second_metric_with_a_beta},
     {"beta of minus zero", EVAL, .edits = {SET_REAL(metric.beta, -0.0f)}},
     {"ignored classes of a mean", EVAL, .change = ignored_classes_of_a_mean},
     {"run longer than a counter", TRAIN, .edits = {SET(plan.steps, (uint64_t)INT64_MAX + 1)}},
