@@ -291,6 +291,11 @@ static void make_networks(compiled_plan *plans) {
     form.half_weight = true;
     make_network(plans, "a derived weight", network_evaluated(form));
     form = network_plain;
+    form.frozen = form.wide = true;
+    make_network(plans, "a frozen weight, derived", form);
+    form.buffers = form.clip = true;
+    make_network(plans, "a frozen weight, derived, buffers", form);
+    form = network_plain;
     form.weights = FIRN_BFLOAT16;
     form.steps = 0;
     make_network(plans, "half weights, without end", form);
