@@ -286,6 +286,16 @@ static uint32_t like(const mutant *m, uint64_t *random, uint32_t tensor, bool an
     return found;
 }
 
+/* Draws an op; half of the time one of a random phase, because most of them have few ops. */
+static uint32_t any_op(const mutant *m, uint64_t *random) {
+    uint32_t phase = draw(random, m->native.plan->phases_count), before = 0;
+    if (one_in(random, 2) || m->native.plan->phases[phase].ops_count == 0)
+        return draw(random, op_count(m));
+    for (uint32_t p = 0; p < phase; p++)
+        before += m->native.plan->phases[p].ops_count;
+    return before + draw(random, m->native.plan->phases[phase].ops_count);
+}
+
 /* Finds a random output of a random op, one behind its first output if there is any: contents that few ops read. */
 static uint32_t side_output(const mutant *m, uint64_t *random) {
     uint32_t found = op_at(m, draw(random, op_count(m)))->outputs[0], seen = 0;
@@ -318,7 +328,7 @@ static void read_any(mutant *m, uint64_t *random) {
 
 /* Makes an op read or write another tensor, usually one of the same shape; or none. */
 static void change_operand(mutant *m, uint64_t *random) {
-    uint32_t n = draw(random, op_count(m));
+    uint32_t n = any_op(m, random);
     firn_native_op *op = op_at(m, n);
     bool output = op->inputs_count == 0 || one_in(random, 4);
     uint32_t count = output ? op->outputs_count : op->inputs_count;
@@ -361,7 +371,7 @@ static bool same_counts(const firn_op_info *a, const firn_op_info *b) {
 
 /* Replaces the code of an op, usually by one with as many operands and attributes. */
 static void change_code(mutant *m, uint64_t *random) {
-    uint32_t n = draw(random, op_count(m)), seen = 0;
+    uint32_t n = any_op(m, random), seen = 0;
     firn_native_op *op = op_at(m, n);
     const firn_op_info *before = firn_op_find(op->code), *found = before;
     bool any = one_in(random, 4);
@@ -425,10 +435,10 @@ static uint32_t *copy_operands(mutant *m, const uint32_t *list, uint32_t count) 
     return copy;
 }
 
-/* Inserts a copy of an op that works on other inputs and writes new tensors, one of which a later op reads instead of a
- * tensor of the same shape. */
+/* Inserts a copy of an op that works on other inputs and mostly writes new tensors, one of which a later op reads
+ * instead of a tensor of the same shape. */
 static void add_op(mutant *m, uint64_t *random) {
-    uint32_t p = draw(random, m->native.plan->phases_count), n = draw(random, op_count(m));
+    uint32_t p = draw(random, m->native.plan->phases_count), n = any_op(m, random);
     native_list *list = list_of_ops(m, p);
     firn_native_op op = *op_at(m, n);
     if (list == NULL || list_of_tensors(m) == NULL || op.outputs_count == 0)
@@ -438,7 +448,9 @@ static void add_op(mutant *m, uint64_t *random) {
     const firn_op_info *info = firn_op_find(op.code);
     for (uint32_t i = 0; i < op.outputs_count; i++)
         if (op.outputs[i] < m->native.plan->tensors_count && in_arena(m, tensor_at(m, op.outputs[i]))) {
-            uint32_t added = add_tensor_like(m, op.outputs[i]), changed = FIRN_FRESH;
+            uint32_t added =
+                one_in(random, 6) ? like(m, random, op.outputs[i], false) : add_tensor_like(m, op.outputs[i]);
+            uint32_t changed = FIRN_FRESH;
             if (info != NULL && i < info->outputs)
                 changed = firn_op_changed(info, i);
             *index_at(op.outputs, i) = added;
@@ -568,7 +580,7 @@ static void shape_view(uint64_t *random, firn_native_tensor *view) {
 
 /* Makes an op use a new view of a tensor instead of the tensor, or of another one of the same shape. */
 static void add_view(mutant *m, uint64_t *random) {
-    uint32_t n = draw(random, op_count(m));
+    uint32_t n = any_op(m, random);
     firn_native_op *op = op_at(m, n);
     bool output = op->inputs_count == 0 || one_in(random, 8);
     uint32_t count = output ? op->outputs_count : op->inputs_count;

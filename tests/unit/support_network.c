@@ -174,6 +174,13 @@ static void add_views(void) {
         (int)builder_view(&network, (uint32_t)network_at.labels, 0, (uint32_t[]){1, NETWORK_SAMPLES, 0});
 }
 
+/* A cast that is a phase derive, and an output of the plan. */
+static void derive(int from, int to, const char *name) {
+    unary(FIRN_OP_cast, from, to);
+    builder_phase(&network, FIRN_FB_PHASE_KIND_DERIVE);
+    builder_output(&network, name, to);
+}
+
 /* hidden = relu(a x), where a may be the frozen weight and the adapter together. */
 static void add_hidden(const network_form *has) {
     const uint32_t hidden[] = {NETWORK_SAMPLES, NETWORK_HIDDEN, 0};
@@ -181,18 +188,18 @@ static void add_hidden(const network_form *has) {
     int half = has->half_weight ? (int)builder_arena(&network, FIRN_BFLOAT16, FIRN_FB_ROLE_ACTIVATION, a_dims) : 0;
     int x_half = (int)builder_arena(&network, has->frozen && has->type != FIRN_FLOAT32 ? has->type : FIRN_BFLOAT16,
                                     FIRN_FB_ROLE_ACTIVATION, (uint32_t[]){NETWORK_SAMPLES, NETWORK_WIDTH, 0});
-    if (has->half_weight) {
-        unary(FIRN_OP_cast, network_at.a_used, half);
-        builder_phase(&network, FIRN_FB_PHASE_KIND_DERIVE);
-        builder_output(&network, "half", half);
-    }
+    int wide = has->wide ? network_activation(a_dims) : 0;
+    if (has->half_weight)
+        derive(network_at.a_used, half, "half");
+    if (has->wide)
+        derive(network_at.frozen, wide, "wide");
     unary(FIRN_OP_cast, network_at.x, x_half);
     if (has->half_weight) {
         product(FIRN_OP_linear, x_half, half, before, in_float32);
     } else if (has->frozen) {
         int frozen = network_activation(hidden), adapted = network_activation(hidden);
-        product(FIRN_OP_linear, has->type == FIRN_FLOAT32 ? network_at.x : x_half, network_at.frozen, frozen,
-                has->reduction);
+        product(FIRN_OP_linear, has->wide || has->type == FIRN_FLOAT32 ? network_at.x : x_half,
+                has->wide ? wide : network_at.frozen, frozen, has->reduction);
         product(FIRN_OP_linear, network_at.x, network_at.a_used, adapted, in_float32);
         binary(FIRN_OP_add, frozen, adapted, before);
     } else {

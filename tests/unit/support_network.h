@@ -16,6 +16,7 @@ typedef struct network_form {
     bool buffers;     /* the batches counted, and a running mean of the features */
     bool frozen;      /* a is read in place from the constants, and a trained adapter beside it */
     uint8_t type;     /* of the frozen weight */
+    bool wide;        /* derive: the frozen weight in float32 */
     bool flip;        /* one bit of the frozen weight differs */
     bool views;       /* a and b are slices of one parameter; hidden, logits and labels are used in other shapes */
     bool clip;        /* by norm, without a loss scale */

@@ -310,8 +310,9 @@ static void take_steps(run *r, const sealed_way *way, firn_fb_plan plan) {
         if (status == FIRN_OK || status == FIRN_ERROR_LOSS_SCALE_FLOOR)
             note_outputs(r, plan);
     }
-    if (info.eval) {
-        status = firn_eval_result(&r->firn, &value);
+    status = info.eval ? FIRN_OK : FIRN_ERROR_NO_METRIC;
+    for (uint32_t i = 0; status != FIRN_ERROR_NO_METRIC; i++) {
+        status = firn_eval_metric(&r->firn, i, &value);
         note(r, "metric %d %08x\n", status, bits_of(value));
     }
 }

@@ -237,6 +237,27 @@ static void make_cached(compiled_plan *plans) {
     finish(plans, "caches");
 }
 
+/* Two metrics: the accuracy, and the mean loss. */
+static void make_measured_twice(compiled_plan *plans) {
+    network_form form = network_evaluated(network_plain);
+    builder_begin(&network, FIRN_MODE_EVAL);
+    network_at = (network_tensors){0};
+    int right = (int)builder_counter(&network, BUILDER_SESSION, "accuracy.correct");
+    int rows = (int)builder_counter(&network, BUILDER_SESSION, "accuracy.count");
+    network_add_state(&form);
+    network_add_inputs(&form);
+    network_add_forward(&form);
+    (void)builder_op(&network, FIRN_OP_metric_accuracy,
+                     (int[]){network_at.logits, network_at.labels, right, rows, BUILDER_END},
+                     (int[]){right, rows, BUILDER_END});
+    network_add_evaluation(&form);
+    const firn_native_metric metrics[] = {
+        {.kind = FIRN_FB_METRIC_KIND_ACCURACY, .sum = (uint32_t)right, .count = (uint32_t)rows}, network.metric};
+    network.plan.metrics = metrics;
+    network.plan.metrics_count = 2;
+    finish(plans, "two metrics");
+}
+
 /* Samples that are pushed: refused when it is opened, unless a change takes the rings away. */
 static void make_pushed(compiled_plan *plans) {
     network_describe(&network_plain);
@@ -270,6 +291,11 @@ static void make_networks(compiled_plan *plans) {
     form.half_weight = true;
     make_network(plans, "a derived weight", network_evaluated(form));
     form = network_plain;
+    form.frozen = form.wide = true;
+    make_network(plans, "a frozen weight, derived", form);
+    form.buffers = form.clip = true;
+    make_network(plans, "a frozen weight, derived, buffers", form);
+    form = network_plain;
     form.weights = FIRN_BFLOAT16;
     form.steps = 0;
     make_network(plans, "half weights, without end", form);
@@ -277,6 +303,7 @@ static void make_networks(compiled_plan *plans) {
     form.half_weight = form.unlabelled = true;
     make_network(plans, "a derived weight, without labels", form);
     make_cached(plans);
+    make_measured_twice(plans);
     make_pushed(plans);
 }
 
