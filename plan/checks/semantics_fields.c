@@ -47,6 +47,13 @@ static bool has_one_writer(firn_fb_plan plan, uint32_t tensor, uint16_t code, ui
     return writers == 1;
 }
 
+/* Whether a value is +0 bit by bit, which is the only encoding of an unused field. */
+static bool is_unused(float x) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits == 0;
+}
+
 static bool is_positive(float x) {
     return x > 0.0f && x - x == 0.0f;
 }
@@ -112,7 +119,7 @@ static bool is_sampler(firn_fb_plan plan, firn_fb_sampler sampler) {
 static bool element_fits(firn_fb_input input, uint8_t type) {
     uint8_t element = firn_fb_input_element(input);
     bool small = element == FIRN_UINT8 || (element >= FIRN_UINT16 && element <= FIRN_BOOL);
-    bool scaled = firn_fb_input_scale(input) != 1.0f || firn_fb_input_shift(input) != 0.0f;
+    bool scaled = firn_fb_input_scale(input) != 1.0f || !is_unused(firn_fb_input_shift(input));
     switch (type) {
     case FIRN_INT32:
         return (small || element == FIRN_INT32) && !scaled && firn_fb_input_limit(input) >= 1 &&
@@ -382,7 +389,7 @@ static int check_metric(firn_fb_plan plan, firn_fb_metric metric) {
     if (!is_counter_of(plan, sum, rule->type) || !is_counter(plan, count) || sum == count || sum == cursor ||
         count == cursor || !is_measured_once(plan, sum, count, rule))
         return FIRN_ERROR_ROLE;
-    if (rule->f_beta ? !is_positive(beta) : beta != 0.0f)
+    if (rule->f_beta ? !is_positive(beta) : !is_unused(beta))
         return FIRN_ERROR_FIELD;
     if (rule->matrix ? !are_ignored_classes(plan, metric) : firn_fb_metric_ignore_classes_count(metric) != 0)
         return FIRN_ERROR_FIELD;
@@ -424,7 +431,7 @@ static bool weights_fit(firn_fb_initialiser initialiser, firn_fb_tensor tensor, 
 
 /* Whether the fields that only some rules use are zero. */
 static bool is_plain(firn_fb_initialiser initialiser, bool drawn, bool weights) {
-    return (drawn || (firn_fb_initialiser_rng_id(initialiser) == 0 && firn_fb_initialiser_b(initialiser) == 0.0f)) &&
+    return (drawn || (firn_fb_initialiser_rng_id(initialiser) == 0 && is_unused(firn_fb_initialiser_b(initialiser)))) &&
            (weights || (firn_fb_initialiser_weights(initialiser) == 0 &&
                         firn_fb_initialiser_element(initialiser) == FIRN_FLOAT32));
 }
@@ -433,7 +440,7 @@ static bool is_plain(firn_fb_initialiser initialiser, bool drawn, bool weights) 
 static bool is_integer_initialiser(firn_fb_initialiser initialiser, uint8_t type) {
     int64_t value = firn_fb_initialiser_integer(initialiser);
     return firn_fb_initialiser_rule(initialiser) == FIRN_FB_INITIALISER_RULE_CONSTANT &&
-           is_plain(initialiser, false, false) && firn_fb_initialiser_a(initialiser) == 0.0f && value >= 0 &&
+           is_plain(initialiser, false, false) && is_unused(firn_fb_initialiser_a(initialiser)) && value >= 0 &&
            value <= (type == FIRN_INT64 ? COUNTER_MAX : 0);
 }
 
@@ -445,13 +452,13 @@ static bool is_float_initialiser(firn_fb_initialiser initialiser, firn_fb_tensor
         return false;
     switch (firn_fb_initialiser_rule(initialiser)) {
     case FIRN_FB_INITIALISER_RULE_CONSTANT:
-        return is_plain(initialiser, false, false) && (!counter || a == 0.0f);
+        return is_plain(initialiser, false, false) && (!counter || is_unused(a));
     case FIRN_FB_INITIALISER_RULE_NORMAL:
         return !counter && drawn && b >= 0.0f;
     case FIRN_FB_INITIALISER_RULE_UNIFORM:
         return !counter && drawn && b >= a && b - a <= FLT_MAX;
     case FIRN_FB_INITIALISER_RULE_WEIGHTS:
-        return !counter && is_plain(initialiser, false, true) && a == 0.0f &&
+        return !counter && is_plain(initialiser, false, true) && is_unused(a) &&
                weights_fit(initialiser, tensor, constants_bytes);
     default:
         return false;

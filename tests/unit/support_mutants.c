@@ -641,10 +641,10 @@ static void change(mutant *m, uint64_t *random) {
     static const struct {
         void (*change)(mutant *m, uint64_t *random);
         uint32_t below;
-    } kinds[] = {{change_value, 26},  {change_list, 33},   {change_operand, 50}, {read_any, 57},  {rename_reads, 61},
-                 {change_code, 65},   {move_op, 73},       {add_op, 82},         {add_view, 87},  {make_view, 89},
-                 {add_derive, 92},    {change_tensor, 95}, {change_header, 97},  {exchange_state, 98},
-                 {drop_option, 100}};
+    } kinds[] = {{change_value, 26},  {change_list, 33},    {change_operand, 50}, {read_any, 57},
+                 {rename_reads, 61},  {change_code, 65},    {move_op, 73},        {add_op, 82},
+                 {add_view, 87},      {make_view, 89},      {add_derive, 92},     {change_tensor, 95},
+                 {change_header, 97}, {exchange_state, 98}, {drop_option, 100}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kind < kinds[i].below) {
             kinds[i].change(m, random);

@@ -9,11 +9,11 @@ builder network;
 network_tensors network_at;
 
 const network_form network_plain = {.mode = FIRN_MODE_TRAIN,
-                                       .type = FIRN_BFLOAT16,
-                                       .micro_batches = 3,
-                                       .steps = 100,
-                                       .limit = 0.25f,
-                                       .buffer_name = "model.running_mean"};
+                                    .type = FIRN_BFLOAT16,
+                                    .micro_batches = 3,
+                                    .steps = 100,
+                                    .limit = 0.25f,
+                                    .buffer_name = "model.running_mean"};
 
 network_form network_evaluated(network_form has) {
     has.mode = FIRN_MODE_EVAL;
@@ -67,7 +67,8 @@ static void binary(uint16_t code, int left, int right, int to) {
 }
 
 void network_count(int counter) {
-    builder_integer(&network, builder_op(&network, FIRN_OP_count, (int[]){counter, BUILDER_END}, (int[]){counter, BUILDER_END}), 1);
+    builder_integer(
+        &network, builder_op(&network, FIRN_OP_count, (int[]){counter, BUILDER_END}, (int[]){counter, BUILDER_END}), 1);
 }
 
 /* The state, sorted by name. */
@@ -85,7 +86,7 @@ void network_add_state(const network_form *has) {
     } else if (!has->unlabelled) {
         network_at.count = (int)builder_counter(&network, BUILDER_SESSION, "metric.count");
         network_at.sum = (int)builder_state(&network, BUILDER_SESSION, "metric.sum", FIRN_FLOAT32, FIRN_FB_ROLE_COUNTER,
-                                   (uint32_t[]){2, 0});
+                                            (uint32_t[]){2, 0});
     }
     if (has->views) {
         float both[NETWORK_HIDDEN * NETWORK_WIDTH + NETWORK_CLASSES * NETWORK_HIDDEN];
@@ -106,13 +107,15 @@ void network_add_state(const network_form *has) {
         builder_weights(&network, (uint32_t)network_at.b, FIRN_FLOAT32, network_b, sizeof network_b);
     }
     if (has->buffers)
-        network_at.batches = (int)builder_state(&network, first, "model.batches", FIRN_INT64, FIRN_FB_ROLE_BUFFER, network_one);
+        network_at.batches =
+            (int)builder_state(&network, first, "model.batches", FIRN_INT64, FIRN_FB_ROLE_BUFFER, network_one);
     network_at.c = parameter(slow, "model.c", classes);
     if (has->buffers)
-        network_at.running = (int)builder_state(&network, slow, has->buffer_name, FIRN_FLOAT32, FIRN_FB_ROLE_BUFFER, width);
+        network_at.running =
+            (int)builder_state(&network, slow, has->buffer_name, FIRN_FLOAT32, FIRN_FB_ROLE_BUFFER, width);
     if (has->scale != 0) {
         network_at.scale = (int)builder_state(&network, BUILDER_OPTIMIZER, "scaler.loss_scale", FIRN_FLOAT32,
-                                     FIRN_FB_ROLE_OPTIMIZER_STATE, network_one);
+                                              FIRN_FB_ROLE_OPTIMIZER_STATE, network_one);
         network.initialisers[network_at.scale].a = has->scale;
         network_at.skipped = (int)builder_counter(&network, BUILDER_OPTIMIZER, "scaler.num_skipped_steps");
         network_at.overflows = (int)builder_counter(&network, BUILDER_OPTIMIZER, "scaler.overflows_since_rescale");
@@ -137,7 +140,8 @@ static void add_constants(const network_form *has) {
 }
 
 void network_add_inputs(const network_form *has) {
-    network_at.x = (int)builder_arena(&network, FIRN_FLOAT32, FIRN_FB_ROLE_INPUT, (uint32_t[]){NETWORK_SAMPLES, NETWORK_WIDTH, 0});
+    network_at.x =
+        (int)builder_arena(&network, FIRN_FLOAT32, FIRN_FB_ROLE_INPUT, (uint32_t[]){NETWORK_SAMPLES, NETWORK_WIDTH, 0});
     network.inputs[0] = (firn_native_input){
         .name = "x", .tensor = (uint32_t)network_at.x, .element = FIRN_FLOAT32, .scale = 1, .ring = FIRN_ABSENT};
     network.plan.inputs_count = 1;
@@ -149,22 +153,25 @@ void network_add_inputs(const network_form *has) {
         return;
     network_at.labels = (int)builder_arena(&network, FIRN_INT32, FIRN_FB_ROLE_INPUT, (uint32_t[]){NETWORK_SAMPLES, 0});
     network.inputs[1] = (firn_native_input){.name = "labels",
-                                      .tensor = (uint32_t)network_at.labels,
-                                      .stream = 1,
-                                      .element = FIRN_UINT8,
-                                      .limit = NETWORK_CLASSES,
-                                      .scale = 1,
-                                      .label = true,
-                                      .ring = FIRN_ABSENT};
+                                            .tensor = (uint32_t)network_at.labels,
+                                            .stream = 1,
+                                            .element = FIRN_UINT8,
+                                            .limit = NETWORK_CLASSES,
+                                            .scale = 1,
+                                            .label = true,
+                                            .ring = FIRN_ABSENT};
     network.plan.inputs_count = 2;
 }
 
 static void add_views(void) {
     network_at.a_used = (int)builder_view(&network, (uint32_t)network_at.ab, 0, a_dims);
     network_at.b_used = (int)builder_view(&network, (uint32_t)network_at.ab, sizeof network_a, b_dims);
-    network_at.hidden_of_b = (int)builder_view(&network, (uint32_t)network_at.hidden, 0, (uint32_t[]){2, 1, NETWORK_SAMPLES / 2, NETWORK_HIDDEN, 0});
-    network_at.logits_of_loss = (int)builder_view(&network, (uint32_t)network_at.logits, 0, (uint32_t[]){1, NETWORK_SAMPLES, NETWORK_CLASSES, 0});
-    network_at.labels_of_loss = (int)builder_view(&network, (uint32_t)network_at.labels, 0, (uint32_t[]){1, NETWORK_SAMPLES, 0});
+    network_at.hidden_of_b = (int)builder_view(&network, (uint32_t)network_at.hidden, 0,
+                                               (uint32_t[]){2, 1, NETWORK_SAMPLES / 2, NETWORK_HIDDEN, 0});
+    network_at.logits_of_loss = (int)builder_view(&network, (uint32_t)network_at.logits, 0,
+                                                  (uint32_t[]){1, NETWORK_SAMPLES, NETWORK_CLASSES, 0});
+    network_at.labels_of_loss =
+        (int)builder_view(&network, (uint32_t)network_at.labels, 0, (uint32_t[]){1, NETWORK_SAMPLES, 0});
 }
 
 /* hidden = relu(a x), where a may be the frozen weight and the adapter together. */
@@ -184,7 +191,8 @@ static void add_hidden(const network_form *has) {
         product(FIRN_OP_linear, x_half, half, before, in_float32);
     } else if (has->frozen) {
         int frozen = network_activation(hidden), adapted = network_activation(hidden);
-        product(FIRN_OP_linear, has->type == FIRN_FLOAT32 ? network_at.x : x_half, network_at.frozen, frozen, has->reduction);
+        product(FIRN_OP_linear, has->type == FIRN_FLOAT32 ? network_at.x : x_half, network_at.frozen, frozen,
+                has->reduction);
         product(FIRN_OP_linear, network_at.x, network_at.a_used, adapted, in_float32);
         binary(FIRN_OP_add, frozen, adapted, before);
     } else {
@@ -196,7 +204,7 @@ static void add_hidden(const network_form *has) {
 void network_add_forward(const network_form *has) {
     network_at.hidden = network_activation((uint32_t[]){NETWORK_SAMPLES, NETWORK_HIDDEN, 0});
     network_at.logits = has->views ? network_activation((uint32_t[]){2, 1, NETWORK_SAMPLES / 2, NETWORK_CLASSES, 0})
-                          : network_activation((uint32_t[]){NETWORK_SAMPLES, NETWORK_CLASSES, 0});
+                                   : network_activation((uint32_t[]){NETWORK_SAMPLES, NETWORK_CLASSES, 0});
     network_at.a_used = network_at.a;
     network_at.b_used = network_at.b;
     network_at.hidden_of_b = network_at.hidden;
@@ -205,7 +213,8 @@ void network_add_forward(const network_form *has) {
     if (has->views)
         add_views();
     add_hidden(has);
-    firn_native_op *last = builder_op(&network, FIRN_OP_linear, (int[]){network_at.hidden_of_b, network_at.b_used, network_at.c, BUILDER_END},
+    firn_native_op *last = builder_op(&network, FIRN_OP_linear,
+                                      (int[]){network_at.hidden_of_b, network_at.b_used, network_at.c, BUILDER_END},
                                       (int[]){network_at.logits, BUILDER_END});
     builder_integer(&network, last, 0);
     builder_reduction(&network, last, in_float32);
@@ -216,7 +225,8 @@ void network_add_forward(const network_form *has) {
     network_at.loss = (int)builder_scalar(&network, FIRN_FLOAT32, FIRN_FB_ROLE_RESULT);
     network_at.max = network_activation(has->views ? viewed : rows);
     network_at.sums = network_activation(has->views ? viewed : rows);
-    (void)builder_op(&network, FIRN_OP_cross_entropy, (int[]){network_at.logits_of_loss, network_at.labels_of_loss, BUILDER_END},
+    (void)builder_op(&network, FIRN_OP_cross_entropy,
+                     (int[]){network_at.logits_of_loss, network_at.labels_of_loss, BUILDER_END},
                      (int[]){network_at.loss, network_at.max, network_at.sums, BUILDER_END});
     builder_output(&network, "loss", network_at.loss);
     network.plan.loss = (uint32_t)network_at.loss;
@@ -232,20 +242,26 @@ static void add_backward(const network_form *has) {
     const uint32_t hidden[] = {NETWORK_SAMPLES, NETWORK_HIDDEN, 0};
     int slow = has->regions ? builder_region(&network, FIRN_FB_REGION_KIND_SLOW_ARENA) : BUILDER_ARENA;
     int seed = (int)builder_scalar(&network, FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT);
-    int dlogits = gradient(has->views ? (uint32_t[]){1, NETWORK_SAMPLES, NETWORK_CLASSES, 0} : (uint32_t[]){NETWORK_SAMPLES, NETWORK_CLASSES, 0});
-    int flat = has->views ? (int)builder_view(&network, (uint32_t)dlogits, 0, (uint32_t[]){NETWORK_SAMPLES, NETWORK_CLASSES, 0}) : dlogits;
+    int dlogits = gradient(has->views ? (uint32_t[]){1, NETWORK_SAMPLES, NETWORK_CLASSES, 0}
+                                      : (uint32_t[]){NETWORK_SAMPLES, NETWORK_CLASSES, 0});
+    int flat = has->views ? (int)builder_view(&network, (uint32_t)dlogits, 0,
+                                              (uint32_t[]){NETWORK_SAMPLES, NETWORK_CLASSES, 0})
+                          : dlogits;
     int dhidden = gradient(hidden), dbefore = gradient(hidden), dc = gradient(classes);
     int da = (int)builder_tensor(&network, slow, FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT, a_dims);
     int db = (int)builder_tensor(&network, slow, FIRN_FLOAT32, FIRN_FB_ROLE_GRADIENT, b_dims);
     builder_real(&network,
-                 builder_op(&network, FIRN_OP_loss_seed, (int[]){has->scale != 0 ? network_at.scale : BUILDER_END, BUILDER_END},
+                 builder_op(&network, FIRN_OP_loss_seed,
+                            (int[]){has->scale != 0 ? network_at.scale : BUILDER_END, BUILDER_END},
                             (int[]){seed, BUILDER_END}),
                  1.0f / (float)has->micro_batches);
     (void)builder_op(&network, FIRN_OP_cross_entropy_backward,
-                     (int[]){seed, network_at.logits_of_loss, network_at.labels_of_loss, network_at.max, network_at.sums, BUILDER_END},
+                     (int[]){seed, network_at.logits_of_loss, network_at.labels_of_loss, network_at.max,
+                             network_at.sums, BUILDER_END},
                      (int[]){dlogits, BUILDER_END});
     product(FIRN_OP_linear_backward_weight, flat, network_at.hidden, db, in_float32);
-    builder_integer(&network, builder_op(&network, FIRN_OP_sum_leading, (int[]){flat, BUILDER_END}, (int[]){dc, BUILDER_END}), 1);
+    builder_integer(&network,
+                    builder_op(&network, FIRN_OP_sum_leading, (int[]){flat, BUILDER_END}, (int[]){dc, BUILDER_END}), 1);
     product(FIRN_OP_linear_backward_input, flat, network_at.b_used, dhidden, in_float32);
     binary(FIRN_OP_relu_backward, dhidden, network_at.hidden, dbefore);
     product(FIRN_OP_linear_backward_weight, dbefore, network_at.x, da, in_float32);
@@ -256,7 +272,8 @@ static void add_backward(const network_form *has) {
         const uint32_t both[] = {NETWORK_HIDDEN + NETWORK_CLASSES, NETWORK_WIDTH, 0};
         int dab = gradient(both);
         network_at.total_ab = gradient(both);
-        builder_integer(&network, builder_op(&network, FIRN_OP_concat, (int[]){da, db, BUILDER_END}, (int[]){dab, BUILDER_END}), 0);
+        builder_integer(
+            &network, builder_op(&network, FIRN_OP_concat, (int[]){da, db, BUILDER_END}, (int[]){dab, BUILDER_END}), 0);
         network_accumulate(network_at.total_ab, dab);
         return;
     }
@@ -282,11 +299,12 @@ static int add_finalise(const network_form *has) {
                                    (int[]){partial, scratch, BUILDER_END}),
                         i);
     }
-    (void)builder_op(&network, FIRN_OP_gradient_norm, (int[]){partial, BUILDER_END}, (int[]){norm, finite, BUILDER_END});
-    firn_native_op *make =
-        builder_op(&network, FIRN_OP_gradient_factors,
-                   (int[]){has->scale != 0 ? network_at.scale : BUILDER_ABSENT, has->clip ? norm : BUILDER_END, BUILDER_END},
-                   (int[]){factors, BUILDER_END});
+    (void)builder_op(&network, FIRN_OP_gradient_norm, (int[]){partial, BUILDER_END},
+                     (int[]){norm, finite, BUILDER_END});
+    firn_native_op *make = builder_op(
+        &network, FIRN_OP_gradient_factors,
+        (int[]){has->scale != 0 ? network_at.scale : BUILDER_ABSENT, has->clip ? norm : BUILDER_END, BUILDER_END},
+        (int[]){factors, BUILDER_END});
     builder_integer(&network, make, has->clip ? FIRN_FB_CLIPPING_NORM : FIRN_FB_CLIPPING_NONE);
     builder_real(&network, make, has->clip ? has->limit : 0.0f);
     builder_phase(&network, FIRN_FB_PHASE_KIND_FINALISE);
@@ -299,8 +317,8 @@ static int add_finalise(const network_form *has) {
 }
 
 static void sgd(int tensor, int total, int rate, int factors) {
-    firn_native_op *op =
-        builder_op(&network, FIRN_OP_sgd, (int[]){tensor, total, rate, factors, BUILDER_END}, (int[]){tensor, BUILDER_END});
+    firn_native_op *op = builder_op(&network, FIRN_OP_sgd, (int[]){tensor, total, rate, factors, BUILDER_END},
+                                    (int[]){tensor, BUILDER_END});
     builder_integer(&network, op, 0);
     builder_real(&network, op, 0.0f);
 }
@@ -308,8 +326,9 @@ static void sgd(int tensor, int total, int rate, int factors) {
 /* running += 0.1 (mean - running), where total_mean is the sum of all samples of the step. */
 static void add_running_mean(const network_form *has) {
     int difference = gradient(width);
-    firn_native_op *op = builder_op(&network, FIRN_OP_weighted_sum, (int[]){network_at.running, network_at.total_mean, BUILDER_END},
-                                    (int[]){difference, BUILDER_END});
+    firn_native_op *op =
+        builder_op(&network, FIRN_OP_weighted_sum, (int[]){network_at.running, network_at.total_mean, BUILDER_END},
+                   (int[]){difference, BUILDER_END});
     builder_real(&network, op, 1.0f);
     builder_real(&network, op, -1.0f / (float)(NETWORK_SAMPLES * has->micro_batches));
     sgd(network_at.running, difference, network_at.tenth, BUILDER_END);
@@ -322,8 +341,10 @@ static void add_training(const network_form *has) {
     if (has->buffers) {
         int sum = gradient(width);
         network_at.total_mean = gradient(width);
-        builder_integer(&network, builder_op(&network, FIRN_OP_sum_leading, (int[]){network_at.x, BUILDER_END}, (int[]){sum, BUILDER_END}),
-                        1);
+        builder_integer(
+            &network,
+            builder_op(&network, FIRN_OP_sum_leading, (int[]){network_at.x, BUILDER_END}, (int[]){sum, BUILDER_END}),
+            1);
         network_accumulate(network_at.total_mean, sum);
         builder_output(&network, "total_mean", network_at.total_mean);
     }
@@ -342,10 +363,11 @@ static void add_training(const network_form *has) {
     builder_phase(&network, FIRN_FB_PHASE_KIND_UPDATE);
     if (has->scale != 0) {
         int floor = (int)builder_scalar(&network, FIRN_INT32, FIRN_FB_ROLE_RESULT);
-        firn_native_op *op =
-            builder_op(&network, FIRN_OP_loss_scale_update,
-                       (int[]){(int)network.plan.finite, network_at.scale, network_at.since, network_at.overflows, network_at.skipped, BUILDER_END},
-                       (int[]){network_at.scale, network_at.since, network_at.overflows, network_at.skipped, floor, BUILDER_END});
+        firn_native_op *op = builder_op(
+            &network, FIRN_OP_loss_scale_update,
+            (int[]){(int)network.plan.finite, network_at.scale, network_at.since, network_at.overflows,
+                    network_at.skipped, BUILDER_END},
+            (int[]){network_at.scale, network_at.since, network_at.overflows, network_at.skipped, floor, BUILDER_END});
         builder_integer(&network, op, 2);
         builder_real(&network, op, 0x1p-14f);
         builder_real(&network, op, 0x1p127f);
@@ -370,13 +392,14 @@ static void add_training(const network_form *has) {
 
 void network_add_evaluation(const network_form *has) {
     if (!has->unlabelled)
-        (void)builder_op(&network, FIRN_OP_metric_mean, (int[]){network_at.loss, network_at.sum, network_at.count, BUILDER_END},
+        (void)builder_op(&network, FIRN_OP_metric_mean,
+                         (int[]){network_at.loss, network_at.sum, network_at.count, BUILDER_END},
                          (int[]){network_at.sum, network_at.count, BUILDER_END});
     builder_phase(&network, FIRN_FB_PHASE_KIND_EVALUATE);
     if (has->unlabelled)
         return;
-    network.metric =
-        (firn_native_metric){.kind = FIRN_FB_METRIC_KIND_MEAN_LOSS, .sum = (uint32_t)network_at.sum, .count = (uint32_t)network_at.count};
+    network.metric = (firn_native_metric){
+        .kind = FIRN_FB_METRIC_KIND_MEAN_LOSS, .sum = (uint32_t)network_at.sum, .count = (uint32_t)network_at.count};
     network.plan.metrics = &network.metric;
     network.plan.metrics_count = 1;
 }

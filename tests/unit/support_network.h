@@ -1,6 +1,6 @@
-/* A small network built by hand, logits = b relu(a x) + c over records of NETWORK_WIDTH numbers and a label, in plans that
- * have what firnc does not write yet: views, buffers, frozen weights, derived copies, several regions of a kind. The plan
- * is in `network` until builder_finish writes it, so that a test can still change it. */
+/* A small network built by hand, logits = b relu(a x) + c over records of NETWORK_WIDTH numbers and a label, in plans
+ * that have what firnc does not write yet: views, buffers, frozen weights, derived copies, several regions of a kind.
+ * The plan is in `network` until builder_finish writes it, so that a test can still change it. */
 #ifndef FIRN_TESTS_NETWORK_H
 #define FIRN_TESTS_NETWORK_H
 

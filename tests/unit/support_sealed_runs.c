@@ -274,9 +274,10 @@ static void note_outputs(run *r, firn_fb_plan plan) {
     for (uint32_t i = 0; i < firn_fb_plan_outputs_count(plan); i++) {
         firn_tensor_info info;
         uint8_t digest[32];
-        assert_int_equal(firn_output(&r->firn, firn_fb_output_name(firn_fb_plan_outputs_at(plan, i)), &info), FIRN_OK);
+        const char *name = firn_fb_output_name(firn_fb_plan_outputs_at(plan, i));
+        assert_int_equal(firn_output(&r->firn, name, &info), FIRN_OK);
         hash(info.data, info.bytes, digest);
-        note(r, "output %u %02x%02x%02x%02x\n", (unsigned)i, digest[0], digest[1], digest[2], digest[3]);
+        note(r, "output %.40s %02x%02x%02x%02x\n", name, digest[0], digest[1], digest[2], digest[3]);
     }
 }
 
@@ -289,8 +290,8 @@ static int take_step(run *r, bool eval) {
     return status;
 }
 
-/* Only state lasts from one step to the next, because only state is in a checkpoint: the arena may hold anything, as long
- * as its derived tensors are computed again. */
+/* Only state lasts from one step to the next, because only state is in a checkpoint: the arena may hold anything, as
+ * long as its derived tensors are computed again. */
 static void take_steps(run *r, const sealed_way *way, firn_fb_plan plan) {
     firn_info info;
     float value = 0;

@@ -226,10 +226,10 @@ static void make_cached(compiled_plan *plans) {
     network_add_inputs(&form);
     network_add_forward(&form);
     int both = network_activation((uint32_t[]){2 * NETWORK_SAMPLES, NETWORK_CLASSES, 0});
-    builder_integer(&network,
-                    builder_op(&network, FIRN_OP_concat, (int[]){last, network_at.logits, BUILDER_END},
-                               (int[]){both, BUILDER_END}),
-                    0);
+    builder_integer(
+        &network,
+        builder_op(&network, FIRN_OP_concat, (int[]){last, network_at.logits, BUILDER_END}, (int[]){both, BUILDER_END}),
+        0);
     network_accumulate(last, network_at.logits);
     network_count(position);
     network_add_evaluation(&form);
@@ -264,8 +264,8 @@ static void make_networks(compiled_plan *plans) {
     make_network(plans, "views, evaluated", network_evaluated(form));
     form = network_plain;
     form.frozen = true;
-    form.reduction = (firn_fb_reduction){
-        .kind = FIRN_FB_REDUCTION_KIND_CHUNKED, .accumulator = FIRN_BFLOAT16, .chunk = 4};
+    form.reduction =
+        (firn_fb_reduction){.kind = FIRN_FB_REDUCTION_KIND_CHUNKED, .accumulator = FIRN_BFLOAT16, .chunk = 4};
     make_network(plans, "a frozen weight", form);
     form.half_weight = true;
     make_network(plans, "a derived weight", network_evaluated(form));

@@ -294,10 +294,12 @@ static int open_with_rings(const uint8_t of_streams[2], const int of_rings[2]) {
     int region = builder_region(&network, FIRN_FB_REGION_KIND_RING);
     uint32_t rings[2];
     for (uint32_t i = 0; i < 2; i++)
-        rings[i] = builder_tensor(&network, region, FIRN_FLOAT32, FIRN_FB_ROLE_RING, (uint32_t[]){10, NETWORK_WIDTH, 0});
+        rings[i] =
+            builder_tensor(&network, region, FIRN_FLOAT32, FIRN_FB_ROLE_RING, (uint32_t[]){10, NETWORK_WIDTH, 0});
     network.sampler.pushed = builder_tensor(&network, region, FIRN_INT64, FIRN_FB_ROLE_RING, network_one);
     network.inputs[1] = network.inputs[0];
-    network.inputs[1].tensor = builder_arena(&network, FIRN_FLOAT32, FIRN_FB_ROLE_INPUT, (uint32_t[]){NETWORK_SAMPLES, NETWORK_WIDTH, 0});
+    network.inputs[1].tensor =
+        builder_arena(&network, FIRN_FLOAT32, FIRN_FB_ROLE_INPUT, (uint32_t[]){NETWORK_SAMPLES, NETWORK_WIDTH, 0});
     network.plan.inputs_count = 2;
     for (uint32_t i = 0; i < 2; i++) {
         network.inputs[i].stream = of_streams[i];
@@ -323,7 +325,8 @@ static void rings_have_no_kernel(void **state) {
     const uint32_t room = 10;
     network_describe(&network_plain);
     int ring = builder_region(&network, FIRN_FB_REGION_KIND_RING);
-    network.inputs[0].ring = builder_tensor(&network, ring, FIRN_FLOAT32, FIRN_FB_ROLE_RING, (uint32_t[]){room, NETWORK_WIDTH, 0});
+    network.inputs[0].ring =
+        builder_tensor(&network, ring, FIRN_FLOAT32, FIRN_FB_ROLE_RING, (uint32_t[]){room, NETWORK_WIDTH, 0});
     network.inputs[1].ring = builder_tensor(&network, ring, FIRN_UINT8, FIRN_FB_ROLE_RING, (uint32_t[]){room, 0});
     network.sampler.pushed = builder_tensor(&network, ring, FIRN_INT64, FIRN_FB_ROLE_RING, network_one);
     builder_finish(&network, NULL, &plan);
@@ -580,8 +583,8 @@ static void caches_stay_between_batches(void **state) {
         builder_op(&network, FIRN_OP_weighted_sum, (int[]){last, last, BUILDER_END}, (int[]){earlier, BUILDER_END});
     builder_real(&network, copy, 1.0f);
     builder_real(&network, copy, 0.0f);
-    firn_native_op *subtract =
-        builder_op(&network, FIRN_OP_weighted_sum, (int[]){network_at.logits, last, BUILDER_END}, (int[]){difference, BUILDER_END});
+    firn_native_op *subtract = builder_op(&network, FIRN_OP_weighted_sum, (int[]){network_at.logits, last, BUILDER_END},
+                                          (int[]){difference, BUILDER_END});
     builder_real(&network, subtract, 1.0f);
     builder_real(&network, subtract, -1.0f);
     network_accumulate(last, network_at.logits); /* an evaluation has one micro-batch, so this replaces it */
@@ -651,7 +654,8 @@ static void build_wide(void) {
     network_describe(&has);
     int rows[NETWORK_SAMPLES], list[JOINED + 1];
     for (uint32_t s = 0; s < NETWORK_SAMPLES; s++)
-        rows[s] = (int)builder_view(&network, (uint32_t)network_at.x, s * NETWORK_WIDTH * sizeof(float), (uint32_t[]){1, NETWORK_WIDTH, 0});
+        rows[s] = (int)builder_view(&network, (uint32_t)network_at.x, s * NETWORK_WIDTH * sizeof(float),
+                                    (uint32_t[]){1, NETWORK_WIDTH, 0});
     for (uint32_t i = 0; i < JOINED; i++)
         list[i] = rows[i * i % 7 % NETWORK_SAMPLES];
     list[JOINED] = BUILDER_END;
@@ -669,8 +673,8 @@ static void an_op_may_have_forty_inputs(void **state) {
     for (uint32_t step = 0; step < 2; step++) {
         assert_int_equal(firn_eval_step(&one.firn, &unlabelled), FIRN_OK);
         for (uint32_t i = 0; i < JOINED; i++)
-            assert_memory_equal(floats(&one, "wide") + i * NETWORK_WIDTH, features[step * NETWORK_SAMPLES + i * i % 7 % NETWORK_SAMPLES],
-                                sizeof features[0]);
+            assert_memory_equal(floats(&one, "wide") + i * NETWORK_WIDTH,
+                                features[step * NETWORK_SAMPLES + i * i % 7 % NETWORK_SAMPLES], sizeof features[0]);
     }
     firn_block blocks[FIRN_BLOCKS_MAX];
     firn_config config = config_of(&two, &plan, blocks, NULL);
@@ -723,7 +727,8 @@ static void views_change_no_value(void **state) {
         const float *both = floats(&two, "model.ab");
         assert_memory_equal(floats(&one, "model.a"), both, sizeof network_a);
         assert_memory_equal(floats(&one, "model.b"), both + NETWORK_HIDDEN * NETWORK_WIDTH, sizeof network_b);
-        assert_memory_equal(floats(&one, "logits"), floats(&two, "logits"), NETWORK_SAMPLES * NETWORK_CLASSES * sizeof(float));
+        assert_memory_equal(floats(&one, "logits"), floats(&two, "logits"),
+                            NETWORK_SAMPLES * NETWORK_CLASSES * sizeof(float));
         assert_same_tensor(&one, &two, "model.c");
     }
     firn_tensor_info view = support_tensor(&two.firn, "logits");
@@ -805,7 +810,8 @@ static void build_derived_frozen(signed_plan *to, uint8_t mode, bool derived) {
         /* cast(frozen) before all other ops; the product takes it and x */
         firn_native_op *ops = network.ops;
         memmove(ops + 1, ops, network.op_count * sizeof *ops);
-        int wide = (int)builder_arena(&network, FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION, (uint32_t[]){NETWORK_HIDDEN, NETWORK_WIDTH, 0});
+        int wide = (int)builder_arena(&network, FIRN_FLOAT32, FIRN_FB_ROLE_ACTIVATION,
+                                      (uint32_t[]){NETWORK_HIDDEN, NETWORK_WIDTH, 0});
         static uint32_t in[1], out[1], factors[2];
         in[0] = (uint32_t)network_at.frozen;
         out[0] = (uint32_t)wide;
