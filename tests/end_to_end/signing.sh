@@ -79,8 +79,13 @@ done
 cmp "$folder/plan.out" "$folder/short_plan.out" || fail "without its report, the plan gives other bits"
 expect "attach without the report" 0 "" attach "$folder/short_unsigned" "$folder/signature"
 cmp "$folder/attached" "$folder/short_plan" || fail "signed without its report, the plan is another"
-cp "$folder/plan" "$folder/changed"
-printf x | dd of="$folder/changed" bs=1 seek=$((report + 5)) conv=notrunc 2>"$folder/log"
-expect "verify another report" 3 "(REPORT)" "$FIRNC" verify "$folder/changed" --pub "$PUB"
+end=$(field 208)
+for at in $report $((report + 5)) $(((report + end) / 2)) $((end - 1)); do
+    cp "$folder/plan" "$folder/changed"
+    printf '~' | dd of="$folder/changed" bs=1 seek=$at conv=notrunc 2>"$folder/log"
+    expect "verify another report" 3 "(REPORT)" "$FIRNC" verify "$folder/changed" --pub "$PUB"
+    expect "inspect another report" 3 "(REPORT)" "$FIRNC" inspect "$folder/changed"
+    expect "train with another report" 3 "(REPORT)" "$FIRN" train "$folder/changed" --pub "$PUB" --data $DATA --steps 1
+done
 
 [ "$failures" -eq 0 ]
