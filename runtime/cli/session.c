@@ -140,16 +140,20 @@ static char *data_at_fault(const cli_options *options, int error) {
     return names;
 }
 
-/* Says which version of the format the plan needs, and which one this build has. */
+/* Says which version of the format the plan needs, and which one this build has. Only plans of this major version have
+ * their minor version where this build reads it. */
 static int refuse_version(const cli_session *session) {
     const firn_version here = firn_format_version();
     firn_version needed;
     int error = firn_plan_needs(session->plan.bytes, session->plan.count, &needed);
     if (error != FIRN_OK)
         return cli_error(session, error);
-    firn_host_fail(session->options->file, "needs format %lu.%lu, and this runtime has %lu.%lu (%s); %s",
-                   (unsigned long)needed.major, (unsigned long)needed.minor, (unsigned long)here.major,
-                   (unsigned long)here.minor, firn_error_name(FIRN_ERROR_FORMAT_VERSION),
+    char minor[24] = "";
+    if (needed.major == here.major)
+        snprintf(minor, sizeof minor, ".%lu", (unsigned long)needed.minor);
+    firn_host_fail(session->options->file, "needs format %lu%s, and this runtime has %lu.%lu (%s); %s",
+                   (unsigned long)needed.major, minor, (unsigned long)here.major, (unsigned long)here.minor,
+                   firn_error_name(FIRN_ERROR_FORMAT_VERSION),
                    needed.major < here.major ? "compile it again with the firnc of this version"
                                              : "use a newer firn, or compile it with the firnc of this version");
     return CLI_REFUSED;
