@@ -26,10 +26,10 @@ static const struct {
     {FIRN_ERROR_UNSIGNED, "sign it by `firnc sign` and `firnc attach`"},
     {FIRN_ERROR_NUMERICS_VERSION, "compile it again with the firnc of this version"},
     {FIRN_ERROR_SECURITY_COUNTER, "compile it with a --security-counter that is not below the stored one"},
-    {FIRN_ERROR_CHECKPOINT_MISSING, "leave out --resume to begin a run, or name the file that has it"},
     {FIRN_ERROR_CHECKPOINT_DAMAGED, "use another copy; a damaged one is never read in part"},
     {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_MODEL, "evaluate with a plan of the same architecture"},
+    {FIRN_ERROR_CHECKPOINT_VERSION, "use the firn that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING,
      "evaluate with a plan of the same recipe, or give --allow-other-preprocessing"},
     {FIRN_ERROR_CHECKPOINT_OTHER_SPLIT,
@@ -107,12 +107,20 @@ static const char *mend_of_data(const cli_session *session) {
                : "give the same files in the same order, or --allow-other-data";
 }
 
+/* An evaluation never begins a run. */
+static const char *mend_of_missing(const cli_session *session) {
+    return session->info.eval ? "name the file that firn train --checkpoint wrote"
+                              : "leave out --resume to begin a run, or name the file that has it";
+}
+
 static const char *mend_in(const cli_session *session, int error) {
     switch (error) {
     case FIRN_ERROR_LOSS_NOT_FINITE:
         return mend_of_loss(session);
     case FIRN_ERROR_STORAGE_FULL:
         return mend_of_full(session);
+    case FIRN_ERROR_CHECKPOINT_MISSING:
+        return mend_of_missing(session);
     case FIRN_ERROR_CHECKPOINT_OTHER_DATA:
         return mend_of_data(session);
     default:
