@@ -49,13 +49,14 @@ cmp "$folder/attached" "$folder/plan" || fail "signed apart, the plan is another
 # Only the algorithm and the signature differ.
 cmp -l "$folder/unsigned" "$folder/plan" | awk '$1 != 21 && ($1 <= 512 || $1 > 576) { exit 1 }' ||
     fail "signing changed more than the algorithm and the signature"
-expect "sign with another key" 3 "WRONG_KEY" "$FIRNC" sign "$folder/unsigned" --key "$folder/other.key.pem" \
-    -o "$folder/wrong"
+expect "sign with another key" 3 "^firnc: $folder/other.key.pem: is not the key .* (WRONG_KEY); give the secret half" \
+    "$FIRNC" sign "$folder/unsigned" --key "$folder/other.key.pem" -o "$folder/wrong"
 expect "sign a signed plan" 3 "is signed already" "$FIRNC" sign "$folder/plan" --key "$KEY" -o "$folder/wrong"
 expect "compile another" 0 "" "$FIRNC" compile $RECIPE --mode train --unsigned --pub "$PUB" -o "$folder/another"
 expect "sign another" 0 "" "$FIRNC" sign "$folder/another" --key "$KEY" -o "$folder/wrong"
 rm "$folder/attached"
-expect "attach the signature of another plan" 3 "(SIGNATURE)" attach "$folder/unsigned" "$folder/wrong"
+expect "attach the signature of another plan" 3 "^firnc: $folder/wrong: is not a signature of $folder/unsigned (SIGNATURE)" \
+    attach "$folder/unsigned" "$folder/wrong"
 [ ! -e "$folder/attached" ] || fail "a plan with the signature of another was written"
 # Something is in the place of the signature already.
 cp "$folder/unsigned" "$folder/filled"
