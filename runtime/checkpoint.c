@@ -45,8 +45,7 @@ static firn_record_entry entry_of(const firn_instance *instance, const firn_reco
                                .type = firn_fb_tensor_type(tensor),
                                .role = firn_fb_tensor_role(tensor),
                                .rank = (uint8_t)firn_fb_tensor_dims_count(tensor),
-                               .offset =
-                                   firn_record_region_offset(record, region) + firn_fb_tensor_offset(tensor)};
+                               .offset = firn_record_region_offset(record, region) + firn_fb_tensor_offset(tensor)};
     for (uint32_t i = 0; i < entry.rank; i++)
         entry.dims[i] = firn_fb_tensor_dims_at(tensor, i);
     return entry;
@@ -467,8 +466,7 @@ static int check_directory(const reader *from) {
             continue;
         if (wanted >= firn_fb_plan_state_tensors(instance->plan))
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
-        firn_record_entry expected =
-            entry_of(instance, &from->record, firn_fb_plan_tensors_at(instance->plan, wanted));
+        firn_record_entry expected = entry_of(instance, &from->record, firn_fb_plan_tensors_at(instance->plan, wanted));
         if (!same_entry(&entry, &expected))
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
         wanted = next_wanted(instance, wanted + 1);

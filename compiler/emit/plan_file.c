@@ -11,7 +11,7 @@
 #include "plan/needs.h"
 #include "plan/signature.h"
 
-#define POOL_BYTES     (UINT64_C(4) << 16) /* enough for the largest plan that the schema allows */
+#define POOL_BYTES (UINT64_C(4) << 16) /* enough for the largest plan that the schema allows */
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
@@ -115,8 +115,9 @@ static void refuse_version(const char *name, const firnc_bytes *file) {
     firnc_say("firnc: %s: refused: it needs format %u.%u, and this version of firnc has %u.%u (%s); %s", name,
               (unsigned)major, (unsigned)minor, FIRN_FORMAT_MAJOR, FIRN_FORMAT_MINOR,
               firn_error_name(FIRN_ERROR_FORMAT_VERSION),
-              status == FIRN_OK && major == FIRN_FORMAT_MAJOR ? "use a newer firnc, or compile the plan again with this one"
-                                                              : "compile it again with this version of firnc");
+              status == FIRN_OK && major == FIRN_FORMAT_MAJOR
+                  ? "use a newer firnc, or compile the plan again with this one"
+                  : "compile it again with this version of firnc");
 }
 
 void firnc_plan_refuse(const char *name, const firnc_bytes *file, int error) {

@@ -1,7 +1,7 @@
 /* Rule 17 of FORMAT.md: checks the frame of a plan (numerics, header, phases, tensors, their order and layout), then
- * calls the parts in semantics_parts.h. The FlatBuffers rules have passed, so counts are within the schema's limits, enumerations
- * have known values and required fields are present; everything else is checked here and nowhere else. Bounds are
- * checked by subtraction. Recursion is not allowed. */
+ * calls the parts in semantics_parts.h. The FlatBuffers rules have passed, so counts are within the schema's limits,
+ * enumerations have known values and required fields are present; everything else is checked here and nowhere else.
+ * Bounds are checked by subtraction. Recursion is not allowed. */
 #include "plan/checks/semantics.h"
 
 #include <string.h>
@@ -72,8 +72,8 @@ static bool type_fits(firn_fb_tensor tensor) {
 
 /* The digest, the checkpoint and the model hash use the names of these tensors. No other tensor has a name. */
 static bool name_fits(firn_fb_tensor tensor) {
-    bool named = firn_semantics_memory(tensor) == FIRN_MEMORY_STATE ||
-                 firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN;
+    bool named =
+        firn_semantics_memory(tensor) == FIRN_MEMORY_STATE || firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN;
     return named == (firn_fb_tensor_name_length(tensor) != 0 && firn_fb_tensor_base(tensor) == FIRN_ABSENT);
 }
 
@@ -116,8 +116,8 @@ static bool is_tensor(firn_fb_plan plan, firn_fb_tensor tensor, const firn_heade
         return false;
     uint8_t region = firn_fb_tensor_region(tensor);
     return is_placed(tensor, bytes, header->region_bytes[region]) &&
-           role_fits(firn_fb_tensor_role(tensor), header->region_kinds[region]) &&
-           type_fits(tensor) && name_fits(tensor) && lifetime_fits(tensor, header->counts.ops);
+           role_fits(firn_fb_tensor_role(tensor), header->region_kinds[region]) && type_fits(tensor) &&
+           name_fits(tensor) && lifetime_fits(tensor, header->counts.ops);
 }
 
 static int check_tensors(firn_fb_plan plan, const firn_header *header) {

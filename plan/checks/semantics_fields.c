@@ -95,9 +95,9 @@ static int check_evaluate(firn_fb_plan plan) {
 /* Pushed samples are counted, and none of them is held out. */
 static bool is_pushed_or_read(firn_fb_plan plan, firn_fb_sampler sampler) {
     uint32_t pushed = firn_fb_sampler_pushed(sampler);
-    return pushed == FIRN_ABSENT || (is_vector(plan, pushed, FIRN_MEMORY_RING, FIRN_INT64, 1) &&
-                                     firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL &&
-                                     firn_fb_sampler_held_out_per_mille(sampler) == 0);
+    return pushed == FIRN_ABSENT ||
+           (is_vector(plan, pushed, FIRN_MEMORY_RING, FIRN_INT64, 1) &&
+            firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL && firn_fb_sampler_held_out_per_mille(sampler) == 0);
 }
 
 static bool is_sampler(firn_fb_plan plan, firn_fb_sampler sampler) {
@@ -107,8 +107,8 @@ static bool is_sampler(firn_fb_plan plan, firn_fb_sampler sampler) {
            is_counter(plan, firn_fb_sampler_cursor(sampler)) && is_pushed_or_read(plan, sampler);
 }
 
-/* int32 reads integers of up to 32 bits, which must be below the limit; float32 reads float32 unscaled, or integers of up
- * to 16 bits with scale and shift. */
+/* int32 reads integers of up to 32 bits, which must be below the limit; float32 reads float32 unscaled, or integers of
+ * up to 16 bits with scale and shift. */
 static bool element_fits(firn_fb_input input, uint8_t type) {
     uint8_t element = firn_fb_input_element(input);
     bool small = element == FIRN_UINT8 || (element >= FIRN_UINT16 && element <= FIRN_BOOL);
@@ -298,17 +298,15 @@ static int check_step(firn_fb_plan plan) {
     firn_fb_op writer;
     bool good = rate == FIRN_ABSENT || is_scheduled(plan, rate);
     good = good && (scale == FIRN_ABSENT || is_vector(plan, scale, FIRN_MEMORY_STATE, FIRN_FLOAT32, 1));
-    good = good && (norm == FIRN_ABSENT ||
-                    (is_arena_scalar(plan, norm, FIRN_FLOAT32) &&
-                     has_one_writer(plan, norm, FIRN_OP_gradient_norm, FIRN_GRADIENT_NORM_OUT_NORM, finalise, &writer)));
-    good = good && (finite == FIRN_ABSENT ||
-                    (is_arena_scalar(plan, finite, FIRN_INT32) &&
-                     has_one_writer(plan, finite, FIRN_OP_gradient_norm, FIRN_GRADIENT_NORM_OUT_FINITE, finalise,
-                                    &writer)));
-    good = good && (floor == FIRN_ABSENT ||
-                    (is_arena_scalar(plan, floor, FIRN_INT32) &&
-                     has_one_writer(plan, floor, FIRN_OP_loss_scale_update, FIRN_LOSS_SCALE_UPDATE_OUT_AT_FLOOR,
-                                    bookkeep, &writer)));
+    good = good && (norm == FIRN_ABSENT || (is_arena_scalar(plan, norm, FIRN_FLOAT32) &&
+                                            has_one_writer(plan, norm, FIRN_OP_gradient_norm,
+                                                           FIRN_GRADIENT_NORM_OUT_NORM, finalise, &writer)));
+    good = good && (finite == FIRN_ABSENT || (is_arena_scalar(plan, finite, FIRN_INT32) &&
+                                              has_one_writer(plan, finite, FIRN_OP_gradient_norm,
+                                                             FIRN_GRADIENT_NORM_OUT_FINITE, finalise, &writer)));
+    good = good && (floor == FIRN_ABSENT || (is_arena_scalar(plan, floor, FIRN_INT32) &&
+                                             has_one_writer(plan, floor, FIRN_OP_loss_scale_update,
+                                                            FIRN_LOSS_SCALE_UPDATE_OUT_AT_FLOOR, bookkeep, &writer)));
     return good ? FIRN_OK : FIRN_ERROR_ROLE;
 }
 
@@ -466,9 +464,9 @@ static int check_initialisers(firn_fb_plan plan, uint64_t constants_bytes) {
     for (uint32_t i = 0; i < count; i++) {
         firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, i);
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
-        if (firn_fb_tensor_type(tensor) == FIRN_FLOAT32 ? !is_float_initialiser(initialiser, tensor, constants_bytes)
-                                                        : !is_integer_initialiser(initialiser,
-                                                                                  firn_fb_tensor_type(tensor)))
+        if (firn_fb_tensor_type(tensor) == FIRN_FLOAT32
+                ? !is_float_initialiser(initialiser, tensor, constants_bytes)
+                : !is_integer_initialiser(initialiser, firn_fb_tensor_type(tensor)))
             return FIRN_ERROR_INITIALISER;
     }
     return FIRN_OK;

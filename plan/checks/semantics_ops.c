@@ -52,11 +52,11 @@ static void describe(firn_fb_plan plan, firn_fb_op op, firn_op_signature *s, fir
                              .inputs = inputs,
                              .outputs = outputs};
     for (uint8_t i = 0; i < s->input_count; i++)
-        inputs[i] = firn_fb_op_inputs_at(op, i) == FIRN_ABSENT ? (firn_shape){0}
-                                                               : shape_at(plan, firn_fb_op_inputs_at(op, i));
+        inputs[i] =
+            firn_fb_op_inputs_at(op, i) == FIRN_ABSENT ? (firn_shape){0} : shape_at(plan, firn_fb_op_inputs_at(op, i));
     for (uint8_t i = 0; i < s->output_count; i++)
-        outputs[i] = (firn_shape){
-            .type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, i)))};
+        outputs[i] =
+            (firn_shape){.type = firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, i)))};
     for (uint8_t i = 0; i < s->integer_count; i++)
         s->integers[i] = firn_fb_op_integers_at(op, i);
     for (uint8_t i = 0; i < s->real_count; i++)
