@@ -45,8 +45,7 @@ static firn_record_entry entry_of(const firn_instance *instance, const firn_reco
                                .type = firn_fb_tensor_type(tensor),
                                .role = firn_fb_tensor_role(tensor),
                                .rank = (uint8_t)firn_fb_tensor_dims_count(tensor),
-                               .offset =
-                                   firn_record_region_offset(record, region) + firn_fb_tensor_offset(tensor)};
+                               .offset = firn_record_region_offset(record, region) + firn_fb_tensor_offset(tensor)};
     for (uint32_t i = 0; i < entry.rank; i++)
         entry.dims[i] = firn_fb_tensor_dims_at(tensor, i);
     return entry;
@@ -420,15 +419,11 @@ static bool same_entry(const firn_record_entry *a, const firn_record_entry *b) {
            a->offset == b->offset;
 }
 
-static bool is_of_model(uint8_t role) {
-    return role == FIRN_FB_ROLE_PARAMETER || role == FIRN_FB_ROLE_BUFFER;
-}
-
 /* Returns the first position at or after `position` of a tensor that the plan reads from a record. */
 static uint32_t next_wanted(const firn_instance *instance, uint32_t position) {
     uint32_t count = firn_fb_plan_state_tensors(instance->plan);
     while (position < count && !is_train(instance) &&
-           !is_of_model(firn_fb_tensor_role(firn_fb_plan_tensors_at(instance->plan, position))))
+           !firn_is_of_model(firn_fb_tensor_role(firn_fb_plan_tensors_at(instance->plan, position))))
         position++;
     return position;
 }
@@ -454,7 +449,7 @@ static int check_directory(const reader *from) {
     uint8_t bytes[FIRN_RECORD_ENTRY_MAX];
     uint64_t end = FIRN_RECORD_HEADER_BYTES + from->record.directory_bytes, at = FIRN_RECORD_HEADER_BYTES + 4;
     int status = get(from, FIRN_RECORD_HEADER_BYTES, bytes, 4);
-    uint32_t count = firn_load32(bytes);
+    const uint32_t count = status == FIRN_OK ? firn_load32(bytes) : 0;
     uint32_t wanted = next_wanted(instance, 0);
     for (uint32_t i = 0; status == FIRN_OK && i < count; i++) {
         uint32_t available = end - at < sizeof bytes ? (uint32_t)(end - at) : (uint32_t)sizeof bytes;
@@ -466,12 +461,11 @@ static int check_directory(const reader *from) {
         if (length == 0)
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
         at += length;
-        if (!is_train(instance) && !is_of_model(entry.role))
+        if (!is_train(instance) && !firn_is_of_model(entry.role))
             continue;
         if (wanted >= firn_fb_plan_state_tensors(instance->plan))
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
-        firn_record_entry expected =
-            entry_of(instance, &from->record, firn_fb_plan_tensors_at(instance->plan, wanted));
+        firn_record_entry expected = entry_of(instance, &from->record, firn_fb_plan_tensors_at(instance->plan, wanted));
         if (!same_entry(&entry, &expected))
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
         wanted = next_wanted(instance, wanted + 1);

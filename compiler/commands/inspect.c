@@ -171,12 +171,13 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
     firnc_plan_file checked;
     if (!firnc_file_read(file, FIRNC_PLAN_BYTES_MAX, &bytes))
         return 1;
+    const firn_alive silent = {NULL, NULL};
     int status = firnc_plan_check(&bytes, NULL, 0, &checked);
     report.header = checked.header;
     report.plan = checked.plan;
     memcpy(report.plan_hash, checked.plan_hash, sizeof report.plan_hash);
     if (status == FIRN_OK)
-        status = firn_model_hash(report.plan, &report.header, bytes.data, report.model_hash);
+        status = firn_model_hash(report.plan, &report.header, bytes.data, &silent, report.model_hash);
     if (status != FIRN_OK) {
         firnc_plan_refuse(file, &bytes, status);
         return 3;

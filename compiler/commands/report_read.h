@@ -1,4 +1,5 @@
-/* Reads the report of a plan. It is signed, but it is only text: whatever it says, the plan does what its payload says. */
+/* Reads the report of a plan. It is signed, but it is only text: whatever it says, the plan does what its payload says.
+ */
 #ifndef FIRNC_REPORT_READ_H
 #define FIRNC_REPORT_READ_H
 
