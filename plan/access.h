@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* A function that only reads, so that the compiler need not call it twice. */
+#define FIRN_FB_READS __attribute__((pure))
+
 static inline uint8_t firn_fb_load_uint8(const uint8_t *at) {
     return *at;
 }
@@ -58,15 +61,15 @@ static inline double firn_fb_load_double(const uint8_t *at) {
 }
 
 /* The address of a table's field, or NULL if the field is absent. slot is 4 + 2 * id. */
-const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot);
+FIRN_FB_READS const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot);
 
 /* A scalar field of a table, or `absent` if the field is absent. There is one for each scalar type that tables use. */
-uint8_t firn_fb_scalar_uint8(const uint8_t *table, uint32_t slot, uint8_t absent);
-uint16_t firn_fb_scalar_uint16(const uint8_t *table, uint32_t slot, uint16_t absent);
-uint32_t firn_fb_scalar_uint32(const uint8_t *table, uint32_t slot, uint32_t absent);
-uint64_t firn_fb_scalar_uint64(const uint8_t *table, uint32_t slot, uint64_t absent);
-int64_t firn_fb_scalar_int64(const uint8_t *table, uint32_t slot, int64_t absent);
-float firn_fb_scalar_float(const uint8_t *table, uint32_t slot, float absent);
+FIRN_FB_READS uint8_t firn_fb_scalar_uint8(const uint8_t *table, uint32_t slot, uint8_t absent);
+FIRN_FB_READS uint16_t firn_fb_scalar_uint16(const uint8_t *table, uint32_t slot, uint16_t absent);
+FIRN_FB_READS uint32_t firn_fb_scalar_uint32(const uint8_t *table, uint32_t slot, uint32_t absent);
+FIRN_FB_READS uint64_t firn_fb_scalar_uint64(const uint8_t *table, uint32_t slot, uint64_t absent);
+FIRN_FB_READS int64_t firn_fb_scalar_int64(const uint8_t *table, uint32_t slot, int64_t absent);
+FIRN_FB_READS float firn_fb_scalar_float(const uint8_t *table, uint32_t slot, float absent);
 
 /* The string, vector or table that an offset points to. */
 static inline const uint8_t *firn_fb_follow(const uint8_t *offset) {
@@ -74,19 +77,19 @@ static inline const uint8_t *firn_fb_follow(const uint8_t *offset) {
 }
 
 /* The number of elements of a vector or of bytes of a string; 0 if the field is absent. */
-uint32_t firn_fb_count(const uint8_t *table, uint32_t slot);
+FIRN_FB_READS uint32_t firn_fb_count(const uint8_t *table, uint32_t slot);
 
 /* The first element of a vector or the first byte of a string; NULL if the field is absent. */
-const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot);
+FIRN_FB_READS const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot);
 
 /* The element at `index` of a vector that is present; `bytes` is the size of an element. */
-const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot, uint32_t bytes, uint32_t index);
+FIRN_FB_READS const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot, uint32_t bytes, uint32_t index);
 
 /* The same for a vector of tables, and for one of numbers of 32 bits, which most of the vectors of an op are. */
-const uint8_t *firn_fb_table_at(const uint8_t *table, uint32_t slot, uint32_t index);
-uint32_t firn_fb_index_at(const uint8_t *table, uint32_t slot, uint32_t index);
+FIRN_FB_READS const uint8_t *firn_fb_table_at(const uint8_t *table, uint32_t slot, uint32_t index);
+FIRN_FB_READS uint32_t firn_fb_index_at(const uint8_t *table, uint32_t slot, uint32_t index);
 
 /* The bytes of a string; "" if the field is absent. */
-const char *firn_fb_text(const uint8_t *table, uint32_t slot);
+FIRN_FB_READS const char *firn_fb_text(const uint8_t *table, uint32_t slot);
 
 #endif

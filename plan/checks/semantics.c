@@ -14,11 +14,10 @@
 
 firn_counts firn_semantics_count(firn_fb_plan plan) {
     firn_counts counts = {.tensors = firn_fb_plan_tensors_count(plan),
-                          .state_tensors = firn_fb_plan_state_tensors(plan),
-                          .ops = firn_semantics_op_count(plan)};
-    for (uint32_t n = 0; n < counts.ops; n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+                          .state_tensors = firn_fb_plan_state_tensors(plan)};
+    uint8_t phase;
+    firn_fb_op op;
+    for (; firn_semantics_op(plan, counts.ops, &op, &phase); counts.ops++) {
         uint32_t operands = firn_fb_op_inputs_count(op) + firn_fb_op_outputs_count(op);
         counts.operands += operands;
         counts.widest = operands > counts.widest ? operands : counts.widest;
@@ -173,8 +172,8 @@ static bool is_filled_in_order(firn_fb_plan plan, uint32_t region, uint64_t byte
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
         if (firn_fb_tensor_region(tensor) != region || firn_fb_tensor_base(tensor) != FIRN_ABSENT)
             continue;
-        uint64_t padding = (FIRN_TENSOR_ALIGNMENT - end % FIRN_TENSOR_ALIGNMENT) % FIRN_TENSOR_ALIGNMENT;
-        if (firn_fb_tensor_offset(tensor) < end || firn_fb_tensor_offset(tensor) - end != padding)
+        if (firn_fb_tensor_offset(tensor) !=
+            (end + (FIRN_TENSOR_ALIGNMENT - 1)) / FIRN_TENSOR_ALIGNMENT * FIRN_TENSOR_ALIGNMENT)
             return false;
         end = firn_fb_tensor_offset(tensor) + firn_semantics_bytes(tensor);
     }

@@ -34,9 +34,9 @@ static bool is_counter(firn_fb_plan plan, uint32_t index) {
 static bool has_one_writer(firn_fb_plan plan, uint32_t tensor, uint16_t code, uint32_t output, uint8_t phase,
                            firn_fb_op *writer) {
     uint32_t writers = 0;
-    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
-        uint8_t kind;
-        firn_fb_op op = firn_semantics_op(plan, n, &kind);
+    uint8_t kind;
+    firn_fb_op op;
+    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &kind); n++) {
         if (!firn_semantics_writes(op, tensor))
             continue;
         if (kind != phase || firn_fb_op_code(op) != code || firn_fb_op_outputs_at(op, output) != tensor)
@@ -63,9 +63,9 @@ static bool is_positive(float x) {
 /* The gradient of a step is the mean over its micro-batches, so every loss seed must be 1 / micro_batches; and the loss
  * scale that a step reports is the one that its loss seeds use. */
 static bool are_loss_seeds(firn_fb_plan plan) {
-    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+    uint8_t phase;
+    firn_fb_op op;
+    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++) {
         if (firn_fb_op_code(op) != FIRN_OP_loss_seed)
             continue;
         uint32_t scale = firn_fb_op_inputs_count(op) > FIRN_LOSS_SEED_IN_SCALE
@@ -120,14 +120,14 @@ static bool is_sampler(firn_fb_plan plan, firn_fb_sampler sampler) {
  * up to 16 bits with scale and shift. */
 static bool element_fits(firn_fb_input input, uint8_t type) {
     uint8_t element = firn_fb_input_element(input);
+    uint32_t limit = firn_fb_input_limit(input);
     bool small = element == FIRN_UINT8 || (element >= FIRN_UINT16 && element <= FIRN_BOOL);
     bool scaled = firn_fb_input_scale(input) != 1.0f || !is_unused(firn_fb_input_shift(input));
     switch (type) {
     case FIRN_INT32:
-        return (small || element == FIRN_INT32) && !scaled && firn_fb_input_limit(input) >= 1 &&
-               firn_fb_input_limit(input) <= (uint32_t)INT32_MAX;
+        return (small || element == FIRN_INT32) && !scaled && limit != 0 && limit <= (uint32_t)INT32_MAX;
     case FIRN_FLOAT32:
-        return (small || (element == FIRN_FLOAT32 && !scaled)) && firn_fb_input_limit(input) == 0;
+        return (small || (element == FIRN_FLOAT32 && !scaled)) && limit == 0;
     default:
         return false;
     }
@@ -237,8 +237,8 @@ static int check_schedules(firn_fb_plan plan) {
 /* The kind of the phase of op n; if there is no such op, update, where neither a loss nor an output may come from. */
 static uint8_t phase_of(firn_fb_plan plan, uint32_t n) {
     uint8_t phase = FIRN_FB_PHASE_KIND_UPDATE;
-    if (n < firn_semantics_op_count(plan))
-        (void)firn_semantics_op(plan, n, &phase);
+    firn_fb_op op;
+    (void)firn_semantics_op(plan, n, &op, &phase);
     return phase;
 }
 
@@ -400,14 +400,16 @@ static int check_counters(firn_fb_plan plan) {
 
 /* --- initialisers ----------------------------------------------------------------------------------------------- */
 
-#define COUNTER_MAX (INT64_C(1) << 62) /* no run counts as far, and sums with it do not overflow */
+#define COUNTER_MAX (UINT64_C(1) << 62) /* no run counts as far, and sums with it do not overflow */
 
 /* Whether the elements of a float32 tensor lie in the constants, in a type that float32 holds exactly. */
 static bool weights_fit(firn_fb_initialiser initialiser, firn_fb_tensor tensor, uint64_t constants_bytes) {
     uint8_t element = firn_fb_initialiser_element(initialiser);
-    if (element != FIRN_FLOAT32 && !firn_type_is_half(element))
+    uint64_t bytes = firn_semantics_bytes(tensor);
+    if (firn_type_is_half(element))
+        bytes /= 2;
+    else if (element != FIRN_FLOAT32)
         return false;
-    uint64_t bytes = firn_semantics_bytes(tensor) / firn_type_bytes(FIRN_FLOAT32) * firn_type_bytes(element);
     return firn_semantics_is_placed(firn_fb_initialiser_weights(initialiser), bytes, constants_bytes);
 }
 
@@ -439,8 +441,8 @@ static uint32_t fields_of(firn_fb_initialiser initialiser) {
 
 static bool is_in_range(firn_fb_initialiser initialiser, firn_fb_tensor tensor, uint64_t constants_bytes) {
     float a = firn_fb_initialiser_a(initialiser), b = firn_fb_initialiser_b(initialiser);
-    int64_t integer = firn_fb_initialiser_integer(initialiser);
-    if (firn_fb_initialiser_rng_id(initialiser) >= FIRN_RNG_ID_END || integer < 0 || integer > COUNTER_MAX)
+    uint64_t integer = (uint64_t)firn_fb_initialiser_integer(initialiser);
+    if (firn_fb_initialiser_rng_id(initialiser) >= FIRN_RNG_ID_END || integer > COUNTER_MAX) /* nor is it negative */
         return false;
     switch (firn_fb_initialiser_rule(initialiser)) {
     case FIRN_FB_INITIALISER_RULE_NORMAL:

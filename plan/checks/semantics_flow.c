@@ -54,9 +54,9 @@ static bool operands_are_apart(firn_fb_plan plan, firn_fb_op op, uint32_t j) {
 
 /* Whether an op in a phase of this kind reads or writes a tensor that is not a view. */
 static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
-    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+    uint8_t phase;
+    firn_fb_op op;
+    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++) {
         if (phase == kind && (firn_semantics_reads(plan, op, tensor) || firn_semantics_writes(op, tensor)))
             return true;
     }
@@ -65,13 +65,15 @@ static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
 
 /* What derive has computed stays until derive runs again, and so depends on nothing that a step changes. */
 static bool may_derive(firn_fb_plan plan, uint32_t index) {
+    uint8_t phase;
+    firn_fb_op writer;
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     switch (firn_semantics_memory(tensor)) {
     case FIRN_MEMORY_CONSTANT:
         return true;
     case FIRN_MEMORY_STATE:
         return firn_semantics_is_of_model(tensor) &&
-               firn_semantics_first_writer(plan, index) == firn_semantics_op_count(plan);
+               !firn_semantics_op(plan, firn_semantics_first_writer(plan, index), &writer, &phase);
     case FIRN_MEMORY_ARENA:
         return !firn_semantics_is_filled(plan, index);
     default:
@@ -121,9 +123,9 @@ static bool op_is_legal(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t ph
 }
 
 static int check_accesses(firn_fb_plan plan) {
-    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+    uint8_t phase;
+    firn_fb_op op;
+    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++) {
         if (!op_is_legal(plan, op, n, phase))
             return FIRN_ERROR_OP_ORDER;
     }
@@ -145,8 +147,9 @@ static bool fills_partial(firn_fb_op op, uint32_t tensor) {
 static bool has_partial(firn_fb_plan plan, uint32_t partial, uint32_t begin, uint32_t end, int64_t index) {
     for (uint32_t n = begin; n < end; n++) {
         uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
-        if (fills_partial(op, partial) && firn_fb_op_integers_at(op, PARTIAL_INDEX) == index)
+        firn_fb_op op;
+        if (firn_semantics_op(plan, n, &op, &phase) && fills_partial(op, partial) &&
+            firn_fb_op_integers_at(op, PARTIAL_INDEX) == index)
             return true;
     }
     return false;
@@ -156,10 +159,9 @@ static bool has_partial(firn_fb_plan plan, uint32_t partial, uint32_t begin, uin
  * after every element has been filled. */
 static bool partial_is_whole(firn_fb_plan plan, uint32_t partial, uint32_t first) {
     uint32_t elements = firn_fb_tensor_dims_at(firn_fb_plan_tensors_at(plan, partial), 0);
-    uint32_t ops = firn_semantics_op_count(plan);
-    for (uint32_t n = first; n < ops; n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+    uint8_t phase;
+    firn_fb_op op;
+    for (uint32_t n = first; firn_semantics_op(plan, n, &op, &phase); n++) {
         if (!firn_semantics_reads(plan, op, partial) || fills_partial(op, partial))
             continue;
         if (!info_of(op)->gathers || elements > n - first)
@@ -185,11 +187,9 @@ static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     bool persistent = firn_semantics_is_persistent(tensor);
     uint32_t first = persistent ? first_touch : firn_fb_tensor_first(tensor);
-    if (first >= firn_semantics_op_count(plan))
-        return false;
     uint8_t phase;
-    firn_fb_op op = firn_semantics_op(plan, first, &phase);
-    if (!firn_semantics_writes(op, index))
+    firn_fb_op op;
+    if (!firn_semantics_op(plan, first, &op, &phase) || !firn_semantics_writes(op, index))
         return false;
     /* An update may be skipped, so bookkeep, which always runs, may not use a tensor that begins there. */
     if (phase == FIRN_FB_PHASE_KIND_UPDATE && phase_touches(plan, FIRN_FB_PHASE_KIND_BOOKKEEP, index))
@@ -223,9 +223,9 @@ static void find_first_touches(firn_fb_plan plan, uint32_t *first) {
     uint32_t state_tensors = firn_fb_plan_state_tensors(plan);
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan) - state_tensors; i++)
         first[i] = UINT32_MAX;
-    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+    uint8_t phase;
+    firn_fb_op op;
+    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++) {
         for (uint32_t j = 0; j < firn_fb_op_inputs_count(op); j++)
             note_touch(first, state_tensors, firn_semantics_base(plan, firn_fb_op_inputs_at(op, j)), n);
         for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
@@ -259,12 +259,12 @@ static int check_contents(firn_fb_plan plan, uint32_t *first_touches) {
 static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_index) {
     firn_fb_tensor a = firn_fb_plan_tensors_at(plan, a_index), b = firn_fb_plan_tensors_at(plan, b_index);
     uint32_t n = firn_fb_tensor_last(a);
-    if (n != firn_fb_tensor_first(b) || n >= firn_semantics_op_count(plan) ||
+    uint8_t phase;
+    firn_fb_op op;
+    if (n != firn_fb_tensor_first(b) || !firn_semantics_op(plan, n, &op, &phase) ||
         firn_fb_tensor_type(a) != firn_fb_tensor_type(b) || firn_fb_tensor_offset(a) != firn_fb_tensor_offset(b) ||
         firn_semantics_bytes(a) != firn_semantics_bytes(b))
         return false;
-    uint8_t phase;
-    firn_fb_op op = firn_semantics_op(plan, n, &phase);
     const firn_op_info *info = info_of(op);
     if (firn_fb_op_outputs_at(op, 0) != b_index)
         return false;
@@ -362,9 +362,9 @@ static int check_overlaps(firn_fb_plan plan, uint32_t region, uint32_t *room) {
             !takes_its_bytes(plan, &h, i))
             return FIRN_ERROR_OVERLAP;
     }
-    for (uint32_t n = 0; n < firn_semantics_op_count(plan); n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+    uint8_t phase;
+    firn_fb_op op;
+    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++) {
         if (!outputs_take_their_bytes(plan, &h, op, n))
             return FIRN_ERROR_OVERLAP;
     }

@@ -54,22 +54,18 @@ uint32_t firn_semantics_base(firn_fb_plan plan, uint32_t tensor) {
     return base == FIRN_ABSENT ? tensor : base;
 }
 
-uint32_t firn_semantics_op_count(firn_fb_plan plan) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < firn_fb_plan_phases_count(plan); i++)
-        count += firn_fb_phase_ops_count(firn_fb_plan_phases_at(plan, i));
-    return count;
-}
-
-firn_fb_op firn_semantics_op(firn_fb_plan plan, uint32_t n, uint8_t *phase) {
-    uint32_t i = 0;
-    firn_fb_phase at = firn_fb_plan_phases_at(plan, 0);
-    while (n >= firn_fb_phase_ops_count(at)) {
-        n -= firn_fb_phase_ops_count(at);
-        at = firn_fb_plan_phases_at(plan, ++i);
+bool firn_semantics_op(firn_fb_plan plan, uint32_t n, firn_fb_op *op, uint8_t *phase) {
+    for (uint32_t i = 0; i < firn_fb_plan_phases_count(plan); i++) {
+        firn_fb_phase at = firn_fb_plan_phases_at(plan, i);
+        uint32_t count = firn_fb_phase_ops_count(at);
+        if (n < count) {
+            *op = firn_fb_phase_ops_at(at, n);
+            *phase = firn_fb_phase_kind(at);
+            return true;
+        }
+        n -= count;
     }
-    *phase = firn_fb_phase_kind(at);
-    return firn_fb_phase_ops_at(at, n);
+    return false;
 }
 
 bool firn_semantics_reads(firn_fb_plan plan, firn_fb_op op, uint32_t tensor) {
@@ -91,12 +87,11 @@ bool firn_semantics_writes(firn_fb_op op, uint32_t tensor) {
 /* The first op that writes a tensor or, if wanted, reads it. */
 static uint32_t first_use(firn_fb_plan plan, uint32_t tensor, bool reading) {
     uint32_t n = 0;
-    for (; n < firn_semantics_op_count(plan); n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
-        if (firn_semantics_writes(op, tensor) || (reading && firn_semantics_reads(plan, op, tensor)))
-            break;
-    }
+    uint8_t phase;
+    firn_fb_op op;
+    while (firn_semantics_op(plan, n, &op, &phase) && !firn_semantics_writes(op, tensor) &&
+           !(reading && firn_semantics_reads(plan, op, tensor)))
+        n++;
     return n;
 }
 

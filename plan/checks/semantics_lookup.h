@@ -16,47 +16,44 @@
 firn_shape firn_semantics_shape(firn_fb_tensor tensor);
 
 /* Size in bytes of a tensor that has been checked. */
-uint64_t firn_semantics_bytes(firn_fb_tensor tensor);
+FIRN_FB_READS uint64_t firn_semantics_bytes(firn_fb_tensor tensor);
 
 /* Whether `bytes` at this offset lie within `room` bytes, and the offset is aligned. */
-bool firn_semantics_is_placed(uint64_t offset, uint64_t bytes, uint64_t room);
+FIRN_FB_READS bool firn_semantics_is_placed(uint64_t offset, uint64_t bytes, uint64_t room);
 
 /* The memory that a role lies in (semantics.c checks it against the region): the state, of which a checkpoint is made;
  * the constants; a ring; or the arena. */
 typedef enum firn_memory { FIRN_MEMORY_STATE, FIRN_MEMORY_CONSTANT, FIRN_MEMORY_RING, FIRN_MEMORY_ARENA } firn_memory;
-firn_memory firn_semantics_memory(firn_fb_tensor tensor);
+FIRN_FB_READS firn_memory firn_semantics_memory(firn_fb_tensor tensor);
 
 /* Whether a tensor is a parameter or a buffer: it belongs to the model, and only an update changes it. */
-bool firn_semantics_is_of_model(firn_fb_tensor tensor);
+FIRN_FB_READS bool firn_semantics_is_of_model(firn_fb_tensor tensor);
 
 /* The tensor whose bytes a tensor has: the base of a view, and otherwise the tensor itself. FIRN_ABSENT stays. */
-uint32_t firn_semantics_base(firn_fb_plan plan, uint32_t tensor);
+FIRN_FB_READS uint32_t firn_semantics_base(firn_fb_plan plan, uint32_t tensor);
 
-/* Number of ops in all phases. */
-uint32_t firn_semantics_op_count(firn_fb_plan plan);
-
-/* Op number n, counted through all phases. Stores the kind of its phase. */
-firn_fb_op firn_semantics_op(firn_fb_plan plan, uint32_t n, uint8_t *phase);
+/* Stores op number n, counted through all phases, and the kind of its phase. False if there is no such op. */
+bool firn_semantics_op(firn_fb_plan plan, uint32_t n, firn_fb_op *op, uint8_t *phase);
 
 /* Whether an op reads a tensor that is not a view, itself or through a view; whether it writes it. */
-bool firn_semantics_reads(firn_fb_plan plan, firn_fb_op op, uint32_t tensor);
-bool firn_semantics_writes(firn_fb_op op, uint32_t tensor);
+FIRN_FB_READS bool firn_semantics_reads(firn_fb_plan plan, firn_fb_op op, uint32_t tensor);
+FIRN_FB_READS bool firn_semantics_writes(firn_fb_op op, uint32_t tensor);
 
 /* The first op that reads or writes a tensor that is not a view; the number of ops if there is none. */
-uint32_t firn_semantics_first_touch(firn_fb_plan plan, uint32_t tensor);
+FIRN_FB_READS uint32_t firn_semantics_first_touch(firn_fb_plan plan, uint32_t tensor);
 
 /* The index of the plan's first Input, or first Schedule, that fills a tensor; inputs_count or schedules_count if there
  * is none. */
-uint32_t firn_semantics_input_of(firn_fb_plan plan, uint32_t tensor);
-uint32_t firn_semantics_schedule_of(firn_fb_plan plan, uint32_t tensor);
+FIRN_FB_READS uint32_t firn_semantics_input_of(firn_fb_plan plan, uint32_t tensor);
+FIRN_FB_READS uint32_t firn_semantics_schedule_of(firn_fb_plan plan, uint32_t tensor);
 
 /* The first op that writes a tensor; the number of ops if there is none. */
-uint32_t firn_semantics_first_writer(firn_fb_plan plan, uint32_t tensor);
+FIRN_FB_READS uint32_t firn_semantics_first_writer(firn_fb_plan plan, uint32_t tensor);
 
 /* Whether the runtime fills a tensor before the ops run, as an input or as the value of a schedule. */
-bool firn_semantics_is_filled(firn_fb_plan plan, uint32_t tensor);
+FIRN_FB_READS bool firn_semantics_is_filled(firn_fb_plan plan, uint32_t tensor);
 
 /* Whether a tensor is persistent: its lifetime is not limited to a range of ops. */
-bool firn_semantics_is_persistent(firn_fb_tensor tensor);
+FIRN_FB_READS bool firn_semantics_is_persistent(firn_fb_tensor tensor);
 
 #endif

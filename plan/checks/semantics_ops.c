@@ -13,12 +13,11 @@ static uint8_t role_at(firn_fb_plan plan, uint32_t tensor) {
     return firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, tensor));
 }
 
-/* An input is a tensor that ops may read, or it is absent; the last one is not absent. */
+/* An input is a tensor that ops may read, or it is absent; the shape rules say which ones may be. */
 static bool are_inputs(firn_fb_plan plan, firn_fb_op op) {
-    uint32_t count = firn_fb_op_inputs_count(op);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
         uint32_t tensor = firn_fb_op_inputs_at(op, i);
-        if (tensor == FIRN_ABSENT && i + 1 < count)
+        if (tensor == FIRN_ABSENT)
             continue;
         if (tensor >= firn_fb_plan_tensors_count(plan) || role_at(plan, tensor) == FIRN_FB_ROLE_SCRATCH ||
             role_at(plan, tensor) == FIRN_FB_ROLE_RING)
@@ -81,8 +80,7 @@ static bool outputs_agree(firn_fb_plan plan, firn_fb_op op, const firn_op_signat
 /* --- reductions ------------------------------------------------------------------------------------------------- */
 
 static bool is_reduction(firn_fb_reduction reduction, uint8_t operand, uint8_t output) {
-    if (reduction.output != output || reduction.reserved_byte != 0 || reduction.reserved_low != 0 ||
-        reduction.reserved_high != 0)
+    if (reduction.output != output || (reduction.reserved_byte | reduction.reserved_low | reduction.reserved_high) != 0)
         return false;
     switch (reduction.kind) {
     case FIRN_FB_REDUCTION_KIND_F32:
@@ -90,9 +88,9 @@ static bool is_reduction(firn_fb_reduction reduction, uint8_t operand, uint8_t o
     case FIRN_FB_REDUCTION_KIND_CHUNKED:
         return reduction.accumulator == operand && firn_type_is_half(operand) && reduction.chunk >= 1;
     case FIRN_FB_REDUCTION_KIND_EVEN_ODD_BLOCKS:
-        return reduction.accumulator == FIRN_FLOAT32 && operand == FIRN_BFLOAT16 && reduction.chunk == 32;
     case FIRN_FB_REDUCTION_KIND_PAIRS:
-        return reduction.accumulator == FIRN_FLOAT32 && operand == FIRN_BFLOAT16 && reduction.chunk == 2;
+        return reduction.accumulator == FIRN_FLOAT32 && operand == FIRN_BFLOAT16 &&
+               reduction.chunk == (reduction.kind == FIRN_FB_REDUCTION_KIND_PAIRS ? 2 : 32);
     default:
         return false;
     }
@@ -142,10 +140,10 @@ static int check_op(firn_fb_plan plan, firn_fb_op op, firn_shape *shapes) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     if (info == NULL)
         return FIRN_ERROR_OP_UNKNOWN;
-    if (firn_fb_op_inputs_count(op) > info->inputs_max || firn_fb_op_outputs_count(op) > info->outputs ||
+    if (firn_fb_op_inputs_count(op) > info->inputs_max || firn_fb_op_outputs_count(op) != info->outputs ||
         !are_inputs(plan, op) || !are_outputs(plan, op, info))
         return FIRN_ERROR_OP_OPERANDS;
-    if (firn_fb_op_integers_count(op) > info->integers || firn_fb_op_reals_count(op) > info->reals)
+    if (firn_fb_op_integers_count(op) != info->integers || firn_fb_op_reals_count(op) != info->reals)
         return FIRN_ERROR_OP_ATTRIBUTE;
     firn_op_signature signature;
     describe(plan, op, &signature, shapes);
@@ -160,10 +158,9 @@ static int check_op(firn_fb_plan plan, firn_fb_op op, firn_shape *shapes) {
 
 int firn_semantics_ops(firn_fb_plan plan, firn_shape *scratch) {
     int error = FIRN_OK;
-    for (uint32_t n = 0; error == FIRN_OK && n < firn_semantics_op_count(plan); n++) {
-        uint8_t phase;
-        firn_fb_op op = firn_semantics_op(plan, n, &phase);
+    uint8_t phase;
+    firn_fb_op op;
+    for (uint32_t n = 0; error == FIRN_OK && firn_semantics_op(plan, n, &op, &phase); n++)
         error = check_op(plan, op, scratch);
-    }
     return error;
 }
