@@ -484,6 +484,31 @@ static void add_op(mutant *m, uint64_t *random) {
     }
 }
 
+/* Inserts an op that writes a tensor once more, with the sum of two others like it. */
+static void write_again(mutant *m, uint64_t *random) {
+    uint32_t p = draw(random, m->native.plan->phases_count), n = any_op(m, random);
+    native_list *list = list_of_ops(m, p);
+    if (list == NULL || op_at(m, n)->outputs_count == 0)
+        return;
+    uint32_t to = op_at(m, n)->outputs[draw(random, op_at(m, n)->outputs_count)];
+    if (to >= m->native.plan->tensors_count)
+        return;
+    const uint32_t from[] = {like(m, random, to, false), like(m, random, to, false)};
+    float *factors = native_plan_memory(&m->native, 2 * sizeof *factors);
+    factors[0] = factors[1] = 0.5f;
+    const firn_native_op op = {.code = FIRN_OP_weighted_sum,
+                               .inputs = copy_operands(m, from, 2),
+                               .inputs_count = 2,
+                               .outputs = copy_operands(m, &to, 1),
+                               .outputs_count = 1,
+                               .reals = factors,
+                               .reals_count = 2};
+    uint32_t at = draw(random, *list->count + 1);
+    if (native_list_insert(list, &op, at))
+        tell(m, "tensor %s is written again, from %s and %s, at %u of phase %u\n", tensor_text(m, to),
+             tensor_text(m, from[0]), tensor_text(m, from[1]), (unsigned)at, (unsigned)p);
+}
+
 /* Moves an op, or copies one, into a phase of its own for what is derived, which precedes all others. */
 static void add_derive(mutant *m, uint64_t *random) {
     uint32_t p = draw(random, m->native.plan->phases_count);
@@ -653,10 +678,10 @@ static void change(mutant *m, uint64_t *random) {
     static const struct {
         void (*change)(mutant *m, uint64_t *random);
         uint32_t below;
-    } kinds[] = {{change_value, 26},  {change_list, 33},    {change_operand, 50}, {read_any, 57},
-                 {rename_reads, 61},  {change_code, 65},    {move_op, 73},        {add_op, 82},
-                 {add_view, 87},      {make_view, 89},      {add_derive, 92},     {change_tensor, 95},
-                 {change_header, 97}, {exchange_state, 98}, {drop_option, 100}};
+    } kinds[] = {{change_value, 26},  {change_list, 33},   {change_operand, 50}, {read_any, 57},
+                 {rename_reads, 61},  {change_code, 65},   {move_op, 73},        {add_op, 82},
+                 {add_view, 87},      {make_view, 89},     {add_derive, 91},     {write_again, 93},
+                 {change_tensor, 95}, {change_header, 97}, {exchange_state, 98}, {drop_option, 100}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kind < kinds[i].below) {
             kinds[i].change(m, random);
