@@ -80,12 +80,21 @@ static void use_member(firn_native_plan *plan) {
     plan->schedule_nodes = nodes;
 }
 
+static void use_rule(firn_native_plan *plan) {
+    static firn_native_initialiser initialisers[16];
+    assert_true(plan->initialisers_count <= 16);
+    memcpy(initialisers, plan->initialisers, plan->initialisers_count * sizeof *initialisers);
+    assert_int_equal(initialisers[0].rule, FIRN_FB_INITIALISER_RULE_CONSTANT);
+    initialisers[0].rng_id = 1;
+    plan->initialisers = initialisers;
+}
+
 static const struct {
     const char *name;
     void (*change)(firn_native_plan *plan);
 } plans[] = {{"nothing", NULL},    {"field", use_field},         {"value", use_value},
              {"op", use_op},       {"attribute", use_attribute}, {"operand", use_operand},
-             {"limit", use_limit}, {"member", use_member}};
+             {"limit", use_limit}, {"member", use_member},       {"rule", use_rule}};
 
 static void build(signed_plan *plan, void (*change)(firn_native_plan *plan)) {
     signed_plan_settings settings = support_settings;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What plan/FORMAT.md promises under "What may change, and how". A copy of the sources gets one new thing of each kind: a
-# field, a value of an enumeration, an op, an attribute, an operand, a raised limit and a meaning for a reserved member of a
-# struct, each with a minor version of its own. Then
+# field, a value of an enumeration, an op, an attribute, an operand, a raised limit, a meaning for a reserved member of a
+# struct and a rule that is relaxed, each with a minor version of its own. Then
 #     - the runtime of these sources refuses a plan that uses one of them from the header alone, and names both versions;
 #     - the runtime of the copy runs it;
 #     - a plan of the copy that uses nothing new needs minor version 0, is byte for byte the same but for the hash of the
@@ -44,6 +44,14 @@ patch plan/ops.def "/^FIRN_OP(embedding,/,/)\$/s/table:float32\[V,C\]\"/table:fl
 patch plan/plan.fbs "/^table Input {/,/^}/s/\(name:string (required, ascii, max: \)200)/\1400, raised: \"200 $((minor + 6))\")/"
 patch plan/plan.fbs "/^struct ScheduleNode {/,/^}/s/reserved:ulong;/patience:ulong (since: $((minor + 7)));/"
 patch schedules/schedule.c 's/node->reserved != 0/node->reserved > 9/'
+# A constant initialiser may have an rng_id.
+patch plan/plan.fbs "s/^table Initialiser {/table Initialiser (relaxed: $((minor + 8))) {/"
+patch plan/checks/semantics_fields.c 's/drawn || (firn_fb_initialiser_rng_id(initialiser) == 0/drawn || (firn_fb_initialiser_rng_id(initialiser) < 9/'
+patch plan/needs.c "s/^    return ops > needs ? ops : needs;/    firn_fb_plan plan = firn_fb_plan_root(flatbuffers);\\n\
+    for (uint32_t i = 0; i < firn_fb_plan_initialisers_count(plan); i++)\\n\
+        if (firn_fb_initialiser_rule(firn_fb_plan_initialisers_at(plan, i)) == FIRN_FB_INITIALISER_RULE_CONSTANT \&\&\\n\
+            firn_fb_initialiser_rng_id(firn_fb_plan_initialisers_at(plan, i)) != 0)\\n\
+            ops = $((minor + 8));\\n&/"
 # The default of the attribute means what the op did before; any other value empties the result.
 patch runtime/kernels/embedding.c '/^void firn_kernel_embedding(/,/^}/s/^}/    if (call->integers[FIRN_EMBEDDING_HINT] != 7)\n        clear(call->outputs[FIRN_EMBEDDING_OUT_Y].data, call->outputs[FIRN_EMBEDDING_OUT_Y].elements);\n}/'
 cat >>"$new/runtime/kernels/embedding.c" <<'end'
@@ -74,7 +82,7 @@ build -j2 "$place/firnc" "$place/firn"
 gcc -std=c11 -I"$new" "$new/tests/end_to_end/new_plans.c" "$new/tests/unit/support_signed_plans.c" \
     "$new/tests/unit/support_builder.c" "$built/libfirnc.a" "$built/libfirn.a" -lcmocka -lmbedcrypto -lm -o "$folder/new_plans"
 
-grep -qx "#define FIRN_FORMAT_MINOR $((minor + 7))u" "$new/plan/generated/version.h" || fail "the copy has another minor version"
+grep -qx "#define FIRN_FORMAT_MINOR $((minor + 8))u" "$new/plan/generated/version.h" || fail "the copy has another minor version"
 tests/end_to_end/unmarked_format plan/generated/schema.txt plan/ops.def >"$folder/old.txt"
 tests/end_to_end/unmarked_format "$new/plan/generated/schema.txt" "$new/plan/ops.def" >"$folder/new.txt"
 diff "$folder/old.txt" "$folder/new.txt" >"$folder/out" || fail "the marks do not stand at what is new"
@@ -107,7 +115,7 @@ expect "nothing new on the new runtime" 0 "" run "$built" nothing
 cmp -s "$folder/out" "$folder/digest" || fail "nothing new: another digest on the new runtime"
 
 needs=$minor
-for thing in field value op attribute operand limit member; do
+for thing in field value op attribute operand limit member rule; do
     needs=$((needs + 1))
     versions="needs format 2\.$needs, and this runtime has 2\.$minor (FORMAT_VERSION); use a newer firn"
     [ "$(needed "$folder/$thing.plan")" -eq $needs ] || fail "$thing: the plan needs minor version $(needed "$folder/$thing.plan")"
