@@ -155,6 +155,7 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
         return 3;
     }
     report.said = firnc_report_of(&bytes, &report.header);
+    report.cut_off = bytes.count < report.header.total_bytes;
     count_ops(&report);
     measure_state(&report);
     find_arena(&report);
