@@ -184,6 +184,7 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
     }
     cJSON *said = firnc_report_of(&bytes, &report.header);
     report.said = said;
+    report.cut_off = bytes.count < report.header.total_bytes;
     count_ops(&report);
     measure_state(&report);
     find_arena(&report);

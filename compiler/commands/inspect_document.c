@@ -127,6 +127,8 @@ static void add_identities(cJSON *root, const firnc_report *report) {
  * with what runs. */
 static void add_said(cJSON *root, const firnc_report *report) {
     static const char *const items[] = {"compiler", "model", "target", "pol_lowering", "schedules", "groups"};
+    if (report->cut_off)
+        cJSON_AddBoolToObject(root, "report_cut_off", true);
     cJSON *said = cJSON_AddObjectToObject(root, "said");
     for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(report->said, items[i]);

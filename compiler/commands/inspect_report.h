@@ -4,6 +4,7 @@
 #define FIRNC_INSPECT_REPORT_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
 #include "plan/container.h"
 #include "plan/generated/reader.h"
@@ -13,6 +14,7 @@ typedef struct firnc_report {
     firn_header header;
     firn_fb_plan plan;
     const cJSON *said; /* the report of the plan, or NULL */
+    bool cut_off;      /* the plan was signed with a report that the file does not have */
     uint8_t plan_hash[FIRN_HASH_BYTES], model_hash[FIRN_HASH_BYTES];
     uint64_t parameters;        /* elements of all parameters */
     uint64_t multiply_adds;     /* in the products of one step, over all micro-batches */

@@ -85,8 +85,9 @@ static const char *said(const cJSON *root, const char *name) {
 /* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void print_identities(const cJSON *root) {
-    line("plan", firnc_format("%s, %s bytes", firnc_printable(text(root, "file")),
-                              grouped(item(root, "totals"), "plan_bytes")));
+    line("plan", firnc_format("%s, %s bytes%s", firnc_printable(text(root, "file")),
+                              grouped(item(root, "totals"), "plan_bytes"),
+                              item(root, "report_cut_off") != NULL ? " as signed; its report was cut off" : ""));
     line("signature", is(root, "signature", "unsigned") ? "unsigned: nothing runs this plan"
                                                         : "ECDSA P-256, not checked here (firnc verify)");
     line("plan hash", text(root, "plan_hash"));

@@ -120,7 +120,7 @@ versioned '\001' '\001' '1' 'compile it again with the firnc of this version'
 expect "firnc and format 1" 3 "needs format 1, and .* (FORMAT_VERSION); compile it again with this version of firnc$" \
     "$FIRNC" verify "$folder/version.plan" --pub "$PUB"
 put "$folder/version.plan" 8 '\003'
-expect "firnc and format 3" 3 "needs format 3, and .* (FORMAT_VERSION); use a newer firnc, or compile .* with this one$" \
+expect "firnc and format 3" 3 "needs format 3, and .* (FORMAT_VERSION); use a newer firnc, or compile .* this one$" \
     "$FIRNC" verify "$folder/version.plan" --pub "$PUB"
 
 # --- a run without an end ---------------------------------------------------------------------------------------------

@@ -55,8 +55,8 @@ expect "sign a signed plan" 3 "is signed already" "$FIRNC" sign "$folder/plan" -
 expect "compile another" 0 "" "$FIRNC" compile $RECIPE --mode train --unsigned --pub "$PUB" -o "$folder/another"
 expect "sign another" 0 "" "$FIRNC" sign "$folder/another" --key "$KEY" -o "$folder/wrong"
 rm "$folder/attached"
-expect "attach the signature of another plan" 3 "^firnc: $folder/wrong: is not a signature of $folder/unsigned (SIGNATURE)" \
-    attach "$folder/unsigned" "$folder/wrong"
+expect "attach the signature of another plan" 3 \
+    "^firnc: $folder/wrong: is not a signature of $folder/unsigned (SIGNATURE)" attach "$folder/unsigned" "$folder/wrong"
 [ ! -e "$folder/attached" ] || fail "a plan with the signature of another was written"
 # Something is in the place of the signature already.
 cp "$folder/unsigned" "$folder/filled"
@@ -78,6 +78,8 @@ for plan in plan short_plan; do
     cp "$folder/out" "$folder/$plan.out"
 done
 cmp "$folder/plan.out" "$folder/short_plan.out" || fail "without its report, the plan gives other bits"
+expect "inspect without the report" 0 "" "$FIRNC" inspect "$folder/short_plan"
+head -n 1 "$folder/out" | grep -q ' bytes as signed; its report was cut off$' || fail "inspect does not miss the report"
 expect "attach without the report" 0 "" attach "$folder/short_unsigned" "$folder/signature"
 cmp "$folder/attached" "$folder/short_plan" || fail "signed without its report, the plan is another"
 end=$(field 208)
