@@ -390,16 +390,17 @@ static int compare(const uint8_t *recorded, const uint8_t *here, bool allowed, i
  * data. */
 static int check_origin(const reader *from, firn_restore_report *report) {
     const firn_instance *instance = from->instance;
-    const bool part = is_train(instance) ||
-                      firn_fb_sampler_part(firn_fb_plan_sampler(instance->plan)) != FIRN_FB_DATA_PART_ALL;
+    const bool part =
+        is_train(instance) || firn_fb_sampler_part(firn_fb_plan_sampler(instance->plan)) != FIRN_FB_DATA_PART_ALL;
     uint8_t preprocessing_hash[FIRN_HASH_BYTES], split_hash[FIRN_HASH_BYTES];
     int status = firn_preprocessing_hash(instance->plan, preprocessing_hash);
     if (status == FIRN_OK)
         status = firn_split_hash(instance->plan, split_hash);
     if (status != FIRN_OK)
         return status;
-    int preprocessing = compare(from->record.preprocessing_hash, preprocessing_hash, instance->allow_other_preprocessing,
-                                FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING, &report->preprocessing);
+    int preprocessing =
+        compare(from->record.preprocessing_hash, preprocessing_hash, instance->allow_other_preprocessing,
+                FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING, &report->preprocessing);
     if (!part)
         return preprocessing;
     int split = compare(from->record.split_hash, split_hash, instance->allow_other_split,

@@ -92,8 +92,8 @@ void compiled_plan_replace(compiled_plan *plan, const uint8_t *flatbuffers, uint
     firn_header header = compiled_plan_header(plan);
     assert_true(header.constants_bytes == 0);
     header.flatbuffers_bytes = bytes;
-    header.constants_offset = (FIRN_PAYLOAD_OFFSET + bytes + FIRN_PAYLOAD_ALIGNMENT - 1) / FIRN_PAYLOAD_ALIGNMENT *
-                              FIRN_PAYLOAD_ALIGNMENT;
+    header.constants_offset =
+        (FIRN_PAYLOAD_OFFSET + bytes + FIRN_PAYLOAD_ALIGNMENT - 1) / FIRN_PAYLOAD_ALIGNMENT * FIRN_PAYLOAD_ALIGNMENT;
     header.total_bytes = header.constants_offset;
     header.report_bytes = 0;
     memset(header.report_hash, 0, sizeof header.report_hash);
@@ -302,7 +302,8 @@ void compiled_run_blocks(compiled_run *run, firn_config *config) {
     config->blocks = run->blocks;
     config->block_count = sizes.block_count;
     for (uint32_t i = 0; i < sizes.block_count; i++) {
-        const bool owned = config->owner != NULL && firn_region_fast_kind(sizes.blocks[i].kind) == FIRN_REGION_PARAMETERS;
+        const bool owned =
+            config->owner != NULL && firn_region_fast_kind(sizes.blocks[i].kind) == FIRN_REGION_PARAMETERS;
         const uint64_t bytes = owned ? 0 : limited(sizes.blocks[i].bytes);
         run->blocks[i] = (firn_block){.memory = bytes > 0 ? aligned_block(bytes) : NULL, .bytes = bytes};
     }
@@ -340,8 +341,7 @@ int compiled_run_open_bytes(compiled_run *run, const uint8_t *file, uint64_t byt
 }
 
 int compiled_run_open_shared(compiled_run *run, const compiled_plan *plan, const compiled_run *owner) {
-    return open_config(
-        run, (firn_config){.plan = plan->file, .plan_bytes = plan->bytes, .owner = &owner->firn}, 0);
+    return open_config(run, (firn_config){.plan = plan->file, .plan_bytes = plan->bytes, .owner = &owner->firn}, 0);
 }
 
 void compiled_run_close(compiled_run *run) {

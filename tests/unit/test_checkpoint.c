@@ -323,7 +323,8 @@ static uint32_t record_bytes(void) {
     return (uint32_t)(FIRN_RECORD_HEADER_BYTES + record.directory_bytes + record.state_bytes) + 16;
 }
 
-/* Bytes of the header whose value this build may not know: the version, and a code that only a later build can check. */
+/* Bytes of the header whose value this build may not know: the version, and a code that only a later build can check.
+ */
 enum { VERSION_AT = 8, AUTHENTICATION_AT = 264 };
 
 static void finds_every_flipped_bit(void **state) {
@@ -536,17 +537,14 @@ static void evaluation_compares_what_matters(void **state) {
         settings.part = part == 0 ? FIRN_FB_DATA_PART_HELD_OUT : FIRN_FB_DATA_PART_TRAIN;
         settings.held_out_per_mille = 300;
         support_bigram_eval(&other_plan, &settings);
-        expect_restore(
-            &other_plan, 1, FIRN_OK,
-            (firn_restore_report){.preprocessing = FIRN_EQUAL, .split = FIRN_EQUAL, .data = FIRN_EQUAL});
-        expect_restore(
-            &other_plan, 2, FIRN_ERROR_CHECKPOINT_OTHER_DATA,
-            (firn_restore_report){.preprocessing = FIRN_EQUAL, .split = FIRN_EQUAL, .data = FIRN_OTHER});
+        expect_restore(&other_plan, 1, FIRN_OK,
+                       (firn_restore_report){.preprocessing = FIRN_EQUAL, .split = FIRN_EQUAL, .data = FIRN_EQUAL});
+        expect_restore(&other_plan, 2, FIRN_ERROR_CHECKPOINT_OTHER_DATA,
+                       (firn_restore_report){.preprocessing = FIRN_EQUAL, .split = FIRN_EQUAL, .data = FIRN_OTHER});
         settings.held_out_per_mille = 301;
         support_bigram_eval(&other_plan, &settings);
-        expect_restore(
-            &other_plan, 1, FIRN_ERROR_CHECKPOINT_OTHER_SPLIT,
-            (firn_restore_report){.preprocessing = FIRN_EQUAL, .split = FIRN_OTHER, .data = FIRN_EQUAL});
+        expect_restore(&other_plan, 1, FIRN_ERROR_CHECKPOINT_OTHER_SPLIT,
+                       (firn_restore_report){.preprocessing = FIRN_EQUAL, .split = FIRN_OTHER, .data = FIRN_EQUAL});
     }
 }
 
@@ -758,16 +756,25 @@ static void refuses_storage_that_cannot_be(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resumes_with_the_same_bits),      cmocka_unit_test(counts_records),
-        cmocka_unit_test(nothing_is_missing_not_damaged),  cmocka_unit_test(keeps_a_good_state),
-        cmocka_unit_test(says_when_it_does_not_fit),       cmocka_unit_test(survives_faults),
-        cmocka_unit_test(finds_every_flipped_bit),         cmocka_unit_test(finds_every_truncation),
-        cmocka_unit_test(believes_only_what_it_copies),    cmocka_unit_test(belongs_to_one_run),
-        cmocka_unit_test(evaluation_takes_the_parameters), cmocka_unit_test(evaluation_draws_no_parameters),
-        cmocka_unit_test(resuming_needs_the_same_data),    cmocka_unit_test(evaluation_compares_what_matters),
+        cmocka_unit_test(resumes_with_the_same_bits),
+        cmocka_unit_test(counts_records),
+        cmocka_unit_test(nothing_is_missing_not_damaged),
+        cmocka_unit_test(keeps_a_good_state),
+        cmocka_unit_test(says_when_it_does_not_fit),
+        cmocka_unit_test(survives_faults),
+        cmocka_unit_test(finds_every_flipped_bit),
+        cmocka_unit_test(finds_every_truncation),
+        cmocka_unit_test(believes_only_what_it_copies),
+        cmocka_unit_test(belongs_to_one_run),
+        cmocka_unit_test(evaluation_takes_the_parameters),
+        cmocka_unit_test(evaluation_draws_no_parameters),
+        cmocka_unit_test(resuming_needs_the_same_data),
+        cmocka_unit_test(evaluation_compares_what_matters),
         cmocka_unit_test(a_refusal_costs_nothing),
         cmocka_unit_test(the_report_says_where_a_checkpoint_comes_from),
-        cmocka_unit_test(checks_what_a_hash_cannot),       cmocka_unit_test(regions_must_be_those_of_the_plan),       cmocka_unit_test(runs_or_refuses),
+        cmocka_unit_test(checks_what_a_hash_cannot),
+        cmocka_unit_test(regions_must_be_those_of_the_plan),
+        cmocka_unit_test(runs_or_refuses),
         cmocka_unit_test(refuses_storage_that_cannot_be),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);

@@ -64,10 +64,10 @@ static const firn_native_op ops[] = {
 enum { PHASE = FIRN_FB_PHASE_KIND_EVALUATE };
 
 static const firn_counts counts = {.ops = 3,
-                                      .operands = 4 + MOST_INPUTS + MOST_OUTPUTS + 1,
-                                      .integers = 1 + MOST_ATTRIBUTES,
-                                      .reals = MOST_ATTRIBUTES,
-                                      .reductions = 2};
+                                   .operands = 4 + MOST_INPUTS + MOST_OUTPUTS + 1,
+                                   .integers = 1 + MOST_ATTRIBUTES,
+                                   .reals = MOST_ATTRIBUTES,
+                                   .reductions = 2};
 
 /* --- kernels that look at their calls ----------------------------------------------------------------------------- */
 
@@ -163,7 +163,8 @@ static uint8_t *bind(uint32_t count) {
     size_t bytes;
     uint8_t *written = firn_native_write(&plan, &bytes);
     assert_non_null(written);
-    instance = (firn_instance){.header.counts = counts, .blocks = {state, arena}, .kernels = &set, .plan = firn_fb_plan_root(written)};
+    instance = (firn_instance){
+        .header.counts = counts, .blocks = {state, arena}, .kernels = &set, .plan = firn_fb_plan_root(written)};
     instance.bound.phases[PHASE] = (firn_bound_phase){.count = count};
     called = 0;
     return written;
@@ -221,8 +222,7 @@ static void a_large_op_needs_the_block(void **unused) {
     uint8_t *plan = bind(3);
     const bool fits = MOST_INPUTS + MOST_OUTPUTS <= OPERANDS_WITHOUT_BLOCK;
     size_t slot_bytes = 0;
-    assert_int_equal(firn_execute_check(&instance, NULL, &slot_bytes),
-                     fits ? FIRN_OK : FIRN_ERROR_PREPARED_TOO_SMALL);
+    assert_int_equal(firn_execute_check(&instance, NULL, &slot_bytes), fits ? FIRN_OK : FIRN_ERROR_PREPARED_TOO_SMALL);
     if (fits) {
         firn_execute_phase(&instance, PHASE);
         assert_int_equal(called, 123);
@@ -234,7 +234,10 @@ static void a_large_op_needs_the_block(void **unused) {
 static void sizes_do_not_overflow(void **unused) {
     (void)unused;
     const uint64_t most = UINT32_MAX;
-    const firn_counts all = {.ops = UINT32_MAX, .operands = UINT32_MAX, .integers = UINT32_MAX, .reals = UINT32_MAX,
+    const firn_counts all = {.ops = UINT32_MAX,
+                             .operands = UINT32_MAX,
+                             .integers = UINT32_MAX,
+                             .reals = UINT32_MAX,
                              .reductions = UINT32_MAX},
                       none = {0};
     assert_true(firn_execute_prepared_bytes(&all) > most * sizeof(firn_prepared_op));

@@ -290,8 +290,7 @@ static firn_fb_op find_op(const read_plan *read, uint16_t code, const char *laye
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, number++) {
             firn_fb_op op = firn_fb_phase_ops_at(phase, i);
             *entry = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(read->report, "ops"), number);
-            if (firn_fb_op_code(op) == code &&
-                strcmp(cJSON_GetStringValue(cJSON_GetArrayItem(*entry, 0)), layer) == 0)
+            if (firn_fb_op_code(op) == code && strcmp(cJSON_GetStringValue(cJSON_GetArrayItem(*entry, 0)), layer) == 0)
                 return op;
         }
     }
@@ -335,8 +334,8 @@ static void scopes_become_reductions(void **state) {
         expect_sum(&plan, FIRN_OP_linear, linears[i].layer, linears[i].forward);
         expect_sum(&plan, FIRN_OP_linear_backward_weight, linears[i].layer, linears[i].backward);
         expect_sum(&plan, FIRN_OP_linear_backward_input, linears[i].layer, linears[i].backward);
-        expect_sum(&portable, FIRN_OP_linear, linears[i].layer, 0); /* the portable target, which multiplies no half type
-                                                                    * natively */
+        expect_sum(&portable, FIRN_OP_linear, linears[i].layer, 0); /* the portable target, which multiplies no half
+                                                                     * type natively */
     }
     expect_sum(&plan, FIRN_OP_attention, "mixer", 0);
     expect_sum(&plan, FIRN_OP_attention_backward, "mixer", 0);

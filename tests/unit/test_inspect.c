@@ -256,8 +256,9 @@ static void test_table(void **state) {
     recipe.job.precision.overflow_tolerance = 0.1F;
     plan = make_plan(&recipe, &compilation, &bytes);
     text = output_of(plan, FIRNC_INSPECT_TABLE, STDOUT_FILENO, 0);
-    assert_contains(text, "loss scaling         dynamic, first 1, from 0.5 to 65536, doubled after more than 7 steps, overflow "
-                          "tolerance 0.1\n");
+    assert_contains(
+        text, "loss scaling         dynamic, first 1, from 0.5 to 65536, doubled after more than 7 steps, overflow "
+              "tolerance 0.1\n");
     recipe.job.mode = FIRNC_EVAL;
     recipe.job.steps = 0;
     const char *eval = make_plan(&recipe, &compilation, &bytes);

@@ -363,9 +363,12 @@ static void test_regions_of_a_model(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bound),           cmocka_unit_test(test_checker_can_fail),
-        cmocka_unit_test(test_random_problems), cmocka_unit_test(test_tight_problems),
-        cmocka_unit_test(test_public_problems), cmocka_unit_test(test_graphs),
+        cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_checker_can_fail),
+        cmocka_unit_test(test_random_problems),
+        cmocka_unit_test(test_tight_problems),
+        cmocka_unit_test(test_public_problems),
+        cmocka_unit_test(test_graphs),
         cmocka_unit_test(test_regions_of_a_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

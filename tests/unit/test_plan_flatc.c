@@ -348,9 +348,9 @@ static void a_name_may_be_left_out(void **state) {
 /* Generates from a copy with another name and path, neither of which may appear in the result. */
 static void generated_code_is_what_the_schema_gives(void **state) {
     (void)state;
-    static const char *const names[] = {"schema.txt", "reader.h",   "tables.c",   "tables.h", "words.c",   "words.h",
-                                        "writer.c",   "writer.h",   "OPS.md",     "operands.h", "op_table.c",
-                                        "op_words.c", "op_since.c", "since.c",    "since.h",  "version.h"};
+    static const char *const names[] = {"schema.txt", "reader.h", "tables.c", "tables.h",   "words.c",    "words.h",
+                                        "writer.c",   "writer.h", "OPS.md",   "operands.h", "op_table.c", "op_words.c",
+                                        "op_since.c", "since.c",  "since.h",  "version.h"};
     char schema[96], generated_name[128], checked_in_name[64];
     uint8_t hash[32];
     run("mkdir %s/generated && cp plan/plan.fbs %s/other.fbs && flatc -b --schema --bfbs-builtins --bfbs-comments "

@@ -1,5 +1,5 @@
-/* Tests what firnc makes of the report of a plan: it may be missing, of any form, and say anything; what the plan does is
- * printed all the same, and no byte of the report reaches a terminal as it is. */
+/* Tests what firnc makes of the report of a plan: it may be missing, of any form, and say anything; what the plan does
+ * is printed all the same, and no byte of the report reaches a terminal as it is. */
 #define _XOPEN_SOURCE 700 /* mkstemp, dup2, P_tmpdir */
 
 #include <setjmp.h>
@@ -267,12 +267,9 @@ static void an_endless_run_needs_a_range(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_report_is_shown_and_marked),
-        cmocka_unit_test(facts_do_not_depend_on_the_report),
-        cmocka_unit_test(nothing_reaches_the_terminal_as_it_is),
-        cmocka_unit_test(depth_does_not_matter),
-        cmocka_unit_test(a_plan_without_a_report_is_shown),
-        cmocka_unit_test(another_report_is_refused),
+        cmocka_unit_test(a_report_is_shown_and_marked),          cmocka_unit_test(facts_do_not_depend_on_the_report),
+        cmocka_unit_test(nothing_reaches_the_terminal_as_it_is), cmocka_unit_test(depth_does_not_matter),
+        cmocka_unit_test(a_plan_without_a_report_is_shown),      cmocka_unit_test(another_report_is_refused),
         cmocka_unit_test(an_endless_run_needs_a_range),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);

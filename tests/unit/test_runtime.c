@@ -143,12 +143,12 @@ static void refuses_wrong_blocks(void **state) {
         bad = good;
         bad.blocks = blocks;
         const firn_block wrong[] = {
-            {NULL, 0},                                                    /* no block */
-            {NULL, one.blocks[i].bytes},                                  /* bytes of nothing */
+            {NULL, 0},                                                     /* no block */
+            {NULL, one.blocks[i].bytes},                                   /* bytes of nothing */
             {(uint8_t *)one.blocks[i].memory + 32, sizes.blocks[i].bytes}, /* not aligned */
-            {one.blocks[(i + 1) % count].memory, one.blocks[i].bytes},    /* the block of another region */
-            {(void *)(uintptr_t)plan.file, one.blocks[i].bytes},          /* the plan */
-            {one.blocks[i].memory, UINT64_MAX},                           /* past the end of memory */
+            {one.blocks[(i + 1) % count].memory, one.blocks[i].bytes},     /* the block of another region */
+            {(void *)(uintptr_t)plan.file, one.blocks[i].bytes},           /* the plan */
+            {one.blocks[i].memory, UINT64_MAX},                            /* past the end of memory */
         };
         for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; w++) {
             memcpy(blocks, one.blocks, sizeof one.blocks);

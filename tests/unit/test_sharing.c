@@ -1,5 +1,5 @@
-/* Tests what instances have in common and what an application reads: parameters that an eval plan takes from a train plan
- * in place, values that are derived from parameters once, outputs, and evaluations without labels. */
+/* Tests what instances have in common and what an application reads: parameters that an eval plan takes from a train
+ * plan in place, values that are derived from parameters once, outputs, and evaluations without labels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -124,8 +124,8 @@ static void open_both(void) {
 
 /* --- shared parameters --- */
 
-/* The evaluation is the one of a checkpoint that was saved and restored, after every few steps of the owner, and changes
- * nothing of the owner. */
+/* The evaluation is the one of a checkpoint that was saved and restored, after every few steps of the owner, and
+ * changes nothing of the owner. */
 static void evaluates_as_after_a_checkpoint(void **state) {
     (void)state;
     float values[3];
@@ -431,8 +431,9 @@ static void outputs_are_read_by_name(void **state) {
     firn_tensor_info info, table;
     open_both();
     for (uint32_t i = 0; firn_tensor_at(&owner.firn, i, &info) == FIRN_OK; i++)
-        assert_true((info.name[0] != '\0') == (info.role == FIRN_FB_ROLE_PARAMETER || info.role == FIRN_FB_ROLE_COUNTER ||
-                                               info.role == FIRN_FB_ROLE_OPTIMIZER_STATE));
+        assert_true((info.name[0] != '\0') ==
+                    (info.role == FIRN_FB_ROLE_PARAMETER || info.role == FIRN_FB_ROLE_COUNTER ||
+                     info.role == FIRN_FB_ROLE_OPTIMIZER_STATE));
     assert_int_equal(firn_eval_step(&sharer.firn, &source.source), FIRN_OK);
     assert_int_equal(firn_output(&sharer.firn, "logits", &info), FIRN_OK);
     assert_int_equal(info.type, FIRN_FLOAT32);

@@ -31,11 +31,8 @@ static void *block_of(uint64_t bytes) {
 }
 
 static firn_config config_of(const compiled_plan *plan, compiled_run *run, const char *kernels, const firn_port *port) {
-    firn_config config = {.plan = plan->file,
-                          .plan_bytes = plan->bytes,
-                          .public_key = compiled_key,
-                          .port = port,
-                          .kernels = kernels};
+    firn_config config = {
+        .plan = plan->file, .plan_bytes = plan->bytes, .public_key = compiled_key, .port = port, .kernels = kernels};
     compiled_run_blocks(run, &config);
     return config;
 }
