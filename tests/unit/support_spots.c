@@ -176,12 +176,11 @@ uint8_t *spots_expand(const uint8_t *plan, uint32_t bytes, uint32_t *expanded_by
 
 /* --- finding the values ------------------------------------------------------------------------------------------- */
 
-/* Sizes of the members of each struct of the schema, looked up by size and alignment: Pol, Reduction,
+/* Sizes of the members of each struct of the schema, looked up by size and alignment: Reduction,
  * ScheduleInstruction, ScheduleNode. ScheduleNumber has one member and is treated as a scalar. */
 static const struct {
     uint8_t size, alignment, members[12];
-} structs[] = {
-    {2, 1, {1, 1}}, {16, 4, {1, 1, 1, 1, 4, 4, 4}}, {16, 8, {2, 2, 4, 8}}, {64, 8, {2, 2, 2, 2, 8, 8, 8, 8, 8, 8, 8}}};
+} structs[] = {{16, 4, {1, 1, 1, 1, 4, 4, 4}}, {16, 8, {2, 2, 4, 8}}, {72, 8, {2, 2, 2, 2, 8, 8, 8, 8, 8, 8, 8, 8}}};
 
 typedef struct finding {
     const uint8_t *plan;
