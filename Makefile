@@ -234,6 +234,9 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 	@mkdir -p $(@D)
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
 
+# tests/unit/support_sealed_runs.c skips the signature check of most plans.
+$(BUILD)/tests/test_hostile_plans: private LDFLAGS += -Wl,--wrap=firn_signature_check
+
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
@@ -269,6 +272,14 @@ test-long: ## the exhaustive forms of the tests that have one; under an hour on 
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests
 	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=3600 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
+
+MUTANTS ?= 200000
+.PHONY: fuzz
+fuzz: ## run hostile but signed plans under ASan and UBSan; MUTANTS=200000 FUZZ_SEED=
+	@.packages/install test
+	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= \
+	    $(SANITIZED)/tests/test_hostile_plans
+	$(SANITIZED)/tests/test_hostile_plans $(MUTANTS) $(FUZZ_SEED)
 
 # --- benchmarks ----------------------------------------------------------------------------------------------------
 

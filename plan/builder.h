@@ -15,16 +15,10 @@
 #include <string.h>
 
 #include "plan/generated/tables.h"
+#include "plan/native.h"
 
 #define FIRN_BUILDER_FIELDS_MAX 64          /* in one table */
 #define FIRN_BUILDER_BYTES_MAX  0x7fffffffu /* in one buffer */
-
-/* One entry for each entry of firn_fb_fields. */
-typedef struct firn_native_field {
-    size_t offset;   /* of the member in its native struct */
-    size_t extra;    /* of <member>_count (vectors) or <member>_present (structs) */
-    uint64_t absent; /* bits of a scalar's default value, which is not written */
-} firn_native_field;
 
 typedef struct firn_builder {
     const firn_native_field *fields;

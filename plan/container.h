@@ -31,9 +31,9 @@ enum { FIRN_MODE_TRAIN = 0, FIRN_MODE_EVAL = 1 };
 typedef struct firn_counts {
     uint32_t tensors, state_tensors;
     uint32_t ops;
-    uint32_t operands;   /* inputs, absent ones included, and outputs */
+    uint32_t operands; /* inputs, absent ones included, and outputs */
     uint32_t integers, reals, reductions;
-    uint32_t widest;     /* operands of the op that has the most of them */
+    uint32_t widest; /* operands of the op that has the most of them */
 } firn_counts;
 
 /* A decoded header. All sizes are in bytes. */
@@ -64,8 +64,8 @@ typedef struct firn_header {
 /* Whether a file begins with the magic bytes of a plan. Says nothing about the rest of the file. */
 bool firn_is_plan(const uint8_t *file, uint64_t file_bytes);
 
-/* The version that a plan of any format version since 2.0 needs. Returns FIRN_OK, TRUNCATED or MAGIC; the version is 0.0
- * on an error. Nothing is verified. */
+/* The version that a plan of any format version since 2.0 needs. Returns FIRN_OK, TRUNCATED or MAGIC; the version is
+ * 0.0 on an error. Nothing is verified. */
 int firn_plan_version(const uint8_t *file, uint64_t file_bytes, uint32_t *major, uint32_t *minor)
     __attribute__((warn_unused_result));
 
@@ -92,9 +92,9 @@ void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYT
 
 /* Decodes a header and checks its magic, versions, lengths, spans, regions and reserved bytes against file_bytes, the
  * length of the file, which may have been cut off where the report begins. The header is still untrusted, because the
- * signature has not been checked. Returns FIRN_OK or TRUNCATED, MAGIC, FORMAT_VERSION, HEADER, TRAILING_BYTES, UNSIGNED,
- * ALGORITHM, PLAN_TOO_LARGE; on an error *header is all zero. Only firn_header_decode_unsigned (for firnc sign) accepts
- * an unsigned plan, and it accepts no other. */
+ * signature has not been checked. Returns FIRN_OK or TRUNCATED, MAGIC, FORMAT_VERSION, HEADER, TRAILING_BYTES,
+ * UNSIGNED, ALGORITHM, PLAN_TOO_LARGE; on an error *header is all zero. Only firn_header_decode_unsigned (for firnc
+ * sign) accepts an unsigned plan, and it accepts no other. */
 int firn_header_decode(firn_header *header, const uint8_t *file, uint64_t file_bytes)
     __attribute__((warn_unused_result));
 int firn_header_decode_unsigned(firn_header *header, const uint8_t *file, uint64_t file_bytes)

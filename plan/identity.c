@@ -33,20 +33,21 @@ int firn_tensor_hash(firn_sha256 *hash, firn_fb_tensor tensor) {
 }
 
 /* Adds the descriptor of a frozen weight and the SHA-256 of its bytes. */
-static int add_frozen(firn_sha256 *hash, firn_fb_tensor tensor, const firn_header *header, const uint8_t *file) {
+static int add_frozen(firn_sha256 *hash, firn_fb_tensor tensor, const firn_header *header, const uint8_t *file,
+                      const firn_alive *alive) {
     uint8_t content[FIRN_HASH_BYTES];
     uint64_t bytes = firn_type_bytes(firn_fb_tensor_type(tensor));
     for (uint32_t i = 0; i < firn_fb_tensor_dims_count(tensor); i++)
         bytes *= firn_fb_tensor_dims_at(tensor, i);
     const uint8_t *region =
         file + header->constants_offset + firn_header_constant_offset(header, firn_fb_tensor_region(tensor));
-    int status = firn_sha256_of(region + firn_fb_tensor_offset(tensor), (size_t)bytes, content);
+    int status = firn_sha256_of_many(region + firn_fb_tensor_offset(tensor), bytes, alive, content);
     if (status == FIRN_OK)
         status = firn_tensor_hash(hash, tensor);
     return status == FIRN_OK ? firn_sha256_update(hash, content, sizeof content) : status;
 }
 
-int firn_model_hash(firn_fb_plan plan, const firn_header *header, const uint8_t *file,
+int firn_model_hash(firn_fb_plan plan, const firn_header *header, const uint8_t *file, const firn_alive *alive,
                     uint8_t digest[FIRN_HASH_BYTES]) {
     firn_sha256 hash;
     int status = firn_sha256_begin(&hash);
@@ -55,10 +56,10 @@ int firn_model_hash(firn_fb_plan plan, const firn_header *header, const uint8_t 
         uint8_t role = firn_fb_tensor_role(tensor);
         if (firn_fb_tensor_base(tensor) != FIRN_ABSENT)
             continue;
-        if (role == FIRN_FB_ROLE_PARAMETER || role == FIRN_FB_ROLE_BUFFER)
+        if (firn_is_of_model(role))
             status = firn_tensor_hash(&hash, tensor);
         else if (role == FIRN_FB_ROLE_FROZEN)
-            status = add_frozen(&hash, tensor, header, file);
+            status = add_frozen(&hash, tensor, header, file, alive);
     }
     return status == FIRN_OK ? firn_sha256_end(&hash, digest) : status;
 }

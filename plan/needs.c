@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 #include "plan/generated/reader.h"
-#include "plan/op_since.h"
 #include "plan/generated/since.h"
 #include "plan/generated/tables.h"
+#include "plan/op_since.h"
 
 _Static_assert((int)FIRN_FB_DEPTH <= (int)FIRN_NEEDS_DEPTH, "room for the tables of a plan");
 

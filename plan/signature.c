@@ -51,6 +51,20 @@ int firn_sha256_of(const void *bytes, size_t count, uint8_t digest[32]) {
     return status;
 }
 
+int firn_sha256_of_many(const uint8_t *bytes, uint64_t count, const firn_alive *alive, uint8_t digest[32]) {
+    firn_sha256 hash;
+    int status = firn_sha256_begin(&hash);
+    for (uint64_t at = 0; status == FIRN_OK && at < count;) {
+        uint64_t left = count - at;
+        size_t piece = left < FIRN_ALIVE_BYTES ? (size_t)left : FIRN_ALIVE_BYTES;
+        status = firn_sha256_update(&hash, bytes + at, piece);
+        at += piece;
+        if (alive->alive != NULL)
+            alive->alive(alive->context);
+    }
+    return status == FIRN_OK ? firn_sha256_end(&hash, digest) : status;
+}
+
 static void make_point(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t point[POINT_BYTES]) {
     point[0] = 0x04;
     memcpy(point + 1, public_key, FIRN_PUBLIC_KEY_BYTES);

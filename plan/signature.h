@@ -20,18 +20,25 @@ int firn_sha256_update(firn_sha256 *hash, const void *bytes, size_t count) __att
 int firn_sha256_end(firn_sha256 *hash, uint8_t digest[32]) __attribute__((warn_unused_result));
 int firn_sha256_of(const void *bytes, size_t count, uint8_t digest[32]) __attribute__((warn_unused_result));
 
+/* Called repeatedly during long work: a check takes tens of millions of instructions on a microcontroller. */
+typedef struct firn_alive {
+    void *context;
+    void (*alive)(void *context); /* NULL: no call is made */
+} firn_alive;
+
+/* Every long loop calls `alive` at least once for this many bytes. */
+#define FIRN_ALIVE_BYTES 65536u
+
+/* SHA-256 of many bytes, with a call of `alive` for every FIRN_ALIVE_BYTES. Returns FIRN_OK or FIRN_ERROR_HASH. */
+int firn_sha256_of_many(const uint8_t *bytes, uint64_t count, const firn_alive *alive, uint8_t digest[32])
+    __attribute__((warn_unused_result));
+
 /* Pool size in bytes that suffices on every target. Measured: 4144 with 64-bit words, 3072 with 32-bit words. */
 #define FIRN_POOL_BYTES_MAX 4608u
 
 /* SHA-256(0x04 X Y). Returns FIRN_OK or FIRN_ERROR_HASH. */
 int firn_key_hash(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t hash[32])
     __attribute__((warn_unused_result));
-
-/* Called repeatedly during a check, which takes tens of millions of instructions on a microcontroller. */
-typedef struct firn_alive {
-    void *context;
-    void (*alive)(void *context); /* NULL: no call is made */
-} firn_alive;
 
 /* Verifies a raw r||s ECDSA P-256 signature over a SHA-256 digest. The pool is zeroed and detached before return. Not
  * reentrant, because mbedTLS has one pool allocator for the process: the caller must hold the port's lock. Returns

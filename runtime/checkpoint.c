@@ -45,8 +45,7 @@ static firn_record_entry entry_of(const firn_instance *instance, const firn_reco
                                .type = firn_fb_tensor_type(tensor),
                                .role = firn_fb_tensor_role(tensor),
                                .rank = (uint8_t)firn_fb_tensor_dims_count(tensor),
-                               .offset =
-                                   firn_record_region_offset(record, region) + firn_fb_tensor_offset(tensor)};
+                               .offset = firn_record_region_offset(record, region) + firn_fb_tensor_offset(tensor)};
     for (uint32_t i = 0; i < entry.rank; i++)
         entry.dims[i] = firn_fb_tensor_dims_at(tensor, i);
     return entry;
@@ -386,27 +385,30 @@ static int compare(const uint8_t *recorded, const uint8_t *here, bool allowed, i
     return *result == FIRN_EQUAL || allowed ? FIRN_OK : error;
 }
 
-/* Compares preprocessing, split and data of the record with those of the plan and the config, in this order. In
- * training the run hash covers the first two. An evaluation of all data may be one of other data. */
+/* Compares preprocessing, split and data of the record with those of the plan and the config, all three for the report;
+ * returns the first error. In training the run hash covers the first two. An evaluation of all data may be one of other
+ * data. */
 static int check_origin(const reader *from, firn_restore_report *report) {
     const firn_instance *instance = from->instance;
-    const bool train = is_train(instance);
-    const bool part = firn_fb_sampler_part(firn_fb_plan_sampler(instance->plan)) != FIRN_FB_DATA_PART_ALL;
-    uint8_t hash[FIRN_HASH_BYTES];
-    int status = firn_preprocessing_hash(instance->plan, hash);
+    const bool part = is_train(instance) ||
+                      firn_fb_sampler_part(firn_fb_plan_sampler(instance->plan)) != FIRN_FB_DATA_PART_ALL;
+    uint8_t preprocessing_hash[FIRN_HASH_BYTES], split_hash[FIRN_HASH_BYTES];
+    int status = firn_preprocessing_hash(instance->plan, preprocessing_hash);
     if (status == FIRN_OK)
-        status = compare(from->record.preprocessing_hash, hash, instance->allow_other_preprocessing,
-                         FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING, &report->preprocessing);
-    if (status == FIRN_OK && (train || part)) {
-        status = firn_split_hash(instance->plan, hash);
-        if (status == FIRN_OK)
-            status = compare(from->record.split_hash, hash, instance->allow_other_split,
-                             FIRN_ERROR_CHECKPOINT_OTHER_SPLIT, &report->split);
-    }
-    if (status == FIRN_OK && (train || part))
-        status = compare(from->record.data_hash, instance->data_hash, instance->allow_other_data,
-                         FIRN_ERROR_CHECKPOINT_OTHER_DATA, &report->data);
-    return status;
+        status = firn_split_hash(instance->plan, split_hash);
+    if (status != FIRN_OK)
+        return status;
+    int preprocessing = compare(from->record.preprocessing_hash, preprocessing_hash, instance->allow_other_preprocessing,
+                                FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING, &report->preprocessing);
+    if (!part)
+        return preprocessing;
+    int split = compare(from->record.split_hash, split_hash, instance->allow_other_split,
+                        FIRN_ERROR_CHECKPOINT_OTHER_SPLIT, &report->split);
+    int data = compare(from->record.data_hash, instance->data_hash, instance->allow_other_data,
+                       FIRN_ERROR_CHECKPOINT_OTHER_DATA, &report->data);
+    if (preprocessing != FIRN_OK)
+        return preprocessing;
+    return split != FIRN_OK ? split : data;
 }
 
 /* --- the directory of a record --- */
@@ -417,15 +419,11 @@ static bool same_entry(const firn_record_entry *a, const firn_record_entry *b) {
            a->offset == b->offset;
 }
 
-static bool is_of_model(uint8_t role) {
-    return role == FIRN_FB_ROLE_PARAMETER || role == FIRN_FB_ROLE_BUFFER;
-}
-
 /* Returns the first position at or after `position` of a tensor that the plan reads from a record. */
 static uint32_t next_wanted(const firn_instance *instance, uint32_t position) {
     uint32_t count = firn_fb_plan_state_tensors(instance->plan);
     while (position < count && !is_train(instance) &&
-           !is_of_model(firn_fb_tensor_role(firn_fb_plan_tensors_at(instance->plan, position))))
+           !firn_is_of_model(firn_fb_tensor_role(firn_fb_plan_tensors_at(instance->plan, position))))
         position++;
     return position;
 }
@@ -451,7 +449,7 @@ static int check_directory(const reader *from) {
     uint8_t bytes[FIRN_RECORD_ENTRY_MAX];
     uint64_t end = FIRN_RECORD_HEADER_BYTES + from->record.directory_bytes, at = FIRN_RECORD_HEADER_BYTES + 4;
     int status = get(from, FIRN_RECORD_HEADER_BYTES, bytes, 4);
-    uint32_t count = firn_load32(bytes);
+    const uint32_t count = status == FIRN_OK ? firn_load32(bytes) : 0;
     uint32_t wanted = next_wanted(instance, 0);
     for (uint32_t i = 0; status == FIRN_OK && i < count; i++) {
         uint32_t available = end - at < sizeof bytes ? (uint32_t)(end - at) : (uint32_t)sizeof bytes;
@@ -463,12 +461,11 @@ static int check_directory(const reader *from) {
         if (length == 0)
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
         at += length;
-        if (!is_train(instance) && !is_of_model(entry.role))
+        if (!is_train(instance) && !firn_is_of_model(entry.role))
             continue;
         if (wanted >= firn_fb_plan_state_tensors(instance->plan))
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
-        firn_record_entry expected =
-            entry_of(instance, &from->record, firn_fb_plan_tensors_at(instance->plan, wanted));
+        firn_record_entry expected = entry_of(instance, &from->record, firn_fb_plan_tensors_at(instance->plan, wanted));
         if (!same_entry(&entry, &expected))
             return FIRN_ERROR_CHECKPOINT_DAMAGED;
         wanted = next_wanted(instance, wanted + 1);

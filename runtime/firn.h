@@ -157,8 +157,8 @@ typedef struct firn_sizes {
 int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) FIRN_CHECK_RESULT;
 
 /* Reads the version of the format that a plan needs, whether or not this build has it; firn_format_version gives the
- * build's own. A plan runs where the major versions are equal and the plan's minor version is not higher. Nothing has been
- * verified. Returns FIRN_OK, ARGUMENT, TRUNCATED or MAGIC. */
+ * build's own. A plan runs where the major versions are equal and the plan's minor version is not higher. Nothing has
+ * been verified. Returns FIRN_OK, ARGUMENT, TRUNCATED or MAGIC. */
 typedef struct firn_version {
     uint32_t major, minor;
 } firn_version;
@@ -181,11 +181,11 @@ typedef struct firn_config {
      * has 0 bytes, and for parameters that `owner` has. */
     const firn_block *blocks;
     uint32_t block_count;
-    /* NULL, or an open instance of the same model, whose parameters this instance uses in place: an eval plan beside the
-     * train plan, for example. Both plans must place the parameters alike (OTHER_OWNER), and this plan must be an eval plan
-     * (WRONG_MODE). This instance then runs only while the owner's state is ready, never writes the parameters
-     * (firn_initialise and firn_restore: see there), and must not run at the same time as the owner. The owner must stay
-     * where it is. */
+    /* NULL, or an open instance of the same model, whose parameters this instance uses in place: an eval plan beside
+     * the train plan, for example. Both plans must place the parameters alike (OTHER_OWNER), and this plan must be an
+     * eval plan (WRONG_MODE). This instance then runs only while the owner's state is ready, never writes the
+     * parameters (firn_initialise and firn_restore: see there), and must not run at the same time as the owner. The
+     * owner must stay where it is. */
     const firn *owner;
     void *workspace; /* aligned to 64; see firn_workspace_bytes; NULL when workspace_bytes is 0 */
     uint64_t workspace_bytes;
@@ -201,8 +201,8 @@ typedef struct firn_config {
      * "avx512fp16". NULL: the set named by the environment variable FIRN_KERNELS if there is one and it is not empty,
      * else the one chosen by the CPU. */
     const char *kernels;
-    /* SHA-256 of the data that the source will give; zeros: not known. It is saved in checkpoints, and compared when one
-     * is restored (firn_restore). The next three accept a checkpoint that was trained otherwise. */
+    /* SHA-256 of the data that the source will give; zeros: not known. It is saved in checkpoints, and compared when
+     * one is restored (firn_restore). The next three accept a checkpoint that was trained otherwise. */
     uint8_t data_hash[32];
     bool allow_other_preprocessing, allow_other_split, allow_other_data;
 } firn_config;
@@ -248,8 +248,8 @@ int firn_describe(const firn *instance, firn_info *info) FIRN_CHECK_RESULT;
  * own; the parameters stay as they are. */
 int firn_initialise(firn *instance) FIRN_CHECK_RESULT;
 
-/* Call it after the application itself has changed parameters: what the plan derives from them once (its phase derive) is
- * computed again before the next step, here and in instances that share the parameters. */
+/* Call it after the application itself has changed parameters: what the plan derives from them once (its phase derive)
+ * is computed again before the next step, here and in instances that share the parameters. */
 int firn_parameters_changed(firn *instance) FIRN_CHECK_RESULT;
 
 typedef struct firn_step_report {
@@ -279,8 +279,8 @@ int firn_eval_step(firn *instance, const firn_source *source) FIRN_CHECK_RESULT;
  * a number of steps, these are the samples too few for a batch. */
 int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *samples) FIRN_CHECK_RESULT;
 
-/* Computes the value of the plan's first metric over the eval steps so far. Returns NO_RESULT before the first step, NO_ROWS
- * if no row counted, NO_METRIC if the plan has none. */
+/* Computes the value of the plan's first metric over the eval steps so far. Returns NO_RESULT before the first step,
+ * NO_ROWS if no row counted, NO_METRIC if the plan has none. */
 int firn_eval_result(const firn *instance, float *value) FIRN_CHECK_RESULT;
 /* The same for each metric of a plan that has several, in its order: NO_METRIC from their number on. */
 int firn_eval_metric(const firn *instance, uint32_t index, float *value) FIRN_CHECK_RESULT;
@@ -302,9 +302,9 @@ typedef enum firn_comparison {
 } firn_comparison;
 
 typedef struct firn_restore_report {
-    uint64_t global_step;      /* of the checkpoint */
-    uint8_t run_hash[32];      /* of the plan that wrote it */
-    uint8_t origin_hash[32];   /* the run hash of the run that this plan's run continued; zeros: none */
+    uint64_t global_step;               /* of the checkpoint */
+    uint8_t run_hash[32];               /* of the plan that wrote it */
+    uint8_t origin_hash[32];            /* the run hash of the run that this plan's run continued; zeros: none */
     uint8_t preprocessing, split, data; /* firn_comparison */
 } firn_restore_report;
 

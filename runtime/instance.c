@@ -63,8 +63,7 @@ static void *data_of(const firn_instance *instance, firn_fb_tensor description) 
 
 bool firn_instance_owns(const firn_instance *instance, uint32_t region) {
     uint8_t kind = firn_region_fast_kind(instance->header.region_kinds[region]);
-    return kind != FIRN_FB_REGION_KIND_CONSTANT &&
-           !(kind == FIRN_FB_REGION_KIND_PARAMETERS && instance->owner != NULL);
+    return kind != FIRN_FB_REGION_KIND_CONSTANT && !(kind == FIRN_FB_REGION_KIND_PARAMETERS && instance->owner != NULL);
 }
 
 void *firn_instance_data(const firn_instance *instance, uint32_t index) {

@@ -111,10 +111,6 @@ static int check_config(const firn_config *config) {
 
 /* --- sharing parameters --- */
 
-static bool is_of_model(firn_fb_tensor tensor) {
-    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER || firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_BUFFER;
-}
-
 /* Returns the region of the owner that corresponds to a region of parameters: the one with the same number among those
  * of its kind. Returns FIRN_REGIONS_MAX if there is none of this size. */
 static uint32_t owner_region(const firn_header *header, uint32_t region, const firn_header *owner) {
@@ -136,10 +132,10 @@ static bool lie_alike(const firn_instance *instance, const firn_instance *owner)
     uint32_t other = 0;
     for (uint32_t i = 0; i < firn_fb_plan_state_tensors(instance->plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(instance->plan, i);
-        if (!is_of_model(tensor))
+        if (!firn_is_of_model(firn_fb_tensor_role(tensor)))
             continue;
         while (other < firn_fb_plan_state_tensors(owner->plan) &&
-               !is_of_model(firn_fb_plan_tensors_at(owner->plan, other)))
+               !firn_is_of_model(firn_fb_tensor_role(firn_fb_plan_tensors_at(owner->plan, other))))
             other++;
         if (other == firn_fb_plan_state_tensors(owner->plan))
             return false;
@@ -248,15 +244,16 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     opened->kernels = firn_kernel_set_choose(config->kernels);
     if (opened->kernels == NULL)
         return FIRN_ERROR_KERNELS_UNKNOWN;
-    firn_header header; /* untrusted until the chain of checks below has passed */
-    status = firn_header_decode(&header, config->plan, config->plan_bytes);
+    /* Untrusted until the chain of checks below has passed. It is kept in the instance, because a header is a large
+     * part of the stack of a microcontroller. */
+    status = firn_header_decode(&opened->header, config->plan, config->plan_bytes);
     if (status == FIRN_OK)
-        status = check_blocks(config, &header);
+        status = check_blocks(config, &opened->header);
     if (status == FIRN_OK && !optional_blocks_are_usable(config))
         status = FIRN_ERROR_ARGUMENT;
     if (status != FIRN_OK)
         return status;
-    const firn_check_request request = request_of(config, &header);
+    const firn_check_request request = request_of(config, &opened->header);
     firn_checked checked;
     status = check_in_own_mode(&request, &checked);
     if (status != FIRN_OK)
@@ -265,7 +262,8 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     opened->plan = checked.plan;
     memcpy(opened->plan_hash, checked.plan_hash, sizeof opened->plan_hash);
     *counter = checked.device_counter;
-    status = firn_model_hash(opened->plan, &opened->header, opened->file, opened->model_hash);
+    const firn_alive alive = {.context = request.context, .alive = request.alive};
+    status = firn_model_hash(opened->plan, &opened->header, opened->file, &alive, opened->model_hash);
     if (status == FIRN_OK)
         status = take_blocks(config, opened);
     if (status == FIRN_OK)
@@ -336,31 +334,31 @@ int firn_open(firn *instance, const firn_config *config) {
         return FIRN_ERROR_ARGUMENT;
     if (firn_instance_view(instance) != NULL)
         return FIRN_ERROR_ALREADY_PROGRAMMED;
-    firn_instance opened;
+    firn_instance *opened = (firn_instance *)(void *)instance; /* bound by its mark, the last that is written */
     uint32_t counter;
-    int status = examine(config, &opened, &counter);
-    if (status == FIRN_OK && config->workspace_bytes < workspace_bytes(&opened))
+    int status = examine(config, opened, &counter);
+    if (status == FIRN_OK && config->workspace_bytes < workspace_bytes(opened))
         status = FIRN_ERROR_WORKSPACE_TOO_SMALL;
     if (status == FIRN_OK)
-        status = advance_counter(&opened, counter);
-    if (status != FIRN_OK)
+        status = advance_counter(opened, counter);
+    if (status != FIRN_OK) {
+        memset(instance, 0, sizeof *instance);
         return status;
+    }
     /* The arena is zeroed so that no result can depend on its previous contents. */
-    for (uint32_t i = 0; i < opened.header.region_count; i++)
-        if (firn_region_is_arena(opened.header.region_kinds[i]))
-            memset(config->blocks[i].memory, 0, (size_t)block_bytes(&opened.header, i));
-    memcpy(opened.data_hash, config->data_hash, sizeof opened.data_hash);
-    opened.allow_other_preprocessing = config->allow_other_preprocessing;
-    opened.allow_other_split = config->allow_other_split;
-    opened.allow_other_data = config->allow_other_data;
-    opened.condition = FIRN_CONDITION_EMPTY;
-    opened.mark = FIRN_INSTANCE_MARK;
-    opened.prepared = config->prepared;
-    opened.bound = firn_bind(&opened);
-    memset(instance, 0, sizeof *instance);
-    memcpy(instance, &opened, sizeof opened);
+    for (uint32_t i = 0; i < opened->header.region_count; i++)
+        if (firn_region_is_arena(opened->header.region_kinds[i]))
+            memset(config->blocks[i].memory, 0, (size_t)block_bytes(&opened->header, i));
+    memcpy(opened->data_hash, config->data_hash, sizeof opened->data_hash);
+    opened->allow_other_preprocessing = config->allow_other_preprocessing;
+    opened->allow_other_split = config->allow_other_split;
+    opened->allow_other_data = config->allow_other_data;
+    opened->condition = FIRN_CONDITION_EMPTY;
+    opened->prepared = config->prepared;
+    opened->bound = firn_bind(opened);
     if (config->prepared != NULL)
-        firn_execute_prepare(firn_instance_view(instance), config->prepared);
+        firn_execute_prepare(opened, config->prepared);
+    opened->mark = FIRN_INSTANCE_MARK;
     return FIRN_OK;
 }
 

@@ -197,8 +197,7 @@ static void scale_bytes(const firn_bound_input *input, const uint8_t *elements, 
 /* The same for the other integer types, which float32 holds exactly. */
 static void scale_integers(const firn_bound_input *input, const uint8_t *elements, uint32_t count, float *out) {
     for (uint32_t i = 0; i < count; i++)
-        out[i] = firn_canonical(
-            firn_fma((float)integer_at(input->element, elements, i), input->scale, input->shift));
+        out[i] = firn_canonical(firn_fma((float)integer_at(input->element, elements, i), input->scale, input->shift));
 }
 
 static int convert(const firn_bound_input *input, const uint8_t *elements, uint32_t count, void *out) {

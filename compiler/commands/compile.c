@@ -176,8 +176,8 @@ typedef struct header {
 static bool read_header(const request *r, header *h) {
     return read_word("--security-counter", r->security_counter, &h->security_counter) &&
            read_word("--plan-version", r->plan_version, &h->plan_version) &&
-           read_word("--image-id", r->image_id, &h->image_id) &&
-           read_id("--vendor", r->vendor, h->vendor) && read_id("--class", r->class, h->class_id);
+           read_word("--image-id", r->image_id, &h->image_id) && read_id("--vendor", r->vendor, h->vendor) &&
+           read_id("--class", r->class, h->class_id);
 }
 
 static bool compile(const request *r, const header *h, firnc_key *key) {

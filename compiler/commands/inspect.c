@@ -3,6 +3,7 @@
 #include "compiler/commands/inspect.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,14 +128,40 @@ static void keep(void *memory) {
     (void)memory; /* memory from firnc_allocate is not freed one by one */
 }
 
+#define CJSON_DIGITS 1e15 /* cJSON prints whole numbers below this exactly */
+#define NUMBER_BYTES 32u  /* of the text of a number */
+
+static bool prints_exactly(double value) {
+    return value == floor(value) && fabs(value) < CJSON_DIGITS && !(value == 0 && signbit(value));
+}
+
+/* cJSON prints other numbers with 15 digits if that is nearly the number, and -0 without its sign. They are replaced by
+ * texts with enough digits to tell them from every other number. */
+static void make_numbers_exact(cJSON *parent) {
+    for (cJSON *item = parent->child; item != NULL; item = item->next) {
+        const double value = item->valuedouble;
+        if (cJSON_IsNumber(item) && !prints_exactly(value)) {
+            char *text = firnc_allocate(NUMBER_BYTES);
+            snprintf(text, NUMBER_BYTES, "%.15g", value);
+            if (strtod(text, NULL) != value)
+                snprintf(text, NUMBER_BYTES, "%.17g", value);
+            item->type = cJSON_Raw;
+            item->valuestring = text;
+        }
+        make_numbers_exact(item);
+    }
+}
+
 /* cJSON allocates with firnc_allocate, which never fails, so no item of the document can be missing. */
 static void print_document(const firnc_report *report, firnc_inspect_form form) {
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = keep});
     cJSON *document = firnc_inspect_document(report);
-    if (form == FIRNC_INSPECT_JSON)
+    if (form == FIRNC_INSPECT_JSON) {
+        make_numbers_exact(document);
         puts(cJSON_Print(document));
-    else
+    } else {
         firnc_inspect_print_text(document);
+    }
     cJSON_InitHooks(NULL);
 }
 
@@ -144,17 +171,20 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
     firnc_plan_file checked;
     if (!firnc_file_read(file, FIRNC_PLAN_BYTES_MAX, &bytes))
         return 1;
+    const firn_alive silent = {NULL, NULL};
     int status = firnc_plan_check(&bytes, NULL, 0, &checked);
     report.header = checked.header;
     report.plan = checked.plan;
     memcpy(report.plan_hash, checked.plan_hash, sizeof report.plan_hash);
     if (status == FIRN_OK)
-        status = firn_model_hash(report.plan, &report.header, bytes.data, report.model_hash);
+        status = firn_model_hash(report.plan, &report.header, bytes.data, &silent, report.model_hash);
     if (status != FIRN_OK) {
         firnc_plan_refuse(file, &bytes, status);
         return 3;
     }
-    report.said = firnc_report_of(&bytes, &report.header);
+    cJSON *said = firnc_report_of(&bytes, &report.header);
+    report.said = said;
+    report.cut_off = bytes.count < report.header.total_bytes;
     count_ops(&report);
     measure_state(&report);
     find_arena(&report);
@@ -162,5 +192,6 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
         print_kernels(&report);
     else
         print_document(&report, form);
+    cJSON_Delete(said);
     return 0;
 }

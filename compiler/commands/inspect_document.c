@@ -1,7 +1,7 @@
 /* The document of firnc inspect: all facts that it reports about a plan, collected and worded once. --json prints the
- * document itself; inspect_text.c formats it as a page. Every value of the payload is in it. What the report of the plan
- * only says is in "said", and as "name" of tensors outside the state, "layer" and "pol" of ops. Tensors are given as
- * indices into "tensors". 64-bit numbers that a double cannot hold exactly, and seeds, are strings. */
+ * document itself; inspect_text.c formats it as a page. Every value of the payload is in it. What the report of the
+ * plan only says is in "said", and as "name" of tensors outside the state, "layer" and "pol" of ops. Tensors are given
+ * as indices into "tensors". 64-bit numbers that a double cannot hold exactly, and seeds, are strings. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,8 +21,8 @@
 static const char *reduction_text(firn_fb_reduction reduction) {
     if (reduction.kind == FIRN_FB_REDUCTION_KIND_F32)
         return firnc_format("f32 to %s", firn_type_name(reduction.output));
-    return firnc_format("%s %u in %s, to %s", firn_fb_reduction_kind_word(reduction.kind), (unsigned)reduction.chunk, firn_type_name(reduction.accumulator),
-                        firn_type_name(reduction.output));
+    return firnc_format("%s %u in %s, to %s", firn_fb_reduction_kind_word(reduction.kind), (unsigned)reduction.chunk,
+                        firn_type_name(reduction.accumulator), firn_type_name(reduction.output));
 }
 
 /* The settings of a schedule node, from its fields, without its name and children. */
@@ -116,17 +116,19 @@ static void add_identities(cJSON *root, const firnc_report *report) {
     add_hash(root, "schema_hash", header->schema_hash, FIRN_HASH_BYTES);
     add_hash(root, "vendor", header->vendor, sizeof header->vendor);
     add_hash(root, "class", header->class_id, sizeof header->class_id);
-    cJSON_AddStringToObject(root, "format", firnc_format("%u.%u", (unsigned)header->format_major,
-                                                         (unsigned)header->needs_minor));
+    cJSON_AddStringToObject(root, "format",
+                            firnc_format("%u.%u", (unsigned)header->format_major, (unsigned)header->needs_minor));
     add_number(root, "image_id", header->image_id);
     add_number(root, "plan_version", header->plan_version);
     add_number(root, "security_counter", header->security_counter);
 }
 
-/* What the report says, without the lists of names that belong to tensors and ops. It is marked: nothing compares it with
- * what runs. */
+/* What the report says, without the lists of names that belong to tensors and ops. It is marked: nothing compares it
+ * with what runs. */
 static void add_said(cJSON *root, const firnc_report *report) {
     static const char *const items[] = {"compiler", "model", "target", "pol_lowering", "schedules", "groups"};
+    if (report->cut_off)
+        cJSON_AddBoolToObject(root, "report_cut_off", true);
     cJSON *said = cJSON_AddObjectToObject(root, "said");
     for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(report->said, items[i]);
@@ -294,8 +296,7 @@ static void add_schedules(cJSON *root, firn_fb_plan plan) {
     for (uint32_t i = 0; i < firn_fb_plan_schedule_instructions_count(plan); i++) {
         firn_fb_schedule_instruction instruction = firn_fb_plan_schedule_instructions_at(plan, i);
         cJSON *object = add_element(instructions);
-        cJSON_AddStringToObject(object, "operation",
-                                firn_fb_schedule_operation_word(instruction.operation));
+        cJSON_AddStringToObject(object, "operation", firn_fb_schedule_operation_word(instruction.operation));
         cJSON_AddNumberToObject(object, "value", instruction.value);
     }
 }

@@ -4,6 +4,7 @@
 #define FIRNC_INSPECT_REPORT_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
 #include "plan/container.h"
 #include "plan/generated/reader.h"
@@ -13,13 +14,14 @@ typedef struct firnc_report {
     firn_header header;
     firn_fb_plan plan;
     const cJSON *said; /* the report of the plan, or NULL */
+    bool cut_off;      /* the plan was signed with a report that the file does not have */
     uint8_t plan_hash[FIRN_HASH_BYTES], model_hash[FIRN_HASH_BYTES];
-    uint64_t parameters;       /* elements of all parameters */
-    uint64_t multiply_adds;    /* in the products of one step, over all micro-batches */
-    uint64_t arena_bytes;      /* of all arenas */
+    uint64_t parameters;        /* elements of all parameters */
+    uint64_t multiply_adds;     /* in the products of one step, over all micro-batches */
+    uint64_t arena_bytes;       /* of all arenas */
     uint64_t arena_block_bytes; /* the same, of which the first is at least the verification pool */
-    uint64_t live_bytes;       /* bytes; lower bound of any arena layout for this order of ops */
-    uint64_t checkpoint_bytes; /* size of a checkpoint if storage has 16-byte program units */
+    uint64_t live_bytes;        /* bytes; lower bound of any arena layout for this order of ops */
+    uint64_t checkpoint_bytes;  /* size of a checkpoint if storage has 16-byte program units */
 } firnc_report;
 
 /* Makes the document with everything that firnc inspect reports about the plan. It is allocated with firnc_allocate. */

@@ -85,8 +85,9 @@ static const char *said(const cJSON *root, const char *name) {
 /* --- the page ----------------------------------------------------------------------------------------------------- */
 
 static void print_identities(const cJSON *root) {
-    line("plan", firnc_format("%s, %s bytes", firnc_printable(text(root, "file")),
-                              grouped(item(root, "totals"), "plan_bytes")));
+    line("plan", firnc_format("%s, %s bytes%s", firnc_printable(text(root, "file")),
+                              grouped(item(root, "totals"), "plan_bytes"),
+                              item(root, "report_cut_off") != NULL ? " as signed; its report was cut off" : ""));
     line("signature", is(root, "signature", "unsigned") ? "unsigned: nothing runs this plan"
                                                         : "ECDSA P-256, not checked here (firnc verify)");
     line("plan hash", text(root, "plan_hash"));
@@ -95,9 +96,9 @@ static void print_identities(const cJSON *root) {
     line("key hash", text(root, "key_hash"));
     line("schema hash", text(root, "schema_hash"));
     line("format", text(root, "format"));
-    line("plan version", firnc_format("%" PRIu64 ", image id %" PRIu64 ", security counter %" PRIu64,
-                                      number(root, "plan_version"), number(root, "image_id"),
-                                      number(root, "security_counter")));
+    line("plan version",
+         firnc_format("%" PRIu64 ", image id %" PRIu64 ", security counter %" PRIu64, number(root, "plan_version"),
+                      number(root, "image_id"), number(root, "security_counter")));
     line("vendor, class", firnc_format("%s, %s", text(root, "vendor"), text(root, "class")));
 }
 
@@ -187,8 +188,9 @@ static const char *scaling(const cJSON *root) {
     if (update == NULL)
         return firnc_format("%s, %s", text(root, "loss_scaling"), real(root, "initial_loss_scale"));
     return firnc_format("%s, first %s, from %s to %s, doubled after more than %" PRIu64 " steps, overflow tolerance %s",
-                        text(root, "loss_scaling"), real(root, "initial_loss_scale"), real(update, "minimum"), real(update, "maximum"),
-                        number(update, "steps_per_increase"), real(update, "overflow_tolerance"));
+                        text(root, "loss_scaling"), real(root, "initial_loss_scale"), real(update, "minimum"),
+                        real(update, "maximum"), number(update, "steps_per_increase"),
+                        real(update, "overflow_tolerance"));
 }
 
 /* Whether a number of the report can be printed as a count. */
@@ -231,10 +233,10 @@ static void print_optimizer(const cJSON *root) {
     print_updates(root);
     cJSON_ArrayForEach(group, item(item(root, "said"), "groups")) {
         if (is_group(group))
-            line("said: group", firnc_format("%s: %s, %" PRIu64 " tensors, weight decay %s",
-                                             firnc_printable(text(group, "name")),
-                                             firnc_printable(text(group, "optimizer")), number(group, "parameters"),
-                                             decay(root, group)));
+            line("said: group",
+                 firnc_format("%s: %s, %" PRIu64 " tensors, weight decay %s", firnc_printable(text(group, "name")),
+                              firnc_printable(text(group, "optimizer")), number(group, "parameters"),
+                              decay(root, group)));
     }
     line("loss scaling", scaling(root));
     const char *threshold = "";
@@ -348,10 +350,11 @@ static void print_totals(const cJSON *totals) {
     heading("totals");
     line("  ops", grouped(totals, "ops"));
     line("  cost of a step", firnc_format("%s multiply-adds in products", grouped(totals, "multiply_adds")));
-    line("  flash", firnc_format("%s bytes of plan (%s of them its report, which a device may leave out), and %s for one "
-                                 "checkpoint; code comes on top",
-                                 grouped(totals, "plan_bytes"), grouped(totals, "report_bytes"),
-                                 grouped(totals, "checkpoint_bytes")));
+    line("  flash",
+         firnc_format("%s bytes of plan (%s of them its report, which a device may leave out), and %s for one "
+                      "checkpoint; code comes on top",
+                      grouped(totals, "plan_bytes"), grouped(totals, "report_bytes"),
+                      grouped(totals, "checkpoint_bytes")));
     line("  state", firnc_format("%s bytes", grouped(totals, "state_bytes")));
     line("  arena", firnc_format("%s bytes; the plan uses %s, and %s live at once", grouped(totals, "arena_bytes"),
                                  grouped(totals, "plan_arena_bytes"), grouped(totals, "live_bytes")));

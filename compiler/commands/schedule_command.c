@@ -58,12 +58,14 @@ static int from_plan(const char *name, const firnc_bytes *file, schedules *s) {
     }
     s->list = firn_plan_schedule_list(checked.plan);
     s->count = firn_fb_plan_schedules_count(checked.plan);
-    const cJSON *report = firnc_report_of(file, &checked.header);
+    cJSON *report = firnc_report_of(file, &checked.header);
     for (uint32_t i = 0; i < s->count; i++) {
         const char *name_said = firnc_report_name(report, "schedules", i);
-        s->roots[i] = (firnc_schedule_root){.name = name_said != NULL ? firnc_printable(name_said) : firnc_format("schedule_%u", i),
+        s->roots[i] = (firnc_schedule_root){.name = name_said != NULL ? firnc_printable(name_said)
+                                                                      : firnc_format("schedule_%u", i),
                                             .node = firn_fb_schedule_root(firn_fb_plan_schedules_at(checked.plan, i))};
     }
+    cJSON_Delete(report);
     s->steps = firn_fb_plan_steps(checked.plan);
     return FIRNC_EXIT_OK;
 }

@@ -36,30 +36,30 @@ static int prepare(const char *name, firnc_bytes *file, firn_header *header, uin
     return FIRNC_EXIT_OK;
 }
 
-/* Checks that the public key is the one whose hash the plan's header holds. */
-static bool is_its_key(const char *name, const firnc_bytes *file, const firn_header *header,
-                       const uint8_t *public_key) {
-    uint8_t hash[FIRN_HASH_BYTES];
-    int status = firn_key_hash(public_key, hash);
-    if (status == FIRN_OK && memcmp(hash, header->key_hash, sizeof hash) != 0)
-        status = FIRN_ERROR_WRONG_KEY;
-    if (status != FIRN_OK)
-        firnc_plan_refuse(name, file, status);
-    return status == FIRN_OK;
-}
-
 typedef struct sign_request {
     const char *name, *key, *output;
     bool digest_only;
 } sign_request;
 
-static int sign_with(const sign_request *r, const firnc_bytes *file, const firn_header *header,
-                     const uint8_t digest[32]) {
+/* Checks that the public key is the one whose hash the plan's header holds. */
+static bool is_its_key(const sign_request *r, const firn_header *header, const uint8_t *public_key) {
+    uint8_t hash[FIRN_HASH_BYTES];
+    int status = firn_key_hash(public_key, hash);
+    if (status == FIRN_OK && memcmp(hash, header->key_hash, sizeof hash) != 0)
+        status = FIRN_ERROR_WRONG_KEY;
+    if (status != FIRN_OK)
+        firnc_say(
+            "firnc: %s: is not the key that %s was compiled for (%s); give the secret half of the key of its --pub",
+            r->key, r->name, firn_error_name(status));
+    return status == FIRN_OK;
+}
+
+static int sign_with(const sign_request *r, const firn_header *header, const uint8_t digest[32]) {
     uint8_t signature[FIRN_SIGNATURE_BYTES];
     firnc_key key = {0};
     int status = FIRNC_EXIT_WRONG;
     if (firnc_key_read(r->key, &key)) {
-        if (!is_its_key(r->name, file, header, key.public_key))
+        if (!is_its_key(r, header, key.public_key))
             status = FIRNC_EXIT_REFUSED;
         else if (firnc_sign(&key, digest, signature) && firnc_file_write(r->output, signature, sizeof signature))
             status = FIRNC_EXIT_OK;
@@ -96,7 +96,7 @@ static int sign_command(int argc, char **argv) {
     if (status != FIRNC_EXIT_OK)
         return status;
     if (!r.digest_only)
-        return sign_with(&r, &file, &header, digest);
+        return sign_with(&r, &header, digest);
     puts(firnc_hex(digest, sizeof digest));
     return FIRNC_EXIT_OK;
 }
@@ -148,10 +148,13 @@ static int attach_command(int argc, char **argv) {
     firnc_plan_attach(&file, signature);
     firnc_plan_file checked;
     int error = firnc_plan_check(&file, public_key, 0, &checked);
-    if (error != FIRN_OK) {
+    if (error == FIRN_ERROR_SIGNATURE)
+        firnc_say("firnc: %s: is not a signature of %s (%s); sign that very file again", r.signature, r.name,
+                  firn_error_name(error));
+    else if (error != FIRN_OK)
         firnc_plan_refuse(r.name, &file, error);
+    if (error != FIRN_OK)
         return FIRNC_EXIT_REFUSED;
-    }
     return firnc_file_write(r.output, file.data, file.count) ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
 }
 

@@ -66,12 +66,13 @@ static int verify_command(int argc, char **argv) {
         firnc_plan_refuse(r.name, &file, error);
         return FIRNC_EXIT_REFUSED;
     }
-    const cJSON *report = firnc_report_of(&file, &checked.header);
+    cJSON *report = firnc_report_of(&file, &checked.header);
     const char *model = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(report, "model"));
     printf("%s: good: a plan to %s %s, security counter %u\n", firnc_printable(r.name),
            checked.header.mode == FIRN_MODE_TRAIN ? "train" : "evaluate",
            model != NULL ? firnc_printable(model) : "a model that is not said",
            (unsigned)checked.header.security_counter);
+    cJSON_Delete(report);
     firnc_print_hash("plan hash", checked.plan_hash);
     firnc_print_hash("run hash ", checked.header.run_hash);
     return FIRNC_EXIT_OK;

@@ -1,6 +1,6 @@
 /* Freezes a graph and a job to a plan in memory (compiler/firnc.h). The steps are: check the job, run the passes, write
- * the payload and the report, add the container, sign, check the plan. This file only calls them in order; each step has its own
- * file. */
+ * the payload and the report, add the container, sign, check the plan. This file only calls them in order; each step
+ * has its own file. */
 #include <string.h>
 
 #include "compiler/emit/plan_file.h"

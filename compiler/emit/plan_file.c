@@ -11,7 +11,7 @@
 #include "plan/needs.h"
 #include "plan/signature.h"
 
-#define POOL_BYTES     (UINT64_C(4) << 16) /* enough for the largest plan that the schema allows */
+#define POOL_BYTES (UINT64_C(4) << 16) /* enough for the largest plan that the schema allows */
 
 /* --- making ------------------------------------------------------------------------------------------------------- */
 
@@ -108,15 +108,17 @@ int firnc_plan_check(const firnc_bytes *file, const uint8_t *public_key, uint32_
     return status;
 }
 
-/* Names the version that a plan needs, which the text of the error cannot. */
+/* Names the version that a plan needs, which the text of the error cannot. Only plans of this major version have their
+ * minor version where this build reads it. */
 static void refuse_version(const char *name, const firnc_bytes *file) {
     uint32_t major, minor;
     int status = firn_plan_version(file->data, file->count, &major, &minor);
-    firnc_say("firnc: %s: refused: it needs format %u.%u, and this version of firnc has %u.%u (%s); %s", name,
-              (unsigned)major, (unsigned)minor, FIRN_FORMAT_MAJOR, FIRN_FORMAT_MINOR,
-              firn_error_name(FIRN_ERROR_FORMAT_VERSION),
-              status == FIRN_OK && major == FIRN_FORMAT_MAJOR ? "use a newer firnc, or compile the plan again with this one"
-                                                              : "compile it again with this version of firnc");
+    const char *minor_part = major == FIRN_FORMAT_MAJOR ? firnc_format(".%u", (unsigned)minor) : "";
+    firnc_say(
+        "firnc: %s: refused: it needs format %u%s, and this version of firnc has %u.%u (%s); %s", name, (unsigned)major,
+        minor_part, FIRN_FORMAT_MAJOR, FIRN_FORMAT_MINOR, firn_error_name(FIRN_ERROR_FORMAT_VERSION),
+        status == FIRN_OK && major >= FIRN_FORMAT_MAJOR ? "use a newer firnc, or compile the plan again with this one"
+                                                        : "compile it again with this version of firnc");
 }
 
 void firnc_plan_refuse(const char *name, const firnc_bytes *file, int error) {

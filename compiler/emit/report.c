@@ -1,6 +1,6 @@
-/* The report of a plan (compiler/emit/report.h): compiler, model and target, the names of tensors and layers, the POL that
- * was asked for, the schedules and groups of parameters by name. Nothing that runs may depend on it: what a plan does is
- * in its payload. */
+/* The report of a plan (compiler/emit/report.h): compiler, model and target, the names of tensors and layers, the POL
+ * that was asked for, the schedules and groups of parameters by name. Nothing that runs may depend on it: what a plan
+ * does is in its payload. */
 #include "compiler/emit/report.h"
 
 #include <cjson/cJSON.h>

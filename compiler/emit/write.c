@@ -229,9 +229,8 @@ static void fill_schedules(const writing *w, firn_native_plan *plan) {
     for (uint32_t i = 0; i < w->job->schedule.root_count; i++) {
         const firnc_schedule_root *root = &w->job->schedule.roots[i];
         if (w->graph->schedules[i] != FIRNC_NONE)
-            schedules[plan->schedules_count++] = (firn_native_schedule){
-                .root = root->node,
-                .tensor = tensor_of(w, w->graph->schedules[i])};
+            schedules[plan->schedules_count++] =
+                (firn_native_schedule){.root = root->node, .tensor = tensor_of(w, w->graph->schedules[i])};
     }
     fill_schedule_lists(w, plan);
     plan->schedule_nodes = nodes;
@@ -292,10 +291,8 @@ static bool fill_initialisers(writing *w, firn_native_plan *plan) {
         else if (value->shape.type == FIRN_INT64)
             initialisers[i] = (firn_native_initialiser){.integer = (int64_t)value->init.a};
         else
-            initialisers[i] = (firn_native_initialiser){.rule = rules[value->init.rule],
-                                                        .rng_id = value->rng_id,
-                                                        .a = value->init.a,
-                                                        .b = value->init.b};
+            initialisers[i] = (firn_native_initialiser){
+                .rule = rules[value->init.rule], .rng_id = value->rng_id, .a = value->init.a, .b = value->init.b};
     }
     plan->initialisers = initialisers;
     plan->initialisers_count = w->state_tensors;

@@ -126,6 +126,6 @@ void firnc_dump(const firnc_graph *graph) {
         printf("loss %%%u\n", (unsigned)graph->loss);
     if (firnc_state_bytes(graph) != 0)
         printf("state %llu bytes, arena %llu bytes, live at once %llu bytes\n",
-               (unsigned long long)firnc_state_bytes(graph),
-               (unsigned long long)graph->region_bytes[FIRNC_IN_ARENA], (unsigned long long)graph->live_bytes);
+               (unsigned long long)firnc_state_bytes(graph), (unsigned long long)graph->region_bytes[FIRNC_IN_ARENA],
+               (unsigned long long)graph->live_bytes);
 }

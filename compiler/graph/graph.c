@@ -131,8 +131,10 @@ static firnc_node *append(firnc_graph *graph, uint16_t code, uint8_t phase, cons
             check_value(graph, inputs[i]);
         node->inputs[i] = inputs[i];
     }
+    (void)firn_op_fill_integers(code, info->integers_min, node->integers);
     for (uint8_t i = 0; i < info->integers && integers != NULL; i++)
         node->integers[i] = integers[i];
+    (void)firn_op_fill_reals(code, info->reals_min, node->reals);
     for (uint8_t i = 0; i < info->reals && reals != NULL; i++)
         node->reals[i] = reals[i];
     return node;

@@ -80,8 +80,8 @@ void firnc_graph_evaluate(firnc_graph *graph);
  * rows or classes that it selects from; the runtime refuses data with an element that is not below the limit. */
 typedef struct firnc_input_options {
     uint8_t stream;    /* data stream; numbered from 0 in the order of the inputs that read them */
-    firn_type element; /* type in the data: uint8, int8, uint16, int16, bool; for an int32 input also int32, for a float32
-                        * input also float32 */
+    firn_type element; /* type in the data: uint8, int8, uint16, int16, bool; for an int32 input also int32, for a
+                        * float32 input also float32 */
     uint32_t advance;  /* windows: elements from the start of the window to the first element of this input */
     uint32_t limit;    /* int32 inputs: every element is below it, 1 to 2^31-1; other inputs: 0 */
     bool scaled;       /* float32 inputs of uint8 elements: x becomes x * scale + shift; false: x is not changed */

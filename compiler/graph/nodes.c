@@ -106,9 +106,9 @@ bool firnc_layer_exists(const firnc_graph *graph, const char *pattern) {
 }
 
 const char *firnc_pol_origin_word(uint8_t origin) {
-    static const char *const words[] = {[FIRNC_ORIGIN_NONE] = "none",       [FIRNC_ORIGIN_GLOBAL] = "global",
-                                        [FIRNC_ORIGIN_PATTERN] = "pattern", [FIRNC_ORIGIN_SCOPE] = "scope",
-                                        [FIRNC_ORIGIN_CALL] = "call",       [FIRNC_ORIGIN_RULE] = "rule"};
+    static const char *const words[] = {
+        [FIRNC_ORIGIN_NONE] = "none",   [FIRNC_ORIGIN_GLOBAL] = "global", [FIRNC_ORIGIN_PATTERN] = "pattern",
+        [FIRNC_ORIGIN_SCOPE] = "scope", [FIRNC_ORIGIN_CALL] = "call",     [FIRNC_ORIGIN_RULE] = "rule"};
     return words[origin];
 }
 

@@ -116,7 +116,7 @@ typedef struct firnc_job {
     bool metric_macro;   /* f_beta: true: mean over classes; false: over rows */
     uint32_t metric_ignored[FIRNC_IGNORED_MAX], metric_ignored_count; /* classes to ignore, ascending */
     const char *target;                                               /* name of a target in targets.c */
-    const char *weights; /* a safetensors file with every parameter, or NULL */
+    const char *weights;                               /* a safetensors file with every parameter, or NULL */
     uint32_t plan_version, image_id, security_counter; /* any; image_id tells the plans of a device apart */
     uint8_t vendor[16], class_id[16];
     firnc_job_places places;

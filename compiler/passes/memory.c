@@ -1,10 +1,10 @@
 /* The memory pass. In: the nodes in their final order. Out: the region and offset of every tensor, and the sizes
  * of the regions.
  *
- * Each region of the state holds its tensors by name, each at a multiple of 16, so that the parameters of a train and an
- * eval plan of one model have the same layout. In the arena, tensors whose lifetimes intersect do
- * not overlap, with one exception: if an op may work in place (the flag ~ of an input in plan/ops.def) and is the last
- * use of its input, the output takes the input's bytes. */
+ * Each region of the state holds its tensors by name, each at a multiple of 16, so that the parameters of a train and
+ * an eval plan of one model have the same layout. In the arena, tensors whose lifetimes intersect do not overlap, with
+ * one exception: if an op may work in place (the flag ~ of an input in plan/ops.def) and is the last use of its input,
+ * the output takes the input's bytes. */
 #include "compiler/passes/placement.h"
 
 #include <stdlib.h>
@@ -124,7 +124,7 @@ static uint8_t state_region(const firnc_graph *graph, firnc_value value) {
     if (firnc_is_parameter(graph->values[value].role))
         return FIRNC_IN_PARAMETERS;
     return value == graph->cursor || value == graph->metric_sum || value == graph->metric_count ? FIRNC_IN_SESSION
-                                                                                              : FIRNC_IN_OPTIMIZER;
+                                                                                                : FIRNC_IN_OPTIMIZER;
 }
 
 static void lay_out_state(firnc_graph *graph) {

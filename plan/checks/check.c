@@ -9,24 +9,14 @@
 #include "plan/checks/verifier.h"
 #include "plan/errors.h"
 
-static void show_life(const firn_check_request *request) {
-    if (request->alive != NULL)
-        request->alive(request->context);
+static firn_alive alive_of(const firn_check_request *request) {
+    return (firn_alive){.context = request->context, .alive = request->alive};
 }
 
-/* SHA-256 of `count` bytes. Calls `alive` for every FIRN_ALIVE_BYTES. */
 static int hash_span(const firn_check_request *request, const uint8_t *bytes, uint64_t count,
                      uint8_t digest[FIRN_HASH_BYTES]) {
-    firn_sha256 hash;
-    int status = firn_sha256_begin(&hash);
-    for (uint64_t at = 0; status == FIRN_OK && at < count;) {
-        uint64_t left = count - at;
-        size_t piece = left < FIRN_ALIVE_BYTES ? (size_t)left : FIRN_ALIVE_BYTES;
-        status = firn_sha256_update(&hash, bytes + at, piece);
-        at += piece;
-        show_life(request);
-    }
-    return status == FIRN_OK ? firn_sha256_end(&hash, digest) : status;
+    const firn_alive alive = alive_of(request);
+    return firn_sha256_of_many(bytes, count, &alive, digest);
 }
 
 static int check_key(const firn_check_request *request, const firn_header *header) {
@@ -55,7 +45,7 @@ static size_t pool_bytes(const firn_check_request *request, const firn_checked *
 
 static int check_signature(const firn_check_request *request, const firn_checked *checked) {
     const uint8_t *signature = request->file + FIRN_HEADER_BYTES;
-    firn_alive alive = {.context = request->context, .alive = request->alive};
+    const firn_alive alive = alive_of(request);
     if (request->lock != NULL)
         request->lock(request->context);
     int status = firn_signature_check(request->public_key, checked->plan_hash, signature, request->pool,
@@ -101,7 +91,8 @@ static int check_payload(const firn_check_request *request, firn_checked *checke
     int status = firn_fb_verify(payload, checked->header.flatbuffers_bytes);
     if (status != FIRN_OK)
         return status;
-    show_life(request);
+    if (request->alive != NULL)
+        request->alive(request->context);
     checked->plan = firn_fb_plan_root(payload);
     status = firn_semantics_check(checked->plan, &checked->header, request->pool, pool_bytes(request, checked));
     memset(request->pool, 0, pool_bytes(request, checked));

@@ -11,9 +11,6 @@
 #include "plan/generated/reader.h"
 #include "plan/signature.h"
 
-/* Every long loop calls `alive` at least once for this many bytes. */
-#define FIRN_ALIVE_BYTES 65536u
-
 /* A plan and the conditions it is checked against. */
 typedef struct firn_check_request {
     const uint8_t *file; /* the file, with its report or without it; aligned to 64 */

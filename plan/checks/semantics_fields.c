@@ -47,6 +47,13 @@ static bool has_one_writer(firn_fb_plan plan, uint32_t tensor, uint16_t code, ui
     return writers == 1;
 }
 
+/* Whether a value is +0 bit by bit, which is the only encoding of an unused field. */
+static bool is_unused(float x) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits == 0;
+}
+
 static bool is_positive(float x) {
     return x > 0.0f && x - x == 0.0f;
 }
@@ -115,7 +122,7 @@ static bool element_fits(firn_fb_input input, uint8_t type) {
     uint8_t element = firn_fb_input_element(input);
     uint32_t limit = firn_fb_input_limit(input);
     bool small = element == FIRN_UINT8 || (element >= FIRN_UINT16 && element <= FIRN_BOOL);
-    bool scaled = firn_fb_input_scale(input) != 1.0f || firn_fb_input_shift(input) != 0.0f;
+    bool scaled = firn_fb_input_scale(input) != 1.0f || !is_unused(firn_fb_input_shift(input));
     switch (type) {
     case FIRN_INT32:
         return (small || element == FIRN_INT32) && !scaled && limit != 0 && limit <= (uint32_t)INT32_MAX;
@@ -169,7 +176,7 @@ static bool is_input(firn_fb_plan plan, firn_fb_sampler sampler, firn_fb_input i
 }
 
 /* Checks an input against the earlier ones: each has a different tensor, those of one stream read the same elements,
- * and streams are numbered in the order of their first use. */
+ * from the same ring if they have one, and streams are numbered in the order of their first use. */
 static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
     firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
     bool window = firn_fb_sampler_unit(firn_fb_plan_sampler(plan)) == FIRN_FB_SAMPLE_UNIT_WINDOW;
@@ -179,6 +186,9 @@ static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
     for (uint32_t j = 0; j < i; j++) {
         firn_fb_input other = firn_fb_plan_inputs_at(plan, j);
         follows = follows || firn_fb_input_stream(other) + 1u >= stream;
+        if (firn_fb_input_ring(input) != FIRN_ABSENT &&
+            (firn_fb_input_ring(other) == firn_fb_input_ring(input)) != (firn_fb_input_stream(other) == stream))
+            return false;
         if (firn_fb_input_stream(other) == stream &&
             (firn_fb_input_element(other) != firn_fb_input_element(input) ||
              (!window && sample_elements(firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(other))) != elements)))
@@ -363,7 +373,7 @@ static int check_metric(firn_fb_plan plan, firn_fb_metric metric) {
     if (!is_counter_of(plan, sum, rule->type) || !is_counter(plan, count) ||
         (!is_measured_once(plan, sum, count, rule->code) && !is_measured_once(plan, sum, count, rule->other)))
         return FIRN_ERROR_ROLE;
-    if (rule->f_beta ? !is_positive(beta) : beta != 0.0f)
+    if (rule->f_beta ? !is_positive(beta) : !is_unused(beta))
         return FIRN_ERROR_FIELD;
     if (rule->matrix ? !are_ignored_classes(plan, metric) : firn_fb_metric_ignore_classes_count(metric) != 0)
         return FIRN_ERROR_FIELD;
@@ -415,8 +425,8 @@ static const uint8_t rule_fields[] = {
 
 /* The fields that are not 0. */
 static uint32_t fields_of(firn_fb_initialiser initialiser) {
-    uint32_t fields = firn_fb_initialiser_a(initialiser) != 0.0f ? USES_A : 0;
-    if (firn_fb_initialiser_b(initialiser) != 0.0f)
+    uint32_t fields = is_unused(firn_fb_initialiser_a(initialiser)) ? 0 : USES_A;
+    if (!is_unused(firn_fb_initialiser_b(initialiser)))
         fields |= USES_B;
     if (firn_fb_initialiser_rng_id(initialiser) != 0)
         fields |= USES_RNG_ID;

@@ -77,6 +77,13 @@ static void list_field(const struct object *object, const struct field *field) {
     list("\n");
 }
 
+static void list_table(const struct object *table) {
+    list("table %s", table->name);
+    if (table->relaxed != 0)
+        list(" relaxed %u", table->relaxed);
+    list("\n");
+}
+
 void make_listing(void) {
     list("firn schema listing 1\nidentifier %s\nroot %s\n", identifier, root->name);
     for (size_t i = 0; i < enumeration_count; i++) {
@@ -88,7 +95,7 @@ void make_listing(void) {
         if (objects[i].is_struct)
             list("struct %s bytes %u alignment %u\n", objects[i].name, objects[i].bytes, objects[i].alignment);
         else
-            list("table %s\n", objects[i].name);
+            list_table(&objects[i]);
         for (size_t j = 0; j < objects[i].field_count; j++)
             list_field(&objects[i], &objects[i].fields[j]);
     }

@@ -48,7 +48,7 @@ static struct mark take_mark(const char *owner, const char **text) {
 unsigned read_since(const char *owner, const char *text) {
     unsigned since = (unsigned)take_number(&text, MINOR_MAX);
     if (since == 0 || *text != 0)
-        refuse(owner, "since must be a minor version from 1 to 65535; leave it out for 0");
+        refuse(owner, "since and relaxed are a minor version from 1 to 65535; leave them out for 0");
     return since;
 }
 

@@ -42,7 +42,8 @@ unsigned newest_of_ops(const struct op_row *rows, size_t count) {
 static void write_positions(const struct op_row *rows, size_t count) {
     begin_file_from("operands.h", "Where each operand and attribute of an op stands, by its name.", "plan/ops.def");
     put("#ifndef FIRN_PLAN_GENERATED_OPERANDS_H\n#define FIRN_PLAN_GENERATED_OPERANDS_H\n\n");
-    put("/* One enumeration, so that positions of several ops may be compared. */\nenum {\n    FIRN_OPS = %zu,\n", count);
+    put("/* One enumeration, so that positions of several ops may be compared. */\nenum {\n    FIRN_OPS = %zu,\n",
+        count);
     for (const struct op_row *row = rows; row < rows + count; row++) {
         put("\n");
         for (unsigned i = 0; i < row->input_count; i++)

@@ -187,6 +187,15 @@ static void check_struct(const struct object *object) {
         refuse(object->name, "a struct must not need padding, and holds at most 255 bytes");
 }
 
+static void read_object_attributes(struct object *out, size_t table) {
+    for (size_t i = 0; i < vector_count(table, OBJECT_ATTRIBUTES); i++) {
+        size_t attribute = vector_table(table, OBJECT_ATTRIBUTES, i);
+        if (out->is_struct || strcmp(string(attribute, ATTRIBUTE_KEY), "relaxed") != 0)
+            refuse(out->name, "a table has no attribute but relaxed, and a struct has none (force_align neither)");
+        out->relaxed = read_since(out->name, string(attribute, ATTRIBUTE_VALUE));
+    }
+}
+
 static void read_object(struct object *out, size_t table) {
     out->name = local_name(string(table, OBJECT_NAME));
     make_snake(out->snake, out->name);
@@ -195,8 +204,7 @@ static void read_object(struct object *out, size_t table) {
     out->bytes = (unsigned)scalar(table, OBJECT_BYTES, 4, 0);
     out->field_count = vector_count(table, OBJECT_FIELDS);
     out->fields = allocate(out->field_count, sizeof *out->fields);
-    if (vector_count(table, OBJECT_ATTRIBUTES) != 0)
-        refuse(out->name, "attributes of a table or a struct (force_align too) are not allowed");
+    read_object_attributes(out, table);
     for (size_t i = 0; i < out->field_count; i++)
         read_field(&out->fields[i], vector_table(table, OBJECT_FIELDS, i), out->is_struct);
     qsort(out->fields, out->field_count, sizeof *out->fields, compare_fields);

@@ -60,6 +60,7 @@ struct object {
     size_t field_count;
     struct field *fields; /* ordered by id */
     unsigned number;      /* only for tables: row in firn_fb_tables */
+    unsigned relaxed;     /* only for tables: the last minor version that relaxed a rule about it; 0: none */
 };
 
 extern struct enumeration *enumerations;

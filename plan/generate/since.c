@@ -11,13 +11,15 @@ static unsigned highest_of_schema(void) {
     unsigned highest = 0;
     for (size_t i = 0; i < enumeration_count; i++)
         highest = higher(highest, enumerations[i].since[enumerations[i].value_count - 1]);
-    for (size_t i = 0; i < object_count; i++)
+    for (size_t i = 0; i < object_count; i++) {
+        highest = higher(highest, objects[i].relaxed);
         for (size_t j = 0; j < objects[i].field_count; j++) {
             const struct field *field = &objects[i].fields[j];
             highest = higher(highest, field->since);
             if (field->raise_count != 0)
                 highest = higher(highest, field->raises[field->raise_count - 1].since);
         }
+    }
     return highest;
 }
 

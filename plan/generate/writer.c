@@ -69,15 +69,15 @@ static void put_native_row(const struct object *object, const struct field *fiel
 void write_writer(void) {
     begin_file("writer.c", "Where the members of the native structs lie, as data for plan/builder.h. Host only.");
     put("#include \"plan/generated/writer.h\"\n\n#include \"plan/builder.h\"\n");
-    put("#include \"plan/generated/tables.h\"\n\nstatic const firn_native_field native_fields[] = {\n");
+    put("#include \"plan/generated/tables.h\"\n\nconst firn_native_field firn_native_fields[] = {\n");
     for (size_t i = 0; i < object_count; i++)
         for (size_t j = 0; j < objects[i].field_count && !objects[i].is_struct; j++)
             put_native_row(&objects[i], &objects[i].fields[j]);
-    put("};\n\nstatic const size_t native_bytes[] = {\n");
+    put("};\n\nconst size_t firn_native_bytes[] = {\n");
     for (size_t i = 0; i < object_count; i++)
         if (!objects[i].is_struct)
             put("    sizeof(firn_native_%s),\n", objects[i].snake);
     put("};\n\nuint8_t *firn_native_write(const firn_native_%s *%s, size_t *bytes) {\n", root->snake, root->snake);
-    put("    return firn_build(%s, native_fields, native_bytes, bytes);\n}\n", root->snake);
+    put("    return firn_build(%s, firn_native_fields, firn_native_bytes, bytes);\n}\n", root->snake);
     end_file();
 }

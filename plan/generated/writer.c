@@ -6,7 +6,7 @@
 #include "plan/builder.h"
 #include "plan/generated/tables.h"
 
-static const firn_native_field native_fields[] = {
+const firn_native_field firn_native_fields[] = {
     {offsetof(firn_native_initialiser, rule), 0, UINT64_C(0)},
     {offsetof(firn_native_initialiser, element), 0, UINT64_C(0)},
     {offsetof(firn_native_initialiser, rng_id), 0, UINT64_C(0)},
@@ -90,7 +90,7 @@ static const firn_native_field native_fields[] = {
     {offsetof(firn_native_tensor, base), 0, UINT64_C(4294967295)},
 };
 
-static const size_t native_bytes[] = {
+const size_t firn_native_bytes[] = {
     sizeof(firn_native_initialiser),
     sizeof(firn_native_input),
     sizeof(firn_native_metric),
@@ -104,5 +104,5 @@ static const size_t native_bytes[] = {
 };
 
 uint8_t *firn_native_write(const firn_native_plan *plan, size_t *bytes) {
-    return firn_build(plan, native_fields, native_bytes, bytes);
+    return firn_build(plan, firn_native_fields, firn_native_bytes, bytes);
 }

@@ -11,8 +11,9 @@
 #include "runtime/cli/cli.h"
 
 static int damaged(const char *path, int error) {
-    const char *mend = error == FIRN_ERROR_CHECKPOINT_DAMAGED ? "; use another copy, or go back to an older one" : "";
-    firn_host_fail(path, "%s (%s)%s", firn_error_text(error), firn_error_name(error), mend);
+    const char *mend = error == FIRN_ERROR_CHECKPOINT_VERSION ? "use the firn that wrote it"
+                                                              : "use another copy, or go back to an older one";
+    firn_host_fail(path, "%s (%s); %s", firn_error_text(error), firn_error_name(error), mend);
     return CLI_REFUSED;
 }
 

@@ -26,10 +26,10 @@ static const struct {
     {FIRN_ERROR_UNSIGNED, "sign it by `firnc sign` and `firnc attach`"},
     {FIRN_ERROR_NUMERICS_VERSION, "compile it again with the firnc of this version"},
     {FIRN_ERROR_SECURITY_COUNTER, "compile it with a --security-counter that is not below the stored one"},
-    {FIRN_ERROR_CHECKPOINT_MISSING, "leave out --resume to begin a run, or name the file that has it"},
     {FIRN_ERROR_CHECKPOINT_DAMAGED, "use another copy; a damaged one is never read in part"},
     {FIRN_ERROR_CHECKPOINT_OTHER_RUN, "resume with the plan that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_MODEL, "evaluate with a plan of the same architecture"},
+    {FIRN_ERROR_CHECKPOINT_VERSION, "use the firn that wrote it"},
     {FIRN_ERROR_CHECKPOINT_OTHER_PREPROCESSING,
      "evaluate with a plan of the same recipe, or give --allow-other-preprocessing"},
     {FIRN_ERROR_CHECKPOINT_OTHER_SPLIT,
@@ -107,12 +107,20 @@ static const char *mend_of_data(const cli_session *session) {
                : "give the same files in the same order, or --allow-other-data";
 }
 
+/* An evaluation never begins a run. */
+static const char *mend_of_missing(const cli_session *session) {
+    return session->info.eval ? "name the file that firn train --checkpoint wrote"
+                              : "leave out --resume to begin a run, or name the file that has it";
+}
+
 static const char *mend_in(const cli_session *session, int error) {
     switch (error) {
     case FIRN_ERROR_LOSS_NOT_FINITE:
         return mend_of_loss(session);
     case FIRN_ERROR_STORAGE_FULL:
         return mend_of_full(session);
+    case FIRN_ERROR_CHECKPOINT_MISSING:
+        return mend_of_missing(session);
     case FIRN_ERROR_CHECKPOINT_OTHER_DATA:
         return mend_of_data(session);
     default:
@@ -140,16 +148,20 @@ static char *data_at_fault(const cli_options *options, int error) {
     return names;
 }
 
-/* Says which version of the format the plan needs, and which one this build has. */
+/* Says which version of the format the plan needs, and which one this build has. Only plans of this major version have
+ * their minor version where this build reads it. */
 static int refuse_version(const cli_session *session) {
     const firn_version here = firn_format_version();
     firn_version needed;
     int error = firn_plan_needs(session->plan.bytes, session->plan.count, &needed);
     if (error != FIRN_OK)
         return cli_error(session, error);
-    firn_host_fail(session->options->file, "needs format %lu.%lu, and this runtime has %lu.%lu (%s); %s",
-                   (unsigned long)needed.major, (unsigned long)needed.minor, (unsigned long)here.major,
-                   (unsigned long)here.minor, firn_error_name(FIRN_ERROR_FORMAT_VERSION),
+    char minor[24] = "";
+    if (needed.major == here.major)
+        snprintf(minor, sizeof minor, ".%lu", (unsigned long)needed.minor);
+    firn_host_fail(session->options->file, "needs format %lu%s, and this runtime has %lu.%lu (%s); %s",
+                   (unsigned long)needed.major, minor, (unsigned long)here.major, (unsigned long)here.minor,
+                   firn_error_name(FIRN_ERROR_FORMAT_VERSION),
                    needed.major < here.major ? "compile it again with the firnc of this version"
                                              : "use a newer firn, or compile it with the firnc of this version");
     return CLI_REFUSED;

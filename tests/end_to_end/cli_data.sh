@@ -205,8 +205,8 @@ expect "eval of a train plan" 3 WRONG_MODE "$FIRN" eval "$folder/gpt2.plan" --pu
 expect "train of an eval plan" 3 WRONG_MODE "$FIRN" train "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts"
 expect "eval of another model" 3 CHECKPOINT_OTHER_MODEL "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
     --data "$folder/texts" --checkpoint "$folder/mlp"
-expect "eval without a checkpoint there" 3 CHECKPOINT_MISSING "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" \
-    --data "$folder/texts" --checkpoint "$folder/none"
+expect "eval without a checkpoint there" 3 "(CHECKPOINT_MISSING); name the file that firn train" \
+    "$FIRN" eval "$folder/gpt2_eval.plan" --pub "$PUB" --data "$folder/texts" --checkpoint "$folder/none"
 
 # --- export and import ---------------------------------------------------------------------------------------------
 

@@ -114,8 +114,14 @@ versioned() {
 (FORMAT_VERSION); $4$" train version
 }
 versioned '\002' '\006' '2\.6' 'use a newer firn, or compile it with the firnc of this version'
-versioned '\003' '\000' '3\.0' 'use a newer firn, or compile it with the firnc of this version'
-versioned '\001' '\000' '1\.0' 'compile it again with the firnc of this version'
+versioned '\003' '\000' '3' 'use a newer firn, or compile it with the firnc of this version'
+# Where the minor version is now, plans of format 1 had another number.
+versioned '\001' '\001' '1' 'compile it again with the firnc of this version'
+expect "firnc and format 1" 3 "needs format 1, and .* (FORMAT_VERSION); compile it again with this version of firnc$" \
+    "$FIRNC" verify "$folder/version.plan" --pub "$PUB"
+put "$folder/version.plan" 8 '\003'
+expect "firnc and format 3" 3 "needs format 3, and .* (FORMAT_VERSION); use a newer firnc, or compile .* this one$" \
+    "$FIRNC" verify "$folder/version.plan" --pub "$PUB"
 
 # --- a run without an end ---------------------------------------------------------------------------------------------
 

@@ -307,6 +307,12 @@ expect "digest of it" 3 "CHECKPOINT_DAMAGED); use another copy" "$FIRN" digest "
 expect "export of it" 3 CHECKPOINT_DAMAGED "$FIRN" export "$folder/cut" -o "$folder/cut.safetensors"
 [ ! -e "$folder/cut.safetensors" ] || fail "a damaged checkpoint was exported"
 
+cp "$folder/a" "$folder/other_version"
+printf '\001' | dd of="$folder/other_version" bs=1 seek=8 conv=notrunc 2>"$folder/err"
+expect "a checkpoint of another version" 3 "(CHECKPOINT_VERSION); use the firn that wrote it$" train --resume \
+    --checkpoint "$folder/other_version"
+expect "digest of that" 3 "(CHECKPOINT_VERSION); use the firn that wrote it$" "$FIRN" digest "$folder/other_version"
+
 cp "$folder/a" "$folder/long"
 printf x >>"$folder/long"
 expect "a checkpoint with a byte behind it" 3 CHECKPOINT_DAMAGED train --resume --checkpoint "$folder/long"

@@ -10,7 +10,7 @@ mkdir "$folder/generated"
 # generate NAME STATUS PATTERN SCHEMA: runs the generator on a schema without its head and end.
 generate() {
     {
-        printf 'namespace firn;\nattribute "max";\nattribute "since";\nattribute "raised";\nattribute "other";\n'
+        printf 'namespace firn;\nattribute "max";\nattribute "since";\nattribute "raised";\nattribute "relaxed";\nattribute "other";\n'
         printf 'file_identifier "FIRN";\n%s\nroot_type Plan;\n' "$4"
     } >"$folder/marks.fbs"
     flatc --binary --schema --bfbs-builtins --bfbs-comments -o "$folder" "$folder/marks.fbs"
@@ -68,6 +68,10 @@ tests/end_to_end/unmarked_format "$folder/generated/schema.txt" | cmp -s "$folde
 generate "a member that was reserved" 0 "" "struct Pair { x:uint; y:uint (since: 3); } table Plan { pair:Pair; }"
 written since.c "    {FIRN_SINCE_VALUE, 0, 3, 4, 4, 0}, /* Pair.y */"
 
+generate "a rule that was relaxed" 0 "" "table Part (relaxed: 4) { x:uint (since: 3); y:uint (since: 3); } table Plan { parts:[Part] (max: 9); }"
+written version.h "#define FIRN_FORMAT_MINOR 4u"
+written schema.txt "table Part relaxed 4"
+
 rm -r "$folder/generated"
 mkdir "$folder/generated"
 
@@ -81,10 +85,10 @@ kind() {
     generate "$1" 1 "$2" "enum Kind : ubyte ($3) { a, b, c } table Plan { kind:Kind; }"
 }
 
-plan "since 0" "x: since must be a minor version" "x:uint (since: 0);"
-plan "since a word" "x: since must be a minor version" 'x:uint (since: "soon");'
-plan "since nothing" "x: since must be a minor version" "x:uint (since);"
-plan "since beyond the highest" "x: since must be a minor version" "x:uint (since: 65536);"
+plan "since 0" "x: since and relaxed are a minor version" "x:uint (since: 0);"
+plan "since a word" "x: since and relaxed are a minor version" 'x:uint (since: "soon");'
+plan "since nothing" "x: since and relaxed are a minor version" "x:uint (since);"
+plan "since beyond the highest" "x: since and relaxed are a minor version" "x:uint (since: 65536);"
 plan "an older field behind a newer one" "y: fields with since come last" "x:uint (since: 1); y:uint;"
 plan "a version before that of the field before" "y: fields with since come last" "x:uint (since: 2); y:uint (since: 1);"
 plan "a field that came later and is required" "y: a field with since cannot be required" \
@@ -101,6 +105,12 @@ plan "raised before it came" "x: each limit in raised" 'x:[uint] (since: 3, max:
 plan "raised without a comma" "x: its marks are separated" 'x:[uint] (max: 8, raised: "2 1 4 2");'
 plan "raised and a comma" "x: its marks are separated" 'x:[uint] (max: 8, raised: "2 1, ");'
 plan "a deprecated field" "x: fields stay" "x:uint (deprecated);"
+generate "relaxed in version 0" 1 "Plan: since and relaxed are a minor version" "table Plan (relaxed: 0) { x:uint; }"
+generate "another attribute of a table" 1 "Plan: a table has no attribute but relaxed" "table Plan (other: 1) { x:uint; }"
+generate "a struct that was relaxed" 1 "Pair: a table has no attribute but relaxed, and a struct has none" \
+    "struct Pair (relaxed: 1) { x:uint; } table Plan { pair:Pair; }"
+generate "a struct that is aligned" 1 "Pair: .* (force_align neither)" \
+    "struct Pair (force_align: 8) { x:uint; y:uint; } table Plan { pair:Pair; }"
 kind "a value that it does not have" "Kind: since names a value that it does not have" 'since: "d 1"'
 kind "a value twice" "Kind: since names a value twice" 'since: "c 1, c 2"'
 kind "a new value 0" "Kind: value 0 has no since" 'since: "a 1, b 1, c 1"'

@@ -49,13 +49,14 @@ cmp "$folder/attached" "$folder/plan" || fail "signed apart, the plan is another
 # Only the algorithm and the signature differ.
 cmp -l "$folder/unsigned" "$folder/plan" | awk '$1 != 21 && ($1 <= 512 || $1 > 576) { exit 1 }' ||
     fail "signing changed more than the algorithm and the signature"
-expect "sign with another key" 3 "WRONG_KEY" "$FIRNC" sign "$folder/unsigned" --key "$folder/other.key.pem" \
-    -o "$folder/wrong"
+expect "sign with another key" 3 "^firnc: $folder/other.key.pem: is not the key .* (WRONG_KEY); give the secret half" \
+    "$FIRNC" sign "$folder/unsigned" --key "$folder/other.key.pem" -o "$folder/wrong"
 expect "sign a signed plan" 3 "is signed already" "$FIRNC" sign "$folder/plan" --key "$KEY" -o "$folder/wrong"
 expect "compile another" 0 "" "$FIRNC" compile $RECIPE --mode train --unsigned --pub "$PUB" -o "$folder/another"
 expect "sign another" 0 "" "$FIRNC" sign "$folder/another" --key "$KEY" -o "$folder/wrong"
 rm "$folder/attached"
-expect "attach the signature of another plan" 3 "(SIGNATURE)" attach "$folder/unsigned" "$folder/wrong"
+expect "attach the signature of another plan" 3 \
+    "^firnc: $folder/wrong: is not a signature of $folder/unsigned (SIGNATURE)" attach "$folder/unsigned" "$folder/wrong"
 [ ! -e "$folder/attached" ] || fail "a plan with the signature of another was written"
 # Something is in the place of the signature already.
 cp "$folder/unsigned" "$folder/filled"
@@ -77,10 +78,17 @@ for plan in plan short_plan; do
     cp "$folder/out" "$folder/$plan.out"
 done
 cmp "$folder/plan.out" "$folder/short_plan.out" || fail "without its report, the plan gives other bits"
+expect "inspect without the report" 0 "" "$FIRNC" inspect "$folder/short_plan"
+head -n 1 "$folder/out" | grep -q ' bytes as signed; its report was cut off$' || fail "inspect does not miss the report"
 expect "attach without the report" 0 "" attach "$folder/short_unsigned" "$folder/signature"
 cmp "$folder/attached" "$folder/short_plan" || fail "signed without its report, the plan is another"
-cp "$folder/plan" "$folder/changed"
-printf x | dd of="$folder/changed" bs=1 seek=$((report + 5)) conv=notrunc 2>"$folder/log"
-expect "verify another report" 3 "(REPORT)" "$FIRNC" verify "$folder/changed" --pub "$PUB"
+end=$(field 208)
+for at in $report $((report + 5)) $(((report + end) / 2)) $((end - 1)); do
+    cp "$folder/plan" "$folder/changed"
+    printf '~' | dd of="$folder/changed" bs=1 seek=$at conv=notrunc 2>"$folder/log"
+    expect "verify another report" 3 "(REPORT)" "$FIRNC" verify "$folder/changed" --pub "$PUB"
+    expect "inspect another report" 3 "(REPORT)" "$FIRNC" inspect "$folder/changed"
+    expect "train with another report" 3 "(REPORT)" "$FIRN" train "$folder/changed" --pub "$PUB" --data $DATA --steps 1
+done
 
 [ "$failures" -eq 0 ]

@@ -13,6 +13,7 @@
 
 #include "plan/checks/semantics.h"
 #include "plan/errors.h"
+#include "plan/needs.h"
 
 /* --- regions and tensors --- */
 
@@ -222,6 +223,7 @@ static void assemble(builder *b, const uint8_t *payload, signed_plan *plan) {
     header->report_bytes = b->report != NULL ? strlen(b->report) : 0;
     header->total_bytes = header->constants_offset + header->constants_bytes + header->report_bytes;
     header->counts = firn_semantics_count(firn_fb_plan_root(payload));
+    header->needs_minor = firn_needs_minor(payload);
     memset(plan, 0, sizeof *plan);
     plan->bytes = header->total_bytes;
     assert_true(plan->bytes <= sizeof plan->file);

@@ -48,19 +48,23 @@ static uint8_t *aligned_block(uint64_t bytes) {
     return block;
 }
 
+void compiled_plan_freeze(compiled_plan *plan, const char *name, firnc_compilation *compilation) {
+    uint8_t digest[32];
+    assert_true(firnc_run_passes(compilation, NULL));
+    firnc_bytes file = test_seal(compilation, compiled_key);
+    assert_true(firnc_plan_prepare(name, &file, digest));
+    *plan = (compiled_plan){.name = name, .file = aligned_block(file.count), .bytes = file.count};
+    memcpy(plan->file, file.data, (size_t)file.count);
+    compiled_plan_sign(plan);
+}
+
 void compiled_plan_make(compiled_plan *plan, const char *recipe, firnc_mode mode, const char *const *settings,
                         uint32_t settings_count) {
     firnc_recipe *read = firnc_allocate(sizeof *read);
     assert_true(firnc_recipe_read(read, recipe, mode, settings, settings_count));
     read->job.security_counter = 5;
     firnc_compilation compilation = {.job = &read->job, .graph = firnc_recipe_build(read)};
-    uint8_t digest[32];
-    assert_true(firnc_run_passes(&compilation, NULL));
-    firnc_bytes file = test_seal(&compilation, compiled_key);
-    assert_true(firnc_plan_prepare(recipe, &file, digest));
-    *plan = (compiled_plan){.name = recipe, .file = aligned_block(file.count), .bytes = file.count};
-    memcpy(plan->file, file.data, (size_t)file.count);
-    compiled_plan_sign(plan);
+    compiled_plan_freeze(plan, recipe, &compilation);
 }
 
 void compiled_plan_copy(compiled_plan *copy, const compiled_plan *plan) {

@@ -4,6 +4,7 @@
 #define FIRN_TESTS_COMPILED_PLANS_H
 
 #include "compiler/base/files.h"
+#include "compiler/passes/passes.h"
 #include "compiler/recipe/recipe.h"
 #include "plan/container.h"
 #include "runtime/firn.h"
@@ -18,7 +19,9 @@ typedef struct compiled_plan {
 extern const uint8_t compiled_key[64];
 firnc_bytes compiled_key_pem(void);
 
-/* Compiles, seals and signs a plan; asserts on failure. settings: settings_count settings as for --set. */
+/* Runs the passes on a graph, seals and signs the plan; asserts on failure. */
+void compiled_plan_freeze(compiled_plan *plan, const char *name, firnc_compilation *compilation);
+/* The same for a recipe. settings: settings_count settings as for --set. */
 void compiled_plan_make(compiled_plan *plan, const char *recipe, firnc_mode mode, const char *const *settings,
                         uint32_t settings_count);
 void compiled_plan_copy(compiled_plan *copy, const compiled_plan *plan);

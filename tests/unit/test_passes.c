@@ -931,7 +931,7 @@ static void test_report(void **state) {
     firnc_payload payload = write_payload(&recipe, NULL, &compilation);
     firnc_bytes file;
     const firnc_plan_file checked = sealed(&compilation, &payload, &file);
-    const cJSON *report = firnc_report_of(&file, &checked.header);
+    cJSON *report = firnc_report_of(&file, &checked.header);
     const cJSON *groups = cJSON_GetObjectItemCaseSensitive(report, "groups");
     assert_int_equal(cJSON_GetArraySize(groups), 2);
     for (int i = 0; i < 2; i++) {
@@ -955,6 +955,7 @@ static void test_report(void **state) {
         }
     }
     assert_int_equal(cJSON_GetArraySize(ops), number);
+    cJSON_Delete(report);
 }
 
 /* --- weights ------------------------------------------------------------------------------------------------------ */
