@@ -140,10 +140,11 @@ static int check_op(firn_fb_plan plan, firn_fb_op op, firn_shape *shapes) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     if (info == NULL)
         return FIRN_ERROR_OP_UNKNOWN;
-    if (firn_fb_op_inputs_count(op) > info->inputs_max || firn_fb_op_outputs_count(op) != info->outputs ||
+    /* There may be fewer, where a row grew; the shape rules know how many. */
+    if (firn_fb_op_inputs_count(op) > info->inputs_max || firn_fb_op_outputs_count(op) > info->outputs ||
         !are_inputs(plan, op) || !are_outputs(plan, op, info))
         return FIRN_ERROR_OP_OPERANDS;
-    if (firn_fb_op_integers_count(op) != info->integers || firn_fb_op_reals_count(op) != info->reals)
+    if (firn_fb_op_integers_count(op) > info->integers || firn_fb_op_reals_count(op) > info->reals)
         return FIRN_ERROR_OP_ATTRIBUTE;
     firn_op_signature signature;
     describe(plan, op, &signature, shapes);
