@@ -181,15 +181,16 @@ static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
     firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
     bool window = firn_fb_sampler_unit(firn_fb_plan_sampler(plan)) == FIRN_FB_SAMPLE_UNIT_WINDOW;
     uint32_t tensor = firn_fb_input_tensor(input), stream = firn_fb_input_stream(input);
+    uint32_t ring = firn_fb_input_ring(input);
     uint64_t elements = sample_elements(firn_fb_plan_tensors_at(plan, tensor));
     bool follows = stream == 0;
     for (uint32_t j = 0; j < i; j++) {
         firn_fb_input other = firn_fb_plan_inputs_at(plan, j);
-        follows = follows || firn_fb_input_stream(other) + 1u >= stream;
-        if (firn_fb_input_ring(input) != FIRN_ABSENT &&
-            (firn_fb_input_ring(other) == firn_fb_input_ring(input)) != (firn_fb_input_stream(other) == stream))
+        bool same = firn_fb_input_stream(other) == stream;
+        follows |= firn_fb_input_stream(other) + 1u >= stream;
+        if (ring != FIRN_ABSENT && (firn_fb_input_ring(other) == ring) != same)
             return false;
-        if (firn_fb_input_stream(other) == stream &&
+        if (same &&
             (firn_fb_input_element(other) != firn_fb_input_element(input) ||
              (!window && sample_elements(firn_fb_plan_tensors_at(plan, firn_fb_input_tensor(other))) != elements)))
             return false;

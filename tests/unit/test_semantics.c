@@ -740,6 +740,14 @@ static void push_windows(support_plan *s) {
     s->sampler.held_out_per_mille = 0;
 }
 
+/* Features of one byte, like the labels. */
+static void push_single_bytes(support_plan *s) {
+    s->dims[TRAIN_FEATURES][1] = s->dims[TRAIN_WEIGHT][1] = s->dims[TRAIN_DWEIGHT][1] = 1;
+    s->header.region_bytes[TRAIN_PARAMETERS] = 64;
+    push_records(s);
+    set_dims(s, TRAIN_RING_FEATURES, TRAIN_RING_FEATURES, 1, (const uint32_t[]){192});
+}
+
 #define ATTENTION_REDUCTION(i, field) operands[EVAL_OP_ATTENTION].reductions[i].field
 
 /* Lets both reductions of the attention accumulate in float32, in blocks of this many terms. */
@@ -851,6 +859,7 @@ static const plan_case acceptances[] = {
     {"cache that begins with a number", EVAL, .change = cache_that_begins_with_a_number},
     {"partial sum in finalise", TRAIN, .change = partial_sum_in_finalise},
     {"records that are pushed", TRAIN, .change = push_records},
+    {"single bytes that are pushed", TRAIN, .change = push_single_bytes},
     {"windows that are pushed", EVAL, .change = push_windows},
     {"even and odd blocks", EVAL, .change = even_odd_blocks},
     {"pairs", EVAL, .change = pairs},
@@ -1618,6 +1627,17 @@ static void one_ring_missing(support_plan *s) {
     s->inputs[1].ring = FIRN_ABSENT;
 }
 
+static void two_rings_of_one_stream(support_plan *s) {
+    push_windows(s);
+    s->inputs[1].ring = add_ring_tensor(s, FIRN_UINT8, 32, 1, (const uint32_t[]){16});
+    s->header.region_bytes[s->header.region_count - 1] = 48;
+}
+
+static void one_ring_of_two_streams(support_plan *s) {
+    push_single_bytes(s);
+    s->inputs[1].ring = s->inputs[0].ring;
+}
+
 static void count_that_is_a_counter(support_plan *s) {
     push_records(s);
     s->sampler.pushed = TRAIN_STEPS;
@@ -2083,6 +2103,8 @@ static const plan_case sampler_cases[] = {
     {"cursor that is a view", TRAIN, .change = cursor_that_is_a_view},
     {"rings without a count", TRAIN, .change = rings_without_a_count},
     {"count without rings", TRAIN, .change = count_without_rings},
+    {"two rings of one stream", EVAL, .change = two_rings_of_one_stream},
+    {"one ring of two streams", TRAIN, .change = one_ring_of_two_streams},
     {"one ring missing", TRAIN, .change = one_ring_missing},
     {"count that is a counter", TRAIN, .change = count_that_is_a_counter},
     {"count that is a ring", TRAIN, .change = count_that_is_a_ring},
