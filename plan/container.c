@@ -9,7 +9,7 @@
 #include "plan/generated/reader.h"
 
 #define FLATBUFFERS_BYTES_MAX 0x7fffffffu
-#define SIZE_LIMIT            (UINT64_C(1) << 62) /* of a region or a file; the sum of two cannot overflow 64 bits */
+#define SIZE_LIMIT            (UINT64_C(1) << 62) /* of a part of the file; the sum of two cannot overflow 64 bits */
 #define FLATBUFFERS_BYTES_MIN 8u
 #define OP_BYTES_MIN          8u /* least bytes of an op in the FlatBuffers part: the offsets of its table and vtable */
 #define KINDS                 (FIRN_FB_REGION_KIND_SLOW_CONSTANT + 1u)
@@ -64,6 +64,18 @@ bool firn_region_is_arena(uint8_t kind) {
 
 bool firn_region_is_constant(uint8_t kind) {
     return firn_region_fast_kind(kind) == FIRN_FB_REGION_KIND_CONSTANT;
+}
+
+uint32_t firn_region_find(const firn_header *header, uint32_t region, const uint8_t *kinds, const uint64_t *bytes,
+                          uint32_t count) {
+    const uint8_t kind = header->region_kinds[region];
+    uint32_t wanted = 0;
+    for (uint32_t i = 0; i < region; i++)
+        wanted += header->region_kinds[i] == kind;
+    for (uint32_t i = 0; i < count; i++)
+        if (kinds[i] == kind && wanted-- == 0)
+            return bytes[i] == header->region_bytes[region] ? i : FIRN_REGIONS_MAX;
+    return FIRN_REGIONS_MAX;
 }
 
 uint64_t firn_header_state_bytes(const firn_header *header) {
@@ -220,7 +232,7 @@ static int read_regions(firn_header *header, const uint8_t *bytes) {
     for (uint32_t i = 0; i < count; i++) {
         uint8_t kind = header->region_kinds[i] = bytes[AT_REGION_KINDS + i];
         uint64_t size = header->region_bytes[i] = firn_load64(bytes + AT_REGION_BYTES + 8 * i);
-        if (kind >= KINDS || size == 0 || size > SIZE_LIMIT / FIRN_REGIONS_MAX ||
+        if (kind >= KINDS || size == 0 || size > FIRN_REGION_BYTES_MAX ||
             (i > 0 && kind < header->region_kinds[i - 1]) ||
             (firn_region_is_constant(kind) && !is_in_constants(header, i)))
             return FIRN_ERROR_HEADER;

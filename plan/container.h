@@ -15,6 +15,7 @@
 #define FIRN_PAYLOAD_ALIGNMENT 64u
 #define FIRN_HASH_BYTES        32u
 #define FIRN_REGIONS_MAX       16u
+#define FIRN_REGION_BYTES_MAX  (UINT64_C(1) << 58) /* the sum of all cannot overflow 64 bits */
 
 /* The version of the format. A runtime runs the plans of its own major version that need at most its own minor version
  * (FORMAT.md, "What may change, and how"). */
@@ -48,7 +49,7 @@ typedef struct firn_header {
     uint8_t schema_hash[FIRN_HASH_BYTES]; /* SHA-256 of the canonical listing of the schema it was written with */
     uint8_t key_hash[FIRN_HASH_BYTES];    /* SHA-256(0x04 X Y) of the public key */
     uint8_t run_hash[FIRN_HASH_BYTES];    /* SHA-256 of the payload */
-    uint8_t report_hash[FIRN_HASH_BYTES]; /* SHA-256 of the report; zeros without one */
+    uint8_t report_hash[FIRN_HASH_BYTES]; /* SHA-256 of the report */
     uint64_t total_bytes;                 /* of the file with its report */
     uint64_t flatbuffers_bytes;           /* length of the FlatBuffers part, which starts at FIRN_PAYLOAD_OFFSET */
     uint64_t constants_offset;            /* from the start of the file; a multiple of 64 */
@@ -77,6 +78,11 @@ bool firn_region_is_constant(uint8_t kind);
 
 /* The kind without the property of being slow. */
 uint8_t firn_region_fast_kind(uint8_t kind);
+
+/* The region of a list, of `count` regions by ascending kind, that corresponds to a region of a plan: the one with the
+ * same number among those of its kind. FIRN_REGIONS_MAX if there is none of the same size. */
+uint32_t firn_region_find(const firn_header *header, uint32_t region, const uint8_t *kinds, const uint64_t *bytes,
+                          uint32_t count);
 
 /* Bytes of all regions of the state. */
 uint64_t firn_header_state_bytes(const firn_header *header);

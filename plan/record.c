@@ -27,9 +27,6 @@ enum {
     AT_REGION_BYTES = 320 /* up to 448 */
 };
 
-#define KINDS            (FIRN_FB_REGION_KIND_SLOW_CONSTANT + 1u)
-#define REGION_BYTES_MAX (UINT64_C(1) << 58) /* as in the header of a plan; the sum of all cannot overflow 64 bits */
-
 static const uint8_t magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
 static const uint8_t commit[FIRN_RECORD_COMMIT_BYTES] = {'F', 'I', 'R', 'N', '-', 'C', 'O', 'M',
                                                          'M', 'I', 'T', 'T', 'E', 'D', 0,   0};
@@ -66,16 +63,7 @@ uint64_t firn_record_region_offset(const firn_record *record, uint32_t region) {
 }
 
 uint32_t firn_record_find_region(const firn_record *record, const firn_header *header, uint32_t region) {
-    uint32_t wanted = 0;
-    for (uint32_t i = 0; i < region; i++)
-        wanted += header->region_kinds[i] == header->region_kinds[region];
-    for (uint32_t i = 0; i < record->region_count; i++) {
-        if (record->region_kinds[i] != header->region_kinds[region])
-            continue;
-        if (wanted-- == 0)
-            return record->region_bytes[i] == header->region_bytes[region] ? i : FIRN_REGIONS_MAX;
-    }
-    return FIRN_REGIONS_MAX;
+    return firn_region_find(header, region, record->region_kinds, record->region_bytes, record->region_count);
 }
 
 uint64_t firn_record_commit_offset(uint64_t directory_bytes, uint64_t state_bytes, uint32_t program_unit) {
@@ -124,7 +112,7 @@ static bool read_regions(firn_record *record, const uint8_t *bytes) {
     for (uint32_t i = 0; i < count; i++) {
         uint8_t kind = record->region_kinds[i] = bytes[AT_REGION_KINDS + i];
         uint64_t size = record->region_bytes[i] = firn_load64(bytes + AT_REGION_BYTES + 8 * i);
-        if (kind >= KINDS || !firn_region_is_state(kind) || size == 0 || size > REGION_BYTES_MAX ||
+        if (!firn_region_is_state(kind) || size == 0 || size > FIRN_REGION_BYTES_MAX ||
             (i > 0 && kind < record->region_kinds[i - 1]))
             return false;
     }

@@ -184,8 +184,8 @@ typedef struct firn_config {
     /* NULL, or an open instance of the same model, whose parameters this instance uses in place: an eval plan beside
      * the train plan, for example. Both plans must place the parameters alike (OTHER_OWNER), and this plan must be an
      * eval plan (WRONG_MODE). This instance then runs only while the owner's state is ready, never writes the
-     * parameters (firn_initialise and firn_restore: see there), and must not run at the same time as the owner. The
-     * owner must stay where it is. */
+     * parameters (firn_initialise and firn_restore: see there), and must not run at the same time as the owner. No
+     * block may overlap one of the owner's, the arena included (ARGUMENT). The owner must stay open and where it is. */
     const firn *owner;
     void *workspace; /* aligned to 64; see firn_workspace_bytes; NULL when workspace_bytes is 0 */
     uint64_t workspace_bytes;
@@ -212,9 +212,10 @@ struct firn {
     uint64_t opaque[128];
 };
 
-/* Verifies the plan (container, SHA-256, signature, security counter, FlatBuffers rules, semantic rules, in this order)
- * and binds it. On success the device's counter is advanced to the plan's. On any error the instance stays
- * unprogrammed. Cost: two SHA-256 over the plan, one ECDSA check, and one pass over its tensors and ops. */
+/* Verifies the plan (header, signature, SHA-256 of the payload, security counter, FlatBuffers rules, semantic rules, in
+ * this order) and binds it. On success the device's counter is advanced to the plan's. On any error the instance stays
+ * unprogrammed and is zeroed. Cost: one SHA-256 over the payload and another over frozen weights, one ECDSA check, and
+ * a few passes over its tensors and ops. */
 int firn_open(firn *instance, const firn_config *config) FIRN_CHECK_RESULT;
 
 /* Computes the workspace that firn_open requires for this config: the scratch that the kernels of its set need for the
@@ -312,10 +313,10 @@ typedef struct firn_restore_report {
  * (CHECKPOINT_OTHER_DATA). An eval plan requires the same model hash and reads only parameters and buffers; it requires
  * the same preprocessing (CHECKPOINT_OTHER_PREPROCESSING), and if it evaluates the train or the held-out part of the
  * data, the same split (CHECKPOINT_OTHER_SPLIT) and, if known, the same data. The config can allow what differs. The
- * whole record is checked before the state is written, so an error leaves the state unchanged, with one exception: if
- * storage returns different bytes during the copy than during the check, the state becomes empty (NO_STATE until
- * firn_initialise or firn_restore). SHARED on an instance with an owner. *report is filled also if the checkpoint is
- * refused for what was compared; it may be NULL. */
+ * whole record is checked before the state is written, so an error leaves the state unchanged, with two exceptions: if
+ * storage returns different bytes during the copy than during the check, or if a counter has a value that no run
+ * reaches, the state becomes empty (NO_STATE until firn_initialise or firn_restore). SHARED on an instance with an
+ * owner. *report is filled also if the checkpoint is refused for what was compared; it may be NULL. */
 int firn_restore(firn *instance, firn_restore_report *report) FIRN_CHECK_RESULT;
 
 /* Computes the SHA-256 over every state tensor: name, type, shape and canonical bytes, sorted by name. */

@@ -57,7 +57,7 @@ static void apply(const firn_instance *instance, firn_fb_initialiser initialiser
 /* Returns true if the values of a region are the plan's to give. */
 static bool is_filled_here(const firn_instance *instance, uint32_t region, bool with_model) {
     uint8_t kind = instance->header.region_kinds[region];
-    return firn_region_is_state(kind) && firn_instance_owns(instance, region) &&
+    return firn_region_is_state(kind) && firn_instance_needs_block(&instance->header, instance->owner, region) &&
            (with_model || firn_region_fast_kind(kind) != FIRN_FB_REGION_KIND_PARAMETERS);
 }
 

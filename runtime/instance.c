@@ -61,9 +61,9 @@ static void *data_of(const firn_instance *instance, firn_fb_tensor description) 
     return (void *)(uintptr_t)(data + (size_t)firn_fb_tensor_offset(description));
 }
 
-bool firn_instance_owns(const firn_instance *instance, uint32_t region) {
-    uint8_t kind = firn_region_fast_kind(instance->header.region_kinds[region]);
-    return kind != FIRN_FB_REGION_KIND_CONSTANT && !(kind == FIRN_FB_REGION_KIND_PARAMETERS && instance->owner != NULL);
+bool firn_instance_needs_block(const firn_header *header, const firn_instance *owner, uint32_t region) {
+    const uint8_t kind = firn_region_fast_kind(header->region_kinds[region]);
+    return kind != FIRN_FB_REGION_KIND_CONSTANT && !(kind == FIRN_FB_REGION_KIND_PARAMETERS && owner != NULL);
 }
 
 void *firn_instance_data(const firn_instance *instance, uint32_t index) {

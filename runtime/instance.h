@@ -125,8 +125,9 @@ void firn_instance_set_float(const firn_instance *instance, uint32_t index, floa
 /* Returns the number of threads that may run a kernel at the same time, at least 1: the slots of the workspace. */
 uint32_t firn_instance_threads(const firn_instance *instance);
 
-/* Returns true if the instance has a region of its own: not the parameters of its owner, and not constants. */
-bool firn_instance_owns(const firn_instance *instance, uint32_t region);
+/* Returns true if a region has a block of its own: it is neither a part of the constants nor parameters of the owner,
+ * which is NULL if there is none. */
+bool firn_instance_needs_block(const firn_header *header, const firn_instance *owner, uint32_t region);
 
 /* Returns the number of elements of a tensor of the plan; the check at load excludes an overflow. */
 uint64_t firn_instance_elements(firn_fb_tensor tensor);

@@ -24,12 +24,6 @@ static bool apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_byt
     return first < second ? a_bytes <= second - first : b_bytes <= first - second;
 }
 
-/* Returns true if the config has a block for this region: neither the plan nor the owner has it. */
-static bool needs_block(const firn_header *header, const firn *owner, uint32_t region) {
-    uint8_t kind = firn_region_fast_kind(header->region_kinds[region]);
-    return kind != FIRN_FB_REGION_KIND_CONSTANT && !(kind == FIRN_FB_REGION_KIND_PARAMETERS && owner != NULL);
-}
-
 /* Returns the first region of the arena, from which the verification pool is borrowed; a header has one. */
 static uint32_t lending_region(const firn_header *header) {
     uint32_t i = 0;
@@ -44,17 +38,17 @@ static uint64_t block_bytes(const firn_header *header, uint32_t region) {
     return region == lending_region(header) && bytes < pool ? pool : bytes;
 }
 
-/* Returns true if a block does not overlap the state of the owner, which this instance would destroy. */
+/* Returns true if a block does not overlap the owner's state or its arenas, which hold what it has derived. */
 static bool apart_from_owner(const firn_config *config, const void *block, uint64_t bytes) {
     const firn_instance *owner = firn_instance_view(config->owner);
     for (uint32_t i = 0; owner != NULL && i < owner->header.region_count; i++)
-        if (firn_region_is_state(owner->header.region_kinds[i]) &&
+        if (!firn_region_is_constant(owner->header.region_kinds[i]) &&
             !apart(block, bytes, owner->blocks[i], owner->header.region_bytes[i]))
             return false;
     return true;
 }
 
-/* Returns true if a block is usable and overlaps neither the plan, nor the state of the owner, nor any of the first
+/* Returns true if a block is usable and overlaps neither the plan, nor a block of the owner, nor any of the first
  * `count` blocks. */
 static bool apart_from_others(const firn_config *config, uint32_t count, const void *block, uint64_t bytes) {
     if (!usable(block, bytes) || !apart(block, bytes, config->plan, config->plan_bytes) ||
@@ -67,11 +61,12 @@ static bool apart_from_others(const firn_config *config, uint32_t count, const v
 }
 
 static int check_blocks(const firn_config *config, const firn_header *header) {
+    const firn_instance *owner = firn_instance_view(config->owner);
     if (config->blocks == NULL || config->block_count != header->region_count)
         return FIRN_ERROR_ARGUMENT;
     for (uint32_t i = 0; i < header->region_count; i++) {
         const firn_block *block = &config->blocks[i];
-        if (!needs_block(header, config->owner, i)) {
+        if (!firn_instance_needs_block(header, owner, i)) {
             if (block->memory != NULL || block->bytes != 0)
                 return FIRN_ERROR_ARGUMENT;
             continue;
@@ -111,19 +106,10 @@ static int check_config(const firn_config *config) {
 
 /* --- sharing parameters --- */
 
-/* Returns the region of the owner that corresponds to a region of parameters: the one with the same number among those
- * of its kind. Returns FIRN_REGIONS_MAX if there is none of this size. */
+/* Returns the region of the owner that corresponds to a region of parameters; FIRN_REGIONS_MAX if there is none of this
+ * size. */
 static uint32_t owner_region(const firn_header *header, uint32_t region, const firn_header *owner) {
-    uint32_t wanted = 0;
-    for (uint32_t i = 0; i < region; i++)
-        wanted += header->region_kinds[i] == header->region_kinds[region];
-    for (uint32_t i = 0; i < owner->region_count; i++) {
-        if (owner->region_kinds[i] != header->region_kinds[region])
-            continue;
-        if (wanted-- == 0)
-            return owner->region_bytes[i] == header->region_bytes[region] ? i : FIRN_REGIONS_MAX;
-    }
-    return FIRN_REGIONS_MAX;
+    return firn_region_find(header, region, owner->region_kinds, owner->region_bytes, owner->region_count);
 }
 
 /* Returns true if the parameters and buffers of two plans with the same model hash, which has their names, lie at the
@@ -159,7 +145,7 @@ static int take_blocks(const firn_config *config, firn_instance *opened) {
         (memcmp(opened->model_hash, owner->model_hash, FIRN_HASH_BYTES) != 0 || !lie_alike(opened, owner)))
         return FIRN_ERROR_OTHER_OWNER;
     for (uint32_t i = 0; i < header->region_count; i++) {
-        if (needs_block(header, config->owner, i)) {
+        if (firn_instance_needs_block(header, owner, i)) {
             opened->blocks[i] = config->blocks[i].memory;
         } else if (firn_region_is_constant(header->region_kinds[i])) {
             opened->blocks[i] = opened->file + header->constants_offset + firn_header_constant_offset(header, i);
@@ -294,8 +280,9 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
     sizes->block_count = header.region_count;
     sizes->prepared_bytes = prepared_bytes(&header);
     for (uint32_t i = 0; i < header.region_count; i++)
-        sizes->blocks[i] = (firn_block_size){.kind = header.region_kinds[i],
-                                             .bytes = needs_block(&header, NULL, i) ? block_bytes(&header, i) : 0};
+        sizes->blocks[i] =
+            (firn_block_size){.kind = header.region_kinds[i],
+                              .bytes = firn_instance_needs_block(&header, NULL, i) ? block_bytes(&header, i) : 0};
     return FIRN_OK;
 }
 

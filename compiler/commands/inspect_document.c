@@ -1,7 +1,7 @@
 /* The document of firnc inspect: all facts that it reports about a plan, collected and worded once. --json prints the
  * document itself; inspect_text.c formats it as a page. Every value of the payload is in it. What the report of the
- * plan only says is in "said", and as "name" of tensors outside the state, "layer" and "pol" of ops. Tensors are given
- * as indices into "tensors". 64-bit numbers that a double cannot hold exactly, and seeds, are strings. */
+ * plan only says is in "said", and as "name" of tensors without a name in the plan, "layer" and "pol" of ops. Tensors
+ * are given as indices into "tensors". 64-bit numbers that a double cannot hold exactly, and seeds, are strings. */
 #include <inttypes.h>
 #include <string.h>
 

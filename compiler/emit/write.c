@@ -71,7 +71,7 @@ static uint8_t region_of(const writing *w, uint8_t kind) {
     return index;
 }
 
-/* Only state has its name in the plan; all names are in the report. */
+/* Only state has its name in the plan; the names of all others are in the report. */
 static const firn_native_tensor *make_tensors(const writing *w) {
     firn_native_tensor *tensors = firnc_allocate(w->tensors * sizeof *tensors);
     for (uint32_t i = 0; i < w->tensors; i++) {

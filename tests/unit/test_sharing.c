@@ -288,15 +288,17 @@ static void owners_are_open_and_own(void **state) {
     assert_int_equal(share(&apart, &eval_plan, &owner.firn), FIRN_OK); /* a second sharer */
 }
 
-/* A block in the state of the owner would be used as scratch while the plan is verified. */
-static void blocks_lie_apart_from_the_owners_state(void **state) {
+/* A block in one of the owner's would be used as scratch while the plan is verified: its state would be lost, or what
+ * it has derived, which lies in its arena. */
+static void blocks_lie_apart_from_the_owners(void **state) {
     (void)state;
     uint8_t before[32], after[32];
     open_both();
     assert_int_equal(firn_digest(&owner.firn, before), FIRN_OK);
     const firn_block of_owner[] = {{owner.parameters, sizeof owner.parameters},
                                    {owner.optimizer, sizeof owner.optimizer},
-                                   {owner.session, sizeof owner.session}};
+                                   {owner.session, sizeof owner.session},
+                                   {owner.arena, sizeof owner.arena}};
     for (size_t i = 0; i < sizeof of_owner / sizeof of_owner[0]; i++) {
         firn_config config = shared_config(&apart, &eval_plan, &owner.firn);
         apart.blocks[1] = of_owner[i]; /* for the session */
@@ -532,7 +534,7 @@ int main(void) {
         cmocka_unit_test(the_parameters_are_the_owners),
         cmocka_unit_test(models_must_be_and_lie_alike),
         cmocka_unit_test(owners_are_open_and_own),
-        cmocka_unit_test(blocks_lie_apart_from_the_owners_state),
+        cmocka_unit_test(blocks_lie_apart_from_the_owners),
         cmocka_unit_test(parameters_that_were_changed_are_derived_from_again),
         cmocka_unit_test(a_sharer_derives_after_each_change_of_the_owner),
         cmocka_unit_test(outputs_are_read_by_name),
