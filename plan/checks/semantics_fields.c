@@ -176,7 +176,8 @@ static bool is_input(firn_fb_plan plan, firn_fb_sampler sampler, firn_fb_input i
 }
 
 /* Checks an input against the earlier ones: each has a different tensor, those of one stream read the same elements,
- * from the same ring if they have one, and streams are numbered in the order of their first use. */
+ * from the same ring if they have one, all rings have room for as many, because `pushed` counts for all of them, and
+ * streams are numbered in the order of their first use. */
 static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
     firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
     bool window = firn_fb_sampler_unit(firn_fb_plan_sampler(plan)) == FIRN_FB_SAMPLE_UNIT_WINDOW;
@@ -188,7 +189,10 @@ static bool follows_inputs(firn_fb_plan plan, uint32_t i) {
         firn_fb_input other = firn_fb_plan_inputs_at(plan, j);
         bool same = firn_fb_input_stream(other) == stream;
         follows |= firn_fb_input_stream(other) + 1u >= stream;
-        if (ring != FIRN_ABSENT && (firn_fb_input_ring(other) == ring) != same)
+        if (ring != FIRN_ABSENT &&
+            ((firn_fb_input_ring(other) == ring) != same ||
+             firn_fb_tensor_dims_at(firn_fb_plan_tensors_at(plan, firn_fb_input_ring(other)), 0) !=
+                 firn_fb_tensor_dims_at(firn_fb_plan_tensors_at(plan, ring), 0)))
             return false;
         if (same &&
             (firn_fb_input_element(other) != firn_fb_input_element(input) ||

@@ -1633,6 +1633,13 @@ static void two_rings_of_one_stream(support_plan *s) {
     s->header.region_bytes[s->header.region_count - 1] = 48;
 }
 
+/* The bytes stay where they are: the shorter ring leaves a gap that its padding covers. */
+static void rings_of_two_lengths(support_plan *s) {
+    push_records(s);
+    static const uint32_t shorter = 63;
+    s->tensors[s->inputs[1].ring].dims = &shorter;
+}
+
 static void one_ring_of_two_streams(support_plan *s) {
     push_single_bytes(s);
     s->inputs[1].ring = s->inputs[0].ring;
@@ -2105,6 +2112,7 @@ static const plan_case sampler_cases[] = {
     {"count without rings", TRAIN, .change = count_without_rings},
     {"two rings of one stream", EVAL, .change = two_rings_of_one_stream},
     {"one ring of two streams", TRAIN, .change = one_ring_of_two_streams},
+    {"rings of two lengths", TRAIN, .change = rings_of_two_lengths},
     {"one ring missing", TRAIN, .change = one_ring_missing},
     {"count that is a counter", TRAIN, .change = count_that_is_a_counter},
     {"count that is a ring", TRAIN, .change = count_that_is_a_ring},
