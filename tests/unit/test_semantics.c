@@ -745,7 +745,10 @@ static void push_single_bytes(support_plan *s) {
     s->dims[TRAIN_FEATURES][1] = s->dims[TRAIN_WEIGHT][1] = s->dims[TRAIN_DWEIGHT][1] = 1;
     s->header.region_bytes[TRAIN_PARAMETERS] = 64;
     push_records(s);
-    set_dims(s, TRAIN_RING_FEATURES, TRAIN_RING_FEATURES, 1, (const uint32_t[]){192});
+    set_dims(s, TRAIN_RING_FEATURES, TRAIN_RING_FEATURES, 1, (const uint32_t[]){64});
+    s->tensors[TRAIN_RING_LABELS].offset = 64;
+    s->tensors[TRAIN_PUSHED].offset = 128;
+    s->header.region_bytes[s->tensors[TRAIN_PUSHED].region] = 144;
 }
 
 #define ATTENTION_REDUCTION(i, field) operands[EVAL_OP_ATTENTION].reductions[i].field
