@@ -5,7 +5,7 @@
 
 #include "compiler/passes/passes.h"
 
-#define PLAN_INPUTS_MAX 8 /* as (max: 8) of Plan.inputs in plan.fbs */
+#define PLAN_INPUTS_MAX 64 /* as (max: 64) of Plan.inputs in plan.fbs */
 
 /* Elements of one sample of an input; UINT64_MAX on overflow. */
 static uint64_t sample_elements(const firn_shape *shape) {

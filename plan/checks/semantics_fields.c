@@ -1,6 +1,7 @@
 /* Rule 17 of FORMAT.md, the fields around the ops: checks what the runtime fills, evaluates, reads and counts against
  * the tensors that the fields refer to. After this check the runtime uses every index of the plan unchecked. */
 #include <float.h>
+#include <string.h>
 
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
@@ -257,7 +258,7 @@ static bool is_loss(firn_fb_plan plan, uint32_t loss) {
 static bool same_name(firn_fb_output a, firn_fb_output b) {
     uint32_t length = firn_fb_output_name_length(a);
     return length == firn_fb_output_name_length(b) &&
-           __builtin_memcmp(firn_fb_output_name(a), firn_fb_output_name(b), length) == 0;
+           memcmp(firn_fb_output_name(a), firn_fb_output_name(b), length) == 0;
 }
 
 /* An output is computed in each step and stays until the next; its name is its own. */
