@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "plan/identity.h"
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_network.h"
@@ -422,6 +423,10 @@ static void a_skipped_step_leaves_buffers(void **state) {
 /* --- a frozen weight with an adapter --------------------------------------------------------------------------------
  */
 
+static void count_call(void *calls) {
+    ++*(uint32_t *)calls;
+}
+
 static void a_frozen_weight_is_read_in_place(void **state) {
     (void)state;
     network_form has = network_plain;
@@ -431,6 +436,14 @@ static void a_frozen_weight_is_read_in_place(void **state) {
     assert_int_equal(frozen.type, FIRN_BFLOAT16);
     assert_memory_equal(frozen.data, network_half, sizeof network_half);
     assert_true((const uint8_t *)frozen.data > plan.file && (const uint8_t *)frozen.data < plan.file + plan.bytes);
+    /* a watchdog is fed while it is hashed, which may take long */
+    const firn_instance *self = firn_instance_view(&one.firn);
+    uint32_t calls = 0;
+    const firn_alive alive = {&calls, count_call};
+    uint8_t hash[FIRN_HASH_BYTES];
+    assert_int_equal(firn_model_hash(self->plan, &self->header, self->file, &alive, hash), FIRN_OK);
+    assert_memory_equal(hash, self->model_hash, sizeof hash);
+    assert_int_equal(calls, 1);
     /* one bit makes it another model */
     network_form evaluated = network_evaluated(has);
     evaluated.flip = true;
