@@ -61,25 +61,28 @@ UNIT_SUPPORT := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c tests/unit/
 object = $(patsubst %,$(BUILD)/objects/%.o,$(basename $(1)))
 
 # --- mbedTLS -------------------------------------------------------------------------------------------------------
-# mbedTLS is built from source with plan/mbedtls_config.h, which uses no heap; Debian's binary allocates in every check.
+# mbedTLS is built from source, twice: with plan/mbedtls_config.h for checking plans, without a heap, and with
+# compiler/emit/mbedtls_config.h for firnc's keys and signatures.
 
-MBEDTLS_SOURCE ?= .cache/mbedtls
--include plan/mbedtls_sources.mk
-MBEDTLS_FLAGS := -I$(MBEDTLS_SOURCE)/include -DMBEDTLS_CONFIG_FILE='"plan/mbedtls_config.h"'
-MBEDTLS_OBJECTS := $(patsubst %.c,%.o,$(notdir $(MBEDTLS_SOURCES)))
+include plan/mbedtls_sources.mk compiler/emit/mbedtls_sources.mk
+MBEDTLS_FETCHED := .cache/mbedtls-$(MBEDTLS_VERSION)
+MBEDTLS_SOURCE ?= $(MBEDTLS_FETCHED)
+MBEDTLS_FLAGS := -isystem $(MBEDTLS_SOURCE)/include -isystem $(MBEDTLS_SOURCE)/3rdparty/p256-m \
+    -DMBEDTLS_CONFIG_FILE='"plan/mbedtls_config.h"'
+SIGNING_FLAGS := -isystem $(MBEDTLS_SOURCE)/include -DMBEDTLS_CONFIG_FILE='"compiler/emit/mbedtls_config.h"'
 
-.cache/mbedtls/ready:
-	@.packages/fetch-source mbedtls .cache/mbedtls
+$(MBEDTLS_FETCHED)/ready:
+	@.packages/fetch-source mbedtls $(MBEDTLS_VERSION) $(MBEDTLS_SHA256) $(MBEDTLS_FETCHED)
 
-ifeq ($(MBEDTLS_SOURCE),.cache/mbedtls)
-MBEDTLS_READY := .cache/mbedtls/ready
+ifeq ($(MBEDTLS_SOURCE),$(MBEDTLS_FETCHED))
+MBEDTLS_READY := $(MBEDTLS_FETCHED)/ready
 endif
 
 # --- objects -------------------------------------------------------------------------------------------------------
 
 # This file changes when the compiler or its flags change, so that one build folder never mixes objects of two variants.
 # Flags that a rule adds are not included.
-ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(foreach set,$(SETS),$($(set)_FLAGS))
+ALL_FLAGS = $(CC) $(CFLAGS) $(CFLAGS_EXTRA) $(MBEDTLS_FLAGS) $(SIGNING_FLAGS) $(foreach set,$(SETS),$($(set)_FLAGS))
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(ALL_FLAGS)' | cmp -s - $@ || echo '$(ALL_FLAGS)' > $@
@@ -91,6 +94,10 @@ FORCE:
 $(call object,$(KERNELS_SOURCES) $(NUMERICS_SOURCES) runtime/sample.c): private CFLAGS += -O3 -Wno-psabi
 $(call object,plan/signature.c): private CFLAGS += $(MBEDTLS_FLAGS)
 $(call object,plan/signature.c): | $(MBEDTLS_READY)
+# The tests use the same mbedTLS as firnc, beside the one that they test.
+USE_SIGNING := $(call object,compiler/emit/sign.c $(UNIT_TESTS) $(filter %.c,$(UNIT_SUPPORT)))
+$(USE_SIGNING): private CFLAGS += $(SIGNING_FLAGS)
+$(USE_SIGNING): | $(MBEDTLS_READY)
 
 $(BUILD)/objects/%.o: %.c $(BUILD)/flags
 	$(call say,$@)
@@ -109,12 +116,17 @@ $(BUILD)/oracle/plan_generated.h: plan/plan.fbs
 $(BUILD)/mbedtls/%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/library/$*.c -o $@
+	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(MBEDTLS_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/$*.c -o $@
+
+$(BUILD)/signing/%.o: $(BUILD)/flags compiler/emit/mbedtls_config.h $(MBEDTLS_READY)
+	$(call say,$@)
+	@mkdir -p $(@D)
+	$(quiet)$(CC) -std=c11 -O2 -w -MMD -MP -I. $(SIGNING_FLAGS) $(CFLAGS_EXTRA) -c $(MBEDTLS_SOURCE)/$*.c -o $@
 
 # x86 has instructions for SHA-256. Our function that uses them replaces the one that mbedTLS calls for each block;
 # mbedTLS's own function is kept under another name for CPUs without these instructions. Not in 32-bit builds, which are
 # only for tests.
-SHA256_OBJECTS := $(BUILD)/mbedtls/sha256.o
+SHA256_OBJECTS := $(BUILD)/mbedtls/library/sha256.o
 ifeq ($(filter x86_64 amd64,$(shell uname -m))$(filter -m32,$(MACHINE)),$(shell uname -m))
 SHA256_X86 := runtime/targets/x86/sha256.c
 SHA256_OBJECTS := $(BUILD)/mbedtls/sha256-caller.o $(BUILD)/mbedtls/sha256-portable.o $(call object,$(SHA256_X86))
@@ -132,13 +144,19 @@ $(BUILD)/mbedtls/sha256-%.o: $(BUILD)/flags plan/mbedtls_config.h $(MBEDTLS_READ
 	    -c $(MBEDTLS_SOURCE)/library/sha256.c -o $@
 	$(quiet)$(OBJCOPY) $(SHA256_SHOWN) $@
 
-# Links the signature check and its mbedTLS into one object that exports only firn_*, because firnc also links Debian's
+# Links the signature check and its mbedTLS into one object that exports only firn_*, because firnc has another build of
 # mbedTLS, for signing.
 $(BUILD)/signature.o: $(call object,plan/signature.c) $(SHA256_OBJECTS) \
-		$(addprefix $(BUILD)/mbedtls/,$(filter-out sha256.o,$(MBEDTLS_OBJECTS)))
+		$(patsubst %.c,$(BUILD)/mbedtls/%.o,$(filter-out library/sha256.c,$(MBEDTLS_SOURCES)))
 	$(call say,$@)
 	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
 	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firn_*' $@
+
+# Likewise keys and signing, because users of libfirnc may link an mbedTLS of their own.
+$(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/signing/%.o,$(SIGNING_SOURCES))
+	$(call say,$@)
+	$(quiet)$(CC) $(MACHINE) $(PARTIAL_LINK) $^ -o $@
+	$(quiet)$(OBJCOPY) --wildcard --keep-global-symbol='firnc_*' $@
 
 # --- the kernel sets of x86 ----------------------------------------------------------------------------------------
 # Five sets on x86: plain and fma are the portable sources, without and with fused multiply-add as an instruction. avx2
@@ -189,22 +207,25 @@ $(foreach set,$(SETS),$(eval $(call SET_RULES,$(set))))
 LIBFIRN := $(BUILD)/libfirn.a
 LIBFIRNC := $(BUILD)/libfirnc.a
 LIBFIRNHOST := $(BUILD)/libfirnhost.a
+# The mbedTLS of compiler/emit/sign.c, which tests call.
+LIBSIGNING := $(BUILD)/libsigning.a
 # The commands of both programs, for tests that call them.
 COMMANDS := $(BUILD)/commands.a
 
 $(LIBFIRN): $(call object,$(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES)) \
 		$(KERNEL_OBJECTS) $(BUILD)/signature.o
-$(LIBFIRNC): $(call object,$(COMPILER_SOURCES) $(PLAN_HOST_SOURCES))
+$(LIBFIRNC): $(call object,$(filter-out compiler/emit/sign.c,$(COMPILER_SOURCES)) $(PLAN_HOST_SOURCES)) $(BUILD)/sign.o
 $(LIBFIRNHOST): $(call object,$(HOST_SOURCES))
+$(LIBSIGNING): $(patsubst %.c,$(BUILD)/signing/%.o,$(SIGNING_SOURCES))
 $(COMMANDS): $(call object,$(FIRN_SOURCES) $(FIRNC_SOURCES))
-$(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(COMMANDS):
+$(LIBFIRN) $(LIBFIRNC) $(LIBFIRNHOST) $(LIBSIGNING) $(COMMANDS):
 	$(call say,$@)
 	@rm -f $@
 	$(quiet)$(AR) rcs $@ $^
 
 $(BUILD)/firnc: $(call object,compiler/commands/main.c $(FIRNC_SOURCES) runtime/manual/manual.c) $(LIBFIRNC) $(LIBFIRN)
 	$(call say,$@)
-	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lmbedcrypto -lyaml -lcjson -lz -lm
+	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lyaml -lcjson -lz -lm
 
 $(BUILD)/firn: $(call object,runtime/cli/main.c $(FIRN_SOURCES)) $(LIBFIRNHOST) $(LIBFIRN)
 	$(call say,$@)
@@ -229,10 +250,10 @@ $(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c)) $(BUILD)/signatu
 TEST_PROGRAMS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_TESTS))
 
 $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT)) $(COMMANDS) $(LIBFIRNC) $(LIBFIRNHOST) \
-		$(LIBFIRN)
+		$(LIBSIGNING) $(LIBFIRN)
 	$(call say,$@)
 	@mkdir -p $(@D)
-	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lmbedcrypto -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
+	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
 
 # tests/unit/support_sealed_runs.c skips the signature check of most plans.
 $(BUILD)/tests/test_hostile_plans: private LDFLAGS += -Wl,--wrap=firn_signature_check
@@ -360,7 +381,7 @@ tidy: $(patsubst %,$(BUILD)/tidy/%.ok,$(TIDIED)) $(patsubst %,$(BUILD)/tidy-avx2
 $(BUILD)/tidy/%.ok: % .clang-tidy $(filter %.h,$(LINTED)) | $(MBEDTLS_READY)
 	@mkdir -p $(@D)
 	$(call say,clang-tidy $<)
-	$(quiet)$(call clang_tidy,$(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS)) \
+	$(quiet)$(call clang_tidy,$(if $(filter plan/signature.c $(SHA256_X86),$<),$(MBEDTLS_FLAGS),$(SIGNING_FLAGS)) \
 	    $(if $(filter $(VECTOR_SOURCES) $(NATIVE_SOURCES),$<),$(avx512_FLAGS)))
 	@touch $@
 # With AVX2 the vector kernels compile to other code, so they are checked again.

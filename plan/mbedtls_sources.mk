@@ -1,13 +1,9 @@
-# The files of mbedTLS that plan/signature.c needs, under plan/mbedtls_config.h. library/platform.c is
-# deliberately omitted: plan/signature.c replaces it.
+# The version of mbedTLS that plan/signature.c and compiler/emit/sign.c are built from: a Debian source package, which is
+# accepted only with this SHA-256.
+MBEDTLS_VERSION := 3.6.6
+MBEDTLS_SHA256  := 8fb65fae8dcae5840f793c0a334860a411f884cc537ea290ce1c52bb64ca007a
+
+# Its files that plan/signature.c needs, under plan/mbedtls_config.h.
 MBEDTLS_SOURCES := \
-	library/asn1parse.c \
-	library/asn1write.c \
-	library/bignum.c \
-	library/constant_time.c \
-	library/ecdsa.c \
-	library/ecp.c \
-	library/ecp_curves.c \
-	library/memory_buffer_alloc.c \
-	library/platform_util.c \
+	3rdparty/p256-m/p256-m/p256-m.c \
 	library/sha256.c

@@ -1,6 +1,6 @@
 /* Hashing and signature verification, the only interface of plan and runtime to mbedTLS. signature.c alone may include
  * mbedTLS, except for the function in runtime/targets/x86/sha256.c that mbedTLS calls for each block. Signing is part
- * of the compiler. There is no heap: mbedTLS allocates from a pool that the caller lends. */
+ * of the compiler. Nothing is allocated, and there is no state but the caller's. */
 #ifndef FIRN_PLAN_SIGNATURE_H
 #define FIRN_PLAN_SIGNATURE_H
 
@@ -11,7 +11,7 @@
 
 /* The state of a SHA-256, owned by the caller; it contains no pointers. */
 typedef struct firn_sha256 {
-    uint64_t opaque[16];
+    uint64_t opaque[13];
 } firn_sha256;
 
 /* Each returns FIRN_OK or FIRN_ERROR_HASH. */
@@ -20,7 +20,7 @@ int firn_sha256_update(firn_sha256 *hash, const void *bytes, size_t count) __att
 int firn_sha256_end(firn_sha256 *hash, uint8_t digest[32]) __attribute__((warn_unused_result));
 int firn_sha256_of(const void *bytes, size_t count, uint8_t digest[32]) __attribute__((warn_unused_result));
 
-/* Called repeatedly during long work: a check takes tens of millions of instructions on a microcontroller. */
+/* Called repeatedly during long work: hashing takes millions of instructions on a microcontroller. */
 typedef struct firn_alive {
     void *context;
     void (*alive)(void *context); /* NULL: no call is made */
@@ -33,18 +33,13 @@ typedef struct firn_alive {
 int firn_sha256_of_many(const uint8_t *bytes, uint64_t count, const firn_alive *alive, uint8_t digest[32])
     __attribute__((warn_unused_result));
 
-/* Pool size in bytes that suffices on every target. Measured: 4144 with 64-bit words, 3072 with 32-bit words. */
-#define FIRN_POOL_BYTES_MAX 4608u
-
 /* SHA-256(0x04 X Y). Returns FIRN_OK or FIRN_ERROR_HASH. */
 int firn_key_hash(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t hash[32])
     __attribute__((warn_unused_result));
 
-/* Verifies a raw r||s ECDSA P-256 signature over a SHA-256 digest. The pool is zeroed and detached before return. Not
- * reentrant, because mbedTLS has one pool allocator for the process: the caller must hold the port's lock. Returns
- * FIRN_OK, KEY, SIGNATURE, or POOL_TOO_SMALL, which is never reported as a bad signature. */
+/* Verifies a raw r||s ECDSA P-256 signature over a SHA-256 digest. Takes about 20 million instructions on a core with
+ * 32-bit words, in which no alive function is called. Returns FIRN_OK, KEY or SIGNATURE. */
 int firn_signature_check(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], const uint8_t digest[32],
-                         const uint8_t signature[64], void *pool, size_t pool_bytes, const firn_alive *alive)
-    __attribute__((warn_unused_result));
+                         const uint8_t signature[64]) __attribute__((warn_unused_result));
 
 #endif

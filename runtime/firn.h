@@ -9,9 +9,9 @@
  *     firn_train_step(&firn, &source, &report) ...  or firn_eval_step
  *     firn_save(&firn)
  *
- * An instance is programmed once: a second firn_open returns FIRN_ERROR_ALREADY_PROGRAMMED. The only global variable
- * that the library writes is the pool of the signature check, between the port's lock and unlock; a process may hold
- * several instances. No function allocates, recurses, prints or uses the file system.
+ * An instance is programmed once: a second firn_open returns FIRN_ERROR_ALREADY_PROGRAMMED. The library writes no
+ * global variable, except for what an x86 build remembers of its CPU: a process may hold several instances and use each
+ * in a thread of its own. No function allocates, recurses, prints or uses the file system.
  *
  * Unless a function says otherwise, it returns FIRN_OK or a negative firn_error; it must not be called from an
  * interrupt or from two threads on one instance at the same time; and it keeps no pointer passed to it, except
@@ -80,11 +80,9 @@ typedef struct firn_port {
     void *context;               /* passed to every function below */
     const firn_storage *storage; /* NULL: firn_save and firn_restore return FIRN_ERROR_NO_STORAGE */
     const firn_counter *counter; /* NULL: no counter on this device; every security counter is accepted */
-    /* Called around the signature check, whose pool is shared by the whole process. NULL: the caller must not run two
-     * firn_open at the same time, even on two instances. */
-    void (*lock)(void *context);
-    void (*unlock)(void *context);
-    void (*alive)(void *context); /* called regularly during long work, to feed a watchdog. NULL: not called */
+    /* Called regularly during long work, to feed a watchdog. The longest time without a call is that of the signature
+     * check in firn_open, about 20 million instructions on a core with 32-bit words. NULL: not called. */
+    void (*alive)(void *context);
     /* Runs body(argument, begin, end) over disjoint ranges that cover [0, tasks) and returns when all are done. Every
      * thread must round to nearest and keep subnormals. NULL: all work runs in the calling thread. Each thread needs 16
      * KB of stack; `make targets` prints the stack that firmware needs. */
@@ -141,8 +139,8 @@ typedef enum firn_region_kind {
 
 typedef struct firn_block_size {
     uint8_t kind; /* firn_region_kind */
-    /* What firn_open requires. 0: the region lies in the plan and needs no block. The first arena includes the
-     * verification pool, which firn_open borrows and returns. */
+    /* What firn_open requires. 0: the region lies in the plan and needs no block. The first arena has at least
+     * the pool of the checks, 4 bytes for each tensor that is not state, which firn_open borrows and returns. */
     uint64_t bytes;
 } firn_block_size;
 

@@ -95,8 +95,6 @@ static int check_config(const firn_config *config) {
         return FIRN_ERROR_ARGUMENT;
     if (config->port != NULL && config->port->struct_size < sizeof(firn_port))
         return FIRN_ERROR_ARGUMENT;
-    if (config->port != NULL && (config->port->lock == NULL) != (config->port->unlock == NULL))
-        return FIRN_ERROR_ARGUMENT;
     /* A chain of owners would have no end that this instance could watch. */
     if (config->owner != NULL &&
         (firn_instance_view(config->owner) == NULL || firn_instance_view(config->owner)->owner != NULL))
@@ -173,8 +171,6 @@ static firn_check_request request_of(const firn_config *config, const firn_heade
     if (port != NULL) {
         request.context = port->context;
         request.alive = port->alive;
-        request.lock = port->lock;
-        request.unlock = port->unlock;
         request.counter = port->counter != NULL ? port->counter->read : NULL;
     }
     return request;
@@ -192,9 +188,9 @@ static uint64_t prepared_bytes(const firn_header *header) {
 
 /* Runs all checks of a plan, in the order of plan/FORMAT.md, with the runtime's floating-point control word: the checks
  * compare attributes with 0, which would give other results in a caller that flushes subnormals to zero. */
-static int check_in_own_mode(const firn_check_request *request, firn_checked *checked) {
+static int check_in_own_mode(const firn_check_request *request, firn_instance *opened, uint32_t *counter) {
     const uint32_t before = firn_float_begin();
-    const int status = firn_check(request, checked);
+    const int status = firn_check_into(request, &opened->header, &opened->plan, opened->plan_hash, counter);
     firn_float_end(before);
     return status;
 }
@@ -240,14 +236,9 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     if (status != FIRN_OK)
         return status;
     const firn_check_request request = request_of(config, &opened->header);
-    firn_checked checked;
-    status = check_in_own_mode(&request, &checked);
+    status = check_in_own_mode(&request, opened, counter);
     if (status != FIRN_OK)
         return status;
-    opened->header = checked.header;
-    opened->plan = checked.plan;
-    memcpy(opened->plan_hash, checked.plan_hash, sizeof opened->plan_hash);
-    *counter = checked.device_counter;
     const firn_alive alive = {.context = request.context, .alive = request.alive};
     status = firn_model_hash(opened->plan, &opened->header, opened->file, &alive, opened->model_hash);
     if (status == FIRN_OK)

@@ -1,13 +1,13 @@
-/* Keys and signing with Debian's mbedTLS. Every signature made here is checked with the separate build of mbedTLS that
- * checks plans (plan/signature.c). This file must not depend on what the digest covers. */
+/* Keys and signing with mbedTLS. Every signature made here is checked with the code that checks plans
+ * (plan/signature.c), which computes with p256-m instead. This file must not depend on what the digest covers. */
 #include "compiler/emit/sign.h"
 
 #include <string.h>
 
 #include <mbedtls/asn1.h>
-#include <mbedtls/ctr_drbg.h>
 #include <mbedtls/ecdsa.h>
 #include <mbedtls/entropy.h>
+#include <mbedtls/hmac_drbg.h>
 #include <mbedtls/pk.h>
 #include <mbedtls/platform_util.h>
 
@@ -17,7 +17,7 @@
 
 #define KEY_FILE_MAX 16384
 #define PEM_MAX      2048
-#define HALF_BYTES   32 /* bytes of a coordinate, of the secret, of r and of s */
+#define HALF_BYTES   32 /* bytes of r and of s */
 
 void firnc_wipe(void *bytes, uint64_t count) {
     mbedtls_platform_zeroize(bytes, count);
@@ -27,18 +27,19 @@ void firnc_wipe(void *bytes, uint64_t count) {
 
 typedef struct generator {
     mbedtls_entropy_context entropy;
-    mbedtls_ctr_drbg_context drbg;
+    mbedtls_hmac_drbg_context drbg;
 } generator;
 
 static void generator_free(generator *random) {
-    mbedtls_ctr_drbg_free(&random->drbg);
+    mbedtls_hmac_drbg_free(&random->drbg);
     mbedtls_entropy_free(&random->entropy);
 }
 
 static bool generator_start(generator *random) {
     mbedtls_entropy_init(&random->entropy);
-    mbedtls_ctr_drbg_init(&random->drbg);
-    if (mbedtls_ctr_drbg_seed(&random->drbg, mbedtls_entropy_func, &random->entropy, NULL, 0) == 0)
+    mbedtls_hmac_drbg_init(&random->drbg);
+    if (mbedtls_hmac_drbg_seed(&random->drbg, mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), mbedtls_entropy_func,
+                               &random->entropy, NULL, 0) == 0)
         return true;
     generator_free(random);
     firnc_say("firnc: the system gives no random numbers; check /dev/urandom");
@@ -48,22 +49,45 @@ static bool generator_start(generator *random) {
 /* --- keys to and from mbedTLS ------------------------------------------------------------------------------------- */
 
 /* Writes the coordinates X and Y, the form in which a device stores the key. */
-static bool export_public(const mbedtls_ecp_point *point, uint8_t public_key[FIRN_PUBLIC_KEY_BYTES]) {
-    return mbedtls_mpi_write_binary(&point->X, public_key, HALF_BYTES) == 0 &&
-           mbedtls_mpi_write_binary(&point->Y, public_key + HALF_BYTES, HALF_BYTES) == 0;
+static bool export_public(const mbedtls_ecp_keypair *pair, uint8_t public_key[FIRN_PUBLIC_KEY_BYTES]) {
+    uint8_t point[1 + FIRN_PUBLIC_KEY_BYTES];
+    size_t count;
+    if (mbedtls_ecp_write_public_key(pair, MBEDTLS_ECP_PF_UNCOMPRESSED, &count, point, sizeof point) != 0 ||
+        count != sizeof point)
+        return false;
+    memcpy(public_key, point + 1, FIRN_PUBLIC_KEY_BYTES);
+    return true;
 }
 
 static bool export_key(const mbedtls_ecp_keypair *pair, firnc_key *key) {
-    return mbedtls_mpi_write_binary(&pair->d, key->secret, HALF_BYTES) == 0 && export_public(&pair->Q, key->public_key);
+    size_t count;
+    return mbedtls_ecp_write_key_ext(pair, &count, key->secret, sizeof key->secret) == 0 &&
+           count == sizeof key->secret && export_public(pair, key->public_key);
 }
 
+/* Takes a public key that is a point of the curve. */
+static bool import_public(const mbedtls_ecp_group *group, const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES],
+                          mbedtls_ecp_keypair *pair) {
+    uint8_t bytes[1 + FIRN_PUBLIC_KEY_BYTES] = {0x04};
+    memcpy(bytes + 1, public_key, FIRN_PUBLIC_KEY_BYTES);
+    mbedtls_ecp_point point;
+    mbedtls_ecp_point_init(&point);
+    bool good = mbedtls_ecp_point_read_binary(group, &point, bytes, sizeof bytes) == 0 &&
+                mbedtls_ecp_check_pubkey(group, &point) == 0 &&
+                mbedtls_ecp_set_public_key(MBEDTLS_ECP_DP_SECP256R1, pair, &point) == 0;
+    mbedtls_ecp_point_free(&point);
+    return good;
+}
+
+/* Takes a key whose secret is in the range of the curve. */
 static bool import_key(const firnc_key *key, mbedtls_ecp_keypair *pair) {
-    return mbedtls_ecp_group_load(&pair->grp, MBEDTLS_ECP_DP_SECP256R1) == 0 &&
-           mbedtls_mpi_read_binary(&pair->d, key->secret, HALF_BYTES) == 0 &&
-           mbedtls_mpi_read_binary(&pair->Q.X, key->public_key, HALF_BYTES) == 0 &&
-           mbedtls_mpi_read_binary(&pair->Q.Y, key->public_key + HALF_BYTES, HALF_BYTES) == 0 &&
-           mbedtls_mpi_lset(&pair->Q.Z, 1) == 0 && mbedtls_ecp_check_privkey(&pair->grp, &pair->d) == 0 &&
-           mbedtls_ecp_check_pubkey(&pair->grp, &pair->Q) == 0;
+    mbedtls_ecp_group group;
+    mbedtls_ecp_group_init(&group);
+    bool good = mbedtls_ecp_group_load(&group, MBEDTLS_ECP_DP_SECP256R1) == 0 &&
+                mbedtls_ecp_read_key(MBEDTLS_ECP_DP_SECP256R1, pair, key->secret, sizeof key->secret) == 0 &&
+                import_public(&group, key->public_key, pair);
+    mbedtls_ecp_group_free(&group);
+    return good;
 }
 
 bool firnc_key_generate(firnc_key *key) {
@@ -72,7 +96,7 @@ bool firnc_key_generate(firnc_key *key) {
         return false;
     mbedtls_ecp_keypair pair;
     mbedtls_ecp_keypair_init(&pair);
-    bool good = mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, &pair, mbedtls_ctr_drbg_random, &random.drbg) == 0 &&
+    bool good = mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, &pair, mbedtls_hmac_drbg_random, &random.drbg) == 0 &&
                 export_key(&pair, key);
     mbedtls_ecp_keypair_free(&pair);
     generator_free(&random);
@@ -100,16 +124,18 @@ bool firnc_key_encode(const firnc_key *key, firnc_bytes *private_pem, firnc_byte
 /* Returns the key pair of a parsed key; NULL after one message if it is not on the curve P-256. */
 static mbedtls_ecp_keypair *p256(const char *file, const mbedtls_pk_context *pk, const char *mend) {
     mbedtls_ecp_keypair *pair = mbedtls_pk_can_do(pk, MBEDTLS_PK_ECKEY) ? mbedtls_pk_ec(*pk) : NULL;
-    if (pair != NULL && pair->grp.id == MBEDTLS_ECP_DP_SECP256R1)
+    if (pair != NULL && mbedtls_ecp_keypair_get_group_id(pair) == MBEDTLS_ECP_DP_SECP256R1)
         return pair;
     firnc_say("firnc: %s: not a key of the curve P-256; %s", file, mend);
     return NULL;
 }
 
-/* Tries PEM, for which mbedTLS counts the terminating zero byte, then DER, which has none. */
-static bool parse_private(mbedtls_pk_context *pk, const firnc_bytes *bytes) {
-    return mbedtls_pk_parse_key(pk, bytes->data, bytes->count + 1, NULL, 0) == 0 ||
-           mbedtls_pk_parse_key(pk, bytes->data, bytes->count, NULL, 0) == 0;
+/* Tries PEM, for which mbedTLS counts the terminating zero byte, then DER, which has none. A file without the public
+ * key is complete, too: mbedTLS computes the public key, blinded with random numbers. */
+static bool parse_private(mbedtls_pk_context *pk, const firnc_bytes *bytes, generator *random) {
+    return mbedtls_pk_parse_key(pk, bytes->data, bytes->count + 1, NULL, 0, mbedtls_hmac_drbg_random, &random->drbg) ==
+               0 ||
+           mbedtls_pk_parse_key(pk, bytes->data, bytes->count, NULL, 0, mbedtls_hmac_drbg_random, &random->drbg) == 0;
 }
 
 /* Accepts only PEM, as the host runner does. */
@@ -122,11 +148,16 @@ static bool parse_public(mbedtls_pk_context *pk, const firnc_bytes *bytes) {
 bool firnc_key_read(const char *file, firnc_key *key) {
     static const char mend[] = "give the .key.pem that firnc keygen made, without a password";
     firnc_bytes bytes;
+    generator random;
     if (!firnc_file_read(file, KEY_FILE_MAX, &bytes))
         return false;
+    if (!generator_start(&random)) {
+        firnc_wipe(bytes.data, bytes.count);
+        return false;
+    }
     mbedtls_pk_context pk;
     mbedtls_pk_init(&pk);
-    bool good = parse_private(&pk, &bytes);
+    bool good = parse_private(&pk, &bytes, &random);
     if (!good) {
         firnc_say("firnc: %s: not a private key; %s", file, mend);
     } else {
@@ -134,6 +165,7 @@ bool firnc_key_read(const char *file, firnc_key *key) {
         good = pair != NULL && export_key(pair, key);
     }
     mbedtls_pk_free(&pk);
+    generator_free(&random);
     firnc_wipe(bytes.data, bytes.count);
     return good;
 }
@@ -150,7 +182,7 @@ bool firnc_public_key_read(const char *file, uint8_t public_key[FIRN_PUBLIC_KEY_
         firnc_say("firnc: %s: not a public key in PEM; %s", file, mend);
     } else {
         const mbedtls_ecp_keypair *pair = p256(file, &pk, mend);
-        good = pair != NULL && export_public(&pair->Q, public_key);
+        good = pair != NULL && export_public(pair, public_key);
     }
     mbedtls_pk_free(&pk);
     return good;
@@ -159,17 +191,23 @@ bool firnc_public_key_read(const char *file, uint8_t public_key[FIRN_PUBLIC_KEY_
 /* --- signatures --------------------------------------------------------------------------------------------------- */
 
 /* The random numbers only blind the computation; the signature does not depend on them. */
-static bool make_signature(mbedtls_ecp_keypair *pair, const uint8_t digest[32], uint8_t signature[64],
+static bool make_signature(const mbedtls_ecp_keypair *pair, const uint8_t digest[32], uint8_t signature[64],
                            generator *random) {
-    mbedtls_mpi r, s;
+    mbedtls_ecp_group group;
+    mbedtls_mpi secret, r, s;
+    mbedtls_ecp_group_init(&group);
+    mbedtls_mpi_init(&secret);
     mbedtls_mpi_init(&r);
     mbedtls_mpi_init(&s);
-    bool good = mbedtls_ecdsa_sign_det_ext(&pair->grp, &r, &s, &pair->d, digest, 32, MBEDTLS_MD_SHA256,
-                                           mbedtls_ctr_drbg_random, &random->drbg) == 0 &&
+    bool good = mbedtls_ecp_export(pair, &group, &secret, NULL) == 0 &&
+                mbedtls_ecdsa_sign_det_ext(&group, &r, &s, &secret, digest, 32, MBEDTLS_MD_SHA256,
+                                           mbedtls_hmac_drbg_random, &random->drbg) == 0 &&
                 mbedtls_mpi_write_binary(&r, signature, HALF_BYTES) == 0 &&
                 mbedtls_mpi_write_binary(&s, signature + HALF_BYTES, HALF_BYTES) == 0;
     mbedtls_mpi_free(&s);
     mbedtls_mpi_free(&r);
+    mbedtls_mpi_free(&secret);
+    mbedtls_ecp_group_free(&group);
     return good;
 }
 
@@ -184,8 +222,7 @@ bool firnc_sign(const firnc_key *key, const uint8_t digest[32], uint8_t signatur
     generator_free(&random);
     int status = FIRN_ERROR_SIGNATURE;
     if (good)
-        status = firn_signature_check(key->public_key, digest, signature, firnc_allocate(FIRN_POOL_BYTES_MAX),
-                                      FIRN_POOL_BYTES_MAX, NULL);
+        status = firn_signature_check(key->public_key, digest, signature);
     if (status != FIRN_OK)
         firnc_say("firnc: the signature that was made does not hold: %s; check the key and the machine's memory",
                   firn_error_text(status));

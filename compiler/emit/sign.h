@@ -1,4 +1,4 @@
-/* Keys and signing. Only sign.c calls Debian's mbedTLS; plans are checked with a separate build, behind
+/* Keys and signing. Only sign.c calls the mbedTLS that signs; plans are checked with other code of it, behind
  * plan/signature.h. A signature is ECDSA on P-256, raw r||s, deterministic (RFC 6979), so that plans are reproducible
  * byte for byte. */
 #ifndef FIRNC_SIGN_H

@@ -28,30 +28,30 @@ static int check_key(const firn_check_request *request, const firn_header *heade
 }
 
 /* The header is what is signed; its SHA-256 is the plan hash. */
-static int hash_header(const firn_check_request *request, firn_checked *checked) {
-    return hash_span(request, request->file, FIRN_HEADER_BYTES, checked->plan_hash);
+static int hash_header(const firn_check_request *request, uint8_t plan_hash[FIRN_HASH_BYTES]) {
+    return hash_span(request, request->file, FIRN_HEADER_BYTES, plan_hash);
 }
 
 uint64_t firn_check_pool_bytes(const firn_counts *counts) {
-    const uint64_t scratch = (firn_semantics_scratch_bytes(counts) + 15) / 16 * 16;
-    return scratch > FIRN_POOL_BYTES_MAX ? scratch : FIRN_POOL_BYTES_MAX;
+    return (firn_semantics_scratch_bytes(counts) + 15) / 16 * 16;
 }
 
 /* The part of the pool that is used, and so zeroed. */
-static size_t pool_bytes(const firn_check_request *request, const firn_checked *checked) {
-    uint64_t used = firn_check_pool_bytes(&checked->header.counts);
+static size_t pool_bytes(const firn_check_request *request, const firn_header *header) {
+    uint64_t used = firn_check_pool_bytes(&header->counts);
     return (size_t)(used < request->pool_bytes ? used : request->pool_bytes);
 }
 
-static int check_signature(const firn_check_request *request, const firn_checked *checked) {
-    const uint8_t *signature = request->file + FIRN_HEADER_BYTES;
-    const firn_alive alive = alive_of(request);
-    if (request->lock != NULL)
-        request->lock(request->context);
-    int status = firn_signature_check(request->public_key, checked->plan_hash, signature, request->pool,
-                                      pool_bytes(request, checked), &alive);
-    if (request->unlock != NULL)
-        request->unlock(request->context);
+static void show_life(const firn_check_request *request) {
+    if (request->alive != NULL)
+        request->alive(request->context);
+}
+
+/* Shows life before and after, because the check itself cannot. */
+static int check_signature(const firn_check_request *request, const uint8_t plan_hash[FIRN_HASH_BYTES]) {
+    show_life(request);
+    const int status = firn_signature_check(request->public_key, plan_hash, request->file + FIRN_HEADER_BYTES);
+    show_life(request);
     return status;
 }
 
@@ -77,46 +77,53 @@ int firn_check_report(const firn_check_request *request, const firn_header *head
                       FIRN_ERROR_REPORT);
 }
 
-static int check_counter(const firn_check_request *request, firn_checked *checked) {
+static int check_counter(const firn_check_request *request, const firn_header *header, uint32_t *device_counter) {
     if (request->counter == NULL)
         return FIRN_OK;
-    int status = request->counter(request->context, &checked->device_counter);
+    int status = request->counter(request->context, device_counter);
     if (status != FIRN_OK)
         return status;
-    return checked->header.security_counter >= checked->device_counter ? FIRN_OK : FIRN_ERROR_SECURITY_COUNTER;
+    return header->security_counter >= *device_counter ? FIRN_OK : FIRN_ERROR_SECURITY_COUNTER;
 }
 
-static int check_payload(const firn_check_request *request, firn_checked *checked) {
+static int check_payload(const firn_check_request *request, const firn_header *header, firn_fb_plan *plan) {
     const uint8_t *payload = request->file + FIRN_PAYLOAD_OFFSET;
-    int status = firn_fb_verify(payload, checked->header.flatbuffers_bytes);
+    int status = firn_fb_verify(payload, header->flatbuffers_bytes);
     if (status != FIRN_OK)
         return status;
-    if (request->alive != NULL)
-        request->alive(request->context);
-    checked->plan = firn_fb_plan_root(payload);
-    status = firn_semantics_check(checked->plan, &checked->header, request->pool, pool_bytes(request, checked));
-    memset(request->pool, 0, pool_bytes(request, checked));
+    show_life(request);
+    *plan = firn_fb_plan_root(payload);
+    status = firn_semantics_check(*plan, header, request->pool, pool_bytes(request, header));
+    memset(request->pool, 0, pool_bytes(request, header));
+    return status;
+}
+
+int firn_check_into(const firn_check_request *request, firn_header *header, firn_fb_plan *plan,
+                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter) {
+    int status = FIRN_ERROR_ARGUMENT;
+    memset(header, 0, sizeof *header);
+    memset(plan, 0, sizeof *plan);
+    memset(plan_hash, 0, FIRN_HASH_BYTES);
+    *device_counter = 0;
+    if (request->public_key != NULL)
+        status = firn_header_decode(header, request->file, request->file_bytes);
+    if (status == FIRN_OK)
+        status = check_key(request, header);
+    if (status == FIRN_OK)
+        status = hash_header(request, plan_hash);
+    if (status == FIRN_OK)
+        status = check_signature(request, plan_hash);
+    if (status == FIRN_OK)
+        status = check_run_hash(request, header);
+    if (status == FIRN_OK)
+        status = check_counter(request, header, device_counter);
+    if (status == FIRN_OK)
+        status = check_payload(request, header, plan);
     return status;
 }
 
 int firn_check(const firn_check_request *request, firn_checked *checked) {
-    int status = FIRN_ERROR_ARGUMENT;
-    memset(checked, 0, sizeof *checked);
-    if (request->public_key != NULL)
-        status = firn_header_decode(&checked->header, request->file, request->file_bytes);
-    if (status == FIRN_OK)
-        status = check_key(request, &checked->header);
-    if (status == FIRN_OK)
-        status = hash_header(request, checked);
-    if (status == FIRN_OK)
-        status = check_signature(request, checked);
-    if (status == FIRN_OK)
-        status = check_run_hash(request, &checked->header);
-    if (status == FIRN_OK)
-        status = check_counter(request, checked);
-    if (status == FIRN_OK)
-        status = check_payload(request, checked);
-    return status;
+    return firn_check_into(request, &checked->header, &checked->plan, checked->plan_hash, &checked->device_counter);
 }
 
 int firn_check_untrusted(const firn_check_request *request, firn_checked *checked) {
@@ -125,10 +132,10 @@ int firn_check_untrusted(const firn_check_request *request, firn_checked *checke
     if (status == FIRN_ERROR_UNSIGNED)
         status = firn_header_decode_unsigned(&checked->header, request->file, request->file_bytes);
     if (status == FIRN_OK)
-        status = hash_header(request, checked);
+        status = hash_header(request, checked->plan_hash);
     if (status == FIRN_OK)
         status = check_run_hash(request, &checked->header);
     if (status == FIRN_OK)
-        status = check_payload(request, checked);
+        status = check_payload(request, &checked->header, &checked->plan);
     return status;
 }

@@ -16,12 +16,10 @@ typedef struct firn_check_request {
     const uint8_t *file; /* the file, with its report or without it; aligned to 64 */
     uint64_t file_bytes;
     const uint8_t *public_key; /* 64 bytes, X then Y */
-    void *pool;                /* for the signature check and the semantic check, which zero it; aligned to 16 */
+    void *pool;                /* for the semantic check; zeroed after it; aligned to 16 */
     uint64_t pool_bytes;       /* at least firn_check_pool_bytes of the plan's counts, else POOL_TOO_SMALL */
     void *context;             /* passed to the functions below; any of them may be NULL */
     void (*alive)(void *context);
-    void (*lock)(void *context); /* held during the signature check */
-    void (*unlock)(void *context);
     int (*counter)(void *context, uint32_t *value); /* reads the device's security counter; NULL: there is none */
 } firn_check_request;
 
@@ -38,6 +36,11 @@ uint64_t firn_check_pool_bytes(const firn_counts *counts);
 
 /* Returns FIRN_OK, or the error of the first check that failed. The report of the plan is not read. */
 int firn_check(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
+
+/* The same for a caller that keeps the results in places of its own: on a microcontroller a header is a large part of
+ * the stack. All of them are written, whatever is returned. */
+int firn_check_into(const firn_check_request *request, firn_header *header, firn_fb_plan *plan,
+                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter) __attribute__((warn_unused_result));
 
 /* The same without key, signature and counter, for signed and unsigned plans that firnc inspects and does not run. The
  * runtime may not call it. */

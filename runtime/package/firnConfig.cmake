@@ -19,5 +19,5 @@ if(NOT TARGET firn::firn)
     add_library(firn::firnc STATIC IMPORTED)
     set_target_properties(firn::firnc PROPERTIES
         IMPORTED_LOCATION "${firn_prefix}/lib/libfirnc.a"
-        INTERFACE_LINK_LIBRARIES "firn::firn;mbedcrypto;yaml;cjson;z;m")
+        INTERFACE_LINK_LIBRARIES "firn::firn;yaml;cjson;z;m")
 endif()

@@ -59,10 +59,10 @@ $(BUILD)/$(1)/mbedtls/%.o: $(BUILD)/$(1)/flags plan/mbedtls_config.h $(MBEDTLS_R
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
 	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) -std=c11 -Os -w -MMD -MP -fcallgraph-info=su -I. $(FIRMWARE_FLAGS) $(MBEDTLS_FLAGS) \
-	    -c $(MBEDTLS_SOURCE)/library/$$*.c -o $$@
+	    -DMBEDTLS_SHA256_SMALLER -c $(MBEDTLS_SOURCE)/$$*.c -o $$@
 
 $(BUILD)/$(1)/signature.o: $(call firmware_objects,$(1),plan/signature.c) \
-		$(addprefix $(BUILD)/$(1)/mbedtls/,$(MBEDTLS_OBJECTS))
+		$(patsubst %.c,$(BUILD)/$(1)/mbedtls/%.o,$(MBEDTLS_SOURCES))
 	$$(call say,$$@)
 	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) $(PARTIAL_LINK) $$^ -o $$@
 	$$(quiet)$($(1)_CROSS)objcopy --wildcard --keep-global-symbol='firn_*' $$@

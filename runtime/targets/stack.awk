@@ -10,7 +10,6 @@
 #     the rest of runtime/, plan/checks/check.c
 #                           the port and the data source, which belong to the platform and are not counted
 #     plan/                 the shape rules
-#     mbedTLS               the pool allocator, and the functions that signature.c passes to it
 # Functions of the C library and of the compiler's support library have no frame here; those in use are leaves.
 
 BEGIN { FS = "\"" }
@@ -55,9 +54,6 @@ function may_mean(caller, title,    from) {
         return file[title] ~ /^runtime\/kernels\// && title ~ /_terms$/ && !(title in called)
     if (from ~ /^runtime\/kernels\//)
         return title !~ /_(run|terms)$/ && file[title] ~ /^runtime\// && file[title] !~ /^runtime\/targets\// && is_static(title) &&
-               !(title in called)
-    if (from ~ /^plan\/signature\.c$/ || from ~ /library\//)
-        return (file[title] ~ /memory_buffer_alloc\.c$/ || file[title] == "plan/signature.c") && is_static(title) &&
                !(title in called)
     return from ~ /^plan\// && from != "plan/checks/check.c" && title ~ /^firn_shape_/
 }

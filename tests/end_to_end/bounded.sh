@@ -31,7 +31,7 @@ done
 
 # --- the archive of this machine: undefined and defined symbols ---
 
-# mbedTLS's own allocator, which works in the lent pool, is local to signature.o and not visible outside.
+# 
 heap='^_*(malloc|calloc|realloc|free|cfree|aligned_alloc|memalign|posix_memalign|valloc|sbrk|brk|mmap|strn?dup|alloca)$'
 output='^_*(v?[fds]?n?printf(_chk)?|f?puts|putchar|fwrite|fopen|write)$'
 

@@ -43,17 +43,69 @@ expect "everything there" 0 "" build
 [ -e "$folder/compiled" ] || fail "nothing was compiled"
 without yaml.h
 refused "no libyaml" "missing packages: libyaml-dev;"
-without yaml.h zlib.h cjson mbedtls
-refused "four packages" "missing packages: libmbedtls-dev libyaml-dev libcjson-dev zlib1g-dev;"
+without yaml.h zlib.h cjson
+refused "three packages" "missing packages: libyaml-dev libcjson-dev zlib1g-dev;"
 rm "$folder/compiler"
 refused "no compiler" "compiler: there is no such compiler"
 
-# The source of mbedTLS is packed with xz, whose presence is checked before anything is fetched.
+# The source of mbedTLS is packed with bzip2, whose presence is checked before anything is fetched.
 mkdir "$folder/bin"
 ln -s /usr/bin/* "$folder/bin"
-rm "$folder/bin/xz"
-expect "no xz" 1 "xz is missing: .*.packages/install source" env -C "$folder" PATH="$folder/bin" \
-    "$PWD/.packages/fetch-source" mbedtls source
+rm "$folder/bin/bzip2"
+fetch() {
+    env -C "$folder" "$@" "$PWD/.packages/fetch-source" small 1.0 "$known" source
+}
+known=0
+expect "no bzip2" 1 "bzip2 is missing: .*.packages/install source" fetch PATH="$folder/bin"
+
+# The source is fetched from the mirror of this machine, whatever release it names, and accepted only with the version
+# and the SHA-256 that are known. The mirror is a folder with the source package "small".
+offers() {
+    rm -rf "$folder/mirror" "$folder/small"
+    pool="$folder/mirror/pool"
+    index="$folder/mirror/dists/trixie/main/source"
+    mkdir -p "$pool" "$index" "$folder/small" "$folder/apt/sources.list.d"
+    echo content >"$folder/small/file"
+    tar -c -j -C "$folder" -f "$pool/small_$1.orig.tar.bz2" small
+    echo packaging | xz >"$pool/small_$1-1.debian.tar.xz"
+    cat >"$pool/small_$1-1.dsc" <<END
+Format: 3.0 (quilt)
+Source: small
+Version: $1-1
+Maintainer: nobody <nobody@example.org>
+Checksums-Sha256:
+$(cd "$pool" && for file in *.orig.tar.bz2 *.debian.tar.xz; do
+        echo " $(sha256sum <"$file" | cut -d' ' -f1) $(stat -c %s "$file") $file"
+    done)
+END
+    {
+        sed -n '/^Source/s/Source/Package/p; /^Version/,$p' "$pool/small_$1-1.dsc"
+        echo " $(sha256sum <"$pool/small_$1-1.dsc" | cut -d' ' -f1) $(stat -c %s "$pool/small_$1-1.dsc") small_$1-1.dsc"
+        echo "Directory: pool"
+    } >"$index/Sources"
+    cat >"$folder/mirror/dists/trixie/Release" <<END
+Suite: stable
+Codename: trixie
+Components: main
+SHA256:
+ $(sha256sum <"$index/Sources" | cut -d' ' -f1) $(stat -c %s "$index/Sources") main/source/Sources
+END
+    printf 'Types: deb\nURIs: file:%s\nSuites: bookworm\nComponents: main\nSigned-By: /nowhere.gpg\n' \
+        "$folder/mirror" >"$folder/apt/sources.list.d/debian.sources"
+    printf 'Types: deb\nURIs: file:/other\nSuites: nodistro\nComponents: main\n' \
+        >"$folder/apt/sources.list.d/other.sources"
+    known=$(sha256sum <"$pool/small_$1.orig.tar.bz2" | cut -d' ' -f1)
+}
+offers 1.1
+expect "another version" 1 "the mirror has small 1.1-1 and not 1.0,.*MBEDTLS_SOURCE=FOLDER" fetch FIRN_APT_FOLDER="$folder/apt"
+offers 1.0
+right=$known
+known=$(echo other | sha256sum | cut -d' ' -f1)
+expect "another SHA-256" 1 "the SHA-256 of small 1.0 is not the known one" fetch FIRN_APT_FOLDER="$folder/apt"
+[ ! -e "$folder/source/ready" ] && [ ! -e "$folder/source/file" ] || fail "a source with another SHA-256 was unpacked"
+known=$right
+expect "the known source" 0 "" fetch FIRN_APT_FOLDER="$folder/apt"
+[ -e "$folder/source/ready" ] && [ "$(cat "$folder/source/file")" = content ] || fail "the source was not unpacked"
 
 # The command installs each package that the message can name.
 for package in $(sed -n '/<<END/,/^END/s/^[a-z0-9-]*$/&/p' .packages/check | grep -v '^END$'); do

@@ -76,16 +76,14 @@ bool sealed_signatures_are_checked = true;
 
 /* The names are those that the linker gives (ld --wrap). They are weak, because most tests do not wrap this function.
  */
-int __real_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature, void *pool,
-                                size_t pool_bytes, const firn_alive *alive) __attribute__((weak));
-int __wrap_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature, void *pool,
-                                size_t pool_bytes, const firn_alive *alive);
+int __real_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature)
+    __attribute__((weak));
+int __wrap_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature);
 
-int __wrap_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature, void *pool,
-                                size_t pool_bytes, const firn_alive *alive) {
+int __wrap_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature) {
     if (!sealed_signatures_are_checked)
         return FIRN_OK;
-    return __real_firn_signature_check(public_key, digest, signature, pool, pool_bytes, alive);
+    return __real_firn_signature_check(public_key, digest, signature);
 }
 
 /* --- data that suits a plan --------------------------------------------------------------------------------------- */

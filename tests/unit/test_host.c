@@ -373,13 +373,13 @@ static void expect_hash(const firn_host_data *data, const part *parts, size_t co
     size_t length = 0;
     uint8_t hash[32];
     for (size_t i = 0; i < count; i++) {
-        mbedtls_sha256_ret(parts[i].contents, parts[i].bytes, hash, 0);
+        mbedtls_sha256(parts[i].contents, parts[i].bytes, hash, 0);
         length += (size_t)sprintf(list + length, "%s ", parts[i].option);
         for (size_t b = 0; b < sizeof hash; b++)
             length += (size_t)sprintf(list + length, "%02x", hash[b]);
         list[length++] = '\n';
     }
-    mbedtls_sha256_ret((const uint8_t *)list, length, hash, 0);
+    mbedtls_sha256((const uint8_t *)list, length, hash, 0);
     assert_memory_equal(data->sha256, hash, 32);
 }
 

@@ -70,9 +70,9 @@ static void opens_and_describes(void **state) {
     assert_int_equal(info.security_counter, 3);
     assert_int_equal(info.image_id, 77);
     uint8_t hash[32];
-    mbedtls_sha256_ret(plan.file, FIRN_HEADER_BYTES, hash, 0);
+    mbedtls_sha256(plan.file, FIRN_HEADER_BYTES, hash, 0);
     assert_memory_equal(info.plan_hash, hash, 32);
-    mbedtls_sha256_ret(plan.file + FIRN_PAYLOAD_OFFSET, (size_t)plan.bytes - FIRN_PAYLOAD_OFFSET - 2, hash, 0);
+    mbedtls_sha256(plan.file + FIRN_PAYLOAD_OFFSET, (size_t)plan.bytes - FIRN_PAYLOAD_OFFSET - 2, hash, 0);
     assert_memory_equal(info.run_hash, hash, 32);
 }
 
@@ -386,7 +386,7 @@ static void says_which_version_a_plan_needs(void **state) {
 typedef struct device {
     uint32_t counter;
     bool broken;
-    int locks, most_locks, alive, advances;
+    int alive, advances;
 } device;
 
 static int counter_read(void *context, uint32_t *value) {
@@ -402,17 +402,6 @@ static int counter_advance(void *context, uint32_t value) {
     return 0;
 }
 
-static void device_lock(void *context) {
-    device *self = context;
-    self->locks++;
-    if (self->locks > self->most_locks)
-        self->most_locks = self->locks;
-}
-
-static void device_unlock(void *context) {
-    ((device *)context)->locks--;
-}
-
 static void device_alive(void *context) {
     ((device *)context)->alive++;
 }
@@ -420,12 +409,7 @@ static void device_alive(void *context) {
 static const firn_counter counter = {counter_read, counter_advance};
 
 static firn_port port_of(device *device) {
-    return (firn_port){.struct_size = sizeof(firn_port),
-                       .context = device,
-                       .counter = &counter,
-                       .lock = device_lock,
-                       .unlock = device_unlock,
-                       .alive = device_alive};
+    return (firn_port){.struct_size = sizeof(firn_port), .context = device, .counter = &counter, .alive = device_alive};
 }
 
 static void obeys_the_security_counter(void **state) {
@@ -435,9 +419,7 @@ static void obeys_the_security_counter(void **state) {
     support_bigram(&plan, &support_settings); /* counter 3 */
     assert_int_equal(support_open(&one, &plan, &port), FIRN_OK);
     assert_int_equal(device.counter, 3);
-    assert_int_equal(device.most_locks, 1);
-    assert_int_equal(device.locks, 0);
-    assert_true(device.alive > 10);
+    assert_true(device.alive >= 5); /* for each hash, and beside the signature check */
     assert_int_equal(support_open(&one, &plan, &port), FIRN_OK); /* an equal counter is accepted */
     assert_int_equal(device.advances, 1);
     device.counter = 4;

@@ -4,7 +4,6 @@
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +11,6 @@
 #include <unistd.h>
 
 #include "runtime/targets/host/host.h"
-
-/* Protects the pool of the signature check, which the whole process shares. */
-static pthread_mutex_t check_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void lock(void *context) {
-    (void)context;
-    pthread_mutex_lock(&check_lock);
-}
-
-static void unlock(void *context) {
-    (void)context;
-    pthread_mutex_unlock(&check_lock);
-}
 
 static void parallel_for(void *context, size_t tasks, void (*body)(void *argument, size_t begin, size_t end),
                          void *argument) {
@@ -152,8 +138,6 @@ void firn_host_port_begin(firn_host_port *port, const char *checkpoint, const ch
                              .context = port,
                              .storage = checkpoint != NULL ? &port->storage : NULL,
                              .counter = counter != NULL ? &port->counter : NULL,
-                             .lock = lock,
-                             .unlock = unlock,
                              .parallel_for = port->threads != NULL ? parallel_for : NULL,
                              .threads = firn_host_threads_count(port->threads)};
 }

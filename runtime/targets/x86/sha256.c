@@ -70,6 +70,6 @@ __attribute__((target("sha,sse4.1"))) static void process(uint32_t state[8], con
 int mbedtls_internal_sha256_process(mbedtls_sha256_context *ctx, const unsigned char data[64]) {
     if (!has_instructions())
         return portable_sha256_process(ctx, data);
-    process(ctx->state, data);
+    process(ctx->MBEDTLS_PRIVATE(state), data);
     return 0;
 }

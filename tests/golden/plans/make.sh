@@ -48,8 +48,9 @@ for mode in train eval; do
     gpt2 cbfloat16 $mode 2 precision.loss_scaling_factor=dynamic model.dropout_rate=0
 done
 
-gcc -std=c11 -I. $golden/network_plans.c tests/unit/support_network.c tests/unit/support_builder.c "$BUILD/libfirnc.a" \
-    "$BUILD/libfirn.a" -lcmocka -lmbedcrypto -lm -o "$folder/network_plans"
+${MAKE:-make} -s BUILD="$BUILD" "$BUILD/objects/tests/unit/support_builder.o" "$BUILD/libsigning.a"
+gcc -std=c11 -I. $golden/network_plans.c tests/unit/support_network.c "$BUILD/objects/tests/unit/support_builder.o" \
+    "$BUILD/libfirnc.a" "$BUILD/libsigning.a" "$BUILD/libfirn.a" -lcmocka -lm -o "$folder/network_plans"
 "$folder/network_plans" "$folder/key.key.pem" $golden
 
 tests/end_to_end/golden_plans.sh --print >"$folder/results"
