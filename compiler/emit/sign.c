@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <mbedtls/asn1.h>
+#include <mbedtls/asn1write.h>
 #include <mbedtls/ecdsa.h>
 #include <mbedtls/entropy.h>
 #include <mbedtls/hmac_drbg.h>
@@ -17,6 +18,7 @@
 
 #define KEY_FILE_MAX 16384
 #define PEM_MAX      2048
+#define SEQUENCE_MAX 72 /* bytes of the longest DER of two numbers of 32 bytes */
 #define HALF_BYTES   32 /* bytes of r and of s */
 
 void firnc_wipe(void *bytes, uint64_t count) {
@@ -229,6 +231,19 @@ bool firnc_sign(const firnc_key *key, const uint8_t digest[32], uint8_t signatur
     return status == FIRN_OK;
 }
 
+/* Returns true if bytes are the one DER encoding of r and s. mbedTLS also reads others: longer lengths, more zeros, and
+ * negative numbers as if they were not. */
+static bool is_encoding_of(const firnc_bytes *bytes, const mbedtls_mpi *r, const mbedtls_mpi *s) {
+    uint8_t encoded[SEQUENCE_MAX], *at = encoded + sizeof encoded;
+    const int s_bytes = mbedtls_asn1_write_mpi(&at, encoded, s);
+    const int r_bytes = s_bytes < 0 ? s_bytes : mbedtls_asn1_write_mpi(&at, encoded, r);
+    if (r_bytes < 0 || mbedtls_asn1_write_len(&at, encoded, (size_t)(r_bytes + s_bytes)) < 0 ||
+        mbedtls_asn1_write_tag(&at, encoded, MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE) < 0)
+        return false;
+    const size_t count = (size_t)(encoded + sizeof encoded - at);
+    return count == bytes->count && memcmp(at, bytes->data, count) == 0;
+}
+
 /* Accepts SEQUENCE { INTEGER r, INTEGER s } without trailing bytes. */
 static bool decode_der(const firnc_bytes *bytes, uint8_t signature[64]) {
     uint8_t *at = bytes->data;
@@ -239,7 +254,7 @@ static bool decode_der(const firnc_bytes *bytes, uint8_t signature[64]) {
     mbedtls_mpi_init(&s);
     bool good = mbedtls_asn1_get_tag(&at, end, &length, MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE) == 0 &&
                 length == (size_t)(end - at) && mbedtls_asn1_get_mpi(&at, end, &r) == 0 &&
-                mbedtls_asn1_get_mpi(&at, end, &s) == 0 && at == end &&
+                mbedtls_asn1_get_mpi(&at, end, &s) == 0 && at == end && is_encoding_of(bytes, &r, &s) &&
                 mbedtls_mpi_write_binary(&r, signature, HALF_BYTES) == 0 &&
                 mbedtls_mpi_write_binary(&s, signature + HALF_BYTES, HALF_BYTES) == 0;
     mbedtls_mpi_free(&s);

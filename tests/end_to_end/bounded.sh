@@ -31,7 +31,6 @@ done
 
 # --- the archive of this machine: undefined and defined symbols ---
 
-# 
 heap='^_*(malloc|calloc|realloc|free|cfree|aligned_alloc|memalign|posix_memalign|valloc|sbrk|brk|mmap|strn?dup|alloca)$'
 output='^_*(v?[fds]?n?printf(_chk)?|f?puts|putchar|fwrite|fopen|write)$'
 
