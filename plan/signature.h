@@ -37,8 +37,8 @@ int firn_sha256_of_many(const uint8_t *bytes, uint64_t count, const firn_alive *
 int firn_key_hash(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], uint8_t hash[32])
     __attribute__((warn_unused_result));
 
-/* Verifies a raw r||s ECDSA P-256 signature over a SHA-256 digest. Takes about 20 million instructions on a core with
- * 32-bit words, in which no alive function is called. Returns FIRN_OK, KEY or SIGNATURE. */
+/* Verifies a raw r||s ECDSA P-256 signature over a SHA-256 digest. Takes 19 million instructions on a Cortex-M7 and 29
+ * million on RV32IMAFC, in which no alive function is called. Returns FIRN_OK, KEY or SIGNATURE. */
 int firn_signature_check(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], const uint8_t digest[32],
                          const uint8_t signature[64]) __attribute__((warn_unused_result));
 

@@ -43,7 +43,7 @@ static void bind_phases(firn_fb_plan plan, firn_bindings *bound) {
     }
 }
 
-firn_bindings firn_bind(const firn_instance *instance) {
+void firn_bind(firn_instance *instance) {
     firn_fb_plan plan = instance->plan;
     firn_bindings bound = {.sampler = bind_sampler(firn_fb_plan_sampler(plan)),
                            .steps = firn_fb_plan_steps(plan),
@@ -59,5 +59,5 @@ firn_bindings firn_bind(const firn_instance *instance) {
                            .finite = named(instance, firn_fb_plan_finite(plan)),
                            .at_floor = named(instance, firn_fb_plan_at_floor(plan))};
     bind_phases(plan, &bound);
-    return bound;
+    instance->bound = bound;
 }

@@ -134,8 +134,8 @@ uint64_t firn_instance_elements(firn_fb_tensor tensor);
 
 /* --- bind.c ------------------------------------------------------------------------------------------------------- */
 
-/* Returns what a step of this instance uses besides its ops. The plan must have been checked. */
-firn_bindings firn_bind(const firn_instance *instance);
+/* Sets instance->bound. The plan must have been checked. */
+void firn_bind(firn_instance *instance);
 
 /* Returns input i of the plan. */
 firn_bound_input firn_bind_input(const firn_instance *instance, uint32_t i);

@@ -25,7 +25,12 @@ for target in cortex-m7 rv32; do
     # every function of the library that users call has a known stack size that fits a microcontroller
     for entry in firn_open firn_initialise firn_train_step firn_eval_step firn_save firn_restore firn_digest; do
         bytes=$(sed -n "s/^ *\([0-9]*\) bytes  *$entry(.*/\1/p" "$folder/$target")
-        [ "${bytes:-0}" -gt 0 ] && [ "$bytes" -lt 16384 ] || fail "$target: $entry needs ${bytes:-an unknown number of} bytes"
+        case $entry:$target in
+        firn_open:cortex-m7) most=1024 ;;
+        firn_open:*) most=1152 ;; # more registers to save
+        *) most=16384 ;;
+        esac
+        [ "${bytes:-0}" -gt 0 ] && [ "$bytes" -le $most ] || fail "$target: $entry needs ${bytes:-an unknown number of} bytes"
     done
 done
 
