@@ -293,6 +293,7 @@ test-long: ## the exhaustive forms of the tests that have one; under an hour on 
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests
 	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=3600 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
+	@python3 tests/golden/signatures.py check
 
 MUTANTS ?= 200000
 .PHONY: fuzz
@@ -415,6 +416,6 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "    make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Intermediate files that make must not delete.
-.PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS)) $(BUILD)/mbedtls/%.o $(BUILD)/keys/%.c
+.PRECIOUS: $(BUILD)/objects/%.o $(patsubst %,$(BUILD)/%/%.o,$(SETS)) $(BUILD)/mbedtls/%.o $(BUILD)/signing/%.o $(BUILD)/keys/%.c
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -237,7 +237,7 @@ static bool is_encoding_of(const firnc_bytes *bytes, const mbedtls_mpi *r, const
     uint8_t encoded[SEQUENCE_MAX], *at = encoded + sizeof encoded;
     const int s_bytes = mbedtls_asn1_write_mpi(&at, encoded, s);
     const int r_bytes = s_bytes < 0 ? s_bytes : mbedtls_asn1_write_mpi(&at, encoded, r);
-    if (r_bytes < 0 || mbedtls_asn1_write_len(&at, encoded, (size_t)(r_bytes + s_bytes)) < 0 ||
+    if (r_bytes < 0 || mbedtls_asn1_write_len(&at, encoded, (size_t)r_bytes + (size_t)s_bytes) < 0 ||
         mbedtls_asn1_write_tag(&at, encoded, MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE) < 0)
         return false;
     const size_t count = (size_t)(encoded + sizeof encoded - at);
