@@ -140,7 +140,7 @@ typedef enum firn_region_kind {
 typedef struct firn_block_size {
     uint8_t kind; /* firn_region_kind */
     /* What firn_open requires. 0: the region lies in the plan and needs no block. The first arena has at least
-     * the pool of the checks, 4 bytes for each tensor that is not state, which firn_open borrows and returns. */
+     * the pool of the checks, at least 4 bytes for each tensor that is not state, which firn_open borrows. */
     uint64_t bytes;
 } firn_block_size;
 

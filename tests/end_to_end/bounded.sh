@@ -70,6 +70,9 @@ cp "$BUILD/libfirn.a" "$folder/with-heap.a"
 ar r "$folder/with-heap.a" "$folder/heap.o" 2>"$folder/log"
 expect_refusal malloc check_archive "$folder/with-heap.a"
 expect_refusal malloc runtime/targets/check-symbols nm "$folder/heap.o"
+printf 'int firn_count(void);\nint firn_count(void) {\n    static int count;\n    return ++count;\n}\n' >"$folder/state.c"
+${CC:-gcc} -c "$folder/state.c" -o "$folder/state.o"
+expect_refusal 'variables that are written' runtime/targets/check-symbols nm "$folder/state.o" "$folder/state.o"
 
 graph() {
     for name in firn_initialise firn_train_step firn_eval_step firn_save firn_restore firn_digest; do
