@@ -163,7 +163,7 @@ $(BUILD)/sign.o: $(call object,compiler/emit/sign.c) $(patsubst %.c,$(BUILD)/sig
 # and avx512 are the portable sources and the kernels of runtime/kernels/vector, whose widen.c replaces the portable
 # one. avx512fp16 holds three kernels and calls avx512 for the others. Each set but plain is one object that exports one
 # name, firn_kernel_find_<set>; runtime/targets/x86/select.c selects a set by the CPU. Other machines use
-# runtime/kernels/table.c directly.
+# runtime/kernels/table.c directly; so do builds with PORTABLE=1, for which the bits are what counts.
 
 KERNEL_SET := $(KERNELS_SOURCES) $(NUMERICS_SOURCES)
 NATIVE_SOURCES := $(patsubst %,runtime/kernels/vector/chunked/%.c,native native_table)
@@ -181,7 +181,8 @@ avx512fp16_FLAGS := $(avx512_FLAGS) -mavx512fp16
 avx512fp16_SOURCES := $(NATIVE_SOURCES) $(patsubst %,runtime/kernels/vector/%.c,chunked/cut pack pieces)
 SETS := fma avx2 avx512 avx512fp16
 
-ifneq ($(filter x86_64 i%86 amd64,$(shell uname -m)),)
+PORTABLE ?=
+ifneq ($(if $(PORTABLE),,$(filter x86_64 i%86 amd64,$(shell uname -m))),)
 KERNEL_OBJECTS := $(patsubst %,$(BUILD)/kernels-%.o,$(SETS)) $(call object,runtime/targets/x86/select.c)
 $(call object,runtime/kernels/table.c): private CFLAGS += -Dfirn_kernel_find=firn_kernel_find_plain
 else
@@ -281,7 +282,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by name
 	@.packages/install test
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner $(BUILD)/firn-bench
-	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests
+	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests fuzz-programs
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
 # These tests have an exhaustive form: every float instead of every 997th, every step of each schedule.
@@ -296,12 +297,14 @@ test-long: ## the exhaustive forms of the tests that have one; under an hour on 
 	@python3 tests/golden/signatures.py check
 
 MUTANTS ?= 200000
-.PHONY: fuzz
-fuzz: ## run hostile but signed plans under ASan and UBSan; MUTANTS=200000 FUZZ_SEED=
+.PHONY: fuzz-plans
+fuzz-plans: ## run hostile but signed plans under ASan and UBSan; MUTANTS=200000 FUZZ_SEED=
 	@.packages/install test
 	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= \
 	    $(SANITIZED)/tests/test_hostile_plans
 	$(SANITIZED)/tests/test_hostile_plans $(MUTANTS) $(FUZZ_SEED)
+
+include tests/fuzz/fuzz.mk
 
 # --- benchmarks ----------------------------------------------------------------------------------------------------
 

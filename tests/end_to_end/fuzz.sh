@@ -1,0 +1,19 @@
+#!/bin/sh
+# Runs the fuzz targets under the sanitizers on their corpora and on some changes of each input. `make fuzz` looks for
+# new inputs.
+set -eu
+
+SANITIZED=${SANITIZED:-build/sanitized}
+changes=300
+
+for target in container payload checkpoint schedule recipe; do
+    case $target in
+    container | payload | checkpoint) inputs=$(ls tests/golden/plans/*.plan tests/golden/plans/*.checkpoint) ;;
+    recipe) inputs=$(ls compiler/recipes/*.yaml) ;;
+    *) inputs= ;;
+    esac
+    [ -d "tests/fuzz/corpus/$target" ] && inputs="$inputs $(ls "tests/fuzz/corpus/$target"/*)"
+    # $inputs is split into words intentionally.
+    printf '%s: ' "$target"
+    "$SANITIZED/fuzz/$target" $changes $inputs
+done
