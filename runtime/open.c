@@ -188,9 +188,10 @@ static uint64_t prepared_bytes(const firn_header *header) {
 
 /* Runs all checks of a plan, in the order of plan/FORMAT.md, with the runtime's floating-point control word: the checks
  * compare attributes with 0, which would give other results in a caller that flushes subnormals to zero. */
-static int check_in_own_mode(const firn_check_request *request, firn_instance *opened, uint32_t *counter) {
+static int check_in_own_mode(const firn_check_request *request, firn_instance *opened, uint32_t *counter,
+                             firn_trail *trail) {
     const uint32_t before = firn_float_begin();
-    const int status = firn_check_into(request, &opened->header, &opened->plan, opened->plan_hash, counter);
+    const int status = firn_check_into(request, &opened->header, &opened->plan, opened->plan_hash, counter, trail);
     firn_float_end(before);
     return status;
 }
@@ -214,8 +215,8 @@ static int check_sampler(firn_fb_plan plan) {
 }
 
 /* Makes all checks of a config and its plan, except for the workspace. The result is in *opened, the device's counter
- * in *counter. Writes nothing else outside the blocks. */
-static int examine(const firn_config *config, firn_instance *opened, uint32_t *counter) {
+ * in *counter, the trail of the checks in *trail. Writes nothing else outside the blocks. */
+static int examine(const firn_config *config, firn_instance *opened, uint32_t *counter, firn_trail *trail) {
     *opened = (firn_instance){0};
     int status = check_config(config);
     if (status != FIRN_OK)
@@ -236,7 +237,7 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
     if (status != FIRN_OK)
         return status;
     const firn_check_request request = request_of(config, &opened->header);
-    status = check_in_own_mode(&request, opened, counter);
+    status = check_in_own_mode(&request, opened, counter, trail);
     if (status != FIRN_OK)
         return status;
     const firn_alive alive = {.context = request.context, .alive = request.alive};
@@ -300,8 +301,9 @@ int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) {
     without.workspace = NULL;
     without.workspace_bytes = 0;
     firn_instance examined;
+    firn_trail trail;
     uint32_t counter;
-    const int status = examine(&without, &examined, &counter);
+    const int status = examine(&without, &examined, &counter, &trail);
     if (status == FIRN_OK)
         *bytes = workspace_bytes(&examined);
     return status;
@@ -312,9 +314,10 @@ int firn_open(firn *instance, const firn_config *config) {
         return FIRN_ERROR_ARGUMENT;
     if (firn_instance_view(instance) != NULL)
         return FIRN_ERROR_ALREADY_PROGRAMMED;
-    firn_instance *opened = (firn_instance *)(void *)instance; /* bound by its mark, the last that is written */
+    firn_instance *opened = (firn_instance *)(void *)instance; /* bound by its trail, the last that is written */
+    firn_trail trail = {0};
     uint32_t counter;
-    int status = examine(config, opened, &counter);
+    int status = examine(config, opened, &counter, &trail);
     if (status == FIRN_OK && config->workspace_bytes < workspace_bytes(opened))
         status = FIRN_ERROR_WORKSPACE_TOO_SMALL;
     if (status == FIRN_OK)
@@ -336,8 +339,9 @@ int firn_open(firn *instance, const firn_config *config) {
     firn_bind(opened);
     if (config->prepared != NULL)
         firn_execute_prepare(opened, config->prepared);
-    opened->mark = FIRN_INSTANCE_MARK;
-    return FIRN_OK;
+    opened->trail.first = trail.first;
+    opened->trail.second = trail.second;
+    return firn_trail_is_complete(&opened->trail) ? FIRN_OK : FIRN_ERROR_DISTURBED;
 }
 
 /* --- what was opened --- */

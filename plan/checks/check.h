@@ -38,9 +38,11 @@ uint64_t firn_check_pool_bytes(const firn_counts *counts);
 int firn_check(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
 
 /* The same for a caller that keeps the results in places of its own: on a microcontroller a header is a large part of
- * the stack. All of them are written, whatever is returned. */
+ * the stack. All of them are written, whatever is returned. The trail is complete if every check was made and passed,
+ * even if the device was disturbed while it ran; the status alone does not say that. */
 int firn_check_into(const firn_check_request *request, firn_header *header, firn_fb_plan *plan,
-                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter) __attribute__((warn_unused_result));
+                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter, firn_trail *trail)
+    __attribute__((warn_unused_result));
 
 /* The same without key, signature and counter, for signed and unsigned plans that firnc inspects and does not run. The
  * runtime may not call it. */
