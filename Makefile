@@ -264,7 +264,7 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
 # These tests have an exhaustive form: every float instead of every 997th, every step of each schedule.
-LONG_TESTS := unit/test_numerics unit/test_numerics_ulp
+LONG_TESTS := unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp
 
 .PHONY: test-long
 test-long: ## the exhaustive forms of the tests that have one; under an hour on two cores
