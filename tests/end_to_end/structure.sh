@@ -31,7 +31,7 @@ runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets
 runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
-runtime/targets/emulated plan/ schedules runtime runtime/targets
+runtime/targets/emulated plan/ schedules runtime runtime/numerics runtime/targets
 runtime/targets/cortex-m runtime/targets
 runtime/targets/rv32    runtime/targets
 runtime/manual
