@@ -266,13 +266,14 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
-# These tests have an exhaustive form: every float instead of every 997th, every step of each schedule.
-LONG_TESTS := unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp
+# These tests have an exhaustive form: every float instead of every 997th, every step of each schedule, every format on
+# every target.
+LONG_TESTS := unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits
 
 .PHONY: test-long
 test-long: ## the exhaustive forms of the tests that have one; under an hour on two cores
 	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner
 	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=3600 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
 

@@ -107,9 +107,9 @@ static bool comparisons_hold(void) {
     return tiny > 0.0f && zero == 0.0f && !(nan == nan) && !(nan < zero) && !(nan > zero);
 }
 
-#if defined(__ARM_FP) && (__ARM_FP & 2)
+#ifdef __ARM_FP16_FORMAT_IEEE
 
-/* These cores convert float16 by an instruction, whose format depends on the control word. */
+/* Where the compiler uses the core's own conversions of float16, their format depends on the control word. */
 static bool halves_hold(void) {
     static const uint32_t narrowed[][2] = {{0x33000000, 0x0000}, {0x33000001, 0x0001}, {0x477fefff, 0x7bff},
                                            {0x477ff000, 0x7c00}, {0x3f801000, 0x3c00}, {0x3f803000, 0x3c02}};
@@ -124,7 +124,7 @@ static bool halves_hold(void) {
 
 #else
 
-/* On other cores these are integer instructions. */
+/* Elsewhere the conversions are integer instructions. */
 static bool halves_hold(void) {
     return true;
 }
