@@ -212,9 +212,9 @@ struct firn {
     uint64_t opaque[128];
 };
 
-/* Tests that the arithmetic of this processor gives the bits of plan/NUMERICS.md: a fused multiply-add with one rounding,
- * subnormals, round to nearest even, square root, conversions. Under 2,000 instructions where floating point is
- * hardware. Returns FIRN_OK or ARITHMETIC. firn_open runs it; a product may run it at power-on, too. */
+/* Tests that the arithmetic of this processor gives the bits of plan/NUMERICS.md: a fused multiply-add with one
+ * rounding, subnormals, round to nearest even, square root, conversions. Under 2,000 instructions where floating point
+ * is hardware. Returns FIRN_OK or ARITHMETIC. firn_open runs it; a product may run it at power-on, too. */
 int firn_self_test(void) FIRN_CHECK_RESULT;
 
 /* Verifies the plan (header, signature, SHA-256 of the payload, security counter, FlatBuffers rules, semantic rules, in
