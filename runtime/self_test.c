@@ -16,25 +16,20 @@
 static const uint32_t sums[][3] = {
     {0x3f800000, 0x33800000, 0x3f800000}, /* 1 + half of its last bit: to even, downwards */
     {0x3f800001, 0x33800000, 0x3f800002}, /* to even, upwards */
-    {0xbf800000, 0xb3800000, 0xbf800000}, /* the same below zero */
-    {0x7f7fffff, 0x73000000, 0x7f800000}, /* overflow becomes infinity */
     {0x00000001, 0x00000001, 0x00000002}, /* subnormal operands */
     {0x00800000, 0x80000001, 0x007fffff}, /* a subnormal result */
-    {0x3f800000, 0xbf800000, 0x00000000}, /* +0; -0 if rounded downwards */
 };
 
 static const uint32_t products[][3] = {
     {0x3f800001, 0x3f800001, 0x3f800002}, /* just above a float */
-    {0x3fffffff, 0xbfffffff, 0xc07ffffe}, /* just above one, negative */
     {0x00800001, 0x3f000000, 0x00400000}, /* a subnormal result half-way, to even */
-    {0x00800003, 0x3f000000, 0x00400002}, {0x00000001, 0x4b800000, 0x01000000}, /* a subnormal operand */
+    {0x00800003, 0x3f000000, 0x00400002},
+    {0x00000001, 0x4b800000, 0x01000000}, /* a subnormal operand */
 };
 
 static const uint32_t quotients[][3] = {
     {0x3f800000, 0x40400000, 0x3eaaaaab}, /* 1 / 3 */
-    {0xc0000000, 0x40400000, 0xbf2aaaab},
     {0x00800000, 0x40400000, 0x002aaaab}, /* a subnormal result */
-    {0x00000003, 0x40000000, 0x00000002}, /* a subnormal operand, half-way */
 };
 
 static const uint32_t fused[][4] = {
@@ -44,11 +39,9 @@ static const uint32_t fused[][4] = {
     {0x3f800001, 0x3f800001, 0xbf800002, 0x28800000}, /* the error of a product; 0 if it is rounded before the sum */
     {0x7f000000, 0x40000000, 0xff000000, 0x7f000000}, /* the product alone overflows */
     {0x00800001, 0x3f000000, 0x00000001, 0x00400002}, /* subnormal, half-way, to even */
-    {0x19ffffff, 0x1a000000, 0x80000001, 0x80000001}, /* the product is less than half of the subnormal */
 };
 
 static const uint32_t roots[][2] = {
-    {0x40000000, 0x3fb504f3}, /* 2 */
     {0x40400000, 0x3fddb3d7}, /* 3 */
     {0x3f7fffff, 0x3f7fffff}, /* almost half-way */
     {0x00000001, 0x1a3504f3}, /* subnormal */
@@ -56,13 +49,11 @@ static const uint32_t roots[][2] = {
 
 /* A float and its integer; an integer and its float. */
 static const uint32_t integers[][2] = {
-    {0x402fffff, 2},
     {0xbfffffff, 0xffffffff}, /* towards zero: -1 */
     {0x4effffff, 0x7fffff80},
 };
 
 static const uint32_t floats[][2] = {
-    {16777217, 0x4b800000},   /* 2^24 + 1: half-way, to even */
     {0xfefffffd, 0xcb800002}, /* -(2^24 + 3) */
 };
 
@@ -107,24 +98,36 @@ static bool comparisons_hold(void) {
     return tiny > 0.0f && zero == 0.0f && !(nan == nan) && !(nan < zero) && !(nan > zero);
 }
 
-#ifdef __ARM_FP16_FORMAT_IEEE
+#if defined(__arm__) && defined(__ARM_FEATURE_FMA)
 
-/* Where the compiler uses the core's own conversions of float16, their format depends on the control word. */
+/* These cores convert float16 by instructions. Their format depends on the control word. */
+static uint32_t narrowed_by_core(float x) {
+    float bits;
+    __asm__("vcvtb.f16.f32 %0, %1" : "=t"(bits) : "t"(x));
+    return firn_bits(bits) & 0xffffu;
+}
+
+static float widened_by_core(float bits) {
+    float x;
+    __asm__("vcvtb.f32.f16 %0, %1" : "=t"(x) : "t"(bits));
+    return x;
+}
+
 static bool halves_hold(void) {
-    static const uint32_t narrowed[][2] = {{0x33000000, 0x0000}, {0x33000001, 0x0001}, {0x477fefff, 0x7bff},
-                                           {0x477ff000, 0x7c00}, {0x3f801000, 0x3c00}, {0x3f803000, 0x3c02}};
-    static const uint32_t widened[][2] = {{0x0001, 0x33800000}, {0x7bff, 0x477fe000}, {0x7c00, 0x7f800000}};
+    static const uint32_t narrowed[][2] = {
+        {0x33000001, 0x0001}, {0x477fefff, 0x7bff}, {0x477ff000, 0x7c00}, {0x3f801000, 0x3c00}};
+    static const uint32_t widened[][2] = {{0x0001, 0x33800000}, {0x7c00, 0x7f800000}};
     uint32_t wrong = 0;
     for (size_t i = 0; i < COUNT(narrowed); i++)
-        wrong |= firn_float16_from_float(operand(&narrowed[i][0])) ^ narrowed[i][1];
+        wrong |= narrowed_by_core(operand(&narrowed[i][0])) ^ narrowed[i][1];
     for (size_t i = 0; i < COUNT(widened); i++)
-        wrong |= firn_bits(firn_float16_to_float((uint16_t)hidden(&widened[i][0]))) ^ widened[i][1];
+        wrong |= firn_bits(widened_by_core(operand(&widened[i][0]))) ^ widened[i][1];
     return wrong == 0;
 }
 
 #else
 
-/* Elsewhere the conversions are integer instructions. */
+/* Elsewhere these are operations on integers and floats, which are tested above. */
 static bool halves_hold(void) {
     return true;
 }

@@ -38,9 +38,7 @@ done
 
 for target in cortex-m4f cortex-m7 cortex-m33 cortex-m55 rv32; do
     program=$(make -s --no-print-directory BUILD="$BUILD" emulator TARGET=$target PUB="$PUB")
-    # Its own functions, and the conversions that it calls.
     nm "$BUILD/$target/objects/runtime/self_test.o" | sed -n 's/.* [tT] \([a-z].*\)/\1/p' >"$folder/functions"
-    printf '%s\n' firn_float16_from_float firn_float16_to_float >>"$folder/functions"
     ranges=$(nm -S "$program" | awk '
         NR == FNR { wanted[$1] = 1; next }
         NF == 4 && ($4 in wanted) { printf "%s0x%s+0x%s", (n++ ? "," : ""), $1, $2 }' "$folder/functions" -)
