@@ -259,6 +259,9 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 # tests/unit/support_sealed_runs.c skips the signature check of most plans.
 $(BUILD)/tests/test_hostile_plans: private LDFLAGS += -Wl,--wrap=firn_signature_check
 
+# It lets the self-test fail.
+$(BUILD)/tests/test_self_test: private LDFLAGS += -Wl,--wrap=firn_self_test
+
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
@@ -285,13 +288,14 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests fuzz-programs
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
-# These tests have an exhaustive form: every float instead of every 997th, every step of each schedule.
-LONG_TESTS := unit/test_numerics unit/test_numerics_ulp
+# These tests have an exhaustive form: every float instead of every 997th, every step of each schedule, every format on
+# every target.
+LONG_TESTS := unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits
 
 .PHONY: test-long
 test-long: ## the exhaustive forms of the tests that have one; under an hour on two cores
 	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner
 	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=3600 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
 	@python3 tests/golden/signatures.py check

@@ -210,10 +210,15 @@ struct firn {
     uint64_t opaque[128];
 };
 
+/* Tests that the arithmetic of this processor gives the bits of plan/NUMERICS.md: a fused multiply-add with one
+ * rounding, subnormals, round to nearest even, square root, conversions. Under 2,000 instructions where floating point
+ * is hardware. Returns FIRN_OK or ARITHMETIC. firn_open runs it; a product may run it at power-on, too. */
+int firn_self_test(void) FIRN_CHECK_RESULT;
+
 /* Verifies the plan (header, signature, SHA-256 of the payload, security counter, FlatBuffers rules, semantic rules, in
- * this order) and binds it. On success the device's counter is advanced to the plan's. On any error the instance stays
- * unprogrammed and is zeroed. Cost: one SHA-256 over the payload and another over frozen weights, one ECDSA check, and
- * a few passes over its tensors and ops. */
+ * this order) and binds it. Before that it runs firn_self_test. On success the device's counter is advanced to the
+ * plan's. On any error the instance stays unprogrammed and is zeroed. Cost: one SHA-256 over the payload and another
+ * over frozen weights, one ECDSA check, and a few passes over its tensors and ops. */
 int firn_open(firn *instance, const firn_config *config) FIRN_CHECK_RESULT;
 
 /* Computes the workspace that firn_open requires for this config: the scratch that the kernels of its set need for the

@@ -218,6 +218,8 @@ static int check_sampler(firn_fb_plan plan) {
 static int examine(const firn_config *config, firn_instance *opened, uint32_t *counter) {
     *opened = (firn_instance){0};
     int status = check_config(config);
+    if (status == FIRN_OK)
+        status = firn_self_test();
     if (status != FIRN_OK)
         return status;
     opened->file = config->plan;

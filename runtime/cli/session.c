@@ -43,6 +43,7 @@ static const struct {
      "the recipe"},
     {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
     {FIRN_ERROR_NO_ROWS, "give records of which some count"},
+    {FIRN_ERROR_ARITHMETIC, "run it on another machine; an emulator may round or flush subnormals in its own way"},
     {FIRN_ERROR_LOSS_SCALE_FLOOR, "the gradients overflow at every scale; try another half type or learning rate"},
 };
 

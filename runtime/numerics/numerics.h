@@ -1,6 +1,6 @@
 /* The arithmetic of Firn: half types, elementary functions, sums, random numbers. plan/NUMERICS.md is the
  * specification, section by section in the order of this file. Nothing here may depend on a tensor, an op or a plan.
- * Freestanding: no libm, no errno, no allocation, no global state.
+ * Freestanding: no libm (on x86 fmaf, see firn_fma), no errno, no allocation, no global state.
  *
  * Every function gives the same bits on every target, compiler and optimisation level, provided that binary32
  * arithmetic rounds to nearest even, keeps subnormals and is not contracted (-ffp-contract=off). */
@@ -96,12 +96,26 @@ float firn_silu(float x);    /* x sigmoid(x) */
 float firn_silu_slope(float x);
 float firn_softplus(float x); /* log(1 + e^x), whose slope is the sigmoid */
 
+/* On integers, for cores without an instruction: a*b + c with one rounding, and the square root. Embedded C libraries
+ * may round twice. */
+float firn_fma_exact(float a, float b, float c);
+float firn_sqrt_exact(float x);
+
 static inline float firn_sqrt(float x) {
+#if defined(__SSE__) || defined(__aarch64__) || (defined(__ARM_FP) && (__ARM_FP & 4)) || defined(__riscv_flen)
     return __builtin_sqrtf(x);
+#else
+    return firn_sqrt_exact(x);
+#endif
 }
 
+/* On x86 without the instruction this calls the C library of a workstation, which rounds once and is faster. */
 static inline float firn_fma(float a, float b, float c) {
+#if defined(__FP_FAST_FMAF) || defined(__ARM_FEATURE_FMA) || defined(__riscv_flen) || defined(__SSE__)
     return __builtin_fmaf(a, b, c);
+#else
+    return firn_fma_exact(a, b, c);
+#endif
 }
 
 /* --- other sums ---------------------------------------------------------------------------------------------------

@@ -1,14 +1,6 @@
-# Firmware for the two microcontrollers: the same sources, compiled for each into $(BUILD)/<target>/.
+# Firmware for the microcontrollers of targets.mk: the same sources, compiled for each into $(BUILD)/<target>/.
 
-TARGETS := cortex-m7 rv32
-
-cortex-m7_CROSS := arm-none-eabi-
-cortex-m7_MACHINE := -mcpu=cortex-m7 -mthumb -mfpu=fpv5-sp-d16 -mfloat-abi=hard
-cortex-m7_SCRIPT := runtime/targets/cortex-m7/mps2-an500.ld
-
-rv32_CROSS := riscv64-unknown-elf-
-rv32_MACHINE := -march=rv32imafc -mabi=ilp32f
-rv32_SCRIPT := runtime/targets/rv32/virt.ld
+include runtime/targets/targets.mk
 
 # Of picolibc only string.h and its mem* functions are used; start code and linker scripts are in runtime/targets.
 FIRMWARE_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
@@ -45,7 +37,8 @@ $(BUILD)/$(1)/flags: FORCE
 # Optimised for size, except for the numerics and the kernels, in which a step spends its time.
 $(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS)): private OPTIMIZE := -O2
-$(call firmware_objects,$(1),runtime/targets/firmware_main.c runtime/targets/$(1)/start.c): private OPTIMIZE := -Os
+$(call firmware_objects,$(1),runtime/targets/firmware_main.c $($(1)_START)/start.c): private OPTIMIZE := -Os
+$(call firmware_objects,$(1),$($(1)_START)/start.c): private OWN_FLAGS := $($(1)_START_FLAGS)
 $(call firmware_objects,$(1),plan/signature.c): private OWN_FLAGS := $(MBEDTLS_FLAGS)
 $(call firmware_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
 
@@ -72,23 +65,24 @@ $(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS))
 	@rm -f $$@
 	$$(quiet)$($(1)_CROSS)ar rcs $$@ $$^
 
-$(1)_OBJECTS := $(call firmware_objects,$(1),runtime/targets/$(1)/start.c $(FIRMWARE_SOURCES)) $(BUILD)/$(1)/signature.o
+$(1)_OBJECTS := $(call firmware_objects,$(1),$($(1)_START)/start.c $(FIRMWARE_SOURCES)) $(BUILD)/$(1)/signature.o
 $(1)_LINK = $($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map
+$(1)_SCRIPTS := $(sort $($(1)_SCRIPT) $(wildcard $($(1)_START)/sections.ld))
 
 # The example with all kernels, and with only the kernels of one plan.
 $(BUILD)/$(1)/example.elf: $$($(1)_OBJECTS) $(call firmware_objects,$(1),runtime/targets/firmware_main.c \
-		runtime/kernels/table.c) $(BUILD)/$(1)/kernels.a $($(1)_SCRIPT)
+		runtime/kernels/table.c) $(BUILD)/$(1)/kernels.a $$($(1)_SCRIPTS)
 	$$(call say,$$@)
 	$$(quiet)$$($(1)_LINK) $$(filter %.o %.a,$$^) -o $$@
 
 $(BUILD)/$(1)/example-on-demand.elf: $$($(1)_OBJECTS) $(call firmware_objects,$(1),runtime/targets/firmware_main.c) \
-		$(BUILD)/$(1)/objects/table-on-demand.o $(BUILD)/$(1)/kernels.a $($(1)_SCRIPT) FORCE
+		$(BUILD)/$(1)/objects/table-on-demand.o $(BUILD)/$(1)/kernels.a $$($(1)_SCRIPTS) FORCE
 	$$(call say,$$@)
 	$$(quiet)$$($(1)_LINK) $$(filter %.o %.a,$$^) $$(EXAMPLE_KERNELS) -o $$@
 
 # The runner for the emulator; the public key is linked in.
 $(BUILD)/$(1)/emulator-%.elf: $(BUILD)/keys/%.c $$($(1)_OBJECTS) $(call firmware_objects,$(1),$(EMULATED) \
-		runtime/kernels/table.c) $(BUILD)/$(1)/kernels.a $($(1)_SCRIPT)
+		runtime/kernels/table.c) $(BUILD)/$(1)/kernels.a $$($(1)_SCRIPTS)
 	$$(call say,$$@)
 	$$(quiet)$$($(1)_LINK) -std=c11 $$(filter %.c %.o %.a,$$^) -o $$@.part
 	@mv $$@.part $$@
@@ -122,7 +116,7 @@ endef
 $(foreach target,$(TARGETS),$(eval $(call CHECK_RULES,$(target))))
 
 .PHONY: targets
-targets: ## build the firmware example for both microcontrollers, check it, print its stack
+targets: ## build the firmware example for each microcontroller, check it, print its stack
 	@.packages/install targets
 	@$(MAKE) --no-print-directory -j$(JOBS) firmware
 	@$(MAKE) --no-print-directory $(patsubst %,check-%,$(TARGETS))
@@ -153,7 +147,7 @@ $(BUILD)/runner: $(call object,$(TARGETS_COMMON) $(filter-out %/semihosting.c,$(
 EMULATOR := $(if $(filter host,$(TARGET)),$(BUILD)/runner,$(BUILD)/$(TARGET)/emulator-$(KEY).elf)
 
 .PHONY: emulate
-emulate: ## run a plan on an emulated board: TARGET=cortex-m7|rv32 PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F]
+emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F]
 	@test -n '$(filter host $(TARGETS),$(TARGET))' || { echo 'emulate: TARGET is $(TARGETS) or host' >&2; exit 2; }
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2

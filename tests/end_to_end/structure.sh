@@ -31,8 +31,8 @@ runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets
 runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
-runtime/targets/emulated plan/ schedules runtime runtime/targets
-runtime/targets/cortex-m7 runtime/targets
+runtime/targets/emulated plan/ schedules runtime runtime/numerics runtime/targets
+runtime/targets/cortex-m runtime/targets
 runtime/targets/rv32    runtime/targets
 runtime/manual
 runtime/cli             plan/ schedules runtime runtime/targets/host runtime/manual
@@ -73,7 +73,7 @@ object() {
     $CC -std=c11 -w -I. -c "$1" -o "$folder/${1%.c}.o" && echo "$folder/${1%.c}.o"
 }
 
-grep '\.c$' "$folder/sources" | grep -v '^runtime/targets/\(emulated\|cortex-m7\|rv32\)/\|/examples/' >"$folder/compiled"
+grep '\.c$' "$folder/sources" | grep -v '^runtime/targets/\(emulated\|cortex-m\|rv32\)/\|/examples/' >"$folder/compiled"
 while read -r source; do
     object=$(object "$source")
     nm -P "$object" | sed "s|^|$source |"

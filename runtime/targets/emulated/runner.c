@@ -7,10 +7,13 @@
  *     save              write the file `checkpoint` after the last step of a train plan
  *     try=write-plan    write into the loaded plan, which must fault
  *     try=second-open   open a plan in the instance that already holds one, which must be refused
+ *     try=arithmetic    only print checksums of the processor's arithmetic
+ *     try=self-test     only run firn_self_test
  */
 #include <string.h>
 
 #include "runtime/firn.h"
+#include "runtime/targets/emulated/arithmetic.h"
 #include "runtime/targets/emulated/checkpoint.h"
 #include "runtime/targets/emulated/data.h"
 #include "runtime/targets/emulated/system.h"
@@ -21,10 +24,11 @@ enum { EXIT_WRONG = 1, EXIT_COMMAND_LINE = 2, EXIT_REFUSED = 3, EXIT_NUMBERS = 4
 
 typedef struct options {
     uint64_t steps;
-    bool resume, save, write_plan, second_open;
+    bool resume, save, write_plan, second_open, arithmetic, self_test;
 } options;
 
 static firn instance;
+static volatile bool trying_to_write; /* the next access is the write to the plan */
 
 /* --- lines and exits --- */
 
@@ -55,10 +59,15 @@ static int report_error(int error) {
     return report_fault(firn_error_name(error), firn_error_text(error), exit_status(error));
 }
 
-void firn_runner_fault(uintptr_t address) {
+/* A processor without a register for the address reports 0. */
+static bool is_refused_write(uintptr_t address) {
     uint64_t bytes = 0;
     uintptr_t plan = (uintptr_t)firn_system_plan(&bytes);
-    if (plan != 0 && address >= plan && address - plan < bytes) {
+    return address == 0 ? trying_to_write : plan != 0 && address >= plan && address - plan < bytes;
+}
+
+void firn_runner_fault(uintptr_t address) {
+    if (is_refused_write(address)) {
         firn_system_print("fault: write to the plan refused\n");
         firn_system_exit(0);
     }
@@ -88,12 +97,22 @@ static bool read_word(const char *word, options *asked) {
             asked->steps = asked->steps * 10 + (uint64_t)(*number - '0');
         return *number == '\0' || *number == ' ';
     }
-    asked->resume |= word_is(word, "resume");
-    asked->save |= word_is(word, "save");
-    asked->write_plan |= word_is(word, "try=write-plan");
-    asked->second_open |= word_is(word, "try=second-open");
-    return word_is(word, "resume") || word_is(word, "save") || word_is(word, "try=write-plan") ||
-           word_is(word, "try=second-open");
+    const struct {
+        const char *name;
+        bool *asked;
+    } words[] = {{"resume", &asked->resume},
+                 {"save", &asked->save},
+                 {"try=write-plan", &asked->write_plan},
+                 {"try=second-open", &asked->second_open},
+                 {"try=arithmetic", &asked->arithmetic},
+                 {"try=self-test", &asked->self_test}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (word_is(word, words[i].name)) {
+            *words[i].asked = true;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool read_options(const char *line, options *asked) {
@@ -255,7 +274,9 @@ static int run(const options *asked, const firn_info *info) {
 static int try_to_write(void) {
     uint64_t bytes;
     volatile uint8_t *plan = (volatile uint8_t *)(uintptr_t)firn_system_plan(&bytes);
+    trying_to_write = true;
     plan[bytes - 1] = 1;
+    trying_to_write = false;
     return report_fault("try", "the write to the plan went through", EXIT_WRONG);
 }
 
@@ -266,6 +287,17 @@ static int try_to_open_again(const firn_port *port) {
     return report_error(error);
 }
 
+/* Needs no plan. */
+static int try_arithmetic(const options *asked) {
+    const int error = firn_self_test();
+    if (error != FIRN_OK)
+        return report_error(error);
+    firn_system_print("self-test passed\n");
+    if (asked->arithmetic)
+        firn_emulated_arithmetic();
+    return 0;
+}
+
 int firn_runner(void) {
     static firn_emulated_checkpoint slot = {.writing = -1};
     static firn_port port = {.struct_size = sizeof(firn_port), .storage = &firn_emulated_storage};
@@ -274,6 +306,8 @@ int firn_runner(void) {
     firn_info info;
     if (!read_options(firn_system_command_line(), &asked))
         return report_fault("runner", "a word of the command line is not known", EXIT_COMMAND_LINE);
+    if (asked.self_test || asked.arithmetic)
+        return try_arithmetic(&asked);
     int error = open_plan(&port);
     if (error == FIRN_OK)
         error = firn_describe(&instance, &info);
