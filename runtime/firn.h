@@ -349,8 +349,8 @@ typedef struct firn_restore_report {
     uint8_t slot;                       /* that the record was read from, 0 or 1 */
     /* Slots that are erased; whose record is incomplete, damaged, unreadable or of another version; and whose record is
      * whole but refused: by its code, its counter value, its run or its model. A power cut in firn_save leaves one
-     * damaged slot. If a slot is damaged, the record may be the second newest. The older of two whole records is not
-     * hashed. Filled in also if no record is found. */
+     * damaged slot. If a slot is damaged, the record may be the second newest. Filled in also if no record is
+     * found. */
     uint8_t slots_missing, slots_damaged, slots_refused;
     uint32_t sequence;  /* of the record; wraps around at 2^32 */
     uint32_t erases[2]; /* of each slot, at most 2^32 - 1, as the newest valid record counted them; 0: not counted */
@@ -366,7 +366,7 @@ typedef struct firn_restore_report {
  * (CHECKPOINT_OTHER_DATA). An eval plan requires the same model hash and reads only parameters and buffers; it requires
  * the same preprocessing (CHECKPOINT_OTHER_PREPROCESSING), and if it evaluates the train or the held-out part of the
  * data, the same split (CHECKPOINT_OTHER_SPLIT) and, if known, the same data. The config can allow what differs. The
- * whole record is checked before the state is written, so an error leaves the state unchanged, with two exceptions: if
+ * whole record of each slot is checked before the state is written, so an error leaves the state unchanged, with two exceptions: if
  * storage returns different bytes during the copy than during the check, or if a counter has a value that no run
  * reaches, the state becomes empty (NO_STATE until firn_initialise or firn_restore). SHARED on an instance with an
  * owner. *report is filled also if the checkpoint is refused for what was compared; it may be NULL. */

@@ -199,8 +199,8 @@ typedef enum firn_kept {
 /* What the slots of the storage hold. */
 typedef struct firn_survey {
     uint32_t slots;
-    /* Of each slot: FIRN_OK, or why its record is not to be used. If the newest record fits, the other one was not
-     * hashed. */
+    /* Of each slot: FIRN_OK, or why its record is not to be used. Before a save, the other one was not hashed if the
+     * newest record fits. */
     int status[FIRN_RECORD_SLOTS_MAX];
     uint32_t newest;                        /* the slot with the newer sequence */
     bool any;                               /* a record was found that is whole and authentic, of any run */

@@ -393,8 +393,16 @@ static int settle(const firn_instance *instance, firn_survey *found) {
     return status;
 }
 
-/* Examines the slots until one has a record that fits, the newer one first. */
-static int survey(reader *from, firn_survey *found) {
+/* Checks the record in a slot that has a committed one. Returns FIRN_OK, also if it is refused, or HASH. */
+static int check_slot(reader *from, uint32_t slot, firn_survey *found) {
+    if (found->status[slot] == FIRN_OK)
+        found->status[slot] = check_record(from, slot, found);
+    return found->status[slot] == FIRN_ERROR_HASH ? FIRN_ERROR_HASH : FIRN_OK;
+}
+
+/* Examines the slots: every one, or until one has a record that fits, the newer one first. In both cases `from` has
+ * this record in the end. */
+static int survey(reader *from, bool every, firn_survey *found) {
     const firn_port *port = from->instance->port;
     const uint32_t slots = slots_of(from->storage);
     uint32_t sequence[FIRN_RECORD_SLOTS_MAX] = {0};
@@ -411,16 +419,15 @@ static int survey(reader *from, firn_survey *found) {
     }
     const bool has0 = found->status[0] == FIRN_OK, has1 = slots > 1 && found->status[1] == FIRN_OK;
     found->newest = slots > 1 && (!has0 || (has1 && firn_record_is_newer(sequence[1], sequence[0])));
-    for (uint32_t i = 0; i < slots; i++) {
-        const uint32_t slot = i == 0 ? found->newest : 1 - found->newest;
-        if (found->status[slot] != FIRN_OK)
-            continue;
-        status = found->status[slot] = check_record(from, slot, found);
-        if (status == FIRN_ERROR_HASH)
-            return status;
-        if (status == FIRN_OK)
-            break;
-    }
+    if (slots > 1 && every)
+        status = check_slot(from, 1 - found->newest, found);
+    if (status == FIRN_OK)
+        status = check_slot(from, found->newest, found);
+    if (status == FIRN_OK && slots > 1 && found->status[found->newest] != FIRN_OK)
+        status =
+            check_slot(from, 1 - found->newest, found); /* again, if every slot was checked: `from` is to have it */
+    if (status != FIRN_OK)
+        return status;
     return settle(from->instance, found);
 }
 
@@ -433,7 +440,7 @@ int firn_survey_slots(const firn_instance *instance, const firn_storage *storage
             note_record(&from.record, found);
         return FIRN_OK;
     }
-    int status = survey(&from, found);
+    int status = survey(&from, false, found);
     if (status != FIRN_OK)
         return status;
     const uint32_t newest = found->newest, older = found->slots > 1 ? 1 - newest : newest;
@@ -482,7 +489,7 @@ static void report_record(const reader *from, firn_restore_report *report) {
 /* Finds the record to restore and checks it before any byte of it is copied to the state. */
 static int find_record(reader *from, firn_restore_report *report) {
     firn_survey found;
-    int status = survey(from, &found);
+    int status = survey(from, true, &found);
     report_slots(&found, report);
     if (status == FIRN_OK)
         status = outcome_of(&found);
