@@ -366,10 +366,10 @@ typedef struct firn_restore_report {
  * (CHECKPOINT_OTHER_DATA). An eval plan requires the same model hash and reads only parameters and buffers; it requires
  * the same preprocessing (CHECKPOINT_OTHER_PREPROCESSING), and if it evaluates the train or the held-out part of the
  * data, the same split (CHECKPOINT_OTHER_SPLIT) and, if known, the same data. The config can allow what differs. The
- * whole record of each slot is checked before the state is written, so an error leaves the state unchanged, with two exceptions: if
- * storage returns different bytes during the copy than during the check, or if a counter has a value that no run
- * reaches, the state becomes empty (NO_STATE until firn_initialise or firn_restore). SHARED on an instance with an
- * owner. *report is filled also if the checkpoint is refused for what was compared; it may be NULL. */
+ * whole record of each slot is checked before the state is written, so an error leaves the state unchanged, with two
+ * exceptions: if storage returns different bytes during the copy than during the check, or if a counter has a value
+ * that no run reaches, the state becomes empty (NO_STATE until firn_initialise or firn_restore). SHARED on an instance
+ * with an owner. *report is filled also if the checkpoint is refused for what was compared; it may be NULL. */
 int firn_restore(firn *instance, firn_restore_report *report) FIRN_CHECK_RESULT;
 
 /* Computes the SHA-256 over every state tensor: name, type, shape and canonical bytes, sorted by name. */
