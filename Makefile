@@ -237,6 +237,9 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 # tests/unit/support_sealed_runs.c skips the signature check of most plans.
 $(BUILD)/tests/test_hostile_plans: private LDFLAGS += -Wl,--wrap=firn_signature_check
 
+# tests/unit/test_replace.c counts the system calls of a replacement, and lets each of them fail.
+$(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrite64 pwrite fsync close rename,-Wl,--wrap=$(call))
+
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
