@@ -5,6 +5,7 @@
  *     steps=N           run N steps
  *     resume            begin with the file `checkpoint`; an eval plan always reads its parameters from this file
  *     save              write the file `checkpoint` after the last step of a train plan
+ *     slots             instead of this file use the slots `slot.0` and `slot.1`
  *     try=write-plan    write into the loaded plan, which must fault
  *     try=second-open   open a plan in the instance that already holds one, which must be refused
  */
@@ -21,7 +22,7 @@ enum { EXIT_WRONG = 1, EXIT_COMMAND_LINE = 2, EXIT_REFUSED = 3, EXIT_NUMBERS = 4
 
 typedef struct options {
     uint64_t steps;
-    bool resume, save, write_plan, second_open;
+    bool resume, save, slots, write_plan, second_open;
 } options;
 
 static firn instance;
@@ -90,10 +91,11 @@ static bool read_word(const char *word, options *asked) {
     }
     asked->resume |= word_is(word, "resume");
     asked->save |= word_is(word, "save");
+    asked->slots |= word_is(word, "slots");
     asked->write_plan |= word_is(word, "try=write-plan");
     asked->second_open |= word_is(word, "try=second-open");
-    return word_is(word, "resume") || word_is(word, "save") || word_is(word, "try=write-plan") ||
-           word_is(word, "try=second-open");
+    return word_is(word, "resume") || word_is(word, "save") || word_is(word, "slots") ||
+           word_is(word, "try=write-plan") || word_is(word, "try=second-open");
 }
 
 static bool read_options(const char *line, options *asked) {
@@ -274,6 +276,8 @@ int firn_runner(void) {
     firn_info info;
     if (!read_options(firn_system_command_line(), &asked))
         return report_fault("runner", "a word of the command line is not known", EXIT_COMMAND_LINE);
+    if (asked.slots)
+        port.storage = &firn_emulated_slots;
     int error = open_plan(&port);
     if (error == FIRN_OK)
         error = firn_describe(&instance, &info);
