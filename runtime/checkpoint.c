@@ -103,13 +103,18 @@ static void put_regions(writer *to) {
     }
 }
 
-static void put_record(writer *to, const firn_record *record) {
+/* Not inlined, so that the bytes are off the stack when the state is written. */
+__attribute__((noinline)) static void put_header(writer *to, const firn_record *record) {
     uint8_t header[FIRN_RECORD_HEADER_BYTES];
     if (to->hash != NULL)
         firn_record_encode_hashed(record, header);
     else
         firn_record_encode(record, header);
     put(to, header, sizeof header);
+}
+
+static void put_record(writer *to, const firn_record *record) {
+    put_header(to, record);
     put_directory(to, record);
     put_regions(to);
 }

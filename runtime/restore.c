@@ -156,8 +156,9 @@ static uint8_t *destination(const reader *from, uint32_t region) {
     return NULL;
 }
 
-/* Adds the header to a hash: the bytes that were read, because every byte of a valid header is a field or zero. */
-static int hash_header(const reader *from, firn_sha256 *hash) {
+/* Adds the header to a hash: the bytes that were read, because every byte of a valid header is a field or zero. Not
+ * inlined, so that the bytes are off the stack when the state is read. */
+__attribute__((noinline)) static int hash_header(const reader *from, firn_sha256 *hash) {
     uint8_t header[FIRN_RECORD_HEADER_BYTES];
     firn_record_encode_hashed(&from->record, header);
     return firn_sha256_update(hash, header, sizeof header);

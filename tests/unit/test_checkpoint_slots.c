@@ -539,6 +539,22 @@ static void counts_erases(void **state) {
     assert_true(report.erases[0] == UINT32_MAX && report.erases[1] == UINT32_MAX);
 }
 
+/* Records from before there were codes, counters and erases have zeros there. */
+static void older_records_restore(void **state) {
+    (void)state;
+    save_steps(NULL, 1);
+    firn_record record = record_in(0);
+    memset(record.erases, 0, sizeof record.erases);
+    reseal(0, record, NULL);
+    for (uint32_t i = 448; i < FIRN_RECORD_HEADER_BYTES; i++)
+        assert_int_equal(slot_at(0)[i], 0);
+    assert_int_equal(restore_with(&plan, NULL), 1);
+    assert_int_equal(report.erases[0], 0);
+    train_and_save(&two, 1);
+    assert_int_equal(record_in(1).sequence, 2);
+    assert_int_equal(record_in(1).erases[1], 1);
+}
+
 /* --- storage ------------------------------------------------------------------------------------------------------ */
 
 static void refuses_slots_that_cannot_be(void **state) {
@@ -584,6 +600,7 @@ int main(void) {
         TEST(errors_of_the_counter_lose_nothing),
         TEST(a_counter_may_be_added),
         TEST(counts_erases),
+        TEST(older_records_restore),
         TEST(refuses_slots_that_cannot_be),
     };
     return cmocka_run_group_tests_name("checkpoint slots", tests, NULL, NULL);
