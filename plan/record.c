@@ -98,11 +98,11 @@ void firn_record_encode(const firn_record *record, uint8_t bytes[FIRN_RECORD_HEA
     firn_store32(bytes + AT_COUNTER, record->counter);
     firn_store32(bytes + AT_COUNTED, record->counted);
     for (uint32_t i = 0; i < FIRN_RECORD_SLOTS_MAX; i++)
-        firn_store32(bytes + AT_ERASES + 4 * i, record->erases[i]);
+        firn_store32(bytes + AT_ERASES + (size_t)4 * i, record->erases[i]);
     firn_store32(bytes + AT_REGION_COUNT, record->region_count);
     for (uint32_t i = 0; i < record->region_count; i++) {
         bytes[AT_REGION_KINDS + i] = record->region_kinds[i];
-        firn_store64(bytes + AT_REGION_BYTES + 8 * i, record->region_bytes[i]);
+        firn_store64(bytes + AT_REGION_BYTES + (size_t)8 * i, record->region_bytes[i]);
     }
 }
 
@@ -155,7 +155,7 @@ static bool read_regions(firn_record *record, const uint8_t *bytes) {
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint8_t kind = record->region_kinds[i] = bytes[AT_REGION_KINDS + i];
-        uint64_t size = record->region_bytes[i] = firn_load64(bytes + AT_REGION_BYTES + 8 * i);
+        uint64_t size = record->region_bytes[i] = firn_load64(bytes + AT_REGION_BYTES + (size_t)8 * i);
         if (!firn_region_is_state(kind) || size == 0 || size > FIRN_REGION_BYTES_MAX ||
             (i > 0 && kind < record->region_kinds[i - 1]))
             return false;
@@ -188,7 +188,7 @@ int firn_record_decode(firn_record *record, const uint8_t bytes[FIRN_RECORD_HEAD
     record->counter = firn_load32(bytes + AT_COUNTER);
     record->counted = firn_load32(bytes + AT_COUNTED);
     for (uint32_t i = 0; i < FIRN_RECORD_SLOTS_MAX; i++)
-        record->erases[i] = firn_load32(bytes + AT_ERASES + 4 * i);
+        record->erases[i] = firn_load32(bytes + AT_ERASES + (size_t)4 * i);
     return record->state_bytes == firn_record_region_offset(record, record->region_count)
                ? FIRN_OK
                : FIRN_ERROR_CHECKPOINT_DAMAGED;

@@ -156,7 +156,9 @@ static int check(cli_record *record, const window *in) {
 /* Prepares a record to be read from the same file again. */
 static void restart(cli_record *record) {
     free(record->entries);
-    *record = (cli_record){.contents = record->contents};
+    record->entries = NULL;
+    record->count = 0;
+    record->end = 0;
 }
 
 /* --- slots --- */

@@ -228,7 +228,7 @@ static void renumber(uint32_t sequence) {
 
 /* --- the sweeps --- */
 
-static struct { uint64_t cuts, second_cuts, kept, landed, none; } seen;
+static struct { unsigned long long cuts, second_cuts, kept, landed, none; } seen;
 
 /* Where in a save the record becomes valid. */
 typedef struct schedule {
@@ -432,9 +432,8 @@ static void sweep(bool with_key) {
     printf(
         "%s a device key: %llu cut points, %llu of them with a second cut; %llu restored the record before, %llu the "
         "new one, %llu of a first save none\n",
-        with_key ? "with" : "without", (unsigned long long)(seen.cuts + seen.second_cuts),
-        (unsigned long long)seen.second_cuts, (unsigned long long)seen.kept, (unsigned long long)seen.landed,
-        (unsigned long long)seen.none);
+        with_key ? "with" : "without", seen.cuts + seen.second_cuts, seen.second_cuts, seen.kept, seen.landed,
+        seen.none);
     assert_true(seen.cuts + seen.second_cuts > 10000 && seen.kept > 0 && seen.landed > 0 && seen.none > 0);
 }
 

@@ -15,7 +15,7 @@
 #include "tests/unit/support_flash.h"
 #include "tests/unit/support_signed_plans.h"
 
-enum { UNIT = 16, ERASE = 512, SLOT = 1536 };
+enum { UNIT = 16, ERASE = 512, SLOT = 1536, BOTH = 2 * SLOT };
 
 static support_flash flash, put_aside;
 static support_flash_part part;
@@ -54,9 +54,9 @@ static int read_slot(void *context, uint64_t offset, void *bytes, uint32_t count
 
 static int begin(void **state) {
     (void)state;
-    support_flash_make(&flash, 2 * SLOT, UNIT, ERASE, 0xff);
-    support_flash_make(&put_aside, 2 * SLOT, UNIT, ERASE, 0xff);
-    support_flash_part_make(&part, &flash, 0, 2 * SLOT);
+    support_flash_make(&flash, BOTH, UNIT, ERASE, 0xff);
+    support_flash_make(&put_aside, BOTH, UNIT, ERASE, 0xff);
+    support_flash_part_make(&part, &flash, 0, BOTH);
     storage = part.storage;
     storage.capacity = SLOT;
     storage.slots = 2;
@@ -144,8 +144,8 @@ static void reseal(uint32_t slot, firn_record record, const uint8_t *device_key)
 }
 
 static void erase_all(void) {
-    memset(flash.bytes, 0xff, 2 * SLOT);
-    memset(flash.programmed, 0, 2 * SLOT * sizeof *flash.programmed);
+    memset(flash.bytes, 0xff, BOTH);
+    memset(flash.programmed, 0, BOTH * sizeof *flash.programmed);
 }
 
 /* --- codes -------------------------------------------------------------------------------------------------------- */
@@ -433,7 +433,7 @@ static void old_records_are_not_put_back(void **state) {
     erase_all();
     assert_int_equal(restore_with(&plan, key), FIRN_ERROR_CHECKPOINT_ROLLED_BACK);
     assert_int_equal(report.slots_missing, 2);
-    memset(flash.bytes, 0x5a, 2 * SLOT);
+    memset(flash.bytes, 0x5a, BOTH);
     assert_int_equal(restore_with(&plan, key), FIRN_ERROR_CHECKPOINT_DAMAGED);
 }
 
@@ -480,7 +480,7 @@ static void errors_of_the_counter_lose_nothing(void **state) {
     counter_reads = false;
     support_flash_copy(&put_aside, &flash);
     assert_int_equal(firn_save(&one.firn), FIRN_ERROR_COUNTER);
-    assert_memory_equal(flash.bytes, put_aside.bytes, 2 * SLOT);
+    assert_memory_equal(flash.bytes, put_aside.bytes, BOTH);
     assert_int_equal(restore_with(&plan, key), FIRN_ERROR_COUNTER);
     counter_reads = true;
     counter_advances = false;
@@ -488,7 +488,7 @@ static void errors_of_the_counter_lose_nothing(void **state) {
     assert_int_equal(device_counter, 2);
     support_flash_copy(&put_aside, &flash);
     assert_int_equal(firn_save(&one.firn), FIRN_ERROR_COUNTER); /* not before the last one is counted */
-    assert_memory_equal(flash.bytes, put_aside.bytes, 2 * SLOT);
+    assert_memory_equal(flash.bytes, put_aside.bytes, BOTH);
     assert_int_equal(restore_with(&plan, key), FIRN_ERROR_COUNTER);
     uint8_t digest[32];
     assert_int_equal(firn_digest(&two.firn, digest), FIRN_ERROR_NO_STATE);
@@ -500,7 +500,7 @@ static void errors_of_the_counter_lose_nothing(void **state) {
     device_counter = UINT32_MAX;
     support_flash_copy(&put_aside, &flash);
     assert_int_equal(firn_save(&one.firn), FIRN_ERROR_COUNTER);
-    assert_memory_equal(flash.bytes, put_aside.bytes, 2 * SLOT);
+    assert_memory_equal(flash.bytes, put_aside.bytes, BOTH);
 }
 
 /* A device that gets its counter later keeps its records. */
@@ -571,7 +571,7 @@ static void refuses_slots_that_cannot_be(void **state) {
     storage.capacity = ERASE; /* of one slot */
     support_flash_copy(&put_aside, &flash);
     assert_int_equal(firn_save(&one.firn), FIRN_ERROR_STORAGE_FULL);
-    assert_memory_equal(flash.bytes, put_aside.bytes, 2 * SLOT);
+    assert_memory_equal(flash.bytes, put_aside.bytes, BOTH);
     storage = good;
     storage.slots = 1; /* the first slot alone */
     assert_int_equal(firn_save(&one.firn), FIRN_OK);

@@ -177,7 +177,8 @@ static int store_watched(char byte, uint32_t fail_at, int error) {
 static void syncs_before_and_after_the_rename(void **state) {
     (void)state;
     static const call order[] = {OPEN, WRITE, WRITE, WRITE, SYNC, CLOSE, RENAME, OPEN_FOLDER, SYNC_FOLDER, CLOSE};
-    for (char byte = 'a'; byte < 'c'; byte++) { /* the first file, and its replacement */
+    for (int i = 0; i < 2; i++) { /* the first file, and its replacement */
+        const char byte = i == 0 ? 'a' : 'b';
         assert_int_equal(store_watched(byte, 0, 0), FIRN_OK);
         assert_int_equal(seen.count, sizeof order / sizeof *order);
         assert_memory_equal(seen.calls, order, sizeof order);
