@@ -359,7 +359,7 @@ typedef struct firn_restore_report {
 /* Reads a checkpoint back: the newest valid record that fits. Where the newest record belongs to another run, for
  * instance of a plan that was withdrawn, an older one that fits is read; with two valid records that fit it is always
  * the newer one, which is then accepted or refused. If no record fits, the error is that of the slot that comes
- * closest, in this order: STORAGE, CHECKPOINT_ROLLED_BACK, OTHER_RUN or OTHER_MODEL, AUTHENTICATION, VERSION, DAMAGED,
+ * closest, in this order: STORAGE, OTHER_RUN, OTHER_MODEL, CHECKPOINT_ROLLED_BACK, AUTHENTICATION, VERSION, DAMAGED,
  * MISSING. A power cut in the very first save may leave DAMAGED. COUNTER if the checkpoint counter fails.
  *
  * A train plan requires the same run hash, and the same data if both hashes are known

@@ -366,10 +366,10 @@ static int check_record(reader *from, uint32_t slot, firn_survey *found) {
 
 /* How much there is to be lost with a slot, by what was found in it. */
 static uint32_t worth_of(int status) {
-    static const int ascending[] = {FIRN_ERROR_CHECKPOINT_MISSING,        FIRN_ERROR_CHECKPOINT_DAMAGED,
-                                    FIRN_ERROR_CHECKPOINT_VERSION,        FIRN_ERROR_STORAGE,
-                                    FIRN_ERROR_CHECKPOINT_AUTHENTICATION, FIRN_ERROR_CHECKPOINT_ROLLED_BACK,
-                                    FIRN_ERROR_CHECKPOINT_OTHER_MODEL,    FIRN_ERROR_CHECKPOINT_OTHER_RUN};
+    static const int ascending[] = {FIRN_ERROR_CHECKPOINT_MISSING,     FIRN_ERROR_CHECKPOINT_DAMAGED,
+                                    FIRN_ERROR_CHECKPOINT_VERSION,     FIRN_ERROR_CHECKPOINT_AUTHENTICATION,
+                                    FIRN_ERROR_CHECKPOINT_ROLLED_BACK, FIRN_ERROR_STORAGE,
+                                    FIRN_ERROR_CHECKPOINT_OTHER_MODEL, FIRN_ERROR_CHECKPOINT_OTHER_RUN};
     const uint32_t count = sizeof ascending / sizeof *ascending;
     uint32_t worth = 0;
     while (worth < count && ascending[worth] != status)
@@ -379,6 +379,12 @@ static uint32_t worth_of(int status) {
 
 static bool is_of_other_plan(int status) {
     return status == FIRN_ERROR_CHECKPOINT_OTHER_RUN || status == FIRN_ERROR_CHECKPOINT_OTHER_MODEL;
+}
+
+/* Returns true if a whole record is not to be used. */
+static bool is_refusal(int status) {
+    return is_of_other_plan(status) || status == FIRN_ERROR_CHECKPOINT_AUTHENTICATION ||
+           status == FIRN_ERROR_CHECKPOINT_ROLLED_BACK;
 }
 
 static uint32_t slots_of(const firn_storage *storage) {
@@ -471,10 +477,10 @@ static void report_slots(const firn_survey *found, firn_restore_report *report) 
         const int status = found->status[i];
         if (status == FIRN_ERROR_CHECKPOINT_MISSING)
             report->slots_missing++;
-        else if (status != FIRN_OK && worth_of(status) <= worth_of(FIRN_ERROR_STORAGE))
-            report->slots_damaged++;
-        else if (status != FIRN_OK)
+        else if (is_refusal(status))
             report->slots_refused++;
+        else if (status != FIRN_OK)
+            report->slots_damaged++;
     }
     memcpy(report->erases, found->erases, sizeof report->erases);
 }

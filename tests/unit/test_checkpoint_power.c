@@ -60,7 +60,7 @@ static int advance_counter(void *context, uint32_t value) {
     return whole ? 0 : FIRN_ERROR_COUNTER;
 }
 
-static const firn_counter counter = {read_counter, advance_counter};
+static const firn_counter counter = {.read = read_counter, .advance = advance_counter};
 
 static int file_read(void *context, uint64_t offset, void *bytes, uint32_t count) {
     (void)context;

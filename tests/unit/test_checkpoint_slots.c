@@ -44,7 +44,7 @@ static int advance_counter(void *context, uint32_t value) {
     return 0;
 }
 
-static const firn_counter counter = {read_counter, advance_counter};
+static const firn_counter counter = {.read = read_counter, .advance = advance_counter};
 
 static int read_slot(void *context, uint64_t offset, void *bytes, uint32_t count) {
     if ((int)(offset / SLOT) == unreadable)
@@ -290,6 +290,39 @@ static void an_unreadable_slot_is_a_damaged_one(void **state) {
     assert_int_equal(restore_with(&plan, NULL), FIRN_ERROR_STORAGE);
     assert_int_equal(restore_with(&other_plan, NULL), FIRN_ERROR_STORAGE);
     assert_int_equal(report.slots_damaged, 2);
+}
+
+/* Which error two slots give together, and which of them a save takes: the one where less is lost. */
+static void the_lesser_loss(void **state) {
+    (void)state;
+    save_steps(key, 2);
+    support_flash_copy(&put_aside, &flash);
+    unreadable = 1;
+    reseal(0, record_in(0), other_key); /* forged beside one that cannot be read now */
+    assert_int_equal(restore_with(&plan, key), FIRN_ERROR_STORAGE);
+    train_and_save(&one, 1);
+    unreadable = -1;
+    assert_int_equal(record_in(0).global_step, 3);
+    assert_int_equal(record_in(1).global_step, 2);
+
+    support_flash_copy(&flash, &put_aside);
+    reseal(1, record_in(1), other_key);
+    slot_at(0)[600] ^= 1; /* damaged beside forged */
+    assert_int_equal(restore_with(&plan, key), FIRN_ERROR_CHECKPOINT_AUTHENTICATION);
+    train_and_save(&one, 1);
+    assert_int_equal(record_in(0).global_step, 4);
+
+    support_flash_copy(&flash, &put_aside);
+    reseal(1, record_in(1), other_key);
+    assert_int_equal(restore_with(&other_plan, key), FIRN_ERROR_CHECKPOINT_OTHER_RUN);
+    slot_at(0)[8] = 3;
+    assert_int_equal(restore_with(&plan, key), FIRN_ERROR_CHECKPOINT_AUTHENTICATION);
+    memset(slot_at(1), 0xff, SLOT);
+    assert_int_equal(restore_with(&plan, key), FIRN_ERROR_CHECKPOINT_VERSION);
+    slot_at(1)[0] = 0;
+    assert_int_equal(restore_with(&plan, key), FIRN_ERROR_CHECKPOINT_VERSION);
+    memset(slot_at(0), 0xff, SLOT);
+    assert_int_equal(restore_with(&plan, key), FIRN_ERROR_CHECKPOINT_DAMAGED);
 }
 
 /* --- the sequence ------------------------------------------------------------------------------------------------- */
@@ -589,6 +622,7 @@ int main(void) {
         TEST(a_flipped_bit_falls_back),
         TEST(a_save_keeps_what_is_valid),
         TEST(an_unreadable_slot_is_a_damaged_one),
+        TEST(the_lesser_loss),
         TEST(the_sequence_goes_on),
         TEST(sequences_are_compared_serially),
         TEST(places_do_not_matter),
