@@ -430,9 +430,9 @@ static int survey(reader *from, bool every, firn_survey *found) {
         status = check_slot(from, 1 - found->newest, found);
     if (status == FIRN_OK)
         status = check_slot(from, found->newest, found);
+    /* If every slot was checked, this one is checked again, because `from` is to have it. */
     if (status == FIRN_OK && slots > 1 && found->status[found->newest] != FIRN_OK)
-        status =
-            check_slot(from, 1 - found->newest, found); /* again, if every slot was checked: `from` is to have it */
+        status = check_slot(from, 1 - found->newest, found);
     if (status != FIRN_OK)
         return status;
     return settle(from->instance, found);
