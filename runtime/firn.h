@@ -45,31 +45,38 @@ extern "C" {
 
 /* --- the port: what the platform supplies ------------------------------------------------------------------------- */
 
-/* Block storage for one checkpoint slot. Units are bytes. Offset and length of program are multiples of program_unit,
- * those of erase multiples of erase_unit; read takes any. A byte is programmed at most once between two erases.
+/* Block storage for checkpoints, in one slot or two. Units are bytes. Slot 0 begins at offset 0, slot 1 at `capacity`,
+ * and the storage ends behind the last slot. Offset and length of program are multiples of program_unit, those of erase
+ * multiples of erase_unit; read takes any. A byte is programmed at most once between two erases.
  *
- * The slot is erased before it is written: on raw flash a power cut during firn_save loses the previous record as well
- * as the new one, and the run starts again. If this is not acceptable, the port must keep the previous record until
- * sync, as a file does that is replaced by renaming. A later version will use two slots and the record's sequence
- * number. */
+ * With two slots, records alternate between them, and the slot with the record that firn_restore would find is never
+ * erased: whenever the power fails, firn_restore finds that record or the next one. So flash has two slots.
+ *
+ * With one slot, the slot is erased before it is written, and a power cut in firn_save loses the record before it as
+ * well. One slot is for a port that keeps the previous contents until sync, as a file does that is replaced by
+ * renaming. */
 typedef struct firn_storage {
     uint32_t program_unit; /* 1 to 256, a power of two */
     uint32_t erase_unit;   /* a multiple of program_unit */
-    uint64_t capacity;     /* a multiple of erase_unit; 0: grows as it is written (a file), `stored` is required */
-    uint8_t erased_value;  /* the value of an erased byte: 0xff for most flash */
+    /* Of one slot, a multiple of erase_unit; 0: one slot that grows as it is written (a file), `stored` is required.
+     * `firnc inspect` prints the size of a plan's checkpoint. */
+    uint64_t capacity;
+    uint8_t erased_value; /* the value of an erased byte: 0xff for most flash */
+    uint8_t slots;        /* 1 or 2; 0: 1 */
     /* Each returns 0, FIRN_ERROR_STORAGE, or FIRN_ERROR_STORAGE_FULL (erase, program and sync only). Saving a record
-     * makes one erase from offset 0, programs with ascending offsets, and one sync after the last of them. On a file
-     * system the previous record stays valid until that sync. The record's SHA-256 detects programs that were lost or
-     * reordered before it. */
+     * makes reads, then one erase from the beginning of a slot, programs with ascending offsets, and one sync after the
+     * last of them. A slot that cannot be read, as flash whose error correction fails after a torn write, counts as
+     * damaged. The record's SHA-256 detects programs that were lost or reordered before the sync. */
     int (*read)(void *context, uint64_t offset, void *bytes, uint32_t count);
     int (*program)(void *context, uint64_t offset, const void *bytes, uint32_t count);
     int (*erase)(void *context, uint64_t offset, uint64_t count);
     int (*sync)(void *context);
-    /* Returns the bytes stored now, 0 if there are none. NULL: use capacity, which must not be 0 (ARGUMENT). */
+    /* Returns the bytes stored now, 0 if there are none; only with one slot (else ARGUMENT). NULL: use capacity, which
+     * must not be 0 (ARGUMENT). */
     uint64_t (*stored)(void *context);
 } firn_storage;
 
-/* The security counter of the device. Its value never decreases. */
+/* A monotonic counter of the device, for plans or for checkpoints. Its value never decreases. */
 typedef struct firn_counter {
     int (*read)(void *context, uint32_t *value);   /* 0 or FIRN_ERROR_COUNTER */
     int (*advance)(void *context, uint32_t value); /* called only with a value above the one read; must be power-safe */
@@ -93,6 +100,21 @@ typedef struct firn_port {
     /* Does not return. Called if an internal check fails, which only disturbed memory can cause. NULL:
      * __builtin_trap. */
     void (*trap)(void *context, int error);
+    /* A second counter, against checkpoints that are put back; NULL: none. A record holds the value that the counter
+     * has once it is saved. The order: the record is written, committed and synced; then the counter is advanced by
+     * one. firn_restore accepts a record with the counter's value, or with one more: then the power failed between
+     * commit and advance, and firn_restore and firn_save first advance the counter, before they read or erase more.
+     * Everything else is CHECKPOINT_ROLLED_BACK, also that no slot holds a record once the counter is above 0. So the
+     * older slot is no substitute if the newest record decays.
+     *
+     * Without a device key, which makes the value unforgeable, this detects only old records that were put back as they
+     * were. */
+    const firn_counter *checkpoint_counter;
+    /* Saves for one advance of checkpoint_counter; 0: 1. For a counter that wears: one that stands W advances lasts for
+     * W * saves_per_advance saves; after that its errors stop firn_save. With N, the last N records at most have the
+     * counter's value, and any of them is accepted if somebody puts it back; a decayed record can be replaced by the
+     * older slot if both have the same value. */
+    uint32_t saves_per_advance;
 } firn_port;
 
 /* --- the data source ---------------------------------------------------------------------------------------------- */
@@ -199,6 +221,13 @@ typedef struct firn_config {
      * "avx512fp16". NULL: the set named by the environment variable FIRN_KERNELS if there is one and it is not empty,
      * else the one chosen by the CPU. */
     const char *kernels;
+    /* NULL, or 32 secret bytes that only this device has. firn_save then authenticates records by HMAC-SHA-256, and
+     * firn_restore refuses others (CHECKPOINT_AUTHENTICATION): nobody without the key can make weights that this device
+     * takes. Without a key, records that were written with one are refused in the same way. The key is read by
+     * firn_save and firn_restore, is not copied, and stays valid and unchanged while the instance is used. What is
+     * computed with it is separated by a label, so that it may serve other purposes too. A device gets its key before
+     * its first save: older records cannot be restored with it. */
+    const uint8_t *device_key;
     /* SHA-256 of the data that the source will give; zeros: not known. It is saved in checkpoints, and compared when
      * one is restored (firn_restore). The next three accept a checkpoint that was trained otherwise. */
     uint8_t data_hash[32];
@@ -293,8 +322,18 @@ int firn_eval_metric(const firn *instance, uint32_t index, float *value) FIRN_CH
 int firn_progress(const firn *instance, uint64_t *steps) FIRN_CHECK_RESULT;
 
 /* Writes a checkpoint through the port's storage: the record, then the commit unit. The state can be saved only between
- * steps. An error or a power cut destroys the previous record, except on a port that keeps it until sync; after an
- * error the instance can continue. */
+ * steps.
+ *
+ * With two slots the record goes where no record is lost: the slot that firn_restore would read is kept, or if no
+ * record fits this plan, the newest valid one of another run. It is checked in full first, which reads and hashes it
+ * once. An error or a power cut therefore leaves the previous record. The first save of another run keeps the newest
+ * record of the run before it, and the second one erases it: a plan that may be withdrawn should be confirmed before
+ * its second save. With one slot the previous record is destroyed, except on a port that keeps it until sync. After an
+ * error the instance can continue.
+ *
+ * The new record is newer than every valid record in the storage, also in a run that has just been initialised.
+ * COUNTER if the checkpoint counter cannot be read or advanced; where the last advance failed, the record is saved, and
+ * the next save or restore advances first. */
 int firn_save(firn *instance) FIRN_CHECK_RESULT;
 
 /* How a property of a checkpoint compares with that of the plan and the data. */
@@ -310,16 +349,30 @@ typedef struct firn_restore_report {
     uint8_t run_hash[32];               /* of the plan that wrote it */
     uint8_t origin_hash[32];            /* the run hash of the run that this plan's run continued; zeros: none */
     uint8_t preprocessing, split, data; /* firn_comparison */
+    uint8_t slot;                       /* that the record was read from, 0 or 1 */
+    /* Slots that are erased; whose record is incomplete, damaged, unreadable or of another version; and whose record is
+     * whole but refused: by its code, its counter value, its run or its model. A power cut in firn_save leaves one
+     * damaged slot. If a slot is damaged, the record may be the second newest. Filled in also if no record is
+     * found. */
+    uint8_t slots_missing, slots_damaged, slots_refused;
+    uint32_t sequence;  /* of the record; wraps around at 2^32 */
+    uint32_t erases[2]; /* of each slot, at most 2^32 - 1, as the newest valid record counted them; 0: not counted */
 } firn_restore_report;
 
-/* Reads a checkpoint back. A train plan requires the same run hash, and the same data if both hashes are known
+/* Reads a checkpoint back: the newest valid record that fits. Where the newest record belongs to another run, for
+ * instance of a plan that was withdrawn, an older one that fits is read; with two valid records that fit it is always
+ * the newer one, which is then accepted or refused. If no record fits, the error is that of the slot that comes
+ * closest, in this order: STORAGE, OTHER_RUN, OTHER_MODEL, CHECKPOINT_ROLLED_BACK, AUTHENTICATION, VERSION, DAMAGED,
+ * MISSING. A power cut in the very first save may leave DAMAGED. COUNTER if the checkpoint counter fails.
+ *
+ * A train plan requires the same run hash, and the same data if both hashes are known
  * (CHECKPOINT_OTHER_DATA). An eval plan requires the same model hash and reads only parameters and buffers; it requires
  * the same preprocessing (CHECKPOINT_OTHER_PREPROCESSING), and if it evaluates the train or the held-out part of the
  * data, the same split (CHECKPOINT_OTHER_SPLIT) and, if known, the same data. The config can allow what differs. The
- * whole record is checked before the state is written, so an error leaves the state unchanged, with two exceptions: if
- * storage returns different bytes during the copy than during the check, or if a counter has a value that no run
- * reaches, the state becomes empty (NO_STATE until firn_initialise or firn_restore). SHARED on an instance with an
- * owner. *report is filled also if the checkpoint is refused for what was compared; it may be NULL. */
+ * whole record of each slot is checked before the state is written, so an error leaves the state unchanged, with two
+ * exceptions: if storage returns different bytes during the copy than during the check, or if a counter has a value
+ * that no run reaches, the state becomes empty (NO_STATE until firn_initialise or firn_restore). SHARED on an instance
+ * with an owner. *report is filled also if the checkpoint is refused for what was compared; it may be NULL. */
 int firn_restore(firn *instance, firn_restore_report *report) FIRN_CHECK_RESULT;
 
 /* Computes the SHA-256 over every state tensor: name, type, shape and canonical bytes, sorted by name. */

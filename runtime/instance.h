@@ -6,6 +6,7 @@
 #include "plan/checks/check.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
+#include "plan/record.h"
 #include "plan/signature.h"
 #include "runtime/firn.h"
 #include "runtime/kernels/kernels.h"
@@ -83,8 +84,8 @@ typedef struct __attribute__((may_alias)) firn_instance {
     firn_parallel parallel; /* the port's threads as they were at firn_open: the workspace has a slot for each */
     const firn_kernel_set *kernels;
     firn_fb_plan plan;
-    uint32_t condition; /* firn_condition */
-    uint32_t sequence;  /* of the last checkpoint saved or restored */
+    const uint8_t *device_key; /* as in the config */
+    uint32_t condition;        /* firn_condition */
 } firn_instance;
 
 #define FIRN_INSTANCE_MARK 0x66697270726f6721u
@@ -185,5 +186,40 @@ float firn_metric_value(const firn_instance *instance, firn_fb_metric metric);
 /* Fills the regions of the state that the instance owns with the plan's initial values; without `with_model` those of
  * the parameters stay as they are. */
 void firn_initialise_state(const firn_instance *instance, bool with_model);
+
+/* --- restore.c ---------------------------------------------------------------------------------------------------- */
+
+/* The record that a save leaves where it is. */
+typedef enum firn_kept {
+    FIRN_KEPT_NONE = 0,
+    FIRN_KEPT_THIS_RUN = 1, /* it fits the plan */
+    FIRN_KEPT_OTHER_RUN = 2
+} firn_kept;
+
+/* What the slots of the storage hold. */
+typedef struct firn_survey {
+    uint32_t slots;
+    /* Of each slot: FIRN_OK, or why its record is not to be used. Before a save, the other one was not hashed if the
+     * newest record fits. */
+    int status[FIRN_RECORD_SLOTS_MAX];
+    uint32_t newest;                        /* the slot with the newer sequence */
+    bool any;                               /* a record was found that is whole and authentic, of any run */
+    uint32_t sequence;                      /* the newest of such records; 0: none */
+    uint32_t erases[FIRN_RECORD_SLOTS_MAX]; /* of each slot, as they say */
+    uint32_t device;                        /* value of the checkpoint counter; 0: none */
+    uint32_t counter, counted;              /* the highest that an accepted record has; of none: device and 0 */
+    uint32_t target;                        /* the slot to write, where the least is lost */
+    firn_kept kept;                         /* in the other slot */
+} firn_survey;
+
+/* Returns the storage of an instance, or NULL with the reason in *status. */
+const firn_storage *firn_survey_storage(const firn_instance *instance, int *status);
+
+/* Examines the slots before a save; advances the checkpoint counter if it is behind a record. Errors: COUNTER, HASH;
+ * records that cannot be read are no error. */
+int firn_survey_slots(const firn_instance *instance, const firn_storage *storage, firn_survey *found) FIRN_CHECK_RESULT;
+
+/* Returns the directory entry of a tensor of the state, whose region is in the record. */
+firn_record_entry firn_survey_entry(const firn_instance *instance, const firn_record *record, firn_fb_tensor tensor);
 
 #endif

@@ -330,6 +330,7 @@ int firn_open(firn *instance, const firn_config *config) {
         if (firn_region_is_arena(opened->header.region_kinds[i]))
             memset(config->blocks[i].memory, 0, (size_t)block_bytes(&opened->header, i));
     memcpy(opened->data_hash, config->data_hash, sizeof opened->data_hash);
+    opened->device_key = config->device_key;
     opened->allow_other_preprocessing = config->allow_other_preprocessing;
     opened->allow_other_split = config->allow_other_split;
     opened->allow_other_data = config->allow_other_data;

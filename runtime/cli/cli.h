@@ -24,10 +24,11 @@ enum {
 typedef struct cli_options {
     const char *command;
     const char *file; /* the plan or the checkpoint */
-    const char *key, *labels, *weights, *checkpoint, *log, *counter, *output;
+    const char *key, *labels, *weights, *checkpoint, *log, *counter, *output, *device_key;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
-    bool steps_given;
+    bool steps_given, slot_given;
+    uint64_t slot;                    /* of a dump of two slots */
     uint64_t steps, checkpoint_every; /* 0: at the end only */
     unsigned threads;
     bool resume, quiet, verbose, per_tensor;
@@ -59,6 +60,13 @@ typedef struct cli_report {
 int cli_report_read(cli_report *report, const firn_host_plan *plan);
 void cli_report_free(cli_report *report);
 
+/* --- device_key.c --- */
+
+#define CLI_DEVICE_KEY_BYTES 32
+
+/* Reads a device key, a file of 32 bytes. Returns CLI_OK, or CLI_FILE after a message. */
+int cli_device_key_read(uint8_t key[CLI_DEVICE_KEY_BYTES], const char *path);
+
 /* --- session.c: an open plan with its data --- */
 
 typedef struct cli_session {
@@ -71,6 +79,7 @@ typedef struct cli_session {
     firn_info info;
     cli_report report;
     firn_config config; /* the session owns its memory */
+    uint8_t device_key[CLI_DEVICE_KEY_BYTES];
 } cli_session;
 
 /* Loads the plan, opens the data, verifies and opens the plan with the hash of the data, and checks its mode. */
@@ -139,14 +148,16 @@ typedef struct cli_record {
     firn_record header;
     cli_record_entry *entries;
     uint32_t count;
-    uint64_t end;      /* where the record ends, if unexpected bytes follow it; else 0 */
-    uint8_t *contents; /* of the whole file */
+    uint64_t end;         /* where the record ends, if unexpected bytes follow it; else 0 */
+    uint8_t *contents;    /* of the whole file */
+    const uint8_t *bytes; /* the record in it */
     const uint8_t *state;
 } cli_record;
 
-/* Reads a checkpoint file, or a dump of the flash slot that holds one, and checks its lengths, SHA-256, commit unit and
- * list of tensors. Returns CLI_OK, CLI_FILE or CLI_REFUSED. */
-int cli_record_load(cli_record *record, const char *path);
+/* Reads the checkpoint file of the options, or the dump of the flash slot that holds one, or of two slots, of which the
+ * newer valid record is taken unless --slot names one. Checks its lengths, SHA-256, commit unit, code (with a device
+ * key) and list of tensors. Returns CLI_OK, CLI_FILE or CLI_REFUSED. */
+int cli_record_load(cli_record *record, const cli_options *options);
 void cli_record_unload(cli_record *record);
 
 /* --- the commands --- */

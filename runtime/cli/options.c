@@ -23,12 +23,12 @@ static const struct {
      EVAL,
      "PLAN"},
     {{.name = "export",
-      .forms = {"CHECKPOINT -o FILE"},
+      .forms = {"CHECKPOINT -o FILE [options]"},
       .text = "write the parameters and buffers of a checkpoint, in float32, as safetensors"},
      EXPORT,
      "CHECKPOINT"},
     {{.name = "digest",
-      .forms = {"CHECKPOINT [--per-tensor]"},
+      .forms = {"CHECKPOINT [options]"},
       .text = "print the SHA-256 of the state in a checkpoint, as train does at its end"},
      DIGEST,
      "CHECKPOINT"},
@@ -52,7 +52,9 @@ typedef enum option_id {
     OPTION_ALLOW_OTHER_SPLIT,
     OPTION_ALLOW_OTHER_DATA,
     OPTION_OUTPUT,
-    OPTION_PER_TENSOR
+    OPTION_PER_TENSOR,
+    OPTION_DEVICE_KEY,
+    OPTION_SLOT
 } option_id;
 
 static const struct {
@@ -93,6 +95,16 @@ static const struct {
     {{"--counter", NULL, "FILE", "the security counter: plans older than it are refused"},
      OPTION_COUNTER,
      TRAIN | EVAL,
+     0},
+    {{"--device-key", NULL, "FILE",
+      "32 secret bytes of a device, which authenticate its checkpoints: those that were not written with this key are "
+      "refused, also those without a key. export and digest read a checkpoint without its key too, and say so"},
+     OPTION_DEVICE_KEY,
+     TRAIN | EVAL | EXPORT | DIGEST,
+     0},
+    {{"--slot", NULL, "N", "of a dump of two slots of flash, the one to read, 0 or 1; default: the newer valid one"},
+     OPTION_SLOT,
+     EXPORT | DIGEST,
      0},
     {{"--threads", NULL, "N", "default: one for each CPU; the result is the same with any number"},
      OPTION_THREADS,
@@ -246,6 +258,12 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_path(&options->log, value);
     case OPTION_COUNTER:
         return set_path(&options->counter, value);
+    case OPTION_DEVICE_KEY:
+        return set_path(&options->device_key, value);
+    case OPTION_SLOT:
+        given = options->slot_given;
+        options->slot_given = true;
+        return given ? twice : set_number(&options->slot, value, 0, 1, "is no slot; write 0 or 1");
     case OPTION_OUTPUT:
         return set_path(&options->output, value);
     case OPTION_DATA:

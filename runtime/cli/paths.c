@@ -100,6 +100,7 @@ int cli_paths_check(const cli_options *options) {
     const place others[] = {
         {plan ? "the plan" : "the checkpoint", options->file, false},
         {"the key", options->key, false},
+        {"the device key", options->device_key, false},
         {"the labels", options->labels, false},
         {"the weights", options->weights, false},
         {"the checkpoint", options->checkpoint, true},

@@ -35,6 +35,8 @@ static const struct {
     {FIRN_ERROR_CHECKPOINT_OTHER_SPLIT,
      "evaluate with the held_out_per_mille of its training, or give --allow-other-split: then samples that it was "
      "trained with may be evaluated"},
+    {FIRN_ERROR_CHECKPOINT_AUTHENTICATION,
+     "give the key of the device that wrote it by --device-key, and none if it was written without one"},
     {FIRN_ERROR_STORAGE, "look at the folder's permissions and the disk; only a regular file is replaced"},
     {FIRN_ERROR_COUNTER, "the file must hold one decimal number and its folder be writable"},
     {FIRN_ERROR_DATA_TOO_SHORT, "give more of it, or compile with a smaller batch or max_sequence_length"},
@@ -265,6 +267,11 @@ static int load_plan(cli_session *session, uint8_t key[FIRN_PUBLIC_KEY_BYTES]) {
                                     .allow_other_preprocessing = options->allow_other_preprocessing,
                                     .allow_other_split = options->allow_other_split,
                                     .allow_other_data = options->allow_other_data};
+    if (options->device_key != NULL) {
+        if (cli_device_key_read(session->device_key, options->device_key) != CLI_OK)
+            return CLI_FILE;
+        session->config.device_key = session->device_key;
+    }
     return allocate_blocks(session, &sizes) ? allocate_workspace(session) : CLI_FILE;
 }
 

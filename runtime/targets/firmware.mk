@@ -147,12 +147,12 @@ $(BUILD)/runner: $(call object,$(TARGETS_COMMON) $(filter-out %/semihosting.c,$(
 EMULATOR := $(if $(filter host,$(TARGET)),$(BUILD)/runner,$(BUILD)/$(TARGET)/emulator-$(KEY).elf)
 
 .PHONY: emulate
-emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F]
+emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F or SLOTS=D]
 	@test -n '$(filter host $(TARGETS),$(TARGET))' || { echo 'emulate: TARGET is $(TARGETS) or host' >&2; exit 2; }
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
-	    RESUME='$(RESUME)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
+	    SLOTS='$(SLOTS)' RESUME='$(RESUME)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
 
 # Builds only the runner and prints its path.
 .PHONY: emulator

@@ -5,6 +5,7 @@
  *     steps=N           run N steps
  *     resume            begin with the file `checkpoint`; an eval plan always reads its parameters from this file
  *     save              write the file `checkpoint` after the last step of a train plan
+ *     slots             instead of this file use the slots `slot.0` and `slot.1`
  *     try=write-plan    write into the loaded plan, which must fault
  *     try=second-open   open a plan in the instance that already holds one, which must be refused
  *     try=arithmetic    only print checksums of the processor's arithmetic
@@ -24,7 +25,7 @@ enum { EXIT_WRONG = 1, EXIT_COMMAND_LINE = 2, EXIT_REFUSED = 3, EXIT_NUMBERS = 4
 
 typedef struct options {
     uint64_t steps;
-    bool resume, save, write_plan, second_open, arithmetic, self_test;
+    bool resume, save, slots, write_plan, second_open, arithmetic, self_test;
 } options;
 
 static firn instance;
@@ -102,6 +103,7 @@ static bool read_word(const char *word, options *asked) {
         bool *asked;
     } words[] = {{"resume", &asked->resume},
                  {"save", &asked->save},
+                 {"slots", &asked->slots},
                  {"try=write-plan", &asked->write_plan},
                  {"try=second-open", &asked->second_open},
                  {"try=arithmetic", &asked->arithmetic},
@@ -308,6 +310,8 @@ int firn_runner(void) {
         return report_fault("runner", "a word of the command line is not known", EXIT_COMMAND_LINE);
     if (asked.self_test || asked.arithmetic)
         return try_arithmetic(&asked);
+    if (asked.slots)
+        port.storage = &firn_emulated_slots;
     int error = open_plan(&port);
     if (error == FIRN_OK)
         error = firn_describe(&instance, &info);
