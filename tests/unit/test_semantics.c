@@ -13,6 +13,7 @@
 #include "plan/checks/semantics.h"
 #include "plan/checks/verifier.h"
 #include "plan/errors.h"
+#include "plan/needs.h"
 #include "tests/unit/support_plan.h"
 
 /* Sets one field of a support_plan to a value, or adds the value to it (modulo the field's range). */
@@ -2531,12 +2532,30 @@ static void scratch_is_held_to_its_size(void **state) {
         assert_int_equal(check_in(&train, less), FIRN_ERROR_POOL_TOO_SMALL);
 }
 
+/* That an op may change a view came with minor version 1, whatever else the plan has. */
+static void a_view_that_is_written_needs_minor_1(void **state) {
+    (void)state;
+    support_plan *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    support_plan_train(s);
+    for (uint32_t needs = 0; needs < 2; needs++) {
+        size_t bytes;
+        uint8_t *payload = support_plan_write(s, &bytes);
+        assert_non_null(payload);
+        assert_int_equal(firn_needs_minor(payload), needs);
+        free(payload);
+        view_of_a_parameter_written(s);
+    }
+    free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid_plans_are_accepted),
         cmocka_unit_test(test_broken_plans_are_refused),
         cmocka_unit_test(overlaps_are_what_the_rule_says),
         cmocka_unit_test(scratch_is_held_to_its_size),
+        cmocka_unit_test(a_view_that_is_written_needs_minor_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
