@@ -2551,10 +2551,8 @@ static void a_view_that_is_written_needs_minor_1(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_valid_plans_are_accepted),
-        cmocka_unit_test(test_broken_plans_are_refused),
-        cmocka_unit_test(overlaps_are_what_the_rule_says),
-        cmocka_unit_test(scratch_is_held_to_its_size),
+        cmocka_unit_test(test_valid_plans_are_accepted),        cmocka_unit_test(test_broken_plans_are_refused),
+        cmocka_unit_test(overlaps_are_what_the_rule_says),      cmocka_unit_test(scratch_is_held_to_its_size),
         cmocka_unit_test(a_view_that_is_written_needs_minor_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
