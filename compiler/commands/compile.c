@@ -14,7 +14,7 @@
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
     const char *security_counter, *plan_version, *image_id, *vendor, *class;
-    bool without_signature;
+    bool without_signature, late_update;
     firnc_texts settings;
 } request;
 
@@ -37,6 +37,9 @@ static const firnc_option options[] = {
     {{"--target", NULL, "portable|avx512fp16|armv8.1m", "what the reductions are chosen for; default: portable"},
      FIRNC_OPTION_TEXT,
      offsetof(request, target)},
+    {{"--late-update", NULL, NULL, "compute every gradient before the first update, in a larger arena; no bit changes"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, late_update)},
     {{"--dump-after", NULL, "PASS", "print the graph after a pass; a wrong name lists the passes"},
      FIRNC_OPTION_TEXT,
      offsetof(request, dump_after)},
@@ -192,6 +195,7 @@ static bool compile(const request *r, const header *h, firnc_key *key) {
     if (r->target != NULL)
         job->target = r->target;
     job->weights = r->weights;
+    job->late_update = r->late_update;
     job->security_counter = h->security_counter;
     job->plan_version = h->plan_version;
     if (r->image_id != NULL)

@@ -238,6 +238,7 @@ static void print_optimizer(const cJSON *root) {
                               firnc_printable(text(group, "optimizer")), number(group, "parameters"),
                               decay(root, group)));
     }
+    line("said: early update", said(root, "early_update"));
     line("loss scaling", scaling(root));
     const char *threshold = "";
     if (!is(root, "clipping", "none"))

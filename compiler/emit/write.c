@@ -33,7 +33,7 @@ static uint64_t rounded_up(uint64_t bytes, uint64_t alignment) {
 
 /* --- tensors and regions ------------------------------------------------------------------------------------------ */
 
-/* Numbers the tensors of the plan: state sorted by name, then every arena tensor that an op uses. */
+/* Numbers the tensors of the plan: state sorted by name, then every arena tensor and every view that an op uses. */
 static void number_tensors(writing *w) {
     const firnc_graph *graph = w->graph;
     firnc_value *state;
@@ -45,7 +45,7 @@ static void number_tensors(writing *w) {
     for (uint32_t i = 0; i < w->state_tensors; i++)
         w->values[w->tensors++] = state[i];
     for (firnc_value i = 0; i < graph->value_count; i++)
-        if (!firnc_is_state(graph->values[i].role) && graph->values[i].first != FIRNC_NONE)
+        if (!firnc_is_state_value(&graph->values[i]) && graph->values[i].first != FIRNC_NONE)
             w->values[w->tensors++] = i;
     for (uint32_t i = 0; i < w->tensors; i++)
         w->index_of[w->values[i]] = i;
@@ -76,7 +76,7 @@ static const firn_native_tensor *make_tensors(const writing *w) {
     firn_native_tensor *tensors = firnc_allocate(w->tensors * sizeof *tensors);
     for (uint32_t i = 0; i < w->tensors; i++) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
-        tensors[i] = (firn_native_tensor){.name = firnc_is_state(value->role) ? value->name : NULL,
+        tensors[i] = (firn_native_tensor){.name = firnc_is_state_value(value) ? value->name : NULL,
                                           .type = value->shape.type,
                                           .role = role_of(w, w->values[i]),
                                           .region = region_of(w, value->region),
@@ -85,7 +85,7 @@ static const firn_native_tensor *make_tensors(const writing *w) {
                                           .dims_count = value->shape.rank,
                                           .first = value->first,
                                           .last = value->last,
-                                          .base = FIRN_ABSENT};
+                                          .base = tensor_of(w, value->base)};
     }
     return tensors;
 }

@@ -71,8 +71,13 @@ void firnc_graph_evaluate(firnc_graph *graph) {
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape) {
     graph->values = firnc_grown(graph->values, graph->value_count, &graph->value_capacity, sizeof *graph->values);
     firnc_value value = graph->value_count++;
-    graph->values[value] =
-        (firnc_value_info){.name = name, .shape = shape, .role = role, .producer = FIRNC_NONE, .gradient = FIRNC_NONE};
+    graph->values[value] = (firnc_value_info){.name = name,
+                                              .shape = shape,
+                                              .role = role,
+                                              .producer = FIRNC_NONE,
+                                              .gradient = FIRNC_NONE,
+                                              .base = FIRNC_NONE,
+                                              .gradient_of = FIRNC_NONE};
     return value;
 }
 

@@ -57,7 +57,10 @@ typedef struct firnc_value_info {
     firnc_init init;
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
     firnc_value gradient; /* parameters, after autodiff */
-    bool persistent;      /* arena: its bytes are kept between phases or steps */
+    /* after the early pass; otherwise FIRNC_NONE */
+    firnc_value base;        /* a view of state: the value whose bytes it shares; offset is from the base's begin */
+    firnc_value gradient_of; /* a gradient that is used up at once: its parameter */
+    bool persistent;         /* arena: its bytes are kept between phases or steps */
     /* after the memory pass */
     uint8_t region; /* FIRNC_IN_PARAMETERS, and so on */
     uint64_t offset;
@@ -106,7 +109,8 @@ struct firnc_graph {
     firnc_value *schedules;     /* for each schedule root of the job: its scalar in the graph, or FIRNC_NONE */
     struct firnc_group *groups; /* compiler/passes/passes.h; each has a parameter */
     uint32_t group_count;
-    uint8_t metric_kind; /* MetricKind of plan.fbs */
+    uint8_t metric_kind;      /* MetricKind of plan.fbs */
+    const char *early_update; /* train, after the early pass: what it did, for people */
     /* after the memory pass */
     uint64_t region_bytes[FIRNC_REGIONS]; /* by kind; 0: the plan has no such region */
     uint64_t live_bytes;                  /* lower bound of the arena for this node order */
@@ -145,10 +149,12 @@ firnc_node_list firnc_take_nodes(firnc_graph *graph);
 void firnc_put_node(firnc_graph *graph, const firnc_node *node);
 /* True if the node changes this output in place: it is also one of its inputs. */
 bool firnc_output_is_input(const firnc_node *node, uint8_t output);
-/* Collects the values with a wanted role, sorted by name. Returns their number. */
+/* Collects the values with a wanted role, without views, sorted by name. Returns their number. */
 uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t role), firnc_value **sorted);
 bool firnc_is_parameter(uint8_t role);
 bool firnc_is_state(uint8_t role); /* parameter, optimizer state or counter: saved in a checkpoint */
+/* True for a value that has its own name in the plan and a place of its own in the state: state that is no view. */
+bool firnc_is_state_value(const firnc_value_info *value);
 firn_shape firnc_scalar(firn_type type);
 /* New state in which every element starts as `initial`; a counter is int64[1] and starts at 0. */
 firnc_value firnc_state_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape, float initial);

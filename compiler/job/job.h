@@ -102,9 +102,10 @@ typedef struct firnc_job_places {
 typedef struct firnc_job {
     const char *name; /* start of each message: the recipe's file, or a name for the run; not NULL */
     firnc_mode mode;
-    uint64_t seed;   /* for initial values and dropout */
-    uint64_t steps;  /* train: global steps, 1 to FIRNC_STEPS_MAX; eval: batches, 0: every whole batch of the data */
-    bool check_loss; /* a loss that is not finite stops the run */
+    uint64_t seed;    /* for initial values and dropout */
+    uint64_t steps;   /* train: global steps, 1 to FIRNC_STEPS_MAX; eval: batches, 0: every whole batch of the data */
+    bool check_loss;  /* a loss that is not finite stops the run */
+    bool late_update; /* every gradient is computed before the first update, though the arena may be larger */
     firnc_precision precision;
     firnc_optimizer_settings optimizer;
     firnc_parameter_group groups[FIRNC_GROUPS_MAX];

@@ -15,6 +15,7 @@ static const struct {
     {"autodiff", firnc_differentiate, false},
     {"training", firnc_add_training, true},
     {"fuse", firnc_fuse, true},
+    {"early", firnc_update_early, false},
     {"order", firnc_order, true},
     {"memory", firnc_plan_memory, true},
     {"lower", firnc_lower, true},

@@ -60,6 +60,7 @@ bool firnc_differentiate(firnc_compilation *compilation); /* autodiff.c (train) 
 bool firnc_add_training(firnc_compilation *compilation);  /* training.c: the rest of a step; eval: firnc_add_metric */
 bool firnc_add_metric(firnc_compilation *compilation);    /* metric.c (eval) */
 bool firnc_fuse(firnc_compilation *compilation);          /* fuse.c: duplicate casts merged, dead ops removed */
+bool firnc_update_early(firnc_compilation *compilation);  /* early.c: gradients used up one by one (train) */
 bool firnc_order(firnc_compilation *compilation);         /* order.c: least live memory */
 bool firnc_plan_memory(firnc_compilation *compilation);   /* memory.c */
 bool firnc_lower(firnc_compilation *compilation);         /* lower.c: POL and target -> reductions */

@@ -38,7 +38,7 @@ static bool has_one_writer(firn_fb_plan plan, uint32_t tensor, uint16_t code, ui
     uint8_t kind;
     firn_fb_op op;
     for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &kind); n++) {
-        if (!firn_semantics_writes(op, tensor))
+        if (!firn_semantics_writes(plan, op, tensor))
             continue;
         if (kind != phase || firn_fb_op_code(op) != code || firn_fb_op_outputs_at(op, output) != tensor)
             return false;

@@ -35,9 +35,9 @@ FIRN_FB_READS uint32_t firn_semantics_base(firn_fb_plan plan, uint32_t tensor);
 /* Stores op number n, counted through all phases, and the kind of its phase. False if there is no such op. */
 bool firn_semantics_op(firn_fb_plan plan, uint32_t n, firn_fb_op *op, uint8_t *phase);
 
-/* Whether an op reads a tensor that is not a view, itself or through a view; whether it writes it. */
+/* Whether an op reads, or writes, a tensor that is not a view, itself or through a view. */
 FIRN_FB_READS bool firn_semantics_reads(firn_fb_plan plan, firn_fb_op op, uint32_t tensor);
-FIRN_FB_READS bool firn_semantics_writes(firn_fb_op op, uint32_t tensor);
+FIRN_FB_READS bool firn_semantics_writes(firn_fb_plan plan, firn_fb_op op, uint32_t tensor);
 
 /* The first op that reads or writes a tensor that is not a view; the number of ops if there is none. */
 FIRN_FB_READS uint32_t firn_semantics_first_touch(firn_fb_plan plan, uint32_t tensor);

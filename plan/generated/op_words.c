@@ -8,6 +8,7 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"linear", "x weight bias", "y", "layout", "", "products"},
     {"linear_backward_input", "dy weight", "dx", "layout", "", "products"},
     {"linear_backward_weight", "dy x", "dweight", "layout", "", "products"},
+    {"linear_backward_weight_rows", "dy x", "dweight", "layout first rows", "", "products"},
     {"sum_leading", "x", "y", "rank", "", ""},
     {"embedding", "ids table", "y", "", "", ""},
     {"embedding_backward", "ids dy start", "dtable", "rows", "", ""},

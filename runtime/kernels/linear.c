@@ -71,18 +71,30 @@ static void backward_input(firn_linear *job, const firn_kernel_call *call) {
     job->product.columns = weight->elements / firn_last_extent(dy);
 }
 
-/* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged */
-static void backward_weight(firn_linear *job, const firn_kernel_call *call) {
+/* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged: of it `rows` rows from `first` on, and all if
+ * `rows` is 0. */
+static void backward_weight(firn_linear *job, const firn_kernel_call *call, size_t first, size_t rows_wanted) {
     const firn_tensor *dy = &call->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY],
                       *x = &call->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X];
     const bool out_in = call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_LAYOUT] == OUT_IN;
     const firn_tensor *rows = out_in ? dy : x, *columns = out_in ? x : dy;
     begin_linear(job, call, &call->outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT]);
     job->product.left = matrix_turned(rows, true);
+    job->product.left.first = first;
     job->product.right = matrix(columns);
-    job->product.rows = firn_last_extent(rows);
+    job->product.rows = rows_wanted != 0 ? rows_wanted : firn_last_extent(rows);
     job->product.terms = firn_rows(x);
     job->product.columns = firn_last_extent(columns);
+}
+
+_Static_assert((int)FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY == (int)FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_IN_DY &&
+                   (int)FIRN_LINEAR_BACKWARD_WEIGHT_IN_X == (int)FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_IN_X &&
+                   (int)FIRN_LINEAR_BACKWARD_WEIGHT_LAYOUT == (int)FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_LAYOUT,
+               "the op for some rows has the operands of the op for all");
+
+static void backward_weight_rows(firn_linear *job, const firn_kernel_call *call) {
+    backward_weight(job, call, (size_t)call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_FIRST],
+                    (size_t)call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS]);
 }
 
 void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call) {
@@ -94,7 +106,10 @@ void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call)
         backward_input(job, call);
         break;
     case FIRN_OP_linear_backward_weight:
-        backward_weight(job, call);
+        backward_weight(job, call, 0, 0);
+        break;
+    case FIRN_OP_linear_backward_weight_rows:
+        backward_weight_rows(job, call);
         break;
     default:
         __builtin_trap();
@@ -120,6 +135,12 @@ void firn_kernel_linear_backward_input(const firn_kernel_call *call) {
 
 void firn_kernel_linear_backward_weight(const firn_kernel_call *call) {
     firn_linear job;
-    backward_weight(&job, call);
+    backward_weight(&job, call, 0, 0);
+    run(call, &job);
+}
+
+void firn_kernel_linear_backward_weight_rows(const firn_kernel_call *call) {
+    firn_linear job;
+    backward_weight_rows(&job, call);
     run(call, &job);
 }

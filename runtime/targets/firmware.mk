@@ -98,6 +98,9 @@ firmware: $(patsubst %,firmware-%,$(TARGETS))
 
 # --- what firmware must hold to ------------------------------------------------------------------------------------
 
+# The functions of a program, for stack.awk.
+functions = $($(1)_CROSS)nm --defined-only $(2) | sed -n 's|^[0-9a-f]* [tT] ||p'
+
 call_graph = find $(BUILD)/$(1)/objects $(BUILD)/$(1)/mbedtls -name '*.ci' ! -path '*/runtime/targets/*' -exec cat {} +
 
 define CHECK_RULES
@@ -107,11 +110,22 @@ check-$(1): $(BUILD)/$(1)/example.elf runtime/targets/stack.awk
 	@echo '$(1): no allocator, no printf, no double outside schedules; stack of each function, the platform apart:'
 	@$(call call_graph,$(1)) | awk -f runtime/targets/stack.awk
 
-size-$(1): $(BUILD)/$(1)/example.elf $(BUILD)/$(1)/example-on-demand.elf
+$(BUILD)/$(1)/functions: $(BUILD)/$(1)/example-on-demand.elf
+	@$(call functions,$(1),$$<) > $$@
+
+.PHONY: ram-$(1)
+ram-$(1): $(BUILD)/$(1)/functions
+	@$(call call_graph,$(1)) | awk -v linked=$$< -v brief=1 -f runtime/targets/stack.awk > $(BUILD)/$(1)/stacks
+	@$(BUILD)/firnc inspect '$(EXAMPLE)' --json > $(BUILD)/$(1)/inspected
+	@LC_ALL=C runtime/targets/ram $(1) $(BUILD)/$(1)/inspected $(BUILD)/$(1)/example-on-demand.elf.map $(BUILD)/$(1)/stacks
+
+size-$(1): $(BUILD)/$(1)/functions $(BUILD)/$(1)/example.elf $(BUILD)/$(1)/example-on-demand.elf
 	@echo '$(1), every kernel:'
 	@awk -f runtime/targets/size.awk $(BUILD)/$(1)/example.elf.map
 	@echo '$(1), the kernels of $(EXAMPLE):'
 	@awk -f runtime/targets/size.awk $(BUILD)/$(1)/example-on-demand.elf.map
+	@echo '$(1), stack of each function with these kernels, the platform apart:'
+	@$(call call_graph,$(1)) | awk -v linked=$$< -f runtime/targets/stack.awk
 endef
 $(foreach target,$(TARGETS),$(eval $(call CHECK_RULES,$(target))))
 
@@ -126,6 +140,12 @@ size: ## code size by part, with every kernel and with those of a plan; PLAN=P
 	@.packages/install targets
 	@$(MAKE) --no-print-directory -s -j$(JOBS) firmware $(EXAMPLE) V=1 >&2
 	@$(MAKE) --no-print-directory $(patsubst %,size-%,$(TARGETS))
+
+.PHONY: ram
+ram: ## the RAM that a plan takes on each core: state, arena, stack, globals; PLAN=P
+	@.packages/install targets
+	@$(MAKE) --no-print-directory -s -j$(JOBS) firmware $(EXAMPLE) V=1 >&2
+	@$(MAKE) --no-print-directory $(patsubst %,ram-%,$(TARGETS))
 
 # --- running a plan ------------------------------------------------------------------------------------------------
 
@@ -147,12 +167,12 @@ $(BUILD)/runner: $(call object,$(TARGETS_COMMON) $(filter-out %/semihosting.c,$(
 EMULATOR := $(if $(filter host,$(TARGET)),$(BUILD)/runner,$(BUILD)/$(TARGET)/emulator-$(KEY).elf)
 
 .PHONY: emulate
-emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F or SLOTS=D]
+emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F or SLOTS=D] [STACK=1]
 	@test -n '$(filter host $(TARGETS),$(TARGET))' || { echo 'emulate: TARGET is $(TARGETS) or host' >&2; exit 2; }
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
-	    SLOTS='$(SLOTS)' RESUME='$(RESUME)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
+	    SLOTS='$(SLOTS)' RESUME='$(RESUME)' STACK='$(STACK)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
 
 # Builds only the runner and prints its path.
 .PHONY: emulator

@@ -105,7 +105,7 @@ if grep -Eq '"(model|target)"' "$folder/odd.jsonl"; then fail "the log has a mod
 # --- versions of the format -------------------------------------------------------------------------------------------
 
 major=$(number "$folder/train.plan" 8 4)
-minor=$(number "$folder/train.plan" 12 4)
+minor=$(sed -n 's/^#define FIRN_FORMAT_MINOR \([0-9]*\)u$/\1/p' plan/generated/version.h)
 versioned() {
     cp "$folder/train.plan" "$folder/version.plan"
     put "$folder/version.plan" 8 "$1"

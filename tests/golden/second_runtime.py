@@ -47,7 +47,7 @@ class Schema:
     @staticmethod
     def blocks(kind, text):
         found = {}
-        for name, body in re.findall(rf"{kind}\s+(\w+)\s*\{{([^}}]*)\}}", text):
+        for name, body in re.findall(rf"{kind}\s+(\w+)\s*(?:\([^)]*\)\s*)?\{{([^}}]*)\}}", text):
             fields = re.findall(r"(\w+)\s*:\s*([\[\]\w]+)\s*(?:=\s*([\w.+-]+))?[^;]*;", body)
             found[name] = [SimpleNamespace(name=n, type=t, default=d) for n, t, d in fields]
         return found
@@ -160,7 +160,9 @@ class Plan:
             raise SystemExit(f"{path}: not a plan of numerics 1")
         self.element_types, self.clippings = schema.enums["ElementType"][1], schema.enums["Clipping"][1]
         self.constants = data[offset : offset + constants]
-        self.tensors = [SimpleNamespace(index=i, name=t.name, type=t.type, dims=tuple(t.dims)) for i, t in enumerate(root.tensors)]
+        self.tensors = [SimpleNamespace(index=i, name=t.name, type=t.type, dims=tuple(t.dims), offset=t.offset,
+                                        base=None if t.base == self.ABSENT else t.base)
+                        for i, t in enumerate(root.tensors)]
         self.state = self.tensors[: root.state_tensors]
         self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role == "parameter"}
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
@@ -923,7 +925,7 @@ class Call:
 
     def __getitem__(self, name):
         index = self.op.inputs.get(name)
-        return None if index is None else self.run.values[index]
+        return None if index is None else self.run.value(index)
 
     def before(self, name):
         """An input that the op changes and that need not hold anything before: NaN where nothing was written."""
@@ -1015,6 +1017,12 @@ def linear_backward_weight(call):
     dy, x = rows_of(call["dy"]).astype(F64), rows_of(call["x"]).astype(F64)
     dweight = reduce(call.reductions["products"], len(dy), lambda n: (dy[n, :, None], x[n, None, :]), (dy.shape[1], x.shape[1]))
     return {"dweight": dweight if call.attribute("layout") == 0 else dweight.T}
+
+
+@computes("linear_backward_weight_rows")
+def linear_backward_weight_rows(call):
+    first = call.attribute("first")
+    return {"dweight": linear_backward_weight(call)["dweight"][first : first + call.attribute("rows")]}
 
 
 @computes("gelu", "relu", "tanh", "sigmoid", "silu", "softplus")
@@ -1815,7 +1823,23 @@ class Run:
             value = np.asarray(value).astype(STORED[tensor.type])
         else:
             value = round_to(tensor.type, np.asarray(value, F32))
-        self.values[index] = value.reshape(tensor.dims)
+        if tensor.base is None:
+            self.values[index] = value.reshape(tensor.dims)
+        else:
+            whole = self.values[tensor.base].copy()
+            whole.reshape(-1)[self.place(tensor)] = value.ravel()
+            self.values[tensor.base] = whole
+
+    def place(self, view):
+        """The elements of its base that a view is."""
+        first = view.offset // (2 if view.type in HALF_TYPES else np.dtype(STORED.get(view.type, F32)).itemsize)
+        return slice(first, first + int(np.prod(view.dims)))
+
+    def value(self, index):
+        tensor = self.plan.tensors[index]
+        if tensor.base is None:
+            return self.values[index]
+        return self.values[tensor.base].reshape(-1)[self.place(tensor)].reshape(tensor.dims)
 
     def integer(self, index):
         return int(self.values[index].ravel()[0])

@@ -302,7 +302,7 @@ static void test_refused(void **state) {
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
-    const long places[] = {0, 8, 12, 150, 180, 250, 290, 310, 440, 520, 600, 1000, (long)bytes - 1};
+    const long places[] = {0, 8, 13, 150, 180, 250, 290, 310, 440, 520, 600, 1000, (long)bytes - 1};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         flip(plan, places[i]);
         assert_contains(output_of(plan, FIRNC_INSPECT_TABLE, STDERR_FILENO, 3), plan);

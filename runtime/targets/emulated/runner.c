@@ -6,6 +6,7 @@
  *     resume            begin with the file `checkpoint`; an eval plan always reads its parameters from this file
  *     save              write the file `checkpoint` after the last step of a train plan
  *     slots             instead of this file use the slots `slot.0` and `slot.1`
+ *     stack             print the deepest stack of firn_open and of the steps, in bytes
  *     try=write-plan    write into the loaded plan, which must fault
  *     try=second-open   open a plan in the instance that already holds one, which must be refused
  *     try=arithmetic    only print checksums of the processor's arithmetic
@@ -25,11 +26,18 @@ enum { EXIT_WRONG = 1, EXIT_COMMAND_LINE = 2, EXIT_REFUSED = 3, EXIT_NUMBERS = 4
 
 typedef struct options {
     uint64_t steps;
-    bool resume, save, slots, write_plan, second_open, arithmetic, self_test;
+    bool resume, save, slots, stack, write_plan, second_open, arithmetic, self_test;
 } options;
+
+/* The deepest stack so far, of opening the plan and of one step, where it is asked for. */
+typedef struct stacks {
+    bool measured;
+    uint32_t open, step;
+} stacks;
 
 static firn instance;
 static volatile bool trying_to_write; /* the next access is the write to the plan */
+static stacks deepest;
 
 /* --- lines and exits --- */
 
@@ -104,6 +112,7 @@ static bool read_word(const char *word, options *asked) {
     } words[] = {{"resume", &asked->resume},
                  {"save", &asked->save},
                  {"slots", &asked->slots},
+                 {"stack", &asked->stack},
                  {"try=write-plan", &asked->write_plan},
                  {"try=second-open", &asked->second_open},
                  {"try=arithmetic", &asked->arithmetic},
@@ -127,6 +136,29 @@ static bool read_options(const char *line, options *asked) {
             line++;
     }
     return true;
+}
+
+/* --- the stack --- */
+
+/* Overwrites the free stack, where it is asked for, so that what is called next leaves its mark. */
+static void begin_stack(uintptr_t top) {
+    if (deepest.measured)
+        firn_system_paint_stack(top);
+}
+
+static void end_stack(uintptr_t top, uint32_t *most) {
+    const uint32_t used = deepest.measured ? firn_system_painted_stack_used(top) : 0;
+    if (used > *most)
+        *most = used;
+}
+
+static void print_stack(const char *function, uint32_t bytes) {
+    firn_text line = {0};
+    firn_text_add(&line, "stack ");
+    firn_text_add(&line, function);
+    firn_text_add(&line, " ");
+    firn_text_add_unsigned(&line, bytes);
+    print_line(&line);
 }
 
 /* --- opening --- */
@@ -185,7 +217,11 @@ static int open_plan(const firn_port *port) {
     config.workspace = take(&left, config.workspace_bytes);
     if (config.workspace == NULL && config.workspace_bytes != 0)
         return FIRN_ERROR_WORKSPACE_TOO_SMALL;
-    return firn_open(&instance, &config);
+    const uintptr_t top = firn_system_stack_pointer();
+    begin_stack(top);
+    error = firn_open(&instance, &config);
+    end_stack(top, &deepest.open);
+    return error;
 }
 
 /* An eval plan has no parameters of its own, so it always restores them. */
@@ -205,7 +241,10 @@ static void add_float_and_bits(firn_text *line, float value) {
 
 static int train_step(const firn_source *source) {
     firn_step_report report;
+    const uintptr_t top = firn_system_stack_pointer();
+    begin_stack(top);
     int error = firn_train_step(&instance, source, &report);
+    end_stack(top, &deepest.step);
     if (error != FIRN_OK && error > FIRN_ERROR_LOSS_NOT_FINITE)
         return error; /* no step was run */
     firn_text line = {0};
@@ -228,8 +267,12 @@ static int train(uint64_t steps, const firn_source *source) {
 
 static int evaluate(uint64_t steps, const firn_source *source) {
     int error = FIRN_OK;
-    for (uint64_t i = 0; error == FIRN_OK && i < steps; i++)
+    for (uint64_t i = 0; error == FIRN_OK && i < steps; i++) {
+        const uintptr_t top = firn_system_stack_pointer();
+        begin_stack(top);
         error = firn_eval_step(&instance, source);
+        end_stack(top, &deepest.step);
+    }
     if (error != FIRN_OK && error != FIRN_ERROR_DATA_END)
         return error;
     float value;
@@ -266,6 +309,10 @@ static int run(const options *asked, const firn_info *info) {
     error = info->eval ? evaluate(asked->steps, &opened.source) : train(asked->steps, &opened.source);
     int saved = asked->save && !info->eval && error == FIRN_OK ? firn_save(&instance) : FIRN_OK;
     int digested = print_digest();
+    if (asked->stack) {
+        print_stack("firn_open", deepest.open);
+        print_stack(info->eval ? "firn_eval_step" : "firn_train_step", deepest.step);
+    }
     if (error == FIRN_OK)
         error = saved != FIRN_OK ? saved : digested;
     return error == FIRN_OK ? 0 : report_error(error);
@@ -312,6 +359,7 @@ int firn_runner(void) {
         return try_arithmetic(&asked);
     if (asked.slots)
         port.storage = &firn_emulated_slots;
+    deepest.measured = asked.stack;
     int error = open_plan(&port);
     if (error == FIRN_OK)
         error = firn_describe(&instance, &info);
