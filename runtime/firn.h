@@ -240,6 +240,7 @@ typedef struct firn_info {
     uint32_t streams;                /* of data, which the inputs are read from */
     uint32_t plan_version, image_id, security_counter;
     uint64_t parameters; /* elements of all parameters */
+    uint32_t outputs;    /* see firn_output_at */
 } firn_info;
 int firn_describe(const firn *instance, firn_info *info) FIRN_CHECK_RESULT;
 
@@ -325,7 +326,7 @@ int firn_digest(const firn *instance, uint8_t digest[32]) FIRN_CHECK_RESULT;
 /* --- looking at tensors ------------------------------------------------------------------------------------------- */
 
 typedef struct firn_tensor_info {
-    const char *name;         /* of state and frozen weights; "" for all others */
+    const char *name;         /* of state, frozen weights and outputs; "" for all others */
     uint8_t type, role, rank; /* ElementType, Role */
     uint32_t dims[8];
     const void *data; /* read-only view into a block or the plan, valid between steps */
@@ -334,9 +335,15 @@ typedef struct firn_tensor_info {
 /* Describes the tensor at a position of the plan's list. Returns ARGUMENT if there is none. */
 int firn_tensor_at(const firn *instance, uint32_t position, firn_tensor_info *info) FIRN_CHECK_RESULT;
 
-/* Describes the output of the plan with this name, as the last step left it: an output of training is that of the last
- * micro-batch. The data is valid until the next step. Returns ARGUMENT if the plan has no such output. */
+/* Describes the output of the plan with this name, as the last step of this instance left it: an output of training is
+ * that of the last micro-batch. The data lies in the arena of this instance. It is valid from a step that was completed
+ * until the next step of this instance begins: no other function writes there, firn_initialise and firn_restore
+ * included, nor does a step of another instance that shares its parameters, so that a device may train while it reads
+ * what it has predicted. Before the first step the bytes mean nothing. Outputs that firnc makes are float32, and their first extent is the number of
+ * samples. Returns ARGUMENT if the plan has no such output. */
 int firn_output(const firn *instance, const char *name, firn_tensor_info *info) FIRN_CHECK_RESULT;
+/* The same for the output at a position of the plan's list, whose name is in info->name. */
+int firn_output_at(const firn *instance, uint32_t position, firn_tensor_info *info) FIRN_CHECK_RESULT;
 
 #ifdef __cplusplus
 }

@@ -365,6 +365,7 @@ int firn_describe(const firn *instance, firn_info *info) {
     memcpy(info->model_hash, self->model_hash, FIRN_HASH_BYTES);
     info->eval = self->header.mode == FIRN_MODE_EVAL;
     info->metric = firn_fb_plan_metrics_count(self->plan) != 0;
+    info->outputs = firn_fb_plan_outputs_count(self->plan);
     info->steps = firn_fb_plan_steps(self->plan);
     info->micro_batches = firn_fb_plan_micro_batches(self->plan);
     info->samples = firn_fb_sampler_samples(sampler);
@@ -426,10 +427,23 @@ int firn_output(const firn *instance, const char *name, firn_tensor_info *info) 
         return FIRN_ERROR_NOT_OPEN;
     for (uint32_t i = 0; i < firn_fb_plan_outputs_count(self->plan); i++) {
         firn_fb_output output = firn_fb_plan_outputs_at(self->plan, i);
-        if (!is_named(output, name))
-            continue;
-        *info = describe(self, firn_fb_output_tensor(output));
-        return FIRN_OK;
+        if (is_named(output, name))
+            return firn_output_at(instance, i, info);
     }
     return FIRN_ERROR_ARGUMENT;
+}
+
+int firn_output_at(const firn *instance, uint32_t position, firn_tensor_info *info) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (info == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *info = (firn_tensor_info){0};
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (position >= firn_fb_plan_outputs_count(self->plan))
+        return FIRN_ERROR_ARGUMENT;
+    const firn_fb_output output = firn_fb_plan_outputs_at(self->plan, position);
+    *info = describe(self, firn_fb_output_tensor(output));
+    info->name = firn_fb_output_name(output);
+    return FIRN_OK;
 }

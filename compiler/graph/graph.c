@@ -506,6 +506,15 @@ void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value la
     graph->labels = labels;
 }
 
+void firnc_name_value(firnc_graph *graph, const char *name, firnc_value value) {
+    check_name(graph, name);
+    check_value(graph, value);
+    if (graph->values[value].producer == FIRNC_NONE)
+        firnc_graph_misuse(graph, "a value with a name is an input or a parameter, not the result of an op");
+    graph->named = firnc_grown(graph->named, graph->named_count, &graph->named_capacity, sizeof *graph->named);
+    graph->named[graph->named_count++] = (firnc_named_value){firnc_format("%s", name), value};
+}
+
 void firnc_row_weights(firnc_graph *graph, firnc_value weights_or_none, int64_t ignore_index) {
     if (weights_or_none != FIRNC_NONE)
         check_value(graph, weights_or_none);

@@ -86,6 +86,12 @@ typedef struct firnc_node {
     uint8_t forward_level; /* backward nodes: the level of the forward node, for values that backward recomputes */
 } firnc_node;
 
+/* A value that a job may make an output. */
+typedef struct firnc_named_value {
+    const char *name;
+    firnc_value value;
+} firnc_named_value;
+
 struct firnc_graph {
     const char *model;
     bool eval;   /* dropout is not recorded */
@@ -100,6 +106,10 @@ struct firnc_graph {
     int64_t ignore_index;              /* label of rows that are not counted; -1: none */
     firnc_value prediction, target;    /* regression */
     firnc_value scores, score_targets; /* detection */
+    firnc_named_value *named;
+    uint32_t named_count, named_capacity;
+    firnc_value *outputs; /* after the build pass: of each output of the job, in its order */
+    uint32_t output_count;
     /* after the training pass (eval: the metric pass): values that the plan refers to; FIRNC_NONE if absent */
     firnc_value loss_scale, steps_since_rescale, overflows_since_rescale, skipped_steps, at_floor, finite,
         gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;

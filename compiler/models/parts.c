@@ -26,6 +26,18 @@ firnc_value firnc_activate(firnc_graph *graph, firnc_activation kind, firnc_valu
     return FIRNC_NONE;
 }
 
+void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets targets, const firnc_job *job) {
+    firnc_name_value(graph, targets == FIRNC_TARGETS_NUMBERS ? "prediction" : "logits", scores);
+    if (job->output_count == 0 || targets == FIRNC_TARGETS_NUMBERS)
+        return;
+    /* The fuse pass removes it if no output asks for it. */
+    const bool classes = targets == FIRNC_TARGETS_CLASSES;
+    const char *name = classes ? "log_probabilities" : "probabilities";
+    firnc_layer_begin(graph, name);
+    firnc_name_value(graph, name, classes ? firnc_log_softmax(graph, scores) : firnc_sigmoid(graph, scores));
+    firnc_layer_end(graph);
+}
+
 void firnc_classify(firnc_graph *graph, firnc_value logits, firnc_value labels, firnc_value weights_or_none,
                     firnc_cross_entropy_options options) {
     bool plain =

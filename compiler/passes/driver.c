@@ -13,6 +13,7 @@ static const struct {
     {"pol", firnc_resolve_pol, true},
     {"autocast", firnc_autocast, true},
     {"autodiff", firnc_differentiate, false},
+    {"outputs", firnc_add_outputs, true},
     {"training", firnc_add_training, true},
     {"fuse", firnc_fuse, true},
     {"order", firnc_order, true},

@@ -83,7 +83,8 @@ static bool check_batches(const firnc_tree *loader, firnc_data *data, firnc_mode
     return true;
 }
 
-static bool check_window(const firnc_tree *loader, settings *s, const firnc_model_facts *model) {
+/* A plan that judges nothing reads no labels, and so no element behind the last one of a sequence. */
+static bool check_window(const firnc_tree *loader, settings *s, const firnc_model_facts *model, bool judges) {
     const firnc_tree *place = firnc_tree_child(loader, "max_sequence_length");
     if (s->max_sequence_length == 0)
         s->max_sequence_length = model->longest_sequence;
@@ -93,7 +94,7 @@ static bool check_window(const firnc_tree *loader, settings *s, const firnc_mode
                                (unsigned)s->max_sequence_length, (unsigned)model->longest_sequence);
     if (s->data.stride == 0)
         s->data.stride = s->max_sequence_length;
-    s->data.window = s->max_sequence_length + model->label_shift;
+    s->data.window = s->max_sequence_length + (judges ? model->label_shift : 0);
     return true;
 }
 
@@ -130,7 +131,7 @@ static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, fi
         s->data.held_out = mode == FIRNC_EVAL && s->data.held_out_per_mille > 0;
     else if (s->data.held_out && s->data.held_out_per_mille == 0)
         return firnc_tree_fail(held_out, "nothing is held out; set held_out_per_mille");
-    return recipe->facts.longest_sequence != 0 ? check_window(loader, s, &recipe->facts)
+    return recipe->facts.longest_sequence != 0 ? check_window(loader, s, &recipe->facts, firnc_job_judges(&recipe->job))
                                                : check_records(loader, s, &recipe->facts);
 }
 
@@ -172,6 +173,8 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     settings held = s;
     held.data.shuffle = held.data.wrap = held.data.held_out = false;
     held.data.micro_batch_size = held.data.stride = 0;
+    if (!firnc_job_judges(&recipe->job)) /* what it predicts from is all of the data that it is given */
+        held.data.held_out_per_mille = 0;
     const firnc_tree nothing = {.kind = FIRNC_MAPPING, .file = trainer->file, .line = trainer->line, .path = "trainer"};
     if ((eval != NULL || train != NULL) && !read_loader(recipe, eval != NULL ? eval : &nothing, FIRNC_EVAL, &held))
         return false;

@@ -24,7 +24,7 @@ enum {
 typedef struct cli_options {
     const char *command;
     const char *file; /* the plan or the checkpoint */
-    const char *key, *labels, *weights, *checkpoint, *log, *counter, *output;
+    const char *key, *labels, *weights, *checkpoint, *log, *counter, *output, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
     bool steps_given;
@@ -87,6 +87,11 @@ int cli_exit_code(int error);
 
 /* Fills the state from the checkpoint. Returns CLI_OK or, after a message, another exit code. */
 int cli_restore(cli_session *session);
+
+/* --- eval.c --- */
+
+/* Notes on stderr how many samples at the end of the data were not read. Returns FIRN_OK or an error of the library. */
+int cli_note_left(const cli_session *session);
 
 /* --- log.c: JSON lines --- */
 
@@ -153,6 +158,7 @@ void cli_record_unload(cli_record *record);
 
 int cli_train(const cli_options *options);
 int cli_eval(const cli_options *options);
+int cli_predict(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
 

@@ -1,8 +1,8 @@
 /* firn eval: runs an eval plan over a checkpoint's parameters and prints its metric, exactly one number. */
 #include "runtime/cli/cli.h"
 
-/* Notes on stderr how many samples at the end of the data were not read, because the metric does not include them. */
-static int report_left(const cli_session *session) {
+/* Neither the metric nor a prediction includes them. */
+int cli_note_left(const cli_session *session) {
     uint64_t left;
     int error = firn_eval_left(&session->firn, &session->data.source, &left);
     if (error == FIRN_OK && left > 0 && session->info.steps == 0 && !session->options->quiet)
@@ -23,7 +23,7 @@ static int evaluate(cli_session *session) {
     if (error != FIRN_ERROR_DATA_END)
         return cli_error(session, error);
     float value;
-    error = report_left(session);
+    error = cli_note_left(session);
     if (error == FIRN_OK)
         error = firn_eval_result(&session->firn, &value);
     if (error != FIRN_OK)
