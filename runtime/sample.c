@@ -103,18 +103,24 @@ static uint64_t count_samples(const firn_bound_sampler *sampler, const firn_sour
 }
 
 int firn_samples_begin(const firn_instance *instance, const firn_source *source, firn_samples *samples) {
-    *samples = (firn_samples){0};
-    int status = check_source(instance, source);
+    *samples = (firn_samples){.source = source};
+    const bool pushed = instance->bound.pushed != NULL;
+    if (pushed && source != NULL)
+        return FIRN_ERROR_ARGUMENT;
+    if (pushed)
+        firn_ring_begin(instance, samples);
+    int status = pushed ? FIRN_OK : check_source(instance, source);
     if (status != FIRN_OK)
         return status;
     const firn_bound_sampler *sampler = &instance->bound.sampler;
-    if (sampler->records) /* every stream has the same number of records */
+    if (sampler->records && !pushed) /* every stream has the same number of records */
         for (uint32_t i = 1; i < source->stream_count; i++)
             if (stream_records(&source->streams[i]) != stream_records(&source->streams[0]))
                 return FIRN_ERROR_DATA_TYPE;
-    samples->source = source;
-    samples->count = count_samples(sampler, source);
-    return samples->count < sampler->samples ? FIRN_ERROR_DATA_TOO_SHORT : FIRN_OK;
+    samples->count = count_samples(sampler, samples->source);
+    if (samples->count >= sampler->samples)
+        return FIRN_OK;
+    return pushed ? FIRN_ERROR_NOT_ENOUGH_PUSHED : FIRN_ERROR_DATA_TOO_SHORT;
 }
 
 /* --- where a sample lies --- */
@@ -174,6 +180,16 @@ static int convert_integers(const firn_bound_input *input, const uint8_t *elemen
         out[i] = value;
     }
     return FIRN_OK;
+}
+
+bool firn_samples_in_range(const firn_bound_input *input, const uint8_t *elements, uint64_t count) {
+    const size_t bytes = firn_type_bytes(input->element);
+    for (uint64_t i = 0; input->limit != 0 && i < count; i++) {
+        const int32_t value = integer_at(input->element, elements + (size_t)i * bytes, 0);
+        if (value < 0 || (uint32_t)value >= input->limit)
+            return false;
+    }
+    return true;
 }
 
 static void copy_floats(const uint8_t *elements, uint32_t count, float *restrict out) {

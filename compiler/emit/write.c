@@ -147,6 +147,10 @@ static bool is_label(const firnc_graph *graph, firnc_value input) {
            input == graph->score_targets;
 }
 
+static uint32_t ring_of(const writing *w, uint8_t stream) {
+    return stream < w->graph->ring_count ? tensor_of(w, w->graph->rings[stream]) : FIRN_ABSENT;
+}
+
 /* Inputs are in build order. Each is read by an op (fuse.c). */
 static void fill_inputs(const writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
@@ -164,7 +168,7 @@ static void fill_inputs(const writing *w, firn_native_plan *plan) {
                                                            .scale = source->scale,
                                                            .shift = source->shift,
                                                            .label = is_label(graph, i),
-                                                           .ring = FIRN_ABSENT};
+                                                           .ring = ring_of(w, source->stream)};
     }
     plan->inputs = inputs;
 }
@@ -186,7 +190,7 @@ static void fill_sampler(const writing *w, firn_native_plan *plan) {
         .held_out_per_mille = data->held_out_per_mille,
         .seed = data->shuffle ? data->shuffle_seed : 0,
         .cursor = tensor_of(w, w->graph->cursor),
-        .pushed = FIRN_ABSENT};
+        .pushed = tensor_of(w, w->graph->pushed)};
     plan->sampler = sampler;
 }
 

@@ -55,7 +55,8 @@ firnc_graph *firnc_graph_create(const char *model) {
                             &graph->prediction,
                             &graph->target,
                             &graph->scores,
-                            &graph->score_targets};
+                            &graph->score_targets,
+                            &graph->pushed};
     graph->ignore_index = FIRNC_UNSET;
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         *named[i] = FIRNC_NONE;

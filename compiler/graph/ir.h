@@ -13,6 +13,7 @@ enum {
     FIRNC_IN_PARAMETERS = FIRN_FB_REGION_KIND_PARAMETERS,
     FIRNC_IN_OPTIMIZER = FIRN_FB_REGION_KIND_OPTIMIZER,
     FIRNC_IN_SESSION = FIRN_FB_REGION_KIND_SESSION,
+    FIRNC_IN_RING = FIRN_FB_REGION_KIND_RING,
     FIRNC_IN_ARENA = FIRN_FB_REGION_KIND_ARENA,
     FIRNC_REGIONS = FIRN_FB_REGION_KIND_ARENA + 1
 };
@@ -24,7 +25,8 @@ enum {
     FIRNC_ROLE_ACTIVATION = FIRN_FB_ROLE_ACTIVATION,
     FIRNC_ROLE_GRADIENT = FIRN_FB_ROLE_GRADIENT,
     FIRNC_ROLE_RESULT = FIRN_FB_ROLE_RESULT,
-    FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH
+    FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH,
+    FIRNC_ROLE_RING = FIRN_FB_ROLE_RING
 };
 enum {
     FIRNC_PHASE_MICRO_BATCH = FIRN_FB_PHASE_KIND_MICRO_BATCH,
@@ -86,6 +88,8 @@ typedef struct firnc_node {
     uint8_t forward_level; /* backward nodes: the level of the forward node, for values that backward recomputes */
 } firnc_node;
 
+#define FIRNC_STREAMS_MAX 64 /* as inputs in a plan */
+
 /* A value that a job may make an output. */
 typedef struct firnc_named_value {
     const char *name;
@@ -117,6 +121,10 @@ struct firnc_graph {
     struct firnc_group *groups; /* compiler/passes/passes.h; each has a parameter */
     uint32_t group_count;
     uint8_t metric_kind; /* MetricKind of plan.fbs */
+    /* after the rings pass */
+    firnc_value rings[FIRNC_STREAMS_MAX]; /* of each stream */
+    uint32_t ring_count;
+    firnc_value pushed; /* FIRNC_NONE: samples are not pushed */
     /* after the memory pass */
     uint64_t region_bytes[FIRNC_REGIONS]; /* by kind; 0: the plan has no such region */
     uint64_t live_bytes;                  /* lower bound of the arena for this node order */

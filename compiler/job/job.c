@@ -149,6 +149,23 @@ static bool check_samples(const firnc_job *job) {
     return true;
 }
 
+/* The ring must hold a micro-batch, else no step could ever run. */
+bool firnc_job_ring(const firnc_job *job) {
+    const firnc_data *data = &job->data;
+    const uint64_t others = (uint64_t)data->micro_batch_size - 1;
+    const uint64_t least = data->window == 0 ? others + 1 : data->window + others * data->stride;
+    if (data->ring == 0)
+        return true;
+    if (data->ring < least)
+        return firnc_job_fail(job, &job->places.ring, "a ring of %u holds less than a micro-batch, which takes %llu",
+                              (unsigned)data->ring, (unsigned long long)least);
+    if (data->held_out_per_mille != 0)
+        return firnc_job_fail(job, &job->places.ring,
+                              "nothing can be held out of samples that are pushed; set held_out_per_mille to 0");
+    return job->mode == FIRNC_EVAL || data->wrap ||
+           firnc_job_fail(job, &job->places.ring, "samples that are pushed have no end to stop at; set wrap to true");
+}
+
 static bool check_data(const firnc_job *job) {
     const firnc_data *data = &job->data;
     if ((data->window == 0) != (data->stride == 0))
@@ -161,7 +178,7 @@ static bool check_data(const firnc_job *job) {
         return firnc_job_fail(job, NULL, "data.held_out: nothing is held out; set held_out_per_mille");
     if (job->mode == FIRNC_EVAL && job->steps == 0 && data->wrap)
         return firnc_job_fail(job, NULL, "data.wrap: an evaluation without steps never ends; set steps");
-    return check_samples(job);
+    return check_samples(job) && firnc_job_ring(job);
 }
 
 /* --- checks: optimizer and schedules ------------------------------------------------------------------------------ */

@@ -90,6 +90,7 @@ typedef struct firnc_data {
     uint64_t shuffle_seed;
     uint32_t held_out_per_mille; /* 0 to 999: the part of the data that a train plan does not read */
     bool held_out;               /* this plan reads the held-out part */
+    uint32_t ring;               /* samples are pushed: the records, or elements of windows, that it holds; else 0 */
     bool wrap;                   /* true: start again at the end of the data; false: stop */
 } firnc_data;
 
@@ -106,6 +107,7 @@ typedef struct firnc_job_places {
     firnc_place size;    /* the largest size of the model, for a state that is too large */
     firnc_place samples; /* the size of a micro-batch, for an arena that is too large */
     firnc_place metric;
+    firnc_place ring;
 } firnc_job_places;
 
 typedef struct firnc_job {
@@ -153,6 +155,9 @@ bool firnc_job_check(const firnc_job *job);
  * million steps: in that many, evenly spaced; in a run without an end: in the first million and then at each power of
  * two, up to 2^62). False after one message, at the place if there is one. Part of firnc_job_check. */
 bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place);
+
+/* Checks the ring of samples that are pushed, if there is one. False after one message. Part of firnc_job_check. */
+bool firnc_job_ring(const firnc_job *job);
 
 /* The schedules of a job in the form that schedules/ reads; the list points into the job. */
 firn_schedule_list firnc_job_schedules(const firnc_job *job);

@@ -18,6 +18,7 @@ static const struct {
     {"fuse", firnc_fuse, true},
     {"order", firnc_order, true},
     {"memory", firnc_plan_memory, true},
+    {"rings", firnc_add_rings, true},
     {"lower", firnc_lower, true},
 };
 

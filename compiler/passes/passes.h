@@ -67,6 +67,7 @@ bool firnc_add_metric(firnc_compilation *compilation);    /* metric.c (eval) */
 bool firnc_fuse(firnc_compilation *compilation);          /* fuse.c: duplicate casts merged, dead ops removed */
 bool firnc_order(firnc_compilation *compilation);         /* order.c: least live memory */
 bool firnc_plan_memory(firnc_compilation *compilation);   /* memory.c */
+bool firnc_add_rings(firnc_compilation *compilation);     /* rings.c: room for samples that are pushed */
 bool firnc_lower(firnc_compilation *compilation);         /* lower.c: POL and target -> reductions */
 
 #endif

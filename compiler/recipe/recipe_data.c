@@ -14,7 +14,10 @@ typedef struct settings {
     firnc_data data;
     firnc_elements elements;
     uint32_t max_sequence_length; /* 0: the model's maximum */
+    int push;                     /* 1: the application pushes the samples */
 } settings;
+
+static const firnc_choice sources[] = {{"files", 0}, {"push", 1}, {NULL, 0}};
 
 #define AT(member)      offsetof(settings, data.member)
 #define ELEMENT(member) offsetof(settings, elements.member)
@@ -27,6 +30,8 @@ static const firnc_field fields[] = {
     {"held_out_per_mille", .kind = FIRNC_FIELD_WHOLE, AT(held_out_per_mille), 0, 999},
     {"held_out", .kind = FIRNC_FIELD_FLAG, AT(held_out)},
     {"wrap", .kind = FIRNC_FIELD_FLAG, AT(wrap)},
+    {"source", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, push), .choices = sources},
+    {"ring", .kind = FIRNC_FIELD_WHOLE, AT(ring), 1, FIRNC_SAMPLES_MAX},
     /* keys of language models */
     {"max_sequence_length", .kind = FIRNC_FIELD_WHOLE, offsetof(settings, max_sequence_length), 1, FIRNC_SAMPLES_MAX},
     {"stride", .kind = FIRNC_FIELD_WHOLE, AT(stride), 1, 0},
@@ -121,10 +126,21 @@ static bool check_records(const firnc_tree *loader, settings *s, const firnc_mod
     return true;
 }
 
+/* Checks the keys of samples that are pushed. What else they need is checked with the whole job (job.c). */
+static bool check_push(const firnc_tree *loader, const settings *s) {
+    const firnc_tree *ring = firnc_tree_child(loader, "ring");
+    if (s->push == 0)
+        return s->data.ring == 0 ||
+               firnc_tree_fail(ring, "belongs to source: push, samples that the application pushes; write that too");
+    return s->data.ring != 0 ||
+           firnc_tree_fail(firnc_tree_child(loader, "source"),
+                           "needs ring, the number of samples, or of bytes of text, that the device keeps; add it");
+}
+
 /* Reads one data loader; `s` holds its defaults. */
 static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, firnc_mode mode, settings *s) {
     if (!firnc_fields_read(loader, fields, sizeof fields / sizeof fields[0], s) || !check_kind(recipe, loader) ||
-        !check_batches(loader, &s->data, mode))
+        !check_batches(loader, &s->data, mode) || !check_push(loader, s))
         return false;
     const firnc_tree *held_out = firnc_tree_child(loader, "held_out");
     if (held_out == NULL)
@@ -172,7 +188,8 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
         return false;
     settings held = s;
     held.data.shuffle = held.data.wrap = held.data.held_out = false;
-    held.data.micro_batch_size = held.data.stride = 0;
+    held.data.micro_batch_size = held.data.stride = held.data.ring = 0;
+    held.push = 0;
     if (!firnc_job_judges(&recipe->job)) /* what it predicts from is all of the data that it is given */
         held.data.held_out_per_mille = 0;
     const firnc_tree nothing = {.kind = FIRNC_MAPPING, .file = trainer->file, .line = trainer->line, .path = "trainer"};
@@ -188,5 +205,7 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     recipe->elements = chosen->elements;
     if (samples != NULL)
         recipe->job.places.samples = firnc_tree_place(samples);
-    return true;
+    if (chosen->data.ring != 0)
+        recipe->job.places.ring = firnc_tree_place(firnc_tree_child(loader, "ring"));
+    return firnc_job_ring(&recipe->job);
 }

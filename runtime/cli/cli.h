@@ -88,6 +88,16 @@ int cli_exit_code(int error);
 /* Fills the state from the checkpoint. Returns CLI_OK or, after a message, another exit code. */
 int cli_restore(cli_session *session);
 
+/* --- push.c: plans whose samples are pushed; of others these do nothing --- */
+
+/* Fills the ring: of a training with what was pushed in so many steps before, of an evaluation with the data. Returns
+ * CLI_OK or, after a message, another exit code. */
+int cli_push_begin(cli_session *session, uint64_t steps);
+/* Pushes the batch of the step after so many. Returns FIRN_OK or an error of the library. */
+int cli_push_batch(cli_session *session, uint64_t steps);
+/* What a step reads: the data, or NULL where it was pushed. */
+const firn_source *cli_source(const cli_session *session);
+
 /* --- eval.c --- */
 
 /* Notes on stderr how many samples at the end of the data were not read. Returns FIRN_OK or an error of the library. */

@@ -137,7 +137,7 @@ static int fail_to_write(const table *table) {
 
 static int run_steps(cli_session *session, table *table) {
     int error;
-    while ((error = firn_eval_step(&session->firn, &session->data.source)) == FIRN_OK)
+    while ((error = firn_eval_step(&session->firn, cli_source(session))) == FIRN_OK)
         if (!put_step(table))
             return fail_to_write(table);
     if (error != FIRN_ERROR_DATA_END)
@@ -153,6 +153,8 @@ static int predict(cli_session *session, table *table) {
     int status = begin_table(table, session);
     if (status == CLI_OK)
         status = cli_restore(session);
+    if (status == CLI_OK)
+        status = cli_push_begin(session, 0);
     if (status != CLI_OK)
         return status;
     if (!firn_host_replaceable(session->options->output))

@@ -41,6 +41,7 @@ static const struct {
     {FIRN_ERROR_DATA_TYPE,
      "records need --data and --labels, and --weights where the model takes them, with the shapes and element types of "
      "the recipe"},
+    {FIRN_ERROR_NOT_ENOUGH_PUSHED, "give more of it, or compile with a smaller batch"},
     {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
     {FIRN_ERROR_NO_ROWS, "give records of which some count"},
     {FIRN_ERROR_LOSS_SCALE_FLOOR, "the gradients overflow at every scale; try another half type or learning rate"},
@@ -65,7 +66,7 @@ static subject subject_of(int error) {
         return KERNELS;
     if (error == FIRN_ERROR_NO_ROWS)
         return DATA;
-    if (error <= FIRN_ERROR_SOURCE && error >= FIRN_ERROR_DATA_END)
+    if (error <= FIRN_ERROR_SOURCE && error >= FIRN_ERROR_NOT_ENOUGH_PUSHED)
         return DATA;
     return PLAN;
 }
