@@ -158,7 +158,7 @@ emulate: ## run a plan on an emulated board: TARGET=cortex-m7|rv32 PLAN=P PUB=K 
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
-	    RESUME='$(RESUME)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
+	    RESUME='$(RESUME)' PREDICT='$(PREDICT)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
 
 # Builds only the runner and prints its path.
 .PHONY: emulator
