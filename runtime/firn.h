@@ -275,27 +275,26 @@ typedef struct firn_step_report {
 
 /* Pushes samples into the ring of a plan that has one (firn_info.ring), whose steps then read the ring and no source.
  * streams[i] points to `count` records of stream i, or elements where samples are windows: packed, of the type and
- * length that firn_stream_at gives, little-endian. They are copied. The ring holds the newest, and every step draws from
- * all that it holds at its beginning, in the order that the plan says (plan/NUMERICS.md, "Pushed samples"): so the steps
- * depend on what was pushed and between which steps, and on nothing else.
+ * length that firn_stream_at gives, little-endian. They are copied. The ring holds the newest, and every step draws
+ * from all that it holds at its beginning, in the order that the plan says (plan/NUMERICS.md, "The sampler"): so the
+ * steps depend on what was pushed and between which steps, and on nothing else.
  *
- * The ring is data and no state: firn_open empties it; firn_initialise and firn_restore leave it as it is; no checkpoint
- * has it. After a reset a run goes on, as soon as enough samples have been pushed again, at the draw where it was saved;
- * it has the bits of a run without a reset if the ring again holds the same samples.
+ * The ring is data and no state: firn_open empties it; firn_initialise and firn_restore leave it as it is; no
+ * checkpoint has it. After a reset a run goes on, as soon as enough samples have been pushed again, at the draw where
+ * it was saved; it has the bits of a run without a reset if the ring again holds the same samples.
  *
- * Not while a step of this instance runs, nor another firn_push: an interrupt that takes samples puts them into a buffer
- * of its own, from which the loop that runs the steps pushes them. Works before firn_initialise, too. Returns DATA_RANGE
- * if an integer is not below the plan's limit, NO_RING if the plan reads a source, ARGUMENT for another number of streams;
- * the ring is then unchanged. */
+ * Not while a step of this instance runs, nor another firn_push: an interrupt that takes samples puts them into a
+ * buffer of its own, from which the loop that runs the steps pushes them. Works before firn_initialise, too. Returns
+ * DATA_RANGE if an integer is not below the plan's limit, NO_RING if the plan reads a source, ARGUMENT for another
+ * number of streams; the ring is then unchanged. */
 int firn_push(firn *instance, const void *const *streams, uint32_t stream_count, uint32_t count) FIRN_CHECK_RESULT;
 
 /* Runs one global step. source: NULL for a plan whose samples are pushed; while the ring has too few for a batch
- * (NOT_ENOUGH_PUSHED), nothing is changed: push more and call again. Refused on an eval plan (WRONG_MODE) and after the last step of a run that has an end
- * (RUN_COMPLETE). SOURCE
- * errors occur before the state is written and leave it unchanged. If the plan checks the loss, a loss that is not
- * finite (LOSS_NOT_FINITE) is found before the update: the state is that of the previous step. LOSS_SCALE_FLOOR is
- * returned after a completed step. *report is filled in both cases. A power cut leaves the state block undefined: call
- * firn_restore. */
+ * (NOT_ENOUGH_PUSHED), nothing is changed: push more and call again. Refused on an eval plan (WRONG_MODE) and after the
+ * last step of a run that has an end (RUN_COMPLETE). SOURCE errors occur before the state is written and leave it
+ * unchanged. If the plan checks the loss, a loss that is not finite (LOSS_NOT_FINITE) is found before the update: the
+ * state is that of the previous step. LOSS_SCALE_FLOOR is returned after a completed step. *report is filled in both
+ * cases. A power cut leaves the state block undefined: call firn_restore. */
 int firn_train_step(firn *instance, const firn_source *source, firn_step_report *report) FIRN_CHECK_RESULT;
 
 /* Runs one batch of an evaluation. Returns DATA_END after the plan's number of steps or, if it has none, if the samples
@@ -365,8 +364,8 @@ int firn_tensor_at(const firn *instance, uint32_t position, firn_tensor_info *in
  * that of the last micro-batch. The data lies in the arena of this instance. It is valid from a step that was completed
  * until the next step of this instance begins: no other function writes there, firn_initialise and firn_restore
  * included, nor does a step of another instance that shares its parameters, so that a device may train while it reads
- * what it has predicted. Before the first step the bytes mean nothing. Outputs that firnc makes are float32, and their first extent is the number of
- * samples. Returns ARGUMENT if the plan has no such output. */
+ * what it has predicted. Before the first step the bytes mean nothing. Outputs that firnc makes are float32, and their
+ * first extent is the number of samples. Returns ARGUMENT if the plan has no such output. */
 int firn_output(const firn *instance, const char *name, firn_tensor_info *info) FIRN_CHECK_RESULT;
 /* The same for the output at a position of the plan's list, whose name is in info->name. */
 int firn_output_at(const firn *instance, uint32_t position, firn_tensor_info *info) FIRN_CHECK_RESULT;

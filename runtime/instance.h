@@ -183,9 +183,6 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
  * Errors: SOURCE, DATA_RANGE, DATA_END. */
 int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) FIRN_CHECK_RESULT;
 
-/* Returns true if elements, as they are in the data, are below the limit of an input that has one. */
-bool firn_samples_in_range(const firn_bound_input *input, const uint8_t *elements, uint64_t count);
-
 /* --- ring.c ------------------------------------------------------------------------------------------------------- */
 
 /* Makes the samples that the ring holds at this moment the source. A reference that is weak does not link ring.c; the

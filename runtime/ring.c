@@ -1,5 +1,5 @@
-/* Samples that the application pushes: the ring that holds the newest of them, and the source that the sampler reads them
- * from. A program is linked with this file only if it calls firn_push (instance.h). Nothing else of an instance is
+/* Samples that the application pushes: the ring that holds the newest of them, and the source that the sampler reads
+ * them from. A program is linked with this file only if it calls firn_push (instance.h). Nothing else of an instance is
  * written here, and no sample is converted: the ring has the elements as they were pushed. */
 #include <string.h>
 
@@ -8,8 +8,8 @@
 /* The ring of one stream. */
 typedef struct ring {
     uint8_t *data;
-    uint64_t length;         /* records that it holds; of windows: elements */
-    uint64_t record_bytes;   /* of one of them */
+    uint64_t length;       /* records that it holds; of windows: elements */
+    uint64_t record_bytes; /* of one of them */
     uint32_t element_bytes;
 } ring;
 
@@ -31,8 +31,8 @@ static ring ring_of(const firn_instance *instance, uint32_t stream) {
 
 /* --- pushing --- */
 
-/* Copies records into the ring, the first of them being number `number`, over the oldest. Of more than it holds only the
- * last are kept. */
+/* Copies records into the ring, the first of them being number `number`, over the oldest. Of more than it holds only
+ * the last are kept. */
 static void put(const ring *ring, uint64_t number, const uint8_t *records, uint64_t count) {
     const uint64_t lost = count > ring->length ? count - ring->length : 0;
     const uint64_t kept = count - lost, slot = (number + lost) % ring->length;
@@ -42,13 +42,24 @@ static void put(const ring *ring, uint64_t number, const uint8_t *records, uint6
     memcpy(ring->data, records + before_end * ring->record_bytes, (size_t)((kept - before_end) * ring->record_bytes));
 }
 
+/* Whether an element, little-endian, is below a limit of at most 2^31 - 1 and not negative. */
+static bool in_range(uint8_t type, const uint8_t *element, uint32_t limit) {
+    uint32_t value = 0;
+    memcpy(&value, element, firn_type_bytes(type));
+    const bool negative = (type == FIRN_FB_ELEMENT_TYPE_INT8 && value > INT8_MAX) ||
+                          (type == FIRN_FB_ELEMENT_TYPE_INT16 && value > INT16_MAX);
+    return !negative && value < limit;
+}
+
 /* Checks the integers of all streams against the plan's limits, so that no element in a ring can stop a step. */
 static int check_elements(const firn_instance *instance, const void *const *streams, uint32_t count) {
     for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
         const firn_bound_input input = firn_bind_input(instance, i);
         const uint64_t elements = (instance->bound.sampler.records ? input.elements : 1) * count;
-        if (!firn_samples_in_range(&input, streams[input.stream], elements))
-            return FIRN_ERROR_DATA_RANGE;
+        const uint8_t *at = streams[input.stream];
+        for (uint64_t e = 0; input.limit != 0 && e < elements; e++, at += firn_type_bytes(input.element))
+            if (!in_range(input.element, at, input.limit))
+                return FIRN_ERROR_DATA_RANGE;
     }
     return FIRN_OK;
 }
@@ -106,7 +117,7 @@ void firn_ring_begin(const firn_instance *instance, firn_samples *samples) {
     samples->oldest = pushed - held;
     samples->segment = (firn_segment){held * record};
     samples->stream = (firn_stream){.record_elements = record, .segments = &samples->segment, .segment_count = 1};
-    samples->window = (firn_source){
-        .context = samples, .streams = &samples->stream, .stream_count = 1, .read = read_window};
+    samples->window =
+        (firn_source){.context = samples, .streams = &samples->stream, .stream_count = 1, .read = read_window};
     samples->source = &samples->window;
 }

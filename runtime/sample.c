@@ -182,16 +182,6 @@ static int convert_integers(const firn_bound_input *input, const uint8_t *elemen
     return FIRN_OK;
 }
 
-bool firn_samples_in_range(const firn_bound_input *input, const uint8_t *elements, uint64_t count) {
-    const size_t bytes = firn_type_bytes(input->element);
-    for (uint64_t i = 0; input->limit != 0 && i < count; i++) {
-        const int32_t value = integer_at(input->element, elements + (size_t)i * bytes, 0);
-        if (value < 0 || (uint32_t)value >= input->limit)
-            return false;
-    }
-    return true;
-}
-
 static void copy_floats(const uint8_t *elements, uint32_t count, float *restrict out) {
     memcpy(out, elements, count * sizeof *out);
     for (uint32_t i = 0; i < count; i++)

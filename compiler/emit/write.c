@@ -322,8 +322,7 @@ static void fill_outputs(const writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
     firn_native_output *outputs = firnc_allocate((graph->output_count + UINT64_C(1)) * sizeof *outputs);
     for (uint32_t i = 0; i < graph->output_count; i++)
-        outputs[i] =
-            (firn_native_output){.name = w->job->outputs[i].name, .tensor = tensor_of(w, graph->outputs[i])};
+        outputs[i] = (firn_native_output){.name = w->job->outputs[i].name, .tensor = tensor_of(w, graph->outputs[i])};
     plan->outputs = outputs;
     plan->outputs_count = graph->output_count;
 }

@@ -277,8 +277,7 @@ static bool check_value(const firnc_job *job, const firnc_place *place, const fi
     float value = firn_schedule_value(&list, root->node, step);
     return (value >= 0 && value - value == 0) ||
            firnc_job_fail(job, place, "%s is %.9g at step %llu; mend its schedule, or %s", root->name, (double)value,
-                          (unsigned long long)step,
-                          job->endless ? "give the run an end" : "make the run shorter");
+                          (unsigned long long)step, job->endless ? "give the run an end" : "make the run shorter");
 }
 
 bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place) {

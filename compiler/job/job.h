@@ -129,7 +129,7 @@ typedef struct firnc_job {
     uint32_t metric_ignored[FIRNC_IGNORED_MAX], metric_ignored_count; /* classes to ignore, ascending */
     firnc_job_output outputs[FIRNC_OUTPUTS_MAX];
     uint32_t output_count;
-    const char *target;                                               /* name of a target in targets.c */
+    const char *target;                                /* name of a target in targets.c */
     const char *weights;                               /* a safetensors file with every parameter, or NULL */
     uint32_t plan_version, image_id, security_counter; /* any; image_id tells the plans of a device apart */
     uint8_t vendor[16], class_id[16];

@@ -314,8 +314,7 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
     firnc_input_options bytes = {.element = FIRN_UINT8, .limit = settings->vocab_size};
     firnc_value ids = firnc_input(graph, "input_ids", FIRN_INT32, 2, dims, bytes);
     bytes.advance = LABEL_SHIFT;
-    firnc_value labels =
-        firnc_job_judges(job) ? firnc_input(graph, "labels", FIRN_INT32, 2, dims, bytes) : FIRNC_NONE;
+    firnc_value labels = firnc_job_judges(job) ? firnc_input(graph, "labels", FIRN_INT32, 2, dims, bytes) : FIRNC_NONE;
 
     firnc_layer_begin(graph, "transformer");
     firnc_value table;

@@ -120,7 +120,8 @@ static bool reads_every_input(const firnc_compilation *compilation) {
                 read[graph->nodes[i].inputs[j]] = true;
     for (firnc_value i = 0; i < graph->value_count; i++)
         if (graph->values[i].source != NULL && !read[i])
-            return firnc_fail(compilation, "input %s: neither the loss nor the metric nor an output depends on it; leave it out",
+            return firnc_fail(compilation,
+                              "input %s: neither the loss nor the metric nor an output depends on it; leave it out",
                               graph->values[i].name);
     return true;
 }

@@ -37,8 +37,7 @@ static const char *const *known_names(const firnc_graph *graph) {
         for (const char *end = graph->nodes[i].name; *end != '\0';) {
             end += 1 + strcspn(end + 1, ".");
             names = firnc_grown(names, count, &capacity, sizeof *names);
-            names[count++] =
-                firnc_format("%.*s", (int)(end - graph->nodes[i].name), graph->nodes[i].name);
+            names[count++] = firnc_format("%.*s", (int)(end - graph->nodes[i].name), graph->nodes[i].name);
         }
     names = firnc_grown(names, count, &capacity, sizeof *names);
     names[count] = NULL;

@@ -48,8 +48,8 @@ void firnc_update_parameter(firnc_graph *graph, const firnc_group *group, firnc_
  * of every value. */
 uint64_t firnc_live_bytes(firnc_graph *graph);
 
-/* Finds the value of each output of the job by its name (outputs.c). Part of the build pass. False after one message if a
- * name stands for none. */
+/* Finds the value of each output of the job by its name (outputs.c). Part of the build pass. False after one message if
+ * a name stands for none. */
 bool firnc_find_outputs(firnc_compilation *compilation);
 
 /* --- the passes, in order. Each returns false after one message. --------------------------------------------- */

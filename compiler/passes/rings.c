@@ -1,5 +1,6 @@
-/* The rings pass. In: a graph whose inputs are final. Out: for a job whose samples are pushed, the ring of each stream and
- * the count of what was pushed, in a region of their own. No op reads them: the runtime fills the inputs from them. */
+/* The rings pass. In: a graph whose inputs are final. Out: for a job whose samples are pushed, the ring of each stream
+ * and the count of what was pushed, in a region of their own. No op reads them: the runtime fills the inputs from them.
+ */
 #include "compiler/passes/passes.h"
 
 #define ALIGNMENT 16
@@ -43,8 +44,8 @@ bool firnc_add_rings(firnc_compilation *compilation) {
         uint64_t bytes;
         const firn_shape shape = shape_of(job, input);
         if (!firn_shape_bytes(&shape, &bytes))
-            return firnc_job_fail(job, &job->places.ring, "the ring of %s has more bytes than a plan can; make it smaller",
-                                  input->name);
+            return firnc_job_fail(job, &job->places.ring,
+                                  "the ring of %s has more bytes than a plan can; make it smaller", input->name);
         const char *name = firnc_format("ring.%s", input->name);
         graph->rings[graph->ring_count++] = add(graph, name, shape);
     }

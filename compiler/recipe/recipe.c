@@ -175,8 +175,7 @@ static bool read_loop(firnc_recipe *recipe, const firnc_tree *mapping) {
     if (num_steps != NULL && max_steps != NULL)
         return firnc_tree_fail(max_steps, "is num_steps by another name, which is there too; remove one of them");
     if (recipe->job.mode == FIRNC_TRAIN && length == NULL)
-        return firnc_tree_fail(mapping,
-                               "num_steps is missing; add the length of the run in steps, or unlimited");
+        return firnc_tree_fail(mapping, "num_steps is missing; add the length of the run in steps, or unlimited");
     recipe->job.steps = recipe->job.mode == FIRNC_TRAIN ? 0 : values.eval_steps;
     if (length != NULL && !read_length(&recipe->job, length))
         return false;

@@ -24,8 +24,9 @@ static const struct {
      "PLAN"},
     {{.name = "predict",
       .forms = {"PLAN --pub PUB --data FILE --checkpoint FILE -o FILE [options]"},
-      .text = "write an output of an eval plan over the parameters of a checkpoint, a row for each sample: with a name in "
-              ".csv a line of numbers, in .npy an array of NumPy in float32"},
+      .text =
+          "write an output of an eval plan over the parameters of a checkpoint, a row for each sample: with a name in "
+          ".csv a line of numbers, in .npy an array of NumPy in float32"},
      PREDICT,
      "PLAN"},
     {{.name = "export",
@@ -97,10 +98,7 @@ static const struct {
      OPTION_LOG,
      TRAIN,
      0},
-    {{"--counter", NULL, "FILE", "the security counter: plans older than it are refused"},
-     OPTION_COUNTER,
-     RUN,
-     0},
+    {{"--counter", NULL, "FILE", "the security counter: plans older than it are refused"}, OPTION_COUNTER, RUN, 0},
     {{"--threads", NULL, "N", "default: one for each CPU; the result is the same with any number"},
      OPTION_THREADS,
      RUN,

@@ -1,5 +1,5 @@
-/* firn predict: runs an eval plan over a checkpoint's parameters and writes one of its outputs, a row for each sample, as
- * CSV or as an array of NumPy. The file is written under a temporary name and renamed when it is complete. */
+/* firn predict: runs an eval plan over a checkpoint's parameters and writes one of its outputs, a row for each sample,
+ * as CSV or as an array of NumPy. The file is written under a temporary name and renamed when it is complete. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,13 +115,13 @@ static bool put_header(const table *table) {
     memcpy(header, "\x93NUMPY\x01\x00", 8);
     header[8] = (char)((HEADER_BYTES - 10) & 0xff);
     header[9] = (char)((HEADER_BYTES - 10) >> 8);
-    int length = 10 + snprintf(header + 10, sizeof header - 10,
-                               "{'descr': '<f4', 'fortran_order': False, 'shape': (%llu",
-                               (unsigned long long)table->rows);
+    int length =
+        10 + snprintf(header + 10, sizeof header - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%llu",
+                      (unsigned long long)table->rows);
     /* the extents of an output that is no row for each sample all follow the number of steps */
     for (uint32_t d = table->rows_of_step == table->output.dims[0] ? 1 : 0; d < table->output.rank; d++)
-        length += snprintf(header + length, sizeof header - (size_t)length, ", %lu",
-                           (unsigned long)table->output.dims[d]);
+        length +=
+            snprintf(header + length, sizeof header - (size_t)length, ", %lu", (unsigned long)table->output.dims[d]);
     length += snprintf(header + length, sizeof header - (size_t)length, ",), }");
     header[length] = ' '; /* in place of the zero that ends the text */
     header[HEADER_BYTES - 1] = '\n';
@@ -160,7 +160,7 @@ static int predict(cli_session *session, table *table) {
     if (!firn_host_replaceable(session->options->output))
         return CLI_FILE;
     status = firn_host_replace_begin(&table->file, session->options->output) ? run_steps(session, table)
-                                                                              : fail_to_write(table);
+                                                                             : fail_to_write(table);
     if (status != CLI_OK)
         firn_host_replace_abandon(&table->file);
     else if (!session->options->quiet)

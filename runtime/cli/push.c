@@ -1,5 +1,6 @@
-/* Rehearses a plan whose samples are pushed: what a device would push comes from the data files, in their order and from
- * the beginning again at their end. A training gets one more batch before each step, an evaluation all of the data. */
+/* Rehearses a plan whose samples are pushed: what a device would push comes from the data files, in their order and
+ * from the beginning again at their end. A training gets one more batch before each step, an evaluation all of the
+ * data. */
 #include <stdlib.h>
 
 #include "runtime/cli/cli.h"
@@ -43,9 +44,9 @@ static int push_run(cli_session *session, uint64_t first, uint32_t count) {
         const firn_stream *stream = &source->streams[i];
         const uint64_t elements = (uint64_t)count * stream->record_elements;
         records[i] = firn_host_allocate((size_t)(elements * firn_type_bytes(stream->element)));
-        error = elements > UINT32_MAX ? FIRN_ERROR_DATA_TYPE
-                                      : source->read(source->context, i, first * stream->record_elements,
-                                                     (uint32_t)elements, records[i]);
+        error = elements > UINT32_MAX
+                    ? FIRN_ERROR_DATA_TYPE
+                    : source->read(source->context, i, first * stream->record_elements, (uint32_t)elements, records[i]);
     }
     if (error == FIRN_OK)
         error = firn_push(&session->firn, (const void *const *)records, session->info.streams, count);
@@ -88,8 +89,7 @@ int cli_push_begin(cli_session *session, uint64_t steps) {
 
 int cli_push_batch(cli_session *session, uint64_t steps) {
     const firn_info *info = &session->info;
-    return info->ring == 0 ? FIRN_OK
-                           : push(session, records_of_steps(info, steps), records_of_steps(info, steps + 1));
+    return info->ring == 0 ? FIRN_OK : push(session, records_of_steps(info, steps), records_of_steps(info, steps + 1));
 }
 
 const firn_source *cli_source(const cli_session *session) {

@@ -17,8 +17,7 @@ static const struct {
     const char *mend;
 } mends[] = {
     {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train, eval and predict those with --mode eval"},
-    {FIRN_ERROR_NO_METRIC,
-     "compile it with a metric, or write its outputs by firn predict"},
+    {FIRN_ERROR_NO_METRIC, "compile it with a metric, or write its outputs by firn predict"},
     {FIRN_ERROR_KERNELS_UNKNOWN,
      "write plain, or on x86 fma, avx2, avx512 or avx512fp16, one that this machine can run"},
     {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},

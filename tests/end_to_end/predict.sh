@@ -94,9 +94,9 @@ second() {
 train pushed $RECORDS --steps 2 --checkpoint "$folder/moving" >"$folder/out"
 [ "$(train pushed $RECORDS --steps 3 --checkpoint "$folder/moving" --resume)" = "$pushed" ] ||
     fail "a resumed run whose samples are pushed is another one"
-"$FIRNC" inspect "$folder/pushed" >"$folder/got"
-grep -q '^steps  *no end$' "$folder/got" || fail "inspect: no word of a run without an end"
-grep -q 'pushed  *the newest in uint8\[20,28,28\]\|pushed  *the newest in uint8\[20,784\]' "$folder/got" ||
+"$FIRNC" inspect "$folder/pushed" >"$folder/inspected"
+grep -q '^steps  *no end$' "$folder/inspected" || fail "inspect: no word of a run without an end"
+grep -q 'pushed  *the newest in uint8\[20,28,28\]\|pushed  *the newest in uint8\[20,784\]' "$folder/inspected" ||
     fail "inspect: no word of the ring"
 
 # --- what firn predict writes ---
@@ -121,7 +121,7 @@ expect "over the data" 2 'would be written over the data' predict predict --data
 expect "labels" 2 'reads no labels; leave out --labels' predict predict $RECORDS --name logits -o "$folder/none.csv"
 expect "a train plan" 3 'WRONG_MODE.*predict those with --mode eval' predict train $RECORDS -o "$folder/none.csv"
 expect "no -o" 2 'needs --output' predict predict --data "$folder/images"
-expect "no checkpoint" 1 'CHECKPOINT_MISSING' "$FIRN" predict "$folder/predict" --pub "$PUB" --data "$folder/images" \
+expect "no checkpoint" 3 'CHECKPOINT_MISSING' "$FIRN" predict "$folder/predict" --pub "$PUB" --data "$folder/images" \
     --checkpoint "$folder/nothing" --name logits -o "$folder/none.csv"
 expect "eval of outputs" 3 'NO_METRIC.*firn predict' "$FIRN" eval "$folder/predict" --pub "$PUB" \
     --data "$folder/images" --checkpoint "$folder/checkpoint"
@@ -149,7 +149,7 @@ refused 'outputs.0: layers.3 is no output of the model mlp; the nearest one is l
     'trainer.fit.outputs=[layers.3]'
 refused 'lists no output' eval "$VAL.outputs=[]"
 refused 'num_steps: endless is not a whole number' train trainer.init.loop.num_steps=endless
-refused 'the nearest one\|write files, push' train $FIT.source=pull
+refused 'pull is not one of the choices; write one of files, push' train $FIT.source=pull
 refused 'needs ring' train $FIT.source=push
 refused 'belongs to source: push' train $FIT.ring=9
 refused 'ring of 3 holds less than a micro-batch, which takes 4' train $FIT.source=push $FIT.ring=3 \
@@ -171,7 +171,7 @@ schedule() {
 for kind in 'LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.01, total_iters: 10}' \
     'CosineAnnealingLR: {initial_learning_rate: 0.1, T_max: 10, eta_min: 0.0}' \
     'ExponentialLR: {initial_learning_rate: 0.1, total_iters: 10, decay_rate: 0.5}' \
-    'LambdaLR: {initial_learning_rate: 0.1, lambdas: [ "1 / (1 + t)" ]}'; do
+    'LambdaLR: {initial_learning_rate: 0.1, lr_lambda: "1 / (1 + t)"}'; do
     schedule "      - $kind"
     expect "$kind" 0 "" "$FIRNC" schedule "$folder/one.yaml" --steps 0:3
     expect "$kind" 0 "" "$FIRNC" compile "$folder/one.yaml" --mode train --key "$folder/test.key.pem" -o "$folder/endless"
@@ -179,7 +179,7 @@ done
 schedule '      - ExponentialLR: {initial_learning_rate: 0.1, total_iters: 10, decay_rate: 1.5}'
 expect "a rate that grows" 1 'learning_rate is inf at step .*give the run an end' "$FIRNC" compile "$folder/one.yaml" \
     --mode train --key "$folder/test.key.pem" -o "$folder/none"
-schedule '      - LambdaLR: {initial_learning_rate: 0.1, lambdas: [ "1 - t / 1000000000" ]}'
+schedule '      - LambdaLR: {initial_learning_rate: 0.1, lr_lambda: "1 - t / 1000000000"}'
 expect "a rate below 0" 1 'learning_rate is -.* at step .*give the run an end' "$FIRNC" compile "$folder/one.yaml" \
     --mode train --key "$folder/test.key.pem" -o "$folder/none"
 

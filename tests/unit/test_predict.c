@@ -1,6 +1,6 @@
-/* Tests predicting beside a training, with plans that firnc makes of one recipe: the outputs of a plan stay until its next
- * step, an evaluation needs no labels where it judges nothing, both plans place the parameters alike whatever the recipe
- * says, and a training that is evaluated between its steps computes what it computes alone. */
+/* Tests predicting beside a training, with plans that firnc makes of one recipe: the outputs of a plan stay until its
+ * next step, an evaluation needs no labels where it judges nothing, both plans place the parameters alike whatever the
+ * recipe says, and a training that is evaluated between its steps computes what it computes alone. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,8 +126,8 @@ static void outputs_of_a_training_change_nothing(void **state) {
 
 /* --- one region of parameters ------------------------------------------------------------------------------------- */
 
-/* Trains with a prediction after each step, over the same parameters, and without; states must be equal. What is predicted
- * stays while the training goes on, and is what an instance predicts that restored a checkpoint. */
+/* Trains with a prediction after each step, over the same parameters, and without; states must be equal. What is
+ * predicted stays while the training goes on, and is what an instance predicts that restored a checkpoint. */
 static void predicts_between_steps(const char *recipe, const char *const *settings) {
     const char *of_eval[SETTINGS_MAX + 3] = {VAL "metric=none", VAL "outputs=[logits]"};
     for (uint32_t i = 0; i <= count_of(settings); i++)
@@ -175,15 +175,15 @@ static void predicts_between_steps(const char *recipe, const char *const *settin
 static void plans_of_one_recipe_share(void **state) {
     (void)state;
     static const char *const optimizers[] = {
-        "{SGD: {}}",        "{AdamW: {lr: 0.001}}",    "{Adam: {amsgrad: true}}",
-        "{RAdam: {}}",     "{NAdam: {lr: 0.001}}",    "{Adamax: {lr: 0.001}}",
-        "{Lamb: {}}",      "{Lion: {lr: 0.001}}",     "{RMSprop: {centered: true}}",
-        "{Rprop: {}}",     "{Adagrad: {lr: 0.01}}",   "{Adadelta: {lr: 0.1}}",
-        "{ASGD: {}}",       "{Adafactor: {}}",         "{SGD: {momentum: 0.9}}",
+        "{SGD: {}}",   "{AdamW: {lr: 0.001}}",  "{Adam: {amsgrad: true}}",
+        "{RAdam: {}}", "{NAdam: {lr: 0.001}}",  "{Adamax: {lr: 0.001}}",
+        "{Lamb: {}}",  "{Lion: {lr: 0.001}}",   "{RMSprop: {centered: true}}",
+        "{Rprop: {}}", "{Adagrad: {lr: 0.01}}", "{Adadelta: {lr: 0.1}}",
+        "{ASGD: {}}",  "{Adafactor: {}}",       "{SGD: {momentum: 0.9}}",
     };
-    static const char *const precisions[] = {
-        INIT "precision.enabled=false", INIT "precision.fp16_type=float16", INIT "precision.fp16_type=bfloat16",
-        INIT "precision.fp16_type=cbfloat16", INIT "precision.loss_scaling_factor=dynamic"};
+    static const char *const precisions[] = {INIT "precision.enabled=false", INIT "precision.fp16_type=float16",
+                                             INIT "precision.fp16_type=bfloat16", INIT "precision.fp16_type=cbfloat16",
+                                             INIT "precision.loss_scaling_factor=dynamic"};
     for (size_t i = 0; i < sizeof optimizers / sizeof optimizers[0]; i++) {
         const char *settings[] = {firnc_format(OPTIMIZER "%s", optimizers[i]), MODEL "nonlinearity=tanh",
                                   precisions[i % 5], NULL};

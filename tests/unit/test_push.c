@@ -1,5 +1,6 @@
-/* Tests samples that are pushed: what the ring holds is drawn as from a source with the same samples; too few of them, a
- * wrong one or a wrong call change nothing; a run that was saved goes on once the same samples are in the ring again. */
+/* Tests samples that are pushed: what the ring holds is drawn as from a source with the same samples; too few of them,
+ * a wrong one or a wrong call change nothing; a run that was saved goes on once the same samples are in the ring again.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -58,8 +59,8 @@ static void push(compiled_run *run, uint32_t first, uint32_t count, uint32_t at_
             records[s] = malloc((size_t)now * bytes); /* of just these bytes, for the sanitizers */
             assert_non_null(records[s]);
             for (uint32_t i = 0; i < now; i++)
-                assert_int_equal(source->read(NULL, s, (uint64_t)((first + done + i) % length_of(source, s)) * bytes, bytes,
-                                              records[s] + (size_t)i * bytes),
+                assert_int_equal(source->read(NULL, s, (uint64_t)((first + done + i) % length_of(source, s)) * bytes,
+                                              bytes, records[s] + (size_t)i * bytes),
                                  0);
         }
         assert_int_equal(firn_push(&run->firn, (const void *const *)records, source->stream_count, now), FIRN_OK);
@@ -182,6 +183,21 @@ static void a_wrong_sample_is_not_taken(void **state) {
     free_plans();
 }
 
+static void a_negative_label_is_not_taken(void **state) {
+    (void)state;
+    const char *settings[] = {FIT "held_out_per_mille=0", FIT "label_type=int32", FIT "source=push", FIT "ring=4"};
+    static const uint8_t image[784];
+    static const int32_t labels[] = {-1, INT32_MIN, 10, 9};
+    compiled_plan_make(&pushed_plan, images_recipe, FIRNC_TRAIN, settings, 4);
+    assert_int_equal(compiled_run_open(&pushed, &pushed_plan, 0), FIRN_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        const void *const streams[] = {image, &labels[i]};
+        assert_int_equal(firn_push(&pushed.firn, streams, 2, 1), i < 3 ? FIRN_ERROR_DATA_RANGE : FIRN_OK);
+    }
+    compiled_run_close(&pushed);
+    compiled_plan_free(&pushed_plan);
+}
+
 static void wrong_calls_are_refused(void **state) {
     (void)state;
     static const uint8_t image[784], label[1];
@@ -267,12 +283,10 @@ static void an_evaluation_reads_its_ring(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_are_drawn_from_the_ring),
-        cmocka_unit_test(windows_are_drawn_from_the_ring),
-        cmocka_unit_test(too_few_change_nothing),
-        cmocka_unit_test(a_wrong_sample_is_not_taken),
-        cmocka_unit_test(wrong_calls_are_refused),
-        cmocka_unit_test(a_run_goes_on_after_a_reset),
+        cmocka_unit_test(records_are_drawn_from_the_ring), cmocka_unit_test(windows_are_drawn_from_the_ring),
+        cmocka_unit_test(too_few_change_nothing),          cmocka_unit_test(a_wrong_sample_is_not_taken),
+        cmocka_unit_test(a_negative_label_is_not_taken),
+        cmocka_unit_test(wrong_calls_are_refused),         cmocka_unit_test(a_run_goes_on_after_a_reset),
         cmocka_unit_test(an_evaluation_reads_its_ring),
     };
     return cmocka_run_group_tests_name("samples that are pushed", tests, NULL, NULL);

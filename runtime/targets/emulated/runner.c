@@ -97,8 +97,8 @@ static bool read_word(const char *word, options *asked) {
     asked->save |= word_is(word, "save");
     asked->write_plan |= word_is(word, "try=write-plan");
     asked->second_open |= word_is(word, "try=second-open");
-    return word_is(word, "resume") || word_is(word, "predict") || word_is(word, "save") || word_is(word, "try=write-plan") ||
-           word_is(word, "try=second-open");
+    return word_is(word, "resume") || word_is(word, "predict") || word_is(word, "save") ||
+           word_is(word, "try=write-plan") || word_is(word, "try=second-open");
 }
 
 static bool read_options(const char *line, options *asked) {
