@@ -271,6 +271,17 @@ static bool check_optimizer(const firnc_job *job) {
     return true;
 }
 
+/* Whether the value of a schedule at last comes from a OneCycleLR, which is made for a run of its own length: behind its
+ * end the formula goes on without a meaning. */
+static bool ends_in_one_cycle(const firnc_schedules *s, uint32_t node) {
+    const firn_schedule_node *n = &s->nodes[node];
+    const bool sequence = n->kind == FIRN_SCHEDULE_SEQUENTIAL;
+    bool ends = n->kind == FIRN_SCHEDULE_ONE_CYCLE;
+    for (uint32_t i = sequence ? n->child_count - 1u : 0; i < n->child_count; i++)
+        ends = ends || ends_in_one_cycle(s, n->first_child + i);
+    return ends;
+}
+
 static bool check_value(const firnc_job *job, const firnc_place *place, const firnc_schedule_root *root,
                         uint64_t step) {
     firn_schedule_list list = firnc_job_schedules(job);
@@ -285,6 +296,11 @@ bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place) {
     const uint64_t stride = job->endless ? 1 : job->steps / SAMPLED_MAX + 1;
     for (uint32_t i = 0; i < job->schedule.root_count; i++) {
         const firnc_schedule_root *root = &job->schedule.roots[i];
+        if (job->endless && ends_in_one_cycle(&job->schedule, root->node))
+            return firnc_job_fail(job, place,
+                                  "%s is a OneCycleLR, which has an end, and the run has none; put another schedule "
+                                  "behind it by SequentialLR, or give the run an end",
+                                  root->name);
         for (uint64_t step = 0; step < last; step += stride)
             if (!check_value(job, place, root, step))
                 return false;

@@ -162,6 +162,17 @@ expect "no metric, no output" 1 'neither a metric nor an output' "$FIRNC" compil
 expect "an output twice" 1 'the output logits is there twice' "$FIRNC" compile compiler/recipes/small_mlp.yaml \
     --mode eval --set "$VAL.outputs=[logits,logits]" --key "$folder/test.key.pem" -o "$folder/none"
 
+# --- the example of a device ---
+
+for mode in train eval; do
+    compile "device_$mode" device_mlp.yaml $mode
+done
+gcc -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror -I. runtime/examples/predict.c "$BUILD/libfirnhost.a" \
+    "$BUILD/libfirn.a" -pthread -lcjson -lz -lm -o "$folder/example" || fail "the example does not compile"
+expect "the example" 0 "" "$folder/example" "$folder/device_train" "$folder/device_eval" "$PUB" 4000
+last=$(sed -n 's/^samples 4000: \([0-9]*\) of the last 400 were right$/\1/p' "$folder/out")
+[ "${last:-0}" -gt 300 ] || fail "the example has not learned"
+
 # A schedule must be a number in every step of a run without an end.
 sed 's/num_steps: 40/num_steps: unlimited/' compiler/recipes/small_mlp.yaml >"$folder/endless.yaml"
 # schedule LINE...: the recipe with another schedule.
@@ -176,6 +187,10 @@ for kind in 'LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.01, tot
     expect "$kind" 0 "" "$FIRNC" schedule "$folder/one.yaml" --steps 0:3
     expect "$kind" 0 "" "$FIRNC" compile "$folder/one.yaml" --mode train --key "$folder/test.key.pem" -o "$folder/endless"
 done
+one_cycle='OneCycleLR: {initial_learning_rate: 0.01, max_lr: 0.1, total_steps: 10, pct_start: 0.3, final_div_factor: 10, three_phase: false, anneal_strategy: cos}'
+schedule "      - $one_cycle"
+expect "one cycle" 1 'learning_rate is a OneCycleLR, which has an end' "$FIRNC" compile "$folder/one.yaml" \
+    --mode train --key "$folder/test.key.pem" -o "$folder/none"
 schedule '      - ExponentialLR: {initial_learning_rate: 0.1, total_iters: 10, decay_rate: 1.5}'
 expect "a rate that grows" 1 'learning_rate is inf at step .*give the run an end' "$FIRNC" compile "$folder/one.yaml" \
     --mode train --key "$folder/test.key.pem" -o "$folder/none"
