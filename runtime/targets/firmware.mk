@@ -16,7 +16,10 @@ FIRMWARE_CFLAGS := -std=c11 $(FLOATING) $(WARNINGS) -I. -MMD -MP -fcallgraph-inf
 FIRMWARE_LDFLAGS := $(FIRMWARE_FLAGS) -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
 
 FIRMWARE_KERNELS := $(filter-out runtime/kernels/table.c,$(KERNELS_SOURCES))
-FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) runtime/kernels/set.c
+# Linked only if the firmware calls it (firn_push).
+FIRMWARE_OPTIONAL := runtime/ring.c
+FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(filter-out $(FIRMWARE_OPTIONAL),$(CORE_SOURCES)) $(NUMERICS_SOURCES) \
+    runtime/kernels/set.c
 EMULATED := $(TARGETS_COMMON) $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
 
 # The smaller of the two examples contains only the kernels of this plan: make size PLAN=P.
@@ -43,7 +46,7 @@ $(BUILD)/$(1)/flags: FORCE
 	@echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' | cmp -s - $$@ || echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' > $$@
 
 # Optimised for size, except for the numerics and the kernels, in which a step spends its time.
-$(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
+$(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(FIRMWARE_OPTIONAL) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS)): private OPTIMIZE := -O2
 $(call firmware_objects,$(1),runtime/targets/firmware_main.c runtime/targets/$(1)/start.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),plan/signature.c): private OWN_FLAGS := $(MBEDTLS_FLAGS)
@@ -67,7 +70,7 @@ $(BUILD)/$(1)/signature.o: $(call firmware_objects,$(1),plan/signature.c) \
 	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) $(PARTIAL_LINK) $$^ -o $$@
 	$$(quiet)$($(1)_CROSS)objcopy --wildcard --keep-global-symbol='firn_*' $$@
 
-$(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS))
+$(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS) $(FIRMWARE_OPTIONAL))
 	$$(call say,$$@)
 	@rm -f $$@
 	$$(quiet)$($(1)_CROSS)ar rcs $$@ $$^
