@@ -242,6 +242,7 @@ typedef struct firn_info {
     uint32_t plan_version, image_id, security_counter;
     uint64_t parameters; /* elements of all parameters */
     uint32_t outputs;    /* see firn_output_at */
+    bool all_data;       /* the plan reads all of its data; false: the part that is trained on, or that is held out */
     uint32_t ring;       /* records (with windows: elements) that the ring holds; 0: samples are not pushed */
 } firn_info;
 int firn_describe(const firn *instance, firn_info *info) FIRN_CHECK_RESULT;

@@ -380,6 +380,7 @@ int firn_describe(const firn *instance, firn_info *info) {
     info->samples = firn_fb_sampler_samples(sampler);
     info->window = firn_fb_sampler_window(sampler);
     info->stride = firn_fb_sampler_stride(sampler);
+    info->all_data = firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL;
     for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
         uint32_t stream = firn_fb_input_stream(firn_fb_plan_inputs_at(self->plan, i));
         info->streams = stream >= info->streams ? stream + 1 : info->streams;

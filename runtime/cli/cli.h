@@ -98,6 +98,20 @@ int cli_push_batch(cli_session *session, uint64_t steps);
 /* What a step reads: the data, or NULL where it was pushed. */
 const firn_source *cli_source(const cli_session *session);
 
+/* --- last_batch.c --- */
+
+typedef struct cli_last_batch {
+    const cli_session *session;
+    firn_source source; /* of one batch */
+    firn_stream streams[FIRN_HOST_STREAMS];
+    firn_segment *segments;
+    uint64_t *places; /* in the data, of each sample of the batch */
+} cli_last_batch;
+
+/* Makes a batch of the last `left` samples, from 1, of a plan that reads all of its data. *batch may not be moved. */
+void cli_last_batch_begin(cli_last_batch *batch, const cli_session *session, uint64_t left);
+void cli_last_batch_end(cli_last_batch *batch);
+
 /* --- eval.c --- */
 
 /* Notes on stderr how many samples at the end of the data were not read. Returns FIRN_OK or an error of the library. */

@@ -98,13 +98,13 @@ static bool put_line(table *table, const float *row) {
     return put(table, table->text, length);
 }
 
-/* Writes what the last step has computed. */
-static bool put_step(table *table) {
+/* Writes the first rows that the last step has computed. */
+static bool put_rows(table *table, uint64_t rows) {
     const float *values = table->output.data;
-    bool written = !table->npy || put(table, values, (size_t)table->output.bytes);
-    for (uint64_t row = 0; written && !table->npy && row < table->rows_of_step; row++)
+    bool written = !table->npy || put(table, values, (size_t)(rows * table->columns) * sizeof *values);
+    for (uint64_t row = 0; written && !table->npy && row < rows; row++)
         written = put_line(table, values + row * table->columns);
-    table->rows += table->rows_of_step;
+    table->rows += rows;
     return written;
 }
 
@@ -135,16 +135,39 @@ static int fail_to_write(const table *table) {
 
 /* --- the command --- */
 
+/* Predicts for the samples that are fewer than a batch, by a batch of their own. They are left out, with a note, where
+ * that cannot be: of a part of the data, of what was pushed, and where the output is no row for each sample. */
+static int predict_rest(cli_session *session, table *table) {
+    const firn_info *info = &session->info;
+    uint64_t left;
+    int error = firn_eval_left(&session->firn, cli_source(session), &left);
+    if (error != FIRN_OK || left == 0 || info->steps != 0)
+        return error == FIRN_OK ? CLI_OK : cli_error(session, error);
+    if (!info->all_data || info->ring != 0 || table->rows_of_step != info->samples) {
+        error = cli_note_left(session);
+        return error == FIRN_OK ? CLI_OK : cli_error(session, error);
+    }
+    cli_last_batch batch;
+    cli_last_batch_begin(&batch, session, left);
+    error = firn_restore(&session->firn, NULL); /* back to the first sample, of this batch */
+    if (error == FIRN_OK)
+        error = firn_eval_step(&session->firn, &batch.source);
+    cli_last_batch_end(&batch);
+    if (error != FIRN_OK)
+        return cli_error(session, error);
+    return put_rows(table, left) ? CLI_OK : fail_to_write(table);
+}
+
 static int run_steps(cli_session *session, table *table) {
     int error;
     while ((error = firn_eval_step(&session->firn, cli_source(session))) == FIRN_OK)
-        if (!put_step(table))
+        if (!put_rows(table, table->rows_of_step))
             return fail_to_write(table);
     if (error != FIRN_ERROR_DATA_END)
         return cli_error(session, error);
-    error = cli_note_left(session);
-    if (error != FIRN_OK)
-        return cli_error(session, error);
+    int status = predict_rest(session, table);
+    if (status != CLI_OK)
+        return status;
     bool whole = (!table->npy || put_header(table)) && firn_host_replace_end(&table->file);
     return whole ? CLI_OK : fail_to_write(table);
 }

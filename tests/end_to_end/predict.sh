@@ -102,14 +102,36 @@ grep -q 'pushed  *the newest in uint8\[20,28,28\]\|pushed  *the newest in uint8\
 # --- what firn predict writes ---
 
 expect "CSV" 0 "" predict predict --data "$folder/images" --name logits -o "$folder/logits.csv"
-[ "$(wc -l <"$folder/logits.csv")" -eq 24 ] || fail "CSV: not a line for each sample of the whole batches"
+[ "$(wc -l <"$folder/logits.csv")" -eq 30 ] || fail "CSV: not a line for each sample"
 [ "$(head -n 1 "$folder/logits.csv" | tr -cd , | wc -c)" -eq 9 ] || fail "CSV: not ten numbers in a line"
 python3 - "$folder/logits.npy" "$folder/logits.csv" <<'END' || fail "CSV and .npy have other numbers"
 import numpy, sys
 rows = numpy.load(sys.argv[1])
-assert rows.shape == (24, 10) and rows.dtype == "<f4"
+assert rows.shape == (30, 10) and rows.dtype == "<f4"
 assert (numpy.loadtxt(sys.argv[2], delimiter=",").astype("f4") == rows).all()
 END
+# The last six samples are no whole batch. One by one, and of text in several files, the rows are the same.
+one_by_one() {
+    from=$1
+    outputs=$2
+    shift 2
+    for size in 1 4; do
+        compile "by_$size" "$from" eval --set $VAL.metric=none --set "$VAL.outputs=[$outputs]" \
+            --set $VAL.val_dataloader.batch_size=$size
+        expect "batches of $size" 0 "" "$FIRN" predict "$folder/by_$size" --pub "$PUB" --checkpoint "$folder/checkpoint" \
+            "$@" -o "$folder/by_$size.csv"
+    done
+    cmp -s "$folder/by_1.csv" "$folder/by_4.csv" || fail "$from: a row depends on the batch"
+}
+one_by_one small_mlp.yaml logits --data "$folder/images"
+[ "$(cat "$folder/by_1.csv")" = "$(cat "$folder/logits.csv")" ] || fail "a row depends on the batch"
+head -c 100 $text >"$folder/text_1"
+head -c 500 $text | tail -c 77 >"$folder/text_2"
+mv "$folder/checkpoint" "$folder/checkpoint.mlp"
+train pushed_text --data $text --steps 1 --checkpoint "$folder/checkpoint" >"$folder/out"
+one_by_one small_gpt2.yaml logits --data "$folder/text_1" --data "$folder/text_2" --data "$folder/text_1"
+[ "$(wc -l <"$folder/by_1.csv")" -eq 16 ] || fail "not a row for each window of three files"
+mv "$folder/checkpoint.mlp" "$folder/checkpoint"
 expect "no name" 2 'several outputs; write --name and one of: logits, layers.0' predict predict \
     --data "$folder/images" -o "$folder/none.csv"
 expect "wrong name" 2 'no output of this name; .*: logits, layers.0' predict predict --data "$folder/images" \
