@@ -271,8 +271,8 @@ static bool check_optimizer(const firnc_job *job) {
     return true;
 }
 
-/* Whether the value of a schedule at last comes from a OneCycleLR, which is made for a run of its own length: behind its
- * end the formula goes on without a meaning. */
+/* Whether the value of a schedule at last comes from a OneCycleLR, which is made for a run of its own length: behind
+ * its end the formula goes on without a meaning. */
 static bool ends_in_one_cycle(const firnc_schedules *s, uint32_t node) {
     const firn_schedule_node *n = &s->nodes[node];
     const bool sequence = n->kind == FIRN_SCHEDULE_SEQUENTIAL;
