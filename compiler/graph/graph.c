@@ -404,6 +404,10 @@ firnc_value firnc_softplus(firnc_graph *graph, firnc_value x) {
     return record(graph, FIRN_OP_softplus, &x, 1, NULL, NULL);
 }
 
+firnc_value firnc_softmax(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_softmax, &x, 1, NULL, NULL);
+}
+
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x) {
     return record(graph, FIRN_OP_log_softmax, &x, 1, NULL, NULL);
 }

@@ -124,6 +124,7 @@ firnc_value firnc_sigmoid(firnc_graph *graph, firnc_value x);
 firnc_value firnc_silu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
+firnc_value firnc_softmax(firnc_graph *graph, firnc_value x); /* has no gradient */
 /* rate in [0, 1). With rate 0, or in an eval graph, returns x, records nothing, and drops an annotation of the call.
  * Each call uses one rng_id in any case, so that neither the rate nor the mode changes other random numbers of the
  * graph; the same holds for attention. */

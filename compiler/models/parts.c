@@ -30,11 +30,15 @@ void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets tar
     firnc_name_value(graph, targets == FIRNC_TARGETS_NUMBERS ? "prediction" : "logits", scores);
     if (job->output_count == 0 || targets == FIRNC_TARGETS_NUMBERS)
         return;
-    /* The fuse pass removes it if no output asks for it. */
+    /* The fuse pass removes what no output asks for. */
     const bool classes = targets == FIRNC_TARGETS_CLASSES;
-    const char *name = classes ? "log_probabilities" : "probabilities";
-    firnc_layer_begin(graph, name);
-    firnc_name_value(graph, name, classes ? firnc_log_softmax(graph, scores) : firnc_sigmoid(graph, scores));
+    firnc_layer_begin(graph, "probabilities");
+    firnc_name_value(graph, "probabilities", classes ? firnc_softmax(graph, scores) : firnc_sigmoid(graph, scores));
+    firnc_layer_end(graph);
+    if (!classes)
+        return;
+    firnc_layer_begin(graph, "log_probabilities");
+    firnc_name_value(graph, "log_probabilities", firnc_log_softmax(graph, scores));
     firnc_layer_end(graph);
 }
 

@@ -24,8 +24,8 @@ extern const firnc_choice firnc_loss_scaling_words[];
 /* Adds the op of an activation. */
 firnc_value firnc_activate(firnc_graph *graph, firnc_activation kind, firnc_value x);
 
-/* Names what a model says for the outputs of a job: `logits` of classes and of shares, with `log_probabilities` of
- * classes and `probabilities` of shares, and `prediction` of numbers. */
+/* Names what a model says for the outputs of a job: `logits` and `probabilities` of classes and of shares,
+ * `log_probabilities` of classes, and `prediction` of numbers. */
 void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets targets, const firnc_job *job);
 
 /* Adds a classification loss, and names the values that metrics read. */

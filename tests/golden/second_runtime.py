@@ -1276,6 +1276,13 @@ def cross_entropy_weighted_backward(call):
     return {"dlogits": np.where(rows.present[:, None], dlogits, F32(0)).reshape(call["logits"].shape)}
 
 
+@computes("softmax")
+def softmax(call):
+    x = rows_of(call["x"])
+    row_max, row_sum = softmax_sums(x)
+    return {"y": (exp(x - row_max[:, None]) / row_sum[:, None]).reshape(call["x"].shape)}
+
+
 @computes("log_softmax")
 def log_softmax(call):
     x = rows_of(call["x"])

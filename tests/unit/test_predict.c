@@ -56,7 +56,8 @@ static void train(compiled_run *run) {
 static void outputs_stay_as_they_were(void **state) {
     (void)state;
     const char *settings[] = {VAL "metric=none",
-                              VAL "outputs=[layers.0,activations.0,layers.1,activations.1,logits,log_probabilities]",
+                              VAL "outputs=[layers.0,activations.0,layers.1,activations.1,logits,log_probabilities,"
+                                  "probabilities]",
                               INIT "precision.enabled=false", MODEL "nonlinearity=relu", NULL};
     make(&eval_plan, images_recipe, FIRNC_EVAL, settings);
     assert_int_equal(compiled_run_open(&predicting, &eval_plan, 0), FIRN_OK);
@@ -77,10 +78,12 @@ static void outputs_stay_as_they_were(void **state) {
         }
         const float *logits = values_of(&predicting, "logits", NULL);
         const float *logarithms = values_of(&predicting, "log_probabilities", NULL);
+        const float *shares = values_of(&predicting, "probabilities", NULL);
         for (uint32_t row = 0; row < 8; row++) {
             double sum = 0;
             for (uint32_t i = 0; i < 10; i++) {
-                sum += exp((double)logarithms[10 * row + i]);
+                sum += (double)shares[10 * row + i];
+                assert_true(fabs(exp((double)logarithms[10 * row + i]) - (double)shares[10 * row + i]) < 1e-6);
                 const double apart = (double)logits[10 * row + i] - (double)logits[10 * row];
                 assert_true(fabs((double)logarithms[10 * row + i] - (double)logarithms[10 * row] - apart) < 1e-5);
             }
