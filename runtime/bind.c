@@ -50,6 +50,7 @@ void firn_bind(firn_instance *instance) {
                            .micro_batches = firn_fb_plan_micro_batches(plan),
                            .check_loss = firn_fb_plan_check_loss(plan),
                            .cursor = named(instance, firn_fb_sampler_cursor(firn_fb_plan_sampler(plan))),
+                           .pushed = named(instance, firn_fb_sampler_pushed(firn_fb_plan_sampler(plan))),
                            .global_step = named(instance, firn_fb_plan_global_step(plan)),
                            .optimizer_step = named(instance, firn_fb_plan_optimizer_step(plan)),
                            .loss = named(instance, firn_fb_plan_loss(plan)),

@@ -6,7 +6,7 @@
  *     firn_workspace_bytes(&config, &bytes)         for kernel sets with scratch: reads the size of their workspace
  *     firn_open(&firn, &config)                     verifies and binds: signature, counter, schema, semantics
  *     firn_initialise(&firn), or firn_restore       fills the state
- *     firn_train_step(&firn, &source, &report) ...  or firn_eval_step
+ *     firn_train_step(&firn, &source, &report) ...  or firn_eval_step; before it firn_push, if the plan has a ring
  *     firn_save(&firn)
  *
  * An instance is programmed once: a second firn_open returns FIRN_ERROR_ALREADY_PROGRAMMED. The library writes no
@@ -269,11 +269,22 @@ typedef struct firn_info {
     uint64_t steps;                  /* length of the run; 0: no end (train), every whole batch of the data (eval) */
     uint32_t micro_batches, samples; /* samples of one micro-batch */
     uint32_t window;                 /* elements of a window, label shift included; 0: records */
+    uint32_t stride;                 /* elements from one window to the next; 0: records */
     uint32_t streams;                /* of data, which the inputs are read from */
     uint32_t plan_version, image_id, security_counter;
     uint64_t parameters; /* elements of all parameters */
+    uint32_t outputs;    /* see firn_output_at */
+    bool all_data;       /* the plan reads all of its data; false: the part that is trained on, or that is held out */
+    uint32_t ring;       /* records (with windows: elements) that the ring holds; 0: samples are not pushed */
 } firn_info;
 int firn_describe(const firn *instance, firn_info *info) FIRN_CHECK_RESULT;
+
+/* What a plan takes from one stream of its data. Returns ARGUMENT if it reads no such stream. */
+typedef struct firn_stream_info {
+    uint8_t element;          /* ElementType */
+    uint32_t record_elements; /* in one record; 1 with windows */
+} firn_stream_info;
+int firn_stream_at(const firn *instance, uint32_t stream, firn_stream_info *info) FIRN_CHECK_RESULT;
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
@@ -295,12 +306,28 @@ typedef struct firn_step_report {
     bool skipped;        /* the gradients were not finite, so no parameter was updated */
 } firn_step_report;
 
-/* Runs one global step. Refused on an eval plan (WRONG_MODE) and after the last step of a run that has an end
- * (RUN_COMPLETE). SOURCE
- * errors occur before the state is written and leave it unchanged. If the plan checks the loss, a loss that is not
- * finite (LOSS_NOT_FINITE) is found before the update: the state is that of the previous step. LOSS_SCALE_FLOOR is
- * returned after a completed step. *report is filled in both cases. A power cut leaves the state block undefined: call
- * firn_restore. */
+/* Pushes samples into the ring of a plan that has one (firn_info.ring), whose steps then read the ring and no source.
+ * streams[i] points to `count` records of stream i, or elements where samples are windows: packed, of the type and
+ * length that firn_stream_at gives, little-endian. They are copied. The ring holds the newest, and every step draws
+ * from all that it holds at its beginning, in the order that the plan says (plan/NUMERICS.md, "The sampler"): so the
+ * steps depend on what was pushed and between which steps, and on nothing else.
+ *
+ * The ring is data and no state: firn_open empties it; firn_initialise and firn_restore leave it as it is; no
+ * checkpoint has it. After a reset a run goes on, as soon as enough samples have been pushed again, at the draw where
+ * it was saved; it has the bits of a run without a reset if the ring again holds the same samples.
+ *
+ * Not while a step of this instance runs, nor another firn_push: an interrupt that takes samples puts them into a
+ * buffer of its own, from which the loop that runs the steps pushes them. Works before firn_initialise, too. Returns
+ * DATA_RANGE if an integer is not below the plan's limit, NO_RING if the plan reads a source, ARGUMENT for another
+ * number of streams; the ring is then unchanged. */
+int firn_push(firn *instance, const void *const *streams, uint32_t stream_count, uint32_t count) FIRN_CHECK_RESULT;
+
+/* Runs one global step. source: NULL for a plan whose samples are pushed; while the ring has too few for a batch
+ * (NOT_ENOUGH_PUSHED), nothing is changed: push more and call again. Refused on an eval plan (WRONG_MODE) and after the
+ * last step of a run that has an end (RUN_COMPLETE). SOURCE errors occur before the state is written and leave it
+ * unchanged. If the plan checks the loss, a loss that is not finite (LOSS_NOT_FINITE) is found before the update: the
+ * state is that of the previous step. LOSS_SCALE_FLOOR is returned after a completed step. *report is filled in both
+ * cases. A power cut leaves the state block undefined: call firn_restore. */
 int firn_train_step(firn *instance, const firn_source *source, firn_step_report *report) FIRN_CHECK_RESULT;
 
 /* Runs one batch of an evaluation. Returns DATA_END after the plan's number of steps or, if it has none, if the samples
@@ -381,7 +408,7 @@ int firn_digest(const firn *instance, uint8_t digest[32]) FIRN_CHECK_RESULT;
 /* --- looking at tensors ------------------------------------------------------------------------------------------- */
 
 typedef struct firn_tensor_info {
-    const char *name;         /* of state and frozen weights; "" for all others */
+    const char *name;         /* of state, frozen weights and outputs; "" for all others */
     uint8_t type, role, rank; /* ElementType, Role */
     uint32_t dims[8];
     const void *data; /* read-only view into a block or the plan, valid between steps */
@@ -390,9 +417,15 @@ typedef struct firn_tensor_info {
 /* Describes the tensor at a position of the plan's list. Returns ARGUMENT if there is none. */
 int firn_tensor_at(const firn *instance, uint32_t position, firn_tensor_info *info) FIRN_CHECK_RESULT;
 
-/* Describes the output of the plan with this name, as the last step left it: an output of training is that of the last
- * micro-batch. The data is valid until the next step. Returns ARGUMENT if the plan has no such output. */
+/* Describes the output of the plan with this name, as the last step of this instance left it: an output of training is
+ * that of the last micro-batch. The data lies in the arena of this instance. It is valid from a step that was completed
+ * until the next step of this instance begins: no other function writes there, firn_initialise and firn_restore
+ * included, nor does a step of another instance that shares its parameters, so that a device may train while it reads
+ * what it has predicted. Before the first step the bytes mean nothing. Outputs that firnc makes are float32, and their
+ * first extent is the number of samples. Returns ARGUMENT if the plan has no such output. */
 int firn_output(const firn *instance, const char *name, firn_tensor_info *info) FIRN_CHECK_RESULT;
+/* The same for the output at a position of the plan's list, whose name is in info->name. */
+int firn_output_at(const firn *instance, uint32_t position, firn_tensor_info *info) FIRN_CHECK_RESULT;
 
 #ifdef __cplusplus
 }

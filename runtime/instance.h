@@ -54,6 +54,7 @@ typedef struct firn_bindings {
     uint32_t micro_batches;
     bool check_loss;
     int64_t *cursor;
+    int64_t *pushed; /* NULL: the source is read */
     const int64_t *global_step, *optimizer_step;
     const float *loss, *learning_rate, *loss_scale, *gradient_norm;
     const int32_t *finite, *at_floor;                         /* of dynamic loss scaling */
@@ -166,15 +167,28 @@ void firn_execute_phase(const firn_instance *instance, uint8_t kind);
 typedef struct firn_samples {
     const firn_source *source;
     uint64_t count;
+    /* of a plan whose samples are pushed: the newest of them as a source, with what belongs to it */
+    firn_source window;
+    firn_stream stream; /* the first; the sampler uses no other */
+    firn_segment segment;
+    const firn_instance *instance;
+    uint64_t oldest; /* number of the oldest record in the window */
 } firn_samples;
 
-/* Checks a source against the plan. Errors: ARGUMENT, SOURCE, DATA_TYPE, DATA_TOO_SHORT. */
+/* Checks a source against the plan. *samples is not moved afterwards. Errors: ARGUMENT, SOURCE, DATA_TYPE,
+ * DATA_TOO_SHORT, NOT_ENOUGH_PUSHED. */
 int firn_samples_begin(const firn_instance *instance, const firn_source *source,
                        firn_samples *samples) FIRN_CHECK_RESULT;
 
 /* Fills every input with the samples of one micro-batch, starting with draw number `cursor`. Writes only the inputs.
  * Errors: SOURCE, DATA_RANGE, DATA_END. */
 int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) FIRN_CHECK_RESULT;
+
+/* --- ring.c ------------------------------------------------------------------------------------------------------- */
+
+/* Makes the samples that the ring holds at this moment the source. A reference that is weak does not link ring.c; the
+ * call of firn_push does. NULL: the program is linked without it. */
+void firn_ring_begin(const firn_instance *instance, firn_samples *samples) __attribute__((weak));
 
 /* --- metric.c ----------------------------------------------------------------------------------------------------- */
 

@@ -208,9 +208,17 @@ static firn_parallel parallel_of(const firn_port *port) {
     return parallel;
 }
 
-/* Checks what this build cannot do for any plan: it draws no samples from a ring. */
+/* A program that never pushes a sample is linked without the ring, and can run no plan that has one. */
 static int check_sampler(firn_fb_plan plan) {
-    return firn_fb_sampler_pushed(firn_fb_plan_sampler(plan)) == FIRN_ABSENT ? FIRN_OK : FIRN_ERROR_KERNEL_MISSING;
+    const bool pushed = firn_fb_sampler_pushed(firn_fb_plan_sampler(plan)) != FIRN_ABSENT;
+    return pushed && firn_ring_begin == NULL ? FIRN_ERROR_KERNEL_MISSING : FIRN_OK;
+}
+
+/* No sample has been pushed yet. */
+static void empty_rings(const firn_instance *instance) {
+    for (uint32_t i = 0; i < instance->header.region_count; i++)
+        if (firn_region_fast_kind(instance->header.region_kinds[i]) == FIRN_FB_REGION_KIND_RING)
+            memset((void *)(uintptr_t)instance->blocks[i], 0, (size_t)instance->header.region_bytes[i]);
 }
 
 /* Makes all checks of a config and its plan, except for the workspace. The result is in *opened, the device's counter
@@ -337,6 +345,7 @@ int firn_open(firn *instance, const firn_config *config) {
     opened->condition = FIRN_CONDITION_EMPTY;
     opened->prepared = config->prepared;
     firn_bind(opened);
+    empty_rings(opened);
     if (config->prepared != NULL)
         firn_execute_prepare(opened, config->prepared);
     opened->mark = FIRN_INSTANCE_MARK;
@@ -359,14 +368,19 @@ int firn_describe(const firn *instance, firn_info *info) {
     memcpy(info->model_hash, self->model_hash, FIRN_HASH_BYTES);
     info->eval = self->header.mode == FIRN_MODE_EVAL;
     info->metric = firn_fb_plan_metrics_count(self->plan) != 0;
+    info->outputs = firn_fb_plan_outputs_count(self->plan);
     info->steps = firn_fb_plan_steps(self->plan);
     info->micro_batches = firn_fb_plan_micro_batches(self->plan);
     info->samples = firn_fb_sampler_samples(sampler);
     info->window = firn_fb_sampler_window(sampler);
+    info->stride = firn_fb_sampler_stride(sampler);
+    info->all_data = firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL;
     for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
         uint32_t stream = firn_fb_input_stream(firn_fb_plan_inputs_at(self->plan, i));
         info->streams = stream >= info->streams ? stream + 1 : info->streams;
     }
+    if (self->bound.pushed != NULL)
+        info->ring = firn_instance_tensor(self, firn_fb_input_ring(firn_fb_plan_inputs_at(self->plan, 0))).dims[0];
     info->plan_version = self->header.plan_version;
     info->image_id = self->header.image_id;
     info->security_counter = self->header.security_counter;
@@ -376,6 +390,24 @@ int firn_describe(const firn *instance, firn_info *info) {
             info->parameters += firn_instance_elements(tensor);
     }
     return FIRN_OK;
+}
+
+int firn_stream_at(const firn *instance, uint32_t stream, firn_stream_info *info) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (info == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *info = (firn_stream_info){0};
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
+        const firn_bound_input input = firn_bind_input(self, i);
+        if (input.stream != stream)
+            continue;
+        info->element = input.element;
+        info->record_elements = self->bound.sampler.records ? (uint32_t)input.elements : 1;
+        return FIRN_OK;
+    }
+    return FIRN_ERROR_ARGUMENT;
 }
 
 static firn_tensor_info describe(const firn_instance *instance, uint32_t position) {
@@ -420,10 +452,23 @@ int firn_output(const firn *instance, const char *name, firn_tensor_info *info) 
         return FIRN_ERROR_NOT_OPEN;
     for (uint32_t i = 0; i < firn_fb_plan_outputs_count(self->plan); i++) {
         firn_fb_output output = firn_fb_plan_outputs_at(self->plan, i);
-        if (!is_named(output, name))
-            continue;
-        *info = describe(self, firn_fb_output_tensor(output));
-        return FIRN_OK;
+        if (is_named(output, name))
+            return firn_output_at(instance, i, info);
     }
     return FIRN_ERROR_ARGUMENT;
+}
+
+int firn_output_at(const firn *instance, uint32_t position, firn_tensor_info *info) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (info == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *info = (firn_tensor_info){0};
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (position >= firn_fb_plan_outputs_count(self->plan))
+        return FIRN_ERROR_ARGUMENT;
+    const firn_fb_output output = firn_fb_plan_outputs_at(self->plan, position);
+    *info = describe(self, firn_fb_output_tensor(output));
+    info->name = firn_fb_output_name(output);
+    return FIRN_OK;
 }

@@ -103,18 +103,24 @@ static uint64_t count_samples(const firn_bound_sampler *sampler, const firn_sour
 }
 
 int firn_samples_begin(const firn_instance *instance, const firn_source *source, firn_samples *samples) {
-    *samples = (firn_samples){0};
-    int status = check_source(instance, source);
+    *samples = (firn_samples){.source = source};
+    const bool pushed = instance->bound.pushed != NULL;
+    if (pushed && source != NULL)
+        return FIRN_ERROR_ARGUMENT;
+    if (pushed)
+        firn_ring_begin(instance, samples);
+    int status = pushed ? FIRN_OK : check_source(instance, source);
     if (status != FIRN_OK)
         return status;
     const firn_bound_sampler *sampler = &instance->bound.sampler;
-    if (sampler->records) /* every stream has the same number of records */
+    if (sampler->records && !pushed) /* every stream has the same number of records */
         for (uint32_t i = 1; i < source->stream_count; i++)
             if (stream_records(&source->streams[i]) != stream_records(&source->streams[0]))
                 return FIRN_ERROR_DATA_TYPE;
-    samples->source = source;
-    samples->count = count_samples(sampler, source);
-    return samples->count < sampler->samples ? FIRN_ERROR_DATA_TOO_SHORT : FIRN_OK;
+    samples->count = count_samples(sampler, samples->source);
+    if (samples->count >= sampler->samples)
+        return FIRN_OK;
+    return pushed ? FIRN_ERROR_NOT_ENOUGH_PUSHED : FIRN_ERROR_DATA_TOO_SHORT;
 }
 
 /* --- where a sample lies --- */

@@ -13,6 +13,7 @@ enum {
     FIRNC_IN_PARAMETERS = FIRN_FB_REGION_KIND_PARAMETERS,
     FIRNC_IN_OPTIMIZER = FIRN_FB_REGION_KIND_OPTIMIZER,
     FIRNC_IN_SESSION = FIRN_FB_REGION_KIND_SESSION,
+    FIRNC_IN_RING = FIRN_FB_REGION_KIND_RING,
     FIRNC_IN_ARENA = FIRN_FB_REGION_KIND_ARENA,
     FIRNC_REGIONS = FIRN_FB_REGION_KIND_ARENA + 1
 };
@@ -24,7 +25,8 @@ enum {
     FIRNC_ROLE_ACTIVATION = FIRN_FB_ROLE_ACTIVATION,
     FIRNC_ROLE_GRADIENT = FIRN_FB_ROLE_GRADIENT,
     FIRNC_ROLE_RESULT = FIRN_FB_ROLE_RESULT,
-    FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH
+    FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH,
+    FIRNC_ROLE_RING = FIRN_FB_ROLE_RING
 };
 enum {
     FIRNC_PHASE_MICRO_BATCH = FIRN_FB_PHASE_KIND_MICRO_BATCH,
@@ -89,6 +91,14 @@ typedef struct firnc_node {
     uint8_t forward_level; /* backward nodes: the level of the forward node, for values that backward recomputes */
 } firnc_node;
 
+#define FIRNC_STREAMS_MAX 64 /* as inputs in a plan */
+
+/* A value that a job may make an output. */
+typedef struct firnc_named_value {
+    const char *name;
+    firnc_value value;
+} firnc_named_value;
+
 struct firnc_graph {
     const char *model;
     bool eval;   /* dropout is not recorded */
@@ -103,6 +113,10 @@ struct firnc_graph {
     int64_t ignore_index;              /* label of rows that are not counted; -1: none */
     firnc_value prediction, target;    /* regression */
     firnc_value scores, score_targets; /* detection */
+    firnc_named_value *named;
+    uint32_t named_count, named_capacity;
+    firnc_value *outputs; /* after the build pass: of each output of the job, in its order */
+    uint32_t output_count;
     /* after the training pass (eval: the metric pass): values that the plan refers to; FIRNC_NONE if absent */
     firnc_value loss_scale, steps_since_rescale, overflows_since_rescale, skipped_steps, at_floor, finite,
         gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;
@@ -111,6 +125,10 @@ struct firnc_graph {
     uint32_t group_count;
     uint8_t metric_kind;      /* MetricKind of plan.fbs */
     const char *early_update; /* train, after the early pass: what it did, for people */
+    /* after the rings pass */
+    firnc_value rings[FIRNC_STREAMS_MAX]; /* of each stream */
+    uint32_t ring_count;
+    firnc_value pushed; /* FIRNC_NONE: samples are not pushed */
     /* after the memory pass */
     uint64_t region_bytes[FIRNC_REGIONS]; /* by kind; 0: the plan has no such region */
     uint64_t live_bytes;                  /* lower bound of the arena for this node order */

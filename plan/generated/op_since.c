@@ -11,6 +11,7 @@ static const struct {
     uint32_t since;
 } versions[] = {
     {.code = 148, .kind = ROW, .position = 0, .since = 1}, /* linear_backward_weight_rows  */
+    {.code = 149, .kind = ROW, .position = 0, .since = 1}, /* softmax  */
     {.code = 0}, /* the end */
 };
 

@@ -184,6 +184,12 @@ const firn_op_info firn_op_table[FIRN_OPS] = {
      .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
      .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
      .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* log_softmax */
+    {.code = 149, .operands = 49, .ranges = 0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* softmax */
     {.code = 127, .operands = 51, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
      .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
      .outputs_min = 1, .integers_min = 0, .reals_min = 0,

@@ -34,6 +34,7 @@ const firn_op_words firn_op_words_table[FIRN_OPS] = {
     {"softplus", "x", "y", "", "", ""},
     {"softplus_backward", "dy x", "dx", "", "", ""},
     {"log_softmax", "x", "y", "", "", ""},
+    {"softmax", "x", "y", "", "", ""},
     {"log_softmax_backward", "dy y", "dx", "", "", ""},
     {"attention", "qkv", "y row_max row_sum scratch", "heads kv_heads causal half_softmax rng_id rows", "scale dropout_rate", "scores values"},
     {"attention_backward", "dy qkv row_max row_sum", "dqkv scratch", "heads kv_heads causal half_softmax rng_id rows", "scale dropout_rate", "scores values queries_and_keys"},

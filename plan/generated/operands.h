@@ -6,7 +6,7 @@
 
 /* One enumeration, so that positions of several ops may be compared. */
 enum {
-    FIRN_OPS = 90,
+    FIRN_OPS = 91,
 
     FIRN_CAST_IN_X = 0,
     FIRN_CAST_OUT_Y = 0,
@@ -148,6 +148,9 @@ enum {
 
     FIRN_LOG_SOFTMAX_IN_X = 0,
     FIRN_LOG_SOFTMAX_OUT_Y = 0,
+
+    FIRN_SOFTMAX_IN_X = 0,
+    FIRN_SOFTMAX_OUT_Y = 0,
 
     FIRN_LOG_SOFTMAX_BACKWARD_IN_DY = 0,
     FIRN_LOG_SOFTMAX_BACKWARD_IN_Y = 1,

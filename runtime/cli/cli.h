@@ -24,7 +24,7 @@ enum {
 typedef struct cli_options {
     const char *command;
     const char *file; /* the plan or the checkpoint */
-    const char *key, *labels, *weights, *checkpoint, *log, *counter, *output, *device_key;
+    const char *key, *labels, *weights, *checkpoint, *log, *counter, *output, *device_key, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
     bool steps_given, slot_given;
@@ -97,6 +97,35 @@ int cli_exit_code(int error);
 /* Fills the state from the checkpoint. Returns CLI_OK or, after a message, another exit code. */
 int cli_restore(cli_session *session);
 
+/* --- push.c: plans whose samples are pushed; of others these do nothing --- */
+
+/* Fills the ring: of a training with what was pushed in so many steps before, of an evaluation with the data. Returns
+ * CLI_OK or, after a message, another exit code. */
+int cli_push_begin(cli_session *session, uint64_t steps);
+/* Pushes the batch of the step after so many. Returns FIRN_OK or an error of the library. */
+int cli_push_batch(cli_session *session, uint64_t steps);
+/* What a step reads: the data, or NULL where it was pushed. */
+const firn_source *cli_source(const cli_session *session);
+
+/* --- last_batch.c --- */
+
+typedef struct cli_last_batch {
+    const cli_session *session;
+    firn_source source; /* of one batch */
+    firn_stream streams[FIRN_HOST_STREAMS];
+    firn_segment *segments;
+    uint64_t *places; /* in the data, of each sample of the batch */
+} cli_last_batch;
+
+/* Makes a batch of the last `left` samples, from 1, of a plan that reads all of its data. *batch may not be moved. */
+void cli_last_batch_begin(cli_last_batch *batch, const cli_session *session, uint64_t left);
+void cli_last_batch_end(cli_last_batch *batch);
+
+/* --- eval.c --- */
+
+/* Notes on stderr how many samples at the end of the data were not read. Returns FIRN_OK or an error of the library. */
+int cli_note_left(const cli_session *session);
+
 /* --- log.c: JSON lines --- */
 
 typedef struct cli_log {
@@ -164,6 +193,7 @@ void cli_record_unload(cli_record *record);
 
 int cli_train(const cli_options *options);
 int cli_eval(const cli_options *options);
+int cli_predict(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
 

@@ -5,7 +5,7 @@
 
 #include "runtime/cli/cli.h"
 
-enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8 };
+enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8, PREDICT = 16, RUN = TRAIN | EVAL | PREDICT };
 
 static const struct {
     firn_manual_command words;
@@ -21,6 +21,13 @@ static const struct {
       .forms = {"PLAN --pub PUB --data FILE --checkpoint FILE [options]"},
       .text = "print one number, the metric of the plan over the parameters of a checkpoint"},
      EVAL,
+     "PLAN"},
+    {{.name = "predict",
+      .forms = {"PLAN --pub PUB --data FILE --checkpoint FILE -o FILE [options]"},
+      .text =
+          "write an output of an eval plan over the parameters of a checkpoint, a row for each sample: with a name in "
+          ".csv a line of numbers, in .npy an array of NumPy in float32"},
+     PREDICT,
      "PLAN"},
     {{.name = "export",
       .forms = {"CHECKPOINT -o FILE [options]"},
@@ -52,6 +59,7 @@ typedef enum option_id {
     OPTION_ALLOW_OTHER_SPLIT,
     OPTION_ALLOW_OTHER_DATA,
     OPTION_OUTPUT,
+    OPTION_NAME,
     OPTION_PER_TENSOR,
     OPTION_DEVICE_KEY,
     OPTION_SLOT
@@ -63,17 +71,17 @@ static const struct {
     unsigned commands; /* commands that accept it */
     unsigned needed;   /* commands that require it */
 } known[] = {
-    {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run"}, OPTION_PUB, TRAIN | EVAL, TRAIN | EVAL},
+    {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run"}, OPTION_PUB, RUN, RUN},
     {{"--data", NULL, "FILE",
       "a file, or a folder for the files in it; may be given again. Any file as bytes, .npy or IDX, packed with gzip "
       "or not"},
      OPTION_DATA,
-     TRAIN | EVAL,
-     TRAIN | EVAL},
-    {{"--labels", NULL, "FILE", "labels or targets of the records in --data"}, OPTION_LABELS, TRAIN | EVAL, 0},
+     RUN,
+     RUN},
+    {{"--labels", NULL, "FILE", "labels or targets of the records in --data"}, OPTION_LABELS, RUN, 0},
     {{"--weights", NULL, "FILE", "weights of the records, for a model with sample_weights; needs --labels"},
      OPTION_WEIGHTS,
-     TRAIN | EVAL,
+     RUN,
      0},
     {{"--steps", NULL, "N",
       "so many more steps; default: to the end of the run, or until it is interrupted if it has no end"},
@@ -84,23 +92,20 @@ static const struct {
       "where the state is: train saves it there at the end and when it is interrupted, never over one that is there, "
       "without --resume"},
      OPTION_CHECKPOINT,
-     TRAIN | EVAL,
-     EVAL},
+     RUN,
+     EVAL | PREDICT},
     {{"--checkpoint-every", NULL, "N", "save it after every N steps too"}, OPTION_CHECKPOINT_EVERY, TRAIN, 0},
     {{"--resume", NULL, NULL, "go on from the checkpoint, and with the log"}, OPTION_RESUME, TRAIN, 0},
     {{"--log", NULL, "FILE", "one line of JSON for each step; never over one that is there, without --resume"},
      OPTION_LOG,
      TRAIN,
      0},
-    {{"--counter", NULL, "FILE", "the security counter: plans older than it are refused"},
-     OPTION_COUNTER,
-     TRAIN | EVAL,
-     0},
+    {{"--counter", NULL, "FILE", "the security counter: plans older than it are refused"}, OPTION_COUNTER, RUN, 0},
     {{"--device-key", NULL, "FILE",
       "32 secret bytes of a device, which authenticate its checkpoints: those that were not written with this key are "
       "refused, also those without a key. export and digest read a checkpoint without its key too, and say so"},
      OPTION_DEVICE_KEY,
-     TRAIN | EVAL | EXPORT | DIGEST,
+     RUN | EXPORT | DIGEST,
      0},
     {{"--slot", NULL, "N", "of a dump of two slots of flash, the one to read, 0 or 1; default: the newer valid one"},
      OPTION_SLOT,
@@ -108,29 +113,30 @@ static const struct {
      0},
     {{"--threads", NULL, "N", "default: one for each CPU; the result is the same with any number"},
      OPTION_THREADS,
-     TRAIN | EVAL,
+     RUN,
      0},
     {{"--allow-other-preprocessing", NULL, NULL,
       "evaluate although the checkpoint was trained with another scale, type or shape of the inputs"},
      OPTION_ALLOW_OTHER_PREPROCESSING,
-     EVAL,
+     EVAL | PREDICT,
      0},
     {{"--allow-other-split", NULL, NULL,
       "evaluate although another part of the data was held out in training, so that this one may have been trained "
       "with"},
      OPTION_ALLOW_OTHER_SPLIT,
-     EVAL,
+     EVAL | PREDICT,
      0},
     {{"--allow-other-data", NULL, NULL,
       "accept a checkpoint that was trained with other files. A plan that evaluates all of its data accepts it anyway; "
       "to "
       "resume with another preprocessing or split takes another plan, which is another run"},
      OPTION_ALLOW_OTHER_DATA,
-     TRAIN | EVAL,
+     RUN,
      0},
-    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, TRAIN | EVAL, 0},
-    {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, TRAIN | EVAL, 0},
-    {{"--output", "-o", "FILE", "the file to write"}, OPTION_OUTPUT, EXPORT, EXPORT},
+    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, RUN, 0},
+    {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, RUN, 0},
+    {{"--output", "-o", "FILE", "the file to write"}, OPTION_OUTPUT, EXPORT | PREDICT, EXPORT | PREDICT},
+    {{"--name", NULL, "NAME", "the output to write, of a plan that has several"}, OPTION_NAME, PREDICT, 0},
     {{"--per-tensor", NULL, NULL, "of each tensor too, to find where two runs part"}, OPTION_PER_TENSOR, DIGEST, 0},
 };
 
@@ -221,6 +227,15 @@ static const char *set_path(const char **place, const char *value) {
     return NULL;
 }
 
+static const char *set_name(const char **place, const char *value) {
+    if (*place != NULL)
+        return twice;
+    if (*value == 0)
+        return "has an empty name behind it; write the name of an output";
+    *place = value;
+    return NULL;
+}
+
 static const char *set_number(uint64_t *place, const char *value, uint64_t least, uint64_t most, const char *fault) {
     return read_number(value, least, most, place) ? NULL : fault;
 }
@@ -266,6 +281,8 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return given ? twice : set_number(&options->slot, value, 0, 1, "is no slot; write 0 or 1");
     case OPTION_OUTPUT:
         return set_path(&options->output, value);
+    case OPTION_NAME:
+        return set_name(&options->name, value);
     case OPTION_DATA:
         return add_data(options, value);
     case OPTION_CHECKPOINT_EVERY:

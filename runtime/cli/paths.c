@@ -95,7 +95,7 @@ int cli_paths_check(const cli_options *options) {
         {"the checkpoint", train ? options->checkpoint : NULL, true},
         {"the log", options->log, false},
         {"the counter", options->counter, true},
-        {"the export", options->output, true},
+        {"the output", options->output, true},
     };
     const place others[] = {
         {plan ? "the plan" : "the checkpoint", options->file, false},

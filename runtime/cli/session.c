@@ -16,9 +16,8 @@ static const struct {
     int error;
     const char *mend;
 } mends[] = {
-    {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train, eval those with --mode eval"},
-    {FIRN_ERROR_NO_METRIC,
-     "compile it with a metric; the outputs of this one are for programs (firn_output in firn.h)"},
+    {FIRN_ERROR_WRONG_MODE, "train runs plans compiled with --mode train, eval and predict those with --mode eval"},
+    {FIRN_ERROR_NO_METRIC, "compile it with a metric, or write its outputs by firn predict"},
     {FIRN_ERROR_KERNELS_UNKNOWN,
      "write plain, or on x86 fma, avx2, avx512 or avx512fp16, one that this machine can run"},
     {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},
@@ -43,6 +42,7 @@ static const struct {
     {FIRN_ERROR_DATA_TYPE,
      "records need --data and --labels, and --weights where the model takes them, with the shapes and element types of "
      "the recipe"},
+    {FIRN_ERROR_NOT_ENOUGH_PUSHED, "give more of it, or compile with a smaller batch"},
     {FIRN_ERROR_DATA_RANGE, "the recipe's vocab_size or number of classes must cover every value"},
     {FIRN_ERROR_NO_ROWS, "give records of which some count"},
     {FIRN_ERROR_ARITHMETIC, "run it on another machine; an emulator may round or flush subnormals in its own way"},
@@ -68,7 +68,7 @@ static subject subject_of(int error) {
         return KERNELS;
     if (error == FIRN_ERROR_NO_ROWS)
         return DATA;
-    if (error <= FIRN_ERROR_SOURCE && error >= FIRN_ERROR_DATA_END)
+    if (error <= FIRN_ERROR_SOURCE && error >= FIRN_ERROR_NOT_ENOUGH_PUSHED)
         return DATA;
     return PLAN;
 }

@@ -8,7 +8,10 @@ FIRMWARE_CFLAGS := -std=c11 $(FLOATING) $(WARNINGS) -I. -MMD -MP -fcallgraph-inf
 FIRMWARE_LDFLAGS := $(FIRMWARE_FLAGS) -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
 
 FIRMWARE_KERNELS := $(filter-out runtime/kernels/table.c,$(KERNELS_SOURCES))
-FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) runtime/kernels/set.c
+# Linked only if the firmware calls it (firn_push).
+FIRMWARE_OPTIONAL := runtime/ring.c
+FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(filter-out $(FIRMWARE_OPTIONAL),$(CORE_SOURCES)) $(NUMERICS_SOURCES) \
+    runtime/kernels/set.c
 EMULATED := $(TARGETS_COMMON) $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
 
 # The smaller of the two examples contains only the kernels of this plan: make size PLAN=P.
@@ -35,7 +38,7 @@ $(BUILD)/$(1)/flags: FORCE
 	@echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' | cmp -s - $$@ || echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' > $$@
 
 # Optimised for size, except for the numerics and the kernels, in which a step spends its time.
-$(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
+$(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(FIRMWARE_OPTIONAL) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS)): private OPTIMIZE := -O2
 $(call firmware_objects,$(1),runtime/targets/firmware_main.c $($(1)_START)/start.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),$($(1)_START)/start.c): private OWN_FLAGS := $($(1)_START_FLAGS)
@@ -60,7 +63,7 @@ $(BUILD)/$(1)/signature.o: $(call firmware_objects,$(1),plan/signature.c) \
 	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) $(PARTIAL_LINK) $$^ -o $$@
 	$$(quiet)$($(1)_CROSS)objcopy --wildcard --keep-global-symbol='firn_*' $$@
 
-$(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS))
+$(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS) $(FIRMWARE_OPTIONAL))
 	$$(call say,$$@)
 	@rm -f $$@
 	$$(quiet)$($(1)_CROSS)ar rcs $$@ $$^
@@ -172,7 +175,8 @@ emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABEL
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
-	    SLOTS='$(SLOTS)' RESUME='$(RESUME)' STACK='$(STACK)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
+	    SLOTS='$(SLOTS)' RESUME='$(RESUME)' STACK='$(STACK)' PREDICT='$(PREDICT)' TRY='$(TRY)' \
+	    runtime/targets/emulated/run $(TARGET) $(EMULATOR)
 
 # Builds only the runner and prints its path.
 .PHONY: emulator

@@ -169,6 +169,8 @@ class Plan:
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
         self.inputs = [picked(data, "tensor stream element advance scale shift") for data in root.inputs]
         self.loss = root.loss
+        pushed = root.sampler.pushed != self.ABSENT
+        self.ring = self.tensors[root.inputs[0].ring].dims[0] if pushed else None
         self.sampler = picked(root.sampler, "kind unit part epoch_end window stride samples held_out_per_mille seed cursor")
         self.schedules = [picked(schedule, "root tensor") for schedule in root.schedules]
         self.schedule_nodes = [picked(node, "kind mode first_child child_count total start auxiliary initial final rate power")
@@ -861,6 +863,17 @@ class Samples:
         self.places = self.windows(streams[0]) if sampler.unit == "window" else self.records(streams[0])
         if len(self.places) < sampler.samples:
             raise SystemExit("the data is too short")
+        self.whole = [np.concatenate(stream).reshape(sum(len(segment) for segment in stream), -1) for stream in streams]
+
+    def hold(self, pushed, ring):
+        """What the ring holds after so many records (of windows: elements) of the data, which repeats, were pushed."""
+        held = min(pushed, ring)
+        numbers = np.arange(pushed - held, pushed)
+        self.streams = [stream[numbers % len(stream)].ravel() for stream in self.whole]
+        windows = self.sampler.unit == "window"
+        self.places = range(0, held - self.sampler.window + 1, self.sampler.stride) if windows else range(held)
+        if len(self.places) < self.sampler.samples:
+            raise SystemExit("not enough was pushed")
 
     def part(self, elements):
         tail = elements * self.sampler.held_out_per_mille // 1000
@@ -1269,6 +1282,13 @@ def cross_entropy_weighted_backward(call):
     is_label = np.arange(rows.logits.shape[1]) == rows.labels[:, None]
     dlogits = np.where(is_label, off - (ONE - e), off) * (rows.weights * g)[:, None]
     return {"dlogits": np.where(rows.present[:, None], dlogits, F32(0)).reshape(call["logits"].shape)}
+
+
+@computes("softmax")
+def softmax(call):
+    x = rows_of(call["x"])
+    row_max, row_sum = softmax_sums(x)
+    return {"y": (exp(x - row_max[:, None]) / row_sum[:, None]).reshape(call["x"].shape)}
 
 
 @computes("log_softmax")
@@ -1862,13 +1882,22 @@ class Run:
             tensor = self.plan.tensors[data.tensor]
             self.store(data.tensor, self.samples.fill(data, tensor.type, tensor.dims, first))
 
+    def push_batches(self, steps):
+        """As `firn train` pushes: before each step, one more batch of the data."""
+        sampler = self.plan.sampler
+        samples = steps * self.plan.micro_batches * sampler.samples
+        windows = sampler.unit == "window"
+        self.samples.hold(sampler.window + (samples - 1) * sampler.stride if windows else samples, self.plan.ring)
+
     def step(self):
         """One train step: the loss, and whether the update was skipped."""
         plan = self.plan
         self.forget()
         t, o, cursor = (self.integer(index) for index in (plan.global_step, plan.optimizer_step, plan.sampler.cursor))
-        if t >= plan.steps:
+        if plan.steps and t >= plan.steps:
             raise SystemExit("the run is complete")
+        if plan.ring:
+            self.push_batches(t + 1)
         for schedule in plan.schedules:
             self.store(schedule.tensor, np.full(1, self.schedules.value(schedule.root, o)).astype(F32))
         loss = None

@@ -581,6 +581,8 @@ static const shape_case cases[] = {
     {FIRN_OP_softplus_backward, "f32[7] b16[8]", "b16", SHAPE},
     {FIRN_OP_log_softmax, "b16[2,3,7]", "f32[2,3,7]", ACCEPTED},
     {FIRN_OP_log_softmax, "b16[7]", "f32", SHAPE},
+    {FIRN_OP_softmax, "b16[2,3,7]", "f32[2,3,7]", ACCEPTED},
+    {FIRN_OP_softmax, "b16[7]", "f32", SHAPE},
     {FIRN_OP_log_softmax_backward, "f32[2,7] f32[2,7]", "b16[2,7]", ACCEPTED},
     {FIRN_OP_log_softmax_backward, "f32[7] f32[7]", "b16", SHAPE},
 

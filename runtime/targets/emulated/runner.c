@@ -4,6 +4,7 @@
  *
  *     steps=N           run N steps
  *     resume            begin with the file `checkpoint`; an eval plan always reads its parameters from this file
+ *     predict           predict by the eval plan in the file `predict.plan` before each step of a train plan
  *     save              write the file `checkpoint` after the last step of a train plan
  *     slots             instead of this file use the slots `slot.0` and `slot.1`
  *     stack             print the deepest stack of firn_open and of the steps, in bytes
@@ -18,6 +19,9 @@
 #include "runtime/targets/emulated/arithmetic.h"
 #include "runtime/targets/emulated/checkpoint.h"
 #include "runtime/targets/emulated/data.h"
+#include "runtime/targets/emulated/pool.h"
+#include "runtime/targets/emulated/predict.h"
+#include "runtime/targets/emulated/push.h"
 #include "runtime/targets/emulated/system.h"
 #include "runtime/targets/emulated/text.h"
 #include "runtime/targets/plan_file.h"
@@ -26,7 +30,7 @@ enum { EXIT_WRONG = 1, EXIT_COMMAND_LINE = 2, EXIT_REFUSED = 3, EXIT_NUMBERS = 4
 
 typedef struct options {
     uint64_t steps;
-    bool resume, save, slots, stack, write_plan, second_open, arithmetic, self_test;
+    bool resume, save, slots, stack, predict, write_plan, second_open, arithmetic, self_test;
 } options;
 
 /* The deepest stack so far, of opening the plan and of one step, where it is asked for. */
@@ -113,6 +117,7 @@ static bool read_word(const char *word, options *asked) {
                  {"save", &asked->save},
                  {"slots", &asked->slots},
                  {"stack", &asked->stack},
+                 {"predict", &asked->predict},
                  {"try=write-plan", &asked->write_plan},
                  {"try=second-open", &asked->second_open},
                  {"try=arithmetic", &asked->arithmetic},
@@ -163,60 +168,25 @@ static void print_stack(const char *function, uint32_t bytes) {
 
 /* --- opening --- */
 
-static uint64_t rounded(uint64_t bytes) {
-    return (bytes + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
-}
+/* The memory that is left when the plan has its own. */
+static firn_pool left;
 
-/* The memory that is left; it begins at a multiple of the alignment. */
-typedef struct pool {
-    uint8_t *memory;
-    uint64_t bytes;
-} pool;
-
-/* Takes a block from the pool. Returns NULL for 0 bytes, or if the pool has fewer. */
-static void *take(pool *left, uint64_t bytes) {
-    if (bytes == 0 || bytes > left->bytes || rounded(bytes) > left->bytes)
-        return NULL;
-    void *block = left->memory;
-    left->memory += rounded(bytes);
-    left->bytes -= rounded(bytes);
-    return block;
-}
-
-/* Takes a block for each region of the plan. */
-static int take_blocks(pool *left, const firn_config *config, firn_block blocks[FIRN_BLOCKS_MAX], uint32_t *count) {
-    firn_sizes sizes;
-    int error = firn_plan_sizes(config->plan, config->plan_bytes, &sizes);
-    *count = sizes.block_count;
-    for (uint32_t i = 0; error == FIRN_OK && i < sizes.block_count; i++) {
-        blocks[i] = (firn_block){.memory = take(left, sizes.blocks[i].bytes), .bytes = sizes.blocks[i].bytes};
-        if (blocks[i].memory == NULL && blocks[i].bytes != 0)
-            error = FIRN_ERROR_BLOCK_TOO_SMALL;
-    }
-    return error;
-}
-
-/* Divides the available memory: the regions of the plan, then the kernels' workspace (none on a microcontroller). */
 static int open_plan(const firn_port *port) {
     uint64_t available = 0;
     const uint8_t *plan = firn_system_plan(&available);
     firn_block blocks[FIRN_BLOCKS_MAX];
-    pool left;
     left.memory = firn_system_blocks(&left.bytes);
     if (plan == NULL)
         return FIRN_ERROR_TRUNCATED;
-    firn_config config = {
-        .plan = plan, .plan_bytes = firn_plan_file_bytes(plan, available), .blocks = blocks, .port = port};
-    int error = take_blocks(&left, &config, blocks, &config.block_count);
+    firn_config config = {.plan = plan,
+                          .plan_bytes = firn_plan_file_bytes(plan, available),
+                          .public_key = firn_system_public_key(),
+                          .port = port};
+    int error = firn_pool_blocks(&left, &config, blocks);
+    if (error == FIRN_OK)
+        error = firn_pool_workspace(&left, &config);
     if (error != FIRN_OK)
         return error;
-    config.public_key = firn_system_public_key();
-    error = firn_workspace_bytes(&config, &config.workspace_bytes);
-    if (error != FIRN_OK)
-        return error;
-    config.workspace = take(&left, config.workspace_bytes);
-    if (config.workspace == NULL && config.workspace_bytes != 0)
-        return FIRN_ERROR_WORKSPACE_TOO_SMALL;
     const uintptr_t top = firn_system_stack_pointer();
     begin_stack(top);
     error = firn_open(&instance, &config);
@@ -258,10 +228,19 @@ static int train_step(const firn_source *source) {
     return error;
 }
 
-static int train(uint64_t steps, const firn_source *source) {
-    int error = FIRN_OK;
-    for (uint64_t i = 0; error == FIRN_OK && i < steps; i++)
-        error = train_step(source);
+/* Each step is preceded by what a device does between two: it takes new samples, and predicts. */
+static int train(const options *asked, const firn_info *info, const firn_source *source) {
+    uint64_t done;
+    int error = firn_progress(&instance, &done);
+    if (error == FIRN_OK)
+        error = firn_emulated_push_begin(&left, &instance, source, done);
+    for (uint64_t i = 0; error == FIRN_OK && i < asked->steps; i++) {
+        error = firn_emulated_push_batch(&instance, source, done + i);
+        if (error == FIRN_OK && asked->predict)
+            error = firn_emulated_predict(source);
+        if (error == FIRN_OK)
+            error = train_step(info->ring == 0 ? source : NULL);
+    }
     return error == FIRN_ERROR_RUN_COMPLETE ? FIRN_OK : error;
 }
 
@@ -299,14 +278,16 @@ static int print_digest(void) {
     return FIRN_OK;
 }
 
-static int run(const options *asked, const firn_info *info) {
+static int run(const options *asked, const firn_info *info, const firn_port *port) {
     static firn_emulated_data opened;
     int error = firn_emulated_data_open(&opened, info->window == 0);
     if (error == FIRN_OK)
         error = fill_state(asked, info->eval);
+    if (error == FIRN_OK && asked->predict && !info->eval)
+        error = firn_emulated_predict_open(&left, &instance, port);
     if (error != FIRN_OK)
         return report_error(error);
-    error = info->eval ? evaluate(asked->steps, &opened.source) : train(asked->steps, &opened.source);
+    error = info->eval ? evaluate(asked->steps, &opened.source) : train(asked, info, &opened.source);
     int saved = asked->save && !info->eval && error == FIRN_OK ? firn_save(&instance) : FIRN_OK;
     int digested = print_digest();
     if (asked->stack) {
@@ -367,5 +348,5 @@ int firn_runner(void) {
         return report_error(error);
     if (asked.write_plan)
         return try_to_write();
-    return asked.second_open ? try_to_open_again(&port) : run(&asked, &info);
+    return asked.second_open ? try_to_open_again(&port) : run(&asked, &info, &port);
 }
