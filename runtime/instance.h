@@ -180,6 +180,11 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
 /* Returns the value of a metric that has counted at least one row. */
 float firn_metric_value(const firn_instance *instance, firn_fb_metric metric);
 
+/* --- linked.c ----------------------------------------------------------------------------------------------------- */
+
+/* Returns whether this build has the initialisers, metrics and half types of the plan, which must have been checked. */
+bool firn_instance_is_linked(const firn_instance *instance);
+
 /* --- initialise.c ------------------------------------------------------------------------------------------------- */
 
 /* Fills the regions of the state that the instance owns with the plan's initial values; without `with_model` those of

@@ -229,6 +229,10 @@ static bool is_schedule(firn_fb_plan plan, uint32_t i) {
 
 static int check_schedules(firn_fb_plan plan) {
     firn_schedule_list list = firn_plan_schedule_list(plan);
+    for (uint32_t i = 0; i < list.node_count; i++) {
+        if (!firn_schedule_is_linked(list.nodes[i].kind))
+            return FIRN_ERROR_KERNEL_MISSING;
+    }
     if (firn_schedule_check(&list) != 0)
         return FIRN_ERROR_SCHEDULE;
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {

@@ -6,15 +6,12 @@
 #define FIRN_PLAN_SHAPE_RULES_H
 
 #include "plan/errors.h"
-#include "plan/ops.h"
+#include "plan/parts.h"
 #include "plan/shapes/scratch.h"
 
 /* A rule is called after counts, attributes and operands have passed the columns of its row. It returns FIRN_OK or
  * FIRN_ERROR_OP_OPERANDS, _OP_ATTRIBUTE or _OP_SHAPE. On FIRN_OK it has filled in rank and dims of the outputs of form
  * `own`. Their number of elements may still be too large; infer.c checks that. */
-#define FIRN_OP(name, code, rule, ...) int firn_shape_##rule(firn_op_signature *signature);
-#include "plan/ops.def"
-#undef FIRN_OP
 
 /* --- shapes ----------------------------------------------------------------------------------------------------- */
 
