@@ -2,6 +2,7 @@
  * valid. The computation itself is in the plan's ops; sample.c selects the samples. */
 #include <string.h>
 
+#include "plan/divide.h"
 #include "plan/schedule_list.h"
 #include "runtime/float_environment.h"
 #include "runtime/instance.h"
@@ -137,7 +138,7 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
 
 /* Returns the number of steps done. Each uses one micro-batch of samples. */
 static uint64_t eval_steps(const firn_instance *instance) {
-    return (uint64_t)*instance->bound.cursor / samples_of(instance);
+    return firn_divide((uint64_t)*instance->bound.cursor, samples_of(instance), NULL);
 }
 
 /* Returns true if the plan's number of steps is done or, if it has none, if the remaining samples are too few for a

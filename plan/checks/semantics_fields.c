@@ -5,6 +5,7 @@
 
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
+#include "plan/divide.h"
 #include "plan/errors.h"
 #include "plan/schedule_list.h"
 
@@ -146,7 +147,7 @@ static bool sample_fits(firn_fb_sampler sampler, firn_fb_input input, uint64_t e
 static uint64_t sample_elements(firn_fb_tensor tensor) {
     firn_shape shape = firn_semantics_shape(tensor);
     uint64_t elements = 0;
-    return firn_shape_elements(&shape, &elements) ? elements / shape.dims[0] : 0;
+    return firn_shape_elements(&shape, &elements) ? firn_divide(elements, shape.dims[0], NULL) : 0;
 }
 
 /* The ring of an input holds elements as they were pushed: one after the other for windows, in records of a sample

@@ -5,6 +5,9 @@
 #ifndef FIRN_PLAN_SHAPE_RULES_H
 #define FIRN_PLAN_SHAPE_RULES_H
 
+#include <stddef.h>
+
+#include "plan/divide.h"
 #include "plan/errors.h"
 #include "plan/parts.h"
 #include "plan/shapes/scratch.h"
@@ -88,7 +91,7 @@ static inline void set_leading(firn_shape *output, const firn_shape *input) {
 static inline void set_sums(firn_shape *scratch, const firn_shape *x) {
     uint64_t blocks = (all_elements(x) - 1) / FIRN_SCRATCH_SUM_BLOCK + 1;
     uint64_t row = blocks < FIRN_SCRATCH_SUM_ROW ? blocks : FIRN_SCRATCH_SUM_ROW;
-    set_extents(scratch, 2, (const uint32_t[]){(uint32_t)((blocks - 1) / row + 1), (uint32_t)row});
+    set_extents(scratch, 2, (const uint32_t[]){(uint32_t)(firn_divide(blocks - 1, row, NULL) + 1), (uint32_t)row});
 }
 
 /* --- attributes ------------------------------------------------------------------------------------------------- */
