@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "plan/generated/reader.h"
-#include "plan/parts.h"
 
 _Static_assert((int)FIRN_FLOAT32 == (int)FIRN_FB_ELEMENT_TYPE_FLOAT32, "as in plan.fbs");
 _Static_assert((int)FIRN_FLOAT16 == (int)FIRN_FB_ELEMENT_TYPE_FLOAT16, "as in plan.fbs");
@@ -39,23 +38,6 @@ static const uint8_t type_bytes[] = {
 
 /* The largest number of elements of a tensor: the sum of a few such products cannot overflow 64 bits. */
 #define ELEMENTS_MAX ((uint64_t)1 << 62)
-
-const firn_op_part *firn_op_part_find(uint16_t code) {
-    for (uint32_t i = 0; i < firn_op_part_count; i++) {
-        if (firn_op_parts[i].row->code == code)
-            return &firn_op_parts[i];
-    }
-    return NULL;
-}
-
-const firn_op_info *firn_op_find(uint16_t code) {
-    const firn_op_part *part = firn_op_part_find(code);
-    return part != NULL ? part->row : NULL;
-}
-
-const firn_op_info *firn_op_at(uint32_t i) {
-    return firn_op_parts[i].row;
-}
 
 /* --- attributes with defaults ------------------------------------------------------------------------------------- */
 

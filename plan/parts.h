@@ -1,5 +1,5 @@
 /* The parts of plan/ that a firmware may leave out, as tables. The library has files with the full tables
- * (plan/op_parts.c). A firmware that defines the same tables with less (firnc export PLAN --c) is linked with what
+ * (plan/shapes/op_parts.c). A firmware that defines the same tables with less (firnc export PLAN --c) is linked with what
  * these name and nothing else; a plan that needs more is refused when it is opened. Freestanding. */
 #ifndef FIRN_PLAN_PARTS_H
 #define FIRN_PLAN_PARTS_H

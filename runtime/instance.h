@@ -134,8 +134,8 @@ uint64_t firn_instance_elements(firn_fb_tensor tensor);
 
 /* --- bind.c ------------------------------------------------------------------------------------------------------- */
 
-/* Returns what a step of this instance uses besides its ops. The plan must have been checked. */
-firn_bindings firn_bind(const firn_instance *instance);
+/* Fills in what a step of this instance uses besides its ops; `bound` is zeroed. The plan must have been checked. */
+void firn_bind(firn_instance *instance);
 
 /* Returns input i of the plan. */
 firn_bound_input firn_bind_input(const firn_instance *instance, uint32_t i);
@@ -174,11 +174,6 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
 /* Fills every input with the samples of one micro-batch, starting with draw number `cursor`. Writes only the inputs.
  * Errors: SOURCE, DATA_RANGE, DATA_END. */
 int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) FIRN_CHECK_RESULT;
-
-/* --- metric.c ----------------------------------------------------------------------------------------------------- */
-
-/* Returns the value of a metric that has counted at least one row. */
-float firn_metric_value(const firn_instance *instance, firn_fb_metric metric);
 
 /* --- linked.c ----------------------------------------------------------------------------------------------------- */
 

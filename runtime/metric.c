@@ -140,9 +140,3 @@ float firn_metric_confusion(const firn_instance *instance, firn_fb_metric metric
 float firn_metric_area(const firn_instance *instance, firn_fb_metric metric) {
     return area(firn_instance_data(instance, firn_fb_metric_sum(metric)));
 }
-
-/* --- the value ---------------------------------------------------------------------------------------------------- */
-
-float firn_metric_value(const firn_instance *instance, firn_fb_metric metric) {
-    return firn_metric_parts[firn_fb_metric_kind(metric)](instance, metric);
-}

@@ -344,7 +344,7 @@ int firn_open(firn *instance, const firn_config *config) {
     opened->allow_other_data = config->allow_other_data;
     opened->condition = FIRN_CONDITION_EMPTY;
     opened->prepared = config->prepared;
-    opened->bound = firn_bind(opened);
+    firn_bind(opened);
     if (config->prepared != NULL)
         firn_execute_prepare(opened, config->prepared);
     opened->mark = FIRN_INSTANCE_MARK;

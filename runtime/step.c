@@ -7,6 +7,7 @@
 #include "runtime/float_environment.h"
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
+#include "runtime/parts.h"
 
 /* The context of a step: the instance, the source it reads, and the progress of the run. */
 typedef struct step {
@@ -227,7 +228,7 @@ int firn_eval_metric(const firn *instance, uint32_t index, float *value) {
     if (firn_instance_int64(self, firn_fb_metric_count(metric)) <= 0)
         return eval_steps(self) == 0 ? FIRN_ERROR_NO_RESULT : FIRN_ERROR_NO_ROWS;
     uint32_t before = firn_float_begin();
-    *value = firn_canonical(firn_metric_value(self, metric));
+    *value = firn_canonical(firn_metric_parts[firn_fb_metric_kind(metric)](self, metric));
     firn_float_end(before);
     return FIRN_OK;
 }

@@ -22,5 +22,3 @@ const firn_schedule_part *const firn_schedule_parts[FIRN_SCHEDULE_KINDS] = {
     [FIRN_SCHEDULE_ONE_CYCLE] = &firn_schedule_part_one_cycle,
     [FIRN_SCHEDULE_PRODUCT] = &firn_schedule_part_product,
 };
-
-float (*const firn_schedule_walk)(const firn_schedule_list *list, uint32_t root, uint64_t step) = firn_schedule_rounded;

@@ -1,32 +1,12 @@
 /* Checks schedules, so that evaluation needs no further checks. The rules of each kind are in its part
- * (schedule_kinds.c). Numbers are compared by their bits: a build that has only constants is linked without arithmetic
- * in binary64. Freestanding; trees are walked with loops, not recursion. */
+ * (schedule_kinds.c). Freestanding; trees are walked with loops, not recursion. */
 #include "schedules/schedule.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "schedules/parts.h"
 
 /* --- the fields of a node ----------------------------------------------------------------------------------------- */
-
-static uint64_t bits_of(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-/* Values are finally rounded to binary32, so larger ones could only become infinite. NaN fails, because its bits are
- * larger than those of the largest float. */
-bool firn_schedule_is_single(double value) {
-    const uint64_t largest = UINT64_C(0x47efffffe0000000); /* FLT_MAX */
-    return (bits_of(value) & INT64_MAX) <= largest;
-}
-
-/* A field that is not used is +0, bit by bit. */
-bool firn_schedule_is_number(double value, bool used) {
-    return used ? firn_schedule_is_single(value) : bits_of(value) == 0;
-}
 
 static bool uses_its_fields(const firn_schedule_node *node, const firn_schedule_part *rule) {
     const uint32_t uses = rule->uses;

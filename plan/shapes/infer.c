@@ -7,11 +7,6 @@
 
 #include "plan/shapes/shape_rules.h"
 
-int firn_shape_declared(firn_op_signature *signature) {
-    (void)signature;
-    return FIRN_OK;
-}
-
 /* --- attributes ------------------------------------------------------------------------------------------------- */
 
 static bool integer_is_in_range(int64_t value, uint8_t range) {

@@ -6,18 +6,6 @@
 
 enum { TASK = 16 * FIRN_BLOCK }; /* elements of a task */
 
-void firn_initialise_normal(float *out, const firn_rng *rng, uint64_t first, size_t count, float a, float b) {
-    firn_random_normal_many(out, rng, first, count);
-    for (size_t i = 0; i < count; i++)
-        out[i] = firn_fma(b, out[i], a);
-}
-
-void firn_initialise_uniform(float *out, const firn_rng *rng, uint64_t first, size_t count, float a, float b) {
-    firn_random_uniform_many(out, rng, first, count);
-    for (size_t i = 0; i < count; i++)
-        out[i] = firn_fma(b - a, out[i], a);
-}
-
 static void fill_block(const firn_kernel_call *call, size_t block) {
     const firn_rng rng = {.seed = call->seed, .rng_id = (uint32_t)call->integers[FIRN_INITIALISE_RNG_ID]};
     const float a = call->reals[FIRN_INITIALISE_A], b = call->reals[FIRN_INITIALISE_B];

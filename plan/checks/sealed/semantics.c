@@ -64,15 +64,15 @@ static bool are_fields(firn_fb_plan plan) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(plan);
     bool inside = is_tensor_index(plan, firn_fb_sampler_cursor(sampler)) && firn_fb_sampler_samples(sampler) != 0;
     for (uint32_t i = 0; i < firn_fb_plan_inputs_count(plan); i++)
-        inside = inside && is_tensor_index(plan, firn_fb_input_tensor(firn_fb_plan_inputs_at(plan, i)));
+        inside &= is_tensor_index(plan, firn_fb_input_tensor(firn_fb_plan_inputs_at(plan, i)));
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
         const firn_fb_schedule schedule = firn_fb_plan_schedules_at(plan, i);
-        inside = inside && is_tensor_index(plan, firn_fb_schedule_tensor(schedule)) &&
+        inside &= is_tensor_index(plan, firn_fb_schedule_tensor(schedule)) &&
                  firn_fb_schedule_root(schedule) < firn_fb_plan_schedule_nodes_count(plan);
     }
     for (uint32_t i = 0; i < firn_fb_plan_metrics_count(plan); i++) {
         const firn_fb_metric metric = firn_fb_plan_metrics_at(plan, i);
-        inside = inside && is_tensor_index(plan, firn_fb_metric_sum(metric)) &&
+        inside &= is_tensor_index(plan, firn_fb_metric_sum(metric)) &&
                  is_tensor_index(plan, firn_fb_metric_count(metric));
     }
     return inside;
