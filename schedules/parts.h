@@ -46,9 +46,15 @@ FIRN_SCHEDULE_PART(product)
 /* By kind; NULL: constant, or not in this build. */
 extern const firn_schedule_part *const firn_schedule_parts[FIRN_SCHEDULE_KINDS];
 
-/* Evaluates a tree and rounds: firn_schedule_rounded, or NULL in a build that has only constant. */
+/* Trees: the value of one, rounded, and whether nodes[i] has a place in one that is allowed (schedule_trees.c). Both
+ * are NULL in a build that has only constant. */
+typedef struct firn_schedule_tree_part {
+    float (*value)(const firn_schedule_list *list, uint32_t root, uint64_t step);
+    bool (*check)(const firn_schedule_list *list, uint32_t i);
+} firn_schedule_tree_part;
 float firn_schedule_rounded(const firn_schedule_list *list, uint32_t root, uint64_t step);
-extern float (*const firn_schedule_walk)(const firn_schedule_list *list, uint32_t root, uint64_t step);
+bool firn_schedule_is_in_tree(const firn_schedule_list *list, uint32_t i);
+extern const firn_schedule_tree_part firn_schedule_trees;
 
 /* Whether a number is within the range of binary32; and if it is not used, whether it is +0 bit by bit. */
 bool firn_schedule_is_single(double value);

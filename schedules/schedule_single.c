@@ -24,5 +24,6 @@ static float round_to_single(double value) {
 
 float firn_schedule_value(const firn_schedule_list *list, uint32_t root, uint64_t step) {
     const firn_schedule_node *node = &list->nodes[root];
-    return node->kind == FIRN_SCHEDULE_CONSTANT ? round_to_single(node->initial) : firn_schedule_walk(list, root, step);
+    return node->kind == FIRN_SCHEDULE_CONSTANT ? round_to_single(node->initial)
+                                                : firn_schedule_trees.value(list, root, step);
 }

@@ -125,10 +125,8 @@ static void write_schedules(FILE *out, const needs *n) {
             fprintf(out, "    [%u] = &firn_schedule_part_%s,\n", (unsigned)kind, firn_schedule_name(kind));
         more = more || n->schedules[kind];
     }
-    fprintf(
-        out,
-        "};\nfloat (*const firn_schedule_walk)(const firn_schedule_list *list, uint32_t root, uint64_t step) = %s;\n",
-        more ? "firn_schedule_rounded" : "0");
+    fprintf(out, "};\nconst firn_schedule_tree_part firn_schedule_trees = {%s};\n",
+            more ? "firn_schedule_rounded, firn_schedule_is_in_tree" : "0, 0");
 }
 
 /* A table of functions or addresses by number, with 0 for what is not needed. */
