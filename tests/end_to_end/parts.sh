@@ -24,6 +24,7 @@ make_plan() {
         >"$folder/log" || fail "$name: not compiled: $(cat "$folder/log")"
 }
 make_plan train train
+make_plan eval eval
 make_plan op train trainer.init.model.nonlinearity=tanh
 make_plan schedule train 'trainer.init.schedulers=[{LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.0, total_iters: 10}}]'
 make_plan half train trainer.init.precision.enabled=true
@@ -55,18 +56,28 @@ refused 2 'would replace' "$BUILD/firnc" export "$folder/train" --c -o "$folder/
     --checkpoint "$folder/host" >"$folder/log"
 wanted=$("$BUILD/firn" digest "$folder/host" | grep -o '[0-9a-f]\{64\}' | head -n 1)
 for sealed in 0 1; do
-    program=$(make -s --no-print-directory BUILD="$BUILD" parts-runner TARGET=cortex-m7 FIRN_SEALED=$sealed \
-        PLANS="$folder/train" PARTS=test PUB="$PUB" </dev/null)
+    link() {
+        make -s --no-print-directory BUILD="$BUILD" parts-runner TARGET=cortex-m7 FIRN_SEALED=$sealed PLANS="$2" PARTS="$1" \
+            PUB="$PUB" </dev/null
+    }
     run() {
         env PLAN="$1" PUB="$PUB" DATA="$folder/data" LABELS="$folder/labels" STEPS=4 \
             runtime/targets/emulated/run cortex-m7 "$program"
     }
+    # The plan that trains, and the one that evaluates beside it.
+    program=$(link both "$folder/train $folder/eval")
+    env PLAN="$folder/eval" PUB="$PUB" DATA="$folder/data" LABELS="$folder/labels" STEPS=1 CHECKPOINT="$folder/host" \
+        runtime/targets/emulated/run cortex-m7 "$program" >"$folder/got" 2>&1 ||
+        fail "sealed $sealed, eval: $(cat "$folder/got")"
+    grep -q '^result ' "$folder/got" || fail "sealed $sealed, eval: no result: $(cat "$folder/got")"
+    program=$(link train "$folder/train")
     run "$folder/train" >"$folder/got" 2>&1 || fail "sealed $sealed: $(cat "$folder/got")"
     grep -q "$wanted" "$folder/got" || fail "sealed $sealed: not the digest $wanted: $(cat "$folder/got")"
     unknown=OP_UNKNOWN
     [ $sealed -eq 0 ] || unknown=KERNEL_MISSING
     refused 3 "^$unknown" run "$folder/op"
     refused 3 '^KERNEL_MISSING' run "$folder/schedule"
+    refused 3 "^$unknown" run "$folder/eval"
     refused 3 'OP_UNKNOWN\|^KERNEL_MISSING' run "$folder/half"
     # a byte of the header, of the signature, of the payload
     for at in 150 540 1000; do
