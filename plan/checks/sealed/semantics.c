@@ -68,12 +68,12 @@ static bool are_fields(firn_fb_plan plan) {
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
         const firn_fb_schedule schedule = firn_fb_plan_schedules_at(plan, i);
         inside &= is_tensor_index(plan, firn_fb_schedule_tensor(schedule)) &&
-                 firn_fb_schedule_root(schedule) < firn_fb_plan_schedule_nodes_count(plan);
+                  firn_fb_schedule_root(schedule) < firn_fb_plan_schedule_nodes_count(plan);
     }
     for (uint32_t i = 0; i < firn_fb_plan_metrics_count(plan); i++) {
         const firn_fb_metric metric = firn_fb_plan_metrics_at(plan, i);
-        inside &= is_tensor_index(plan, firn_fb_metric_sum(metric)) &&
-                 is_tensor_index(plan, firn_fb_metric_count(metric));
+        inside &=
+            is_tensor_index(plan, firn_fb_metric_sum(metric)) && is_tensor_index(plan, firn_fb_metric_count(metric));
     }
     return inside;
 }
