@@ -267,6 +267,9 @@ $(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrit
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
+# The sealed check stands before the libraries, so that it takes the place of the semantic rules in them.
+$(BUILD)/tests/test_sealed: private LDFLAGS += $(call object,plan/checks/sealed/semantics.c)
+$(BUILD)/tests/test_sealed: | $(call object,plan/checks/sealed/semantics.c)
 ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
 # Without AVX-512-FP16 this compiles the plain C version of its kernels.
 $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernels/vector/%.o,chunked/chunked \
@@ -408,6 +411,7 @@ cppcheck:
 # --- microcontrollers ----------------------------------------------------------------------------------------------
 
 include runtime/targets/firmware.mk
+include runtime/targets/library.mk
 
 # --- the rest ------------------------------------------------------------------------------------------------------
 

@@ -136,7 +136,7 @@ uint64_t firn_instance_elements(firn_fb_tensor tensor);
 
 /* --- bind.c ------------------------------------------------------------------------------------------------------- */
 
-/* Sets instance->bound. The plan must have been checked. */
+/* Fills in what a step of this instance uses besides its ops; `bound` is zeroed. The plan must have been checked. */
 void firn_bind(firn_instance *instance);
 
 /* Returns input i of the plan. */
@@ -190,10 +190,10 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
  * call of firn_push does. NULL: the program is linked without it. */
 void firn_ring_begin(const firn_instance *instance, firn_samples *samples) __attribute__((weak));
 
-/* --- metric.c ----------------------------------------------------------------------------------------------------- */
+/* --- linked.c ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the value of a metric that has counted at least one row. */
-float firn_metric_value(const firn_instance *instance, firn_fb_metric metric);
+/* Returns whether this build has the initialisers, metrics and half types of the plan, which must have been checked. */
+bool firn_instance_is_linked(const firn_instance *instance);
 
 /* --- initialise.c ------------------------------------------------------------------------------------------------- */
 

@@ -255,6 +255,8 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
         status = take_blocks(config, opened);
     if (status == FIRN_OK)
         status = check_sampler(opened->plan);
+    if (status == FIRN_OK && !firn_instance_is_linked(opened))
+        status = FIRN_ERROR_KERNEL_MISSING;
     if (status != FIRN_OK)
         return status;
     if (config->prepared != NULL && config->prepared_bytes < prepared_bytes(&opened->header))

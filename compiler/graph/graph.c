@@ -347,7 +347,7 @@ static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *
 
 static bool takes_rng_id(const firn_op_info *info) {
     for (uint8_t i = 0; i < info->integers; i++)
-        if (firn_op_ranges[info->ranges + i] == FIRN_RANGE_RNG_ID)
+        if (info->ranges[i] == FIRN_RANGE_RNG_ID)
             return true;
     return false;
 }

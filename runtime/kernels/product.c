@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/kernels/blocks.h"
-#include "runtime/numerics/half.h"
+#include "runtime/numerics/half_parts.h"
 
 enum { ROWS = FIRN_TILE_ROWS, COLUMNS = FIRN_TILE_COLUMNS, DEPTH = 32 };
 
@@ -111,24 +111,8 @@ static void add_row(float sums[COLUMNS], const block *block, size_t row, size_t 
 
 static void add_row_half(uint8_t type, float sums[COLUMNS], const block *block, size_t row, size_t begin, size_t end) {
     for (size_t term = begin; term < end; term++) {
-        float left = block->left[row * block->left_row_step + term * block->left_term_step];
-        const float *right = block->right[term];
-        switch (type) {
-        case FIRN_FLOAT16:
-            for (size_t column = 0; column < COLUMNS; column++)
-                sums[column] = firn_float16_fma_inline(left, right[column], sums[column]);
-            break;
-        case FIRN_CBFLOAT16:
-            for (size_t column = 0; column < COLUMNS; column++)
-                sums[column] = firn_cbfloat16_fma_inline(left, right[column], sums[column]);
-            break;
-        case FIRN_BFLOAT16:
-            for (size_t column = 0; column < COLUMNS; column++)
-                sums[column] = firn_bfloat16_fma_inline(left, right[column], sums[column]);
-            break;
-        default:
-            __builtin_trap();
-        }
+        const float left = block->left[row * block->left_row_step + term * block->left_term_step];
+        firn_half_parts[type - FIRN_FLOAT16]->multiply_add(sums, left, block->right[term], COLUMNS);
     }
 }
 

@@ -14,10 +14,6 @@ FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(filter-out $(FIRMWARE
     runtime/kernels/set.c
 EMULATED := $(TARGETS_COMMON) $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
 
-# The smaller of the two examples contains only the kernels of this plan: make size PLAN=P.
-EXAMPLE := $(or $(PLAN),$(BUILD)/example/small_mlp.plan)
-EXAMPLE_KERNELS = $(shell $(BUILD)/firnc inspect '$(EXAMPLE)' --kernels)
-
 $(BUILD)/example/%.plan: compiler/recipes/%.yaml $(BUILD)/firnc
 	@mkdir -p $(@D)
 	@rm -f $(@D)/key.*
@@ -45,12 +41,6 @@ $(call firmware_objects,$(1),$($(1)_START)/start.c): private OWN_FLAGS := $($(1)
 $(call firmware_objects,$(1),plan/signature.c): private OWN_FLAGS := $(MBEDTLS_FLAGS)
 $(call firmware_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
 
-# The table with weak references: the linker includes only the kernels that -u names.
-$(BUILD)/$(1)/objects/table-on-demand.o: runtime/kernels/table.c $(BUILD)/$(1)/flags
-	$$(call say,$$@)
-	@mkdir -p $$(@D)
-	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_CFLAGS) -Os -DFIRN_KERNELS_ON_DEMAND -c $$< -o $$@
-
 $(BUILD)/$(1)/mbedtls/%.o: $(BUILD)/$(1)/flags plan/mbedtls_config.h $(MBEDTLS_READY)
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
@@ -72,16 +62,11 @@ $(1)_OBJECTS := $(call firmware_objects,$(1),$($(1)_START)/start.c $(FIRMWARE_SO
 $(1)_LINK = $($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map
 $(1)_SCRIPTS := $(sort $($(1)_SCRIPT) $(wildcard $($(1)_START)/sections.ld))
 
-# The example with all kernels, and with only the kernels of one plan.
+# The example, with all kernels.
 $(BUILD)/$(1)/example.elf: $$($(1)_OBJECTS) $(call firmware_objects,$(1),runtime/targets/firmware_main.c \
 		runtime/kernels/table.c) $(BUILD)/$(1)/kernels.a $$($(1)_SCRIPTS)
 	$$(call say,$$@)
 	$$(quiet)$$($(1)_LINK) $$(filter %.o %.a,$$^) -o $$@
-
-$(BUILD)/$(1)/example-on-demand.elf: $$($(1)_OBJECTS) $(call firmware_objects,$(1),runtime/targets/firmware_main.c) \
-		$(BUILD)/$(1)/objects/table-on-demand.o $(BUILD)/$(1)/kernels.a $$($(1)_SCRIPTS) FORCE
-	$$(call say,$$@)
-	$$(quiet)$$($(1)_LINK) $$(filter %.o %.a,$$^) $$(EXAMPLE_KERNELS) -o $$@
 
 # The runner for the emulator; the public key is linked in.
 $(BUILD)/$(1)/emulator-%.elf: $(BUILD)/keys/%.c $$($(1)_OBJECTS) $(call firmware_objects,$(1),$(EMULATED) \
@@ -101,34 +86,14 @@ firmware: $(patsubst %,firmware-%,$(TARGETS))
 
 # --- what firmware must hold to ------------------------------------------------------------------------------------
 
-# The functions of a program, for stack.awk.
-functions = $($(1)_CROSS)nm --defined-only $(2) | sed -n 's|^[0-9a-f]* [tT] ||p'
-
 call_graph = find $(BUILD)/$(1)/objects $(BUILD)/$(1)/mbedtls -name '*.ci' ! -path '*/runtime/targets/*' -exec cat {} +
 
 define CHECK_RULES
-.PHONY: check-$(1) size-$(1)
+.PHONY: check-$(1)
 check-$(1): $(BUILD)/$(1)/example.elf runtime/targets/stack.awk
 	@runtime/targets/check-symbols $($(1)_CROSS)nm $$< $$($(1)_OBJECTS) $(BUILD)/$(1)/kernels.a
 	@echo '$(1): no allocator, no printf, no double outside schedules; stack of each function, the platform apart:'
 	@$(call call_graph,$(1)) | awk -f runtime/targets/stack.awk
-
-$(BUILD)/$(1)/functions: $(BUILD)/$(1)/example-on-demand.elf
-	@$(call functions,$(1),$$<) > $$@
-
-.PHONY: ram-$(1)
-ram-$(1): $(BUILD)/$(1)/functions
-	@$(call call_graph,$(1)) | awk -v linked=$$< -v brief=1 -f runtime/targets/stack.awk > $(BUILD)/$(1)/stacks
-	@$(BUILD)/firnc inspect '$(EXAMPLE)' --json > $(BUILD)/$(1)/inspected
-	@LC_ALL=C runtime/targets/ram $(1) $(BUILD)/$(1)/inspected $(BUILD)/$(1)/example-on-demand.elf.map $(BUILD)/$(1)/stacks
-
-size-$(1): $(BUILD)/$(1)/functions $(BUILD)/$(1)/example.elf $(BUILD)/$(1)/example-on-demand.elf
-	@echo '$(1), every kernel:'
-	@awk -f runtime/targets/size.awk $(BUILD)/$(1)/example.elf.map
-	@echo '$(1), the kernels of $(EXAMPLE):'
-	@awk -f runtime/targets/size.awk $(BUILD)/$(1)/example-on-demand.elf.map
-	@echo '$(1), stack of each function with these kernels, the platform apart:'
-	@$(call call_graph,$(1)) | awk -v linked=$$< -f runtime/targets/stack.awk
 endef
 $(foreach target,$(TARGETS),$(eval $(call CHECK_RULES,$(target))))
 
@@ -137,18 +102,6 @@ targets: ## build the firmware example for each microcontroller, check it, print
 	@.packages/install targets
 	@$(MAKE) --no-print-directory -j$(JOBS) firmware
 	@$(MAKE) --no-print-directory $(patsubst %,check-%,$(TARGETS))
-
-.PHONY: size
-size: ## code size by part, with every kernel and with those of a plan; PLAN=P
-	@.packages/install targets
-	@$(MAKE) --no-print-directory -s -j$(JOBS) firmware $(EXAMPLE) V=1 >&2
-	@$(MAKE) --no-print-directory $(patsubst %,size-%,$(TARGETS))
-
-.PHONY: ram
-ram: ## the RAM that a plan takes on each core: state, arena, stack, globals; PLAN=P
-	@.packages/install targets
-	@$(MAKE) --no-print-directory -s -j$(JOBS) firmware $(EXAMPLE) V=1 >&2
-	@$(MAKE) --no-print-directory $(patsubst %,ram-%,$(TARGETS))
 
 # --- running a plan ------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@
 # A call through a pointer is assumed to reach every function that the pointer can refer to:
 #     runtime/execute.c     the kernels; in firn_execute_check only the functions that find kernels and compute their
 #                           scratch, in prepare only the functions that find kernels
+#     the users of parts    the parts: conversions of half types (product.c, widen.c), rules of initialisers and metrics, kinds
+#                           of schedules
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that no function calls by name, in the file
 #                           of the kernel that runs or in a file without kernels, because a kernel passes only the
 #                           bodies of its own file, or calls a function of another that passes its own; in
@@ -67,6 +69,16 @@ function may_mean(caller, title, kernel_file,    from) {
         return title ~ /^firn_kernel_find/
     if (from == "runtime/execute.c")
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
+    if (from ~ /^runtime\/(kernels\/product|numerics\/widen)\.c$/)
+        return file[title] == "runtime/numerics/half_types.c" && is_static(title)
+    if (from == "runtime/kernels/initialise.c")
+        return file[title] == "runtime/kernels/initialise_rules.c"
+    if (from ~ /^schedules\/schedule(_value)?\.c$/)
+        return (file[title] == "schedules/schedule_kinds.c" && is_static(title)) || title == "firn_schedule_is_in_tree"
+    if (from == "schedules/schedule_single.c")
+        return title == "firn_schedule_rounded"
+    if (from == "plan/checks/semantics_fields.c")
+        return title == "firn_semantics_check_metric"
     if (from ~ /^runtime\/kernels\/optimizers/ && original(caller) ~ /^walk_(blocks|run)$/)
         return file[title] ~ /^runtime\/kernels\/optimizers/ && title ~ /_run$/ && !(title in called)
     if (from ~ /^runtime\/kernels\/block_sum/ && original(caller) == "sum_blocks")

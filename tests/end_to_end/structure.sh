@@ -16,6 +16,7 @@ cat >"$folder/arrows" <<'end'
 schedules
 plan                    plan/ schedules
 plan/checks             plan/ schedules
+plan/checks/sealed      plan/ schedules
 plan/shapes             plan/
 plan/generated          plan/
 plan/generate           plan/
@@ -47,7 +48,7 @@ compiler                plan/ schedules compiler/base compiler/graph compiler/jo
 compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
 compiler/examples       plan/ compiler compiler/graph compiler/job
-compiler/commands       plan/ schedules compiler/ runtime/manual
+compiler/commands       plan/ schedules compiler/ runtime runtime/manual
 compiler/studies        plan/ schedules compiler/
 end
 
@@ -73,7 +74,7 @@ object() {
     $CC -std=c11 -w -I. -c "$1" -o "$folder/${1%.c}.o" && echo "$folder/${1%.c}.o"
 }
 
-grep '\.c$' "$folder/sources" | grep -v '^runtime/targets/\(emulated\|cortex-m\|rv32\)/\|/examples/' >"$folder/compiled"
+grep '\.c$' "$folder/sources" | grep -v '^plan/checks/sealed/\|^runtime/targets/\(emulated\|cortex-m\|rv32\)/\|/examples/' >"$folder/compiled"
 while read -r source; do
     object=$(object "$source")
     nm -P "$object" | sed "s|^|$source |"

@@ -706,11 +706,11 @@ static void test_every_op_has_cases(void **state) {
     for (uint32_t op = 0; op < FIRN_OPS; op++) {
         int accepted = 0, refused = 0;
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-            accepted += cases[i].code == firn_op_table[op].code && cases[i].error == FIRN_OK;
-            refused += cases[i].code == firn_op_table[op].code && cases[i].error != FIRN_OK;
+            accepted += cases[i].code == firn_op_at(op)->code && cases[i].error == FIRN_OK;
+            refused += cases[i].code == firn_op_at(op)->code && cases[i].error != FIRN_OK;
         }
         if (accepted == 0 || refused == 0)
-            fail_msg("%s: %d accepted, %d refused", firn_op_name(&firn_op_table[op]), accepted, refused);
+            fail_msg("%s: %d accepted, %d refused", firn_op_name(firn_op_at(op)), accepted, refused);
     }
 }
 
@@ -783,7 +783,7 @@ static void test_table(void **state) {
     assert_null(firn_op_find(0));
     assert_null(firn_op_find(UINT16_MAX));
     for (uint32_t i = 0; i < FIRN_OPS; i++) {
-        const firn_op_info *info = &firn_op_table[i];
+        const firn_op_info *info = firn_op_at(i);
         assert_ptr_equal(firn_op_find(info->code), info);
         assert_int_equal(info->integers, words_of(firn_op_words_of(info)->integers));
         assert_int_equal(info->reals, words_of(firn_op_words_of(info)->reals));
@@ -809,7 +809,7 @@ static void test_scratch(void **state) {
     char found[sizeof expected + 256] = "";
     (void)state;
     for (uint32_t i = 0; i < FIRN_OPS; i++) {
-        const firn_op_info *info = &firn_op_table[i];
+        const firn_op_info *info = firn_op_at(i);
         const char *names = firn_op_words_of(info)->outputs;
         for (uint32_t j = 0; j < info->outputs; j++) {
             const int length = (int)strcspn(names, " ");
