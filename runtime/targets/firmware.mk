@@ -158,7 +158,30 @@ emulate: ## run a plan on an emulated board: TARGET=cortex-m7|rv32 PLAN=P PUB=K 
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
-	    RESUME='$(RESUME)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
+	    RESUME='$(RESUME)' PREPARED='$(PREPARED)' TRY='$(TRY)' runtime/targets/emulated/run $(TARGET) $(EMULATOR)
+
+# --- counting instructions -----------------------------------------------------------------------------------------
+
+# The plugin of the emulators that counts; it is loaded into the host's QEMU.
+$(BUILD)/count.so: runtime/targets/count/count.c $(BUILD)/flags
+	$(call say,$@)
+	$(quiet)$(CC) -std=c11 -O2 $(WARNINGS) -fPIC -shared -fvisibility=hidden $< -o $@
+
+# Without PLAN the plan is made from runtime/targets/count/mlp.yaml; SET='key=value ...' changes its settings.
+ifeq ($(PLAN),)
+emulate-count: private PLAN := $(BUILD)/count/plan
+emulate-count: private PUB := $(BUILD)/count/key.pub.pem
+emulate-count: private DATA := $(BUILD)/count/data
+emulate-count: private LABELS := $(BUILD)/count/labels
+endif
+
+.PHONY: emulate-count
+emulate-count: ## count the instructions of open and of a step on a board: TARGET=cortex-m7 [PLAN=P PUB=K DATA=F] [PREPARED=1]
+	@.packages/install targets emulators
+	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/count.so $(if $(filter $(BUILD)/count/plan,$(PLAN)),$(BUILD)/firnc) V=1 >&2
+	@$(if $(filter $(BUILD)/count/plan,$(PLAN)),runtime/targets/count/example $(BUILD)/firnc $(BUILD)/count $(SET))
+	@BUILD='$(BUILD)' TARGET='$(or $(TARGET),cortex-m7)' PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' \
+	    STEPS='$(or $(STEPS),20)' PREPARED='$(PREPARED)' MAKE='$(MAKE)' runtime/targets/count/count
 
 # Builds only the runner and prints its path.
 .PHONY: emulator

@@ -4,6 +4,7 @@
  *
  *     steps=N           run N steps
  *     resume            begin with the file `checkpoint`; an eval plan always reads its parameters from this file
+ *     prepared          decode the ops when the plan is opened, not each time they run
  *     save              write the file `checkpoint` after the last step of a train plan
  *     try=write-plan    write into the loaded plan, which must fault
  *     try=second-open   open a plan in the instance that already holds one, which must be refused
@@ -21,7 +22,7 @@ enum { EXIT_WRONG = 1, EXIT_COMMAND_LINE = 2, EXIT_REFUSED = 3, EXIT_NUMBERS = 4
 
 typedef struct options {
     uint64_t steps;
-    bool resume, save, write_plan, second_open;
+    bool resume, prepared, save, write_plan, second_open;
 } options;
 
 static firn instance;
@@ -89,11 +90,12 @@ static bool read_word(const char *word, options *asked) {
         return *number == '\0' || *number == ' ';
     }
     asked->resume |= word_is(word, "resume");
+    asked->prepared |= word_is(word, "prepared");
     asked->save |= word_is(word, "save");
     asked->write_plan |= word_is(word, "try=write-plan");
     asked->second_open |= word_is(word, "try=second-open");
-    return word_is(word, "resume") || word_is(word, "save") || word_is(word, "try=write-plan") ||
-           word_is(word, "try=second-open");
+    return word_is(word, "resume") || word_is(word, "prepared") || word_is(word, "save") ||
+           word_is(word, "try=write-plan") || word_is(word, "try=second-open");
 }
 
 static bool read_options(const char *line, options *asked) {
@@ -130,21 +132,25 @@ static void *take(pool *left, uint64_t bytes) {
     return block;
 }
 
-/* Takes a block for each region of the plan. */
-static int take_blocks(pool *left, const firn_config *config, firn_block blocks[FIRN_BLOCKS_MAX], uint32_t *count) {
+/* Takes a block for each region of the plan and, if wanted, the block for prepared ops. */
+static int take_blocks(pool *left, firn_config *config, firn_block blocks[FIRN_BLOCKS_MAX], bool prepared) {
     firn_sizes sizes;
     int error = firn_plan_sizes(config->plan, config->plan_bytes, &sizes);
-    *count = sizes.block_count;
+    config->block_count = sizes.block_count;
     for (uint32_t i = 0; error == FIRN_OK && i < sizes.block_count; i++) {
         blocks[i] = (firn_block){.memory = take(left, sizes.blocks[i].bytes), .bytes = sizes.blocks[i].bytes};
         if (blocks[i].memory == NULL && blocks[i].bytes != 0)
             error = FIRN_ERROR_BLOCK_TOO_SMALL;
     }
-    return error;
+    if (error != FIRN_OK || !prepared)
+        return error;
+    config->prepared_bytes = sizes.prepared_bytes;
+    config->prepared = take(left, sizes.prepared_bytes);
+    return config->prepared != NULL ? FIRN_OK : FIRN_ERROR_PREPARED_TOO_SMALL;
 }
 
 /* Divides the available memory: the regions of the plan, then the kernels' workspace (none on a microcontroller). */
-static int open_plan(const firn_port *port) {
+static int open_plan(const firn_port *port, bool prepared) {
     uint64_t available = 0;
     const uint8_t *plan = firn_system_plan(&available);
     firn_block blocks[FIRN_BLOCKS_MAX];
@@ -154,7 +160,7 @@ static int open_plan(const firn_port *port) {
         return FIRN_ERROR_TRUNCATED;
     firn_config config = {
         .plan = plan, .plan_bytes = firn_plan_file_bytes(plan, available), .blocks = blocks, .port = port};
-    int error = take_blocks(&left, &config, blocks, &config.block_count);
+    int error = take_blocks(&left, &config, blocks, prepared);
     if (error != FIRN_OK)
         return error;
     config.public_key = firn_system_public_key();
@@ -260,7 +266,7 @@ static int try_to_write(void) {
 }
 
 static int try_to_open_again(const firn_port *port) {
-    int error = open_plan(port);
+    int error = open_plan(port, false);
     if (error == FIRN_OK)
         return report_fault("try", "a second plan was loaded", EXIT_WRONG);
     return report_error(error);
@@ -274,7 +280,7 @@ int firn_runner(void) {
     firn_info info;
     if (!read_options(firn_system_command_line(), &asked))
         return report_fault("runner", "a word of the command line is not known", EXIT_COMMAND_LINE);
-    int error = open_plan(&port);
+    int error = open_plan(&port, asked.prepared);
     if (error == FIRN_OK)
         error = firn_describe(&instance, &info);
     if (error != FIRN_OK)
