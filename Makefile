@@ -239,6 +239,10 @@ $(BUILD)/tests/test_hostile_plans: private LDFLAGS += -Wl,--wrap=firn_signature_
 
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
+$(BUILD)/tests/test_product: $(BUILD)/product-scalar.o
+$(BUILD)/product-scalar.o: runtime/kernels/product.c $(BUILD)/flags
+	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_PRODUCT_VECTORS=0 -Dfirn_product_tile=firn_product_tile_scalar \
+	    -Dfirn_product_tiles=firn_product_tiles_scalar -c $< -o $@
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
 # Without AVX-512-FP16 this compiles the plain C version of its kernels.

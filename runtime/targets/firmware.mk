@@ -10,13 +10,14 @@ rv32_CROSS := riscv64-unknown-elf-
 rv32_MACHINE := -march=rv32imafc -mabi=ilp32f
 rv32_SCRIPT := runtime/targets/rv32/virt.ld
 
-# Of picolibc only string.h and its mem* functions are used; start code and linker scripts are in runtime/targets.
+# Of picolibc only string.h is used, and its memcmp; start code and linker scripts are in runtime/targets.
 FIRMWARE_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
 FIRMWARE_CFLAGS := -std=c11 $(FLOATING) $(WARNINGS) -I. -MMD -MP -fcallgraph-info=su $(FIRMWARE_FLAGS)
 FIRMWARE_LDFLAGS := $(FIRMWARE_FLAGS) -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
 
 FIRMWARE_KERNELS := $(filter-out runtime/kernels/table.c,$(KERNELS_SOURCES))
 FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(CORE_SOURCES) $(NUMERICS_SOURCES) runtime/kernels/set.c
+FIRMWARE_MEMORY := runtime/targets/memory/memory.c
 EMULATED := $(TARGETS_COMMON) $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
 
 # The smaller of the two examples contains only the kernels of this plan: make size PLAN=P.
@@ -46,6 +47,7 @@ $(BUILD)/$(1)/flags: FORCE
 $(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS)): private OPTIMIZE := -O2
 $(call firmware_objects,$(1),runtime/targets/firmware_main.c runtime/targets/$(1)/start.c): private OPTIMIZE := -Os
+$(call firmware_objects,$(1),$(FIRMWARE_MEMORY)): private OPTIMIZE := -O2 -ffreestanding -fno-tree-loop-distribute-patterns
 $(call firmware_objects,$(1),plan/signature.c): private OWN_FLAGS := $(MBEDTLS_FLAGS)
 $(call firmware_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
 
@@ -72,7 +74,7 @@ $(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS))
 	@rm -f $$@
 	$$(quiet)$($(1)_CROSS)ar rcs $$@ $$^
 
-$(1)_OBJECTS := $(call firmware_objects,$(1),runtime/targets/$(1)/start.c $(FIRMWARE_SOURCES)) $(BUILD)/$(1)/signature.o
+$(1)_OBJECTS := $(call firmware_objects,$(1),runtime/targets/$(1)/start.c $(FIRMWARE_MEMORY) $(FIRMWARE_SOURCES)) $(BUILD)/$(1)/signature.o
 $(1)_LINK = $($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map
 
 # The example with all kernels, and with only the kernels of one plan.
