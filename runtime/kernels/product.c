@@ -11,17 +11,8 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/numerics/half.h"
 
-/* 1: the machine adds many floats in one instruction. tests/unit also compiles the other form for this machine. */
-#ifndef FIRN_PRODUCT_VECTORS
-#    if defined(__SSE2__) || defined(__ARM_NEON) || defined(__riscv_vector)
-#        define FIRN_PRODUCT_VECTORS 1
-#    else
-#        define FIRN_PRODUCT_VECTORS 0
-#    endif
-#endif
-
 /* DEPTH: the terms of a block that is widened. */
-enum { ROWS = FIRN_TILE_ROWS, COLUMNS = FIRN_TILE_COLUMNS, DEPTH = FIRN_PRODUCT_VECTORS ? 32 : 16 };
+enum { ROWS = FIRN_TILE_ROWS, COLUMNS = FIRN_TILE_COLUMNS, DEPTH = FIRN_VECTORS ? 32 : 16 };
 
 /* The part of a factor that a block uses, as floats. A lane is a row of the left factor or a column of the right
  * one. */
@@ -38,7 +29,7 @@ typedef struct block {
 
 /* Returns true if a factor need not be widened. */
 static bool is_direct(const firn_matrix *factor) {
-    return FIRN_PRODUCT_VECTORS == 0 && factor->type == FIRN_FLOAT32;
+    return FIRN_VECTORS == 0 && factor->type == FIRN_FLOAT32;
 }
 
 /* --- widening ----------------------------------------------------------------------------------------------------- */
@@ -87,7 +78,7 @@ static strip right_strip(const firn_matrix *right, const firn_tile *tile, const 
 
 /* --- sums in float32, with vectors -------------------------------------------------------------------------------- */
 
-#if FIRN_PRODUCT_VECTORS
+#if FIRN_VECTORS
 
 /* Eight floats, in one register on targets that have such registers. Always passed by address, because the convention
  * for passing vectors by value depends on the target's options. */
@@ -169,10 +160,38 @@ static inline four four_lanes(const strip *strip, size_t lane, size_t lanes, siz
                   strip->term_step};
 }
 
-/* Adds `terms` terms to four by four sums. Inlined with constant steps. */
+/* 1: the loop that serves every walk is the only one, which takes less code. */
+#    ifdef __OPTIMIZE_SIZE__
+enum { ONE_LOOP = 1 };
+#    else
+enum { ONE_LOOP = 0 };
+#    endif
+
+/* How a loop walks through four lanes. */
+typedef enum walk {
+    WALK_ANY,   /* any steps */
+    WALK_TERMS, /* the terms of a lane are adjacent */
+    WALK_LANES  /* the lanes of a term are adjacent, and all four exist */
+} walk;
+
+static walk walk_of(const strip *strip, size_t lane, size_t lanes) {
+    if (strip->term_step == 1)
+        return WALK_TERMS;
+    return strip->lane_step == 1 && lanes - lane >= 4 ? WALK_LANES : WALK_ANY;
+}
+
+/* Returns the element of lane 1, 2 or 3 at the current term. */
+static inline float lane_element(const float *first, const float *lane, int number, walk walk) {
+    return walk == WALK_LANES ? first[number] : *lane;
+}
+
+/* Adds `terms` terms to four by four sums. Both walks are constants after inlining. Written without arrays, which the
+ * compiler would keep in memory. */
 static inline __attribute__((always_inline)) void add_four_by_four(float (*sums)[COLUMNS], const four *left,
-                                                                   size_t left_step, const four *right,
-                                                                   size_t right_step, size_t terms) {
+                                                                   walk left_walk, const four *right, walk right_walk,
+                                                                   size_t terms) {
+    const size_t left_step = left_walk == WALK_TERMS ? 1 : left->step;
+    const size_t right_step = right_walk == WALK_TERMS ? 1 : right->step;
     const float *l0 = left->lane[0], *l1 = left->lane[1], *l2 = left->lane[2], *l3 = left->lane[3];
     const float *r0 = right->lane[0], *r1 = right->lane[1], *r2 = right->lane[2], *r3 = right->lane[3];
     float s00 = sums[0][0], s01 = sums[0][1], s02 = sums[0][2], s03 = sums[0][3];
@@ -180,15 +199,18 @@ static inline __attribute__((always_inline)) void add_four_by_four(float (*sums)
     float s20 = sums[2][0], s21 = sums[2][1], s22 = sums[2][2], s23 = sums[2][3];
     float s30 = sums[3][0], s31 = sums[3][1], s32 = sums[3][2], s33 = sums[3][3];
     for (; terms > 0; terms--) {
-        const float a = *r0, b = *r1, c = *r2, d = *r3;
-        s00 = firn_fma(*l0, a, s00), s01 = firn_fma(*l0, b, s01);
-        s02 = firn_fma(*l0, c, s02), s03 = firn_fma(*l0, d, s03);
-        s10 = firn_fma(*l1, a, s10), s11 = firn_fma(*l1, b, s11);
-        s12 = firn_fma(*l1, c, s12), s13 = firn_fma(*l1, d, s13);
-        s20 = firn_fma(*l2, a, s20), s21 = firn_fma(*l2, b, s21);
-        s22 = firn_fma(*l2, c, s22), s23 = firn_fma(*l2, d, s23);
-        s30 = firn_fma(*l3, a, s30), s31 = firn_fma(*l3, b, s31);
-        s32 = firn_fma(*l3, c, s32), s33 = firn_fma(*l3, d, s33);
+        const float x0 = *l0, x1 = lane_element(l0, l1, 1, left_walk), x2 = lane_element(l0, l2, 2, left_walk),
+                    x3 = lane_element(l0, l3, 3, left_walk);
+        const float y0 = *r0, y1 = lane_element(r0, r1, 1, right_walk), y2 = lane_element(r0, r2, 2, right_walk),
+                    y3 = lane_element(r0, r3, 3, right_walk);
+        s00 = firn_fma(x0, y0, s00), s01 = firn_fma(x0, y1, s01);
+        s02 = firn_fma(x0, y2, s02), s03 = firn_fma(x0, y3, s03);
+        s10 = firn_fma(x1, y0, s10), s11 = firn_fma(x1, y1, s11);
+        s12 = firn_fma(x1, y2, s12), s13 = firn_fma(x1, y3, s13);
+        s20 = firn_fma(x2, y0, s20), s21 = firn_fma(x2, y1, s21);
+        s22 = firn_fma(x2, y2, s22), s23 = firn_fma(x2, y3, s23);
+        s30 = firn_fma(x3, y0, s30), s31 = firn_fma(x3, y1, s31);
+        s32 = firn_fma(x3, y2, s32), s33 = firn_fma(x3, y3, s33);
         l0 += left_step, l1 += left_step, l2 += left_step, l3 += left_step;
         r0 += right_step, r1 += right_step, r2 += right_step, r3 += right_step;
     }
@@ -239,13 +261,21 @@ static void add_rows(float (*sums)[COLUMNS], const block *block, size_t row, siz
         return;
     }
     const four left = four_lanes(&block->left, row, row + rows, 0);
+    const walk left_walk = walk_of(&block->left, row, row + rows);
     for (size_t column = 0; column < columns; column += 4) {
         const four right = four_lanes(&block->right, column, columns, 0);
         float(*here)[COLUMNS] = (float(*)[COLUMNS]) & sums[row][column];
-        if (left.step == 1 && right.step == 1)
-            add_four_by_four(here, &left, 1, &right, 1, terms);
+        const walk right_walk = walk_of(&block->right, column, columns);
+        if (ONE_LOOP)
+            add_four_by_four(here, &left, WALK_ANY, &right, WALK_ANY, terms);
+        else if (left_walk == WALK_TERMS && right_walk == WALK_TERMS)
+            add_four_by_four(here, &left, WALK_TERMS, &right, WALK_TERMS, terms);
+        else if (left_walk == WALK_TERMS && right_walk == WALK_LANES)
+            add_four_by_four(here, &left, WALK_TERMS, &right, WALK_LANES, terms);
+        else if (left_walk == WALK_LANES && right_walk == WALK_LANES)
+            add_four_by_four(here, &left, WALK_LANES, &right, WALK_LANES, terms);
         else
-            add_four_by_four(here, &left, left.step, &right, right.step, terms);
+            add_four_by_four(here, &left, WALK_ANY, &right, WALK_ANY, terms);
     }
 }
 
@@ -255,24 +285,25 @@ enum { LEAST_ROWS = 2 }; /* that are computed together */
 
 /* --- sums inside a chunk, in a half type -------------------------------------------------------------------------- */
 
-/* The lanes of the right factor lie side by side. With vectors, lanes beyond the last column are computed too. */
+/* The lanes of the right factor lie side by side. */
+#if FIRN_VECTORS
 static void add_row_half(uint8_t type, float sums[COLUMNS], const block *block, size_t row, size_t begin, size_t end,
                          size_t columns) {
-    const size_t count = FIRN_PRODUCT_VECTORS ? (size_t)COLUMNS : columns;
+    (void)columns; /* lanes beyond the last column are computed too */
     for (size_t term = begin; term < end; term++) {
         const float left = block->left.at[row * block->left.lane_step + term * block->left.term_step];
         const float *right = block->right.at + term * COLUMNS;
         switch (type) {
         case FIRN_FLOAT16:
-            for (size_t column = 0; column < count; column++)
+            for (size_t column = 0; column < COLUMNS; column++)
                 sums[column] = firn_float16_fma_inline(left, right[column], sums[column]);
             break;
         case FIRN_CBFLOAT16:
-            for (size_t column = 0; column < count; column++)
+            for (size_t column = 0; column < COLUMNS; column++)
                 sums[column] = firn_cbfloat16_fma_inline(left, right[column], sums[column]);
             break;
         case FIRN_BFLOAT16:
-            for (size_t column = 0; column < count; column++)
+            for (size_t column = 0; column < COLUMNS; column++)
                 sums[column] = firn_bfloat16_fma_inline(left, right[column], sums[column]);
             break;
         default:
@@ -280,6 +311,17 @@ static void add_row_half(uint8_t type, float sums[COLUMNS], const block *block, 
         }
     }
 }
+#else
+static void add_row_half(uint8_t type, float sums[COLUMNS], const block *block, size_t row, size_t begin, size_t end,
+                         size_t columns) {
+    for (size_t term = begin; term < end; term++) {
+        const float left = block->left.at[row * block->left.lane_step + term * block->left.term_step];
+        const float *right = block->right.at + term * COLUMNS;
+        for (size_t column = 0; column < columns; column++)
+            sums[column] = firn_half_fma(type, left, right[column], sums[column]);
+    }
+}
+#endif
 
 /* --- tiles -------------------------------------------------------------------------------------------------------- */
 
@@ -350,8 +392,8 @@ static void add_terms(const firn_product *product, firn_tile *tile, size_t depth
     for (block.begin = begin; block.begin < end; block.begin = block.end) {
         block.end = block.begin + firn_smaller(depth, end - block.begin);
         block.left = left_strip(&product->left, tile, &block, buffers != NULL ? buffers->left : NULL);
-        block.right = right_strip(&product->right, tile, &block, buffers != NULL ? buffers->right : NULL,
-                                  FIRN_PRODUCT_VECTORS != 0);
+        block.right =
+            right_strip(&product->right, tile, &block, buffers != NULL ? buffers->right : NULL, FIRN_VECTORS != 0);
         add_block(product, &block, tile, tile->values);
     }
 }

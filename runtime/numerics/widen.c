@@ -3,6 +3,23 @@
 #include "plan/ops.h"
 #include "runtime/numerics/half.h"
 
+/* Most numbers are no NaN, so they are only copied; `watch` says whether they must be looked at one by one. */
+static void copy_floats(float *restrict out, const float *restrict in, size_t count) {
+    firn_nan_watch watch = 0;
+    size_t i = 0;
+    for (; !FIRN_VECTORS && i + 4 <= count; i += 4) {
+        const float a = in[i], b = in[i + 1], c = in[i + 2], d = in[i + 3];
+        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+        out[i] = a, out[i + 1] = b, out[i + 2] = c, out[i + 3] = d;
+    }
+    for (; i < count; i++) {
+        watch = firn_watch(watch, in[i]);
+        out[i] = in[i];
+    }
+    if (firn_may_have_nan(watch))
+        firn_canonical_many(out, count);
+}
+
 void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count) {
     const uint16_t *halves = data;
     const float *floats = data;
@@ -20,8 +37,7 @@ void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t 
             out[i] = firn_half_decode(halves[from + i], FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
         break;
     default:
-        for (size_t i = 0; i < count; i++)
-            out[i] = firn_canonical(floats[from + i]);
+        copy_floats(out, floats + from, count);
         break;
     }
 }
@@ -45,8 +61,7 @@ void firn_narrow(void *data, uint8_t type, size_t from, const float *in, size_t 
                 (uint16_t)firn_half_encode(firn_cbfloat16_round(in[i]), FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
         break;
     default:
-        for (size_t i = 0; i < count; i++)
-            floats[from + i] = firn_canonical(in[i]);
+        copy_floats(floats + from, in, count);
         break;
     }
 }

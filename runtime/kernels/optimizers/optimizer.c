@@ -100,30 +100,25 @@ typedef struct adamw {
     float beta1, beta2, epsilon, decay, rate, correction;
 } adamw;
 
-static void make_canonical(float *x, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        x[i] = firn_canonical(x[i]);
-}
-
 /* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  u = m / (sqrt(v) + epsilon) correction; p = p - rate (u
  * + decay p). A NaN in m or v also makes p NaN, so only p is tested for NaN. */
 static void adamw_elements(adamw a, const float *restrict g, float *restrict p, float *restrict m, float *restrict v,
                            size_t count) {
-    uint32_t nan = 0;
+    firn_nan_watch watch = 0;
     for (size_t i = 0; i < count; i++) {
         float mean = firn_fma(1.0f - a.beta1, g[i], a.beta1 * m[i]);
         float square = firn_fma(1.0f - a.beta2, g[i] * g[i], a.beta2 * v[i]);
         float u = mean / (firn_sqrt(square) + a.epsilon) * a.correction;
         float next = firn_fma(-a.rate, firn_fma(a.decay, p[i], u), p[i]);
-        nan |= next != next;
+        watch = firn_watch(watch, next);
         p[i] = next;
         m[i] = mean;
         v[i] = square;
     }
-    if (nan != 0) {
-        make_canonical(p, count);
-        make_canonical(m, count);
-        make_canonical(v, count);
+    if (firn_may_have_nan(watch)) {
+        firn_canonical_many(p, count);
+        firn_canonical_many(m, count);
+        firn_canonical_many(v, count);
     }
 }
 
@@ -158,8 +153,15 @@ typedef struct sgd {
 static void sgd_run(const void *settings, const float *g, float *const tensors[], size_t count) {
     const sgd s = *(const sgd *)settings;
     float *restrict p = tensors[FIRN_SGD_OUT_PARAMETER];
-    for (size_t i = 0; i < count; i++)
-        p[i] = firn_canonical(firn_fma(-s.rate, firn_direction(g[i], p[i], s.maximize, s.decay), p[i]));
+    const float sign = s.maximize ? -1.0f : 1.0f;
+    firn_nan_watch watch = 0;
+    for (size_t i = 0; i < count; i++) {
+        const float next = firn_fma(-s.rate, firn_fma(s.decay, p[i], sign * g[i]), p[i]);
+        watch = firn_watch(watch, next);
+        p[i] = next;
+    }
+    if (firn_may_have_nan(watch))
+        firn_canonical_many(p, count);
 }
 
 void firn_kernel_sgd(const firn_kernel_call *call) {
