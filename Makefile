@@ -242,7 +242,8 @@ $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
 $(BUILD)/tests/test_product: $(BUILD)/product-scalar.o
 $(BUILD)/product-scalar.o: runtime/kernels/product.c $(BUILD)/flags
 	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 -Dfirn_product_tile=firn_product_tile_scalar \
-	    -Dfirn_product_tiles=firn_product_tiles_scalar -c $< -o $@
+	    -Dfirn_product_tiles=firn_product_tiles_scalar \
+	    -Dfirn_product_rows=firn_product_rows_scalar -Dfirn_product_is_direct=firn_product_is_direct_scalar -c $< -o $@
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
 # Without AVX-512-FP16 this compiles the plain C version of its kernels.
