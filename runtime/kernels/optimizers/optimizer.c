@@ -149,19 +149,31 @@ typedef struct sgd {
     bool maximize, nesterov;
 } sgd;
 
-/* p = p - rate (g + decay p) */
-static void sgd_run(const void *settings, const float *g, float *const tensors[], size_t count) {
-    const sgd s = *(const sgd *)settings;
-    float *restrict p = tensors[FIRN_SGD_OUT_PARAMETER];
+/* p - rate (g + decay p); sign: -1 with maximize, else 1 */
+static inline float sgd_next(const sgd *s, float sign, float g, float p) {
+    return firn_fma(-s->rate, firn_fma(s->decay, p, sign * g), p);
+}
+
+static void sgd_elements(sgd s, const float *restrict g, float *restrict p, size_t count) {
     const float sign = s.maximize ? -1.0f : 1.0f;
     firn_nan_watch watch = 0;
-    for (size_t i = 0; i < count; i++) {
-        const float next = firn_fma(-s.rate, firn_fma(s.decay, p[i], sign * g[i]), p[i]);
-        watch = firn_watch(watch, next);
-        p[i] = next;
+    size_t i = 0;
+    for (; !FIRN_VECTORS && i + 4 <= count; i += 4) {
+        const float a = sgd_next(&s, sign, g[i], p[i]), b = sgd_next(&s, sign, g[i + 1], p[i + 1]),
+                    c = sgd_next(&s, sign, g[i + 2], p[i + 2]), d = sgd_next(&s, sign, g[i + 3], p[i + 3]);
+        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+        p[i] = a, p[i + 1] = b, p[i + 2] = c, p[i + 3] = d;
+    }
+    for (; i < count; i++) {
+        p[i] = sgd_next(&s, sign, g[i], p[i]);
+        watch = firn_watch(watch, p[i]);
     }
     if (firn_may_have_nan(watch))
         firn_canonical_many(p, count);
+}
+
+static void sgd_run(const void *settings, const float *g, float *const tensors[], size_t count) {
+    sgd_elements(*(const sgd *)settings, g, tensors[FIRN_SGD_OUT_PARAMETER], count);
 }
 
 void firn_kernel_sgd(const firn_kernel_call *call) {
