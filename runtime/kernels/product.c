@@ -263,7 +263,8 @@ static void add_terms(const firn_product *product, firn_tile *tile, size_t depth
 /* The functions with buffers are not inlined, so that a product without them takes less stack. */
 static __attribute__((noinline)) void sum_widened(const firn_product *product, firn_tile *tile) {
     buffers buffers;
-    memset(buffers.right, 0, sizeof buffers.right); /* lanes beyond the last column are computed too */
+    if (FIRN_VECTORS != 0)
+        memset(buffers.right, 0, sizeof buffers.right); /* lanes beyond the last column are computed too */
     add_terms(product, tile, DEPTH, &buffers);
 }
 

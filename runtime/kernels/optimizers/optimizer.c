@@ -149,23 +149,23 @@ typedef struct sgd {
     bool maximize, nesterov;
 } sgd;
 
-/* p - rate (g + decay p); sign: -1 with maximize, else 1 */
-static inline float sgd_next(const sgd *s, float sign, float g, float p) {
-    return firn_fma(-s->rate, firn_fma(s->decay, p, sign * g), p);
+/* p - rate (g + decay p) */
+static inline float sgd_next(const sgd *s, float g, float p) {
+    return firn_fma(-s->rate, firn_fma(s->decay, p, g), p);
 }
 
 static void sgd_elements(sgd s, const float *restrict g, float *restrict p, size_t count) {
     const float sign = s.maximize ? -1.0f : 1.0f;
     firn_nan_watch watch = 0;
     size_t i = 0;
-    for (; !FIRN_VECTORS && i + 4 <= count; i += 4) {
-        const float a = sgd_next(&s, sign, g[i], p[i]), b = sgd_next(&s, sign, g[i + 1], p[i + 1]),
-                    c = sgd_next(&s, sign, g[i + 2], p[i + 2]), d = sgd_next(&s, sign, g[i + 3], p[i + 3]);
+    for (; !FIRN_VECTORS && !s.maximize && i + 4 <= count; i += 4) {
+        const float a = sgd_next(&s, g[i], p[i]), b = sgd_next(&s, g[i + 1], p[i + 1]),
+                    c = sgd_next(&s, g[i + 2], p[i + 2]), d = sgd_next(&s, g[i + 3], p[i + 3]);
         watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
         p[i] = a, p[i + 1] = b, p[i + 2] = c, p[i + 3] = d;
     }
     for (; i < count; i++) {
-        p[i] = sgd_next(&s, sign, g[i], p[i]);
+        p[i] = sgd_next(&s, sign * g[i], p[i]);
         watch = firn_watch(watch, p[i]);
     }
     if (firn_may_have_nan(watch))
