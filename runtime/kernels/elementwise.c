@@ -7,8 +7,9 @@ static void cast_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float x[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[FIRN_CAST_IN_X], block);
-        firn_block_narrow(&call->outputs[FIRN_CAST_OUT_Y], block, x, count);
+        size_t count;
+        const float *in = firn_block_floats(x, &call->inputs[FIRN_CAST_IN_X], block, &count);
+        firn_block_narrow(&call->outputs[FIRN_CAST_OUT_Y], block, in, count);
     }
 }
 

@@ -33,12 +33,10 @@ static bool is_direct(const firn_matrix *factor) {
 static firn_strip widen_in_order(float *buffer, const firn_matrix *factor, size_t first, size_t lane_step,
                                  size_t term_step, size_t lanes, size_t terms) {
     if (term_step == 1) {
-        for (size_t lane = 0; lane < lanes; lane++)
-            firn_widen(&buffer[lane * DEPTH], factor->data, factor->type, first + lane * lane_step, terms);
+        firn_widen_rows(buffer, DEPTH, factor->data, factor->type, first, lane_step, lanes, terms);
         return (firn_strip){buffer, DEPTH, 1};
     }
-    for (size_t term = 0; term < terms; term++)
-        firn_widen(&buffer[term * ROWS], factor->data, factor->type, first + term * term_step, lanes);
+    firn_widen_rows(buffer, ROWS, factor->data, factor->type, first, term_step, terms, lanes);
     return (firn_strip){buffer, 1, ROWS};
 }
 
@@ -126,7 +124,7 @@ static void add_row_of_lanes(float sums[COLUMNS], const block *block, size_t row
 
 /* --- sums in float32, of either form ------------------------------------------------------------------------------ */
 
-enum { LEAST_ROWS = FIRN_VECTORS ? 4 : 2 }; /* that are computed together */
+enum { LEAST_ROWS = FIRN_VECTORS ? 4 : 1 }; /* that are computed together */
 
 /* Returns the part of the block from a row and a term on. */
 static firn_quads quads_of(const block *block, size_t row, size_t begin, size_t end) {
@@ -137,12 +135,12 @@ static firn_quads quads_of(const block *block, size_t row, size_t begin, size_t 
 }
 
 /* Computes at most four rows, all terms of the block. */
-static void add_rows(float (*sums)[COLUMNS], const block *block, size_t row, size_t rows, size_t columns) {
+static void add_rows(float (*sums)[COLUMNS], const block *block, size_t row, size_t rows, size_t columns, bool begins) {
     const firn_quads quads = quads_of(block, row, 0, block->end - block->begin);
     if (FIRN_VECTORS != 0)
         add_four_rows(&sums[row], block, row);
     else
-        (void)firn_quads_add(&quads, rows, columns, sums[row], COLUMNS, false);
+        (void)firn_quads_add(&quads, rows, columns, sums[row], COLUMNS, begins);
 }
 
 /* Computes one row over the terms [begin, end) of the block. */
@@ -205,6 +203,11 @@ static bool has_all_terms(const firn_product *product, const block *block, size_
     return begin == 0 && end == block->end - block->begin;
 }
 
+/* Returns true if the sums of a tile begin with zeros in memory, because not all of them begin in the first block. */
+static bool is_cleared(const firn_product *product) {
+    return FIRN_VECTORS != 0 || product->reduction.kind != FIRN_REDUCTION_F32 || product->present != FIRN_TERMS_ALL;
+}
+
 /* Returns true if the rows from `row` on, four or those that are left of the tile, are computed together: each has all
  * terms of the block. */
 static bool are_together(const firn_product *product, const block *block, const firn_tile *tile, size_t row,
@@ -213,13 +216,18 @@ static bool are_together(const firn_product *product, const block *block, const 
            has_all_terms(product, block, tile->row + row) && has_all_terms(product, block, tile->row + row + rows - 1);
 }
 
+/* Returns true if a block has the first terms of a tile whose sums were not cleared. */
+static bool begins_at(const firn_product *product, const block *block) {
+    return !is_cleared(product) && block->begin == 0;
+}
+
 static void add_block(const firn_product *product, const block *block, const firn_tile *tile, float (*sums)[COLUMNS]) {
     const firn_reduction *reduction = &product->reduction;
     size_t row = 0;
     while (row < tile->rows) {
         const size_t rows = firn_smaller(4, tile->rows - row);
         if (are_together(product, block, tile, row, rows)) {
-            add_rows(sums, block, row, rows, tile->columns);
+            add_rows(sums, block, row, rows, tile->columns, begins_at(product, block));
             row += rows;
             continue;
         }
@@ -335,7 +343,8 @@ void firn_product_tile(const firn_product *product, size_t number, firn_tile *ti
     tile->column = number % tiles_across(product) * COLUMNS;
     tile->rows = firn_smaller(ROWS, product->rows - tile->row);
     tile->columns = firn_smaller(COLUMNS, product->columns - tile->column);
-    memset(tile->values, 0, tile->rows * sizeof tile->values[0]);
+    if (is_cleared(product))
+        memset(tile->values, 0, sizeof tile->values);
     switch (product->reduction.kind) {
     case FIRN_REDUCTION_F32:
         sum_in_float32(product, tile);

@@ -105,6 +105,11 @@ void firn_store(void *data, uint8_t type, size_t i, float x);
 void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count);
 void firn_narrow(void *data, uint8_t type, size_t from, const float *in, size_t count);
 
+/* Converts `rows` runs of `count` elements to floats: the runs begin `step` elements apart and their results `out_step`
+ * floats apart. A NaN stays NaN, but need not become canonical. */
+void firn_widen_rows(float *out, size_t out_step, const void *data, uint8_t type, size_t from, size_t step, size_t rows,
+                     size_t count);
+
 /* Rounds x to the nearest value of `type`. float32: only makes a NaN canonical. */
 float firn_round_to(uint8_t type, float x);
 
