@@ -49,7 +49,7 @@ static inline const float *firn_block_floats(float *buffer, const firn_tensor *t
     *count = firn_block_elements(tensor->elements, block);
     if (FIRN_VECTORS == 0 && tensor->type == FIRN_FLOAT32)
         return (const float *)tensor->data + block * FIRN_BLOCK;
-    firn_widen(buffer, tensor->data, tensor->type, block * FIRN_BLOCK, *count);
+    firn_widen_rows(buffer, 0, tensor->data, tensor->type, block * FIRN_BLOCK, 0, 1, *count);
     return buffer;
 }
 

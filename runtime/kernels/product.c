@@ -199,6 +199,8 @@ static void present_terms(const firn_product *product, const block *block, size_
 
 static bool has_all_terms(const firn_product *product, const block *block, size_t row) {
     size_t begin, end;
+    if (product->present == FIRN_TERMS_ALL)
+        return true;
     present_terms(product, block, row, &begin, &end);
     return begin == 0 && end == block->end - block->begin;
 }

@@ -119,11 +119,13 @@ static inline __attribute__((always_inline)) firn_nan_watch whole_quads(const fi
     return watch;
 }
 
-/* One lane of one factor and four of the other, whose sums lie `step` apart. */
-static firn_nan_watch one_by_four(float *sums, size_t step, bool begins, const firn_strip *one, const four *others,
-                                  size_t terms) {
-    const float *l = one->at, *r0 = others->lane[0], *r1 = others->lane[1], *r2 = others->lane[2],
-                *r3 = others->lane[3];
+/* One lane of one factor and four of the other, whose sums lie `step` apart. Inlined with constant steps to the next
+ * term. */
+static inline __attribute__((always_inline)) firn_nan_watch one_by_four(float *sums, size_t step, bool begins,
+                                                                        const float *l, size_t one_step,
+                                                                        const four *others, size_t others_step,
+                                                                        size_t terms) {
+    const float *r0 = others->lane[0], *r1 = others->lane[1], *r2 = others->lane[2], *r3 = others->lane[3];
     float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     if (!begins)
         s0 = sums[0], s1 = sums[step], s2 = sums[2 * step], s3 = sums[3 * step];
@@ -131,8 +133,8 @@ static firn_nan_watch one_by_four(float *sums, size_t step, bool begins, const f
         const float x = *l;
         s0 = firn_fma(x, *r0, s0), s1 = firn_fma(x, *r1, s1);
         s2 = firn_fma(x, *r2, s2), s3 = firn_fma(x, *r3, s3);
-        l += one->term_step;
-        r0 += others->step, r1 += others->step, r2 += others->step, r3 += others->step;
+        l += one_step;
+        r0 += others_step, r1 += others_step, r2 += others_step, r3 += others_step;
     }
     sums[0] = s0, sums[step] = s1, sums[2 * step] = s2, sums[3 * step] = s3;
     return watch_four(0, s0, s1, s2, s3);
@@ -148,15 +150,19 @@ static void copy(float *to, size_t to_step, const float *from, size_t from_step,
 static firn_nan_watch edge_quad(const firn_quads *quads, size_t rows, size_t columns, float *sums, size_t step,
                                 bool begins) {
     enum { SPARE = 4 };
-    float spare[SPARE * SPARE] = {0};
+    float spare[SPARE * SPARE];
     firn_nan_watch watch;
     const four left = four_lanes(&quads->left, rows), right = four_lanes(&quads->right, columns);
-    if (!begins)
+    if (!begins) {
+        for (size_t i = 0; i < (size_t)SPARE * SPARE; i++)
+            spare[i] = 0;
         copy(spare, SPARE, sums, step, rows, columns);
+    }
     if (rows == 1)
-        watch = one_by_four(spare, 1, begins, &quads->left, &right, quads->terms);
+        watch = one_by_four(spare, 1, begins, quads->left.at, quads->left.term_step, &right, right.step, quads->terms);
     else if (columns == 1)
-        watch = one_by_four(spare, SPARE, begins, &quads->right, &left, quads->terms);
+        watch =
+            one_by_four(spare, SPARE, begins, quads->right.at, quads->right.term_step, &left, left.step, quads->terms);
     else
         watch = four_by_four(spare, SPARE, begins, &left, WALK_ANY, &right, WALK_ANY, quads->terms, 0);
     copy(sums, step, spare, SPARE, rows, columns);
@@ -170,7 +176,11 @@ static firn_nan_watch one_row(const firn_quads *quads, size_t columns, float *su
     firn_nan_watch watch = 0;
     for (; columns >= 4; columns -= 4, sums += 4, at += 4 * lane_step) {
         const four right = {{at, at + lane_step, at + 2 * lane_step, at + 3 * lane_step}, quads->right.term_step};
-        watch += one_by_four(sums, 1, begins, &quads->left, &right, quads->terms);
+        if (!ONE_LOOP && quads->left.term_step == 1 && right.step == 1)
+            watch += one_by_four(sums, 1, begins, quads->left.at, 1, &right, 1, quads->terms);
+        else
+            watch +=
+                one_by_four(sums, 1, begins, quads->left.at, quads->left.term_step, &right, right.step, quads->terms);
     }
     return watch;
 }

@@ -82,6 +82,23 @@ static inline size_t firn_until_word(const uint16_t *elements) {
 #    define FIRN_CONVERTS_FLOAT16 0
 #endif
 
+/* Two numbers, of which neither is NaN, as two bfloat16. */
+static inline firn_two_halves firn_two_bfloat16(uint32_t lower, uint32_t upper) {
+#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+    /* The carry of each shift is the last bit that stays, which the addition needs to round to even. */
+    uint32_t unused;
+    __asm__("lsrs %2, %0, #17\n\tadc %0, %0, %3\n\t"
+            "lsrs %2, %1, #17\n\tadc %1, %1, %3\n\t"
+            "pkhtb %0, %1, %0, asr #16"
+            : "+r"(lower), "+r"(upper), "=&r"(unused)
+            : "r"(0x7fffu)
+            : "cc");
+    return lower;
+#else
+    return firn_bfloat16_rounded(lower) >> 16 | (firn_bfloat16_rounded(upper) & 0xffff0000u);
+#endif
+}
+
 #if FIRN_CONVERTS_FLOAT16
 
 /* Two float16 in one register. may_alias, because they lie in memory as two elements. */

@@ -79,24 +79,21 @@ static void widen_bfloat16(float *out, const uint16_t *in, size_t count) {
         out[i] = firn_widen_bfloat16(in[i]);
 }
 
-/* Two elements become one word if neither is NaN. */
-static inline void narrow_two(firn_two_halves *out, float a, float b) {
-    const uint32_t x = firn_bits(a), y = firn_bits(b), infinity = FIRN_INFINITY_BITS << 1;
-    if (x << 1 > infinity || y << 1 > infinity)
-        *out = firn_narrow_bfloat16(a) | (uint32_t)firn_narrow_bfloat16(b) << 16;
-    else
-        *out = firn_bfloat16_rounded(x) >> 16 | (firn_bfloat16_rounded(y) & 0xffff0000u);
-}
-
 static void narrow_bfloat16(uint16_t *out, const float *in, size_t count) {
+    firn_nan_watch watch = 0;
     size_t i = firn_until_word(out);
+    const size_t first = i;
     if (i > 0 && count > 0)
         out[0] = firn_narrow_bfloat16(in[0]);
     firn_two_halves *words = (firn_two_halves *)(void *)(out + i);
     for (; i + 4 <= count; i += 4, words += 2) {
-        narrow_two(&words[0], in[i], in[i + 1]);
-        narrow_two(&words[1], in[i + 2], in[i + 3]);
+        watch = firn_watch(firn_watch(watch, in[i]), in[i + 1]);
+        watch = firn_watch(firn_watch(watch, in[i + 2]), in[i + 3]);
+        words[0] = firn_two_bfloat16(firn_bits(in[i]), firn_bits(in[i + 1]));
+        words[1] = firn_two_bfloat16(firn_bits(in[i + 2]), firn_bits(in[i + 3]));
     }
+    if (firn_may_have_nan(watch))
+        i = first;
     for (; i < count; i++)
         out[i] = firn_narrow_bfloat16(in[i]);
 }

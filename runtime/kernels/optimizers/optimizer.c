@@ -35,7 +35,7 @@ firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors) {
 
 void firn_gradient_run(float *g, const firn_gradient *gradient, size_t from, size_t count) {
     const float unscale = gradient->unscale, clip = gradient->clip, limit = gradient->limit;
-    firn_widen(g, gradient->tensor->data, gradient->tensor->type, from, count);
+    firn_widen_rows(g, 0, gradient->tensor->data, gradient->tensor->type, from, 0, 1, count);
     if (!gradient->has_factors)
         return;
     for (size_t i = 0; i < count; i++) {
