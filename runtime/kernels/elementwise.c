@@ -73,7 +73,7 @@ static void sum_leading_blocks(void *argument, size_t begin, size_t end) {
         for (size_t i = 0; i < count; i++)
             sums[i] = 0.0f;
         for (size_t row = 0; row < rows; row++) {
-            firn_widen(row_values, x->data, x->type, row * columns + block * FIRN_BLOCK, count);
+            firn_widen_rows(row_values, 0, x->data, x->type, row * columns + block * FIRN_BLOCK, 0, 1, count);
             for (size_t i = 0; i < count; i++)
                 sums[i] += row_values[i];
         }

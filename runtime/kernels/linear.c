@@ -27,14 +27,17 @@ static void add_bias(firn_tile *tile, const firn_tensor *bias) {
 
 static void tiles(void *argument, size_t begin, size_t end) {
     const firn_linear *job = argument;
+    const size_t columns = job->product.columns;
+    const uint8_t type = job->out->type;
+    void *out = job->out->data;
     firn_tile tile;
     for (size_t number = begin; number < end; number++) {
         firn_product_tile(&job->product, number, &tile);
         if (job->bias != NULL)
             add_bias(&tile, job->bias);
-        for (size_t row = 0; row < tile.rows; row++)
-            firn_narrow(job->out->data, job->out->type, (tile.row + row) * job->product.columns + tile.column,
-                        tile.values[row], tile.columns);
+        size_t at = tile.row * columns + tile.column;
+        for (size_t row = 0; row < tile.rows; row++, at += columns)
+            firn_narrow(out, type, at, tile.values[row], tile.columns);
     }
 }
 
