@@ -32,7 +32,7 @@ static bool is_direct(const firn_matrix *factor) {
  * are those of the factor's elements. */
 static firn_strip widen_in_order(float *buffer, const firn_matrix *factor, size_t first, size_t lane_step,
                                  size_t term_step, size_t lanes, size_t terms) {
-    if (term_step == 1) {
+    if (lane_step != 1) {
         firn_widen_rows(buffer, DEPTH, factor->data, factor->type, first, lane_step, lanes, terms);
         return (firn_strip){buffer, DEPTH, 1};
     }

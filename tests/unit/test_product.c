@@ -31,8 +31,10 @@ static void fill(uint8_t *data, float *floats, uint8_t type) {
     firn_widen(floats, data, type, 0, ELEMENTS);
 }
 
+static size_t step = STEP; /* between rows, or columns if turned */
+
 static firn_matrix matrix(const uint8_t *data, uint8_t type, bool turned) {
-    return (firn_matrix){data, type, 5, turned ? 1 : STEP, turned ? STEP : 1};
+    return (firn_matrix){data, type, 5, turned ? 1 : step, turned ? step : 1};
 }
 
 static float element(const firn_matrix *matrix, const float *floats, size_t row, size_t column) {
@@ -101,6 +103,9 @@ static void check_types(uint8_t left, uint8_t right, firn_reduction reduction) {
         for (size_t columns = 1; columns <= 18; columns += rows % 4 == 0 ? 1 : 3)
             check_extents(&p, rows, columns, 1 + next() % MOST);
     check_extents(&p, 33, 40, MOST);
+    step = 1; /* both steps are 1 where a matrix has one row or one column */
+    check_extents(&p, 17, 18, 1);
+    step = STEP;
 }
 
 static void float32_products(void **unused) {
