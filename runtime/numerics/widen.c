@@ -86,11 +86,14 @@ static void narrow_bfloat16(uint16_t *out, const float *in, size_t count) {
     if (i > 0 && count > 0)
         out[0] = firn_narrow_bfloat16(in[0]);
     firn_two_halves *words = (firn_two_halves *)(void *)(out + i);
-    for (; i + 4 <= count; i += 4, words += 2) {
-        watch = firn_watch(firn_watch(watch, in[i]), in[i + 1]);
-        watch = firn_watch(firn_watch(watch, in[i + 2]), in[i + 3]);
-        words[0] = firn_two_bfloat16(firn_bits(in[i]), firn_bits(in[i + 1]));
-        words[1] = firn_two_bfloat16(firn_bits(in[i + 2]), firn_bits(in[i + 3]));
+    for (; i + 8 <= count; i += 8, words += 4) {
+        const float *x = in + i;
+        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, x[0]), x[1]), x[2]), x[3]);
+        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, x[4]), x[5]), x[6]), x[7]);
+        words[0] = firn_two_bfloat16(firn_bits(x[0]), firn_bits(x[1]));
+        words[1] = firn_two_bfloat16(firn_bits(x[2]), firn_bits(x[3]));
+        words[2] = firn_two_bfloat16(firn_bits(x[4]), firn_bits(x[5]));
+        words[3] = firn_two_bfloat16(firn_bits(x[6]), firn_bits(x[7]));
     }
     if (firn_may_have_nan(watch))
         i = first;

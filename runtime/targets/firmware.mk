@@ -43,9 +43,9 @@ $(BUILD)/$(1)/flags: FORCE
 	@mkdir -p $$(@D)
 	@echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' | cmp -s - $$@ || echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' > $$@
 
-# Optimised for size, except for the numerics and the kernels, in which a step spends its time.
+# Optimised for size, except for the numerics, the kernels and the conversion of samples, in which a step spends its time.
 $(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
-$(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS)): private OPTIMIZE := -O2
+$(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS) runtime/sample.c): private OPTIMIZE := -O2
 $(call firmware_objects,$(1),runtime/targets/firmware_main.c runtime/targets/$(1)/start.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),$(FIRMWARE_MEMORY)): private OPTIMIZE := -O2 -ffreestanding -fno-tree-loop-distribute-patterns
 $(call firmware_objects,$(1),plan/signature.c): private OWN_FLAGS := $(MBEDTLS_FLAGS)
