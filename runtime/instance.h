@@ -83,6 +83,7 @@ typedef struct __attribute__((may_alias)) firn_instance {
     firn_parallel parallel; /* the port's threads as they were at firn_open: the workspace has a slot for each */
     const firn_kernel_set *kernels;
     firn_fb_plan plan;
+    bool worked;        /* a step has returned FIRN_OK */
     uint32_t condition; /* firn_condition */
     uint32_t sequence;  /* of the last checkpoint saved or restored */
 } firn_instance;

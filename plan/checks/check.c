@@ -19,12 +19,31 @@ static int hash_span(const firn_check_request *request, const uint8_t *bytes, ui
     return firn_sha256_of_many(bytes, count, &alive, digest);
 }
 
-static int check_key(const firn_check_request *request, const firn_header *header) {
-    uint8_t hash[FIRN_HASH_BYTES];
-    int status = firn_key_hash(request->public_key, hash);
-    if (status != FIRN_OK)
-        return status;
-    return memcmp(hash, header->key_hash, sizeof hash) == 0 ? FIRN_OK : FIRN_ERROR_WRONG_KEY;
+/* Finds the key that the header names. */
+static int check_key(const firn_keys *keys, firn_checked *checked) {
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const uint8_t *key = keys->list + (size_t)i * FIRN_PUBLIC_KEY_BYTES;
+        uint8_t hash[FIRN_HASH_BYTES];
+        int status = firn_key_hash(key, hash);
+        if (status != FIRN_OK)
+            return status;
+        if (memcmp(hash, checked->header.key_hash, sizeof hash) != 0)
+            continue;
+        if ((keys->revoked >> i & 1) != 0)
+            return FIRN_ERROR_KEY_REVOKED;
+        checked->key = key;
+        return FIRN_OK;
+    }
+    return FIRN_ERROR_WRONG_KEY;
+}
+
+static int check_identity(const firn_identity *identity, const firn_header *header) {
+    if (identity == NULL)
+        return FIRN_OK;
+    if (memcmp(identity->vendor, header->vendor, sizeof identity->vendor) != 0 ||
+        memcmp(identity->class_id, header->class_id, sizeof identity->class_id) != 0)
+        return FIRN_ERROR_OTHER_DEVICE;
+    return identity->image_id == header->image_id ? FIRN_OK : FIRN_ERROR_OTHER_IMAGE;
 }
 
 /* The header is what is signed; its SHA-256 is the plan hash. */
@@ -48,7 +67,7 @@ static int check_signature(const firn_check_request *request, const firn_checked
     const firn_alive alive = alive_of(request);
     if (request->lock != NULL)
         request->lock(request->context);
-    int status = firn_signature_check(request->public_key, checked->plan_hash, signature, request->pool,
+    int status = firn_signature_check(checked->key, checked->plan_hash, signature, request->pool,
                                       pool_bytes(request, checked), &alive);
     if (request->unlock != NULL)
         request->unlock(request->context);
@@ -102,14 +121,16 @@ static int check_payload(const firn_check_request *request, firn_checked *checke
 int firn_check(const firn_check_request *request, firn_checked *checked) {
     int status = FIRN_ERROR_ARGUMENT;
     memset(checked, 0, sizeof *checked);
-    if (request->public_key != NULL)
+    if (request->keys.list != NULL && request->keys.count != 0 && request->keys.count <= FIRN_KEYS_MAX)
         status = firn_header_decode(&checked->header, request->file, request->file_bytes);
     if (status == FIRN_OK)
-        status = check_key(request, &checked->header);
+        status = check_key(&request->keys, checked);
     if (status == FIRN_OK)
         status = hash_header(request, checked);
     if (status == FIRN_OK)
         status = check_signature(request, checked);
+    if (status == FIRN_OK)
+        status = check_identity(request->identity, &checked->header);
     if (status == FIRN_OK)
         status = check_run_hash(request, &checked->header);
     if (status == FIRN_OK)

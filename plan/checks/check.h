@@ -8,17 +8,29 @@
 #include <stdint.h>
 
 #include "plan/container.h"
+#include "plan/device.h"
 #include "plan/generated/reader.h"
 #include "plan/signature.h"
+
+/* Public keys that follow each other, 64 bytes each, X then Y. The one whose hash a header names is used. */
+typedef struct firn_keys {
+    const uint8_t *list;
+    uint32_t count;   /* 1 to FIRN_KEYS_MAX */
+    uint32_t revoked; /* bit i: key i has been revoked */
+} firn_keys;
+
+/* The bits of a mask of revoked keys. */
+#define FIRN_KEYS_MAX 32u
 
 /* A plan and the conditions it is checked against. */
 typedef struct firn_check_request {
     const uint8_t *file; /* the file, with its report or without it; aligned to 64 */
     uint64_t file_bytes;
-    const uint8_t *public_key; /* 64 bytes, X then Y */
-    void *pool;                /* for the signature check and the semantic check, which zero it; aligned to 16 */
-    uint64_t pool_bytes;       /* at least firn_check_pool_bytes of the plan's counts, else POOL_TOO_SMALL */
-    void *context;             /* passed to the functions below; any of them may be NULL */
+    firn_keys keys;
+    const firn_identity *identity; /* NULL: not compared */
+    void *pool;                    /* for the signature check and the semantic check, which zero it; aligned to 16 */
+    uint64_t pool_bytes;           /* at least firn_check_pool_bytes of the plan's counts, else POOL_TOO_SMALL */
+    void *context;                 /* passed to the functions below; any of them may be NULL */
     void (*alive)(void *context);
     void (*lock)(void *context); /* held during the signature check */
     void (*unlock)(void *context);
@@ -30,6 +42,7 @@ typedef struct firn_checked {
     firn_header header;
     firn_fb_plan plan;
     uint8_t plan_hash[FIRN_HASH_BYTES];
+    const uint8_t *key;      /* of the request's keys, the one that the header names */
     uint32_t device_counter; /* value of the device's security counter; 0 if there is none */
 } firn_checked;
 

@@ -36,6 +36,9 @@ static const struct {
 
 typedef enum option_id {
     OPTION_PUB,
+    OPTION_VENDOR,
+    OPTION_CLASS,
+    OPTION_IMAGE_ID,
     OPTION_DATA,
     OPTION_LABELS,
     OPTION_WEIGHTS,
@@ -61,7 +64,16 @@ static const struct {
     unsigned commands; /* commands that accept it */
     unsigned needed;   /* commands that require it */
 } known[] = {
-    {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run"}, OPTION_PUB, TRAIN | EVAL, TRAIN | EVAL},
+    {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run; may be given again, for several keys"},
+     OPTION_PUB,
+     TRAIN | EVAL,
+     TRAIN | EVAL},
+    {{"--vendor", NULL, "ID", "refuse a plan for another vendor: a UUID, or at most 16 characters"},
+     OPTION_VENDOR,
+     TRAIN | EVAL,
+     0},
+    {{"--class", NULL, "ID", "refuse a plan for another class of devices"}, OPTION_CLASS, TRAIN | EVAL, 0},
+    {{"--image-id", NULL, "N", "refuse a plan with another image id"}, OPTION_IMAGE_ID, TRAIN | EVAL, 0},
     {{"--data", NULL, "FILE",
       "a file, or a folder for the files in it; may be given again. Any file as bytes, .npy or IDX, packed with gzip "
       "or not"},
@@ -90,7 +102,8 @@ static const struct {
      OPTION_LOG,
      TRAIN,
      0},
-    {{"--counter", NULL, "FILE", "the security counter: plans older than it are refused"},
+    {{"--counter", NULL, "FILE",
+      "the security counter: plans older than it are refused; it advances to the plan's after a step has worked"},
      OPTION_COUNTER,
      TRAIN | EVAL,
      0},
@@ -219,6 +232,31 @@ static const char *add_data(cli_options *options, const char *value) {
     return set_path(&options->data[options->data_count++], value);
 }
 
+static const char *add_key(cli_options *options, const char *value) {
+    if (options->key_count == CLI_KEYS_MAX)
+        return "is given more than 32 times; a device has no more keys";
+    return set_path(&options->keys[options->key_count++], value);
+}
+
+static const char *set_device_id(uint8_t id[16], bool *given, const char *value) {
+    if (*given)
+        return twice;
+    *given = true;
+    return value[0] != 0 && firn_device_id_read(value, strlen(value), id)
+               ? NULL
+               : "is no identity; write a UUID, or at most 16 characters without spaces";
+}
+
+static const char *set_image_id(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    const char *fault = options->image_given ? twice
+                                             : set_number(&number, value, 0, UINT32_MAX,
+                                                          "is no image id; write a number from 0 to 4294967295");
+    options->image_given = true;
+    options->identity.image_id = (uint32_t)number;
+    return fault;
+}
+
 static const char *set_threads(cli_options *options, const char *value) {
     uint64_t number = 0;
     const char *fault = options->threads != 0 ? twice
@@ -228,14 +266,21 @@ static const char *set_threads(cli_options *options, const char *value) {
     return fault;
 }
 
-_Static_assert(CLI_DATA_MAX == 1024 && CLI_THREADS_MAX == 256, "the messages have the same numbers");
+_Static_assert(CLI_DATA_MAX == 1024 && CLI_THREADS_MAX == 256 && CLI_KEYS_MAX == 32,
+               "the messages have the same numbers");
 
 /* Stores the value of an option. Returns as above. */
 static const char *set(cli_options *options, option_id id, const char *value) {
     bool given = false;
     switch (id) {
     case OPTION_PUB:
-        return set_path(&options->key, value);
+        return add_key(options, value);
+    case OPTION_VENDOR:
+        return set_device_id(options->identity.vendor, &options->vendor_given, value);
+    case OPTION_CLASS:
+        return set_device_id(options->identity.class_id, &options->class_given, value);
+    case OPTION_IMAGE_ID:
+        return set_image_id(options, value);
     case OPTION_LABELS:
         return set_path(&options->labels, value);
     case OPTION_WEIGHTS:
@@ -327,7 +372,7 @@ static int read_option(cli_options *options, unsigned command, int count, char *
 static bool is_given(const cli_options *options, option_id id) {
     switch (id) {
     case OPTION_PUB:
-        return options->key != NULL;
+        return options->key_count != 0;
     case OPTION_DATA:
         return options->data_count > 0;
     case OPTION_CHECKPOINT:
