@@ -96,7 +96,7 @@ int firn_check_report(const firn_check_request *request, const firn_header *head
                       FIRN_ERROR_REPORT);
 }
 
-static int check_counter(const firn_check_request *request, firn_checked *checked) {
+int firn_check_counter(const firn_check_request *request, firn_checked *checked) {
     if (request->counter == NULL)
         return FIRN_OK;
     int status = request->counter(request->context, &checked->device_counter);
@@ -118,7 +118,7 @@ static int check_payload(const firn_check_request *request, firn_checked *checke
     return status;
 }
 
-int firn_check(const firn_check_request *request, firn_checked *checked) {
+int firn_check_header(const firn_check_request *request, firn_checked *checked) {
     int status = FIRN_ERROR_ARGUMENT;
     memset(checked, 0, sizeof *checked);
     if (request->keys.list != NULL && request->keys.count != 0 && request->keys.count <= FIRN_KEYS_MAX)
@@ -131,10 +131,15 @@ int firn_check(const firn_check_request *request, firn_checked *checked) {
         status = check_signature(request, checked);
     if (status == FIRN_OK)
         status = check_identity(request->identity, &checked->header);
+    return status;
+}
+
+int firn_check(const firn_check_request *request, firn_checked *checked) {
+    int status = firn_check_header(request, checked);
     if (status == FIRN_OK)
         status = check_run_hash(request, &checked->header);
     if (status == FIRN_OK)
-        status = check_counter(request, checked);
+        status = firn_check_counter(request, checked);
     if (status == FIRN_OK)
         status = check_payload(request, checked);
     return status;

@@ -52,8 +52,15 @@ uint64_t firn_check_pool_bytes(const firn_counts *counts);
 /* Returns FIRN_OK, or the error of the first check that failed. The report of the plan is not read. */
 int firn_check(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
 
-/* The same without key, signature and counter, for signed and unsigned plans that firnc inspects and does not run. The
- * runtime may not call it. */
+/* The checks that need no more of the plan than its header and its signature, which lie at `file`: everything before
+ * the run hash. For a device that receives a plan. *checked has no plan yet. */
+int firn_check_header(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
+
+/* Compares the security counter of a header that has been checked with the device's. */
+int firn_check_counter(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
+
+/* The same as firn_check without key, signature, identity and counter, for signed and unsigned plans that firnc
+ * inspects and does not run. The runtime may not call it. */
 int firn_check_untrusted(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
 
 /* Compares the report behind the payload with its hash in a header that has been checked. For tools; a device never

@@ -17,6 +17,7 @@ schedules
 plan                    plan/ schedules
 plan/checks             plan/ schedules
 plan/shapes             plan/
+plan/slots              plan/
 plan/generated          plan/
 plan/generate           plan/
 
