@@ -29,6 +29,8 @@ typedef struct cli_options {
     uint32_t key_count;
     bool vendor_given, class_given, image_given;
     firn_identity identity; /* compared only where given */
+    const char *port;       /* flash */
+    uint32_t baud, timeout;
     const char *labels, *weights, *checkpoint, *log, *counter, *output;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
@@ -166,6 +168,7 @@ int cli_train(const cli_options *options);
 int cli_eval(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
+int cli_flash(const cli_options *options);
 
 /* Prints a JSON string. A byte that is not printable ASCII becomes the escape of the character with its number. */
 void cli_print_json(FILE *to, const char *text);

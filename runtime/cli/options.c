@@ -5,7 +5,7 @@
 
 #include "runtime/cli/cli.h"
 
-enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8 };
+enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8, FLASH = 16 };
 
 static const struct {
     firn_manual_command words;
@@ -32,6 +32,12 @@ static const struct {
       .text = "print the SHA-256 of the state in a checkpoint, as train does at its end"},
      DIGEST,
      "CHECKPOINT"},
+    {{.name = "flash",
+      .forms = {"PLAN --port PORT [options]"},
+      .text = "send a plan to a device, which verifies it and tries it at its next start; a transfer that broke off "
+              "goes on where it was"},
+     FLASH,
+     "PLAN"},
 };
 
 typedef enum option_id {
@@ -39,6 +45,9 @@ typedef enum option_id {
     OPTION_VENDOR,
     OPTION_CLASS,
     OPTION_IMAGE_ID,
+    OPTION_PORT,
+    OPTION_BAUD,
+    OPTION_TIMEOUT,
     OPTION_DATA,
     OPTION_LABELS,
     OPTION_WEIGHTS,
@@ -129,7 +138,13 @@ static const struct {
      OPTION_ALLOW_OTHER_DATA,
      TRAIN | EVAL,
      0},
-    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, TRAIN | EVAL, 0},
+    {{"--port", NULL, "PORT", "the serial port of the device, or a local socket"}, OPTION_PORT, FLASH, FLASH},
+    {{"--baud", NULL, "N", "speed of the serial port; default: 115200"}, OPTION_BAUD, FLASH, 0},
+    {{"--timeout", NULL, "SECONDS", "without an answer of the device, after which it is given up; default: 30"},
+     OPTION_TIMEOUT,
+     FLASH,
+     0},
+    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, TRAIN | EVAL | FLASH, 0},
     {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, TRAIN | EVAL, 0},
     {{"--output", "-o", "FILE", "the file to write"}, OPTION_OUTPUT, EXPORT, EXPORT},
     {{"--per-tensor", NULL, NULL, "of each tensor too, to find where two runs part"}, OPTION_PER_TENSOR, DIGEST, 0},
@@ -144,7 +159,7 @@ static const firn_manual_entry exit_codes[] = {
     {"0", "success"},
     {"1", "a file is wrong"},
     {"2", "the command line is wrong"},
-    {"3", "a plan or checkpoint is refused"},
+    {"3", "a plan or checkpoint is refused, here or by the device"},
     {"4", "the run was stopped by its numbers: the loss is not finite, or the loss scale is at its floor"},
     {"130", "interrupted; the state was saved, where --checkpoint says"},
 };
@@ -257,6 +272,25 @@ static const char *set_image_id(cli_options *options, const char *value) {
     return fault;
 }
 
+static const char *set_baud(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    if (options->baud != 0)
+        return twice;
+    if (!read_number(value, 1, UINT32_MAX, &number) || !firn_host_line_has_speed((uint32_t)number))
+        return "is no speed of a serial port; write 9600, 19200, 38400, 57600, 115200, 230400, 460800 or 921600";
+    options->baud = (uint32_t)number;
+    return NULL;
+}
+
+static const char *set_timeout(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    const char *fault = options->timeout != 0 ? twice
+                                              : set_number(&number, value, 1, 86400,
+                                                           "is no number of seconds; write one from 1 to 86400");
+    options->timeout = (uint32_t)number;
+    return fault;
+}
+
 static const char *set_threads(cli_options *options, const char *value) {
     uint64_t number = 0;
     const char *fault = options->threads != 0 ? twice
@@ -281,6 +315,12 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_device_id(options->identity.class_id, &options->class_given, value);
     case OPTION_IMAGE_ID:
         return set_image_id(options, value);
+    case OPTION_PORT:
+        return set_path(&options->port, value);
+    case OPTION_BAUD:
+        return set_baud(options, value);
+    case OPTION_TIMEOUT:
+        return set_timeout(options, value);
     case OPTION_LABELS:
         return set_path(&options->labels, value);
     case OPTION_WEIGHTS:
@@ -373,6 +413,8 @@ static bool is_given(const cli_options *options, option_id id) {
     switch (id) {
     case OPTION_PUB:
         return options->key_count != 0;
+    case OPTION_PORT:
+        return options->port != NULL;
     case OPTION_DATA:
         return options->data_count > 0;
     case OPTION_CHECKPOINT:
