@@ -7,12 +7,14 @@
  *     save              write the file `checkpoint` after the last step of a train plan
  *     try=write-plan    write into the loaded plan, which must fault
  *     try=second-open   open a plan in the instance that already holds one, which must be refused
+ *     device ...        be a device with two slots instead (device.c)
  */
 #include <string.h>
 
 #include "runtime/firn.h"
 #include "runtime/targets/emulated/checkpoint.h"
 #include "runtime/targets/emulated/data.h"
+#include "runtime/targets/emulated/device.h"
 #include "runtime/targets/emulated/system.h"
 #include "runtime/targets/emulated/text.h"
 #include "runtime/targets/plan_file.h"
@@ -272,6 +274,9 @@ int firn_runner(void) {
     port.context = &slot;
     options asked = {0};
     firn_info info;
+    const char *as_device = after(firn_system_command_line(), "device");
+    if (as_device != NULL)
+        return firn_device(*as_device == ' ' ? as_device + 1 : as_device);
     if (!read_options(firn_system_command_line(), &asked))
         return report_fault("runner", "a word of the command line is not known", EXIT_COMMAND_LINE);
     int error = open_plan(&port);
