@@ -3,12 +3,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "plan/signature.h"
 #include "tests/unit/support_signed_plans.h"
+#include "tests/unit/support_small_plans.h"
 
 static const uint8_t text[64] = {1, 2, 3, 4, 5, 6, 7, 0, 7, 6, 5, 4, 3, 2, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7};
 static const uint64_t whole[] = {sizeof text, 0};
@@ -296,6 +298,62 @@ static void a_copied_plan_may_change_meanwhile(void **state) {
     assert_true(opened > 5);
 }
 
+/* Opens a plan with a copy of it or without, takes two steps, and computes the digest. If a copy is given, the plan is
+ * overwritten before the first step. Returns the status of firn_open. */
+static int run_small(const compiled_plan *of, uint8_t *block, uint64_t block_bytes, uint8_t digest[32]) {
+    compiled_run run;
+    compiled_plan small;
+    compiled_plan_copy(&small, of);
+    firn_config config = {.plan = small.file,
+                          .plan_bytes = small.bytes,
+                          .public_key = compiled_key,
+                          .kernels = "plain",
+                          .copy_plan = block,
+                          .copy_plan_bytes = block_bytes};
+    compiled_run_blocks(&run, &config);
+    const int status = firn_open(&run.firn, &config);
+    if (block != NULL)
+        memset(small.file, 0xa5, small.bytes);
+    firn_info info;
+    int stepped = FIRN_OK;
+    if (status == FIRN_OK) {
+        assert_int_equal(firn_describe(&run.firn, &info), FIRN_OK);
+        assert_int_equal(firn_initialise(&run.firn), FIRN_OK);
+        for (int i = 0; i < 2; i++) {
+            firn_step_report report;
+            stepped = info.eval ? firn_eval_step(&run.firn, compiled_source(&run))
+                                : firn_train_step(&run.firn, compiled_source(&run), &report);
+        }
+        assert_int_equal(firn_digest(&run.firn, digest), FIRN_OK);
+        digest[0] ^= (uint8_t)stepped;
+    }
+    compiled_run_close(&run);
+    compiled_plan_free(&small);
+    return status;
+}
+
+/* Every op, schedule, sampler, constant and frozen weight is read from the copy. */
+static void every_kind_of_plan_runs_from_its_copy(void **state) {
+    (void)state;
+    static compiled_plan plans[SMALL_PLANS_MAX];
+    const uint32_t count = small_plans_make(plans);
+    uint32_t ran = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t expected[32] = {0}, digest[32] = {0};
+        firn_sizes sizes;
+        assert_int_equal(firn_plan_sizes(plans[i].file, plans[i].bytes, &sizes), FIRN_OK);
+        uint8_t *block = aligned_alloc(64, (sizes.copy_plan_bytes + 63) / 64 * 64);
+        assert_non_null(block);
+        const int status = run_small(&plans[i], NULL, 0, expected);
+        assert_int_equal(run_small(&plans[i], block, sizes.copy_plan_bytes, digest), status);
+        assert_memory_equal(expected, digest, sizeof digest);
+        ran += status == FIRN_OK;
+        free(block);
+        compiled_plan_free(&plans[i]);
+    }
+    assert_true(ran > 30);
+}
+
 static void the_block_of_the_copy_is_checked(void **state) {
     (void)state;
     support_bigram(&plan, &support_settings);
@@ -330,6 +388,7 @@ int main(void) {
         cmocka_unit_test(nothing_advances_without_a_counter),
         cmocka_unit_test(a_copied_plan_may_change_afterwards),
         cmocka_unit_test(a_copied_plan_may_change_meanwhile),
+        cmocka_unit_test(every_kind_of_plan_runs_from_its_copy),
         cmocka_unit_test(the_block_of_the_copy_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
