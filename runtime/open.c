@@ -151,7 +151,8 @@ static int take_blocks(const firn_config *config, firn_instance *opened) {
         } else if (firn_region_is_constant(header->region_kinds[i])) {
             opened->blocks[i] = opened->file + header->constants_offset + firn_header_constant_offset(header, i);
         } else {
-            uint32_t theirs = owner_region(header, i, &owner->header);
+            /* Only a region of parameters needs no block here, and only with an owner. */
+            uint32_t theirs = owner != NULL ? owner_region(header, i, &owner->header) : FIRN_REGIONS_MAX;
             if (theirs == FIRN_REGIONS_MAX)
                 return FIRN_ERROR_OTHER_OWNER;
             opened->blocks[i] = owner->blocks[theirs];

@@ -27,7 +27,7 @@ bool firn_slot_lay_out(uint64_t capacity, uint32_t program_unit, uint32_t erase_
     layout->trailer = layout->receipt = capacity - trailer;
     layout->commit = layout->receipt + record;
     layout->trials = layout->commit + record;
-    layout->confirmed = layout->trials + FIRN_SLOT_TRIALS * program_unit;
+    layout->confirmed = layout->trials + (uint64_t)FIRN_SLOT_TRIALS * program_unit;
     layout->unit = program_unit;
     layout->record_bytes = record;
     return true;

@@ -70,6 +70,7 @@ static void an_update_is_tried_and_confirmed(void **state) {
     assert_int_equal(device.answer.committed, 1);
     assert_true(firn_update_is_complete(&device.update));
     assert_int_equal(state_of(1), FIRN_SLOT_TRIAL);
+    assert_int_equal(support_flash_most_erases(&device.flash), 1); /* what an update costs each erase unit */
     assert_int_equal(slots_device_boot(&device), FIRN_OK);
     assert_ptr_equal(running(), &new);
     assert_int_equal(device.choice.trial, 1);
@@ -324,6 +325,39 @@ static void every_cut_leaves_the_old_plan_or_the_new(void **state) {
     assert_true(resumed > cut_points / 2);
 }
 
+/* Flash or a counter that refuses one operation, with the power on: whoever asked is told, and asks again. */
+static void every_refused_operation_is_survived(void **state) {
+    (void)state;
+    make_device(16, 1024, 0xff);
+    support_flash at_first;
+    support_flash_make(&at_first, device.flash.capacity, 16, 1024, 0xff);
+    support_flash_copy(&at_first, &device.flash);
+    sealed_signatures_are_checked = false;
+    begin_life(&at_first);
+    assert_true(live());
+    const uint64_t operations = device.flash.operations;
+    for (uint64_t at = 1; at <= operations; at++) {
+        begin_life(&at_first);
+        support_flash_fail(&device.flash, at, SUPPORT_FLASH_REFUSED);
+        const signed_plan *plan = NULL;
+        for (int boots = 0; plan != &new; boots++) {
+            assert_true(boots < 4);
+            assert_int_equal(slots_device_boot(&device), FIRN_OK);
+            plan = running();
+            assert_true(plan == &old || plan == &new);
+            if (confirm() != FIRN_OK)
+                assert_int_equal(confirm(), FIRN_OK);
+            if (plan == &old && slots_device_flash(&device, &new) != FIRN_OK)
+                assert_int_equal(slots_device_flash(&device, &new), FIRN_OK);
+        }
+        assert_int_equal(device.counter, 2);
+        assert_int_equal(state_of(1), FIRN_SLOT_CONFIRMED);
+    }
+    sealed_signatures_are_checked = true;
+    support_flash_free(&at_first);
+    slots_device_free(&device);
+}
+
 /* A new plan that never works: with a cut anywhere, its trial boots stay bounded, and the old plan comes back. */
 static void every_cut_in_a_trial_leads_back(void **state) {
     (void)state;
@@ -368,6 +402,7 @@ int main(void) {
         cmocka_unit_test(confirming_needs_the_plan_and_a_step),
         cmocka_unit_test(layouts_are_checked),
         cmocka_unit_test(every_cut_leaves_the_old_plan_or_the_new),
+        cmocka_unit_test(every_refused_operation_is_survived),
         cmocka_unit_test(every_cut_in_a_trial_leads_back),
     };
     return cmocka_run_group_tests(tests, make_plans, NULL);
