@@ -43,7 +43,7 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 # Of plan/, these are the compiler's alone.
 PLAN_HOST_SOURCES := $(wildcard plan/needs.c plan/generated/op_since.c plan/generated/since.c \
     plan/generated/writer.c)
-PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c \
+PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c plan/slots/*.c \
     plan/generated/*.c))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
@@ -257,7 +257,7 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
 
 # tests/unit/support_sealed_runs.c skips the signature check of most plans.
-$(BUILD)/tests/test_hostile_plans: private LDFLAGS += -Wl,--wrap=firn_signature_check
+$(BUILD)/tests/test_hostile_plans $(BUILD)/tests/test_slots: private LDFLAGS += -Wl,--wrap=firn_signature_check
 
 # It lets the self-test fail.
 $(BUILD)/tests/test_self_test: private LDFLAGS += -Wl,--wrap=firn_self_test
@@ -355,7 +355,7 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-PUBLIC_HEADERS := runtime/firn.h runtime/targets/host/host.h compiler/firnc.h
+PUBLIC_HEADERS := runtime/firn.h runtime/plan_slots.h runtime/update.h runtime/targets/host/host.h compiler/firnc.h
 # The public headers and the headers they include.
 INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))
 

@@ -91,6 +91,7 @@ typedef struct __attribute__((may_alias)) firn_instance {
     const firn_kernel_set *kernels;
     firn_fb_plan plan;
     const uint8_t *device_key; /* as in the config */
+    bool worked;               /* a step has returned FIRN_OK */
     uint32_t condition;        /* firn_condition */
 } firn_instance;
 

@@ -13,6 +13,7 @@
  *     try=second-open   open a plan in the instance that already holds one, which must be refused
  *     try=arithmetic    only print checksums of the processor's arithmetic
  *     try=self-test     only run firn_self_test
+ *     device ...        be a device with two slots instead (device.c)
  */
 #include <string.h>
 
@@ -20,6 +21,7 @@
 #include "runtime/targets/emulated/arithmetic.h"
 #include "runtime/targets/emulated/checkpoint.h"
 #include "runtime/targets/emulated/data.h"
+#include "runtime/targets/emulated/device.h"
 #include "runtime/targets/emulated/pool.h"
 #include "runtime/targets/emulated/predict.h"
 #include "runtime/targets/emulated/push.h"
@@ -338,6 +340,9 @@ int firn_runner(void) {
     port.context = &slot;
     options asked = {0};
     firn_info info;
+    const char *as_device = after(firn_system_command_line(), "device");
+    if (as_device != NULL)
+        return firn_device(*as_device == ' ' ? as_device + 1 : as_device);
     if (!read_options(firn_system_command_line(), &asked))
         return report_fault("runner", "a word of the command line is not known", EXIT_COMMAND_LINE);
     if (asked.self_test || asked.arithmetic)
