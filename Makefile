@@ -43,7 +43,7 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 # Of plan/, these are the compiler's alone.
 PLAN_HOST_SOURCES := $(wildcard plan/needs.c plan/generated/op_since.c plan/generated/since.c \
     plan/generated/writer.c)
-PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c \
+PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c plan/slots/*.c \
     plan/generated/*.c))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
@@ -257,11 +257,24 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
 
 # tests/unit/support_sealed_runs.c skips the signature check of most plans.
-$(BUILD)/tests/test_hostile_plans: private LDFLAGS += -Wl,--wrap=firn_signature_check
+$(BUILD)/tests/test_hostile_plans $(BUILD)/tests/test_slots: private LDFLAGS += -Wl,--wrap=firn_signature_check
+
+# It lets the self-test fail.
+$(BUILD)/tests/test_self_test: private LDFLAGS += -Wl,--wrap=firn_self_test
+# tests/unit/test_replace.c counts the system calls of a replacement, and lets each of them fail.
+$(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrite64 pwrite fsync close rename,-Wl,--wrap=$(call))
 
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
+$(BUILD)/tests/test_product: $(BUILD)/product-scalar.o
+$(BUILD)/product-scalar.o: runtime/kernels/product.c $(BUILD)/flags
+	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 -Dfirn_product_tile=firn_product_tile_scalar \
+	    -Dfirn_product_tiles=firn_product_tiles_scalar \
+	    -Dfirn_product_rows=firn_product_rows_scalar -Dfirn_product_is_direct=firn_product_is_direct_scalar -c $< -o $@
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
+# The sealed check stands before the libraries, so that it takes the place of the semantic rules in them.
+$(BUILD)/tests/test_sealed: private LDFLAGS += $(call object,plan/checks/sealed/semantics.c)
+$(BUILD)/tests/test_sealed: | $(call object,plan/checks/sealed/semantics.c)
 ifneq ($(filter %/kernels-avx512.o,$(KERNEL_OBJECTS)),)
 # Without AVX-512-FP16 this compiles the plain C version of its kernels.
 $(BUILD)/tests/test_kernels_chunked: $(patsubst %,$(BUILD)/avx512/runtime/kernels/vector/%.o,chunked/chunked \
@@ -285,14 +298,15 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 	@$(MAKE) --no-print-directory -s -j$(JOBS) BUILD=$(SANITIZED) CFLAGS_EXTRA='$(SANITIZE)' WERROR= all unit-tests fuzz-programs
 	@BUILD=$(BUILD) SANITIZED=$(SANITIZED) tests/run.sh $(ONLY)
 
-# These tests have an exhaustive form: every float instead of every 997th, every step of each schedule.
-LONG_TESTS := unit/test_numerics unit/test_numerics_ulp
+# These tests have an exhaustive form: every float instead of every 997th, every step of each schedule, every format on
+# every target.
+LONG_TESTS := unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits end_to_end/glitch
 
 .PHONY: test-long
-test-long: ## the exhaustive forms of the tests that have one; under an hour on two cores
+test-long: ## the exhaustive forms of the tests that have one; some hours on two cores
 	@.packages/install test
-	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests
-	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=3600 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner
+	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=14400 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
 	@python3 tests/golden/signatures.py check
 
@@ -341,7 +355,7 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-PUBLIC_HEADERS := runtime/firn.h runtime/targets/host/host.h compiler/firnc.h
+PUBLIC_HEADERS := runtime/firn.h runtime/plan_slots.h runtime/update.h runtime/targets/host/host.h compiler/firnc.h
 # The public headers and the headers they include.
 INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))
 
@@ -402,6 +416,8 @@ cppcheck:
 # --- microcontrollers ----------------------------------------------------------------------------------------------
 
 include runtime/targets/firmware.mk
+include tests/glitch/glitch.mk
+include runtime/targets/library.mk
 
 # --- the rest ------------------------------------------------------------------------------------------------------
 

@@ -120,7 +120,7 @@ static void firn_builder_read_member(firn_builder *b, firn_builder_member *m, ui
         firn_builder_read_offset(m, where, native);
     if (!m->present && (m->rule->flags & FIRN_FB_FLAG_REQUIRED) != 0)
         b->failed = true;
-    if (m->rule->limit != 0 && m->count > m->rule->limit)
+    if (m->count != 0 && m->count - 1 > m->rule->most)
         b->failed = true;
 }
 

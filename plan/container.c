@@ -2,6 +2,7 @@
  * payload nor the key nor the device; they may not be made anywhere else. */
 #include "plan/container.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "plan/bytes.h"
@@ -23,12 +24,12 @@ enum {
     AT_ALGORITHM = 20,
     AT_SIGNATURE_BYTES = 24,
     AT_MODE = 28,
-    AT_IMAGE_ID = 32,
+    AT_IMAGE_ID = FIRN_HEADER_AT_IMAGE_ID,
     AT_PLAN_VERSION = 36,
     AT_SECURITY_COUNTER = FIRN_HEADER_AT_SECURITY_COUNTER,
     AT_RESERVED = 44,
-    AT_VENDOR = 48,
-    AT_CLASS = 64,
+    AT_VENDOR = FIRN_HEADER_AT_VENDOR,
+    AT_CLASS = FIRN_HEADER_AT_CLASS,
     AT_SCHEMA_HASH = 80,
     AT_KEY_HASH = FIRN_HEADER_AT_KEY_HASH,
     AT_RUN_HASH = FIRN_HEADER_AT_RUN_HASH,
@@ -143,15 +144,29 @@ void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYT
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-static void read_counts(firn_counts *counts, const uint8_t *bytes) {
-    *counts = (firn_counts){.tensors = firn_load32(bytes),
-                            .state_tensors = firn_load32(bytes + 4),
-                            .ops = firn_load32(bytes + 8),
-                            .operands = firn_load32(bytes + 12),
-                            .integers = firn_load32(bytes + 16),
-                            .reals = firn_load32(bytes + 20),
-                            .reductions = firn_load32(bytes + 24),
-                            .widest = firn_load32(bytes + 28)};
+/* Fields that follow each other in the file and in firn_header, so that they are read in one loop. */
+#define FOLLOW(first, last, bytes, begin, end)                                                                         \
+    _Static_assert(offsetof(firn_header, last) - offsetof(firn_header, first) == (end) - (begin) &&                    \
+                       sizeof((firn_header){0}.last) == (bytes),                                                       \
+                   "in the order of the file")
+FOLLOW(image_id, security_counter, 4, AT_IMAGE_ID, AT_SECURITY_COUNTER);
+FOLLOW(vendor, report_hash, FIRN_HASH_BYTES, AT_VENDOR, AT_REPORT_HASH);
+FOLLOW(total_bytes, report_bytes, 8, AT_TOTAL_BYTES, AT_REPORT_BYTES);
+#undef FOLLOW
+_Static_assert(sizeof(firn_counts) == 8 * sizeof(uint32_t), "eight numbers");
+
+static void read_words(void *to, const uint8_t *bytes, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t value = firn_load32(bytes + 4 * i);
+        memcpy((uint8_t *)to + 4 * i, &value, sizeof value);
+    }
+}
+
+static void read_longs(void *to, const uint8_t *bytes, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t value = firn_load64(bytes + 8 * i);
+        memcpy((uint8_t *)to + 8 * i, &value, sizeof value);
+    }
 }
 
 static void read_fields(firn_header *header, const uint8_t *bytes) {
@@ -159,21 +174,13 @@ static void read_fields(firn_header *header, const uint8_t *bytes) {
     header->needs_minor = firn_load32(bytes + AT_NEEDS_MINOR);
     header->algorithm = firn_load32(bytes + AT_ALGORITHM);
     header->mode = firn_load32(bytes + AT_MODE);
-    header->image_id = firn_load32(bytes + AT_IMAGE_ID);
-    header->plan_version = firn_load32(bytes + AT_PLAN_VERSION);
-    header->security_counter = firn_load32(bytes + AT_SECURITY_COUNTER);
-    memcpy(header->vendor, bytes + AT_VENDOR, sizeof header->vendor);
-    memcpy(header->class_id, bytes + AT_CLASS, sizeof header->class_id);
-    memcpy(header->schema_hash, bytes + AT_SCHEMA_HASH, FIRN_HASH_BYTES);
-    memcpy(header->key_hash, bytes + AT_KEY_HASH, FIRN_HASH_BYTES);
-    memcpy(header->run_hash, bytes + AT_RUN_HASH, FIRN_HASH_BYTES);
-    memcpy(header->report_hash, bytes + AT_REPORT_HASH, FIRN_HASH_BYTES);
-    header->total_bytes = firn_load64(bytes + AT_TOTAL_BYTES);
-    header->flatbuffers_bytes = firn_load64(bytes + AT_FLATBUFFERS_BYTES);
-    header->constants_offset = firn_load64(bytes + AT_CONSTANTS_OFFSET);
-    header->constants_bytes = firn_load64(bytes + AT_CONSTANTS_BYTES);
-    header->report_bytes = firn_load64(bytes + AT_REPORT_BYTES);
-    read_counts(&header->counts, bytes + AT_COUNTS);
+    read_words((uint8_t *)header + offsetof(firn_header, image_id), bytes + AT_IMAGE_ID, 3);
+    memcpy((uint8_t *)header + offsetof(firn_header, vendor), bytes + AT_VENDOR, AT_TOTAL_BYTES - AT_VENDOR);
+    read_longs((uint8_t *)header + offsetof(firn_header, total_bytes), bytes + AT_TOTAL_BYTES, 5);
+    read_words(&header->counts, bytes + AT_COUNTS, 8);
+    header->region_count = firn_load32(bytes + AT_REGION_COUNT);
+    memcpy(header->region_kinds, bytes + AT_REGION_KINDS, FIRN_REGIONS_MAX);
+    read_longs(header->region_bytes, bytes + AT_REGION_BYTES, FIRN_REGIONS_MAX);
 }
 
 static bool is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end) {
@@ -220,18 +227,17 @@ static bool is_in_constants(const firn_header *header, uint32_t i) {
     return offset <= header->constants_bytes && header->region_bytes[i] <= header->constants_bytes - offset;
 }
 
-/* Reads and checks the regions: known kinds in ascending order, none of them empty, the constant ones within the
+/* Checks the regions: known kinds in ascending order, none of them empty, the constant ones within the
  * constants segment, one of state and one of arena. */
-static int read_regions(firn_header *header, const uint8_t *bytes) {
-    uint32_t count = firn_load32(bytes + AT_REGION_COUNT);
+static int check_regions(const firn_header *header, const uint8_t *bytes) {
+    const uint32_t count = header->region_count;
     bool state = false, arena = false;
     if (count > FIRN_REGIONS_MAX || !is_zero(bytes, AT_REGION_KINDS + count, AT_RESERVED_LOW) ||
         !is_zero(bytes, AT_REGION_BYTES + 8 * count, AT_RESERVED_HIGH))
         return FIRN_ERROR_HEADER;
-    header->region_count = count;
     for (uint32_t i = 0; i < count; i++) {
-        uint8_t kind = header->region_kinds[i] = bytes[AT_REGION_KINDS + i];
-        uint64_t size = header->region_bytes[i] = firn_load64(bytes + AT_REGION_BYTES + 8 * i);
+        const uint8_t kind = header->region_kinds[i];
+        const uint64_t size = header->region_bytes[i];
         if (kind >= KINDS || size == 0 || size > FIRN_REGION_BYTES_MAX ||
             (i > 0 && kind < header->region_kinds[i - 1]) ||
             (firn_region_is_constant(kind) && !is_in_constants(header, i)))
@@ -290,7 +296,7 @@ static int decode(firn_header *header, const uint8_t *file, uint64_t file_bytes,
     if (status == FIRN_OK && (header->mode > FIRN_MODE_EVAL || !are_counts(&header->counts, header->flatbuffers_bytes)))
         status = FIRN_ERROR_HEADER;
     if (status == FIRN_OK)
-        status = read_regions(header, file);
+        status = check_regions(header, file);
     if (status == FIRN_OK)
         status = check_length(header, file_bytes);
     if (status == FIRN_OK && unsigned_wanted && !is_zero(file, FIRN_HEADER_BYTES, FIRN_PAYLOAD_OFFSET))

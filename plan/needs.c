@@ -122,6 +122,16 @@ uint32_t firn_schema_needs(const uint8_t *flatbuffers, const firn_marked_schema 
     return s.needs;
 }
 
+/* In minor version 1 the rule was relaxed that no op may write a view. */
+enum { VIEWS_MAY_BE_WRITTEN = 1 };
+
+static bool writes_view(firn_fb_plan plan, firn_fb_op op) {
+    for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
+        if (firn_fb_tensor_base(firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, j))) != FIRN_ABSENT)
+            return true;
+    return false;
+}
+
 /* The highest since of the ops. An op that ops.def does not have is refused elsewhere. */
 static uint32_t ops_need(firn_fb_plan plan) {
     uint32_t needs = 0;
@@ -135,6 +145,8 @@ static uint32_t ops_need(firn_fb_plan plan) {
                                  : firn_op_since(info, firn_fb_op_inputs_count(op), firn_fb_op_outputs_count(op),
                                                  firn_fb_op_integers_count(op), firn_fb_op_reals_count(op));
             needs = since > needs ? since : needs;
+            if (needs < VIEWS_MAY_BE_WRITTEN && writes_view(plan, op))
+                needs = VIEWS_MAY_BE_WRITTEN;
         }
     }
     return needs;

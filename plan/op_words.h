@@ -11,8 +11,12 @@ typedef struct firn_op_words {
 
 extern const firn_op_words firn_op_words_table[FIRN_OPS];
 
+/* Of a row of the table. */
 static inline const firn_op_words *firn_op_words_of(const firn_op_info *info) {
-    return &firn_op_words_table[info - firn_op_table];
+    uint32_t i = 0;
+    while (i + 1 < FIRN_OPS && firn_op_at(i) != info)
+        i++;
+    return &firn_op_words_table[i];
 }
 
 static inline const char *firn_op_name(const firn_op_info *info) {

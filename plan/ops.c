@@ -29,28 +29,15 @@ enum {
 };
 _Static_assert(ROWS == (int)FIRN_OPS, "plan/ops.def has changed; run make generate");
 
-static const struct {
-    const char *name;
-    uint32_t bytes;
-} types[] = {
-    [FIRN_FLOAT32] = {"float32", 4},     [FIRN_FLOAT16] = {"float16", 2}, [FIRN_BFLOAT16] = {"bfloat16", 2},
-    [FIRN_CBFLOAT16] = {"cbfloat16", 2}, [FIRN_INT32] = {"int32", 4},     [FIRN_INT64] = {"int64", 8},
-    [FIRN_UINT8] = {"uint8", 1},         [FIRN_UINT16] = {"uint16", 2},   [FIRN_INT16] = {"int16", 2},
-    [FIRN_INT8] = {"int8", 1},           [FIRN_BOOL] = {"bool", 1},
+/* The bytes of an element, by type. */
+static const uint8_t type_bytes[] = {
+    [FIRN_FLOAT32] = 4, [FIRN_FLOAT16] = 2, [FIRN_BFLOAT16] = 2, [FIRN_CBFLOAT16] = 2,
+    [FIRN_INT32] = 4,   [FIRN_INT64] = 8,   [FIRN_UINT8] = 1,    [FIRN_UINT16] = 2,
+    [FIRN_INT16] = 2,   [FIRN_INT8] = 1,    [FIRN_BOOL] = 1,
 };
-
-#define TYPE_COUNT (sizeof types / sizeof types[0])
 
 /* The largest number of elements of a tensor: the sum of a few such products cannot overflow 64 bits. */
 #define ELEMENTS_MAX ((uint64_t)1 << 62)
-
-const firn_op_info *firn_op_find(uint16_t code) {
-    for (uint32_t i = 0; i < FIRN_OPS; i++) {
-        if (firn_op_table[i].code == code)
-            return &firn_op_table[i];
-    }
-    return NULL;
-}
 
 /* --- attributes with defaults ------------------------------------------------------------------------------------- */
 
@@ -108,15 +95,28 @@ uint8_t firn_op_given_reals(const firn_op_info *info, const float *reals) {
 /* --- types and shapes --------------------------------------------------------------------------------------------- */
 
 uint32_t firn_type_bytes(uint8_t type) {
-    return type < TYPE_COUNT ? types[type].bytes : 0;
+    return type < sizeof type_bytes ? type_bytes[type] : 0;
 }
 
 const char *firn_type_name(uint8_t type) {
-    return type < TYPE_COUNT ? types[type].name : "?";
+    static const char *const names[] = {
+        [FIRN_FLOAT32] = "float32",     [FIRN_FLOAT16] = "float16", [FIRN_BFLOAT16] = "bfloat16",
+        [FIRN_CBFLOAT16] = "cbfloat16", [FIRN_INT32] = "int32",     [FIRN_INT64] = "int64",
+        [FIRN_UINT8] = "uint8",         [FIRN_UINT16] = "uint16",   [FIRN_INT16] = "int16",
+        [FIRN_INT8] = "int8",           [FIRN_BOOL] = "bool",
+    };
+    return type < sizeof names / sizeof names[0] ? names[type] : "?";
 }
 
 bool firn_type_is_half(uint8_t type) {
     return type == FIRN_FLOAT16 || type == FIRN_BFLOAT16 || type == FIRN_CBFLOAT16;
+}
+
+/* Multiplies a product of at most ELEMENTS_MAX by a factor. False if the result would be larger. */
+static bool multiply(uint64_t *product, uint32_t factor) {
+    const uint64_t low = (uint64_t)(uint32_t)*product * factor, high = (*product >> 32) * factor + (low >> 32);
+    *product *= factor;
+    return high < ELEMENTS_MAX >> 32 || (high == ELEMENTS_MAX >> 32 && (uint32_t)low == 0);
 }
 
 bool firn_shape_elements(const firn_shape *shape, uint64_t *elements) {
@@ -124,19 +124,14 @@ bool firn_shape_elements(const firn_shape *shape, uint64_t *elements) {
         return false;
     uint64_t product = 1;
     for (uint8_t i = 0; i < shape->rank; i++) {
-        if (shape->dims[i] == 0 || product > ELEMENTS_MAX / shape->dims[i])
+        if (shape->dims[i] == 0 || !multiply(&product, shape->dims[i]))
             return false;
-        product *= shape->dims[i];
     }
     *elements = product;
     return true;
 }
 
 bool firn_shape_bytes(const firn_shape *shape, uint64_t *bytes) {
-    uint64_t elements;
-    uint32_t size = firn_type_bytes(shape->type);
-    if (size == 0 || !firn_shape_elements(shape, &elements) || elements > ELEMENTS_MAX / size)
-        return false;
-    *bytes = elements * size;
-    return true;
+    const uint32_t size = firn_type_bytes(shape->type);
+    return size != 0 && firn_shape_elements(shape, bytes) && multiply(bytes, size);
 }

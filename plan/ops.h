@@ -158,10 +158,10 @@ typedef enum firn_range {
 
 /* A row of plan/ops.def. A position is FIRN_NONE_OF_THEM if the op has no such operand or attribute. */
 typedef struct firn_op_info {
+    const firn_operand *operands; /* the inputs, then the outputs */
+    const uint8_t *ranges;        /* of the integers, then of the reals; NULL if the op has neither */
     uint16_t code;
-    uint16_t operands; /* index into firn_op_operands: the inputs, then the outputs */
-    uint16_t ranges;   /* index into firn_op_ranges: the integers, then the reals */
-    uint8_t inputs;    /* in the row; inputs_max is larger if the last one repeats */
+    uint8_t inputs; /* in the row; inputs_max is larger if the last one repeats */
     uint8_t inputs_min, inputs_max, outputs, integers, reals, reductions;
     uint8_t outputs_min, integers_min, reals_min; /* what a plan always gives; the rest came in later versions */
     uint8_t in_place; /* bit i set: output 0 may use the bytes of input i (same offset, same size) */
@@ -189,17 +189,17 @@ typedef struct firn_op_default {
     float real;
 } firn_op_default;
 
-extern const firn_op_info firn_op_table[FIRN_OPS];
 extern const firn_op_default firn_op_defaults[];
-extern const firn_operand firn_op_operands[];
-extern const uint8_t firn_op_ranges[];
 
-/* The row of an op, or NULL for a code that plan/ops.def does not define. */
+/* The row of an op, or NULL for a code that this build does not have; a firmware may have fewer than plan/ops.def. */
 const firn_op_info *firn_op_find(uint16_t code);
+
+/* Row i of plan/ops.def, below FIRN_OPS, in a build that has all of them. */
+const firn_op_info *firn_op_at(uint32_t i);
 
 /* The operand row of input i, below inputs_max. */
 static inline const firn_operand *firn_op_input(const firn_op_info *info, uint32_t i) {
-    return &firn_op_operands[info->operands + (i < info->inputs ? i : info->inputs - 1U)];
+    return &info->operands[i < info->inputs ? i : info->inputs - 1U];
 }
 
 /* Whether output 0 may use the bytes of input i. */
@@ -209,7 +209,7 @@ static inline bool firn_op_reuses(const firn_op_info *info, uint32_t i) {
 
 /* The operand row of output j; and the input that output j changes in place, or FIRN_FRESH. */
 static inline const firn_operand *firn_op_output(const firn_op_info *info, uint32_t j) {
-    return &firn_op_operands[info->operands + info->inputs + j];
+    return &info->operands[info->inputs + j];
 }
 static inline uint8_t firn_op_changed(const firn_op_info *info, uint32_t j) {
     return firn_op_output(info, j)->changed;

@@ -6,6 +6,7 @@
 
 #include "plan/bytes.h"
 #include "plan/errors.h"
+#include "plan/hmac.h"
 
 enum {
     AT_MAGIC = 0,
@@ -21,10 +22,14 @@ enum {
     AT_SPLIT_HASH = 168,
     AT_DATA_HASH = 200,
     AT_ORIGIN_HASH = 232,
-    AT_AUTHENTICATION = 264, /* room for a code of 32 bytes that authenticates the record; zeros */
+    AT_CODE = 264,
     AT_REGION_COUNT = 296,
     AT_REGION_KINDS = 300,
-    AT_REGION_BYTES = 320 /* up to 448 */
+    AT_REGION_BYTES = 320,
+    AT_COUNTER = 448,
+    AT_COUNTED = 452,
+    AT_ERASES = 456,
+    AT_RESERVED = 464
 };
 
 static const uint8_t magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
@@ -89,11 +94,49 @@ void firn_record_encode(const firn_record *record, uint8_t bytes[FIRN_RECORD_HEA
     memcpy(bytes + AT_SPLIT_HASH, record->split_hash, FIRN_HASH_BYTES);
     memcpy(bytes + AT_DATA_HASH, record->data_hash, FIRN_HASH_BYTES);
     memcpy(bytes + AT_ORIGIN_HASH, record->origin_hash, FIRN_HASH_BYTES);
+    memcpy(bytes + AT_CODE, record->code, FIRN_HASH_BYTES);
+    firn_store32(bytes + AT_COUNTER, record->counter);
+    firn_store32(bytes + AT_COUNTED, record->counted);
+    for (uint32_t i = 0; i < FIRN_RECORD_SLOTS_MAX; i++)
+        firn_store32(bytes + AT_ERASES + (size_t)4 * i, record->erases[i]);
     firn_store32(bytes + AT_REGION_COUNT, record->region_count);
     for (uint32_t i = 0; i < record->region_count; i++) {
         bytes[AT_REGION_KINDS + i] = record->region_kinds[i];
-        firn_store64(bytes + AT_REGION_BYTES + 8 * i, record->region_bytes[i]);
+        firn_store64(bytes + AT_REGION_BYTES + (size_t)8 * i, record->region_bytes[i]);
     }
+}
+
+void firn_record_encode_hashed(const firn_record *record, uint8_t bytes[FIRN_RECORD_HEADER_BYTES]) {
+    firn_record_encode(record, bytes);
+    memset(bytes + AT_DIGEST, 0, FIRN_HASH_BYTES);
+    memset(bytes + AT_CODE, 0, FIRN_HASH_BYTES);
+}
+
+int firn_record_code(const firn_record *record, const uint8_t device_key[FIRN_HASH_BYTES],
+                     uint8_t code[FIRN_HASH_BYTES]) {
+    static const char purpose[] = "firn checkpoint";
+    uint8_t key[FIRN_HMAC_BYTES], bytes[FIRN_RECORD_HEADER_BYTES];
+    firn_record_encode(record, bytes);
+    memset(bytes + AT_CODE, 0, FIRN_HASH_BYTES);
+    int status = firn_hmac(device_key, purpose, sizeof purpose - 1, key);
+    if (status == FIRN_OK)
+        status = firn_hmac(key, bytes, sizeof bytes, code);
+    firn_hmac_forget(key, sizeof key);
+    return status;
+}
+
+int firn_record_authenticate(const firn_record *record, const uint8_t *device_key) {
+    uint8_t code[FIRN_HASH_BYTES] = {0};
+    int status = device_key != NULL ? firn_record_code(record, device_key, code) : FIRN_OK;
+    if (status == FIRN_OK && !firn_hmac_equal(code, record->code))
+        status = FIRN_ERROR_CHECKPOINT_AUTHENTICATION;
+    firn_hmac_forget(code, sizeof code); /* of a forged record it would be what the forger looks for */
+    return status;
+}
+
+bool firn_record_is_newer(uint32_t a, uint32_t b) {
+    const uint32_t ahead = a - b;
+    return ahead != 0 && ahead < UINT32_C(1) << 31;
 }
 
 static bool is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end) {
@@ -107,11 +150,12 @@ static bool is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end) {
 static bool read_regions(firn_record *record, const uint8_t *bytes) {
     uint32_t count = firn_load32(bytes + AT_REGION_COUNT);
     if (count == 0 || count > FIRN_REGIONS_MAX || !is_zero(bytes, AT_REGION_KINDS + count, AT_REGION_BYTES) ||
-        !is_zero(bytes, AT_REGION_BYTES + 8 * count, FIRN_RECORD_HEADER_BYTES))
+        !is_zero(bytes, AT_REGION_BYTES + 8 * count, AT_COUNTER) ||
+        !is_zero(bytes, AT_RESERVED, FIRN_RECORD_HEADER_BYTES))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint8_t kind = record->region_kinds[i] = bytes[AT_REGION_KINDS + i];
-        uint64_t size = record->region_bytes[i] = firn_load64(bytes + AT_REGION_BYTES + 8 * i);
+        uint64_t size = record->region_bytes[i] = firn_load64(bytes + AT_REGION_BYTES + (size_t)8 * i);
         if (!firn_region_is_state(kind) || size == 0 || size > FIRN_REGION_BYTES_MAX ||
             (i > 0 && kind < record->region_kinds[i - 1]))
             return false;
@@ -126,10 +170,8 @@ int firn_record_decode(firn_record *record, const uint8_t bytes[FIRN_RECORD_HEAD
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
     if (firn_load32(bytes + AT_VERSION) != FIRN_RECORD_VERSION)
         return FIRN_ERROR_CHECKPOINT_VERSION;
-    if (!read_regions(record, bytes)) /* first: a torn write may leave anything where the code is */
+    if (!read_regions(record, bytes))
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
-    if (!is_zero(bytes, AT_AUTHENTICATION, AT_REGION_COUNT)) /* this build could not check the code */
-        return FIRN_ERROR_CHECKPOINT_VERSION;
     record->version = firn_load32(bytes + AT_VERSION);
     record->sequence = firn_load32(bytes + AT_SEQUENCE);
     record->directory_bytes = firn_load64(bytes + AT_DIRECTORY_BYTES);
@@ -142,6 +184,11 @@ int firn_record_decode(firn_record *record, const uint8_t bytes[FIRN_RECORD_HEAD
     memcpy(record->split_hash, bytes + AT_SPLIT_HASH, FIRN_HASH_BYTES);
     memcpy(record->data_hash, bytes + AT_DATA_HASH, FIRN_HASH_BYTES);
     memcpy(record->origin_hash, bytes + AT_ORIGIN_HASH, FIRN_HASH_BYTES);
+    memcpy(record->code, bytes + AT_CODE, FIRN_HASH_BYTES);
+    record->counter = firn_load32(bytes + AT_COUNTER);
+    record->counted = firn_load32(bytes + AT_COUNTED);
+    for (uint32_t i = 0; i < FIRN_RECORD_SLOTS_MAX; i++)
+        record->erases[i] = firn_load32(bytes + AT_ERASES + (size_t)4 * i);
     return record->state_bytes == firn_record_region_offset(record, record->region_count)
                ? FIRN_OK
                : FIRN_ERROR_CHECKPOINT_DAMAGED;

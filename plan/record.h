@@ -4,6 +4,7 @@
 #ifndef FIRN_PLAN_RECORD_H
 #define FIRN_PLAN_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "plan/container.h"
@@ -18,22 +19,27 @@
 #define FIRN_RECORD_UNIT_MAX     256u
 #define FIRN_RECORD_VERSION      2u
 #define FIRN_RECORD_NAME_MAX     200u
+#define FIRN_RECORD_SLOTS_MAX    2u
 /* Bytes of one entry. */
 #define FIRN_RECORD_ENTRY_BYTES(name_length, rank) (4u + (name_length) + 3u + 4u * (rank) + 8u)
 #define FIRN_RECORD_ENTRY_MAX                      FIRN_RECORD_ENTRY_BYTES(FIRN_RECORD_NAME_MAX, FIRN_RANK_MAX)
 
 typedef struct firn_record {
     uint32_t version;
-    uint32_t sequence; /* grows by one with every record of a run; nothing depends on it yet */
+    uint32_t sequence; /* one more than that of the newest record in the storage; see firn_record_is_newer */
     uint64_t directory_bytes, state_bytes;
     uint64_t global_step;
     uint8_t run_hash[FIRN_HASH_BYTES];
     uint8_t model_hash[FIRN_HASH_BYTES];
-    uint8_t digest[FIRN_HASH_BYTES]; /* SHA-256 of the header with zeros here, the directory and the state */
+    uint8_t digest[FIRN_HASH_BYTES]; /* SHA-256 of the header with zeros here and in `code`, directory and state */
     uint8_t preprocessing_hash[FIRN_HASH_BYTES];
     uint8_t split_hash[FIRN_HASH_BYTES];
-    uint8_t data_hash[FIRN_HASH_BYTES];   /* zeros: not known */
-    uint8_t origin_hash[FIRN_HASH_BYTES]; /* run hash of the run that this run continued; zeros: none */
+    uint8_t data_hash[FIRN_HASH_BYTES];     /* zeros: not known */
+    uint8_t origin_hash[FIRN_HASH_BYTES];   /* run hash of the run that this run continued; zeros: none */
+    uint8_t code[FIRN_HASH_BYTES];          /* firn_record_code; zeros: written without a device key */
+    uint32_t counter;                       /* value of the checkpoint counter that it was written for; 0: none */
+    uint32_t counted;                       /* records written for that value, this one included; 0: no counter */
+    uint32_t erases[FIRN_RECORD_SLOTS_MAX]; /* of each slot, this record's included; 0: not counted */
     uint32_t region_count;
     uint8_t region_kinds[FIRN_REGIONS_MAX]; /* RegionKind */
     uint64_t region_bytes[FIRN_REGIONS_MAX];
@@ -68,6 +74,22 @@ uint64_t firn_record_commit_offset(uint64_t directory_bytes, uint64_t state_byte
 uint32_t firn_record_commit_bytes(uint32_t program_unit);
 
 void firn_record_encode(const firn_record *record, uint8_t bytes[FIRN_RECORD_HEADER_BYTES]);
+
+/* Encodes the header as it is hashed: with zeros for the digest and the code. */
+void firn_record_encode_hashed(const firn_record *record, uint8_t bytes[FIRN_RECORD_HEADER_BYTES]);
+
+/* Computes the code that authenticates a record whose digest is filled in: an HMAC-SHA-256 over the header, under a key
+ * that is derived from the device key and serves nothing else. Returns FIRN_OK or FIRN_ERROR_HASH. */
+int firn_record_code(const firn_record *record, const uint8_t device_key[FIRN_HASH_BYTES],
+                     uint8_t code[FIRN_HASH_BYTES]) __attribute__((warn_unused_result));
+
+/* Compares a record with a device key, NULL: none. Returns FIRN_OK; CHECKPOINT_AUTHENTICATION if there is a key and the
+ * code is not its code, or no key and a code; or FIRN_ERROR_HASH. */
+int firn_record_authenticate(const firn_record *record, const uint8_t *device_key) __attribute__((warn_unused_result));
+
+/* Returns true if a record with sequence `a` was written after one with sequence `b`, by serial arithmetic: sequences
+ * wrap around at 2^32, and two that are compared lie less than 2^31 apart. */
+bool firn_record_is_newer(uint32_t a, uint32_t b);
 
 /* Returns FIRN_OK, CHECKPOINT_DAMAGED (magic, regions, reserved bytes) or CHECKPOINT_VERSION. Checks that the regions
  * make up state_bytes, but no other size. */

@@ -19,6 +19,8 @@ typedef struct firn_trail {
 enum {
     FIRN_TRAIL_KEY = 0x1d6b3a94,
     FIRN_TRAIL_SIGNATURE = 0x62c5e74b,
+    FIRN_TRAIL_DEVICE = 0x4c93b0e6,
+    FIRN_TRAIL_IMAGE = 0x276ea85d,
     FIRN_TRAIL_RUN_HASH = 0x39f81c5e,
     FIRN_TRAIL_COUNTER = 0x54a2d9b7,
     FIRN_TRAIL_PAYLOAD = 0x0be7462d
@@ -39,6 +41,8 @@ static inline void firn_trail_add(firn_trail *trail, uint32_t step, uint32_t fir
 static inline uint32_t firn_trail_end(void) {
     uint32_t number = firn_trail_next(0, FIRN_TRAIL_KEY, 0);
     number = firn_trail_next(number, FIRN_TRAIL_SIGNATURE, 0);
+    number = firn_trail_next(number, FIRN_TRAIL_DEVICE, 0);
+    number = firn_trail_next(number, FIRN_TRAIL_IMAGE, 0);
     number = firn_trail_next(number, FIRN_TRAIL_RUN_HASH, 0);
     number = firn_trail_next(number, FIRN_TRAIL_COUNTER, 0);
     return firn_trail_next(number, FIRN_TRAIL_PAYLOAD, 0);

@@ -8,16 +8,16 @@ static void *named(const firn_instance *instance, uint32_t index) {
     return index < firn_fb_plan_tensors_count(instance->plan) ? firn_instance_data(instance, index) : NULL;
 }
 
-static firn_bound_sampler bind_sampler(firn_fb_sampler sampler) {
-    return (firn_bound_sampler){.kind = firn_fb_sampler_kind(sampler),
-                                .records = firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_RECORD,
-                                .part = firn_fb_sampler_part(sampler),
-                                .stops = firn_fb_sampler_epoch_end(sampler) == FIRN_FB_EPOCH_END_STOP,
-                                .window = firn_fb_sampler_window(sampler),
-                                .stride = firn_fb_sampler_stride(sampler),
-                                .samples = firn_fb_sampler_samples(sampler),
-                                .held_out_per_mille = firn_fb_sampler_held_out_per_mille(sampler),
-                                .seed = firn_fb_sampler_seed(sampler)};
+static void bind_sampler(firn_fb_sampler sampler, firn_bound_sampler *bound) {
+    bound->kind = firn_fb_sampler_kind(sampler);
+    bound->records = firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_RECORD;
+    bound->part = firn_fb_sampler_part(sampler);
+    bound->stops = firn_fb_sampler_epoch_end(sampler) == FIRN_FB_EPOCH_END_STOP;
+    bound->window = firn_fb_sampler_window(sampler);
+    bound->stride = firn_fb_sampler_stride(sampler);
+    bound->samples = firn_fb_sampler_samples(sampler);
+    bound->held_out_per_mille = firn_fb_sampler_held_out_per_mille(sampler);
+    bound->seed = firn_fb_sampler_seed(sampler);
 }
 
 firn_bound_input firn_bind_input(const firn_instance *instance, uint32_t i) {
@@ -44,20 +44,21 @@ static void bind_phases(firn_fb_plan plan, firn_bindings *bound) {
 }
 
 void firn_bind(firn_instance *instance) {
-    firn_fb_plan plan = instance->plan;
-    firn_bindings bound = {.sampler = bind_sampler(firn_fb_plan_sampler(plan)),
-                           .steps = firn_fb_plan_steps(plan),
-                           .micro_batches = firn_fb_plan_micro_batches(plan),
-                           .check_loss = firn_fb_plan_check_loss(plan),
-                           .cursor = named(instance, firn_fb_sampler_cursor(firn_fb_plan_sampler(plan))),
-                           .global_step = named(instance, firn_fb_plan_global_step(plan)),
-                           .optimizer_step = named(instance, firn_fb_plan_optimizer_step(plan)),
-                           .loss = named(instance, firn_fb_plan_loss(plan)),
-                           .learning_rate = named(instance, firn_fb_plan_learning_rate(plan)),
-                           .loss_scale = named(instance, firn_fb_plan_loss_scale(plan)),
-                           .gradient_norm = named(instance, firn_fb_plan_gradient_norm(plan)),
-                           .finite = named(instance, firn_fb_plan_finite(plan)),
-                           .at_floor = named(instance, firn_fb_plan_at_floor(plan))};
-    bind_phases(plan, &bound);
-    instance->bound = bound;
+    const firn_fb_plan plan = instance->plan;
+    firn_bindings *bound = &instance->bound;
+    bind_sampler(firn_fb_plan_sampler(plan), &bound->sampler);
+    bound->steps = firn_fb_plan_steps(plan);
+    bound->micro_batches = firn_fb_plan_micro_batches(plan);
+    bound->check_loss = firn_fb_plan_check_loss(plan);
+    bound->cursor = named(instance, firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)));
+    bound->pushed = named(instance, firn_fb_sampler_pushed(firn_fb_plan_sampler(plan)));
+    bound->global_step = named(instance, firn_fb_plan_global_step(plan));
+    bound->optimizer_step = named(instance, firn_fb_plan_optimizer_step(plan));
+    bound->loss = named(instance, firn_fb_plan_loss(plan));
+    bound->learning_rate = named(instance, firn_fb_plan_learning_rate(plan));
+    bound->loss_scale = named(instance, firn_fb_plan_loss_scale(plan));
+    bound->gradient_norm = named(instance, firn_fb_plan_gradient_norm(plan));
+    bound->finite = named(instance, firn_fb_plan_finite(plan));
+    bound->at_floor = named(instance, firn_fb_plan_at_floor(plan));
+    bind_phases(plan, bound);
 }

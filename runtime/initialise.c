@@ -81,7 +81,6 @@ int firn_initialise(firn *instance) {
         return FIRN_ERROR_NOT_OPEN;
     self->condition = FIRN_CONDITION_EMPTY;
     firn_initialise_state(self, true);
-    self->sequence = 0;
     firn_instance_changed(self);
     self->condition = FIRN_CONDITION_READY;
     return FIRN_OK;

@@ -6,6 +6,7 @@
 #include "plan/checks/check.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
+#include "plan/record.h"
 #include "plan/signature.h"
 #include "runtime/firn.h"
 #include "runtime/kernels/kernels.h"
@@ -17,10 +18,15 @@ typedef enum firn_condition {
     FIRN_CONDITION_POISONED = 2 /* a step began to write it and did not complete */
 } firn_condition;
 
-/* An op that is ready to run. */
+/* An op that is ready to run: what its call has of its own. Pointers lead into the block of prepared ops, or into the
+ * frame of an op that is decoded each time. */
 typedef struct firn_prepared_op {
     firn_kernel kernel;
-    firn_kernel_call call;
+    const firn_tensor *operands; /* inputs, then outputs */
+    const int64_t *integers;
+    const float *reals;
+    const firn_reduction *reductions; /* NULL if the op has none */
+    uint8_t input_count, output_count;
 } firn_prepared_op;
 
 /* The plan's sampler. */
@@ -53,6 +59,7 @@ typedef struct firn_bindings {
     uint32_t micro_batches;
     bool check_loss;
     int64_t *cursor;
+    int64_t *pushed; /* NULL: the source is read */
     const int64_t *global_step, *optimizer_step;
     const float *loss, *learning_rate, *loss_scale, *gradient_norm;
     const int32_t *finite, *at_floor;                         /* of dynamic loss scaling */
@@ -83,8 +90,9 @@ typedef struct __attribute__((may_alias)) firn_instance {
     firn_parallel parallel; /* the port's threads as they were at firn_open: the workspace has a slot for each */
     const firn_kernel_set *kernels;
     firn_fb_plan plan;
-    uint32_t condition; /* firn_condition */
-    uint32_t sequence;  /* of the last checkpoint saved or restored */
+    const uint8_t *device_key; /* as in the config */
+    bool worked;               /* a step has returned FIRN_OK */
+    uint32_t condition;        /* firn_condition */
 } firn_instance;
 
 _Static_assert(sizeof(firn_instance) <= sizeof(firn), "an instance fits into the opaque bytes");
@@ -132,7 +140,7 @@ uint64_t firn_instance_elements(firn_fb_tensor tensor);
 
 /* --- bind.c ------------------------------------------------------------------------------------------------------- */
 
-/* Sets instance->bound. The plan must have been checked. */
+/* Fills in what a step of this instance uses besides its ops; `bound` is zeroed. The plan must have been checked. */
 void firn_bind(firn_instance *instance);
 
 /* Returns input i of the plan. */
@@ -151,7 +159,7 @@ uint64_t firn_execute_prepared_bytes(const firn_counts *counts);
 int firn_execute_check(const firn_instance *instance, void *prepared, size_t *slot_bytes) FIRN_CHECK_RESULT;
 
 /* Decodes every op of the plan into `prepared`, which begins with an array of firn_prepared_op. The ops hold pointers
- * into the block, the plan and the instance, none of which may move afterwards. */
+ * into the block and the plan, neither of which may move afterwards. */
 void firn_execute_prepare(const firn_instance *instance, void *prepared);
 
 /* Runs every op of the phase of one kind, in order, at the step in instance->moment. */
@@ -163,9 +171,16 @@ void firn_execute_phase(const firn_instance *instance, uint8_t kind);
 typedef struct firn_samples {
     const firn_source *source;
     uint64_t count;
+    /* of a plan whose samples are pushed: the newest of them as a source, with what belongs to it */
+    firn_source window;
+    firn_stream stream; /* the first; the sampler uses no other */
+    firn_segment segment;
+    const firn_instance *instance;
+    uint64_t oldest; /* number of the oldest record in the window */
 } firn_samples;
 
-/* Checks a source against the plan. Errors: ARGUMENT, SOURCE, DATA_TYPE, DATA_TOO_SHORT. */
+/* Checks a source against the plan. *samples is not moved afterwards. Errors: ARGUMENT, SOURCE, DATA_TYPE,
+ * DATA_TOO_SHORT, NOT_ENOUGH_PUSHED. */
 int firn_samples_begin(const firn_instance *instance, const firn_source *source,
                        firn_samples *samples) FIRN_CHECK_RESULT;
 
@@ -173,15 +188,56 @@ int firn_samples_begin(const firn_instance *instance, const firn_source *source,
  * Errors: SOURCE, DATA_RANGE, DATA_END. */
 int firn_samples_fill(const firn_instance *instance, const firn_samples *samples, uint64_t cursor) FIRN_CHECK_RESULT;
 
-/* --- metric.c ----------------------------------------------------------------------------------------------------- */
+/* --- ring.c ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the value of a metric that has counted at least one row. */
-float firn_metric_value(const firn_instance *instance, firn_fb_metric metric);
+/* Makes the samples that the ring holds at this moment the source. A reference that is weak does not link ring.c; the
+ * call of firn_push does. NULL: the program is linked without it. */
+void firn_ring_begin(const firn_instance *instance, firn_samples *samples) __attribute__((weak));
+
+/* --- linked.c ----------------------------------------------------------------------------------------------------- */
+
+/* Returns whether this build has the initialisers, metrics and half types of the plan, which must have been checked. */
+bool firn_instance_is_linked(const firn_instance *instance);
 
 /* --- initialise.c ------------------------------------------------------------------------------------------------- */
 
 /* Fills the regions of the state that the instance owns with the plan's initial values; without `with_model` those of
  * the parameters stay as they are. */
 void firn_initialise_state(const firn_instance *instance, bool with_model);
+
+/* --- restore.c ---------------------------------------------------------------------------------------------------- */
+
+/* The record that a save leaves where it is. */
+typedef enum firn_kept {
+    FIRN_KEPT_NONE = 0,
+    FIRN_KEPT_THIS_RUN = 1, /* it fits the plan */
+    FIRN_KEPT_OTHER_RUN = 2
+} firn_kept;
+
+/* What the slots of the storage hold. */
+typedef struct firn_survey {
+    uint32_t slots;
+    /* Of each slot: FIRN_OK, or why its record is not to be used. Before a save, the other one was not hashed if the
+     * newest record fits. */
+    int status[FIRN_RECORD_SLOTS_MAX];
+    uint32_t newest;                        /* the slot with the newer sequence */
+    bool any;                               /* a record was found that is whole and authentic, of any run */
+    uint32_t sequence;                      /* the newest of such records; 0: none */
+    uint32_t erases[FIRN_RECORD_SLOTS_MAX]; /* of each slot, as they say */
+    uint32_t device;                        /* value of the checkpoint counter; 0: none */
+    uint32_t counter, counted;              /* the highest that an accepted record has; of none: device and 0 */
+    uint32_t target;                        /* the slot to write, where the least is lost */
+    firn_kept kept;                         /* in the other slot */
+} firn_survey;
+
+/* Returns the storage of an instance, or NULL with the reason in *status. */
+const firn_storage *firn_survey_storage(const firn_instance *instance, int *status);
+
+/* Examines the slots before a save; advances the checkpoint counter if it is behind a record. Errors: COUNTER, HASH;
+ * records that cannot be read are no error. */
+int firn_survey_slots(const firn_instance *instance, const firn_storage *storage, firn_survey *found) FIRN_CHECK_RESULT;
+
+/* Returns the directory entry of a tensor of the state, whose region is in the record. */
+firn_record_entry firn_survey_entry(const firn_instance *instance, const firn_record *record, firn_fb_tensor tensor);
 
 #endif

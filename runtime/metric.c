@@ -5,6 +5,7 @@
 
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
+#include "runtime/parts.h"
 
 /* Returns part / whole, or 0 if whole is 0. */
 static float ratio(float part, float whole) {
@@ -13,13 +14,13 @@ static float ratio(float part, float whole) {
 
 /* --- a sum and a count -------------------------------------------------------------------------------------------- */
 
-static float mean(const firn_instance *instance, firn_fb_metric metric) {
+float firn_metric_mean(const firn_instance *instance, firn_fb_metric metric) {
     float sum_and_carry[2];
     memcpy(sum_and_carry, firn_instance_tensor(instance, firn_fb_metric_sum(metric)).data, sizeof sum_and_carry);
     return (sum_and_carry[0] + sum_and_carry[1]) / (float)firn_instance_int64(instance, firn_fb_metric_count(metric));
 }
 
-static float accuracy(const firn_instance *instance, firn_fb_metric metric) {
+float firn_metric_accuracy(const firn_instance *instance, firn_fb_metric metric) {
     return (float)firn_instance_int64(instance, firn_fb_metric_sum(metric)) /
            (float)firn_instance_int64(instance, firn_fb_metric_count(metric));
 }
@@ -126,24 +127,16 @@ static float area(const uint64_t *histogram) {
     return total;
 }
 
-/* --- the value ---------------------------------------------------------------------------------------------------- */
+float firn_metric_perplexity(const firn_instance *instance, firn_fb_metric metric) {
+    return firn_exp(firn_metric_mean(instance, metric));
+}
 
-float firn_metric_value(const firn_instance *instance, firn_fb_metric metric) {
-    firn_tensor sum = firn_instance_tensor(instance, firn_fb_metric_sum(metric));
-    switch (firn_fb_metric_kind(metric)) {
-    case FIRN_FB_METRIC_KIND_MEAN_LOSS:
-    case FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY:
-    case FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR:
-        return mean(instance, metric);
-    case FIRN_FB_METRIC_KIND_PERPLEXITY:
-        return firn_exp(mean(instance, metric));
-    case FIRN_FB_METRIC_KIND_ACCURACY:
-        return accuracy(instance, metric);
-    case FIRN_FB_METRIC_KIND_AUC:
-        return area(sum.data);
-    default: {
-        const confusion matrix = {sum.data, sum.dims[0], metric};
-        return confusion_value(&matrix);
-    }
-    }
+float firn_metric_confusion(const firn_instance *instance, firn_fb_metric metric) {
+    const firn_tensor sum = firn_instance_tensor(instance, firn_fb_metric_sum(metric));
+    const confusion matrix = {sum.data, sum.dims[0], metric};
+    return confusion_value(&matrix);
+}
+
+float firn_metric_area(const firn_instance *instance, firn_fb_metric metric) {
+    return area(firn_instance_data(instance, firn_fb_metric_sum(metric)));
 }

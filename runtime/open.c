@@ -52,7 +52,7 @@ static bool apart_from_owner(const firn_config *config, const void *block, uint6
  * `count` blocks. */
 static bool apart_from_others(const firn_config *config, uint32_t count, const void *block, uint64_t bytes) {
     if (!usable(block, bytes) || !apart(block, bytes, config->plan, config->plan_bytes) ||
-        !apart_from_owner(config, block, bytes))
+        !apart(block, bytes, config->copy_plan, config->copy_plan_bytes) || !apart_from_owner(config, block, bytes))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (config->blocks[i].memory != NULL && !apart(block, bytes, config->blocks[i].memory, config->blocks[i].bytes))
@@ -91,7 +91,8 @@ static bool optional_blocks_are_usable(const firn_config *config) {
 }
 
 static int check_config(const firn_config *config) {
-    if (config == NULL || config->public_key == NULL || !usable(config->plan, config->plan_bytes))
+    if (config == NULL || config->public_key == NULL || config->more_keys >= FIRN_KEYS_MAX ||
+        !usable(config->plan, config->plan_bytes))
         return FIRN_ERROR_ARGUMENT;
     if (config->port != NULL && config->port->struct_size < sizeof(firn_port))
         return FIRN_ERROR_ARGUMENT;
@@ -148,7 +149,8 @@ static int take_blocks(const firn_config *config, firn_instance *opened) {
         } else if (firn_region_is_constant(header->region_kinds[i])) {
             opened->blocks[i] = opened->file + header->constants_offset + firn_header_constant_offset(header, i);
         } else {
-            uint32_t theirs = owner_region(header, i, &owner->header);
+            /* Only a region of parameters needs no block here, and only with an owner. */
+            uint32_t theirs = owner != NULL ? owner_region(header, i, &owner->header) : FIRN_REGIONS_MAX;
             if (theirs == FIRN_REGIONS_MAX)
                 return FIRN_ERROR_OTHER_OWNER;
             opened->blocks[i] = owner->blocks[theirs];
@@ -158,28 +160,65 @@ static int take_blocks(const firn_config *config, firn_instance *opened) {
     return FIRN_OK;
 }
 
+/* --- the copy of a plan --- */
+
+static void copy_bytes(const firn_port *port, uint8_t *to, const uint8_t *from, uint64_t count) {
+    while (count != 0) {
+        const size_t part = count < FIRN_ALIVE_BYTES ? (size_t)count : FIRN_ALIVE_BYTES;
+        memcpy(to, from, part);
+        to += part, from += part, count -= part;
+        if (port != NULL && port->alive != NULL)
+            port->alive(port->context);
+    }
+}
+
+/* Decodes the untrusted header and sets the file of the instance, which is the copy if there is a block for one: no
+ * byte of the original is read twice. *bytes becomes the file's. */
+static int take_file(const firn_config *config, firn_instance *opened, uint64_t *bytes) {
+    uint8_t *copy = config->copy_plan;
+    opened->file = config->plan;
+    *bytes = config->plan_bytes;
+    if (copy == NULL)
+        return config->copy_plan_bytes == 0 ? firn_header_decode(&opened->header, opened->file, *bytes)
+                                            : FIRN_ERROR_ARGUMENT;
+    if (!usable(copy, config->copy_plan_bytes) || !apart(copy, config->copy_plan_bytes, opened->file, *bytes) ||
+        !apart_from_owner(config, copy, config->copy_plan_bytes))
+        return FIRN_ERROR_ARGUMENT;
+    if (config->copy_plan_bytes < FIRN_PAYLOAD_OFFSET)
+        return FIRN_ERROR_BLOCK_TOO_SMALL;
+    copy_bytes(config->port, copy, opened->file, *bytes < FIRN_PAYLOAD_OFFSET ? *bytes : FIRN_PAYLOAD_OFFSET);
+    int status = firn_header_decode(&opened->header, copy, *bytes);
+    if (status != FIRN_OK)
+        return status;
+    *bytes = firn_header_payload_end(&opened->header);
+    if (config->copy_plan_bytes < *bytes)
+        return FIRN_ERROR_BLOCK_TOO_SMALL;
+    copy_bytes(config->port, copy + FIRN_PAYLOAD_OFFSET, opened->file + FIRN_PAYLOAD_OFFSET,
+               *bytes - FIRN_PAYLOAD_OFFSET);
+    opened->file = copy;
+    return FIRN_OK;
+}
+
 /* --- the chain --- */
 
-static firn_check_request request_of(const firn_config *config, const firn_header *header) {
+static firn_check_request request_of(const firn_config *config, const firn_header *header, const uint8_t *file,
+                                     uint64_t file_bytes) {
     const firn_block *lender = &config->blocks[lending_region(header)];
-    firn_check_request request = {.file = config->plan,
-                                  .file_bytes = config->plan_bytes,
-                                  .public_key = config->public_key,
-                                  .pool = lender->memory,
-                                  .pool_bytes = lender->bytes};
+    firn_check_request request = {
+        .file = file,
+        .file_bytes = file_bytes,
+        .keys = {.list = config->public_key, .count = 1 + config->more_keys, .revoked = config->revoked_keys},
+        .identity = config->identity,
+        .pool = lender->memory,
+        .pool_bytes = lender->bytes};
     const firn_port *port = config->port;
     if (port != NULL) {
         request.context = port->context;
         request.alive = port->alive;
+        request.revoked_keys = port->revoked_keys;
         request.counter = port->counter != NULL ? port->counter->read : NULL;
     }
     return request;
-}
-
-static int advance_counter(const firn_instance *instance, uint32_t stored) {
-    if (instance->port == NULL || instance->port->counter == NULL || instance->header.security_counter == stored)
-        return FIRN_OK;
-    return instance->port->counter->advance(instance->port->context, instance->header.security_counter);
 }
 
 static uint64_t prepared_bytes(const firn_header *header) {
@@ -188,10 +227,10 @@ static uint64_t prepared_bytes(const firn_header *header) {
 
 /* Runs all checks of a plan, in the order of plan/FORMAT.md, with the runtime's floating-point control word: the checks
  * compare attributes with 0, which would give other results in a caller that flushes subnormals to zero. */
-static int check_in_own_mode(const firn_check_request *request, firn_instance *opened, uint32_t *counter,
-                             firn_trail *trail) {
+static int check_in_own_mode(const firn_check_request *request, firn_instance *opened, firn_trail *trail) {
     const uint32_t before = firn_float_begin();
-    const int status = firn_check_into(request, &opened->header, &opened->plan, opened->plan_hash, counter, trail);
+    uint32_t counter;
+    const int status = firn_check_into(request, &opened->header, &opened->plan, opened->plan_hash, &counter, trail);
     firn_float_end(before);
     return status;
 }
@@ -209,19 +248,28 @@ static firn_parallel parallel_of(const firn_port *port) {
     return parallel;
 }
 
-/* Checks what this build cannot do for any plan: it draws no samples from a ring. */
+/* A program that never pushes a sample is linked without the ring, and can run no plan that has one. */
 static int check_sampler(firn_fb_plan plan) {
-    return firn_fb_sampler_pushed(firn_fb_plan_sampler(plan)) == FIRN_ABSENT ? FIRN_OK : FIRN_ERROR_KERNEL_MISSING;
+    const bool pushed = firn_fb_sampler_pushed(firn_fb_plan_sampler(plan)) != FIRN_ABSENT;
+    return pushed && firn_ring_begin == NULL ? FIRN_ERROR_KERNEL_MISSING : FIRN_OK;
 }
 
-/* Makes all checks of a config and its plan, except for the workspace. The result is in *opened, the device's counter
- * in *counter, the trail of the checks in *trail. Writes nothing else outside the blocks. */
-static int examine(const firn_config *config, firn_instance *opened, uint32_t *counter, firn_trail *trail) {
+/* No sample has been pushed yet. */
+static void empty_rings(const firn_instance *instance) {
+    for (uint32_t i = 0; i < instance->header.region_count; i++)
+        if (firn_region_fast_kind(instance->header.region_kinds[i]) == FIRN_FB_REGION_KIND_RING)
+            memset((void *)(uintptr_t)instance->blocks[i], 0, (size_t)instance->header.region_bytes[i]);
+}
+
+/* Makes all checks of a config and its plan, except for the workspace. The result is in *opened, the trail of the
+ * checks in *trail. Writes nothing else outside the blocks. */
+static int examine(const firn_config *config, firn_instance *opened, firn_trail *trail) {
     *opened = (firn_instance){0};
     int status = check_config(config);
+    if (status == FIRN_OK)
+        status = firn_self_test();
     if (status != FIRN_OK)
         return status;
-    opened->file = config->plan;
     opened->port = config->port;
     opened->parallel = parallel_of(config->port);
     opened->kernels = firn_kernel_set_choose(config->kernels);
@@ -229,15 +277,16 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
         return FIRN_ERROR_KERNELS_UNKNOWN;
     /* Untrusted until the chain of checks below has passed. It is kept in the instance, because a header is a large
      * part of the stack of a microcontroller. */
-    status = firn_header_decode(&opened->header, config->plan, config->plan_bytes);
+    uint64_t file_bytes;
+    status = take_file(config, opened, &file_bytes);
     if (status == FIRN_OK)
         status = check_blocks(config, &opened->header);
     if (status == FIRN_OK && !optional_blocks_are_usable(config))
         status = FIRN_ERROR_ARGUMENT;
     if (status != FIRN_OK)
         return status;
-    const firn_check_request request = request_of(config, &opened->header);
-    status = check_in_own_mode(&request, opened, counter, trail);
+    const firn_check_request request = request_of(config, &opened->header, opened->file, file_bytes);
+    status = check_in_own_mode(&request, opened, trail);
     if (status != FIRN_OK)
         return status;
     const firn_alive alive = {.context = request.context, .alive = request.alive};
@@ -246,6 +295,8 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
         status = take_blocks(config, opened);
     if (status == FIRN_OK)
         status = check_sampler(opened->plan);
+    if (status == FIRN_OK && !firn_instance_is_linked(opened))
+        status = FIRN_ERROR_KERNEL_MISSING;
     if (status != FIRN_OK)
         return status;
     if (config->prepared != NULL && config->prepared_bytes < prepared_bytes(&opened->header))
@@ -271,6 +322,7 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
         return status;
     sizes->block_count = header.region_count;
     sizes->prepared_bytes = prepared_bytes(&header);
+    sizes->copy_plan_bytes = firn_header_payload_end(&header);
     for (uint32_t i = 0; i < header.region_count; i++)
         sizes->blocks[i] =
             (firn_block_size){.kind = header.region_kinds[i],
@@ -302,8 +354,7 @@ int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) {
     without.workspace_bytes = 0;
     firn_instance examined;
     firn_trail trail;
-    uint32_t counter;
-    const int status = examine(&without, &examined, &counter, &trail);
+    const int status = examine(&without, &examined, &trail);
     if (status == FIRN_OK)
         *bytes = workspace_bytes(&examined);
     return status;
@@ -316,12 +367,9 @@ int firn_open(firn *instance, const firn_config *config) {
         return FIRN_ERROR_ALREADY_PROGRAMMED;
     firn_instance *opened = (firn_instance *)(void *)instance; /* bound by its trail, the last that is written */
     firn_trail trail = {0};
-    uint32_t counter;
-    int status = examine(config, opened, &counter, &trail);
+    int status = examine(config, opened, &trail);
     if (status == FIRN_OK && config->workspace_bytes < workspace_bytes(opened))
         status = FIRN_ERROR_WORKSPACE_TOO_SMALL;
-    if (status == FIRN_OK)
-        status = advance_counter(opened, counter);
     if (status != FIRN_OK) {
         memset(instance, 0, sizeof *instance);
         return status;
@@ -331,17 +379,34 @@ int firn_open(firn *instance, const firn_config *config) {
         if (firn_region_is_arena(opened->header.region_kinds[i]))
             memset(config->blocks[i].memory, 0, (size_t)block_bytes(&opened->header, i));
     memcpy(opened->data_hash, config->data_hash, sizeof opened->data_hash);
+    opened->device_key = config->device_key;
     opened->allow_other_preprocessing = config->allow_other_preprocessing;
     opened->allow_other_split = config->allow_other_split;
     opened->allow_other_data = config->allow_other_data;
     opened->condition = FIRN_CONDITION_EMPTY;
     opened->prepared = config->prepared;
     firn_bind(opened);
+    empty_rings(opened);
     if (config->prepared != NULL)
         firn_execute_prepare(opened, config->prepared);
     opened->trail.first = trail.first;
     opened->trail.second = trail.second;
     return firn_trail_is_complete(&opened->trail) ? FIRN_OK : FIRN_ERROR_DISTURBED;
+}
+
+int firn_confirm(firn *instance) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (!self->worked)
+        return FIRN_ERROR_NOT_TRIED;
+    if (self->port == NULL || self->port->counter == NULL)
+        return FIRN_OK;
+    uint32_t stored = 0;
+    int status = self->port->counter->read(self->port->context, &stored);
+    if (status != FIRN_OK || stored >= self->header.security_counter)
+        return status;
+    return self->port->counter->advance(self->port->context, self->header.security_counter);
 }
 
 /* --- what was opened --- */
@@ -360,14 +425,19 @@ int firn_describe(const firn *instance, firn_info *info) {
     memcpy(info->model_hash, self->model_hash, FIRN_HASH_BYTES);
     info->eval = self->header.mode == FIRN_MODE_EVAL;
     info->metric = firn_fb_plan_metrics_count(self->plan) != 0;
+    info->outputs = firn_fb_plan_outputs_count(self->plan);
     info->steps = firn_fb_plan_steps(self->plan);
     info->micro_batches = firn_fb_plan_micro_batches(self->plan);
     info->samples = firn_fb_sampler_samples(sampler);
     info->window = firn_fb_sampler_window(sampler);
+    info->stride = firn_fb_sampler_stride(sampler);
+    info->all_data = firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL;
     for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
         uint32_t stream = firn_fb_input_stream(firn_fb_plan_inputs_at(self->plan, i));
         info->streams = stream >= info->streams ? stream + 1 : info->streams;
     }
+    if (self->bound.pushed != NULL)
+        info->ring = firn_instance_tensor(self, firn_fb_input_ring(firn_fb_plan_inputs_at(self->plan, 0))).dims[0];
     info->plan_version = self->header.plan_version;
     info->image_id = self->header.image_id;
     info->security_counter = self->header.security_counter;
@@ -377,6 +447,24 @@ int firn_describe(const firn *instance, firn_info *info) {
             info->parameters += firn_instance_elements(tensor);
     }
     return FIRN_OK;
+}
+
+int firn_stream_at(const firn *instance, uint32_t stream, firn_stream_info *info) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (info == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *info = (firn_stream_info){0};
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
+        const firn_bound_input input = firn_bind_input(self, i);
+        if (input.stream != stream)
+            continue;
+        info->element = input.element;
+        info->record_elements = self->bound.sampler.records ? (uint32_t)input.elements : 1;
+        return FIRN_OK;
+    }
+    return FIRN_ERROR_ARGUMENT;
 }
 
 static firn_tensor_info describe(const firn_instance *instance, uint32_t position) {
@@ -421,10 +509,23 @@ int firn_output(const firn *instance, const char *name, firn_tensor_info *info) 
         return FIRN_ERROR_NOT_OPEN;
     for (uint32_t i = 0; i < firn_fb_plan_outputs_count(self->plan); i++) {
         firn_fb_output output = firn_fb_plan_outputs_at(self->plan, i);
-        if (!is_named(output, name))
-            continue;
-        *info = describe(self, firn_fb_output_tensor(output));
-        return FIRN_OK;
+        if (is_named(output, name))
+            return firn_output_at(instance, i, info);
     }
     return FIRN_ERROR_ARGUMENT;
+}
+
+int firn_output_at(const firn *instance, uint32_t position, firn_tensor_info *info) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (info == NULL)
+        return FIRN_ERROR_ARGUMENT;
+    *info = (firn_tensor_info){0};
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (position >= firn_fb_plan_outputs_count(self->plan))
+        return FIRN_ERROR_ARGUMENT;
+    const firn_fb_output output = firn_fb_plan_outputs_at(self->plan, position);
+    *info = describe(self, firn_fb_output_tensor(output));
+    info->name = firn_fb_output_name(output);
+    return FIRN_OK;
 }

@@ -2,6 +2,7 @@
  * trusted: its types, lengths and values are checked here and only here. Only input tensors are written. */
 #include <string.h>
 
+#include "plan/divide.h"
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 
@@ -12,7 +13,9 @@
 
 /* floor(elements * per_mille / 1000), without overflow. */
 static uint64_t held_out(uint64_t elements, uint32_t per_mille) {
-    return elements / 1000 * per_mille + elements % 1000 * per_mille / 1000;
+    uint64_t rest;
+    const uint64_t thousands = firn_divide(elements, 1000, &rest);
+    return thousands * per_mille + (uint32_t)rest * per_mille / 1000;
 }
 
 /* A part of a segment: its first element and its length. */
@@ -34,7 +37,7 @@ static span part_of(const firn_bound_sampler *sampler, uint64_t elements) {
 
 static uint64_t windows_of(const firn_bound_sampler *sampler, uint64_t length) {
     uint64_t window = sampler->window, stride = sampler->stride;
-    return length < window || stride == 0 ? 0 : (length - window) / stride + 1;
+    return length < window || stride == 0 ? 0 : firn_divide(length - window, stride, NULL) + 1;
 }
 
 /* Sums the elements of all segments. Returns false if the sum exceeds the possible number of elements. */
@@ -65,7 +68,9 @@ static int check_stream(const firn_stream *stream) {
     uint64_t elements;
     if (!stream_elements(stream, &elements))
         return FIRN_ERROR_SOURCE;
-    return elements % stream->record_elements == 0 ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
+    uint64_t rest;
+    firn_divide(elements, stream->record_elements, &rest);
+    return rest == 0 ? FIRN_OK : FIRN_ERROR_DATA_TYPE;
 }
 
 static int check_source(const firn_instance *instance, const firn_source *source) {
@@ -89,7 +94,7 @@ static int check_source(const firn_instance *instance, const firn_source *source
 static uint64_t stream_records(const firn_stream *stream) {
     uint64_t elements = 0;
     (void)stream_elements(stream, &elements); /* it cannot fail: the stream has been checked */
-    return elements / stream->record_elements;
+    return firn_divide(elements, stream->record_elements, NULL);
 }
 
 /* Counts the samples of the part: records of stream 0, or windows of its segments. */
@@ -103,18 +108,24 @@ static uint64_t count_samples(const firn_bound_sampler *sampler, const firn_sour
 }
 
 int firn_samples_begin(const firn_instance *instance, const firn_source *source, firn_samples *samples) {
-    *samples = (firn_samples){0};
-    int status = check_source(instance, source);
+    *samples = (firn_samples){.source = source};
+    const bool pushed = instance->bound.pushed != NULL;
+    if (pushed && source != NULL)
+        return FIRN_ERROR_ARGUMENT;
+    if (pushed)
+        firn_ring_begin(instance, samples);
+    int status = pushed ? FIRN_OK : check_source(instance, source);
     if (status != FIRN_OK)
         return status;
     const firn_bound_sampler *sampler = &instance->bound.sampler;
-    if (sampler->records) /* every stream has the same number of records */
+    if (sampler->records && !pushed) /* every stream has the same number of records */
         for (uint32_t i = 1; i < source->stream_count; i++)
             if (stream_records(&source->streams[i]) != stream_records(&source->streams[0]))
                 return FIRN_ERROR_DATA_TYPE;
-    samples->source = source;
-    samples->count = count_samples(sampler, source);
-    return samples->count < sampler->samples ? FIRN_ERROR_DATA_TOO_SHORT : FIRN_OK;
+    samples->count = count_samples(sampler, samples->source);
+    if (samples->count >= sampler->samples)
+        return FIRN_OK;
+    return pushed ? FIRN_ERROR_NOT_ENOUGH_PUSHED : FIRN_ERROR_DATA_TOO_SHORT;
 }
 
 /* --- where a sample lies --- */
@@ -138,7 +149,8 @@ static uint64_t place_of(const firn_bound_sampler *sampler, const firn_samples *
 
 /* Returns the position of the sample that draw number `draw` selects. */
 static uint64_t place_of_draw(const firn_bound_sampler *sampler, const firn_samples *samples, uint64_t draw) {
-    uint64_t epoch = draw / samples->count, index = draw % samples->count;
+    uint64_t index;
+    const uint64_t epoch = firn_divide(draw, samples->count, &index);
     if (sampler->kind == FIRN_FB_SAMPLER_KIND_PERMUTATION)
         index = firn_permute(sampler->seed, epoch, samples->count, index);
     return place_of(sampler, samples, index);
@@ -177,21 +189,31 @@ static int convert_integers(const firn_bound_input *input, const uint8_t *elemen
 }
 
 static void copy_floats(const uint8_t *elements, uint32_t count, float *restrict out) {
+    firn_nan_watch watch = 0;
     memcpy(out, elements, count * sizeof *out);
     for (uint32_t i = 0; i < count; i++)
-        out[i] = firn_canonical(out[i]);
+        watch = firn_watch(watch, out[i]);
+    if (firn_may_have_nan(watch))
+        firn_canonical_many(out, count);
 }
 
 /* Computes fma(element, scale, shift). If the shift is 0 only the product rounds, so a multiplication gives the same
  * bits and saves a call on hosts where fma is a function. */
 static void scale_bytes(const firn_bound_input *input, const uint8_t *elements, uint32_t count, float *restrict out) {
     const float scale = input->scale, shift = input->shift;
+    firn_nan_watch watch = 0;
     if (shift == 0)
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = firn_canonical((float)elements[i] * scale + shift);
+        for (uint32_t i = 0; i < count; i++) {
+            out[i] = (float)elements[i] * scale + shift;
+            watch = firn_watch(watch, out[i]);
+        }
     else
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = firn_canonical(firn_fma((float)elements[i], scale, shift));
+        for (uint32_t i = 0; i < count; i++) {
+            out[i] = firn_fma((float)elements[i], scale, shift);
+            watch = firn_watch(watch, out[i]);
+        }
+    if (firn_may_have_nan(watch))
+        firn_canonical_many(out, count);
 }
 
 /* The same for the other integer types, which float32 holds exactly. */

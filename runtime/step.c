@@ -2,10 +2,12 @@
  * valid. The computation itself is in the plan's ops; sample.c selects the samples. */
 #include <string.h>
 
+#include "plan/divide.h"
 #include "plan/schedule_list.h"
 #include "runtime/float_environment.h"
 #include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
+#include "runtime/parts.h"
 
 /* The context of a step: the instance, the source it reads, and the progress of the run. */
 typedef struct step {
@@ -130,6 +132,7 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
     derive(self);
     status = train(self, &step, report);
     firn_float_end(before);
+    self->worked |= status == FIRN_OK;
     return status;
 }
 
@@ -137,7 +140,7 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
 
 /* Returns the number of steps done. Each uses one micro-batch of samples. */
 static uint64_t eval_steps(const firn_instance *instance) {
-    return (uint64_t)*instance->bound.cursor / samples_of(instance);
+    return firn_divide((uint64_t)*instance->bound.cursor, samples_of(instance), NULL);
 }
 
 /* Returns true if the plan's number of steps is done or, if it has none, if the remaining samples are too few for a
@@ -184,6 +187,7 @@ int firn_eval_step(firn *instance, const firn_source *source) {
     derive(self);
     status = evaluate(self, &step);
     firn_float_end(before);
+    self->worked |= status == FIRN_OK;
     return status;
 }
 
@@ -226,7 +230,7 @@ int firn_eval_metric(const firn *instance, uint32_t index, float *value) {
     if (firn_instance_int64(self, firn_fb_metric_count(metric)) <= 0)
         return eval_steps(self) == 0 ? FIRN_ERROR_NO_RESULT : FIRN_ERROR_NO_ROWS;
     uint32_t before = firn_float_begin();
-    *value = firn_canonical(firn_metric_value(self, metric));
+    *value = firn_canonical(firn_metric_parts[firn_fb_metric_kind(metric)](self, metric));
     firn_float_end(before);
     return FIRN_OK;
 }

@@ -138,6 +138,9 @@ uint32_t firn_schedule_check(const firn_schedule_list *list);
 double firn_schedule_exact(const firn_schedule_list *list, uint32_t root, uint64_t step);
 float firn_schedule_value(const firn_schedule_list *list, uint32_t root, uint64_t step);
 
+/* Whether this build can evaluate a kind; a firmware may have fewer than there are. */
+bool firn_schedule_is_linked(uint16_t kind);
+
 /* Whether nodes of this kind have children. The kind must be known. */
 bool firn_schedule_has_children(uint16_t kind);
 

@@ -10,11 +10,12 @@
 #include "compiler/job/targets.h"
 #include "compiler/passes/driver.h"
 #include "compiler/recipe/recipe.h"
+#include "plan/device.h"
 
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
     const char *security_counter, *plan_version, *image_id, *vendor, *class;
-    bool without_signature;
+    bool without_signature, late_update;
     firnc_texts settings;
 } request;
 
@@ -37,6 +38,9 @@ static const firnc_option options[] = {
     {{"--target", NULL, "portable|avx512fp16|armv8.1m", "what the reductions are chosen for; default: portable"},
      FIRNC_OPTION_TEXT,
      offsetof(request, target)},
+    {{"--late-update", NULL, NULL, "compute every gradient before the first update, in a larger arena; no bit changes"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, late_update)},
     {{"--dump-after", NULL, "PASS", "print the graph after a pass; a wrong name lists the passes"},
      FIRNC_OPTION_TEXT,
      offsetof(request, dump_after)},
@@ -61,41 +65,12 @@ static const firnc_option options[] = {
      offsetof(request, pub)},
 };
 
-/* The value of a hexadecimal digit; -1 for any other character. */
-static int digit(char c) {
-    static const char digits[] = "0123456789abcdef";
-    const char *found = strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
-    return c == '\0' || found == NULL ? -1 : (int)(found - digits);
-}
-
-static bool read_uuid(const char *text, uint8_t id[16]) {
-    uint32_t count = 0;
-    for (size_t i = 0; i < 36; i++) {
-        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? text[i] != '-' : digit(text[i]) < 0)
-            return false;
-        if (!dash) {
-            id[count / 2] = (uint8_t)(id[count / 2] << 4 | digit(text[i]));
-            count++;
-        }
-    }
-    return true;
-}
-
-/* Reads a UUID, or at most 16 ASCII characters, which are padded with zeros. */
+/* Reads a vendor or a class; all zeros if there is none. */
 static bool read_id(const char *option, const char *text, uint8_t id[16]) {
-    size_t length = text == NULL ? 0 : strlen(text);
-    if (length == 36 && read_uuid(text, id))
+    if (firn_device_id_read(text, text == NULL ? 0 : strlen(text), id))
         return true;
-    memset(id, 0, 16);
-    bool good = length <= 16;
-    for (size_t i = 0; good && i < length; i++) {
-        good = text[i] > ' ' && text[i] <= '~';
-        id[i] = (uint8_t)text[i];
-    }
-    if (!good)
-        firnc_usage("compile", "%s: not an identity; write a UUID, or at most 16 characters without spaces", option);
-    return good;
+    firnc_usage("compile", "%s: not an identity; write a UUID, or at most 16 characters without spaces", option);
+    return false;
 }
 
 static bool read_word(const char *option, const char *text, uint32_t *value) {
@@ -192,6 +167,7 @@ static bool compile(const request *r, const header *h, firnc_key *key) {
     if (r->target != NULL)
         job->target = r->target;
     job->weights = r->weights;
+    job->late_update = r->late_update;
     job->security_counter = h->security_counter;
     job->plan_version = h->plan_version;
     if (r->image_id != NULL)

@@ -105,21 +105,6 @@ static void find_arena(firnc_report *report) {
     find_live_bytes(report);
 }
 
-/* Prints the words with which a firmware link selects exactly the kernels of this plan. */
-static void print_kernels(const firnc_report *report) {
-    for (uint32_t k = 0; k < FIRN_OPS; k++) {
-        const firn_op_info *info = &firn_op_table[k];
-        bool used = false;
-        for (uint32_t p = 0; p < firn_fb_plan_phases_count(report->plan); p++) {
-            firn_fb_phase phase = firn_fb_plan_phases_at(report->plan, p);
-            for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase) && !used; i++)
-                used = firn_fb_op_code(firn_fb_phase_ops_at(phase, i)) == info->code;
-        }
-        if (used)
-            printf("-Wl,-u,firn_kernel_%s\n", firn_op_name(info));
-    }
-}
-
 static void *allocate(size_t bytes) {
     return firnc_allocate(bytes);
 }
@@ -188,10 +173,7 @@ int firnc_inspect(const char *file, firnc_inspect_form form) {
     count_ops(&report);
     measure_state(&report);
     find_arena(&report);
-    if (form == FIRNC_INSPECT_KERNELS)
-        print_kernels(&report);
-    else
-        print_document(&report, form);
+    print_document(&report, form);
     cJSON_Delete(said);
     return 0;
 }

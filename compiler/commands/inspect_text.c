@@ -147,6 +147,8 @@ static void print_data(const cJSON *root) {
              firnc_format("%s %s from %s of stream %" PRIu64 "%s", firnc_printable(text(input, "name")),
                           shape(element(item(root, "tensors"), input, "tensor")), text(input, "element"),
                           number(input, "stream"), conversion(input)));
+        if (cJSON_IsNumber(item(input, "ring")))
+            line("    pushed", firnc_format("the newest in %s", shape(element(item(root, "tensors"), input, "ring"))));
     }
     const cJSON *output;
     cJSON_ArrayForEach(output, item(root, "outputs")) {
@@ -238,6 +240,7 @@ static void print_optimizer(const cJSON *root) {
                               firnc_printable(text(group, "optimizer")), number(group, "parameters"),
                               decay(root, group)));
     }
+    line("said: early update", said(root, "early_update"));
     line("loss scaling", scaling(root));
     const char *threshold = "";
     if (!is(root, "clipping", "none"))

@@ -35,19 +35,28 @@ static firn_fb_tensor input_of(firn_fb_plan plan, firn_fb_op op, uint32_t input)
     return firn_fb_plan_tensors_at(plan, firn_fb_op_inputs_at(op, input));
 }
 
-/* Cost of a product of all elements of the first operand with each of `columns` columns. */
-static uint64_t product_cost(firn_fb_plan plan, firn_fb_op op, firn_fb_tensor columns) {
-    firn_shape shape = firnc_tensor_shape(columns);
-    return firnc_tensor_elements(input_of(plan, op, 0)) * shape.dims[shape.rank - 1];
+static firn_fb_tensor result_of(firn_fb_plan plan, firn_fb_op op) {
+    return firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, 0));
+}
+
+/* Cost of a product: each element of the result sums `terms` products. */
+static uint64_t product_cost(firn_fb_plan plan, firn_fb_op op, uint64_t terms) {
+    return firnc_tensor_elements(result_of(plan, op)) * terms;
+}
+
+static uint64_t last_extent(firn_fb_tensor tensor) {
+    firn_shape shape = firnc_tensor_shape(tensor);
+    return shape.dims[shape.rank - 1];
 }
 
 uint64_t firnc_op_cost(firn_fb_plan plan, firn_fb_op op) {
     const firn_op_info *info = firn_op_find(firn_fb_op_code(op));
     switch ((firn_cost)info->cost) {
     case FIRN_COST_product:
-        return product_cost(plan, op, firn_fb_plan_tensors_at(plan, firn_fb_op_outputs_at(op, 0)));
+        return product_cost(plan, op, last_extent(input_of(plan, op, 0)));
     case FIRN_COST_product_of_weight:
-        return product_cost(plan, op, input_of(plan, op, 1));
+        return product_cost(plan, op,
+                            firnc_tensor_elements(input_of(plan, op, 0)) / last_extent(input_of(plan, op, 0)));
     case FIRN_COST_attention:
         return attention_cost(op, input_of(plan, op, info->reduced), 2);
     case FIRN_COST_attention_backward:

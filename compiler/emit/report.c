@@ -18,7 +18,7 @@ static void add_tensors(cJSON *root, const firnc_compilation *compilation, const
     cJSON *names = cJSON_AddArrayToObject(root, "tensors");
     for (uint32_t i = 0; i < payload->tensor_count; i++) {
         const firnc_value_info *value = &compilation->graph->values[payload->tensors[i]];
-        if (!firnc_is_state(value->role))
+        if (!firnc_is_state_value(value))
             add_name(names, value->name);
     }
 }
@@ -82,6 +82,7 @@ firnc_bytes firnc_write_report(const firnc_compilation *compilation, const firnc
     if (!compilation->graph->eval) {
         add_schedules(root, compilation);
         add_groups(root, compilation);
+        cJSON_AddStringToObject(root, "early_update", compilation->graph->early_update);
     }
     add_tensors(root, compilation, payload);
     add_ops(root, compilation->graph);

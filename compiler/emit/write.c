@@ -33,7 +33,7 @@ static uint64_t rounded_up(uint64_t bytes, uint64_t alignment) {
 
 /* --- tensors and regions ------------------------------------------------------------------------------------------ */
 
-/* Numbers the tensors of the plan: state sorted by name, then every arena tensor that an op uses. */
+/* Numbers the tensors of the plan: state sorted by name, then every arena tensor and every view that an op uses. */
 static void number_tensors(writing *w) {
     const firnc_graph *graph = w->graph;
     firnc_value *state;
@@ -45,7 +45,7 @@ static void number_tensors(writing *w) {
     for (uint32_t i = 0; i < w->state_tensors; i++)
         w->values[w->tensors++] = state[i];
     for (firnc_value i = 0; i < graph->value_count; i++)
-        if (!firnc_is_state(graph->values[i].role) && graph->values[i].first != FIRNC_NONE)
+        if (!firnc_is_state_value(&graph->values[i]) && graph->values[i].first != FIRNC_NONE)
             w->values[w->tensors++] = i;
     for (uint32_t i = 0; i < w->tensors; i++)
         w->index_of[w->values[i]] = i;
@@ -76,7 +76,7 @@ static const firn_native_tensor *make_tensors(const writing *w) {
     firn_native_tensor *tensors = firnc_allocate(w->tensors * sizeof *tensors);
     for (uint32_t i = 0; i < w->tensors; i++) {
         const firnc_value_info *value = &w->graph->values[w->values[i]];
-        tensors[i] = (firn_native_tensor){.name = firnc_is_state(value->role) ? value->name : NULL,
+        tensors[i] = (firn_native_tensor){.name = firnc_is_state_value(value) ? value->name : NULL,
                                           .type = value->shape.type,
                                           .role = role_of(w, w->values[i]),
                                           .region = region_of(w, value->region),
@@ -85,7 +85,7 @@ static const firn_native_tensor *make_tensors(const writing *w) {
                                           .dims_count = value->shape.rank,
                                           .first = value->first,
                                           .last = value->last,
-                                          .base = FIRN_ABSENT};
+                                          .base = tensor_of(w, value->base)};
     }
     return tensors;
 }
@@ -147,6 +147,10 @@ static bool is_label(const firnc_graph *graph, firnc_value input) {
            input == graph->score_targets;
 }
 
+static uint32_t ring_of(const writing *w, uint8_t stream) {
+    return stream < w->graph->ring_count ? tensor_of(w, w->graph->rings[stream]) : FIRN_ABSENT;
+}
+
 /* Inputs are in build order. Each is read by an op (fuse.c). */
 static void fill_inputs(const writing *w, firn_native_plan *plan) {
     const firnc_graph *graph = w->graph;
@@ -164,7 +168,7 @@ static void fill_inputs(const writing *w, firn_native_plan *plan) {
                                                            .scale = source->scale,
                                                            .shift = source->shift,
                                                            .label = is_label(graph, i),
-                                                           .ring = FIRN_ABSENT};
+                                                           .ring = ring_of(w, source->stream)};
     }
     plan->inputs = inputs;
 }
@@ -186,7 +190,7 @@ static void fill_sampler(const writing *w, firn_native_plan *plan) {
         .held_out_per_mille = data->held_out_per_mille,
         .seed = data->shuffle ? data->shuffle_seed : 0,
         .cursor = tensor_of(w, w->graph->cursor),
-        .pushed = FIRN_ABSENT};
+        .pushed = tensor_of(w, w->graph->pushed)};
     plan->sampler = sampler;
 }
 
@@ -314,13 +318,22 @@ static void fill_metric(const writing *w, firn_native_plan *plan) {
     plan->metrics_count = 1;
 }
 
+static void fill_outputs(const writing *w, firn_native_plan *plan) {
+    const firnc_graph *graph = w->graph;
+    firn_native_output *outputs = firnc_allocate((graph->output_count + UINT64_C(1)) * sizeof *outputs);
+    for (uint32_t i = 0; i < graph->output_count; i++)
+        outputs[i] = (firn_native_output){.name = w->job->outputs[i].name, .tensor = tensor_of(w, graph->outputs[i])};
+    plan->outputs = outputs;
+    plan->outputs_count = graph->output_count;
+}
+
 static bool fill_plan(writing *w, firn_native_plan *plan) {
     const firnc_job *job = w->job;
     const firnc_graph *graph = w->graph;
     number_tensors(w);
     *plan = (firn_native_plan){.numerics_version = FIRN_NUMERICS_VERSION,
                                .micro_batch_order = FIRN_FB_MICRO_BATCH_ORDER_SEQUENTIAL,
-                               .check_loss = job->check_loss,
+                               .check_loss = job->check_loss && graph->loss != FIRNC_NONE,
                                .micro_batches = graph->eval ? 1 : job->data.batch_size / job->data.micro_batch_size,
                                .seed = job->seed,
                                .steps = job->steps,
@@ -340,9 +353,10 @@ static bool fill_plan(writing *w, firn_native_plan *plan) {
     fill_sampler(w, plan);
     if (!fill_initialisers(w, plan))
         return false;
-    if (graph->eval) {
+    fill_outputs(w, plan);
+    if (graph->eval && firnc_job_judges(job)) {
         fill_metric(w, plan);
-    } else {
+    } else if (!graph->eval) {
         fill_schedules(w, plan);
         plan->learning_rate = tensor_of(w, graph->groups[0].learning_rate);
     }

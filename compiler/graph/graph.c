@@ -55,7 +55,8 @@ firnc_graph *firnc_graph_create(const char *model) {
                             &graph->prediction,
                             &graph->target,
                             &graph->scores,
-                            &graph->score_targets};
+                            &graph->score_targets,
+                            &graph->pushed};
     graph->ignore_index = FIRNC_UNSET;
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         *named[i] = FIRNC_NONE;
@@ -71,8 +72,13 @@ void firnc_graph_evaluate(firnc_graph *graph) {
 firnc_value firnc_value_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape) {
     graph->values = firnc_grown(graph->values, graph->value_count, &graph->value_capacity, sizeof *graph->values);
     firnc_value value = graph->value_count++;
-    graph->values[value] =
-        (firnc_value_info){.name = name, .shape = shape, .role = role, .producer = FIRNC_NONE, .gradient = FIRNC_NONE};
+    graph->values[value] = (firnc_value_info){.name = name,
+                                              .shape = shape,
+                                              .role = role,
+                                              .producer = FIRNC_NONE,
+                                              .gradient = FIRNC_NONE,
+                                              .base = FIRNC_NONE,
+                                              .gradient_of = FIRNC_NONE};
     return value;
 }
 
@@ -341,7 +347,7 @@ static firnc_value record(firnc_graph *graph, uint16_t code, const firnc_value *
 
 static bool takes_rng_id(const firn_op_info *info) {
     for (uint8_t i = 0; i < info->integers; i++)
-        if (firn_op_ranges[info->ranges + i] == FIRN_RANGE_RNG_ID)
+        if (info->ranges[i] == FIRN_RANGE_RNG_ID)
             return true;
     return false;
 }
@@ -401,6 +407,10 @@ firnc_value firnc_silu(firnc_graph *graph, firnc_value x) {
 
 firnc_value firnc_softplus(firnc_graph *graph, firnc_value x) {
     return record(graph, FIRN_OP_softplus, &x, 1, NULL, NULL);
+}
+
+firnc_value firnc_softmax(firnc_graph *graph, firnc_value x) {
+    return record(graph, FIRN_OP_softmax, &x, 1, NULL, NULL);
 }
 
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x) {
@@ -504,6 +514,15 @@ void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value la
     check_value(graph, labels);
     graph->logits = logits;
     graph->labels = labels;
+}
+
+void firnc_name_value(firnc_graph *graph, const char *name, firnc_value value) {
+    check_name(graph, name);
+    check_value(graph, value);
+    if (graph->values[value].producer == FIRNC_NONE)
+        firnc_graph_misuse(graph, "a value with a name is an input or a parameter, not the result of an op");
+    graph->named = firnc_grown(graph->named, graph->named_count, &graph->named_capacity, sizeof *graph->named);
+    graph->named[graph->named_count++] = (firnc_named_value){firnc_format("%s", name), value};
 }
 
 void firnc_row_weights(firnc_graph *graph, firnc_value weights_or_none, int64_t ignore_index) {

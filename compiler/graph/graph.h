@@ -124,6 +124,7 @@ firnc_value firnc_sigmoid(firnc_graph *graph, firnc_value x);
 firnc_value firnc_silu(firnc_graph *graph, firnc_value x);
 firnc_value firnc_softplus(firnc_graph *graph, firnc_value x);
 firnc_value firnc_log_softmax(firnc_graph *graph, firnc_value x);
+firnc_value firnc_softmax(firnc_graph *graph, firnc_value x); /* has no gradient */
 /* rate in [0, 1). With rate 0, or in an eval graph, returns x, records nothing, and drops an annotation of the call.
  * Each call uses one rng_id in any case, so that neither the rate nor the mode changes other random numbers of the
  * graph; the same holds for attention. */
@@ -168,12 +169,15 @@ firnc_value firnc_kl_divergence(firnc_graph *graph, firnc_value log_probabilitie
 
 /* --- what the graph is for ------------------------------------------------------------------------------------- */
 
-/* Names the result that is minimised, float32[1]. Call it exactly once. */
+/* Names the result that is minimised, float32[1]. Call it exactly once; an evaluation without a metric needs none. */
 void firnc_loss(firnc_graph *graph, firnc_value loss);
 /* For metrics over classes: the logits and labels to compare, and the rows to count if not all are. */
 void firnc_classification(firnc_graph *graph, firnc_value logits, firnc_value labels);
 /* The rows with the label ignore_index are not counted; -1: every row is. */
 void firnc_row_weights(firnc_graph *graph, firnc_value weights_or_none, int64_t ignore_index);
+/* Gives a value a name by which a job may make it an output (firnc_job_output). The name of a layer needs no such call:
+ * it names the result of the last op in that layer. */
+void firnc_name_value(firnc_graph *graph, const char *name, firnc_value value);
 /* For the metric mean_squared_error. */
 void firnc_regression(firnc_graph *graph, firnc_value prediction, firnc_value target);
 /* For the metric auc of logits that are not classes: each logit has a target, which is positive if above 1/2. */

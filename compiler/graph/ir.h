@@ -13,6 +13,7 @@ enum {
     FIRNC_IN_PARAMETERS = FIRN_FB_REGION_KIND_PARAMETERS,
     FIRNC_IN_OPTIMIZER = FIRN_FB_REGION_KIND_OPTIMIZER,
     FIRNC_IN_SESSION = FIRN_FB_REGION_KIND_SESSION,
+    FIRNC_IN_RING = FIRN_FB_REGION_KIND_RING,
     FIRNC_IN_ARENA = FIRN_FB_REGION_KIND_ARENA,
     FIRNC_REGIONS = FIRN_FB_REGION_KIND_ARENA + 1
 };
@@ -24,7 +25,8 @@ enum {
     FIRNC_ROLE_ACTIVATION = FIRN_FB_ROLE_ACTIVATION,
     FIRNC_ROLE_GRADIENT = FIRN_FB_ROLE_GRADIENT,
     FIRNC_ROLE_RESULT = FIRN_FB_ROLE_RESULT,
-    FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH
+    FIRNC_ROLE_SCRATCH = FIRN_FB_ROLE_SCRATCH,
+    FIRNC_ROLE_RING = FIRN_FB_ROLE_RING
 };
 enum {
     FIRNC_PHASE_MICRO_BATCH = FIRN_FB_PHASE_KIND_MICRO_BATCH,
@@ -57,7 +59,10 @@ typedef struct firnc_value_info {
     firnc_init init;
     uint32_t rng_id;      /* of the rules normal and uniform; assigned in build order */
     firnc_value gradient; /* parameters, after autodiff */
-    bool persistent;      /* arena: its bytes are kept between phases or steps */
+    /* after the early pass; otherwise FIRNC_NONE */
+    firnc_value base;        /* a view of state: the value whose bytes it shares; offset is from the base's begin */
+    firnc_value gradient_of; /* a gradient that is used up at once: its parameter */
+    bool persistent;         /* arena: its bytes are kept between phases or steps */
     /* after the memory pass */
     uint8_t region; /* FIRNC_IN_PARAMETERS, and so on */
     uint64_t offset;
@@ -86,6 +91,14 @@ typedef struct firnc_node {
     uint8_t forward_level; /* backward nodes: the level of the forward node, for values that backward recomputes */
 } firnc_node;
 
+#define FIRNC_STREAMS_MAX 64 /* as inputs in a plan */
+
+/* A value that a job may make an output. */
+typedef struct firnc_named_value {
+    const char *name;
+    firnc_value value;
+} firnc_named_value;
+
 struct firnc_graph {
     const char *model;
     bool eval;   /* dropout is not recorded */
@@ -100,13 +113,22 @@ struct firnc_graph {
     int64_t ignore_index;              /* label of rows that are not counted; -1: none */
     firnc_value prediction, target;    /* regression */
     firnc_value scores, score_targets; /* detection */
+    firnc_named_value *named;
+    uint32_t named_count, named_capacity;
+    firnc_value *outputs; /* after the build pass: of each output of the job, in its order */
+    uint32_t output_count;
     /* after the training pass (eval: the metric pass): values that the plan refers to; FIRNC_NONE if absent */
     firnc_value loss_scale, steps_since_rescale, overflows_since_rescale, skipped_steps, at_floor, finite,
         gradient_norm, global_step, optimizer_step, cursor, metric_sum, metric_count;
     firnc_value *schedules;     /* for each schedule root of the job: its scalar in the graph, or FIRNC_NONE */
     struct firnc_group *groups; /* compiler/passes/passes.h; each has a parameter */
     uint32_t group_count;
-    uint8_t metric_kind; /* MetricKind of plan.fbs */
+    uint8_t metric_kind;      /* MetricKind of plan.fbs */
+    const char *early_update; /* train, after the early pass: what it did, for people */
+    /* after the rings pass */
+    firnc_value rings[FIRNC_STREAMS_MAX]; /* of each stream */
+    uint32_t ring_count;
+    firnc_value pushed; /* FIRNC_NONE: samples are not pushed */
     /* after the memory pass */
     uint64_t region_bytes[FIRNC_REGIONS]; /* by kind; 0: the plan has no such region */
     uint64_t live_bytes;                  /* lower bound of the arena for this node order */
@@ -145,10 +167,12 @@ firnc_node_list firnc_take_nodes(firnc_graph *graph);
 void firnc_put_node(firnc_graph *graph, const firnc_node *node);
 /* True if the node changes this output in place: it is also one of its inputs. */
 bool firnc_output_is_input(const firnc_node *node, uint8_t output);
-/* Collects the values with a wanted role, sorted by name. Returns their number. */
+/* Collects the values with a wanted role, without views, sorted by name. Returns their number. */
 uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t role), firnc_value **sorted);
 bool firnc_is_parameter(uint8_t role);
 bool firnc_is_state(uint8_t role); /* parameter, optimizer state or counter: saved in a checkpoint */
+/* True for a value that has its own name in the plan and a place of its own in the state: state that is no view. */
+bool firnc_is_state_value(const firnc_value_info *value);
 firn_shape firnc_scalar(firn_type type);
 /* New state in which every element starts as `initial`; a counter is int64[1] and starts at 0. */
 firnc_value firnc_state_new(firnc_graph *graph, const char *name, uint8_t role, firn_shape shape, float initial);

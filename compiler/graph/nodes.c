@@ -34,6 +34,10 @@ bool firnc_is_state(uint8_t role) {
     return role == FIRNC_ROLE_PARAMETER || role == FIRNC_ROLE_OPTIMIZER_STATE || role == FIRNC_ROLE_COUNTER;
 }
 
+bool firnc_is_state_value(const firnc_value_info *value) {
+    return firnc_is_state(value->role) && value->base == FIRNC_NONE;
+}
+
 /* A value with its name, because qsort passes no context to the comparison. */
 typedef struct named_value {
     const char *name;
@@ -48,7 +52,7 @@ uint32_t firnc_sorted_values(const firnc_graph *graph, bool (*wanted)(uint8_t ro
     named_value *named = firnc_allocate(graph->value_count * sizeof *named);
     uint32_t count = 0;
     for (firnc_value i = 0; i < graph->value_count; i++)
-        if (wanted(graph->values[i].role))
+        if (wanted(graph->values[i].role) && graph->values[i].base == FIRNC_NONE)
             named[count++] = (named_value){.name = graph->values[i].name, .value = i};
     qsort(named, count, sizeof *named, by_name);
     *sorted = firnc_allocate((uint64_t)count * sizeof **sorted);

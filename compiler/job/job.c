@@ -9,7 +9,8 @@
 #include "compiler/job/targets.h"
 #include "plan/generated/reader.h"
 
-#define SAMPLED_MAX (UINT64_C(1) << 20)
+#define SAMPLED_MAX   (UINT64_C(1) << 20)
+#define FARTHEST_STEP (UINT64_C(1) << 62) /* no counter of a plan begins further on */
 
 static void say(const firnc_job *job, const firnc_place *place, const char *text) {
     if (place != NULL && place->file != NULL)
@@ -59,6 +60,10 @@ void firnc_job_learning_rate(firnc_job *job, double rate) {
     job->schedule.roots[0] = (firnc_schedule_root){.name = "learning_rate"};
     for (uint32_t i = 0; i <= FIRNC_GROUPS_MAX; i++)
         job->schedule.decay_of[i] = FIRNC_NONE;
+}
+
+bool firnc_job_judges(const firnc_job *job) {
+    return job->mode == FIRNC_TRAIN || job->metric != FIRNC_METRIC_NONE;
 }
 
 firn_schedule_list firnc_job_schedules(const firnc_job *job) {
@@ -144,6 +149,23 @@ static bool check_samples(const firnc_job *job) {
     return true;
 }
 
+/* The ring must hold a micro-batch, else no step could ever run. */
+bool firnc_job_ring(const firnc_job *job) {
+    const firnc_data *data = &job->data;
+    const uint64_t others = (uint64_t)data->micro_batch_size - 1;
+    const uint64_t least = data->window == 0 ? others + 1 : data->window + others * data->stride;
+    if (data->ring == 0)
+        return true;
+    if (data->ring < least)
+        return firnc_job_fail(job, &job->places.ring, "a ring of %u holds less than a micro-batch, which takes %llu",
+                              (unsigned)data->ring, (unsigned long long)least);
+    if (data->held_out_per_mille != 0)
+        return firnc_job_fail(job, &job->places.ring,
+                              "nothing can be held out of samples that are pushed; set held_out_per_mille to 0");
+    return job->mode == FIRNC_EVAL || data->wrap ||
+           firnc_job_fail(job, &job->places.ring, "samples that are pushed have no end to stop at; set wrap to true");
+}
+
 static bool check_data(const firnc_job *job) {
     const firnc_data *data = &job->data;
     if ((data->window == 0) != (data->stride == 0))
@@ -156,7 +178,7 @@ static bool check_data(const firnc_job *job) {
         return firnc_job_fail(job, NULL, "data.held_out: nothing is held out; set held_out_per_mille");
     if (job->mode == FIRNC_EVAL && job->steps == 0 && data->wrap)
         return firnc_job_fail(job, NULL, "data.wrap: an evaluation without steps never ends; set steps");
-    return check_samples(job);
+    return check_samples(job) && firnc_job_ring(job);
 }
 
 /* --- checks: optimizer and schedules ------------------------------------------------------------------------------ */
@@ -249,17 +271,42 @@ static bool check_optimizer(const firnc_job *job) {
     return true;
 }
 
-bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place) {
+/* Whether the value of a schedule at last comes from a OneCycleLR, which is made for a run of its own length: behind
+ * its end the formula goes on without a meaning. */
+static bool ends_in_one_cycle(const firnc_schedules *s, uint32_t node) {
+    const firn_schedule_node *n = &s->nodes[node];
+    const bool sequence = n->kind == FIRN_SCHEDULE_SEQUENTIAL;
+    bool ends = n->kind == FIRN_SCHEDULE_ONE_CYCLE;
+    for (uint32_t i = sequence ? n->child_count - 1u : 0; i < n->child_count; i++)
+        ends = ends || ends_in_one_cycle(s, n->first_child + i);
+    return ends;
+}
+
+static bool check_value(const firnc_job *job, const firnc_place *place, const firnc_schedule_root *root,
+                        uint64_t step) {
     firn_schedule_list list = firnc_job_schedules(job);
-    uint64_t stride = job->steps / SAMPLED_MAX + 1, steps = job->mode == FIRNC_TRAIN ? job->steps : 0;
+    float value = firn_schedule_value(&list, root->node, step);
+    return (value >= 0 && value - value == 0) ||
+           firnc_job_fail(job, place, "%s is %.9g at step %llu; mend its schedule, or %s", root->name, (double)value,
+                          (unsigned long long)step, job->endless ? "give the run an end" : "make the run shorter");
+}
+
+bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place) {
+    const uint64_t last = job->endless ? SAMPLED_MAX : job->mode == FIRNC_TRAIN ? job->steps : 0;
+    const uint64_t stride = job->endless ? 1 : job->steps / SAMPLED_MAX + 1;
     for (uint32_t i = 0; i < job->schedule.root_count; i++) {
         const firnc_schedule_root *root = &job->schedule.roots[i];
-        for (uint64_t step = 0; step < steps; step += stride) {
-            float value = firn_schedule_value(&list, root->node, step);
-            if (!(value >= 0 && value - value == 0))
-                return firnc_job_fail(job, place, "%s is %.9g at step %llu; mend its schedule, or make the run shorter",
-                                      root->name, (double)value, (unsigned long long)step);
-        }
+        if (job->endless && ends_in_one_cycle(&job->schedule, root->node))
+            return firnc_job_fail(job, place,
+                                  "%s is a OneCycleLR, which has an end, and the run has none; put another schedule "
+                                  "behind it by SequentialLR, or give the run an end",
+                                  root->name);
+        for (uint64_t step = 0; step < last; step += stride)
+            if (!check_value(job, place, root, step))
+                return false;
+        for (uint64_t step = SAMPLED_MAX; job->endless && step <= FARTHEST_STEP; step *= 2)
+            if (!check_value(job, place, root, step))
+                return false;
     }
     return true;
 }
@@ -296,9 +343,27 @@ static bool check_schedules(const firnc_job *job) {
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
+static bool check_outputs(const firnc_job *job) {
+    if (job->output_count > FIRNC_OUTPUTS_MAX)
+        return firnc_job_fail(job, NULL, "output_count: is above %d", FIRNC_OUTPUTS_MAX);
+    for (uint32_t i = 0; i < job->output_count; i++) {
+        if (!firnc_is_name(job->outputs[i].name))
+            return firnc_job_fail(job, &job->outputs[i].place,
+                                  "an output needs a name of 1 to %d printable ASCII characters", FIRNC_NAME_MAX);
+        for (uint32_t j = 0; j < i; j++)
+            if (strcmp(job->outputs[i].name, job->outputs[j].name) == 0)
+                return firnc_job_fail(job, &job->outputs[i].place, "the output %s is there twice; leave one out",
+                                      job->outputs[i].name);
+    }
+    return true;
+}
+
 static bool check_metric(const firnc_job *job) {
-    if ((int)job->metric < FIRNC_METRIC_LOSS || job->metric > FIRNC_METRIC_MEAN_SQUARED_ERROR)
+    if ((int)job->metric < FIRNC_METRIC_LOSS || job->metric > FIRNC_METRIC_NONE)
         return firnc_job_fail(job, NULL, "metric: %d is no metric", (int)job->metric);
+    if (!firnc_job_judges(job) && job->output_count == 0)
+        return firnc_job_fail(job, &job->places.metric,
+                              "the plan would have neither a metric nor an output; name one of them");
     if (job->metric == FIRNC_METRIC_F_BETA ? !(job->metric_beta > 0 && job->metric_beta <= 1e9F)
                                            : job->metric_beta != 0)
         return firnc_job_fail(job, NULL, "metric_beta: is above 0 for f_beta, and 0 for every other metric");
@@ -322,13 +387,15 @@ bool firnc_job_check(const firnc_job *job) {
     }
     if (job->mode != FIRNC_TRAIN && job->mode != FIRNC_EVAL)
         return firnc_job_fail(job, NULL, "mode: " FIRNC_ONE_MODE);
-    if (job->steps > (uint64_t)FIRNC_STEPS_MAX || (job->mode == FIRNC_TRAIN && job->steps == 0))
+    if (job->endless && (job->mode != FIRNC_TRAIN || job->steps != 0))
+        return firnc_job_fail(job, NULL, "endless: is for a training with steps 0");
+    if (job->steps > (uint64_t)FIRNC_STEPS_MAX || (job->mode == FIRNC_TRAIN && job->steps == 0 && !job->endless))
         return firnc_job_fail(job, NULL, "steps: %llu is not from %d to %.0f", (unsigned long long)job->steps,
                               job->mode == FIRNC_TRAIN, FIRNC_STEPS_MAX);
     if (job->target == NULL || firnc_target_find(job->target) == NULL)
         return firnc_job_fail(job, NULL, "target: \"%s\" is not known; see compiler/job/targets.c",
                               job->target == NULL ? "" : job->target);
-    if (!check_precision(job) || !check_data(job))
+    if (!check_precision(job) || !check_data(job) || !check_outputs(job))
         return false;
     return job->mode == FIRNC_TRAIN ? check_optimizer(job) && check_schedules(job) : check_metric(job);
 }

@@ -21,6 +21,7 @@
 #define FIRNC_SCHEDULES_MAX 64
 #define FIRNC_IGNORED_MAX   64 /* as Metric.ignore_classes of plan.fbs */
 #define FIRNC_SAMPLES_MAX   (1 << 24)
+#define FIRNC_OUTPUTS_MAX   64 /* as Plan.outputs of plan.fbs */
 
 typedef enum firnc_mode { FIRNC_TRAIN = 0, FIRNC_EVAL = 1 } firnc_mode;
 
@@ -39,7 +40,8 @@ typedef enum firnc_metric {
     FIRNC_METRIC_DICE,
     FIRNC_METRIC_F_BETA,
     FIRNC_METRIC_AUC,
-    FIRNC_METRIC_MEAN_SQUARED_ERROR
+    FIRNC_METRIC_MEAN_SQUARED_ERROR,
+    FIRNC_METRIC_NONE /* the plan has outputs only, and needs neither labels nor a loss */
 } firnc_metric;
 
 /* A group of parameters with its own settings. A parameter belongs to the last group that has a matching pattern; a
@@ -88,8 +90,16 @@ typedef struct firnc_data {
     uint64_t shuffle_seed;
     uint32_t held_out_per_mille; /* 0 to 999: the part of the data that a train plan does not read */
     bool held_out;               /* this plan reads the held-out part */
+    uint32_t ring;               /* samples are pushed: the records, or elements of windows, that it holds; else 0 */
     bool wrap;                   /* true: start again at the end of the data; false: stop */
 } firnc_data;
+
+/* A tensor that an application may read after a step: the result of a layer, or a value that the graph names
+ * (firnc_name_value). The plan has it under this name, in float32. */
+typedef struct firnc_job_output {
+    const char *name;
+    firnc_place place; /* for messages */
+} firnc_job_output;
 
 /* Places in a recipe of keys that later passes may refuse; zero without a recipe. */
 typedef struct firnc_job_places {
@@ -97,14 +107,17 @@ typedef struct firnc_job_places {
     firnc_place size;    /* the largest size of the model, for a state that is too large */
     firnc_place samples; /* the size of a micro-batch, for an arena that is too large */
     firnc_place metric;
+    firnc_place ring;
 } firnc_job_places;
 
 typedef struct firnc_job {
     const char *name; /* start of each message: the recipe's file, or a name for the run; not NULL */
     firnc_mode mode;
-    uint64_t seed;   /* for initial values and dropout */
-    uint64_t steps;  /* train: global steps, 1 to FIRNC_STEPS_MAX; eval: batches, 0: every whole batch of the data */
-    bool check_loss; /* a loss that is not finite stops the run */
+    uint64_t seed;    /* for initial values and dropout */
+    uint64_t steps;   /* train: global steps, 1 to FIRNC_STEPS_MAX; eval: batches, 0: every whole batch of the data */
+    bool endless;     /* train: the run has no end, and steps is 0 */
+    bool check_loss;  /* a loss that is not finite stops the run */
+    bool late_update; /* every gradient is computed before the first update, though the arena may be larger */
     firnc_precision precision;
     firnc_optimizer_settings optimizer;
     firnc_parameter_group groups[FIRNC_GROUPS_MAX];
@@ -115,7 +128,9 @@ typedef struct firnc_job {
     float metric_beta;   /* f_beta: above 0 */
     bool metric_macro;   /* f_beta: true: mean over classes; false: over rows */
     uint32_t metric_ignored[FIRNC_IGNORED_MAX], metric_ignored_count; /* classes to ignore, ascending */
-    const char *target;                                               /* name of a target in targets.c */
+    firnc_job_output outputs[FIRNC_OUTPUTS_MAX];
+    uint32_t output_count;
+    const char *target;                                /* name of a target in targets.c */
     const char *weights;                               /* a safetensors file with every parameter, or NULL */
     uint32_t plan_version, image_id, security_counter; /* any; image_id tells the plans of a device apart */
     uint8_t vendor[16], class_id[16];
@@ -128,6 +143,9 @@ typedef struct firnc_job {
  * the learning rate. */
 void firnc_job_defaults(firnc_job *job, firnc_mode mode);
 
+/* Whether the plan judges what the model says, which takes labels and a loss: not an evaluation without a metric. */
+bool firnc_job_judges(const firnc_job *job);
+
 /* Replaces the job's schedules by a constant learning rate for every parameter. */
 void firnc_job_learning_rate(firnc_job *job, double rate);
 
@@ -135,9 +153,12 @@ void firnc_job_learning_rate(firnc_job *job, double rate);
 bool firnc_job_check(const firnc_job *job);
 
 /* Checks that every schedule is a finite number of at least 0 in each step of the run (in a run of more than about a
- * million steps: in that many, evenly spaced). False after one message, at the place if there is one. Part of
- * firnc_job_check. */
+ * million steps: in that many, evenly spaced; in a run without an end: in the first million and then at each power of
+ * two, up to 2^62). False after one message, at the place if there is one. Part of firnc_job_check. */
 bool firnc_job_schedule_values(const firnc_job *job, const firnc_place *place);
+
+/* Checks the ring of samples that are pushed, if there is one. False after one message. Part of firnc_job_check. */
+bool firnc_job_ring(const firnc_job *job);
 
 /* The schedules of a job in the form that schedules/ reads; the list points into the job. */
 firn_schedule_list firnc_job_schedules(const firnc_job *job);

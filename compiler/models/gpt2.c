@@ -308,13 +308,13 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
     (void)elements; /* for records only */
     model m = {.graph = graph,
                .settings = settings,
-               .sequence = job->data.window - LABEL_SHIFT,
+               .sequence = job->data.window - (firnc_job_judges(job) ? LABEL_SHIFT : 0),
                .half_softmax = job->precision.mixed && !settings->attention_softmax_fp32};
     const uint32_t dims[] = {job->data.micro_batch_size, m.sequence};
     firnc_input_options bytes = {.element = FIRN_UINT8, .limit = settings->vocab_size};
     firnc_value ids = firnc_input(graph, "input_ids", FIRN_INT32, 2, dims, bytes);
     bytes.advance = LABEL_SHIFT;
-    firnc_value labels = firnc_input(graph, "labels", FIRN_INT32, 2, dims, bytes);
+    firnc_value labels = firnc_job_judges(job) ? firnc_input(graph, "labels", FIRN_INT32, 2, dims, bytes) : FIRNC_NONE;
 
     firnc_layer_begin(graph, "transformer");
     firnc_value table;
@@ -325,6 +325,9 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
     firnc_layer_end(graph);
 
     firnc_value logits = output_layer(m, &job->precision, x, table);
+    firnc_name_scores(graph, logits, FIRNC_TARGETS_CLASSES, job);
+    if (!firnc_job_judges(job))
+        return;
     firnc_layer_begin(graph, "loss");
     firnc_classify(graph, logits, labels, FIRNC_NONE, settings->loss);
     firnc_layer_end(graph);

@@ -213,6 +213,9 @@ static void build(firnc_graph *graph, const firnc_job *job, const void *model_se
         in = settings->hidden_sizes[i];
     }
     x = dense(graph, settings->hidden_count, x, in, settings->output_size);
+    firnc_name_scores(graph, x, targets_of(settings->loss), job);
+    if (!firnc_job_judges(job))
+        return;
 
     firnc_layer_begin(graph, "loss");
     if (has_classes(settings->loss))

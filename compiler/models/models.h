@@ -51,8 +51,8 @@ typedef struct firnc_model {
     /* Checks and completes settings whose fields have been read. False after one message. */
     bool (*complete)(const firnc_tree *keys, void *settings);
     firnc_model_facts (*facts)(const void *settings);
-    /* Builds the graph for a job whose data settings are complete. Sequences have data.window minus label_shift
-     * elements. */
+    /* Builds the graph for a job whose data settings are complete, with labels and a loss only if the job judges.
+     * Sequences have data.window elements, with labels label_shift fewer. */
     void (*build)(firnc_graph *graph, const firnc_job *job, const void *settings, const firnc_elements *elements);
 } firnc_model;
 

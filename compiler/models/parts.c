@@ -26,6 +26,22 @@ firnc_value firnc_activate(firnc_graph *graph, firnc_activation kind, firnc_valu
     return FIRNC_NONE;
 }
 
+void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets targets, const firnc_job *job) {
+    firnc_name_value(graph, targets == FIRNC_TARGETS_NUMBERS ? "prediction" : "logits", scores);
+    if (job->output_count == 0 || targets == FIRNC_TARGETS_NUMBERS)
+        return;
+    /* The fuse pass removes what no output asks for. */
+    const bool classes = targets == FIRNC_TARGETS_CLASSES;
+    firnc_layer_begin(graph, "probabilities");
+    firnc_name_value(graph, "probabilities", classes ? firnc_softmax(graph, scores) : firnc_sigmoid(graph, scores));
+    firnc_layer_end(graph);
+    if (!classes)
+        return;
+    firnc_layer_begin(graph, "log_probabilities");
+    firnc_name_value(graph, "log_probabilities", firnc_log_softmax(graph, scores));
+    firnc_layer_end(graph);
+}
+
 void firnc_classify(firnc_graph *graph, firnc_value logits, firnc_value labels, firnc_value weights_or_none,
                     firnc_cross_entropy_options options) {
     bool plain =

@@ -2,8 +2,7 @@
 #ifndef FIRNC_PARTS_H
 #define FIRNC_PARTS_H
 
-#include "compiler/graph/graph.h"
-#include "compiler/keys/fields.h"
+#include "compiler/models/models.h"
 
 /* Largest size in a model: far above real models, and small enough that the product of two cannot overflow. */
 #define FIRNC_MODEL_SIZE_MAX (1 << 24)
@@ -24,6 +23,10 @@ extern const firnc_choice firnc_loss_scaling_words[];
 
 /* Adds the op of an activation. */
 firnc_value firnc_activate(firnc_graph *graph, firnc_activation kind, firnc_value x);
+
+/* Names what a model says for the outputs of a job: `logits` and `probabilities` of classes and of shares,
+ * `log_probabilities` of classes, and `prediction` of numbers. */
+void firnc_name_scores(firnc_graph *graph, firnc_value scores, firnc_targets targets, const firnc_job *job);
 
 /* Adds a classification loss, and names the values that metrics read. */
 void firnc_classify(firnc_graph *graph, firnc_value logits, firnc_value labels, firnc_value weights_or_none,

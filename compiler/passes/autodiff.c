@@ -182,8 +182,8 @@ static void apply(differentiation *d, uint16_t code, firnc_value dy, const uint8
 
 static const firn_op_info *find_op(const char *name) {
     for (uint32_t i = 0; i < FIRN_OPS; i++)
-        if (strcmp(firn_op_name(&firn_op_table[i]), name) == 0)
-            return &firn_op_table[i];
+        if (strcmp(firn_op_name(firn_op_at(i)), name) == 0)
+            return firn_op_at(i);
     return NULL;
 }
 

@@ -170,7 +170,7 @@ bool firnc_check_built(firnc_compilation *compilation) {
     if (graph->scopes != NULL || graph->next_annotated)
         return firnc_fail(compilation, "the graph %s leaves a layer, an annotation or a scope open; end what was begun",
                           graph->model);
-    if (graph->loss == FIRNC_NONE)
+    if (graph->loss == FIRNC_NONE && firnc_job_judges(compilation->job))
         return firnc_fail(compilation, "the graph %s has no loss; call firnc_loss", graph->model);
     if (graph->eval != (compilation->job->mode == FIRNC_EVAL))
         return firnc_fail(compilation,
@@ -180,5 +180,6 @@ bool firnc_check_built(firnc_compilation *compilation) {
     if (!has_parameter(graph))
         return firnc_fail(compilation, "the graph %s has no parameter; call firnc_parameter", graph->model);
     graph->passed = true;
-    return check_parameter_names(compilation) && check_initial_values(compilation) && check_inputs(compilation);
+    return check_parameter_names(compilation) && check_initial_values(compilation) && check_inputs(compilation) &&
+           firnc_find_outputs(compilation);
 }

@@ -13,10 +13,13 @@ static const struct {
     {"pol", firnc_resolve_pol, true},
     {"autocast", firnc_autocast, true},
     {"autodiff", firnc_differentiate, false},
+    {"outputs", firnc_add_outputs, true},
     {"training", firnc_add_training, true},
     {"fuse", firnc_fuse, true},
+    {"early", firnc_update_early, false},
     {"order", firnc_order, true},
     {"memory", firnc_plan_memory, true},
+    {"rings", firnc_add_rings, true},
     {"lower", firnc_lower, true},
 };
 

@@ -73,6 +73,10 @@ static void merge_casts(firnc_graph *graph) {
                 node.inputs[j] = f.instead[node.inputs[j]];
         put_or_merge(&f, &node);
     }
+    for (uint32_t i = 0; i < graph->output_count; i++) {
+        graph->outputs[i] = f.instead[graph->outputs[i]];
+        graph->values[graph->outputs[i]].persistent = true;
+    }
 }
 
 /* Marks the values that must stay: state, and results that the runtime reads between phases. */
@@ -83,6 +87,8 @@ static void mark_roots(const firnc_graph *graph, bool *needed) {
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
         if (results[i] != FIRNC_NONE)
             needed[results[i]] = true;
+    for (uint32_t i = 0; i < graph->output_count; i++)
+        needed[graph->outputs[i]] = true;
 }
 
 static void remove_dead(firnc_graph *graph) {
@@ -114,7 +120,8 @@ static bool reads_every_input(const firnc_compilation *compilation) {
                 read[graph->nodes[i].inputs[j]] = true;
     for (firnc_value i = 0; i < graph->value_count; i++)
         if (graph->values[i].source != NULL && !read[i])
-            return firnc_fail(compilation, "input %s: neither the loss nor the metric depends on it; leave it out",
+            return firnc_fail(compilation,
+                              "input %s: neither the loss nor the metric nor an output depends on it; leave it out",
                               graph->values[i].name);
     return true;
 }

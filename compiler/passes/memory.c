@@ -138,6 +138,9 @@ static void lay_out_state(firnc_graph *graph) {
         value->last = FIRNC_NONE;
         graph->region_bytes[value->region] += aligned(bytes_of(value));
     }
+    for (firnc_value i = 0; i < graph->value_count; i++)
+        if (graph->values[i].base != FIRNC_NONE)
+            graph->values[i].region = graph->values[graph->values[i].base].region;
 }
 
 /* Warns only: such a plan is valid, but most likely a number in the job has a digit too many. */

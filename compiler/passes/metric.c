@@ -160,6 +160,7 @@ static need need_of(firnc_metric metric) {
     switch (metric) {
     case FIRNC_METRIC_LOSS:
     case FIRNC_METRIC_MEAN:
+    case FIRNC_METRIC_NONE:
         return NEEDS_NOTHING;
     case FIRNC_METRIC_PERPLEXITY:
     case FIRNC_METRIC_ACCURACY:
@@ -256,6 +257,7 @@ static bool add_metric_op(firnc_graph *graph, firnc_metric metric) {
     case FIRNC_METRIC_MEAN_IOU:
     case FIRNC_METRIC_DICE:
     case FIRNC_METRIC_F_BETA:
+    case FIRNC_METRIC_NONE:
         break;
     }
     return add_confusion(graph);
@@ -267,6 +269,10 @@ bool firnc_add_metric(firnc_compilation *compilation) {
     if (!check_needs(compilation))
         return false;
     graph->cursor = firnc_counter_new(graph, "counters.cursor");
+    if (!firnc_job_judges(job)) {
+        graph->loss = FIRNC_NONE; /* nothing needs it, so the fuse pass leaves it out */
+        return true;
+    }
     graph->metric_count = firnc_counter_new(graph, "metric.count");
     graph->metric_kind = kind_of(job);
     firnc_value_info *loss = &graph->values[graph->loss];

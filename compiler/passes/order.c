@@ -36,8 +36,16 @@ static void depend(scheduler *s, uint32_t node, uint32_t on) {
     s->waits[node]++;
 }
 
-/* A node depends on the node that created or last changed each value it reads. A node that changes a value in place
- * also depends on the earlier readers of that value. */
+/* Makes a node depend on the earlier readers of a value. */
+static void depend_on_readers(scheduler *s, uint32_t node, const link *readers, uint32_t first) {
+    for (uint32_t r = first; r != FIRNC_NONE; r = readers[r].next)
+        if (readers[r].node != node)
+            depend(s, node, readers[r].node);
+}
+
+/* A node depends on the node that created or last changed each value it reads. A node that changes a value in place, or
+ * a view of it, also depends on the earlier readers of that value. So does, though its result does not need it, a node
+ * that computes a gradient that is used up at once: where its update has to wait, it would hold its bytes. */
 static void find_dependences(scheduler *s) {
     uint32_t values = s->graph->value_count;
     uint32_t *writer = firnc_allocate(values * sizeof *writer);
@@ -59,9 +67,12 @@ static void find_dependences(scheduler *s) {
         }
         for (uint8_t j = 0; j < node->output_count; j++) {
             firnc_value value = node->outputs[j];
-            for (uint32_t r = first_reader[value]; r != FIRNC_NONE; r = readers[r].next)
-                if (readers[r].node != i)
-                    depend(s, i, readers[r].node);
+            const firnc_value_info *info = &s->graph->values[value];
+            depend_on_readers(s, i, readers, first_reader[value]);
+            if (info->base != FIRNC_NONE)
+                depend_on_readers(s, i, readers, first_reader[info->base]);
+            if (info->gradient_of != FIRNC_NONE)
+                depend_on_readers(s, i, readers, first_reader[info->gradient_of]);
             writer[value] = i;
             first_reader[value] = FIRNC_NONE;
         }
@@ -87,9 +98,18 @@ static void count_uses(scheduler *s) {
         }
 }
 
-/* Bytes that become live at a node minus those that it frees. */
+/* Whether a node uses up a gradient that lives only for it. */
+static bool uses_gradient_up(const scheduler *s, const firnc_node *node) {
+    for (uint8_t i = 0; i < node->input_count; i++)
+        if (node->inputs[i] != FIRNC_NONE && s->graph->values[node->inputs[i]].gradient_of != FIRNC_NONE)
+            return true;
+    return false;
+}
+
+/* Bytes that become live at a node minus those that it frees. A node that uses up a gradient comes next, whatever
+ * others free: these may need the bytes that it frees. */
 static int64_t cost(const scheduler *s, const firnc_node *node) {
-    int64_t bytes = 0;
+    int64_t bytes = uses_gradient_up(s, node) ? INT64_MIN / 2 : 0;
     for (uint8_t i = 0; i < node->output_count; i++)
         if (!firnc_output_is_input(node, i) && s->uses[node->outputs[i]] > 0)
             bytes += s->bytes[node->outputs[i]];

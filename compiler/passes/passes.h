@@ -48,6 +48,10 @@ void firnc_update_parameter(firnc_graph *graph, const firnc_group *group, firnc_
  * of every value. */
 uint64_t firnc_live_bytes(firnc_graph *graph);
 
+/* Finds the value of each output of the job by its name (outputs.c). Part of the build pass. False after one message if
+ * a name stands for none. */
+bool firnc_find_outputs(firnc_compilation *compilation);
+
 /* --- the passes, in order. Each returns false after one message. --------------------------------------------- */
 
 typedef bool (*firnc_pass)(firnc_compilation *compilation);
@@ -57,11 +61,14 @@ bool firnc_infer_shapes(firnc_compilation *compilation);  /* shapes.c */
 bool firnc_resolve_pol(firnc_compilation *compilation);   /* pol.c */
 bool firnc_autocast(firnc_compilation *compilation);      /* autocast.c */
 bool firnc_differentiate(firnc_compilation *compilation); /* autodiff.c (train) */
+bool firnc_add_outputs(firnc_compilation *compilation);   /* outputs.c: what an application reads */
 bool firnc_add_training(firnc_compilation *compilation);  /* training.c: the rest of a step; eval: firnc_add_metric */
 bool firnc_add_metric(firnc_compilation *compilation);    /* metric.c (eval) */
 bool firnc_fuse(firnc_compilation *compilation);          /* fuse.c: duplicate casts merged, dead ops removed */
+bool firnc_update_early(firnc_compilation *compilation);  /* early.c: gradients used up one by one (train) */
 bool firnc_order(firnc_compilation *compilation);         /* order.c: least live memory */
 bool firnc_plan_memory(firnc_compilation *compilation);   /* memory.c */
+bool firnc_add_rings(firnc_compilation *compilation);     /* rings.c: room for samples that are pushed */
 bool firnc_lower(firnc_compilation *compilation);         /* lower.c: POL and target -> reductions */
 
 #endif

@@ -51,18 +51,19 @@ static const firnc_field init_fields[] = {
 static const firnc_field fit_fields[] = {
     {"train_dataloader", .kind = FIRNC_FIELD_NESTED},
     {"val_dataloader", .kind = FIRNC_FIELD_NESTED},
+    {"outputs", .kind = FIRNC_FIELD_ENTRIES},
     {"ckpt_path", .kind = FIRNC_FIELD_IGNORED,
      .only = "a plan names no files; use firn train --checkpoint with --resume, or firnc compile --weights"},
 };
 
 typedef struct loop {
-    uint64_t num_steps, max_steps, eval_steps;
+    uint64_t eval_steps;
     bool check_loss;
 } loop;
 
 static const firnc_field loop_fields[] = {
-    {"num_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, num_steps), 1, FIRNC_STEPS_MAX},
-    {"max_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, max_steps), 1, FIRNC_STEPS_MAX},
+    {"num_steps", .kind = FIRNC_FIELD_OTHER},
+    {"max_steps", .kind = FIRNC_FIELD_OTHER},
     {"eval_steps", .kind = FIRNC_FIELD_LONG, offsetof(loop, eval_steps), 0, FIRNC_STEPS_MAX},
     {"check_loss", .kind = FIRNC_FIELD_FLAG, offsetof(loop, check_loss)},
     {"eval_frequency", .kind = FIRNC_FIELD_IGNORED,
@@ -144,17 +145,40 @@ static bool check_callbacks(const firnc_tree *list, bool check_loss) {
     return true;
 }
 
+/* The value of a key; NULL if it is missing or null. */
+static const firnc_tree *given(const firnc_tree *mapping, const char *key) {
+    const firnc_tree *node = firnc_tree_child(mapping, key);
+    return node == NULL || firnc_tree_is_null(node) ? NULL : node;
+}
+
+/* Reads the length of a run in steps, or `unlimited`. */
+static bool read_length(firnc_job *job, const firnc_tree *node) {
+    static const firnc_field steps = {.kind = FIRNC_FIELD_LONG, .low = 1, .high = FIRNC_STEPS_MAX};
+    if (node->kind == FIRNC_SCALAR && strcmp(node->text, "unlimited") == 0) {
+        job->endless = job->mode == FIRNC_TRAIN;
+        return true;
+    }
+    uint64_t value;
+    if (!firnc_field_whole(node, &steps, &value))
+        return false;
+    if (job->mode == FIRNC_TRAIN)
+        job->steps = value;
+    return true;
+}
+
 static bool read_loop(firnc_recipe *recipe, const firnc_tree *mapping) {
     loop values = {.check_loss = true};
     if (!firnc_fields_read(mapping, loop_fields, sizeof loop_fields / sizeof loop_fields[0], &values))
         return false;
-    if (values.num_steps != 0 && values.max_steps != 0)
-        return firnc_tree_fail(firnc_tree_child(mapping, "max_steps"),
-                               "is num_steps by another name, which is there too; remove one of them");
-    uint64_t train = values.num_steps != 0 ? values.num_steps : values.max_steps;
-    if (recipe->job.mode == FIRNC_TRAIN && train == 0)
-        return firnc_tree_fail(mapping, "num_steps is missing; add the length of the run in steps");
-    recipe->job.steps = recipe->job.mode == FIRNC_TRAIN ? train : values.eval_steps;
+    const firnc_tree *num_steps = given(mapping, "num_steps"), *max_steps = given(mapping, "max_steps");
+    const firnc_tree *length = num_steps != NULL ? num_steps : max_steps;
+    if (num_steps != NULL && max_steps != NULL)
+        return firnc_tree_fail(max_steps, "is num_steps by another name, which is there too; remove one of them");
+    if (recipe->job.mode == FIRNC_TRAIN && length == NULL)
+        return firnc_tree_fail(mapping, "num_steps is missing; add the length of the run in steps, or unlimited");
+    recipe->job.steps = recipe->job.mode == FIRNC_TRAIN ? 0 : values.eval_steps;
+    if (length != NULL && !read_length(&recipe->job, length))
+        return false;
     recipe->job.check_loss = values.check_loss;
     return true;
 }
@@ -229,6 +253,7 @@ bool firnc_recipe_read(firnc_recipe *recipe, const char *file, firnc_mode mode, 
         (fit != NULL && !firnc_fields_read(fit, fit_fields, sizeof fit_fields / sizeof fit_fields[0], NULL)) ||
         !read_init(recipe, firnc_tree_child(trainer, "init"), &compute_metrics) ||
         !firnc_recipe_metric(recipe, firnc_tree_child(trainer, "validate"), compute_metrics) ||
+        (mode == FIRNC_TRAIN && !firnc_recipe_outputs(&recipe->job, given(fit, "outputs"))) ||
         !firnc_recipe_data(recipe, trainer) || !check_end(recipe, trainer))
         return false;
     note_idle_keys(recipe, trainer, compute_metrics);

@@ -14,7 +14,10 @@ typedef struct settings {
     firnc_data data;
     firnc_elements elements;
     uint32_t max_sequence_length; /* 0: the model's maximum */
+    int push;                     /* 1: the application pushes the samples */
 } settings;
+
+static const firnc_choice sources[] = {{"files", 0}, {"push", 1}, {NULL, 0}};
 
 #define AT(member)      offsetof(settings, data.member)
 #define ELEMENT(member) offsetof(settings, elements.member)
@@ -27,6 +30,8 @@ static const firnc_field fields[] = {
     {"held_out_per_mille", .kind = FIRNC_FIELD_WHOLE, AT(held_out_per_mille), 0, 999},
     {"held_out", .kind = FIRNC_FIELD_FLAG, AT(held_out)},
     {"wrap", .kind = FIRNC_FIELD_FLAG, AT(wrap)},
+    {"source", .kind = FIRNC_FIELD_CHOICE, offsetof(settings, push), .choices = sources},
+    {"ring", .kind = FIRNC_FIELD_WHOLE, AT(ring), 1, FIRNC_SAMPLES_MAX},
     /* keys of language models */
     {"max_sequence_length", .kind = FIRNC_FIELD_WHOLE, offsetof(settings, max_sequence_length), 1, FIRNC_SAMPLES_MAX},
     {"stride", .kind = FIRNC_FIELD_WHOLE, AT(stride), 1, 0},
@@ -83,7 +88,8 @@ static bool check_batches(const firnc_tree *loader, firnc_data *data, firnc_mode
     return true;
 }
 
-static bool check_window(const firnc_tree *loader, settings *s, const firnc_model_facts *model) {
+/* A plan that judges nothing reads no labels, and so no element behind the last one of a sequence. */
+static bool check_window(const firnc_tree *loader, settings *s, const firnc_model_facts *model, bool judges) {
     const firnc_tree *place = firnc_tree_child(loader, "max_sequence_length");
     if (s->max_sequence_length == 0)
         s->max_sequence_length = model->longest_sequence;
@@ -93,7 +99,7 @@ static bool check_window(const firnc_tree *loader, settings *s, const firnc_mode
                                (unsigned)s->max_sequence_length, (unsigned)model->longest_sequence);
     if (s->data.stride == 0)
         s->data.stride = s->max_sequence_length;
-    s->data.window = s->max_sequence_length + model->label_shift;
+    s->data.window = s->max_sequence_length + (judges ? model->label_shift : 0);
     return true;
 }
 
@@ -120,17 +126,28 @@ static bool check_records(const firnc_tree *loader, settings *s, const firnc_mod
     return true;
 }
 
+/* Checks the keys of samples that are pushed. What else they need is checked with the whole job (job.c). */
+static bool check_push(const firnc_tree *loader, const settings *s) {
+    const firnc_tree *ring = firnc_tree_child(loader, "ring");
+    if (s->push == 0)
+        return s->data.ring == 0 ||
+               firnc_tree_fail(ring, "belongs to source: push, samples that the application pushes; write that too");
+    return s->data.ring != 0 ||
+           firnc_tree_fail(firnc_tree_child(loader, "source"),
+                           "needs ring, the number of samples, or of bytes of text, that the device keeps; add it");
+}
+
 /* Reads one data loader; `s` holds its defaults. */
 static bool read_loader(const firnc_recipe *recipe, const firnc_tree *loader, firnc_mode mode, settings *s) {
     if (!firnc_fields_read(loader, fields, sizeof fields / sizeof fields[0], s) || !check_kind(recipe, loader) ||
-        !check_batches(loader, &s->data, mode))
+        !check_batches(loader, &s->data, mode) || !check_push(loader, s))
         return false;
     const firnc_tree *held_out = firnc_tree_child(loader, "held_out");
     if (held_out == NULL)
         s->data.held_out = mode == FIRNC_EVAL && s->data.held_out_per_mille > 0;
     else if (s->data.held_out && s->data.held_out_per_mille == 0)
         return firnc_tree_fail(held_out, "nothing is held out; set held_out_per_mille");
-    return recipe->facts.longest_sequence != 0 ? check_window(loader, s, &recipe->facts)
+    return recipe->facts.longest_sequence != 0 ? check_window(loader, s, &recipe->facts, firnc_job_judges(&recipe->job))
                                                : check_records(loader, s, &recipe->facts);
 }
 
@@ -171,7 +188,10 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
         return false;
     settings held = s;
     held.data.shuffle = held.data.wrap = held.data.held_out = false;
-    held.data.micro_batch_size = held.data.stride = 0;
+    held.data.micro_batch_size = held.data.stride = held.data.ring = 0;
+    held.push = 0;
+    if (!firnc_job_judges(&recipe->job)) /* what it predicts from is all of the data that it is given */
+        held.data.held_out_per_mille = 0;
     const firnc_tree nothing = {.kind = FIRNC_MAPPING, .file = trainer->file, .line = trainer->line, .path = "trainer"};
     if ((eval != NULL || train != NULL) && !read_loader(recipe, eval != NULL ? eval : &nothing, FIRNC_EVAL, &held))
         return false;
@@ -185,5 +205,7 @@ bool firnc_recipe_data(firnc_recipe *recipe, const firnc_tree *trainer) {
     recipe->elements = chosen->elements;
     if (samples != NULL)
         recipe->job.places.samples = firnc_tree_place(samples);
-    return true;
+    if (chosen->data.ring != 0)
+        recipe->job.places.ring = firnc_tree_place(firnc_tree_child(loader, "ring"));
+    return firnc_job_ring(&recipe->job);
 }

@@ -1,5 +1,5 @@
 /* trainer.validate.metric: the one metric of an eval plan, given as a word or as the model zoo's class with its
- * settings. */
+ * settings; and the outputs of a plan, in trainer.fit.outputs and trainer.validate.outputs. */
 #include "compiler/recipe/recipe_parts.h"
 
 static const firnc_choice metrics[] = {{"loss", FIRNC_METRIC_LOSS},
@@ -12,6 +12,7 @@ static const firnc_choice metrics[] = {{"loss", FIRNC_METRIC_LOSS},
                                        {"fbeta", FIRNC_METRIC_F_BETA},
                                        {"auc", FIRNC_METRIC_AUC},
                                        {"mean_squared_error", FIRNC_METRIC_MEAN_SQUARED_ERROR},
+                                       {"none", FIRNC_METRIC_NONE},
                                        {"MeanMetric", FIRNC_METRIC_MEAN},
                                        {"PerplexityMetric", FIRNC_METRIC_PERPLEXITY},
                                        {"AccuracyMetric", FIRNC_METRIC_ACCURACY},
@@ -40,6 +41,7 @@ static const firnc_field fields[] = {
 static const firnc_field validate_fields[] = {
     {"val_dataloader", .kind = FIRNC_FIELD_NESTED},
     {"metric", .kind = FIRNC_FIELD_OTHER},
+    {"outputs", .kind = FIRNC_FIELD_ENTRIES},
     {"ckpt_path", .kind = FIRNC_FIELD_IGNORED, .only = "a plan names no files; use firn eval --checkpoint"},
 };
 
@@ -128,6 +130,7 @@ static bool check_metric(const firnc_recipe *recipe, const firnc_tree *node) {
     switch (recipe->job.metric) {
     case FIRNC_METRIC_LOSS:
     case FIRNC_METRIC_MEAN:
+    case FIRNC_METRIC_NONE:
         return true;
     case FIRNC_METRIC_AUC:
         return binary || (classes && recipe->facts.outputs == 2) ||
@@ -140,13 +143,37 @@ static bool check_metric(const firnc_recipe *recipe, const firnc_tree *node) {
     }
 }
 
+bool firnc_recipe_outputs(firnc_job *job, const firnc_tree *list) {
+    if (list != NULL && list->first == NULL)
+        return firnc_tree_fail(list, "lists no output; write one, such as logits, or leave it out");
+    for (const firnc_tree *entry = list == NULL ? NULL : list->first; entry != NULL; entry = entry->next) {
+        if (entry->kind != FIRNC_SCALAR || !firnc_is_name(entry->text))
+            return firnc_tree_fail(entry, "is no name of an output; write logits, or the name of a layer");
+        if (job->output_count == FIRNC_OUTPUTS_MAX)
+            return firnc_tree_fail(entry, "is one more than the %d outputs that a plan can have; leave some out",
+                                   FIRNC_OUTPUTS_MAX);
+        job->outputs[job->output_count++] = (firnc_job_output){entry->text, firnc_tree_place(entry)};
+    }
+    return true;
+}
+
+static bool is_given(const firnc_tree *node) {
+    return node != NULL && !firnc_tree_is_null(node);
+}
+
+/* An evaluation with outputs has a metric only if the recipe names one: what it predicts from may have no labels. */
 bool firnc_recipe_metric(firnc_recipe *recipe, const firnc_tree *validate, bool compute_metrics) {
+    const firnc_tree *outputs = firnc_tree_child(validate, "outputs");
     recipe->job.metric = has_classes(recipe) && compute_metrics ? recipe->facts.metric : FIRNC_METRIC_LOSS;
+    if (outputs != NULL && !is_given(firnc_tree_child(validate, "metric")))
+        recipe->job.metric = FIRNC_METRIC_NONE;
     if (validate == NULL)
         return true;
     if (!firnc_fields_read(validate, validate_fields, sizeof validate_fields / sizeof validate_fields[0], NULL))
         return false;
     const firnc_tree *node = firnc_tree_child(validate, "metric");
     recipe->job.places.metric = firnc_tree_place(node);
-    return node == NULL || (read_choice(recipe, node) && check_metric(recipe, node));
+    if (recipe->job.mode == FIRNC_EVAL && !firnc_recipe_outputs(&recipe->job, outputs))
+        return false;
+    return !is_given(node) || (read_choice(recipe, node) && check_metric(recipe, node));
 }

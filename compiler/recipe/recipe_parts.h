@@ -23,6 +23,10 @@ const firnc_tree *firnc_recipe_precision_switch(const firnc_tree *init);
 bool firnc_recipe_optimizer(firnc_job *job, const firnc_tree *init, double *learning_rate);
 bool firnc_recipe_schedule(firnc_job *job, const firnc_tree *init, double learning_rate);
 
+/* A list of outputs: trainer.fit.outputs of a training, trainer.validate.outputs of an evaluation (recipe_metric.c).
+ * NULL: there is none. */
+bool firnc_recipe_outputs(firnc_job *job, const firnc_tree *list);
+
 /* trainer.validate; the default metric is the usual one for the model (recipe_metric.c). */
 bool firnc_recipe_metric(firnc_recipe *recipe, const firnc_tree *validate, bool compute_metrics);
 

@@ -134,9 +134,13 @@ static bool read_lengths(firnc_study *study) {
     firnc_idle_mute(); /* the trials turn much off on purpose, and once is enough */
     if (!check_sample_weights(study, recipe))
         return false;
+    if (study->steps == 0 && recipe->job.endless) {
+        firnc_say("firnc: %s: the run has no end; give --steps, the steps of each trial", study->recipe);
+        return false;
+    }
     if (study->steps == 0)
         study->steps = recipe->job.steps;
-    if (study->steps > recipe->job.steps) {
+    if (study->steps > recipe->job.steps && !recipe->job.endless) {
         firnc_say("firnc: %s: the run has %llu steps, fewer than --steps %llu; raise trainer.init.loop.num_steps",
                   study->recipe, (unsigned long long)recipe->job.steps, (unsigned long long)study->steps);
         return false;

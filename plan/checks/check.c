@@ -20,22 +20,80 @@ static int hash_span(const firn_check_request *request, const uint8_t *bytes, ui
     return firn_sha256_of_many(bytes, count, &alive, digest);
 }
 
-/* Adds a comparison of a hash with one in the header to the trail: once with the header as decoded, once with its
- * bytes, which are what is signed. */
-static int compare_hash(const firn_check_request *request, const uint8_t hash[FIRN_HASH_BYTES], const uint8_t *decoded,
-                        size_t offset, uint32_t step, firn_trail *trail) {
-    const uint32_t first = firn_difference(hash, decoded, FIRN_HASH_BYTES);
-    const uint32_t second = firn_difference(request->file + offset, hash, FIRN_HASH_BYTES);
+/* What follows compares each thing twice and adds both results to the trail: one disturbance spoils at most one of
+ * them. The bytes of the header are compared, not what was decoded of them, because they are what is signed. */
+
+static int add_comparison(firn_trail *trail, uint32_t step, uint32_t first, uint32_t second, int error) {
     firn_trail_add(trail, step, first, second);
-    return (first | second) == 0 ? FIRN_OK : step == FIRN_TRAIL_KEY ? FIRN_ERROR_WRONG_KEY : FIRN_ERROR_RUN_HASH;
+    return (first | second) == 0 ? FIRN_OK : error;
 }
 
-static int check_key(const firn_check_request *request, const firn_header *header, firn_trail *trail) {
-    uint8_t hash[FIRN_HASH_BYTES];
-    int status = firn_key_hash(request->public_key, hash);
+static int compare_hash(const firn_check_request *request, const uint8_t hash[FIRN_HASH_BYTES], size_t offset,
+                        uint32_t step, firn_trail *trail, int error) {
+    const uint32_t first = firn_difference(hash, request->file + offset, FIRN_HASH_BYTES);
+    const uint32_t second = firn_difference(request->file + offset, hash, FIRN_HASH_BYTES);
+    return add_comparison(trail, step, first, second, error);
+}
+
+/* Returns 0 if neither the firmware nor the device has revoked a key. A mask that the port does not write revokes every
+ * key. */
+static __attribute__((noinline)) uint32_t revocation(const firn_check_request *request, uint32_t key, int *status) {
+    uint32_t mask = 0;
+    *status = FIRN_OK;
+    if (request->revoked_keys != NULL) {
+        *(volatile uint32_t *)&mask = UINT32_MAX;
+        *status = request->revoked_keys(request->context, &mask);
+    }
+    return *status != FIRN_OK ? UINT32_MAX : (request->keys.revoked | mask) >> key & 1;
+}
+
+/* Checks that key number i has not been revoked. */
+static int check_revocation(const firn_check_request *request, uint32_t i, firn_trail *trail) {
+    int status, again;
+    const uint32_t first = revocation(request, i, &status), second = revocation(request, i, &again);
+    const int compared = add_comparison(trail, FIRN_TRAIL_KEY, first, second, FIRN_ERROR_KEY_REVOKED);
     if (status != FIRN_OK)
         return status;
-    return compare_hash(request, hash, header->key_hash, FIRN_HEADER_AT_KEY_HASH, FIRN_TRAIL_KEY, trail);
+    return again != FIRN_OK ? again : compared;
+}
+
+/* Finds the key that the header names. */
+static int check_key(const firn_check_request *request, firn_trail *trail, const uint8_t **found) {
+    for (uint32_t i = 0; i < request->keys.count; i++) {
+        const uint8_t *key = request->keys.list + (size_t)i * FIRN_PUBLIC_KEY_BYTES;
+        uint8_t hash[FIRN_HASH_BYTES];
+        int status = firn_key_hash(key, hash);
+        if (status != FIRN_OK)
+            return status;
+        if (memcmp(hash, request->file + FIRN_HEADER_AT_KEY_HASH, sizeof hash) != 0)
+            continue;
+        *found = key;
+        return check_revocation(request, i, trail);
+    }
+    return FIRN_ERROR_WRONG_KEY;
+}
+
+/* Returns 0 if a plan is for this device, or if the device does not say what it is. */
+static __attribute__((noinline)) uint32_t device_difference(const firn_check_request *request) {
+    const firn_identity *identity = request->identity;
+    if (identity == NULL)
+        return 0;
+    return firn_difference(identity->vendor, request->file + FIRN_HEADER_AT_VENDOR, sizeof identity->vendor) |
+           firn_difference(identity->class_id, request->file + FIRN_HEADER_AT_CLASS, sizeof identity->class_id);
+}
+
+static __attribute__((noinline)) uint32_t image_difference(const firn_check_request *request) {
+    const firn_identity *identity = request->identity;
+    return identity == NULL ? 0 : identity->image_id ^ firn_load32(request->file + FIRN_HEADER_AT_IMAGE_ID);
+}
+
+static int check_identity(const firn_check_request *request, firn_trail *trail) {
+    const int status = add_comparison(trail, FIRN_TRAIL_DEVICE, device_difference(request), device_difference(request),
+                                      FIRN_ERROR_OTHER_DEVICE);
+    if (status != FIRN_OK)
+        return status;
+    return add_comparison(trail, FIRN_TRAIL_IMAGE, image_difference(request), image_difference(request),
+                          FIRN_ERROR_OTHER_IMAGE);
 }
 
 /* The header is what is signed; its SHA-256 is the plan hash. */
@@ -58,19 +116,13 @@ static void show_life(const firn_check_request *request) {
         request->alive(request->context);
 }
 
-static int check_signature(const firn_check_request *request, const uint8_t plan_hash[FIRN_HASH_BYTES],
-                           firn_trail *trail) {
-    const firn_alive alive = alive_of(request);
-    return firn_signature_check(request->public_key, plan_hash, request->file + FIRN_HEADER_BYTES, &alive, trail);
-}
-
 static int check_run_hash(const firn_check_request *request, const firn_header *header, firn_trail *trail) {
     uint8_t hash[FIRN_HASH_BYTES];
     const uint64_t bytes = firn_header_payload_end(header) - FIRN_PAYLOAD_OFFSET;
     int status = hash_span(request, request->file + FIRN_PAYLOAD_OFFSET, bytes, hash);
     if (status != FIRN_OK)
         return status;
-    return compare_hash(request, hash, header->run_hash, FIRN_HEADER_AT_RUN_HASH, FIRN_TRAIL_RUN_HASH, trail);
+    return compare_hash(request, hash, FIRN_HEADER_AT_RUN_HASH, FIRN_TRAIL_RUN_HASH, trail, FIRN_ERROR_RUN_HASH);
 }
 
 int firn_check_report(const firn_check_request *request, const firn_header *header) {
@@ -83,36 +135,26 @@ int firn_check_report(const firn_check_request *request, const firn_header *head
     return memcmp(hash, header->report_hash, sizeof hash) == 0 ? FIRN_OK : FIRN_ERROR_REPORT;
 }
 
-/* Reads the device's counter. A value that the function does not write refuses every plan. */
-static int read_counter(const firn_check_request *request, uint32_t *value) {
-    *(volatile uint32_t *)value = UINT32_MAX;
-    return request->counter(request->context, value);
+/* Reads the device's counter, and returns 0 if the plan is no older. A value that the port does not write refuses every
+ * plan. */
+static __attribute__((noinline)) uint32_t age(const firn_check_request *request, uint32_t *device_counter,
+                                              int *status) {
+    *status = FIRN_OK;
+    if (request->counter == NULL)
+        return 0;
+    *(volatile uint32_t *)device_counter = UINT32_MAX;
+    *status = request->counter(request->context, device_counter);
+    const uint32_t of_plan = firn_load32(request->file + FIRN_HEADER_AT_SECURITY_COUNTER);
+    return *status != FIRN_OK ? UINT32_MAX : (uint32_t)(((uint64_t)of_plan - *device_counter) >> 32);
 }
 
-/* Returns 0 if a plan with this counter is no older than the device's, else UINT32_MAX. */
-static uint32_t is_older(uint32_t of_plan, uint32_t of_device) {
-    return (uint32_t)(((uint64_t)of_plan - of_device) >> 32);
-}
-
-/* Compares the counter of the plan with the device's twice; the second time, both are read again. */
-static int check_counter(const firn_check_request *request, const firn_header *header, uint32_t *device_counter,
-                         firn_trail *trail) {
-    if (request->counter == NULL) {
-        const volatile firn_check_request *again = request;
-        const uint32_t there_is_one = again->counter != NULL ? UINT32_MAX : 0;
-        firn_trail_add(trail, FIRN_TRAIL_COUNTER, there_is_one, there_is_one);
-        return FIRN_OK;
-    }
-    uint32_t second_counter;
-    int status = read_counter(request, device_counter);
-    if (status == FIRN_OK)
-        status = read_counter(request, &second_counter);
+int firn_check_counter(const firn_check_request *request, uint32_t *device_counter, firn_trail *trail) {
+    int status, again;
+    const uint32_t first = age(request, device_counter, &status), second = age(request, device_counter, &again);
+    const int compared = add_comparison(trail, FIRN_TRAIL_COUNTER, first, second, FIRN_ERROR_SECURITY_COUNTER);
     if (status != FIRN_OK)
         return status;
-    const uint32_t first = is_older(header->security_counter, *device_counter);
-    const uint32_t second = is_older(firn_load32(request->file + FIRN_HEADER_AT_SECURITY_COUNTER), second_counter);
-    firn_trail_add(trail, FIRN_TRAIL_COUNTER, first, second);
-    return (first | second) == 0 ? FIRN_OK : FIRN_ERROR_SECURITY_COUNTER;
+    return again != FIRN_OK ? again : compared;
 }
 
 static int check_payload(const firn_check_request *request, const firn_header *header, firn_fb_plan *plan) {
@@ -127,26 +169,36 @@ static int check_payload(const firn_check_request *request, const firn_header *h
     return status;
 }
 
-int firn_check_into(const firn_check_request *request, firn_header *header, firn_fb_plan *plan,
-                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter, firn_trail *trail) {
+int firn_check_header(const firn_check_request *request, firn_header *header, uint8_t plan_hash[FIRN_HASH_BYTES],
+                      firn_trail *trail) {
     int status = FIRN_ERROR_ARGUMENT;
+    const uint8_t *key = NULL;
+    const firn_alive alive = alive_of(request);
     memset(header, 0, sizeof *header);
-    memset(plan, 0, sizeof *plan);
     memset(plan_hash, 0, FIRN_HASH_BYTES);
-    *device_counter = 0;
     trail->first = trail->second = 0;
-    if (request->public_key != NULL)
+    if (request->keys.list != NULL && request->keys.count != 0 && request->keys.count <= FIRN_KEYS_MAX)
         status = firn_header_decode(header, request->file, request->file_bytes);
     if (status == FIRN_OK)
-        status = check_key(request, header, trail);
+        status = check_key(request, trail, &key);
     if (status == FIRN_OK)
         status = hash_header(request, plan_hash);
     if (status == FIRN_OK)
-        status = check_signature(request, plan_hash, trail);
+        status = firn_signature_check(key, plan_hash, request->file + FIRN_HEADER_BYTES, &alive, trail);
+    if (status == FIRN_OK)
+        status = check_identity(request, trail);
+    return status;
+}
+
+int firn_check_into(const firn_check_request *request, firn_header *header, firn_fb_plan *plan,
+                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter, firn_trail *trail) {
+    memset(plan, 0, sizeof *plan);
+    *device_counter = 0;
+    int status = firn_check_header(request, header, plan_hash, trail);
     if (status == FIRN_OK)
         status = check_run_hash(request, header, trail);
     if (status == FIRN_OK)
-        status = check_counter(request, header, device_counter, trail);
+        status = firn_check_counter(request, device_counter, trail);
     if (status == FIRN_OK)
         status = check_payload(request, header, plan);
     if (status != FIRN_OK)

@@ -1,62 +1,20 @@
 /* Rule 17 of FORMAT.md, the fields around the ops: checks what the runtime fills, evaluates, reads and counts against
  * the tensors that the fields refer to. After this check the runtime uses every index of the plan unchecked. */
 #include <float.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
+#include "plan/divide.h"
 #include "plan/errors.h"
+#include "plan/parts.h"
 #include "plan/schedule_list.h"
 
 /* --- tensors that fields name ----------------------------------------------------------------------------------- */
 
-/* Whether a tensor has one dimension of this extent, this type, and lies in this memory. In the arena it must also be
- * persistent, because the runtime reads it between phases, and must not be scratch. */
-static bool is_vector(firn_fb_plan plan, uint32_t index, firn_memory memory, uint8_t type, uint32_t extent) {
-    if (index >= firn_fb_plan_tensors_count(plan))
-        return false;
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    return firn_semantics_memory(tensor) == memory && firn_fb_tensor_base(tensor) == FIRN_ABSENT &&
-           firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_SCRATCH && firn_fb_tensor_type(tensor) == type &&
-           firn_fb_tensor_dims_count(tensor) == 1 && firn_fb_tensor_dims_at(tensor, 0) == extent &&
-           firn_semantics_is_persistent(tensor);
-}
-
 static bool is_arena_scalar(firn_fb_plan plan, uint32_t index, uint8_t type) {
-    return is_vector(plan, index, FIRN_MEMORY_ARENA, type, 1);
-}
-
-static bool is_counter(firn_fb_plan plan, uint32_t index) {
-    return is_vector(plan, index, FIRN_MEMORY_STATE, FIRN_INT64, 1) &&
-           firn_fb_tensor_role(firn_fb_plan_tensors_at(plan, index)) == FIRN_FB_ROLE_COUNTER;
-}
-
-/* Whether one op alone writes a tensor, has this code, and has it as this output in a phase of this kind. */
-static bool has_one_writer(firn_fb_plan plan, uint32_t tensor, uint16_t code, uint32_t output, uint8_t phase,
-                           firn_fb_op *writer) {
-    uint32_t writers = 0;
-    uint8_t kind;
-    firn_fb_op op;
-    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &kind); n++) {
-        if (!firn_semantics_writes(op, tensor))
-            continue;
-        if (kind != phase || firn_fb_op_code(op) != code || firn_fb_op_outputs_at(op, output) != tensor)
-            return false;
-        *writer = op;
-        writers++;
-    }
-    return writers == 1;
-}
-
-/* Whether a value is +0 bit by bit, which is the only encoding of an unused field. */
-static bool is_unused(float x) {
-    uint32_t bits;
-    __builtin_memcpy(&bits, &x, sizeof bits);
-    return bits == 0;
-}
-
-static bool is_positive(float x) {
-    return x > 0.0f && x - x == 0.0f;
+    return firn_semantics_is_vector(plan, index, FIRN_MEMORY_ARENA, type, 1);
 }
 
 /* --- the mode --------------------------------------------------------------------------------------------------- */
@@ -106,7 +64,7 @@ static int check_evaluate(firn_fb_plan plan) {
 static bool is_pushed_or_read(firn_fb_plan plan, firn_fb_sampler sampler) {
     uint32_t pushed = firn_fb_sampler_pushed(sampler);
     return pushed == FIRN_ABSENT ||
-           (is_vector(plan, pushed, FIRN_MEMORY_RING, FIRN_INT64, 1) &&
+           (firn_semantics_is_vector(plan, pushed, FIRN_MEMORY_RING, FIRN_INT64, 1) &&
             firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL && firn_fb_sampler_held_out_per_mille(sampler) == 0);
 }
 
@@ -114,7 +72,7 @@ static bool is_sampler(firn_fb_plan plan, firn_fb_sampler sampler) {
     bool window = firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_WINDOW;
     return (firn_fb_sampler_window(sampler) != 0) == window && (firn_fb_sampler_stride(sampler) != 0) == window &&
            firn_fb_sampler_samples(sampler) >= 1 && firn_fb_sampler_held_out_per_mille(sampler) <= 999 &&
-           is_counter(plan, firn_fb_sampler_cursor(sampler)) && is_pushed_or_read(plan, sampler);
+           firn_semantics_is_counter(plan, firn_fb_sampler_cursor(sampler)) && is_pushed_or_read(plan, sampler);
 }
 
 /* int32 reads integers of up to 32 bits, which must be below the limit; float32 reads float32 unscaled, or integers of
@@ -123,7 +81,7 @@ static bool element_fits(firn_fb_input input, uint8_t type) {
     uint8_t element = firn_fb_input_element(input);
     uint32_t limit = firn_fb_input_limit(input);
     bool small = element == FIRN_UINT8 || (element >= FIRN_UINT16 && element <= FIRN_BOOL);
-    bool scaled = firn_fb_input_scale(input) != 1.0f || !is_unused(firn_fb_input_shift(input));
+    bool scaled = firn_fb_input_scale(input) != 1.0f || !firn_semantics_is_unused(firn_fb_input_shift(input));
     switch (type) {
     case FIRN_INT32:
         return (small || element == FIRN_INT32) && !scaled && limit != 0 && limit <= (uint32_t)INT32_MAX;
@@ -146,7 +104,7 @@ static bool sample_fits(firn_fb_sampler sampler, firn_fb_input input, uint64_t e
 static uint64_t sample_elements(firn_fb_tensor tensor) {
     firn_shape shape = firn_semantics_shape(tensor);
     uint64_t elements = 0;
-    return firn_shape_elements(&shape, &elements) ? elements / shape.dims[0] : 0;
+    return firn_shape_elements(&shape, &elements) ? firn_divide(elements, shape.dims[0], NULL) : 0;
 }
 
 /* The ring of an input holds elements as they were pushed: one after the other for windows, in records of a sample
@@ -229,6 +187,10 @@ static bool is_schedule(firn_fb_plan plan, uint32_t i) {
 
 static int check_schedules(firn_fb_plan plan) {
     firn_schedule_list list = firn_plan_schedule_list(plan);
+    for (uint32_t i = 0; i < list.node_count; i++) {
+        if (!firn_schedule_is_linked(list.nodes[i].kind))
+            return FIRN_ERROR_KERNEL_MISSING;
+    }
     if (firn_schedule_check(&list) != 0)
         return FIRN_ERROR_SCHEDULE;
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
@@ -304,8 +266,9 @@ static const step_rule floor_rule = {FIRN_OP_loss_scale_update, FIRN_LOSS_SCALE_
 
 static bool is_computed(firn_fb_plan plan, uint32_t tensor, const step_rule *rule) {
     firn_fb_op writer;
-    return tensor == FIRN_ABSENT || (is_arena_scalar(plan, tensor, rule->type) &&
-                                     has_one_writer(plan, tensor, rule->code, rule->output, rule->phase, &writer));
+    return tensor == FIRN_ABSENT ||
+           (is_arena_scalar(plan, tensor, rule->type) &&
+            firn_semantics_has_one_writer(plan, tensor, rule->code, rule->output, rule->phase, &writer));
 }
 
 static int check_step(firn_fb_plan plan) {
@@ -316,73 +279,8 @@ static int check_step(firn_fb_plan plan) {
         return FIRN_ERROR_ROLE;
     if (rate != FIRN_ABSENT && firn_semantics_schedule_of(plan, rate) == firn_fb_plan_schedules_count(plan))
         return FIRN_ERROR_ROLE;
-    if (scale != FIRN_ABSENT && !is_vector(plan, scale, FIRN_MEMORY_STATE, FIRN_FLOAT32, 1))
+    if (scale != FIRN_ABSENT && !firn_semantics_is_vector(plan, scale, FIRN_MEMORY_STATE, FIRN_FLOAT32, 1))
         return FIRN_ERROR_ROLE;
-    return FIRN_OK;
-}
-
-/* --- the metric ------------------------------------------------------------------------------------------------- */
-
-/* The one or two ops that may compute the state of a kind of metric; other is 0 if there is one. */
-typedef struct metric_rule {
-    uint16_t code, other;
-    uint8_t type; /* type of `sum` */
-    bool matrix, f_beta;
-} metric_rule;
-
-static const metric_rule metric_rules[] = {
-    [FIRN_FB_METRIC_KIND_MEAN_LOSS] = {FIRN_OP_metric_mean, FIRN_OP_metric_weighted_mean, FIRN_FLOAT32, false, false},
-    [FIRN_FB_METRIC_KIND_PERPLEXITY] = {FIRN_OP_metric_mean, FIRN_OP_metric_weighted_mean, FIRN_FLOAT32, false, false},
-    [FIRN_FB_METRIC_KIND_ACCURACY] = {FIRN_OP_metric_accuracy, 0, FIRN_INT64, false, false},
-    [FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY] = {FIRN_OP_metric_weighted_accuracy, 0, FIRN_FLOAT32, false, false},
-    [FIRN_FB_METRIC_KIND_MEAN_PER_CLASS_ACCURACY] = {FIRN_OP_metric_confusion, 0, FIRN_INT64, true, false},
-    [FIRN_FB_METRIC_KIND_MEAN_IOU] = {FIRN_OP_metric_confusion, 0, FIRN_INT64, true, false},
-    [FIRN_FB_METRIC_KIND_DICE] = {FIRN_OP_metric_confusion, 0, FIRN_INT64, true, false},
-    [FIRN_FB_METRIC_KIND_F_BETA_MICRO] = {FIRN_OP_metric_confusion, 0, FIRN_INT64, true, true},
-    [FIRN_FB_METRIC_KIND_F_BETA_MACRO] = {FIRN_OP_metric_confusion, 0, FIRN_INT64, true, true},
-    [FIRN_FB_METRIC_KIND_AUC] = {FIRN_OP_metric_auc, 0, FIRN_INT64, false, false},
-    [FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR] = {FIRN_OP_metric_mean, 0, FIRN_FLOAT32, false, false},
-};
-
-/* Checks that one op alone writes sum and count, which also determines their shapes. */
-static bool is_measured_once(firn_fb_plan plan, uint32_t sum, uint32_t count, uint16_t code) {
-    firn_fb_op adds, counts;
-    return has_one_writer(plan, sum, code, 0, FIRN_FB_PHASE_KIND_EVALUATE, &adds) &&
-           has_one_writer(plan, count, code, 1, FIRN_FB_PHASE_KIND_EVALUATE, &counts) && adds.at == counts.at;
-}
-
-/* Whether a tensor is a counter of this type with any extents. */
-static bool is_counter_of(firn_fb_plan plan, uint32_t index, uint8_t type) {
-    if (index >= firn_fb_plan_tensors_count(plan))
-        return false;
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_COUNTER && firn_fb_tensor_base(tensor) == FIRN_ABSENT &&
-           firn_fb_tensor_type(tensor) == type;
-}
-
-/* Checks the ignored classes of the confusion matrix `sum`: ascending, and at least one class must remain. */
-static bool are_ignored_classes(firn_fb_plan plan, firn_fb_metric metric) {
-    firn_fb_tensor matrix = firn_fb_plan_tensors_at(plan, firn_fb_metric_sum(metric));
-    uint32_t count = firn_fb_metric_ignore_classes_count(metric), classes = firn_fb_tensor_dims_at(matrix, 0);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t class = firn_fb_metric_ignore_classes_at(metric, i);
-        if (class >= classes || (i > 0 && class <= firn_fb_metric_ignore_classes_at(metric, i - 1)))
-            return false;
-    }
-    return count < classes;
-}
-
-static int check_metric(firn_fb_plan plan, firn_fb_metric metric) {
-    const metric_rule *rule = &metric_rules[firn_fb_metric_kind(metric)];
-    uint32_t sum = firn_fb_metric_sum(metric), count = firn_fb_metric_count(metric);
-    float beta = firn_fb_metric_beta(metric);
-    if (!is_counter_of(plan, sum, rule->type) || !is_counter(plan, count) ||
-        (!is_measured_once(plan, sum, count, rule->code) && !is_measured_once(plan, sum, count, rule->other)))
-        return FIRN_ERROR_ROLE;
-    if (rule->f_beta ? !is_positive(beta) : !is_unused(beta))
-        return FIRN_ERROR_FIELD;
-    if (rule->matrix ? !are_ignored_classes(plan, metric) : firn_fb_metric_ignore_classes_count(metric) != 0)
-        return FIRN_ERROR_FIELD;
     return FIRN_OK;
 }
 
@@ -391,13 +289,13 @@ static int check_metric(firn_fb_plan plan, firn_fb_metric metric) {
 /* Whether exactly one op writes the counter, and it adds 1 in a phase of this kind. */
 static bool is_counted_once(firn_fb_plan plan, uint32_t counter, uint8_t kind) {
     firn_fb_op writer;
-    return has_one_writer(plan, counter, FIRN_OP_count, FIRN_COUNT_OUT_COUNTER, kind, &writer) &&
+    return firn_semantics_has_one_writer(plan, counter, FIRN_OP_count, FIRN_COUNT_OUT_COUNTER, kind, &writer) &&
            firn_fb_op_integers_at(writer, FIRN_COUNT_STEP) == 1;
 }
 
 static int check_counters(firn_fb_plan plan) {
     uint32_t global = firn_fb_plan_global_step(plan), optimizer = firn_fb_plan_optimizer_step(plan);
-    return is_counter(plan, global) && is_counter(plan, optimizer) &&
+    return firn_semantics_is_counter(plan, global) && firn_semantics_is_counter(plan, optimizer) &&
                    is_counted_once(plan, global, FIRN_FB_PHASE_KIND_BOOKKEEP) &&
                    is_counted_once(plan, optimizer, FIRN_FB_PHASE_KIND_UPDATE)
                ? FIRN_OK
@@ -431,8 +329,8 @@ static const uint8_t rule_fields[] = {
 
 /* The fields that are not 0. */
 static uint32_t fields_of(firn_fb_initialiser initialiser) {
-    uint32_t fields = is_unused(firn_fb_initialiser_a(initialiser)) ? 0 : USES_A;
-    if (!is_unused(firn_fb_initialiser_b(initialiser)))
+    uint32_t fields = firn_semantics_is_unused(firn_fb_initialiser_a(initialiser)) ? 0 : USES_A;
+    if (!firn_semantics_is_unused(firn_fb_initialiser_b(initialiser)))
         fields |= USES_B;
     if (firn_fb_initialiser_rng_id(initialiser) != 0)
         fields |= USES_RNG_ID;
@@ -496,7 +394,8 @@ static int check_mode(firn_fb_plan plan, bool train) {
     if (error == FIRN_OK && train)
         error = check_step(plan);
     for (uint32_t i = 0; error == FIRN_OK && i < firn_fb_plan_metrics_count(plan); i++)
-        error = check_metric(plan, firn_fb_plan_metrics_at(plan, i));
+        error = firn_semantics_metric == NULL ? FIRN_ERROR_KERNEL_MISSING
+                                              : firn_semantics_metric(plan, firn_fb_plan_metrics_at(plan, i));
     return error;
 }
 

@@ -36,17 +36,17 @@ static bool may_change_state(firn_fb_op op, uint8_t phase, firn_fb_tensor tensor
 }
 
 /* Checks that output j is the same tensor as the input that it changes, if any, and that no other input and no earlier
- * output has its bytes. */
+ * output has its bytes, or is another view of its base. */
 static bool operands_are_apart(firn_fb_plan plan, firn_fb_op op, uint32_t j) {
-    uint32_t tensor = firn_fb_op_outputs_at(op, j);
+    uint32_t tensor = firn_fb_op_outputs_at(op, j), base = firn_semantics_base(plan, tensor);
     uint8_t changed = firn_op_changed(info_of(op), j);
     for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
         uint32_t input = firn_fb_op_inputs_at(op, i);
-        if (i == changed ? input != tensor : firn_semantics_base(plan, input) == tensor)
+        if (i == changed ? input != tensor : firn_semantics_base(plan, input) == base)
             return false;
     }
     for (uint32_t i = 0; i < j; i++) {
-        if (firn_fb_op_outputs_at(op, i) == tensor)
+        if (firn_semantics_base(plan, firn_fb_op_outputs_at(op, i)) == base)
             return false;
     }
     return true;
@@ -57,7 +57,7 @@ static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
     uint8_t phase;
     firn_fb_op op;
     for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++) {
-        if (phase == kind && (firn_semantics_reads(plan, op, tensor) || firn_semantics_writes(op, tensor)))
+        if (phase == kind && (firn_semantics_reads(plan, op, tensor) || firn_semantics_writes(plan, op, tensor)))
             return true;
     }
     return false;
@@ -86,12 +86,16 @@ static bool may_read(firn_fb_plan plan, uint32_t index, uint32_t n, uint8_t phas
            (phase != FIRN_FB_PHASE_KIND_DERIVE || may_derive(plan, index));
 }
 
+/* Of views only those of state may be written: state has contents before the first op, so a part of it may change
+ * alone. */
 static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase, uint32_t j) {
-    uint32_t index = firn_fb_op_outputs_at(op, j);
+    uint32_t index = firn_semantics_base(plan, firn_fb_op_outputs_at(op, j));
     firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
     bool fresh = firn_op_changed(info_of(op), j) == FIRN_FRESH;
-    if (!is_alive(tensor, n) || firn_fb_tensor_base(tensor) != FIRN_ABSENT || !operands_are_apart(plan, op, j) ||
-        firn_semantics_is_filled(plan, index) || index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)))
+    bool part = index != firn_fb_op_outputs_at(op, j);
+    if (!is_alive(tensor, n) || (part && firn_semantics_memory(tensor) != FIRN_MEMORY_STATE) ||
+        !operands_are_apart(plan, op, j) || firn_semantics_is_filled(plan, index) ||
+        index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)))
         return false;
     switch (firn_semantics_memory(tensor)) {
     case FIRN_MEMORY_STATE:
@@ -189,7 +193,7 @@ static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
     uint32_t first = persistent ? first_touch : firn_fb_tensor_first(tensor);
     uint8_t phase;
     firn_fb_op op;
-    if (!firn_semantics_op(plan, first, &op, &phase) || !firn_semantics_writes(op, index))
+    if (!firn_semantics_op(plan, first, &op, &phase) || !firn_semantics_writes(plan, op, index))
         return false;
     /* An update may be skipped, so bookkeep, which always runs, may not use a tensor that begins there. */
     if (phase == FIRN_FB_PHASE_KIND_UPDATE && phase_touches(plan, FIRN_FB_PHASE_KIND_BOOKKEEP, index))

@@ -76,9 +76,9 @@ bool firn_semantics_reads(firn_fb_plan plan, firn_fb_op op, uint32_t tensor) {
     return false;
 }
 
-bool firn_semantics_writes(firn_fb_op op, uint32_t tensor) {
+bool firn_semantics_writes(firn_fb_plan plan, firn_fb_op op, uint32_t tensor) {
     for (uint32_t i = 0; i < firn_fb_op_outputs_count(op); i++) {
-        if (firn_fb_op_outputs_at(op, i) == tensor)
+        if (firn_semantics_base(plan, firn_fb_op_outputs_at(op, i)) == tensor)
             return true;
     }
     return false;
@@ -89,7 +89,7 @@ static uint32_t first_use(firn_fb_plan plan, uint32_t tensor, bool reading) {
     uint32_t n = 0;
     uint8_t phase;
     firn_fb_op op;
-    while (firn_semantics_op(plan, n, &op, &phase) && !firn_semantics_writes(op, tensor) &&
+    while (firn_semantics_op(plan, n, &op, &phase) && !firn_semantics_writes(plan, op, tensor) &&
            !(reading && firn_semantics_reads(plan, op, tensor)))
         n++;
     return n;

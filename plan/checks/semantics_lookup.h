@@ -35,9 +35,9 @@ FIRN_FB_READS uint32_t firn_semantics_base(firn_fb_plan plan, uint32_t tensor);
 /* Stores op number n, counted through all phases, and the kind of its phase. False if there is no such op. */
 bool firn_semantics_op(firn_fb_plan plan, uint32_t n, firn_fb_op *op, uint8_t *phase);
 
-/* Whether an op reads a tensor that is not a view, itself or through a view; whether it writes it. */
+/* Whether an op reads, or writes, a tensor that is not a view, itself or through a view. */
 FIRN_FB_READS bool firn_semantics_reads(firn_fb_plan plan, firn_fb_op op, uint32_t tensor);
-FIRN_FB_READS bool firn_semantics_writes(firn_fb_op op, uint32_t tensor);
+FIRN_FB_READS bool firn_semantics_writes(firn_fb_plan plan, firn_fb_op op, uint32_t tensor);
 
 /* The first op that reads or writes a tensor that is not a view; the number of ops if there is none. */
 FIRN_FB_READS uint32_t firn_semantics_first_touch(firn_fb_plan plan, uint32_t tensor);
@@ -55,5 +55,20 @@ FIRN_FB_READS bool firn_semantics_is_filled(firn_fb_plan plan, uint32_t tensor);
 
 /* Whether a tensor is persistent: its lifetime is not limited to a range of ops. */
 FIRN_FB_READS bool firn_semantics_is_persistent(firn_fb_tensor tensor);
+
+/* Whether a tensor has one dimension of this extent, this type, and lies in this memory. In the arena it must also be
+ * persistent, because the runtime reads it between phases, and must not be scratch. */
+bool firn_semantics_is_vector(firn_fb_plan plan, uint32_t index, firn_memory memory, uint8_t type, uint32_t extent);
+
+/* Whether a tensor is a counter of the state: one int64. */
+bool firn_semantics_is_counter(firn_fb_plan plan, uint32_t index);
+
+/* Whether one op alone writes a tensor, has this code, and has it as this output in a phase of this kind. */
+bool firn_semantics_has_one_writer(firn_fb_plan plan, uint32_t tensor, uint16_t code, uint32_t output, uint8_t phase,
+                                   firn_fb_op *writer);
+
+/* Whether a value is +0 bit by bit, which is the only encoding of an unused field; whether it is above 0 and finite. */
+bool firn_semantics_is_unused(float x);
+bool firn_semantics_is_positive(float x);
 
 #endif

@@ -24,12 +24,12 @@ enum {
 
 enum { FIRN_FB_FLAG_REQUIRED = 1, FIRN_FB_FLAG_ASCII = 2 };
 
-/* One field of a table. Its id is its index relative to firn_fb_table_rule.first_field. */
+/* One field of a table, in four bytes. Its id is its index relative to firn_fb_table_rule.first_field. */
 typedef struct firn_fb_field_rule {
-    uint8_t kind;  /* FIRN_FB_KIND_* */
-    uint8_t flags; /* FIRN_FB_FLAG_* */
-    uint8_t type;
-    uint32_t limit; /* maximum number of elements of a vector or of bytes of a string; 0 for the other kinds */
+    unsigned kind : 4;  /* FIRN_FB_KIND_* */
+    unsigned flags : 4; /* FIRN_FB_FLAG_* */
+    unsigned type : 8;
+    unsigned most : 16; /* maximum number of elements of a vector or of bytes of a string, less 1; 0 for other kinds */
 } firn_fb_field_rule;
 
 typedef struct firn_fb_table_rule {

@@ -63,26 +63,38 @@ static void write_positions(const struct op_row *rows, size_t count) {
 
 /* --- op_table.c --------------------------------------------------------------------------------------------------- */
 
-/* Equal sequences of operands or ranges are stored once: a row refers to the start of its sequence in the list. */
-enum { LIST_MAX = 4096, ENTRY_BYTES = 256 };
+/* Equal sequences of operands or ranges are stored once, each in an array of its own, so that a firmware is linked with
+ * only the sequences of its ops. */
+enum { SEQUENCES_MAX = 512, ENTRY_BYTES = 256 };
 
-struct list {
-    char (*entries)[ENTRY_BYTES];
+struct sequences {
+    const char *type, *name, *format;
+    uint64_t hashes[SEQUENCES_MAX];
     unsigned count;
 };
 
-/* The index of a sequence in the list. Appends the sequence if the list does not contain it. */
-static unsigned place_of(struct list *list, char (*sequence)[ENTRY_BYTES], unsigned count) {
-    unsigned place = 0;
-    while (place + count <= list->count && memcmp(list->entries[place], sequence, count * sizeof *sequence) != 0)
-        place++;
-    if (place + count <= list->count)
-        return place;
-    if (list->count + count > LIST_MAX)
-        refuse("plan/ops.def", "too many operands");
-    memcpy(list->entries[list->count], sequence, count * sizeof *sequence);
-    list->count += count;
-    return list->count - count;
+/* Bits of a sequence of entries (FNV-1a). */
+static uint64_t hash_of(char (*sequence)[ENTRY_BYTES], unsigned count) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ count;
+    for (size_t i = 0; i < count * sizeof *sequence; i++)
+        hash = (hash ^ (unsigned char)sequence[0][i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* The number of a sequence. Writes its array if it has not been written. */
+static unsigned put_sequence(struct sequences *list, char (*sequence)[ENTRY_BYTES], unsigned count) {
+    const uint64_t hash = hash_of(sequence, count);
+    for (unsigned i = 0; i < list->count; i++)
+        if (list->hashes[i] == hash)
+            return i;
+    if (list->count == SEQUENCES_MAX)
+        refuse("plan/ops.def", "too many sequences of operands");
+    put("static const %s %s_%u[] = {\n", list->type, list->name, list->count);
+    for (unsigned i = 0; i < count; i++)
+        put(list->format, sequence[i]);
+    put("};\n");
+    list->hashes[list->count] = hash;
+    return list->count++;
 }
 
 static void upper(const char *from, char *to) {
@@ -153,17 +165,17 @@ static void describe_operand(const struct op_operand *operand, char entry[ENTRY_
              operand->optional ? ", .optional = true" : "", operand->scratch ? ", .scratch = true" : "");
 }
 
-static unsigned place_operands(struct list *list, const struct op_row *row) {
+static unsigned put_operand_sequence(struct sequences *list, const struct op_row *row) {
     char sequence[2 * OP_OPERANDS_MAX][ENTRY_BYTES];
     memset(sequence, 0, sizeof sequence);
     for (unsigned i = 0; i < row->input_count; i++)
         describe_operand(&row->inputs[i], sequence[i]);
     for (unsigned i = 0; i < row->output_count; i++)
         describe_operand(&row->outputs[i], sequence[row->input_count + i]);
-    return place_of(list, sequence, row->input_count + row->output_count);
+    return put_sequence(list, sequence, row->input_count + row->output_count);
 }
 
-static unsigned place_ranges(struct list *list, const struct op_row *row) {
+static unsigned put_range_sequence(struct sequences *list, const struct op_row *row) {
     char sequence[2 * OP_ATTRIBUTES_MAX][ENTRY_BYTES], word[OP_NAME_BYTES];
     memset(sequence, 0, sizeof sequence);
     for (unsigned i = 0; i < row->integer_count + row->real_count; i++) {
@@ -171,7 +183,7 @@ static unsigned place_ranges(struct list *list, const struct op_row *row) {
         upper((real ? &row->reals[i - row->integer_count] : &row->integers[i])->range, word);
         snprintf(sequence[i], ENTRY_BYTES, "FIRN_RANGE_%s", word);
     }
-    return place_of(list, sequence, row->integer_count + row->real_count);
+    return put_sequence(list, sequence, row->integer_count + row->real_count);
 }
 
 static unsigned in_place_of(const struct op_row *row) {
@@ -187,28 +199,24 @@ static const char *or_word(const char *word, const char *otherwise) {
 
 static void put_row(const struct op_row *row, unsigned operands, unsigned ranges) {
     const struct op_columns *columns = &row->source->columns;
-    put("    {.code = %u, .operands = %u, .ranges = %u, .inputs = %u, .inputs_min = %u, .inputs_max = %u,\n",
-        row->source->code, operands, ranges, row->input_count, row->inputs_min, row->inputs_max);
-    put("     .outputs = %u, .integers = %u, .reals = %u, .reductions = %u, .in_place = %u, .autocast = "
+    put("const firn_op_info firn_op_row_%s = {\n", row->source->name);
+    put("    .code = %u, .operands = operands_%u,", row->source->code, operands);
+    if (row->integer_count + row->real_count > 0)
+        put(" .ranges = ranges_%u,", ranges);
+    put(" .inputs = %u, .inputs_min = %u, .inputs_max = %u,\n", row->input_count, row->inputs_min, row->inputs_max);
+    put("    .outputs = %u, .integers = %u, .reals = %u, .reductions = %u, .in_place = %u, .autocast = "
         "FIRN_AUTOCAST_%s,\n",
         row->output_count, row->integer_count, row->real_count, row->reduction_count, in_place_of(row),
         or_word(columns->autocast, "fixed"));
-    put("     .outputs_min = %u, .integers_min = %u, .reals_min = %u,\n", row->outputs_min, row->integers_min,
+    put("    .outputs_min = %u, .integers_min = %u, .reals_min = %u,\n", row->outputs_min, row->integers_min,
         row->reals_min);
-    put("     .pol = FIRN_POL_%s, .cost = FIRN_COST_%s, .begins = FIRN_BEGINS_%s, .gathers = %u, .metric = %u,\n",
+    put("    .pol = FIRN_POL_%s, .cost = FIRN_COST_%s, .begins = FIRN_BEGINS_%s, .gathers = %u, .metric = %u,\n",
         or_word(columns->pol, "none"), row->source->cost, or_word(columns->begins, "nothing"), columns->gathers,
         columns->metric);
-    put("     .reduced = %u, .inner = %u, .inner_flag = %u, .typed = %u, .factors = %u,\n", row->reduced, row->inner,
+    put("    .reduced = %u, .inner = %u, .inner_flag = %u, .typed = %u, .factors = %u,\n", row->reduced, row->inner,
         row->inner_flag, row->typed, row->factors);
-    put("     .index_operand = %u, .index_table = %u, .index_from_end = %u, .index_attribute = %u}, /* %s */\n",
-        row->index_operand, row->index_table, row->index_from_end, row->index_attribute, row->source->name);
-}
-
-static void put_list(const struct list *list, const char *declaration, const char *format) {
-    put("\nconst %s[] = {\n", declaration);
-    for (unsigned i = 0; i < list->count; i++)
-        put(format, list->entries[i]);
-    put("};\n");
+    put("    .index_operand = %u, .index_table = %u, .index_from_end = %u, .index_attribute = %u};\n",
+        row->index_operand, row->index_table, row->index_from_end, row->index_attribute);
 }
 
 /* Defaults by ascending position, so that the attributes behind any number of given ones are filled in in one pass. */
@@ -226,17 +234,18 @@ static void put_defaults(const struct op_row *rows, size_t count) {
 }
 
 static void write_table(const struct op_row *rows, size_t count) {
-    struct list operands = {allocate(LIST_MAX, ENTRY_BYTES), 0}, ranges = {allocate(LIST_MAX, ENTRY_BYTES), 0};
+    struct sequences operands = {.type = "firn_operand", .name = "operands", .format = "    {%s},\n"};
+    struct sequences ranges = {.type = "uint8_t", .name = "ranges", .format = "    %s,\n"};
     begin_file_from("op_table.c", "The columns of the table of ops. Freestanding.", "plan/ops.def");
-    put("#include \"plan/ops.h\"\n\nconst firn_op_info firn_op_table[FIRN_OPS] = {\n");
-    for (size_t i = 0; i < count; i++)
-        put_row(&rows[i], place_operands(&operands, &rows[i]), place_ranges(&ranges, &rows[i]));
-    put("};\n");
-    put_list(&operands, "firn_operand firn_op_operands", "    {%s},\n");
-    put_list(&ranges, "uint8_t firn_op_ranges", "    %s,\n");
+    put("#include \"plan/parts.h\"\n");
+    for (size_t i = 0; i < count; i++) {
+        put("\n");
+        const unsigned operand_list = put_operand_sequence(&operands, &rows[i]);
+        const bool attributes = rows[i].integer_count + rows[i].real_count > 0;
+        const unsigned range_list = attributes ? put_range_sequence(&ranges, &rows[i]) : 0;
+        put_row(&rows[i], operand_list, range_list);
+    }
     put_defaults(rows, count);
-    free(operands.entries);
-    free(ranges.entries);
     end_file();
 }
 

@@ -72,7 +72,10 @@ static void put_field_row(const struct field *field) {
                         : field->required               ? "FIRN_FB_FLAG_REQUIRED"
                         : field->ascii                  ? "FIRN_FB_FLAG_ASCII"
                                                         : "0";
-    put("    /* %s */ {FIRN_FB_KIND_%s, %s, %u, %lu},\n", field->name, kind, flags, type, field->max);
+    if (field->max > 65536)
+        refuse("plan/plan.fbs", "give every vector a limit of at most 65536");
+    put("    /* %s */ {FIRN_FB_KIND_%s, %s, %u, %lu},\n", field->name, kind, flags, type,
+        field->max == 0 ? 0 : field->max - 1);
 }
 
 static void put_field_rows(void) {

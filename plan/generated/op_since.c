@@ -10,6 +10,8 @@ static const struct {
     uint8_t kind, position;
     uint32_t since;
 } versions[] = {
+    {.code = 148, .kind = ROW, .position = 0, .since = 1}, /* linear_backward_weight_rows  */
+    {.code = 149, .kind = ROW, .position = 0, .since = 1}, /* softmax  */
     {.code = 0}, /* the end */
 };
 

@@ -1,622 +1,476 @@
 /* The columns of the table of ops. Freestanding.
  * Written by plan/generate from plan/ops.def; change that file instead. */
 /* clang-format off */
-#include "plan/ops.h"
+#include "plan/parts.h"
 
-const firn_op_info firn_op_table[FIRN_OPS] = {
-    {.code = 1, .operands = 0, .ranges = 0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* cast */
-    {.code = 2, .operands = 2, .ranges = 0, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* linear */
-    {.code = 3, .operands = 6, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* linear_backward_input */
-    {.code = 4, .operands = 9, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* linear_backward_weight */
-    {.code = 5, .operands = 12, .ranges = 1, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* sum_leading */
-    {.code = 6, .operands = 14, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_embedding,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 0, .index_table = 1, .index_from_end = 2, .index_attribute = 255}, /* embedding */
-    {.code = 7, .operands = 17, .ranges = 2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 0, .index_table = 255, .index_from_end = 0, .index_attribute = 0}, /* embedding_backward */
-    {.code = 8, .operands = 15, .ranges = 1, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_embedding,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* leading_rows */
-    {.code = 9, .operands = 21, .ranges = 1, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* leading_rows_backward */
-    {.code = 10, .operands = 23, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* add */
-    {.code = 146, .operands = 23, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* multiply */
-    {.code = 147, .operands = 26, .ranges = 1, .inputs = 1, .inputs_min = 1, .inputs_max = 64,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* concat */
-    {.code = 11, .operands = 28, .ranges = 3, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
-     .outputs = 3, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_norm,
-     .outputs_min = 3, .integers_min = 1, .reals_min = 1,
-     .pol = FIRN_POL_norm, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* layer_norm */
-    {.code = 12, .operands = 34, .ranges = 3, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* layer_norm_backward */
-    {.code = 13, .operands = 40, .ranges = 3, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
-     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* layer_norm_backward_affine */
-    {.code = 14, .operands = 0, .ranges = 0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* gelu */
-    {.code = 15, .operands = 46, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* gelu_backward */
-    {.code = 16, .operands = 0, .ranges = 0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* relu */
-    {.code = 17, .operands = 46, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* relu_backward */
-    {.code = 18, .operands = 0, .ranges = 0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* tanh */
-    {.code = 19, .operands = 46, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* tanh_backward */
-    {.code = 20, .operands = 0, .ranges = 5, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* dropout */
-    {.code = 120, .operands = 0, .ranges = 0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* sigmoid */
-    {.code = 121, .operands = 46, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* sigmoid_backward */
-    {.code = 122, .operands = 0, .ranges = 0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* silu */
-    {.code = 123, .operands = 46, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* silu_backward */
-    {.code = 124, .operands = 0, .ranges = 0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* softplus */
-    {.code = 125, .operands = 46, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* softplus_backward */
-    {.code = 126, .operands = 49, .ranges = 0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* log_softmax */
-    {.code = 127, .operands = 51, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* log_softmax_backward */
-    {.code = 21, .operands = 54, .ranges = 7, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 4, .integers = 6, .reals = 2, .reductions = 2, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
-     .outputs_min = 4, .integers_min = 6, .reals_min = 2,
-     .pol = FIRN_POL_attention, .cost = FIRN_COST_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 0, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* attention */
-    {.code = 22, .operands = 59, .ranges = 7, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
-     .outputs = 2, .integers = 6, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 6, .reals_min = 2,
-     .pol = FIRN_POL_attention, .cost = FIRN_COST_attention_backward, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 1, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* attention_backward */
-    {.code = 144, .operands = 49, .ranges = 15, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_norm,
-     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
-     .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* rotary_embedding */
-    {.code = 145, .operands = 49, .ranges = 15, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 5, .reals_min = 1,
-     .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* rotary_embedding_backward */
-    {.code = 23, .operands = 65, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 3, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
-     .outputs_min = 3, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255}, /* cross_entropy */
-    {.code = 24, .operands = 70, .ranges = 0, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255}, /* cross_entropy_backward */
-    {.code = 138, .operands = 76, .ranges = 21, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
-     .outputs = 5, .integers = 2, .reals = 2, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
-     .outputs_min = 5, .integers_min = 2, .reals_min = 2,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255}, /* cross_entropy_weighted */
-    {.code = 139, .operands = 84, .ranges = 21, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
-     .outputs = 1, .integers = 2, .reals = 2, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 2, .reals_min = 2,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255}, /* cross_entropy_weighted_backward */
-    {.code = 136, .operands = 65, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255}, /* nll_loss */
-    {.code = 137, .operands = 92, .ranges = 0, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255}, /* nll_loss_backward */
-    {.code = 25, .operands = 96, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* mean_squared_error */
-    {.code = 26, .operands = 99, .ranges = 0, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* mean_squared_error_backward */
-    {.code = 128, .operands = 96, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* l1_loss */
-    {.code = 129, .operands = 99, .ranges = 0, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* l1_loss_backward */
-    {.code = 130, .operands = 96, .ranges = 25, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* huber_loss */
-    {.code = 131, .operands = 99, .ranges = 25, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
-     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* huber_loss_backward */
-    {.code = 132, .operands = 96, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* binary_cross_entropy */
-    {.code = 133, .operands = 99, .ranges = 0, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* binary_cross_entropy_backward */
-    {.code = 134, .operands = 96, .ranges = 9, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
-     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* kl_divergence */
-    {.code = 135, .operands = 99, .ranges = 9, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
-     .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 2, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* kl_divergence_backward */
-    {.code = 27, .operands = 103, .ranges = 4, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
-     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* loss_seed */
-    {.code = 29, .operands = 105, .ranges = 0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* accumulate */
-    {.code = 31, .operands = 108, .ranges = 1, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
-     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_partial, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* sum_of_squares */
-    {.code = 32, .operands = 113, .ranges = 0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 1, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* gradient_norm */
-    {.code = 44, .operands = 116, .ranges = 17, .inputs = 2, .inputs_min = 0, .inputs_max = 2,
-     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* gradient_factors */
-    {.code = 60, .operands = 119, .ranges = 0, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 1,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* decay_factors */
-    {.code = 36, .operands = 122, .ranges = 27, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
-     .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 3, .integers_min = 1, .reals_min = 4,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* adamw */
-    {.code = 37, .operands = 133, .ranges = 32, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
-     .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 1,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* sgd */
-    {.code = 43, .operands = 138, .ranges = 34, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
-     .outputs = 2, .integers = 2, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 2, .reals_min = 3,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* sgd_momentum */
-    {.code = 65, .operands = 145, .ranges = 28, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
-     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* adam */
-    {.code = 66, .operands = 155, .ranges = 39, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
-     .outputs = 4, .integers = 2, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 4, .integers_min = 2, .reals_min = 4,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* adam_amsgrad */
-    {.code = 67, .operands = 145, .ranges = 28, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
-     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* radam */
-    {.code = 68, .operands = 167, .ranges = 45, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
-     .outputs = 4, .integers = 0, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 4, .integers_min = 0, .reals_min = 5,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* nadam */
-    {.code = 69, .operands = 145, .ranges = 27, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
-     .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 3, .integers_min = 1, .reals_min = 4,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* adamax */
-    {.code = 70, .operands = 179, .ranges = 27, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
-     .outputs = 5, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 5, .integers_min = 1, .reals_min = 4,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* lamb */
-    {.code = 71, .operands = 138, .ranges = 50, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
-     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* lion */
-    {.code = 72, .operands = 138, .ranges = 29, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
-     .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 0, .reals_min = 3,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* rmsprop */
-    {.code = 73, .operands = 179, .ranges = 46, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
-     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* rmsprop_momentum */
-    {.code = 74, .operands = 179, .ranges = 29, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
-     .outputs = 3, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 3, .integers_min = 0, .reals_min = 3,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* rmsprop_centered */
-    {.code = 75, .operands = 190, .ranges = 46, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
-     .outputs = 4, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 4, .integers_min = 0, .reals_min = 4,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* rmsprop_centered_momentum */
-    {.code = 76, .operands = 145, .ranges = 53, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
-     .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 3, .integers_min = 0, .reals_min = 4,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* rprop */
-    {.code = 77, .operands = 201, .ranges = 57, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
-     .outputs = 2, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 1, .reals_min = 3,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* adagrad */
-    {.code = 78, .operands = 179, .ranges = 61, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
-     .outputs = 3, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 3, .integers_min = 1, .reals_min = 3,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* adadelta */
-    {.code = 79, .operands = 201, .ranges = 65, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
-     .outputs = 2, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 1, .reals_min = 4,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* asgd */
-    {.code = 80, .operands = 209, .ranges = 70, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
-     .outputs = 3, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 3, .integers_min = 1, .reals_min = 5,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* adafactor */
-    {.code = 81, .operands = 218, .ranges = 70, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
-     .outputs = 6, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 6, .integers_min = 1, .reals_min = 5,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* adafactor_factored */
-    {.code = 82, .operands = 231, .ranges = 22, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
-     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 2,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* muon_direction */
-    {.code = 83, .operands = 236, .ranges = 4, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 2, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 0, .reals_min = 1,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* unit_norm */
-    {.code = 84, .operands = 239, .ranges = 76, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
-     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* weighted_sum */
-    {.code = 85, .operands = 242, .ranges = 30, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
-     .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 2,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* muon_step */
-    {.code = 38, .operands = 247, .ranges = 37, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 0, .reals_min = 1,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* advance_power */
-    {.code = 39, .operands = 249, .ranges = 12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
-     .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 1, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* count */
-    {.code = 40, .operands = 251, .ranges = 78, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
-     .outputs = 5, .integers = 1, .reals = 3, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 5, .integers_min = 1, .reals_min = 3,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* loss_scale_update */
-    {.code = 41, .operands = 261, .ranges = 0, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
-     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* metric_mean */
-    {.code = 42, .operands = 266, .ranges = 0, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
-     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255}, /* metric_accuracy */
-    {.code = 140, .operands = 272, .ranges = 82, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
-     .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 8, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 1, .reals_min = 1,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* metric_weighted_mean */
-    {.code = 141, .operands = 280, .ranges = 21, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
-     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255}, /* metric_weighted_accuracy */
-    {.code = 142, .operands = 287, .ranges = 21, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
-     .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 1, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255}, /* metric_confusion */
-    {.code = 143, .operands = 294, .ranges = 0, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
-     .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
-     .outputs_min = 2, .integers_min = 0, .reals_min = 0,
-     .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
-     .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
-     .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255}, /* metric_auc */
-};
-
-const firn_operand firn_op_operands[] = {
+static const firn_operand operands_0[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_cast = {
+    .code = 1, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_1[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_0[] = {
+    FIRN_RANGE_FLAG,
+};
+const firn_op_info firn_op_row_linear = {
+    .code = 2, .operands = operands_1, .ranges = ranges_0, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_2[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_linear_backward_input = {
+    .code = 3, .operands = operands_2, .ranges = ranges_0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_3[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_linear_backward_weight = {
+    .code = 4, .operands = operands_3, .ranges = ranges_0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_1[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_OWN,
+};
+const firn_op_info firn_op_row_linear_backward_weight_rows = {
+    .code = 148, .operands = operands_3, .ranges = ranges_1, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 3, .reals = 0, .reductions = 1, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 3, .reals_min = 0,
+    .pol = FIRN_POL_product, .cost = FIRN_COST_product_of_weight, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 0, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_4[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_2[] = {
+    FIRN_RANGE_OWN,
+};
+const firn_op_info firn_op_row_sum_leading = {
+    .code = 5, .operands = operands_4, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_5[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_MATRIX, .a = FIRN_EXTENT_LETTER + 0, .b = FIRN_EXTENT_LETTER + 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_embedding = {
+    .code = 6, .operands = operands_5, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_embedding,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 0, .index_table = 1, .index_from_end = 2, .index_attribute = 255};
+
+static const firn_operand operands_6[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_3[] = {
+    FIRN_RANGE_EXTENT,
+};
+const firn_op_info firn_op_row_embedding_backward = {
+    .code = 7, .operands = operands_6, .ranges = ranges_3, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 0, .index_table = 255, .index_from_end = 0, .index_attribute = 0};
+
+static const firn_operand operands_7[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_MATRIX, .a = FIRN_EXTENT_LETTER + 0, .b = FIRN_EXTENT_LETTER + 1, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_leading_rows = {
+    .code = 8, .operands = operands_7, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_embedding,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_8[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_MATRIX, .a = FIRN_EXTENT_LETTER + 0, .b = FIRN_EXTENT_LETTER + 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_leading_rows_backward = {
+    .code = 9, .operands = operands_8, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_9[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_add = {
+    .code = 10, .operands = operands_9, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_multiply = {
+    .code = 146, .operands = operands_9, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_promote,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_10[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_concat = {
+    .code = 147, .operands = operands_10, .ranges = ranges_2, .inputs = 1, .inputs_min = 1, .inputs_max = 64,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_11[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_4[] = {
+    FIRN_RANGE_TYPE,
+    FIRN_RANGE_POSITIVE,
+};
+const firn_op_info firn_op_row_layer_norm = {
+    .code = 11, .operands = operands_11, .ranges = ranges_4, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 3, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_norm,
+    .outputs_min = 3, .integers_min = 1, .reals_min = 1,
+    .pol = FIRN_POL_norm, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_12[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_5[] = {
+    FIRN_RANGE_TYPE,
+};
+const firn_op_info firn_op_row_layer_norm_backward = {
+    .code = 12, .operands = operands_12, .ranges = ranges_5, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_13[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_layer_norm_backward_affine = {
+    .code = 13, .operands = operands_13, .ranges = ranges_5, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_gelu = {
+    .code = 14, .operands = operands_0, .ranges = ranges_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_14[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_gelu_backward = {
+    .code = 15, .operands = operands_14, .ranges = ranges_0, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_relu = {
+    .code = 16, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_relu_backward = {
+    .code = 17, .operands = operands_14, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_tanh = {
+    .code = 18, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_tanh_backward = {
+    .code = 19, .operands = operands_14, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_6[] = {
+    FIRN_RANGE_RNG_ID,
+    FIRN_RANGE_RATE,
+};
+const firn_op_info firn_op_row_dropout = {
+    .code = 20, .operands = operands_0, .ranges = ranges_6, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_sigmoid = {
+    .code = 120, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_sigmoid_backward = {
+    .code = 121, .operands = operands_14, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_silu = {
+    .code = 122, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_follow,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_silu_backward = {
+    .code = 123, .operands = operands_14, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_softplus = {
+    .code = 124, .operands = operands_0, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_softplus_backward = {
+    .code = 125, .operands = operands_14, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_15[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_log_softmax = {
+    .code = 126, .operands = operands_15, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_softmax = {
+    .code = 149, .operands = operands_15, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_16[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_log_softmax_backward = {
+    .code = 127, .operands = operands_16, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_17[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+static const uint8_t ranges_7[] = {
+    FIRN_RANGE_EXTENT,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_RNG_ID,
+    FIRN_RANGE_INT31,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_RATE,
+};
+const firn_op_info firn_op_row_attention = {
+    .code = 21, .operands = operands_17, .ranges = ranges_7, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 4, .integers = 6, .reals = 2, .reductions = 2, .in_place = 0, .autocast = FIRN_AUTOCAST_half,
+    .outputs_min = 4, .integers_min = 6, .reals_min = 2,
+    .pol = FIRN_POL_attention, .cost = FIRN_COST_attention, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 0, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_18[] = {
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_attention_backward = {
+    .code = 22, .operands = operands_18, .ranges = ranges_7, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .outputs = 2, .integers = 6, .reals = 2, .reductions = 3, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 6, .reals_min = 2,
+    .pol = FIRN_POL_attention, .cost = FIRN_COST_attention_backward, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 1, .inner = 1, .inner_flag = 3, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_8[] = {
+    FIRN_RANGE_TYPE,
+    FIRN_RANGE_EXTENT,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_OWN,
+};
+const firn_op_info firn_op_row_rotary_embedding = {
+    .code = 144, .operands = operands_15, .ranges = ranges_8, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_norm,
+    .outputs_min = 1, .integers_min = 5, .reals_min = 1,
+    .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_rotary_embedding_backward = {
+    .code = 145, .operands = operands_15, .ranges = ranges_8, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 5, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 5, .reals_min = 1,
+    .pol = FIRN_POL_rotation, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 0, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_19[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_cross_entropy = {
+    .code = 23, .operands = operands_19, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 3, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 3, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
+
+static const firn_operand operands_20[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_cross_entropy_backward = {
+    .code = 24, .operands = operands_20, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
+
+static const firn_operand operands_21[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH, .optional = true},
@@ -625,6 +479,22 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_9[] = {
+    FIRN_RANGE_LABEL,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+};
+const firn_op_info firn_op_row_cross_entropy_weighted = {
+    .code = 138, .operands = operands_21, .ranges = ranges_9, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .outputs = 5, .integers = 2, .reals = 2, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 5, .integers_min = 2, .reals_min = 2,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
+
+static const firn_operand operands_22[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
@@ -633,36 +503,228 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_cross_entropy_weighted_backward = {
+    .code = 139, .operands = operands_22, .ranges = ranges_9, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .outputs = 1, .integers = 2, .reals = 2, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 2, .reals_min = 2,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
+
+static const firn_operand operands_23[] = {
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
+    {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_nll_loss = {
+    .code = 136, .operands = operands_23, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
+
+static const firn_operand operands_24[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_nll_loss_backward = {
+    .code = 137, .operands = operands_24, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 2, .index_table = 1, .index_from_end = 1, .index_attribute = 255};
+
+static const firn_operand operands_25[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_mean_squared_error = {
+    .code = 25, .operands = operands_25, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_26[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 1, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_mean_squared_error_backward = {
+    .code = 26, .operands = operands_26, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_l1_loss = {
+    .code = 128, .operands = operands_25, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_l1_loss_backward = {
+    .code = 129, .operands = operands_26, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_10[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_POSITIVE,
+};
+const firn_op_info firn_op_row_huber_loss = {
+    .code = 130, .operands = operands_25, .ranges = ranges_10, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_huber_loss_backward = {
+    .code = 131, .operands = operands_26, .ranges = ranges_10, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_binary_cross_entropy = {
+    .code = 132, .operands = operands_25, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_binary_cross_entropy_backward = {
+    .code = 133, .operands = operands_26, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_11[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_FLAG,
+};
+const firn_op_info firn_op_row_kl_divergence = {
+    .code = 134, .operands = operands_25, .ranges = ranges_11, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_single,
+    .outputs_min = 1, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_kl_divergence_backward = {
+    .code = 135, .operands = operands_26, .ranges = ranges_11, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 1, .integers = 2, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 2, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_27[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_12[] = {
+    FIRN_RANGE_POSITIVE,
+};
+const firn_op_info firn_op_row_loss_seed = {
+    .code = 27, .operands = operands_27, .ranges = ranges_12, .inputs = 1, .inputs_min = 0, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_28[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+};
+const firn_op_info firn_op_row_accumulate = {
+    .code = 29, .operands = operands_28, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_first, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_29[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = 1},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_sum_of_squares = {
+    .code = 31, .operands = operands_29, .ranges = ranges_2, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_partial, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_30[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = FIRN_EXTENT_LETTER + 0, .b = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_gradient_norm = {
+    .code = 32, .operands = operands_30, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 1, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_31[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_13[] = {
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_OWN,
+};
+const firn_op_info firn_op_row_gradient_factors = {
+    .code = 44, .operands = operands_31, .ranges = ranges_13, .inputs = 2, .inputs_min = 0, .inputs_max = 2,
+    .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_32[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 3, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 4, .b = 4, .changed = FIRN_FRESH},
+};
+const firn_op_info firn_op_row_decay_factors = {
+    .code = 60, .operands = operands_32, .inputs = 2, .inputs_min = 1, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 0, .reductions = 0, .in_place = 0, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 1,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_33[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -674,11 +736,42 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
+};
+static const uint8_t ranges_14[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_adamw = {
+    .code = 36, .operands = operands_33, .ranges = ranges_14, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 1, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_34[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+};
+static const uint8_t ranges_15[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_sgd = {
+    .code = 37, .operands = operands_34, .ranges = ranges_15, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .outputs = 1, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_35[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -686,6 +779,23 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+};
+static const uint8_t ranges_16[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_NOT_NEGATIVE,
+    FIRN_RANGE_FINITE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_sgd_momentum = {
+    .code = 43, .operands = operands_35, .ranges = ranges_16, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .outputs = 2, .integers = 2, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 2, .reals_min = 3,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_36[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -696,6 +806,22 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
+};
+static const uint8_t ranges_17[] = {
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_adam = {
+    .code = 65, .operands = operands_36, .ranges = ranges_17, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 0, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_37[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -708,6 +834,32 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
+};
+static const uint8_t ranges_18[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_adam_amsgrad = {
+    .code = 66, .operands = operands_37, .ranges = ranges_18, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .outputs = 4, .integers = 2, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 4, .integers_min = 2, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_radam = {
+    .code = 67, .operands = operands_36, .ranges = ranges_17, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 0, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_38[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -720,6 +872,31 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
+};
+static const uint8_t ranges_19[] = {
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+    FIRN_RANGE_NOT_NEGATIVE,
+};
+const firn_op_info firn_op_row_nadam = {
+    .code = 68, .operands = operands_38, .ranges = ranges_19, .inputs = 8, .inputs_min = 7, .inputs_max = 8,
+    .outputs = 4, .integers = 0, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 4, .integers_min = 0, .reals_min = 5,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 7,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_adamax = {
+    .code = 69, .operands = operands_36, .ranges = ranges_14, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .outputs = 3, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 1, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_39[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -731,6 +908,75 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_lamb = {
+    .code = 70, .operands = operands_39, .ranges = ranges_14, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .outputs = 5, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 5, .integers_min = 1, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_20[] = {
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_lion = {
+    .code = 71, .operands = operands_35, .ranges = ranges_20, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 0, .reals_min = 3,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_21[] = {
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_rmsprop = {
+    .code = 72, .operands = operands_35, .ranges = ranges_21, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .outputs = 2, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 0, .reals_min = 3,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 4,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_40[] = {
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
+    {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+    {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
+    {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+    {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+    {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
+};
+static const uint8_t ranges_22[] = {
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+    FIRN_RANGE_NOT_NEGATIVE,
+};
+const firn_op_info firn_op_row_rmsprop_momentum = {
+    .code = 73, .operands = operands_40, .ranges = ranges_22, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 0, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+const firn_op_info firn_op_row_rmsprop_centered = {
+    .code = 74, .operands = operands_40, .ranges = ranges_21, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .outputs = 3, .integers = 0, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 0, .reals_min = 3,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_41[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -742,6 +988,30 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_TYPE_OF_INPUT + 5, .form = FIRN_FORM_LIKE, .a = 5, .changed = 5},
+};
+const firn_op_info firn_op_row_rmsprop_centered_momentum = {
+    .code = 75, .operands = operands_41, .ranges = ranges_22, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .outputs = 4, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 4, .integers_min = 0, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_23[] = {
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_NOT_NEGATIVE,
+    FIRN_RANGE_POSITIVE,
+};
+const firn_op_info firn_op_row_rprop = {
+    .code = 76, .operands = operands_36, .ranges = ranges_23, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .outputs = 3, .integers = 0, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 0, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_42[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -750,6 +1020,51 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+};
+static const uint8_t ranges_24[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_NOT_NEGATIVE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_adagrad = {
+    .code = 77, .operands = operands_42, .ranges = ranges_24, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .outputs = 2, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 1, .reals_min = 3,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_25[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_RATE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_adadelta = {
+    .code = 78, .operands = operands_40, .ranges = ranges_25, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .outputs = 3, .integers = 1, .reals = 3, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 1, .reals_min = 3,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const uint8_t ranges_26[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_NOT_NEGATIVE,
+    FIRN_RANGE_NOT_NEGATIVE,
+    FIRN_RANGE_NOT_NEGATIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_asgd = {
+    .code = 79, .operands = operands_42, .ranges = ranges_26, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .outputs = 2, .integers = 1, .reals = 4, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 1, .reals_min = 4,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_43[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -759,6 +1074,24 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
+};
+static const uint8_t ranges_27[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_NOT_NEGATIVE,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_OWN,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_adafactor = {
+    .code = 80, .operands = operands_43, .ranges = ranges_27, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .outputs = 3, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 3, .integers_min = 1, .reals_min = 5,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 5,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_44[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -772,26 +1105,114 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 3, .changed = FIRN_FRESH, .scratch = true},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 4, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_adafactor_factored = {
+    .code = 81, .operands = operands_44, .ranges = ranges_27, .inputs = 7, .inputs_min = 6, .inputs_max = 7,
+    .outputs = 6, .integers = 1, .reals = 5, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 6, .integers_min = 1, .reals_min = 5,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 6,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_45[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 3, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_28[] = {
+    FIRN_RANGE_FLAG,
+    FIRN_RANGE_RATE,
+};
+const firn_op_info firn_op_row_muon_direction = {
+    .code = 82, .operands = operands_45, .ranges = ranges_28, .inputs = 3, .inputs_min = 2, .inputs_max = 3,
+    .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 1, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 2,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_46[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_SUMS, .a = 0, .changed = FIRN_FRESH, .scratch = true},
+};
+const firn_op_info firn_op_row_unit_norm = {
+    .code = 83, .operands = operands_46, .ranges = ranges_12, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 2, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_47[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_29[] = {
+    FIRN_RANGE_FINITE,
+    FIRN_RANGE_FINITE,
+};
+const firn_op_info firn_op_row_weighted_sum = {
+    .code = 84, .operands = operands_47, .ranges = ranges_29, .inputs = 2, .inputs_min = 2, .inputs_max = 2,
+    .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 3, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 2,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_48[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_LIKE, .a = 0, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 4, .b = 4, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+};
+static const uint8_t ranges_30[] = {
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_DECAY,
+};
+const firn_op_info firn_op_row_muon_step = {
+    .code = 85, .operands = operands_48, .ranges = ranges_30, .inputs = 4, .inputs_min = 3, .inputs_max = 4,
+    .outputs = 1, .integers = 0, .reals = 2, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 2,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 3,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_49[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+};
+static const uint8_t ranges_31[] = {
+    FIRN_RANGE_FINITE,
+};
+const firn_op_info firn_op_row_advance_power = {
+    .code = 38, .operands = operands_49, .ranges = ranges_31, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 0, .reals = 1, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 0, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_50[] = {
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 0, .form = FIRN_FORM_LIKE, .a = 0, .changed = 0},
+};
+static const uint8_t ranges_32[] = {
+    FIRN_RANGE_INT31,
+};
+const firn_op_info firn_op_row_count = {
+    .code = 39, .operands = operands_50, .ranges = ranges_32, .inputs = 1, .inputs_min = 1, .inputs_max = 1,
+    .outputs = 1, .integers = 1, .reals = 0, .reductions = 0, .in_place = 1, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 1, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_51[] = {
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -802,17 +1223,53 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
     {.type = FIRN_INT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
+};
+static const uint8_t ranges_33[] = {
+    FIRN_RANGE_COUNT,
+    FIRN_RANGE_POSITIVE,
+    FIRN_RANGE_FINITE,
+    FIRN_RANGE_NOT_NEGATIVE,
+};
+const firn_op_info firn_op_row_loss_scale_update = {
+    .code = 40, .operands = operands_51, .ranges = ranges_33, .inputs = 5, .inputs_min = 5, .inputs_max = 5,
+    .outputs = 5, .integers = 1, .reals = 3, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 5, .integers_min = 1, .reals_min = 3,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 0,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_52[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 1, .form = FIRN_FORM_LIKE, .a = 1, .changed = 1},
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
+};
+const firn_op_info firn_op_row_metric_mean = {
+    .code = 41, .operands = operands_52, .inputs = 3, .inputs_min = 3, .inputs_max = 3,
+    .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 2, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_53[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+};
+const firn_op_info firn_op_row_metric_accuracy = {
+    .code = 42, .operands = operands_53, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
+
+static const firn_operand operands_54[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 1, .b = 1, .changed = FIRN_FRESH},
@@ -821,6 +1278,20 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
     {.type = FIRN_TYPE_OF_INPUT + 4, .form = FIRN_FORM_LIKE, .a = 4, .changed = 4},
+};
+static const uint8_t ranges_34[] = {
+    FIRN_RANGE_LABEL,
+    FIRN_RANGE_POSITIVE,
+};
+const firn_op_info firn_op_row_metric_weighted_mean = {
+    .code = 140, .operands = operands_54, .ranges = ranges_34, .inputs = 6, .inputs_min = 5, .inputs_max = 6,
+    .outputs = 2, .integers = 1, .reals = 1, .reductions = 0, .in_place = 8, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 1, .reals_min = 1,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
+
+static const firn_operand operands_55[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_VECTOR, .a = 2, .b = 2, .changed = FIRN_FRESH},
@@ -828,6 +1299,19 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+};
+static const uint8_t ranges_35[] = {
+    FIRN_RANGE_LABEL,
+};
+const firn_op_info firn_op_row_metric_weighted_accuracy = {
+    .code = 141, .operands = operands_55, .ranges = ranges_35, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
+
+static const firn_operand operands_56[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ROWS, .a = FIRN_EXTENT_LETTER + 0, .changed = FIRN_FRESH},
     {.type = FIRN_INT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
@@ -835,6 +1319,16 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_FLOAT32, .form = FIRN_FORM_ROW_VALUES, .changed = FIRN_FRESH, .optional = true},
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
+};
+const firn_op_info firn_op_row_metric_confusion = {
+    .code = 142, .operands = operands_56, .ranges = ranges_35, .inputs = 5, .inputs_min = 4, .inputs_max = 5,
+    .outputs = 2, .integers = 1, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 1, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 1, .index_table = 0, .index_from_end = 1, .index_attribute = 255};
+
+static const firn_operand operands_57[] = {
     {.type = FIRN_TYPE_REAL, .form = FIRN_FORM_ANY, .changed = FIRN_FRESH},
     {.type = FIRN_TYPE_OWN, .form = FIRN_FORM_OWN, .changed = FIRN_FRESH},
     {.type = FIRN_INT64, .form = FIRN_FORM_MATRIX, .a = 2, .b = 199, .changed = FIRN_FRESH},
@@ -842,93 +1336,13 @@ const firn_operand firn_op_operands[] = {
     {.type = FIRN_TYPE_OF_INPUT + 2, .form = FIRN_FORM_LIKE, .a = 2, .changed = 2},
     {.type = FIRN_TYPE_OF_INPUT + 3, .form = FIRN_FORM_LIKE, .a = 3, .changed = 3},
 };
-
-const uint8_t firn_op_ranges[] = {
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_EXTENT,
-    FIRN_RANGE_TYPE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_RNG_ID,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_EXTENT,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_RNG_ID,
-    FIRN_RANGE_INT31,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_TYPE,
-    FIRN_RANGE_EXTENT,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_LABEL,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_DECAY,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_DECAY,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_FINITE,
-    FIRN_RANGE_DECAY,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_DECAY,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_DECAY,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_DECAY,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_DECAY,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_RATE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_DECAY,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_DECAY,
-    FIRN_RANGE_FLAG,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_OWN,
-    FIRN_RANGE_DECAY,
-    FIRN_RANGE_FINITE,
-    FIRN_RANGE_FINITE,
-    FIRN_RANGE_COUNT,
-    FIRN_RANGE_POSITIVE,
-    FIRN_RANGE_FINITE,
-    FIRN_RANGE_NOT_NEGATIVE,
-    FIRN_RANGE_LABEL,
-    FIRN_RANGE_POSITIVE,
-};
+const firn_op_info firn_op_row_metric_auc = {
+    .code = 143, .operands = operands_57, .inputs = 4, .inputs_min = 4, .inputs_max = 4,
+    .outputs = 2, .integers = 0, .reals = 0, .reductions = 0, .in_place = 4, .autocast = FIRN_AUTOCAST_fixed,
+    .outputs_min = 2, .integers_min = 0, .reals_min = 0,
+    .pol = FIRN_POL_none, .cost = FIRN_COST_none, .begins = FIRN_BEGINS_nothing, .gathers = 0, .metric = 1,
+    .reduced = 255, .inner = 0, .inner_flag = 255, .typed = 255, .factors = 255,
+    .index_operand = 255, .index_table = 255, .index_from_end = 0, .index_attribute = 255};
 
 const firn_op_default firn_op_defaults[] = {
     {.code = 0}, /* the end */

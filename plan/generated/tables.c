@@ -6,8 +6,8 @@
 #include "plan/generated/reader.h"
 
 const uint8_t firn_schema_hash[32] = {
-    0xbd, 0x1e, 0x0e, 0x76, 0xd3, 0xe3, 0xd2, 0xd9, 0x13, 0x8a, 0xfe, 0x64, 0x2b, 0x1f, 0x5a, 0x09,
-    0xa3, 0x1a, 0x88, 0x1a, 0xb7, 0x69, 0x68, 0x25, 0x1e, 0x0a, 0x62, 0x11, 0x09, 0x24, 0x98, 0x62,
+    0x78, 0xdb, 0x3c, 0x89, 0xf7, 0xd1, 0x31, 0x2f, 0xfd, 0xba, 0xa5, 0xef, 0xf1, 0x35, 0x7c, 0xd4,
+    0x69, 0x48, 0x63, 0x53, 0xe0, 0x0e, 0x64, 0x99, 0xcb, 0x19, 0xa3, 0x5b, 0x1b, 0x4a, 0xc4, 0xda,
 };
 
 const firn_fb_field_rule firn_fb_fields[] = {
@@ -20,7 +20,7 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* integer */ {FIRN_FB_KIND_INLINE, 0, 4, 0},
     /* weights */ {FIRN_FB_KIND_INLINE, 0, 5, 0},
     /* --- Input */
-    /* name */ {FIRN_FB_KIND_STRING, FIRN_FB_FLAG_REQUIRED | FIRN_FB_FLAG_ASCII, 0, 200},
+    /* name */ {FIRN_FB_KIND_STRING, FIRN_FB_FLAG_REQUIRED | FIRN_FB_FLAG_ASCII, 0, 199},
     /* tensor */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* stream */ {FIRN_FB_KIND_INLINE, 0, 6, 0},
     /* element */ {FIRN_FB_KIND_INLINE, 0, 1, 0},
@@ -35,20 +35,20 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* sum */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* count */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* beta */ {FIRN_FB_KIND_INLINE, 0, 3, 0},
-    /* ignore_classes */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 2, 64},
+    /* ignore_classes */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 2, 63},
     /* --- Op */
     /* code */ {FIRN_FB_KIND_INLINE, 0, 9, 0},
-    /* inputs */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 2, 64},
-    /* outputs */ {FIRN_FB_KIND_INLINE_VECTOR, FIRN_FB_FLAG_REQUIRED, 2, 64},
-    /* integers */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 4, 8},
-    /* reals */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 3, 8},
-    /* reductions */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 10, 4},
+    /* inputs */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 2, 63},
+    /* outputs */ {FIRN_FB_KIND_INLINE_VECTOR, FIRN_FB_FLAG_REQUIRED, 2, 63},
+    /* integers */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 4, 7},
+    /* reals */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 3, 7},
+    /* reductions */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 10, 3},
     /* --- Output */
-    /* name */ {FIRN_FB_KIND_STRING, FIRN_FB_FLAG_REQUIRED | FIRN_FB_FLAG_ASCII, 0, 200},
+    /* name */ {FIRN_FB_KIND_STRING, FIRN_FB_FLAG_REQUIRED | FIRN_FB_FLAG_ASCII, 0, 199},
     /* tensor */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* --- Phase */
     /* kind */ {FIRN_FB_KIND_INLINE, 0, 11, 0},
-    /* ops */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 3, 65536},
+    /* ops */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 3, 65535},
     /* --- Plan */
     /* numerics_version */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* micro_batch_order */ {FIRN_FB_KIND_INLINE, 0, 12, 0},
@@ -56,16 +56,16 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* micro_batches */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* seed */ {FIRN_FB_KIND_INLINE, 0, 5, 0},
     /* steps */ {FIRN_FB_KIND_INLINE, 0, 5, 0},
-    /* tensors */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 9, 65536},
+    /* tensors */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 9, 65535},
     /* state_tensors */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
-    /* phases */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 5, 6},
-    /* inputs */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 1, 64},
-    /* outputs */ {FIRN_FB_KIND_TABLE_VECTOR, 0, 4, 64},
+    /* phases */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 5, 5},
+    /* inputs */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 1, 63},
+    /* outputs */ {FIRN_FB_KIND_TABLE_VECTOR, 0, 4, 63},
     /* sampler */ {FIRN_FB_KIND_TABLE, FIRN_FB_FLAG_REQUIRED, 7, 0},
-    /* schedule_nodes */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 13, 1024},
-    /* schedules */ {FIRN_FB_KIND_TABLE_VECTOR, 0, 8, 64},
-    /* initialisers */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 0, 65536},
-    /* metrics */ {FIRN_FB_KIND_TABLE_VECTOR, 0, 2, 16},
+    /* schedule_nodes */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 13, 1023},
+    /* schedules */ {FIRN_FB_KIND_TABLE_VECTOR, 0, 8, 63},
+    /* initialisers */ {FIRN_FB_KIND_TABLE_VECTOR, FIRN_FB_FLAG_REQUIRED, 0, 65535},
+    /* metrics */ {FIRN_FB_KIND_TABLE_VECTOR, 0, 2, 15},
     /* loss */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* learning_rate */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* loss_scale */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
@@ -74,9 +74,9 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* finite */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* at_floor */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* gradient_norm */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
-    /* schedule_numbers */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 14, 65536},
-    /* schedule_instructions */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 15, 65536},
-    /* origin */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 6, 32},
+    /* schedule_numbers */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 14, 65535},
+    /* schedule_instructions */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 15, 65535},
+    /* origin */ {FIRN_FB_KIND_INLINE_VECTOR, 0, 6, 31},
     /* --- Sampler */
     /* kind */ {FIRN_FB_KIND_INLINE, 0, 16, 0},
     /* unit */ {FIRN_FB_KIND_INLINE, 0, 17, 0},
@@ -97,10 +97,10 @@ const firn_fb_field_rule firn_fb_fields[] = {
     /* role */ {FIRN_FB_KIND_INLINE, 0, 20, 0},
     /* region */ {FIRN_FB_KIND_INLINE, 0, 6, 0},
     /* offset */ {FIRN_FB_KIND_INLINE, 0, 5, 0},
-    /* dims */ {FIRN_FB_KIND_INLINE_VECTOR, FIRN_FB_FLAG_REQUIRED, 2, 8},
+    /* dims */ {FIRN_FB_KIND_INLINE_VECTOR, FIRN_FB_FLAG_REQUIRED, 2, 7},
     /* first */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
     /* last */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
-    /* name */ {FIRN_FB_KIND_STRING, FIRN_FB_FLAG_ASCII, 0, 200},
+    /* name */ {FIRN_FB_KIND_STRING, FIRN_FB_FLAG_ASCII, 0, 199},
     /* base */ {FIRN_FB_KIND_INLINE, 0, 2, 0},
 };
 

@@ -7,19 +7,6 @@
 
 #include "plan/shapes/shape_rules.h"
 
-typedef int (*shape_rule)(firn_op_signature *signature);
-
-int firn_shape_declared(firn_op_signature *signature) {
-    (void)signature;
-    return FIRN_OK;
-}
-
-static const shape_rule rules[] = {
-#define FIRN_OP(name, code, rule, ...) [code] = firn_shape_##rule,
-#include "plan/ops.def"
-#undef FIRN_OP
-};
-
 /* --- attributes ------------------------------------------------------------------------------------------------- */
 
 static bool integer_is_in_range(int64_t value, uint8_t range) {
@@ -62,7 +49,7 @@ static bool real_is_in_range(float value, uint8_t range, bool brought) {
 }
 
 static bool attributes_are_in_range(const firn_op_signature *s, const firn_op_info *info) {
-    const uint8_t *ranges = &firn_op_ranges[info->ranges];
+    const uint8_t *ranges = info->ranges;
     const bool brought =
         has_input(s, info->factors) && is_vector(&s->inputs[info->factors], FIRN_FLOAT32, FIRN_FACTORS_AND_DECAY);
     for (uint8_t i = 0; i < info->integers; i++) {
@@ -223,10 +210,11 @@ static bool attributes_are_given(firn_op_signature *s, const firn_op_info *info)
 }
 
 int firn_op_infer(firn_op_signature *signature) {
-    const firn_op_info *info = firn_op_find(signature->code);
+    const firn_op_part *part = firn_op_part_find(signature->code);
     letters found = {0};
-    if (info == NULL)
+    if (part == NULL)
         return FIRN_ERROR_OP_UNKNOWN;
+    const firn_op_info *info = part->row;
     if (signature->input_count < info->inputs_min || signature->input_count > info->inputs_max ||
         signature->output_count < info->outputs_min || signature->output_count > info->outputs ||
         !absent_inputs_may_be(signature, info))
@@ -239,7 +227,7 @@ int firn_op_infer(firn_op_signature *signature) {
         return FIRN_ERROR_OP_ATTRIBUTE;
     if (!inputs_fit(signature, info, &found) || !set_outputs(signature, info, &found))
         return FIRN_ERROR_OP_SHAPE;
-    int error = rules[signature->code](signature);
+    int error = part->rule(signature);
     if (error != FIRN_OK)
         return error;
     return outputs_are_whole(signature) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;

@@ -5,16 +5,16 @@
 #ifndef FIRN_PLAN_SHAPE_RULES_H
 #define FIRN_PLAN_SHAPE_RULES_H
 
+#include <stddef.h>
+
+#include "plan/divide.h"
 #include "plan/errors.h"
-#include "plan/ops.h"
+#include "plan/parts.h"
 #include "plan/shapes/scratch.h"
 
 /* A rule is called after counts, attributes and operands have passed the columns of its row. It returns FIRN_OK or
  * FIRN_ERROR_OP_OPERANDS, _OP_ATTRIBUTE or _OP_SHAPE. On FIRN_OK it has filled in rank and dims of the outputs of form
  * `own`. Their number of elements may still be too large; infer.c checks that. */
-#define FIRN_OP(name, code, rule, ...) int firn_shape_##rule(firn_op_signature *signature);
-#include "plan/ops.def"
-#undef FIRN_OP
 
 /* --- shapes ----------------------------------------------------------------------------------------------------- */
 
@@ -91,7 +91,7 @@ static inline void set_leading(firn_shape *output, const firn_shape *input) {
 static inline void set_sums(firn_shape *scratch, const firn_shape *x) {
     uint64_t blocks = (all_elements(x) - 1) / FIRN_SCRATCH_SUM_BLOCK + 1;
     uint64_t row = blocks < FIRN_SCRATCH_SUM_ROW ? blocks : FIRN_SCRATCH_SUM_ROW;
-    set_extents(scratch, 2, (const uint32_t[]){(uint32_t)((blocks - 1) / row + 1), (uint32_t)row});
+    set_extents(scratch, 2, (const uint32_t[]){(uint32_t)(firn_divide(blocks - 1, row, NULL) + 1), (uint32_t)row});
 }
 
 /* --- attributes ------------------------------------------------------------------------------------------------- */

@@ -49,6 +49,19 @@ int firn_shape_linear_backward_weight(firn_op_signature *s) {
     return FIRN_OK;
 }
 
+int firn_shape_linear_backward_weight_rows(firn_op_signature *s) {
+    const uint32_t k = last_extent(&s->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_IN_X]);
+    const uint32_t o = last_extent(&s->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_IN_DY]);
+    const bool out_in = s->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_LAYOUT] == OUT_IN;
+    const int64_t first = s->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_FIRST];
+    const int64_t rows = s->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS], all = out_in ? o : k;
+    if (first < 0 || first >= all || rows < 1 || rows > all - first)
+        return FIRN_ERROR_OP_ATTRIBUTE;
+    set_extents(&s->outputs[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_OUT_DWEIGHT], 2,
+                (const uint32_t[]){(uint32_t)rows, out_in ? k : o});
+    return FIRN_OK;
+}
+
 /* --- sums, tables, addition ------------------------------------------------------------------------------------- */
 
 int firn_shape_sum_leading(firn_op_signature *s) {

@@ -20,14 +20,22 @@ enum {
 
 #define CLI_DATA_MAX    1024
 #define CLI_THREADS_MAX 256
+#define CLI_KEYS_MAX    32
 
 typedef struct cli_options {
     const char *command;
-    const char *file; /* the plan or the checkpoint */
-    const char *key, *labels, *weights, *checkpoint, *log, *counter, *output;
+    const char *file;               /* the plan or the checkpoint */
+    const char *keys[CLI_KEYS_MAX]; /* --pub; the plan's header says which of them signed it */
+    uint32_t key_count;
+    bool vendor_given, class_given, image_given;
+    firn_identity identity; /* compared only where given */
+    const char *port;       /* flash */
+    uint32_t baud, timeout;
+    const char *labels, *weights, *checkpoint, *log, *counter, *output, *device_key, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
-    bool steps_given;
+    bool steps_given, slot_given;
+    uint64_t slot;                    /* of a dump of two slots */
     uint64_t steps, checkpoint_every; /* 0: at the end only */
     unsigned threads;
     bool resume, quiet, verbose, per_tensor;
@@ -59,6 +67,13 @@ typedef struct cli_report {
 int cli_report_read(cli_report *report, const firn_host_plan *plan);
 void cli_report_free(cli_report *report);
 
+/* --- device_key.c --- */
+
+#define CLI_DEVICE_KEY_BYTES 32
+
+/* Reads a device key, a file of 32 bytes. Returns CLI_OK, or CLI_FILE after a message. */
+int cli_device_key_read(uint8_t key[CLI_DEVICE_KEY_BYTES], const char *path);
+
 /* --- session.c: an open plan with its data --- */
 
 typedef struct cli_session {
@@ -71,11 +86,18 @@ typedef struct cli_session {
     firn_info info;
     cli_report report;
     firn_config config; /* the session owns its memory */
+    uint8_t device_key[CLI_DEVICE_KEY_BYTES];
+    uint8_t keys[CLI_KEYS_MAX][FIRN_PUBLIC_KEY_BYTES];
+    firn_identity identity;
+    bool confirmed; /* firn_confirm has been called */
 } cli_session;
 
 /* Loads the plan, opens the data, verifies and opens the plan with the hash of the data, and checks its mode. */
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
 void cli_session_end(cli_session *session);
+
+/* Advances the security counter after the first step that worked. Returns FIRN_OK or the error of the port. */
+int cli_session_confirm(cli_session *session);
 
 /* Prints one line that names the file at fault and how to mend it, and returns the exit code for an error of the
  * library. */
@@ -87,6 +109,35 @@ int cli_exit_code(int error);
 
 /* Fills the state from the checkpoint. Returns CLI_OK or, after a message, another exit code. */
 int cli_restore(cli_session *session);
+
+/* --- push.c: plans whose samples are pushed; of others these do nothing --- */
+
+/* Fills the ring: of a training with what was pushed in so many steps before, of an evaluation with the data. Returns
+ * CLI_OK or, after a message, another exit code. */
+int cli_push_begin(cli_session *session, uint64_t steps);
+/* Pushes the batch of the step after so many. Returns FIRN_OK or an error of the library. */
+int cli_push_batch(cli_session *session, uint64_t steps);
+/* What a step reads: the data, or NULL where it was pushed. */
+const firn_source *cli_source(const cli_session *session);
+
+/* --- last_batch.c --- */
+
+typedef struct cli_last_batch {
+    const cli_session *session;
+    firn_source source; /* of one batch */
+    firn_stream streams[FIRN_HOST_STREAMS];
+    firn_segment *segments;
+    uint64_t *places; /* in the data, of each sample of the batch */
+} cli_last_batch;
+
+/* Makes a batch of the last `left` samples, from 1, of a plan that reads all of its data. *batch may not be moved. */
+void cli_last_batch_begin(cli_last_batch *batch, const cli_session *session, uint64_t left);
+void cli_last_batch_end(cli_last_batch *batch);
+
+/* --- eval.c --- */
+
+/* Notes on stderr how many samples at the end of the data were not read. Returns FIRN_OK or an error of the library. */
+int cli_note_left(const cli_session *session);
 
 /* --- log.c: JSON lines --- */
 
@@ -139,22 +190,26 @@ typedef struct cli_record {
     firn_record header;
     cli_record_entry *entries;
     uint32_t count;
-    uint64_t end;      /* where the record ends, if unexpected bytes follow it; else 0 */
-    uint8_t *contents; /* of the whole file */
+    uint64_t end;         /* where the record ends, if unexpected bytes follow it; else 0 */
+    uint8_t *contents;    /* of the whole file */
+    const uint8_t *bytes; /* the record in it */
     const uint8_t *state;
 } cli_record;
 
-/* Reads a checkpoint file, or a dump of the flash slot that holds one, and checks its lengths, SHA-256, commit unit and
- * list of tensors. Returns CLI_OK, CLI_FILE or CLI_REFUSED. */
-int cli_record_load(cli_record *record, const char *path);
+/* Reads the checkpoint file of the options, or the dump of the flash slot that holds one, or of two slots, of which the
+ * newer valid record is taken unless --slot names one. Checks its lengths, SHA-256, commit unit, code (with a device
+ * key) and list of tensors. Returns CLI_OK, CLI_FILE or CLI_REFUSED. */
+int cli_record_load(cli_record *record, const cli_options *options);
 void cli_record_unload(cli_record *record);
 
 /* --- the commands --- */
 
 int cli_train(const cli_options *options);
 int cli_eval(const cli_options *options);
+int cli_predict(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
+int cli_flash(const cli_options *options);
 
 /* Prints a JSON string. A byte that is not printable ASCII becomes the escape of the character with its number. */
 void cli_print_json(FILE *to, const char *text);

@@ -45,7 +45,7 @@ static int print_digests(const cli_options *options, const cli_record *record) {
 
 int cli_digest(const cli_options *options) {
     cli_record record;
-    int status = cli_record_load(&record, options->file);
+    int status = cli_record_load(&record, options);
     if (status == CLI_OK)
         status = print_digests(options, &record);
     cli_record_unload(&record);

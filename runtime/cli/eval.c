@@ -1,10 +1,10 @@
 /* firn eval: runs an eval plan over a checkpoint's parameters and prints its metric, exactly one number. */
 #include "runtime/cli/cli.h"
 
-/* Notes on stderr how many samples at the end of the data were not read, because the metric does not include them. */
-static int report_left(const cli_session *session) {
+/* Neither the metric nor a prediction includes them. */
+int cli_note_left(const cli_session *session) {
     uint64_t left;
-    int error = firn_eval_left(&session->firn, &session->data.source, &left);
+    int error = firn_eval_left(&session->firn, cli_source(session), &left);
     if (error == FIRN_OK && left > 0 && session->info.steps == 0 && !session->options->quiet)
         firn_host_note("%llu samples at the end of the data are fewer than a batch of %lu and were left out",
                        (unsigned long long)left, (unsigned long)session->info.samples);
@@ -15,15 +15,20 @@ static int evaluate(cli_session *session) {
     if (!session->info.metric)
         return cli_error(session, FIRN_ERROR_NO_METRIC);
     int status = cli_restore(session);
+    if (status == CLI_OK)
+        status = cli_push_begin(session, 0);
     if (status != CLI_OK)
         return status;
     int error = FIRN_OK;
-    while (error == FIRN_OK)
-        error = firn_eval_step(&session->firn, &session->data.source);
+    while (error == FIRN_OK) {
+        error = firn_eval_step(&session->firn, cli_source(session));
+        if (error == FIRN_OK)
+            error = cli_session_confirm(session);
+    }
     if (error != FIRN_ERROR_DATA_END)
         return cli_error(session, error);
     float value;
-    error = report_left(session);
+    error = cli_note_left(session);
     if (error == FIRN_OK)
         error = firn_eval_result(&session->firn, &value);
     if (error != FIRN_OK)

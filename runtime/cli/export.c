@@ -98,7 +98,7 @@ int cli_export(const cli_options *options) {
     if (!firn_host_replaceable(options->output))
         return CLI_FILE;
     cli_record record;
-    int status = cli_record_load(&record, options->file);
+    int status = cli_record_load(&record, options);
     if (status == CLI_OK)
         status = export_record(options, &record);
     cli_record_unload(&record);

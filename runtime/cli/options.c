@@ -5,7 +5,7 @@
 
 #include "runtime/cli/cli.h"
 
-enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8 };
+enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8, PREDICT = 16, FLASH = 32, RUN = TRAIN | EVAL | PREDICT };
 
 static const struct {
     firn_manual_command words;
@@ -22,20 +22,39 @@ static const struct {
       .text = "print one number, the metric of the plan over the parameters of a checkpoint"},
      EVAL,
      "PLAN"},
+    {{.name = "predict",
+      .forms = {"PLAN --pub PUB --data FILE --checkpoint FILE -o FILE [options]"},
+      .text =
+          "write an output of an eval plan over the parameters of a checkpoint, a row for each sample: with a name in "
+          ".csv a line of numbers, in .npy an array of NumPy in float32"},
+     PREDICT,
+     "PLAN"},
     {{.name = "export",
-      .forms = {"CHECKPOINT -o FILE"},
+      .forms = {"CHECKPOINT -o FILE [options]"},
       .text = "write the parameters and buffers of a checkpoint, in float32, as safetensors"},
      EXPORT,
      "CHECKPOINT"},
     {{.name = "digest",
-      .forms = {"CHECKPOINT [--per-tensor]"},
+      .forms = {"CHECKPOINT [options]"},
       .text = "print the SHA-256 of the state in a checkpoint, as train does at its end"},
      DIGEST,
      "CHECKPOINT"},
+    {{.name = "flash",
+      .forms = {"PLAN --port PORT [options]"},
+      .text = "send a plan to a device, which verifies it and tries it at its next start; a transfer that broke off "
+              "goes on where it was"},
+     FLASH,
+     "PLAN"},
 };
 
 typedef enum option_id {
     OPTION_PUB,
+    OPTION_VENDOR,
+    OPTION_CLASS,
+    OPTION_IMAGE_ID,
+    OPTION_PORT,
+    OPTION_BAUD,
+    OPTION_TIMEOUT,
     OPTION_DATA,
     OPTION_LABELS,
     OPTION_WEIGHTS,
@@ -52,7 +71,10 @@ typedef enum option_id {
     OPTION_ALLOW_OTHER_SPLIT,
     OPTION_ALLOW_OTHER_DATA,
     OPTION_OUTPUT,
-    OPTION_PER_TENSOR
+    OPTION_NAME,
+    OPTION_PER_TENSOR,
+    OPTION_DEVICE_KEY,
+    OPTION_SLOT
 } option_id;
 
 static const struct {
@@ -61,17 +83,26 @@ static const struct {
     unsigned commands; /* commands that accept it */
     unsigned needed;   /* commands that require it */
 } known[] = {
-    {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run"}, OPTION_PUB, TRAIN | EVAL, TRAIN | EVAL},
+    {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run; may be given again, for several keys"},
+     OPTION_PUB,
+     RUN,
+     RUN},
+    {{"--vendor", NULL, "ID", "refuse a plan for another vendor: a UUID, or at most 16 characters"},
+     OPTION_VENDOR,
+     RUN,
+     0},
+    {{"--class", NULL, "ID", "refuse a plan for another class of devices"}, OPTION_CLASS, RUN, 0},
+    {{"--image-id", NULL, "N", "refuse a plan with another image id"}, OPTION_IMAGE_ID, RUN, 0},
     {{"--data", NULL, "FILE",
       "a file, or a folder for the files in it; may be given again. Any file as bytes, .npy or IDX, packed with gzip "
       "or not"},
      OPTION_DATA,
-     TRAIN | EVAL,
-     TRAIN | EVAL},
-    {{"--labels", NULL, "FILE", "labels or targets of the records in --data"}, OPTION_LABELS, TRAIN | EVAL, 0},
+     RUN,
+     RUN},
+    {{"--labels", NULL, "FILE", "labels or targets of the records in --data"}, OPTION_LABELS, RUN, 0},
     {{"--weights", NULL, "FILE", "weights of the records, for a model with sample_weights; needs --labels"},
      OPTION_WEIGHTS,
-     TRAIN | EVAL,
+     RUN,
      0},
     {{"--steps", NULL, "N",
       "so many more steps; default: to the end of the run, or until it is interrupted if it has no end"},
@@ -82,43 +113,61 @@ static const struct {
       "where the state is: train saves it there at the end and when it is interrupted, never over one that is there, "
       "without --resume"},
      OPTION_CHECKPOINT,
-     TRAIN | EVAL,
-     EVAL},
+     RUN,
+     EVAL | PREDICT},
     {{"--checkpoint-every", NULL, "N", "save it after every N steps too"}, OPTION_CHECKPOINT_EVERY, TRAIN, 0},
     {{"--resume", NULL, NULL, "go on from the checkpoint, and with the log"}, OPTION_RESUME, TRAIN, 0},
     {{"--log", NULL, "FILE", "one line of JSON for each step; never over one that is there, without --resume"},
      OPTION_LOG,
      TRAIN,
      0},
-    {{"--counter", NULL, "FILE", "the security counter: plans older than it are refused"},
+    {{"--counter", NULL, "FILE",
+      "the security counter: plans older than it are refused; it advances to the plan's after a step has worked"},
      OPTION_COUNTER,
-     TRAIN | EVAL,
+     RUN,
+     0},
+    {{"--device-key", NULL, "FILE",
+      "32 secret bytes of a device, which authenticate its checkpoints: those that were not written with this key are "
+      "refused, also those without a key. export and digest read a checkpoint without its key too, and say so"},
+     OPTION_DEVICE_KEY,
+     RUN | EXPORT | DIGEST,
+     0},
+    {{"--slot", NULL, "N", "of a dump of two slots of flash, the one to read, 0 or 1; default: the newer valid one"},
+     OPTION_SLOT,
+     EXPORT | DIGEST,
      0},
     {{"--threads", NULL, "N", "default: one for each CPU; the result is the same with any number"},
      OPTION_THREADS,
-     TRAIN | EVAL,
+     RUN,
      0},
     {{"--allow-other-preprocessing", NULL, NULL,
       "evaluate although the checkpoint was trained with another scale, type or shape of the inputs"},
      OPTION_ALLOW_OTHER_PREPROCESSING,
-     EVAL,
+     EVAL | PREDICT,
      0},
     {{"--allow-other-split", NULL, NULL,
       "evaluate although another part of the data was held out in training, so that this one may have been trained "
       "with"},
      OPTION_ALLOW_OTHER_SPLIT,
-     EVAL,
+     EVAL | PREDICT,
      0},
     {{"--allow-other-data", NULL, NULL,
       "accept a checkpoint that was trained with other files. A plan that evaluates all of its data accepts it anyway; "
       "to "
       "resume with another preprocessing or split takes another plan, which is another run"},
      OPTION_ALLOW_OTHER_DATA,
-     TRAIN | EVAL,
+     RUN,
      0},
-    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, TRAIN | EVAL, 0},
-    {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, TRAIN | EVAL, 0},
-    {{"--output", "-o", "FILE", "the file to write"}, OPTION_OUTPUT, EXPORT, EXPORT},
+    {{"--port", NULL, "PORT", "the serial port of the device, or a local socket"}, OPTION_PORT, FLASH, FLASH},
+    {{"--baud", NULL, "N", "speed of the serial port; default: 115200"}, OPTION_BAUD, FLASH, 0},
+    {{"--timeout", NULL, "SECONDS", "without an answer of the device, after which it is given up; default: 30"},
+     OPTION_TIMEOUT,
+     FLASH,
+     0},
+    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, RUN | FLASH, 0},
+    {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, RUN, 0},
+    {{"--output", "-o", "FILE", "the file to write"}, OPTION_OUTPUT, EXPORT | PREDICT, EXPORT | PREDICT},
+    {{"--name", NULL, "NAME", "the output to write, of a plan that has several"}, OPTION_NAME, PREDICT, 0},
     {{"--per-tensor", NULL, NULL, "of each tensor too, to find where two runs part"}, OPTION_PER_TENSOR, DIGEST, 0},
 };
 
@@ -131,7 +180,7 @@ static const firn_manual_entry exit_codes[] = {
     {"0", "success"},
     {"1", "a file is wrong"},
     {"2", "the command line is wrong"},
-    {"3", "a plan or checkpoint is refused"},
+    {"3", "a plan or checkpoint is refused, here or by the device"},
     {"4", "the run was stopped by its numbers: the loss is not finite, or the loss scale is at its floor"},
     {"130", "interrupted; the state was saved, where --checkpoint says"},
 };
@@ -209,6 +258,15 @@ static const char *set_path(const char **place, const char *value) {
     return NULL;
 }
 
+static const char *set_name(const char **place, const char *value) {
+    if (*place != NULL)
+        return twice;
+    if (*value == 0)
+        return "has an empty name behind it; write the name of an output";
+    *place = value;
+    return NULL;
+}
+
 static const char *set_number(uint64_t *place, const char *value, uint64_t least, uint64_t most, const char *fault) {
     return read_number(value, least, most, place) ? NULL : fault;
 }
@@ -217,6 +275,50 @@ static const char *add_data(cli_options *options, const char *value) {
     if (options->data_count == CLI_DATA_MAX)
         return "is given more than 1024 times; put the files into a folder";
     return set_path(&options->data[options->data_count++], value);
+}
+
+static const char *add_key(cli_options *options, const char *value) {
+    if (options->key_count == CLI_KEYS_MAX)
+        return "is given more than 32 times; a device has no more keys";
+    return set_path(&options->keys[options->key_count++], value);
+}
+
+static const char *set_device_id(uint8_t id[16], bool *given, const char *value) {
+    if (*given)
+        return twice;
+    *given = true;
+    return value[0] != 0 && firn_device_id_read(value, strlen(value), id)
+               ? NULL
+               : "is no identity; write a UUID, or at most 16 characters without spaces";
+}
+
+static const char *set_image_id(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    const char *fault = options->image_given ? twice
+                                             : set_number(&number, value, 0, UINT32_MAX,
+                                                          "is no image id; write a number from 0 to 4294967295");
+    options->image_given = true;
+    options->identity.image_id = (uint32_t)number;
+    return fault;
+}
+
+static const char *set_baud(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    if (options->baud != 0)
+        return twice;
+    if (!read_number(value, 1, UINT32_MAX, &number) || !firn_host_line_has_speed((uint32_t)number))
+        return "is no speed of a serial port; write 9600, 19200, 38400, 57600, 115200, 230400, 460800 or 921600";
+    options->baud = (uint32_t)number;
+    return NULL;
+}
+
+static const char *set_timeout(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    const char *fault = options->timeout != 0 ? twice
+                                              : set_number(&number, value, 1, 86400,
+                                                           "is no number of seconds; write one from 1 to 86400");
+    options->timeout = (uint32_t)number;
+    return fault;
 }
 
 static const char *set_threads(cli_options *options, const char *value) {
@@ -228,14 +330,27 @@ static const char *set_threads(cli_options *options, const char *value) {
     return fault;
 }
 
-_Static_assert(CLI_DATA_MAX == 1024 && CLI_THREADS_MAX == 256, "the messages have the same numbers");
+_Static_assert(CLI_DATA_MAX == 1024 && CLI_THREADS_MAX == 256 && CLI_KEYS_MAX == 32,
+               "the messages have the same numbers");
 
 /* Stores the value of an option. Returns as above. */
 static const char *set(cli_options *options, option_id id, const char *value) {
     bool given = false;
     switch (id) {
     case OPTION_PUB:
-        return set_path(&options->key, value);
+        return add_key(options, value);
+    case OPTION_VENDOR:
+        return set_device_id(options->identity.vendor, &options->vendor_given, value);
+    case OPTION_CLASS:
+        return set_device_id(options->identity.class_id, &options->class_given, value);
+    case OPTION_IMAGE_ID:
+        return set_image_id(options, value);
+    case OPTION_PORT:
+        return set_path(&options->port, value);
+    case OPTION_BAUD:
+        return set_baud(options, value);
+    case OPTION_TIMEOUT:
+        return set_timeout(options, value);
     case OPTION_LABELS:
         return set_path(&options->labels, value);
     case OPTION_WEIGHTS:
@@ -246,8 +361,16 @@ static const char *set(cli_options *options, option_id id, const char *value) {
         return set_path(&options->log, value);
     case OPTION_COUNTER:
         return set_path(&options->counter, value);
+    case OPTION_DEVICE_KEY:
+        return set_path(&options->device_key, value);
+    case OPTION_SLOT:
+        given = options->slot_given;
+        options->slot_given = true;
+        return given ? twice : set_number(&options->slot, value, 0, 1, "is no slot; write 0 or 1");
     case OPTION_OUTPUT:
         return set_path(&options->output, value);
+    case OPTION_NAME:
+        return set_name(&options->name, value);
     case OPTION_DATA:
         return add_data(options, value);
     case OPTION_CHECKPOINT_EVERY:
@@ -327,7 +450,9 @@ static int read_option(cli_options *options, unsigned command, int count, char *
 static bool is_given(const cli_options *options, option_id id) {
     switch (id) {
     case OPTION_PUB:
-        return options->key != NULL;
+        return options->key_count != 0;
+    case OPTION_PORT:
+        return options->port != NULL;
     case OPTION_DATA:
         return options->data_count > 0;
     case OPTION_CHECKPOINT:

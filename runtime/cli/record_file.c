@@ -1,5 +1,5 @@
-/* Reads a checkpoint file without its plan. Everything that can be checked without the plan is checked first, in the
- * same way as the library does. */
+/* Reads a checkpoint file, or a dump of slots of flash, without its plan. Everything that can be checked without the
+ * plan is checked first, in the same way as the library does. */
 #define _GNU_SOURCE
 #define _FILE_OFFSET_BITS 64
 #include <errno.h>
@@ -8,11 +8,14 @@
 #include <sys/stat.h>
 
 #include "plan/bytes.h"
+#include "plan/hmac.h"
 #include "runtime/cli/cli.h"
 
 static int damaged(const char *path, int error) {
     const char *mend = error == FIRN_ERROR_CHECKPOINT_VERSION ? "use the firn that wrote it"
-                                                              : "use another copy, or go back to an older one";
+                       : error == FIRN_ERROR_CHECKPOINT_AUTHENTICATION
+                           ? "give the key of the device that wrote it by --device-key, or leave that out"
+                           : "use another copy, or go back to an older one";
     firn_host_fail(path, "%s (%s); %s", firn_error_text(error), firn_error_name(error), mend);
     return CLI_REFUSED;
 }
@@ -47,11 +50,11 @@ static int read_file(const char *path, uint8_t **contents, uint64_t *count) {
 }
 
 static int refuse_behind(const char *path, uint64_t end) {
-    firn_host_fail(
-        path,
-        "more than erased flash (0xff) lies behind the record (%s); use another copy, or cut it to its first "
-        "%llu bytes",
-        firn_error_name(FIRN_ERROR_CHECKPOINT_DAMAGED), (unsigned long long)end);
+    firn_host_fail(path,
+                   "more than erased flash (0xff) lies behind the record (%s); use another copy, give --slot if it is "
+                   "a dump of two "
+                   "slots, or cut it to its first %llu bytes",
+                   firn_error_name(FIRN_ERROR_CHECKPOINT_DAMAGED), (unsigned long long)end);
     return CLI_REFUSED;
 }
 
@@ -71,10 +74,9 @@ static int check_commit(cli_record *record, uint64_t count, uint64_t end) {
     firn_record_commit(commit);
     for (uint64_t unit = 1; unit <= FIRN_RECORD_UNIT_MAX; unit *= 2) {
         uint64_t at = (end + (unit - 1)) / unit * unit, behind = at + sizeof commit;
-        if (behind > count || memcmp(record->contents + at, commit, sizeof commit) != 0)
+        if (behind > count || memcmp(record->bytes + at, commit, sizeof commit) != 0)
             continue;
-        if (count - at == firn_record_commit_bytes((uint32_t)unit) ||
-            is_erased(record->contents + behind, count - behind))
+        if (count - at == firn_record_commit_bytes((uint32_t)unit) || is_erased(record->bytes + behind, count - behind))
             return FIRN_OK;
         record->end = behind;
     }
@@ -83,12 +85,10 @@ static int check_commit(cli_record *record, uint64_t count, uint64_t end) {
 
 static int check_digest(const cli_record *record, uint64_t end) {
     uint8_t header[FIRN_RECORD_HEADER_BYTES], digest[FIRN_HASH_BYTES];
-    firn_record undigested = record->header;
-    memset(undigested.digest, 0, sizeof undigested.digest);
-    firn_record_encode(&undigested, header);
+    firn_record_encode_hashed(&record->header, header);
     firn_sha256 hash;
     if (firn_sha256_begin(&hash) != FIRN_OK || firn_sha256_update(&hash, header, sizeof header) != FIRN_OK ||
-        firn_sha256_update(&hash, record->contents + sizeof header, (size_t)(end - sizeof header)) != FIRN_OK ||
+        firn_sha256_update(&hash, record->bytes + sizeof header, (size_t)(end - sizeof header)) != FIRN_OK ||
         firn_sha256_end(&hash, digest) != FIRN_OK)
         return FIRN_ERROR_HASH;
     return memcmp(digest, record->header.digest, sizeof digest) == 0 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
@@ -103,7 +103,7 @@ static bool measure(cli_record_entry *entry, uint64_t state_bytes) {
 }
 
 static int read_directory(cli_record *record) {
-    const uint8_t *at = record->contents + FIRN_RECORD_HEADER_BYTES;
+    const uint8_t *at = record->bytes + FIRN_RECORD_HEADER_BYTES;
     uint64_t left = record->header.directory_bytes - 4;
     uint32_t count = firn_load32(at);
     if (count == 0 || count > left / 20) /* an entry has at least 20 bytes */
@@ -123,34 +123,115 @@ static int read_directory(cli_record *record) {
     return left < 16 ? FIRN_OK : FIRN_ERROR_CHECKPOINT_DAMAGED;
 }
 
-static int check(cli_record *record, uint64_t count) {
-    if (count < FIRN_RECORD_HEADER_BYTES)
+/* The bytes of a file that may hold a record, and the key that it may need. */
+typedef struct window {
+    const uint8_t *bytes;
+    uint64_t count;
+    const uint8_t *device_key; /* NULL: codes are not checked */
+} window;
+
+static int check(cli_record *record, const window *in) {
+    record->bytes = in->bytes;
+    if (in->count < FIRN_RECORD_HEADER_BYTES)
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
-    int error = firn_record_decode(&record->header, record->contents);
+    if (is_erased(in->bytes, FIRN_RECORD_HEADER_BYTES))
+        return FIRN_ERROR_CHECKPOINT_MISSING;
+    int error = firn_record_decode(&record->header, record->bytes);
     if (error != FIRN_OK)
         return error;
-    uint64_t left = count - FIRN_RECORD_HEADER_BYTES;
+    uint64_t left = in->count - FIRN_RECORD_HEADER_BYTES;
     if (record->header.directory_bytes < 16 || record->header.directory_bytes > left ||
         record->header.state_bytes > left - record->header.directory_bytes)
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
     uint64_t state_at = FIRN_RECORD_HEADER_BYTES + record->header.directory_bytes;
-    record->state = record->contents + state_at;
-    error = check_commit(record, count, state_at + record->header.state_bytes);
+    record->state = record->bytes + state_at;
+    error = check_commit(record, in->count, state_at + record->header.state_bytes);
     if (error == FIRN_OK)
         error = check_digest(record, state_at + record->header.state_bytes);
+    if (error == FIRN_OK && in->device_key != NULL)
+        error = firn_record_authenticate(&record->header, in->device_key);
     return error == FIRN_OK ? read_directory(record) : error;
 }
 
-int cli_record_load(cli_record *record, const char *path) {
-    uint64_t count;
+/* Prepares a record to be read from the same file again. */
+static void restart(cli_record *record) {
+    free(record->entries);
+    record->entries = NULL;
+    record->count = 0;
+    record->end = 0;
+}
+
+/* --- slots --- */
+
+enum { SLOTS = 2 };
+
+/* Returns the part of a dump that is one of two slots. */
+static window slot_of(const window *dump, uint64_t slot) {
+    return (window){dump->bytes + slot * (dump->count / SLOTS), dump->count / SLOTS, dump->device_key};
+}
+
+/* Returns true if the second half of a file begins like a record, as a dump of two slots does. */
+static bool is_of_two_slots(const window *file) {
+    static const char magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
+    return file->count % SLOTS == 0 && file->count / SLOTS >= FIRN_RECORD_HEADER_BYTES &&
+           memcmp(slot_of(file, 1).bytes, magic, sizeof magic) == 0;
+}
+
+/* Reads the newer valid record of two slots, and notes which one that is. */
+static int check_two(cli_record *record, const window *dump) {
+    int errors[SLOTS];
+    uint32_t sequences[SLOTS];
+    for (uint64_t i = 0; i < SLOTS; i++) {
+        const window slot = slot_of(dump, i);
+        restart(record);
+        errors[i] = check(record, &slot);
+        sequences[i] = record->header.sequence;
+    }
+    const bool newer =
+        errors[1] == FIRN_OK && (errors[0] != FIRN_OK || firn_record_is_newer(sequences[1], sequences[0]));
+    const uint64_t chosen = newer ? 1 : 0;
+    restart(record);
+    if (errors[chosen] != FIRN_OK)
+        return errors[0] == FIRN_ERROR_CHECKPOINT_MISSING ? errors[1] : errors[0];
+    const window slot = slot_of(dump, chosen);
+    const int error = check(record, &slot);
+    const int other = errors[1 - chosen];
+    firn_host_note("slot %u of two, sequence %lu, step %llu; %s", (unsigned)chosen,
+                   (unsigned long)record->header.sequence, (unsigned long long)record->header.global_step,
+                   other == FIRN_OK                         ? "the other one is older"
+                   : other == FIRN_ERROR_CHECKPOINT_MISSING ? "the other one is erased"
+                                                            : "the other one is damaged or was refused");
+    return error;
+}
+
+static int check_file(cli_record *record, const cli_options *options, const window *file) {
+    if (options->slot_given) {
+        const window slot = slot_of(file, options->slot);
+        return file->count % SLOTS == 0 ? check(record, &slot) : FIRN_ERROR_CHECKPOINT_DAMAGED;
+    }
+    return is_of_two_slots(file) ? check_two(record, file) : check(record, file);
+}
+
+int cli_record_load(cli_record *record, const cli_options *options) {
+    uint8_t key[CLI_DEVICE_KEY_BYTES];
+    window file = {0};
     *record = (cli_record){0};
-    int status = read_file(path, &record->contents, &count);
+    int status = options->device_key != NULL ? cli_device_key_read(key, options->device_key) : CLI_OK;
+    if (status == CLI_OK)
+        status = read_file(options->file, &record->contents, &file.count);
     if (status != CLI_OK)
         return status;
-    int error = check(record, count);
+    file.bytes = record->contents;
+    file.device_key = options->device_key != NULL ? key : NULL;
+    int error = check_file(record, options, &file);
+    firn_hmac_forget(key, sizeof key);
     if (error != FIRN_OK && record->end != 0)
-        return refuse_behind(path, record->end);
-    return error == FIRN_OK ? CLI_OK : damaged(path, error);
+        return refuse_behind(options->file, record->end);
+    if (error != FIRN_OK)
+        return damaged(options->file, error);
+    if (file.device_key == NULL && firn_record_authenticate(&record->header, NULL) != FIRN_OK)
+        firn_host_note("%s was authenticated by a device key, which was not checked; give --device-key", options->file);
+    return CLI_OK;
 }
 
 void cli_record_unload(cli_record *record) {

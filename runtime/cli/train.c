@@ -159,9 +159,11 @@ static int run_steps(run *run, uint64_t *step) {
     uint64_t every = run->session.options->checkpoint_every;
     int status = CLI_OK;
     while (status == CLI_OK && *step < run->last && !interrupted) {
-        firn_step_report report;
+        firn_step_report report = {0};
         double before = cli_seconds();
-        int error = firn_train_step(&run->session.firn, &run->session.data.source, &report);
+        int error = cli_push_batch(&run->session, *step);
+        if (error == FIRN_OK)
+            error = firn_train_step(&run->session.firn, cli_source(&run->session), &report);
         double now = cli_seconds();
         bool done = error == FIRN_OK || error == FIRN_ERROR_LOSS_SCALE_FLOOR;
         *step = done ? report.global_step : *step;
@@ -172,6 +174,11 @@ static int run_steps(run *run, uint64_t *step) {
         if (error != FIRN_OK) {
             report.global_step = *step;
             return stop_by_error(run, &report, error);
+        }
+        error = cli_session_confirm(&run->session);
+        if (error != FIRN_OK) {
+            cli_progress_end(&run->progress);
+            return cli_error(&run->session, error);
         }
         run->stuck = !logged;
         status = logged ? CLI_OK : CLI_FILE;
@@ -214,6 +221,8 @@ static int train(run *run) {
     int status = claim_checkpoint(run);
     if (status == CLI_OK)
         status = begin_state(run);
+    if (status == CLI_OK)
+        status = cli_push_begin(&run->session, run->first);
     if (status == CLI_OK)
         status = cli_log_begin(&run->log, &run->session, run->first);
     if (status != CLI_OK)

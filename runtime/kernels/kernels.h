@@ -87,8 +87,7 @@ typedef struct firn_kernel_choice {
     firn_kernel_scratch scratch; /* NULL: the kernel needs no scratch */
 } firn_kernel_choice;
 
-/* Declares one kernel for each op of plan/ops.def. If FIRN_KERNELS_ON_DEMAND is defined (firmware), the references in
- * runtime/kernels/table.c are weak, so that the linker includes only the kernels that `-u firn_kernel_<op>` names. */
+/* Declares one kernel for each op of plan/ops.def. */
 #define FIRN_OP(name, code, ...) void firn_kernel_##name(const firn_kernel_call *call);
 #include "plan/ops.def"
 #undef FIRN_OP

@@ -27,14 +27,17 @@ static void add_bias(firn_tile *tile, const firn_tensor *bias) {
 
 static void tiles(void *argument, size_t begin, size_t end) {
     const firn_linear *job = argument;
+    const size_t columns = job->product.columns;
+    const uint8_t type = job->out->type;
+    void *out = job->out->data;
     firn_tile tile;
     for (size_t number = begin; number < end; number++) {
         firn_product_tile(&job->product, number, &tile);
         if (job->bias != NULL)
             add_bias(&tile, job->bias);
-        for (size_t row = 0; row < tile.rows; row++)
-            firn_narrow(job->out->data, job->out->type, (tile.row + row) * job->product.columns + tile.column,
-                        tile.values[row], tile.columns);
+        size_t at = tile.row * columns + tile.column;
+        for (size_t row = 0; row < tile.rows; row++, at += columns)
+            firn_narrow(out, type, at, tile.values[row], tile.columns);
     }
 }
 
@@ -71,18 +74,30 @@ static void backward_input(firn_linear *job, const firn_kernel_call *call) {
     job->product.columns = weight->elements / firn_last_extent(dy);
 }
 
-/* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged */
-static void backward_weight(firn_linear *job, const firn_kernel_call *call) {
+/* dw[o,k] = sum_n dy[n,o] x[n,k], or dw[k,o] with the factors exchanged: of it `rows` rows from `first` on, and all if
+ * `rows` is 0. */
+static void backward_weight(firn_linear *job, const firn_kernel_call *call, size_t first, size_t rows_wanted) {
     const firn_tensor *dy = &call->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY],
                       *x = &call->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X];
     const bool out_in = call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_LAYOUT] == OUT_IN;
     const firn_tensor *rows = out_in ? dy : x, *columns = out_in ? x : dy;
     begin_linear(job, call, &call->outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT]);
     job->product.left = matrix_turned(rows, true);
+    job->product.left.first = first;
     job->product.right = matrix(columns);
-    job->product.rows = firn_last_extent(rows);
+    job->product.rows = rows_wanted != 0 ? rows_wanted : firn_last_extent(rows);
     job->product.terms = firn_rows(x);
     job->product.columns = firn_last_extent(columns);
+}
+
+_Static_assert((int)FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY == (int)FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_IN_DY &&
+                   (int)FIRN_LINEAR_BACKWARD_WEIGHT_IN_X == (int)FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_IN_X &&
+                   (int)FIRN_LINEAR_BACKWARD_WEIGHT_LAYOUT == (int)FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_LAYOUT,
+               "the op for some rows has the operands of the op for all");
+
+static void backward_weight_rows(firn_linear *job, const firn_kernel_call *call) {
+    backward_weight(job, call, (size_t)call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_FIRST],
+                    (size_t)call->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS]);
 }
 
 void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call) {
@@ -94,14 +109,53 @@ void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call)
         backward_input(job, call);
         break;
     case FIRN_OP_linear_backward_weight:
-        backward_weight(job, call);
+        backward_weight(job, call, 0, 0);
+        break;
+    case FIRN_OP_linear_backward_weight_rows:
+        backward_weight_rows(job, call);
         break;
     default:
         __builtin_trap();
     }
 }
 
+/* Adds the bias to at most four rows and makes what is NaN canonical. */
+static void finish_rows(float *rows, size_t count, size_t columns, const firn_tensor *bias, firn_nan_watch watch) {
+    if (bias != NULL) {
+        const float *values = bias->data;
+        watch = 0;
+        for (size_t row = 0; row < count; row++)
+            for (size_t column = 0; column < columns; column++) {
+                const float sum = rows[row * columns + column] + values[column];
+                watch = firn_watch(watch, sum);
+                rows[row * columns + column] = sum;
+            }
+    }
+    if (firn_may_have_nan(watch))
+        firn_canonical_many(rows, count * columns);
+}
+
+static void direct_rows(void *argument, size_t begin, size_t end) {
+    const firn_linear *job = argument;
+    const firn_product *product = &job->product;
+    float *out = job->out->data;
+    for (size_t four = begin; four < end; four++)
+        finish_rows(out + 4 * four * product->columns, firn_smaller(4, product->rows - 4 * four), product->columns,
+                    job->bias, firn_product_rows(product, four, out));
+}
+
+/* Returns true if sums can be computed where the output lies. */
+static bool is_direct(const firn_linear *job) {
+    return firn_product_is_direct(&job->product) && job->out->type == FIRN_FLOAT32 &&
+           (job->bias == NULL || job->bias->type == FIRN_FLOAT32);
+}
+
 static void run(const firn_kernel_call *call, firn_linear *job) {
+    if (is_direct(job)) {
+        firn_parallel_run(&call->parallel, firn_ceiling(job->product.rows, 4),
+                          4 * (uint64_t)job->product.columns * job->product.terms, direct_rows, job);
+        return;
+    }
     const uint64_t cost = (uint64_t)FIRN_TILE_ROWS * FIRN_TILE_COLUMNS * job->product.terms;
     firn_parallel_run(&call->parallel, firn_product_tiles(&job->product), cost, tiles, job);
 }
@@ -120,6 +174,12 @@ void firn_kernel_linear_backward_input(const firn_kernel_call *call) {
 
 void firn_kernel_linear_backward_weight(const firn_kernel_call *call) {
     firn_linear job;
-    backward_weight(&job, call);
+    backward_weight(&job, call, 0, 0);
+    run(call, &job);
+}
+
+void firn_kernel_linear_backward_weight_rows(const firn_kernel_call *call) {
+    firn_linear job;
+    backward_weight_rows(&job, call);
     run(call, &job);
 }

@@ -11,8 +11,8 @@ typedef struct firn_linear {
     const firn_tensor *out;
 } firn_linear;
 
-/* Describes the product of a call of one of the three ops. The result is written in place, because copying the struct
- * takes noticeable time for a small layer. The operands remain owned by the call. */
+/* Describes the product of a call of one of the ops of a linear layer. The result is written in place, because copying
+ * the struct takes noticeable time for a small layer. The operands remain owned by the call. */
 void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call);
 
 #endif

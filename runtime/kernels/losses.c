@@ -206,6 +206,26 @@ void firn_kernel_log_softmax(const firn_kernel_call *call) {
     firn_split(call, firn_rows(x), 16 * firn_last_extent(x), log_softmax_rows);
 }
 
+static void softmax_rows(void *argument, size_t begin, size_t end) {
+    const firn_kernel_call *call = argument;
+    const firn_tensor *logits = &call->inputs[FIRN_SOFTMAX_IN_X];
+    float x[FIRN_BLOCK];
+    for (size_t row = begin; row < end; row++) {
+        const float maximum = row_maximum(logits, row), sum = row_sum(logits, row, maximum);
+        for (size_t at = 0; at < firn_last_extent(logits); at += FIRN_BLOCK) {
+            const size_t count = firn_row_widen(x, logits, row, at);
+            for (size_t i = 0; i < count; i++)
+                x[i] = exponential_term(x[i], maximum) / sum;
+            firn_row_narrow(&call->outputs[FIRN_SOFTMAX_OUT_Y], row, at, x, count);
+        }
+    }
+}
+
+void firn_kernel_softmax(const firn_kernel_call *call) {
+    const firn_tensor *x = &call->inputs[FIRN_SOFTMAX_IN_X];
+    firn_split(call, firn_rows(x), 16 * firn_last_extent(x), softmax_rows);
+}
+
 static void log_softmax_backward_rows(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     const firn_tensor *dy = &call->inputs[FIRN_LOG_SOFTMAX_BACKWARD_IN_DY];

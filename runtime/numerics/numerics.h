@@ -1,6 +1,6 @@
 /* The arithmetic of Firn: half types, elementary functions, sums, random numbers. plan/NUMERICS.md is the
  * specification, section by section in the order of this file. Nothing here may depend on a tensor, an op or a plan.
- * Freestanding: no libm, no errno, no allocation, no global state.
+ * Freestanding: no libm (on x86 fmaf, see firn_fma), no errno, no allocation, no global state.
  *
  * Every function gives the same bits on every target, compiler and optimisation level, provided that binary32
  * arithmetic rounds to nearest even, keeps subnormals and is not contracted (-ffp-contract=off). */
@@ -16,6 +16,16 @@
 #endif
 #if __FLT_EVAL_METHOD__ != 0
 #    error "arithmetic wider than binary32 gives other bits: on 32-bit x86 compile with -msse2 -mfpmath=sse"
+#endif
+
+/* 1: the machine computes with many floats in one instruction, and loops are written for a compiler that uses it. Tests
+ * compile some files also in the other form. */
+#ifndef FIRN_VECTORS
+#    if defined(__SSE2__) || defined(__ARM_NEON) || defined(__riscv_vector)
+#        define FIRN_VECTORS 1
+#    else
+#        define FIRN_VECTORS 0
+#    endif
 #endif
 
 /* --- bits ------------------------------------------------------------------------------------------------------- */
@@ -39,6 +49,31 @@ static inline float firn_from_bits(uint32_t bits) {
 static inline float firn_canonical(float x) {
     return x == x ? x : firn_from_bits(FIRN_NAN_BITS);
 }
+
+/* Watches many numbers for a NaN with as few instructions as the machine allows, so that a loop need not make each
+ * result canonical. It begins at 0. A core with a fused multiply-add and no vectors adds 0 x, which is 0 for every
+ * finite x; elsewhere the comparison is one that a compiler vectorises. */
+#if defined(__FP_FAST_FMAF) && FIRN_VECTORS == 0
+typedef float firn_nan_watch;
+
+static inline firn_nan_watch firn_watch(firn_nan_watch watch, float x) {
+    return __builtin_fmaf(x, 0.0f, watch);
+}
+#else
+typedef uint32_t firn_nan_watch;
+
+static inline firn_nan_watch firn_watch(firn_nan_watch watch, float x) {
+    return watch | (uint32_t)((firn_bits(x) & 0x7fffffffu) > FIRN_INFINITY_BITS);
+}
+#endif
+
+/* Returns false only if none of the numbers is NaN; true also if one is infinite. */
+static inline int firn_may_have_nan(firn_nan_watch watch) {
+    return !(watch == 0);
+}
+
+/* Makes every element canonical. */
+void firn_canonical_many(float *x, size_t count);
 
 /* Returns a > b ? a : b, and NaN if either is NaN. */
 static inline float firn_maximum(float a, float b) {
@@ -70,6 +105,11 @@ void firn_store(void *data, uint8_t type, size_t i, float x);
 void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count);
 void firn_narrow(void *data, uint8_t type, size_t from, const float *in, size_t count);
 
+/* Converts `rows` runs of `count` elements to floats: the runs begin `step` elements apart and their results `out_step`
+ * floats apart. A NaN stays NaN, but need not become canonical. */
+void firn_widen_rows(float *out, size_t out_step, const void *data, uint8_t type, size_t from, size_t step, size_t rows,
+                     size_t count);
+
 /* Rounds x to the nearest value of `type`. float32: only makes a NaN canonical. */
 float firn_round_to(uint8_t type, float x);
 
@@ -96,12 +136,26 @@ float firn_silu(float x);    /* x sigmoid(x) */
 float firn_silu_slope(float x);
 float firn_softplus(float x); /* log(1 + e^x), whose slope is the sigmoid */
 
+/* On integers, for cores without an instruction: a*b + c with one rounding, and the square root. Embedded C libraries
+ * may round twice. */
+float firn_fma_exact(float a, float b, float c);
+float firn_sqrt_exact(float x);
+
 static inline float firn_sqrt(float x) {
+#if defined(__SSE__) || defined(__aarch64__) || (defined(__ARM_FP) && (__ARM_FP & 4)) || defined(__riscv_flen)
     return __builtin_sqrtf(x);
+#else
+    return firn_sqrt_exact(x);
+#endif
 }
 
+/* On x86 without the instruction this calls the C library of a workstation, which rounds once and is faster. */
 static inline float firn_fma(float a, float b, float c) {
+#if defined(__FP_FAST_FMAF) || defined(__ARM_FEATURE_FMA) || defined(__riscv_flen) || defined(__SSE__)
     return __builtin_fmaf(a, b, c);
+#else
+    return firn_fma_exact(a, b, c);
+#endif
 }
 
 /* --- other sums ---------------------------------------------------------------------------------------------------

@@ -1,9 +1,12 @@
-# Prints the bytes of each part of a linked program, from the linker's map. Requires LC_ALL=C and exactly one map.
+# Prints the bytes of each part of a linked program, from the linker's map, as a table or, with form=list, as lines
+# "target variant part bytes" of what lies in flash. Requires LC_ALL=C and exactly one map.
 
 function part_of(path) {
-    if (path ~ /\/signature\.o$/)
-        return "signature, mbedTLS"
-    if (path ~ /\/kernels\.a\(/ || path ~ /\/runtime\/kernels\// || path ~ /\/table-on-demand\.o$/)
+    if (path ~ /signature\.o\)?$/)
+        return "signature"
+    if (path ~ /\/library\/parts\//)
+        return "tables of parts"
+    if (path ~ /\/runtime\/kernels\//)
         return "kernels"
     if (path ~ /\/runtime\/numerics\//)
         return "numerics"
@@ -15,7 +18,7 @@ function part_of(path) {
         return "schedules"
     if (path ~ /\/plan\//)
         return "plan"
-    return path ~ /libgcc\.a/ ? "soft doubles" : "memcpy and so on"
+    return path ~ /libgcc\.a/ ? "of the compiler" : "of the C library"
 }
 
 function kind_of(section) {
@@ -50,16 +53,35 @@ function add(name, bytes, path,    kind) {
     total[kind] += hexadecimal(bytes)
 }
 
-function row(name, text, rodata, data, bss) {
-    printf "    %-20s %8s %8s %8s %8s\n", name, text, rodata, data, bss
+function in_flash(part) {
+    return sizes[part, "text"] + sizes[part, "rodata"] + sizes[part, "data"]
+}
+
+function row(name, text, rodata, data, bss, flash) {
+    printf "    %-20s %8s %8s %8s %8s %8s\n", name, text, rodata, data, bss, flash
+}
+
+function list(name, bytes) {
+    gsub(" ", "-", name)
+    print target, variant, name, bytes
 }
 
 END {
-    row("", "text", "rodata", "data", "bss")
-    n = split("plan;signature, mbedTLS;schedules;executor;numerics;kernels;start and main;memcpy and so on;soft doubles",
-              parts, ";")
+    n = split("plan;signature;schedules;executor;numerics;kernels;tables of parts;start and main;of the C library;" \
+              "of the compiler", parts, ";")
+    all = total["text"] + total["rodata"] + total["data"]
+    if (form == "list") {
+        for (i = 1; i <= n; i++)
+            list(parts[i], in_flash(parts[i]))
+        list("without signature", all - in_flash("signature"))
+        list("all", all)
+        exit
+    }
+    print target ", " variant ":"
+    row("", "text", "rodata", "data", "bss", "flash")
     for (i = 1; i <= n; i++)
         row(parts[i], sizes[parts[i], "text"] + 0, sizes[parts[i], "rodata"] + 0, sizes[parts[i], "data"] + 0,
-            sizes[parts[i], "bss"] + 0)
-    row("all", total["text"] + 0, total["rodata"] + 0, total["data"] + 0, total["bss"] + 0)
+            sizes[parts[i], "bss"] + 0, in_flash(parts[i]))
+    row("without signature", "", "", "", "", all - in_flash("signature"))
+    row("all", total["text"] + 0, total["rodata"] + 0, total["data"] + 0, total["bss"] + 0, all)
 }

@@ -1,10 +1,17 @@
 # Prints the deepest stack of each public function, from the call graphs that gcc writes (-fcallgraph-info=su). Exits
 # with 1 if a function can call itself or has a frame whose size is not known at compile time.
 #
+# With -v linked=FILE only the functions that the file names, one a line (`nm`), are counted: those that are in one
+# program. What this program does not have it cannot call, so the bound is that of a plan and its kernels.
+#
 # A call through a pointer is assumed to reach every function that the pointer can refer to:
 #     runtime/execute.c     the kernels; in firn_execute_check only the functions that find kernels and compute their
 #                           scratch, in prepare only the functions that find kernels
-#     runtime/kernels/*.c   the task bodies: static functions of the runtime that no function calls by name; in
+#     the users of parts    the parts: conversions of half types (product.c, widen.c), rules of initialisers and metrics, kinds
+#                           of schedules
+#     runtime/kernels/*.c   the task bodies: static functions of the runtime that no function calls by name, in the file
+#                           of the kernel that runs or in a file without kernels, because a kernel passes only the
+#                           bodies of its own file, or calls a function of another that passes its own; in
 #                           walk_run of the optimizers, which may be inlined into walk_blocks, only those whose names
 #                           end in _run, in sum_blocks only those whose names end in _terms
 #     the rest of runtime/, plan/checks/check.c
@@ -12,7 +19,11 @@
 #     plan/                 the shape rules
 # Functions of the C library and of the compiler's support library have no frame here; those in use are leaves.
 
-BEGIN { FS = "\"" }
+BEGIN {
+    FS = "\""
+    while (linked != "" && (getline name < linked) > 0)
+        is_linked[name] = 1
+}
 
 /^node:/ {
     count = split($4, lines, /\\n/)
@@ -30,8 +41,17 @@ BEGIN { FS = "\"" }
     called[$4] = 1
 }
 
+/^node:/ && $2 ~ /^firn_kernel_/ && file[$2] ~ /^runtime\/kernels\// { has_kernels[file[$2]] = 1 }
+
 function name_of(title) {
     sub(/.*:/, "", title)
+    return title
+}
+
+# A clone that gcc made of a function keeps its name in front of a dot.
+function original(title) {
+    title = name_of(title)
+    sub(/\..*/, "", title)
     return title
 }
 
@@ -39,22 +59,33 @@ function is_static(title) {
     return title ~ /:/
 }
 
-# Returns true if a pointer called in `caller` can refer to the function `title`.
-function may_mean(caller, title,    from) {
+# Returns true if a pointer called in `caller`, while a kernel of the file `kernel_file` runs, can refer to the function
+# `title`.
+function may_mean(caller, title, kernel_file,    from) {
     from = file[caller]
-    if (caller == "firn_execute_check")
+    if (original(caller) == "firn_execute_check")
         return title ~ /^firn_kernel_find/ || title ~ /_scratch$/
-    if (from == "runtime/execute.c" && name_of(caller) == "prepare")
+    if (from == "runtime/execute.c" && original(caller) ~ /^(prepare|firn_execute_prepare)$/)
         return title ~ /^firn_kernel_find/
     if (from == "runtime/execute.c")
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
-    if (from ~ /^runtime\/kernels\/optimizers/ && name_of(caller) ~ /^walk_(blocks|run)$/)
+    if (from ~ /^runtime\/(kernels\/product|numerics\/widen)\.c$/)
+        return file[title] == "runtime/numerics/half_types.c" && is_static(title)
+    if (from == "runtime/kernels/initialise.c")
+        return file[title] == "runtime/kernels/initialise_rules.c"
+    if (from ~ /^schedules\/schedule(_value)?\.c$/)
+        return (file[title] == "schedules/schedule_kinds.c" && is_static(title)) || title == "firn_schedule_is_in_tree"
+    if (from == "schedules/schedule_single.c")
+        return title == "firn_schedule_rounded"
+    if (from == "plan/checks/semantics_fields.c")
+        return title == "firn_semantics_check_metric"
+    if (from ~ /^runtime\/kernels\/optimizers/ && original(caller) ~ /^walk_(blocks|run)$/)
         return file[title] ~ /^runtime\/kernels\/optimizers/ && title ~ /_run$/ && !(title in called)
-    if (from ~ /^runtime\/kernels\/block_sum/ && name_of(caller) == "sum_blocks")
+    if (from ~ /^runtime\/kernels\/block_sum/ && original(caller) == "sum_blocks")
         return file[title] ~ /^runtime\/kernels\// && title ~ /_terms$/ && !(title in called)
     if (from ~ /^runtime\/kernels\//)
         return title !~ /_(run|terms)$/ && file[title] ~ /^runtime\// && file[title] !~ /^runtime\/targets\// && is_static(title) &&
-               !(title in called)
+               !(title in called) && (kernel_file == "" || file[title] == kernel_file || !(file[title] in has_kernels))
     return from ~ /^plan\// && from != "plan/checks/check.c" && title ~ /^firn_shape_/
 }
 
@@ -63,12 +94,16 @@ function fault(words) {
     failed = 1
 }
 
-# Returns the deepest stack from a function downwards, its own frame included. below[] records the deepest callee.
-function depth(title,    targets, i, n, target, here, deepest) {
-    if (title in known)
-        return known[title]
-    if (!(title in bytes))
+# Returns the deepest stack from a function downwards, its own frame included, while a kernel of a file runs, or none.
+# below[] records the deepest callee.
+function depth(title, kernel_file,    key, targets, i, n, target, here, deepest) {
+    if (!(title in bytes) || (linked != "" && !(name_of(title) in is_linked)))
         return 0
+    if (title ~ /^firn_kernel_/ && file[title] in has_kernels)
+        kernel_file = file[title]
+    key = title SUBSEP kernel_file
+    if (key in known)
+        return known[key]
     if (title in open_now) {
         fault(name_of(title) " can call itself")
         return 0
@@ -81,38 +116,47 @@ function depth(title,    targets, i, n, target, here, deepest) {
     for (i = 1; i <= n; i++) {
         if (targets[i] == "__indirect_call") {
             for (target in bytes) {
-                if (!may_mean(title, target))
+                if (!may_mean(title, target, kernel_file))
                     continue
-                here = depth(target)
+                here = depth(target, kernel_file)
                 if (here > deepest) {
                     deepest = here
-                    below[title] = target
+                    below[key] = target
                 }
             }
         } else if (targets[i] != "") {
-            here = depth(targets[i])
+            here = depth(targets[i], kernel_file)
             if (here > deepest) {
                 deepest = here
-                below[title] = targets[i]
+                below[key] = targets[i]
             }
         }
     }
     delete open_now[title]
-    known[title] = bytes[title] + deepest
-    return known[title]
+    known[key] = bytes[title] + deepest
+    return known[key]
 }
 
 END {
     n = split("firn_open firn_initialise firn_train_step firn_eval_step firn_save firn_restore firn_digest", entries, " ")
     for (i = 1; i <= n; i++) {
+        if (linked != "" && !(entries[i] in is_linked))
+            continue
         if (!(entries[i] in bytes)) {
             fault("there is no function " entries[i])
             continue
         }
-        total = depth(entries[i])
-        path = ""
-        for (title = entries[i]; title != ""; title = below[title])
+        total = depth(entries[i], "")
+        if (brief) {
+            print entries[i], total
+            continue
+        }
+        path = kernel_file = ""
+        for (title = entries[i]; title != ""; title = below[title SUBSEP kernel_file]) {
+            if (title ~ /^firn_kernel_/ && file[title] in has_kernels)
+                kernel_file = file[title]
             path = path " " name_of(title) "(" bytes[title] ")"
+        }
         printf "    %6d bytes %s\n", total, path
     }
     exit failed

@@ -1,13 +1,18 @@
 #!/bin/sh
 # The same plan gives the same bits on every machine: the losses of each step and the digest after five steps, for a
 # GPT-2 and an MLP, in every format and POL, with overflow, subnormals and NaN. Runs on the host with every kernel set,
-# two compilers, three optimisation levels and two word sizes, and on Cortex-M7 and RISC-V. Larger models, whose ops are
-# split among threads, run with 1, 2, 3 and 8 threads.
+# two compilers, three optimisation levels and two word sizes, and on emulated boards: the MLP on every target, the GPT-2
+# on two. Larger models, whose ops are split among threads, run with 1, 2, 3 and 8 threads. FIRN_TEST_EXHAUSTIVE=1 in the
+# environment runs everything on every target, and evaluates both models in each half type.
 set -eu
 
 STEPS=5
 . tests/end_to_end/expectations
+. tests/end_to_end/targets
 compared=0
+gpt2_boards="cortex-m7 rv32"
+mlp_boards=$targets
+[ "${FIRN_TEST_EXHAUSTIVE:-}" != 1 ] || gpt2_boards=$targets
 
 variants="gcc-O0 gcc-O2 gcc-O3 clang-O0 clang-O2 clang-O3 gcc-m32 clang-m32"
 for program in "$BUILD/runner" $(printf "$BUILD/variants/%s/runner " $variants); do
@@ -54,8 +59,8 @@ cat $licences/GPL-3 $licences/LGPL-2.1 $licences/GPL-2 >"$folder/text"
 
 # --- running ---
 
-for target in cortex-m7 rv32; do
-    make -s --no-print-directory BUILD="$BUILD" emulator TARGET=$target PUB="$PUB" >"$folder/$target"
+for target in $targets; do
+    make -s --no-print-directory BUILD="$BUILD" emulator TARGET=$target PUB="$PUB" >"$folder/$target.board"
 done
 
 # run WHERE CHECKPOINT STEPS: prints the lines of a run of the current plan. An error caused by values is part of the
@@ -64,10 +69,10 @@ run() {
     target=host
     kernels=
     case $1 in
-    cortex-m7 | rv32) target=$1 program=$(cat "$folder/$1") ;;
     host) program=$BUILD/runner ;;
     plain | fma) program=$BUILD/runner kernels=$1 ;;
-    *) program=$BUILD/variants/$1/runner ;;
+    gcc-* | clang-*) program=$BUILD/variants/$1/runner ;;
+    *) target=$1 program=$(cat "$folder/$1.board") ;;
     esac
     FIRN_KERNELS=$kernels PLAN=$plan PUB=$PUB DATA=$data LABELS=$labels STEPS=$3 CHECKPOINT=$2 \
         runtime/targets/emulated/run "$target" "$program" 2>"$folder/errors" || true
@@ -126,7 +131,7 @@ check() {
         failures=$((failures + 1))
         return
     fi
-    for place in plain fma $variants cortex-m7 rv32; do
+    for place in plain fma $variants $boards; do
         compare "$place"
     done
     compare_command_line
@@ -177,7 +182,7 @@ evaluate() {
         failures=$((failures + 1))
         return
     fi
-    for place in plain fma $variants cortex-m7 rv32; do
+    for place in plain fma $variants $boards; do
         run "$place" "$folder/trained" $STEPS >"$folder/got"
         compared=$((compared + 1))
         if ! cmp -s "$folder/expected" "$folder/got"; then
@@ -212,8 +217,18 @@ check_formats() {
     check "subnormal gradients" "step 5 loss" precision.fp16_type=float16 precision.loss_scaling_factor=1e-6 $(pol 2)
 }
 
-model=gpt2 recipe=compiler/recipes/small_gpt2.yaml data=$folder/text labels= metric=
+# evaluate_formats METRIC: the metric in each format. Only in test-long: the kernels are those of training.
+evaluate_formats() {
+    [ "${FIRN_TEST_EXHAUSTIVE:-}" = 1 ] || return 0
+    evaluate "$1" precision.enabled=false
+    evaluate "$1" $float16 precision.precision_opt_level=0
+    evaluate "$1" $bfloat16 precision.precision_opt_level=0
+    evaluate "$1" $cbfloat16 precision.precision_opt_level=0
+}
+
+model=gpt2 recipe=compiler/recipes/small_gpt2.yaml data=$folder/text labels= metric= boards=$gpt2_boards
 check_formats
+evaluate_formats perplexity
 check "subnormal parameters" "step 5 loss" precision.enabled=false model.initializer_range=1e-39
 check "NaN that goes on" "step 5 loss nan 0x7fc00000" precision.enabled=false loop.check_loss=false \
     optimizer.AdamW.weight_decay=9e29
@@ -237,8 +252,9 @@ for optimizer in "SGD: {momentum: 0.9" "Adam: {eps: 1.0e-8" "Adam: {amsgrad: tru
 done
 check "Rprop" "step 5 loss" $bfloat16 "optimizer={Rprop: {step_sizes: [1.0e-5, 0.5], params: [{params: '*.bias', etas: [0.4, 1.5]}]}}"
 
-model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels
+model=mlp recipe=compiler/recipes/small_mlp.yaml data=$folder/images labels=$folder/labels boards=$mlp_boards
 check_formats
+evaluate_formats accuracy
 check "silu, weighted cross-entropy" "step 5 loss" $bfloat16 model.nonlinearity=silu model.label_smoothing=0.1 \
     model.ignore_index=3 model.loss_scaling=batch_size model.loss_weight=0.5
 check "softplus, nll" "step 5 loss" $float16 model.nonlinearity=softplus model.loss=nll

@@ -19,7 +19,8 @@ expect_refusal() {
 
 # --- firmware: symbols, doubles, recursion, frames ---
 
-for target in cortex-m7 rv32; do
+. tests/end_to_end/targets
+for target in $targets; do
     make -s --no-print-directory BUILD="$BUILD" check-$target >"$folder/$target" || fail "$target: check-$target failed"
     cat "$folder/$target"
     # every function of the library that users call has a known stack size that fits a microcontroller

@@ -33,6 +33,16 @@ if ! cmp -s "$folder/whole.txt" "$folder/moving.txt"; then
     diff "$folder/whole.txt" "$folder/moving.txt" | sed -n '2p;/^>/{p;q;}'
 fi
 
+# The same in two slots, each of which a board has written; the newer one is found, also if the other is cut.
+mkdir "$folder/slots"
+emulate TARGET=cortex-m7 PLAN="$folder/plan" PUB="$PUB" DATA=$DATA STEPS=2 SLOTS="$folder/slots" >"$folder/first"
+emulate TARGET=rv32 PLAN="$folder/plan" PUB="$PUB" DATA=$DATA STEPS=2 SLOTS="$folder/slots" RESUME=1 >"$folder/second"
+grep -q '^step 4 loss' "$folder/second" || fail "rv32 did not go on from the slots of cortex-m7"
+head -c 700 "$folder/slots/slot.0" >"$folder/cut" && cp "$folder/cut" "$folder/slots/slot.0"
+emulate TARGET=host PLAN="$folder/plan" PUB="$PUB" DATA=$DATA STEPS=1 SLOTS="$folder/slots" RESUME=1 >"$folder/third"
+"$BUILD/firn" digest "$folder/slots/slot.0" --per-tensor >"$folder/slots.txt"
+cmp -s "$folder/whole.txt" "$folder/slots.txt" || fail "the run in two slots differs"
+
 # refused PATTERN VARIABLE...: make emulate fails and prints a line that matches the pattern.
 refused() {
     pattern=$1

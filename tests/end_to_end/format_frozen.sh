@@ -46,7 +46,7 @@ passes() {
 }
 
 schedule='/^table Schedule {/,/^}/'
-tensor='/^table Tensor {/,/^}/'
+tensor='/^table Tensor /,/^}/'
 plan='/^table Plan {/,/^}/'
 reduction='/^struct Reduction {/,/^}/'
 found plan.fbs "$schedule s/root:/beginning:/"

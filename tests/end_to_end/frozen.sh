@@ -1,6 +1,6 @@
 #!/bin/sh
 # A loaded plan cannot change: a write to it faults, a second load is refused, and a plan of one mode does not run in
-# the other, on the host, on Cortex-M7 (MPU) and on RISC-V (locked PMP).
+# the other, on the host and on every emulated board, by the MPU (v6-M code on a v7-M board, v7-M, v8-M) or the PMP.
 set -eu
 
 . tests/end_to_end/expectations
@@ -28,7 +28,8 @@ done
     >"$folder/log"
 
 # Calls the runner of a target directly, because `make emulate` returns make's exit status.
-for target in host cortex-m7 rv32; do
+. tests/end_to_end/targets
+for target in host $targets; do
     program=$BUILD/runner
     if [ $target != host ]; then
         program=$(make -s --no-print-directory BUILD="$BUILD" emulator TARGET=$target PUB="$PUB")

@@ -7,7 +7,8 @@ BUILD=${BUILD:-build}
 failures=0
 
 runtime/targets/check-symbols nm "$BUILD/libfirn.a" || failures=1
-for target in cortex-m7 rv32; do
+. tests/end_to_end/targets
+for target in $targets; do
     make -s --no-print-directory BUILD="$BUILD" check-$target || failures=1
 done
 lines=$(wc -l <runtime/targets/firmware_main.c)

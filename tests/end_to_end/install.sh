@@ -20,7 +20,7 @@ echo "of others" >"$installed/lib/pkgconfig/other.pc"
 expect "install" 0 "" install install
 expect "install again" 0 "" install install
 
-cp runtime/examples/train.c compiler/examples/network.c "$folder"
+cp runtime/examples/train.c runtime/examples/predict.c compiler/examples/network.c "$folder"
 cd "$folder"
 if grep -rqF -e "$root" -e "$destination" "$installed"; then fail "a file names the place where it was built"; fi
 
@@ -40,6 +40,7 @@ build() {
     gcc $strict "$2" -o "$1" $(pkg-config --cflags --libs "$3")
 }
 expect "train.c by pkg-config" 0 "" build train train.c firn-host
+expect "predict.c by pkg-config" 0 "" build predict predict.c firn-host
 expect "network.c by pkg-config" 0 "" build network network.c firnc
 version=$("$installed/bin/firn" --version)
 [ "firn $(pkg-config --modversion firn)" = "$version" ] || fail "firn.pc has another version than firn"

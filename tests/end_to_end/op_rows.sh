@@ -48,7 +48,7 @@ cp "$folder/plan/ops.def" "$folder/later/plan"
 expect "a row that grew" 0 "" "$folder/generate" "$folder/plan.bfbs" "$folder/later/plan/generated"
 printf '%s\n' '#include "plan/shapes/shape_rules.h"' >"$folder/later/empty.c"
 gcc -std=c11 -Wall -Wextra -Werror -I"$folder/later" -I. tests/end_to_end/later_ops.c plan/ops.c plan/errors.c plan/shapes/*.c \
-    "$folder/later/plan/generated/op_table.c" "$folder/later/plan/generated/op_since.c" -o "$folder/later/test"
+    plan/divide.c "$folder/later/plan/generated/op_table.c" "$folder/later/plan/generated/op_since.c" -o "$folder/later/test"
 expect "what a row that grew means" 0 "" "$folder/later/test"
 grep -q '| 999 | later, since 1 |.*z: float32\[1\], since 4.*mode: count, default 7, since 2' \
     "$folder/later/plan/generated/OPS.md" || fail "OPS.md does not show the versions"

@@ -138,6 +138,14 @@ for type in float16 bfloat16 cbfloat16; do
             $precision.precision_opt_level=$level
     done
 done
+# --- early update: one micro-batch, gradients in pieces, views of state that are written ----------------------------------
+
+whole=$loader.micro_batch_size=8
+mlp_of "MLP, early update, SGD" 3 "$images" $float32 $whole "init.model.hidden_sizes=[37, 23]"
+mlp_of "MLP, early update, AdamW" 3 "$images" $float32 $whole "init.optimizer={AdamW: {weight_decay: 0.1}}"
+mlp_of "MLP, early update, static scale, clipped by value" 3 "$images" $precision.fp16_type=float16 $whole \
+    $precision.loss_scaling_factor=8192 $precision.max_gradient_value=0.01 "init.model.hidden_sizes=[70, 130]"
+"$FIRNC" inspect "$folder/plan" | grep -q '^said: early update *6 of 6' || fail "$name: nothing moved"
 # --- loss scaling, clipping, gradients ----------------------------------------------------------------------------------
 
 dynamic="$precision.fp16_type=float16 $precision.loss_scaling_factor=dynamic $precision.max_loss_scale=1e30"
@@ -276,4 +284,4 @@ mlp_of "MLP, mean squared error" 1 "$targets" init.model.loss=l1 $loader.label_t
     validate.metric=mean_squared_error
 
 echo "$cases cases, $failures failures"
-[ $failures -eq 0 ] && [ $cases -eq 85 ]
+[ $failures -eq 0 ] && [ $cases -eq 88 ]

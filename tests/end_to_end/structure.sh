@@ -16,7 +16,9 @@ cat >"$folder/arrows" <<'end'
 schedules
 plan                    plan/ schedules
 plan/checks             plan/ schedules
+plan/checks/sealed      plan/ schedules
 plan/shapes             plan/
+plan/slots              plan/
 plan/generated          plan/
 plan/generate           plan/
 
@@ -31,8 +33,8 @@ runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets
 runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
-runtime/targets/emulated plan/ schedules runtime runtime/targets
-runtime/targets/cortex-m7 runtime/targets
+runtime/targets/emulated plan/ schedules runtime runtime/numerics runtime/targets
+runtime/targets/cortex-m runtime/targets
 runtime/targets/rv32    runtime/targets
 runtime/manual
 runtime/cli             plan/ schedules runtime runtime/targets/host runtime/manual
@@ -47,7 +49,7 @@ compiler                plan/ schedules compiler/base compiler/graph compiler/jo
 compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
 compiler/examples       plan/ compiler compiler/graph compiler/job
-compiler/commands       plan/ schedules compiler/ runtime/manual
+compiler/commands       plan/ schedules compiler/ runtime runtime/manual
 compiler/studies        plan/ schedules compiler/
 end
 
@@ -73,7 +75,7 @@ object() {
     $CC -std=c11 -w -I. -c "$1" -o "$folder/${1%.c}.o" && echo "$folder/${1%.c}.o"
 }
 
-grep '\.c$' "$folder/sources" | grep -v '^runtime/targets/\(emulated\|cortex-m7\|rv32\)/\|/examples/' >"$folder/compiled"
+grep '\.c$' "$folder/sources" | grep -v '^plan/checks/sealed/\|^runtime/targets/\(emulated\|cortex-m\|rv32\)/\|/examples/' >"$folder/compiled"
 while read -r source; do
     object=$(object "$source")
     nm -P "$object" | sed "s|^|$source |"

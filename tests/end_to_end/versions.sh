@@ -43,7 +43,7 @@ end
 patch plan/ops.def "/^FIRN_OP(embedding,/,/)\$/s/table:float32\[V,C\]\"/table:float32[V,C] spare:float32[...]?^$((minor + 5))\", .integers = \"hint:count=7^$((minor + 4))\"/"
 patch plan/plan.fbs "/^table Input {/,/^}/s/\(name:string (required, ascii, max: \)200)/\1400, raised: \"200 $((minor + 6))\")/"
 patch plan/plan.fbs "/^struct ScheduleNode {/,/^}/s/reserved:ulong;/patience:ulong (since: $((minor + 7)));/"
-patch schedules/schedule.c 's/node->reserved != 0/node->reserved > 9/'
+patch schedules/schedule.c 's/node->reserved == 0/node->reserved <= 9/'
 # A constant initialiser may have an rng_id.
 patch plan/plan.fbs "s/^table Initialiser {/table Initialiser (relaxed: $((minor + 8))) {/"
 patch plan/checks/semantics_fields.c 's/if (firn_fb_initialiser_rng_id(initialiser) != 0)/if (firn_fb_initialiser_rng_id(initialiser) > 9)/'

@@ -602,6 +602,14 @@ def row_statistics(row):
     return top, canonical_sum([cached_exp(subtract(v, top)) for v in row])
 
 
+def softmax(kind, x):
+    y = []
+    for row in x.rows():
+        top, total = row_statistics(row)
+        y += [divide(cached_exp(subtract(v, top)), total) for v in row]
+    return [Tensor(kind, x.dims, y)]
+
+
 def log_softmax(kind, x):
     y = []
     for row in x.rows():
@@ -1308,6 +1316,7 @@ def more_activations(kind):
         dy = tensor(out, len(plain))
         case(f'{kind}_{op}_dx', op + '_backward', kind, [dy, y if saved_output else x])
     rows = with_values(tensor(kind, 3, 70, low=-2, high=2), {70: NAN, 141: MINUS_ZERO})
+    case(f'{kind}_softmax', 'softmax', 'float32', [rows])
     y = case(f'{kind}_log_softmax', 'log_softmax', 'float32', [rows])[0]
     case(f'{kind}_log_softmax_dx', 'log_softmax_backward', kind, [tensor('float32', 3, 70), y])
     labels = integers('int32', (3,), 70)

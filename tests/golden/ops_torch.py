@@ -221,6 +221,7 @@ def more_activations():
         x, dy = leaf(rand(n, c, scale=3)), rand(n, c)
         y = F.log_softmax(x, -1)
         y.backward(dy)
+        case(f"torch_softmax_{n}x{c}", "softmax", [x.detach()], [F.softmax(x, -1).detach()])
         case(f"torch_log_softmax_{n}x{c}", "log_softmax", [x.detach()], [y.detach()])
         case(f"torch_log_softmax_dx_{n}x{c}", "log_softmax_backward", [dy, y.detach()], [x.grad], tolerance=4e-6)
 

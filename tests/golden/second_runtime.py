@@ -47,7 +47,7 @@ class Schema:
     @staticmethod
     def blocks(kind, text):
         found = {}
-        for name, body in re.findall(rf"{kind}\s+(\w+)\s*\{{([^}}]*)\}}", text):
+        for name, body in re.findall(rf"{kind}\s+(\w+)\s*(?:\([^)]*\)\s*)?\{{([^}}]*)\}}", text):
             fields = re.findall(r"(\w+)\s*:\s*([\[\]\w]+)\s*(?:=\s*([\w.+-]+))?[^;]*;", body)
             found[name] = [SimpleNamespace(name=n, type=t, default=d) for n, t, d in fields]
         return found
@@ -160,13 +160,17 @@ class Plan:
             raise SystemExit(f"{path}: not a plan of numerics 1")
         self.element_types, self.clippings = schema.enums["ElementType"][1], schema.enums["Clipping"][1]
         self.constants = data[offset : offset + constants]
-        self.tensors = [SimpleNamespace(index=i, name=t.name, type=t.type, dims=tuple(t.dims)) for i, t in enumerate(root.tensors)]
+        self.tensors = [SimpleNamespace(index=i, name=t.name, type=t.type, dims=tuple(t.dims), offset=t.offset,
+                                        base=None if t.base == self.ABSENT else t.base)
+                        for i, t in enumerate(root.tensors)]
         self.state = self.tensors[: root.state_tensors]
         self.parameters = {t.name: t.index for t, listed in zip(self.state, root.tensors) if listed.role == "parameter"}
         self.seed, self.steps, self.micro_batches, self.check_loss = root.seed, root.steps, root.micro_batches, root.check_loss
         self.phases = {p.kind: [self.op(op, rows) for op in p.ops] for p in root.phases}
         self.inputs = [picked(data, "tensor stream element advance scale shift") for data in root.inputs]
         self.loss = root.loss
+        pushed = root.sampler.pushed != self.ABSENT
+        self.ring = self.tensors[root.inputs[0].ring].dims[0] if pushed else None
         self.sampler = picked(root.sampler, "kind unit part epoch_end window stride samples held_out_per_mille seed cursor")
         self.schedules = [picked(schedule, "root tensor") for schedule in root.schedules]
         self.schedule_nodes = [picked(node, "kind mode first_child child_count total start auxiliary initial final rate power")
@@ -859,6 +863,17 @@ class Samples:
         self.places = self.windows(streams[0]) if sampler.unit == "window" else self.records(streams[0])
         if len(self.places) < sampler.samples:
             raise SystemExit("the data is too short")
+        self.whole = [np.concatenate(stream).reshape(sum(len(segment) for segment in stream), -1) for stream in streams]
+
+    def hold(self, pushed, ring):
+        """What the ring holds after so many records (of windows: elements) of the data, which repeats, were pushed."""
+        held = min(pushed, ring)
+        numbers = np.arange(pushed - held, pushed)
+        self.streams = [stream[numbers % len(stream)].ravel() for stream in self.whole]
+        windows = self.sampler.unit == "window"
+        self.places = range(0, held - self.sampler.window + 1, self.sampler.stride) if windows else range(held)
+        if len(self.places) < self.sampler.samples:
+            raise SystemExit("not enough was pushed")
 
     def part(self, elements):
         tail = elements * self.sampler.held_out_per_mille // 1000
@@ -923,7 +938,7 @@ class Call:
 
     def __getitem__(self, name):
         index = self.op.inputs.get(name)
-        return None if index is None else self.run.values[index]
+        return None if index is None else self.run.value(index)
 
     def before(self, name):
         """An input that the op changes and that need not hold anything before: NaN where nothing was written."""
@@ -1015,6 +1030,12 @@ def linear_backward_weight(call):
     dy, x = rows_of(call["dy"]).astype(F64), rows_of(call["x"]).astype(F64)
     dweight = reduce(call.reductions["products"], len(dy), lambda n: (dy[n, :, None], x[n, None, :]), (dy.shape[1], x.shape[1]))
     return {"dweight": dweight if call.attribute("layout") == 0 else dweight.T}
+
+
+@computes("linear_backward_weight_rows")
+def linear_backward_weight_rows(call):
+    first = call.attribute("first")
+    return {"dweight": linear_backward_weight(call)["dweight"][first : first + call.attribute("rows")]}
 
 
 @computes("gelu", "relu", "tanh", "sigmoid", "silu", "softplus")
@@ -1261,6 +1282,13 @@ def cross_entropy_weighted_backward(call):
     is_label = np.arange(rows.logits.shape[1]) == rows.labels[:, None]
     dlogits = np.where(is_label, off - (ONE - e), off) * (rows.weights * g)[:, None]
     return {"dlogits": np.where(rows.present[:, None], dlogits, F32(0)).reshape(call["logits"].shape)}
+
+
+@computes("softmax")
+def softmax(call):
+    x = rows_of(call["x"])
+    row_max, row_sum = softmax_sums(x)
+    return {"y": (exp(x - row_max[:, None]) / row_sum[:, None]).reshape(call["x"].shape)}
 
 
 @computes("log_softmax")
@@ -1815,7 +1843,23 @@ class Run:
             value = np.asarray(value).astype(STORED[tensor.type])
         else:
             value = round_to(tensor.type, np.asarray(value, F32))
-        self.values[index] = value.reshape(tensor.dims)
+        if tensor.base is None:
+            self.values[index] = value.reshape(tensor.dims)
+        else:
+            whole = self.values[tensor.base].copy()
+            whole.reshape(-1)[self.place(tensor)] = value.ravel()
+            self.values[tensor.base] = whole
+
+    def place(self, view):
+        """The elements of its base that a view is."""
+        first = view.offset // (2 if view.type in HALF_TYPES else np.dtype(STORED.get(view.type, F32)).itemsize)
+        return slice(first, first + int(np.prod(view.dims)))
+
+    def value(self, index):
+        tensor = self.plan.tensors[index]
+        if tensor.base is None:
+            return self.values[index]
+        return self.values[tensor.base].reshape(-1)[self.place(tensor)].reshape(tensor.dims)
 
     def integer(self, index):
         return int(self.values[index].ravel()[0])
@@ -1838,13 +1882,22 @@ class Run:
             tensor = self.plan.tensors[data.tensor]
             self.store(data.tensor, self.samples.fill(data, tensor.type, tensor.dims, first))
 
+    def push_batches(self, steps):
+        """As `firn train` pushes: before each step, one more batch of the data."""
+        sampler = self.plan.sampler
+        samples = steps * self.plan.micro_batches * sampler.samples
+        windows = sampler.unit == "window"
+        self.samples.hold(sampler.window + (samples - 1) * sampler.stride if windows else samples, self.plan.ring)
+
     def step(self):
         """One train step: the loss, and whether the update was skipped."""
         plan = self.plan
         self.forget()
         t, o, cursor = (self.integer(index) for index in (plan.global_step, plan.optimizer_step, plan.sampler.cursor))
-        if t >= plan.steps:
+        if plan.steps and t >= plan.steps:
             raise SystemExit("the run is complete")
+        if plan.ring:
+            self.push_batches(t + 1)
         for schedule in plan.schedules:
             self.store(schedule.tensor, np.full(1, self.schedules.value(schedule.root, o)).astype(F32))
         loss = None

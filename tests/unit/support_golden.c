@@ -37,8 +37,8 @@ static uint8_t type_by_name(const char *name) {
 
 static const firn_op_info *op_by_name(const char *name) {
     for (uint32_t i = 0; i < FIRN_OPS; i++) {
-        if (strcmp(firn_op_name(&firn_op_table[i]), name) == 0) {
-            return &firn_op_table[i];
+        if (strcmp(firn_op_name(firn_op_at(i)), name) == 0) {
+            return firn_op_at(i);
         }
     }
     fprintf(stderr, "golden: unknown op %s\n", name);

@@ -376,8 +376,8 @@ static void change_code(mutant *m, uint64_t *random) {
     const firn_op_info *before = firn_op_find(op->code), *found = before;
     bool any = one_in(random, 4);
     for (uint32_t i = 0; before != NULL && i < FIRN_OPS; i++)
-        if (&firn_op_table[i] != before && (any || same_counts(before, &firn_op_table[i])) && draw(random, ++seen) == 0)
-            found = &firn_op_table[i];
+        if (firn_op_at(i) != before && (any || same_counts(before, firn_op_at(i))) && draw(random, ++seen) == 0)
+            found = firn_op_at(i);
     if (found == before)
         return;
     tell(m, "op %u (%s) becomes %s\n", (unsigned)n, op_text(op->code), op_text(found->code));

@@ -282,9 +282,28 @@ static void note_outputs(run *r, firn_fb_plan plan) {
     }
 }
 
-static int take_step(run *r, bool eval) {
+/* Pushes some of the data, from blocks of exactly their size: records, or elements of windows. */
+static void push(run *r, const firn_info *info, uint32_t step) {
+    const uint32_t count = info->window == 0 ? 7 : 300;
+    void *records[STREAMS_MAX] = {NULL};
+    for (uint32_t i = 0; i < info->streams; i++) {
+        const firn_stream *stream = &r->data.streams[i];
+        const uint64_t elements = (uint64_t)count * stream->record_elements;
+        records[i] = malloc((size_t)(elements * firn_type_bytes(stream->element)));
+        assert_non_null(records[i]);
+        assert_int_equal(read_data(&r->data, i, step * elements, (uint32_t)elements, records[i]), 0);
+    }
+    note(r, "push %d\n", firn_push(&r->firn, (const void *const *)records, info->streams, count));
+    for (uint32_t i = 0; i < info->streams; i++)
+        free(records[i]);
+}
+
+static int take_step(run *r, const firn_info *info, uint32_t step) {
     firn_step_report report = {0};
-    int status = eval ? firn_eval_step(&r->firn, &r->data.source) : firn_train_step(&r->firn, &r->data.source, &report);
+    const firn_source *source = info->ring == 0 ? &r->data.source : NULL;
+    if (info->ring != 0)
+        push(r, info, step);
+    int status = info->eval ? firn_eval_step(&r->firn, source) : firn_train_step(&r->firn, source, &report);
     note(r, "step %d loss %08x rate %08x scale %08x norm %08x skipped %d at %llu %llu\n", status, bits_of(report.loss),
          bits_of(report.learning_rate), bits_of(report.loss_scale), bits_of(report.gradient_norm), report.skipped,
          (unsigned long long)report.global_step, (unsigned long long)report.optimizer_step);
@@ -306,7 +325,7 @@ static void take_steps(run *r, const sealed_way *way, firn_fb_plan plan) {
             poison(r, way->poison + i);
             assert_int_equal(firn_parameters_changed(&r->firn), FIRN_OK);
         }
-        status = take_step(r, info.eval);
+        status = take_step(r, &info, (uint32_t)i);
         note_digest(r);
         if (status == FIRN_OK || status == FIRN_ERROR_LOSS_SCALE_FLOOR)
             note_outputs(r, plan);

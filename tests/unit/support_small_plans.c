@@ -258,7 +258,7 @@ static void make_measured_twice(compiled_plan *plans) {
     finish(plans, "two metrics");
 }
 
-/* Samples that are pushed: refused when it is opened, unless a change takes the rings away. */
+/* Samples that are pushed. */
 static void make_pushed(compiled_plan *plans) {
     network_describe(&network_plain);
     int region = builder_region(&network, FIRN_FB_REGION_KIND_RING);

@@ -323,9 +323,9 @@ static uint32_t record_bytes(void) {
     return (uint32_t)(FIRN_RECORD_HEADER_BYTES + record.directory_bytes + record.state_bytes) + 16;
 }
 
-/* Bytes of the header whose value this build may not know: the version, and a code that only a later build can check.
- */
-enum { VERSION_AT = 8, AUTHENTICATION_AT = 264 };
+/* Fields of the header that have an error of their own: the version, and the code of a record that a device key
+ * authenticates. */
+enum { VERSION_AT = 8, CODE_AT = 264 };
 
 static void finds_every_flipped_bit(void **state) {
     (void)state;
@@ -335,10 +335,12 @@ static void finds_every_flipped_bit(void **state) {
     assert_int_equal(support_open(&two, &plan, &memory.port), FIRN_OK);
     for (uint32_t bit = 0; bit < bits; bit++) {
         memory.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        const bool versioned = (bit >= 8 * VERSION_AT && bit < 8 * (VERSION_AT + 4)) ||
-                               (bit >= 8 * AUTHENTICATION_AT && bit < 8 * (AUTHENTICATION_AT + 32));
-        assert_int_equal(firn_restore(&two.firn, NULL),
-                         versioned ? FIRN_ERROR_CHECKPOINT_VERSION : FIRN_ERROR_CHECKPOINT_DAMAGED);
+        int error = FIRN_ERROR_CHECKPOINT_DAMAGED;
+        if (bit >= 8 * VERSION_AT && bit < 8 * (VERSION_AT + 4))
+            error = FIRN_ERROR_CHECKPOINT_VERSION;
+        else if (bit >= 8 * CODE_AT && bit < 8 * (CODE_AT + 32))
+            error = FIRN_ERROR_CHECKPOINT_AUTHENTICATION;
+        assert_int_equal(firn_restore(&two.firn, NULL), error);
         memory.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     assert_int_equal(firn_restore(&two.firn, NULL), FIRN_OK);

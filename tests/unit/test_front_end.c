@@ -696,9 +696,9 @@ static void an_input_is_read(void **state) {
     const firnc_input_options more = {.stream = 3, .element = FIRN_FLOAT32};
     firnc_graph *unread = build(false), *in_vain = build(false);
     firnc_input(unread, "more", FIRN_FLOAT32, 1, (uint32_t[]){BATCH}, more);
-    refused(unread, job, "input more: neither the loss nor the metric depends on it");
+    refused(unread, job, "input more: neither the loss nor the metric nor an output depends on it");
     firnc_relu(in_vain, firnc_input(in_vain, "more", FIRN_FLOAT32, 1, (uint32_t[]){BATCH}, more));
-    refused(in_vain, job, "input more: neither the loss nor the metric depends on it");
+    refused(in_vain, job, "input more: neither the loss nor the metric nor an output depends on it");
 }
 
 static void initial_values_are_checked(void **state) {

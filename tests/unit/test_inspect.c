@@ -14,6 +14,7 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
+#include "compiler/commands/export.h"
 #include "compiler/commands/inspect.h"
 #include "compiler/emit/plan_file.h"
 #include "tests/unit/support_recipes.h"
@@ -272,17 +273,28 @@ static void test_table(void **state) {
     unlink(plan);
 }
 
-/* Every kernel of the plan must be listed exactly once. */
-static void test_kernels(void **state) {
+/* Every op of the plan is in both tables exactly once, and nothing else is. */
+static void test_parts(void **state) {
     (void)state;
     test_recipe recipe = test_mlp_recipe();
     recipe.job.mode = FIRNC_EVAL;
     firnc_compilation compilation;
     uint64_t bytes;
-    const char *plan = make_plan(&recipe, &compilation, &bytes);
-    assert_string_equal(output_of(plan, FIRNC_INSPECT_KERNELS, STDOUT_FILENO, 0),
-                        "-Wl,-u,firn_kernel_linear\n-Wl,-u,firn_kernel_tanh\n-Wl,-u,firn_kernel_cross_entropy\n"
-                        "-Wl,-u,firn_kernel_metric_mean\n");
+    const char *plan = make_plan(&recipe, &compilation, &bytes), *output = "test_inspect_parts.c";
+    assert_int_equal(firnc_export_parts(&plan, 1, output), 0);
+    firnc_bytes text;
+    assert_true(firnc_file_read(output, 1 << 16, &text));
+    const char *parts = (const char *)text.data;
+    assert_contains(parts, "firn_op_parts[] = {\n"
+                           "    {&firn_op_row_linear, firn_shape_linear},\n"
+                           "    {&firn_op_row_tanh, firn_shape_declared},\n"
+                           "    {&firn_op_row_cross_entropy, firn_shape_declared},\n"
+                           "    {&firn_op_row_metric_mean, firn_shape_declared},\n};\n");
+    assert_contains(parts,
+                    "{2, firn_kernel_linear},\n    {18, firn_kernel_tanh},\n    {23, firn_kernel_cross_entropy},\n");
+    assert_contains(parts, "firn_metric_mean,\n");
+    assert_contains(parts, "firn_schedule_trees = {0, 0};\n");
+    unlink(output);
     unlink(plan);
 }
 
@@ -302,7 +314,7 @@ static void test_refused(void **state) {
     firnc_compilation compilation;
     uint64_t bytes;
     const char *plan = make_plan(&recipe, &compilation, &bytes);
-    const long places[] = {0, 8, 12, 150, 180, 250, 290, 310, 440, 520, 600, 1000, (long)bytes - 1};
+    const long places[] = {0, 8, 13, 150, 180, 250, 290, 310, 440, 520, 600, 1000, (long)bytes - 1};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         flip(plan, places[i]);
         assert_contains(output_of(plan, FIRNC_INSPECT_TABLE, STDERR_FILENO, 3), plan);
@@ -318,7 +330,7 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_mlp), cmocka_unit_test(test_json_gpt2), cmocka_unit_test(test_json_eval),
-        cmocka_unit_test(test_rotation), cmocka_unit_test(test_table),     cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_rotation), cmocka_unit_test(test_table),     cmocka_unit_test(test_parts),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,26 @@ static void check_backward_input(const operands *t, int layout, shape s, firn_re
     free(b);
 }
 
+/* The op that computes some rows gives those rows of the whole, from the first to the last, in pieces of two lengths.
+ */
+static void check_rows(const firn_tensor *whole, test_call call) {
+    const uint32_t all = whole->dims[0], columns = whole->dims[1];
+    for (uint32_t first = 0, rows = 1; first < all; first += rows, rows = rows == 1 ? 5 : 1) {
+        rows = rows < all - first ? rows : all - first;
+        firn_tensor expected = tensor_new(whole->type, rows, columns, 0, 0),
+                    out = tensor_new(whole->type, rows, columns, 0, 0);
+        for (size_t i = 0; i < expected.elements; i++)
+            set(&expected, i, get(whole, first * (size_t)columns + i));
+        call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_OUT_DWEIGHT] = out;
+        call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_FIRST] = first;
+        call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS] = rows;
+        run_kernel(FIRN_OP_linear_backward_weight_rows, &call);
+        assert_same(&expected, &out, "linear_backward_weight_rows");
+        tensor_free(&expected);
+        tensor_free(&out);
+    }
+}
+
 static void check_backward_weight(const operands *t, int layout, shape s, firn_reduction reduction) {
     test_call call = {.input_count = 2,
                       .output_count = 1,
@@ -129,6 +149,7 @@ static void check_backward_weight(const operands *t, int layout, shape s, firn_r
         }
     run_kernel(FIRN_OP_linear_backward_weight, &call);
     assert_same(&expected, &t->dweight, "linear_backward_weight");
+    check_rows(&expected, call);
     tensor_free(&expected);
     free(a);
     free(b);

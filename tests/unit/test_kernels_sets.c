@@ -210,6 +210,13 @@ static void check(uint8_t type, uint8_t out_type, shape s, int layout, firn_redu
     call.inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X] = x;
     call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT] = dweight;
     compare(FIRN_OP_linear_backward_weight, &call, "linear_backward_weight", s);
+    const uint32_t first = rows / 3, some = (rows - first + 1) / 2;
+    firn_tensor piece = tensor_new(out_type, some, columns, 0, 0);
+    call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_FIRST] = first;
+    call.integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS] = some;
+    call.outputs[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_OUT_DWEIGHT] = piece;
+    compare(FIRN_OP_linear_backward_weight_rows, &call, "linear_backward_weight_rows", s);
+    tensor_free(&piece);
     tensor_free(&x);
     tensor_free(&dy);
     tensor_free(&weight);

@@ -219,8 +219,8 @@ static void muon(runner r, const optimizer_case *c, const outcome *o, const firn
 
 static uint16_t code_of(const char *name) {
     for (uint32_t i = 0; i < FIRN_OPS; i++)
-        if (strcmp(firn_op_name(&firn_op_table[i]), name) == 0)
-            return firn_op_table[i].code;
+        if (strcmp(firn_op_name(firn_op_at(i)), name) == 0)
+            return firn_op_at(i)->code;
     fail_msg("no op is called %s", name);
     return 0;
 }

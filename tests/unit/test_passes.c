@@ -286,7 +286,7 @@ static void test_autocast_table_is_documented(void **state) {
         [FIRN_AUTOCAST_half] = "half",     [FIRN_AUTOCAST_embedding] = "embedding", [FIRN_AUTOCAST_norm] = "norm",
         [FIRN_AUTOCAST_single] = "single", [FIRN_AUTOCAST_promote] = "promote",     [FIRN_AUTOCAST_follow] = "follow"};
     for (uint32_t i = 0; i < FIRN_OPS; i++) {
-        const firn_op_info *info = &firn_op_table[i];
+        const firn_op_info *info = firn_op_at(i);
         if (info->autocast == FIRN_AUTOCAST_fixed)
             continue;
         const char *class = classes[info->autocast], *name = firn_op_name(info);

@@ -313,17 +313,15 @@ static int open_with_rings(const uint8_t of_streams[2], const int of_rings[2]) {
 static void a_stream_has_one_ring(void **state) {
     (void)state;
     const uint8_t same[] = {0, 0}, different[] = {0, 1};
-    assert_int_equal(open_with_rings(same, (int[]){0, 0}), FIRN_ERROR_KERNEL_MISSING);
+    assert_int_equal(open_with_rings(same, (int[]){0, 0}), FIRN_OK);
     assert_int_equal(open_with_rings(same, (int[]){0, 1}), FIRN_ERROR_SAMPLER);
-    assert_int_equal(open_with_rings(different, (int[]){0, 1}), FIRN_ERROR_KERNEL_MISSING);
-    assert_int_equal(open_with_rings(different, (int[]){1, 0}), FIRN_ERROR_KERNEL_MISSING);
+    assert_int_equal(open_with_rings(different, (int[]){0, 1}), FIRN_OK);
+    assert_int_equal(open_with_rings(different, (int[]){1, 0}), FIRN_OK);
     assert_int_equal(open_with_rings(different, (int[]){1, 1}), FIRN_ERROR_SAMPLER);
 }
 
-/* Samples that are pushed have a form, but no kernel yet. */
-static void rings_have_no_kernel(void **state) {
-    (void)state;
-    const uint32_t room = 10;
+/* Makes a plan whose rings have room for so many records. */
+static void build_with_rings(uint32_t room) {
     network_describe(&network_plain);
     int ring = builder_region(&network, FIRN_FB_REGION_KIND_RING);
     network.inputs[0].ring =
@@ -331,11 +329,28 @@ static void rings_have_no_kernel(void **state) {
     network.inputs[1].ring = builder_tensor(&network, ring, FIRN_UINT8, FIRN_FB_ROLE_RING, (uint32_t[]){room, 0});
     network.sampler.pushed = builder_tensor(&network, ring, FIRN_INT64, FIRN_FB_ROLE_RING, network_one);
     builder_finish(&network, NULL, &plan);
-    assert_int_equal(open_as(&one, &plan, NULL, NULL), FIRN_ERROR_KERNEL_MISSING);
+}
+
+/* Rings that hold all of the data are drawn from as the data itself is. */
+static void pushed_samples_are_drawn(void **state) {
+    (void)state;
+    firn_step_report report;
     firn_sizes sizes;
+    build_with_rings(10);
     assert_int_equal(firn_plan_sizes(plan.file, plan.bytes, &sizes), FIRN_OK);
     assert_int_equal(sizes.blocks[3].kind, FIRN_REGION_RING);
-    assert_int_equal(sizes.blocks[3].bytes, room * NETWORK_WIDTH * 4 + 16 + 16); /* of 10 labels; of the count */
+    assert_int_equal(sizes.blocks[3].bytes, 10 * NETWORK_WIDTH * 4 + 16 + 16); /* of 10 labels; of the count */
+    build_with_rings(RECORDS);
+    start(&one, &plan, NULL);
+    build(&other, &network_plain);
+    start(&two, &other, NULL);
+    const void *const streams_of_data[] = {features, labels};
+    assert_int_equal(firn_train_step(&one.firn, NULL, &report), FIRN_ERROR_NOT_ENOUGH_PUSHED);
+    assert_int_equal(firn_push(&one.firn, streams_of_data, 2, RECORDS), FIRN_OK);
+    for (int step = 0; step < 8; step++)
+        assert_int_equal(firn_train_step(&one.firn, NULL, &report), FIRN_OK);
+    (void)train(&two, 8);
+    assert_same_state(&one, &two);
 }
 
 /* --- buffers --------------------------------------------------------------------------------------------------------
@@ -941,7 +956,7 @@ int main(void) {
         cmocka_unit_test(an_evaluation_shares_parameters),
         cmocka_unit_test(parameters_lie_in_several_regions),
         cmocka_unit_test(a_training_shares_nothing),
-        cmocka_unit_test(rings_have_no_kernel),
+        cmocka_unit_test(pushed_samples_are_drawn),
         cmocka_unit_test(a_stream_has_one_ring),
         cmocka_unit_test(buffers_change_in_the_update),
         cmocka_unit_test(a_skipped_step_leaves_buffers),

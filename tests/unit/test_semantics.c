@@ -13,6 +13,7 @@
 #include "plan/checks/semantics.h"
 #include "plan/checks/verifier.h"
 #include "plan/errors.h"
+#include "plan/needs.h"
 #include "tests/unit/support_plan.h"
 
 /* Sets one field of a support_plan to a value, or adds the value to it (modulo the field's range). */
@@ -468,6 +469,11 @@ static void view_of_a_parameter(support_plan *s) {
 }
 
 /* Five of the fifteen weights, from the fifth on. */
+static void view_of_a_parameter_written(support_plan *s) {
+    const uint32_t view = add_whole_view(s, TRAIN_BIAS);
+    s->operands[TRAIN_OP_SGD_BIAS].inputs[0] = s->operands[TRAIN_OP_SGD_BIAS].outputs[0] = view;
+}
+
 static void view_behind_the_beginning(support_plan *s) {
     s->operands[TRAIN_OP_LINEAR].inputs[2] = add_view(s, TRAIN_WEIGHT, 16, 1, (const uint32_t[]){5});
 }
@@ -816,6 +822,7 @@ static const plan_case acceptances[] = {
     {"same place in two arenas", TRAIN, .change = same_place_in_two_arenas},
     {"persistent tensors in another arena", TRAIN, .change = persistent_tensors_in_another_arena},
     {"view of a parameter", TRAIN, .change = view_of_a_parameter},
+    {"view of a parameter written", TRAIN, .change = view_of_a_parameter_written},
     {"view behind the beginning", TRAIN, .change = view_behind_the_beginning},
     {"view to the end of its base", TRAIN, .change = view_to_the_end_of_its_base},
     {"view of an input as an index", TRAIN, .change = view_of_an_input_as_an_index},
@@ -1227,9 +1234,26 @@ static void view_written(support_plan *s) {
     s->operands[TRAIN_OP_DBIAS].outputs[0] = add_whole_view(s, TRAIN_DBIAS);
 }
 
-static void view_of_a_parameter_written(support_plan *s) {
-    const uint32_t view = add_whole_view(s, TRAIN_BIAS);
-    s->operands[TRAIN_OP_SGD_BIAS].inputs[0] = s->operands[TRAIN_OP_SGD_BIAS].outputs[0] = view;
+/* An op may change a view of a parameter, but its base is not another operand. */
+static void view_written_beside_its_base(support_plan *s) {
+    view_of_a_parameter_written(s);
+    s->operands[TRAIN_OP_SGD_BIAS].inputs[1] = TRAIN_BIAS;
+}
+
+static void view_written_beside_another(support_plan *s) {
+    view_of_a_parameter_written(s);
+    s->operands[TRAIN_OP_SGD_BIAS].inputs[1] = add_whole_view(s, TRAIN_BIAS);
+}
+
+/* Another view than the one that is changed. */
+static void view_written_for_another(support_plan *s) {
+    view_of_a_parameter_written(s);
+    s->operands[TRAIN_OP_SGD_BIAS].outputs[0] = add_whole_view(s, TRAIN_BIAS);
+}
+
+static void derived_from_a_parameter_trained_by_a_view(support_plan *s) {
+    view_of_a_parameter_written(s);
+    (void)derive(s, TRAIN_BIAS);
 }
 
 /* The gradient is a part of the parameter. */
@@ -2329,7 +2353,10 @@ static const plan_case op_order_cases[] = {
     {"accumulation that does not last", TRAIN, .change = accumulation_that_does_not_last},
     {"result of an update that may be skipped", TRAIN, .change = depend_on_update},
     {"view written", TRAIN, .change = view_written},
-    {"view of a parameter written", TRAIN, .change = view_of_a_parameter_written},
+    {"view written beside its base", TRAIN, .change = view_written_beside_its_base},
+    {"view written beside another of its base", TRAIN, .change = view_written_beside_another},
+    {"view written in place of another", TRAIN, .change = view_written_for_another},
+    {"derived from a parameter that is trained by a view", TRAIN, .change = derived_from_a_parameter_trained_by_a_view},
     {"op that reads a view of what it writes", TRAIN, .change = view_of_an_output_read},
     {"view read too late", TRAIN, .change = view_read_too_late},
     {"view read before its base is written", TRAIN, .change = view_read_early},
@@ -2505,12 +2532,28 @@ static void scratch_is_held_to_its_size(void **state) {
         assert_int_equal(check_in(&train, less), FIRN_ERROR_POOL_TOO_SMALL);
 }
 
+/* That an op may change a view came with minor version 1, whatever else the plan has. */
+static void a_view_that_is_written_needs_minor_1(void **state) {
+    (void)state;
+    support_plan *s = calloc(1, sizeof *s);
+    assert_non_null(s);
+    support_plan_train(s);
+    for (uint32_t needs = 0; needs < 2; needs++) {
+        size_t bytes;
+        uint8_t *payload = support_plan_write(s, &bytes);
+        assert_non_null(payload);
+        assert_int_equal(firn_needs_minor(payload), needs);
+        free(payload);
+        view_of_a_parameter_written(s);
+    }
+    free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_valid_plans_are_accepted),
-        cmocka_unit_test(test_broken_plans_are_refused),
-        cmocka_unit_test(overlaps_are_what_the_rule_says),
-        cmocka_unit_test(scratch_is_held_to_its_size),
+        cmocka_unit_test(test_valid_plans_are_accepted),        cmocka_unit_test(test_broken_plans_are_refused),
+        cmocka_unit_test(overlaps_are_what_the_rule_says),      cmocka_unit_test(scratch_is_held_to_its_size),
+        cmocka_unit_test(a_view_that_is_written_needs_minor_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,6 +282,11 @@ static bool is_free(unsigned byte) {
            (byte >= 216 && byte < 224) || (byte >= 304 && byte < 432);
 }
 
+/* A plan may say that it needs a minor version that the runtime has, although it needs an older one. */
+static bool says_known_minor(uint64_t bit, const firn_header *header) {
+    return bit / 32 == 3 && header->needs_minor <= FIRN_FORMAT_MINOR;
+}
+
 /* The run hash is not updated, so that its check is tested, too; the key hash is that of the key. */
 static void header_flips_signed_again(void **state) {
     (void)state;
@@ -298,7 +303,7 @@ static void header_flips_signed_again(void **state) {
             if (firn_header_decode(&header, plan.file, plan.bytes) == FIRN_OK) {
                 compiled_plan_sign_bytes(&plan, false);
                 int status = open_and_run(&plan);
-                if (status == FIRN_OK && !is_free((unsigned)bit / 8))
+                if (status == FIRN_OK && !is_free((unsigned)bit / 8) && !says_known_minor(bit, &header))
                     fail_msg("%s: accepted", doing);
                 count(status);
                 tried++;
@@ -554,7 +559,7 @@ static void below_the_stored_counter(void **state) {
         assert_int_equal(compiled_run_open(&run, &plans[i], 6), FIRN_ERROR_SECURITY_COUNTER);
         compiled_run_close(&run);
         assert_int_equal(compiled_run_open(&run, &plans[i], 4), FIRN_OK);
-        assert_int_equal(run.port.counter, 5);
+        assert_int_equal(run.port.counter, 4); /* it advances when the plan is confirmed */
         compiled_run_close(&run);
     }
 }

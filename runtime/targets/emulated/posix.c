@@ -106,3 +106,16 @@ int main(int argument_count, char **arguments) {
     sigaction(SIGSEGV, &action, NULL);
     return firn_runner();
 }
+
+uintptr_t firn_system_stack_pointer(void) {
+    return 0;
+}
+
+void firn_system_paint_stack(uintptr_t top) {
+    (void)top;
+}
+
+uint32_t firn_system_painted_stack_used(uintptr_t top) {
+    (void)top;
+    return 0;
+}

@@ -4,15 +4,27 @@
  *
  *     steps=N           run N steps
  *     resume            begin with the file `checkpoint`; an eval plan always reads its parameters from this file
+ *     predict           predict by the eval plan in the file `predict.plan` before each step of a train plan
+ *     prepared          decode the ops when the plan is opened, not each time they run
  *     save              write the file `checkpoint` after the last step of a train plan
+ *     slots             instead of this file use the slots `slot.0` and `slot.1`
+ *     stack             print the deepest stack of firn_open and of the steps, in bytes
  *     try=write-plan    write into the loaded plan, which must fault
  *     try=second-open   open a plan in the instance that already holds one, which must be refused
+ *     try=arithmetic    only print checksums of the processor's arithmetic
+ *     try=self-test     only run firn_self_test
+ *     device ...        be a device with two slots instead (device.c)
  */
 #include <string.h>
 
 #include "runtime/firn.h"
+#include "runtime/targets/emulated/arithmetic.h"
 #include "runtime/targets/emulated/checkpoint.h"
 #include "runtime/targets/emulated/data.h"
+#include "runtime/targets/emulated/device.h"
+#include "runtime/targets/emulated/pool.h"
+#include "runtime/targets/emulated/predict.h"
+#include "runtime/targets/emulated/push.h"
 #include "runtime/targets/emulated/system.h"
 #include "runtime/targets/emulated/text.h"
 #include "runtime/targets/plan_file.h"
@@ -21,10 +33,18 @@ enum { EXIT_WRONG = 1, EXIT_COMMAND_LINE = 2, EXIT_REFUSED = 3, EXIT_NUMBERS = 4
 
 typedef struct options {
     uint64_t steps;
-    bool resume, save, write_plan, second_open;
+    bool resume, prepared, save, slots, stack, predict, write_plan, second_open, arithmetic, self_test;
 } options;
 
+/* The deepest stack so far, of opening the plan and of one step, where it is asked for. */
+typedef struct stacks {
+    bool measured;
+    uint32_t open, step;
+} stacks;
+
 static firn instance;
+static volatile bool trying_to_write; /* the next access is the write to the plan */
+static stacks deepest;
 
 /* --- lines and exits --- */
 
@@ -55,10 +75,15 @@ static int report_error(int error) {
     return report_fault(firn_error_name(error), firn_error_text(error), exit_status(error));
 }
 
-void firn_runner_fault(uintptr_t address) {
+/* A processor without a register for the address reports 0. */
+static bool is_refused_write(uintptr_t address) {
     uint64_t bytes = 0;
     uintptr_t plan = (uintptr_t)firn_system_plan(&bytes);
-    if (plan != 0 && address >= plan && address - plan < bytes) {
+    return address == 0 ? trying_to_write : plan != 0 && address >= plan && address - plan < bytes;
+}
+
+void firn_runner_fault(uintptr_t address) {
+    if (is_refused_write(address)) {
         firn_system_print("fault: write to the plan refused\n");
         firn_system_exit(0);
     }
@@ -88,12 +113,26 @@ static bool read_word(const char *word, options *asked) {
             asked->steps = asked->steps * 10 + (uint64_t)(*number - '0');
         return *number == '\0' || *number == ' ';
     }
-    asked->resume |= word_is(word, "resume");
-    asked->save |= word_is(word, "save");
-    asked->write_plan |= word_is(word, "try=write-plan");
-    asked->second_open |= word_is(word, "try=second-open");
-    return word_is(word, "resume") || word_is(word, "save") || word_is(word, "try=write-plan") ||
-           word_is(word, "try=second-open");
+    const struct {
+        const char *name;
+        bool *asked;
+    } words[] = {{"resume", &asked->resume},
+                 {"prepared", &asked->prepared},
+                 {"save", &asked->save},
+                 {"slots", &asked->slots},
+                 {"stack", &asked->stack},
+                 {"predict", &asked->predict},
+                 {"try=write-plan", &asked->write_plan},
+                 {"try=second-open", &asked->second_open},
+                 {"try=arithmetic", &asked->arithmetic},
+                 {"try=self-test", &asked->self_test}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (word_is(word, words[i].name)) {
+            *words[i].asked = true;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool read_options(const char *line, options *asked) {
@@ -108,63 +147,57 @@ static bool read_options(const char *line, options *asked) {
     return true;
 }
 
+/* --- the stack --- */
+
+/* Overwrites the free stack, where it is asked for, so that what is called next leaves its mark. */
+static void begin_stack(uintptr_t top) {
+    if (deepest.measured)
+        firn_system_paint_stack(top);
+}
+
+static void end_stack(uintptr_t top, uint32_t *most) {
+    const uint32_t used = deepest.measured ? firn_system_painted_stack_used(top) : 0;
+    if (used > *most)
+        *most = used;
+}
+
+static void print_stack(const char *function, uint32_t bytes) {
+    firn_text line = {0};
+    firn_text_add(&line, "stack ");
+    firn_text_add(&line, function);
+    firn_text_add(&line, " ");
+    firn_text_add_unsigned(&line, bytes);
+    print_line(&line);
+}
+
 /* --- opening --- */
 
-static uint64_t rounded(uint64_t bytes) {
-    return (bytes + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT;
-}
+/* The memory that is left when the plan has its own. */
+static firn_pool left;
 
-/* The memory that is left; it begins at a multiple of the alignment. */
-typedef struct pool {
-    uint8_t *memory;
-    uint64_t bytes;
-} pool;
-
-/* Takes a block from the pool. Returns NULL for 0 bytes, or if the pool has fewer. */
-static void *take(pool *left, uint64_t bytes) {
-    if (bytes == 0 || bytes > left->bytes || rounded(bytes) > left->bytes)
-        return NULL;
-    void *block = left->memory;
-    left->memory += rounded(bytes);
-    left->bytes -= rounded(bytes);
-    return block;
-}
-
-/* Takes a block for each region of the plan. */
-static int take_blocks(pool *left, const firn_config *config, firn_block blocks[FIRN_BLOCKS_MAX], uint32_t *count) {
-    firn_sizes sizes;
-    int error = firn_plan_sizes(config->plan, config->plan_bytes, &sizes);
-    *count = sizes.block_count;
-    for (uint32_t i = 0; error == FIRN_OK && i < sizes.block_count; i++) {
-        blocks[i] = (firn_block){.memory = take(left, sizes.blocks[i].bytes), .bytes = sizes.blocks[i].bytes};
-        if (blocks[i].memory == NULL && blocks[i].bytes != 0)
-            error = FIRN_ERROR_BLOCK_TOO_SMALL;
-    }
-    return error;
-}
-
-/* Divides the available memory: the regions of the plan, then the kernels' workspace (none on a microcontroller). */
-static int open_plan(const firn_port *port) {
+static int open_plan(const firn_port *port, bool prepared) {
     uint64_t available = 0;
     const uint8_t *plan = firn_system_plan(&available);
     firn_block blocks[FIRN_BLOCKS_MAX];
-    pool left;
     left.memory = firn_system_blocks(&left.bytes);
     if (plan == NULL)
         return FIRN_ERROR_TRUNCATED;
-    firn_config config = {
-        .plan = plan, .plan_bytes = firn_plan_file_bytes(plan, available), .blocks = blocks, .port = port};
-    int error = take_blocks(&left, &config, blocks, &config.block_count);
+    firn_config config = {.plan = plan,
+                          .plan_bytes = firn_plan_file_bytes(plan, available),
+                          .public_key = firn_system_public_key(),
+                          .port = port};
+    int error = firn_pool_blocks(&left, &config, blocks);
+    if (error == FIRN_OK && prepared)
+        error = firn_pool_prepared(&left, &config);
+    if (error == FIRN_OK)
+        error = firn_pool_workspace(&left, &config);
     if (error != FIRN_OK)
         return error;
-    config.public_key = firn_system_public_key();
-    error = firn_workspace_bytes(&config, &config.workspace_bytes);
-    if (error != FIRN_OK)
-        return error;
-    config.workspace = take(&left, config.workspace_bytes);
-    if (config.workspace == NULL && config.workspace_bytes != 0)
-        return FIRN_ERROR_WORKSPACE_TOO_SMALL;
-    return firn_open(&instance, &config);
+    const uintptr_t top = firn_system_stack_pointer();
+    begin_stack(top);
+    error = firn_open(&instance, &config);
+    end_stack(top, &deepest.open);
+    return error;
 }
 
 /* An eval plan has no parameters of its own, so it always restores them. */
@@ -184,7 +217,10 @@ static void add_float_and_bits(firn_text *line, float value) {
 
 static int train_step(const firn_source *source) {
     firn_step_report report;
+    const uintptr_t top = firn_system_stack_pointer();
+    begin_stack(top);
     int error = firn_train_step(&instance, source, &report);
+    end_stack(top, &deepest.step);
     if (error != FIRN_OK && error > FIRN_ERROR_LOSS_NOT_FINITE)
         return error; /* no step was run */
     firn_text line = {0};
@@ -198,17 +234,30 @@ static int train_step(const firn_source *source) {
     return error;
 }
 
-static int train(uint64_t steps, const firn_source *source) {
-    int error = FIRN_OK;
-    for (uint64_t i = 0; error == FIRN_OK && i < steps; i++)
-        error = train_step(source);
+/* Each step is preceded by what a device does between two: it takes new samples, and predicts. */
+static int train(const options *asked, const firn_info *info, const firn_source *source) {
+    uint64_t done;
+    int error = firn_progress(&instance, &done);
+    if (error == FIRN_OK)
+        error = firn_emulated_push_begin(&left, &instance, source, done);
+    for (uint64_t i = 0; error == FIRN_OK && i < asked->steps; i++) {
+        error = firn_emulated_push_batch(&instance, source, done + i);
+        if (error == FIRN_OK && asked->predict)
+            error = firn_emulated_predict(source);
+        if (error == FIRN_OK)
+            error = train_step(info->ring == 0 ? source : NULL);
+    }
     return error == FIRN_ERROR_RUN_COMPLETE ? FIRN_OK : error;
 }
 
 static int evaluate(uint64_t steps, const firn_source *source) {
     int error = FIRN_OK;
-    for (uint64_t i = 0; error == FIRN_OK && i < steps; i++)
+    for (uint64_t i = 0; error == FIRN_OK && i < steps; i++) {
+        const uintptr_t top = firn_system_stack_pointer();
+        begin_stack(top);
         error = firn_eval_step(&instance, source);
+        end_stack(top, &deepest.step);
+    }
     if (error != FIRN_OK && error != FIRN_ERROR_DATA_END)
         return error;
     float value;
@@ -235,16 +284,22 @@ static int print_digest(void) {
     return FIRN_OK;
 }
 
-static int run(const options *asked, const firn_info *info) {
+static int run(const options *asked, const firn_info *info, const firn_port *port) {
     static firn_emulated_data opened;
     int error = firn_emulated_data_open(&opened, info->window == 0);
     if (error == FIRN_OK)
         error = fill_state(asked, info->eval);
+    if (error == FIRN_OK && asked->predict && !info->eval)
+        error = firn_emulated_predict_open(&left, &instance, port);
     if (error != FIRN_OK)
         return report_error(error);
-    error = info->eval ? evaluate(asked->steps, &opened.source) : train(asked->steps, &opened.source);
+    error = info->eval ? evaluate(asked->steps, &opened.source) : train(asked, info, &opened.source);
     int saved = asked->save && !info->eval && error == FIRN_OK ? firn_save(&instance) : FIRN_OK;
     int digested = print_digest();
+    if (asked->stack) {
+        print_stack("firn_open", deepest.open);
+        print_stack(info->eval ? "firn_eval_step" : "firn_train_step", deepest.step);
+    }
     if (error == FIRN_OK)
         error = saved != FIRN_OK ? saved : digested;
     return error == FIRN_OK ? 0 : report_error(error);
@@ -255,15 +310,28 @@ static int run(const options *asked, const firn_info *info) {
 static int try_to_write(void) {
     uint64_t bytes;
     volatile uint8_t *plan = (volatile uint8_t *)(uintptr_t)firn_system_plan(&bytes);
+    trying_to_write = true;
     plan[bytes - 1] = 1;
+    trying_to_write = false;
     return report_fault("try", "the write to the plan went through", EXIT_WRONG);
 }
 
 static int try_to_open_again(const firn_port *port) {
-    int error = open_plan(port);
+    int error = open_plan(port, false);
     if (error == FIRN_OK)
         return report_fault("try", "a second plan was loaded", EXIT_WRONG);
     return report_error(error);
+}
+
+/* Needs no plan. */
+static int try_arithmetic(const options *asked) {
+    const int error = firn_self_test();
+    if (error != FIRN_OK)
+        return report_error(error);
+    firn_system_print("self-test passed\n");
+    if (asked->arithmetic)
+        firn_emulated_arithmetic();
+    return 0;
 }
 
 int firn_runner(void) {
@@ -272,14 +340,22 @@ int firn_runner(void) {
     port.context = &slot;
     options asked = {0};
     firn_info info;
+    const char *as_device = after(firn_system_command_line(), "device");
+    if (as_device != NULL)
+        return firn_device(*as_device == ' ' ? as_device + 1 : as_device);
     if (!read_options(firn_system_command_line(), &asked))
         return report_fault("runner", "a word of the command line is not known", EXIT_COMMAND_LINE);
-    int error = open_plan(&port);
+    if (asked.self_test || asked.arithmetic)
+        return try_arithmetic(&asked);
+    if (asked.slots)
+        port.storage = &firn_emulated_slots;
+    deepest.measured = asked.stack;
+    int error = open_plan(&port, asked.prepared);
     if (error == FIRN_OK)
         error = firn_describe(&instance, &info);
     if (error != FIRN_OK)
         return report_error(error);
     if (asked.write_plan)
         return try_to_write();
-    return asked.second_open ? try_to_open_again(&port) : run(&asked, &info);
+    return asked.second_open ? try_to_open_again(&port) : run(&asked, &info, &port);
 }

@@ -147,3 +147,33 @@ void firn_board_fault(uintptr_t address) {
 int main(void) {
     firn_system_exit(firn_runner());
 }
+
+/* --- the stack --- */
+
+/* The linker scripts reserve 32 KiB for the stack; the callers of the runner have used little of it. */
+enum { PAINTED_BYTES = 24 * 1024, PAINT = 0xa5, OWN_FRAME = 128 };
+
+/* A leaf without a frame, so its stack pointer is its caller's. */
+__attribute__((noinline)) uintptr_t firn_system_stack_pointer(void) {
+    uintptr_t pointer;
+#if defined(__arm__)
+    __asm__ volatile("mov %0, sp" : "=r"(pointer));
+#else
+    __asm__ volatile("mv %0, sp" : "=r"(pointer));
+#endif
+    return pointer;
+}
+
+__attribute__((noinline)) void firn_system_paint_stack(uintptr_t top) {
+    volatile uint8_t *bytes = (volatile uint8_t *)(top - PAINTED_BYTES);
+    for (size_t i = 0; i < PAINTED_BYTES - OWN_FRAME; i++)
+        bytes[i] = PAINT;
+}
+
+uint32_t firn_system_painted_stack_used(uintptr_t top) {
+    const volatile uint8_t *bytes = (const volatile uint8_t *)(top - PAINTED_BYTES);
+    uint32_t free = 0;
+    while (free < PAINTED_BYTES - OWN_FRAME && bytes[free] == PAINT)
+        free++;
+    return PAINTED_BYTES - free;
+}

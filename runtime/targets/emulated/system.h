@@ -33,6 +33,13 @@ const uint8_t *firn_system_public_key(void);
 /* Returns the memory for the blocks of the plan and the workspace, aligned to 64. */
 void *firn_system_blocks(uint64_t *bytes);
 
+/* The deepest stack of a call, measured: firn_system_stack_pointer before it gives where its stack begins, painting
+ * overwrites what lies below with a pattern, and afterwards the bytes of the stack are counted down to the lowest that
+ * has changed. In a process nothing is painted, and the count is 0. */
+uintptr_t firn_system_stack_pointer(void);
+void firn_system_paint_stack(uintptr_t top);
+uint32_t firn_system_painted_stack_used(uintptr_t top);
+
 /* Defined by the program; called when a write or a fetch was refused. */
 void firn_runner_fault(uintptr_t address) __attribute__((noreturn));
 int firn_runner(void);

@@ -33,11 +33,14 @@ static int storage_error(void) {
 
 /* --- checkpoint --- */
 
+/* A file that is there and cannot be opened is not missing: it has bytes, and reading them fails. */
 static uint64_t stored(void *context) {
     firn_host_port *port = context;
     struct stat status;
     close_file(&port->reading);
     port->reading = open(port->checkpoint, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe must not block */
+    if (port->reading < 0 && errno != ENOENT && stat(port->checkpoint, &status) == 0 && S_ISREG(status.st_mode))
+        return UINT64_MAX;
     if (port->reading < 0 || fstat(port->reading, &status) != 0 || !S_ISREG(status.st_mode))
         return 0;
     return (uint64_t)status.st_size;

@@ -43,19 +43,50 @@ bool firn_host_replaceable(const char *path) {
                           error == ENOTSUP ? "is not a regular file" : strerror(error));
 }
 
+/* Each does what the system call of its name does, and again after a signal. */
+static int open_again(const char *path, int flags) {
+    int file;
+    do
+        file = open(path, flags, 0666);
+    while (file < 0 && errno == EINTR);
+    return file;
+}
+
+static int sync_again(int file) {
+    int result;
+    do
+        result = fsync(file);
+    while (result != 0 && errno == EINTR);
+    return result;
+}
+
+/* Closes a file. A signal does not keep it open. */
+static bool close_synced(int file) {
+    return close(file) == 0 || errno == EINTR;
+}
+
 /* Syncs the folder of a path, because a rename is durable only after that. A file system that cannot sync folders is
  * accepted. */
 static bool sync_folder(const char *path) {
     char *copy = firn_host_path(path, "");
-    int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder = open_again(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(copy);
     if (folder < 0)
         return false;
-    bool synced = fsync(folder) == 0 || errno == EINVAL || errno == ENOTSUP;
+    bool synced = sync_again(folder) == 0 || errno == EINVAL || errno == ENOTSUP;
     int error = errno;
     close(folder);
     errno = error;
     return synced;
+}
+
+/* Gives the new file the permissions of the one that it replaces, if there is one: what was kept from others stays
+ * so. */
+static bool keep_permissions(const firn_host_replacement *replacement) {
+    struct stat status;
+    if (stat(replacement->target, &status) != 0)
+        return errno == ENOENT;
+    return fchmod(replacement->file, status.st_mode & 07777) == 0;
 }
 
 bool firn_host_replace_begin(firn_host_replacement *replacement, const char *path) {
@@ -65,8 +96,8 @@ bool firn_host_replace_begin(firn_host_replacement *replacement, const char *pat
     replacement->temporary = firn_host_path(replacement->target, ".tmp");
     /* The temporary file is always created anew: a leftover of a crash, or a link placed there, is never opened. */
     if (unlink(replacement->temporary) == 0 || errno == ENOENT)
-        replacement->file = open(replacement->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (replacement->file >= 0)
+        replacement->file = open_again(replacement->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
+    if (replacement->file >= 0 && keep_permissions(replacement))
         return true;
     firn_host_replace_abandon(replacement);
     return false;
@@ -95,9 +126,9 @@ static void forget(firn_host_replacement *replacement) {
 }
 
 bool firn_host_replace_end(firn_host_replacement *replacement) {
-    bool written = fsync(replacement->file) == 0;
+    bool written = sync_again(replacement->file) == 0;
     int error = errno;
-    if (close(replacement->file) != 0 && written) {
+    if (!close_synced(replacement->file) && written) {
         written = false;
         error = errno;
     }

@@ -177,3 +177,7 @@ void firn_native_linear_backward_input(const firn_kernel_call *call) {
 void firn_native_linear_backward_weight(const firn_kernel_call *call) {
     multiply(FIRN_OP_linear_backward_weight, call);
 }
+
+void firn_native_linear_backward_weight_rows(const firn_kernel_call *call) {
+    multiply(FIRN_OP_linear_backward_weight_rows, call);
+}

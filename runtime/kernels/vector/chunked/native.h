@@ -11,5 +11,6 @@ uint64_t firn_native_scratch(uint16_t op, const firn_kernel_call *call);
 void firn_native_linear(const firn_kernel_call *call);
 void firn_native_linear_backward_input(const firn_kernel_call *call);
 void firn_native_linear_backward_weight(const firn_kernel_call *call);
+void firn_native_linear_backward_weight_rows(const firn_kernel_call *call);
 
 #endif

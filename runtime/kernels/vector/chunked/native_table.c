@@ -8,6 +8,10 @@ static const firn_kernel_row rows[] = {
     {FIRN_OP_linear, CHUNKED, FIRN_FLOAT16, {firn_native_linear, firn_native_scratch}},
     {FIRN_OP_linear_backward_input, CHUNKED, FIRN_FLOAT16, {firn_native_linear_backward_input, firn_native_scratch}},
     {FIRN_OP_linear_backward_weight, CHUNKED, FIRN_FLOAT16, {firn_native_linear_backward_weight, firn_native_scratch}},
+    {FIRN_OP_linear_backward_weight_rows,
+     CHUNKED,
+     FIRN_FLOAT16,
+     {firn_native_linear_backward_weight_rows, firn_native_scratch}},
 };
 
 firn_kernel_choice firn_kernel_find_avx512(uint16_t op, const firn_reduction *reduction);

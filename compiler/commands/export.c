@@ -1,0 +1,186 @@
+/* Collects what plans need (compiler/commands/export.h) and writes it as tables. Each table has the name and the type
+ * of one that the library has with everything in it: a firmware that defines these is linked with what they name. */
+#define _POSIX_C_SOURCE 200809L /* open_memstream */
+
+#include "compiler/commands/export.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/base/files.h"
+#include "compiler/commands/commands.h"
+#include "compiler/emit/plan_file.h"
+#include "plan/errors.h"
+#include "plan/op_words.h"
+#include "runtime/parts.h"
+
+typedef struct needs {
+    bool ops[FIRN_OPS]; /* in the order of plan/ops.def */
+    bool schedules[FIRN_SCHEDULE_KINDS];
+    bool initialisers[FIRN_INITIALISE_RULES];
+    bool halves[FIRN_HALF_TYPES];
+    bool metrics[FIRN_METRIC_KINDS];
+} needs;
+
+/* --- what a plan needs -------------------------------------------------------------------------------------------- */
+
+static void need_op(needs *n, uint16_t code) {
+    for (uint32_t i = 0; i < FIRN_OPS; i++)
+        n->ops[i] = n->ops[i] || firn_op_at(i)->code == code;
+}
+
+static void need_type(needs *n, uint8_t type) {
+    if (firn_type_is_half(type))
+        n->halves[type - FIRN_FLOAT16] = true;
+}
+
+static void need_ops(needs *n, firn_fb_plan plan) {
+    for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
+        const firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
+            need_op(n, firn_fb_op_code(firn_fb_phase_ops_at(phase, i)));
+    }
+}
+
+static void need_parts(needs *n, firn_fb_plan plan) {
+    need_ops(n, plan);
+    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++)
+        need_type(n, firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, i)));
+    for (uint32_t i = 0; i < firn_fb_plan_schedule_nodes_count(plan); i++)
+        n->schedules[firn_fb_plan_schedule_nodes_at(plan, i).kind] = true;
+    for (uint32_t i = 0; i < firn_fb_plan_metrics_count(plan); i++)
+        n->metrics[firn_fb_metric_kind(firn_fb_plan_metrics_at(plan, i))] = true;
+    for (uint32_t i = 0; i < firn_fb_plan_initialisers_count(plan); i++) {
+        const firn_fb_initialiser initialiser = firn_fb_plan_initialisers_at(plan, i);
+        const uint8_t rule = firn_fb_initialiser_rule(initialiser);
+        need_type(n, firn_fb_initialiser_element(initialiser));
+        if (rule >= FIRN_FB_INITIALISER_RULE_NORMAL && rule <= FIRN_FB_INITIALISER_RULE_UNIFORM)
+            n->initialisers[rule - FIRN_FB_INITIALISER_RULE_NORMAL] = true;
+    }
+}
+
+static int read_plan(needs *n, const char *name) {
+    firnc_bytes bytes;
+    firnc_plan_file checked;
+    if (!firnc_file_read(name, FIRNC_PLAN_BYTES_MAX, &bytes))
+        return FIRNC_EXIT_WRONG;
+    const int error = firnc_plan_check(&bytes, NULL, 0, &checked);
+    if (error != FIRN_OK) {
+        firnc_plan_refuse(name, &bytes, error);
+        return FIRNC_EXIT_REFUSED;
+    }
+    need_parts(n, checked.plan);
+    return FIRNC_EXIT_OK;
+}
+
+/* --- the tables --------------------------------------------------------------------------------------------------- */
+
+/* The shape rule of each op, as plan/ops.def names it. */
+static const char *const shape_rules[FIRN_OPS] = {
+#define FIRN_OP(name, code, rule, ...) #rule,
+#include "plan/ops.def"
+#undef FIRN_OP
+};
+
+static const char *const initialisers[FIRN_INITIALISE_RULES] = {"firn_initialise_normal", "firn_initialise_uniform"};
+
+static const char *const halves[FIRN_HALF_TYPES] = {"&firn_half_part_float16", "&firn_half_part_bfloat16",
+                                                    "&firn_half_part_cbfloat16"};
+
+static const char *const metrics[FIRN_METRIC_KINDS] = {
+    [FIRN_FB_METRIC_KIND_MEAN_LOSS] = "firn_metric_mean",
+    [FIRN_FB_METRIC_KIND_PERPLEXITY] = "firn_metric_perplexity",
+    [FIRN_FB_METRIC_KIND_ACCURACY] = "firn_metric_accuracy",
+    [FIRN_FB_METRIC_KIND_WEIGHTED_ACCURACY] = "firn_metric_mean",
+    [FIRN_FB_METRIC_KIND_MEAN_PER_CLASS_ACCURACY] = "firn_metric_confusion",
+    [FIRN_FB_METRIC_KIND_MEAN_IOU] = "firn_metric_confusion",
+    [FIRN_FB_METRIC_KIND_DICE] = "firn_metric_confusion",
+    [FIRN_FB_METRIC_KIND_F_BETA_MICRO] = "firn_metric_confusion",
+    [FIRN_FB_METRIC_KIND_F_BETA_MACRO] = "firn_metric_confusion",
+    [FIRN_FB_METRIC_KIND_AUC] = "firn_metric_area",
+    [FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR] = "firn_metric_mean",
+};
+
+static void write_ops(FILE *out, const needs *n) {
+    fputs("\nconst firn_op_part firn_op_parts[] = {\n", out);
+    for (uint32_t i = 0; i < FIRN_OPS; i++)
+        if (n->ops[i])
+            fprintf(out, "    {&firn_op_row_%s, firn_shape_%s},\n", firn_op_name(firn_op_at(i)), shape_rules[i]);
+    fputs("};\n"
+          "const uint16_t firn_op_part_count = sizeof firn_op_parts / sizeof firn_op_parts[0];\n\n"
+          "const firn_kernel_part firn_kernel_parts[] = {\n",
+          out);
+    for (uint32_t i = 0; i < FIRN_OPS; i++)
+        if (n->ops[i])
+            fprintf(out, "    {%u, firn_kernel_%s},\n", (unsigned)firn_op_at(i)->code, firn_op_name(firn_op_at(i)));
+    fputs("};\nconst uint16_t firn_kernel_part_count = sizeof firn_kernel_parts / sizeof firn_kernel_parts[0];\n", out);
+}
+
+static void write_schedules(FILE *out, const needs *n) {
+    bool more = false;
+    fputs("\nconst firn_schedule_part *const firn_schedule_parts[FIRN_SCHEDULE_KINDS] = {\n    0,\n", out);
+    for (uint16_t kind = FIRN_SCHEDULE_CONSTANT + 1; kind < FIRN_SCHEDULE_KINDS; kind++) {
+        if (n->schedules[kind])
+            fprintf(out, "    [%u] = &firn_schedule_part_%s,\n", (unsigned)kind, firn_schedule_name(kind));
+        more = more || n->schedules[kind];
+    }
+    fprintf(out, "};\nconst firn_schedule_tree_part firn_schedule_trees = {%s};\n",
+            more ? "firn_schedule_rounded, firn_schedule_is_in_tree" : "0, 0");
+}
+
+/* A table of functions or addresses by number, with 0 for what is not needed. */
+static void write_list(FILE *out, const char *declaration, const bool *needed, const char *const *names,
+                       uint32_t count) {
+    fprintf(out, "\n%s = {\n", declaration);
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(out, "    %s,\n", needed[i] ? names[i] : "0");
+    fputs("};\n", out);
+}
+
+static bool needs_metrics(const needs *n) {
+    bool any = false;
+    for (uint32_t i = 0; i < FIRN_METRIC_KINDS; i++)
+        any = any || n->metrics[i];
+    return any;
+}
+
+static void write_parts(FILE *out, const needs *n, uint32_t plans) {
+    fprintf(
+        out,
+        "/* The parts of libfirn that %s needs. Written by firnc export; do not change. Compile it with the library's\n"
+        " * headers and the options of the library, and link it before libfirn.a. */\n"
+        "#include \"runtime/parts.h\"\n",
+        plans == 1 ? "a plan" : "a set of plans");
+    write_ops(out, n);
+    write_schedules(out, n);
+    write_list(out, "const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES]", n->initialisers,
+               initialisers, FIRN_INITIALISE_RULES);
+    write_list(out, "const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES]", n->halves, halves, FIRN_HALF_TYPES);
+    fprintf(out, "\nint (*const firn_semantics_metric)(firn_fb_plan plan, firn_fb_metric metric) = %s;\n",
+            needs_metrics(n) ? "firn_semantics_check_metric" : "0");
+    write_list(out, "const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS]", n->metrics, metrics,
+               FIRN_METRIC_KINDS);
+}
+
+int firnc_export_parts(const char *const *plans, uint32_t count, const char *output) {
+    needs n = {0};
+    int status = FIRNC_EXIT_OK;
+    for (uint32_t i = 0; i < count && status == FIRNC_EXIT_OK; i++)
+        status = read_plan(&n, plans[i]);
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    if (output == NULL) {
+        write_parts(stdout, &n, count);
+        return FIRNC_EXIT_OK;
+    }
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (memory == NULL)
+        return FIRNC_EXIT_WRONG;
+    write_parts(memory, &n, count);
+    const bool written = fclose(memory) == 0 && firnc_file_write(output, text, bytes);
+    free(text);
+    return written ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+}

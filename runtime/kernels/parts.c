@@ -1,0 +1,15 @@
+/* All portable kernels, and all rules by which they fill a tensor at first: the tables of a build that leaves none out.
+ * A firmware's own tables take their place (runtime/kernels/parts.h), so nothing else may be defined here.
+ * Freestanding. */
+#include "runtime/kernels/parts.h"
+
+const firn_kernel_part firn_kernel_parts[] = {
+#define FIRN_OP(name, code, ...) {code, firn_kernel_##name},
+#include "plan/ops.def"
+#undef FIRN_OP
+};
+
+const uint16_t firn_kernel_part_count = sizeof firn_kernel_parts / sizeof firn_kernel_parts[0];
+
+const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES] = {firn_initialise_normal,
+                                                                           firn_initialise_uniform};

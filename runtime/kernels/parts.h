@@ -1,0 +1,27 @@
+/* The parts of the kernels that a firmware may leave out, as tables; plan/parts.h says how. Freestanding. */
+#ifndef FIRN_KERNELS_PARTS_H
+#define FIRN_KERNELS_PARTS_H
+
+#include "runtime/kernels/kernels.h"
+#include "runtime/numerics/numerics.h"
+
+/* The portable kernels of this build, in any order. */
+typedef struct firn_kernel_part {
+    uint16_t op;
+    firn_kernel run;
+} firn_kernel_part;
+
+extern const firn_kernel_part firn_kernel_parts[];
+extern const uint16_t firn_kernel_part_count;
+
+/* Writes elements of a float32 tensor, starting with number `first`, by a rule that draws them: a and b of the
+ * initialiser. */
+typedef void (*firn_initialise_rule)(float *out, const firn_rng *rng, uint64_t first, size_t count, float a, float b);
+void firn_initialise_normal(float *out, const firn_rng *rng, uint64_t first, size_t count, float a, float b);
+void firn_initialise_uniform(float *out, const firn_rng *rng, uint64_t first, size_t count, float a, float b);
+
+/* By InitialiserRule - 1; NULL: not in this build. The rule constant is in every build. */
+enum { FIRN_INITIALISE_RULES = 2 };
+extern const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES];
+
+#endif

@@ -1,0 +1,24 @@
+/* The half types that a firmware may leave out, as a table; plan/parts.h says how. Freestanding. */
+#ifndef FIRN_NUMERICS_HALF_PARTS_H
+#define FIRN_NUMERICS_HALF_PARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Loops over elements of one half type: conversion to float32 and back; that of rows which begin `step` and `out_step`
+ * elements apart, where a NaN need not become canonical; and one term of a row of sums in the type,
+ * sums[i] += left * right[i]. */
+typedef struct firn_half_part {
+    void (*widen)(float *out, const uint16_t *in, size_t count);
+    void (*narrow)(uint16_t *out, const float *in, size_t count);
+    void (*widen_rows)(float *out, size_t out_step, const uint16_t *in, size_t step, size_t rows, size_t count);
+    void (*multiply_add)(float *sums, float left, const float *right, size_t count);
+} firn_half_part;
+
+extern const firn_half_part firn_half_part_float16, firn_half_part_bfloat16, firn_half_part_cbfloat16;
+
+/* By firn_type - FIRN_FLOAT16; NULL: not in this build. */
+enum { FIRN_HALF_TYPES = 3 };
+extern const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES];
+
+#endif

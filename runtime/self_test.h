@@ -1,0 +1,10 @@
+/* The self-test without its floating-point environment, for tests that break the environment. */
+#ifndef FIRN_SELF_TEST_H
+#define FIRN_SELF_TEST_H
+
+#include <stdbool.h>
+
+/* Returns true if the arithmetic of this processor, as its control word is set, gives the bits of plan/NUMERICS.md. */
+bool firn_arithmetic_holds(void);
+
+#endif

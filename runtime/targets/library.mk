@@ -1,0 +1,162 @@
+# The library of a core, for a firmware that has a build of its own, and what it takes of the flash. Everything is optimised
+# for size, and a firmware is linked with what its parts name (firnc export PLAN --c). The targets are in targets.mk.
+
+# In a sealed build the signature vouches for the semantic rules (plan/THREAT_MODEL.md): another file takes their place.
+SEMANTIC_RULES := $(patsubst %,plan/checks/%.c,semantics semantics_ops semantics_flow semantics_fields)
+SEALED_RULES := plan/checks/sealed/semantics.c
+LIBRARY_SHARED := $(filter-out $(SEMANTIC_RULES),$(PLAN_SOURCES)) $(SCHEDULES_SOURCES) \
+    $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES) runtime/kernels/set.c
+LIBRARY_full := $(LIBRARY_SHARED) $(SEMANTIC_RULES)
+LIBRARY_sealed := $(LIBRARY_SHARED) $(SEALED_RULES)
+LIBRARY_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common -fcallgraph-info=su
+LIBRARY_LDFLAGS := -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
+
+# $(1) is the target. Objects of its library, by source; its start code; its compiler and the options of it.
+library_objects = $(patsubst %.c,$(BUILD)/$(1)/library/%.o,$(2))
+library_start = $(or $($(1)_START),runtime/targets/$(1))/start.c
+library_compiler = $($(1)_CROSS)gcc $($(1)_MACHINE) -std=c11 -Os $(FLOATING) $(LIBRARY_FLAGS)
+
+# $(1) is the target, $(2) full or sealed. An archive that refers to its members, so that a map of the linker has their
+# paths.
+define LIBRARY_VARIANT
+$(BUILD)/$(1)/library/$(2).a: $(call library_objects,$(1),$(LIBRARY_$(2))) $(BUILD)/$(1)/library/signature.o
+	$$(call say,$$@)
+	@rm -f $$@
+	$$(quiet)$($(1)_CROSS)ar rcsT $$@ $$^
+
+# The example, for the plan of the size table: of the whole it prints what `make size` reads.
+$(BUILD)/$(1)/library/size-$(2).elf: $(call library_objects,$(1),$(call library_start,$(1)) \
+		runtime/targets/firmware_main.c) $(BUILD)/$(1)/library/parts/size.o $(BUILD)/$(1)/library/$(2).a
+	$$(call say,$$@)
+	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map $$^ -o $$@
+endef
+
+define LIBRARY_RULES
+$(BUILD)/$(1)/library/%.o: %.c $(BUILD)/$(1)/library/flags
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$$(call library_compiler,$(1)) $(WARNINGS) -I. -MMD -MP $$(LIBRARY_OWN_FLAGS) -c $$< -o $$@
+
+$(BUILD)/$(1)/library/flags: FORCE
+	@mkdir -p $$(@D)
+	@echo '$(call library_compiler,$(1))' | cmp -s - $$@ || echo '$(call library_compiler,$(1))' > $$@
+
+$(call library_objects,$(1),$(call library_start,$(1))): private LIBRARY_OWN_FLAGS := $($(1)_START_FLAGS)
+$(call library_objects,$(1),plan/signature.c): private LIBRARY_OWN_FLAGS := $(MBEDTLS_FLAGS)
+$(call library_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
+
+$(BUILD)/$(1)/library/mbedtls/%.o: $(BUILD)/$(1)/library/flags plan/mbedtls_config.h $(MBEDTLS_READY)
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$$(call library_compiler,$(1)) -w -MMD -MP -I. $(MBEDTLS_FLAGS) -DMBEDTLS_SHA256_SMALLER \
+	    -c $(MBEDTLS_SOURCE)/$$*.c -o $$@
+
+$(BUILD)/$(1)/library/signature.o: $(call library_objects,$(1),plan/signature.c) \
+		$(patsubst %.c,$(BUILD)/$(1)/library/mbedtls/%.o,$(MBEDTLS_SOURCES))
+	$$(call say,$$@)
+	$$(quiet)$($(1)_CROSS)gcc $($(1)_MACHINE) $(PARTIAL_LINK) $$^ -o $$@
+	$$(quiet)$($(1)_CROSS)objcopy --wildcard --keep-global-symbol='firn_*' $$@
+
+# The parts that a set of plans needs. The name of the file is that of the set.
+$(BUILD)/$(1)/library/parts/%.o: $(BUILD)/parts/%.c $(BUILD)/$(1)/library/flags
+	$$(call say,$$@)
+	@mkdir -p $$(@D)
+	$$(quiet)$$(call library_compiler,$(1)) $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
+
+$(call LIBRARY_VARIANT,$(1),full)
+$(call LIBRARY_VARIANT,$(1),sealed)
+endef
+$(foreach target,$(TARGETS),$(eval $(call LIBRARY_RULES,$(target))))
+
+# --- what a firmware engineer takes home ---------------------------------------------------------------------------
+
+FIRN_SEALED ?= 0
+library_variant := $(if $(filter 1,$(FIRN_SEALED)),sealed,full)
+OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(if $(filter 1,$(FIRN_SEALED)),-sealed)
+# firn.h, what the file includes that firnc export writes, and what these include.
+LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. runtime/firn.h runtime/parts.h plan/ops.h)))
+
+.PHONY: firmware-lib
+firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [OUT=folder]
+	@test -n '$(filter $(TARGETS),$(TARGET))' || \
+	    { echo 'firmware-lib: TARGET=$(TARGET) is none of $(TARGETS)' >&2; exit 2; }
+	@test -n '$(filter 0 1,$(FIRN_SEALED))' || { echo 'firmware-lib: FIRN_SEALED=$(FIRN_SEALED) is neither 0 nor 1' >&2; exit 2; }
+	@.packages/install targets
+	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/$(TARGET)/library/$(library_variant).a V=1 >&2
+	@mkdir -p '$(OUT)/include'
+	@rm -f '$(OUT)/libfirn.a'
+	@$($(TARGET)_CROSS)ar rcs '$(OUT)/libfirn.a' $(call library_objects,$(TARGET),$(LIBRARY_$(library_variant))) \
+	    $(BUILD)/$(TARGET)/library/signature.o
+	@tar cf - $(LIBRARY_HEADERS) | tar xf - -C '$(OUT)/include'
+	@echo '$(OUT): libfirn.a ($(library_variant)) and include/ for $(TARGET). Link, with the parts that'
+	@echo '`firnc export PLAN --c -o parts.c` writes; without them everything is linked:'
+	@echo '    $(call library_compiler,$(TARGET)) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
+
+# --- sizes ---------------------------------------------------------------------------------------------------------
+
+# PLAN, or the plan of the table: an MLP that trains with SGD in float32.
+$(BUILD)/parts/size.c: $(if $(PLAN),$(PLAN),$(BUILD)/parts/size.plan) $(BUILD)/firnc FORCE
+	@mkdir -p $(@D)
+	@$(BUILD)/firnc export '$<' --c | cmp -s - $@ || $(BUILD)/firnc export '$<' --c -o $@
+
+$(BUILD)/parts/%.plan: runtime/targets/%.yaml $(BUILD)/firnc
+	@mkdir -p $(@D)
+	@rm -f $(@D)/$*.key.*
+	@$(BUILD)/firnc keygen $(@D)/$*.key > $(@D)/$*.log
+	@$(BUILD)/firnc compile $< --mode train --key $(@D)/$*.key.key.pem -o $@ > $(@D)/$*.log
+
+SIZED := $(foreach target,$(TARGETS),$(foreach variant,full sealed,$(target)/library/size-$(variant).elf))
+
+# $(1) is the form of the report: table or list.
+size_report = $(foreach elf,$(SIZED),LC_ALL=C awk -v form=$(1) -v target=$(firstword $(subst /, ,$(elf))) \
+    -v variant=$(patsubst size-%.elf,%,$(notdir $(elf))) -f runtime/targets/size.awk $(BUILD)/$(elf).map &&) :
+
+.PHONY: size sizes
+size: ## the flash that a training firmware takes, by part, on each core, full and sealed; PLAN=P
+	@.packages/install targets
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(addprefix $(BUILD)/,$(SIZED)) V=1 >&2
+	@$(call size_report,table)
+
+# The same as a list, with the compilers: tests/golden/sizes is one.
+sizes:
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(addprefix $(BUILD)/,$(SIZED)) PLAN= V=1 >&2
+	@for compiler in $(sort $(foreach target,$(TARGETS),$($(target)_CROSS)gcc)); do \
+	    echo "compiler $$compiler $$($$compiler -dumpfullversion)"; done
+	@$(call size_report,list)
+
+# --- RAM -----------------------------------------------------------------------------------------------------------
+
+# The stack is the deepest path through the functions that the plan's firmware is linked with.
+define RAM_RULES
+.PHONY: ram-$(1)
+ram-$(1): $(BUILD)/$(1)/library/size-full.elf
+	@$($(1)_CROSS)nm --defined-only $$< | sed -n 's|^[0-9a-f]* [tT] ||p' > $(BUILD)/$(1)/library/functions
+	@find $(BUILD)/$(1)/library -name '*.ci' ! -path '*/runtime/targets/*' ! -path '*/sealed/*' -exec cat {} + | \
+	    awk -v linked=$(BUILD)/$(1)/library/functions -v brief=1 -f runtime/targets/stack.awk > $(BUILD)/$(1)/stacks
+	@$(BUILD)/firnc inspect '$(or $(PLAN),$(BUILD)/parts/size.plan)' --json > $(BUILD)/$(1)/inspected
+	@LC_ALL=C runtime/targets/ram $(1) $(BUILD)/$(1)/inspected $$<.map $(BUILD)/$(1)/stacks
+endef
+$(foreach target,$(TARGETS),$(eval $(call RAM_RULES,$(target))))
+
+.PHONY: ram
+ram: ## the RAM that a plan takes on each core: state, arena, stack, globals; PLAN=P
+	@.packages/install targets
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(foreach target,$(TARGETS),$(BUILD)/$(target)/library/size-full.elf) V=1 >&2
+	@$(MAKE) --no-print-directory $(patsubst %,ram-%,$(TARGETS))
+
+# --- the runner for the emulator, linked with the parts of a set of plans ------------------------------------------
+
+# PLANS are the plans, PARTS the name of their set, PUB the public key. Prints the program's path.
+$(BUILD)/parts/$(PARTS).c: $(PLANS) $(BUILD)/firnc
+	@mkdir -p $(@D)
+	@$(BUILD)/firnc export $(firstword $(PLANS)) --c $(patsubst %,--with %,$(wordlist 2,64,$(PLANS))) -o $@
+
+PARTS_RUNNER := $(BUILD)/$(TARGET)/library/runner-$(PARTS)-$(library_variant).elf
+$(PARTS_RUNNER): $(BUILD)/keys/$(KEY).c $(call library_objects,$(TARGET),$(call library_start,$(TARGET)) $(EMULATED)) \
+		$(BUILD)/$(TARGET)/library/parts/$(PARTS).o $(BUILD)/$(TARGET)/library/$(library_variant).a
+	@$(call library_compiler,$(TARGET)) $(LIBRARY_LDFLAGS) -I. -T $($(TARGET)_SCRIPT) $^ -o $@
+
+.PHONY: parts-runner
+parts-runner:
+	@$(MAKE) --no-print-directory -s $(PARTS_RUNNER) V=1 >&2
+	@echo $(PARTS_RUNNER)

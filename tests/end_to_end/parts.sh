@@ -1,0 +1,91 @@
+#!/bin/sh
+# A firmware that is linked with the parts of its plans, full or sealed, runs them with the bits of this machine, and
+# refuses a plan that needs a part which it does not have, whatever part that is.
+set -eu
+
+. tests/end_to_end/expectations
+
+"$BUILD/firnc" keygen "$folder/test" >"$folder/log"
+PUB=$folder/test.pub.pem
+# 64 records of 64 bytes and their classes, as IDX.
+{ printf '\0\0\010\002\0\0\0\100\0\0\0\100' && head -c 4096 /usr/share/common-licenses/GPL-3; } >"$folder/data"
+{ printf '\0\0\010\001\0\0\0\100' && yes 0123456 | tr -d '\n' | head -c 64 | tr 0-6 '\0-\006'; } >"$folder/labels"
+
+# make_plan NAME MODE [SETTING...]: a plan of the network of the size table
+make_plan() {
+    name=$1
+    mode=$2
+    shift 2
+    for setting in "$@"; do
+        set -- "$@" --set "$setting"
+        shift
+    done
+    "$BUILD/firnc" compile runtime/targets/size.yaml --mode "$mode" --key "$folder/test.key.pem" -o "$folder/$name" "$@" \
+        >"$folder/log" || fail "$name: not compiled: $(cat "$folder/log")"
+}
+make_plan train train
+make_plan eval eval
+make_plan op train trainer.init.model.nonlinearity=tanh
+make_plan schedule train 'trainer.init.schedulers=[{LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.0, total_iters: 10}}]'
+make_plan half train trainer.init.precision.enabled=true
+
+# --- what export writes ---
+
+# refused STATUS PATTERN COMMAND...
+refused() {
+    wanted=$1
+    pattern=$2
+    shift 2
+    status=0
+    "$@" >"$folder/got" 2>&1 || status=$?
+    [ "$status" -eq "$wanted" ] && grep -q "$pattern" "$folder/got" ||
+        fail "$*: exit $status, not $wanted, or no line has '$pattern': $(cat "$folder/got")"
+}
+"$BUILD/firnc" export "$folder/train" --c -o "$folder/parts.c"
+"$BUILD/firnc" export "$folder/train" --c | cmp -s - "$folder/parts.c" || fail "a file and standard output differ"
+! grep -q tanh "$folder/parts.c" || fail "a part that no op needs"
+"$BUILD/firnc" export "$folder/train" --c --with "$folder/op" | grep -q 'firn_kernel_tanh}' || fail "the parts of two plans"
+refused 2 'add --c' "$BUILD/firnc" export "$folder/train"
+refused 1 'none' "$BUILD/firnc" export "$folder/none" --c
+refused 3 'refused' "$BUILD/firnc" export "$folder/data" --c
+refused 2 'would replace' "$BUILD/firnc" export "$folder/train" --c -o "$folder/train"
+
+# --- what is linked with it ---
+
+"$BUILD/firn" train "$folder/train" --pub "$PUB" --data "$folder/data" --labels "$folder/labels" --steps 4 --quiet \
+    --checkpoint "$folder/host" >"$folder/log"
+wanted=$("$BUILD/firn" digest "$folder/host" | grep -o '[0-9a-f]\{64\}' | head -n 1)
+for sealed in 0 1; do
+    link() {
+        make -s --no-print-directory BUILD="$BUILD" parts-runner TARGET=cortex-m7 FIRN_SEALED=$sealed PLANS="$2" PARTS="$1" \
+            PUB="$PUB" </dev/null
+    }
+    run() {
+        env PLAN="$1" PUB="$PUB" DATA="$folder/data" LABELS="$folder/labels" STEPS=4 \
+            runtime/targets/emulated/run cortex-m7 "$program"
+    }
+    # The plan that trains, and the one that evaluates beside it.
+    program=$(link both "$folder/train $folder/eval")
+    env PLAN="$folder/eval" PUB="$PUB" DATA="$folder/data" LABELS="$folder/labels" STEPS=1 CHECKPOINT="$folder/host" \
+        runtime/targets/emulated/run cortex-m7 "$program" >"$folder/got" 2>&1 ||
+        fail "sealed $sealed, eval: $(cat "$folder/got")"
+    grep -q '^result ' "$folder/got" || fail "sealed $sealed, eval: no result: $(cat "$folder/got")"
+    program=$(link train "$folder/train")
+    run "$folder/train" >"$folder/got" 2>&1 || fail "sealed $sealed: $(cat "$folder/got")"
+    grep -q "$wanted" "$folder/got" || fail "sealed $sealed: not the digest $wanted: $(cat "$folder/got")"
+    unknown=OP_UNKNOWN
+    [ $sealed -eq 0 ] || unknown=KERNEL_MISSING
+    refused 3 "^$unknown" run "$folder/op"
+    refused 3 '^KERNEL_MISSING' run "$folder/schedule"
+    refused 3 "^$unknown" run "$folder/eval"
+    refused 3 'OP_UNKNOWN\|^KERNEL_MISSING' run "$folder/half"
+    # a byte of the header, of the signature, of the payload
+    for at in 150 540 1000; do
+        cp "$folder/train" "$folder/damaged"
+        byte=$(od -A n -t u1 -j $at -N 1 "$folder/damaged" | tr -d ' ')
+        printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$folder/damaged" bs=1 seek=$at conv=notrunc 2>"$folder/log"
+        refused 3 '^[A-Z_]*: ' run "$folder/damaged"
+    done
+done
+
+[ $failures -eq 0 ]

@@ -1,0 +1,36 @@
+#!/bin/sh
+# The flash of a training firmware (`make size`) has not grown by more than 2% on any core since tests/golden/sizes, which
+# holds what `make sizes` prints:
+#
+#     make -s sizes >tests/golden/sizes
+#
+# Another version of a cross compiler makes other code; the test then says so, and compares nothing of that compiler.
+set -eu
+
+. tests/end_to_end/expectations
+
+golden=tests/golden/sizes
+make -s --no-print-directory BUILD="$BUILD" sizes >"$folder/now" </dev/null || fail "make sizes failed"
+grep '^compiler ' "$golden" | while read -r line; do
+    grep -qx "$line" "$folder/now" || echo "not compared, for want of $line"
+done | tee "$folder/others"
+# The rows of the whole; those of single parts are for readers. RISC-V has one compiler, all others have that of Arm.
+awk 'FILENAME == others { if ($0 ~ /riscv/) without_riscv = 1; else without_arm = 1; next }
+     $1 == "compiler" || ($3 != "all" && $3 != "without-signature") { next }
+     ($1 ~ /^rv/ ? without_riscv : without_arm) { next }
+     FILENAME == golden { was[$1, $2, $3] = $4; next }
+     { is[$1, $2, $3] = $4; if (!(($1, $2, $3) in was)) print $1, $2, $3 ": not in " golden }
+     END {
+         for (row in was) {
+             name = row
+             gsub(SUBSEP, " ", name)
+             if (!(row in is))
+                 print name ": missing"
+             else if (is[row] > was[row] * 1.02)
+                 print name ": " is[row] " bytes, were " was[row]
+         }
+     }' others="$folder/others" golden="$golden" "$folder/others" "$golden" "$folder/now" >"$folder/found"
+[ ! -s "$folder/found" ] || fail "$(cat "$folder/found")"
+[ "$(grep -c ' all ' "$golden")" -ge 2 ] || fail "$golden has hardly any rows"
+
+[ $failures -eq 0 ]

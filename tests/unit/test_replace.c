@@ -1,0 +1,320 @@
+/* Tests that the host replaces a checkpoint as a whole. The linker leads the system calls of the library through this
+ * file: it writes down their order, ends the process at each of them, and lets each of them fail with each error. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/targets/host/host.h"
+
+/* --- the calls ---------------------------------------------------------------------------------------------------- */
+
+typedef enum call { NO_CALL, OPEN, OPEN_FOLDER, WRITE, SYNC, SYNC_FOLDER, CLOSE, RENAME } call;
+
+enum { CALLS_MAX = 64 };
+
+static struct {
+    bool watching;
+    call calls[CALLS_MAX];
+    uint32_t count;
+    uint32_t fail_at; /* number of the call that fails, counted from 1; 0: none */
+    int error;
+    uint32_t end_at; /* number of the call before which the process ends; 0: none */
+    bool short_writes;
+} seen;
+
+/* Notes a call. Returns true if it is to fail. */
+static bool fails(call call) {
+    if (!seen.watching)
+        return false;
+    assert_true(seen.count < CALLS_MAX);
+    seen.calls[seen.count++] = call;
+    if (seen.count == seen.end_at)
+        _exit(0);
+    if (seen.count != seen.fail_at)
+        return false;
+    errno = seen.error;
+    return true;
+}
+
+static bool is_folder(int file) {
+    struct stat status;
+    return fstat(file, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    const unsigned mode = (flags & O_CREAT) != 0 ? va_arg(more, unsigned) : 0;
+    va_end(more);
+    if ((flags & O_WRONLY) != 0) /* never a file that is there, nor through a link */
+        assert_true((flags & O_CREAT) != 0 && (flags & O_EXCL) != 0 && (flags & O_NOFOLLOW) != 0);
+    return fails((flags & O_DIRECTORY) != 0 ? OPEN_FOLDER : OPEN) ? -1 : __real_open64(path, flags, mode);
+}
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    const unsigned mode = (flags & O_CREAT) != 0 ? va_arg(more, unsigned) : 0;
+    va_end(more);
+    return __real_open(path, flags, mode);
+}
+
+ssize_t __real_pwrite64(int file, const void *bytes, size_t count, off64_t offset);
+ssize_t __wrap_pwrite64(int file, const void *bytes, size_t count, off64_t offset);
+ssize_t __wrap_pwrite64(int file, const void *bytes, size_t count, off64_t offset) {
+    if (fails(WRITE))
+        return -1;
+    return __real_pwrite64(file, bytes, seen.short_writes ? 1 + count / 2 : count, offset);
+}
+
+ssize_t __real_pwrite(int file, const void *bytes, size_t count, off_t offset);
+ssize_t __wrap_pwrite(int file, const void *bytes, size_t count, off_t offset);
+ssize_t __wrap_pwrite(int file, const void *bytes, size_t count, off_t offset) {
+    return __real_pwrite(file, bytes, count, offset);
+}
+
+int __real_fsync(int file);
+int __wrap_fsync(int file);
+int __wrap_fsync(int file) {
+    return fails(is_folder(file) ? SYNC_FOLDER : SYNC) ? -1 : __real_fsync(file);
+}
+
+int __real_close(int file);
+int __wrap_close(int file);
+int __wrap_close(int file) {
+    const bool failed = fails(CLOSE);
+    const int result = __real_close(file); /* which also closes where it reports an error */
+    if (failed)
+        errno = seen.error;
+    return failed ? -1 : result;
+}
+
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to) {
+    return fails(RENAME) ? -1 : __real_rename(from, to);
+}
+
+/* --- the files ---------------------------------------------------------------------------------------------------- */
+
+static char folder[64], path[96], temporary[96], link_path[96];
+static firn_host_port port;
+
+static int begin(void **state) {
+    (void)state;
+    memset(&seen, 0, sizeof seen);
+    strcpy(folder, P_tmpdir "/firn-replace-XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    snprintf(path, sizeof path, "%s/checkpoint", folder);
+    snprintf(temporary, sizeof temporary, "%s/checkpoint.tmp", folder);
+    snprintf(link_path, sizeof link_path, "%s/link", folder);
+    firn_host_port_begin(&port, path, NULL, 1);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    firn_host_port_end(&port);
+    unlink(path);
+    unlink(temporary);
+    unlink(link_path);
+    return rmdir(folder);
+}
+
+/* Returns the one byte that the file consists of, 0 if it is not there; anything else fails. */
+static char contents(const char *of) {
+    char bytes[400];
+    FILE *file = fopen(of, "rb");
+    if (file == NULL)
+        return 0;
+    size_t count = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    assert_int_equal(count, 300);
+    for (size_t i = 1; i < count; i++)
+        assert_int_equal(bytes[i], bytes[0]);
+    return bytes[0];
+}
+
+/* Writes 300 such bytes through the port as the library does. The first error ends it. */
+static int store(char byte) {
+    char bytes[100];
+    memset(bytes, byte, sizeof bytes);
+    int status = port.storage.erase(&port, 0, 304);
+    for (uint64_t i = 0; status == FIRN_OK && i < 3; i++)
+        status = port.storage.program(&port, 100 * i, bytes, sizeof bytes);
+    return status == FIRN_OK ? port.storage.sync(&port) : status;
+}
+
+static int store_watched(char byte, uint32_t fail_at, int error) {
+    memset(&seen, 0, sizeof seen);
+    seen.watching = true;
+    seen.fail_at = fail_at;
+    seen.error = error;
+    const int status = store(byte);
+    seen.watching = false;
+    return status;
+}
+
+/* --- tests -------------------------------------------------------------------------------------------------------- */
+
+/* The order that survives a power cut: all bytes are on the disk before the name, and the name before the end. */
+static void syncs_before_and_after_the_rename(void **state) {
+    (void)state;
+    static const call order[] = {OPEN, WRITE, WRITE, WRITE, SYNC, CLOSE, RENAME, OPEN_FOLDER, SYNC_FOLDER, CLOSE};
+    for (int i = 0; i < 2; i++) { /* the first file, and its replacement */
+        const char byte = i == 0 ? 'a' : 'b';
+        assert_int_equal(store_watched(byte, 0, 0), FIRN_OK);
+        assert_int_equal(seen.count, sizeof order / sizeof *order);
+        assert_memory_equal(seen.calls, order, sizeof order);
+        assert_int_equal(contents(path), byte);
+    }
+}
+
+/* A process that ends at any call leaves the old file or the new one; what it leaves beside it does not disturb the
+ * next. */
+static void ends_at_every_call(void **state) {
+    (void)state;
+    assert_int_equal(store_watched('a', 0, 0), FIRN_OK);
+    const uint32_t calls = seen.count;
+    bool renamed = false;
+    for (uint32_t at = 1; at <= calls; at++) {
+        assert_int_equal(store('a'), FIRN_OK);
+        pid_t child = fork();
+        if (child == 0) {
+            memset(&seen, 0, sizeof seen);
+            seen.watching = true;
+            seen.end_at = at;
+            (void)store('b');
+            _exit(1);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        const char found = contents(path);
+        assert_true(found == 'a' || found == 'b');
+        assert_true(!renamed || found == 'b');
+        renamed = found == 'b';
+        assert_int_equal(store('c'), FIRN_OK);
+        assert_int_equal(contents(path), 'c');
+        assert_int_equal(access(temporary, F_OK), -1);
+    }
+    assert_true(renamed);
+}
+
+/* Every error of every call is reported, except that a signal is no error; the old file stays until the rename, and
+ * nothing is left beside it. */
+static void every_error_of_every_call(void **state) {
+    (void)state;
+    static const int errors[] = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EACCES, EINTR};
+    assert_int_equal(store_watched('a', 0, 0), FIRN_OK);
+    const uint32_t calls = seen.count;
+    for (uint32_t at = 1; at <= calls; at++) {
+        for (size_t e = 0; e < sizeof errors / sizeof *errors; e++) {
+            assert_int_equal(store('a'), FIRN_OK);
+            const int status = store_watched('b', at, errors[e]);
+            const call failed = seen.calls[at - 1];
+            const bool full = errors[e] == ENOSPC || errors[e] == EDQUOT || errors[e] == EFBIG;
+            const bool last = at == calls; /* the folder has been synced */
+            if (last || (errors[e] == EINTR && failed != RENAME))
+                assert_int_equal(status, FIRN_OK);
+            else
+                assert_int_equal(status, full ? FIRN_ERROR_STORAGE_FULL : FIRN_ERROR_STORAGE);
+            const bool renamed = failed == OPEN_FOLDER || failed == SYNC_FOLDER || status == FIRN_OK;
+            assert_int_equal(contents(path), renamed ? 'b' : 'a');
+            assert_int_equal(access(temporary, F_OK), -1);
+        }
+    }
+    assert_int_equal(store('c'), FIRN_OK);
+}
+
+static void writes_in_pieces(void **state) {
+    (void)state;
+    seen.short_writes = true;
+    assert_int_equal(store('a'), FIRN_OK);
+    seen.short_writes = false;
+    assert_int_equal(contents(path), 'a');
+}
+
+/* What the owner has kept from others stays so, and a second name of the old file keeps the old contents. */
+static void keeps_permissions(void **state) {
+    (void)state;
+    struct stat status;
+    assert_int_equal(store('a'), FIRN_OK);
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(link(path, link_path), 0);
+    assert_int_equal(store('b'), FIRN_OK);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    assert_int_equal(contents(path), 'b');
+    assert_int_equal(contents(link_path), 'a');
+}
+
+/* Runs as a user who is not root, in a child process. Returns the result of the function. */
+static int as_nobody(int (*run)(void)) {
+    pid_t child = fork();
+    if (child == 0)
+        _exit(geteuid() == 0 && seteuid(65534) != 0 ? 99 : run());
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int store_is_refused(void) {
+    return store('b') == FIRN_ERROR_STORAGE && !firn_host_replaceable(path) ? 0 : 1;
+}
+
+static void a_folder_may_be_read_only(void **state) {
+    (void)state;
+    assert_int_equal(store('a'), FIRN_OK);
+    assert_int_equal(chmod(folder, 0555), 0);
+    assert_int_equal(as_nobody(store_is_refused), 0);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(contents(path), 'a');
+}
+
+static int is_there_and_unreadable(void) {
+    uint8_t byte;
+    const bool there = port.storage.stored(&port) != 0;
+    return there && port.storage.read(&port, 0, &byte, 1) == FIRN_ERROR_STORAGE ? 0 : 1;
+}
+
+/* A file that this user may not read is not a checkpoint that is missing, so no new run begins over it. */
+static void a_file_may_be_unreadable(void **state) {
+    (void)state;
+    assert_int_equal(store('a'), FIRN_OK);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_int_equal(chmod(path, 0), 0);
+    assert_int_equal(as_nobody(is_there_and_unreadable), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(syncs_before_and_after_the_rename),
+        TEST(ends_at_every_call),
+        TEST(every_error_of_every_call),
+        TEST(writes_in_pieces),
+        TEST(keeps_permissions),
+        TEST(a_folder_may_be_read_only),
+        TEST(a_file_may_be_unreadable),
+    };
+    return cmocka_run_group_tests_name("replace", tests, NULL, NULL);
+}
