@@ -1,6 +1,6 @@
 # The fuzz targets of tests/fuzz, with libFuzzer (`make fuzz`) and without (`make test`).
 
-FUZZ_TARGETS := container payload schedule checkpoint
+FUZZ_TARGETS := container payload schedule checkpoint serial
 # The compiler's libraries exist for this machine's word size only.
 ifeq ($(filter -m32,$(MACHINE)),)
 FUZZ_TARGETS += recipe
