@@ -54,16 +54,17 @@ int firn_update_begin(firn_update *update, const firn_update_settings *settings)
 
 /* --- beginning --- */
 
-/* The checks of a header, with what the device opens plans with. */
-static int check_header(const firn_update *update, const uint8_t *header, uint64_t plan_bytes, firn_checked *checked) {
+/* The checks of the header and signature at `file`, with what the device opens plans with. The plan hash is written,
+ * also if they fail. */
+static int check_header(firn_update *update, const uint8_t *file, firn_header *header) {
     const firn_config *config = update->settings.config;
     const firn_port *port = config->port;
     firn_check_request request = {
-        .file = header,
-        .file_bytes = plan_bytes,
+        .file = file,
+        .file_bytes = update->bytes,
         .keys = {.list = config->public_key, .count = 1 + config->more_keys, .revoked = config->revoked_keys},
         .identity = config->identity};
-    uint32_t revoked = 0;
+    uint32_t revoked = 0, device_counter;
     int status = FIRN_OK;
     if (port != NULL) {
         request.context = port->context;
@@ -74,19 +75,19 @@ static int check_header(const firn_update *update, const uint8_t *header, uint64
     }
     request.keys.revoked |= revoked;
     if (status == FIRN_OK)
-        status = firn_check_header(&request, &checked->header, checked->plan_hash);
+        status = firn_check_header(&request, header, update->plan_hash);
     if (status == FIRN_OK)
-        status = firn_check_counter(&request, &checked->header, &checked->device_counter);
+        status = firn_check_counter(&request, header, &device_counter);
     return status;
 }
 
 /* A plan that would not be chosen over the one that runs is refused here, not after it has been sent. */
-static int check_version(const firn_update *update, const firn_header *header, const uint8_t plan_hash[32]) {
+static int check_version(const firn_update *update, const firn_header *header) {
     if (update->settings.running == FIRN_SLOT_NONE)
         return FIRN_OK;
     firn_slot_contents running;
     int status = firn_slots_read(update->settings.slots, update->settings.running, &running);
-    if (status != FIRN_OK || memcmp(running.plan_hash, plan_hash, FIRN_HASH_BYTES) == 0)
+    if (status != FIRN_OK || memcmp(running.plan_hash, update->plan_hash, FIRN_HASH_BYTES) == 0)
         return status;
     return header->plan_version > running.plan_version ? FIRN_OK : FIRN_ERROR_OLDER_PLAN;
 }
@@ -138,14 +139,11 @@ static int begin(firn_update *update, uint32_t length) {
         return FIRN_ERROR_ARGUMENT;
     update->bytes = firn_load64(payload);
     memcpy(update->signature, payload + FIRN_FRAME_DATA_HEADER + FIRN_HEADER_BYTES, sizeof update->signature);
-    firn_checked checked;
-    int status = check_header(update, payload + FIRN_FRAME_DATA_HEADER, update->bytes, &checked);
+    firn_header header;
+    int status = check_header(update, payload + FIRN_FRAME_DATA_HEADER, &header);
     if (status == FIRN_OK)
-        status = check_version(update, &checked.header, checked.plan_hash);
-    if (status != FIRN_OK)
-        return status;
-    memcpy(update->plan_hash, checked.plan_hash, sizeof update->plan_hash);
-    return find_or_begin(update);
+        status = check_version(update, &header);
+    return status == FIRN_OK ? find_or_begin(update) : status;
 }
 
 /* --- data --- */

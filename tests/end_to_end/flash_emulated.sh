@@ -12,7 +12,8 @@ PUB=$folder/test.pub.pem
 # compile NAME VERSION COUNTER
 compile() {
     "$FIRNC" compile compiler/recipes/small_gpt2.yaml --mode train --key "$folder/test.key.pem" --plan-version "$2" \
-        --security-counter "$3" --image-id 3 --vendor firn-test --class emulated --set trainer.init.seed="$2" -o "$folder/$1.plan" >"$folder/log"
+        --security-counter "$3" --image-id 3 --vendor firn-test --class emulated --set trainer.init.seed="$2" \
+        -o "$folder/$1.plan" >"$folder/log"
 }
 compile one 1 1
 compile two 2 2

@@ -35,7 +35,7 @@ FUZZ_BITS := 64 32
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser under ASan and UBSan, 64 and 32 bit, then run hostile plans; SECONDS=60 MUTANTS=200000
-	@.packages/install test
+	@.packages/install fuzz
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang PORTABLE=1 BUILD=$(BUILD)/fuzz64 CFLAGS_EXTRA='$(FUZZ_SANITIZE)' fuzz-programs
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang PORTABLE=1 BUILD=$(BUILD)/fuzz32 \
 	    CFLAGS_EXTRA='$(FUZZ_SANITIZE) -m32 -msse2 -mfpmath=sse' fuzz-programs
