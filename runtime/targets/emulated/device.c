@@ -12,8 +12,8 @@
  *
  * What a new plan takes over: a plan with the run hash of the one before (another version, the same payload) goes on
  * with its checkpoint; every other plan begins a run of its own. A plan on trial does not save before it is confirmed,
- * because the checkpoint counter then makes the records before it rolled-back ones: the plan that it falls back to
- * still finds its own. */
+ * because its second save would erase the record of the run before: so the plan that it falls back to still finds its
+ * own run. */
 #include "runtime/targets/emulated/device.h"
 
 #include <string.h>
