@@ -279,18 +279,26 @@ static void drop(firn_update *update, uint32_t count) {
     memmove(update->settings.buffer, update->settings.buffer + count, update->filled);
 }
 
-/* Acts on the frames in the buffer. Returns when more bytes are needed. */
+/* Acts on the frames in the buffer. Returns when more bytes are needed. What is no frame is removed at once, because
+ * moving the rest for each byte would take the square of the buffer. */
 static void look(firn_update *update) {
+    uint32_t noise = 0;
     for (;;) {
         firn_frame frame;
-        const firn_frame_found found =
-            firn_frame_find(update->settings.buffer, update->filled, update->settings.buffer_bytes, &frame);
+        const firn_frame_found found = firn_frame_find(update->settings.buffer + noise, update->filled - noise,
+                                                       update->settings.buffer_bytes, &frame);
+        if (found == FIRN_FRAME_BAD) {
+            noise++;
+            continue;
+        }
+        drop(update, noise);
+        noise = 0;
         if (found == FIRN_FRAME_WANTING)
             return;
         int status;
-        if (found == FIRN_FRAME_GOOD && act(update, &frame, &status))
+        if (act(update, &frame, &status))
             answer(update, &frame, status);
-        drop(update, found == FIRN_FRAME_GOOD ? firn_frame_bytes(&frame) : 1);
+        drop(update, firn_frame_bytes(&frame));
     }
 }
 

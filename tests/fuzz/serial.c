@@ -26,7 +26,7 @@ enum { FRAMES = 1, NOTHING_RUNS = 2, UNCONFIRMED = 4, LONG_BUFFER = 8, LARGE_UNI
 enum { KIND_RESTART = 0xfe, KIND_FAULT = 0xfd };
 
 static struct {
-    uint8_t *flash[FIRN_SLOTS];
+    uint8_t *flash[FIRN_SLOTS], erased[SLOT_BYTES];
     uint32_t numbers[FIRN_SLOTS];
     firn_storage storage;
     firn_slots slots;
@@ -59,8 +59,7 @@ static int flash_program(void *context, uint64_t offset, const void *bytes, uint
     const uint32_t slot = slot_of(context), unit = device.storage.program_unit;
     FUZZ_HOLDS(!device.fixed[slot]);
     FUZZ_HOLDS(offset <= SLOT_BYTES && count <= SLOT_BYTES - offset && offset % unit == 0 && count % unit == 0);
-    for (uint32_t i = 0; i < count; i++)
-        FUZZ_HOLDS(device.flash[slot][offset + i] == device.storage.erased_value);
+    FUZZ_HOLDS(memcmp(device.flash[slot] + offset, device.erased, count) == 0);
     const bool failing = fails();
     memcpy(device.flash[slot] + offset, bytes, failing ? count / 2 : count);
     return failing ? FIRN_ERROR_STORAGE : FIRN_OK;
@@ -150,15 +149,14 @@ static void make_device(uint8_t settings, uint8_t piece) {
                                     .program = flash_program,
                                     .erase = flash_erase,
                                     .sync = flash_sync};
-    static uint8_t erased[SLOT_BYTES];
-    memset(erased, device.storage.erased_value, sizeof erased);
+    memset(device.erased, device.storage.erased_value, sizeof device.erased);
     for (uint32_t i = 0; i < FIRN_SLOTS; i++) {
-        device.flash[i] = fuzz_copy(erased, sizeof erased);
+        device.flash[i] = fuzz_copy(device.erased, sizeof device.erased);
         device.numbers[i] = i;
         device.slots.slot[i] = (firn_slot){&device.storage, &device.numbers[i], device.flash[i]};
     }
     device.buffer_bytes = (settings & LONG_BUFFER) != 0 ? LONGER_BUFFER : FIRN_UPDATE_BUFFER_MIN;
-    device.buffer = fuzz_copy(erased, device.buffer_bytes);
+    device.buffer = fuzz_copy(device.erased, device.buffer_bytes);
     device.piece = piece == 0 ? UINT32_MAX : piece;
     device.frames = device.fault = 0;
     device.running = (settings & NOTHING_RUNS) != 0 ? FIRN_SLOT_NONE : 0;
