@@ -54,13 +54,14 @@ int firn_update_begin(firn_update *update, const firn_update_settings *settings)
 
 /* --- beginning --- */
 
-/* The checks of a header, with what the device opens plans with. */
-static int check_header(const firn_update *update, const uint8_t *header, uint64_t plan_bytes, firn_checked *checked) {
+/* The checks of the header and signature at `file`, with what the device opens plans with. The plan hash is written,
+ * also if they fail. */
+static int check_header(firn_update *update, const uint8_t *file, firn_header *header) {
     const firn_config *config = update->settings.config;
     const firn_port *port = config->port;
     firn_check_request request = {
-        .file = header,
-        .file_bytes = plan_bytes,
+        .file = file,
+        .file_bytes = update->bytes,
         .keys = {.list = config->public_key, .count = 1 + config->more_keys, .revoked = config->revoked_keys},
         .identity = config->identity};
     if (port != NULL) {
@@ -69,18 +70,19 @@ static int check_header(const firn_update *update, const uint8_t *header, uint64
         request.revoked_keys = port->revoked_keys;
         request.counter = port->counter != NULL ? port->counter->read : NULL;
     }
+    uint32_t device_counter;
     firn_trail trail;
-    const int status = firn_check_header(&request, &checked->header, checked->plan_hash, &trail);
-    return status == FIRN_OK ? firn_check_counter(&request, &checked->device_counter, &trail) : status;
+    const int status = firn_check_header(&request, header, update->plan_hash, &trail);
+    return status == FIRN_OK ? firn_check_counter(&request, &device_counter, &trail) : status;
 }
 
 /* A plan that would not be chosen over the one that runs is refused here, not after it has been sent. */
-static int check_version(const firn_update *update, const firn_header *header, const uint8_t plan_hash[32]) {
+static int check_version(const firn_update *update, const firn_header *header) {
     if (update->settings.running == FIRN_SLOT_NONE)
         return FIRN_OK;
     firn_slot_contents running;
     int status = firn_slots_read(update->settings.slots, update->settings.running, &running);
-    if (status != FIRN_OK || memcmp(running.plan_hash, plan_hash, FIRN_HASH_BYTES) == 0)
+    if (status != FIRN_OK || memcmp(running.plan_hash, update->plan_hash, FIRN_HASH_BYTES) == 0)
         return status;
     return header->plan_version > running.plan_version ? FIRN_OK : FIRN_ERROR_OLDER_PLAN;
 }
@@ -132,14 +134,11 @@ static int begin(firn_update *update, uint32_t length) {
         return FIRN_ERROR_ARGUMENT;
     update->bytes = firn_load64(payload);
     memcpy(update->signature, payload + FIRN_FRAME_DATA_HEADER + FIRN_HEADER_BYTES, sizeof update->signature);
-    firn_checked checked;
-    int status = check_header(update, payload + FIRN_FRAME_DATA_HEADER, update->bytes, &checked);
+    firn_header header;
+    int status = check_header(update, payload + FIRN_FRAME_DATA_HEADER, &header);
     if (status == FIRN_OK)
-        status = check_version(update, &checked.header, checked.plan_hash);
-    if (status != FIRN_OK)
-        return status;
-    memcpy(update->plan_hash, checked.plan_hash, sizeof update->plan_hash);
-    return find_or_begin(update);
+        status = check_version(update, &header);
+    return status == FIRN_OK ? find_or_begin(update) : status;
 }
 
 /* --- data --- */
@@ -275,18 +274,26 @@ static void drop(firn_update *update, uint32_t count) {
     memmove(update->settings.buffer, update->settings.buffer + count, update->filled);
 }
 
-/* Acts on the frames in the buffer. Returns when more bytes are needed. */
+/* Acts on the frames in the buffer. Returns when more bytes are needed. What is no frame is removed at once, because
+ * moving the rest for each byte would take the square of the buffer. */
 static void look(firn_update *update) {
+    uint32_t noise = 0;
     for (;;) {
         firn_frame frame;
-        const firn_frame_found found =
-            firn_frame_find(update->settings.buffer, update->filled, update->settings.buffer_bytes, &frame);
+        const firn_frame_found found = firn_frame_find(update->settings.buffer + noise, update->filled - noise,
+                                                       update->settings.buffer_bytes, &frame);
+        if (found == FIRN_FRAME_BAD) {
+            noise++;
+            continue;
+        }
+        drop(update, noise);
+        noise = 0;
         if (found == FIRN_FRAME_WANTING)
             return;
         int status;
-        if (found == FIRN_FRAME_GOOD && act(update, &frame, &status))
+        if (act(update, &frame, &status))
             answer(update, &frame, status);
-        drop(update, found == FIRN_FRAME_GOOD ? firn_frame_bytes(&frame) : 1);
+        drop(update, firn_frame_bytes(&frame));
     }
 }
 

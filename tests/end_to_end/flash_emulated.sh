@@ -12,7 +12,8 @@ PUB=$folder/test.pub.pem
 # compile NAME VERSION COUNTER
 compile() {
     "$FIRNC" compile compiler/recipes/small_gpt2.yaml --mode train --key "$folder/test.key.pem" --plan-version "$2" \
-        --security-counter "$3" --set trainer.init.seed="$2" -o "$folder/$1.plan" >"$folder/log"
+        --security-counter "$3" --image-id 3 --vendor firn-test --class emulated --set trainer.init.seed="$2" \
+        -o "$folder/$1.plan" >"$folder/log"
 }
 compile one 1 1
 compile two 2 2
@@ -28,10 +29,7 @@ start() {
     done
     [ ! -e "$folder/$board/flash.after" ] || mv "$folder/$board/flash.after" "$folder/$board/flash"
     rm -f "$folder/$board/line" "$folder/$board/said"
-    case $board in
-    cortex-m7) machine="qemu-system-arm -M mps2-an500" ;;
-    rv32) machine="qemu-system-riscv32 -M virt -cpu rv32,d=off -m 64M -bios none" ;;
-    esac
+    machine=$(sed -n "s/^${board}_EMULATOR := //p" runtime/targets/targets.mk)
     (cd "$folder/$board" && exec $machine -display none -monitor none -serial unix:line,server=on,wait=off \
         -semihosting-config enable=on,target=native$arguments -kernel program >said 2>&1 </dev/null) &
     device=$!
@@ -56,10 +54,11 @@ flash() {
     "$FIRN" flash "$folder/$1.plan" --port "$folder/$board/line" --timeout 120
 }
 
-for board in cortex-m7 rv32; do
+for board in cortex-m7 cortex-m33 rv32; do
     mkdir "$folder/$board"
     "$FIRNC" image "$folder/one.plan" --pub "$PUB" --slot-bytes $SLOT -o "$folder/$board/flash" >"$folder/log"
-    printf '\1\0\0\0' >>"$folder/$board/flash"
+    # The counters: of plans, of checkpoints.
+    printf '\1\0\0\0\0\0\0\0' >>"$folder/$board/flash"
     cat /usr/share/common-licenses/GPL-3 >"$folder/$board/data"
     cp "$(make -s --no-print-directory BUILD="$BUILD" emulator TARGET=$board PUB="$PUB" </dev/null)" "$folder/$board/program"
     start $board confirm

@@ -6,7 +6,8 @@ set -eu
 SANITIZED=${SANITIZED:-build/sanitized}
 changes=300
 
-for target in container payload checkpoint schedule recipe; do
+python3 tests/fuzz/serial_corpus.py check
+for target in container payload checkpoint schedule recipe serial; do
     case $target in
     container | payload | checkpoint) inputs=$(ls tests/golden/plans/*.plan tests/golden/plans/*.checkpoint) ;;
     recipe) inputs=$(ls compiler/recipes/*.yaml) ;;

@@ -1,6 +1,6 @@
 # The fuzz targets of tests/fuzz, with libFuzzer (`make fuzz`) and without (`make test`).
 
-FUZZ_TARGETS := container payload schedule checkpoint
+FUZZ_TARGETS := container payload schedule checkpoint serial
 # The compiler's libraries exist for this machine's word size only.
 ifeq ($(filter -m32,$(MACHINE)),)
 FUZZ_TARGETS += recipe
@@ -28,14 +28,14 @@ $(BUILD)/fuzz/recipe: private FUZZ_LIBRARIES := $(LIBFIRN) -lmbedcrypto -lyaml -
 .PHONY: fuzz-programs
 fuzz-programs: $(patsubst %,$(BUILD)/fuzz/%,$(FUZZ_TARGETS))
 
-# SECONDS for each target and word size; a finding stops make and leaves its input in $(BUILD)/fuzz.
+# SECONDS for each target and word size; a finding stops make and leaves its input in $(BUILD)/fuzz-findings.
 SECONDS ?= 60
 FUZZ_SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
 FUZZ_BITS := 64 32
 
 .PHONY: fuzz
-fuzz: ## fuzz every parser under ASan and UBSan, 64 and 32 bit, then run hostile plans; SECONDS=60 MUTANTS=200000
-	@.packages/install test
+fuzz: ## fuzz every parser and the update protocol under ASan and UBSan, 64 and 32 bit, then run hostile plans; SECONDS=60 MUTANTS=200000
+	@.packages/install fuzz
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang PORTABLE=1 BUILD=$(BUILD)/fuzz64 CFLAGS_EXTRA='$(FUZZ_SANITIZE)' fuzz-programs
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang PORTABLE=1 BUILD=$(BUILD)/fuzz32 \
 	    CFLAGS_EXTRA='$(FUZZ_SANITIZE) -m32 -msse2 -mfpmath=sse' fuzz-programs

@@ -64,19 +64,18 @@ const firn_storage firn_emulated_storage = {
 
 /* --- two slots --- */
 
-#define SLOT_BYTES (UINT64_C(16) << 20)
-#define ERASED     0xff
+#define ERASED 0xff
 
 static const char *const slot_names[] = {"slot.0", "slot.1"};
 
 static const char *name_at(uint64_t offset) {
-    return slot_names[offset / SLOT_BYTES];
+    return slot_names[offset / FIRN_EMULATED_SLOT_BYTES];
 }
 
 /* What was never programmed, behind the end of the file, is erased. */
 static int read_slot(void *context, uint64_t offset, void *bytes, uint32_t count) {
     (void)context;
-    const uint64_t at = offset % SLOT_BYTES;
+    const uint64_t at = offset % FIRN_EMULATED_SLOT_BYTES;
     const int file = firn_system_open(name_at(offset), false);
     const int64_t length = file < 0 ? 0 : firn_system_length(file);
     uint64_t left = length > 0 && (uint64_t)length > at ? (uint64_t)length - at : 0;
@@ -103,7 +102,7 @@ static int erase_slot(void *context, uint64_t offset, uint64_t count) {
 }
 
 static int program_slot(void *context, uint64_t offset, const void *bytes, uint32_t count) {
-    return program(context, offset % SLOT_BYTES, bytes, count);
+    return program(context, offset % FIRN_EMULATED_SLOT_BYTES, bytes, count);
 }
 
 static int sync_slot(void *context) {
@@ -113,7 +112,7 @@ static int sync_slot(void *context) {
 const firn_storage firn_emulated_slots = {
     .program_unit = 16,
     .erase_unit = 4096,
-    .capacity = SLOT_BYTES,
+    .capacity = FIRN_EMULATED_SLOT_BYTES,
     .erased_value = ERASED,
     .slots = 2,
     .read = read_slot,

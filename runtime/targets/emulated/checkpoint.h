@@ -10,6 +10,9 @@ typedef struct firn_emulated_checkpoint {
     int writing; /* handle of the record being written, or -1 */
 } firn_emulated_checkpoint;
 
+/* Bytes of each of the two slots. */
+#define FIRN_EMULATED_SLOT_BYTES (UINT64_C(16) << 20)
+
 /* The storage of one slot and of two. The context of both is a firn_emulated_checkpoint with writing = -1. */
 extern const firn_storage firn_emulated_storage, firn_emulated_slots;
 

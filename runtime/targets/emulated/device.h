@@ -2,8 +2,8 @@
 #ifndef FIRN_EMULATED_DEVICE_H
 #define FIRN_EMULATED_DEVICE_H
 
-/* Boots, makes a step, and receives updates until the power is cut. `words` is the command line behind "device":
- * "confirm" to confirm the plan. Returns the exit status if there is nothing to run or to receive. */
+/* Boots, works, and receives updates until the power is cut. `words` is the command line behind "device" (device.c).
+ * Returns the exit status if there is nothing to run or to receive. */
 int firn_device(const char *words);
 
 #endif

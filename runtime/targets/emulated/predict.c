@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "plan/signature.h"
 #include "runtime/targets/emulated/system.h"
 #include "runtime/targets/emulated/text.h"
 
@@ -47,6 +48,43 @@ int firn_emulated_predict(const firn_source *source) {
     firn_text_add(&line, output.name);
     firn_text_add(&line, " 0x");
     firn_text_add_hex(&line, bits, 8);
+    firn_text_add(&line, "\n");
+    firn_system_print(line.bytes);
+    return FIRN_OK;
+}
+
+/* Adds the first output of the next batch to the hash. */
+static int predict_batch(const firn_source *source, firn_sha256 *hash, uint64_t *samples) {
+    firn_tensor_info output;
+    int error = firn_eval_step(&predictor, source);
+    if (error == FIRN_OK)
+        error = firn_output_at(&predictor, 0, &output);
+    if (error == FIRN_OK)
+        error = firn_sha256_update(hash, output.data, (size_t)output.bytes);
+    if (error == FIRN_OK)
+        *samples += output.dims[0];
+    return error;
+}
+
+int firn_emulated_predict_samples(const firn_source *source, uint64_t samples) {
+    firn_sha256 hash;
+    uint8_t digest[32];
+    uint64_t done = 0;
+    int error = firn_initialise(&predictor);
+    if (error == FIRN_OK)
+        error = firn_sha256_begin(&hash);
+    while (error == FIRN_OK && done < samples)
+        error = predict_batch(source, &hash, &done);
+    if (error == FIRN_OK)
+        error = firn_sha256_end(&hash, digest);
+    if (error != FIRN_OK)
+        return error;
+    firn_text line = {0};
+    firn_text_add(&line, "predicted ");
+    firn_text_add_unsigned(&line, done);
+    firn_text_add(&line, " samples, digest ");
+    for (size_t i = 0; i < sizeof digest; i++)
+        firn_text_add_hex(&line, digest[i], 2);
     firn_text_add(&line, "\n");
     firn_system_print(line.bytes);
     return FIRN_OK;

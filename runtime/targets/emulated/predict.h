@@ -11,4 +11,8 @@ int firn_emulated_predict_open(firn_pool *left, const firn *owner, const firn_po
 /* Predicts from the first batch of the data, and prints the first number of the first output. */
 int firn_emulated_predict(const firn_source *source) FIRN_CHECK_RESULT;
 
+/* Predicts so many samples from the beginning of the data, rounded up to whole batches, and prints the SHA-256 of the
+ * first output's bytes. */
+int firn_emulated_predict_samples(const firn_source *source, uint64_t samples) FIRN_CHECK_RESULT;
+
 #endif
