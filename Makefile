@@ -350,7 +350,7 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-PUBLIC_HEADERS := runtime/firn.h runtime/targets/host/host.h compiler/firnc.h
+PUBLIC_HEADERS := runtime/firn.h runtime/port_test.h runtime/targets/host/host.h compiler/firnc.h
 # The public headers and the headers they include.
 INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))
 
