@@ -43,7 +43,7 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 # Of plan/, these are the compiler's alone.
 PLAN_HOST_SOURCES := $(wildcard plan/needs.c plan/generated/op_since.c plan/generated/since.c \
     plan/generated/writer.c)
-PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c \
+PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c plan/slots/*.c \
     plan/generated/*.c))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
@@ -257,7 +257,7 @@ $(BUILD)/tests/%: $(BUILD)/objects/tests/unit/%.o $(call object,$(UNIT_SUPPORT))
 	$(quiet)$(CC) $(LDFLAGS) -pthread $^ -o $@ -lcmocka -lyaml -lcjson -lz -Wl,--as-needed -lstdc++ -lm
 
 # tests/unit/support_sealed_runs.c skips the signature check of most plans.
-$(BUILD)/tests/test_hostile_plans: private LDFLAGS += -Wl,--wrap=firn_signature_check
+$(BUILD)/tests/test_hostile_plans $(BUILD)/tests/test_slots: private LDFLAGS += -Wl,--wrap=firn_signature_check
 
 # It lets the self-test fail.
 $(BUILD)/tests/test_self_test: private LDFLAGS += -Wl,--wrap=firn_self_test
@@ -266,6 +266,11 @@ $(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrit
 
 # These tests compile sources that are in no library or are not exported by a kernel set.
 $(BUILD)/tests/test_parallel: $(call object,runtime/kernels/vector/pieces.c)
+$(BUILD)/tests/test_product: $(BUILD)/product-scalar.o
+$(BUILD)/product-scalar.o: runtime/kernels/product.c $(BUILD)/flags
+	$(quiet)$(CC) $(CFLAGS) $(CFLAGS_EXTRA) -O3 -DFIRN_VECTORS=0 -Dfirn_product_tile=firn_product_tile_scalar \
+	    -Dfirn_product_tiles=firn_product_tiles_scalar \
+	    -Dfirn_product_rows=firn_product_rows_scalar -Dfirn_product_is_direct=firn_product_is_direct_scalar -c $< -o $@
 $(BUILD)/tests/test_emulated_text: $(call object,runtime/targets/emulated/text.c)
 # The sealed check stands before the libraries, so that it takes the place of the semantic rules in them.
 $(BUILD)/tests/test_sealed: private LDFLAGS += $(call object,plan/checks/sealed/semantics.c)
@@ -350,7 +355,8 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-PUBLIC_HEADERS := runtime/firn.h runtime/port_test.h runtime/targets/host/host.h compiler/firnc.h
+FIRMWARE_HEADERS := runtime/firn.h runtime/plan_slots.h runtime/update.h runtime/port_test.h
+PUBLIC_HEADERS := $(FIRMWARE_HEADERS) runtime/targets/host/host.h compiler/firnc.h
 # The public headers and the headers they include.
 INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))
 

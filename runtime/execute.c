@@ -71,33 +71,36 @@ static bool fits_frame(firn_fb_op op) {
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-/* Decodes a list of operands, which are indices of tensors of the plan, and returns the first. */
-static const firn_tensor *decode_operands(const firn_instance *instance, const uint8_t *list, uint32_t count,
-                                          room *to) {
-    const firn_tensor *first = to->tensors;
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t index = firn_fb_load_uint32(list + sizeof(uint32_t) * i);
+/* A vector of the plan. Its count stands in front of its elements, so both are found by one look at the table. */
+typedef struct list {
+    const uint8_t *data;
+    uint32_t count;
+} list;
+
+static list list_of(const uint8_t *elements) {
+    return (list){elements, elements == NULL ? 0 : firn_fb_load_uint32(elements - sizeof(uint32_t))};
+}
+
+/* Decodes a list of operands, which are indices of tensors of the plan. */
+static void decode_operands(const firn_instance *instance, list operands, room *to) {
+    for (uint32_t i = 0; i < operands.count; i++) {
+        const uint32_t index = firn_fb_load_uint32(operands.data + sizeof(uint32_t) * i);
         *to->tensors++ = index == FIRN_ABSENT ? (firn_tensor){0} : firn_instance_tensor(instance, index);
     }
-    return first;
 }
 
-static void decode_attributes(firn_fb_op op, firn_kernel_call *call, room *to) {
-    const uint32_t integers = firn_fb_op_integers_count(op), reals = firn_fb_op_reals_count(op);
-    const uint8_t *integer = firn_fb_op_integers_data(op), *real = firn_fb_op_reals_data(op);
-    call->integers = to->integers;
-    for (uint32_t i = 0; i < integers; i++)
-        to->integers[i] = firn_fb_load_int64(integer + sizeof(int64_t) * i);
-    to->integers += firn_op_fill_integers(firn_fb_op_code(op), integers, to->integers);
-    call->reals = to->reals;
-    for (uint32_t i = 0; i < reals; i++)
-        to->reals[i] = firn_fb_load_float(real + sizeof(float) * i);
-    to->reals += firn_op_fill_reals(firn_fb_op_code(op), reals, to->reals);
+static void decode_attributes(firn_fb_op op, uint16_t code, room *to) {
+    const list integers = list_of(firn_fb_op_integers_data(op)), reals = list_of(firn_fb_op_reals_data(op));
+    for (uint32_t i = 0; i < integers.count; i++)
+        to->integers[i] = firn_fb_load_int64(integers.data + sizeof(int64_t) * i);
+    to->integers += firn_op_fill_integers(code, integers.count, to->integers);
+    for (uint32_t i = 0; i < reals.count; i++)
+        to->reals[i] = firn_fb_load_float(reals.data + sizeof(float) * i);
+    to->reals += firn_op_fill_reals(code, reals.count, to->reals);
 }
 
-static void decode_reductions(firn_fb_op op, firn_kernel_call *call, room *to) {
+static void decode_reductions(firn_fb_op op, room *to) {
     const uint32_t count = firn_fb_op_reductions_count(op);
-    call->reductions = count > 0 ? to->reductions : NULL;
     for (uint32_t i = 0; i < count; i++) {
         const firn_fb_reduction reduction = firn_fb_op_reductions_at(op, i);
         *to->reductions++ = (firn_reduction){.kind = reduction.kind,
@@ -107,21 +110,44 @@ static void decode_reductions(firn_fb_op op, firn_kernel_call *call, room *to) {
     }
 }
 
-/* Fills in the call of an op and finds its kernel. */
-static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call, room *to) {
-    const uint32_t inputs = firn_fb_op_inputs_count(op), outputs = firn_fb_op_outputs_count(op);
-    *call = (firn_kernel_call){.input_count = (uint8_t)inputs,
-                               .output_count = (uint8_t)outputs,
-                               .seed = firn_fb_plan_seed(instance->plan),
-                               .moment = &instance->moment,
-                               .parallel = instance->parallel,
-                               .workspace = instance->workspace,
-                               .slot_bytes = instance->slot_bytes};
-    call->inputs = decode_operands(instance, firn_fb_op_inputs_data(op), inputs, to);
-    call->outputs = decode_operands(instance, firn_fb_op_outputs_data(op), outputs, to);
-    decode_attributes(op, call, to);
-    decode_reductions(op, call, to);
-    return instance->kernels->find(firn_fb_op_code(op), call->reductions);
+/* Decodes an op and finds its kernel. */
+static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, uint16_t code, firn_prepared_op *ready,
+                                  room *to) {
+    const list inputs = list_of(firn_fb_op_inputs_data(op)), outputs = list_of(firn_fb_op_outputs_data(op));
+    *ready = (firn_prepared_op){.operands = to->tensors,
+                                .integers = to->integers,
+                                .reals = to->reals,
+                                .reductions = to->reductions,
+                                .input_count = (uint8_t)inputs.count,
+                                .output_count = (uint8_t)outputs.count};
+    decode_operands(instance, inputs, to);
+    decode_operands(instance, outputs, to);
+    decode_attributes(op, code, to);
+    decode_reductions(op, to);
+    if (to->reductions == ready->reductions)
+        ready->reductions = NULL;
+    const firn_kernel_choice choice = instance->kernels->find(code, ready->reductions);
+    ready->kernel = choice.run;
+    return choice;
+}
+
+/* What the calls of all ops of an instance have in common. */
+static firn_kernel_call common_call(const firn_instance *instance) {
+    return (firn_kernel_call){.seed = firn_fb_plan_seed(instance->plan),
+                              .moment = &instance->moment,
+                              .parallel = instance->parallel,
+                              .workspace = instance->workspace,
+                              .slot_bytes = instance->slot_bytes};
+}
+
+static void fill_call(firn_kernel_call *call, const firn_prepared_op *op) {
+    call->inputs = op->operands;
+    call->outputs = op->operands + op->input_count;
+    call->integers = op->integers;
+    call->reals = op->reals;
+    call->reductions = op->reductions;
+    call->input_count = op->input_count;
+    call->output_count = op->output_count;
 }
 
 /* --- opening a plan ----------------------------------------------------------------------------------------------- */
@@ -140,6 +166,7 @@ static bool sums_are_known(firn_fb_op op) {
 
 int firn_execute_check(const firn_instance *instance, void *prepared, size_t *slot_bytes) {
     uint64_t most = 0;
+    firn_kernel_call call = common_call(instance);
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++) {
@@ -148,11 +175,13 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
                 return FIRN_ERROR_PREPARED_TOO_SMALL;
             frame here;
             room to = prepared != NULL ? room_in_block(prepared, &instance->header.counts) : room_in_frame(&here);
-            firn_kernel_call call;
-            const firn_kernel_choice choice = prepare(instance, op, &call, &to);
+            firn_prepared_op ready;
+            const uint16_t code = firn_fb_op_code(op);
+            const firn_kernel_choice choice = prepare(instance, op, code, &ready, &to);
             if (choice.run == NULL || !sums_are_known(op))
                 return FIRN_ERROR_KERNEL_MISSING;
-            const uint64_t bytes = choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;
+            fill_call(&call, &ready);
+            const uint64_t bytes = choice.scratch != NULL ? choice.scratch(code, &call) : 0;
             most = bytes > most ? bytes : most;
         }
     }
@@ -168,36 +197,42 @@ void firn_execute_prepare(const firn_instance *instance, void *prepared) {
     room to = room_in_block(prepared, &instance->header.counts);
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
-        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, next++)
-            next->kernel = prepare(instance, firn_fb_phase_ops_at(phase, i), &next->call, &to).run;
+        for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, next++) {
+            const firn_fb_op op = firn_fb_phase_ops_at(phase, i);
+            (void)prepare(instance, op, firn_fb_op_code(op), next, &to);
+        }
     }
 }
 
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
-static void run(const firn_instance *instance, const firn_prepared_op *op) {
+/* Runs an op; the call is that of the phase. */
+static void run(const firn_instance *instance, const firn_prepared_op *op, firn_kernel_call *call) {
     if (op->kernel == NULL)
         firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
-    op->kernel(&op->call);
+    fill_call(call, op);
+    op->kernel(call);
     firn_instance_alive(instance);
 }
 
 /* Decodes an op from the plan and runs it. */
-static void run_decoded(const firn_instance *instance, firn_fb_op op) {
+static void run_decoded(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call) {
     frame here;
     room to = room_in_frame(&here);
     firn_prepared_op ready;
-    ready.kernel = prepare(instance, op, &ready.call, &to).run;
-    run(instance, &ready);
+    (void)prepare(instance, op, firn_fb_op_code(op), &ready, &to);
+    run(instance, &ready, call);
 }
 
 void firn_execute_phase(const firn_instance *instance, uint8_t kind) {
     const firn_bound_phase phase = instance->bound.phases[kind];
+    firn_kernel_call call = common_call(instance);
     if (instance->prepared != NULL) {
         for (uint32_t i = 0; i < phase.count; i++)
-            run(instance, &instance->prepared[phase.first + i]);
+            run(instance, &instance->prepared[phase.first + i], &call);
         return;
     }
+    const firn_fb_phase ops = firn_fb_plan_phases_at(instance->plan, phase.position);
     for (uint32_t i = 0; i < phase.count; i++)
-        run_decoded(instance, firn_fb_phase_ops_at(firn_fb_plan_phases_at(instance->plan, phase.position), i));
+        run_decoded(instance, firn_fb_phase_ops_at(ops, i), &call);
 }

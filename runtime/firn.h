@@ -7,6 +7,7 @@
  *     firn_open(&firn, &config)                     verifies and binds: signature, counter, schema, semantics
  *     firn_initialise(&firn), or firn_restore       fills the state
  *     firn_train_step(&firn, &source, &report) ...  or firn_eval_step; before it firn_push, if the plan has a ring
+ *     firn_confirm(&firn)                           once a step has worked: the device's counter advances
  *     firn_save(&firn)
  *
  * An instance is programmed once: a second firn_open returns FIRN_ERROR_ALREADY_PROGRAMMED. The library writes no
@@ -23,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plan/device.h"
 #include "plan/errors.h"
 
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -76,7 +78,9 @@ typedef struct firn_storage {
     uint64_t (*stored)(void *context);
 } firn_storage;
 
-/* A monotonic counter of the device, for plans or for checkpoints. Its value never decreases. */
+/* A monotonic counter of the device, whose value never decreases. The security counter is that of the plans of one
+ * image id: plans with another image id have a counter of their own, in the port of their instance. firn_open only
+ * reads it; firn_confirm advances it. Checkpoints have another (firn_port.checkpoint_counter). */
 typedef struct firn_counter {
     int (*read)(void *context, uint32_t *value);   /* 0 or FIRN_ERROR_COUNTER */
     int (*advance)(void *context, uint32_t value); /* called only with a value above the one read; must be power-safe */
@@ -87,6 +91,9 @@ typedef struct firn_port {
     void *context;               /* passed to every function below */
     const firn_storage *storage; /* NULL: firn_save and firn_restore return FIRN_ERROR_NO_STORAGE */
     const firn_counter *counter; /* NULL: no counter on this device; every security counter is accepted */
+    /* Reads the keys that this device has revoked, as in firn_config.revoked_keys, which it is added to: fuses, or a
+     * word in protected memory, of which bits are only ever set. Returns 0 or FIRN_ERROR_COUNTER. NULL: none. */
+    int (*revoked_keys)(void *context, uint32_t *mask);
     /* Called regularly during long work, to feed a watchdog. The longest time without a call is that of the signature
      * check in firn_open: 19 million instructions on a Cortex-M7, 29 million on RV32IMAFC. NULL: not called. */
     void (*alive)(void *context);
@@ -169,7 +176,8 @@ typedef struct firn_block_size {
 typedef struct firn_sizes {
     uint32_t block_count; /* at most FIRN_BLOCKS_MAX; the regions of the plan */
     firn_block_size blocks[FIRN_BLOCKS_MAX];
-    uint64_t prepared_bytes; /* bytes that prepared ops take in this build */
+    uint64_t prepared_bytes;  /* bytes that prepared ops take in this build */
+    uint64_t copy_plan_bytes; /* of a copy of the plan, which has no report; for plans that another could change */
 } firn_sizes;
 
 /* Reads the sizes from a plan's header. Nothing has been verified: use the sizes to provide memory, not to trust the
@@ -196,7 +204,20 @@ typedef struct firn firn;
 typedef struct firn_config {
     const void *plan; /* stays mapped and unchanged while the instance is used; aligned to 64 */
     uint64_t plan_bytes;
-    const uint8_t *public_key; /* 64 bytes, X then Y */
+    /* 64 bytes, X then Y. Where plans of several keys may run, the first of them, and the others follow it; the plan's
+     * header names the key that signed it by its hash. None of them: WRONG_KEY. */
+    const uint8_t *public_key;
+    uint32_t more_keys;    /* keys that follow the first; at most 31 */
+    uint32_t revoked_keys; /* bit i: plans of key i are refused (KEY_REVOKED), see also the port */
+    /* NULL, or what the firmware says that this device is. A plan for another vendor or class (OTHER_DEVICE) or with
+     * another image id (OTHER_IMAGE) is refused. Only firn_open reads it. */
+    const firn_identity *identity;
+    /* NULL, or a block aligned to 64 of copy_plan_bytes (firn_sizes), into which firn_open copies the plan before it
+     * checks anything. From then on only the copy is read, so that a plan in external memory, which another could
+     * change after it was hashed, cannot change the run: schedules, sampler and constants too come from the bytes that
+     * were verified. The copy has no report. `plan` need not stay mapped then. */
+    void *copy_plan;
+    uint64_t copy_plan_bytes;
     /* One block for each region, in the order of firn_sizes; only firn_open reads the list. {NULL, 0} where firn_sizes
      * has 0 bytes, and for parameters that `owner` has. */
     const firn_block *blocks;
@@ -245,16 +266,16 @@ struct firn {
 int firn_self_test(void) FIRN_CHECK_RESULT;
 
 /* Verifies the plan (header, signature, SHA-256 of the payload, security counter, FlatBuffers rules, semantic rules, in
- * this order) and binds it. Before that it runs firn_self_test. On success the device's counter is advanced to the
- * plan's. On any error the instance stays unprogrammed and is zeroed. Cost: one SHA-256 over the payload and another
- * over frozen weights, one ECDSA check, and a few passes over its tensors and ops. */
+ * this order) and binds it. Before that it runs firn_self_test. The device's counter is read and not advanced
+ * (firn_confirm). On any error the instance stays unprogrammed and is zeroed. Cost: one SHA-256 over the payload and
+ * another over frozen weights, one ECDSA check, and a few passes over its tensors and ops. */
 int firn_open(firn *instance, const firn_config *config) FIRN_CHECK_RESULT;
 
 /* Computes the workspace that firn_open requires for this config: the scratch that the kernels of its set need for the
  * ops of its plan with the port's number of threads. With fewer bytes firn_open returns WORKSPACE_TOO_SMALL. Every
  * other field of the config must be as for firn_open; the workspace itself may be missing. Because no part of a plan is
  * trusted before it is verified, this makes all checks of firn_open, at the same cost, with the same errors, and with a
- * pool borrowed from the arena; it neither programs the instance nor advances the counter. For sets whose kernels need
+ * pool borrowed from the arena; it does not program the instance. For sets whose kernels need
  * no workspace ("plain", "fma") it returns 0 bytes at once, without reading the plan. Errors: those of firn_open;
  * *bytes is then 0. */
 int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) FIRN_CHECK_RESULT;
@@ -344,6 +365,12 @@ int firn_eval_left(const firn *instance, const firn_source *source, uint64_t *sa
 int firn_eval_result(const firn *instance, float *value) FIRN_CHECK_RESULT;
 /* The same for each metric of a plan that has several, in its order: NO_METRIC from their number on. */
 int firn_eval_metric(const firn *instance, uint32_t index, float *value) FIRN_CHECK_RESULT;
+
+/* Says that this plan works here: advances the device's counter to the plan's, after which plans with a lower security
+ * counter are refused. The application decides when; call it in every boot, because one in which the counter already
+ * has this value is not written. NOT_TRIED before a step of this instance has returned FIRN_OK. A device with two slots
+ * for plans calls firn_slots_confirm (plan_slots.h) instead, which calls this. */
+int firn_confirm(firn *instance) FIRN_CHECK_RESULT;
 
 /* Returns the number of global steps (train) or eval steps done. */
 int firn_progress(const firn *instance, uint64_t *steps) FIRN_CHECK_RESULT;

@@ -71,12 +71,17 @@ void *firn_instance_data(const firn_instance *instance, uint32_t index) {
 }
 
 firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index) {
-    firn_fb_tensor description = firn_fb_plan_tensors_at(instance->plan, index);
-    firn_tensor tensor = {.data = data_of(instance, description)};
-    tensor.elements = (size_t)firn_instance_elements(description);
-    tensor.type = firn_fb_tensor_type(description);
-    tensor.dims = (const uint32_t *)(const void *)firn_fb_tensor_dims_data(description);
-    tensor.rank = (uint8_t)firn_fb_tensor_dims_count(description);
+    const firn_fb_tensor description = firn_fb_plan_tensors_at(instance->plan, index);
+    const uint8_t *dims = firn_fb_tensor_dims_data(description);
+    const uint32_t rank =
+        firn_fb_load_uint32(dims - sizeof(uint32_t)); /* the count of a vector stands in front of it */
+    firn_tensor tensor = {.data = data_of(instance, description),
+                          .elements = 1,
+                          .dims = (const uint32_t *)(const void *)dims,
+                          .type = firn_fb_tensor_type(description),
+                          .rank = (uint8_t)rank};
+    for (uint32_t i = 0; i < rank; i++)
+        tensor.elements *= firn_fb_load_uint32(dims + sizeof(uint32_t) * i);
     return tensor;
 }
 

@@ -18,10 +18,15 @@ typedef enum firn_condition {
     FIRN_CONDITION_POISONED = 2 /* a step began to write it and did not complete */
 } firn_condition;
 
-/* An op that is ready to run. */
+/* An op that is ready to run: what its call has of its own. Pointers lead into the block of prepared ops, or into the
+ * frame of an op that is decoded each time. */
 typedef struct firn_prepared_op {
     firn_kernel kernel;
-    firn_kernel_call call;
+    const firn_tensor *operands; /* inputs, then outputs */
+    const int64_t *integers;
+    const float *reals;
+    const firn_reduction *reductions; /* NULL if the op has none */
+    uint8_t input_count, output_count;
 } firn_prepared_op;
 
 /* The plan's sampler. */
@@ -86,6 +91,7 @@ typedef struct __attribute__((may_alias)) firn_instance {
     const firn_kernel_set *kernels;
     firn_fb_plan plan;
     const uint8_t *device_key; /* as in the config */
+    bool worked;               /* a step has returned FIRN_OK */
     uint32_t condition;        /* firn_condition */
 } firn_instance;
 
@@ -155,7 +161,7 @@ uint64_t firn_execute_prepared_bytes(const firn_counts *counts);
 int firn_execute_check(const firn_instance *instance, void *prepared, size_t *slot_bytes) FIRN_CHECK_RESULT;
 
 /* Decodes every op of the plan into `prepared`, which begins with an array of firn_prepared_op. The ops hold pointers
- * into the block, the plan and the instance, none of which may move afterwards. */
+ * into the block and the plan, neither of which may move afterwards. */
 void firn_execute_prepare(const firn_instance *instance, void *prepared);
 
 /* Runs every op of the phase of one kind, in order, at the step in instance->moment. */

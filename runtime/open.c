@@ -52,7 +52,7 @@ static bool apart_from_owner(const firn_config *config, const void *block, uint6
  * `count` blocks. */
 static bool apart_from_others(const firn_config *config, uint32_t count, const void *block, uint64_t bytes) {
     if (!usable(block, bytes) || !apart(block, bytes, config->plan, config->plan_bytes) ||
-        !apart_from_owner(config, block, bytes))
+        !apart(block, bytes, config->copy_plan, config->copy_plan_bytes) || !apart_from_owner(config, block, bytes))
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (config->blocks[i].memory != NULL && !apart(block, bytes, config->blocks[i].memory, config->blocks[i].bytes))
@@ -91,7 +91,8 @@ static bool optional_blocks_are_usable(const firn_config *config) {
 }
 
 static int check_config(const firn_config *config) {
-    if (config == NULL || config->public_key == NULL || !usable(config->plan, config->plan_bytes))
+    if (config == NULL || config->public_key == NULL || config->more_keys >= FIRN_KEYS_MAX ||
+        !usable(config->plan, config->plan_bytes))
         return FIRN_ERROR_ARGUMENT;
     if (config->port != NULL && config->port->struct_size < sizeof(firn_port))
         return FIRN_ERROR_ARGUMENT;
@@ -148,7 +149,8 @@ static int take_blocks(const firn_config *config, firn_instance *opened) {
         } else if (firn_region_is_constant(header->region_kinds[i])) {
             opened->blocks[i] = opened->file + header->constants_offset + firn_header_constant_offset(header, i);
         } else {
-            uint32_t theirs = owner_region(header, i, &owner->header);
+            /* Only a region of parameters needs no block here, and only with an owner. */
+            uint32_t theirs = owner != NULL ? owner_region(header, i, &owner->header) : FIRN_REGIONS_MAX;
             if (theirs == FIRN_REGIONS_MAX)
                 return FIRN_ERROR_OTHER_OWNER;
             opened->blocks[i] = owner->blocks[theirs];
@@ -158,13 +160,64 @@ static int take_blocks(const firn_config *config, firn_instance *opened) {
     return FIRN_OK;
 }
 
+/* --- the copy of a plan --- */
+
+static void copy_bytes(const firn_port *port, uint8_t *to, const uint8_t *from, uint64_t count) {
+    while (count != 0) {
+        const size_t part = count < FIRN_ALIVE_BYTES ? (size_t)count : FIRN_ALIVE_BYTES;
+        memcpy(to, from, part);
+        to += part, from += part, count -= part;
+        if (port != NULL && port->alive != NULL)
+            port->alive(port->context);
+    }
+}
+
+/* Decodes the untrusted header and sets the file of the instance, which is the copy if there is a block for one: no
+ * byte of the original is read twice. *bytes becomes the file's. */
+static int take_file(const firn_config *config, firn_instance *opened, uint64_t *bytes) {
+    uint8_t *copy = config->copy_plan;
+    opened->file = config->plan;
+    *bytes = config->plan_bytes;
+    if (copy == NULL)
+        return config->copy_plan_bytes == 0 ? firn_header_decode(&opened->header, opened->file, *bytes)
+                                            : FIRN_ERROR_ARGUMENT;
+    if (!usable(copy, config->copy_plan_bytes) || !apart(copy, config->copy_plan_bytes, opened->file, *bytes) ||
+        !apart_from_owner(config, copy, config->copy_plan_bytes))
+        return FIRN_ERROR_ARGUMENT;
+    if (config->copy_plan_bytes < FIRN_PAYLOAD_OFFSET)
+        return FIRN_ERROR_BLOCK_TOO_SMALL;
+    copy_bytes(config->port, copy, opened->file, *bytes < FIRN_PAYLOAD_OFFSET ? *bytes : FIRN_PAYLOAD_OFFSET);
+    int status = firn_header_decode(&opened->header, copy, *bytes);
+    if (status != FIRN_OK)
+        return status;
+    *bytes = firn_header_payload_end(&opened->header);
+    if (config->copy_plan_bytes < *bytes)
+        return FIRN_ERROR_BLOCK_TOO_SMALL;
+    copy_bytes(config->port, copy + FIRN_PAYLOAD_OFFSET, opened->file + FIRN_PAYLOAD_OFFSET,
+               *bytes - FIRN_PAYLOAD_OFFSET);
+    opened->file = copy;
+    return FIRN_OK;
+}
+
 /* --- the chain --- */
 
-static firn_check_request request_of(const firn_config *config, const firn_header *header) {
+/* Adds the keys that the device has revoked to those of the config. */
+static int revoked_keys(const firn_config *config, uint32_t *mask) {
+    uint32_t of_device = 0;
+    int status = FIRN_OK;
+    if (config->port != NULL && config->port->revoked_keys != NULL)
+        status = config->port->revoked_keys(config->port->context, &of_device);
+    *mask = config->revoked_keys | of_device;
+    return status;
+}
+
+static firn_check_request request_of(const firn_config *config, const firn_header *header, const uint8_t *file,
+                                     uint64_t file_bytes) {
     const firn_block *lender = &config->blocks[lending_region(header)];
-    firn_check_request request = {.file = config->plan,
-                                  .file_bytes = config->plan_bytes,
-                                  .public_key = config->public_key,
+    firn_check_request request = {.file = file,
+                                  .file_bytes = file_bytes,
+                                  .keys = {.list = config->public_key, .count = 1 + config->more_keys},
+                                  .identity = config->identity,
                                   .pool = lender->memory,
                                   .pool_bytes = lender->bytes};
     const firn_port *port = config->port;
@@ -176,21 +229,16 @@ static firn_check_request request_of(const firn_config *config, const firn_heade
     return request;
 }
 
-static int advance_counter(const firn_instance *instance, uint32_t stored) {
-    if (instance->port == NULL || instance->port->counter == NULL || instance->header.security_counter == stored)
-        return FIRN_OK;
-    return instance->port->counter->advance(instance->port->context, instance->header.security_counter);
-}
-
 static uint64_t prepared_bytes(const firn_header *header) {
     return firn_execute_prepared_bytes(&header->counts);
 }
 
 /* Runs all checks of a plan, in the order of plan/FORMAT.md, with the runtime's floating-point control word: the checks
  * compare attributes with 0, which would give other results in a caller that flushes subnormals to zero. */
-static int check_in_own_mode(const firn_check_request *request, firn_instance *opened, uint32_t *counter) {
+static int check_in_own_mode(const firn_check_request *request, firn_instance *opened) {
     const uint32_t before = firn_float_begin();
-    const int status = firn_check_into(request, &opened->header, &opened->plan, opened->plan_hash, counter);
+    uint32_t counter;
+    const int status = firn_check_into(request, &opened->header, &opened->plan, opened->plan_hash, &counter);
     firn_float_end(before);
     return status;
 }
@@ -221,16 +269,15 @@ static void empty_rings(const firn_instance *instance) {
             memset((void *)(uintptr_t)instance->blocks[i], 0, (size_t)instance->header.region_bytes[i]);
 }
 
-/* Makes all checks of a config and its plan, except for the workspace. The result is in *opened, the device's counter
- * in *counter. Writes nothing else outside the blocks. */
-static int examine(const firn_config *config, firn_instance *opened, uint32_t *counter) {
+/* Makes all checks of a config and its plan, except for the workspace. The result is in *opened. Writes nothing else
+ * outside the blocks. */
+static int examine(const firn_config *config, firn_instance *opened) {
     *opened = (firn_instance){0};
     int status = check_config(config);
     if (status == FIRN_OK)
         status = firn_self_test();
     if (status != FIRN_OK)
         return status;
-    opened->file = config->plan;
     opened->port = config->port;
     opened->parallel = parallel_of(config->port);
     opened->kernels = firn_kernel_set_choose(config->kernels);
@@ -238,15 +285,18 @@ static int examine(const firn_config *config, firn_instance *opened, uint32_t *c
         return FIRN_ERROR_KERNELS_UNKNOWN;
     /* Untrusted until the chain of checks below has passed. It is kept in the instance, because a header is a large
      * part of the stack of a microcontroller. */
-    status = firn_header_decode(&opened->header, config->plan, config->plan_bytes);
+    uint64_t file_bytes;
+    status = take_file(config, opened, &file_bytes);
     if (status == FIRN_OK)
         status = check_blocks(config, &opened->header);
     if (status == FIRN_OK && !optional_blocks_are_usable(config))
         status = FIRN_ERROR_ARGUMENT;
     if (status != FIRN_OK)
         return status;
-    const firn_check_request request = request_of(config, &opened->header);
-    status = check_in_own_mode(&request, opened, counter);
+    firn_check_request request = request_of(config, &opened->header, opened->file, file_bytes);
+    status = revoked_keys(config, &request.keys.revoked);
+    if (status == FIRN_OK)
+        status = check_in_own_mode(&request, opened);
     if (status != FIRN_OK)
         return status;
     const firn_alive alive = {.context = request.context, .alive = request.alive};
@@ -282,6 +332,7 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
         return status;
     sizes->block_count = header.region_count;
     sizes->prepared_bytes = prepared_bytes(&header);
+    sizes->copy_plan_bytes = firn_header_payload_end(&header);
     for (uint32_t i = 0; i < header.region_count; i++)
         sizes->blocks[i] =
             (firn_block_size){.kind = header.region_kinds[i],
@@ -312,8 +363,7 @@ int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) {
     without.workspace = NULL;
     without.workspace_bytes = 0;
     firn_instance examined;
-    uint32_t counter;
-    const int status = examine(&without, &examined, &counter);
+    const int status = examine(&without, &examined);
     if (status == FIRN_OK)
         *bytes = workspace_bytes(&examined);
     return status;
@@ -325,12 +375,9 @@ int firn_open(firn *instance, const firn_config *config) {
     if (firn_instance_view(instance) != NULL)
         return FIRN_ERROR_ALREADY_PROGRAMMED;
     firn_instance *opened = (firn_instance *)(void *)instance; /* bound by its mark, the last that is written */
-    uint32_t counter;
-    int status = examine(config, opened, &counter);
+    int status = examine(config, opened);
     if (status == FIRN_OK && config->workspace_bytes < workspace_bytes(opened))
         status = FIRN_ERROR_WORKSPACE_TOO_SMALL;
-    if (status == FIRN_OK)
-        status = advance_counter(opened, counter);
     if (status != FIRN_OK) {
         memset(instance, 0, sizeof *instance);
         return status;
@@ -352,6 +399,21 @@ int firn_open(firn *instance, const firn_config *config) {
         firn_execute_prepare(opened, config->prepared);
     opened->mark = FIRN_INSTANCE_MARK;
     return FIRN_OK;
+}
+
+int firn_confirm(firn *instance) {
+    const firn_instance *self = firn_instance_view(instance);
+    if (self == NULL)
+        return FIRN_ERROR_NOT_OPEN;
+    if (!self->worked)
+        return FIRN_ERROR_NOT_TRIED;
+    if (self->port == NULL || self->port->counter == NULL)
+        return FIRN_OK;
+    uint32_t stored = 0;
+    int status = self->port->counter->read(self->port->context, &stored);
+    if (status != FIRN_OK || stored >= self->header.security_counter)
+        return status;
+    return self->port->counter->advance(self->port->context, self->header.security_counter);
 }
 
 /* --- what was opened --- */

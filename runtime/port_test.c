@@ -264,6 +264,19 @@ static bool test_counters(const trial *t, const firn_port *port, bool advance) {
     return before == after || broken(t, "checkpoint_counter", "is another counter than counter", after, 0);
 }
 
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+static bool test_revoked_keys(const trial *t, const firn_port *port) {
+    uint32_t first = 0, second = UINT32_MAX;
+    if (port->revoked_keys == NULL)
+        return true;
+    if (!returned(t, "revoked_keys", 0, port->revoked_keys(t->context, &first)) ||
+        !returned(t, "revoked_keys", 0, port->revoked_keys(t->context, &second)))
+        return false;
+    return first == second ||
+           broken(t, "revoked_keys", "sets the whole mask, the same until a key is revoked", second, 0);
+}
+
 /* --- threads ------------------------------------------------------------------------------------------------------ */
 
 enum { TASK_WRONG_ARITHMETIC = 0x80 };
@@ -328,7 +341,7 @@ bool firn_port_test(const firn_port *port, bool advance_counters, void *scratch,
         return broken(&t, "processor", "computes the bits of NUMERICS.md", 0, FIRN_ERROR_ARITHMETIC);
     stay_alive(&t);
     return (t.storage == NULL || test_storage(&t)) && test_counters(&t, port, advance_counters) &&
-           test_threads(&t, port);
+           test_revoked_keys(&t, port) && test_threads(&t, port);
 }
 
 /* --- the data source ---------------------------------------------------------------------------------------------- */

@@ -189,21 +189,31 @@ static int convert_integers(const firn_bound_input *input, const uint8_t *elemen
 }
 
 static void copy_floats(const uint8_t *elements, uint32_t count, float *restrict out) {
+    firn_nan_watch watch = 0;
     memcpy(out, elements, count * sizeof *out);
     for (uint32_t i = 0; i < count; i++)
-        out[i] = firn_canonical(out[i]);
+        watch = firn_watch(watch, out[i]);
+    if (firn_may_have_nan(watch))
+        firn_canonical_many(out, count);
 }
 
 /* Computes fma(element, scale, shift). If the shift is 0 only the product rounds, so a multiplication gives the same
  * bits and saves a call on hosts where fma is a function. */
 static void scale_bytes(const firn_bound_input *input, const uint8_t *elements, uint32_t count, float *restrict out) {
     const float scale = input->scale, shift = input->shift;
+    firn_nan_watch watch = 0;
     if (shift == 0)
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = firn_canonical((float)elements[i] * scale + shift);
+        for (uint32_t i = 0; i < count; i++) {
+            out[i] = (float)elements[i] * scale + shift;
+            watch = firn_watch(watch, out[i]);
+        }
     else
-        for (uint32_t i = 0; i < count; i++)
-            out[i] = firn_canonical(firn_fma((float)elements[i], scale, shift));
+        for (uint32_t i = 0; i < count; i++) {
+            out[i] = firn_fma((float)elements[i], scale, shift);
+            watch = firn_watch(watch, out[i]);
+        }
+    if (firn_may_have_nan(watch))
+        firn_canonical_many(out, count);
 }
 
 /* The same for the other integer types, which float32 holds exactly. */

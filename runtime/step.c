@@ -132,6 +132,7 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
     derive(self);
     status = train(self, &step, report);
     firn_float_end(before);
+    self->worked |= status == FIRN_OK;
     return status;
 }
 
@@ -186,6 +187,7 @@ int firn_eval_step(firn *instance, const firn_source *source) {
     derive(self);
     status = evaluate(self, &step);
     firn_float_end(before);
+    self->worked |= status == FIRN_OK;
     return status;
 }
 

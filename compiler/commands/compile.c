@@ -10,6 +10,7 @@
 #include "compiler/job/targets.h"
 #include "compiler/passes/driver.h"
 #include "compiler/recipe/recipe.h"
+#include "plan/device.h"
 
 typedef struct request {
     const char *recipe, *mode, *key, *pub, *output, *target, *weights, *dump_after;
@@ -64,41 +65,12 @@ static const firnc_option options[] = {
      offsetof(request, pub)},
 };
 
-/* The value of a hexadecimal digit; -1 for any other character. */
-static int digit(char c) {
-    static const char digits[] = "0123456789abcdef";
-    const char *found = strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
-    return c == '\0' || found == NULL ? -1 : (int)(found - digits);
-}
-
-static bool read_uuid(const char *text, uint8_t id[16]) {
-    uint32_t count = 0;
-    for (size_t i = 0; i < 36; i++) {
-        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? text[i] != '-' : digit(text[i]) < 0)
-            return false;
-        if (!dash) {
-            id[count / 2] = (uint8_t)(id[count / 2] << 4 | digit(text[i]));
-            count++;
-        }
-    }
-    return true;
-}
-
-/* Reads a UUID, or at most 16 ASCII characters, which are padded with zeros. */
+/* Reads a vendor or a class; all zeros if there is none. */
 static bool read_id(const char *option, const char *text, uint8_t id[16]) {
-    size_t length = text == NULL ? 0 : strlen(text);
-    if (length == 36 && read_uuid(text, id))
+    if (firn_device_id_read(text, text == NULL ? 0 : strlen(text), id))
         return true;
-    memset(id, 0, 16);
-    bool good = length <= 16;
-    for (size_t i = 0; good && i < length; i++) {
-        good = text[i] > ' ' && text[i] <= '~';
-        id[i] = (uint8_t)text[i];
-    }
-    if (!good)
-        firnc_usage("compile", "%s: not an identity; write a UUID, or at most 16 characters without spaces", option);
-    return good;
+    firnc_usage("compile", "%s: not an identity; write a UUID, or at most 16 characters without spaces", option);
+    return false;
 }
 
 static bool read_word(const char *option, const char *text, uint32_t *value) {

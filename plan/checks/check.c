@@ -19,12 +19,31 @@ static int hash_span(const firn_check_request *request, const uint8_t *bytes, ui
     return firn_sha256_of_many(bytes, count, &alive, digest);
 }
 
-static int check_key(const firn_check_request *request, const firn_header *header) {
-    uint8_t hash[FIRN_HASH_BYTES];
-    int status = firn_key_hash(request->public_key, hash);
-    if (status != FIRN_OK)
-        return status;
-    return memcmp(hash, header->key_hash, sizeof hash) == 0 ? FIRN_OK : FIRN_ERROR_WRONG_KEY;
+/* Finds the key that the header names. */
+static int check_key(const firn_keys *keys, const firn_header *header, const uint8_t **found) {
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const uint8_t *key = keys->list + (size_t)i * FIRN_PUBLIC_KEY_BYTES;
+        uint8_t hash[FIRN_HASH_BYTES];
+        int status = firn_key_hash(key, hash);
+        if (status != FIRN_OK)
+            return status;
+        if (memcmp(hash, header->key_hash, sizeof hash) != 0)
+            continue;
+        if ((keys->revoked >> i & 1) != 0)
+            return FIRN_ERROR_KEY_REVOKED;
+        *found = key;
+        return FIRN_OK;
+    }
+    return FIRN_ERROR_WRONG_KEY;
+}
+
+static int check_identity(const firn_identity *identity, const firn_header *header) {
+    if (identity == NULL)
+        return FIRN_OK;
+    if (memcmp(identity->vendor, header->vendor, sizeof identity->vendor) != 0 ||
+        memcmp(identity->class_id, header->class_id, sizeof identity->class_id) != 0)
+        return FIRN_ERROR_OTHER_DEVICE;
+    return identity->image_id == header->image_id ? FIRN_OK : FIRN_ERROR_OTHER_IMAGE;
 }
 
 /* The header is what is signed; its SHA-256 is the plan hash. */
@@ -48,9 +67,10 @@ static void show_life(const firn_check_request *request) {
 }
 
 /* Shows life before and after, because the check itself cannot. */
-static int check_signature(const firn_check_request *request, const uint8_t plan_hash[FIRN_HASH_BYTES]) {
+static int check_signature(const firn_check_request *request, const uint8_t *key,
+                           const uint8_t plan_hash[FIRN_HASH_BYTES]) {
     show_life(request);
-    const int status = firn_signature_check(request->public_key, plan_hash, request->file + FIRN_HEADER_BYTES);
+    const int status = firn_signature_check(key, plan_hash, request->file + FIRN_HEADER_BYTES);
     show_life(request);
     return status;
 }
@@ -77,7 +97,7 @@ int firn_check_report(const firn_check_request *request, const firn_header *head
                       FIRN_ERROR_REPORT);
 }
 
-static int check_counter(const firn_check_request *request, const firn_header *header, uint32_t *device_counter) {
+int firn_check_counter(const firn_check_request *request, const firn_header *header, uint32_t *device_counter) {
     if (request->counter == NULL)
         return FIRN_OK;
     int status = request->counter(request->context, device_counter);
@@ -98,25 +118,33 @@ static int check_payload(const firn_check_request *request, const firn_header *h
     return status;
 }
 
-int firn_check_into(const firn_check_request *request, firn_header *header, firn_fb_plan *plan,
-                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter) {
+int firn_check_header(const firn_check_request *request, firn_header *header, uint8_t plan_hash[FIRN_HASH_BYTES]) {
     int status = FIRN_ERROR_ARGUMENT;
+    const uint8_t *key = NULL;
     memset(header, 0, sizeof *header);
-    memset(plan, 0, sizeof *plan);
     memset(plan_hash, 0, FIRN_HASH_BYTES);
-    *device_counter = 0;
-    if (request->public_key != NULL)
+    if (request->keys.list != NULL && request->keys.count != 0 && request->keys.count <= FIRN_KEYS_MAX)
         status = firn_header_decode(header, request->file, request->file_bytes);
     if (status == FIRN_OK)
-        status = check_key(request, header);
+        status = check_key(&request->keys, header, &key);
     if (status == FIRN_OK)
         status = hash_header(request, plan_hash);
     if (status == FIRN_OK)
-        status = check_signature(request, plan_hash);
+        status = check_signature(request, key, plan_hash);
+    if (status == FIRN_OK)
+        status = check_identity(request->identity, header);
+    return status;
+}
+
+int firn_check_into(const firn_check_request *request, firn_header *header, firn_fb_plan *plan,
+                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter) {
+    memset(plan, 0, sizeof *plan);
+    *device_counter = 0;
+    int status = firn_check_header(request, header, plan_hash);
     if (status == FIRN_OK)
         status = check_run_hash(request, header);
     if (status == FIRN_OK)
-        status = check_counter(request, header, device_counter);
+        status = firn_check_counter(request, header, device_counter);
     if (status == FIRN_OK)
         status = check_payload(request, header, plan);
     return status;

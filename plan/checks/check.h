@@ -8,17 +8,29 @@
 #include <stdint.h>
 
 #include "plan/container.h"
+#include "plan/device.h"
 #include "plan/generated/reader.h"
 #include "plan/signature.h"
+
+/* Public keys that follow each other, 64 bytes each, X then Y. The one whose hash a header names is used. */
+typedef struct firn_keys {
+    const uint8_t *list;
+    uint32_t count;   /* 1 to FIRN_KEYS_MAX */
+    uint32_t revoked; /* bit i: key i has been revoked */
+} firn_keys;
+
+/* The bits of a mask of revoked keys. */
+#define FIRN_KEYS_MAX 32u
 
 /* A plan and the conditions it is checked against. */
 typedef struct firn_check_request {
     const uint8_t *file; /* the file, with its report or without it; aligned to 64 */
     uint64_t file_bytes;
-    const uint8_t *public_key; /* 64 bytes, X then Y */
-    void *pool;                /* for the semantic check; zeroed after it; aligned to 16 */
-    uint64_t pool_bytes;       /* at least firn_check_pool_bytes of the plan's counts, else POOL_TOO_SMALL */
-    void *context;             /* passed to the functions below; any of them may be NULL */
+    firn_keys keys;
+    const firn_identity *identity; /* NULL: not compared */
+    void *pool;                    /* for the semantic check; zeroed after it; aligned to 16 */
+    uint64_t pool_bytes;           /* at least firn_check_pool_bytes of the plan's counts, else POOL_TOO_SMALL */
+    void *context;                 /* passed to the functions below; any of them may be NULL */
     void (*alive)(void *context);
     int (*counter)(void *context, uint32_t *value); /* reads the device's security counter; NULL: there is none */
 } firn_check_request;
@@ -42,8 +54,17 @@ int firn_check(const firn_check_request *request, firn_checked *checked) __attri
 int firn_check_into(const firn_check_request *request, firn_header *header, firn_fb_plan *plan,
                     uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter) __attribute__((warn_unused_result));
 
-/* The same without key, signature and counter, for signed and unsigned plans that firnc inspects and does not run. The
- * runtime may not call it. */
+/* The checks that need no more of the plan than its header and its signature, which lie at `file`: everything before
+ * the run hash. For a device that receives a plan. */
+int firn_check_header(const firn_check_request *request, firn_header *header, uint8_t plan_hash[FIRN_HASH_BYTES])
+    __attribute__((warn_unused_result));
+
+/* Compares the security counter of a header that has been checked with the device's. */
+int firn_check_counter(const firn_check_request *request, const firn_header *header, uint32_t *device_counter)
+    __attribute__((warn_unused_result));
+
+/* The same as firn_check without key, signature, identity and counter, for signed and unsigned plans that firnc
+ * inspects and does not run. The runtime may not call it. */
 int firn_check_untrusted(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
 
 /* Compares the report behind the payload with its hash in a header that has been checked. For tools; a device never

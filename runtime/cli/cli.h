@@ -20,11 +20,18 @@ enum {
 
 #define CLI_DATA_MAX    1024
 #define CLI_THREADS_MAX 256
+#define CLI_KEYS_MAX    32
 
 typedef struct cli_options {
     const char *command;
-    const char *file; /* the plan or the checkpoint */
-    const char *key, *labels, *weights, *checkpoint, *log, *counter, *output, *device_key, *name;
+    const char *file;               /* the plan or the checkpoint */
+    const char *keys[CLI_KEYS_MAX]; /* --pub; the plan's header says which of them signed it */
+    uint32_t key_count;
+    bool vendor_given, class_given, image_given;
+    firn_identity identity; /* compared only where given */
+    const char *port;       /* flash */
+    uint32_t baud, timeout;
+    const char *labels, *weights, *checkpoint, *log, *counter, *output, *device_key, *name;
     const char *data[CLI_DATA_MAX];
     uint32_t data_count;
     bool steps_given, slot_given;
@@ -80,11 +87,17 @@ typedef struct cli_session {
     cli_report report;
     firn_config config; /* the session owns its memory */
     uint8_t device_key[CLI_DEVICE_KEY_BYTES];
+    uint8_t keys[CLI_KEYS_MAX][FIRN_PUBLIC_KEY_BYTES];
+    firn_identity identity;
+    bool confirmed; /* firn_confirm has been called */
 } cli_session;
 
 /* Loads the plan, opens the data, verifies and opens the plan with the hash of the data, and checks its mode. */
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval);
 void cli_session_end(cli_session *session);
+
+/* Advances the security counter after the first step that worked. Returns FIRN_OK or the error of the port. */
+int cli_session_confirm(cli_session *session);
 
 /* Prints one line that names the file at fault and how to mend it, and returns the exit code for an error of the
  * library. */
@@ -196,6 +209,7 @@ int cli_eval(const cli_options *options);
 int cli_predict(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_digest(const cli_options *options);
+int cli_flash(const cli_options *options);
 
 /* Prints a JSON string. A byte that is not printable ASCII becomes the escape of the character with its number. */
 void cli_print_json(FILE *to, const char *text);

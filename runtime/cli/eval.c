@@ -20,8 +20,11 @@ static int evaluate(cli_session *session) {
     if (status != CLI_OK)
         return status;
     int error = FIRN_OK;
-    while (error == FIRN_OK)
+    while (error == FIRN_OK) {
         error = firn_eval_step(&session->firn, cli_source(session));
+        if (error == FIRN_OK)
+            error = cli_session_confirm(session);
+    }
     if (error != FIRN_ERROR_DATA_END)
         return cli_error(session, error);
     float value;

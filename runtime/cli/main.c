@@ -8,8 +8,8 @@
 static const struct {
     const char *name;
     int (*run)(const cli_options *options);
-} commands[] = {
-    {"train", cli_train}, {"eval", cli_eval}, {"predict", cli_predict}, {"export", cli_export}, {"digest", cli_digest}};
+} commands[] = {{"train", cli_train},   {"eval", cli_eval},     {"predict", cli_predict},
+                {"export", cli_export}, {"digest", cli_digest}, {"flash", cli_flash}};
 
 /* "firn help ..." or "firn [COMMAND ...] --help"; -h is --help. */
 static int print_help(int count, char **words) {

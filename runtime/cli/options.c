@@ -5,7 +5,7 @@
 
 #include "runtime/cli/cli.h"
 
-enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8, PREDICT = 16, RUN = TRAIN | EVAL | PREDICT };
+enum { TRAIN = 1, EVAL = 2, EXPORT = 4, DIGEST = 8, PREDICT = 16, FLASH = 32, RUN = TRAIN | EVAL | PREDICT };
 
 static const struct {
     firn_manual_command words;
@@ -39,10 +39,22 @@ static const struct {
       .text = "print the SHA-256 of the state in a checkpoint, as train does at its end"},
      DIGEST,
      "CHECKPOINT"},
+    {{.name = "flash",
+      .forms = {"PLAN --port PORT [options]"},
+      .text = "send a plan to a device, which verifies it and tries it at its next start; a transfer that broke off "
+              "goes on where it was"},
+     FLASH,
+     "PLAN"},
 };
 
 typedef enum option_id {
     OPTION_PUB,
+    OPTION_VENDOR,
+    OPTION_CLASS,
+    OPTION_IMAGE_ID,
+    OPTION_PORT,
+    OPTION_BAUD,
+    OPTION_TIMEOUT,
     OPTION_DATA,
     OPTION_LABELS,
     OPTION_WEIGHTS,
@@ -71,7 +83,16 @@ static const struct {
     unsigned commands; /* commands that accept it */
     unsigned needed;   /* commands that require it */
 } known[] = {
-    {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run"}, OPTION_PUB, RUN, RUN},
+    {{"--pub", NULL, "PUB", "the public key (PEM) whose plans may run; may be given again, for several keys"},
+     OPTION_PUB,
+     RUN,
+     RUN},
+    {{"--vendor", NULL, "ID", "refuse a plan for another vendor: a UUID, or at most 16 characters"},
+     OPTION_VENDOR,
+     RUN,
+     0},
+    {{"--class", NULL, "ID", "refuse a plan for another class of devices"}, OPTION_CLASS, RUN, 0},
+    {{"--image-id", NULL, "N", "refuse a plan with another image id"}, OPTION_IMAGE_ID, RUN, 0},
     {{"--data", NULL, "FILE",
       "a file, or a folder for the files in it; may be given again. Any file as bytes, .npy or IDX, packed with gzip "
       "or not"},
@@ -100,7 +121,11 @@ static const struct {
      OPTION_LOG,
      TRAIN,
      0},
-    {{"--counter", NULL, "FILE", "the security counter: plans older than it are refused"}, OPTION_COUNTER, RUN, 0},
+    {{"--counter", NULL, "FILE",
+      "the security counter: plans older than it are refused; it advances to the plan's after a step has worked"},
+     OPTION_COUNTER,
+     RUN,
+     0},
     {{"--device-key", NULL, "FILE",
       "32 secret bytes of a device, which authenticate its checkpoints: those that were not written with this key are "
       "refused, also those without a key. export and digest read a checkpoint without its key too, and say so"},
@@ -133,7 +158,13 @@ static const struct {
      OPTION_ALLOW_OTHER_DATA,
      RUN,
      0},
-    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, RUN, 0},
+    {{"--port", NULL, "PORT", "the serial port of the device, or a local socket"}, OPTION_PORT, FLASH, FLASH},
+    {{"--baud", NULL, "N", "speed of the serial port; default: 115200"}, OPTION_BAUD, FLASH, 0},
+    {{"--timeout", NULL, "SECONDS", "without an answer of the device, after which it is given up; default: 30"},
+     OPTION_TIMEOUT,
+     FLASH,
+     0},
+    {{"--quiet", "-q", NULL, "show no progress and no notes"}, OPTION_QUIET, RUN | FLASH, 0},
     {{"--verbose", "-v", NULL, "show more of the progress"}, OPTION_VERBOSE, RUN, 0},
     {{"--output", "-o", "FILE", "the file to write"}, OPTION_OUTPUT, EXPORT | PREDICT, EXPORT | PREDICT},
     {{"--name", NULL, "NAME", "the output to write, of a plan that has several"}, OPTION_NAME, PREDICT, 0},
@@ -149,7 +180,7 @@ static const firn_manual_entry exit_codes[] = {
     {"0", "success"},
     {"1", "a file is wrong"},
     {"2", "the command line is wrong"},
-    {"3", "a plan or checkpoint is refused"},
+    {"3", "a plan or checkpoint is refused, here or by the device"},
     {"4", "the run was stopped by its numbers: the loss is not finite, or the loss scale is at its floor"},
     {"130", "interrupted; the state was saved, where --checkpoint says"},
 };
@@ -246,6 +277,50 @@ static const char *add_data(cli_options *options, const char *value) {
     return set_path(&options->data[options->data_count++], value);
 }
 
+static const char *add_key(cli_options *options, const char *value) {
+    if (options->key_count == CLI_KEYS_MAX)
+        return "is given more than 32 times; a device has no more keys";
+    return set_path(&options->keys[options->key_count++], value);
+}
+
+static const char *set_device_id(uint8_t id[16], bool *given, const char *value) {
+    if (*given)
+        return twice;
+    *given = true;
+    return value[0] != 0 && firn_device_id_read(value, strlen(value), id)
+               ? NULL
+               : "is no identity; write a UUID, or at most 16 characters without spaces";
+}
+
+static const char *set_image_id(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    const char *fault = options->image_given ? twice
+                                             : set_number(&number, value, 0, UINT32_MAX,
+                                                          "is no image id; write a number from 0 to 4294967295");
+    options->image_given = true;
+    options->identity.image_id = (uint32_t)number;
+    return fault;
+}
+
+static const char *set_baud(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    if (options->baud != 0)
+        return twice;
+    if (!read_number(value, 1, UINT32_MAX, &number) || !firn_host_line_has_speed((uint32_t)number))
+        return "is no speed of a serial port; write 9600, 19200, 38400, 57600, 115200, 230400, 460800 or 921600";
+    options->baud = (uint32_t)number;
+    return NULL;
+}
+
+static const char *set_timeout(cli_options *options, const char *value) {
+    uint64_t number = 0;
+    const char *fault = options->timeout != 0 ? twice
+                                              : set_number(&number, value, 1, 86400,
+                                                           "is no number of seconds; write one from 1 to 86400");
+    options->timeout = (uint32_t)number;
+    return fault;
+}
+
 static const char *set_threads(cli_options *options, const char *value) {
     uint64_t number = 0;
     const char *fault = options->threads != 0 ? twice
@@ -255,14 +330,27 @@ static const char *set_threads(cli_options *options, const char *value) {
     return fault;
 }
 
-_Static_assert(CLI_DATA_MAX == 1024 && CLI_THREADS_MAX == 256, "the messages have the same numbers");
+_Static_assert(CLI_DATA_MAX == 1024 && CLI_THREADS_MAX == 256 && CLI_KEYS_MAX == 32,
+               "the messages have the same numbers");
 
 /* Stores the value of an option. Returns as above. */
 static const char *set(cli_options *options, option_id id, const char *value) {
     bool given = false;
     switch (id) {
     case OPTION_PUB:
-        return set_path(&options->key, value);
+        return add_key(options, value);
+    case OPTION_VENDOR:
+        return set_device_id(options->identity.vendor, &options->vendor_given, value);
+    case OPTION_CLASS:
+        return set_device_id(options->identity.class_id, &options->class_given, value);
+    case OPTION_IMAGE_ID:
+        return set_image_id(options, value);
+    case OPTION_PORT:
+        return set_path(&options->port, value);
+    case OPTION_BAUD:
+        return set_baud(options, value);
+    case OPTION_TIMEOUT:
+        return set_timeout(options, value);
     case OPTION_LABELS:
         return set_path(&options->labels, value);
     case OPTION_WEIGHTS:
@@ -362,7 +450,9 @@ static int read_option(cli_options *options, unsigned command, int count, char *
 static bool is_given(const cli_options *options, option_id id) {
     switch (id) {
     case OPTION_PUB:
-        return options->key != NULL;
+        return options->key_count != 0;
+    case OPTION_PORT:
+        return options->port != NULL;
     case OPTION_DATA:
         return options->data_count > 0;
     case OPTION_CHECKPOINT:

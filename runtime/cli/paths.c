@@ -90,7 +90,7 @@ static int compare(place output, place other) {
 }
 
 int cli_paths_check(const cli_options *options) {
-    bool train = strcmp(options->command, "train") == 0, plan = options->key != NULL;
+    bool train = strcmp(options->command, "train") == 0, plan = options->key_count != 0;
     const place outputs[] = {
         {"the checkpoint", train ? options->checkpoint : NULL, true},
         {"the log", options->log, false},
@@ -99,7 +99,6 @@ int cli_paths_check(const cli_options *options) {
     };
     const place others[] = {
         {plan ? "the plan" : "the checkpoint", options->file, false},
-        {"the key", options->key, false},
         {"the device key", options->device_key, false},
         {"the labels", options->labels, false},
         {"the weights", options->weights, false},
@@ -114,6 +113,8 @@ int cli_paths_check(const cli_options *options) {
                 status = compare(outputs[i], others[j]);
         for (uint32_t j = 0; status == CLI_OK && j < options->data_count; j++)
             status = compare(outputs[i], (place){"the data", options->data[j], false});
+        for (uint32_t j = 0; status == CLI_OK && j < options->key_count; j++)
+            status = compare(outputs[i], (place){"the key", options->keys[j], false});
     }
     return status;
 }

@@ -21,6 +21,8 @@ static const struct {
     {FIRN_ERROR_KERNELS_UNKNOWN,
      "write plain, or on x86 fma, avx2, avx512 or avx512fp16, one that this machine can run"},
     {FIRN_ERROR_WRONG_KEY, "give the public key of the signer by --pub"},
+    {FIRN_ERROR_OTHER_DEVICE, "give the plan for this --vendor and --class"},
+    {FIRN_ERROR_OTHER_IMAGE, "give the plan with this --image-id"},
     {FIRN_ERROR_SIGNATURE, "compile it again, or get it again from where it came"},
     {FIRN_ERROR_UNSIGNED, "sign it by `firnc sign` and `firnc attach`"},
     {FIRN_ERROR_NUMERICS_VERSION, "compile it again with the firnc of this version"},
@@ -249,11 +251,37 @@ static void free_memory(cli_session *session) {
     firn_host_block_free(config->workspace, config->workspace_bytes);
 }
 
+/* Takes what the command line does not say of the device from the plan, whose header is not verified yet: what is equal
+ * to itself is not compared. */
+static int take_identity(cli_session *session) {
+    const cli_options *options = session->options;
+    firn_header header;
+    int error = firn_header_decode(&header, session->plan.bytes, session->plan.count);
+    if (error != FIRN_OK)
+        return cli_error(session, error);
+    session->identity = options->identity;
+    if (!options->vendor_given)
+        memcpy(session->identity.vendor, header.vendor, sizeof header.vendor);
+    if (!options->class_given)
+        memcpy(session->identity.class_id, header.class_id, sizeof header.class_id);
+    if (!options->image_given)
+        session->identity.image_id = header.image_id;
+    return CLI_OK;
+}
+
+static bool load_keys(cli_session *session) {
+    const cli_options *options = session->options;
+    for (uint32_t i = 0; i < options->key_count; i++)
+        if (!firn_host_key_load(session->keys[i], options->keys[i]))
+            return false;
+    return true;
+}
+
 /* Loads the plan and provides its memory. Only kernel sets that need a workspace verify the plan here already. */
-static int load_plan(cli_session *session, uint8_t key[FIRN_PUBLIC_KEY_BYTES]) {
+static int load_plan(cli_session *session) {
     const cli_options *options = session->options;
     firn_sizes sizes;
-    if (!firn_host_key_load(key, options->key) || !firn_host_plan_load(&session->plan, options->file))
+    if (!load_keys(session) || !firn_host_plan_load(&session->plan, options->file))
         return CLI_FILE;
     if (options->verbose && session->plan.lost != NULL)
         firn_host_fail(options->file, "%s", session->plan.lost);
@@ -262,11 +290,16 @@ static int load_plan(cli_session *session, uint8_t key[FIRN_PUBLIC_KEY_BYTES]) {
         return cli_error(session, error);
     session->config = (firn_config){.plan = session->plan.bytes,
                                     .plan_bytes = session->plan.count,
-                                    .public_key = key,
+                                    .public_key = session->keys[0],
+                                    .more_keys = options->key_count - 1,
+                                    .identity = &session->identity,
                                     .port = &session->port.port,
                                     .allow_other_preprocessing = options->allow_other_preprocessing,
                                     .allow_other_split = options->allow_other_split,
                                     .allow_other_data = options->allow_other_data};
+    int status = take_identity(session);
+    if (status != CLI_OK)
+        return status;
     if (options->device_key != NULL) {
         if (cli_device_key_read(session->device_key, options->device_key) != CLI_OK)
             return CLI_FILE;
@@ -326,15 +359,13 @@ static void note_plan(const cli_session *session) {
 
 int cli_session_begin(cli_session *session, const cli_options *options, bool eval) {
     *session = (cli_session){.options = options};
-    uint8_t key[FIRN_PUBLIC_KEY_BYTES];
     unsigned threads = options->threads != 0 ? options->threads : firn_host_cpus();
     firn_host_port_begin(&session->port, options->checkpoint, options->counter, threads);
-    int status = load_plan(session, key);
+    int status = load_plan(session);
     if (status == CLI_OK)
         status = open_data(session);
     if (status == CLI_OK)
         status = open_plan(session);
-    session->config.public_key = NULL;
     if (status != CLI_OK)
         return status;
     if (session->info.eval != eval)
@@ -345,6 +376,12 @@ int cli_session_begin(cli_session *session, const cli_options *options, bool eva
     if (options->verbose)
         note_plan(session);
     return firn_host_data_begin(&session->data, session->info.window == 0) ? CLI_OK : CLI_FILE;
+}
+
+int cli_session_confirm(cli_session *session) {
+    int error = session->confirmed ? FIRN_OK : firn_confirm(&session->firn);
+    session->confirmed = true;
+    return error;
 }
 
 void cli_session_end(cli_session *session) {

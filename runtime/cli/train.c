@@ -175,6 +175,11 @@ static int run_steps(run *run, uint64_t *step) {
             report.global_step = *step;
             return stop_by_error(run, &report, error);
         }
+        error = cli_session_confirm(&run->session);
+        if (error != FIRN_OK) {
+            cli_progress_end(&run->progress);
+            return cli_error(&run->session, error);
+        }
         run->stuck = !logged;
         status = logged ? CLI_OK : CLI_FILE;
         if (status == CLI_OK && every != 0 && *step % every == 0)

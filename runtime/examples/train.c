@@ -41,8 +41,10 @@ static int train(const firn_config *config) {
     int error = firn_open(&instance, config);
     if (error == FIRN_OK)
         error = firn_initialise(&instance);
-    while (error == FIRN_OK && (error = firn_train_step(&instance, &source, &report)) == FIRN_OK)
+    while (error == FIRN_OK && (error = firn_train_step(&instance, &source, &report)) == FIRN_OK) {
         printf("step %llu: loss %.4f\n", (unsigned long long)report.global_step, (double)report.loss);
+        error = firn_confirm(&instance); /* this plan works here: older ones are refused from now on */
+    }
     return error == FIRN_ERROR_RUN_COMPLETE ? firn_save(&instance) : error;
 }
 

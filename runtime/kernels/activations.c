@@ -12,9 +12,10 @@
         const firn_kernel_call *call = argument;                                                                       \
         float values[FIRN_BLOCK];                                                                                      \
         for (size_t block = begin; block < end; block++) {                                                             \
-            const size_t count = firn_block_widen(values, &call->inputs[FIRN_##OP##_IN_X], block);                     \
+            size_t count;                                                                                              \
+            const float *in = firn_block_floats(values, &call->inputs[FIRN_##OP##_IN_X], block, &count);               \
             for (size_t i = 0; i < count; i++) {                                                                       \
-                const float x = values[i];                                                                             \
+                const float x = in[i];                                                                                 \
                 values[i] = (formula);                                                                                 \
             }                                                                                                          \
             firn_block_narrow(&call->outputs[FIRN_##OP##_OUT_Y], block, values, count);                                \
@@ -28,10 +29,12 @@
         const firn_kernel_call *call = argument;                                                                       \
         float gradients[FIRN_BLOCK], values[FIRN_BLOCK];                                                               \
         for (size_t block = begin; block < end; block++) {                                                             \
-            const size_t count = firn_block_widen(gradients, &call->inputs[FIRN_##OP##_BACKWARD_IN_DY], block);        \
-            firn_block_widen(values, &call->inputs[FIRN_##OP##_BACKWARD_IN_##SAVED], block);                           \
+            size_t count;                                                                                              \
+            const float *dys = firn_block_floats(gradients, &call->inputs[FIRN_##OP##_BACKWARD_IN_DY], block, &count); \
+            const float *all =                                                                                         \
+                firn_block_floats(values, &call->inputs[FIRN_##OP##_BACKWARD_IN_##SAVED], block, &count);              \
             for (size_t i = 0; i < count; i++) {                                                                       \
-                const float dy = gradients[i], saved = values[i];                                                      \
+                const float dy = dys[i], saved = all[i];                                                               \
                 gradients[i] = (formula);                                                                              \
             }                                                                                                          \
             firn_block_narrow(&call->outputs[FIRN_##OP##_BACKWARD_OUT_DX], block, gradients, count);                   \

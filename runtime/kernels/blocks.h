@@ -43,6 +43,16 @@ static inline size_t firn_block_widen(float *x, const firn_tensor *tensor, size_
     return count;
 }
 
+/* Returns a block of a tensor as floats, and its elements in *count: where it lies, if that needs no conversion on this
+ * machine, else widened to the buffer. A NaN in it need not be canonical. */
+static inline const float *firn_block_floats(float *buffer, const firn_tensor *tensor, size_t block, size_t *count) {
+    *count = firn_block_elements(tensor->elements, block);
+    if (FIRN_VECTORS == 0 && tensor->type == FIRN_FLOAT32)
+        return (const float *)tensor->data + block * FIRN_BLOCK;
+    firn_widen_rows(buffer, 0, tensor->data, tensor->type, block * FIRN_BLOCK, 0, 1, *count);
+    return buffer;
+}
+
 static inline void firn_block_narrow(const firn_tensor *tensor, size_t block, const float *x, size_t count) {
     firn_narrow(tensor->data, tensor->type, block * FIRN_BLOCK, x, count);
 }

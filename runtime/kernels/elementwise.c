@@ -7,8 +7,9 @@ static void cast_blocks(void *argument, size_t begin, size_t end) {
     const firn_kernel_call *call = argument;
     float x[FIRN_BLOCK];
     for (size_t block = begin; block < end; block++) {
-        size_t count = firn_block_widen(x, &call->inputs[FIRN_CAST_IN_X], block);
-        firn_block_narrow(&call->outputs[FIRN_CAST_OUT_Y], block, x, count);
+        size_t count;
+        const float *in = firn_block_floats(x, &call->inputs[FIRN_CAST_IN_X], block, &count);
+        firn_block_narrow(&call->outputs[FIRN_CAST_OUT_Y], block, in, count);
     }
 }
 
@@ -72,7 +73,7 @@ static void sum_leading_blocks(void *argument, size_t begin, size_t end) {
         for (size_t i = 0; i < count; i++)
             sums[i] = 0.0f;
         for (size_t row = 0; row < rows; row++) {
-            firn_widen(row_values, x->data, x->type, row * columns + block * FIRN_BLOCK, count);
+            firn_widen_rows(row_values, 0, x->data, x->type, row * columns + block * FIRN_BLOCK, 0, 1, count);
             for (size_t i = 0; i < count; i++)
                 sums[i] += row_values[i];
         }

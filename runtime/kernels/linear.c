@@ -27,14 +27,17 @@ static void add_bias(firn_tile *tile, const firn_tensor *bias) {
 
 static void tiles(void *argument, size_t begin, size_t end) {
     const firn_linear *job = argument;
+    const size_t columns = job->product.columns;
+    const uint8_t type = job->out->type;
+    void *out = job->out->data;
     firn_tile tile;
     for (size_t number = begin; number < end; number++) {
         firn_product_tile(&job->product, number, &tile);
         if (job->bias != NULL)
             add_bias(&tile, job->bias);
-        for (size_t row = 0; row < tile.rows; row++)
-            firn_narrow(job->out->data, job->out->type, (tile.row + row) * job->product.columns + tile.column,
-                        tile.values[row], tile.columns);
+        size_t at = tile.row * columns + tile.column;
+        for (size_t row = 0; row < tile.rows; row++, at += columns)
+            firn_narrow(out, type, at, tile.values[row], tile.columns);
     }
 }
 
@@ -116,7 +119,43 @@ void firn_linear_of(firn_linear *job, uint16_t op, const firn_kernel_call *call)
     }
 }
 
+/* Adds the bias to at most four rows and makes what is NaN canonical. */
+static void finish_rows(float *rows, size_t count, size_t columns, const firn_tensor *bias, firn_nan_watch watch) {
+    if (bias != NULL) {
+        const float *values = bias->data;
+        watch = 0;
+        for (size_t row = 0; row < count; row++)
+            for (size_t column = 0; column < columns; column++) {
+                const float sum = rows[row * columns + column] + values[column];
+                watch = firn_watch(watch, sum);
+                rows[row * columns + column] = sum;
+            }
+    }
+    if (firn_may_have_nan(watch))
+        firn_canonical_many(rows, count * columns);
+}
+
+static void direct_rows(void *argument, size_t begin, size_t end) {
+    const firn_linear *job = argument;
+    const firn_product *product = &job->product;
+    float *out = job->out->data;
+    for (size_t four = begin; four < end; four++)
+        finish_rows(out + 4 * four * product->columns, firn_smaller(4, product->rows - 4 * four), product->columns,
+                    job->bias, firn_product_rows(product, four, out));
+}
+
+/* Returns true if sums can be computed where the output lies. */
+static bool is_direct(const firn_linear *job) {
+    return firn_product_is_direct(&job->product) && job->out->type == FIRN_FLOAT32 &&
+           (job->bias == NULL || job->bias->type == FIRN_FLOAT32);
+}
+
 static void run(const firn_kernel_call *call, firn_linear *job) {
+    if (is_direct(job)) {
+        firn_parallel_run(&call->parallel, firn_ceiling(job->product.rows, 4),
+                          4 * (uint64_t)job->product.columns * job->product.terms, direct_rows, job);
+        return;
+    }
     const uint64_t cost = (uint64_t)FIRN_TILE_ROWS * FIRN_TILE_COLUMNS * job->product.terms;
     firn_parallel_run(&call->parallel, firn_product_tiles(&job->product), cost, tiles, job);
 }

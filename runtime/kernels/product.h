@@ -4,7 +4,10 @@
 #ifndef FIRN_KERNELS_PRODUCT_H
 #define FIRN_KERNELS_PRODUCT_H
 
+#include <stdbool.h>
+
 #include "runtime/kernels/kernels.h"
+#include "runtime/numerics/numerics.h"
 
 enum { FIRN_TILE_ROWS = 16, FIRN_TILE_COLUMNS = 16 };
 
@@ -46,5 +49,13 @@ size_t firn_product_tiles(const firn_product *product);
 
 /* Computes one tile. The values are complete sums, not yet rounded to the output type. */
 void firn_product_tile(const firn_product *product, size_t number, firn_tile *tile);
+
+/* Returns true if the product can be computed in rows without tiles: a core without vectors, float32 factors, and all
+ * terms summed in float32. */
+bool firn_product_is_direct(const firn_product *product);
+
+/* Computes the rows [4 four, 4 four + 4), or as many as there are, straight into a product-shaped array of floats. The
+ * sums are complete, but a NaN among them need not be canonical: the returned watch says whether there may be one. */
+firn_nan_watch firn_product_rows(const firn_product *product, size_t four, float *out);
 
 #endif

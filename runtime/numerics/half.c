@@ -27,6 +27,11 @@ uint16_t firn_cbfloat16_from_float(float x) {
     return (uint16_t)firn_half_encode(firn_cbfloat16_round(x), FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
 }
 
+void firn_canonical_many(float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = firn_canonical(x[i]);
+}
+
 float firn_load(const void *data, uint8_t type, size_t i) {
     float x;
     firn_widen(&x, data, type, i, 1);

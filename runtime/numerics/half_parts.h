@@ -5,11 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Loops over elements of one half type: conversion to float32 and back, and one term of a row of sums in the type,
+/* Loops over elements of one half type: conversion to float32 and back; that of rows which begin `step` and `out_step`
+ * elements apart, where a NaN need not become canonical; and one term of a row of sums in the type,
  * sums[i] += left * right[i]. */
 typedef struct firn_half_part {
     void (*widen)(float *out, const uint16_t *in, size_t count);
     void (*narrow)(uint16_t *out, const float *in, size_t count);
+    void (*widen_rows)(float *out, size_t out_step, const uint16_t *in, size_t step, size_t rows, size_t count);
     void (*multiply_add)(float *sums, float left, const float *right, size_t count);
 } firn_half_part;
 

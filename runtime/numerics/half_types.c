@@ -1,19 +1,183 @@
 /* The loops of each half type (runtime/numerics/half_parts.h): plan/NUMERICS.md, "Half types". A type is reached only
  * through its part. Freestanding. */
 #include "runtime/numerics/half_parts.h"
+#include "runtime/numerics/half_scalar.h"
 
-#include "runtime/numerics/half.h"
+/* --- conversions of canonical values ------------------------------------------------------------------------------ */
 
-/* --- float16 */
+#if FIRN_VECTORS
 
-static void float16_widen(float *out, const uint16_t *in, size_t count) {
+/* Branchless, so that the compiler vectorises the loops. */
+static inline __attribute__((always_inline)) void widen_halves(float *out, const uint16_t *in, size_t count,
+                                                               int mantissa, int bias) {
     for (size_t i = 0; i < count; i++)
-        out[i] = firn_half_decode(in[i], FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+        out[i] = firn_half_decode(in[i], mantissa, bias);
 }
 
-static void float16_narrow(uint16_t *out, const float *in, size_t count) {
+static inline __attribute__((always_inline)) void narrow_halves(uint16_t *out, const float *in, size_t count,
+                                                                int mantissa, int bias) {
     for (size_t i = 0; i < count; i++)
-        out[i] = (uint16_t)firn_half_encode(firn_float16_round(in[i]), FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+        out[i] = (uint16_t)firn_half_encode(firn_half_round(in[i], mantissa, bias), mantissa, bias);
+}
+
+static void widen_bfloat16(float *out, const uint16_t *in, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = firn_bfloat16_decode(in[i]);
+}
+
+static void narrow_bfloat16(uint16_t *out, const float *in, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = (uint16_t)(firn_bits(firn_bfloat16_round(in[i])) >> 16);
+}
+
+#else
+
+static inline __attribute__((always_inline)) void widen_halves(float *out, const uint16_t *in, size_t count,
+                                                               int mantissa, int bias) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = firn_widen_half(in[i], mantissa, bias);
+}
+
+static inline __attribute__((always_inline)) void narrow_halves(uint16_t *out, const float *in, size_t count,
+                                                                int mantissa, int bias) {
+    for (size_t i = 0; i < count; i++)
+        out[i] = firn_narrow_half(in[i], mantissa, bias);
+}
+
+/* Adding 1 to the exponent sets the bit above it if it had only ones: infinity or NaN, which are looked at again. */
+static void widen_bfloat16(float *out, const uint16_t *in, size_t count) {
+    uint32_t special = 0;
+    size_t i = firn_until_word(in);
+    const size_t first = i;
+    if (i > 0 && count > 0)
+        out[0] = firn_widen_bfloat16(in[0]);
+    const firn_two_halves *words = (const firn_two_halves *)(const void *)(in + i);
+    for (; i + 4 <= count; i += 4, words += 2) {
+        const uint32_t a = words[0], b = words[1];
+        special |= ((a & 0x7fff7fffu) + 0x00800080u) | ((b & 0x7fff7fffu) + 0x00800080u);
+        out[i] = firn_from_bits(a << 16), out[i + 1] = firn_from_bits(a & 0xffff0000u);
+        out[i + 2] = firn_from_bits(b << 16), out[i + 3] = firn_from_bits(b & 0xffff0000u);
+    }
+    if ((special & 0x80008000u) != 0)
+        i = first;
+    for (; i < count; i++)
+        out[i] = firn_widen_bfloat16(in[i]);
+}
+
+static void narrow_bfloat16(uint16_t *out, const float *in, size_t count) {
+    firn_nan_watch watch = 0;
+    size_t i = firn_until_word(out);
+    const size_t first = i;
+    if (i > 0 && count > 0)
+        out[0] = firn_narrow_bfloat16(in[0]);
+    firn_two_halves *words = (firn_two_halves *)(void *)(out + i);
+    for (; i + 8 <= count; i += 8, words += 4) {
+        const float *x = in + i;
+        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, x[0]), x[1]), x[2]), x[3]);
+        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, x[4]), x[5]), x[6]), x[7]);
+        words[0] = firn_two_bfloat16(firn_bits(x[0]), firn_bits(x[1]));
+        words[1] = firn_two_bfloat16(firn_bits(x[2]), firn_bits(x[3]));
+        words[2] = firn_two_bfloat16(firn_bits(x[4]), firn_bits(x[5]));
+        words[3] = firn_two_bfloat16(firn_bits(x[6]), firn_bits(x[7]));
+    }
+    if (firn_may_have_nan(watch))
+        i = first;
+    for (; i < count; i++)
+        out[i] = firn_narrow_bfloat16(in[i]);
+}
+
+#endif
+
+#if FIRN_CONVERTS_FLOAT16
+
+/* Elements that do not lie in a whole word, at either end, are converted one by one. */
+static void widen_float16(float *out, const uint16_t *in, size_t count) {
+    firn_nan_watch watch = 0;
+    size_t i = firn_until_word(in);
+    if (i > 0 && count > 0)
+        widen_halves(out, in, 1, FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+    const firn_two_float16_bits *pairs = (const firn_two_float16_bits *)(const void *)(in + i);
+    for (; i + 4 <= count; i += 4, pairs += 2) {
+        const float a = firn_lower_float16(pairs[0]), b = firn_upper_float16(pairs[0]),
+                    c = firn_lower_float16(pairs[1]), d = firn_upper_float16(pairs[1]);
+        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+        out[i] = a, out[i + 1] = b, out[i + 2] = c, out[i + 3] = d;
+    }
+    if (firn_may_have_nan(watch))
+        firn_canonical_many(out, i);
+    if (i < count)
+        widen_halves(out + i, in + i, count - i, FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+}
+
+static void narrow_float16(uint16_t *out, const float *in, size_t count) {
+    firn_nan_watch watch = 0;
+    size_t i = firn_until_word(out);
+    const size_t first = i;
+    if (i > 0 && count > 0)
+        narrow_halves(out, in, 1, FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+    firn_two_float16_bits *pairs = (firn_two_float16_bits *)(void *)(out + i);
+    for (; i + 4 <= count; i += 4, pairs += 2) {
+        const float a = in[i], b = in[i + 1], c = in[i + 2], d = in[i + 3];
+        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+        pairs[0] = firn_two_float16(a, b), pairs[1] = firn_two_float16(c, d);
+    }
+    if (firn_may_have_nan(watch))
+        i = first;
+    if (i < count)
+        narrow_halves(out + i, in + i, count - i, FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+}
+
+#else
+
+static void widen_float16(float *out, const uint16_t *in, size_t count) {
+    widen_halves(out, in, count, FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+}
+
+static void narrow_float16(uint16_t *out, const float *in, size_t count) {
+    narrow_halves(out, in, count, FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+}
+
+#endif
+
+/* --- conversions for a product, which leave a NaN as it is -------------------------------------------------------- */
+
+static inline void widen_bfloat16_row(float *out, const uint16_t *in, size_t count) {
+    size_t i = firn_until_word(in);
+    if (i > 0 && count > 0)
+        out[0] = firn_from_bits((uint32_t)in[0] << 16);
+    const firn_two_halves *words = (const firn_two_halves *)(const void *)(in + i);
+    for (; i + 4 <= count; i += 4, words += 2) {
+        const uint32_t first = words[0], second = words[1];
+        out[i] = firn_from_bits(first << 16), out[i + 1] = firn_from_bits(first & 0xffff0000u);
+        out[i + 2] = firn_from_bits(second << 16), out[i + 3] = firn_from_bits(second & 0xffff0000u);
+    }
+    for (; i < count; i++)
+        out[i] = firn_from_bits((uint32_t)in[i] << 16);
+}
+
+static inline void widen_float16_row(float *out, const uint16_t *in, size_t count) {
+    size_t i = 0;
+#if FIRN_CONVERTS_FLOAT16
+    i = firn_until_word(in);
+    if (i > 0 && count > 0)
+        out[0] = firn_widen_half(in[0], FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+    const firn_two_float16_bits *words = (const firn_two_float16_bits *)(const void *)(in + i);
+    for (; i + 4 <= count; i += 4, words += 2) {
+        const float first = words[0], second = words[1];
+        out[i] = firn_lower_float16(first), out[i + 1] = firn_upper_float16(first);
+        out[i + 2] = firn_lower_float16(second), out[i + 3] = firn_upper_float16(second);
+    }
+#endif
+    for (; i < count; i++)
+        out[i] = firn_widen_half(in[i], FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
+}
+
+/* --- the parts ---------------------------------------------------------------------------------------------------- */
+
+static void float16_widen_rows(float *out, size_t out_step, const uint16_t *in, size_t step, size_t rows,
+                               size_t count) {
+    for (; rows > 0; rows--, out += out_step, in += step)
+        widen_float16_row(out, in, count);
 }
 
 static void float16_multiply_add(float *sums, float left, const float *right, size_t count) {
@@ -21,18 +185,12 @@ static void float16_multiply_add(float *sums, float left, const float *right, si
         sums[i] = firn_float16_fma_inline(left, right[i], sums[i]);
 }
 
-const firn_half_part firn_half_part_float16 = {float16_widen, float16_narrow, float16_multiply_add};
+const firn_half_part firn_half_part_float16 = {widen_float16, narrow_float16, float16_widen_rows, float16_multiply_add};
 
-/* --- bfloat16 */
-
-static void bfloat16_widen(float *out, const uint16_t *in, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        out[i] = firn_bfloat16_decode(in[i]);
-}
-
-static void bfloat16_narrow(uint16_t *out, const float *in, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        out[i] = (uint16_t)(firn_bits(firn_bfloat16_round(in[i])) >> 16);
+static void bfloat16_widen_rows(float *out, size_t out_step, const uint16_t *in, size_t step, size_t rows,
+                                size_t count) {
+    for (; rows > 0; rows--, out += out_step, in += step)
+        widen_bfloat16_row(out, in, count);
 }
 
 static void bfloat16_multiply_add(float *sums, float left, const float *right, size_t count) {
@@ -40,18 +198,21 @@ static void bfloat16_multiply_add(float *sums, float left, const float *right, s
         sums[i] = firn_bfloat16_fma_inline(left, right[i], sums[i]);
 }
 
-const firn_half_part firn_half_part_bfloat16 = {bfloat16_widen, bfloat16_narrow, bfloat16_multiply_add};
+const firn_half_part firn_half_part_bfloat16 = {widen_bfloat16, narrow_bfloat16, bfloat16_widen_rows,
+                                                bfloat16_multiply_add};
 
-/* --- cbfloat16 */
-
-static void cbfloat16_widen(float *out, const uint16_t *in, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        out[i] = firn_half_decode(in[i], FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
+static void widen_cbfloat16(float *out, const uint16_t *in, size_t count) {
+    widen_halves(out, in, count, FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
 }
 
-static void cbfloat16_narrow(uint16_t *out, const float *in, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        out[i] = (uint16_t)firn_half_encode(firn_cbfloat16_round(in[i]), FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
+static void narrow_cbfloat16(uint16_t *out, const float *in, size_t count) {
+    narrow_halves(out, in, count, FIRN_CBFLOAT16_MANTISSA, FIRN_CBFLOAT16_BIAS);
+}
+
+static void cbfloat16_widen_rows(float *out, size_t out_step, const uint16_t *in, size_t step, size_t rows,
+                                 size_t count) {
+    for (; rows > 0; rows--, out += out_step, in += step)
+        widen_cbfloat16(out, in, count);
 }
 
 static void cbfloat16_multiply_add(float *sums, float left, const float *right, size_t count) {
@@ -59,4 +220,5 @@ static void cbfloat16_multiply_add(float *sums, float left, const float *right, 
         sums[i] = firn_cbfloat16_fma_inline(left, right[i], sums[i]);
 }
 
-const firn_half_part firn_half_part_cbfloat16 = {cbfloat16_widen, cbfloat16_narrow, cbfloat16_multiply_add};
+const firn_half_part firn_half_part_cbfloat16 = {widen_cbfloat16, narrow_cbfloat16, cbfloat16_widen_rows,
+                                                 cbfloat16_multiply_add};

@@ -18,6 +18,16 @@
 #    error "arithmetic wider than binary32 gives other bits: on 32-bit x86 compile with -msse2 -mfpmath=sse"
 #endif
 
+/* 1: the machine computes with many floats in one instruction, and loops are written for a compiler that uses it. Tests
+ * compile some files also in the other form. */
+#ifndef FIRN_VECTORS
+#    if defined(__SSE2__) || defined(__ARM_NEON) || defined(__riscv_vector)
+#        define FIRN_VECTORS 1
+#    else
+#        define FIRN_VECTORS 0
+#    endif
+#endif
+
 /* --- bits ------------------------------------------------------------------------------------------------------- */
 
 #define FIRN_NAN_BITS      0x7fc00000u
@@ -39,6 +49,31 @@ static inline float firn_from_bits(uint32_t bits) {
 static inline float firn_canonical(float x) {
     return x == x ? x : firn_from_bits(FIRN_NAN_BITS);
 }
+
+/* Watches many numbers for a NaN with as few instructions as the machine allows, so that a loop need not make each
+ * result canonical. It begins at 0. A core with a fused multiply-add and no vectors adds 0 x, which is 0 for every
+ * finite x; elsewhere the comparison is one that a compiler vectorises. */
+#if defined(__FP_FAST_FMAF) && FIRN_VECTORS == 0
+typedef float firn_nan_watch;
+
+static inline firn_nan_watch firn_watch(firn_nan_watch watch, float x) {
+    return __builtin_fmaf(x, 0.0f, watch);
+}
+#else
+typedef uint32_t firn_nan_watch;
+
+static inline firn_nan_watch firn_watch(firn_nan_watch watch, float x) {
+    return watch | (uint32_t)((firn_bits(x) & 0x7fffffffu) > FIRN_INFINITY_BITS);
+}
+#endif
+
+/* Returns false only if none of the numbers is NaN; true also if one is infinite. */
+static inline int firn_may_have_nan(firn_nan_watch watch) {
+    return !(watch == 0);
+}
+
+/* Makes every element canonical. */
+void firn_canonical_many(float *x, size_t count);
 
 /* Returns a > b ? a : b, and NaN if either is NaN. */
 static inline float firn_maximum(float a, float b) {
@@ -69,6 +104,11 @@ void firn_store(void *data, uint8_t type, size_t i, float x);
 /* Convert `count` elements of `type`, starting with index `from`, to floats and back. */
 void firn_widen(float *out, const void *data, uint8_t type, size_t from, size_t count);
 void firn_narrow(void *data, uint8_t type, size_t from, const float *in, size_t count);
+
+/* Converts `rows` runs of `count` elements to floats: the runs begin `step` elements apart and their results `out_step`
+ * floats apart. A NaN stays NaN, but need not become canonical. */
+void firn_widen_rows(float *out, size_t out_step, const void *data, uint8_t type, size_t from, size_t step, size_t rows,
+                     size_t count);
 
 /* Rounds x to the nearest value of `type`. float32: only makes a NaN canonical. */
 float firn_round_to(uint8_t type, float x);

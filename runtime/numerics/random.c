@@ -162,9 +162,7 @@ static uint64_t feistel(uint64_t seed, uint64_t epoch, uint32_t left_bits, uint3
 }
 
 uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index) {
-    uint32_t bits = 0;
-    while (bits < 64 && (count - 1) >> bits != 0)
-        bits++;
+    const uint32_t bits = count == 1 ? 0 : 64u - (uint32_t)__builtin_clzll(count - 1);
     /* Apply the network until the index is below count (cycle walking). The domain is less than twice count, so few
      * passes are needed. */
     do {

@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+/* A lane holds a number only once an element was added to it. Until then it counts as +0, which changes no other
+ * number when it is added: a lane begins at +0 and so never becomes -0. */
 void firn_sum_begin(firn_sum *sum) {
-    memset(sum, 0, sizeof *sum); /* +0 is all zero bits */
+    sum->total = 0;
+    sum->filled = 0;
 }
 
 static void add_half(float *lanes, uint32_t half) {
@@ -23,16 +26,26 @@ static float fold(float lanes[FIRN_SUM_LANES]) {
     return lanes[0] + lanes[1];
 }
 
+/* The same for the first `count` lanes, fewer than all; the others are +0. */
+static float fold_some(float lanes[FIRN_SUM_LANES], uint32_t count) {
+    for (uint32_t half = FIRN_SUM_LANES / 2; half > 0; half /= 2) {
+        for (uint32_t i = half; i < count; i++)
+            lanes[i - half] += lanes[i];
+        count = count < half ? count : half;
+    }
+    return lanes[0];
+}
+
 _Static_assert(FIRN_SUM_LANES == 64, "fold halves them");
 
 static void close_block(firn_sum *sum) {
     sum->total += fold(sum->lanes);
-    memset(sum->lanes, 0, sizeof sum->lanes);
     sum->filled = 0;
 }
 
 void firn_sum_add(firn_sum *sum, float x) {
-    sum->lanes[sum->filled % FIRN_SUM_LANES] += x;
+    float *lane = &sum->lanes[sum->filled % FIRN_SUM_LANES];
+    *lane = (sum->filled < FIRN_SUM_LANES ? 0.0f : *lane) + x;
     sum->filled++;
     if (sum->filled == FIRN_SUM_BLOCK)
         close_block(sum);
@@ -41,7 +54,10 @@ void firn_sum_add(firn_sum *sum, float x) {
 /* Adds whole rounds of the lanes, within one block. Works on a copy of the lanes so that they are kept in registers. */
 static void add_rounds(firn_sum *sum, const float *x, size_t rounds) {
     float lanes[FIRN_SUM_LANES];
-    memcpy(lanes, sum->lanes, sizeof lanes);
+    if (sum->filled == 0)
+        memset(lanes, 0, sizeof lanes); /* +0 is all zero bits */
+    else
+        memcpy(lanes, sum->lanes, sizeof lanes);
     for (size_t round = 0; round < rounds; round++)
         for (uint32_t lane = 0; lane < FIRN_SUM_LANES; lane++)
             lanes[lane] += x[round * FIRN_SUM_LANES + lane];
@@ -69,6 +85,7 @@ float firn_sum_end(const firn_sum *sum) {
     float lanes[FIRN_SUM_LANES];
     if (sum->filled == 0)
         return firn_canonical(sum->total);
-    memcpy(lanes, sum->lanes, sizeof lanes);
-    return firn_canonical(sum->total + fold(lanes));
+    const uint32_t filled = sum->filled < FIRN_SUM_LANES ? sum->filled : FIRN_SUM_LANES;
+    memcpy(lanes, sum->lanes, filled * sizeof *lanes);
+    return firn_canonical(sum->total + (filled < FIRN_SUM_LANES ? fold_some(lanes, filled) : fold(lanes)));
 }

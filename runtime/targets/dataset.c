@@ -228,7 +228,7 @@ int firn_data_read(const firn_data_file *file, const firn_data_layout *layout, u
         return FIRN_ERROR_SOURCE;
     if (file->read(file->context, layout->offset + first * bytes, elements, count * bytes) != 0)
         return FIRN_ERROR_SOURCE;
-    if (layout->big_endian) {
+    if (layout->big_endian && bytes > 1) {
         uint8_t *at = elements;
         for (uint32_t i = 0; i < count; i++, at += bytes)
             reverse(at, bytes);

@@ -2,7 +2,7 @@
 
 include runtime/targets/targets.mk
 
-# Of picolibc only string.h and its mem* functions are used; start code and linker scripts are in runtime/targets.
+# Of picolibc only string.h is used, and its memcmp; start code and linker scripts are in runtime/targets.
 FIRMWARE_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common
 FIRMWARE_CFLAGS := -std=c11 $(FLOATING) $(WARNINGS) -I. -MMD -MP -fcallgraph-info=su $(FIRMWARE_FLAGS)
 FIRMWARE_LDFLAGS := $(FIRMWARE_FLAGS) -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
@@ -12,6 +12,7 @@ FIRMWARE_KERNELS := $(filter-out runtime/kernels/table.c,$(KERNELS_SOURCES))
 FIRMWARE_OPTIONAL := runtime/ring.c
 FIRMWARE_SOURCES := $(PLAN_SOURCES) $(SCHEDULES_SOURCES) $(filter-out $(FIRMWARE_OPTIONAL),$(CORE_SOURCES)) $(NUMERICS_SOURCES) \
     runtime/kernels/set.c
+FIRMWARE_MEMORY := runtime/targets/memory/memory.c
 EMULATED := $(TARGETS_COMMON) $(filter-out %/posix.c,$(wildcard runtime/targets/emulated/*.c))
 
 $(BUILD)/example/%.plan: compiler/recipes/%.yaml $(BUILD)/firnc
@@ -33,11 +34,12 @@ $(BUILD)/$(1)/flags: FORCE
 	@mkdir -p $$(@D)
 	@echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' | cmp -s - $$@ || echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' > $$@
 
-# Optimised for size, except for the numerics and the kernels, in which a step spends its time.
+# Optimised for size, except for the numerics, the kernels and the conversion of samples, in which a step spends its time.
 $(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(FIRMWARE_OPTIONAL) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
-$(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS)): private OPTIMIZE := -O2
+$(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS) runtime/sample.c): private OPTIMIZE := -O2
 $(call firmware_objects,$(1),runtime/targets/firmware_main.c $($(1)_START)/start.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),$($(1)_START)/start.c): private OWN_FLAGS := $($(1)_START_FLAGS)
+$(call firmware_objects,$(1),$(FIRMWARE_MEMORY)): private OPTIMIZE := -O2 -ffreestanding -fno-tree-loop-distribute-patterns
 $(call firmware_objects,$(1),plan/signature.c): private OWN_FLAGS := $(MBEDTLS_FLAGS)
 $(call firmware_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
 
@@ -58,7 +60,7 @@ $(BUILD)/$(1)/kernels.a: $(call firmware_objects,$(1),$(FIRMWARE_KERNELS) $(FIRM
 	@rm -f $$@
 	$$(quiet)$($(1)_CROSS)ar rcs $$@ $$^
 
-$(1)_OBJECTS := $(call firmware_objects,$(1),$($(1)_START)/start.c $(FIRMWARE_SOURCES)) $(BUILD)/$(1)/signature.o
+$(1)_OBJECTS := $(call firmware_objects,$(1),$($(1)_START)/start.c $(FIRMWARE_MEMORY) $(FIRMWARE_SOURCES)) $(BUILD)/$(1)/signature.o
 $(1)_LINK = $($(1)_CROSS)gcc $($(1)_MACHINE) $(FIRMWARE_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map
 $(1)_SCRIPTS := $(sort $($(1)_SCRIPT) $(wildcard $($(1)_START)/sections.ld))
 
@@ -128,8 +130,31 @@ emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABEL
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2
 	@PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' STEPS='$(STEPS)' CHECKPOINT='$(CHECKPOINT)' \
-	    SLOTS='$(SLOTS)' RESUME='$(RESUME)' STACK='$(STACK)' PREDICT='$(PREDICT)' TRY='$(TRY)' \
+	    SLOTS='$(SLOTS)' RESUME='$(RESUME)' STACK='$(STACK)' PREPARED='$(PREPARED)' PREDICT='$(PREDICT)' TRY='$(TRY)' \
 	    runtime/targets/emulated/run $(TARGET) $(EMULATOR)
+
+# --- counting instructions -----------------------------------------------------------------------------------------
+
+# The plugin of the emulators that counts; it is loaded into the host's QEMU.
+$(BUILD)/count.so: runtime/targets/count/count.c $(BUILD)/flags
+	$(call say,$@)
+	$(quiet)$(CC) -std=c11 -O2 $(WARNINGS) -fPIC -shared -fvisibility=hidden $< -o $@
+
+# Without PLAN the plan is made from runtime/targets/count/mlp.yaml; SET='key=value ...' changes its settings.
+ifeq ($(PLAN),)
+emulate-count: private PLAN := $(BUILD)/count/plan
+emulate-count: private PUB := $(BUILD)/count/key.pub.pem
+emulate-count: private DATA := $(BUILD)/count/data
+emulate-count: private LABELS := $(BUILD)/count/labels
+endif
+
+.PHONY: emulate-count
+emulate-count: ## count the instructions of open and of a step on a board: TARGET=cortex-m7 [PLAN=P PUB=K DATA=F] [PREPARED=1]
+	@.packages/install targets emulators
+	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/count.so $(if $(filter $(BUILD)/count/plan,$(PLAN)),$(BUILD)/firnc) V=1 >&2
+	@$(if $(filter $(BUILD)/count/plan,$(PLAN)),runtime/targets/count/example $(BUILD)/firnc $(BUILD)/count $(SET))
+	@BUILD='$(BUILD)' TARGET='$(or $(TARGET),cortex-m7)' PLAN='$(PLAN)' PUB='$(PUB)' DATA='$(DATA)' LABELS='$(LABELS)' \
+	    STEPS='$(or $(STEPS),20)' PREPARED='$(PREPARED)' MAKE='$(MAKE)' runtime/targets/count/count
 
 # Builds only the runner and prints its path.
 .PHONY: emulator

@@ -47,8 +47,11 @@ static int learn(void) {
     int error = firn_open(&instance, &config);
     if (error == FIRN_OK)
         error = firn_initialise(&instance);
-    while (error == FIRN_OK)
+    while (error == FIRN_OK) {
         error = firn_train_step(&instance, &source, &report);
+        if (error == FIRN_OK)
+            error = firn_confirm(&instance);
+    }
     return error;
 }
 

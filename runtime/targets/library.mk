@@ -73,8 +73,8 @@ $(foreach target,$(TARGETS),$(eval $(call LIBRARY_RULES,$(target))))
 FIRN_SEALED ?= 0
 library_variant := $(if $(filter 1,$(FIRN_SEALED)),sealed,full)
 OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(if $(filter 1,$(FIRN_SEALED)),-sealed)
-# firn.h, the test of a port, what the file includes that firnc export writes, and what these include.
-LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. runtime/firn.h runtime/port_test.h runtime/parts.h plan/ops.h)))
+# The headers of the runtime, what the file includes that firnc export writes, and what these include.
+LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEADERS) runtime/parts.h plan/ops.h)))
 
 .PHONY: firmware-lib
 firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [OUT=folder]

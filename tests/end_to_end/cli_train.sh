@@ -297,6 +297,20 @@ compile newer --security-counter 9
 expect "a newer plan" 0 "" "$FIRN" train "$folder/newer.plan" --pub "$PUB" --data "$DATA" --quiet --steps 1 \
     --counter "$folder/counter"
 [ "$(cat "$folder/counter")" -eq 9 ] || fail "the counter grows with the plan"
+echo 8 >"$folder/counter"
+expect "a newer plan without a step" 0 "" "$FIRN" train "$folder/newer.plan" --pub "$PUB" --data "$DATA" --quiet --steps 0 \
+    --counter "$folder/counter"
+[ "$(cat "$folder/counter")" -eq 8 ] || fail "the counter grows before a step has worked"
+compile ours --vendor acme --class sensor --image-id 7
+ours() {
+    "$FIRN" train "$folder/ours.plan" --data "$DATA" --quiet --steps 1 "$@"
+}
+expect "the right device" 0 "" ours --pub "$PUB" --vendor acme --class sensor --image-id 7
+expect "another vendor" 3 OTHER_DEVICE ours --pub "$PUB" --vendor acne
+expect "another class" 3 OTHER_DEVICE ours --pub "$PUB" --class 00112233-4455-6677-8899-aabbccddeeff
+expect "another image id" 3 OTHER_IMAGE ours --pub "$PUB" --image-id 8
+expect "a vendor that is none" 2 "is no identity" ours --pub "$PUB" --vendor "a b"
+expect "several keys" 0 "" ours --pub "$folder/other.pub.pem" --pub "$PUB"
 echo nine >"$folder/counter"
 expect "a counter that is none" 1 COUNTER train --counter "$folder/counter"
 expect "no checkpoint to resume" 3 CHECKPOINT_MISSING train --resume --checkpoint "$folder/none"

@@ -18,6 +18,7 @@ plan                    plan/ schedules
 plan/checks             plan/ schedules
 plan/checks/sealed      plan/ schedules
 plan/shapes             plan/
+plan/slots              plan/
 plan/generated          plan/
 plan/generate           plan/
 

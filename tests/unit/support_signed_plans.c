@@ -257,6 +257,18 @@ void support_classifier(signed_plan *plan, const signed_plan_settings *settings)
 
 /* --- running --- */
 
+void support_blocks(opened *opened, const firn_sizes *sizes, firn_config *config) {
+    const firn_block of_kind[] = {[FIRN_REGION_PARAMETERS] = {opened->parameters, sizeof opened->parameters},
+                                  [FIRN_REGION_OPTIMIZER] = {opened->optimizer, sizeof opened->optimizer},
+                                  [FIRN_REGION_SESSION] = {opened->session, sizeof opened->session},
+                                  [FIRN_REGION_ARENA] = {opened->arena, sizeof opened->arena}};
+    config->blocks = opened->blocks;
+    config->block_count = sizes->block_count;
+    for (uint32_t i = 0; i < sizes->block_count; i++)
+        opened->blocks[i] =
+            sizes->blocks[i].kind <= FIRN_REGION_ARENA ? of_kind[sizes->blocks[i].kind] : (firn_block){0};
+}
+
 firn_config support_config(opened *opened, const signed_plan *plan) {
     firn_config config = {.plan = plan->file,
                           .plan_bytes = plan->bytes,
@@ -264,16 +276,8 @@ firn_config support_config(opened *opened, const signed_plan *plan) {
                           .blocks = opened->blocks,
                           .kernels = "plain"};
     firn_sizes sizes;
-    if (firn_plan_sizes(plan->file, plan->bytes, &sizes) == FIRN_OK) {
-        const firn_block of_kind[] = {[FIRN_REGION_PARAMETERS] = {opened->parameters, sizeof opened->parameters},
-                                      [FIRN_REGION_OPTIMIZER] = {opened->optimizer, sizeof opened->optimizer},
-                                      [FIRN_REGION_SESSION] = {opened->session, sizeof opened->session},
-                                      [FIRN_REGION_ARENA] = {opened->arena, sizeof opened->arena}};
-        config.block_count = sizes.block_count;
-        for (uint32_t i = 0; i < sizes.block_count; i++)
-            opened->blocks[i] =
-                sizes.blocks[i].kind <= FIRN_REGION_ARENA ? of_kind[sizes.blocks[i].kind] : (firn_block){0};
-    }
+    if (firn_plan_sizes(plan->file, plan->bytes, &sizes) == FIRN_OK)
+        support_blocks(opened, &sizes, &config);
     return config;
 }
 

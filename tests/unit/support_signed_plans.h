@@ -53,6 +53,9 @@ typedef struct opened {
 firn_config support_config(opened *opened, const signed_plan *plan);
 int support_open(opened *opened, const signed_plan *plan, const firn_port *port);
 
+/* Gives a config the blocks that a plan of these sizes needs. */
+void support_blocks(opened *opened, const firn_sizes *sizes, firn_config *config);
+
 /* A source of one stream of bytes in memory, in one or more segments. */
 typedef struct bytes_source {
     const uint8_t *bytes;

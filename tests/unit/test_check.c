@@ -35,7 +35,7 @@ static int device_counter(void *context, uint32_t *value) {
 static firn_check_request request_of(device *device, const uint8_t *key) {
     return (firn_check_request){.file = plan.file,
                                 .file_bytes = plan.bytes,
-                                .public_key = key,
+                                .keys = {.list = key, .count = 1},
                                 .pool = pool,
                                 .pool_bytes = sizeof pool,
                                 .context = device,
@@ -128,12 +128,12 @@ static void success_is_only_what_was_checked(void **state) {
     for (uint32_t i = 0; i < sizeof pool; i++)
         assert_int_equal(pool[i], 0);
     /* firn_check refuses a missing key; only the other function skips the signature */
-    request.public_key = NULL;
+    request.keys.list = NULL;
     assert_int_equal(firn_check(&request, &checked), FIRN_ERROR_ARGUMENT);
     plan.file[FIRN_PAYLOAD_OFFSET - 1] ^= 1;
     assert_int_equal(firn_check_untrusted(&request, &checked), FIRN_OK);
     plan.file[FIRN_PAYLOAD_OFFSET - 1] ^= 1;
-    request.public_key = plan.key;
+    request.keys.list = plan.key;
     request.pool_bytes = 64;
     assert_int_equal(firn_check(&request, &checked), FIRN_ERROR_POOL_TOO_SMALL);
     request.pool_bytes = sizeof pool;

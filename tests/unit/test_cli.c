@@ -193,7 +193,8 @@ static void outputs_are_neither_inputs_nor_each_other(void **state) {
         static cli_options options;
         options = (cli_options){.command = cases[i].command,
                                 .file = cases[i].file,
-                                .key = cases[i].key,
+                                .keys = {cases[i].key},
+                                .key_count = cases[i].key != NULL,
                                 .labels = cases[i].labels,
                                 .checkpoint = cases[i].checkpoint,
                                 .log = cases[i].log,

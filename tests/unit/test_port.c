@@ -42,6 +42,8 @@ typedef enum mistake {
     COUNTER_ONLY_ONE, /* advances by one, wherever to */
     COUNTER_CREEPS,   /* with every read */
     COUNTERS_ARE_ONE,
+    KEYS_FAIL,
+    KEYS_PARTLY, /* only sets bits of what the caller has there */
     TASK_TWICE,
     TASK_LEFT,
     TASKS_BEYOND,
@@ -159,6 +161,12 @@ static int advance_saves(void *context, uint32_t value) {
     return advance_counter(1, value);
 }
 
+static int read_revoked(void *context, uint32_t *mask) {
+    (void)context;
+    *mask = made == KEYS_PARTLY ? *mask | 4 : 4;
+    return made == KEYS_FAIL ? FIRN_ERROR_COUNTER : 0;
+}
+
 static void alive(void *context) {
     (void)context;
     alive_calls++;
@@ -194,6 +202,7 @@ static int begin(void **state) {
                        .storage = &storage,
                        .counter = &security,
                        .checkpoint_counter = &saves,
+                       .revoked_keys = read_revoked,
                        .alive = alive,
                        .parallel_for = parallel_for,
                        .threads = 2};
@@ -299,6 +308,8 @@ static void finds_mistakes(void **state) {
         {COUNTER_ONLY_ONE, "counter", "advanced to"},
         {COUNTER_CREEPS, "counter", "until it is advanced"},
         {COUNTERS_ARE_ONE, "checkpoint_counter", "another counter"},
+        {KEYS_FAIL, "revoked_keys", "returns 0"},
+        {KEYS_PARTLY, "revoked_keys", "whole mask"},
         {TASK_TWICE, "parallel_for", "every task once"},
         {TASK_LEFT, "parallel_for", "every task once"},
         {TASKS_BEYOND, "parallel_for", "inside"},

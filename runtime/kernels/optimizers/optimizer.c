@@ -35,7 +35,7 @@ firn_gradient firn_gradient_of(const firn_kernel_call *call, uint8_t factors) {
 
 void firn_gradient_run(float *g, const firn_gradient *gradient, size_t from, size_t count) {
     const float unscale = gradient->unscale, clip = gradient->clip, limit = gradient->limit;
-    firn_widen(g, gradient->tensor->data, gradient->tensor->type, from, count);
+    firn_widen_rows(g, 0, gradient->tensor->data, gradient->tensor->type, from, 0, 1, count);
     if (!gradient->has_factors)
         return;
     for (size_t i = 0; i < count; i++) {
@@ -100,30 +100,25 @@ typedef struct adamw {
     float beta1, beta2, epsilon, decay, rate, correction;
 } adamw;
 
-static void make_canonical(float *x, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        x[i] = firn_canonical(x[i]);
-}
-
 /* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;  u = m / (sqrt(v) + epsilon) correction; p = p - rate (u
  * + decay p). A NaN in m or v also makes p NaN, so only p is tested for NaN. */
 static void adamw_elements(adamw a, const float *restrict g, float *restrict p, float *restrict m, float *restrict v,
                            size_t count) {
-    uint32_t nan = 0;
+    firn_nan_watch watch = 0;
     for (size_t i = 0; i < count; i++) {
         float mean = firn_fma(1.0f - a.beta1, g[i], a.beta1 * m[i]);
         float square = firn_fma(1.0f - a.beta2, g[i] * g[i], a.beta2 * v[i]);
         float u = mean / (firn_sqrt(square) + a.epsilon) * a.correction;
         float next = firn_fma(-a.rate, firn_fma(a.decay, p[i], u), p[i]);
-        nan |= next != next;
+        watch = firn_watch(watch, next);
         p[i] = next;
         m[i] = mean;
         v[i] = square;
     }
-    if (nan != 0) {
-        make_canonical(p, count);
-        make_canonical(m, count);
-        make_canonical(v, count);
+    if (firn_may_have_nan(watch)) {
+        firn_canonical_many(p, count);
+        firn_canonical_many(m, count);
+        firn_canonical_many(v, count);
     }
 }
 
@@ -154,12 +149,31 @@ typedef struct sgd {
     bool maximize, nesterov;
 } sgd;
 
-/* p = p - rate (g + decay p) */
+/* p - rate (g + decay p) */
+static inline float sgd_next(const sgd *s, float g, float p) {
+    return firn_fma(-s->rate, firn_fma(s->decay, p, g), p);
+}
+
+static void sgd_elements(sgd s, const float *restrict g, float *restrict p, size_t count) {
+    const float sign = s.maximize ? -1.0f : 1.0f;
+    firn_nan_watch watch = 0;
+    size_t i = 0;
+    for (; !FIRN_VECTORS && !s.maximize && i + 4 <= count; i += 4) {
+        const float a = sgd_next(&s, g[i], p[i]), b = sgd_next(&s, g[i + 1], p[i + 1]),
+                    c = sgd_next(&s, g[i + 2], p[i + 2]), d = sgd_next(&s, g[i + 3], p[i + 3]);
+        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+        p[i] = a, p[i + 1] = b, p[i + 2] = c, p[i + 3] = d;
+    }
+    for (; i < count; i++) {
+        p[i] = sgd_next(&s, sign * g[i], p[i]);
+        watch = firn_watch(watch, p[i]);
+    }
+    if (firn_may_have_nan(watch))
+        firn_canonical_many(p, count);
+}
+
 static void sgd_run(const void *settings, const float *g, float *const tensors[], size_t count) {
-    const sgd s = *(const sgd *)settings;
-    float *restrict p = tensors[FIRN_SGD_OUT_PARAMETER];
-    for (size_t i = 0; i < count; i++)
-        p[i] = firn_canonical(firn_fma(-s.rate, firn_direction(g[i], p[i], s.maximize, s.decay), p[i]));
+    sgd_elements(*(const sgd *)settings, g, tensors[FIRN_SGD_OUT_PARAMETER], count);
 }
 
 void firn_kernel_sgd(const firn_kernel_call *call) {

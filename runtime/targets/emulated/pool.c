@@ -30,6 +30,16 @@ int firn_pool_blocks(firn_pool *left, firn_config *config, firn_block blocks[FIR
     return error;
 }
 
+int firn_pool_prepared(firn_pool *left, firn_config *config) {
+    firn_sizes sizes;
+    const int error = firn_plan_sizes(config->plan, config->plan_bytes, &sizes);
+    if (error != FIRN_OK)
+        return error;
+    config->prepared_bytes = sizes.prepared_bytes;
+    config->prepared = firn_pool_take(left, sizes.prepared_bytes);
+    return config->prepared != NULL ? FIRN_OK : FIRN_ERROR_PREPARED_TOO_SMALL;
+}
+
 int firn_pool_workspace(firn_pool *left, firn_config *config) {
     int error = firn_workspace_bytes(config, &config->workspace_bytes);
     if (error != FIRN_OK)

@@ -17,6 +17,9 @@ void *firn_pool_take(firn_pool *left, uint64_t bytes);
  * Returns FIRN_OK, BLOCK_TOO_SMALL or an error of firn_plan_sizes. */
 int firn_pool_blocks(firn_pool *left, firn_config *config, firn_block blocks[FIRN_BLOCKS_MAX]) FIRN_CHECK_RESULT;
 
+/* Takes the block for prepared ops. Returns FIRN_OK, PREPARED_TOO_SMALL or an error of firn_plan_sizes. */
+int firn_pool_prepared(firn_pool *left, firn_config *config) FIRN_CHECK_RESULT;
+
 /* Takes the workspace of a config whose other fields are complete. Returns FIRN_OK or the error of
  * firn_workspace_bytes; WORKSPACE_TOO_SMALL. */
 int firn_pool_workspace(firn_pool *left, firn_config *config) FIRN_CHECK_RESULT;

@@ -5,6 +5,7 @@
  *     steps=N           run N steps
  *     resume            begin with the file `checkpoint`; an eval plan always reads its parameters from this file
  *     predict           predict by the eval plan in the file `predict.plan` before each step of a train plan
+ *     prepared          decode the ops when the plan is opened, not each time they run
  *     save              write the file `checkpoint` after the last step of a train plan
  *     slots             instead of this file use the slots `slot.0` and `slot.1`
  *     stack             print the deepest stack of firn_open and of the steps, in bytes
@@ -12,6 +13,7 @@
  *     try=second-open   open a plan in the instance that already holds one, which must be refused
  *     try=arithmetic    only print checksums of the processor's arithmetic
  *     try=self-test     only run firn_self_test
+ *     device ...        be a device with two slots instead (device.c)
  */
 #include <string.h>
 
@@ -19,6 +21,7 @@
 #include "runtime/targets/emulated/arithmetic.h"
 #include "runtime/targets/emulated/checkpoint.h"
 #include "runtime/targets/emulated/data.h"
+#include "runtime/targets/emulated/device.h"
 #include "runtime/targets/emulated/pool.h"
 #include "runtime/targets/emulated/predict.h"
 #include "runtime/targets/emulated/push.h"
@@ -30,7 +33,7 @@ enum { EXIT_WRONG = 1, EXIT_COMMAND_LINE = 2, EXIT_REFUSED = 3, EXIT_NUMBERS = 4
 
 typedef struct options {
     uint64_t steps;
-    bool resume, save, slots, stack, predict, write_plan, second_open, arithmetic, self_test;
+    bool resume, prepared, save, slots, stack, predict, write_plan, second_open, arithmetic, self_test;
 } options;
 
 /* The deepest stack so far, of opening the plan and of one step, where it is asked for. */
@@ -114,6 +117,7 @@ static bool read_word(const char *word, options *asked) {
         const char *name;
         bool *asked;
     } words[] = {{"resume", &asked->resume},
+                 {"prepared", &asked->prepared},
                  {"save", &asked->save},
                  {"slots", &asked->slots},
                  {"stack", &asked->stack},
@@ -171,7 +175,7 @@ static void print_stack(const char *function, uint32_t bytes) {
 /* The memory that is left when the plan has its own. */
 static firn_pool left;
 
-static int open_plan(const firn_port *port) {
+static int open_plan(const firn_port *port, bool prepared) {
     uint64_t available = 0;
     const uint8_t *plan = firn_system_plan(&available);
     firn_block blocks[FIRN_BLOCKS_MAX];
@@ -183,6 +187,8 @@ static int open_plan(const firn_port *port) {
                           .public_key = firn_system_public_key(),
                           .port = port};
     int error = firn_pool_blocks(&left, &config, blocks);
+    if (error == FIRN_OK && prepared)
+        error = firn_pool_prepared(&left, &config);
     if (error == FIRN_OK)
         error = firn_pool_workspace(&left, &config);
     if (error != FIRN_OK)
@@ -311,7 +317,7 @@ static int try_to_write(void) {
 }
 
 static int try_to_open_again(const firn_port *port) {
-    int error = open_plan(port);
+    int error = open_plan(port, false);
     if (error == FIRN_OK)
         return report_fault("try", "a second plan was loaded", EXIT_WRONG);
     return report_error(error);
@@ -334,6 +340,9 @@ int firn_runner(void) {
     port.context = &slot;
     options asked = {0};
     firn_info info;
+    const char *as_device = after(firn_system_command_line(), "device");
+    if (as_device != NULL)
+        return firn_device(*as_device == ' ' ? as_device + 1 : as_device);
     if (!read_options(firn_system_command_line(), &asked))
         return report_fault("runner", "a word of the command line is not known", EXIT_COMMAND_LINE);
     if (asked.self_test || asked.arithmetic)
@@ -341,7 +350,7 @@ int firn_runner(void) {
     if (asked.slots)
         port.storage = &firn_emulated_slots;
     deepest.measured = asked.stack;
-    int error = open_plan(&port);
+    int error = open_plan(&port, asked.prepared);
     if (error == FIRN_OK)
         error = firn_describe(&instance, &info);
     if (error != FIRN_OK)

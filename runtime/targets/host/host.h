@@ -31,6 +31,24 @@ void *firn_host_grow(void *memory, size_t bytes);
 /* Returns path + ending in allocated memory, which the caller frees. */
 char *firn_host_path(const char *path, const char *ending);
 
+/* --- a line to a device (line.c) ---------------------------------------------------------------------------------- */
+
+typedef struct firn_host_line {
+    int file; /* -1: closed */
+    const char *path;
+} firn_host_line;
+
+/* Returns true if a serial port can be set to this speed. */
+bool firn_host_line_has_speed(uint32_t baud);
+/* Opens a serial port, or a pseudo terminal, at a speed that it has, for this process alone; or a local socket, which
+ * has no speed. */
+bool firn_host_line_open(firn_host_line *line, const char *path, uint32_t baud);
+void firn_host_line_close(firn_host_line *line);
+/* Sends all bytes, waiting at most so many seconds for room. */
+bool firn_host_line_send(const firn_host_line *line, const uint8_t *bytes, size_t count, double seconds);
+/* Receives what there is, waiting at most so many seconds for the first byte; *count is 0 if none came. */
+bool firn_host_line_receive(const firn_host_line *line, uint8_t *bytes, size_t most, double seconds, size_t *count);
+
 /* --- blocks (blocks.c) -------------------------------------------------------------------------------------------- */
 
 /* Allocates zeroed memory, aligned to a page. Returns NULL for 0 bytes, or if there is not enough memory. */

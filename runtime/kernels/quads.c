@@ -1,0 +1,213 @@
+/* Sums of products in scalar registers: plan/NUMERICS.md, "Reductions". Each sum adds its terms in ascending order, one
+ * fused multiply-add each. Both factors are read where they lie. Freestanding. */
+#include "runtime/kernels/quads.h"
+
+/* 1: the loop that serves every walk is the only one, which takes less code. */
+#ifdef __OPTIMIZE_SIZE__
+enum { ONE_LOOP = 1 };
+#else
+enum { ONE_LOOP = 0 };
+#endif
+
+/* Four lanes of a strip. Lanes beyond the last one that exists repeat it: their sums are computed and never used. */
+typedef struct four {
+    const float *lane[4];
+    size_t step; /* to the next term */
+} four;
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static inline four four_lanes(const firn_strip *strip, size_t lanes) {
+    const float *first = strip->at;
+    const size_t last = lanes - 1, step = strip->lane_step;
+    return (four){
+        {first, first + smaller(1, last) * step, first + smaller(2, last) * step, first + smaller(3, last) * step},
+        strip->term_step};
+}
+
+/* How a loop walks through four lanes. */
+typedef enum walk {
+    WALK_ANY,   /* any steps */
+    WALK_TERMS, /* the terms of a lane are adjacent */
+    WALK_LANES  /* the lanes of a term are adjacent */
+} walk;
+
+static walk walk_of(const firn_strip *strip) {
+    if (strip->term_step == 1)
+        return WALK_TERMS;
+    return strip->lane_step == 1 ? WALK_LANES : WALK_ANY;
+}
+
+static inline firn_nan_watch watch_four(firn_nan_watch watch, float a, float b, float c, float d) {
+    return firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+}
+
+/* Returns the element of lane 1, 2 or 3 at the current term. */
+static inline float lane_element(const float *first, const float *lane, int number, walk walk) {
+    return walk == WALK_LANES ? first[number] : *lane;
+}
+
+/* Returns its argument; the compiler cannot tell, so it derives the addresses of a quad from this one each time instead
+ * of keeping all sixteen on the stack. */
+static inline float *opaque(float *at) {
+    __asm__("" : "+r"(at));
+    return at;
+}
+
+/* Four by four sums. Both walks are constants after inlining. Written without arrays, which the compiler would keep in
+ * memory. */
+static inline __attribute__((always_inline)) firn_nan_watch four_by_four(float *sums, size_t step, bool begins,
+                                                                         const four *left, walk left_walk,
+                                                                         const four *right, walk right_walk,
+                                                                         size_t terms, firn_nan_watch watch) {
+    const size_t left_step = left_walk == WALK_TERMS ? 1 : left->step;
+    const size_t right_step = right_walk == WALK_TERMS ? 1 : right->step;
+    const float *l0 = left->lane[0], *l1 = left->lane[1], *l2 = left->lane[2], *l3 = left->lane[3];
+    const float *r0 = right->lane[0], *r1 = right->lane[1], *r2 = right->lane[2], *r3 = right->lane[3];
+    float s00 = 0, s01 = 0, s02 = 0, s03 = 0;
+    float s10 = 0, s11 = 0, s12 = 0, s13 = 0;
+    float s20 = 0, s21 = 0, s22 = 0, s23 = 0;
+    float s30 = 0, s31 = 0, s32 = 0, s33 = 0;
+    float *row0 = opaque(sums), *row1 = row0 + step, *row2 = row1 + step, *row3 = row2 + step;
+    if (!begins) {
+        s00 = row0[0], s01 = row0[1], s02 = row0[2], s03 = row0[3];
+        s10 = row1[0], s11 = row1[1], s12 = row1[2], s13 = row1[3];
+        s20 = row2[0], s21 = row2[1], s22 = row2[2], s23 = row2[3];
+        s30 = row3[0], s31 = row3[1], s32 = row3[2], s33 = row3[3];
+    }
+    for (; terms > 0; terms--) {
+        const float x0 = *l0, x1 = lane_element(l0, l1, 1, left_walk), x2 = lane_element(l0, l2, 2, left_walk),
+                    x3 = lane_element(l0, l3, 3, left_walk);
+        const float y0 = *r0, y1 = lane_element(r0, r1, 1, right_walk), y2 = lane_element(r0, r2, 2, right_walk),
+                    y3 = lane_element(r0, r3, 3, right_walk);
+        s00 = firn_fma(x0, y0, s00), s01 = firn_fma(x0, y1, s01);
+        s02 = firn_fma(x0, y2, s02), s03 = firn_fma(x0, y3, s03);
+        s10 = firn_fma(x1, y0, s10), s11 = firn_fma(x1, y1, s11);
+        s12 = firn_fma(x1, y2, s12), s13 = firn_fma(x1, y3, s13);
+        s20 = firn_fma(x2, y0, s20), s21 = firn_fma(x2, y1, s21);
+        s22 = firn_fma(x2, y2, s22), s23 = firn_fma(x2, y3, s23);
+        s30 = firn_fma(x3, y0, s30), s31 = firn_fma(x3, y1, s31);
+        s32 = firn_fma(x3, y2, s32), s33 = firn_fma(x3, y3, s33);
+        l0 += left_step, l1 += left_step, l2 += left_step, l3 += left_step;
+        r0 += right_step, r1 += right_step, r2 += right_step, r3 += right_step;
+    }
+    row0[0] = s00, row0[1] = s01, row0[2] = s02, row0[3] = s03;
+    row1[0] = s10, row1[1] = s11, row1[2] = s12, row1[3] = s13;
+    row2[0] = s20, row2[1] = s21, row2[2] = s22, row2[3] = s23;
+    row3[0] = s30, row3[1] = s31, row3[2] = s32, row3[3] = s33;
+    watch = watch_four(watch, s00, s01, s02, s03);
+    watch = watch_four(watch, s10, s11, s12, s13);
+    watch = watch_four(watch, s20, s21, s22, s23);
+    watch = watch_four(watch, s30, s31, s32, s33);
+    return watch;
+}
+
+/* All quads of four rows and four columns that exist, side by side. Inlined like four_by_four. */
+static inline __attribute__((always_inline)) firn_nan_watch whole_quads(const firn_quads *quads, size_t columns,
+                                                                        float *sums, size_t step, bool begins,
+                                                                        walk left_walk, walk right_walk) {
+    const four left = four_lanes(&quads->left, 4);
+    const size_t lane_step = quads->right.lane_step;
+    const float *at = quads->right.at;
+    firn_nan_watch watch = 0;
+    for (; columns >= 4; columns -= 4, sums += 4, at += 4 * lane_step) {
+        const four right = {{at, at + lane_step, at + 2 * lane_step, at + 3 * lane_step}, quads->right.term_step};
+        watch = four_by_four(sums, step, begins, &left, left_walk, &right, right_walk, quads->terms, watch);
+    }
+    return watch;
+}
+
+/* One lane of one factor and four of the other, whose sums lie `step` apart. Inlined with constant steps to the next
+ * term. */
+static inline __attribute__((always_inline)) firn_nan_watch one_by_four(float *sums, size_t step, bool begins,
+                                                                        const float *l, size_t one_step,
+                                                                        const four *others, size_t others_step,
+                                                                        size_t terms) {
+    const float *r0 = others->lane[0], *r1 = others->lane[1], *r2 = others->lane[2], *r3 = others->lane[3];
+    float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    if (!begins)
+        s0 = sums[0], s1 = sums[step], s2 = sums[2 * step], s3 = sums[3 * step];
+    for (; terms > 0; terms--) {
+        const float x = *l;
+        s0 = firn_fma(x, *r0, s0), s1 = firn_fma(x, *r1, s1);
+        s2 = firn_fma(x, *r2, s2), s3 = firn_fma(x, *r3, s3);
+        l += one_step;
+        r0 += others_step, r1 += others_step, r2 += others_step, r3 += others_step;
+    }
+    sums[0] = s0, sums[step] = s1, sums[2 * step] = s2, sums[3 * step] = s3;
+    return watch_four(0, s0, s1, s2, s3);
+}
+
+static void copy(float *to, size_t to_step, const float *from, size_t from_step, size_t rows, size_t columns) {
+    for (size_t row = 0; row < rows; row++)
+        for (size_t column = 0; column < columns; column++)
+            to[row * to_step + column] = from[row * from_step + column];
+}
+
+/* A quad at the edge: fewer than four rows or columns exist. Its sums are computed on the stack. */
+static firn_nan_watch edge_quad(const firn_quads *quads, size_t rows, size_t columns, float *sums, size_t step,
+                                bool begins) {
+    enum { SPARE = 4 };
+    float spare[SPARE * SPARE];
+    firn_nan_watch watch;
+    const four left = four_lanes(&quads->left, rows), right = four_lanes(&quads->right, columns);
+    if (!begins) {
+        for (size_t i = 0; i < (size_t)SPARE * SPARE; i++)
+            spare[i] = 0;
+        copy(spare, SPARE, sums, step, rows, columns);
+    }
+    if (rows == 1)
+        watch = one_by_four(spare, 1, begins, quads->left.at, quads->left.term_step, &right, right.step, quads->terms);
+    else if (columns == 1)
+        watch =
+            one_by_four(spare, SPARE, begins, quads->right.at, quads->right.term_step, &left, left.step, quads->terms);
+    else
+        watch = four_by_four(spare, SPARE, begins, &left, WALK_ANY, &right, WALK_ANY, quads->terms, 0);
+    copy(sums, step, spare, SPARE, rows, columns);
+    return watch;
+}
+
+/* One row, and as many whole quads of columns as exist. */
+static firn_nan_watch one_row(const firn_quads *quads, size_t columns, float *sums, bool begins) {
+    const size_t lane_step = quads->right.lane_step;
+    const float *at = quads->right.at;
+    firn_nan_watch watch = 0;
+    for (; columns >= 4; columns -= 4, sums += 4, at += 4 * lane_step) {
+        const four right = {{at, at + lane_step, at + 2 * lane_step, at + 3 * lane_step}, quads->right.term_step};
+        if (!ONE_LOOP && quads->left.term_step == 1 && right.step == 1)
+            watch += one_by_four(sums, 1, begins, quads->left.at, 1, &right, 1, quads->terms);
+        else
+            watch +=
+                one_by_four(sums, 1, begins, quads->left.at, quads->left.term_step, &right, right.step, quads->terms);
+    }
+    return watch;
+}
+
+static firn_nan_watch four_rows(const firn_quads *quads, size_t columns, float *sums, size_t step, bool begins) {
+    const walk left = walk_of(&quads->left), right = walk_of(&quads->right);
+    if (!ONE_LOOP && left == WALK_TERMS && right == WALK_TERMS)
+        return whole_quads(quads, columns, sums, step, begins, WALK_TERMS, WALK_TERMS);
+    if (!ONE_LOOP && left == WALK_TERMS && right == WALK_LANES)
+        return whole_quads(quads, columns, sums, step, begins, WALK_TERMS, WALK_LANES);
+    if (!ONE_LOOP && left == WALK_LANES && right == WALK_LANES)
+        return whole_quads(quads, columns, sums, step, begins, WALK_LANES, WALK_LANES);
+    return whole_quads(quads, columns, sums, step, begins, WALK_ANY, WALK_ANY);
+}
+
+firn_nan_watch firn_quads_add(const firn_quads *quads, size_t rows, size_t columns, float *sums, size_t step,
+                              bool begins) {
+    size_t whole = 0; /* columns of whole quads */
+    firn_nan_watch watch = 0;
+    if (rows == 1 || rows == 4) {
+        whole = columns / 4 * 4;
+        watch = rows == 1 ? one_row(quads, whole, sums, begins) : four_rows(quads, whole, sums, step, begins);
+    }
+    for (; whole < columns; whole += 4) {
+        firn_quads edge = *quads;
+        edge.right.at += whole * edge.right.lane_step;
+        watch += edge_quad(&edge, rows, smaller(4, columns - whole), sums + whole, step, begins);
+    }
+    return watch;
+}
