@@ -98,13 +98,13 @@ enum {
     PLAN_SECTION = 1,
     SYMBOLS_SECTION = 2,
     STRINGS_SECTION = 3,
-    SECTIONS = 5,
+    SECTIONS = 4,
     SYMBOLS = 3 /* the first is the null symbol */
 };
 
-/* Names of sections and symbols, in one table. The last section says that the object needs no executable stack. */
-static const char names[] = "\0.firn_plan\0.symtab\0.strtab\0.note.GNU-stack\0firn_plan_region\0firn_plan_region_end";
-enum { NAME_PLAN = 1, NAME_SYMBOLS = 12, NAME_STRINGS = 20, NAME_STACK = 28, NAME_BEGIN = 44, NAME_END = 61 };
+/* Names of sections and symbols, in one table. */
+static const char names[] = "\0.firn_plan\0.symtab\0.strtab\0firn_plan_region\0firn_plan_region_end";
+enum { NAME_PLAN = 1, NAME_SYMBOLS = 12, NAME_STRINGS = 20, NAME_BEGIN = 28, NAME_END = 45 };
 
 typedef struct elf {
     uint8_t *bytes;
@@ -161,7 +161,6 @@ static void put_sections(const elf *e) {
                                    4, ELF_SYMBOL});
     put_section(e, STRINGS_SECTION,
                 (const uint32_t[]){NAME_STRINGS, ELF_STRINGS, 0, 0, strings, sizeof names, 0, 0, 1, 0});
-    put_section(e, SECTIONS - 1, (const uint32_t[]){NAME_STACK, ELF_PROGRAM_BITS, 0, 0, PLAN_AT, 0, 0, 0, 1, 0});
 }
 
 static void put_symbol(const elf *e, uint32_t number, uint32_t name, uint32_t value, uint32_t count, uint8_t kind) {
