@@ -76,6 +76,8 @@ OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(if $(filter 1,$(FIRN_SEALED)),-sealed)
 # The headers of the runtime, what the file includes that firnc export writes, and what these include.
 LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEADERS) runtime/parts.h plan/ops.h)))
 
+FIRN_VERSION = $(shell sed -n 's/^.define FIRN_VERSION  *"\(.*\)"/\1/p' runtime/firn.h)
+
 .PHONY: firmware-lib
 firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [OUT=folder]
 	@test -n '$(filter $(TARGETS),$(TARGET))' || \
@@ -88,6 +90,8 @@ firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] 
 	@$($(TARGET)_CROSS)ar rcs '$(OUT)/libfirn.a' $(call library_objects,$(TARGET),$(LIBRARY_$(library_variant))) \
 	    $(BUILD)/$(TARGET)/library/signature.o
 	@tar cf - $(LIBRARY_HEADERS) | tar xf - -C '$(OUT)/include'
+	@sed 's|@TARGET@|$(TARGET)|; s|@OPTIONS@|$($(TARGET)_MACHINE)|' runtime/package/firmware.cmake.in > '$(OUT)/firnConfig.cmake'
+	@sed 's|@VERSION@|$(FIRN_VERSION)|' runtime/package/firnConfigVersion.cmake.in > '$(OUT)/firnConfigVersion.cmake'
 	@echo '$(OUT): libfirn.a ($(library_variant)) and include/ for $(TARGET). Link, with the parts that'
 	@echo '`firnc export PLAN --c -o parts.c` writes; without them everything is linked:'
 	@echo '    $(call library_compiler,$(TARGET)) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
@@ -160,3 +164,8 @@ $(PARTS_RUNNER): $(BUILD)/keys/$(KEY).c $(call library_objects,$(TARGET),$(call 
 parts-runner:
 	@$(MAKE) --no-print-directory -s $(PARTS_RUNNER) V=1 >&2
 	@echo $(PARTS_RUNNER)
+
+# The sources of the library without the signature check, one a line: for FIRN_SEALED=0 or 1.
+.PHONY: library-sources
+library-sources:
+	@printf '%s\n' $(LIBRARY_$(library_variant))
