@@ -73,8 +73,9 @@ $(foreach target,$(TARGETS),$(eval $(call LIBRARY_RULES,$(target))))
 FIRN_SEALED ?= 0
 library_variant := $(if $(filter 1,$(FIRN_SEALED)),sealed,full)
 OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(if $(filter 1,$(FIRN_SEALED)),-sealed)
-# The headers of the runtime, what the file includes that firnc export writes, and what these include.
-LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEADERS) runtime/parts.h plan/ops.h)))
+# The headers of the runtime, what the example includes and the file that firnc export writes, and what these include.
+LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEADERS) runtime/parts.h plan/ops.h \
+    runtime/targets/board.h runtime/targets/plan_file.h)))
 
 FIRN_VERSION = $(shell sed -n 's/^.define FIRN_VERSION  *"\(.*\)"/\1/p' runtime/firn.h)
 
