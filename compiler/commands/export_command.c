@@ -9,7 +9,7 @@
 typedef struct request {
     const char *name, *output, *machine, *address_text;
     firnc_texts others;
-    bool c, hex, elf;
+    bool c, array, hex, elf;
     uint32_t address;
 } request;
 
@@ -18,6 +18,10 @@ static const firnc_option options[] = {
       "of a plan the parts of libfirn that it needs, as C, to link in front of libfirn.a; of a key an array"},
      FIRNC_OPTION_FLAG,
      offsetof(request, c)},
+    {{"--array", NULL, NULL,
+      "the plan without its report as a C array, firn_plan_region, and its length, firn_plan_bytes"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, array)},
     {{"--hex", NULL, NULL, "the plan without its report as Intel HEX, to flash"},
      FIRNC_OPTION_FLAG,
      offsetof(request, hex)},
@@ -60,11 +64,11 @@ static bool read_address(const char *text, uint32_t *address) {
 
 /* Returns FIRNC_EXIT_OK if the options fit each other. */
 static int check(request *r) {
-    if (r->c + r->hex + r->elf != 1)
-        return firnc_usage("export", "--c, --hex, --elf: the form is missing or not one; add one of the three");
+    if (r->c + r->array + r->hex + r->elf != 1)
+        return firnc_usage("export", "--c, --array, --hex, --elf: the form is missing or not one; add one of the four");
     if (!r->c && r->others.count != 0)
         return firnc_usage("export", "--with: only with --c; leave it out");
-    if (r->c && r->address_text != NULL)
+    if ((r->c || r->array) && r->address_text != NULL)
         return firnc_usage("export", "--address: only with --hex and --elf; leave it out");
     if (r->hex && r->address_text == NULL)
         return firnc_usage("export", "--hex: the address is missing; add --address N");
@@ -106,6 +110,8 @@ static int export_command(int argc, char **argv) {
         return FIRNC_EXIT_USAGE;
     if (r.c)
         return export_c(files, count, r.output);
+    if (r.array)
+        return firnc_export_array(r.name, r.output);
     if (r.hex)
         return firnc_export_hex(r.name, r.address, r.output);
     return firnc_export_elf(r.name, strcmp(r.machine, "arm") == 0, r.address_text != NULL ? &r.address : NULL,
@@ -114,8 +120,8 @@ static int export_command(int argc, char **argv) {
 
 const firnc_command firnc_command_export = {
     .words = {.name = "export",
-              .forms = {"PLAN|KEY --c [--with FILE]... [-o FILE]", "PLAN --hex --address N [-o FILE]",
-                        "PLAN --elf --machine arm|riscv [--address N] -o FILE"},
+              .forms = {"PLAN|KEY --c [--with FILE]... [-o FILE]", "PLAN --array [-o FILE]",
+                        "PLAN --hex --address N [-o FILE]", "PLAN --elf --machine arm|riscv [--address N] -o FILE"},
               .text =
                   "write what a firmware is built and flashed with: the parts that a plan needs, the plan, the key"},
     .run = export_command,

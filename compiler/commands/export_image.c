@@ -1,5 +1,5 @@
-/* A plan in the forms that flash tools and linkers take: Intel HEX, and an ELF file whose one section is the plan. Both
- * hold the bytes that a device reads: the plan without its report. */
+/* A plan in the forms that compilers, flash tools and linkers take: a C array, Intel HEX, and an ELF file whose one
+ * section is the plan. All hold the bytes that a device reads: the plan without its report. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +30,28 @@ static int read_image(const char *name, uint64_t address, firnc_bytes *image) {
         return FIRNC_EXIT_WRONG;
     }
     return FIRNC_EXIT_OK;
+}
+
+/* --- C ------------------------------------------------------------------------------------------------------------ */
+
+int firnc_export_array(const char *plan, const char *output) {
+    firnc_bytes image;
+    const int status = read_image(plan, 0, &image);
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    firnc_growing_text text = {0};
+    const unsigned long long bytes = image.count;
+    const char *begin = firnc_format("/* A plan, without its report. Written by firnc export; do not change. */\n"
+                                     "#include <stdint.h>\n\n"
+                                     "extern const uint8_t firn_plan_region[%llu];\n"
+                                     "extern const uint32_t firn_plan_bytes;\n"
+                                     "const uint32_t firn_plan_bytes = %llu;\n"
+                                     "_Alignas(%u) const uint8_t firn_plan_region[%llu] = {\n",
+                                     bytes, bytes, (unsigned)FIRNC_ALIGNMENT, bytes);
+    firnc_text_add(&text, begin, strlen(begin));
+    firnc_export_add_bytes(&text, image.data, image.count);
+    firnc_text_add(&text, "};\n", 3);
+    return firnc_export_write(output, text.text, text.length);
 }
 
 /* --- Intel HEX ---------------------------------------------------------------------------------------------------- */

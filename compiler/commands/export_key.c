@@ -22,11 +22,6 @@ static void add(firnc_growing_text *to, const char *text) {
     firnc_text_add(to, text, strlen(text));
 }
 
-static void add_key(firnc_growing_text *to, const uint8_t key[FIRN_PUBLIC_KEY_BYTES]) {
-    for (uint32_t i = 0; i < FIRN_PUBLIC_KEY_BYTES; i++)
-        add(to, firnc_format("%s0x%02x,%s", i % 16 == 0 ? "    " : "", (unsigned)key[i], i % 16 == 15 ? "\n" : " "));
-}
-
 int firnc_export_keys(const char *const *keys, uint32_t count, const char *output) {
     firnc_growing_text text = {0};
     const unsigned bytes = count * FIRN_PUBLIC_KEY_BYTES;
@@ -41,7 +36,7 @@ int firnc_export_keys(const char *const *keys, uint32_t count, const char *outpu
         uint8_t key[FIRN_PUBLIC_KEY_BYTES];
         if (!firnc_public_key_read(keys[i], key))
             return FIRNC_EXIT_WRONG;
-        add_key(&text, key);
+        firnc_export_add_bytes(&text, key, sizeof key);
     }
     add(&text, "};\n");
     return firnc_export_write(output, text.text, text.length);

@@ -170,3 +170,8 @@ parts-runner:
 .PHONY: library-sources
 library-sources:
 	@printf '%s\n' $(LIBRARY_$(library_variant))
+
+.PHONY: arduino-lib
+arduino-lib: $(MBEDTLS_READY) ## the library for Arduino and PlatformIO: OUT=folder
+	@test -n '$(filter command line environment,$(origin OUT))' || { echo 'arduino-lib: OUT is missing; add OUT=folder' >&2; exit 2; }
+	@CC='$(CC)' runtime/package/arduino/make-library '$(OUT)' '$(MBEDTLS_SOURCE)' $(LIBRARY_full)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What firnc export writes beside the parts of a plan (parts.sh): a plan as Intel HEX and as ELF, which the tools of a
+# What firnc export writes beside the parts of a plan (parts.sh): a plan as a C array, Intel HEX and ELF, which the tools of a
 # cross compiler read back byte by byte and link, and public keys as C. What is wrong is refused, and no output is lost.
 set -eu
 
@@ -27,6 +27,22 @@ for address in 0x08040000 134479808 0x0001ffc0 0xfff00000; do
     [ $((0x$begin)) -eq $((address)) ] || fail "hex at $address: begins at $begin"
 done
 "$FIRNC" export "$plan" --hex --address 0xfff00000 | cmp -s - "$folder/hex" || fail "a file and standard output differ"
+
+# --- a C array ---
+
+expect "array" 0 "" "$FIRNC" export "$plan" --array -o "$folder/array.c"
+cat >"$folder/print.c" <<'END'
+#include <stdint.h>
+#include <stdio.h>
+extern const uint8_t firn_plan_region[];
+extern const uint32_t firn_plan_bytes;
+int main(void) {
+    return (uintptr_t)firn_plan_region % 64 != 0 || fwrite(firn_plan_region, 1, firn_plan_bytes, stdout) != firn_plan_bytes;
+}
+END
+gcc -std=c11 -Wall -Wextra -Wpedantic -Werror "$folder/array.c" "$folder/print.c" -o "$folder/print"
+"$folder/print" >"$folder/back" || fail "array: not aligned"
+cmp -s "$folder/wanted" "$folder/back" || fail "array: other bytes"
 
 # --- ELF: a program to flash, and an object that is linked into the example ---
 
@@ -102,7 +118,7 @@ refuse() {
 "$FIRNC" compile runtime/targets/size.yaml --mode train --unsigned --pub "$folder/test.pub.pem" -o "$folder/open" >"$folder/log"
 cp "$plan" "$folder/damaged"
 printf x | dd of="$folder/damaged" bs=1 seek=3000 conv=notrunc 2>"$folder/log"
-for form in "$hex" "--elf --machine arm"; do
+for form in "$hex" "--elf --machine arm" --array; do
     refuse "unsigned $form" 3 "not signed" "$FIRNC" export "$folder/open" $form -o "$folder/kept"
     refuse "damaged $form" 3 "refused" "$FIRNC" export "$folder/damaged" $form -o "$folder/kept"
     refuse "no plan $form" 3 "refused" "$FIRNC" export "$folder/test.pub.pem" $form -o "$folder/kept"
@@ -115,8 +131,8 @@ for address in 0x 0x10 63 -64 0x100000000 0x12g0 4294967296 ""; do
 done
 refuse "beyond 32 bits" 1 "lower --address" "$FIRNC" export "$plan" --hex --address 0xffffffc0 -o "$folder/kept"
 refuse "no address" 2 "add --address" "$FIRNC" export "$plan" --hex -o "$folder/kept"
-refuse "no form" 2 "add one of the three" "$FIRNC" export "$plan" -o "$folder/kept"
-refuse "two forms" 2 "add one of the three" "$FIRNC" export "$plan" --c $hex -o "$folder/kept"
+refuse "no form" 2 "add one of the four" "$FIRNC" export "$plan" -o "$folder/kept"
+refuse "two forms" 2 "add one of the four" "$FIRNC" export "$plan" --c $hex -o "$folder/kept"
 refuse "no machine" 2 "add --machine" "$FIRNC" export "$plan" --elf -o "$folder/kept"
 refuse "other machine" 2 "add --machine" "$FIRNC" export "$plan" --elf --machine mips -o "$folder/kept"
 refuse "machine of hex" 2 "only with --elf" "$FIRNC" export "$plan" $hex --machine arm -o "$folder/kept"
