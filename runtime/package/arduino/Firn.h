@@ -5,6 +5,5 @@
 #include "runtime/firn.h"
 #include "runtime/plan_slots.h"
 #include "runtime/port_test.h"
-#include "runtime/targets/plan_file.h"
 
 #endif
