@@ -1,6 +1,7 @@
 #!/bin/sh
 # What `make firmware-lib` makes is complete: in a folder of its own the headers compile alone, the printed line links the
-# example and the test of a port with a plan, and find_package of CMake finds the library for a cross build.
+# example and the test of a port with a plan, and find_package of CMake finds the library for a cross build. The
+# README's commands for a board are run.
 set -eu
 
 . tests/end_to_end/expectations
@@ -66,6 +67,16 @@ END
     ! arm-none-eabi-nm by-cmake-$variant/main | grep -q ' firn_kernel_tanh$' || fail "cmake: a kernel that is not needed"
     cd "$root"
 done
+# --- the commands of the README, "On your board" ---
+
+sed -n '/^### On your board$/,/^###* The/s/^    \([^ ].*\)$/\1/p' README.md | sed 's/ *#.*//' >"$folder/commands"
+[ "$(wc -l <"$folder/commands")" -ge 9 ] || fail "the README has hardly a command: does this test look?"
+while read -r command; do
+    expect "README: $command" 0 "" sh -c "$(echo "$command" | sed "s|\([ =]\)board/|\1$folder/readme/|g; s|-p board\$|-p $folder/readme|
+        s|^build/|$BUILD/|; s|^make |make -s --no-print-directory BUILD=$BUILD |")"
+done <"$folder/commands"
+[ -e "$folder/readme/firn/libfirn.a" ] && [ -e "$folder/readme/Firn/src/Firn.h" ] || fail "the README's commands make nothing"
+
 expect "another target" 2 "none of" sh -c "make -s --no-print-directory firmware-lib TARGET=z80 2>&1 | grep firmware-lib: >&2; exit 2"
 
 [ "$failures" -eq 0 ]
