@@ -36,12 +36,10 @@ runtime/targets/x86     plan/ schedules runtime runtime/targets runtime/kernels/
 runtime/targets/emulated plan/ schedules runtime runtime/numerics runtime/targets
 runtime/targets/cortex-m runtime/targets
 runtime/targets/rv32    runtime/targets
+runtime/manual
 runtime/package         plan/
 runtime/package/arduino runtime
-runtime/manual
-runtime/cli             plan/ schedules runtime runtime/targets/host runtime/package         plan/
-runtime/package/arduino runtime
-runtime/manual
+runtime/cli             plan/ schedules runtime runtime/targets/host runtime/manual
 
 compiler/base           plan/ schedules
 compiler/keys           plan/ schedules compiler/base
@@ -53,9 +51,7 @@ compiler                plan/ schedules compiler/base compiler/graph compiler/jo
 compiler/models         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job runtime/numerics
 compiler/recipe         plan/ schedules compiler/base compiler/keys compiler/graph compiler/job compiler/models
 compiler/examples       plan/ compiler compiler/graph compiler/job
-compiler/commands       plan/ schedules compiler/ runtime runtime/package         plan/
-runtime/package/arduino runtime
-runtime/manual
+compiler/commands       plan/ schedules compiler/ runtime runtime/manual
 compiler/studies        plan/ schedules compiler/
 end
 
