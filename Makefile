@@ -242,7 +242,7 @@ $(call object,$(COMPILER_SOURCES) $(HOST_SOURCES) $(FIRN_SOURCES) $(FIRNC_SOURCE
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
 build: all ## the same
 
-$(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c)) $(BUILD)/signature.o
+$(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c) plan/trail.c) $(BUILD)/signature.o
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lm
 
@@ -300,13 +300,13 @@ test: ## run every test, also under ASan and UBSan; ONLY='word ...' selects by n
 
 # These tests have an exhaustive form: every float instead of every 997th, every step of each schedule, every format on
 # every target.
-LONG_TESTS := unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits
+LONG_TESTS := unit/test_numerics unit/test_numerics_soft unit/test_numerics_ulp end_to_end/bits end_to_end/glitch
 
 .PHONY: test-long
-test-long: ## the exhaustive forms of the tests that have one; under an hour on two cores
+test-long: ## the exhaustive forms of the tests that have one; some hours on two cores
 	@.packages/install test
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all unit-tests firmware variants $(BUILD)/runner
-	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=3600 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
+	@FIRN_TEST_EXHAUSTIVE=1 TEST_SECONDS=14400 BUILD=$(BUILD) tests/run.sh $(LONG_TESTS)
 	@python3 tests/golden/schedules.py check $(BUILD)/firnc compiler/recipes/small_mlp.yaml 200000
 	@python3 tests/golden/signatures.py check
 
@@ -417,6 +417,7 @@ cppcheck:
 # --- microcontrollers ----------------------------------------------------------------------------------------------
 
 include runtime/targets/firmware.mk
+include tests/glitch/glitch.mk
 include runtime/targets/library.mk
 
 # --- the rest ------------------------------------------------------------------------------------------------------

@@ -27,6 +27,16 @@
 enum { FIRN_ALGORITHM_NONE = 0, FIRN_ALGORITHM_ECDSA_P256 = 1 };
 enum { FIRN_MODE_TRAIN = 0, FIRN_MODE_EVAL = 1 };
 
+/* Offsets of fields in the header, for who reads its bytes a second time. */
+enum {
+    FIRN_HEADER_AT_IMAGE_ID = 32,
+    FIRN_HEADER_AT_SECURITY_COUNTER = 40,
+    FIRN_HEADER_AT_VENDOR = 48,
+    FIRN_HEADER_AT_CLASS = 64,
+    FIRN_HEADER_AT_KEY_HASH = 112,
+    FIRN_HEADER_AT_RUN_HASH = 144
+};
+
 /* What a plan has of each thing, over all phases. The memory that an instance needs besides its regions follows from
  * these numbers. */
 typedef struct firn_counts {

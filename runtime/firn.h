@@ -94,8 +94,9 @@ typedef struct firn_port {
     /* Reads the keys that this device has revoked, as in firn_config.revoked_keys, which it is added to: fuses, or a
      * word in protected memory, of which bits are only ever set. Returns 0 or FIRN_ERROR_COUNTER. NULL: none. */
     int (*revoked_keys)(void *context, uint32_t *mask);
-    /* Called regularly during long work, to feed a watchdog. The longest time without a call is that of the signature
-     * check in firn_open: 19 million instructions on a Cortex-M7, 29 million on RV32IMAFC. NULL: not called. */
+    /* Called regularly during long work, to feed a watchdog. The longest time without a call is in the signature check,
+     * which takes 19 million instructions on a Cortex-M7 and 29 million on RV32IMAFC, and calls it before, in the middle
+     * and after. NULL: not called. */
     void (*alive)(void *context);
     /* Runs body(argument, begin, end) over disjoint ranges that cover [0, tasks) and returns when all are done. Every
      * thread must round to nearest and keep subnormals. NULL: all work runs in the calling thread. Each thread needs 16

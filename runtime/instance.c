@@ -6,12 +6,12 @@
 
 firn_instance *firn_instance_of(firn *instance) {
     firn_instance *self = (firn_instance *)(void *)instance;
-    return self != NULL && self->mark == FIRN_INSTANCE_MARK ? self : NULL;
+    return self != NULL && firn_trail_is_complete(&self->trail) ? self : NULL;
 }
 
 const firn_instance *firn_instance_view(const firn *instance) {
     const firn_instance *self = (const firn_instance *)(const void *)instance;
-    return self != NULL && self->mark == FIRN_INSTANCE_MARK ? self : NULL;
+    return self != NULL && firn_trail_is_complete(&self->trail) ? self : NULL;
 }
 
 void firn_instance_changed(firn_instance *instance) {
@@ -22,7 +22,7 @@ void firn_instance_changed(firn_instance *instance) {
 int firn_instance_condition(const firn_instance *instance) {
     /* An owner that is no longer open is a mistake of the caller, and no state. */
     for (const firn_instance *at = instance; at != NULL; at = at->owner) {
-        if (at->mark != FIRN_INSTANCE_MARK || at->condition == FIRN_CONDITION_EMPTY)
+        if (!firn_trail_is_complete(&at->trail) || at->condition == FIRN_CONDITION_EMPTY)
             return FIRN_ERROR_NO_STATE;
         if (at->condition == FIRN_CONDITION_POISONED)
             return FIRN_ERROR_POISONED;

@@ -68,7 +68,7 @@ typedef struct firn_bindings {
 
 /* may_alias, because the user zeroes these bytes through the type `firn`. */
 typedef struct __attribute__((may_alias)) firn_instance {
-    uint64_t mark; /* FIRN_INSTANCE_MARK once a plan is bound; any other value: not programmed */
+    firn_trail trail; /* complete once a plan is bound; otherwise: not programmed */
     firn_header header;
     uint8_t plan_hash[FIRN_HASH_BYTES];
     uint8_t model_hash[FIRN_HASH_BYTES];
@@ -94,8 +94,6 @@ typedef struct __attribute__((may_alias)) firn_instance {
     bool worked;               /* a step has returned FIRN_OK */
     uint32_t condition;        /* firn_condition */
 } firn_instance;
-
-#define FIRN_INSTANCE_MARK 0x66697270726f6721u
 
 _Static_assert(sizeof(firn_instance) <= sizeof(firn), "an instance fits into the opaque bytes");
 _Static_assert(_Alignof(firn_instance) <= _Alignof(firn), "and is no more aligned than they are");

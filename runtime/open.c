@@ -201,29 +201,21 @@ static int take_file(const firn_config *config, firn_instance *opened, uint64_t 
 
 /* --- the chain --- */
 
-/* Adds the keys that the device has revoked to those of the config. */
-static int revoked_keys(const firn_config *config, uint32_t *mask) {
-    uint32_t of_device = 0;
-    int status = FIRN_OK;
-    if (config->port != NULL && config->port->revoked_keys != NULL)
-        status = config->port->revoked_keys(config->port->context, &of_device);
-    *mask = config->revoked_keys | of_device;
-    return status;
-}
-
 static firn_check_request request_of(const firn_config *config, const firn_header *header, const uint8_t *file,
                                      uint64_t file_bytes) {
     const firn_block *lender = &config->blocks[lending_region(header)];
-    firn_check_request request = {.file = file,
-                                  .file_bytes = file_bytes,
-                                  .keys = {.list = config->public_key, .count = 1 + config->more_keys},
-                                  .identity = config->identity,
-                                  .pool = lender->memory,
-                                  .pool_bytes = lender->bytes};
+    firn_check_request request = {
+        .file = file,
+        .file_bytes = file_bytes,
+        .keys = {.list = config->public_key, .count = 1 + config->more_keys, .revoked = config->revoked_keys},
+        .identity = config->identity,
+        .pool = lender->memory,
+        .pool_bytes = lender->bytes};
     const firn_port *port = config->port;
     if (port != NULL) {
         request.context = port->context;
         request.alive = port->alive;
+        request.revoked_keys = port->revoked_keys;
         request.counter = port->counter != NULL ? port->counter->read : NULL;
     }
     return request;
@@ -235,10 +227,10 @@ static uint64_t prepared_bytes(const firn_header *header) {
 
 /* Runs all checks of a plan, in the order of plan/FORMAT.md, with the runtime's floating-point control word: the checks
  * compare attributes with 0, which would give other results in a caller that flushes subnormals to zero. */
-static int check_in_own_mode(const firn_check_request *request, firn_instance *opened) {
+static int check_in_own_mode(const firn_check_request *request, firn_instance *opened, firn_trail *trail) {
     const uint32_t before = firn_float_begin();
     uint32_t counter;
-    const int status = firn_check_into(request, &opened->header, &opened->plan, opened->plan_hash, &counter);
+    const int status = firn_check_into(request, &opened->header, &opened->plan, opened->plan_hash, &counter, trail);
     firn_float_end(before);
     return status;
 }
@@ -269,9 +261,9 @@ static void empty_rings(const firn_instance *instance) {
             memset((void *)(uintptr_t)instance->blocks[i], 0, (size_t)instance->header.region_bytes[i]);
 }
 
-/* Makes all checks of a config and its plan, except for the workspace. The result is in *opened. Writes nothing else
- * outside the blocks. */
-static int examine(const firn_config *config, firn_instance *opened) {
+/* Makes all checks of a config and its plan, except for the workspace. The result is in *opened, the trail of the
+ * checks in *trail. Writes nothing else outside the blocks. */
+static int examine(const firn_config *config, firn_instance *opened, firn_trail *trail) {
     *opened = (firn_instance){0};
     int status = check_config(config);
     if (status == FIRN_OK)
@@ -293,10 +285,8 @@ static int examine(const firn_config *config, firn_instance *opened) {
         status = FIRN_ERROR_ARGUMENT;
     if (status != FIRN_OK)
         return status;
-    firn_check_request request = request_of(config, &opened->header, opened->file, file_bytes);
-    status = revoked_keys(config, &request.keys.revoked);
-    if (status == FIRN_OK)
-        status = check_in_own_mode(&request, opened);
+    const firn_check_request request = request_of(config, &opened->header, opened->file, file_bytes);
+    status = check_in_own_mode(&request, opened, trail);
     if (status != FIRN_OK)
         return status;
     const firn_alive alive = {.context = request.context, .alive = request.alive};
@@ -363,7 +353,8 @@ int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) {
     without.workspace = NULL;
     without.workspace_bytes = 0;
     firn_instance examined;
-    const int status = examine(&without, &examined);
+    firn_trail trail;
+    const int status = examine(&without, &examined, &trail);
     if (status == FIRN_OK)
         *bytes = workspace_bytes(&examined);
     return status;
@@ -374,8 +365,9 @@ int firn_open(firn *instance, const firn_config *config) {
         return FIRN_ERROR_ARGUMENT;
     if (firn_instance_view(instance) != NULL)
         return FIRN_ERROR_ALREADY_PROGRAMMED;
-    firn_instance *opened = (firn_instance *)(void *)instance; /* bound by its mark, the last that is written */
-    int status = examine(config, opened);
+    firn_instance *opened = (firn_instance *)(void *)instance; /* bound by its trail, the last that is written */
+    firn_trail trail = {0};
+    int status = examine(config, opened, &trail);
     if (status == FIRN_OK && config->workspace_bytes < workspace_bytes(opened))
         status = FIRN_ERROR_WORKSPACE_TOO_SMALL;
     if (status != FIRN_OK) {
@@ -397,8 +389,9 @@ int firn_open(firn *instance, const firn_config *config) {
     empty_rings(opened);
     if (config->prepared != NULL)
         firn_execute_prepare(opened, config->prepared);
-    opened->mark = FIRN_INSTANCE_MARK;
-    return FIRN_OK;
+    opened->trail.first = trail.first;
+    opened->trail.second = trail.second;
+    return firn_trail_is_complete(&opened->trail) ? FIRN_OK : FIRN_ERROR_DISTURBED;
 }
 
 int firn_confirm(firn *instance) {

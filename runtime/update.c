@@ -63,21 +63,15 @@ static int check_header(const firn_update *update, const uint8_t *header, uint64
         .file_bytes = plan_bytes,
         .keys = {.list = config->public_key, .count = 1 + config->more_keys, .revoked = config->revoked_keys},
         .identity = config->identity};
-    uint32_t revoked = 0;
-    int status = FIRN_OK;
     if (port != NULL) {
         request.context = port->context;
         request.alive = port->alive;
+        request.revoked_keys = port->revoked_keys;
         request.counter = port->counter != NULL ? port->counter->read : NULL;
-        if (port->revoked_keys != NULL)
-            status = port->revoked_keys(port->context, &revoked);
     }
-    request.keys.revoked |= revoked;
-    if (status == FIRN_OK)
-        status = firn_check_header(&request, &checked->header, checked->plan_hash);
-    if (status == FIRN_OK)
-        status = firn_check_counter(&request, &checked->header, &checked->device_counter);
-    return status;
+    firn_trail trail;
+    const int status = firn_check_header(&request, &checked->header, checked->plan_hash, &trail);
+    return status == FIRN_OK ? firn_check_counter(&request, &checked->device_counter, &trail) : status;
 }
 
 /* A plan that would not be chosen over the one that runs is refused here, not after it has been sent. */

@@ -222,9 +222,11 @@ bool firnc_sign(const firnc_key *key, const uint8_t digest[32], uint8_t signatur
     bool good = import_key(key, &pair) && make_signature(&pair, digest, signature, &random);
     mbedtls_ecp_keypair_free(&pair);
     generator_free(&random);
+    const firn_alive alive = {0};
+    firn_trail trail = {0};
     int status = FIRN_ERROR_SIGNATURE;
     if (good)
-        status = firn_signature_check(key->public_key, digest, signature);
+        status = firn_signature_check(key->public_key, digest, signature, &alive, &trail);
     if (status != FIRN_OK)
         firnc_say("firnc: the signature that was made does not hold: %s; check the key and the machine's memory",
                   firn_error_text(status));

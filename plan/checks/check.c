@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "plan/bytes.h"
 #include "plan/checks/semantics.h"
 #include "plan/checks/verifier.h"
 #include "plan/errors.h"
@@ -19,31 +20,80 @@ static int hash_span(const firn_check_request *request, const uint8_t *bytes, ui
     return firn_sha256_of_many(bytes, count, &alive, digest);
 }
 
+/* What follows compares each thing twice and adds both results to the trail: one disturbance spoils at most one of
+ * them. The bytes of the header are compared, not what was decoded of them, because they are what is signed. */
+
+static int add_comparison(firn_trail *trail, uint32_t step, uint32_t first, uint32_t second, int error) {
+    firn_trail_add(trail, step, first, second);
+    return (first | second) == 0 ? FIRN_OK : error;
+}
+
+static int compare_hash(const firn_check_request *request, const uint8_t hash[FIRN_HASH_BYTES], size_t offset,
+                        uint32_t step, firn_trail *trail, int error) {
+    const uint32_t first = firn_difference(hash, request->file + offset, FIRN_HASH_BYTES);
+    const uint32_t second = firn_difference(request->file + offset, hash, FIRN_HASH_BYTES);
+    return add_comparison(trail, step, first, second, error);
+}
+
+/* Returns 0 if neither the firmware nor the device has revoked a key. A mask that the port does not write revokes every
+ * key. */
+static __attribute__((noinline)) uint32_t revocation(const firn_check_request *request, uint32_t key, int *status) {
+    uint32_t mask = 0;
+    *status = FIRN_OK;
+    if (request->revoked_keys != NULL) {
+        *(volatile uint32_t *)&mask = UINT32_MAX;
+        *status = request->revoked_keys(request->context, &mask);
+    }
+    return *status != FIRN_OK ? UINT32_MAX : (request->keys.revoked | mask) >> key & 1;
+}
+
+/* Checks that key number i has not been revoked. */
+static int check_revocation(const firn_check_request *request, uint32_t i, firn_trail *trail) {
+    int status, again;
+    const uint32_t first = revocation(request, i, &status), second = revocation(request, i, &again);
+    const int compared = add_comparison(trail, FIRN_TRAIL_KEY, first, second, FIRN_ERROR_KEY_REVOKED);
+    if (status != FIRN_OK)
+        return status;
+    return again != FIRN_OK ? again : compared;
+}
+
 /* Finds the key that the header names. */
-static int check_key(const firn_keys *keys, const firn_header *header, const uint8_t **found) {
-    for (uint32_t i = 0; i < keys->count; i++) {
-        const uint8_t *key = keys->list + (size_t)i * FIRN_PUBLIC_KEY_BYTES;
+static int check_key(const firn_check_request *request, firn_trail *trail, const uint8_t **found) {
+    for (uint32_t i = 0; i < request->keys.count; i++) {
+        const uint8_t *key = request->keys.list + (size_t)i * FIRN_PUBLIC_KEY_BYTES;
         uint8_t hash[FIRN_HASH_BYTES];
         int status = firn_key_hash(key, hash);
         if (status != FIRN_OK)
             return status;
-        if (memcmp(hash, header->key_hash, sizeof hash) != 0)
+        if (memcmp(hash, request->file + FIRN_HEADER_AT_KEY_HASH, sizeof hash) != 0)
             continue;
-        if ((keys->revoked >> i & 1) != 0)
-            return FIRN_ERROR_KEY_REVOKED;
         *found = key;
-        return FIRN_OK;
+        return check_revocation(request, i, trail);
     }
     return FIRN_ERROR_WRONG_KEY;
 }
 
-static int check_identity(const firn_identity *identity, const firn_header *header) {
+/* Returns 0 if a plan is for this device, or if the device does not say what it is. */
+static __attribute__((noinline)) uint32_t device_difference(const firn_check_request *request) {
+    const firn_identity *identity = request->identity;
     if (identity == NULL)
-        return FIRN_OK;
-    if (memcmp(identity->vendor, header->vendor, sizeof identity->vendor) != 0 ||
-        memcmp(identity->class_id, header->class_id, sizeof identity->class_id) != 0)
-        return FIRN_ERROR_OTHER_DEVICE;
-    return identity->image_id == header->image_id ? FIRN_OK : FIRN_ERROR_OTHER_IMAGE;
+        return 0;
+    return firn_difference(identity->vendor, request->file + FIRN_HEADER_AT_VENDOR, sizeof identity->vendor) |
+           firn_difference(identity->class_id, request->file + FIRN_HEADER_AT_CLASS, sizeof identity->class_id);
+}
+
+static __attribute__((noinline)) uint32_t image_difference(const firn_check_request *request) {
+    const firn_identity *identity = request->identity;
+    return identity == NULL ? 0 : identity->image_id ^ firn_load32(request->file + FIRN_HEADER_AT_IMAGE_ID);
+}
+
+static int check_identity(const firn_check_request *request, firn_trail *trail) {
+    const int status = add_comparison(trail, FIRN_TRAIL_DEVICE, device_difference(request), device_difference(request),
+                                      FIRN_ERROR_OTHER_DEVICE);
+    if (status != FIRN_OK)
+        return status;
+    return add_comparison(trail, FIRN_TRAIL_IMAGE, image_difference(request), image_difference(request),
+                          FIRN_ERROR_OTHER_IMAGE);
 }
 
 /* The header is what is signed; its SHA-256 is the plan hash. */
@@ -66,44 +116,45 @@ static void show_life(const firn_check_request *request) {
         request->alive(request->context);
 }
 
-/* Shows life before and after, because the check itself cannot. */
-static int check_signature(const firn_check_request *request, const uint8_t *key,
-                           const uint8_t plan_hash[FIRN_HASH_BYTES]) {
-    show_life(request);
-    const int status = firn_signature_check(key, plan_hash, request->file + FIRN_HEADER_BYTES);
-    show_life(request);
-    return status;
-}
-
-/* Hashes a part of the file, and compares the result with a hash in the header, which is signed. */
-static int check_hash(const firn_check_request *request, uint64_t begin, uint64_t end, const uint8_t *expected,
-                      int mismatch) {
+static int check_run_hash(const firn_check_request *request, const firn_header *header, firn_trail *trail) {
     uint8_t hash[FIRN_HASH_BYTES];
-    int status = hash_span(request, request->file + begin, end - begin, hash);
+    const uint64_t bytes = firn_header_payload_end(header) - FIRN_PAYLOAD_OFFSET;
+    int status = hash_span(request, request->file + FIRN_PAYLOAD_OFFSET, bytes, hash);
     if (status != FIRN_OK)
         return status;
-    return memcmp(hash, expected, sizeof hash) == 0 ? FIRN_OK : mismatch;
-}
-
-static int check_run_hash(const firn_check_request *request, const firn_header *header) {
-    return check_hash(request, FIRN_PAYLOAD_OFFSET, firn_header_payload_end(header), header->run_hash,
-                      FIRN_ERROR_RUN_HASH);
+    return compare_hash(request, hash, FIRN_HEADER_AT_RUN_HASH, FIRN_TRAIL_RUN_HASH, trail, FIRN_ERROR_RUN_HASH);
 }
 
 int firn_check_report(const firn_check_request *request, const firn_header *header) {
+    uint8_t hash[FIRN_HASH_BYTES];
     if (header->report_bytes == 0 || request->file_bytes != header->total_bytes)
         return FIRN_ERROR_REPORT;
-    return check_hash(request, firn_header_payload_end(header), header->total_bytes, header->report_hash,
-                      FIRN_ERROR_REPORT);
-}
-
-int firn_check_counter(const firn_check_request *request, const firn_header *header, uint32_t *device_counter) {
-    if (request->counter == NULL)
-        return FIRN_OK;
-    int status = request->counter(request->context, device_counter);
+    int status = hash_span(request, request->file + firn_header_payload_end(header), header->report_bytes, hash);
     if (status != FIRN_OK)
         return status;
-    return header->security_counter >= *device_counter ? FIRN_OK : FIRN_ERROR_SECURITY_COUNTER;
+    return memcmp(hash, header->report_hash, sizeof hash) == 0 ? FIRN_OK : FIRN_ERROR_REPORT;
+}
+
+/* Reads the device's counter, and returns 0 if the plan is no older. A value that the port does not write refuses every
+ * plan. */
+static __attribute__((noinline)) uint32_t age(const firn_check_request *request, uint32_t *device_counter,
+                                              int *status) {
+    *status = FIRN_OK;
+    if (request->counter == NULL)
+        return 0;
+    *(volatile uint32_t *)device_counter = UINT32_MAX;
+    *status = request->counter(request->context, device_counter);
+    const uint32_t of_plan = firn_load32(request->file + FIRN_HEADER_AT_SECURITY_COUNTER);
+    return *status != FIRN_OK ? UINT32_MAX : (uint32_t)(((uint64_t)of_plan - *device_counter) >> 32);
+}
+
+int firn_check_counter(const firn_check_request *request, uint32_t *device_counter, firn_trail *trail) {
+    int status, again;
+    const uint32_t first = age(request, device_counter, &status), second = age(request, device_counter, &again);
+    const int compared = add_comparison(trail, FIRN_TRAIL_COUNTER, first, second, FIRN_ERROR_SECURITY_COUNTER);
+    if (status != FIRN_OK)
+        return status;
+    return again != FIRN_OK ? again : compared;
 }
 
 static int check_payload(const firn_check_request *request, const firn_header *header, firn_fb_plan *plan) {
@@ -118,43 +169,52 @@ static int check_payload(const firn_check_request *request, const firn_header *h
     return status;
 }
 
-int firn_check_header(const firn_check_request *request, firn_header *header, uint8_t plan_hash[FIRN_HASH_BYTES]) {
+int firn_check_header(const firn_check_request *request, firn_header *header, uint8_t plan_hash[FIRN_HASH_BYTES],
+                      firn_trail *trail) {
     int status = FIRN_ERROR_ARGUMENT;
     const uint8_t *key = NULL;
+    const firn_alive alive = alive_of(request);
     memset(header, 0, sizeof *header);
     memset(plan_hash, 0, FIRN_HASH_BYTES);
+    trail->first = trail->second = 0;
     if (request->keys.list != NULL && request->keys.count != 0 && request->keys.count <= FIRN_KEYS_MAX)
         status = firn_header_decode(header, request->file, request->file_bytes);
     if (status == FIRN_OK)
-        status = check_key(&request->keys, header, &key);
+        status = check_key(request, trail, &key);
     if (status == FIRN_OK)
         status = hash_header(request, plan_hash);
     if (status == FIRN_OK)
-        status = check_signature(request, key, plan_hash);
+        status = firn_signature_check(key, plan_hash, request->file + FIRN_HEADER_BYTES, &alive, trail);
     if (status == FIRN_OK)
-        status = check_identity(request->identity, header);
+        status = check_identity(request, trail);
     return status;
 }
 
 int firn_check_into(const firn_check_request *request, firn_header *header, firn_fb_plan *plan,
-                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter) {
+                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter, firn_trail *trail) {
     memset(plan, 0, sizeof *plan);
     *device_counter = 0;
-    int status = firn_check_header(request, header, plan_hash);
+    int status = firn_check_header(request, header, plan_hash, trail);
     if (status == FIRN_OK)
-        status = check_run_hash(request, header);
+        status = check_run_hash(request, header, trail);
     if (status == FIRN_OK)
-        status = firn_check_counter(request, header, device_counter);
+        status = firn_check_counter(request, device_counter, trail);
     if (status == FIRN_OK)
         status = check_payload(request, header, plan);
-    return status;
+    if (status != FIRN_OK)
+        return status;
+    firn_trail_add(trail, FIRN_TRAIL_PAYLOAD, 0, 0);
+    return firn_trail_is_complete(trail) ? FIRN_OK : FIRN_ERROR_DISTURBED;
 }
 
 int firn_check(const firn_check_request *request, firn_checked *checked) {
-    return firn_check_into(request, &checked->header, &checked->plan, checked->plan_hash, &checked->device_counter);
+    firn_trail trail;
+    return firn_check_into(request, &checked->header, &checked->plan, checked->plan_hash, &checked->device_counter,
+                           &trail);
 }
 
 int firn_check_untrusted(const firn_check_request *request, firn_checked *checked) {
+    firn_trail trail = {0};
     memset(checked, 0, sizeof *checked);
     int status = firn_header_decode(&checked->header, request->file, request->file_bytes);
     if (status == FIRN_ERROR_UNSIGNED)
@@ -162,7 +222,7 @@ int firn_check_untrusted(const firn_check_request *request, firn_checked *checke
     if (status == FIRN_OK)
         status = hash_header(request, checked->plan_hash);
     if (status == FIRN_OK)
-        status = check_run_hash(request, &checked->header);
+        status = check_run_hash(request, &checked->header, &trail);
     if (status == FIRN_OK)
         status = check_payload(request, &checked->header, &checked->plan);
     return status;

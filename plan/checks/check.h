@@ -32,7 +32,8 @@ typedef struct firn_check_request {
     uint64_t pool_bytes;           /* at least firn_check_pool_bytes of the plan's counts, else POOL_TOO_SMALL */
     void *context;                 /* passed to the functions below; any of them may be NULL */
     void (*alive)(void *context);
-    int (*counter)(void *context, uint32_t *value); /* reads the device's security counter; NULL: there is none */
+    int (*revoked_keys)(void *context, uint32_t *mask); /* reads what the device has revoked beside keys.revoked */
+    int (*counter)(void *context, uint32_t *value);     /* reads the device's security counter; NULL: there is none */
 } firn_check_request;
 
 /* The results of a check; complete only if it returned FIRN_OK. */
@@ -50,17 +51,19 @@ uint64_t firn_check_pool_bytes(const firn_counts *counts);
 int firn_check(const firn_check_request *request, firn_checked *checked) __attribute__((warn_unused_result));
 
 /* The same for a caller that keeps the results in places of its own: on a microcontroller a header is a large part of
- * the stack. All of them are written, whatever is returned. */
+ * the stack. All of them are written, whatever is returned. The trail is complete if every check was made and passed,
+ * even if the device was disturbed while it ran; the status alone does not say that. */
 int firn_check_into(const firn_check_request *request, firn_header *header, firn_fb_plan *plan,
-                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter) __attribute__((warn_unused_result));
-
-/* The checks that need no more of the plan than its header and its signature, which lie at `file`: everything before
- * the run hash. For a device that receives a plan. */
-int firn_check_header(const firn_check_request *request, firn_header *header, uint8_t plan_hash[FIRN_HASH_BYTES])
+                    uint8_t plan_hash[FIRN_HASH_BYTES], uint32_t *device_counter, firn_trail *trail)
     __attribute__((warn_unused_result));
 
+/* The checks that need no more of the plan than its header and its signature, which lie at `file`: everything before
+ * the run hash. For a device that receives a plan. Begins the trail. */
+int firn_check_header(const firn_check_request *request, firn_header *header, uint8_t plan_hash[FIRN_HASH_BYTES],
+                      firn_trail *trail) __attribute__((warn_unused_result));
+
 /* Compares the security counter of a header that has been checked with the device's. */
-int firn_check_counter(const firn_check_request *request, const firn_header *header, uint32_t *device_counter)
+int firn_check_counter(const firn_check_request *request, uint32_t *device_counter, firn_trail *trail)
     __attribute__((warn_unused_result));
 
 /* The same as firn_check without key, signature, identity and counter, for signed and unsigned plans that firnc

@@ -27,6 +27,7 @@ image() {
 
 # boot NAME UNITS confirm|try: starts the device; $port is its line
 boot() {
+    : >"$folder/device" # what the previous device said must not be taken for this one's
     "$BUILD/tests/test_update" serve "$folder/$1.flash" $SLOT "$folder/test.pub.pem" "$2" "$3" >"$folder/device" 2>&1 &
     device=$!
     tries=0

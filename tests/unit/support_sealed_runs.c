@@ -76,14 +76,17 @@ bool sealed_signatures_are_checked = true;
 
 /* The names are those that the linker gives (ld --wrap). They are weak, because most tests do not wrap this function.
  */
-int __real_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature)
-    __attribute__((weak));
-int __wrap_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature);
+int __real_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature,
+                                const firn_alive *alive, firn_trail *trail) __attribute__((weak));
+int __wrap_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature,
+                                const firn_alive *alive, firn_trail *trail);
 
-int __wrap_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature) {
-    if (!sealed_signatures_are_checked)
-        return FIRN_OK;
-    return __real_firn_signature_check(public_key, digest, signature);
+int __wrap_firn_signature_check(const uint8_t *public_key, const uint8_t *digest, const uint8_t *signature,
+                                const firn_alive *alive, firn_trail *trail) {
+    if (sealed_signatures_are_checked)
+        return __real_firn_signature_check(public_key, digest, signature, alive, trail);
+    firn_trail_add(trail, FIRN_TRAIL_SIGNATURE, 0, 0);
+    return FIRN_OK;
 }
 
 /* --- data that suits a plan --------------------------------------------------------------------------------------- */

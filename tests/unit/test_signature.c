@@ -64,7 +64,9 @@ static int set_up(void **state) {
 }
 
 static int check(void) {
-    return firn_signature_check(key, digest, signature);
+    const firn_alive alive = {0};
+    firn_trail trail = {0};
+    return firn_signature_check(key, digest, signature, &alive, &trail);
 }
 
 /* Compares the hash of this build, which may use special CPU instructions, with the other build of

@@ -42,16 +42,25 @@ static void read_key(void) {
     assert_int_equal(read_hex(next_word(), key + 32, 32), 32);
 }
 
+static int check_as_device(const uint8_t digest[32], const uint8_t signature[64]) {
+    const firn_alive alive = {0};
+    firn_trail trail = {0};
+    const uint32_t passed = firn_trail_next(0, FIRN_TRAIL_SIGNATURE, 0);
+    const int status = firn_signature_check(key, digest, signature, &alive, &trail);
+    assert_int_equal(trail.first == passed && trail.second == passed, status == FIRN_OK);
+    return status;
+}
+
 /* Returns what a device says of a raw signature, and SIGNATURE for one of another length, which a plan cannot hold. */
 static int check_raw(const uint8_t digest[32], const uint8_t *signature, size_t count) {
-    return count == 64 ? firn_signature_check(key, digest, signature) : FIRN_ERROR_SIGNATURE;
+    return count == 64 ? check_as_device(digest, signature) : FIRN_ERROR_SIGNATURE;
 }
 
 /* Returns what a device says of a DER signature that firnc attaches; SIGNATURE if firnc does not take it. */
 static int check_der(const uint8_t digest[32], uint8_t *signature, size_t count) {
     uint8_t raw[64];
     const firnc_bytes bytes = {.data = signature, .count = count};
-    return firnc_signature_decode(&bytes, raw) ? firn_signature_check(key, digest, raw) : FIRN_ERROR_SIGNATURE;
+    return firnc_signature_decode(&bytes, raw) ? check_as_device(digest, raw) : FIRN_ERROR_SIGNATURE;
 }
 
 static void check_case(const char *kind) {

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Skips instructions of a firmware on its way from firn_open to the first step (tests/glitch/glitch.c): no plan that must be
+# refused may run. Makes 500 faults; with FIRN_TEST_EXHAUSTIVE=1 every one, which takes hours.
+set -eu
+
+. tests/end_to_end/expectations
+
+"$FIRNC" keygen "$folder/test" >"$folder/out"
+"$FIRNC" compile compiler/recipes/small_mlp.yaml --mode train --key "$folder/test.key.pem" --security-counter 7 \
+    -o "$folder/plan" >"$folder/out"
+programs=$(${MAKE:-make} -s --no-print-directory glitch-programs BUILD="$BUILD" PUB="$folder/test.pub.pem") ||
+    fail "the programs cannot be built"
+# $programs is split into words intentionally.
+if [ -n "${FIRN_TEST_EXHAUSTIVE:-}" ]; then
+    $programs "$folder/plan" || fail "a refused plan runs"
+else
+    $programs "$folder/plan" 500 "${GLITCH_SEED:-1}" || fail "a refused plan runs"
+fi
+
+echo "$failures failures"
+[ $failures -eq 0 ]
