@@ -18,8 +18,8 @@ enum { FIRN_MANUAL_FORMS = 4 };
 typedef struct firn_manual_command {
     const char *name;
     const char *forms[FIRN_MANUAL_FORMS]; /* the operands and options after the name; unused entries are NULL */
-    const char *text;     /* one line */
-    const char *more;     /* a paragraph, or NULL */
+    const char *text;                     /* one line */
+    const char *more;                     /* a paragraph, or NULL */
 } firn_manual_command;
 
 /* A term and its explanation, such as an exit code. */
