@@ -355,7 +355,8 @@ demo-host: ## the same on this machine alone, without cross compilers and emulat
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-PUBLIC_HEADERS := runtime/firn.h runtime/plan_slots.h runtime/update.h runtime/targets/host/host.h compiler/firnc.h
+FIRMWARE_HEADERS := runtime/firn.h runtime/plan_slots.h runtime/update.h runtime/port_test.h
+PUBLIC_HEADERS := $(FIRMWARE_HEADERS) runtime/targets/host/host.h compiler/firnc.h
 # The public headers and the headers they include.
 INSTALLED_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(PUBLIC_HEADERS))))
 

@@ -1,4 +1,4 @@
-/* The self-test without its floating-point environment, for tests that break the environment. */
+/* The self-test as the thread is that calls it: for tests, and for the test of a port. */
 #ifndef FIRN_SELF_TEST_H
 #define FIRN_SELF_TEST_H
 

@@ -1,13 +1,28 @@
-/* firnc export --c: writes the tables of the parts that a firmware needs for some plans (runtime/parts.h), as a C file.
- */
+/* firnc export: the files that firmware is built and flashed with. Each function reads its input, checks it, and writes
+ * one file, to `output` or, if that is NULL, to stdout. It returns the exit code: 0; or after one line on stderr 1 if a
+ * file cannot be read or written, 3 if a plan is refused. The signature of a plan is not checked, for want of a key. */
 #ifndef FIRNC_EXPORT_H
 #define FIRNC_EXPORT_H
 
+#include "compiler/base/text.h"
 #include "compiler/commands/options.h"
 
-/* Reads every plan, checks all of it but the signature, and writes one file with the parts that they need together, to
- * `output` or, if that is NULL, to stdout. Returns the exit code: 0; or after one line on stderr 1 if a file cannot be
- * read or written, 3 if a plan is refused. */
+/* export.c: the tables of the parts that these plans need together (runtime/parts.h), as C. */
 int firnc_export_parts(const char *const *plans, uint32_t count, const char *output);
+
+/* export_key.c: whether the file begins like a key in PEM; and public keys as a C array, one behind the other. */
+bool firnc_export_is_key(const char *name);
+int firnc_export_keys(const char *const *keys, uint32_t count, const char *output);
+
+/* export_image.c: a plan as a C array; as Intel HEX; and as an ELF file with a section .firn_plan and the symbols
+ * firn_plan_region and firn_plan_region_end: an object to link, or at an address, which is not NULL then, a program to
+ * flash. Addresses are multiples of 64. */
+int firnc_export_array(const char *plan, const char *output);
+int firnc_export_hex(const char *plan, uint32_t address, const char *output);
+int firnc_export_elf(const char *plan, bool is_arm, const uint32_t *address, const char *output);
+
+/* export_output.c: adds bytes as the lines of an initialiser in C; writes the file. */
+void firnc_export_add_bytes(firnc_growing_text *to, const uint8_t *bytes, uint64_t count);
+int firnc_export_write(const char *output, const void *bytes, uint64_t count);
 
 #endif

@@ -1,46 +1,129 @@
-/* firnc export: the command line of the file that export.c writes. */
+/* firnc export: the command line; what is written is made in export.c, export_key.c and export_image.c. */
+#include <string.h>
+
+#include "compiler/base/text.h"
 #include "compiler/commands/commands.h"
 #include "compiler/commands/export.h"
 #include "compiler/commands/options.h"
 
 typedef struct request {
-    const char *name, *output;
+    const char *name, *output, *machine, *address_text;
     firnc_texts others;
-    bool c;
+    bool c, array, hex, elf;
+    uint32_t address;
 } request;
 
 static const firnc_option options[] = {
-    {{"--c", NULL, NULL, "the parts of libfirn that the plans need, as C, to link in front of libfirn.a"},
+    {{"--c", NULL, NULL,
+      "of a plan the parts of libfirn that it needs, as C, to link in front of libfirn.a; of a key an array"},
      FIRNC_OPTION_FLAG,
      offsetof(request, c)},
-    {{"--with", NULL, "PLAN", "another plan that the same firmware runs, such as one for evaluation; may be repeated"},
+    {{"--array", NULL, NULL,
+      "the plan without its report as a C array, firn_plan_region, and its length, firn_plan_bytes"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, array)},
+    {{"--hex", NULL, NULL, "the plan without its report as Intel HEX, to flash"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, hex)},
+    {{"--elf", NULL, NULL,
+      "the same as section .firn_plan of an ELF file of 32 bits, to link or, with --address, to flash"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, elf)},
+    {{"--with", NULL, "FILE",
+      "with --c: another plan or key of the same firmware, such as a plan for evaluation; may be repeated"},
      FIRNC_OPTION_LIST,
      offsetof(request, others)},
-    {{"--output", "-o", "FILE", "write there instead of to standard output"},
+    {{"--address", NULL, "N", "where the plan begins, a multiple of 64, such as 0x08040000"},
+     FIRNC_OPTION_TEXT,
+     offsetof(request, address_text)},
+    {{"--machine", NULL, "arm|riscv", "the processor of the ELF file"}, FIRNC_OPTION_TEXT, offsetof(request, machine)},
+    {{"--output", "-o", "FILE", "write there instead of to standard output; --elf needs it"},
      FIRNC_OPTION_TEXT,
      offsetof(request, output)},
 };
 
+/* Reads an address of 32 bits, decimal or hexadecimal. */
+static bool read_address(const char *text, uint32_t *address) {
+    uint64_t value = 0;
+    if (strncmp(text, "0x", 2) != 0) {
+        if (!firnc_number_read(text, UINT32_MAX, &value))
+            return false;
+    } else {
+        const char *const digits = text + 2, *const known = "0123456789abcdefABCDEF";
+        const size_t length = strlen(digits);
+        if (length == 0 || length > 8 || strspn(digits, known) != length)
+            return false;
+        for (const char *c = digits; *c != '\0'; c++) {
+            const uint32_t place = (uint32_t)(strchr(known, *c) - known);
+            value = value << 4 | (place < 16 ? place : place - 6);
+        }
+    }
+    *address = (uint32_t)value;
+    return value % FIRNC_ALIGNMENT == 0;
+}
+
+/* Returns FIRNC_EXIT_OK if the options fit each other. */
+static int check(request *r) {
+    if (r->c + r->array + r->hex + r->elf != 1)
+        return firnc_usage("export", "--c, --array, --hex, --elf: the form is missing or not one; add one of the four");
+    if (!r->c && r->others.count != 0)
+        return firnc_usage("export", "--with: only with --c; leave it out");
+    if ((r->c || r->array) && r->address_text != NULL)
+        return firnc_usage("export", "--address: only with --hex and --elf; leave it out");
+    if (r->hex && r->address_text == NULL)
+        return firnc_usage("export", "--hex: the address is missing; add --address N");
+    if (!r->elf && r->machine != NULL)
+        return firnc_usage("export", "--machine: only with --elf; leave it out");
+    if (r->elf && (r->machine == NULL || (strcmp(r->machine, "arm") != 0 && strcmp(r->machine, "riscv") != 0)))
+        return firnc_usage("export",
+                           "--elf: the processor is missing or not known; add --machine arm or --machine riscv");
+    if (r->elf && r->output == NULL)
+        return firnc_usage("export", "--elf: the file to write is missing; add -o FILE");
+    if (r->address_text != NULL && !read_address(r->address_text, &r->address))
+        return firnc_usage("export", "--address: %s is not a multiple of 64 below 2^32, such as 0x08040000",
+                           r->address_text);
+    return FIRNC_EXIT_OK;
+}
+
+static int export_c(const char *const *files, uint32_t count, const char *output) {
+    const bool keys = firnc_export_is_key(files[0]);
+    for (uint32_t i = 1; i < count; i++)
+        if (firnc_export_is_key(files[i]) != keys)
+            return firnc_usage("export", "--with: %s is %s key, and %s is %s; give files of one kind", files[i],
+                               keys ? "not a" : "a", files[0], keys ? "one" : "not");
+    return keys ? firnc_export_keys(files, count, output) : firnc_export_parts(files, count, output);
+}
+
 static int export_command(int argc, char **argv) {
     request r = {0};
-    const char *plans[FIRNC_TEXTS_MAX + 1];
+    const char *files[FIRNC_TEXTS_MAX + 1];
     uint32_t count = 0;
     if (!firnc_options_read(argc, argv, &firnc_command_export, &r, &r.name))
         return FIRNC_EXIT_USAGE;
-    if (!r.c)
-        return firnc_usage("export", "--c: the form is missing; add --c");
-    plans[count++] = r.name;
+    const int status = check(&r);
+    if (status != FIRNC_EXIT_OK)
+        return status;
+    files[count++] = r.name;
     for (uint32_t i = 0; i < r.others.count; i++)
-        plans[count++] = r.others.text[i];
-    if (r.output != NULL && !firnc_output_is_free("export", r.output, plans, count))
+        files[count++] = r.others.text[i];
+    if (r.output != NULL && !firnc_output_is_free("export", r.output, files, count))
         return FIRNC_EXIT_USAGE;
-    return firnc_export_parts(plans, count, r.output);
+    if (r.c)
+        return export_c(files, count, r.output);
+    if (r.array)
+        return firnc_export_array(r.name, r.output);
+    if (r.hex)
+        return firnc_export_hex(r.name, r.address, r.output);
+    return firnc_export_elf(r.name, strcmp(r.machine, "arm") == 0, r.address_text != NULL ? &r.address : NULL,
+                            r.output);
 }
 
 const firnc_command firnc_command_export = {
     .words = {.name = "export",
-              .forms = {"PLAN --c [--with PLAN]... [-o FILE]"},
-              .text = "write what a firmware needs of the library to run a plan"},
+              .forms = {"PLAN|KEY --c [--with FILE]... [-o FILE]", "PLAN --array [-o FILE]",
+                        "PLAN --hex --address N [-o FILE]", "PLAN --elf --machine arm|riscv [--address N] -o FILE"},
+              .text =
+                  "write what a firmware is built and flashed with: the parts that a plan needs, the plan, the key"},
     .run = export_command,
     .options = options,
     .option_count = sizeof options / sizeof options[0],

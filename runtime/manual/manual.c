@@ -81,7 +81,7 @@ static void print_option(const firn_manual_option *option) {
 static void print_command(const firn_manual *manual, uint32_t position) {
     const firn_manual_command *command = command_at(manual, position);
     const firn_manual_option *option;
-    for (uint32_t i = 0; i < 3 && command->forms[i] != NULL; i++)
+    for (uint32_t i = 0; i < FIRN_MANUAL_FORMS && command->forms[i] != NULL; i++)
         printf("  %s %s %s\n", manual->program, command->name, command->forms[i]);
     print_wrapped(command->text, 4, 0);
     if (command->more != NULL)
@@ -166,7 +166,7 @@ static void print_synopsis(const firn_manual *manual) {
     const firn_manual_command *command;
     fputs(".SH SYNOPSIS\n.nf\n", stdout);
     for (uint32_t i = 0; (command = command_at(manual, i)) != NULL; i++)
-        for (uint32_t j = 0; j < 3 && command->forms[j] != NULL; j++) {
+        for (uint32_t j = 0; j < FIRN_MANUAL_FORMS && command->forms[j] != NULL; j++) {
             printf("\\fB%s %s\\fR ", manual->program, command->name);
             print_roff_line("", command->forms[j]);
         }

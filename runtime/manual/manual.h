@@ -13,11 +13,13 @@ typedef struct firn_manual_option {
     const char *text;     /* one line, without a newline */
 } firn_manual_option;
 
+enum { FIRN_MANUAL_FORMS = 4 };
+
 typedef struct firn_manual_command {
     const char *name;
-    const char *forms[3]; /* the operands and options after the name; unused entries are NULL */
-    const char *text;     /* one line */
-    const char *more;     /* a paragraph, or NULL */
+    const char *forms[FIRN_MANUAL_FORMS]; /* the operands and options after the name; unused entries are NULL */
+    const char *text;                     /* one line */
+    const char *more;                     /* a paragraph, or NULL */
 } firn_manual_command;
 
 /* A term and its explanation, such as an exit code. */

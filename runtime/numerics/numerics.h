@@ -141,8 +141,10 @@ float firn_softplus(float x); /* log(1 + e^x), whose slope is the sigmoid */
 float firn_fma_exact(float a, float b, float c);
 float firn_sqrt_exact(float x);
 
+/* Where errno counts, compilers call the C library beside the instruction; no firmware needs it. */
 static inline float firn_sqrt(float x) {
-#if defined(__SSE__) || defined(__aarch64__) || (defined(__ARM_FP) && (__ARM_FP & 4)) || defined(__riscv_flen)
+#if defined(__SSE__) || defined(__aarch64__) ||                                                                        \
+    (defined(__NO_MATH_ERRNO__) && ((defined(__ARM_FP) && (__ARM_FP & 4)) || defined(__riscv_flen)))
     return __builtin_sqrtf(x);
 #else
     return firn_sqrt_exact(x);

@@ -73,8 +73,11 @@ $(foreach target,$(TARGETS),$(eval $(call LIBRARY_RULES,$(target))))
 FIRN_SEALED ?= 0
 library_variant := $(if $(filter 1,$(FIRN_SEALED)),sealed,full)
 OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(if $(filter 1,$(FIRN_SEALED)),-sealed)
-# firn.h, what the file includes that firnc export writes, and what these include.
-LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. runtime/firn.h runtime/parts.h plan/ops.h)))
+# The headers of the runtime, what the example includes and the file that firnc export writes, and what these include.
+LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEADERS) runtime/parts.h plan/ops.h \
+    runtime/targets/board.h runtime/targets/plan_file.h)))
+
+FIRN_VERSION = $(shell sed -n 's/^.define FIRN_VERSION  *"\(.*\)"/\1/p' runtime/firn.h)
 
 .PHONY: firmware-lib
 firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [OUT=folder]
@@ -88,6 +91,8 @@ firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] 
 	@$($(TARGET)_CROSS)ar rcs '$(OUT)/libfirn.a' $(call library_objects,$(TARGET),$(LIBRARY_$(library_variant))) \
 	    $(BUILD)/$(TARGET)/library/signature.o
 	@tar cf - $(LIBRARY_HEADERS) | tar xf - -C '$(OUT)/include'
+	@sed 's|@TARGET@|$(TARGET)|; s|@OPTIONS@|$($(TARGET)_MACHINE)|' runtime/package/firmware.cmake.in > '$(OUT)/firnConfig.cmake'
+	@sed 's|@VERSION@|$(FIRN_VERSION)|' runtime/package/firnConfigVersion.cmake.in > '$(OUT)/firnConfigVersion.cmake'
 	@echo '$(OUT): libfirn.a ($(library_variant)) and include/ for $(TARGET). Link, with the parts that'
 	@echo '`firnc export PLAN --c -o parts.c` writes; without them everything is linked:'
 	@echo '    $(call library_compiler,$(TARGET)) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
@@ -160,3 +165,13 @@ $(PARTS_RUNNER): $(BUILD)/keys/$(KEY).c $(call library_objects,$(TARGET),$(call 
 parts-runner:
 	@$(MAKE) --no-print-directory -s $(PARTS_RUNNER) V=1 >&2
 	@echo $(PARTS_RUNNER)
+
+# The sources of the library without the signature check, one a line: for FIRN_SEALED=0 or 1.
+.PHONY: library-sources
+library-sources:
+	@printf '%s\n' $(LIBRARY_$(library_variant))
+
+.PHONY: arduino-lib
+arduino-lib: $(MBEDTLS_READY) ## the library for Arduino and PlatformIO: OUT=folder
+	@test -n '$(filter command line environment,$(origin OUT))' || { echo 'arduino-lib: OUT is missing; add OUT=folder' >&2; exit 2; }
+	@CC='$(CC)' runtime/package/arduino/make-library '$(OUT)' '$(MBEDTLS_SOURCE)' $(LIBRARY_full)

@@ -45,7 +45,7 @@ refused() {
 "$BUILD/firnc" export "$folder/train" --c | cmp -s - "$folder/parts.c" || fail "a file and standard output differ"
 ! grep -q tanh "$folder/parts.c" || fail "a part that no op needs"
 "$BUILD/firnc" export "$folder/train" --c --with "$folder/op" | grep -q 'firn_kernel_tanh}' || fail "the parts of two plans"
-refused 2 'add --c' "$BUILD/firnc" export "$folder/train"
+refused 2 'add one of the four' "$BUILD/firnc" export "$folder/train"
 refused 1 'none' "$BUILD/firnc" export "$folder/none" --c
 refused 3 'refused' "$BUILD/firnc" export "$folder/data" --c
 refused 2 'would replace' "$BUILD/firnc" export "$folder/train" --c -o "$folder/train"

@@ -37,6 +37,8 @@ runtime/targets/emulated plan/ schedules runtime runtime/numerics runtime/target
 runtime/targets/cortex-m runtime/targets
 runtime/targets/rv32    runtime/targets
 runtime/manual
+runtime/package         plan/
+runtime/package/arduino runtime
 runtime/cli             plan/ schedules runtime runtime/targets/host runtime/manual
 
 compiler/base           plan/ schedules
