@@ -43,8 +43,8 @@ LDFLAGS := $(MACHINE) $(filter -fsanitize%,$(CFLAGS_EXTRA))
 # Of plan/, these are the compiler's alone.
 PLAN_HOST_SOURCES := $(wildcard plan/needs.c plan/generated/op_since.c plan/generated/since.c \
     plan/generated/writer.c)
-PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(wildcard plan/*.c plan/checks/*.c plan/shapes/*.c plan/slots/*.c \
-    plan/generated/*.c))
+PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(foreach folder,. checks checkpoint generated shapes slots,\
+    $(patsubst plan/./%,plan/%,$(wildcard plan/$(folder)/*.c))))
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/optimizers/*.c))

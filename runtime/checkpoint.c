@@ -5,7 +5,7 @@
 
 #include "plan/bytes.h"
 #include "plan/identity.h"
-#include "plan/record.h"
+#include "plan/checkpoint/record.h"
 #include "runtime/instance.h"
 
 static uint64_t round_up(uint64_t value, uint64_t unit) {

@@ -6,7 +6,7 @@
 #include "plan/checks/check.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
-#include "plan/record.h"
+#include "plan/checkpoint/record.h"
 #include "plan/signature.h"
 #include "runtime/firn.h"
 #include "runtime/kernels/kernels.h"

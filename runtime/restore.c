@@ -6,7 +6,7 @@
 
 #include "plan/bytes.h"
 #include "plan/identity.h"
-#include "plan/record.h"
+#include "plan/checkpoint/record.h"
 #include "runtime/instance.h"
 
 /* Bytes read at a time while a record is checked. */

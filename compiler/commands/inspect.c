@@ -19,7 +19,7 @@
 #include "plan/errors.h"
 #include "plan/identity.h"
 #include "plan/op_words.h"
-#include "plan/record.h"
+#include "plan/checkpoint/record.h"
 
 /* Program unit of the storage on our targets, in bytes; a larger unit makes checkpoints larger. */
 #define PROGRAM_UNIT 16u

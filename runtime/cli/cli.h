@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "plan/record.h"
+#include "plan/checkpoint/record.h"
 #include "runtime/manual/manual.h"
 #include "runtime/targets/host/host.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "plan/bytes.h"
-#include "plan/hmac.h"
+#include "plan/checkpoint/hmac.h"
 #include "runtime/cli/cli.h"
 
 static int damaged(const char *path, int error) {

@@ -19,6 +19,7 @@ plan/checks             plan/ schedules
 plan/checks/sealed      plan/ schedules
 plan/shapes             plan/
 plan/slots              plan/
+plan/checkpoint         plan/
 plan/generated          plan/
 plan/generate           plan/
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plan/container.h"
-#include "plan/record.h"
+#include "plan/checkpoint/record.h"
 #include "plan/signature.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <mbedtls/sha256.h>
 
-#include "plan/record.h"
+#include "plan/checkpoint/record.h"
 #include "tests/unit/support_signed_plans.h"
 
 enum { FLASH_BYTES = 4096, ERASE_BYTES = 512 };

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <mbedtls/sha256.h>
 
-#include "plan/record.h"
+#include "plan/checkpoint/record.h"
 #include "tests/unit/support_flash.h"
 #include "tests/unit/support_signed_plans.h"
 

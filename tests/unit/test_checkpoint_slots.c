@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include <mbedtls/sha256.h>
 
-#include "plan/hmac.h"
-#include "plan/record.h"
+#include "plan/checkpoint/hmac.h"
+#include "plan/checkpoint/record.h"
 #include "tests/unit/support_flash.h"
 #include "tests/unit/support_signed_plans.h"
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "plan/record.h"
+#include "plan/checkpoint/record.h"
 #include "plan/signature.h"
 #include "runtime/targets/host/host.h"
 #include "tests/unit/support_compiled_plans.h"

@@ -1,5 +1,5 @@
 /* HMAC-SHA-256 (hmac.h). No key, and nothing from which a key follows, stays on the stack. */
-#include "plan/hmac.h"
+#include "plan/checkpoint/hmac.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* Encodes and decodes checkpoint records (record.h) byte by byte, so that neither alignment nor byte order matters. The
  * caller has read the bytes; no function may read beyond the length that it was given. */
-#include "plan/record.h"
+#include "plan/checkpoint/record.h"
 
 #include <string.h>
 
 #include "plan/bytes.h"
 #include "plan/errors.h"
-#include "plan/hmac.h"
+#include "plan/checkpoint/hmac.h"
 
 enum {
     AT_MAGIC = 0,
