@@ -75,9 +75,10 @@ struct sequences {
 
 /* Bits of a sequence of entries (FNV-1a). */
 static uint64_t hash_of(char (*sequence)[ENTRY_BYTES], unsigned count) {
+    const unsigned char *bytes = (const unsigned char *)sequence;
     uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ count;
     for (size_t i = 0; i < count * sizeof *sequence; i++)
-        hash = (hash ^ (unsigned char)sequence[0][i]) * UINT64_C(0x100000001b3);
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
     return hash;
 }
 
