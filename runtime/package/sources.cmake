@@ -35,8 +35,9 @@ set(firn_options -std=c11 -ffp-contract=off -fno-fast-math -fno-math-errno)
 # the folder that calls it. MBEDTLS: a folder with the source of mbedTLS 3.6. Its names get a prefix, so that the program
 # may have an mbedTLS of its own.
 function(firn_signature_sources result root mbedtls)
-    set(sources ${root}/plan/signature.c ${mbedtls}/library/sha256.c ${mbedtls}/3rdparty/p256-m/p256-m/p256-m.c)
-    foreach(source ${sources})
+    set(sources ${root}/plan/signature.c ${mbedtls}/library/sha256.c)
+    # signature.c includes p256-m.c.
+    foreach(source ${sources} ${mbedtls}/3rdparty/p256-m/p256-m/p256-m.c)
         if(NOT EXISTS ${source})
             message(FATAL_ERROR "firn: ${source}: is not there; name a folder with the source of mbedTLS 3.6")
         endif()
