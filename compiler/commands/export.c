@@ -21,25 +21,28 @@ typedef struct needs {
     bool initialisers[FIRN_INITIALISE_RULES];
     bool halves[FIRN_HALF_TYPES];
     bool metrics[FIRN_METRIC_KINDS];
+    bool tiles; /* of linear layers */
 } needs;
 
 /* --- what a plan needs -------------------------------------------------------------------------------------------- */
 
-static void need_op(needs *n, uint16_t code) {
+static void need_op(needs *n, firn_fb_op op) {
     for (uint32_t i = 0; i < FIRN_OPS; i++)
-        n->ops[i] = n->ops[i] || firn_op_at(i)->code == code;
+        n->ops[i] = n->ops[i] || firn_op_at(i)->code == firn_fb_op_code(op);
+    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
+        n->tiles = n->tiles || firn_fb_op_reductions_at(op, i).kind != FIRN_FB_REDUCTION_KIND_F32;
 }
 
 static void need_type(needs *n, uint8_t type) {
     if (firn_type_is_half(type))
-        n->halves[type - FIRN_FLOAT16] = true;
+        n->halves[type - FIRN_FLOAT16] = n->tiles = true;
 }
 
 static void need_ops(needs *n, firn_fb_plan plan) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         const firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
-            need_op(n, firn_fb_op_code(firn_fb_phase_ops_at(phase, i)));
+            need_op(n, firn_fb_phase_ops_at(phase, i));
     }
 }
 
@@ -115,6 +118,7 @@ static void write_ops(FILE *out, const needs *n) {
         if (n->ops[i])
             fprintf(out, "    {%u, firn_kernel_%s},\n", (unsigned)firn_op_at(i)->code, firn_op_name(firn_op_at(i)));
     fputs("};\nconst uint16_t firn_kernel_part_count = sizeof firn_kernel_parts / sizeof firn_kernel_parts[0];\n", out);
+    fprintf(out, "const firn_task_body firn_linear_in_tiles = %s;\n", n->tiles ? "firn_linear_tiles" : "0");
 }
 
 static void write_schedules(FILE *out, const needs *n) {
