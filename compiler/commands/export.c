@@ -21,7 +21,8 @@ typedef struct needs {
     bool initialisers[FIRN_INITIALISE_RULES];
     bool halves[FIRN_HALF_TYPES];
     bool metrics[FIRN_METRIC_KINDS];
-    bool tiles; /* of linear layers */
+    bool tiles;   /* of linear layers */
+    bool sharing; /* of parameters, which a plan that evaluates may do */
 } needs;
 
 /* --- what a plan needs -------------------------------------------------------------------------------------------- */
@@ -74,6 +75,7 @@ static int read_plan(needs *n, const char *name) {
         return FIRNC_EXIT_REFUSED;
     }
     need_parts(n, checked.plan);
+    n->sharing = n->sharing || checked.header.mode == FIRN_MODE_EVAL;
     return FIRNC_EXIT_OK;
 }
 
@@ -161,6 +163,8 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     write_list(out, "const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES]", n->initialisers,
                initialisers, FIRN_INITIALISE_RULES);
     write_list(out, "const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES]", n->halves, halves, FIRN_HALF_TYPES);
+    fprintf(out, "\nconst firn_sharing_part *const firn_sharing = %s;\n",
+            n->sharing ? "&firn_sharing_parameters" : "0");
     fprintf(out, "\nint (*const firn_semantics_metric)(firn_fb_plan plan, firn_fb_metric metric) = %s;\n",
             needs_metrics(n) ? "firn_semantics_check_metric" : "0");
     write_list(out, "const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS]", n->metrics, metrics,
