@@ -8,9 +8,7 @@ LIBRARY_SHARED := $(filter-out $(SEMANTIC_RULES),$(PLAN_SOURCES)) $(SCHEDULES_SO
     $(CORE_SOURCES) $(NUMERICS_SOURCES) $(KERNELS_SOURCES) runtime/kernels/set.c
 LIBRARY_full := $(LIBRARY_SHARED) $(SEMANTIC_RULES)
 LIBRARY_sealed := $(LIBRARY_SHARED) $(SEALED_RULES)
-# Passes that trade registers, and so code, for time are off.
-LIBRARY_FLAGS := -fno-move-loop-invariants -fno-tree-loop-im -fno-tree-dominator-opts \
-    --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common -fcallgraph-info=su
+LIBRARY_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common -fcallgraph-info=su
 LIBRARY_LDFLAGS := -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
 
 # $(1) is the target. Objects of its library, by source; its start code; its compiler and the options of it.
