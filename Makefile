@@ -261,6 +261,9 @@ $(BUILD)/tests/test_hostile_plans $(BUILD)/tests/test_slots: private LDFLAGS += 
 
 # It lets the self-test fail.
 $(BUILD)/tests/test_self_test: private LDFLAGS += -Wl,--wrap=firn_self_test
+
+# It lets a check of the compiler fail.
+$(BUILD)/tests/test_rules_before_signing: private LDFLAGS += -Wl,--wrap=firn_check
 # tests/unit/test_replace.c counts the system calls of a replacement, and lets each of them fail.
 $(BUILD)/tests/test_replace: private LDFLAGS += $(foreach call,open64 open pwrite64 pwrite fsync close rename,-Wl,--wrap=$(call))
 

@@ -144,44 +144,39 @@ void firn_header_encode(const firn_header *header, uint8_t bytes[FIRN_HEADER_BYT
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
 
-/* Fields that follow each other in the file and in firn_header, so that they are read in one loop. */
-#define FOLLOW(first, last, bytes, begin, end)                                                                         \
-    _Static_assert(offsetof(firn_header, last) - offsetof(firn_header, first) == (end) - (begin) &&                    \
-                       sizeof((firn_header){0}.last) == (bytes),                                                       \
-                   "in the order of the file")
-FOLLOW(image_id, security_counter, 4, AT_IMAGE_ID, AT_SECURITY_COUNTER);
-FOLLOW(vendor, report_hash, FIRN_HASH_BYTES, AT_VENDOR, AT_REPORT_HASH);
-FOLLOW(total_bytes, report_bytes, 8, AT_TOTAL_BYTES, AT_REPORT_BYTES);
-#undef FOLLOW
+/* The header is copied as it stands in the file. */
+#define SAME_PLACE(field, at)                                                                                          \
+    _Static_assert(offsetof(firn_header, field) == (at)-AT_FORMAT_MAJOR, "in the place that it has in the file")
+SAME_PLACE(format_major, AT_FORMAT_MAJOR);
+SAME_PLACE(needs_minor, AT_NEEDS_MINOR);
+SAME_PLACE(header_bytes, AT_HEADER_BYTES);
+SAME_PLACE(algorithm, AT_ALGORITHM);
+SAME_PLACE(signature_bytes, AT_SIGNATURE_BYTES);
+SAME_PLACE(mode, AT_MODE);
+SAME_PLACE(image_id, AT_IMAGE_ID);
+SAME_PLACE(plan_version, AT_PLAN_VERSION);
+SAME_PLACE(security_counter, AT_SECURITY_COUNTER);
+SAME_PLACE(reserved, AT_RESERVED);
+SAME_PLACE(vendor, AT_VENDOR);
+SAME_PLACE(class_id, AT_CLASS);
+SAME_PLACE(schema_hash, AT_SCHEMA_HASH);
+SAME_PLACE(key_hash, AT_KEY_HASH);
+SAME_PLACE(run_hash, AT_RUN_HASH);
+SAME_PLACE(report_hash, AT_REPORT_HASH);
+SAME_PLACE(total_bytes, AT_TOTAL_BYTES);
+SAME_PLACE(flatbuffers_bytes, AT_FLATBUFFERS_BYTES);
+SAME_PLACE(constants_offset, AT_CONSTANTS_OFFSET);
+SAME_PLACE(constants_bytes, AT_CONSTANTS_BYTES);
+SAME_PLACE(report_bytes, AT_REPORT_BYTES);
+SAME_PLACE(counts, AT_COUNTS);
+SAME_PLACE(region_count, AT_REGION_COUNT);
+SAME_PLACE(region_kinds, AT_REGION_KINDS);
+SAME_PLACE(reserved_low, AT_RESERVED_LOW);
+SAME_PLACE(region_bytes, AT_REGION_BYTES);
+#undef SAME_PLACE
 _Static_assert(sizeof(firn_counts) == 8 * sizeof(uint32_t), "eight numbers");
-
-static void read_words(void *to, const uint8_t *bytes, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t value = firn_load32(bytes + 4 * i);
-        memcpy((uint8_t *)to + 4 * i, &value, sizeof value);
-    }
-}
-
-static void read_longs(void *to, const uint8_t *bytes, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t value = firn_load64(bytes + 8 * i);
-        memcpy((uint8_t *)to + 8 * i, &value, sizeof value);
-    }
-}
-
-static void read_fields(firn_header *header, const uint8_t *bytes) {
-    header->format_major = firn_load32(bytes + AT_FORMAT_MAJOR);
-    header->needs_minor = firn_load32(bytes + AT_NEEDS_MINOR);
-    header->algorithm = firn_load32(bytes + AT_ALGORITHM);
-    header->mode = firn_load32(bytes + AT_MODE);
-    read_words((uint8_t *)header + offsetof(firn_header, image_id), bytes + AT_IMAGE_ID, 3);
-    memcpy((uint8_t *)header + offsetof(firn_header, vendor), bytes + AT_VENDOR, AT_TOTAL_BYTES - AT_VENDOR);
-    read_longs((uint8_t *)header + offsetof(firn_header, total_bytes), bytes + AT_TOTAL_BYTES, 5);
-    read_words(&header->counts, bytes + AT_COUNTS, 8);
-    header->region_count = firn_load32(bytes + AT_REGION_COUNT);
-    memcpy(header->region_kinds, bytes + AT_REGION_KINDS, FIRN_REGIONS_MAX);
-    read_longs(header->region_bytes, bytes + AT_REGION_BYTES, FIRN_REGIONS_MAX);
-}
+_Static_assert(sizeof(firn_header) == AT_RESERVED_HIGH - AT_FORMAT_MAJOR, "and no more");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are read as they lie in the file");
 
 static bool is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end) {
     uint8_t any = 0;
@@ -190,11 +185,10 @@ static bool is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end) {
     return any == 0;
 }
 
-static int check_reserved(const uint8_t *bytes) {
-    bool good = firn_load32(bytes + AT_HEADER_BYTES) == FIRN_HEADER_BYTES &&
-                firn_load32(bytes + AT_SIGNATURE_BYTES) == FIRN_SIGNATURE_BYTES;
-    good = good && is_zero(bytes, AT_RESERVED, AT_VENDOR) && is_zero(bytes, AT_RESERVED_LOW, AT_REGION_BYTES) &&
-           is_zero(bytes, AT_RESERVED_HIGH, FIRN_HEADER_BYTES);
+static int check_reserved(const firn_header *header, const uint8_t *bytes) {
+    const bool good = header->header_bytes == FIRN_HEADER_BYTES && header->signature_bytes == FIRN_SIGNATURE_BYTES &&
+                      (header->reserved | header->reserved_low) == 0 &&
+                      is_zero(bytes, AT_RESERVED_HIGH, FIRN_HEADER_BYTES);
     return good ? FIRN_OK : FIRN_ERROR_HEADER;
 }
 
@@ -285,10 +279,10 @@ static int decode(firn_header *header, const uint8_t *file, uint64_t file_bytes,
         return FIRN_ERROR_TRUNCATED;
     if (!firn_is_plan(file, file_bytes))
         return FIRN_ERROR_MAGIC;
-    read_fields(header, file);
+    memcpy(header, file + AT_FORMAT_MAJOR, sizeof *header);
     int status = check_versions(header);
     if (status == FIRN_OK)
-        status = check_reserved(file);
+        status = check_reserved(header, file);
     if (status == FIRN_OK)
         status = check_algorithm(header, unsigned_wanted);
     if (status == FIRN_OK)

@@ -47,14 +47,18 @@ typedef struct firn_counts {
     uint32_t widest; /* operands of the op that has the most of them */
 } firn_counts;
 
-/* A decoded header. All sizes are in bytes. */
+/* A decoded header, in the layout of the file from the version on. All sizes are in bytes. What says that only the file
+ * has it need not be set to encode a header. */
 typedef struct firn_header {
     uint32_t format_major, needs_minor;
+    uint32_t header_bytes;     /* only the file */
     uint32_t algorithm;        /* FIRN_ALGORITHM_*; none: written by `compile --unsigned`, and never run */
+    uint32_t signature_bytes;  /* only the file */
     uint32_t mode;             /* FIRN_MODE_* */
     uint32_t image_id;         /* set by the user: tells the plans of one device apart */
     uint32_t plan_version;     /* set by the user, for reports */
     uint32_t security_counter; /* refused if lower than the device's counter */
+    uint32_t reserved;         /* only the file; zero */
     uint8_t vendor[16], class_id[16];
     uint8_t schema_hash[FIRN_HASH_BYTES]; /* SHA-256 of the canonical listing of the schema it was written with */
     uint8_t key_hash[FIRN_HASH_BYTES];    /* SHA-256(0x04 X Y) of the public key */
@@ -69,6 +73,7 @@ typedef struct firn_header {
     /* The regions, by ascending kind. Each is one block of memory or, of a constant kind, a part of the constants. */
     uint32_t region_count;
     uint8_t region_kinds[FIRN_REGIONS_MAX]; /* RegionKind */
+    uint32_t reserved_low;                  /* only the file; zero */
     uint64_t region_bytes[FIRN_REGIONS_MAX];
 } firn_header;
 

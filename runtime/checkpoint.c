@@ -158,7 +158,7 @@ static int describe_state(const firn *instance, const firn_instance *self, firn_
     record->directory_bytes = firn_record_directory_bytes(self->plan);
     firn_record_set_regions(record, &self->header);
     memcpy(record->run_hash, self->header.run_hash, FIRN_HASH_BYTES);
-    memcpy(record->model_hash, self->model_hash, FIRN_HASH_BYTES);
+    memcpy(record->model_hash, firn_instance_model_hash(self), FIRN_HASH_BYTES);
     memcpy(record->data_hash, self->data_hash, FIRN_HASH_BYTES);
     for (uint32_t i = 0; i < firn_fb_plan_origin_count(self->plan); i++) /* 32 bytes or none */
         record->origin_hash[i] = firn_fb_plan_origin_at(self->plan, i);

@@ -66,6 +66,11 @@ bool firn_instance_needs_block(const firn_header *header, const firn_instance *o
     return kind != FIRN_FB_REGION_KIND_CONSTANT && !(kind == FIRN_FB_REGION_KIND_PARAMETERS && owner != NULL);
 }
 
+bool firn_blocks_are_apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
+    uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
+    return first < second ? a_bytes <= second - first : b_bytes <= first - second;
+}
+
 void *firn_instance_data(const firn_instance *instance, uint32_t index) {
     return data_of(instance, firn_fb_plan_tensors_at(instance->plan, index));
 }

@@ -71,7 +71,7 @@ typedef struct __attribute__((may_alias)) firn_instance {
     firn_trail trail; /* complete once a plan is bound; otherwise: not programmed */
     firn_header header;
     uint8_t plan_hash[FIRN_HASH_BYTES];
-    uint8_t model_hash[FIRN_HASH_BYTES];
+    uint8_t model_hash[FIRN_HASH_BYTES];     /* read it through firn_instance_model_hash */
     const uint8_t *file;                     /* the verified bytes */
     const uint8_t *blocks[FIRN_REGIONS_MAX]; /* of each region; constants lead into the file */
     const struct firn_instance *owner;       /* whose parameters are used; NULL: its own */
@@ -135,6 +135,9 @@ uint32_t firn_instance_threads(const firn_instance *instance);
  * which is NULL if there is none. */
 bool firn_instance_needs_block(const firn_header *header, const firn_instance *owner, uint32_t region);
 
+/* Returns true if two spans of memory do not overlap. */
+bool firn_blocks_are_apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes);
+
 /* Returns the number of elements of a tensor of the plan; the check at load excludes an overflow. */
 uint64_t firn_instance_elements(firn_fb_tensor tensor);
 
@@ -193,6 +196,15 @@ int firn_samples_fill(const firn_instance *instance, const firn_samples *samples
 /* Makes the samples that the ring holds at this moment the source. A reference that is weak does not link ring.c; the
  * call of firn_push does. NULL: the program is linked without it. */
 void firn_ring_begin(const firn_instance *instance, firn_samples *samples) __attribute__((weak));
+
+/* --- model.c ------------------------------------------------------------------------------------------------------ */
+
+/* Computes the model hash of an instance whose plan was checked. A reference that is weak does not link model.c; the
+ * call of firn_instance_model_hash does. NULL: the program is linked without it. */
+int firn_instance_hash_model(firn_instance *instance) __attribute__((weak, warn_unused_result));
+
+/* Returns the 32 bytes of the hash. */
+const uint8_t *firn_instance_model_hash(const firn_instance *instance);
 
 /* --- linked.c ----------------------------------------------------------------------------------------------------- */
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "plan/checks/check.h"
-#include "plan/identity.h"
 #include "runtime/float_environment.h"
 #include "runtime/instance.h"
+#include "runtime/parts.h"
 
 /* --- checks of the configuration --- */
 
@@ -17,11 +17,6 @@ static bool aligned(const void *block) {
 /* Returns true if the block is not NULL, is aligned, and does not extend past the end of the address space. */
 static bool usable(const void *block, uint64_t bytes) {
     return block != NULL && aligned(block) && bytes <= UINTPTR_MAX - (uintptr_t)block;
-}
-
-static bool apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
-    uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
-    return first < second ? a_bytes <= second - first : b_bytes <= first - second;
 }
 
 /* Returns the first region of the arena, from which the verification pool is borrowed; a header has one. */
@@ -38,24 +33,22 @@ static uint64_t block_bytes(const firn_header *header, uint32_t region) {
     return region == lending_region(header) && bytes < pool ? pool : bytes;
 }
 
-/* Returns true if a block does not overlap the owner's state or its arenas, which hold what it has derived. */
+/* Returns true if a block does not overlap what the owner writes. */
 static bool apart_from_owner(const firn_config *config, const void *block, uint64_t bytes) {
     const firn_instance *owner = firn_instance_view(config->owner);
-    for (uint32_t i = 0; owner != NULL && i < owner->header.region_count; i++)
-        if (!firn_region_is_constant(owner->header.region_kinds[i]) &&
-            !apart(block, bytes, owner->blocks[i], owner->header.region_bytes[i]))
-            return false;
-    return true;
+    return owner == NULL || firn_sharing->is_apart(owner, block, bytes);
 }
 
 /* Returns true if a block is usable and overlaps neither the plan, nor a block of the owner, nor any of the first
  * `count` blocks. */
 static bool apart_from_others(const firn_config *config, uint32_t count, const void *block, uint64_t bytes) {
-    if (!usable(block, bytes) || !apart(block, bytes, config->plan, config->plan_bytes) ||
-        !apart(block, bytes, config->copy_plan, config->copy_plan_bytes) || !apart_from_owner(config, block, bytes))
+    if (!usable(block, bytes) || !firn_blocks_are_apart(block, bytes, config->plan, config->plan_bytes) ||
+        !firn_blocks_are_apart(block, bytes, config->copy_plan, config->copy_plan_bytes) ||
+        !apart_from_owner(config, block, bytes))
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (config->blocks[i].memory != NULL && !apart(block, bytes, config->blocks[i].memory, config->blocks[i].bytes))
+        if (config->blocks[i].memory != NULL &&
+            !firn_blocks_are_apart(block, bytes, config->blocks[i].memory, config->blocks[i].bytes))
             return false;
     return true;
 }
@@ -87,7 +80,8 @@ static bool optional_blocks_are_usable(const firn_config *config) {
     if (!prepared)
         return config->prepared == NULL;
     return apart_from_others(config, config->block_count, config->prepared, config->prepared_bytes) &&
-           (!workspace || apart(config->prepared, config->prepared_bytes, config->workspace, config->workspace_bytes));
+           (!workspace || firn_blocks_are_apart(config->prepared, config->prepared_bytes, config->workspace,
+                                                config->workspace_bytes));
 }
 
 static int check_config(const firn_config *config) {
@@ -100,49 +94,18 @@ static int check_config(const firn_config *config) {
     if (config->owner != NULL &&
         (firn_instance_view(config->owner) == NULL || firn_instance_view(config->owner)->owner != NULL))
         return FIRN_ERROR_ARGUMENT;
-    return FIRN_OK;
+    return config->owner != NULL && firn_sharing == NULL ? FIRN_ERROR_KERNEL_MISSING : FIRN_OK;
 }
 
-/* --- sharing parameters --- */
-
-/* Returns the region of the owner that corresponds to a region of parameters; FIRN_REGIONS_MAX if there is none of this
- * size. */
-static uint32_t owner_region(const firn_header *header, uint32_t region, const firn_header *owner) {
-    return firn_region_find(header, region, owner->region_kinds, owner->region_bytes, owner->region_count);
-}
-
-/* Returns true if the parameters and buffers of two plans with the same model hash, which has their names, lie at the
- * same places. */
-static bool lie_alike(const firn_instance *instance, const firn_instance *owner) {
-    uint32_t other = 0;
-    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(instance->plan); i++) {
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(instance->plan, i);
-        if (!firn_is_of_model(firn_fb_tensor_role(tensor)))
-            continue;
-        while (other < firn_fb_plan_state_tensors(owner->plan) &&
-               !firn_is_of_model(firn_fb_tensor_role(firn_fb_plan_tensors_at(owner->plan, other))))
-            other++;
-        if (other == firn_fb_plan_state_tensors(owner->plan))
-            return false;
-        firn_fb_tensor theirs = firn_fb_plan_tensors_at(owner->plan, other++);
-        if (owner_region(&instance->header, firn_fb_tensor_region(tensor), &owner->header) !=
-                firn_fb_tensor_region(theirs) ||
-            firn_fb_tensor_offset(tensor) != firn_fb_tensor_offset(theirs))
-            return false;
-    }
-    return true;
-}
+/* --- memory --- */
 
 /* Takes the addresses of all regions: from the config, the owner and the plan. The constant ones are never written. */
 static int take_blocks(const firn_config *config, firn_instance *opened) {
     const firn_header *header = &opened->header;
     const firn_instance *owner = firn_instance_view(config->owner);
-    /* A training would write what is the owner's. */
-    if (owner != NULL && header->mode == FIRN_MODE_TRAIN)
-        return FIRN_ERROR_WRONG_MODE;
-    if (owner != NULL &&
-        (memcmp(opened->model_hash, owner->model_hash, FIRN_HASH_BYTES) != 0 || !lie_alike(opened, owner)))
-        return FIRN_ERROR_OTHER_OWNER;
+    const int status = owner != NULL ? firn_sharing->check(opened, owner) : FIRN_OK;
+    if (status != FIRN_OK)
+        return status;
     for (uint32_t i = 0; i < header->region_count; i++) {
         if (firn_instance_needs_block(header, owner, i)) {
             opened->blocks[i] = config->blocks[i].memory;
@@ -150,10 +113,9 @@ static int take_blocks(const firn_config *config, firn_instance *opened) {
             opened->blocks[i] = opened->file + header->constants_offset + firn_header_constant_offset(header, i);
         } else {
             /* Only a region of parameters needs no block here, and only with an owner. */
-            uint32_t theirs = owner != NULL ? owner_region(header, i, &owner->header) : FIRN_REGIONS_MAX;
-            if (theirs == FIRN_REGIONS_MAX)
+            opened->blocks[i] = owner != NULL ? firn_sharing->block(opened, owner, i) : NULL;
+            if (opened->blocks[i] == NULL)
                 return FIRN_ERROR_OTHER_OWNER;
-            opened->blocks[i] = owner->blocks[theirs];
         }
     }
     opened->owner = owner;
@@ -181,7 +143,8 @@ static int take_file(const firn_config *config, firn_instance *opened, uint64_t 
     if (copy == NULL)
         return config->copy_plan_bytes == 0 ? firn_header_decode(&opened->header, opened->file, *bytes)
                                             : FIRN_ERROR_ARGUMENT;
-    if (!usable(copy, config->copy_plan_bytes) || !apart(copy, config->copy_plan_bytes, opened->file, *bytes) ||
+    if (!usable(copy, config->copy_plan_bytes) ||
+        !firn_blocks_are_apart(copy, config->copy_plan_bytes, opened->file, *bytes) ||
         !apart_from_owner(config, copy, config->copy_plan_bytes))
         return FIRN_ERROR_ARGUMENT;
     if (config->copy_plan_bytes < FIRN_PAYLOAD_OFFSET)
@@ -289,8 +252,8 @@ static int examine(const firn_config *config, firn_instance *opened, firn_trail 
     status = check_in_own_mode(&request, opened, trail);
     if (status != FIRN_OK)
         return status;
-    const firn_alive alive = {.context = request.context, .alive = request.alive};
-    status = firn_model_hash(opened->plan, &opened->header, opened->file, &alive, opened->model_hash);
+    if (firn_instance_hash_model != NULL) /* a program that does not ask for the hash is linked without it */
+        status = firn_instance_hash_model(opened);
     if (status == FIRN_OK)
         status = take_blocks(config, opened);
     if (status == FIRN_OK)
@@ -407,125 +370,4 @@ int firn_confirm(firn *instance) {
     if (status != FIRN_OK || stored >= self->header.security_counter)
         return status;
     return self->port->counter->advance(self->port->context, self->header.security_counter);
-}
-
-/* --- what was opened --- */
-
-int firn_describe(const firn *instance, firn_info *info) {
-    const firn_instance *self = firn_instance_view(instance);
-    if (info == NULL)
-        return FIRN_ERROR_ARGUMENT;
-    *info = (firn_info){0};
-    if (self == NULL)
-        return FIRN_ERROR_NOT_OPEN;
-    firn_fb_sampler sampler = firn_fb_plan_sampler(self->plan);
-    info->kernels = self->kernels->name;
-    memcpy(info->plan_hash, self->plan_hash, FIRN_HASH_BYTES);
-    memcpy(info->run_hash, self->header.run_hash, FIRN_HASH_BYTES);
-    memcpy(info->model_hash, self->model_hash, FIRN_HASH_BYTES);
-    info->eval = self->header.mode == FIRN_MODE_EVAL;
-    info->metric = firn_fb_plan_metrics_count(self->plan) != 0;
-    info->outputs = firn_fb_plan_outputs_count(self->plan);
-    info->steps = firn_fb_plan_steps(self->plan);
-    info->micro_batches = firn_fb_plan_micro_batches(self->plan);
-    info->samples = firn_fb_sampler_samples(sampler);
-    info->window = firn_fb_sampler_window(sampler);
-    info->stride = firn_fb_sampler_stride(sampler);
-    info->all_data = firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL;
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
-        uint32_t stream = firn_fb_input_stream(firn_fb_plan_inputs_at(self->plan, i));
-        info->streams = stream >= info->streams ? stream + 1 : info->streams;
-    }
-    if (self->bound.pushed != NULL)
-        info->ring = firn_instance_tensor(self, firn_fb_input_ring(firn_fb_plan_inputs_at(self->plan, 0))).dims[0];
-    info->plan_version = self->header.plan_version;
-    info->image_id = self->header.image_id;
-    info->security_counter = self->header.security_counter;
-    for (uint32_t i = 0; i < firn_fb_plan_state_tensors(self->plan); i++) {
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(self->plan, i);
-        if (firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_PARAMETER)
-            info->parameters += firn_instance_elements(tensor);
-    }
-    return FIRN_OK;
-}
-
-int firn_stream_at(const firn *instance, uint32_t stream, firn_stream_info *info) {
-    const firn_instance *self = firn_instance_view(instance);
-    if (info == NULL)
-        return FIRN_ERROR_ARGUMENT;
-    *info = (firn_stream_info){0};
-    if (self == NULL)
-        return FIRN_ERROR_NOT_OPEN;
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
-        const firn_bound_input input = firn_bind_input(self, i);
-        if (input.stream != stream)
-            continue;
-        info->element = input.element;
-        info->record_elements = self->bound.sampler.records ? (uint32_t)input.elements : 1;
-        return FIRN_OK;
-    }
-    return FIRN_ERROR_ARGUMENT;
-}
-
-static firn_tensor_info describe(const firn_instance *instance, uint32_t position) {
-    firn_fb_tensor description = firn_fb_plan_tensors_at(instance->plan, position);
-    firn_tensor tensor = firn_instance_tensor(instance, position);
-    firn_tensor_info info = {.name = firn_fb_tensor_name(description),
-                             .type = tensor.type,
-                             .role = firn_fb_tensor_role(description),
-                             .rank = tensor.rank,
-                             .data = tensor.data,
-                             .bytes = (uint64_t)tensor.elements * firn_type_bytes(tensor.type)};
-    memcpy(info.dims, tensor.dims, tensor.rank * sizeof info.dims[0]);
-    return info;
-}
-
-int firn_tensor_at(const firn *instance, uint32_t position, firn_tensor_info *info) {
-    const firn_instance *self = firn_instance_view(instance);
-    if (info == NULL)
-        return FIRN_ERROR_ARGUMENT;
-    *info = (firn_tensor_info){0};
-    if (self == NULL)
-        return FIRN_ERROR_NOT_OPEN;
-    if (position >= firn_fb_plan_tensors_count(self->plan))
-        return FIRN_ERROR_ARGUMENT;
-    *info = describe(self, position);
-    return FIRN_OK;
-}
-
-static bool is_named(firn_fb_output output, const char *name) {
-    uint32_t length = firn_fb_output_name_length(output), i = 0;
-    while (i < length && name[i] == firn_fb_output_name(output)[i])
-        i++;
-    return i == length && name[i] == '\0';
-}
-
-int firn_output(const firn *instance, const char *name, firn_tensor_info *info) {
-    const firn_instance *self = firn_instance_view(instance);
-    if (name == NULL || info == NULL)
-        return FIRN_ERROR_ARGUMENT;
-    *info = (firn_tensor_info){0};
-    if (self == NULL)
-        return FIRN_ERROR_NOT_OPEN;
-    for (uint32_t i = 0; i < firn_fb_plan_outputs_count(self->plan); i++) {
-        firn_fb_output output = firn_fb_plan_outputs_at(self->plan, i);
-        if (is_named(output, name))
-            return firn_output_at(instance, i, info);
-    }
-    return FIRN_ERROR_ARGUMENT;
-}
-
-int firn_output_at(const firn *instance, uint32_t position, firn_tensor_info *info) {
-    const firn_instance *self = firn_instance_view(instance);
-    if (info == NULL)
-        return FIRN_ERROR_ARGUMENT;
-    *info = (firn_tensor_info){0};
-    if (self == NULL)
-        return FIRN_ERROR_NOT_OPEN;
-    if (position >= firn_fb_plan_outputs_count(self->plan))
-        return FIRN_ERROR_ARGUMENT;
-    const firn_fb_output output = firn_fb_plan_outputs_at(self->plan, position);
-    *info = describe(self, firn_fb_output_tensor(output));
-    info->name = firn_fb_output_name(output);
-    return FIRN_OK;
 }

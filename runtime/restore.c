@@ -195,7 +195,7 @@ static int check_identity(const reader *from) {
         return memcmp(from->record.run_hash, instance->header.run_hash, FIRN_HASH_BYTES) == 0
                    ? FIRN_OK
                    : FIRN_ERROR_CHECKPOINT_OTHER_RUN;
-    return memcmp(from->record.model_hash, instance->model_hash, FIRN_HASH_BYTES) == 0
+    return memcmp(from->record.model_hash, firn_instance_model_hash(instance), FIRN_HASH_BYTES) == 0
                ? FIRN_OK
                : FIRN_ERROR_CHECKPOINT_OTHER_MODEL;
 }

@@ -11,51 +11,49 @@
 #include "runtime/float_environment.h"
 #include "runtime/numerics/numerics.h"
 
-/* Operands, then the expected result, as bits. The table is read as volatile: the compiler must not compute the results
- * itself. */
-static const uint32_t sums[][3] = {
-    {0x3f800000, 0x33800000, 0x3f800000}, /* 1 + half of its last bit: to even, downwards */
-    {0x3f800001, 0x33800000, 0x3f800002}, /* to even, upwards */
-    {0x00000001, 0x00000001, 0x00000002}, /* subnormal operands */
-    {0x00800000, 0x80000001, 0x007fffff}, /* a subnormal result */
-};
+typedef enum operation { ADD, MULTIPLY, DIVIDE, FUSE, ROOT, TO_INTEGER, FROM_INTEGER } operation;
 
-static const uint32_t products[][3] = {
-    {0x3f800001, 0x3f800001, 0x3f800002}, /* just above a float */
-    {0x00800001, 0x3f000000, 0x00400000}, /* a subnormal result half-way, to even */
-    {0x00800003, 0x3f000000, 0x00400002},
-    {0x00000001, 0x4b800000, 0x01000000}, /* a subnormal operand */
-};
+/* Operands, which an operation need not use all, and the expected result, as bits. */
+typedef struct trial {
+    uint32_t a, b, c, result;
+} trial;
 
-static const uint32_t quotients[][3] = {
-    {0x3f800000, 0x40400000, 0x3eaaaaab}, /* 1 / 3 */
-    {0x00800000, 0x40400000, 0x002aaaab}, /* a subnormal result */
-};
+/* The trials of each operation, one after the other. Operands are read as volatile: the compiler must not compute the
+ * results itself. */
+static const trial trials[] = {
+    {0x3f800000, 0x33800000, 0, 0x3f800000}, /* 1 + half of its last bit: to even, downwards */
+    {0x3f800001, 0x33800000, 0, 0x3f800002}, /* to even, upwards */
+    {0x00000001, 0x00000001, 0, 0x00000002}, /* subnormal operands */
+    {0x00800000, 0x80000001, 0, 0x007fffff}, /* a subnormal result */
 
-static const uint32_t fused[][4] = {
+    {0x3f800001, 0x3f800001, 0, 0x3f800002}, /* just above a float */
+    {0x00800001, 0x3f000000, 0, 0x00400000}, /* a subnormal result half-way, to even */
+    {0x00800003, 0x3f000000, 0, 0x00400002},
+    {0x00000001, 0x4b800000, 0, 0x01000000}, /* a subnormal operand */
+
+    {0x3f800000, 0x40400000, 0, 0x3eaaaaab}, /* 1 / 3 */
+    {0x00800000, 0x40400000, 0, 0x002aaaab}, /* a subnormal result */
+
     {0x4affe002, 0x4b001001, 0x62800000, 0x62800001}, /* 2^70 + 2^46 + 1: binary64 loses the 1 */
     {0xcaffe002, 0x4b001001, 0x62800002, 0x62800001}, /* and from the other side */
     {0x3f800001, 0x3fc00000, 0x80000001, 0x3fc00001}, /* half-way less the smallest subnormal */
     {0x3f800001, 0x3f800001, 0xbf800002, 0x28800000}, /* the error of a product; 0 if it is rounded before the sum */
     {0x7f000000, 0x40000000, 0xff000000, 0x7f000000}, /* the product alone overflows */
     {0x00800001, 0x3f000000, 0x00000001, 0x00400002}, /* subnormal, half-way, to even */
+
+    {0x40400000, 0, 0, 0x3fddb3d7}, /* 3 */
+    {0x3f7fffff, 0, 0, 0x3f7fffff}, /* almost half-way */
+    {0x00000001, 0, 0, 0x1a3504f3}, /* subnormal */
+
+    {0xbfffffff, 0, 0, 0xffffffff}, /* towards zero: -1 */
+    {0x4effffff, 0, 0, 0x7fffff80},
+
+    {0xfefffffd, 0, 0, 0xcb800002}, /* -(2^24 + 3) */
 };
 
-static const uint32_t roots[][2] = {
-    {0x40400000, 0x3fddb3d7}, /* 3 */
-    {0x3f7fffff, 0x3f7fffff}, /* almost half-way */
-    {0x00000001, 0x1a3504f3}, /* subnormal */
-};
-
-/* A float and its integer; an integer and its float. */
-static const uint32_t integers[][2] = {
-    {0xbfffffff, 0xffffffff}, /* towards zero: -1 */
-    {0x4effffff, 0x7fffff80},
-};
-
-static const uint32_t floats[][2] = {
-    {0xfefffffd, 0xcb800002}, /* -(2^24 + 3) */
-};
+/* Where the trials of each operation end. */
+static const uint8_t ends[] = {
+    [ADD] = 4, [MULTIPLY] = 8, [DIVIDE] = 10, [FUSE] = 16, [ROOT] = 19, [TO_INTEGER] = 21, [FROM_INTEGER] = 22};
 
 static uint32_t hidden(const uint32_t *word) {
     return *(const volatile uint32_t *)word;
@@ -67,27 +65,35 @@ static float operand(const uint32_t *word) {
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])
 
-static bool operations_hold(void) {
-    uint32_t wrong = 0;
-    for (size_t i = 0; i < COUNT(sums); i++)
-        wrong |= firn_bits(operand(&sums[i][0]) + operand(&sums[i][1])) ^ sums[i][2];
-    for (size_t i = 0; i < COUNT(products); i++)
-        wrong |= firn_bits(operand(&products[i][0]) * operand(&products[i][1])) ^ products[i][2];
-    for (size_t i = 0; i < COUNT(quotients); i++)
-        wrong |= firn_bits(operand(&quotients[i][0]) / operand(&quotients[i][1])) ^ quotients[i][2];
-    for (size_t i = 0; i < COUNT(fused); i++)
-        wrong |= firn_bits(firn_fma(operand(&fused[i][0]), operand(&fused[i][1]), operand(&fused[i][2]))) ^ fused[i][3];
-    for (size_t i = 0; i < COUNT(roots); i++)
-        wrong |= firn_bits(firn_sqrt(operand(&roots[i][0]))) ^ roots[i][1];
-    return wrong == 0;
+_Static_assert(COUNT(trials) == 22 && COUNT(ends) == FROM_INTEGER + 1, "every trial belongs to an operation");
+
+/* Returns the bits of the result of a trial. */
+static uint32_t result_of(operation operation, const trial *trial) {
+    const float a = operand(&trial->a), b = operand(&trial->b);
+    switch (operation) {
+    case ADD:
+        return firn_bits(a + b);
+    case MULTIPLY:
+        return firn_bits(a * b);
+    case DIVIDE:
+        return firn_bits(a / b);
+    case FUSE:
+        return firn_bits(firn_fma(a, b, operand(&trial->c)));
+    case ROOT:
+        return firn_bits(firn_sqrt(a));
+    case TO_INTEGER:
+        return (uint32_t)(int32_t)a;
+    default:
+        return firn_bits((float)(int32_t)hidden(&trial->a));
+    }
 }
 
-static bool conversions_hold(void) {
+static bool trials_hold(void) {
     uint32_t wrong = 0;
-    for (size_t i = 0; i < COUNT(integers); i++)
-        wrong |= (uint32_t)(int32_t)operand(&integers[i][0]) ^ integers[i][1];
-    for (size_t i = 0; i < COUNT(floats); i++)
-        wrong |= firn_bits((float)(int32_t)hidden(&floats[i][0])) ^ floats[i][1];
+    uint32_t i = 0;
+    for (operation operation = ADD; operation <= FROM_INTEGER; operation++)
+        for (; i < ends[operation]; i++)
+            wrong |= result_of(operation, &trials[i]) ^ trials[i].result;
     return wrong == 0;
 }
 
@@ -135,7 +141,7 @@ static bool halves_hold(void) {
 #endif
 
 bool firn_arithmetic_holds(void) {
-    return operations_hold() && conversions_hold() && comparisons_hold() && halves_hold();
+    return trials_hold() && comparisons_hold() && halves_hold();
 }
 
 int firn_self_test(void) {

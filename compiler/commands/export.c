@@ -21,25 +21,29 @@ typedef struct needs {
     bool initialisers[FIRN_INITIALISE_RULES];
     bool halves[FIRN_HALF_TYPES];
     bool metrics[FIRN_METRIC_KINDS];
+    bool tiles;   /* of linear layers */
+    bool sharing; /* of parameters, which a plan that evaluates may do */
 } needs;
 
 /* --- what a plan needs -------------------------------------------------------------------------------------------- */
 
-static void need_op(needs *n, uint16_t code) {
+static void need_op(needs *n, firn_fb_op op) {
     for (uint32_t i = 0; i < FIRN_OPS; i++)
-        n->ops[i] = n->ops[i] || firn_op_at(i)->code == code;
+        n->ops[i] = n->ops[i] || firn_op_at(i)->code == firn_fb_op_code(op);
+    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++)
+        n->tiles = n->tiles || firn_fb_op_reductions_at(op, i).kind != FIRN_FB_REDUCTION_KIND_F32;
 }
 
 static void need_type(needs *n, uint8_t type) {
     if (firn_type_is_half(type))
-        n->halves[type - FIRN_FLOAT16] = true;
+        n->halves[type - FIRN_FLOAT16] = n->tiles = true;
 }
 
 static void need_ops(needs *n, firn_fb_plan plan) {
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(plan); p++) {
         const firn_fb_phase phase = firn_fb_plan_phases_at(plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++)
-            need_op(n, firn_fb_op_code(firn_fb_phase_ops_at(phase, i)));
+            need_op(n, firn_fb_phase_ops_at(phase, i));
     }
 }
 
@@ -71,6 +75,7 @@ static int read_plan(needs *n, const char *name) {
         return FIRNC_EXIT_REFUSED;
     }
     need_parts(n, checked.plan);
+    n->sharing = n->sharing || checked.header.mode == FIRN_MODE_EVAL;
     return FIRNC_EXIT_OK;
 }
 
@@ -115,6 +120,7 @@ static void write_ops(FILE *out, const needs *n) {
         if (n->ops[i])
             fprintf(out, "    {%u, firn_kernel_%s},\n", (unsigned)firn_op_at(i)->code, firn_op_name(firn_op_at(i)));
     fputs("};\nconst uint16_t firn_kernel_part_count = sizeof firn_kernel_parts / sizeof firn_kernel_parts[0];\n", out);
+    fprintf(out, "const firn_task_body firn_linear_in_tiles = %s;\n", n->tiles ? "firn_linear_tiles" : "0");
 }
 
 static void write_schedules(FILE *out, const needs *n) {
@@ -157,6 +163,8 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     write_list(out, "const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES]", n->initialisers,
                initialisers, FIRN_INITIALISE_RULES);
     write_list(out, "const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES]", n->halves, halves, FIRN_HALF_TYPES);
+    fprintf(out, "\nconst firn_sharing_part *const firn_sharing = %s;\n",
+            n->sharing ? "&firn_sharing_parameters" : "0");
     fprintf(out, "\nint (*const firn_semantics_metric)(firn_fb_plan plan, firn_fb_metric metric) = %s;\n",
             needs_metrics(n) ? "firn_semantics_check_metric" : "0");
     write_list(out, "const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS]", n->metrics, metrics,

@@ -32,7 +32,7 @@ static float maximum_of_rounds(float m, const float *x, size_t rounds) {
 }
 
 float firn_block_maximum(float m, const float *x, size_t count) {
-    const size_t rounds = count / LANES;
+    const size_t rounds = FIRN_SMALL ? 0 : count / LANES;
     if (rounds > 0)
         m = maximum_of_rounds(m, x, rounds);
     for (size_t i = rounds * LANES; i < count; i++)

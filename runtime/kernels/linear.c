@@ -3,6 +3,7 @@
 #include "runtime/kernels/linear.h"
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/parts.h"
 
 enum { OUT_IN = 0, IN_OUT = 1 }; /* layout of a weight */
 
@@ -25,7 +26,7 @@ static void add_bias(firn_tile *tile, const firn_tensor *bias) {
             tile->values[row][column] += values[column];
 }
 
-static void tiles(void *argument, size_t begin, size_t end) {
+void firn_linear_tiles(void *argument, size_t begin, size_t end) {
     const firn_linear *job = argument;
     const size_t columns = job->product.columns;
     const uint8_t type = job->out->type;
@@ -150,6 +151,11 @@ static bool is_direct(const firn_linear *job) {
            (job->bias == NULL || job->bias->type == FIRN_FLOAT32);
 }
 
+/* A kernel set with vectors computes every layer in tiles. */
+static firn_task_body in_tiles(void) {
+    return FIRN_VECTORS != 0 ? firn_linear_tiles : firn_linear_in_tiles;
+}
+
 static void run(const firn_kernel_call *call, firn_linear *job) {
     if (is_direct(job)) {
         firn_parallel_run(&call->parallel, firn_ceiling(job->product.rows, 4),
@@ -157,7 +163,7 @@ static void run(const firn_kernel_call *call, firn_linear *job) {
         return;
     }
     const uint64_t cost = (uint64_t)FIRN_TILE_ROWS * FIRN_TILE_COLUMNS * job->product.terms;
-    firn_parallel_run(&call->parallel, firn_product_tiles(&job->product), cost, tiles, job);
+    firn_parallel_run(&call->parallel, firn_product_tiles(&job->product), cost, in_tiles(), job);
 }
 
 void firn_kernel_linear(const firn_kernel_call *call) {

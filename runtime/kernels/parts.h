@@ -14,6 +14,11 @@ typedef struct firn_kernel_part {
 extern const firn_kernel_part firn_kernel_parts[];
 extern const uint16_t firn_kernel_part_count;
 
+/* Computes linear layers of which an operand is of a half type or a reduction is not f32; NULL: not in this build. One
+ * with vectors does not read it. */
+void firn_linear_tiles(void *argument, size_t begin, size_t end);
+extern const firn_task_body firn_linear_in_tiles;
+
 /* Writes elements of a float32 tensor, starting with number `first`, by a rule that draws them: a and b of the
  * initialiser. */
 typedef void (*firn_initialise_rule)(float *out, const firn_rng *rng, uint64_t first, size_t count, float a, float b);

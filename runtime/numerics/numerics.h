@@ -28,6 +28,14 @@
 #    endif
 #endif
 
+/* 1: compiled for size. Loops that are written twice, once for speed, take their short form, which gives the same
+ * bits. */
+#ifdef __OPTIMIZE_SIZE__
+#    define FIRN_SMALL 1
+#else
+#    define FIRN_SMALL 0
+#endif
+
 /* --- bits ------------------------------------------------------------------------------------------------------- */
 
 #define FIRN_NAN_BITS      0x7fc00000u

@@ -80,7 +80,22 @@ static void draw_blocks(const firn_rng *rng, uint64_t element, uint32_t words[BL
     }
 }
 
+/* One block after the other. */
+static void draw_each(float *out, const firn_rng *rng, uint64_t first, size_t count) {
+    uint32_t words[BLOCK_ELEMENTS];
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t word = (uint32_t)(first + i) % BLOCK_ELEMENTS;
+        if (i == 0 || word == 0)
+            draw_block(rng, first + i, words);
+        out[i] = upper_bits(words[word]) * 0x1p-24f;
+    }
+}
+
 void firn_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, size_t count) {
+    if (FIRN_SMALL) {
+        draw_each(out, rng, first, count);
+        return;
+    }
     uint32_t words[BLOCK_ELEMENTS][BLOCKS];
     float drawn[BLOCKS * BLOCK_ELEMENTS];
     size_t skip = (size_t)(first % BLOCK_ELEMENTS); /* elements of the first block to skip */

@@ -15,18 +15,7 @@ static void add_half(float *lanes, uint32_t half) {
         lanes[i] += lanes[i + half];
 }
 
-/* Folds the lanes of one block by 32, 16, 8, 4, 2, 1. It is not a loop, so that each addition can use whole vectors.
- * Overwrites the lanes. */
-static float fold(float lanes[FIRN_SUM_LANES]) {
-    add_half(lanes, 32);
-    add_half(lanes, 16);
-    add_half(lanes, 8);
-    add_half(lanes, 4);
-    add_half(lanes, 2);
-    return lanes[0] + lanes[1];
-}
-
-/* The same for the first `count` lanes, fewer than all; the others are +0. */
+/* Folds the first `count` lanes of one block by 32, 16, 8, 4, 2, 1; the others are +0. Overwrites the lanes. */
 static float fold_some(float lanes[FIRN_SUM_LANES], uint32_t count) {
     for (uint32_t half = FIRN_SUM_LANES / 2; half > 0; half /= 2) {
         for (uint32_t i = half; i < count; i++)
@@ -34,6 +23,18 @@ static float fold_some(float lanes[FIRN_SUM_LANES], uint32_t count) {
         count = count < half ? count : half;
     }
     return lanes[0];
+}
+
+/* The same for all lanes. It is not a loop, so that each addition can use whole vectors. */
+static float fold(float lanes[FIRN_SUM_LANES]) {
+    if (FIRN_SMALL)
+        return fold_some(lanes, FIRN_SUM_LANES);
+    add_half(lanes, 32);
+    add_half(lanes, 16);
+    add_half(lanes, 8);
+    add_half(lanes, 4);
+    add_half(lanes, 2);
+    return lanes[0] + lanes[1];
 }
 
 _Static_assert(FIRN_SUM_LANES == 64, "fold halves them");
@@ -67,9 +68,9 @@ static void add_rounds(firn_sum *sum, const float *x, size_t rounds) {
 
 void firn_sum_add_many(firn_sum *sum, const float *x, size_t count) {
     size_t i = 0;
-    while (i < count && sum->filled % FIRN_SUM_LANES != 0)
+    while (!FIRN_SMALL && i < count && sum->filled % FIRN_SUM_LANES != 0)
         firn_sum_add(sum, x[i++]);
-    while (count - i >= FIRN_SUM_LANES) {
+    while (!FIRN_SMALL && count - i >= FIRN_SUM_LANES) {
         const size_t here = (count - i) / FIRN_SUM_LANES, left = (FIRN_SUM_BLOCK - sum->filled) / FIRN_SUM_LANES;
         const size_t rounds = here < left ? here : left;
         add_rounds(sum, x + i, rounds);

@@ -7,13 +7,15 @@
 # A call through a pointer is assumed to reach every function that the pointer can refer to:
 #     runtime/execute.c     the kernels; in firn_execute_check only the functions that find kernels and compute their
 #                           scratch, in prepare only the functions that find kernels
-#     the users of parts    the parts: conversions of half types (product.c, widen.c), rules of initialisers and metrics, kinds
+#     the users of parts    the parts: conversions of half types (product.c, widen.c, widen_rows.c), rules of initialisers and metrics, kinds
 #                           of schedules
 #     runtime/kernels/*.c   the task bodies: static functions of the runtime that no function calls by name, in the file
 #                           of the kernel that runs or in a file without kernels, because a kernel passes only the
 #                           bodies of its own file, or calls a function of another that passes its own; in
 #                           walk_run of the optimizers, which may be inlined into walk_blocks, only those whose names
-#                           end in _run, in sum_blocks only those whose names end in _terms
+#                           end in _run, in sum_blocks only those whose names end in _terms; firn_linear_tiles is a
+#                           part and a task body
+#     runtime/open.c        the functions of runtime/share.c
 #     the rest of runtime/, plan/checks/check.c
 #                           the port and the data source, which belong to the platform and are not counted
 #     plan/                 the shape rules
@@ -69,7 +71,7 @@ function may_mean(caller, title, kernel_file,    from) {
         return title ~ /^firn_kernel_find/
     if (from == "runtime/execute.c")
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
-    if (from ~ /^runtime\/(kernels\/product|numerics\/widen)\.c$/)
+    if (from ~ /^runtime\/(kernels\/product|numerics\/widen(_rows)?)\.c$/)
         return file[title] == "runtime/numerics/half_types.c" && is_static(title)
     if (from == "runtime/kernels/initialise.c")
         return file[title] == "runtime/kernels/initialise_rules.c"
@@ -84,8 +86,11 @@ function may_mean(caller, title, kernel_file,    from) {
     if (from ~ /^runtime\/kernels\/block_sum/ && original(caller) == "sum_blocks")
         return file[title] ~ /^runtime\/kernels\// && title ~ /_terms$/ && !(title in called)
     if (from ~ /^runtime\/kernels\//)
-        return title !~ /_(run|terms)$/ && file[title] ~ /^runtime\// && file[title] !~ /^runtime\/targets\// && is_static(title) &&
+        return title !~ /_(run|terms)$/ && file[title] ~ /^runtime\// && file[title] !~ /^runtime\/(targets\/|share\.c)/ &&
+               (is_static(title) || title == "firn_linear_tiles") &&
                !(title in called) && (kernel_file == "" || file[title] == kernel_file || !(file[title] in has_kernels))
+    if (from == "runtime/open.c")
+        return file[title] == "runtime/share.c" && is_static(title)
     return from ~ /^plan\// && from != "plan/checks/check.c" && title ~ /^firn_shape_/
 }
 

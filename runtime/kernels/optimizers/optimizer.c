@@ -158,7 +158,7 @@ static void sgd_elements(sgd s, const float *restrict g, float *restrict p, size
     const float sign = s.maximize ? -1.0f : 1.0f;
     firn_nan_watch watch = 0;
     size_t i = 0;
-    for (; !FIRN_VECTORS && !s.maximize && i + 4 <= count; i += 4) {
+    for (; !FIRN_VECTORS && !FIRN_SMALL && !s.maximize && i + 4 <= count; i += 4) {
         const float a = sgd_next(&s, g[i], p[i]), b = sgd_next(&s, g[i + 1], p[i + 1]),
                     c = sgd_next(&s, g[i + 2], p[i + 2]), d = sgd_next(&s, g[i + 3], p[i + 3]);
         watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);

@@ -1,5 +1,5 @@
-/* All kinds of metrics: the table of a build that leaves none out. A firmware's own table takes its place
- * (runtime/parts.h), so nothing else may be defined here. */
+/* All kinds of metrics, and sharing: the tables of a build that leaves none out. A firmware's own tables take their
+ * place (runtime/parts.h), so nothing else may be defined here. */
 #include "runtime/parts.h"
 
 const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS] = {
@@ -15,3 +15,5 @@ const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS] = {
     [FIRN_FB_METRIC_KIND_AUC] = firn_metric_area,
     [FIRN_FB_METRIC_KIND_MEAN_SQUARED_ERROR] = firn_metric_mean,
 };
+
+const firn_sharing_part *const firn_sharing = &firn_sharing_parameters;

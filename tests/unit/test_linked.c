@@ -1,0 +1,154 @@
+/* Tests what a build is found to lack: with each part taken out of the tables of a build that has everything, the plan
+ * that needs the part is the only one that is not linked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/instance.h"
+#include "runtime/parts.h"
+#include "tests/unit/support_signed_plans.h"
+
+/* --- linked.c with tables that can be changed, on a core without vectors --- */
+
+static firn_initialise_rule rules[FIRN_INITIALISE_RULES];
+static const firn_half_part *halves[FIRN_HALF_TYPES];
+static firn_metric_part metrics[FIRN_METRIC_KINDS];
+static firn_task_body tiles;
+
+bool injected_is_linked(const firn_instance *instance);
+
+#define firn_instance_is_linked injected_is_linked
+#define firn_initialise_rules   rules
+#define firn_half_parts         halves
+#define firn_metric_parts       metrics
+#define firn_linear_in_tiles    tiles
+#undef FIRN_VECTORS
+#define FIRN_VECTORS 0
+#include "runtime/linked.c"
+#undef firn_instance_is_linked
+#undef firn_initialise_rules
+#undef firn_half_parts
+#undef firn_metric_parts
+#undef firn_linear_in_tiles
+
+static int take_everything(void **state) {
+    (void)state;
+    memcpy(rules, firn_initialise_rules, sizeof rules);
+    memcpy(halves, firn_half_parts, sizeof halves);
+    memcpy(metrics, firn_metric_parts, sizeof metrics);
+    tiles = firn_linear_in_tiles;
+    return 0;
+}
+
+/* --- plans --- */
+
+static signed_plan_settings settings_with(void (*change)(firn_native_plan *plan)) {
+    signed_plan_settings settings = support_settings;
+    settings.change = change;
+    return settings;
+}
+
+static bool links(const signed_plan *plan) {
+    const firn_instance instance = {.plan = firn_fb_plan_root(plan->file + FIRN_PAYLOAD_OFFSET)};
+    return injected_is_linked(&instance);
+}
+
+static bool trains(const signed_plan_settings *settings) {
+    signed_plan plan;
+    support_bigram(&plan, settings);
+    return links(&plan);
+}
+
+static void a_missing_initialiser_is_found(void **state) {
+    (void)state;
+    signed_plan_settings normal = support_settings, uniform = support_settings;
+    normal.uniform = false;
+    uniform.uniform = true;
+    assert_true(trains(&normal) && trains(&uniform));
+    rules[FIRN_FB_INITIALISER_RULE_NORMAL - 1] = NULL;
+    assert_false(trains(&normal));
+    assert_true(trains(&uniform));
+    rules[FIRN_FB_INITIALISER_RULE_UNIFORM - 1] = NULL;
+    assert_false(trains(&uniform));
+}
+
+static uint8_t half_type;
+
+static void give_a_tensor_the_type(firn_native_plan *plan) {
+    ((firn_native_tensor *)(uintptr_t)plan->tensors)[0].type = half_type;
+}
+
+static void give_weights_the_type(firn_native_plan *plan) {
+    firn_native_initialiser *first = (firn_native_initialiser *)(uintptr_t)plan->initialisers;
+    first->rule = FIRN_FB_INITIALISER_RULE_WEIGHTS;
+    first->element = half_type;
+}
+
+static void a_missing_half_type_is_found(void **state) {
+    (void)state;
+    static void (*const changes[])(firn_native_plan *) = {give_a_tensor_the_type, give_weights_the_type};
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
+        for (half_type = FIRN_FLOAT16; half_type <= FIRN_CBFLOAT16; half_type++) {
+            const signed_plan_settings changed = settings_with(changes[i]);
+            (void)take_everything(state);
+            assert_true(trains(&changed));
+            halves[half_type - FIRN_FLOAT16] = NULL;
+            assert_false(trains(&changed));
+            assert_true(trains(&support_settings));
+        }
+}
+
+static void a_missing_metric_is_found(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    signed_plan plan;
+    settings.metric = FIRN_FB_METRIC_KIND_PERPLEXITY;
+    support_bigram_eval(&plan, &settings);
+    assert_true(links(&plan));
+    metrics[FIRN_FB_METRIC_KIND_PERPLEXITY] = NULL;
+    assert_false(links(&plan));
+    assert_true(trains(&support_settings));
+}
+
+static void missing_tiles_are_found(void **state) {
+    (void)state;
+    signed_plan plan;
+    support_classifier(&plan, &support_settings);
+    tiles = NULL;
+    assert_true(links(&plan));
+    half_type = FIRN_BFLOAT16;
+    const signed_plan_settings changed = settings_with(give_a_tensor_the_type);
+    assert_false(trains(&changed));
+}
+
+static void sum_in_chunks(firn_native_plan *plan) {
+    for (uint32_t p = 0; p < plan->phases_count; p++)
+        for (uint32_t i = 0; i < plan->phases[p].ops_count; i++)
+            if (plan->phases[p].ops[i].reductions_count != 0)
+                ((firn_fb_reduction *)(uintptr_t)plan->phases[p].ops[i].reductions)[0].kind =
+                    FIRN_FB_REDUCTION_KIND_CHUNKED;
+}
+
+static void missing_tiles_of_chunks_are_found(void **state) {
+    (void)state;
+    signed_plan plan;
+    const signed_plan_settings changed = settings_with(sum_in_chunks);
+    support_classifier(&plan, &changed);
+    assert_true(links(&plan));
+    tiles = NULL;
+    assert_false(links(&plan));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_missing_initialiser_is_found, take_everything),
+        cmocka_unit_test_setup(a_missing_half_type_is_found, take_everything),
+        cmocka_unit_test_setup(a_missing_metric_is_found, take_everything),
+        cmocka_unit_test_setup(missing_tiles_are_found, take_everything),
+        cmocka_unit_test_setup(missing_tiles_of_chunks_are_found, take_everything),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* Tests that the short form of each loop that a build for size takes (FIRN_SMALL) gives the bits of the fast one, which
+ * is the library's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/kernels/blocks.h"
+#include "runtime/kernels/quads.h"
+#include "runtime/numerics/numerics.h"
+
+/* --- the short forms, under other names --- */
+
+#undef FIRN_SMALL
+#define FIRN_SMALL 1
+
+void small_sum_begin(firn_sum *sum);
+void small_sum_add(firn_sum *sum, float x);
+void small_sum_add_many(firn_sum *sum, const float *x, size_t count);
+float small_sum_end(const firn_sum *sum);
+#define firn_sum_begin    small_sum_begin
+#define firn_sum_add      small_sum_add
+#define firn_sum_add_many small_sum_add_many
+#define firn_sum_end      small_sum_end
+#include "runtime/numerics/sum.c"
+#undef firn_sum_begin
+#undef firn_sum_add
+#undef firn_sum_add_many
+#undef firn_sum_end
+
+#define firn_philox              small_philox
+#define firn_random_bits         small_random_bits
+#define firn_random_uniform      small_random_uniform
+#define firn_random_uniform_many small_random_uniform_many
+#define firn_random_normal       small_random_normal
+#define firn_random_normal_many  small_random_normal_many
+#define firn_permute             small_permute
+void small_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+uint32_t small_random_bits(const firn_rng *rng, uint64_t element);
+float small_random_uniform(const firn_rng *rng, uint64_t element);
+void small_random_uniform_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
+float small_random_normal(const firn_rng *rng, uint64_t element);
+void small_random_normal_many(float *out, const firn_rng *rng, uint64_t first, size_t count);
+uint64_t small_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index);
+#include "runtime/numerics/random.c"
+#undef firn_philox
+#undef firn_random_bits
+#undef firn_random_uniform
+#undef firn_random_uniform_many
+#undef firn_random_normal
+#undef firn_random_normal_many
+#undef firn_permute
+
+#define firn_block_maximum         small_block_maximum
+#define firn_block_round           small_block_round
+#define firn_block_dropout_factors small_block_dropout_factors
+float small_block_maximum(float m, const float *x, size_t count);
+void small_block_round(uint8_t type, float *x, size_t count);
+void small_block_dropout_factors(const firn_rng *rng, uint64_t first, float rate, float *factors, size_t count);
+#include "runtime/kernels/blocks.c"
+#undef firn_block_maximum
+#undef firn_block_round
+#undef firn_block_dropout_factors
+
+firn_nan_watch small_quads_add(const firn_quads *quads, size_t rows, size_t columns, float *sums, size_t step,
+                               bool begins);
+#define firn_quads_add small_quads_add
+#include "runtime/kernels/quads.c"
+#undef firn_quads_add
+
+/* --- tests --- */
+
+enum { NUMBERS = 3000 };
+
+/* Numbers of many sizes and both signs. */
+static void fill(float *x, size_t count, uint64_t seed) {
+    const firn_rng rng = {.seed = seed};
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t bits = firn_random_bits(&rng, i);
+        x[i] = firn_from_bits((bits & 0x807fffffu) | (100u + (bits >> 23 & 0x3f)) << 23);
+    }
+}
+
+static void sums_are_equal(void **state) {
+    (void)state;
+    static float x[NUMBERS];
+    fill(x, NUMBERS, 1);
+    for (size_t count = 0; count <= NUMBERS; count += count < 200 ? 1 : 97) {
+        firn_sum fast, small;
+        firn_sum_begin(&fast);
+        small_sum_begin(&small);
+        firn_sum_add_many(&fast, x, count / 3);
+        small_sum_add_many(&small, x, count / 3);
+        firn_sum_add_many(&fast, x + count / 3, count - count / 3);
+        small_sum_add_many(&small, x + count / 3, count - count / 3);
+        assert_int_equal(firn_bits(firn_sum_end(&fast)), firn_bits(small_sum_end(&small)));
+    }
+}
+
+static void uniform_numbers_are_equal(void **state) {
+    (void)state;
+    static float fast[NUMBERS], small[NUMBERS];
+    const firn_rng rng = {.seed = UINT64_C(0x123456789abcdef), .rng_id = 7, .global_step = UINT64_C(1) << 33};
+    for (uint64_t first = 0; first < 9; first++) {
+        const size_t count = NUMBERS - (size_t)first * 5;
+        firn_random_uniform_many(fast, &rng, first, count);
+        small_random_uniform_many(small, &rng, first, count);
+        assert_memory_equal(fast, small, count * sizeof *fast);
+    }
+}
+
+static void maxima_are_equal(void **state) {
+    (void)state;
+    float x[100];
+    for (size_t count = 0; count <= 100; count++)
+        for (size_t special = 0; special <= count; special++) {
+            fill(x, 100, count);
+            if (special < count)
+                x[special] = firn_from_bits(special % 2 == 0 ? 0xffc00001u : 0x80000000u);
+            assert_int_equal(firn_bits(firn_block_maximum(-0.0f, x, count)),
+                             firn_bits(small_block_maximum(-0.0f, x, count)));
+        }
+}
+
+static void products_are_equal(void **state) {
+    (void)state;
+    enum { ROWS = 4, COLUMNS = 13, TERMS = 21, STEP = 16 };
+    float left[ROWS * TERMS], right[COLUMNS * TERMS], fast[ROWS * STEP], small[ROWS * STEP];
+    fill(left, ROWS * TERMS, 2);
+    fill(right, COLUMNS * TERMS, 3);
+    for (size_t rows = 1; rows <= ROWS; rows++)
+        for (size_t columns = 1; columns <= COLUMNS; columns++)
+            for (uint32_t form = 0; form < 8; form++) {
+                const firn_quads quads = {{left, (form & 1) != 0 ? TERMS : 1, (form & 1) != 0 ? 1 : ROWS},
+                                          {right, (form & 2) != 0 ? TERMS : 1, (form & 2) != 0 ? 1 : COLUMNS},
+                                          TERMS};
+                fill(fast, ROWS * STEP, 4);
+                memcpy(small, fast, sizeof small);
+                (void)firn_quads_add(&quads, rows, columns, fast, STEP, (form & 4) != 0);
+                (void)small_quads_add(&quads, rows, columns, small, STEP, (form & 4) != 0);
+                assert_memory_equal(fast, small, sizeof fast);
+            }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_equal),
+        cmocka_unit_test(uniform_numbers_are_equal),
+        cmocka_unit_test(maxima_are_equal),
+        cmocka_unit_test(products_are_equal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
