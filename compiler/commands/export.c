@@ -145,6 +145,13 @@ static bool needs_metrics(const needs *n) {
     return any;
 }
 
+static bool needs_halves(const needs *n) {
+    bool any = false;
+    for (uint32_t i = 0; i < FIRN_HALF_TYPES; i++)
+        any = any || n->halves[i];
+    return any;
+}
+
 static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     fprintf(
         out,
@@ -157,6 +164,8 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     write_list(out, "const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES]", n->initialisers,
                initialisers, FIRN_INITIALISE_RULES);
     write_list(out, "const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES]", n->halves, halves, FIRN_HALF_TYPES);
+    fprintf(out, "\nconst firn_task_body firn_linear_tile_part = %s;\n",
+            needs_halves(n) ? "firn_linear_tiles" : "FIRN_VECTORS ? firn_linear_tiles : 0");
     fprintf(out, "\nint (*const firn_semantics_metric)(firn_fb_plan plan, firn_fb_metric metric) = %s;\n",
             needs_metrics(n) ? "firn_semantics_check_metric" : "0");
     write_list(out, "const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS]", n->metrics, metrics,

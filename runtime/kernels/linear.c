@@ -3,6 +3,7 @@
 #include "runtime/kernels/linear.h"
 
 #include "runtime/kernels/blocks.h"
+#include "runtime/kernels/parts.h"
 
 enum { OUT_IN = 0, IN_OUT = 1 }; /* layout of a weight */
 
@@ -25,8 +26,8 @@ static void add_bias(firn_tile *tile, const firn_tensor *bias) {
             tile->values[row][column] += values[column];
 }
 
-static void tiles(void *argument, size_t begin, size_t end) {
-    const firn_linear *job = argument;
+void firn_linear_tiles(void *linear, size_t begin, size_t end) {
+    const firn_linear *job = linear;
     const size_t columns = job->product.columns;
     const uint8_t type = job->out->type;
     void *out = job->out->data;
@@ -157,7 +158,7 @@ static void run(const firn_kernel_call *call, firn_linear *job) {
         return;
     }
     const uint64_t cost = (uint64_t)FIRN_TILE_ROWS * FIRN_TILE_COLUMNS * job->product.terms;
-    firn_parallel_run(&call->parallel, firn_product_tiles(&job->product), cost, tiles, job);
+    firn_parallel_run(&call->parallel, firn_product_tiles(&job->product), cost, firn_linear_tile_part, job);
 }
 
 void firn_kernel_linear(const firn_kernel_call *call) {
