@@ -6,6 +6,7 @@
  * Ops are decoded when the plan is opened, into the block `prepared`, or, without this block, each time they run, into
  * a frame on the stack that not every op need fit. The block holds the ops in order, then everything that their calls
  * point to: the integers of all ops, then the tensors, the reals, the reductions. */
+#define FIRN_FB_INLINE /* plan/access.h */
 #include "runtime/instance.h"
 
 /* --- where ops are decoded to ------------------------------------------------------------------------------------- */
