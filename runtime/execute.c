@@ -53,6 +53,45 @@ static firn_reduction reduction_at(list reductions, uint32_t i) {
         .kind = given.kind, .accumulator = given.accumulator, .output = given.output, .chunk = given.chunk};
 }
 
+/* What a call points to and the plan may not have as it is needed: attributes that the plan leaves to defaults of this
+ * build, and reductions. */
+typedef struct attributes {
+    int64_t integers[FIRN_ATTRIBUTES_MAX];
+    float reals[FIRN_ATTRIBUTES_MAX];
+    firn_reduction reductions[FIRN_REDUCTIONS_MAX];
+} attributes;
+
+/* Where attributes lie in the plan, whose numbers are little-endian and aligned. */
+static const int64_t *integers_in_plan(firn_fb_op op) {
+    return (const int64_t *)(const void *)firn_fb_op_integers_data(op);
+}
+
+static const float *reals_in_plan(firn_fb_op op) {
+    return (const float *)(const void *)firn_fb_op_reals_data(op);
+}
+
+/* Returns whether the plan leaves attributes of an op out; `room` takes their defaults. */
+static bool fill_defaults(firn_fb_op op, attributes *room) {
+    const uint16_t code = firn_fb_op_code(op);
+    const uint32_t integers = firn_fb_op_integers_count(op), reals = firn_fb_op_reals_count(op);
+    const bool more_integers = firn_op_fill_integers(code, integers, room->integers) != integers;
+    return firn_op_fill_reals(code, reals, room->reals) != reals || more_integers;
+}
+
+/* Copies the attributes that the plan gives. */
+static void fill_given(firn_fb_op op, attributes *room) {
+    for (uint32_t i = 0; i < firn_fb_op_integers_count(op); i++)
+        room->integers[i] = firn_fb_op_integers_at(op, i);
+    for (uint32_t i = 0; i < firn_fb_op_reals_count(op); i++)
+        room->reals[i] = firn_fb_op_reals_at(op, i);
+}
+
+static const firn_reduction *reductions_of(list given, firn_reduction *room) {
+    for (uint32_t i = 0; i < given.count; i++)
+        room[i] = reduction_at(given, i);
+    return room;
+}
+
 /* Decodes the operands of an op and finds its kernel. */
 static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, firn_prepared_op *ready,
                                   firn_tensor *operands) {
@@ -67,41 +106,12 @@ static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, 
                                 .operands = operands,
                                 .op = op,
                                 .input_count = (uint8_t)inputs.count,
-                                .output_count = (uint8_t)outputs.count};
+                                .output_count = (uint8_t)outputs.count,
+                                .has_reductions = reductions.count > 0};
+    attributes room;
+    ready->has_defaults = fill_defaults(op, &room);
     (void)decode_operands(instance, outputs, decode_operands(instance, inputs, operands));
     return choice;
-}
-
-/* What a call points to and the plan may not have as it is needed: attributes that the plan leaves to defaults of this
- * build, and reductions. */
-typedef struct attributes {
-    int64_t integers[FIRN_ATTRIBUTES_MAX];
-    float reals[FIRN_ATTRIBUTES_MAX];
-    firn_reduction reductions[FIRN_REDUCTIONS_MAX];
-} attributes;
-
-/* Return the attributes of an op: as they lie in the plan, where numbers are little-endian and aligned, or, if defaults
- * are to be added, in `room`. */
-static const int64_t *integers_of(uint16_t code, list given, int64_t *room) {
-    if (firn_op_fill_integers(code, given.count, room) == given.count)
-        return (const int64_t *)(const void *)given.data;
-    for (uint32_t i = 0; i < given.count; i++)
-        room[i] = firn_fb_load_int64(given.data + sizeof(int64_t) * i);
-    return room;
-}
-
-static const float *reals_of(uint16_t code, list given, float *room) {
-    if (firn_op_fill_reals(code, given.count, room) == given.count)
-        return (const float *)(const void *)given.data;
-    for (uint32_t i = 0; i < given.count; i++)
-        room[i] = firn_fb_load_float(given.data + sizeof(float) * i);
-    return room;
-}
-
-static const firn_reduction *reductions_of(list given, firn_reduction *room) {
-    for (uint32_t i = 0; i < given.count; i++)
-        room[i] = reduction_at(given, i);
-    return given.count > 0 ? room : NULL;
 }
 
 /* What the calls of all ops of an instance have in common. */
@@ -115,12 +125,18 @@ static firn_kernel_call common_call(const firn_instance *instance) {
 
 /* Fills in what a call has of its own. */
 static void fill_call(firn_kernel_call *call, const firn_prepared_op *ready, attributes *room) {
-    const uint16_t code = firn_fb_op_code(ready->op);
     call->inputs = ready->operands;
     call->outputs = ready->operands + ready->input_count;
-    call->integers = integers_of(code, list_of(firn_fb_op_integers_data(ready->op)), room->integers);
-    call->reals = reals_of(code, list_of(firn_fb_op_reals_data(ready->op)), room->reals);
-    call->reductions = reductions_of(list_of(firn_fb_op_reductions_data(ready->op)), room->reductions);
+    call->integers = integers_in_plan(ready->op);
+    call->reals = reals_in_plan(ready->op);
+    if (ready->has_defaults) {
+        (void)fill_defaults(ready->op, room);
+        fill_given(ready->op, room);
+        call->integers = room->integers;
+        call->reals = room->reals;
+    }
+    call->reductions =
+        ready->has_reductions ? reductions_of(list_of(firn_fb_op_reductions_data(ready->op)), room->reductions) : NULL;
     call->input_count = ready->input_count;
     call->output_count = ready->output_count;
 }

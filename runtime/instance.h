@@ -25,6 +25,7 @@ typedef struct firn_prepared_op {
     const firn_tensor *operands; /* inputs, then outputs */
     firn_fb_op op;               /* in the plan, which has the attributes */
     uint8_t input_count, output_count;
+    bool has_reductions, has_defaults; /* attributes that the plan leaves to the defaults of this build */
 } firn_prepared_op;
 
 /* The plan's sampler. */
