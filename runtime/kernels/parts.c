@@ -1,4 +1,4 @@
-/* All portable kernels, their products in tiles, and all rules by which they fill a tensor at first: the tables of a
+/* All portable kernels, and all rules by which they fill a tensor at first: the tables of a
  * build that leaves none out. A firmware's own tables take their place (runtime/kernels/parts.h), so nothing else may
  * be defined here. Freestanding. */
 #include "runtime/kernels/parts.h"
@@ -14,5 +14,3 @@ const uint16_t firn_kernel_part_count = sizeof firn_kernel_parts / sizeof firn_k
 
 const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES] = {firn_initialise_normal,
                                                                            firn_initialise_uniform};
-
-const firn_task_body firn_linear_tile_part = firn_linear_tiles;

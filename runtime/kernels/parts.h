@@ -25,9 +25,9 @@ void firn_initialise_uniform(float *out, const firn_rng *rng, uint64_t first, si
 enum { FIRN_INITIALISE_RULES = 2 };
 extern const firn_initialise_rule firn_initialise_rules[FIRN_INITIALISE_RULES];
 
-/* Computes tiles of a linear layer (linear.c): the products that a core without vectors cannot sum where the output
- * lies, because a factor, a sum or the output is of a half type, and all products of any other core. NULL: not in this
- * build, which then has no half type. */
+/* Computes tiles of a linear layer (linear_tiles.c): the products that a core without vectors cannot sum where the
+ * output lies, because a factor, a sum or the output is of a half type, and all products of any other core. NULL: not
+ * in this build, which then has no half type. */
 void firn_linear_tiles(void *linear, size_t begin, size_t end);
 extern const firn_task_body firn_linear_tile_part;
 
