@@ -60,16 +60,24 @@ static inline double firn_fb_load_double(const uint8_t *at) {
     return value;
 }
 
+/* The functions that follow are inlined in a file in which a step spends its time, unless it is optimised for size: the
+ * file defines FIRN_FB_INLINE in front of its first #include. */
+#if defined(FIRN_FB_INLINE) && !defined(__OPTIMIZE_SIZE__)
+#    define FIRN_FB_FIELD static inline
+#else
+#    define FIRN_FB_FIELD
+#endif
+
 /* The address of a table's field, or NULL if the field is absent. slot is 4 + 2 * id. */
-FIRN_FB_READS const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot);
+FIRN_FB_FIELD FIRN_FB_READS const uint8_t *firn_fb_slot(const uint8_t *table, uint32_t slot);
 
 /* A scalar field of a table, or `absent` if the field is absent. There is one for each scalar type that tables use. */
-FIRN_FB_READS uint8_t firn_fb_scalar_uint8(const uint8_t *table, uint32_t slot, uint8_t absent);
-FIRN_FB_READS uint16_t firn_fb_scalar_uint16(const uint8_t *table, uint32_t slot, uint16_t absent);
-FIRN_FB_READS uint32_t firn_fb_scalar_uint32(const uint8_t *table, uint32_t slot, uint32_t absent);
-FIRN_FB_READS uint64_t firn_fb_scalar_uint64(const uint8_t *table, uint32_t slot, uint64_t absent);
-FIRN_FB_READS int64_t firn_fb_scalar_int64(const uint8_t *table, uint32_t slot, int64_t absent);
-FIRN_FB_READS float firn_fb_scalar_float(const uint8_t *table, uint32_t slot, float absent);
+FIRN_FB_FIELD FIRN_FB_READS uint8_t firn_fb_scalar_uint8(const uint8_t *table, uint32_t slot, uint8_t absent);
+FIRN_FB_FIELD FIRN_FB_READS uint16_t firn_fb_scalar_uint16(const uint8_t *table, uint32_t slot, uint16_t absent);
+FIRN_FB_FIELD FIRN_FB_READS uint32_t firn_fb_scalar_uint32(const uint8_t *table, uint32_t slot, uint32_t absent);
+FIRN_FB_FIELD FIRN_FB_READS uint64_t firn_fb_scalar_uint64(const uint8_t *table, uint32_t slot, uint64_t absent);
+FIRN_FB_FIELD FIRN_FB_READS int64_t firn_fb_scalar_int64(const uint8_t *table, uint32_t slot, int64_t absent);
+FIRN_FB_FIELD FIRN_FB_READS float firn_fb_scalar_float(const uint8_t *table, uint32_t slot, float absent);
 
 /* The string, vector or table that an offset points to. */
 static inline const uint8_t *firn_fb_follow(const uint8_t *offset) {
@@ -77,19 +85,24 @@ static inline const uint8_t *firn_fb_follow(const uint8_t *offset) {
 }
 
 /* The number of elements of a vector or of bytes of a string; 0 if the field is absent. */
-FIRN_FB_READS uint32_t firn_fb_count(const uint8_t *table, uint32_t slot);
+FIRN_FB_FIELD FIRN_FB_READS uint32_t firn_fb_count(const uint8_t *table, uint32_t slot);
 
 /* The first element of a vector or the first byte of a string; NULL if the field is absent. */
-FIRN_FB_READS const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot);
+FIRN_FB_FIELD FIRN_FB_READS const uint8_t *firn_fb_elements(const uint8_t *table, uint32_t slot);
 
 /* The element at `index` of a vector that is present; `bytes` is the size of an element. */
-FIRN_FB_READS const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot, uint32_t bytes, uint32_t index);
+FIRN_FB_FIELD FIRN_FB_READS const uint8_t *firn_fb_element(const uint8_t *table, uint32_t slot, uint32_t bytes,
+                                                           uint32_t index);
 
 /* The same for a vector of tables, and for one of numbers of 32 bits, which most of the vectors of an op are. */
-FIRN_FB_READS const uint8_t *firn_fb_table_at(const uint8_t *table, uint32_t slot, uint32_t index);
-FIRN_FB_READS uint32_t firn_fb_index_at(const uint8_t *table, uint32_t slot, uint32_t index);
+FIRN_FB_FIELD FIRN_FB_READS const uint8_t *firn_fb_table_at(const uint8_t *table, uint32_t slot, uint32_t index);
+FIRN_FB_FIELD FIRN_FB_READS uint32_t firn_fb_index_at(const uint8_t *table, uint32_t slot, uint32_t index);
 
 /* The bytes of a string; "" if the field is absent. */
-FIRN_FB_READS const char *firn_fb_text(const uint8_t *table, uint32_t slot);
+FIRN_FB_FIELD FIRN_FB_READS const char *firn_fb_text(const uint8_t *table, uint32_t slot);
+
+#if defined(FIRN_FB_INLINE) && !defined(__OPTIMIZE_SIZE__)
+#    include "plan/access_fields.h"
+#endif
 
 #endif

@@ -1,6 +1,7 @@
 /* Looks up, once when a plan is opened, the fields and tensors that a step uses besides its ops. This file only copies
  * fields and turns tensor indices into pointers; it makes no checks, because the check of the plan has already
  * established which fields may be absent. */
+#define FIRN_FB_INLINE /* plan/access.h */
 #include "runtime/instance.h"
 
 /* Returns the tensor that a field names, or NULL if the plan has no such tensor. */

@@ -3,70 +3,26 @@
  * this build has a kernel for every op, and finds the scratch that the largest op needs. A missing kernel is checked
  * again before each op runs, and then traps.
  *
- * Ops are decoded when the plan is opened, into the block `prepared`, or, without this block, each time they run, into
- * a frame on the stack that not every op need fit. The block holds the ops in order, then everything that their calls
- * point to: the integers of all ops, then the tensors, the reals, the reductions. */
+ * Operands are decoded when the plan is opened, into the block `prepared`, or, without this block, each time an op
+ * runs, into a frame on the stack that not every op need fit. The block holds the ops in order, then their operands.
+ * Attributes stay in the plan. */
+#define FIRN_FB_INLINE /* plan/access.h */
 #include "runtime/instance.h"
 
-/* --- where ops are decoded to ------------------------------------------------------------------------------------- */
+/* --- where operands are decoded to -------------------------------------------------------------------------------- */
 
-/* What an op may have that is decoded on the stack. */
-enum { FRAME_OPERANDS = 16, FRAME_INTEGERS = 8, FRAME_REALS = 8, FRAME_REDUCTIONS = 4 };
+enum { FRAME_OPERANDS = 16 }; /* what an op may have that is decoded on the stack */
 
-typedef struct frame {
-    int64_t integers[FRAME_INTEGERS];
-    firn_tensor tensors[FRAME_OPERANDS];
-    float reals[FRAME_REALS];
-    firn_reduction reductions[FRAME_REDUCTIONS];
-} frame;
-
-/* Where the next op goes: the first free element of each array. */
-typedef struct room {
-    int64_t *integers;
-    firn_tensor *tensors;
-    float *reals;
-    firn_reduction *reductions;
-} room;
-
-/* The arrays of the block lie one behind the other. */
-_Static_assert(sizeof(firn_prepared_op) % _Alignof(int64_t) == 0, "integers can lie behind ops");
-_Static_assert(sizeof(int64_t) % _Alignof(firn_tensor) == 0, "tensors can lie behind integers");
-_Static_assert(sizeof(firn_tensor) % _Alignof(float) == 0, "reals can lie behind tensors");
-_Static_assert(sizeof(float) % _Alignof(firn_reduction) == 0, "reductions can lie behind reals");
-
-/* Room for the attributes of all ops: those that the plan gives, and those that have defaults in this build. */
-static uint64_t integers_room(const firn_counts *counts) {
-    return counts->integers + counts->ops * (uint64_t)firn_op_most_defaults(false);
-}
-
-static uint64_t reals_room(const firn_counts *counts) {
-    return counts->reals + counts->ops * (uint64_t)firn_op_most_defaults(true);
-}
+_Static_assert(sizeof(void *) != 4 || (sizeof(firn_prepared_op) == 16 && sizeof(firn_tensor) == 16),
+               "runtime/targets/ram counts 16 bytes for an op and for an operand");
+_Static_assert(sizeof(firn_prepared_op) % _Alignof(firn_tensor) == 0, "operands can lie behind ops");
 
 uint64_t firn_execute_prepared_bytes(const firn_counts *counts) {
-    return counts->ops * (uint64_t)sizeof(firn_prepared_op) + integers_room(counts) * sizeof(int64_t) +
-           counts->operands * (uint64_t)sizeof(firn_tensor) + reals_room(counts) * sizeof(float) +
-           counts->reductions * (uint64_t)sizeof(firn_reduction);
+    return counts->ops * (uint64_t)sizeof(firn_prepared_op) + counts->operands * (uint64_t)sizeof(firn_tensor);
 }
 
-static room room_in_block(void *prepared, const firn_counts *counts) {
-    firn_prepared_op *ops = prepared;
-    room block;
-    block.integers = (int64_t *)(void *)(ops + counts->ops);
-    block.tensors = (firn_tensor *)(void *)(block.integers + (size_t)integers_room(counts));
-    block.reals = (float *)(void *)(block.tensors + counts->operands);
-    block.reductions = (firn_reduction *)(void *)(block.reals + (size_t)reals_room(counts));
-    return block;
-}
-
-static room room_in_frame(frame *here) {
-    return (room){here->integers, here->tensors, here->reals, here->reductions};
-}
-
-static bool fits_frame(firn_fb_op op) {
-    return firn_fb_op_inputs_count(op) + firn_fb_op_outputs_count(op) <= FRAME_OPERANDS &&
-           firn_fb_op_integers_count(op) <= FRAME_INTEGERS && firn_fb_op_reals_count(op) <= FRAME_REALS &&
-           firn_fb_op_reductions_count(op) <= FRAME_REDUCTIONS;
+static firn_tensor *operands_in_block(void *prepared, const firn_counts *counts) {
+    return (firn_tensor *)(void *)((firn_prepared_op *)prepared + counts->ops);
 }
 
 /* --- decoding ----------------------------------------------------------------------------------------------------- */
@@ -81,53 +37,80 @@ static list list_of(const uint8_t *elements) {
     return (list){elements, elements == NULL ? 0 : firn_fb_load_uint32(elements - sizeof(uint32_t))};
 }
 
-/* Decodes a list of operands, which are indices of tensors of the plan. */
-static void decode_operands(const firn_instance *instance, list operands, room *to) {
+/* Decodes a list of operands, which are indices of tensors of the plan. Returns the place behind them. */
+static firn_tensor *decode_operands(const firn_instance *instance, list operands, firn_tensor *to) {
     for (uint32_t i = 0; i < operands.count; i++) {
         const uint32_t index = firn_fb_load_uint32(operands.data + sizeof(uint32_t) * i);
-        *to->tensors++ = index == FIRN_ABSENT ? (firn_tensor){0} : firn_instance_tensor(instance, index);
+        *to++ = index == FIRN_ABSENT ? (firn_tensor){0} : firn_instance_tensor(instance, index);
     }
+    return to;
 }
 
-static void decode_attributes(firn_fb_op op, uint16_t code, room *to) {
-    const list integers = list_of(firn_fb_op_integers_data(op)), reals = list_of(firn_fb_op_reals_data(op));
-    for (uint32_t i = 0; i < integers.count; i++)
-        to->integers[i] = firn_fb_load_int64(integers.data + sizeof(int64_t) * i);
-    to->integers += firn_op_fill_integers(code, integers.count, to->integers);
-    for (uint32_t i = 0; i < reals.count; i++)
-        to->reals[i] = firn_fb_load_float(reals.data + sizeof(float) * i);
-    to->reals += firn_op_fill_reals(code, reals.count, to->reals);
+static firn_reduction reduction_at(list reductions, uint32_t i) {
+    firn_fb_reduction given;
+    memcpy(&given, reductions.data + sizeof given * i, sizeof given);
+    return (firn_reduction){
+        .kind = given.kind, .accumulator = given.accumulator, .output = given.output, .chunk = given.chunk};
 }
 
-static void decode_reductions(firn_fb_op op, room *to) {
-    const uint32_t count = firn_fb_op_reductions_count(op);
-    for (uint32_t i = 0; i < count; i++) {
-        const firn_fb_reduction reduction = firn_fb_op_reductions_at(op, i);
-        *to->reductions++ = (firn_reduction){.kind = reduction.kind,
-                                             .accumulator = reduction.accumulator,
-                                             .output = reduction.output,
-                                             .chunk = reduction.chunk};
-    }
+/* What a call points to and the plan may not have as it is needed: attributes that the plan leaves to defaults of this
+ * build, and reductions. */
+typedef struct attributes {
+    int64_t integers[FIRN_ATTRIBUTES_MAX];
+    float reals[FIRN_ATTRIBUTES_MAX];
+    firn_reduction reductions[FIRN_REDUCTIONS_MAX];
+} attributes;
+
+/* Where attributes lie in the plan, whose numbers are little-endian and aligned. */
+static const int64_t *integers_in_plan(firn_fb_op op) {
+    return (const int64_t *)(const void *)firn_fb_op_integers_data(op);
 }
 
-/* Decodes an op and finds its kernel. */
-static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, uint16_t code, firn_prepared_op *ready,
-                                  room *to) {
-    const list inputs = list_of(firn_fb_op_inputs_data(op)), outputs = list_of(firn_fb_op_outputs_data(op));
-    *ready = (firn_prepared_op){.operands = to->tensors,
-                                .integers = to->integers,
-                                .reals = to->reals,
-                                .reductions = to->reductions,
+static const float *reals_in_plan(firn_fb_op op) {
+    return (const float *)(const void *)firn_fb_op_reals_data(op);
+}
+
+/* Returns whether the plan leaves attributes of an op out; `room` takes their defaults. */
+static bool fill_defaults(firn_fb_op op, attributes *room) {
+    const uint16_t code = firn_fb_op_code(op);
+    const uint32_t integers = firn_fb_op_integers_count(op), reals = firn_fb_op_reals_count(op);
+    const bool more_integers = firn_op_fill_integers(code, integers, room->integers) != integers;
+    return firn_op_fill_reals(code, reals, room->reals) != reals || more_integers;
+}
+
+/* Copies the attributes that the plan gives. */
+static void fill_given(firn_fb_op op, attributes *room) {
+    for (uint32_t i = 0; i < firn_fb_op_integers_count(op); i++)
+        room->integers[i] = firn_fb_op_integers_at(op, i);
+    for (uint32_t i = 0; i < firn_fb_op_reals_count(op); i++)
+        room->reals[i] = firn_fb_op_reals_at(op, i);
+}
+
+static const firn_reduction *reductions_of(list given, firn_reduction *room) {
+    for (uint32_t i = 0; i < given.count; i++)
+        room[i] = reduction_at(given, i);
+    return room;
+}
+
+/* Decodes the operands of an op and finds its kernel. */
+static firn_kernel_choice prepare(const firn_instance *instance, firn_fb_op op, firn_prepared_op *ready,
+                                  firn_tensor *operands) {
+    const list inputs = list_of(firn_fb_op_inputs_data(op)), outputs = list_of(firn_fb_op_outputs_data(op)),
+               reductions = list_of(firn_fb_op_reductions_data(op));
+    firn_reduction first;
+    if (reductions.count > 0)
+        first = reduction_at(reductions, 0);
+    const firn_kernel_choice choice =
+        instance->kernels->find(firn_fb_op_code(op), reductions.count > 0 ? &first : NULL);
+    *ready = (firn_prepared_op){.kernel = choice.run,
+                                .operands = operands,
+                                .op = op,
                                 .input_count = (uint8_t)inputs.count,
-                                .output_count = (uint8_t)outputs.count};
-    decode_operands(instance, inputs, to);
-    decode_operands(instance, outputs, to);
-    decode_attributes(op, code, to);
-    decode_reductions(op, to);
-    if (to->reductions == ready->reductions)
-        ready->reductions = NULL;
-    const firn_kernel_choice choice = instance->kernels->find(code, ready->reductions);
-    ready->kernel = choice.run;
+                                .output_count = (uint8_t)outputs.count,
+                                .has_reductions = reductions.count > 0};
+    attributes room;
+    ready->has_defaults = fill_defaults(op, &room);
+    (void)decode_operands(instance, outputs, decode_operands(instance, inputs, operands));
     return choice;
 }
 
@@ -140,17 +123,29 @@ static firn_kernel_call common_call(const firn_instance *instance) {
                               .slot_bytes = instance->slot_bytes};
 }
 
-static void fill_call(firn_kernel_call *call, const firn_prepared_op *op) {
-    call->inputs = op->operands;
-    call->outputs = op->operands + op->input_count;
-    call->integers = op->integers;
-    call->reals = op->reals;
-    call->reductions = op->reductions;
-    call->input_count = op->input_count;
-    call->output_count = op->output_count;
+/* Fills in what a call has of its own. */
+static void fill_call(firn_kernel_call *call, const firn_prepared_op *ready, attributes *room) {
+    call->inputs = ready->operands;
+    call->outputs = ready->operands + ready->input_count;
+    call->integers = integers_in_plan(ready->op);
+    call->reals = reals_in_plan(ready->op);
+    if (ready->has_defaults) {
+        (void)fill_defaults(ready->op, room);
+        fill_given(ready->op, room);
+        call->integers = room->integers;
+        call->reals = room->reals;
+    }
+    call->reductions =
+        ready->has_reductions ? reductions_of(list_of(firn_fb_op_reductions_data(ready->op)), room->reductions) : NULL;
+    call->input_count = ready->input_count;
+    call->output_count = ready->output_count;
 }
 
 /* --- opening a plan ----------------------------------------------------------------------------------------------- */
+
+static bool fits_frame(firn_fb_op op) {
+    return firn_fb_op_inputs_count(op) + firn_fb_op_outputs_count(op) <= FRAME_OPERANDS;
+}
 
 /* Returns true if the kernels of this library sum in the orders of all reductions of an op. Blocks and pairs have no
  * kernel in any set, which a set cannot tell: it looks at the first reduction only, and has one kernel for many kinds.
@@ -173,15 +168,15 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
             firn_fb_op op = firn_fb_phase_ops_at(phase, i);
             if (prepared == NULL && !fits_frame(op))
                 return FIRN_ERROR_PREPARED_TOO_SMALL;
-            frame here;
-            room to = prepared != NULL ? room_in_block(prepared, &instance->header.counts) : room_in_frame(&here);
+            firn_tensor here[FRAME_OPERANDS];
+            attributes room;
             firn_prepared_op ready;
-            const uint16_t code = firn_fb_op_code(op);
-            const firn_kernel_choice choice = prepare(instance, op, code, &ready, &to);
+            const firn_kernel_choice choice = prepare(
+                instance, op, &ready, prepared != NULL ? operands_in_block(prepared, &instance->header.counts) : here);
             if (choice.run == NULL || !sums_are_known(op))
                 return FIRN_ERROR_KERNEL_MISSING;
-            fill_call(&call, &ready);
-            const uint64_t bytes = choice.scratch != NULL ? choice.scratch(code, &call) : 0;
+            fill_call(&call, &ready, &room);
+            const uint64_t bytes = choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;
             most = bytes > most ? bytes : most;
         }
     }
@@ -194,12 +189,12 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
 
 void firn_execute_prepare(const firn_instance *instance, void *prepared) {
     firn_prepared_op *next = prepared;
-    room to = room_in_block(prepared, &instance->header.counts);
+    firn_tensor *operands = operands_in_block(prepared, &instance->header.counts);
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
         for (uint32_t i = 0; i < firn_fb_phase_ops_count(phase); i++, next++) {
-            const firn_fb_op op = firn_fb_phase_ops_at(phase, i);
-            (void)prepare(instance, op, firn_fb_op_code(op), next, &to);
+            (void)prepare(instance, firn_fb_phase_ops_at(phase, i), next, operands);
+            operands += next->input_count + next->output_count;
         }
     }
 }
@@ -207,20 +202,20 @@ void firn_execute_prepare(const firn_instance *instance, void *prepared) {
 /* --- running ------------------------------------------------------------------------------------------------------ */
 
 /* Runs an op; the call is that of the phase. */
-static void run(const firn_instance *instance, const firn_prepared_op *op, firn_kernel_call *call) {
-    if (op->kernel == NULL)
+static void run(const firn_instance *instance, const firn_prepared_op *ready, firn_kernel_call *call) {
+    attributes room;
+    if (ready->kernel == NULL)
         firn_instance_trap(instance, FIRN_ERROR_KERNEL_MISSING);
-    fill_call(call, op);
-    op->kernel(call);
+    fill_call(call, ready, &room);
+    ready->kernel(call);
     firn_instance_alive(instance);
 }
 
 /* Decodes an op from the plan and runs it. */
 static void run_decoded(const firn_instance *instance, firn_fb_op op, firn_kernel_call *call) {
-    frame here;
-    room to = room_in_frame(&here);
+    firn_tensor operands[FRAME_OPERANDS];
     firn_prepared_op ready;
-    (void)prepare(instance, op, firn_fb_op_code(op), &ready, &to);
+    (void)prepare(instance, op, &ready, operands);
     run(instance, &ready, call);
 }
 

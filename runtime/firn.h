@@ -232,10 +232,10 @@ typedef struct firn_config {
     const firn *owner;
     void *workspace; /* aligned to 64; see firn_workspace_bytes; NULL when workspace_bytes is 0 */
     uint64_t workspace_bytes;
-    /* Aligned to 64. firn_open decodes every op of the plan into it, so that a step need not. Only firn_open writes
-     * there, so a host should make these pages read-only once it has returned. NULL: each op is decoded from the plan
-     * every time it runs, which takes less memory and gives the same bits; a plan with an op of more than 16 operands,
-     * 8 attributes of one kind or 4 reductions is refused (PREPARED_TOO_SMALL). */
+    /* Aligned to 64. firn_open decodes the operands of every op of the plan into it, so that a step need not. Only
+     * firn_open writes there, so a host should make these pages read-only once it has returned. NULL: each op is
+     * decoded from the plan every time it runs, which takes less memory and gives the same bits; a plan with an op of
+     * more than 16 operands is refused (PREPARED_TOO_SMALL). */
     void *prepared;
     uint64_t prepared_bytes;
     const firn_port *port; /* stays valid and unchanged while the instance is used; NULL: no port */

@@ -1,5 +1,6 @@
 /* Accessors of an instance for the files of the core: whether it holds a plan, where a tensor of the plan lies in
  * memory, what its port offers. They make no checks or decisions about the run, and run no op. */
+#define FIRN_FB_INLINE /* plan/access.h */
 #include "runtime/instance.h"
 
 #include <string.h>

@@ -18,15 +18,14 @@ typedef enum firn_condition {
     FIRN_CONDITION_POISONED = 2 /* a step began to write it and did not complete */
 } firn_condition;
 
-/* An op that is ready to run: what its call has of its own. Pointers lead into the block of prepared ops, or into the
+/* An op whose operands are decoded, and whose kernel is found. Its operands lie in the block of prepared ops, or in the
  * frame of an op that is decoded each time. */
 typedef struct firn_prepared_op {
     firn_kernel kernel;
     const firn_tensor *operands; /* inputs, then outputs */
-    const int64_t *integers;
-    const float *reals;
-    const firn_reduction *reductions; /* NULL if the op has none */
+    firn_fb_op op;               /* in the plan, which has the attributes */
     uint8_t input_count, output_count;
+    bool has_reductions, has_defaults; /* attributes that the plan leaves to the defaults of this build */
 } firn_prepared_op;
 
 /* The plan's sampler. */
@@ -156,13 +155,13 @@ uint64_t firn_execute_prepared_bytes(const firn_counts *counts);
 
 /* Finds the kernels of all ops. *slot_bytes becomes the scratch that each thread needs, a multiple of 64. `prepared` is
  * the block that ops will be decoded into, which this function overwrites, or NULL. Returns FIRN_OK; KERNEL_MISSING if
- * this build has no kernel for an op; PREPARED_TOO_SMALL if there is no such block and an op has more operands or
- * attributes than can be decoded without it; or WORKSPACE_TOO_SMALL if no memory of this machine could hold the slots
+ * this build has no kernel for an op; PREPARED_TOO_SMALL if there is no such block and an op has more operands
+ * than can be decoded without it; or WORKSPACE_TOO_SMALL if no memory of this machine could hold the slots
  * of all threads. */
 int firn_execute_check(const firn_instance *instance, void *prepared, size_t *slot_bytes) FIRN_CHECK_RESULT;
 
-/* Decodes every op of the plan into `prepared`, which begins with an array of firn_prepared_op. The ops hold pointers
- * into the block and the plan, neither of which may move afterwards. */
+/* Decodes the operands of every op into `prepared`, which begins with an array of firn_prepared_op. The ops hold
+ * pointers into the block and the plan, neither of which may move afterwards. */
 void firn_execute_prepare(const firn_instance *instance, void *prepared);
 
 /* Runs every op of the phase of one kind, in order, at the step in instance->moment. */

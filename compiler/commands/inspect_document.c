@@ -443,6 +443,7 @@ static void add_totals(cJSON *root, const firnc_report *report) {
     const firn_header *header = &report->header;
     cJSON *totals = cJSON_AddObjectToObject(root, "totals");
     add_number(totals, "ops", header->counts.ops);
+    add_number(totals, "operands", header->counts.operands);
     add_number(totals, "parameters", report->parameters);
     add_number(totals, "multiply_adds", report->multiply_adds);
     add_number(totals, "plan_bytes", header->total_bytes);

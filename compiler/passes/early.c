@@ -19,8 +19,9 @@
 #define PIECES_NODES   1024U               /* in a graph with more nodes no gradient is divided */
 #define PIECES_MOST    32U                 /* of one gradient */
 #define PIECE_LEAST    128U                /* bytes: smaller pieces are not tried */
-#define WORTH          16U                 /* the last sixteenth of the arena is not worth more pieces */
+#define WORTH          16U                 /* the last sixteenth of what can be saved is not worth more pieces */
 #define VIEW_ALIGNMENT 16U                 /* bytes at which a view of a tensor may begin */
+#define ROWS_TOGETHER  4U                  /* that a core without vectors computes at once (runtime/kernels/quads.c) */
 
 typedef struct trial {
     firnc_graph *graph;
@@ -132,16 +133,16 @@ static uint64_t row_bytes(const firnc_graph *graph, firnc_value value) {
     return (uint64_t)shape->dims[1] * firn_type_bytes(shape->type);
 }
 
-/* The fewest rows that a piece may have: pieces of the parameter begin at multiples of 16 bytes. 0: there may be no
- * pieces. */
+/* The fewest rows that a piece may have, of which it has a multiple: pieces of the parameter begin at multiples of 16
+ * bytes, and only the last one may leave a part of ROWS_TOGETHER unused. 0: there may be no pieces. */
 static uint32_t least_rows(const trial *t, uint32_t update) {
     const firnc_node *node = &t->list.nodes[update];
     if (t->made_by[update] == FIRNC_NONE || t->list.nodes[t->made_by[update]].code != FIRN_OP_linear_backward_weight ||
         !is_elementwise(t, node))
         return 0;
-    uint32_t rows = 1;
+    uint32_t rows = ROWS_TOGETHER;
     while (rows * row_bytes(t->graph, node->inputs[0]) % VIEW_ALIGNMENT != 0)
-        rows++;
+        rows += ROWS_TOGETHER;
     const uint32_t all = t->graph->values[node->inputs[0]].shape.dims[0];
     const uint32_t fewest = (all + PIECES_MOST - 1) / PIECES_MOST;
     rows *= (fewest + rows - 1) / rows;
@@ -343,7 +344,7 @@ bool firnc_update_early(firnc_compilation *compilation) {
     uint64_t early = bytes_of_trial(&t, compilation);
     if (early <= PIECES_ARENA && count <= PIECES_NODES) {
         early = find_limit(&t, compilation, early);
-        enlarge_pieces(&t, compilation, early + early / WORTH < late ? early + early / WORTH : early);
+        enlarge_pieces(&t, compilation, early < late ? early + (late - early) / WORTH : early);
     }
     if (early >= late) {
         put_late(&t);

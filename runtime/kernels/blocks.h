@@ -6,7 +6,9 @@
 #include "runtime/kernels/kernels.h"
 #include "runtime/numerics/numerics.h"
 
-enum { FIRN_BLOCK = 256 }; /* elements: one kilobyte of floats */
+/* Elements: one kilobyte of floats, or less on cores without vectors, which gain nothing from more and have little
+ * stack. */
+enum { FIRN_BLOCK = FIRN_VECTORS ? 256 : 64 };
 
 static inline size_t firn_smaller(size_t a, size_t b) {
     return a < b ? a : b;

@@ -1,10 +1,11 @@
-/* All portable kernels, and all rules by which they fill a tensor at first: the tables of a build that leaves none out.
- * A firmware's own tables take their place (runtime/kernels/parts.h), so nothing else may be defined here.
- * Freestanding. */
+/* All portable kernels, and all rules by which they fill a tensor at first: the tables of a
+ * build that leaves none out. A firmware's own tables take their place (runtime/kernels/parts.h), so nothing else may
+ * be defined here. Freestanding. */
 #include "runtime/kernels/parts.h"
 
+/* Each at the index that is its code. */
 const firn_kernel_part firn_kernel_parts[] = {
-#define FIRN_OP(name, code, ...) {code, firn_kernel_##name},
+#define FIRN_OP(name, code, ...) [code] = {code, firn_kernel_##name},
 #include "plan/ops.def"
 #undef FIRN_OP
 };

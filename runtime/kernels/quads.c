@@ -97,6 +97,12 @@ static inline __attribute__((always_inline)) firn_nan_watch four_by_four(float *
     return watch;
 }
 
+/* Any steps. Not inlined, because optimised for size it serves all cases, and else only rare ones. */
+static __attribute__((noinline)) firn_nan_watch any_four_by_four(float *sums, size_t step, bool begins,
+                                                                 const four *left, const four *right, size_t terms) {
+    return four_by_four(sums, step, begins, left, WALK_ANY, right, WALK_ANY, terms, 0);
+}
+
 /* All quads of four rows and four columns that exist, side by side. Inlined like four_by_four. */
 static inline __attribute__((always_inline)) firn_nan_watch whole_quads(const firn_quads *quads, size_t columns,
                                                                         float *sums, size_t step, bool begins,
@@ -107,7 +113,10 @@ static inline __attribute__((always_inline)) firn_nan_watch whole_quads(const fi
     firn_nan_watch watch = 0;
     for (; columns >= 4; columns -= 4, sums += 4, at += 4 * lane_step) {
         const four right = {{at, at + lane_step, at + 2 * lane_step, at + 3 * lane_step}, quads->right.term_step};
-        watch = four_by_four(sums, step, begins, &left, left_walk, &right, right_walk, quads->terms, watch);
+        if (left_walk == WALK_ANY)
+            watch += any_four_by_four(sums, step, begins, &left, &right, quads->terms);
+        else
+            watch = four_by_four(sums, step, begins, &left, left_walk, &right, right_walk, quads->terms, watch);
     }
     return watch;
 }
@@ -133,6 +142,12 @@ static inline __attribute__((always_inline)) firn_nan_watch one_by_four(float *s
     return watch_four(0, s0, s1, s2, s3);
 }
 
+/* Any steps; not inlined either. */
+static __attribute__((noinline)) firn_nan_watch
+any_one_by_four(float *sums, size_t step, bool begins, const firn_strip *one, const four *others, size_t terms) {
+    return one_by_four(sums, step, begins, one->at, one->term_step, others, others->step, terms);
+}
+
 static void copy(float *to, size_t to_step, const float *from, size_t from_step, size_t rows, size_t columns) {
     for (size_t row = 0; row < rows; row++)
         for (size_t column = 0; column < columns; column++)
@@ -152,12 +167,11 @@ static firn_nan_watch edge_quad(const firn_quads *quads, size_t rows, size_t col
         copy(spare, SPARE, sums, step, rows, columns);
     }
     if (rows == 1)
-        watch = one_by_four(spare, 1, begins, quads->left.at, quads->left.term_step, &right, right.step, quads->terms);
+        watch = any_one_by_four(spare, 1, begins, &quads->left, &right, quads->terms);
     else if (columns == 1)
-        watch =
-            one_by_four(spare, SPARE, begins, quads->right.at, quads->right.term_step, &left, left.step, quads->terms);
+        watch = any_one_by_four(spare, SPARE, begins, &quads->right, &left, quads->terms);
     else
-        watch = four_by_four(spare, SPARE, begins, &left, WALK_ANY, &right, WALK_ANY, quads->terms, 0);
+        watch = any_four_by_four(spare, SPARE, begins, &left, &right, quads->terms);
     copy(sums, step, spare, SPARE, rows, columns);
     return watch;
 }
@@ -172,8 +186,7 @@ static firn_nan_watch one_row(const firn_quads *quads, size_t columns, float *su
         if (quads->left.term_step == 1 && right.step == 1)
             watch += one_by_four(sums, 1, begins, quads->left.at, 1, &right, 1, quads->terms);
         else
-            watch +=
-                one_by_four(sums, 1, begins, quads->left.at, quads->left.term_step, &right, right.step, quads->terms);
+            watch += any_one_by_four(sums, 1, begins, &quads->left, &right, quads->terms);
     }
     return watch;
 }

@@ -155,6 +155,14 @@ static inline void widen_bfloat16_row(float *out, const uint16_t *in, size_t cou
         out[i] = firn_from_bits((uint32_t)in[i] << 16);
 }
 
+#if !FIRN_CONVERTS_FLOAT16 && FIRN_WRITTEN_OUT && defined(__FP_FAST_FMAF)
+/* Widens the float16 in the upper half of a word, which is neither infinite nor NaN. The shift copies the sign over the
+ * bits that the mask clears. */
+static inline float upper_float16(uint32_t word) {
+    return firn_from_bits((uint32_t)((int32_t)word >> 3) & 0x8fffe000u) * firn_power_of_two(127 - FIRN_FLOAT16_BIAS);
+}
+#endif
+
 static inline void widen_float16_row(float *out, const uint16_t *in, size_t count) {
     size_t i = 0;
 #if FIRN_CONVERTS_FLOAT16
@@ -167,6 +175,18 @@ static inline void widen_float16_row(float *out, const uint16_t *in, size_t coun
         out[i] = firn_lower_float16(first), out[i + 1] = firn_upper_float16(first);
         out[i + 2] = firn_lower_float16(second), out[i + 3] = firn_upper_float16(second);
     }
+#elif FIRN_WRITTEN_OUT && defined(__FP_FAST_FMAF)
+    uint32_t special = 0; /* adding 1 to an exponent of only ones sets the bit above it */
+    const size_t groups = firn_until_word(in) == 0 ? count / 4 * 4 : 0;
+    const firn_two_halves *words = (const firn_two_halves *)(const void *)in;
+    for (; i < groups; i += 4, words += 2) {
+        const uint32_t first = words[0], second = words[1];
+        special |= ((first & 0x7fff7fffu) + 0x04000400u) | ((second & 0x7fff7fffu) + 0x04000400u);
+        out[i] = upper_float16(first << 16), out[i + 1] = upper_float16(first);
+        out[i + 2] = upper_float16(second << 16), out[i + 3] = upper_float16(second);
+    }
+    if ((special & 0x80008000u) != 0)
+        i = 0;
 #endif
     for (; i < count; i++)
         out[i] = firn_widen_half(in[i], FIRN_FLOAT16_MANTISSA, FIRN_FLOAT16_BIAS);
@@ -187,8 +207,32 @@ static void float16_multiply_add(float *sums, float left, const float *right, si
 
 const firn_half_part firn_half_part_float16 = {widen_float16, narrow_float16, float16_widen_rows, float16_multiply_add};
 
+/* Returns true if every row is made of groups of eight elements that begin at a whole word. */
+static inline int has_groups_only(const uint16_t *in, size_t step, size_t count) {
+    return FIRN_WRITTEN_OUT && firn_until_word(in) == 0 && step % 2 == 0 && count % 8 == 0;
+}
+
+static void bfloat16_widen_groups(float *out, size_t out_step, const uint16_t *in, size_t step, size_t rows,
+                                  size_t count) {
+    for (; rows > 0; rows--, out += out_step, in += step) {
+        const firn_two_halves *words = (const firn_two_halves *)(const void *)in;
+        float *to = out;
+        for (const float *end = out + count; to != end; to += 8, words += 4) {
+            const uint32_t first = words[0], second = words[1], third = words[2], fourth = words[3];
+            to[0] = firn_from_bits(first << 16), to[1] = firn_from_bits(first & 0xffff0000u);
+            to[2] = firn_from_bits(second << 16), to[3] = firn_from_bits(second & 0xffff0000u);
+            to[4] = firn_from_bits(third << 16), to[5] = firn_from_bits(third & 0xffff0000u);
+            to[6] = firn_from_bits(fourth << 16), to[7] = firn_from_bits(fourth & 0xffff0000u);
+        }
+    }
+}
+
 static void bfloat16_widen_rows(float *out, size_t out_step, const uint16_t *in, size_t step, size_t rows,
                                 size_t count) {
+    if (has_groups_only(in, step, count)) {
+        bfloat16_widen_groups(out, out_step, in, step, rows, count);
+        return;
+    }
     for (; rows > 0; rows--, out += out_step, in += step)
         widen_bfloat16_row(out, in, count);
 }

@@ -36,6 +36,14 @@
 #    define FIRN_SMALL 0
 #endif
 
+/* 1: loops over elements are written out several elements at a time, which a core without vectors gains from; not where
+ * size counts. */
+#if FIRN_VECTORS == 0 && FIRN_SMALL == 0
+#    define FIRN_WRITTEN_OUT 1
+#else
+#    define FIRN_WRITTEN_OUT 0
+#endif
+
 /* --- bits ------------------------------------------------------------------------------------------------------- */
 
 #define FIRN_NAN_BITS      0x7fc00000u

@@ -8,7 +8,7 @@
 static void copy_floats(float *restrict out, const float *restrict in, size_t count) {
     firn_nan_watch watch = 0;
     size_t i = 0;
-    for (; !FIRN_VECTORS && !FIRN_SMALL && i + 4 <= count; i += 4) {
+    for (; FIRN_WRITTEN_OUT && i + 4 <= count; i += 4) {
         const float a = in[i], b = in[i + 1], c = in[i + 2], d = in[i + 3];
         watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
         out[i] = a, out[i + 1] = b, out[i + 2] = c, out[i + 3] = d;

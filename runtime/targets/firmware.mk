@@ -34,9 +34,10 @@ $(BUILD)/$(1)/flags: FORCE
 	@mkdir -p $$(@D)
 	@echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' | cmp -s - $$@ || echo '$($(1)_MACHINE) $(FIRMWARE_CFLAGS)' > $$@
 
-# Optimised for size, except for the numerics, the kernels and the conversion of samples, in which a step spends its time.
+# Optimised for size, except for the numerics, the kernels, the conversion of samples and the decoding of ops, in which a
+# step spends its time.
 $(call firmware_objects,$(1),$(FIRMWARE_SOURCES) $(FIRMWARE_OPTIONAL) $(KERNELS_SOURCES) $(EMULATED) plan/signature.c): private OPTIMIZE := -Os
-$(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS) runtime/sample.c): private OPTIMIZE := -O2
+$(call firmware_objects,$(1),$(NUMERICS_SOURCES) $(FIRMWARE_KERNELS) $(patsubst %,runtime/%.c,sample execute instance bind)): private OPTIMIZE := -O2
 $(call firmware_objects,$(1),runtime/targets/firmware_main.c $($(1)_START)/start.c): private OPTIMIZE := -Os
 $(call firmware_objects,$(1),$($(1)_START)/start.c): private OWN_FLAGS := $($(1)_START_FLAGS)
 $(call firmware_objects,$(1),$(FIRMWARE_MEMORY)): private OPTIMIZE := -O2 -ffreestanding -fno-tree-loop-distribute-patterns

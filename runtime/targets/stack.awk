@@ -71,6 +71,8 @@ function may_mean(caller, title, kernel_file,    from) {
         return title ~ /^firn_kernel_find/
     if (from == "runtime/execute.c")
         return title ~ /^firn_kernel_/ && file[title] ~ /^runtime\/kernels\//
+    if (title == "firn_linear_tiles")
+        return from == "runtime/kernels/parallel.c" && kernel_file == "runtime/kernels/linear.c"
     if (from ~ /^runtime\/(kernels\/product|numerics\/widen(_rows)?)\.c$/)
         return file[title] == "runtime/numerics/half_types.c" && is_static(title)
     if (from == "runtime/kernels/initialise.c")

@@ -25,8 +25,9 @@ plan/generate           plan/
 
 runtime/numerics        plan/
 runtime/kernels         plan/ schedules runtime/numerics
+runtime/kernels/losses  plan/ schedules runtime/numerics runtime/kernels
 runtime/kernels/optimizers plan/ schedules runtime/numerics runtime/kernels
-runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
+runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/losses runtime/kernels/vector/
 runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime                 plan/ schedules runtime/numerics runtime/kernels

@@ -154,16 +154,19 @@ static inline float sgd_next(const sgd *s, float g, float p) {
     return firn_fma(-s->rate, firn_fma(s->decay, p, g), p);
 }
 
+static inline firn_nan_watch sgd_four(const sgd *s, const float *restrict g, float *restrict p, firn_nan_watch watch) {
+    const float a = sgd_next(s, g[0], p[0]), b = sgd_next(s, g[1], p[1]), c = sgd_next(s, g[2], p[2]),
+                d = sgd_next(s, g[3], p[3]);
+    p[0] = a, p[1] = b, p[2] = c, p[3] = d;
+    return firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+}
+
 static void sgd_elements(sgd s, const float *restrict g, float *restrict p, size_t count) {
     const float sign = s.maximize ? -1.0f : 1.0f;
     firn_nan_watch watch = 0;
     size_t i = 0;
-    for (; !FIRN_VECTORS && !FIRN_SMALL && !s.maximize && i + 4 <= count; i += 4) {
-        const float a = sgd_next(&s, g[i], p[i]), b = sgd_next(&s, g[i + 1], p[i + 1]),
-                    c = sgd_next(&s, g[i + 2], p[i + 2]), d = sgd_next(&s, g[i + 3], p[i + 3]);
-        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
-        p[i] = a, p[i + 1] = b, p[i + 2] = c, p[i + 3] = d;
-    }
+    for (; FIRN_WRITTEN_OUT && !s.maximize && i + 8 <= count; i += 8)
+        watch = sgd_four(&s, g + i + 4, p + i + 4, sgd_four(&s, g + i, p + i, watch));
     for (; i < count; i++) {
         p[i] = sgd_next(&s, sign * g[i], p[i]);
         watch = firn_watch(watch, p[i]);

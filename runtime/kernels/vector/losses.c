@@ -2,7 +2,7 @@
 #include "runtime/kernels/vector/losses.h"
 
 #include "runtime/kernels/blocks.h"
-#include "runtime/kernels/losses.h"
+#include "runtime/kernels/losses/losses.h"
 #include "runtime/kernels/vector/elementary.h"
 
 enum { VECTORS = FIRN_SUM_LANES / FIRN_VECTOR }; /* registers that hold the lanes of a sum */

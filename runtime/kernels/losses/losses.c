@@ -1,5 +1,5 @@
 /* Losses of rows of logits, and the op that starts the backward pass. Freestanding. */
-#include "runtime/kernels/losses.h"
+#include "runtime/kernels/losses/losses.h"
 
 #include "runtime/kernels/blocks.h"
 #include "runtime/kernels/row_weights.h"
