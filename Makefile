@@ -242,7 +242,7 @@ $(call object,$(COMPILER_SOURCES) $(HOST_SOURCES) $(FIRN_SOURCES) $(FIRNC_SOURCE
 all: $(BUILD)/firnc $(BUILD)/firn ## build build/firnc and build/firn (the default)
 build: all ## the same
 
-$(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c) plan/trail.c) $(BUILD)/signature.o
+$(BUILD)/generate: $(call object,$(wildcard plan/generate/*.c) plan/checks/trail.c) $(BUILD)/signature.o
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lm
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan/trail.h"
+#include "plan/checks/trail.h"
 
 #define FIRN_PUBLIC_KEY_BYTES 64u /* X then Y, big-endian */
 

@@ -1,5 +1,5 @@
 /* Comparing for a trail of checks. */
-#include "plan/trail.h"
+#include "plan/checks/trail.h"
 
 uint32_t firn_difference(const volatile void *a, const volatile void *b, size_t count) {
     const volatile uint8_t *left = a, *right = b;
