@@ -102,7 +102,7 @@ psa_status_t psa_generate_random(uint8_t *output, size_t output_size) {
  * is not a point of the curve, or SIGNATURE if r or s is outside of [1, n - 1]. */
 static int compute_r(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], const uint8_t digest[32],
                      const uint8_t signature[64], const firn_alive *alive, uint32_t r[8], uint32_t computed[8]) {
-    uint32_t s[8], u1[8], u2[8], x[8], y[8], other_x[8], other_y[8];
+    uint32_t s[8], u1[8], u2[8], x[8], y[8];
     if (scalar_from_bytes(r, signature) != 0 || scalar_from_bytes(s, signature + 32) != 0)
         return FIRN_ERROR_SIGNATURE;
     if (point_from_bytes(x, y, public_key) != 0)
@@ -116,13 +116,12 @@ static int compute_r(const uint8_t public_key[FIRN_PUBLIC_KEY_BYTES], const uint
     m256_prep(u2, &p256_n);
     m256_mul(u2, u2, s, &p256_n);
     m256_done(u2, &p256_n);
-    scalar_mult(other_x, other_y, x, y, u2);
+    scalar_mult(computed, s, x, y, u2); /* s is not needed any more, and takes a coordinate */
     show_life(alive);
-    if (u256_diff0(u1) == 0) { /* a digest of zeros, which scalar_mult does not take */
-        memcpy(computed, other_x, sizeof other_x);
-    } else {
+    if (u256_diff0(u1) != 0) { /* 0 is for a digest of zeros, which scalar_mult does not take */
         scalar_mult(x, y, p256_gx, p256_gy, u1);
-        point_add_or_double_leaky(computed, u1, x, y, other_x, other_y);
+        point_add_or_double_leaky(u1, u2, x, y, computed, s);
+        memcpy(computed, u1, sizeof u1);
     }
     m256_done(computed, &p256_p);
     ecdsa_m256_mod_n(computed);

@@ -95,8 +95,8 @@ typedef struct firn_port {
      * word in protected memory, of which bits are only ever set. Returns 0 or FIRN_ERROR_COUNTER. NULL: none. */
     int (*revoked_keys)(void *context, uint32_t *mask);
     /* Called regularly during long work, to feed a watchdog. The longest time without a call is in the signature check,
-     * which takes 19 million instructions on a Cortex-M7 and 29 million on RV32IMAFC, and calls it before, in the middle
-     * and after. NULL: not called. */
+     * which takes 19 million instructions on a Cortex-M7 and 29 million on RV32IMAFC, and calls it before, in the
+     * middle and after. NULL: not called. */
     void (*alive)(void *context);
     /* Runs body(argument, begin, end) over disjoint ranges that cover [0, tasks) and returns when all are done. Every
      * thread must round to nearest and keep subnormals. NULL: all work runs in the calling thread. Each thread needs 16
@@ -267,10 +267,11 @@ struct firn {
  * is hardware. Returns FIRN_OK or ARITHMETIC. firn_open runs it; a product may run it at power-on, too. */
 int firn_self_test(void) FIRN_CHECK_RESULT;
 
-/* Verifies the plan (header, signature, SHA-256 of the payload, security counter, FlatBuffers rules, semantic rules, in
- * this order) and binds it. Before that it runs firn_self_test. The device's counter is read and not advanced
- * (firn_confirm). On any error the instance stays unprogrammed and is zeroed. Cost: one SHA-256 over the payload and
- * another over frozen weights, one ECDSA check, and a few passes over its tensors and ops. */
+/* Verifies the plan (header, key, signature, vendor, class and image id, SHA-256 of the payload, security counter,
+ * FlatBuffers rules, semantic rules, in this order) and binds it. Before that it runs firn_self_test. The device's
+ * counter is read and not advanced (firn_confirm). On any error the instance stays unprogrammed and is zeroed. Cost:
+ * one SHA-256 over the payload and another over frozen weights, one ECDSA check, and a few passes over its tensors and
+ * ops. */
 int firn_open(firn *instance, const firn_config *config) FIRN_CHECK_RESULT;
 
 /* Computes the workspace that firn_open requires for this config: the scratch that the kernels of its set need for the

@@ -224,9 +224,9 @@ static void empty_rings(const firn_instance *instance) {
             memset((void *)(uintptr_t)instance->blocks[i], 0, (size_t)instance->header.region_bytes[i]);
 }
 
-/* Makes all checks of a config and its plan, except for the workspace. The result is in *opened, the trail of the
- * checks in *trail. Writes nothing else outside the blocks. */
-static int examine(const firn_config *config, firn_instance *opened, firn_trail *trail) {
+/* Makes all checks of a config and its plan, except for its ops and the workspace. The result is in *opened, the trail
+ * of the checks in *trail. Writes nothing else outside the blocks. */
+static __attribute__((noinline)) int examine(const firn_config *config, firn_instance *opened, firn_trail *trail) {
     *opened = (firn_instance){0};
     int status = check_config(config);
     if (status == FIRN_OK)
@@ -260,11 +260,15 @@ static int examine(const firn_config *config, firn_instance *opened, firn_trail 
         status = check_sampler(opened->plan);
     if (status == FIRN_OK && !firn_instance_is_linked(opened))
         status = FIRN_ERROR_KERNEL_MISSING;
-    if (status != FIRN_OK)
-        return status;
+    return status;
+}
+
+/* Checks that this build can run every op, and finds the scratch that they need. Apart from examine, whose frame would
+ * add to the stack of this. */
+static int check_ops(const firn_config *config, firn_instance *opened) {
     if (config->prepared != NULL && config->prepared_bytes < prepared_bytes(&opened->header))
         return FIRN_ERROR_PREPARED_TOO_SMALL;
-    status = firn_execute_check(opened, config->prepared, &opened->slot_bytes);
+    const int status = firn_execute_check(opened, config->prepared, &opened->slot_bytes);
     if (opened->slot_bytes != 0)
         opened->workspace = config->workspace;
     return status;
@@ -317,7 +321,9 @@ int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) {
     without.workspace_bytes = 0;
     firn_instance examined;
     firn_trail trail;
-    const int status = examine(&without, &examined, &trail);
+    int status = examine(&without, &examined, &trail);
+    if (status == FIRN_OK)
+        status = check_ops(&without, &examined);
     if (status == FIRN_OK)
         *bytes = workspace_bytes(&examined);
     return status;
@@ -331,6 +337,8 @@ int firn_open(firn *instance, const firn_config *config) {
     firn_instance *opened = (firn_instance *)(void *)instance; /* bound by its trail, the last that is written */
     firn_trail trail = {0};
     int status = examine(config, opened, &trail);
+    if (status == FIRN_OK)
+        status = check_ops(config, opened);
     if (status == FIRN_OK && config->workspace_bytes < workspace_bytes(opened))
         status = FIRN_ERROR_WORKSPACE_TOO_SMALL;
     if (status != FIRN_OK) {
@@ -354,7 +362,10 @@ int firn_open(firn *instance, const firn_config *config) {
         firn_execute_prepare(opened, config->prepared);
     opened->trail.first = trail.first;
     opened->trail.second = trail.second;
-    return firn_trail_is_complete(&opened->trail) ? FIRN_OK : FIRN_ERROR_DISTURBED;
+    if (firn_trail_is_complete(&opened->trail))
+        return FIRN_OK;
+    memset(instance, 0, sizeof *instance);
+    return FIRN_ERROR_DISTURBED;
 }
 
 int firn_confirm(firn *instance) {

@@ -47,12 +47,11 @@ static bool is_erased(const place *at, const uint8_t *bytes, uint32_t count) {
     return i == count;
 }
 
-/* Reads a mark: *set becomes true if its unit is not erased, so that a mark that was torn counts as set. */
-static int read_mark(const place *at, uint64_t offset, bool *set) {
+/* Returns true if a mark is set: if its unit is not erased, so that a mark that was torn counts as set, also where
+ * error correction then makes reading it fail. */
+static bool read_mark(const place *at, uint64_t offset) {
     uint8_t unit[FIRN_SLOT_UNIT_MAX];
-    int status = read_bytes(at, offset, unit, at->layout.unit);
-    *set = status == FIRN_OK && !is_erased(at, unit, at->layout.unit);
-    return status;
+    return read_bytes(at, offset, unit, at->layout.unit) != FIRN_OK || !is_erased(at, unit, at->layout.unit);
 }
 
 static int write_mark(const place *at, uint64_t offset) {
@@ -96,29 +95,21 @@ static uint32_t trials_of(const firn_slots *slots) {
 }
 
 /* Counts the marks of trial boots: up to the last that is set. */
-static int read_boots(const place *at, uint32_t *boots) {
-    *boots = 0;
-    for (uint32_t i = 0; i < FIRN_SLOT_TRIALS; i++) {
-        bool set;
-        int status = read_mark(at, at->layout.trials + (uint64_t)i * at->layout.unit, &set);
-        if (status != FIRN_OK)
-            return status;
-        if (set)
-            *boots = i + 1;
-    }
-    return FIRN_OK;
+static uint32_t read_boots(const place *at) {
+    uint32_t boots = 0;
+    for (uint32_t i = 0; i < FIRN_SLOT_TRIALS; i++)
+        if (read_mark(at, at->layout.trials + (uint64_t)i * at->layout.unit))
+            boots = i + 1;
+    return boots;
 }
 
 /* Adds to *contents what the marks say of a complete plan. */
-static int read_marks(const firn_slots *slots, const place *at, firn_slot_contents *contents) {
-    bool confirmed = false;
-    int status = read_mark(at, at->layout.confirmed, &confirmed);
-    if (status == FIRN_OK)
-        status = read_boots(at, &contents->boots);
-    contents->state = (uint8_t)(confirmed                            ? FIRN_SLOT_CONFIRMED
-                                : contents->boots < trials_of(slots) ? FIRN_SLOT_TRIAL
-                                                                     : FIRN_SLOT_SPENT);
-    return status;
+static void read_marks(const firn_slots *slots, const place *at, firn_slot_contents *contents) {
+    contents->boots = read_boots(at);
+    if (read_mark(at, at->layout.confirmed))
+        contents->state = FIRN_SLOT_CONFIRMED;
+    else
+        contents->state = contents->boots < trials_of(slots) ? FIRN_SLOT_TRIAL : FIRN_SLOT_SPENT;
 }
 
 static int read_contents(const firn_slots *slots, const place *at, firn_slot_contents *contents) {
@@ -136,7 +127,8 @@ static int read_contents(const firn_slots *slots, const place *at, firn_slot_con
     if (!complete)
         return FIRN_OK;
     contents->plan_version = firn_load32((const uint8_t *)at->slot->mapped + AT_PLAN_VERSION);
-    return read_marks(slots, at, contents);
+    read_marks(slots, at, contents);
+    return FIRN_OK;
 }
 
 int firn_slots_read(const firn_slots *slots, uint32_t slot, firn_slot_contents *contents) {
@@ -238,11 +230,19 @@ int firn_slots_target(const firn_slots *slots, uint32_t running, uint32_t *targe
     if (target == NULL || running > FIRN_SLOT_NONE)
         return FIRN_ERROR_ARGUMENT;
     *target = FIRN_SLOT_NONE;
-    for (uint32_t i = 0; i < FIRN_SLOTS; i++) {
-        int status = firn_slots_read(slots, i, &contents[i]);
-        if (status != FIRN_OK)
-            return status;
+    int status[FIRN_SLOTS];
+    for (uint32_t i = 0; i < FIRN_SLOTS; i++)
+        status[i] = firn_slots_read(slots, i, &contents[i]);
+    /* What lies in the other slot does not matter beside a confirmed plan that runs: a power cut may have left a unit
+     * that cannot be read before it is erased. */
+    if (running != FIRN_SLOT_NONE && status[running] == FIRN_OK && contents[running].state == FIRN_SLOT_CONFIRMED &&
+        status[1 - running] == FIRN_ERROR_STORAGE) {
+        *target = 1 - running;
+        return FIRN_OK;
     }
+    for (uint32_t i = 0; i < FIRN_SLOTS; i++)
+        if (status[i] != FIRN_OK)
+            return status[i];
     if (running == FIRN_SLOT_NONE)
         running = contents[1].state >= FIRN_SLOT_SPENT &&
                           (contents[0].state < FIRN_SLOT_SPENT || is_better(&contents[1], &contents[0]))
@@ -297,10 +297,7 @@ int firn_slots_continue(const firn_slots *slots, uint32_t slot, uint64_t *offset
     uint8_t bytes[FIRN_SLOT_UNIT_MAX];
     bool erased = true;
     while (end != 0 && erased) {
-        status = read_bytes(&at, end - unit, bytes, unit);
-        if (status != FIRN_OK)
-            return status;
-        erased = is_erased(&at, bytes, unit);
+        erased = read_bytes(&at, end - unit, bytes, unit) == FIRN_OK && is_erased(&at, bytes, unit);
         end -= erased ? unit : 0;
     }
     if (end == 0)

@@ -93,8 +93,7 @@ int firn_slots_confirm(const firn_slots *slots, uint32_t slot, firn *instance) F
  * has the only confirmed plan, because the running one is still on trial. */
 int firn_slots_target(const firn_slots *slots, uint32_t running, uint32_t *target) FIRN_CHECK_RESULT;
 
-/* The state of a slot's layout for those that write plans: the bytes that a plan may have. ARGUMENT if the storage has
- * units that it may not have. */
+/* Returns the bytes that a plan in this slot may have. ARGUMENT if the storage has units that it may not have. */
 int firn_slots_capacity(const firn_slots *slots, uint32_t slot, uint64_t *bytes) FIRN_CHECK_RESULT;
 
 /* --- writing, in this order --------------------------------------------------------------------------------------- */

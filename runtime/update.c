@@ -107,13 +107,13 @@ static int find_or_begin(firn_update *update) {
     }
     uint32_t target;
     status = firn_slots_target(slots, running, &target);
-    if (status == FIRN_OK)
-        status = firn_slots_read(slots, target, &contents);
     if (status != FIRN_OK)
         return status;
-    const bool same =
-        contents.plan_bytes == update->bytes && memcmp(contents.plan_hash, update->plan_hash, FIRN_HASH_BYTES) == 0;
-    update->committed = same && contents.state >= FIRN_SLOT_TRIAL;
+    if (firn_slots_read(slots, target, &contents) != FIRN_OK) /* torn: to be erased */
+        contents = (firn_slot_contents){0};
+    const bool same_plan = memcmp(contents.plan_hash, update->plan_hash, FIRN_HASH_BYTES) == 0;
+    const bool same = same_plan && contents.plan_bytes == update->bytes;
+    update->committed = same_plan && contents.state >= FIRN_SLOT_TRIAL;
     if (update->committed)
         update->offset = update->bytes;
     else if (same && contents.state == FIRN_SLOT_RECEIVING)

@@ -34,7 +34,7 @@ typedef struct firn_update_settings {
     void *context;
 } firn_update_settings;
 
-/* The state of an update. Zero it before firn_update_begin. */
+/* The state of an update; firn_update_begin fills it. */
 typedef struct firn_update {
     firn_update_settings settings;
     uint32_t filled; /* bytes in the buffer */

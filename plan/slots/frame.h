@@ -6,7 +6,6 @@
 
 #include "plan/container.h"
 
-#define FIRN_FRAME_VERSION      1u
 #define FIRN_FRAME_HEADER_BYTES 12u
 #define FIRN_FRAME_CRC_BYTES    4u
 #define FIRN_FRAME_FIRST        0xf1u

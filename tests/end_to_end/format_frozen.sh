@@ -21,7 +21,7 @@ fi
 # --- changes that are tried ------------------------------------------------------------------------------------------
 
 mkdir "$folder/generated"
-gcc -std=c11 -I. plan/generate/*.c "$BUILD/signature.o" -o "$folder/generator" -lm
+gcc -std=c11 -I. plan/generate/*.c "$BUILD/signature.o" "$BUILD/objects/plan/checks/trail.o" -o "$folder/generator" -lm
 
 # changed FILE EXPRESSION: changes a copy of plan.fbs or ops.def with sed, and makes the format of the copy. False if the
 # generator refuses the schema; the table is only read.

@@ -17,7 +17,7 @@ done
 # generator ROW: builds the generator with the table and one row more.
 generator() {
     { cat plan/ops.def && printf '%s\n' "$1"; } >"$folder/plan/ops.def"
-    gcc -std=c11 -I"$folder" -I. plan/generate/op_rows.c "$folder"/*.o "$BUILD/signature.o" -o "$folder/generate" -lm \
+    gcc -std=c11 -I"$folder" -I. plan/generate/op_rows.c "$folder"/*.o "$BUILD/signature.o" "$BUILD/objects/plan/checks/trail.o" -o "$folder/generate" -lm \
         2>"$folder/compiler"
 }
 

@@ -4,7 +4,7 @@ set -eu
 
 . tests/end_to_end/expectations
 
-gcc -std=c11 -I. plan/generate/*.c "$BUILD/signature.o" -o "$folder/generator" -lm
+gcc -std=c11 -I. plan/generate/*.c "$BUILD/signature.o" "$BUILD/objects/plan/checks/trail.o" -o "$folder/generator" -lm
 mkdir "$folder/generated"
 
 # generate NAME STATUS PATTERN SCHEMA: runs the generator on a schema without its head and end.

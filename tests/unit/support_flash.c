@@ -21,14 +21,17 @@ void support_flash_make(support_flash *flash, uint64_t capacity, uint32_t progra
     flash->bytes = aligned_alloc(FIRN_BLOCK_ALIGNMENT,
                                  (capacity + FIRN_BLOCK_ALIGNMENT - 1) / FIRN_BLOCK_ALIGNMENT * FIRN_BLOCK_ALIGNMENT);
     flash->programmed = calloc(capacity, sizeof *flash->programmed);
+    flash->unreadable = calloc(capacity, sizeof *flash->unreadable);
     flash->erases = calloc(capacity / erase_unit, sizeof *flash->erases);
-    assert_true(flash->bytes != NULL && flash->programmed != NULL && flash->erases != NULL);
+    assert_true(flash->bytes != NULL && flash->programmed != NULL && flash->unreadable != NULL &&
+                flash->erases != NULL);
     memset(flash->bytes, erased_value, capacity);
 }
 
 void support_flash_free(support_flash *flash) {
     free(flash->bytes);
     free(flash->programmed);
+    free(flash->unreadable);
     free(flash->erases);
     *flash = (support_flash){0};
 }
@@ -38,6 +41,7 @@ void support_flash_copy(support_flash *copy, const support_flash *flash) {
                 copy->erase_unit == flash->erase_unit && copy->erased_value == flash->erased_value);
     memcpy(copy->bytes, flash->bytes, flash->capacity);
     memcpy(copy->programmed, flash->programmed, flash->capacity * sizeof *flash->programmed);
+    memcpy(copy->unreadable, flash->unreadable, flash->capacity * sizeof *flash->unreadable);
     memcpy(copy->erases, flash->erases, flash->capacity / flash->erase_unit * sizeof *flash->erases);
     copy->operations = 0;
     copy->syncs = 0;
@@ -61,7 +65,7 @@ bool support_flash_operation(support_flash *flash, bool *half) {
     if (++flash->operations != flash->fault_at)
         return true;
     flash->off = flash->fault != SUPPORT_FLASH_REFUSED;
-    *half = flash->fault == SUPPORT_FLASH_PREFIX || flash->fault == SUPPORT_FLASH_GARBAGE;
+    *half = flash->fault != SUPPORT_FLASH_REFUSED && flash->fault != SUPPORT_FLASH_CUT;
     return false;
 }
 
@@ -81,6 +85,10 @@ static void tear(support_flash *flash, uint64_t first, uint32_t count, const uin
             bytes[i] = (uint8_t)next_garbage(flash);
     for (uint32_t i = 0; i < count; i++)
         flash->programmed[first + i] = bytes[i] != flash->erased_value;
+    if (flash->fault == SUPPORT_FLASH_UNREADABLE) {
+        memset(flash->programmed + first, true, count);
+        memset(flash->unreadable + first, true, count);
+    }
 }
 
 static bool inside(const support_flash_part *part, uint64_t offset, uint64_t count) {
@@ -92,6 +100,9 @@ static int flash_read(void *context, uint64_t offset, void *bytes, uint32_t coun
     assert_true(inside(part, offset, count));
     if (part->flash->off)
         return FIRN_ERROR_STORAGE;
+    for (uint32_t i = 0; i < count; i++)
+        if (part->flash->unreadable[part->first + offset + i])
+            return FIRN_ERROR_STORAGE;
     memcpy(bytes, part->flash->bytes + part->first + offset, count);
     return 0;
 }
@@ -134,6 +145,7 @@ static bool erase_unit(support_flash *flash, uint64_t first) {
     if (whole) {
         memset(flash->bytes + first, flash->erased_value, flash->erase_unit);
         memset(flash->programmed + first, false, flash->erase_unit);
+        memset(flash->unreadable + first, false, flash->erase_unit);
         return true;
     }
     uint8_t *erased = malloc(flash->erase_unit);

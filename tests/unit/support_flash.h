@@ -14,12 +14,14 @@ typedef enum support_flash_fault {
     SUPPORT_FLASH_CUT,     /* power fails before the operation */
     SUPPORT_FLASH_PREFIX,  /* power fails in the middle: the first bytes of the unit have been changed, at least one */
     SUPPORT_FLASH_GARBAGE, /* power fails in the middle: the unit holds arbitrary bytes */
+    SUPPORT_FLASH_UNREADABLE, /* the same, and reading the unit fails until it is erased, as error correction does */
     SUPPORT_FLASH_FAULTS
 } support_flash_fault;
 
 typedef struct support_flash {
     uint8_t *bytes;   /* at a multiple of 64, so that a plan in it can be opened in place */
     bool *programmed; /* for each byte: since the last erase */
+    bool *unreadable; /* for each byte */
     uint32_t *erases; /* for each erase unit: completed or torn */
     uint64_t capacity;
     uint32_t program_unit, erase_unit;

@@ -63,8 +63,13 @@ static bool are_initialisers(firn_fb_plan plan, uint64_t constants_bytes) {
 static bool are_fields(firn_fb_plan plan) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(plan);
     bool inside = is_tensor_index(plan, firn_fb_sampler_cursor(sampler)) && firn_fb_sampler_samples(sampler) != 0;
-    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(plan); i++)
-        inside &= is_tensor_index(plan, firn_fb_input_tensor(firn_fb_plan_inputs_at(plan, i)));
+    for (uint32_t i = 0; i < firn_fb_plan_inputs_count(plan); i++) {
+        const firn_fb_input input = firn_fb_plan_inputs_at(plan, i);
+        inside &= is_tensor_index(plan, firn_fb_input_tensor(input)) &&
+                  (firn_fb_sampler_pushed(sampler) == FIRN_ABSENT || is_tensor_index(plan, firn_fb_input_ring(input)));
+    }
+    for (uint32_t i = 0; i < firn_fb_plan_outputs_count(plan); i++)
+        inside &= is_tensor_index(plan, firn_fb_output_tensor(firn_fb_plan_outputs_at(plan, i)));
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(plan); i++) {
         const firn_fb_schedule schedule = firn_fb_plan_schedules_at(plan, i);
         inside &= is_tensor_index(plan, firn_fb_schedule_tensor(schedule)) &&
