@@ -226,7 +226,7 @@ int firn_slots_confirm(const firn_slots *slots, uint32_t slot, firn *instance) {
 /* --- writing a plan --- */
 
 int firn_slots_target(const firn_slots *slots, uint32_t running, uint32_t *target) {
-    firn_slot_contents contents[FIRN_SLOTS];
+    firn_slot_contents contents[FIRN_SLOTS] = {0};
     if (target == NULL || running > FIRN_SLOT_NONE)
         return FIRN_ERROR_ARGUMENT;
     *target = FIRN_SLOT_NONE;
