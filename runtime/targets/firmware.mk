@@ -123,10 +123,11 @@ $(BUILD)/runner: $(call object,$(TARGETS_COMMON) $(filter-out %/semihosting.c,$(
 	$(call say,$@)
 	$(quiet)$(CC) $(LDFLAGS) $^ -o $@ -lm
 
-EMULATOR := $(if $(filter host,$(TARGET)),$(BUILD)/runner,$(BUILD)/$(TARGET)/emulator-$(KEY).elf)
+# LIBRARY=full, sealed, full-lto or sealed-lto: with the library of library.mk, in which everything is optimised for size.
+EMULATOR := $(if $(filter host,$(TARGET)),$(BUILD)/runner,$(BUILD)/$(TARGET)/$(if $(LIBRARY),library/emulator-$(LIBRARY),emulator)-$(KEY).elf)
 
 .PHONY: emulate
-emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F or SLOTS=D] [STACK=1]
+emulate: ## run a plan on an emulated board: TARGET=T PLAN=P PUB=K DATA=F [LABELS=G] STEPS=N [CHECKPOINT=F or SLOTS=D] [STACK=1] [LIBRARY=full]
 	@test -n '$(filter host $(TARGETS),$(TARGET))' || { echo 'emulate: TARGET is $(TARGETS) or host' >&2; exit 2; }
 	@test -r '$(PUB)' || { echo 'emulate: PUB=$(PUB) cannot be read; it is the .pub.pem of firnc keygen' >&2; exit 2; }
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(EMULATOR) V=1 >&2

@@ -10,6 +10,11 @@ LIBRARY_full := $(LIBRARY_SHARED) $(SEMANTIC_RULES)
 LIBRARY_sealed := $(LIBRARY_SHARED) $(SEALED_RULES)
 LIBRARY_FLAGS := --specs=picolibc.specs -ffunction-sections -fdata-sections -fno-common -fcallgraph-info=su
 LIBRARY_LDFLAGS := -nostartfiles -Wl,--gc-sections -Wl,--fatal-warnings
+# Each object has its machine code and what a compiler of the same version needs to optimise the whole program when it
+# links; a link takes one or the other.
+LIBRARY_FAT := -flto -ffat-lto-objects
+LIBRARY_LINKS := full sealed full-lto sealed-lto
+library_lto = $(if $(filter %-lto,$(1)),-flto,-fno-lto)
 
 # $(1) is the target. Objects of its library, by source; its start code; its compiler and the options of it.
 library_objects = $(patsubst %.c,$(BUILD)/$(1)/library/%.o,$(2))
@@ -18,31 +23,42 @@ library_compiler = $($(1)_CROSS)gcc $($(1)_MACHINE) -std=c11 -Os $(FLOATING) $(L
 
 # $(1) is the target, $(2) full or sealed. An archive that refers to its members, so that a map of the linker has their
 # paths.
-define LIBRARY_VARIANT
+define LIBRARY_ARCHIVE
 $(BUILD)/$(1)/library/$(2).a: $(call library_objects,$(1),$(LIBRARY_$(2))) $(BUILD)/$(1)/library/signature.o
 	$$(call say,$$@)
 	@rm -f $$@
 	$$(quiet)$($(1)_CROSS)ar rcsT $$@ $$^
+endef
 
-# The example, for the plan of the size table: of the whole it prints what `make size` reads.
+# $(1) is the target, $(2) one of LIBRARY_LINKS, $(3) its archive. The example, for the plan of the size table: of the whole
+# it prints what `make size` reads. The runner for the emulator, with everything of the library; the public key is linked in.
+define LIBRARY_LINK
 $(BUILD)/$(1)/library/size-$(2).elf: $(call library_objects,$(1),$(call library_start,$(1)) \
-		runtime/targets/firmware_main.c) $(BUILD)/$(1)/library/parts/size.o $(BUILD)/$(1)/library/$(2).a
+		runtime/targets/firmware_main.c) $(BUILD)/$(1)/library/parts/size.o $(3)
 	$$(call say,$$@)
-	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map $$^ -o $$@
+	$$(quiet)$$(call library_compiler,$(1)) $(call library_lto,$(2)) $(LIBRARY_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map \
+	    $$^ -o $$@
+
+$(BUILD)/$(1)/library/emulator-$(2)-%.elf: $(BUILD)/keys/%.c $(call firmware_objects,$(1),$($(1)_START)/start.c \
+		$(FIRMWARE_MEMORY) $(EMULATED)) $(3) $$($(1)_SCRIPTS)
+	$$(call say,$$@)
+	$$(quiet)$$(call library_compiler,$(1)) $(call library_lto,$(2)) $(LIBRARY_LDFLAGS) -T $($(1)_SCRIPT) -Wl,-Map=$$@.map -I. \
+	    $$(filter %.c %.o %.a,$$^) -o $$@.part
+	@mv $$@.part $$@
 endef
 
 define LIBRARY_RULES
 $(BUILD)/$(1)/library/%.o: %.c $(BUILD)/$(1)/library/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$$(call library_compiler,$(1)) $(WARNINGS) -I. -MMD -MP $$(LIBRARY_OWN_FLAGS) -c $$< -o $$@
+	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_FAT) $(WARNINGS) -I. -MMD -MP $$(LIBRARY_OWN_FLAGS) -c $$< -o $$@
 
 $(BUILD)/$(1)/library/flags: FORCE
 	@mkdir -p $$(@D)
-	@echo '$(call library_compiler,$(1))' | cmp -s - $$@ || echo '$(call library_compiler,$(1))' > $$@
+	@echo '$(call library_compiler,$(1)) $(LIBRARY_FAT)' | cmp -s - $$@ || echo '$(call library_compiler,$(1)) $(LIBRARY_FAT)' > $$@
 
-$(call library_objects,$(1),$(call library_start,$(1))): private LIBRARY_OWN_FLAGS := $($(1)_START_FLAGS)
-$(call library_objects,$(1),plan/signature.c): private LIBRARY_OWN_FLAGS := $(MBEDTLS_FLAGS)
+$(call library_objects,$(1),$(call library_start,$(1))): private LIBRARY_OWN_FLAGS := -fno-lto $($(1)_START_FLAGS)
+$(call library_objects,$(1),plan/signature.c): private LIBRARY_OWN_FLAGS := -fno-lto $(MBEDTLS_FLAGS)
 $(call library_objects,$(1),plan/signature.c): | $(MBEDTLS_READY)
 
 $(BUILD)/$(1)/library/mbedtls/%.o: $(BUILD)/$(1)/library/flags plan/mbedtls_config.h $(MBEDTLS_READY)
@@ -61,18 +77,21 @@ $(BUILD)/$(1)/library/signature.o: $(call library_objects,$(1),plan/signature.c)
 $(BUILD)/$(1)/library/parts/%.o: $(BUILD)/parts/%.c $(BUILD)/$(1)/library/flags
 	$$(call say,$$@)
 	@mkdir -p $$(@D)
-	$$(quiet)$$(call library_compiler,$(1)) $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
+	$$(quiet)$$(call library_compiler,$(1)) $(LIBRARY_FAT) $(WARNINGS) -I. -MMD -MP -c $$< -o $$@
 
-$(call LIBRARY_VARIANT,$(1),full)
-$(call LIBRARY_VARIANT,$(1),sealed)
+$(call LIBRARY_ARCHIVE,$(1),full)
+$(call LIBRARY_ARCHIVE,$(1),sealed)
+$(foreach link,$(LIBRARY_LINKS),$(call LIBRARY_LINK,$(1),$(link),$(BUILD)/$(1)/library/$(link:-lto=).a)
+)
 endef
 $(foreach target,$(TARGETS),$(eval $(call LIBRARY_RULES,$(target))))
 
 # --- what a firmware engineer takes home ---------------------------------------------------------------------------
 
 FIRN_SEALED ?= 0
+FIRN_LTO ?= 0
 library_variant := $(if $(filter 1,$(FIRN_SEALED)),sealed,full)
-OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(if $(filter 1,$(FIRN_SEALED)),-sealed)
+OUT ?= $(BUILD)/firmware-lib/$(TARGET)$(if $(filter 1,$(FIRN_SEALED)),-sealed)$(if $(filter 1,$(FIRN_LTO)),-lto)
 # The headers of the runtime, what the example includes and the file that firnc export writes, and what these include.
 LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEADERS) runtime/parts.h plan/ops.h \
     runtime/targets/board.h runtime/targets/plan_file.h)))
@@ -80,22 +99,24 @@ LIBRARY_HEADERS = $(sort $(filter %.h %.def,$(shell $(CC) -MM -I. $(FIRMWARE_HEA
 FIRN_VERSION = $(shell sed -n 's/^.define FIRN_VERSION  *"\(.*\)"/\1/p' runtime/firn.h)
 
 .PHONY: firmware-lib
-firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [OUT=folder]
+firmware-lib: ## libfirn.a and its headers for a core: TARGET=t [FIRN_SEALED=1] [FIRN_LTO=1] [OUT=folder]
 	@test -n '$(filter $(TARGETS),$(TARGET))' || \
 	    { echo 'firmware-lib: TARGET=$(TARGET) is none of $(TARGETS)' >&2; exit 2; }
 	@test -n '$(filter 0 1,$(FIRN_SEALED))' || { echo 'firmware-lib: FIRN_SEALED=$(FIRN_SEALED) is neither 0 nor 1' >&2; exit 2; }
+	@test -n '$(filter 0 1,$(FIRN_LTO))' || { echo 'firmware-lib: FIRN_LTO=$(FIRN_LTO) is neither 0 nor 1' >&2; exit 2; }
 	@.packages/install targets
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(BUILD)/$(TARGET)/library/$(library_variant).a V=1 >&2
 	@mkdir -p '$(OUT)/include'
 	@rm -f '$(OUT)/libfirn.a'
 	@$($(TARGET)_CROSS)ar rcs '$(OUT)/libfirn.a' $(call library_objects,$(TARGET),$(LIBRARY_$(library_variant))) \
 	    $(BUILD)/$(TARGET)/library/signature.o
+	@$(if $(filter 1,$(FIRN_LTO)),true,$($(TARGET)_CROSS)objcopy -R '.gnu.lto_*' -R '.gnu.debuglto_*' '$(OUT)/libfirn.a')
 	@tar cf - $(LIBRARY_HEADERS) | tar xf - -C '$(OUT)/include'
 	@sed 's|@TARGET@|$(TARGET)|; s|@OPTIONS@|$($(TARGET)_MACHINE)|' runtime/package/firmware.cmake.in > '$(OUT)/firnConfig.cmake'
 	@sed 's|@VERSION@|$(FIRN_VERSION)|' runtime/package/firnConfigVersion.cmake.in > '$(OUT)/firnConfigVersion.cmake'
-	@echo '$(OUT): libfirn.a ($(library_variant)) and include/ for $(TARGET). Link, with the parts that'
+	@echo '$(OUT): libfirn.a ($(library_variant)$(if $(filter 1,$(FIRN_LTO)), with LTO)) and include/ for $(TARGET). Link, with the parts that'
 	@echo '`firnc export PLAN --c -o parts.c` writes; without them everything is linked:'
-	@echo '    $(call library_compiler,$(TARGET)) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
+	@echo '    $(call library_compiler,$(TARGET))$(if $(filter 1,$(FIRN_LTO)), -flto) -Wl,--gc-sections -I$(OUT)/include main.c parts.c $(OUT)/libfirn.a'
 
 # --- sizes ---------------------------------------------------------------------------------------------------------
 
@@ -110,7 +131,7 @@ $(BUILD)/parts/%.plan: runtime/targets/%.yaml $(BUILD)/firnc
 	@$(BUILD)/firnc keygen $(@D)/$*.key > $(@D)/$*.log
 	@$(BUILD)/firnc compile $< --mode train --key $(@D)/$*.key.key.pem -o $@ > $(@D)/$*.log
 
-SIZED := $(foreach target,$(TARGETS),$(foreach variant,full sealed,$(target)/library/size-$(variant).elf))
+SIZED := $(foreach target,$(TARGETS),$(foreach link,$(LIBRARY_LINKS),$(target)/library/size-$(link).elf))
 
 # $(1) is the form of the report: table or list.
 size_report = $(foreach elf,$(SIZED),LC_ALL=C awk -v form=$(1) -v target=$(firstword $(subst /, ,$(elf))) \

@@ -4,6 +4,8 @@
 function part_of(path) {
     if (path ~ /signature\.o\)?$/)
         return "signature"
+    if (path ~ /\.ltrans[0-9]*\./)
+        return "linked as one"
     if (path ~ /\/library\/parts\//)
         return "tables of parts"
     if (path ~ /\/runtime\/kernels\//)
@@ -67,12 +69,13 @@ function list(name, bytes) {
 }
 
 END {
-    n = split("plan;signature;schedules;executor;numerics;kernels;tables of parts;start and main;of the C library;" \
-              "of the compiler", parts, ";")
+    n = split("plan;signature;schedules;executor;numerics;kernels;tables of parts;start and main;linked as one;" \
+              "of the C library;of the compiler", parts, ";")
     all = total["text"] + total["rodata"] + total["data"]
     if (form == "list") {
         for (i = 1; i <= n; i++)
-            list(parts[i], in_flash(parts[i]))
+            if (in_flash(parts[i]) > 0)
+                list(parts[i], in_flash(parts[i]))
         list("without signature", all - in_flash("signature"))
         list("all", all)
         exit
@@ -80,8 +83,9 @@ END {
     print target ", " variant ":"
     row("", "text", "rodata", "data", "bss", "flash")
     for (i = 1; i <= n; i++)
-        row(parts[i], sizes[parts[i], "text"] + 0, sizes[parts[i], "rodata"] + 0, sizes[parts[i], "data"] + 0,
-            sizes[parts[i], "bss"] + 0, in_flash(parts[i]))
+        if (in_flash(parts[i]) > 0)
+            row(parts[i], sizes[parts[i], "text"] + 0, sizes[parts[i], "rodata"] + 0, sizes[parts[i], "data"] + 0,
+                sizes[parts[i], "bss"] + 0, in_flash(parts[i]))
     row("without signature", "", "", "", "", all - in_flash("signature"))
     row("all", total["text"] + 0, total["rodata"] + 0, total["data"] + 0, total["bss"] + 0, all)
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # `make firmware-lib`: a firmware is built from the folder it writes and nothing else, with the line it prints; with the parts
-# of a plan it is smaller than without.
+# of a plan it is smaller than without, and with link-time optimisation smaller still. The library, in each form, trains with
+# the host's digest on an emulated core.
 set -eu
 
 . tests/end_to_end/expectations
@@ -25,8 +26,12 @@ int main(void) {
     return error == FIRN_OK ? firn_train_step(&instance, NULL, &report) : error;
 }
 C
-for sealed in 0 1; do
-    library TARGET=cortex-m7 FIRN_SEALED=$sealed OUT="$folder/library" >"$folder/said" || fail "sealed $sealed: not made"
+for form in 0.0 1.0 0.1 1.1; do
+    sealed=${form%.*}
+    library TARGET=cortex-m7 FIRN_SEALED=$sealed FIRN_LTO=${form#*.} OUT="$folder/library" >"$folder/said" || fail "sealed $sealed: not made"
+    arm-none-eabi-objdump -h "$folder/library/libfirn.a" >"$folder/sections"
+    [ "$(grep -c '\.gnu\.lto_' "$folder/sections")" -gt 0 ] && has=1 || has=0
+    [ $has = "${form#*.}" ] || fail "FIRN_LTO=${form#*.}, and the library says $has"
     line=$(grep -o 'arm-none-eabi-gcc .*' "$folder/said")
     "$BUILD/firnc" export "$folder/plan" --c -o "$folder/parts.c"
     (cd "$folder" && $line -o parts.elf) || fail "sealed $sealed: not linked"
@@ -35,8 +40,34 @@ for sealed in 0 1; do
     parts=$(arm-none-eabi-size "$folder/parts.elf" | awk 'NR == 2 { print $1 + $2 }')
     whole=$(arm-none-eabi-size "$folder/whole.elf" | awk 'NR == 2 { print $1 + $2 }')
     [ "$parts" -lt $((whole * 2 / 3)) ] || fail "sealed $sealed: $parts bytes with the parts of a plan, $whole with all"
+    case $form in
+    *.0) eval "apart_$sealed=$parts" ;;
+    *.1) eval "[ $parts -lt \$apart_$sealed ]" || fail "sealed $sealed: no smaller with link-time optimisation" ;;
+    esac
+done
+
+python3 - "$folder" <<'END'
+import sys
+from pathlib import Path
+import numpy as np
+
+values = np.arange(5120) * 7919 % 251
+np.save(Path(sys.argv[1]) / "squares.npy", values.astype(np.uint8).reshape(80, 64))
+np.save(Path(sys.argv[1]) / "classes.npy", (values[:80] % 10).astype(np.uint8))
+END
+set -- PLAN="$folder/plan" PUB="$folder/test.pub.pem" DATA="$folder/squares.npy" LABELS="$folder/classes.npy" STEPS=3
+host=$("$FIRN" train "$folder/plan" --pub "$folder/test.pub.pem" --data "$folder/squares.npy" --labels "$folder/classes.npy" \
+    --steps 3 --quiet | grep '^digest ')
+for form in full sealed full-lto sealed-lto; do
+    for target in cortex-m7 rv32imac; do
+        make -s --no-print-directory BUILD="$BUILD" emulate LIBRARY=$form TARGET=$target STACK=1 "$@" >"$folder/run" </dev/null ||
+            fail "$form on $target does not run"
+        [ "$(grep '^digest ' "$folder/run")" = "$host" ] || fail "$form on $target has another digest"
+        sed -n "s/^stack /$form on $target: stack of /p" "$folder/run"
+    done
 done
 ! library TARGET=none >"$folder/log" 2>&1 || fail "a target that there is not"
 ! library TARGET=cortex-m7 FIRN_SEALED=2 >"$folder/log" 2>&1 || fail "FIRN_SEALED=2"
+! library TARGET=cortex-m7 FIRN_LTO=yes >"$folder/log" 2>&1 || fail "FIRN_LTO=yes"
 
 [ $failures -eq 0 ]
