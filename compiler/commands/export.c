@@ -178,17 +178,13 @@ int firnc_export_parts(const char *const *plans, uint32_t count, const char *out
         status = read_plan(&n, plans[i]);
     if (status != FIRNC_EXIT_OK)
         return status;
-    if (output == NULL) {
-        write_parts(stdout, &n, count);
-        return FIRNC_EXIT_OK;
-    }
     char *text = NULL;
     size_t bytes = 0;
     FILE *memory = open_memstream(&text, &bytes);
     if (memory == NULL)
         return FIRNC_EXIT_WRONG;
     write_parts(memory, &n, count);
-    const bool written = fclose(memory) == 0 && firnc_file_write(output, text, bytes);
+    const int written = fclose(memory) == 0 ? firnc_export_write(output, text, bytes) : FIRNC_EXIT_WRONG;
     free(text);
-    return written ? FIRNC_EXIT_OK : FIRNC_EXIT_WRONG;
+    return written;
 }

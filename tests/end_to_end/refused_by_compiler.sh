@@ -221,6 +221,11 @@ expect "a recipe that is too long" 1 "^firnc: $folder/recipe.yaml: cannot be rea
 for words in "schedule '$RECIPE'" help --version "compile --help"; do
     expect "a full disk: $words" 1 "standard output cannot be written; " sh -c "'$FIRNC' $words >/dev/full"
 done
+"$FIRNC" compile "$RECIPE" --mode train --key "$folder/test.key.pem" -o "$folder/exported" >"$folder/out"
+for words in "'$folder/exported' --c" "'$folder/exported' --array" "'$folder/exported' --hex --address 0" "'$folder/test.pub.pem' --c"; do
+    expect "a full disk: export $words" 1 "standard output cannot be written; " sh -c "'$FIRNC' export $words >/dev/full"
+    expect "no standard output: export $words" 1 "standard output cannot be written; " sh -c "'$FIRNC' export $words >&-"
+done
 
 # firnc verify exits with code 3 if a check fails.
 "$FIRNC" compile "$RECIPE" --mode train --unsigned --pub "$folder/test.pub.pem" -o "$folder/unsigned" >"$folder/out"
