@@ -322,7 +322,7 @@ static int program_units(const place *at, uint64_t offset, const uint8_t *bytes,
     return status;
 }
 
-int firn_slots_write(const firn_slots *slots, uint32_t slot, uint64_t offset, uint8_t *bytes, uint32_t count) {
+int firn_slots_write(const firn_slots *slots, uint32_t slot, uint64_t offset, const uint8_t *bytes, uint32_t count) {
     place at;
     firn_slot_contents contents;
     if (bytes == NULL || !find(slots, slot, &at))
@@ -334,9 +334,13 @@ int firn_slots_write(const firn_slots *slots, uint32_t slot, uint64_t offset, ui
     if (contents.state != FIRN_SLOT_RECEIVING || offset % unit != 0 || offset > contents.plan_bytes ||
         count > contents.plan_bytes - offset || (over != 0 && offset + count != contents.plan_bytes))
         return FIRN_ERROR_ARGUMENT;
-    if (over != 0)
-        memset(bytes + count, at.slot->storage->erased_value, unit - over);
-    return program_units(&at, offset, bytes, over != 0 ? count + unit - over : count);
+    status = program_units(&at, offset, bytes, count - over);
+    if (status != FIRN_OK || over == 0)
+        return status;
+    uint8_t last[FIRN_SLOT_UNIT_MAX];
+    memset(last, at.slot->storage->erased_value, unit);
+    memcpy(last, bytes + count - over, over);
+    return program_units(&at, offset + count - over, last, unit);
 }
 
 int firn_slots_commit(const firn_slots *slots, uint32_t slot) {

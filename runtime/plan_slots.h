@@ -108,9 +108,9 @@ int firn_slots_begin(const firn_slots *slots, uint32_t slot, uint64_t plan_bytes
  * the unit that may have been torn. */
 int firn_slots_continue(const firn_slots *slots, uint32_t slot, uint64_t *offset) FIRN_CHECK_RESULT;
 
-/* Writes a part of the plan. `offset` is a multiple of the program unit; so is `count`, or the part ends with the plan
- * and the bytes up to the unit are there to be overwritten. Units that consist of erased bytes are not programmed. */
-int firn_slots_write(const firn_slots *slots, uint32_t slot, uint64_t offset, uint8_t *bytes,
+/* Writes a part of the plan. `offset` is a multiple of the program unit; so is `count`, or the part ends with the plan,
+ * and erased bytes fill its last unit. Units that consist of erased bytes are not programmed. */
+int firn_slots_write(const firn_slots *slots, uint32_t slot, uint64_t offset, const uint8_t *bytes,
                      uint32_t count) FIRN_CHECK_RESULT;
 
 /* Makes the slot's plan the new one, on trial. The caller has verified it as it lies in the slot. */

@@ -192,18 +192,24 @@ static void other_bytes_are_not_committed(void **state) {
     end_device();
 }
 
-static void a_plan_without_its_report_is_taken(void **state) {
-    (void)state;
-    begin_device();
+/* Makes the new plan one of this version with a report, so that its end is no whole unit. */
+static firn_header give_a_report(uint32_t version) {
     signed_plan_settings settings = support_settings;
     settings.report = "{\"report\":1}";
     settings.security_counter = 1;
     support_bigram(&new, &settings);
     firn_header header;
     assert_int_equal(firn_header_decode(&header, new.file, new.bytes), FIRN_OK);
-    header.plan_version = 5;
+    header.plan_version = version;
     firn_header_encode(&header, new.file);
     support_sign(&new, false);
+    return header;
+}
+
+static void a_plan_without_its_report_is_taken(void **state) {
+    (void)state;
+    begin_device();
+    firn_header header = give_a_report(5);
     new.file[new.bytes - 1] ^= 1;
     assert_int_equal(slots_device_flash(&device, &new), FIRN_ERROR_REPORT);
     new.file[new.bytes - 1] ^= 1;
@@ -278,6 +284,33 @@ static void unknown_kinds_are_not_answered(void **state) {
     assert_true(slots_device_ask(&device, FIRN_FRAME_HELLO, NULL, 0));
     assert_int_equal(device.answer.part % 16, 0);
     assert_true(device.answer.part > 512);
+    end_device();
+}
+
+/* The end of a plan, which is no whole unit, and the frame behind it arrive at once: neither changes the other. */
+static void frames_behind_the_end_of_a_plan_are_kept(void **state) {
+    (void)state;
+    begin_device();
+    (void)give_a_report(2);
+    assert_int_equal(slots_device_offer(&device, &new), FIRN_OK);
+    const uint32_t part = 512;
+    while (new.bytes - device.answer.offset > part)
+        assert_true(send_part(device.answer.offset, part));
+    const uint32_t left = (uint32_t)(new.bytes - device.answer.offset);
+    assert_true(left % 16 != 0);
+    uint8_t bytes[1024];
+    const firn_frame data = {
+        .kind = FIRN_FRAME_DATA, .sequence = device.sequence + 1, .length = (uint16_t)(FIRN_FRAME_DATA_HEADER + left)};
+    firn_store64(bytes + FIRN_FRAME_HEADER_BYTES, device.answer.offset);
+    memcpy(bytes + FIRN_FRAME_HEADER_BYTES + FIRN_FRAME_DATA_HEADER, new.file + device.answer.offset, left);
+    firn_frame_close(bytes, &data);
+    uint32_t count = firn_frame_bytes(&data);
+    count += make_frame(bytes + count, FIRN_FRAME_COMMIT, 0); /* of the same number: support_slots.c looks at one */
+    const uint32_t before = device.answers;
+    firn_update_receive(&device.update, bytes, count);
+    assert_int_equal(device.answers, before + 2);
+    assert_int_equal(device.answer.status, FIRN_OK);
+    assert_int_equal(device.answer.committed, 1);
     end_device();
 }
 
@@ -497,6 +530,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(damaged_frames_are_dropped),
         cmocka_unit_test(frames_are_found_in_noise),
         cmocka_unit_test(unknown_kinds_are_not_answered),
+        cmocka_unit_test(frames_behind_the_end_of_a_plan_are_kept),
         cmocka_unit_test(settings_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
