@@ -67,8 +67,9 @@ typedef struct firn_storage {
     uint8_t slots;        /* 1 or 2; 0: 1 */
     /* Each returns 0, FIRN_ERROR_STORAGE, or FIRN_ERROR_STORAGE_FULL (erase, program and sync only). Saving a record
      * makes reads, then one erase from the beginning of a slot, programs with ascending offsets, and one sync after the
-     * last of them. A slot that cannot be read, as flash whose error correction fails after a torn write, counts as
-     * damaged. The record's SHA-256 detects programs that were lost or reordered before the sync. */
+     * last of them. A read that fails is made once more. A slot that cannot be read then, as flash whose error
+     * correction fails after a torn write, counts as damaged. The record's SHA-256 detects programs that were lost or
+     * reordered before the sync. */
     int (*read)(void *context, uint64_t offset, void *bytes, uint32_t count);
     int (*program)(void *context, uint64_t offset, const void *bytes, uint32_t count);
     int (*erase)(void *context, uint64_t offset, uint64_t count);
@@ -389,6 +390,8 @@ int firn_progress(const firn *instance, uint64_t *steps) FIRN_CHECK_RESULT;
  * error the instance can continue.
  *
  * The new record is newer than every valid record in the storage, also in a run that has just been initialised.
+ * STORAGE, with nothing erased, if there are two slots and neither can be read: either may hold the newest record, and
+ * only the port can tell whether its storage has to be erased.
  * COUNTER if the checkpoint counter cannot be read or advanced; where the last advance failed, the record is saved, and
  * the next save or restore advances first. */
 int firn_save(firn *instance) FIRN_CHECK_RESULT;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "plan/bytes.h"
-#include "plan/identity.h"
 #include "plan/checkpoint/record.h"
+#include "plan/identity.h"
 #include "runtime/instance.h"
 
 /* Bytes read at a time while a record is checked. */
@@ -59,13 +59,18 @@ typedef struct reader {
     firn_record record;
 } reader;
 
-/* Reads `count` bytes at `offset` of the slot. A read that crosses the limit is refused as a whole. */
+/* Reads `count` bytes at `offset` of the slot. A read that crosses the limit is refused as a whole. One that fails is
+ * made again: only what cannot be read twice counts as torn, and a slot that counts as torn may be erased. */
 static int get(const reader *from, uint64_t offset, void *bytes, uint32_t count) {
     if (offset > from->limit || from->limit - offset < count)
         return FIRN_ERROR_CHECKPOINT_DAMAGED;
     firn_instance_alive(from->instance);
-    offset += from->slot * from->storage->capacity;
-    return from->storage->read(from->instance->port->context, offset, bytes, count) == 0 ? FIRN_OK : FIRN_ERROR_STORAGE;
+    const firn_storage *storage = from->storage;
+    void *context = from->instance->port->context;
+    offset += from->slot * storage->capacity;
+    const bool read =
+        storage->read(context, offset, bytes, count) == 0 || storage->read(context, offset, bytes, count) == 0;
+    return read ? FIRN_OK : FIRN_ERROR_STORAGE;
 }
 
 static bool all_are(const uint8_t *bytes, uint32_t count, uint8_t value) {
@@ -451,6 +456,9 @@ int firn_survey_slots(const firn_instance *instance, const firn_storage *storage
     if (status != FIRN_OK)
         return status;
     const uint32_t newest = found->newest, older = found->slots > 1 ? 1 - newest : newest;
+    /* A power cut tears one slot. If none can be read, either may have the newest record. */
+    if (newest != older && found->status[newest] == FIRN_ERROR_STORAGE && found->status[older] == FIRN_ERROR_STORAGE)
+        return FIRN_ERROR_STORAGE;
     found->target = worth_of(found->status[newest]) < worth_of(found->status[older]) ? newest : older;
     const int kept = found->status[found->slots > 1 ? 1 - found->target : 0];
     found->kept = kept == FIRN_OK ? FIRN_KEPT_THIS_RUN : is_of_other_plan(kept) ? FIRN_KEPT_OTHER_RUN : FIRN_KEPT_NONE;

@@ -23,7 +23,9 @@ static firn_storage storage;
 static firn_port port;
 static uint32_t device_counter;
 static bool counter_reads, counter_advances;
-static int unreadable; /* the slot that cannot be read; -1: none */
+enum { NO_SLOT_IS_READ = 2 };
+static int unreadable;         /* the slot that cannot be read, or NO_SLOT_IS_READ; -1: none */
+static uint32_t failing_reads; /* the read, counted from 1, that fails once; 0: none */
 
 static signed_plan plan, other_plan, eval_plan;
 static opened one, two;
@@ -47,7 +49,9 @@ static int advance_counter(void *context, uint32_t value) {
 static const firn_counter counter = {.read = read_counter, .advance = advance_counter};
 
 static int read_slot(void *context, uint64_t offset, void *bytes, uint32_t count) {
-    if ((int)(offset / SLOT) == unreadable)
+    if ((int)(offset / SLOT) == unreadable || unreadable == NO_SLOT_IS_READ)
+        return FIRN_ERROR_STORAGE;
+    if (failing_reads != 0 && --failing_reads == 0)
         return FIRN_ERROR_STORAGE;
     return part.storage.read(context, offset, bytes, count);
 }
@@ -290,6 +294,35 @@ static void an_unreadable_slot_is_a_damaged_one(void **state) {
     assert_int_equal(restore_with(&plan, NULL), FIRN_ERROR_STORAGE);
     assert_int_equal(restore_with(&other_plan, NULL), FIRN_ERROR_STORAGE);
     assert_int_equal(report.slots_damaged, 2);
+}
+
+static void a_storage_that_cannot_be_read_is_not_erased(void **state) {
+    (void)state;
+    save_steps(NULL, 2);
+    const uint64_t before = flash.operations;
+    unreadable = NO_SLOT_IS_READ;
+    assert_int_equal(firn_save(&one.firn), FIRN_ERROR_STORAGE);
+    assert_int_equal(flash.operations, before);
+    unreadable = -1;
+    assert_int_equal(restore_with(&plan, NULL), 2);
+}
+
+/* One read that fails, whichever it is, does not make a slot the torn one: a save takes the older record. */
+static void a_read_that_fails_once_is_made_again(void **state) {
+    (void)state;
+    save_steps(NULL, 3);
+    support_flash_copy(&put_aside, &flash);
+    const uint32_t newest = record_in(1).sequence > record_in(0).sequence;
+    const uint32_t kept = record_in(newest).sequence;
+    uint32_t reads = 0;
+    do {
+        support_flash_copy(&flash, &put_aside);
+        failing_reads = ++reads;
+        assert_int_equal(firn_save(&one.firn), FIRN_OK);
+        assert_int_equal(record_in(newest).sequence, kept);
+    } while (failing_reads == 0);
+    assert_true(reads > 5);
+    failing_reads = 0;
 }
 
 /* Which error two slots give together, and which of them a save takes: the one where less is lost. */
@@ -622,6 +655,8 @@ int main(void) {
         TEST(a_flipped_bit_falls_back),
         TEST(a_save_keeps_what_is_valid),
         TEST(an_unreadable_slot_is_a_damaged_one),
+        TEST(a_storage_that_cannot_be_read_is_not_erased),
+        TEST(a_read_that_fails_once_is_made_again),
         TEST(the_lesser_loss),
         TEST(the_sequence_goes_on),
         TEST(sequences_are_compared_serially),

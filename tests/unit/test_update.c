@@ -195,7 +195,7 @@ static void other_bytes_are_not_committed(void **state) {
 /* Makes the new plan one of this version with a report, so that its end is no whole unit. */
 static firn_header give_a_report(uint32_t version) {
     signed_plan_settings settings = support_settings;
-    settings.report = "{\"report\":1}";
+    settings.report = "{\"a\":1}";
     settings.security_counter = 1;
     support_bigram(&new, &settings);
     firn_header header;
