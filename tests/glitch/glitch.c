@@ -70,8 +70,11 @@ typedef struct run {
     process processes[PROCESSES_MAX];
     long process_count;
     uint64_t outcomes[OUTCOMES];
-    uint32_t fault_address, fault_bytes; /* in a forked process: the instruction to skip */
-    bool entered;                        /* firn_execute_phase */
+    /* In a forked process: the instruction to skip, where the emulator stops before it, and the instructions from there
+     * to where it can stop again. */
+    uint32_t fault_address, fault_bytes, stop_address, steps;
+    uint8_t *in_block; /* for each place: an IT instruction makes it conditional */
+    bool entered;      /* firn_execute_phase */
 } run;
 
 enum { BROKEN = 2 + OUTCOMES }; /* exit status: the test itself does not work */
@@ -148,8 +151,8 @@ static void load_plan(uc_engine *uc, const file *plan, kind made, const addresse
         bytes[changed[made]] ^= 1;
     need(uc_mem_write(uc, PLAN, bytes, plan->length), "loading the plan");
     free(bytes);
-    const uint32_t counter = made == ROLLED_BACK ? UINT32_MAX : 0;
-    need(uc_mem_write(uc, at->counter, &counter, sizeof counter), "the device's counter");
+    const uint32_t value = made == ROLLED_BACK ? UINT32_MAX : 0, counter[] = {value, ~value};
+    need(uc_mem_write(uc, at->counter, counter, sizeof counter), "the device's counter");
 }
 
 /* Runs the firmware up to firn_glitch_begin with a plan of some kind. */
@@ -190,9 +193,9 @@ static outcome finish(run *here) {
     uc_engine *uc = here->uc;
     need(uc_mem_read(uc, here->fault_address, kept, here->fault_bytes), "skipping an instruction");
     replace(uc, here->fault_address, here->fault_bytes == sizeof nop ? nop : wide_nop, here->fault_bytes);
-    if (program_counter(uc) != here->fault_address)
+    if (program_counter(uc) != here->stop_address)
         stop("emulator", "it did not stop at the fault");
-    need(uc_emu_start(uc, here->fault_address | 1, here->at->end, 0, 1), "skipping an instruction");
+    need(uc_emu_start(uc, here->stop_address | 1, here->at->end, 0, here->steps), "skipping an instruction");
     replace(uc, here->fault_address, kept, here->fault_bytes);
     const struct itimerval limit = {.it_value = {.tv_sec = SECONDS_MAX}};
     setitimer(ITIMER_PROF, &limit, NULL);
@@ -260,25 +263,68 @@ static void wait_for_check(run *here, uint32_t address) {
     here->waiting = here->behind_check == 0 || address != here->behind_check;
 }
 
-static void at_instruction(uc_engine *uc, uint64_t address, uint32_t bytes, void *context) {
-    run *here = context;
-    const uint32_t place = (uint32_t)address / 2;
-    if (here->waiting)
-        wait_for_check(here, (uint32_t)address);
-    if (here->waiting)
-        return;
+static uint16_t halfword(uc_engine *uc, uint32_t address) {
+    uint8_t bytes[2];
+    need(uc_mem_read(uc, address, bytes, sizeof bytes), "reading an instruction");
+    return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+/* Returns how many instructions an instruction makes conditional: 0 if it is no IT (1011 1111 condition mask, where the
+ * lowest bit that is set ends the mask). */
+static uint32_t conditional_after(uint16_t instruction) {
+    uint32_t count = 4;
+    if ((instruction & 0xff00) != 0xbf00 || (instruction & 0xf) == 0)
+        return 0;
+    for (uint32_t mask = instruction & 0xf; (mask & 1) == 0; mask >>= 1)
+        count--;
+    return count;
+}
+
+static uint32_t thumb_bytes(uint16_t instruction) {
+    return instruction >= 0xe800 ? 4 : 2;
+}
+
+/* Counts an execution of an instruction. In the forked process that skips it, returns true, and the emulator stops at
+ * `stop_address`, `steps` instructions before one where it can stop again. */
+static bool count_and_fork(run *here, uint32_t address, uint32_t bytes, uint32_t stop_address, uint32_t steps) {
+    const uint32_t place = address / 2;
     here->executions[place]++;
-    if (here->fault_address != 0 || !is_due(here, place))
-        return;
+    if (!is_due(here, place))
+        return false;
     process *made = room(here);
     fflush(stdout);
-    *made = (process){fork(), (uint32_t)address, here->executions[place]};
+    *made = (process){fork(), address, here->executions[place]};
     if (made->id < 0)
         stop("fork", "no process can be made");
-    if (made->id == 0) {
-        here->fault_address = (uint32_t)address;
-        here->fault_bytes = bytes;
-        uc_emu_stop(uc);
+    if (made->id > 0)
+        return false;
+    here->fault_address = address;
+    here->fault_bytes = bytes;
+    here->stop_address = stop_address;
+    here->steps = steps;
+    uc_emu_stop(here->uc);
+    return true;
+}
+
+/* The emulator cannot stop at an instruction that an IT made conditional. It stops at the IT, and all of the block is
+ * executed with one instruction skipped. */
+static void at_instruction(uc_engine *uc, uint64_t place_address, uint32_t bytes, void *context) {
+    run *here = context;
+    const uint32_t address = (uint32_t)place_address;
+    if (here->waiting)
+        wait_for_check(here, address);
+    if (here->waiting || here->fault_address != 0 || here->in_block[address / 2])
+        return;
+    if (count_and_fork(here, address, bytes, address, 1))
+        return;
+    const uint32_t conditional = conditional_after(halfword(uc, address));
+    uint32_t next = address + 2;
+    for (uint32_t i = 0; i < conditional; i++) {
+        const uint32_t next_bytes = thumb_bytes(halfword(uc, next));
+        here->in_block[next / 2] = 1;
+        if (count_and_fork(here, next, next_bytes, address, 1 + conditional))
+            return;
+        next += next_bytes;
     }
 }
 
@@ -297,7 +343,9 @@ static void go(run *here) {
     need(uc_hook_add(here->uc, &executing, UC_HOOK_CODE, (void *)(uintptr_t)at_execute, here, here->at->execute,
                      here->at->execute),
          "hook");
+    here->in_block = allocate(PLACES, 1);
     const uc_err error = uc_emu_start(here->uc, here->at->begin | 1, here->at->end, 0, 0);
+    free(here->in_block);
     if (here->fault_address != 0)
         _exit((int)finish(here));
     need(error, "run without a fault");

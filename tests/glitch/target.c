@@ -13,7 +13,7 @@ extern uint8_t firn_blocks[], firn_blocks_end[]; /* of the linker script */
 
 /* Read and set by glitch.c. */
 int firn_glitch_opened, firn_glitch_stepped;
-uint32_t firn_glitch_counter;
+uint32_t firn_glitch_counter[2]; /* the value and its complement: a device's counter is not erased with its memory */
 void firn_glitch_begin(void);
 void firn_glitch_end(void);
 
@@ -36,13 +36,14 @@ static int read_samples(void *context, uint32_t stream, uint64_t first, uint32_t
 
 static int read_counter(void *context, uint32_t *value) {
     (void)context;
-    *value = firn_glitch_counter;
-    return FIRN_OK;
+    *value = firn_glitch_counter[0];
+    return firn_glitch_counter[1] == ~*value ? FIRN_OK : FIRN_ERROR_COUNTER;
 }
 
 static int advance_counter(void *context, uint32_t value) {
     (void)context;
-    firn_glitch_counter = value;
+    firn_glitch_counter[0] = value;
+    firn_glitch_counter[1] = ~value;
     return FIRN_OK;
 }
 
