@@ -3,10 +3,10 @@
 #ifndef FIRN_INSTANCE_H
 #define FIRN_INSTANCE_H
 
+#include "plan/checkpoint/record.h"
 #include "plan/checks/check.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
-#include "plan/checkpoint/record.h"
 #include "plan/signature.h"
 #include "runtime/firn.h"
 #include "runtime/kernels/kernels.h"
@@ -28,19 +28,11 @@ typedef struct firn_prepared_op {
     bool has_reductions, has_defaults; /* attributes that the plan leaves to the defaults of this build */
 } firn_prepared_op;
 
-/* The plan's sampler. */
-typedef struct firn_bound_sampler {
-    uint8_t kind, part; /* SamplerKind, DataPart */
-    bool records;       /* true: a sample is a record; false: a window */
-    bool stops;         /* at the end of the epoch, instead of starting the next */
-    uint32_t window, stride, samples, held_out_per_mille;
-    uint64_t seed;
-} firn_bound_sampler;
-
 /* One input of the plan, with its tensor. */
 typedef struct firn_bound_input {
     uint8_t *data;
-    uint64_t elements;       /* of one sample */
+    size_t elements;         /* of one sample */
+    size_t record;           /* elements of a record; 1 with windows */
     uint32_t advance, limit; /* as in the schema, like the fields that follow */
     float scale, shift;
     uint8_t stream, element;
@@ -51,12 +43,11 @@ typedef struct firn_bound_phase {
     uint32_t first, count; /* of its ops, numbered through all phases */
 } firn_bound_phase;
 
-/* What a step uses besides its ops and inputs. Pointers lead into the blocks; NULL: the plan has no such tensor. */
+/* What steps use besides their ops and inputs, other than what they read from the plan. Pointers lead into the blocks;
+ * NULL: the plan has no such tensor. */
 typedef struct firn_bindings {
-    firn_bound_sampler sampler;
-    uint64_t steps;
-    uint32_t micro_batches;
-    bool check_loss;
+    bool records;     /* true: a sample is a record; false: a window */
+    uint32_t samples; /* of a micro-batch */
     int64_t *cursor;
     int64_t *pushed; /* NULL: the source is read */
     const int64_t *global_step, *optimizer_step;
@@ -130,23 +121,28 @@ void firn_instance_set_float(const firn_instance *instance, uint32_t index, floa
 /* Returns the number of threads that may run a kernel at the same time, at least 1: the slots of the workspace. */
 uint32_t firn_instance_threads(const firn_instance *instance);
 
-/* Returns true if a region has a block of its own: it is neither a part of the constants nor parameters of the owner,
- * which is NULL if there is none. */
-bool firn_instance_needs_block(const firn_header *header, const firn_instance *owner, uint32_t region);
-
-/* Returns true if two spans of memory do not overlap. */
-bool firn_blocks_are_apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes);
+/* Memory. The bytes do not extend past the end of the address space. */
+typedef struct firn_extent {
+    uintptr_t begin, end;
+} firn_extent;
+firn_extent firn_extent_of(const void *memory, uint64_t bytes);
+bool firn_extents_are_apart(firn_extent a, firn_extent b);
 
 /* Returns the number of elements of a tensor of the plan; the check at load excludes an overflow. */
 uint64_t firn_instance_elements(firn_fb_tensor tensor);
+
+/* --- request.c ---------------------------------------------------------------------------------------------------- */
+
+/* Fills in what a plan at `file` is checked against with this config, all but the pool. */
+void firn_request_of(const firn_config *config, const uint8_t *file, uint64_t file_bytes, firn_check_request *request);
 
 /* --- bind.c ------------------------------------------------------------------------------------------------------- */
 
 /* Fills in what a step of this instance uses besides its ops; `bound` is zeroed. The plan must have been checked. */
 void firn_bind(firn_instance *instance);
 
-/* Returns input i of the plan. */
-firn_bound_input firn_bind_input(const firn_instance *instance, uint32_t i);
+/* Fills in input i of the plan. */
+void firn_bind_input(const firn_instance *instance, uint32_t i, firn_bound_input *bound);
 
 /* --- execute.c ---------------------------------------------------------------------------------------------------- */
 
@@ -169,10 +165,16 @@ void firn_execute_phase(const firn_instance *instance, uint8_t kind);
 
 /* --- sample.c ----------------------------------------------------------------------------------------------------- */
 
+/* Consecutive elements or records. */
+typedef struct firn_span {
+    uint64_t first, length;
+} firn_span;
+
 /* A source that was checked against the plan, and the number of samples in the part that the plan reads. */
 typedef struct firn_samples {
     const firn_source *source;
-    uint64_t count;
+    uint64_t count; /* at least those of a batch */
+    uint64_t first; /* with records: the number of the first */
     /* of a plan whose samples are pushed: the newest of them as a source, with what belongs to it */
     firn_source window;
     firn_stream stream; /* the first; the sampler uses no other */
@@ -180,6 +182,9 @@ typedef struct firn_samples {
     const firn_instance *instance;
     uint64_t oldest; /* number of the oldest record in the window */
 } firn_samples;
+
+/* Returns the part that the plan reads of a segment, or of all records of a stream. */
+firn_span firn_samples_part(const firn_instance *instance, uint64_t length);
 
 /* Checks a source against the plan. *samples is not moved afterwards. Errors: ARGUMENT, SOURCE, DATA_TYPE,
  * DATA_TOO_SHORT, NOT_ENOUGH_PUSHED. */
@@ -207,7 +212,8 @@ const uint8_t *firn_instance_model_hash(const firn_instance *instance);
 
 /* --- linked.c ----------------------------------------------------------------------------------------------------- */
 
-/* Returns whether this build has the initialisers, metrics and half types of the plan, which must have been checked. */
+/* Returns whether this build has the initialisers, metrics, samples and half types of the plan, which must have been
+ * checked. */
 bool firn_instance_is_linked(const firn_instance *instance);
 
 /* --- initialise.c ------------------------------------------------------------------------------------------------- */

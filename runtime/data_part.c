@@ -1,0 +1,19 @@
+/* The part of the data that a plan reads if it does not read all: what is trained on, or the end of each segment, which
+ * is held out for evaluations. A firmware whose plans read all data is linked without this file. */
+#include "plan/divide.h"
+#include "runtime/instance.h"
+#include "runtime/parts.h"
+
+/* floor(length * per_mille / 1000), without overflow. */
+static uint64_t held_out(uint64_t length, uint32_t per_mille) {
+    uint64_t rest;
+    const uint64_t thousands = firn_divide(length, 1000, &rest);
+    return thousands * per_mille + (uint32_t)rest * per_mille / 1000;
+}
+
+firn_span firn_data_part_of(const firn_instance *instance, uint64_t length) {
+    const firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
+    const uint64_t tail = held_out(length, firn_fb_sampler_held_out_per_mille(sampler));
+    return firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_TRAIN ? (firn_span){0, length - tail}
+                                                                    : (firn_span){length - tail, tail};
+}
