@@ -5,27 +5,30 @@
 #include "runtime/instance.h"
 #include "runtime/parts.h"
 
-static void copy_bytes(const firn_instance *opened, uint8_t *to, const uint8_t *from, uint64_t count) {
+static void copy_bytes(const firn_check_request *request, uint8_t *to, const uint8_t *from, uint64_t count) {
     while (count != 0) {
         const size_t part = count < FIRN_ALIVE_BYTES ? (size_t)count : FIRN_ALIVE_BYTES;
         memcpy(to, from, part);
         to += part, from += part, count -= part;
-        firn_instance_alive(opened);
+        if (request->alive != NULL)
+            request->alive(request->context);
     }
 }
 
-int firn_copy_plan(const firn_config *config, firn_instance *opened, uint64_t *bytes) {
+int firn_copy_plan(const firn_config *config, firn_header *header, firn_check_request *request) {
+    const uint64_t bytes = request->file_bytes;
     uint8_t *copy = config->copy_plan;
     if (config->copy_plan_bytes < FIRN_PAYLOAD_OFFSET)
         return FIRN_ERROR_BLOCK_TOO_SMALL;
-    copy_bytes(opened, copy, opened->file, *bytes < FIRN_PAYLOAD_OFFSET ? *bytes : FIRN_PAYLOAD_OFFSET);
-    const int status = firn_header_decode(&opened->header, copy, *bytes);
+    copy_bytes(request, copy, request->file, bytes < FIRN_PAYLOAD_OFFSET ? bytes : FIRN_PAYLOAD_OFFSET);
+    const int status = firn_header_decode(header, copy, bytes);
     if (status != FIRN_OK)
         return status;
-    *bytes = firn_header_payload_end(&opened->header);
-    if (config->copy_plan_bytes < *bytes)
+    const uint64_t end = firn_header_payload_end(header);
+    if (config->copy_plan_bytes < end)
         return FIRN_ERROR_BLOCK_TOO_SMALL;
-    copy_bytes(opened, copy + FIRN_PAYLOAD_OFFSET, opened->file + FIRN_PAYLOAD_OFFSET, *bytes - FIRN_PAYLOAD_OFFSET);
-    opened->file = copy;
+    copy_bytes(request, copy + FIRN_PAYLOAD_OFFSET, request->file + FIRN_PAYLOAD_OFFSET, end - FIRN_PAYLOAD_OFFSET);
+    request->file = copy;
+    request->file_bytes = end;
     return FIRN_OK;
 }

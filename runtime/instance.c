@@ -61,10 +61,6 @@ static void *data_of(const firn_instance *instance, firn_fb_tensor description) 
     return (void *)(uintptr_t)(data + (size_t)firn_fb_tensor_offset(description));
 }
 
-firn_extent firn_extent_of(const void *memory, uint64_t bytes) {
-    return (firn_extent){(uintptr_t)memory, (uintptr_t)memory + (uintptr_t)bytes};
-}
-
 bool firn_extents_are_apart(firn_extent a, firn_extent b) {
     return a.begin < b.begin ? a.end <= b.begin : b.end <= a.begin;
 }
@@ -92,8 +88,4 @@ int64_t firn_instance_int64(const firn_instance *instance, uint32_t index) {
     int64_t value;
     memcpy(&value, firn_instance_data(instance, index), sizeof value);
     return value;
-}
-
-void firn_instance_set_float(const firn_instance *instance, uint32_t index, float value) {
-    memcpy(firn_instance_data(instance, index), &value, sizeof value);
 }

@@ -56,33 +56,34 @@ typedef struct firn_bindings {
     firn_bound_phase phases[FIRN_FB_PHASE_KIND_EVALUATE + 1]; /* indexed by kind */
 } firn_bindings;
 
-/* may_alias, because the user zeroes these bytes through the type `firn`. */
+/* may_alias, because the user zeroes these bytes through the type `firn`. What steps use comes first: an instruction of
+ * a microcontroller is shorter for a small offset. */
 typedef struct __attribute__((may_alias)) firn_instance {
     firn_trail trail; /* complete once a plan is bound; otherwise: not programmed */
-    firn_header header;
-    uint8_t plan_hash[FIRN_HASH_BYTES];
-    uint8_t model_hash[FIRN_HASH_BYTES];     /* read it through firn_instance_model_hash */
-    const uint8_t *file;                     /* the verified bytes */
-    const uint8_t *blocks[FIRN_REGIONS_MAX]; /* of each region; constants lead into the file */
+    firn_fb_plan plan;
+    const firn_port *port; /* NULL: none */
+    uint32_t condition;    /* firn_condition */
+    bool worked;           /* a step has returned FIRN_OK */
+    firn_bindings bound;
+    const firn_prepared_op
+        *prepared; /* every op in order, written only by firn_open; NULL: ops are decoded each time */
+    const firn_kernel_set *kernels;
+    firn_moment moment;     /* of the current step */
+    void *workspace;        /* scratch of the kernels; NULL if they need none */
+    size_t slot_bytes;      /* scratch for each thread */
+    firn_parallel parallel; /* the port's threads as they were at firn_open: the workspace has a slot for each */
     const struct firn_instance *owner;       /* whose parameters are used; NULL: its own */
+    const uint8_t *blocks[FIRN_REGIONS_MAX]; /* of each region; constants lead into the file */
+    const uint8_t *file;                     /* the verified bytes */
     uint64_t changes;                        /* counts the changes of the parameters, those in a step included */
     uint64_t outside_changes;                /* counts those that no step made */
     uint64_t derived_at;                     /* the count for which derive has run; 0: it has not run */
-    uint8_t data_hash[FIRN_HASH_BYTES];
     bool allow_other_preprocessing, allow_other_split, allow_other_data; /* as in the config */
-    void *workspace;   /* scratch of the kernels; NULL if they need none */
-    size_t slot_bytes; /* scratch for each thread */
-    const firn_prepared_op
-        *prepared; /* every op in order, written only by firn_open; NULL: ops are decoded each time */
-    firn_bindings bound;
-    firn_moment moment;     /* of the current step */
-    const firn_port *port;  /* NULL: none */
-    firn_parallel parallel; /* the port's threads as they were at firn_open: the workspace has a slot for each */
-    const firn_kernel_set *kernels;
-    firn_fb_plan plan;
-    const uint8_t *device_key; /* as in the config */
-    bool worked;               /* a step has returned FIRN_OK */
-    uint32_t condition;        /* firn_condition */
+    const uint8_t *device_key;                                           /* as in the config */
+    uint8_t data_hash[FIRN_HASH_BYTES];
+    uint8_t plan_hash[FIRN_HASH_BYTES];
+    uint8_t model_hash[FIRN_HASH_BYTES]; /* read it through firn_instance_model_hash */
+    firn_header header;
 } firn_instance;
 
 _Static_assert(sizeof(firn_instance) <= sizeof(firn), "an instance fits into the opaque bytes");
@@ -114,18 +115,21 @@ firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index);
 /* Returns the address of the tensor at an index of the plan. */
 void *firn_instance_data(const firn_instance *instance, uint32_t index);
 
-/* Read element 0 of an int64 tensor; write element 0 of a float32 tensor. */
+/* Reads element 0 of an int64 tensor. */
 int64_t firn_instance_int64(const firn_instance *instance, uint32_t index);
-void firn_instance_set_float(const firn_instance *instance, uint32_t index, float value);
 
 /* Returns the number of threads that may run a kernel at the same time, at least 1: the slots of the workspace. */
 uint32_t firn_instance_threads(const firn_instance *instance);
 
-/* Memory. The bytes do not extend past the end of the address space. */
+/* Memory. It does not extend past the end of the address space. */
 typedef struct firn_extent {
     uintptr_t begin, end;
 } firn_extent;
-firn_extent firn_extent_of(const void *memory, uint64_t bytes);
+
+static inline firn_extent firn_extent_of(const void *memory, uint64_t bytes) {
+    return (firn_extent){(uintptr_t)memory, (uintptr_t)memory + (uintptr_t)bytes};
+}
+
 bool firn_extents_are_apart(firn_extent a, firn_extent b);
 
 /* Returns the number of elements of a tensor of the plan; the check at load excludes an overflow. */
@@ -133,8 +137,8 @@ uint64_t firn_instance_elements(firn_fb_tensor tensor);
 
 /* --- request.c ---------------------------------------------------------------------------------------------------- */
 
-/* Fills in what a plan at `file` is checked against with this config, all but the pool. */
-void firn_request_of(const firn_config *config, const uint8_t *file, uint64_t file_bytes, firn_check_request *request);
+/* Fills in what plans are checked against with this config: all but the file and the pool. */
+void firn_request_of(const firn_config *config, firn_check_request *request);
 
 /* --- bind.c ------------------------------------------------------------------------------------------------------- */
 
@@ -223,6 +227,10 @@ bool firn_instance_is_linked(const firn_instance *instance);
 void firn_initialise_state(const firn_instance *instance, bool with_model);
 
 /* --- restore.c ---------------------------------------------------------------------------------------------------- */
+
+/* Takes from a config what checkpoints are made and compared with. A reference that is weak does not link restore.c;
+ * the calls of firn_save and firn_restore do. NULL: the program has no checkpoints. */
+void firn_checkpoint_configure(firn_instance *instance, const firn_config *config) __attribute__((weak));
 
 /* The record that a save leaves where it is. */
 typedef enum firn_kept {

@@ -16,7 +16,8 @@ static bool usable(const void *block, uint64_t bytes) {
     return begin != 0 && begin % FIRN_BLOCK_ALIGNMENT == 0 && bytes <= UINTPTR_MAX - begin;
 }
 
-static int check_config(const firn_config *config) {
+/* Checks the fields of a config that do not depend on its plan, and takes the owner. */
+static int check_config(const firn_config *config, firn_instance *opened) {
     if (config == NULL || config->public_key == NULL || config->more_keys >= FIRN_KEYS_MAX ||
         !usable(config->plan, config->plan_bytes))
         return FIRN_ERROR_ARGUMENT;
@@ -24,8 +25,8 @@ static int check_config(const firn_config *config) {
         return FIRN_ERROR_ARGUMENT;
     if (config->owner != NULL) {
         /* A chain of owners would have no end that this instance could watch. */
-        const firn_instance *owner = firn_instance_view(config->owner);
-        if (owner == NULL || owner->owner != NULL)
+        opened->owner = firn_instance_view(config->owner);
+        if (opened->owner == NULL || opened->owner->owner != NULL)
             return FIRN_ERROR_ARGUMENT;
         if (firn_sharing == NULL)
             return FIRN_ERROR_KERNEL_MISSING;
@@ -55,75 +56,73 @@ static bool add(given *given, const void *memory, uint64_t bytes) {
     return given->owner == NULL || firn_sharing->is_apart(given->owner, extent);
 }
 
-/* Returns the first region of the arena, from which the verification pool is borrowed; a header has one. */
-static uint32_t lending_region(const firn_header *header) {
-    uint32_t i = 0;
-    while (i + 1 < header->region_count && !firn_region_is_arena(header->region_kinds[i]))
-        i++;
-    return i;
+/* Returns the bytes that the block of a region must have. The first arena must hold the verification pool, which is
+ * borrowed from it; *pool, its bytes, becomes 0 then. */
+static uint64_t block_bytes(const firn_header *header, uint32_t region, uint64_t *pool) {
+    uint64_t bytes = header->region_bytes[region];
+    if (firn_region_is_arena(header->region_kinds[region])) {
+        bytes = bytes < *pool ? *pool : bytes;
+        *pool = 0;
+    }
+    return bytes;
 }
 
-/* Returns the bytes that the block of a region must have. */
-static uint64_t block_bytes(const firn_header *header, uint32_t region) {
-    const uint64_t bytes = header->region_bytes[region], pool = firn_check_pool_bytes(&header->counts);
-    return region == lending_region(header) && bytes < pool ? pool : bytes;
-}
-
-/* Returns true if a region lies neither in the constants nor in the memory of an owner. */
-static bool needs_block(uint8_t kind, const firn_instance *owner) {
-    return !firn_region_is_constant(kind) &&
-           (owner == NULL || firn_region_fast_kind(kind) != FIRN_FB_REGION_KIND_PARAMETERS);
-}
-
-/* Takes the block of each region that needs one, and the address of each that lies in the constants. */
-static int take_blocks(const firn_config *config, firn_instance *opened, given *given) {
+/* Takes the block of each region that needs one, and the address of each that lies in the constants. Those that the
+ * owner has are taken later. The first arena becomes the pool of the request. */
+static int take_blocks(const firn_config *config, firn_instance *opened, given *given, firn_check_request *request) {
     const firn_header *header = &opened->header;
+    uint64_t pool = firn_check_pool_bytes(&header->counts);
     if (config->blocks == NULL || config->block_count != header->region_count)
         return FIRN_ERROR_ARGUMENT;
     for (uint32_t i = 0; i < header->region_count; i++) {
         const firn_block *block = &config->blocks[i];
-        const uint8_t kind = header->region_kinds[i];
-        opened->blocks[i] = block->memory;
-        if (!needs_block(kind, given->owner)) {
+        const uint8_t kind = firn_region_fast_kind(header->region_kinds[i]);
+        const bool constant = kind == FIRN_FB_REGION_KIND_CONSTANT;
+        if (constant || (kind == FIRN_FB_REGION_KIND_PARAMETERS && given->owner != NULL)) {
             if (block->memory != NULL || block->bytes != 0)
                 return FIRN_ERROR_ARGUMENT;
-            if (firn_region_is_constant(kind))
-                opened->blocks[i] = opened->file + header->constants_offset + firn_header_constant_offset(header, i);
+            if (constant)
+                opened->blocks[i] = request->file + header->constants_offset + firn_header_constant_offset(header, i);
             continue;
         }
         if (!add(given, block->memory, block->bytes))
             return FIRN_ERROR_ARGUMENT;
-        if (block->bytes < block_bytes(header, i))
+        if (block->bytes < block_bytes(header, i, &pool))
             return FIRN_ERROR_BLOCK_TOO_SMALL;
+        opened->blocks[i] = block->memory;
+        if (kind == FIRN_FB_REGION_KIND_ARENA && request->pool == NULL) {
+            request->pool = block->memory;
+            request->pool_bytes = block->bytes;
+        }
     }
     return FIRN_OK;
 }
 
-/* Decodes the untrusted header and takes all memory of a config. *bytes becomes the length of the file, which is the
- * copy if there is a block for one. Apart from examine, whose frame lies below that of all checks. */
-static __attribute__((noinline)) int take_memory(const firn_config *config, firn_instance *opened, uint64_t *bytes) {
+/* Decodes the untrusted header and takes all memory of a config. The request gets the file, which is the copy if there
+ * is a block for one, and the pool. Apart from examine, whose frame lies below that of all checks. */
+static __attribute__((noinline)) int take_memory(const firn_config *config, firn_instance *opened,
+                                                 firn_check_request *request) {
     given given = {.count = 0};
     (void)add(&given, config->plan, config->plan_bytes);
-    given.owner = firn_instance_view(config->owner);
-    opened->file = config->plan;
-    *bytes = config->plan_bytes;
+    given.owner = opened->owner;
+    request->file = config->plan;
+    request->file_bytes = config->plan_bytes;
     int status;
     if (config->copy_plan == NULL && config->copy_plan_bytes == 0)
-        status = firn_header_decode(&opened->header, opened->file, *bytes);
+        status = firn_header_decode(&opened->header, request->file, request->file_bytes);
     else if (add(&given, config->copy_plan, config->copy_plan_bytes))
-        status = firn_plan_copier(config, opened, bytes);
+        status = firn_plan_copier(config, &opened->header, request);
     else
         status = FIRN_ERROR_ARGUMENT;
     if (status == FIRN_OK)
-        status = take_blocks(config, opened, &given);
+        status = take_blocks(config, opened, &given, request);
     if (status != FIRN_OK)
         return status;
     if (config->workspace_bytes != 0 && !add(&given, config->workspace, config->workspace_bytes))
         return FIRN_ERROR_ARGUMENT;
-    const bool none = config->prepared == NULL && config->prepared_bytes == 0;
-    return none || (config->prepared_bytes != 0 && add(&given, config->prepared, config->prepared_bytes))
-               ? FIRN_OK
-               : FIRN_ERROR_ARGUMENT;
+    if (config->prepared_bytes == 0)
+        return config->prepared == NULL ? FIRN_OK : FIRN_ERROR_ARGUMENT;
+    return add(&given, config->prepared, config->prepared_bytes) ? FIRN_OK : FIRN_ERROR_ARGUMENT;
 }
 
 /* --- the chain --- */
@@ -160,7 +159,7 @@ static void take_port(const firn_port *port, firn_instance *opened) {
  * of the checks in *trail. Writes nothing else outside the blocks. */
 static __attribute__((noinline)) int examine(const firn_config *config, firn_instance *opened, firn_trail *trail) {
     *opened = (firn_instance){0};
-    int status = check_config(config);
+    int status = check_config(config, opened);
     if (status == FIRN_OK)
         status = firn_self_test();
     if (status != FIRN_OK)
@@ -172,19 +171,16 @@ static __attribute__((noinline)) int examine(const firn_config *config, firn_ins
     /* Untrusted until the chain of checks below has passed. It is kept in the instance, because a header is a large
      * part of the stack of a microcontroller. */
     firn_check_request request;
-    uint64_t file_bytes;
-    status = take_memory(config, opened, &file_bytes);
+    firn_request_of(config, &request);
+    status = take_memory(config, opened, &request);
     if (status != FIRN_OK)
         return status;
-    firn_request_of(config, opened->file, file_bytes, &request);
-    const firn_block *lender = &config->blocks[lending_region(&opened->header)];
-    request.pool = lender->memory;
-    request.pool_bytes = lender->bytes;
+    opened->file = request.file;
     status = check_in_own_mode(&request, opened, trail);
     if (status == FIRN_OK && firn_instance_hash_model != NULL) /* a program that does not ask for it lacks it */
         status = firn_instance_hash_model(opened);
-    if (status == FIRN_OK && config->owner != NULL)
-        status = firn_sharing->take(opened, firn_instance_view(config->owner));
+    if (status == FIRN_OK && opened->owner != NULL)
+        status = firn_sharing->take(opened);
     if (status == FIRN_OK && !firn_instance_is_linked(opened))
         status = FIRN_ERROR_KERNEL_MISSING;
     return status;
@@ -217,10 +213,12 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
     sizes->block_count = header.region_count;
     sizes->prepared_bytes = prepared_bytes(&header);
     sizes->copy_plan_bytes = firn_header_payload_end(&header);
-    for (uint32_t i = 0; i < header.region_count; i++)
-        sizes->blocks[i] =
-            (firn_block_size){.kind = header.region_kinds[i],
-                              .bytes = needs_block(header.region_kinds[i], NULL) ? block_bytes(&header, i) : 0};
+    uint64_t pool = firn_check_pool_bytes(&header.counts);
+    for (uint32_t i = 0; i < header.region_count; i++) {
+        sizes->blocks[i].kind = header.region_kinds[i];
+        if (!firn_region_is_constant(header.region_kinds[i]))
+            sizes->blocks[i].bytes = block_bytes(&header, i, &pool);
+    }
     return FIRN_OK;
 }
 
@@ -269,11 +267,8 @@ static void clear(const firn_instance *opened) {
 /* Binds a plan that passed all checks. */
 static void bind(const firn_config *config, firn_instance *opened) {
     clear(opened);
-    memcpy(opened->data_hash, config->data_hash, sizeof opened->data_hash);
-    opened->device_key = config->device_key;
-    opened->allow_other_preprocessing = config->allow_other_preprocessing;
-    opened->allow_other_split = config->allow_other_split;
-    opened->allow_other_data = config->allow_other_data;
+    if (firn_checkpoint_configure != NULL)
+        firn_checkpoint_configure(opened, config);
     opened->prepared = config->prepared;
     firn_bind(opened);
     if (config->prepared != NULL)

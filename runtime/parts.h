@@ -9,8 +9,10 @@
 #include "runtime/numerics/half_parts.h"
 #include "schedules/parts.h"
 
+struct firn_check_request;
 struct firn_config;
 struct firn_extent;
+struct firn_header;
 struct firn_instance;
 struct firn_span;
 struct firn_stream;
@@ -34,17 +36,18 @@ extern const firn_data_part_rule firn_data_part; /* NULL: not in this build */
 typedef struct firn_sharing_part {
     /* Whether memory does not overlap what the owner runs from: its plan, its blocks, its workspace, its ops. */
     bool (*is_apart)(const struct firn_instance *owner, struct firn_extent memory);
-    /* Gives a checked instance the owner's parameters, for which it has no blocks. Returns FIRN_OK, WRONG_MODE or
+    /* Gives a checked instance the parameters of its owner, for which it has no blocks. Returns FIRN_OK, WRONG_MODE or
      * OTHER_OWNER. */
-    int (*take)(struct firn_instance *instance, const struct firn_instance *owner);
+    int (*take)(struct firn_instance *instance);
 } firn_sharing_part;
 extern const firn_sharing_part firn_sharing_parameters;
 extern const firn_sharing_part *const firn_sharing;
 
-/* Copies a plan into the block of a config for it, decodes its header and makes the copy the file; *bytes is the length
- * of the plan, and becomes that of the copy. NULL: not in this build. */
-typedef int (*firn_plan_copy)(const struct firn_config *config, struct firn_instance *opened, uint64_t *bytes);
-int firn_copy_plan(const struct firn_config *config, struct firn_instance *opened, uint64_t *bytes);
+/* Copies the file of a request into the block of the config for it, and decodes its header. The copy becomes the file.
+ * NULL: not in this build. */
+typedef int (*firn_plan_copy)(const struct firn_config *config, struct firn_header *header,
+                              struct firn_check_request *request);
+int firn_copy_plan(const struct firn_config *config, struct firn_header *header, struct firn_check_request *request);
 extern const firn_plan_copy firn_plan_copier;
 
 /* Gives a tensor of parameters its initial values, which the plan has as constants. */

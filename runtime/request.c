@@ -2,9 +2,9 @@
  * same for a plan that is opened and for one that is received. */
 #include "runtime/instance.h"
 
-void firn_request_of(const firn_config *config, const uint8_t *file, uint64_t file_bytes, firn_check_request *request) {
+void firn_request_of(const firn_config *config, firn_check_request *request) {
     const firn_port *port = config->port;
-    *request = (firn_check_request){.file = file, .file_bytes = file_bytes, .identity = config->identity};
+    *request = (firn_check_request){.identity = config->identity};
     request->keys.list = config->public_key;
     request->keys.count = 1 + config->more_keys;
     request->keys.revoked = config->revoked_keys;

@@ -111,15 +111,20 @@ static uint64_t place_of_draw(const firn_instance *instance, const firn_samples 
 
 /* Returns element i, little-endian, of an integer type or bool. */
 static int32_t integer_at(uint8_t type, const uint8_t *elements, uint32_t i) {
-    uint16_t half;
+    int8_t byte;
+    int16_t half;
+    uint16_t unsigned_half;
     int32_t value;
     switch (type) {
     case FIRN_FB_ELEMENT_TYPE_INT8:
-        return elements[i] < 0x80 ? elements[i] : elements[i] - 0x100;
+        memcpy(&byte, elements + i, sizeof byte);
+        return byte;
     case FIRN_FB_ELEMENT_TYPE_UINT16:
+        memcpy(&unsigned_half, elements + (size_t)2 * i, sizeof unsigned_half);
+        return unsigned_half;
     case FIRN_FB_ELEMENT_TYPE_INT16:
         memcpy(&half, elements + (size_t)2 * i, sizeof half);
-        return type == FIRN_FB_ELEMENT_TYPE_UINT16 || half < 0x8000 ? half : half - 0x10000;
+        return half;
     case FIRN_FB_ELEMENT_TYPE_INT32:
         memcpy(&value, elements + (size_t)4 * i, sizeof value);
         return value;
@@ -193,7 +198,7 @@ static int convert(const firn_bound_input *input, const uint8_t *elements, uint3
 
 /* Copies the elements of one sample to its position in the input tensor. */
 static int fill_sample(const firn_bound_input *input, const firn_source *source, uint64_t first, uint32_t sample) {
-    _Alignas(16) uint8_t elements[4 * PIECE];
+    _Alignas(8) uint8_t elements[4 * PIECE];
     uint8_t *out = input->data + 4 * input->elements * sample;
     for (size_t left = input->elements; left != 0;) {
         const uint32_t piece = left < PIECE ? (uint32_t)left : PIECE;

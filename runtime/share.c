@@ -48,7 +48,8 @@ static bool is_apart(const firn_instance *owner, firn_extent memory) {
     return true;
 }
 
-static int take(firn_instance *instance, const firn_instance *owner) {
+static int take(firn_instance *instance) {
+    const firn_instance *owner = instance->owner;
     /* A training would write what is the owner's. */
     if (instance->header.mode == FIRN_MODE_TRAIN)
         return FIRN_ERROR_WRONG_MODE;
@@ -63,7 +64,6 @@ static int take(firn_instance *instance, const firn_instance *owner) {
             return FIRN_ERROR_OTHER_OWNER;
         instance->blocks[i] = owner->blocks[theirs];
     }
-    instance->owner = owner;
     return FIRN_OK;
 }
 

@@ -9,16 +9,14 @@
 #include "runtime/numerics/numerics.h"
 #include "runtime/parts.h"
 
-/* The context of a step: the instance, the source it reads, and the progress of the run. */
+/* The context of a step: the source it reads, and the progress of the run. */
 typedef struct step {
-    firn_instance *instance;
     uint64_t global_step; /* before the step */
     uint64_t cursor;      /* draws taken, this step's included; stored only if the step succeeds */
     firn_samples samples;
 } step;
 
-static void begin_step(firn_instance *instance, uint64_t global_step, step *step) {
-    step->instance = instance;
+static void begin_step(const firn_instance *instance, uint64_t global_step, step *step) {
     step->global_step = global_step;
     step->cursor = (uint64_t)*instance->bound.cursor;
 }
@@ -51,25 +49,25 @@ static void derive(firn_instance *instance) {
 static void set_schedules(const firn_instance *instance, uint64_t optimizer_step) {
     const firn_schedule_list list = firn_plan_checked_schedules(instance->plan);
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(instance->plan); i++) {
-        firn_fb_schedule schedule = firn_fb_plan_schedules_at(instance->plan, i);
-        float value = firn_schedule_value(&list, firn_fb_schedule_root(schedule), optimizer_step);
-        firn_instance_set_float(instance, firn_fb_schedule_tensor(schedule), value);
+        const firn_fb_schedule schedule = firn_fb_plan_schedules_at(instance->plan, i);
+        float *value = firn_instance_data(instance, firn_fb_schedule_tensor(schedule));
+        *value = firn_schedule_value(&list, firn_fb_schedule_root(schedule), optimizer_step);
     }
 }
 
-/* Whether the plan stops at a loss like this one. */
-static bool is_refused(const firn_instance *instance, float loss) {
-    return firn_fb_plan_check_loss(instance->plan) && !finite(loss);
+/* Whether the plan stops at a loss like the present one. A plan that checks no loss may have none. */
+static bool loss_is_refused(const firn_instance *instance) {
+    return firn_fb_plan_check_loss(instance->plan) && !finite(*instance->bound.loss);
 }
 
 /* Runs forward and backward of every micro-batch. Does not write the state, so an error here leaves it valid. The mean
  * loss is the sum of the losses in order, divided by their number. */
-static int run_micro_batches(step *step, float *mean_loss) {
-    firn_instance *instance = step->instance;
+static int run_micro_batches(firn_instance *instance, step *step, float *mean_loss) {
     const uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
     float total = -0.0f; /* what every loss is the sum of with itself */
     int status = FIRN_OK;
-    for (uint32_t micro = 0; status == FIRN_OK && micro < micro_batches; micro++) {
+    uint32_t micro = 0;
+    do {
         status = firn_samples_fill(instance, &step->samples, step->cursor);
         if (status != FIRN_OK)
             return status;
@@ -77,9 +75,9 @@ static int run_micro_batches(step *step, float *mean_loss) {
         instance->moment = (firn_moment){step->global_step, micro};
         firn_execute_phase(instance, FIRN_FB_PHASE_KIND_MICRO_BATCH);
         total += *instance->bound.loss;
-        if (is_refused(instance, *instance->bound.loss))
+        if (loss_is_refused(instance))
             status = FIRN_ERROR_LOSS_NOT_FINITE;
-    }
+    } while (status == FIRN_OK && ++micro < micro_batches);
     *mean_loss = firn_canonical(total / (float)micro_batches);
     return status;
 }
@@ -108,7 +106,7 @@ static int train(firn_instance *instance, step *step, firn_step_report *report) 
     report->learning_rate = bound->learning_rate != NULL ? *bound->learning_rate : 0;
     report->loss_scale = bound->loss_scale != NULL ? *bound->loss_scale : 1;
     report->gradient_norm = firn_from_bits(FIRN_NAN_BITS);
-    int status = run_micro_batches(step, &report->loss);
+    int status = run_micro_batches(instance, step, &report->loss);
     if (status != FIRN_OK)
         return status;
     instance->moment.micro_step = 0;
@@ -145,7 +143,8 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
     derive(self);
     status = train(self, &step, report);
     firn_float_end(before);
-    self->worked |= status == FIRN_OK;
+    if (status == FIRN_OK)
+        self->worked = true;
     return status;
 }
 
@@ -158,8 +157,7 @@ static uint64_t eval_steps(const firn_instance *instance) {
 
 /* Returns true if the plan's number of steps is done or, if it has none, if the remaining samples are too few for a
  * batch. In the second case the data is read once, even if the sampler would start another epoch. */
-static bool eval_is_over(const step *step) {
-    const firn_instance *instance = step->instance;
+static bool eval_is_over(const firn_instance *instance, const step *step) {
     const uint64_t steps = firn_fb_plan_steps(instance->plan);
     if (steps != 0)
         return step->global_step >= steps;
@@ -176,7 +174,7 @@ static int evaluate(firn_instance *instance, step *step) {
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_EVALUATE);
     *instance->bound.cursor = (int64_t)step->cursor;
     instance->condition = FIRN_CONDITION_READY;
-    return is_refused(instance, *instance->bound.loss) ? FIRN_ERROR_LOSS_NOT_FINITE : FIRN_OK;
+    return loss_is_refused(instance) ? FIRN_ERROR_LOSS_NOT_FINITE : FIRN_OK;
 }
 
 int firn_eval_step(firn *instance, const firn_source *source) {
@@ -193,13 +191,14 @@ int firn_eval_step(firn *instance, const firn_source *source) {
     status = firn_samples_begin(self, source, &step.samples);
     if (status != FIRN_OK)
         return status;
-    if (eval_is_over(&step))
+    if (eval_is_over(self, &step))
         return FIRN_ERROR_DATA_END;
     uint32_t before = firn_float_begin();
     derive(self);
     status = evaluate(self, &step);
     firn_float_end(before);
-    self->worked |= status == FIRN_OK;
+    if (status == FIRN_OK)
+        self->worked = true;
     return status;
 }
 
