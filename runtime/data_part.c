@@ -1,5 +1,5 @@
-/* The part of the data that a plan reads if it does not read all: what is trained on, or the end of each segment, which
- * is held out for evaluations. A firmware whose plans read all data is linked without this file. */
+/* The part of the data that a plan reads: what is trained on, the end of each segment, which is held out for
+ * evaluations, or all. A firmware whose plans read all data is linked without this file. */
 #include "plan/divide.h"
 #include "runtime/instance.h"
 #include "runtime/parts.h"
@@ -14,6 +14,12 @@ static uint64_t held_out(uint64_t length, uint32_t per_mille) {
 firn_span firn_data_part_of(const firn_instance *instance, uint64_t length) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
     const uint64_t tail = held_out(length, firn_fb_sampler_held_out_per_mille(sampler));
-    return firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_TRAIN ? (firn_span){0, length - tail}
-                                                                    : (firn_span){length - tail, tail};
+    switch (firn_fb_sampler_part(sampler)) {
+    case FIRN_FB_DATA_PART_TRAIN:
+        return (firn_span){0, length - tail};
+    case FIRN_FB_DATA_PART_HELD_OUT:
+        return (firn_span){length - tail, tail};
+    default:
+        return (firn_span){0, length};
+    }
 }

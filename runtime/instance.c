@@ -61,8 +61,8 @@ static void *data_of(const firn_instance *instance, firn_fb_tensor description) 
     return (void *)(uintptr_t)(data + (size_t)firn_fb_tensor_offset(description));
 }
 
-bool firn_extents_are_apart(firn_extent a, firn_extent b) {
-    return a.begin < b.begin ? a.end <= b.begin : b.end <= a.begin;
+bool firn_extents_are_apart(const firn_extent *a, const firn_extent *b) {
+    return a->begin < b->begin ? a->end <= b->begin : b->end <= a->begin;
 }
 
 void *firn_instance_data(const firn_instance *instance, uint32_t index) {

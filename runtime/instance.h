@@ -130,7 +130,7 @@ static inline firn_extent firn_extent_of(const void *memory, uint64_t bytes) {
     return (firn_extent){(uintptr_t)memory, (uintptr_t)memory + (uintptr_t)bytes};
 }
 
-bool firn_extents_are_apart(firn_extent a, firn_extent b);
+bool firn_extents_are_apart(const firn_extent *a, const firn_extent *b);
 
 /* Returns the number of elements of a tensor of the plan; the check at load excludes an overflow. */
 uint64_t firn_instance_elements(firn_fb_tensor tensor);

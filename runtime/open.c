@@ -48,52 +48,42 @@ typedef struct given {
 static bool add(given *given, const void *memory, uint64_t bytes) {
     if (!usable(memory, bytes))
         return false;
-    const firn_extent extent = firn_extent_of(memory, bytes);
+    firn_extent *added = &given->extents[given->count];
+    *added = firn_extent_of(memory, bytes);
     for (uint32_t i = 0; i < given->count; i++)
-        if (!firn_extents_are_apart(extent, given->extents[i]))
+        if (!firn_extents_are_apart(added, &given->extents[i]))
             return false;
-    given->extents[given->count++] = extent;
-    return given->owner == NULL || firn_sharing->is_apart(given->owner, extent);
-}
-
-/* Returns the bytes that the block of a region must have. The first arena must hold the verification pool, which is
- * borrowed from it; *pool, its bytes, becomes 0 then. */
-static uint64_t block_bytes(const firn_header *header, uint32_t region, uint64_t *pool) {
-    uint64_t bytes = header->region_bytes[region];
-    if (firn_region_is_arena(header->region_kinds[region])) {
-        bytes = bytes < *pool ? *pool : bytes;
-        *pool = 0;
-    }
-    return bytes;
+    given->count++;
+    return given->owner == NULL || firn_sharing->is_apart(given->owner, added);
 }
 
 /* Takes the block of each region that needs one, and the address of each that lies in the constants. Those that the
- * owner has are taken later. The first arena becomes the pool of the request. */
+ * owner has are taken later. The first arena is lent to the checks as their pool, for which it must be large enough. */
 static int take_blocks(const firn_config *config, firn_instance *opened, given *given, firn_check_request *request) {
     const firn_header *header = &opened->header;
-    uint64_t pool = firn_check_pool_bytes(&header->counts);
     if (config->blocks == NULL || config->block_count != header->region_count)
         return FIRN_ERROR_ARGUMENT;
     for (uint32_t i = 0; i < header->region_count; i++) {
         const firn_block *block = &config->blocks[i];
         const uint8_t kind = firn_region_fast_kind(header->region_kinds[i]);
-        const bool constant = kind == FIRN_FB_REGION_KIND_CONSTANT;
-        if (constant || (kind == FIRN_FB_REGION_KIND_PARAMETERS && given->owner != NULL)) {
+        opened->blocks[i] = block->memory;
+        if (kind == FIRN_FB_REGION_KIND_CONSTANT || (kind == FIRN_FB_REGION_KIND_PARAMETERS && given->owner != NULL)) {
             if (block->memory != NULL || block->bytes != 0)
                 return FIRN_ERROR_ARGUMENT;
-            if (constant)
+            if (kind == FIRN_FB_REGION_KIND_CONSTANT)
                 opened->blocks[i] = request->file + header->constants_offset + firn_header_constant_offset(header, i);
             continue;
         }
         if (!add(given, block->memory, block->bytes))
             return FIRN_ERROR_ARGUMENT;
-        if (block->bytes < block_bytes(header, i, &pool))
+        if (block->bytes < header->region_bytes[i])
             return FIRN_ERROR_BLOCK_TOO_SMALL;
-        opened->blocks[i] = block->memory;
-        if (kind == FIRN_FB_REGION_KIND_ARENA && request->pool == NULL) {
-            request->pool = block->memory;
-            request->pool_bytes = block->bytes;
-        }
+        if (kind != FIRN_FB_REGION_KIND_ARENA || request->pool != NULL)
+            continue;
+        request->pool = block->memory;
+        request->pool_bytes = block->bytes;
+        if (block->bytes < firn_check_pool_bytes(&header->counts))
+            return FIRN_ERROR_BLOCK_TOO_SMALL;
     }
     return FIRN_OK;
 }
@@ -215,9 +205,14 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
     sizes->copy_plan_bytes = firn_header_payload_end(&header);
     uint64_t pool = firn_check_pool_bytes(&header.counts);
     for (uint32_t i = 0; i < header.region_count; i++) {
-        sizes->blocks[i].kind = header.region_kinds[i];
-        if (!firn_region_is_constant(header.region_kinds[i]))
-            sizes->blocks[i].bytes = block_bytes(&header, i, &pool);
+        firn_block_size *block = &sizes->blocks[i];
+        block->kind = header.region_kinds[i];
+        if (!firn_region_is_constant(block->kind))
+            block->bytes = header.region_bytes[i];
+        if (firn_region_is_arena(block->kind)) { /* the first lends the pool */
+            block->bytes = block->bytes < pool ? pool : block->bytes;
+            pool = 0;
+        }
     }
     return FIRN_OK;
 }

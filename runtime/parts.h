@@ -27,15 +27,15 @@ typedef struct firn_windows_part {
 extern const firn_windows_part firn_windows_of_segments;
 extern const firn_windows_part *const firn_windows;
 
-/* Returns the part of `length` elements or records that a plan reads if it does not read all. */
+/* Returns the part of `length` elements or records that a plan reads. */
 typedef struct firn_span (*firn_data_part_rule)(const struct firn_instance *instance, uint64_t length);
 struct firn_span firn_data_part_of(const struct firn_instance *instance, uint64_t length);
-extern const firn_data_part_rule firn_data_part; /* NULL: not in this build */
+extern const firn_data_part_rule firn_data_part; /* NULL: plans of this build read all */
 
 /* The use of another instance's parameters; NULL: not in this build. Both functions are given an open owner. */
 typedef struct firn_sharing_part {
     /* Whether memory does not overlap what the owner runs from: its plan, its blocks, its workspace, its ops. */
-    bool (*is_apart)(const struct firn_instance *owner, struct firn_extent memory);
+    bool (*is_apart)(const struct firn_instance *owner, const struct firn_extent *memory);
     /* Gives a checked instance the parameters of its owner, for which it has no blocks. Returns FIRN_OK, WRONG_MODE or
      * OTHER_OWNER. */
     int (*take)(struct firn_instance *instance);

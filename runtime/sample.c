@@ -59,8 +59,7 @@ static int check_source(const firn_instance *instance, const firn_source *source
 }
 
 firn_span firn_samples_part(const firn_instance *instance, uint64_t length) {
-    const bool all = firn_fb_sampler_part(firn_fb_plan_sampler(instance->plan)) == FIRN_FB_DATA_PART_ALL;
-    return all ? (firn_span){0, length} : firn_data_part(instance, length);
+    return firn_data_part != NULL ? firn_data_part(instance, length) : (firn_span){0, length};
 }
 
 /* Counts the samples of the part: records of stream 0, or windows of its segments. */

@@ -34,18 +34,20 @@ static bool lie_alike(const firn_instance *instance, const firn_instance *owner)
     return true;
 }
 
-static bool is_apart(const firn_instance *owner, firn_extent memory) {
+static bool is_apart_from(const firn_extent *memory, const void *of_owner, uint64_t bytes) {
+    const firn_extent extent = firn_extent_of(of_owner, bytes);
+    return bytes == 0 || firn_extents_are_apart(memory, &extent);
+}
+
+static bool is_apart(const firn_instance *owner, const firn_extent *memory) {
     const firn_header *header = &owner->header;
     const uint64_t prepared = owner->prepared != NULL ? firn_execute_prepared_bytes(&header->counts) : 0;
     const uint64_t workspace = (uint64_t)owner->slot_bytes * firn_instance_threads(owner);
-    if (!firn_extents_are_apart(memory, firn_extent_of(owner->file, firn_header_payload_end(header))) ||
-        (prepared != 0 && !firn_extents_are_apart(memory, firn_extent_of(owner->prepared, prepared))) ||
-        (workspace != 0 && !firn_extents_are_apart(memory, firn_extent_of(owner->workspace, workspace))))
-        return false;
+    bool apart = is_apart_from(memory, owner->file, firn_header_payload_end(header)) &&
+                 is_apart_from(memory, owner->prepared, prepared) && is_apart_from(memory, owner->workspace, workspace);
     for (uint32_t i = 0; i < header->region_count; i++)
-        if (!firn_extents_are_apart(memory, firn_extent_of(owner->blocks[i], header->region_bytes[i])))
-            return false;
-    return true;
+        apart = apart && is_apart_from(memory, owner->blocks[i], header->region_bytes[i]);
+    return apart;
 }
 
 static int take(firn_instance *instance) {

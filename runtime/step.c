@@ -55,11 +55,6 @@ static void set_schedules(const firn_instance *instance, uint64_t optimizer_step
     }
 }
 
-/* Whether the plan stops at a loss like the present one. A plan that checks no loss may have none. */
-static bool loss_is_refused(const firn_instance *instance) {
-    return firn_fb_plan_check_loss(instance->plan) && !finite(*instance->bound.loss);
-}
-
 /* Runs forward and backward of every micro-batch. Does not write the state, so an error here leaves it valid. The mean
  * loss is the sum of the losses in order, divided by their number. */
 static int run_micro_batches(firn_instance *instance, step *step, float *mean_loss) {
@@ -74,8 +69,9 @@ static int run_micro_batches(firn_instance *instance, step *step, float *mean_lo
         step->cursor += samples_of(instance);
         instance->moment = (firn_moment){step->global_step, micro};
         firn_execute_phase(instance, FIRN_FB_PHASE_KIND_MICRO_BATCH);
-        total += *instance->bound.loss;
-        if (loss_is_refused(instance))
+        const float loss = *instance->bound.loss;
+        total += loss;
+        if (firn_fb_plan_check_loss(instance->plan) && !finite(loss))
             status = FIRN_ERROR_LOSS_NOT_FINITE;
     } while (status == FIRN_OK && ++micro < micro_batches);
     *mean_loss = firn_canonical(total / (float)micro_batches);
@@ -174,7 +170,9 @@ static int evaluate(firn_instance *instance, step *step) {
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_EVALUATE);
     *instance->bound.cursor = (int64_t)step->cursor;
     instance->condition = FIRN_CONDITION_READY;
-    return loss_is_refused(instance) ? FIRN_ERROR_LOSS_NOT_FINITE : FIRN_OK;
+    /* A plan that does not check its loss may have none. */
+    return firn_fb_plan_check_loss(instance->plan) && !finite(*instance->bound.loss) ? FIRN_ERROR_LOSS_NOT_FINITE
+                                                                                     : FIRN_OK;
 }
 
 int firn_eval_step(firn *instance, const firn_source *source) {
