@@ -187,9 +187,6 @@ typedef struct firn_samples {
     uint64_t oldest; /* number of the oldest record in the window */
 } firn_samples;
 
-/* Returns the part that the plan reads of a segment, or of all records of a stream. */
-firn_span firn_samples_part(const firn_instance *instance, uint64_t length);
-
 /* Checks a source against the plan. *samples is not moved afterwards. Errors: ARGUMENT, SOURCE, DATA_TYPE,
  * DATA_TOO_SHORT, NOT_ENOUGH_PUSHED. */
 int firn_samples_begin(const firn_instance *instance, const firn_source *source,

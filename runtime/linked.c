@@ -30,7 +30,7 @@ static bool initialiser_is_linked(firn_fb_initialiser initialiser) {
 static bool sampler_is_linked(firn_fb_sampler sampler) {
     return (firn_fb_sampler_pushed(sampler) == FIRN_ABSENT || firn_ring_begin != NULL) &&
            (firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_RECORD || firn_windows != NULL) &&
-           (firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL || firn_data_part != NULL);
+           (firn_fb_sampler_part(sampler) == FIRN_FB_DATA_PART_ALL || firn_data_part != firn_all_data);
 }
 
 static bool sums_are_linked(firn_fb_op op) {

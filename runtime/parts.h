@@ -17,20 +17,23 @@ struct firn_instance;
 struct firn_span;
 struct firn_stream;
 
+/* Returns the part of `length` elements or records that a plan reads. */
+typedef struct firn_span (*firn_data_part_rule)(const struct firn_instance *instance, uint64_t length);
+struct firn_span firn_all_data(const struct firn_instance *instance, uint64_t length);
+struct firn_span firn_part_of_data(const struct firn_instance *instance, uint64_t length);
+extern const firn_data_part_rule firn_data_part; /* firn_all_data: every plan of this build reads all */
+
 /* Samples that are windows of the segments of a stream; NULL: not in this build. */
 typedef struct firn_windows_part {
     /* The windows in the part of the data that the plan reads. */
-    uint64_t (*count)(const struct firn_instance *instance, const struct firn_stream *stream);
+    uint64_t (*count)(const struct firn_instance *instance, const struct firn_stream *stream,
+                      firn_data_part_rule part_of);
     /* The first element of a window. */
-    uint64_t (*place)(const struct firn_instance *instance, const struct firn_stream *stream, uint64_t index);
+    uint64_t (*place)(const struct firn_instance *instance, const struct firn_stream *stream,
+                      firn_data_part_rule part_of, uint64_t index);
 } firn_windows_part;
 extern const firn_windows_part firn_windows_of_segments;
 extern const firn_windows_part *const firn_windows;
-
-/* Returns the part of `length` elements or records that a plan reads. */
-typedef struct firn_span (*firn_data_part_rule)(const struct firn_instance *instance, uint64_t length);
-struct firn_span firn_data_part_of(const struct firn_instance *instance, uint64_t length);
-extern const firn_data_part_rule firn_data_part; /* NULL: plans of this build read all */
 
 /* The use of another instance's parameters; NULL: not in this build. Both functions are given an open owner. */
 typedef struct firn_sharing_part {

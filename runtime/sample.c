@@ -58,21 +58,17 @@ static int check_source(const firn_instance *instance, const firn_source *source
     return FIRN_OK;
 }
 
-firn_span firn_samples_part(const firn_instance *instance, uint64_t length) {
-    return firn_data_part != NULL ? firn_data_part(instance, length) : (firn_span){0, length};
-}
-
 /* Counts the samples of the part: records of stream 0, or windows of its segments. */
 static int count_samples(const firn_instance *instance, firn_samples *samples) {
     if (!instance->bound.records) {
-        samples->count = firn_windows->count(instance, samples->source->streams);
+        samples->count = firn_windows->count(instance, samples->source->streams, firn_data_part);
         return FIRN_OK;
     }
     uint64_t records;
     const int status = count_records(samples->source->streams, &records);
     if (status != FIRN_OK)
         return status;
-    const firn_span part = firn_samples_part(instance, records);
+    const firn_span part = firn_data_part(instance, records);
     samples->first = part.first;
     samples->count = part.length;
     return FIRN_OK;
@@ -103,7 +99,7 @@ static uint64_t place_of_draw(const firn_instance *instance, const firn_samples 
     if (firn_fb_sampler_kind(sampler) == FIRN_FB_SAMPLER_KIND_PERMUTATION)
         index = firn_permute(firn_fb_sampler_seed(sampler), epoch, samples->count, index);
     return instance->bound.records ? samples->first + index
-                                   : firn_windows->place(instance, samples->source->streams, index);
+                                   : firn_windows->place(instance, samples->source->streams, firn_data_part, index);
 }
 
 /* --- from elements to tensors --- */

@@ -177,7 +177,7 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     fprintf(out, "\nconst firn_sharing_part *const firn_sharing = %s;\n",
             n->sharing ? "&firn_sharing_parameters" : "0");
     fprintf(out, "const firn_windows_part *const firn_windows = %s;\n", n->windows ? "&firn_windows_of_segments" : "0");
-    fprintf(out, "const firn_data_part_rule firn_data_part = %s;\n", n->part ? "firn_data_part_of" : "0");
+    fprintf(out, "const firn_data_part_rule firn_data_part = %s;\n", n->part ? "firn_part_of_data" : "firn_all_data");
     fprintf(out, "const firn_weights_rule firn_initial_weights = %s;\n", n->weights ? "firn_copy_weights" : "0");
     fprintf(out, "const firn_plan_copy firn_plan_copier = %s;\n", n->copy ? "firn_copy_plan" : "0");
     fprintf(out, "\nint (*const firn_semantics_metric)(firn_fb_plan plan, firn_fb_metric metric) = %s;\n",

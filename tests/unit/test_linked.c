@@ -182,7 +182,7 @@ static void a_missing_part_of_the_data_is_found(void **state) {
         (void)take_everything(state);
         settings.part = part;
         assert_true(trains(&settings));
-        data_part = NULL;
+        data_part = firn_all_data;
         assert_int_equal(trains(&settings), part == FIRN_FB_DATA_PART_ALL);
     }
 }

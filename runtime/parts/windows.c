@@ -10,19 +10,20 @@ static uint64_t windows_of(firn_fb_sampler sampler, firn_span part) {
     return part.length < window || stride == 0 ? 0 : firn_divide(part.length - window, stride, NULL) + 1;
 }
 
-static uint64_t count(const firn_instance *instance, const firn_stream *stream) {
+static uint64_t count(const firn_instance *instance, const firn_stream *stream, firn_data_part_rule part_of) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
     uint64_t windows = 0;
     for (uint32_t i = 0; i < stream->segment_count; i++)
-        windows += windows_of(sampler, firn_samples_part(instance, stream->segments[i].elements));
+        windows += windows_of(sampler, part_of(instance, stream->segments[i].elements));
     return windows;
 }
 
-static uint64_t place(const firn_instance *instance, const firn_stream *stream, uint64_t index) {
+static uint64_t place(const firn_instance *instance, const firn_stream *stream, firn_data_part_rule part_of,
+                      uint64_t index) {
     const firn_fb_sampler sampler = firn_fb_plan_sampler(instance->plan);
     uint64_t before = 0; /* elements of the segments before this one */
     for (uint32_t i = 0; i < stream->segment_count; i++) {
-        const firn_span part = firn_samples_part(instance, stream->segments[i].elements);
+        const firn_span part = part_of(instance, stream->segments[i].elements);
         const uint64_t windows = windows_of(sampler, part);
         if (index < windows)
             return before + part.first + index * firn_fb_sampler_stride(sampler);
