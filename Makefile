@@ -48,7 +48,7 @@ PLAN_SOURCES := $(filter-out plan/signature.c $(PLAN_HOST_SOURCES),$(foreach fol
 SCHEDULES_SOURCES := $(wildcard schedules/*.c)
 NUMERICS_SOURCES := $(wildcard runtime/numerics/*.c)
 KERNELS_SOURCES := $(filter-out runtime/kernels/set.c,$(wildcard runtime/kernels/*.c runtime/kernels/losses/*.c runtime/kernels/optimizers/*.c))
-CORE_SOURCES := $(wildcard runtime/*.c)
+CORE_SOURCES := $(wildcard runtime/*.c runtime/parts/*.c)
 TARGETS_COMMON := $(filter-out runtime/targets/firmware_main.c,$(wildcard runtime/targets/*.c))
 HOST_SOURCES := $(TARGETS_COMMON) $(wildcard runtime/targets/host/*.c)
 # The sources of the programs that are not in a library.

@@ -4,34 +4,34 @@
 #define FIRN_FB_INLINE /* plan/access.h */
 #include "runtime/instance.h"
 
+#include <stddef.h>
+#include <string.h>
+
 /* Returns the tensor that a field names, or NULL if the plan has no such tensor. */
 static void *named(const firn_instance *instance, uint32_t index) {
     return index < firn_fb_plan_tensors_count(instance->plan) ? firn_instance_data(instance, index) : NULL;
 }
 
-static void bind_sampler(firn_fb_sampler sampler, firn_bound_sampler *bound) {
-    bound->kind = firn_fb_sampler_kind(sampler);
+static void bind_sampler(firn_instance *instance, firn_fb_sampler sampler) {
+    firn_bindings *bound = &instance->bound;
     bound->records = firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_RECORD;
-    bound->part = firn_fb_sampler_part(sampler);
-    bound->stops = firn_fb_sampler_epoch_end(sampler) == FIRN_FB_EPOCH_END_STOP;
-    bound->window = firn_fb_sampler_window(sampler);
-    bound->stride = firn_fb_sampler_stride(sampler);
     bound->samples = firn_fb_sampler_samples(sampler);
-    bound->held_out_per_mille = firn_fb_sampler_held_out_per_mille(sampler);
-    bound->seed = firn_fb_sampler_seed(sampler);
+    bound->cursor = named(instance, firn_fb_sampler_cursor(sampler));
+    bound->pushed = named(instance, firn_fb_sampler_pushed(sampler));
 }
 
-firn_bound_input firn_bind_input(const firn_instance *instance, uint32_t i) {
-    firn_fb_input input = firn_fb_plan_inputs_at(instance->plan, i);
-    firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_tensor(input));
-    return (firn_bound_input){.data = tensor.data,
-                              .elements = tensor.elements / tensor.dims[0],
-                              .advance = firn_fb_input_advance(input),
-                              .limit = firn_fb_input_limit(input),
-                              .scale = firn_fb_input_scale(input),
-                              .shift = firn_fb_input_shift(input),
-                              .stream = firn_fb_input_stream(input),
-                              .element = firn_fb_input_element(input)};
+void firn_bind_input(const firn_instance *instance, uint32_t i, firn_bound_input *bound) {
+    const firn_fb_input input = firn_fb_plan_inputs_at(instance->plan, i);
+    const firn_tensor tensor = firn_instance_tensor(instance, firn_fb_input_tensor(input));
+    bound->data = tensor.data;
+    bound->elements = tensor.elements / tensor.dims[0];
+    bound->record = instance->bound.records ? bound->elements : 1;
+    bound->advance = firn_fb_input_advance(input);
+    bound->limit = firn_fb_input_limit(input);
+    bound->scale = firn_fb_input_scale(input);
+    bound->shift = firn_fb_input_shift(input);
+    bound->stream = firn_fb_input_stream(input);
+    bound->element = firn_fb_input_element(input);
 }
 
 static void bind_phases(firn_fb_plan plan, firn_bindings *bound) {
@@ -44,22 +44,31 @@ static void bind_phases(firn_fb_plan plan, firn_bindings *bound) {
     }
 }
 
+/* Where the plan names a tensor, and where its address belongs in the bindings. */
+typedef struct name {
+    uint8_t slot, place;
+} name;
+
+static const name names[] = {
+    {FIRN_FB_SLOT_PLAN_GLOBAL_STEP, offsetof(firn_bindings, global_step)},
+    {FIRN_FB_SLOT_PLAN_OPTIMIZER_STEP, offsetof(firn_bindings, optimizer_step)},
+    {FIRN_FB_SLOT_PLAN_LOSS, offsetof(firn_bindings, loss)},
+    {FIRN_FB_SLOT_PLAN_LEARNING_RATE, offsetof(firn_bindings, learning_rate)},
+    {FIRN_FB_SLOT_PLAN_LOSS_SCALE, offsetof(firn_bindings, loss_scale)},
+    {FIRN_FB_SLOT_PLAN_GRADIENT_NORM, offsetof(firn_bindings, gradient_norm)},
+    {FIRN_FB_SLOT_PLAN_FINITE, offsetof(firn_bindings, finite)},
+    {FIRN_FB_SLOT_PLAN_AT_FLOOR, offsetof(firn_bindings, at_floor)},
+};
+
+_Static_assert(sizeof(firn_bindings) <= UINT8_MAX, "a place is a byte");
+
 void firn_bind(firn_instance *instance) {
     const firn_fb_plan plan = instance->plan;
     firn_bindings *bound = &instance->bound;
-    bind_sampler(firn_fb_plan_sampler(plan), &bound->sampler);
-    bound->steps = firn_fb_plan_steps(plan);
-    bound->micro_batches = firn_fb_plan_micro_batches(plan);
-    bound->check_loss = firn_fb_plan_check_loss(plan);
-    bound->cursor = named(instance, firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)));
-    bound->pushed = named(instance, firn_fb_sampler_pushed(firn_fb_plan_sampler(plan)));
-    bound->global_step = named(instance, firn_fb_plan_global_step(plan));
-    bound->optimizer_step = named(instance, firn_fb_plan_optimizer_step(plan));
-    bound->loss = named(instance, firn_fb_plan_loss(plan));
-    bound->learning_rate = named(instance, firn_fb_plan_learning_rate(plan));
-    bound->loss_scale = named(instance, firn_fb_plan_loss_scale(plan));
-    bound->gradient_norm = named(instance, firn_fb_plan_gradient_norm(plan));
-    bound->finite = named(instance, firn_fb_plan_finite(plan));
-    bound->at_floor = named(instance, firn_fb_plan_at_floor(plan));
+    bind_sampler(instance, firn_fb_plan_sampler(plan));
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const void *data = named(instance, firn_fb_scalar_uint32(plan.at, names[i].slot, FIRN_ABSENT));
+        memcpy((uint8_t *)bound + names[i].place, &data, sizeof data);
+    }
     bind_phases(plan, bound);
 }

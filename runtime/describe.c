@@ -50,11 +50,12 @@ int firn_stream_at(const firn *instance, uint32_t stream, firn_stream_info *info
     if (self == NULL)
         return FIRN_ERROR_NOT_OPEN;
     for (uint32_t i = 0; i < firn_fb_plan_inputs_count(self->plan); i++) {
-        const firn_bound_input input = firn_bind_input(self, i);
+        firn_bound_input input;
+        firn_bind_input(self, i, &input);
         if (input.stream != stream)
             continue;
         info->element = input.element;
-        info->record_elements = self->bound.sampler.records ? (uint32_t)input.elements : 1;
+        info->record_elements = (uint32_t)input.record;
         return FIRN_OK;
     }
     return FIRN_ERROR_ARGUMENT;

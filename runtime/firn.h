@@ -228,7 +228,8 @@ typedef struct firn_config {
      * the train plan, for example. Both plans must place the parameters alike (OTHER_OWNER), and this plan must be an
      * eval plan (WRONG_MODE). This instance then runs only while the owner's state is ready, never writes the
      * parameters (firn_initialise and firn_restore: see there), and must not run at the same time as the owner. No
-     * block may overlap one of the owner's, the arena included (ARGUMENT). The owner must stay open and where it is.
+     * block may overlap one of the owner's, the arena included, nor its plan, its workspace or its prepared ops
+     * (ARGUMENT). The owner must stay open and where it is.
      * KERNEL_MISSING in a firmware that is linked with the parts of plans that only train. */
     const firn *owner;
     void *workspace; /* aligned to 64; see firn_workspace_bytes; NULL when workspace_bytes is 0 */

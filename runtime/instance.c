@@ -5,14 +5,13 @@
 
 #include <string.h>
 
-firn_instance *firn_instance_of(firn *instance) {
-    firn_instance *self = (firn_instance *)(void *)instance;
-    return self != NULL && firn_trail_is_complete(&self->trail) ? self : NULL;
-}
-
 const firn_instance *firn_instance_view(const firn *instance) {
     const firn_instance *self = (const firn_instance *)(const void *)instance;
     return self != NULL && firn_trail_is_complete(&self->trail) ? self : NULL;
+}
+
+firn_instance *firn_instance_of(firn *instance) {
+    return (firn_instance *)(uintptr_t)firn_instance_view(instance);
 }
 
 void firn_instance_changed(firn_instance *instance) {
@@ -62,14 +61,8 @@ static void *data_of(const firn_instance *instance, firn_fb_tensor description) 
     return (void *)(uintptr_t)(data + (size_t)firn_fb_tensor_offset(description));
 }
 
-bool firn_instance_needs_block(const firn_header *header, const firn_instance *owner, uint32_t region) {
-    const uint8_t kind = firn_region_fast_kind(header->region_kinds[region]);
-    return kind != FIRN_FB_REGION_KIND_CONSTANT && !(kind == FIRN_FB_REGION_KIND_PARAMETERS && owner != NULL);
-}
-
-bool firn_blocks_are_apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
-    uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
-    return first < second ? a_bytes <= second - first : b_bytes <= first - second;
+bool firn_extents_are_apart(const firn_extent *a, const firn_extent *b) {
+    return a->begin < b->begin ? a->end <= b->begin : b->end <= a->begin;
 }
 
 void *firn_instance_data(const firn_instance *instance, uint32_t index) {
@@ -95,8 +88,4 @@ int64_t firn_instance_int64(const firn_instance *instance, uint32_t index) {
     int64_t value;
     memcpy(&value, firn_instance_data(instance, index), sizeof value);
     return value;
-}
-
-void firn_instance_set_float(const firn_instance *instance, uint32_t index, float value) {
-    memcpy(firn_instance_data(instance, index), &value, sizeof value);
 }

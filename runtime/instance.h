@@ -3,10 +3,10 @@
 #ifndef FIRN_INSTANCE_H
 #define FIRN_INSTANCE_H
 
+#include "plan/checkpoint/record.h"
 #include "plan/checks/check.h"
 #include "plan/container.h"
 #include "plan/generated/reader.h"
-#include "plan/checkpoint/record.h"
 #include "plan/signature.h"
 #include "runtime/firn.h"
 #include "runtime/kernels/kernels.h"
@@ -28,19 +28,11 @@ typedef struct firn_prepared_op {
     bool has_reductions, has_defaults; /* attributes that the plan leaves to the defaults of this build */
 } firn_prepared_op;
 
-/* The plan's sampler. */
-typedef struct firn_bound_sampler {
-    uint8_t kind, part; /* SamplerKind, DataPart */
-    bool records;       /* true: a sample is a record; false: a window */
-    bool stops;         /* at the end of the epoch, instead of starting the next */
-    uint32_t window, stride, samples, held_out_per_mille;
-    uint64_t seed;
-} firn_bound_sampler;
-
 /* One input of the plan, with its tensor. */
 typedef struct firn_bound_input {
     uint8_t *data;
-    uint64_t elements;       /* of one sample */
+    size_t elements;         /* of one sample */
+    size_t record;           /* elements of a record; 1 with windows */
     uint32_t advance, limit; /* as in the schema, like the fields that follow */
     float scale, shift;
     uint8_t stream, element;
@@ -51,12 +43,11 @@ typedef struct firn_bound_phase {
     uint32_t first, count; /* of its ops, numbered through all phases */
 } firn_bound_phase;
 
-/* What a step uses besides its ops and inputs. Pointers lead into the blocks; NULL: the plan has no such tensor. */
+/* What steps use besides their ops and inputs, other than what they read from the plan. Pointers lead into the blocks;
+ * NULL: the plan has no such tensor. */
 typedef struct firn_bindings {
-    firn_bound_sampler sampler;
-    uint64_t steps;
-    uint32_t micro_batches;
-    bool check_loss;
+    bool records;     /* true: a sample is a record; false: a window */
+    uint32_t samples; /* of a micro-batch */
     int64_t *cursor;
     int64_t *pushed; /* NULL: the source is read */
     const int64_t *global_step, *optimizer_step;
@@ -65,33 +56,34 @@ typedef struct firn_bindings {
     firn_bound_phase phases[FIRN_FB_PHASE_KIND_EVALUATE + 1]; /* indexed by kind */
 } firn_bindings;
 
-/* may_alias, because the user zeroes these bytes through the type `firn`. */
+/* may_alias, because the user zeroes these bytes through the type `firn`. What steps use comes first: an instruction of
+ * a microcontroller is shorter for a small offset. */
 typedef struct __attribute__((may_alias)) firn_instance {
     firn_trail trail; /* complete once a plan is bound; otherwise: not programmed */
-    firn_header header;
-    uint8_t plan_hash[FIRN_HASH_BYTES];
-    uint8_t model_hash[FIRN_HASH_BYTES];     /* read it through firn_instance_model_hash */
-    const uint8_t *file;                     /* the verified bytes */
-    const uint8_t *blocks[FIRN_REGIONS_MAX]; /* of each region; constants lead into the file */
+    firn_fb_plan plan;
+    const firn_port *port; /* NULL: none */
+    uint32_t condition;    /* firn_condition */
+    bool worked;           /* a step has returned FIRN_OK */
+    firn_bindings bound;
+    const firn_prepared_op
+        *prepared; /* every op in order, written only by firn_open; NULL: ops are decoded each time */
+    const firn_kernel_set *kernels;
+    firn_moment moment;     /* of the current step */
+    void *workspace;        /* scratch of the kernels; NULL if they need none */
+    size_t slot_bytes;      /* scratch for each thread */
+    firn_parallel parallel; /* the port's threads as they were at firn_open: the workspace has a slot for each */
     const struct firn_instance *owner;       /* whose parameters are used; NULL: its own */
+    const uint8_t *blocks[FIRN_REGIONS_MAX]; /* of each region; constants lead into the file */
+    const uint8_t *file;                     /* the verified bytes */
     uint64_t changes;                        /* counts the changes of the parameters, those in a step included */
     uint64_t outside_changes;                /* counts those that no step made */
     uint64_t derived_at;                     /* the count for which derive has run; 0: it has not run */
-    uint8_t data_hash[FIRN_HASH_BYTES];
     bool allow_other_preprocessing, allow_other_split, allow_other_data; /* as in the config */
-    void *workspace;   /* scratch of the kernels; NULL if they need none */
-    size_t slot_bytes; /* scratch for each thread */
-    const firn_prepared_op
-        *prepared; /* every op in order, written only by firn_open; NULL: ops are decoded each time */
-    firn_bindings bound;
-    firn_moment moment;     /* of the current step */
-    const firn_port *port;  /* NULL: none */
-    firn_parallel parallel; /* the port's threads as they were at firn_open: the workspace has a slot for each */
-    const firn_kernel_set *kernels;
-    firn_fb_plan plan;
-    const uint8_t *device_key; /* as in the config */
-    bool worked;               /* a step has returned FIRN_OK */
-    uint32_t condition;        /* firn_condition */
+    const uint8_t *device_key;                                           /* as in the config */
+    uint8_t data_hash[FIRN_HASH_BYTES];
+    uint8_t plan_hash[FIRN_HASH_BYTES];
+    uint8_t model_hash[FIRN_HASH_BYTES]; /* read it through firn_instance_model_hash */
+    firn_header header;
 } firn_instance;
 
 _Static_assert(sizeof(firn_instance) <= sizeof(firn), "an instance fits into the opaque bytes");
@@ -123,30 +115,38 @@ firn_tensor firn_instance_tensor(const firn_instance *instance, uint32_t index);
 /* Returns the address of the tensor at an index of the plan. */
 void *firn_instance_data(const firn_instance *instance, uint32_t index);
 
-/* Read element 0 of an int64 tensor; write element 0 of a float32 tensor. */
+/* Reads element 0 of an int64 tensor. */
 int64_t firn_instance_int64(const firn_instance *instance, uint32_t index);
-void firn_instance_set_float(const firn_instance *instance, uint32_t index, float value);
 
 /* Returns the number of threads that may run a kernel at the same time, at least 1: the slots of the workspace. */
 uint32_t firn_instance_threads(const firn_instance *instance);
 
-/* Returns true if a region has a block of its own: it is neither a part of the constants nor parameters of the owner,
- * which is NULL if there is none. */
-bool firn_instance_needs_block(const firn_header *header, const firn_instance *owner, uint32_t region);
+/* Memory. It does not extend past the end of the address space. */
+typedef struct firn_extent {
+    uintptr_t begin, end;
+} firn_extent;
 
-/* Returns true if two spans of memory do not overlap. */
-bool firn_blocks_are_apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes);
+static inline firn_extent firn_extent_of(const void *memory, uint64_t bytes) {
+    return (firn_extent){(uintptr_t)memory, (uintptr_t)memory + (uintptr_t)bytes};
+}
+
+bool firn_extents_are_apart(const firn_extent *a, const firn_extent *b);
 
 /* Returns the number of elements of a tensor of the plan; the check at load excludes an overflow. */
 uint64_t firn_instance_elements(firn_fb_tensor tensor);
+
+/* --- request.c ---------------------------------------------------------------------------------------------------- */
+
+/* Fills in what plans are checked against with this config: all but the file and the pool. */
+void firn_request_of(const firn_config *config, firn_check_request *request);
 
 /* --- bind.c ------------------------------------------------------------------------------------------------------- */
 
 /* Fills in what a step of this instance uses besides its ops; `bound` is zeroed. The plan must have been checked. */
 void firn_bind(firn_instance *instance);
 
-/* Returns input i of the plan. */
-firn_bound_input firn_bind_input(const firn_instance *instance, uint32_t i);
+/* Fills in input i of the plan. */
+void firn_bind_input(const firn_instance *instance, uint32_t i, firn_bound_input *bound);
 
 /* --- execute.c ---------------------------------------------------------------------------------------------------- */
 
@@ -169,10 +169,16 @@ void firn_execute_phase(const firn_instance *instance, uint8_t kind);
 
 /* --- sample.c ----------------------------------------------------------------------------------------------------- */
 
+/* Consecutive elements or records. */
+typedef struct firn_span {
+    uint64_t first, length;
+} firn_span;
+
 /* A source that was checked against the plan, and the number of samples in the part that the plan reads. */
 typedef struct firn_samples {
     const firn_source *source;
-    uint64_t count;
+    uint64_t count; /* at least those of a batch */
+    uint64_t first; /* with records: the number of the first */
     /* of a plan whose samples are pushed: the newest of them as a source, with what belongs to it */
     firn_source window;
     firn_stream stream; /* the first; the sampler uses no other */
@@ -207,7 +213,8 @@ const uint8_t *firn_instance_model_hash(const firn_instance *instance);
 
 /* --- linked.c ----------------------------------------------------------------------------------------------------- */
 
-/* Returns whether this build has the initialisers, metrics and half types of the plan, which must have been checked. */
+/* Returns whether this build has the initialisers, metrics, samples and half types of the plan, which must have been
+ * checked. */
 bool firn_instance_is_linked(const firn_instance *instance);
 
 /* --- initialise.c ------------------------------------------------------------------------------------------------- */
@@ -217,6 +224,10 @@ bool firn_instance_is_linked(const firn_instance *instance);
 void firn_initialise_state(const firn_instance *instance, bool with_model);
 
 /* --- restore.c ---------------------------------------------------------------------------------------------------- */
+
+/* Takes from a config what checkpoints are made and compared with. A reference that is weak does not link restore.c;
+ * the calls of firn_save and firn_restore do. NULL: the program has no checkpoints. */
+void firn_checkpoint_configure(firn_instance *instance, const firn_config *config) __attribute__((weak));
 
 /* The record that a save leaves where it is. */
 typedef enum firn_kept {

@@ -10,179 +10,112 @@
 
 /* --- checks of the configuration --- */
 
-static bool aligned(const void *block) {
-    return (uintptr_t)block % FIRN_BLOCK_ALIGNMENT == 0;
-}
-
 /* Returns true if the block is not NULL, is aligned, and does not extend past the end of the address space. */
 static bool usable(const void *block, uint64_t bytes) {
-    return block != NULL && aligned(block) && bytes <= UINTPTR_MAX - (uintptr_t)block;
+    const uintptr_t begin = (uintptr_t)block;
+    return begin != 0 && begin % FIRN_BLOCK_ALIGNMENT == 0 && bytes <= UINTPTR_MAX - begin;
 }
 
-/* Returns the first region of the arena, from which the verification pool is borrowed; a header has one. */
-static uint32_t lending_region(const firn_header *header) {
-    uint32_t i = 0;
-    while (i + 1 < header->region_count && !firn_region_is_arena(header->region_kinds[i]))
-        i++;
-    return i;
-}
-
-/* Returns the bytes that the block of a region must have. */
-static uint64_t block_bytes(const firn_header *header, uint32_t region) {
-    uint64_t bytes = header->region_bytes[region], pool = firn_check_pool_bytes(&header->counts);
-    return region == lending_region(header) && bytes < pool ? pool : bytes;
-}
-
-/* Returns true if a block does not overlap what the owner writes. */
-static bool apart_from_owner(const firn_config *config, const void *block, uint64_t bytes) {
-    const firn_instance *owner = firn_instance_view(config->owner);
-    return owner == NULL || firn_sharing->is_apart(owner, block, bytes);
-}
-
-/* Returns true if a block is usable and overlaps neither the plan, nor a block of the owner, nor any of the first
- * `count` blocks. */
-static bool apart_from_others(const firn_config *config, uint32_t count, const void *block, uint64_t bytes) {
-    if (!usable(block, bytes) || !firn_blocks_are_apart(block, bytes, config->plan, config->plan_bytes) ||
-        !firn_blocks_are_apart(block, bytes, config->copy_plan, config->copy_plan_bytes) ||
-        !apart_from_owner(config, block, bytes))
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (config->blocks[i].memory != NULL &&
-            !firn_blocks_are_apart(block, bytes, config->blocks[i].memory, config->blocks[i].bytes))
-            return false;
-    return true;
-}
-
-static int check_blocks(const firn_config *config, const firn_header *header) {
-    const firn_instance *owner = firn_instance_view(config->owner);
-    if (config->blocks == NULL || config->block_count != header->region_count)
-        return FIRN_ERROR_ARGUMENT;
-    for (uint32_t i = 0; i < header->region_count; i++) {
-        const firn_block *block = &config->blocks[i];
-        if (!firn_instance_needs_block(header, owner, i)) {
-            if (block->memory != NULL || block->bytes != 0)
-                return FIRN_ERROR_ARGUMENT;
-            continue;
-        }
-        if (!apart_from_others(config, i, block->memory, block->bytes))
-            return FIRN_ERROR_ARGUMENT;
-        if (block->bytes < block_bytes(header, i))
-            return FIRN_ERROR_BLOCK_TOO_SMALL;
-    }
-    return FIRN_OK;
-}
-
-/* Checks the workspace and the block for prepared ops, each only if it was given. */
-static bool optional_blocks_are_usable(const firn_config *config) {
-    bool workspace = config->workspace_bytes != 0, prepared = config->prepared_bytes != 0;
-    if (workspace && !apart_from_others(config, config->block_count, config->workspace, config->workspace_bytes))
-        return false;
-    if (!prepared)
-        return config->prepared == NULL;
-    return apart_from_others(config, config->block_count, config->prepared, config->prepared_bytes) &&
-           (!workspace || firn_blocks_are_apart(config->prepared, config->prepared_bytes, config->workspace,
-                                                config->workspace_bytes));
-}
-
-static int check_config(const firn_config *config) {
+/* Checks the fields of a config that do not depend on its plan, and takes the owner. */
+static int check_config(const firn_config *config, firn_instance *opened) {
     if (config == NULL || config->public_key == NULL || config->more_keys >= FIRN_KEYS_MAX ||
         !usable(config->plan, config->plan_bytes))
         return FIRN_ERROR_ARGUMENT;
     if (config->port != NULL && config->port->struct_size < sizeof(firn_port))
         return FIRN_ERROR_ARGUMENT;
-    /* A chain of owners would have no end that this instance could watch. */
-    if (config->owner != NULL &&
-        (firn_instance_view(config->owner) == NULL || firn_instance_view(config->owner)->owner != NULL))
-        return FIRN_ERROR_ARGUMENT;
-    return config->owner != NULL && firn_sharing == NULL ? FIRN_ERROR_KERNEL_MISSING : FIRN_OK;
+    if (config->owner != NULL) {
+        /* A chain of owners would have no end that this instance could watch. */
+        opened->owner = firn_instance_view(config->owner);
+        if (opened->owner == NULL || opened->owner->owner != NULL)
+            return FIRN_ERROR_ARGUMENT;
+        if (firn_sharing == NULL)
+            return FIRN_ERROR_KERNEL_MISSING;
+    }
+    return config->copy_plan != NULL && firn_plan_copier == NULL ? FIRN_ERROR_KERNEL_MISSING : FIRN_OK;
 }
 
 /* --- memory --- */
 
-/* Takes the addresses of all regions: from the config, the owner and the plan. The constant ones are never written. */
-static int take_blocks(const firn_config *config, firn_instance *opened) {
+/* The memory that a config gives, no two of which overlap: the plan, its copy, the blocks, the workspace, and the block
+ * for prepared ops. */
+typedef struct given {
+    const firn_instance *owner; /* whose memory they do not overlap either, except for the plan; NULL: none */
+    uint32_t count;
+    firn_extent extents[FIRN_REGIONS_MAX + 4];
+} given;
+
+/* Adds memory. Returns false if it is not usable or overlaps what was added before. */
+static bool add(given *given, const void *memory, uint64_t bytes) {
+    if (!usable(memory, bytes))
+        return false;
+    firn_extent *added = &given->extents[given->count];
+    *added = firn_extent_of(memory, bytes);
+    for (uint32_t i = 0; i < given->count; i++)
+        if (!firn_extents_are_apart(added, &given->extents[i]))
+            return false;
+    given->count++;
+    return given->owner == NULL || firn_sharing->is_apart(given->owner, added);
+}
+
+/* Takes the block of each region that needs one, and the address of each that lies in the constants. Those that the
+ * owner has are taken later. The first arena is lent to the checks as their pool, for which it must be large enough. */
+static int take_blocks(const firn_config *config, firn_instance *opened, given *given, firn_check_request *request) {
     const firn_header *header = &opened->header;
-    const firn_instance *owner = firn_instance_view(config->owner);
-    const int status = owner != NULL ? firn_sharing->check(opened, owner) : FIRN_OK;
-    if (status != FIRN_OK)
-        return status;
-    for (uint32_t i = 0; i < header->region_count; i++) {
-        if (firn_instance_needs_block(header, owner, i)) {
-            opened->blocks[i] = config->blocks[i].memory;
-        } else if (firn_region_is_constant(header->region_kinds[i])) {
-            opened->blocks[i] = opened->file + header->constants_offset + firn_header_constant_offset(header, i);
-        } else {
-            /* Only a region of parameters needs no block here, and only with an owner. */
-            opened->blocks[i] = owner != NULL ? firn_sharing->block(opened, owner, i) : NULL;
-            if (opened->blocks[i] == NULL)
-                return FIRN_ERROR_OTHER_OWNER;
-        }
-    }
-    opened->owner = owner;
-    return FIRN_OK;
-}
-
-/* --- the copy of a plan --- */
-
-static void copy_bytes(const firn_port *port, uint8_t *to, const uint8_t *from, uint64_t count) {
-    while (count != 0) {
-        const size_t part = count < FIRN_ALIVE_BYTES ? (size_t)count : FIRN_ALIVE_BYTES;
-        memcpy(to, from, part);
-        to += part, from += part, count -= part;
-        if (port != NULL && port->alive != NULL)
-            port->alive(port->context);
-    }
-}
-
-/* Decodes the untrusted header and sets the file of the instance, which is the copy if there is a block for one: no
- * byte of the original is read twice. *bytes becomes the file's. */
-static int take_file(const firn_config *config, firn_instance *opened, uint64_t *bytes) {
-    uint8_t *copy = config->copy_plan;
-    opened->file = config->plan;
-    *bytes = config->plan_bytes;
-    if (copy == NULL)
-        return config->copy_plan_bytes == 0 ? firn_header_decode(&opened->header, opened->file, *bytes)
-                                            : FIRN_ERROR_ARGUMENT;
-    if (!usable(copy, config->copy_plan_bytes) ||
-        !firn_blocks_are_apart(copy, config->copy_plan_bytes, opened->file, *bytes) ||
-        !apart_from_owner(config, copy, config->copy_plan_bytes))
+    if (config->blocks == NULL || config->block_count != header->region_count)
         return FIRN_ERROR_ARGUMENT;
-    if (config->copy_plan_bytes < FIRN_PAYLOAD_OFFSET)
-        return FIRN_ERROR_BLOCK_TOO_SMALL;
-    copy_bytes(config->port, copy, opened->file, *bytes < FIRN_PAYLOAD_OFFSET ? *bytes : FIRN_PAYLOAD_OFFSET);
-    int status = firn_header_decode(&opened->header, copy, *bytes);
+    for (uint32_t i = 0; i < header->region_count; i++) {
+        const firn_block *block = &config->blocks[i];
+        const uint8_t kind = firn_region_fast_kind(header->region_kinds[i]);
+        opened->blocks[i] = block->memory;
+        if (kind == FIRN_FB_REGION_KIND_CONSTANT || (kind == FIRN_FB_REGION_KIND_PARAMETERS && given->owner != NULL)) {
+            if (block->memory != NULL || block->bytes != 0)
+                return FIRN_ERROR_ARGUMENT;
+            if (kind == FIRN_FB_REGION_KIND_CONSTANT)
+                opened->blocks[i] = request->file + header->constants_offset + firn_header_constant_offset(header, i);
+            continue;
+        }
+        if (!add(given, block->memory, block->bytes))
+            return FIRN_ERROR_ARGUMENT;
+        if (block->bytes < header->region_bytes[i])
+            return FIRN_ERROR_BLOCK_TOO_SMALL;
+        if (kind != FIRN_FB_REGION_KIND_ARENA || request->pool != NULL)
+            continue;
+        request->pool = block->memory;
+        request->pool_bytes = block->bytes;
+        if (block->bytes < firn_check_pool_bytes(&header->counts))
+            return FIRN_ERROR_BLOCK_TOO_SMALL;
+    }
+    return FIRN_OK;
+}
+
+/* Decodes the untrusted header and takes all memory of a config. The request gets the file, which is the copy if there
+ * is a block for one, and the pool. Apart from examine, whose frame lies below that of all checks. */
+static __attribute__((noinline)) int take_memory(const firn_config *config, firn_instance *opened,
+                                                 firn_check_request *request) {
+    given given = {.count = 0};
+    (void)add(&given, config->plan, config->plan_bytes);
+    given.owner = opened->owner;
+    request->file = config->plan;
+    request->file_bytes = config->plan_bytes;
+    int status;
+    if (config->copy_plan == NULL && config->copy_plan_bytes == 0)
+        status = firn_header_decode(&opened->header, request->file, request->file_bytes);
+    else if (add(&given, config->copy_plan, config->copy_plan_bytes))
+        status = firn_plan_copier(config, &opened->header, request);
+    else
+        status = FIRN_ERROR_ARGUMENT;
+    if (status == FIRN_OK)
+        status = take_blocks(config, opened, &given, request);
     if (status != FIRN_OK)
         return status;
-    *bytes = firn_header_payload_end(&opened->header);
-    if (config->copy_plan_bytes < *bytes)
-        return FIRN_ERROR_BLOCK_TOO_SMALL;
-    copy_bytes(config->port, copy + FIRN_PAYLOAD_OFFSET, opened->file + FIRN_PAYLOAD_OFFSET,
-               *bytes - FIRN_PAYLOAD_OFFSET);
-    opened->file = copy;
-    return FIRN_OK;
+    if (config->workspace_bytes != 0 && !add(&given, config->workspace, config->workspace_bytes))
+        return FIRN_ERROR_ARGUMENT;
+    if (config->prepared_bytes == 0)
+        return config->prepared == NULL ? FIRN_OK : FIRN_ERROR_ARGUMENT;
+    return add(&given, config->prepared, config->prepared_bytes) ? FIRN_OK : FIRN_ERROR_ARGUMENT;
 }
 
 /* --- the chain --- */
-
-static firn_check_request request_of(const firn_config *config, const firn_header *header, const uint8_t *file,
-                                     uint64_t file_bytes) {
-    const firn_block *lender = &config->blocks[lending_region(header)];
-    firn_check_request request = {
-        .file = file,
-        .file_bytes = file_bytes,
-        .keys = {.list = config->public_key, .count = 1 + config->more_keys, .revoked = config->revoked_keys},
-        .identity = config->identity,
-        .pool = lender->memory,
-        .pool_bytes = lender->bytes};
-    const firn_port *port = config->port;
-    if (port != NULL) {
-        request.context = port->context;
-        request.alive = port->alive;
-        request.revoked_keys = port->revoked_keys;
-        request.counter = port->counter != NULL ? port->counter->read : NULL;
-    }
-    return request;
-}
 
 static uint64_t prepared_bytes(const firn_header *header) {
     return firn_execute_prepared_bytes(&header->counts);
@@ -198,66 +131,46 @@ static int check_in_own_mode(const firn_check_request *request, firn_instance *o
     return status;
 }
 
-/* Returns the settings by which kernels divide their work among threads. */
-static firn_parallel parallel_of(const firn_port *port) {
-    firn_parallel parallel = {.grain = FIRN_GRAIN};
-    if (port != NULL) {
-        parallel.context = port->context;
-        parallel.run = port->parallel_for;
-        parallel.threads = port->threads;
-        if (port->grain != 0)
-            parallel.grain = port->grain;
-    }
-    return parallel;
-}
-
-/* A program that never pushes a sample is linked without the ring, and can run no plan that has one. */
-static int check_sampler(firn_fb_plan plan) {
-    const bool pushed = firn_fb_sampler_pushed(firn_fb_plan_sampler(plan)) != FIRN_ABSENT;
-    return pushed && firn_ring_begin == NULL ? FIRN_ERROR_KERNEL_MISSING : FIRN_OK;
-}
-
-/* No sample has been pushed yet. */
-static void empty_rings(const firn_instance *instance) {
-    for (uint32_t i = 0; i < instance->header.region_count; i++)
-        if (firn_region_fast_kind(instance->header.region_kinds[i]) == FIRN_FB_REGION_KIND_RING)
-            memset((void *)(uintptr_t)instance->blocks[i], 0, (size_t)instance->header.region_bytes[i]);
+/* Takes the port, and from it the settings by which kernels divide their work among threads. */
+static void take_port(const firn_port *port, firn_instance *opened) {
+    firn_parallel *parallel = &opened->parallel;
+    opened->port = port;
+    parallel->grain = FIRN_GRAIN;
+    if (port == NULL)
+        return;
+    parallel->context = port->context;
+    parallel->run = port->parallel_for;
+    parallel->threads = port->threads;
+    if (port->grain != 0)
+        parallel->grain = port->grain;
 }
 
 /* Makes all checks of a config and its plan, except for its ops and the workspace. The result is in *opened, the trail
  * of the checks in *trail. Writes nothing else outside the blocks. */
 static __attribute__((noinline)) int examine(const firn_config *config, firn_instance *opened, firn_trail *trail) {
     *opened = (firn_instance){0};
-    int status = check_config(config);
+    int status = check_config(config, opened);
     if (status == FIRN_OK)
         status = firn_self_test();
     if (status != FIRN_OK)
         return status;
-    opened->port = config->port;
-    opened->parallel = parallel_of(config->port);
+    take_port(config->port, opened);
     opened->kernels = firn_kernel_set_choose(config->kernels);
     if (opened->kernels == NULL)
         return FIRN_ERROR_KERNELS_UNKNOWN;
     /* Untrusted until the chain of checks below has passed. It is kept in the instance, because a header is a large
      * part of the stack of a microcontroller. */
-    uint64_t file_bytes;
-    status = take_file(config, opened, &file_bytes);
-    if (status == FIRN_OK)
-        status = check_blocks(config, &opened->header);
-    if (status == FIRN_OK && !optional_blocks_are_usable(config))
-        status = FIRN_ERROR_ARGUMENT;
+    firn_check_request request;
+    firn_request_of(config, &request);
+    status = take_memory(config, opened, &request);
     if (status != FIRN_OK)
         return status;
-    const firn_check_request request = request_of(config, &opened->header, opened->file, file_bytes);
+    opened->file = request.file;
     status = check_in_own_mode(&request, opened, trail);
-    if (status != FIRN_OK)
-        return status;
-    if (firn_instance_hash_model != NULL) /* a program that does not ask for the hash is linked without it */
+    if (status == FIRN_OK && firn_instance_hash_model != NULL) /* a program that does not ask for it lacks it */
         status = firn_instance_hash_model(opened);
-    if (status == FIRN_OK)
-        status = take_blocks(config, opened);
-    if (status == FIRN_OK)
-        status = check_sampler(opened->plan);
+    if (status == FIRN_OK && opened->owner != NULL)
+        status = firn_sharing->take(opened);
     if (status == FIRN_OK && !firn_instance_is_linked(opened))
         status = FIRN_ERROR_KERNEL_MISSING;
     return status;
@@ -290,10 +203,17 @@ int firn_plan_sizes(const void *plan, uint64_t plan_bytes, firn_sizes *sizes) {
     sizes->block_count = header.region_count;
     sizes->prepared_bytes = prepared_bytes(&header);
     sizes->copy_plan_bytes = firn_header_payload_end(&header);
-    for (uint32_t i = 0; i < header.region_count; i++)
-        sizes->blocks[i] =
-            (firn_block_size){.kind = header.region_kinds[i],
-                              .bytes = firn_instance_needs_block(&header, NULL, i) ? block_bytes(&header, i) : 0};
+    uint64_t pool = firn_check_pool_bytes(&header.counts);
+    for (uint32_t i = 0; i < header.region_count; i++) {
+        firn_block_size *block = &sizes->blocks[i];
+        block->kind = header.region_kinds[i];
+        if (!firn_region_is_constant(block->kind))
+            block->bytes = header.region_bytes[i];
+        if (firn_region_is_arena(block->kind)) { /* the first lends the pool */
+            block->bytes = block->bytes < pool ? pool : block->bytes;
+            pool = 0;
+        }
+    }
     return FIRN_OK;
 }
 
@@ -329,6 +249,27 @@ int firn_workspace_bytes(const firn_config *config, uint64_t *bytes) {
     return status;
 }
 
+/* Zeroes the arena, so that no result can depend on its previous contents, and the ring: nothing has been pushed yet.
+ */
+static void clear(const firn_instance *opened) {
+    for (uint32_t i = 0; i < opened->header.region_count; i++) {
+        const uint8_t kind = firn_region_fast_kind(opened->header.region_kinds[i]);
+        if (kind == FIRN_FB_REGION_KIND_ARENA || kind == FIRN_FB_REGION_KIND_RING)
+            memset((void *)(uintptr_t)opened->blocks[i], 0, (size_t)opened->header.region_bytes[i]);
+    }
+}
+
+/* Binds a plan that passed all checks. */
+static void bind(const firn_config *config, firn_instance *opened) {
+    clear(opened);
+    if (firn_checkpoint_configure != NULL)
+        firn_checkpoint_configure(opened, config);
+    opened->prepared = config->prepared;
+    firn_bind(opened);
+    if (config->prepared != NULL)
+        firn_execute_prepare(opened, config->prepared);
+}
+
 int firn_open(firn *instance, const firn_config *config) {
     if (instance == NULL)
         return FIRN_ERROR_ARGUMENT;
@@ -341,31 +282,16 @@ int firn_open(firn *instance, const firn_config *config) {
         status = check_ops(config, opened);
     if (status == FIRN_OK && config->workspace_bytes < workspace_bytes(opened))
         status = FIRN_ERROR_WORKSPACE_TOO_SMALL;
-    if (status != FIRN_OK) {
-        memset(instance, 0, sizeof *instance);
-        return status;
+    if (status == FIRN_OK) {
+        bind(config, opened);
+        opened->trail.first = trail.first;
+        opened->trail.second = trail.second;
+        if (firn_trail_is_complete(&opened->trail))
+            return FIRN_OK;
+        status = FIRN_ERROR_DISTURBED;
     }
-    /* The arena is zeroed so that no result can depend on its previous contents. */
-    for (uint32_t i = 0; i < opened->header.region_count; i++)
-        if (firn_region_is_arena(opened->header.region_kinds[i]))
-            memset(config->blocks[i].memory, 0, (size_t)block_bytes(&opened->header, i));
-    memcpy(opened->data_hash, config->data_hash, sizeof opened->data_hash);
-    opened->device_key = config->device_key;
-    opened->allow_other_preprocessing = config->allow_other_preprocessing;
-    opened->allow_other_split = config->allow_other_split;
-    opened->allow_other_data = config->allow_other_data;
-    opened->condition = FIRN_CONDITION_EMPTY;
-    opened->prepared = config->prepared;
-    firn_bind(opened);
-    empty_rings(opened);
-    if (config->prepared != NULL)
-        firn_execute_prepare(opened, config->prepared);
-    opened->trail.first = trail.first;
-    opened->trail.second = trail.second;
-    if (firn_trail_is_complete(&opened->trail))
-        return FIRN_OK;
     memset(instance, 0, sizeof *instance);
-    return FIRN_ERROR_DISTURBED;
+    return status;
 }
 
 int firn_confirm(firn *instance) {

@@ -1,5 +1,6 @@
-/* All kinds of metrics, and sharing: the tables of a build that leaves none out. A firmware's own tables take their
- * place (runtime/parts.h), so nothing else may be defined here. */
+/* All kinds of metrics, of samples and of data, initial weights, sharing, and copies of plans: the tables of a build
+ * that leaves none out. A firmware's own tables take their place (runtime/parts.h), so nothing else may be defined
+ * here. */
 #include "runtime/parts.h"
 
 const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS] = {
@@ -17,3 +18,7 @@ const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS] = {
 };
 
 const firn_sharing_part *const firn_sharing = &firn_sharing_parameters;
+const firn_windows_part *const firn_windows = &firn_windows_of_segments;
+const firn_data_part_rule firn_data_part = firn_part_of_data;
+const firn_plan_copy firn_plan_copier = firn_copy_plan;
+const firn_weights_rule firn_initial_weights = firn_copy_weights;

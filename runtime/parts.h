@@ -9,19 +9,56 @@
 #include "runtime/numerics/half_parts.h"
 #include "schedules/parts.h"
 
+struct firn_check_request;
+struct firn_config;
+struct firn_extent;
+struct firn_header;
 struct firn_instance;
+struct firn_span;
+struct firn_stream;
 
-/* The use of another instance's parameters; NULL: not in this build. All functions are given an open owner. */
+/* Returns the part of `length` elements or records that a plan reads. */
+typedef struct firn_span (*firn_data_part_rule)(const struct firn_instance *instance, uint64_t length);
+struct firn_span firn_all_data(const struct firn_instance *instance, uint64_t length);
+struct firn_span firn_part_of_data(const struct firn_instance *instance, uint64_t length);
+extern const firn_data_part_rule firn_data_part; /* firn_all_data: every plan of this build reads all */
+
+/* Samples that are windows of the segments of a stream; NULL: not in this build. */
+typedef struct firn_windows_part {
+    /* The windows in the part of the data that the plan reads. */
+    uint64_t (*count)(const struct firn_instance *instance, const struct firn_stream *stream,
+                      firn_data_part_rule part_of);
+    /* The first element of a window. */
+    uint64_t (*place)(const struct firn_instance *instance, const struct firn_stream *stream,
+                      firn_data_part_rule part_of, uint64_t index);
+} firn_windows_part;
+extern const firn_windows_part firn_windows_of_segments;
+extern const firn_windows_part *const firn_windows;
+
+/* The use of another instance's parameters; NULL: not in this build. Both functions are given an open owner. */
 typedef struct firn_sharing_part {
-    /* Whether a block does not overlap the owner's state or its arenas, which hold what it has derived. */
-    bool (*is_apart)(const struct firn_instance *owner, const void *block, uint64_t bytes);
-    /* Whether a checked instance may use them. Returns FIRN_OK, WRONG_MODE or OTHER_OWNER. */
-    int (*check)(const struct firn_instance *instance, const struct firn_instance *owner);
-    /* The block of the owner that takes the place of a region, or NULL. */
-    const uint8_t *(*block)(const struct firn_instance *instance, const struct firn_instance *owner, uint32_t region);
+    /* Whether memory does not overlap what the owner runs from: its plan, its blocks, its workspace, its ops. */
+    bool (*is_apart)(const struct firn_instance *owner, const struct firn_extent *memory);
+    /* Gives a checked instance the parameters of its owner, for which it has no blocks. Returns FIRN_OK, WRONG_MODE or
+     * OTHER_OWNER. */
+    int (*take)(struct firn_instance *instance);
 } firn_sharing_part;
 extern const firn_sharing_part firn_sharing_parameters;
 extern const firn_sharing_part *const firn_sharing;
+
+/* Copies the file of a request into the block of the config for it, and decodes its header. The copy becomes the file.
+ * NULL: not in this build. */
+typedef int (*firn_plan_copy)(const struct firn_config *config, struct firn_header *header,
+                              struct firn_check_request *request);
+int firn_copy_plan(const struct firn_config *config, struct firn_header *header, struct firn_check_request *request);
+extern const firn_plan_copy firn_plan_copier;
+
+/* Gives a tensor of parameters its initial values, which the plan has as constants. */
+typedef void (*firn_weights_rule)(const struct firn_instance *instance, firn_fb_initialiser initialiser,
+                                  const firn_tensor *tensor);
+void firn_copy_weights(const struct firn_instance *instance, firn_fb_initialiser initialiser,
+                       const firn_tensor *tensor);
+extern const firn_weights_rule firn_initial_weights; /* NULL: not in this build */
 
 /* Returns the value of a metric that has counted at least one row. */
 typedef float (*firn_metric_part)(const struct firn_instance *instance, firn_fb_metric metric);

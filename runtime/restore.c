@@ -20,6 +20,14 @@ static bool power_of_two(uint32_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
 
+void firn_checkpoint_configure(firn_instance *instance, const firn_config *config) {
+    memcpy(instance->data_hash, config->data_hash, sizeof instance->data_hash);
+    instance->device_key = config->device_key;
+    instance->allow_other_preprocessing = config->allow_other_preprocessing;
+    instance->allow_other_split = config->allow_other_split;
+    instance->allow_other_data = config->allow_other_data;
+}
+
 const firn_storage *firn_survey_storage(const firn_instance *instance, int *status) {
     *status = FIRN_ERROR_NO_STORAGE;
     if (instance->port == NULL || instance->port->storage == NULL)

@@ -54,8 +54,9 @@ static bool in_range(uint8_t type, const uint8_t *element, uint32_t limit) {
 /* Checks the integers of all streams against the plan's limits, so that no element in a ring can stop a step. */
 static int check_elements(const firn_instance *instance, const void *const *streams, uint32_t count) {
     for (uint32_t i = 0; i < firn_fb_plan_inputs_count(instance->plan); i++) {
-        const firn_bound_input input = firn_bind_input(instance, i);
-        const uint64_t elements = (instance->bound.sampler.records ? input.elements : 1) * count;
+        firn_bound_input input;
+        firn_bind_input(instance, i, &input);
+        const uint64_t elements = (uint64_t)input.record * count;
         const uint8_t *at = streams[input.stream];
         for (uint64_t e = 0; input.limit != 0 && e < elements; e++, at += firn_type_bytes(input.element))
             if (!in_range(input.element, at, input.limit))

@@ -9,13 +9,17 @@
 #include "runtime/numerics/numerics.h"
 #include "runtime/parts.h"
 
-/* The context of a step: the instance, the source it reads, and the progress of the run. */
+/* The context of a step: the source it reads, and the progress of the run. */
 typedef struct step {
-    firn_instance *instance;
-    firn_samples samples;
     uint64_t global_step; /* before the step */
     uint64_t cursor;      /* draws taken, this step's included; stored only if the step succeeds */
+    firn_samples samples;
 } step;
+
+static void begin_step(const firn_instance *instance, uint64_t global_step, step *step) {
+    step->global_step = global_step;
+    step->cursor = (uint64_t)*instance->bound.cursor;
+}
 
 static bool finite(float x) {
     return (firn_bits(x) & FIRN_INFINITY_BITS) != FIRN_INFINITY_BITS;
@@ -23,9 +27,9 @@ static bool finite(float x) {
 
 /* Samples of a micro-batch, at least 1. */
 static uint32_t samples_of(const firn_instance *instance) {
-    if (instance->bound.sampler.samples == 0)
+    if (instance->bound.samples == 0)
         firn_instance_trap(instance, FIRN_ERROR_SAMPLER);
-    return instance->bound.sampler.samples;
+    return instance->bound.samples;
 }
 
 /* Runs derive if the parameters have changed since it ran. A plan derives nothing from what its own steps change, so
@@ -43,69 +47,71 @@ static void derive(firn_instance *instance) {
 
 /* Evaluates every schedule at an optimizer step and stores the value in the schedule's tensor. */
 static void set_schedules(const firn_instance *instance, uint64_t optimizer_step) {
-    const firn_schedule_list list = firn_plan_schedule_list(instance->plan);
+    const firn_schedule_list list = firn_plan_checked_schedules(instance->plan);
     for (uint32_t i = 0; i < firn_fb_plan_schedules_count(instance->plan); i++) {
-        firn_fb_schedule schedule = firn_fb_plan_schedules_at(instance->plan, i);
-        float value = firn_schedule_value(&list, firn_fb_schedule_root(schedule), optimizer_step);
-        firn_instance_set_float(instance, firn_fb_schedule_tensor(schedule), value);
+        const firn_fb_schedule schedule = firn_fb_plan_schedules_at(instance->plan, i);
+        float *value = firn_instance_data(instance, firn_fb_schedule_tensor(schedule));
+        *value = firn_schedule_value(&list, firn_fb_schedule_root(schedule), optimizer_step);
     }
 }
 
 /* Runs forward and backward of every micro-batch. Does not write the state, so an error here leaves it valid. The mean
  * loss is the sum of the losses in order, divided by their number. */
-static int run_micro_batches(step *step, float *mean_loss) {
-    firn_instance *instance = step->instance;
-    uint32_t micro_batches = instance->bound.micro_batches;
-    float total = 0;
+static int run_micro_batches(firn_instance *instance, step *step, float *mean_loss) {
+    const uint32_t micro_batches = firn_fb_plan_micro_batches(instance->plan);
+    float total = -0.0f; /* what every loss is the sum of with itself */
     int status = FIRN_OK;
-    for (uint32_t micro = 0; status == FIRN_OK && micro < micro_batches; micro++) {
+    uint32_t micro = 0;
+    do {
         status = firn_samples_fill(instance, &step->samples, step->cursor);
         if (status != FIRN_OK)
             return status;
         step->cursor += samples_of(instance);
         instance->moment = (firn_moment){step->global_step, micro};
         firn_execute_phase(instance, FIRN_FB_PHASE_KIND_MICRO_BATCH);
-        float loss = *instance->bound.loss;
-        total = micro == 0 ? loss : total + loss;
-        if (instance->bound.check_loss && !finite(loss))
+        const float loss = *instance->bound.loss;
+        total += loss;
+        if (firn_fb_plan_check_loss(instance->plan) && !finite(loss))
             status = FIRN_ERROR_LOSS_NOT_FINITE;
-    }
-    *mean_loss = firn_canonical(micro_batches == 1 ? total : total / (float)micro_batches);
+    } while (status == FIRN_OK && ++micro < micro_batches);
+    *mean_loss = firn_canonical(total / (float)micro_batches);
     return status;
 }
 
-/* Runs the phases that write the state. */
-static void finish_step(step *step, bool skipped) {
-    const firn_instance *instance = step->instance;
+/* The last phases, which write the state. It counts as poisoned until the last write, because a function of the port
+ * may never return. */
+static void finish_step(firn_instance *instance, const step *step, bool skipped) {
+    instance->condition = FIRN_CONDITION_POISONED;
     if (!skipped)
         firn_execute_phase(instance, FIRN_FB_PHASE_KIND_UPDATE);
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_BOOKKEEP);
     *instance->bound.cursor = (int64_t)step->cursor;
+    instance->changes++;
+    instance->condition = FIRN_CONDITION_READY;
+}
+
+static void report_progress(const firn_bindings *bound, firn_step_report *report) {
+    report->global_step = (uint64_t)*bound->global_step;
+    report->optimizer_step = (uint64_t)*bound->optimizer_step;
 }
 
 static int train(firn_instance *instance, step *step, firn_step_report *report) {
     const firn_bindings *bound = &instance->bound;
-    const float nan = firn_from_bits(FIRN_NAN_BITS);
-    report->global_step = step->global_step;
-    report->optimizer_step = (uint64_t)*bound->optimizer_step;
+    report_progress(bound, report);
     set_schedules(instance, report->optimizer_step);
     report->learning_rate = bound->learning_rate != NULL ? *bound->learning_rate : 0;
     report->loss_scale = bound->loss_scale != NULL ? *bound->loss_scale : 1;
-    report->gradient_norm = nan;
-    int status = run_micro_batches(step, &report->loss);
+    report->gradient_norm = firn_from_bits(FIRN_NAN_BITS);
+    int status = run_micro_batches(instance, step, &report->loss);
     if (status != FIRN_OK)
         return status;
-    instance->moment = (firn_moment){step->global_step, 0};
+    instance->moment.micro_step = 0;
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_FINALISE);
-    report->gradient_norm = bound->gradient_norm != NULL ? *bound->gradient_norm : nan;
+    if (bound->gradient_norm != NULL)
+        report->gradient_norm = *bound->gradient_norm;
     report->skipped = bound->finite != NULL && *bound->finite == 0;
-    /* The state counts as poisoned until the last write, because a function of the port may never return. */
-    instance->condition = FIRN_CONDITION_POISONED;
-    finish_step(step, report->skipped);
-    instance->changes++;
-    instance->condition = FIRN_CONDITION_READY;
-    report->global_step = (uint64_t)*bound->global_step;
-    report->optimizer_step = (uint64_t)*bound->optimizer_step;
+    finish_step(instance, step, report->skipped);
+    report_progress(bound, report);
     return bound->at_floor != NULL && *bound->at_floor != 0 ? FIRN_ERROR_LOSS_SCALE_FLOOR : FIRN_OK;
 }
 
@@ -121,9 +127,10 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
     int status = firn_instance_condition(self);
     if (status != FIRN_OK)
         return status;
-    step step = {
-        .instance = self, .global_step = (uint64_t)*self->bound.global_step, .cursor = (uint64_t)*self->bound.cursor};
-    if (self->bound.steps != 0 && step.global_step >= self->bound.steps)
+    step step;
+    begin_step(self, (uint64_t)*self->bound.global_step, &step);
+    const uint64_t steps = firn_fb_plan_steps(self->plan);
+    if (steps != 0 && step.global_step >= steps)
         return FIRN_ERROR_RUN_COMPLETE;
     status = firn_samples_begin(self, source, &step.samples);
     if (status != FIRN_OK)
@@ -132,7 +139,8 @@ int firn_train_step(firn *instance, const firn_source *source, firn_step_report 
     derive(self);
     status = train(self, &step, report);
     firn_float_end(before);
-    self->worked |= status == FIRN_OK;
+    if (status == FIRN_OK)
+        self->worked = true;
     return status;
 }
 
@@ -145,9 +153,8 @@ static uint64_t eval_steps(const firn_instance *instance) {
 
 /* Returns true if the plan's number of steps is done or, if it has none, if the remaining samples are too few for a
  * batch. In the second case the data is read once, even if the sampler would start another epoch. */
-static bool eval_is_over(const step *step) {
-    const firn_instance *instance = step->instance;
-    uint64_t steps = instance->bound.steps;
+static bool eval_is_over(const firn_instance *instance, const step *step) {
+    const uint64_t steps = firn_fb_plan_steps(instance->plan);
     if (steps != 0)
         return step->global_step >= steps;
     return step->cursor > step->samples.count - samples_of(instance);
@@ -163,9 +170,9 @@ static int evaluate(firn_instance *instance, step *step) {
     firn_execute_phase(instance, FIRN_FB_PHASE_KIND_EVALUATE);
     *instance->bound.cursor = (int64_t)step->cursor;
     instance->condition = FIRN_CONDITION_READY;
-    if (instance->bound.check_loss && !finite(*instance->bound.loss))
-        return FIRN_ERROR_LOSS_NOT_FINITE;
-    return FIRN_OK;
+    /* A plan that does not check its loss may have none. */
+    return firn_fb_plan_check_loss(instance->plan) && !finite(*instance->bound.loss) ? FIRN_ERROR_LOSS_NOT_FINITE
+                                                                                     : FIRN_OK;
 }
 
 int firn_eval_step(firn *instance, const firn_source *source) {
@@ -177,17 +184,19 @@ int firn_eval_step(firn *instance, const firn_source *source) {
     int status = firn_instance_condition(self);
     if (status != FIRN_OK)
         return status;
-    step step = {.instance = self, .global_step = eval_steps(self), .cursor = (uint64_t)*self->bound.cursor};
+    step step;
+    begin_step(self, eval_steps(self), &step);
     status = firn_samples_begin(self, source, &step.samples);
     if (status != FIRN_OK)
         return status;
-    if (eval_is_over(&step))
+    if (eval_is_over(self, &step))
         return FIRN_ERROR_DATA_END;
     uint32_t before = firn_float_begin();
     derive(self);
     status = evaluate(self, &step);
     firn_float_end(before);
-    self->worked |= status == FIRN_OK;
+    if (status == FIRN_OK)
+        self->worked = true;
     return status;
 }
 

@@ -57,19 +57,10 @@ int firn_update_begin(firn_update *update, const firn_update_settings *settings)
 /* The checks of the header and signature at `file`, with what the device opens plans with. The plan hash is written,
  * also if they fail. */
 static int check_header(firn_update *update, const uint8_t *file, firn_header *header) {
-    const firn_config *config = update->settings.config;
-    const firn_port *port = config->port;
-    firn_check_request request = {
-        .file = file,
-        .file_bytes = update->bytes,
-        .keys = {.list = config->public_key, .count = 1 + config->more_keys, .revoked = config->revoked_keys},
-        .identity = config->identity};
-    if (port != NULL) {
-        request.context = port->context;
-        request.alive = port->alive;
-        request.revoked_keys = port->revoked_keys;
-        request.counter = port->counter != NULL ? port->counter->read : NULL;
-    }
+    firn_check_request request;
+    firn_request_of(update->settings.config, &request);
+    request.file = file;
+    request.file_bytes = update->bytes;
     uint32_t device_counter;
     firn_trail trail;
     const int status = firn_check_header(&request, header, update->plan_hash, &trail);

@@ -23,6 +23,10 @@ typedef struct needs {
     bool metrics[FIRN_METRIC_KINDS];
     bool tiles;   /* of linear layers */
     bool sharing; /* of parameters, which a plan that evaluates may do */
+    bool windows; /* as samples */
+    bool part;    /* of the data, instead of all */
+    bool copy;    /* of the plan, which the firmware may have made */
+    bool weights; /* as initial values */
 } needs;
 
 /* --- what a plan needs -------------------------------------------------------------------------------------------- */
@@ -47,8 +51,14 @@ static void need_ops(needs *n, firn_fb_plan plan) {
     }
 }
 
+static void need_samples(needs *n, firn_fb_sampler sampler) {
+    n->windows = n->windows || firn_fb_sampler_unit(sampler) == FIRN_FB_SAMPLE_UNIT_WINDOW;
+    n->part = n->part || firn_fb_sampler_part(sampler) != FIRN_FB_DATA_PART_ALL;
+}
+
 static void need_parts(needs *n, firn_fb_plan plan) {
     need_ops(n, plan);
+    need_samples(n, firn_fb_plan_sampler(plan));
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++)
         need_type(n, firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, i)));
     for (uint32_t i = 0; i < firn_fb_plan_schedule_nodes_count(plan); i++)
@@ -61,6 +71,7 @@ static void need_parts(needs *n, firn_fb_plan plan) {
         need_type(n, firn_fb_initialiser_element(initialiser));
         if (rule >= FIRN_FB_INITIALISER_RULE_NORMAL && rule <= FIRN_FB_INITIALISER_RULE_UNIFORM)
             n->initialisers[rule - FIRN_FB_INITIALISER_RULE_NORMAL] = true;
+        n->weights = n->weights || rule == FIRN_FB_INITIALISER_RULE_WEIGHTS;
     }
 }
 
@@ -165,14 +176,18 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     write_list(out, "const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES]", n->halves, halves, FIRN_HALF_TYPES);
     fprintf(out, "\nconst firn_sharing_part *const firn_sharing = %s;\n",
             n->sharing ? "&firn_sharing_parameters" : "0");
+    fprintf(out, "const firn_windows_part *const firn_windows = %s;\n", n->windows ? "&firn_windows_of_segments" : "0");
+    fprintf(out, "const firn_data_part_rule firn_data_part = %s;\n", n->part ? "firn_part_of_data" : "firn_all_data");
+    fprintf(out, "const firn_weights_rule firn_initial_weights = %s;\n", n->weights ? "firn_copy_weights" : "0");
+    fprintf(out, "const firn_plan_copy firn_plan_copier = %s;\n", n->copy ? "firn_copy_plan" : "0");
     fprintf(out, "\nint (*const firn_semantics_metric)(firn_fb_plan plan, firn_fb_metric metric) = %s;\n",
             needs_metrics(n) ? "firn_semantics_check_metric" : "0");
     write_list(out, "const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS]", n->metrics, metrics,
                FIRN_METRIC_KINDS);
 }
 
-int firnc_export_parts(const char *const *plans, uint32_t count, const char *output) {
-    needs n = {0};
+int firnc_export_parts(const char *const *plans, uint32_t count, bool copy_plan, const char *output) {
+    needs n = {.copy = copy_plan};
     int status = FIRNC_EXIT_OK;
     for (uint32_t i = 0; i < count && status == FIRNC_EXIT_OK; i++)
         status = read_plan(&n, plans[i]);

@@ -7,8 +7,9 @@
 #include "compiler/base/text.h"
 #include "compiler/commands/options.h"
 
-/* export.c: the tables of the parts that these plans need together (runtime/parts.h), as C. */
-int firnc_export_parts(const char *const *plans, uint32_t count, const char *output);
+/* export.c: the tables of the parts that these plans need together (runtime/parts.h), as C; with or without the part
+ * that copies a plan. */
+int firnc_export_parts(const char *const *plans, uint32_t count, bool copy_plan, const char *output);
 
 /* export_key.c: whether the file begins like a key in PEM; and public keys as a C array, one behind the other. */
 bool firnc_export_is_key(const char *name);

@@ -9,7 +9,7 @@
 typedef struct request {
     const char *name, *output, *machine, *address_text;
     firnc_texts others;
-    bool c, array, hex, elf;
+    bool c, array, hex, elf, copy_plan;
     uint32_t address;
 } request;
 
@@ -33,6 +33,10 @@ static const firnc_option options[] = {
       "with --c: another plan or key of the same firmware, such as a plan for evaluation; may be repeated"},
      FIRNC_OPTION_LIST,
      offsetof(request, others)},
+    {{"--copy-plan", NULL, NULL,
+      "with --c: the firmware copies its plans into RAM before it checks them (firn_config.copy_plan)"},
+     FIRNC_OPTION_FLAG,
+     offsetof(request, copy_plan)},
     {{"--address", NULL, "N", "where the plan begins, a multiple of 64, such as 0x08040000"},
      FIRNC_OPTION_TEXT,
      offsetof(request, address_text)},
@@ -68,6 +72,8 @@ static int check(request *r) {
         return firnc_usage("export", "--c, --array, --hex, --elf: the form is missing or not one; add one of the four");
     if (!r->c && r->others.count != 0)
         return firnc_usage("export", "--with: only with --c; leave it out");
+    if (!r->c && r->copy_plan)
+        return firnc_usage("export", "--copy-plan: only with --c; leave it out");
     if ((r->c || r->array) && r->address_text != NULL)
         return firnc_usage("export", "--address: only with --hex and --elf; leave it out");
     if (r->hex && r->address_text == NULL)
@@ -85,13 +91,16 @@ static int check(request *r) {
     return FIRNC_EXIT_OK;
 }
 
-static int export_c(const char *const *files, uint32_t count, const char *output) {
+static int export_c(const request *r, const char *const *files, uint32_t count) {
     const bool keys = firnc_export_is_key(files[0]);
+    if (keys && r->copy_plan)
+        return firnc_usage("export", "--copy-plan: only with the parts of plans; leave it out");
     for (uint32_t i = 1; i < count; i++)
         if (firnc_export_is_key(files[i]) != keys)
             return firnc_usage("export", "--with: %s is %s key, and %s is %s; give files of one kind", files[i],
                                keys ? "not a" : "a", files[0], keys ? "one" : "not");
-    return keys ? firnc_export_keys(files, count, output) : firnc_export_parts(files, count, output);
+    return keys ? firnc_export_keys(files, count, r->output)
+                : firnc_export_parts(files, count, r->copy_plan, r->output);
 }
 
 static int export_command(int argc, char **argv) {
@@ -109,7 +118,7 @@ static int export_command(int argc, char **argv) {
     if (r.output != NULL && !firnc_output_is_free("export", r.output, files, count))
         return FIRNC_EXIT_USAGE;
     if (r.c)
-        return export_c(files, count, r.output);
+        return export_c(&r, files, count);
     if (r.array)
         return firnc_export_array(r.name, r.output);
     if (r.hex)
@@ -120,7 +129,7 @@ static int export_command(int argc, char **argv) {
 
 const firnc_command firnc_command_export = {
     .words = {.name = "export",
-              .forms = {"PLAN|KEY --c [--with FILE]... [-o FILE]", "PLAN --array [-o FILE]",
+              .forms = {"PLAN|KEY --c [--with FILE]... [--copy-plan] [-o FILE]", "PLAN --array [-o FILE]",
                         "PLAN --hex --address N [-o FILE]", "PLAN --elf --machine arm|riscv [--address N] -o FILE"},
               .text =
                   "write what a firmware is built and flashed with: the parts that a plan needs, the plan, the key"},

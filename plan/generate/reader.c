@@ -60,6 +60,19 @@ static unsigned slot_of(const struct field *field) {
     return 4 + 2 * field->id;
 }
 
+/* The slots of the fields of a table, for code that reads several fields in a loop. */
+static void put_slots(const struct object *object) {
+    put("enum {\n");
+    for (size_t i = 0; i < object->field_count; i++) {
+        put("    FIRN_FB_SLOT_");
+        put_upper(object->snake);
+        put("_");
+        put_upper(object->fields[i].name);
+        put(" = %u%s\n", slot_of(&object->fields[i]), i + 1 < object->field_count ? "," : "");
+    }
+    put("};\n");
+}
+
 static const char *load_of(const struct field *field) {
     enum base_type base = field->enumeration != NULL ? field->enumeration->base : innermost(field);
     return base == BASE_BOOL ? "uint8" : scalar_of(base)->name;
@@ -171,6 +184,7 @@ void write_reader(void) {
         if (objects[i].is_struct)
             continue;
         put("\n/* --- %s */\n", objects[i].name);
+        put_slots(&objects[i]);
         for (size_t j = 0; j < objects[i].field_count; j++)
             put_access(&objects[i], &objects[i].fields[j]);
     }

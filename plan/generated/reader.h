@@ -230,6 +230,15 @@ typedef struct firn_fb_schedule { const uint8_t *at; } firn_fb_schedule;
 typedef struct firn_fb_tensor { const uint8_t *at; } firn_fb_tensor;
 
 /* --- Initialiser */
+enum {
+    FIRN_FB_SLOT_INITIALISER_RULE = 4,
+    FIRN_FB_SLOT_INITIALISER_ELEMENT = 6,
+    FIRN_FB_SLOT_INITIALISER_RNG_ID = 8,
+    FIRN_FB_SLOT_INITIALISER_A = 10,
+    FIRN_FB_SLOT_INITIALISER_B = 12,
+    FIRN_FB_SLOT_INITIALISER_INTEGER = 14,
+    FIRN_FB_SLOT_INITIALISER_WEIGHTS = 16
+};
 static inline uint8_t firn_fb_initialiser_rule(firn_fb_initialiser table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint8_t firn_fb_initialiser_element(firn_fb_initialiser table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
 static inline uint32_t firn_fb_initialiser_rng_id(firn_fb_initialiser table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
@@ -239,6 +248,18 @@ static inline int64_t firn_fb_initialiser_integer(firn_fb_initialiser table) { r
 static inline uint64_t firn_fb_initialiser_weights(firn_fb_initialiser table) { return firn_fb_scalar_uint64(table.at, 16, 0u); }
 
 /* --- Input */
+enum {
+    FIRN_FB_SLOT_INPUT_NAME = 4,
+    FIRN_FB_SLOT_INPUT_TENSOR = 6,
+    FIRN_FB_SLOT_INPUT_STREAM = 8,
+    FIRN_FB_SLOT_INPUT_ELEMENT = 10,
+    FIRN_FB_SLOT_INPUT_ADVANCE = 12,
+    FIRN_FB_SLOT_INPUT_LIMIT = 14,
+    FIRN_FB_SLOT_INPUT_SCALE = 16,
+    FIRN_FB_SLOT_INPUT_SHIFT = 18,
+    FIRN_FB_SLOT_INPUT_LABEL = 20,
+    FIRN_FB_SLOT_INPUT_RING = 22
+};
 static inline const char *firn_fb_input_name(firn_fb_input table) { return firn_fb_text(table.at, 4); }
 static inline uint32_t firn_fb_input_name_length(firn_fb_input table) { return firn_fb_count(table.at, 4); }
 static inline uint32_t firn_fb_input_tensor(firn_fb_input table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
@@ -252,6 +273,13 @@ static inline bool firn_fb_input_label(firn_fb_input table) { return firn_fb_sca
 static inline uint32_t firn_fb_input_ring(firn_fb_input table) { return firn_fb_scalar_uint32(table.at, 22, 4294967295u); }
 
 /* --- Metric */
+enum {
+    FIRN_FB_SLOT_METRIC_KIND = 4,
+    FIRN_FB_SLOT_METRIC_SUM = 6,
+    FIRN_FB_SLOT_METRIC_COUNT = 8,
+    FIRN_FB_SLOT_METRIC_BETA = 10,
+    FIRN_FB_SLOT_METRIC_IGNORE_CLASSES = 12
+};
 static inline uint8_t firn_fb_metric_kind(firn_fb_metric table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint32_t firn_fb_metric_sum(firn_fb_metric table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
 static inline uint32_t firn_fb_metric_count(firn_fb_metric table) { return firn_fb_scalar_uint32(table.at, 8, 0u); }
@@ -261,6 +289,14 @@ static inline const uint8_t *firn_fb_metric_ignore_classes_data(firn_fb_metric t
 static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, uint32_t index) { return firn_fb_index_at(table.at, 12, index); }
 
 /* --- Op */
+enum {
+    FIRN_FB_SLOT_OP_CODE = 4,
+    FIRN_FB_SLOT_OP_INPUTS = 6,
+    FIRN_FB_SLOT_OP_OUTPUTS = 8,
+    FIRN_FB_SLOT_OP_INTEGERS = 10,
+    FIRN_FB_SLOT_OP_REALS = 12,
+    FIRN_FB_SLOT_OP_REDUCTIONS = 14
+};
 static inline uint16_t firn_fb_op_code(firn_fb_op table) { return firn_fb_scalar_uint16(table.at, 4, 0u); }
 static inline uint32_t firn_fb_op_inputs_count(firn_fb_op table) { return firn_fb_count(table.at, 6); }
 static inline const uint8_t *firn_fb_op_inputs_data(firn_fb_op table) { return firn_fb_elements(table.at, 6); }
@@ -283,16 +319,53 @@ static inline firn_fb_reduction firn_fb_op_reductions_at(firn_fb_op table, uint3
 }
 
 /* --- Output */
+enum {
+    FIRN_FB_SLOT_OUTPUT_NAME = 4,
+    FIRN_FB_SLOT_OUTPUT_TENSOR = 6
+};
 static inline const char *firn_fb_output_name(firn_fb_output table) { return firn_fb_text(table.at, 4); }
 static inline uint32_t firn_fb_output_name_length(firn_fb_output table) { return firn_fb_count(table.at, 4); }
 static inline uint32_t firn_fb_output_tensor(firn_fb_output table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
 
 /* --- Phase */
+enum {
+    FIRN_FB_SLOT_PHASE_KIND = 4,
+    FIRN_FB_SLOT_PHASE_OPS = 6
+};
 static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint32_t firn_fb_phase_ops_count(firn_fb_phase table) { return firn_fb_count(table.at, 6); }
 static inline firn_fb_op firn_fb_phase_ops_at(firn_fb_phase table, uint32_t index) { return (firn_fb_op){firn_fb_table_at(table.at, 6, index)}; }
 
 /* --- Plan */
+enum {
+    FIRN_FB_SLOT_PLAN_NUMERICS_VERSION = 4,
+    FIRN_FB_SLOT_PLAN_MICRO_BATCH_ORDER = 6,
+    FIRN_FB_SLOT_PLAN_CHECK_LOSS = 8,
+    FIRN_FB_SLOT_PLAN_MICRO_BATCHES = 10,
+    FIRN_FB_SLOT_PLAN_SEED = 12,
+    FIRN_FB_SLOT_PLAN_STEPS = 14,
+    FIRN_FB_SLOT_PLAN_TENSORS = 16,
+    FIRN_FB_SLOT_PLAN_STATE_TENSORS = 18,
+    FIRN_FB_SLOT_PLAN_PHASES = 20,
+    FIRN_FB_SLOT_PLAN_INPUTS = 22,
+    FIRN_FB_SLOT_PLAN_OUTPUTS = 24,
+    FIRN_FB_SLOT_PLAN_SAMPLER = 26,
+    FIRN_FB_SLOT_PLAN_SCHEDULE_NODES = 28,
+    FIRN_FB_SLOT_PLAN_SCHEDULES = 30,
+    FIRN_FB_SLOT_PLAN_INITIALISERS = 32,
+    FIRN_FB_SLOT_PLAN_METRICS = 34,
+    FIRN_FB_SLOT_PLAN_LOSS = 36,
+    FIRN_FB_SLOT_PLAN_LEARNING_RATE = 38,
+    FIRN_FB_SLOT_PLAN_LOSS_SCALE = 40,
+    FIRN_FB_SLOT_PLAN_GLOBAL_STEP = 42,
+    FIRN_FB_SLOT_PLAN_OPTIMIZER_STEP = 44,
+    FIRN_FB_SLOT_PLAN_FINITE = 46,
+    FIRN_FB_SLOT_PLAN_AT_FLOOR = 48,
+    FIRN_FB_SLOT_PLAN_GRADIENT_NORM = 50,
+    FIRN_FB_SLOT_PLAN_SCHEDULE_NUMBERS = 52,
+    FIRN_FB_SLOT_PLAN_SCHEDULE_INSTRUCTIONS = 54,
+    FIRN_FB_SLOT_PLAN_ORIGIN = 56
+};
 static inline uint32_t firn_fb_plan_numerics_version(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
 static inline uint8_t firn_fb_plan_micro_batch_order(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
 static inline bool firn_fb_plan_check_loss(firn_fb_plan table) { return firn_fb_scalar_uint8(table.at, 8, true) != 0; }
@@ -350,6 +423,19 @@ static inline const uint8_t *firn_fb_plan_origin_data(firn_fb_plan table) { retu
 static inline uint8_t firn_fb_plan_origin_at(firn_fb_plan table, uint32_t index) { return firn_fb_load_uint8(firn_fb_element(table.at, 56, 1, index)); }
 
 /* --- Sampler */
+enum {
+    FIRN_FB_SLOT_SAMPLER_KIND = 4,
+    FIRN_FB_SLOT_SAMPLER_UNIT = 6,
+    FIRN_FB_SLOT_SAMPLER_PART = 8,
+    FIRN_FB_SLOT_SAMPLER_EPOCH_END = 10,
+    FIRN_FB_SLOT_SAMPLER_WINDOW = 12,
+    FIRN_FB_SLOT_SAMPLER_STRIDE = 14,
+    FIRN_FB_SLOT_SAMPLER_SAMPLES = 16,
+    FIRN_FB_SLOT_SAMPLER_HELD_OUT_PER_MILLE = 18,
+    FIRN_FB_SLOT_SAMPLER_SEED = 20,
+    FIRN_FB_SLOT_SAMPLER_CURSOR = 22,
+    FIRN_FB_SLOT_SAMPLER_PUSHED = 24
+};
 static inline uint8_t firn_fb_sampler_kind(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint8_t firn_fb_sampler_unit(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
 static inline uint8_t firn_fb_sampler_part(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }
@@ -363,10 +449,25 @@ static inline uint32_t firn_fb_sampler_cursor(firn_fb_sampler table) { return fi
 static inline uint32_t firn_fb_sampler_pushed(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 24, 4294967295u); }
 
 /* --- Schedule */
+enum {
+    FIRN_FB_SLOT_SCHEDULE_ROOT = 4,
+    FIRN_FB_SLOT_SCHEDULE_TENSOR = 6
+};
 static inline uint32_t firn_fb_schedule_root(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
 static inline uint32_t firn_fb_schedule_tensor(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
 
 /* --- Tensor */
+enum {
+    FIRN_FB_SLOT_TENSOR_TYPE = 4,
+    FIRN_FB_SLOT_TENSOR_ROLE = 6,
+    FIRN_FB_SLOT_TENSOR_REGION = 8,
+    FIRN_FB_SLOT_TENSOR_OFFSET = 10,
+    FIRN_FB_SLOT_TENSOR_DIMS = 12,
+    FIRN_FB_SLOT_TENSOR_FIRST = 14,
+    FIRN_FB_SLOT_TENSOR_LAST = 16,
+    FIRN_FB_SLOT_TENSOR_NAME = 18,
+    FIRN_FB_SLOT_TENSOR_BASE = 20
+};
 static inline uint8_t firn_fb_tensor_type(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint8_t firn_fb_tensor_role(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
 static inline uint8_t firn_fb_tensor_region(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 8, 0u); }

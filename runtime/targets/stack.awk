@@ -15,7 +15,9 @@
 #                           walk_run of the optimizers, which may be inlined into walk_blocks, only those whose names
 #                           end in _run, in sum_blocks only those whose names end in _terms; firn_linear_tiles is a
 #                           part and a task body
-#     runtime/open.c        the functions of runtime/share.c
+#     runtime/open.c        the functions of runtime/parts/share.c, and firn_copy_plan
+#     runtime/sample.c      the functions of runtime/parts/windows.c, and those of data_part.c, which windows.c calls, too
+#     runtime/initialise.c  the kernel, and firn_copy_weights
 #     the rest of runtime/, plan/checks/check.c
 #                           the port and the data source, which belong to the platform and are not counted
 #     plan/                 the shape rules
@@ -88,11 +90,17 @@ function may_mean(caller, title, kernel_file,    from) {
     if (from ~ /^runtime\/kernels\/block_sum/ && original(caller) == "sum_blocks")
         return file[title] ~ /^runtime\/kernels\// && title ~ /_terms$/ && !(title in called)
     if (from ~ /^runtime\/kernels\//)
-        return title !~ /_(run|terms)$/ && file[title] ~ /^runtime\// && file[title] !~ /^runtime\/(targets\/|share\.c)/ &&
+        return title !~ /_(run|terms)$/ && file[title] ~ /^runtime\// && file[title] !~ /^runtime\/(targets|parts)\// &&
                (is_static(title) || title == "firn_linear_tiles") &&
                !(title in called) && (kernel_file == "" || file[title] == kernel_file || !(file[title] in has_kernels))
     if (from == "runtime/open.c")
-        return file[title] == "runtime/share.c" && is_static(title)
+        return (file[title] == "runtime/parts/share.c" && is_static(title)) || title == "firn_copy_plan"
+    if (from == "runtime/sample.c" && file[title] == "runtime/parts/windows.c")
+        return is_static(title)
+    if (from ~ /^runtime\/(sample|parts\/windows)\.c$/)
+        return file[title] == "runtime/parts/data_part.c"
+    if (from == "runtime/initialise.c")
+        return title ~ /^(firn_kernel_find|firn_kernel_initialise|firn_copy_weights)$/
     return from ~ /^plan\// && from != "plan/checks/check.c" && title ~ /^firn_shape_/
 }
 

@@ -28,6 +28,7 @@ make_plan eval eval
 make_plan op train trainer.init.model.nonlinearity=tanh
 make_plan schedule train 'trainer.init.schedulers=[{LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.0, total_iters: 10}}]'
 make_plan half train trainer.init.precision.enabled=true
+make_plan held_out train trainer.fit.train_dataloader.held_out_per_mille=200
 
 # --- what export writes ---
 
@@ -45,6 +46,10 @@ refused() {
 "$BUILD/firnc" export "$folder/train" --c | cmp -s - "$folder/parts.c" || fail "a file and standard output differ"
 ! grep -q tanh "$folder/parts.c" || fail "a part that no op needs"
 "$BUILD/firnc" export "$folder/train" --c --with "$folder/op" | grep -q 'firn_kernel_tanh}' || fail "the parts of two plans"
+"$BUILD/firnc" export "$folder/train" --c --copy-plan | diff - "$folder/parts.c" >"$folder/got" || true
+[ "$(grep '^<' "$folder/got")" = '< const firn_plan_copy firn_plan_copier = firn_copy_plan;' ] || fail "the copy of a plan"
+refused 2 'only with --c' "$BUILD/firnc" export "$folder/train" --array --copy-plan
+refused 2 'parts of plans' "$BUILD/firnc" export "$PUB" --c --copy-plan
 refused 2 'add one of the four' "$BUILD/firnc" export "$folder/train"
 refused 1 'none' "$BUILD/firnc" export "$folder/none" --c
 refused 3 'refused' "$BUILD/firnc" export "$folder/data" --c
@@ -77,6 +82,7 @@ for sealed in 0 1; do
     [ $sealed -eq 0 ] || unknown=KERNEL_MISSING
     refused 3 "^$unknown" run "$folder/op"
     refused 3 '^KERNEL_MISSING' run "$folder/schedule"
+    refused 3 '^KERNEL_MISSING' run "$folder/held_out"
     refused 3 "^$unknown" run "$folder/eval"
     refused 3 'OP_UNKNOWN\|^KERNEL_MISSING' run "$folder/half"
     # a byte of the header, of the signature, of the payload

@@ -31,6 +31,7 @@ runtime/kernels/vector  plan/ runtime/numerics runtime/kernels runtime/kernels/l
 runtime/kernels/vector/attention plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime/kernels/vector/chunked plan/ runtime/numerics runtime/kernels runtime/kernels/vector/
 runtime                 plan/ schedules runtime/numerics runtime/kernels
+runtime/parts           plan/ runtime runtime/numerics
 runtime/examples        plan/ runtime runtime/targets/host
 runtime/targets         plan/ schedules runtime
 runtime/targets/host    plan/ schedules runtime runtime/targets

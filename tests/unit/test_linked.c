@@ -17,6 +17,9 @@ static firn_initialise_rule rules[FIRN_INITIALISE_RULES];
 static const firn_half_part *halves[FIRN_HALF_TYPES];
 static firn_metric_part metrics[FIRN_METRIC_KINDS];
 static firn_task_body tiles;
+static const firn_windows_part *windows;
+static firn_data_part_rule data_part;
+static firn_weights_rule initial_weights;
 
 bool injected_is_linked(const firn_instance *instance);
 
@@ -25,6 +28,9 @@ bool injected_is_linked(const firn_instance *instance);
 #define firn_half_parts         halves
 #define firn_metric_parts       metrics
 #define firn_linear_in_tiles    tiles
+#define firn_windows            windows
+#define firn_data_part          data_part
+#define firn_initial_weights    initial_weights
 #undef FIRN_VECTORS
 #define FIRN_VECTORS 0
 #include "runtime/linked.c"
@@ -33,6 +39,9 @@ bool injected_is_linked(const firn_instance *instance);
 #undef firn_half_parts
 #undef firn_metric_parts
 #undef firn_linear_in_tiles
+#undef firn_windows
+#undef firn_data_part
+#undef firn_initial_weights
 
 static int take_everything(void **state) {
     (void)state;
@@ -40,6 +49,9 @@ static int take_everything(void **state) {
     memcpy(halves, firn_half_parts, sizeof halves);
     memcpy(metrics, firn_metric_parts, sizeof metrics);
     tiles = firn_linear_in_tiles;
+    windows = firn_windows;
+    data_part = firn_data_part;
+    initial_weights = firn_initial_weights;
     return 0;
 }
 
@@ -142,6 +154,39 @@ static void missing_tiles_of_chunks_are_found(void **state) {
     assert_false(links(&plan));
 }
 
+static void missing_weights_are_found(void **state) {
+    (void)state;
+    half_type = FIRN_FLOAT32;
+    const signed_plan_settings changed = settings_with(give_weights_the_type);
+    assert_true(trains(&changed));
+    initial_weights = NULL;
+    assert_false(trains(&changed));
+    assert_true(trains(&support_settings));
+}
+
+/* The bigram samples windows, the classifier records. */
+static void missing_windows_are_found(void **state) {
+    (void)state;
+    signed_plan plan;
+    support_classifier(&plan, &support_settings);
+    windows = NULL;
+    assert_true(links(&plan));
+    assert_false(trains(&support_settings));
+}
+
+static void a_missing_part_of_the_data_is_found(void **state) {
+    (void)state;
+    signed_plan_settings settings = support_settings;
+    settings.held_out_per_mille = 100;
+    for (uint8_t part = FIRN_FB_DATA_PART_ALL; part <= FIRN_FB_DATA_PART_HELD_OUT; part++) {
+        (void)take_everything(state);
+        settings.part = part;
+        assert_true(trains(&settings));
+        data_part = firn_all_data;
+        assert_int_equal(trains(&settings), part == FIRN_FB_DATA_PART_ALL);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_missing_initialiser_is_found, take_everything),
@@ -149,6 +194,9 @@ int main(void) {
         cmocka_unit_test_setup(a_missing_metric_is_found, take_everything),
         cmocka_unit_test_setup(missing_tiles_are_found, take_everything),
         cmocka_unit_test_setup(missing_tiles_of_chunks_are_found, take_everything),
+        cmocka_unit_test_setup(missing_weights_are_found, take_everything),
+        cmocka_unit_test_setup(missing_windows_are_found, take_everything),
+        cmocka_unit_test_setup(a_missing_part_of_the_data_is_found, take_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "plan/ops.h"
+#include "runtime/instance.h"
 #include "runtime/numerics/numerics.h"
 #include "tests/unit/support_signed_plans.h"
 
@@ -312,6 +313,51 @@ static void blocks_lie_apart_from_the_owners(void **state) {
     assert_memory_equal(before, after, 32);
 }
 
+/* Nor may it lie in what the owner's steps are read from: the copy of its plan, its decoded ops, its workspace. */
+static void blocks_lie_apart_from_what_the_owner_runs_from(void **state) {
+    (void)state;
+    static _Alignas(64) uint8_t copy[sizeof train_plan.file], workspace[256], prepared[sizeof owner.prepared];
+    open_both();
+    firn_config config = support_config(&owner, &train_plan);
+    config.copy_plan = copy;
+    config.copy_plan_bytes = sizeof copy;
+    config.prepared = prepared;
+    config.prepared_bytes = sizeof prepared;
+    memset(&owner.firn, 0, sizeof owner.firn);
+    assert_int_equal(firn_open(&owner.firn, &config), FIRN_OK);
+    /* The portable kernels need none. */
+    firn_instance *with_workspace = (firn_instance *)(void *)&owner.firn;
+    with_workspace->workspace = workspace;
+    with_workspace->slot_bytes = 128;
+    firn_sizes sizes;
+    assert_int_equal(firn_plan_sizes(train_plan.file, train_plan.bytes, &sizes), FIRN_OK);
+    const firn_block of_owner[] = {{copy, sizes.copy_plan_bytes}, {prepared, sizes.prepared_bytes}, {workspace, 128}};
+    for (size_t i = 0; i < sizeof of_owner / sizeof of_owner[0]; i++) {
+        /* the first and the last 64 bytes that the owner uses */
+        uint8_t *begin = of_owner[i].memory;
+        uint8_t *const at[] = {begin, begin + (of_owner[i].bytes - 1) / 64 * 64};
+        for (size_t j = 0; j < 2; j++) {
+            config = shared_config(&apart, &eval_plan, &owner.firn);
+            config.workspace = at[j];
+            config.workspace_bytes = 64;
+            assert_int_equal(firn_open(&apart.firn, &config), FIRN_ERROR_ARGUMENT);
+        }
+        config = shared_config(&apart, &eval_plan, &owner.firn);
+        config.prepared = begin;
+        config.prepared_bytes = 64;
+        assert_int_equal(firn_open(&apart.firn, &config), FIRN_ERROR_ARGUMENT);
+        config = shared_config(&apart, &eval_plan, &owner.firn);
+        config.copy_plan = begin;
+        config.copy_plan_bytes = 64;
+        assert_int_equal(firn_open(&apart.firn, &config), FIRN_ERROR_ARGUMENT);
+    }
+    /* behind the workspace of the owner */
+    config = shared_config(&apart, &eval_plan, &owner.firn);
+    config.workspace = workspace + 128;
+    config.workspace_bytes = 128;
+    assert_int_equal(firn_open(&apart.firn, &config), FIRN_OK);
+}
+
 /* --- what is derived from the parameters --- */
 
 /* Derives tanh of the table, and looks up tokens in that; "derived" is an output. */
@@ -535,6 +581,7 @@ int main(void) {
         cmocka_unit_test(models_must_be_and_lie_alike),
         cmocka_unit_test(owners_are_open_and_own),
         cmocka_unit_test(blocks_lie_apart_from_the_owners),
+        cmocka_unit_test(blocks_lie_apart_from_what_the_owner_runs_from),
         cmocka_unit_test(parameters_that_were_changed_are_derived_from_again),
         cmocka_unit_test(a_sharer_derives_after_each_change_of_the_owner),
         cmocka_unit_test(outputs_are_read_by_name),

@@ -34,27 +34,39 @@ static bool lie_alike(const firn_instance *instance, const firn_instance *owner)
     return true;
 }
 
-static bool is_apart(const firn_instance *owner, const void *block, uint64_t bytes) {
-    for (uint32_t i = 0; i < owner->header.region_count; i++)
-        if (!firn_region_is_constant(owner->header.region_kinds[i]) &&
-            !firn_blocks_are_apart(block, bytes, owner->blocks[i], owner->header.region_bytes[i]))
-            return false;
-    return true;
+static bool is_apart_from(const firn_extent *memory, const void *of_owner, uint64_t bytes) {
+    const firn_extent extent = firn_extent_of(of_owner, bytes);
+    return bytes == 0 || firn_extents_are_apart(memory, &extent);
 }
 
-static int check(const firn_instance *instance, const firn_instance *owner) {
+static bool is_apart(const firn_instance *owner, const firn_extent *memory) {
+    const firn_header *header = &owner->header;
+    const uint64_t prepared = owner->prepared != NULL ? firn_execute_prepared_bytes(&header->counts) : 0;
+    const uint64_t workspace = (uint64_t)owner->slot_bytes * firn_instance_threads(owner);
+    bool apart = is_apart_from(memory, owner->file, firn_header_payload_end(header)) &&
+                 is_apart_from(memory, owner->prepared, prepared) && is_apart_from(memory, owner->workspace, workspace);
+    for (uint32_t i = 0; i < header->region_count; i++)
+        apart = apart && is_apart_from(memory, owner->blocks[i], header->region_bytes[i]);
+    return apart;
+}
+
+static int take(firn_instance *instance) {
+    const firn_instance *owner = instance->owner;
     /* A training would write what is the owner's. */
     if (instance->header.mode == FIRN_MODE_TRAIN)
         return FIRN_ERROR_WRONG_MODE;
-    return memcmp(firn_instance_model_hash(instance), firn_instance_model_hash(owner), FIRN_HASH_BYTES) == 0 &&
-                   lie_alike(instance, owner)
-               ? FIRN_OK
-               : FIRN_ERROR_OTHER_OWNER;
+    if (memcmp(firn_instance_model_hash(instance), firn_instance_model_hash(owner), FIRN_HASH_BYTES) != 0 ||
+        !lie_alike(instance, owner))
+        return FIRN_ERROR_OTHER_OWNER;
+    for (uint32_t i = 0; i < instance->header.region_count; i++) {
+        if (instance->blocks[i] != NULL)
+            continue;
+        const uint32_t theirs = owner_region(&instance->header, i, &owner->header);
+        if (theirs == FIRN_REGIONS_MAX)
+            return FIRN_ERROR_OTHER_OWNER;
+        instance->blocks[i] = owner->blocks[theirs];
+    }
+    return FIRN_OK;
 }
 
-static const uint8_t *block(const firn_instance *instance, const firn_instance *owner, uint32_t region) {
-    const uint32_t theirs = owner_region(&instance->header, region, &owner->header);
-    return theirs == FIRN_REGIONS_MAX ? NULL : owner->blocks[theirs];
-}
-
-const firn_sharing_part firn_sharing_parameters = {is_apart, check, block};
+const firn_sharing_part firn_sharing_parameters = {is_apart, take};
