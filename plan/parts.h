@@ -24,9 +24,9 @@ typedef struct firn_op_part {
 extern const firn_op_part firn_op_parts[];
 extern const uint16_t firn_op_part_count;
 
-/* The semantic rules of a metric; NULL: this build has none, and refuses plans with metrics. */
-int firn_semantics_check_metric(firn_fb_plan plan, firn_fb_metric metric);
-extern int (*const firn_semantics_metric)(firn_fb_plan plan, firn_fb_metric metric);
+/* The semantic rules of metric i of a plan; NULL: this build has none, and refuses plans with metrics. */
+int firn_semantics_check_metric(const firn_fb_plan_record *plan, uint32_t i);
+extern int (*const firn_semantics_metric)(const firn_fb_plan_record *plan, uint32_t i);
 
 /* The part of an op, or NULL. */
 const firn_op_part *firn_op_part_find(uint16_t code);

@@ -165,7 +165,7 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     write_list(out, "const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES]", n->halves, halves, FIRN_HALF_TYPES);
     fprintf(out, "\nconst firn_sharing_part *const firn_sharing = %s;\n",
             n->sharing ? "&firn_sharing_parameters" : "0");
-    fprintf(out, "\nint (*const firn_semantics_metric)(firn_fb_plan plan, firn_fb_metric metric) = %s;\n",
+    fprintf(out, "\nint (*const firn_semantics_metric)(const firn_fb_plan_record *plan, uint32_t i) = %s;\n",
             needs_metrics(n) ? "firn_semantics_check_metric" : "0");
     write_list(out, "const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS]", n->metrics, metrics,
                FIRN_METRIC_KINDS);

@@ -151,6 +151,33 @@ static void put_access(const struct object *object, const struct field *field) {
         put_table_access(object, field);
 }
 
+/* The members are named as those of the native structs (writer.c). A record has no member for a table that its table
+ * leads to. */
+static void put_record_member(const struct field *field) {
+    const struct object *object = field->object;
+    if (field->base == BASE_STRING)
+        put("    const char *%s;\n    uint32_t %s_length;\n", field->name, field->name);
+    else if (field->base == BASE_VECTOR && object != NULL && object->is_struct)
+        put("    const firn_fb_%s *%s;\n    uint32_t %s_count;\n", object->snake, field->name, field->name);
+    else if (field->base == BASE_VECTOR)
+        put("    const %s *%s;\n    uint32_t %s_count;\n", object != NULL ? "uint8_t" : c_type_of(field), field->name,
+            field->name);
+    else if (field->base != BASE_OBJECT)
+        put("    %s %s;\n", c_type_of(field), field->name);
+    else if (object->is_struct)
+        put("    firn_fb_%s %s;\n", object->snake, field->name);
+}
+
+static void put_record(const struct object *object) {
+    put("\ntypedef struct firn_fb_%s_record {\n    firn_fb_%s table;\n", object->snake, object->snake);
+    for (size_t i = 0; i < object->field_count; i++)
+        put_record_member(&object->fields[i]);
+    put("} firn_fb_%s_record;\n", object->snake);
+    put("static inline void firn_fb_%s_read(firn_fb_%s table, firn_fb_%s_record *record) { firn_fb_read(table.at, %u, "
+        "record); }\n",
+        object->snake, object->snake, object->snake, object->number);
+}
+
 void write_reader(void) {
     begin_file(
         "reader.h",
@@ -159,6 +186,7 @@ void write_reader(void) {
         "of no\n"
         " * elements, an absent struct as zeros; an absent table must not be asked for. An index must be below its "
         "count.\n"
+        " * A record has all fields of a table; its members for vectors of tables are the first of their offsets.\n"
         " * Freestanding.");
     put("#ifndef FIRN_PLAN_GENERATED_READER_H\n#define FIRN_PLAN_GENERATED_READER_H\n\n");
     put("#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n");
@@ -173,6 +201,7 @@ void write_reader(void) {
         put("\n/* --- %s */\n", objects[i].name);
         for (size_t j = 0; j < objects[i].field_count; j++)
             put_access(&objects[i], &objects[i].fields[j]);
+        put_record(&objects[i]);
     }
     put("\nstatic inline firn_fb_%s firn_fb_%s_root(const uint8_t *buffer) {\n", root->snake, root->snake);
     put("    return (firn_fb_%s){firn_fb_follow(buffer)};\n}\n\n#endif\n", root->snake);
