@@ -28,17 +28,12 @@ static inline void firn_store64(uint8_t *at, uint64_t value) {
     firn_store32(at + 4, (uint32_t)(value >> 32));
 }
 
-/* The next multiple of a unit that is a power of two. The caller knows that it does not overflow. */
+/* The next multiple of a unit. The caller knows that it does not overflow. */
 static inline uint64_t firn_round_up(uint64_t bytes, uint32_t unit) {
-    return (bytes + (unit - 1)) & ~(uint64_t)(unit - 1);
+    return (bytes + (unit - 1)) / unit * unit;
 }
 
 /* Whether the bytes from `begin` to before `end` are all zero. */
-static inline bool firn_is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end) {
-    uint8_t any = 0;
-    for (uint32_t i = begin; i < end; i++)
-        any |= bytes[i];
-    return any == 0;
-}
+bool firn_is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end);
 
 #endif
