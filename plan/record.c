@@ -1,7 +1,5 @@
 /* Reads a table into its record, for code that uses many of its fields: generated/reader.h declares the record, and
  * generated/tables.c says what its members are. There are no checks here, as in plan/access.h. Freestanding. */
-#include <stdbool.h>
-
 #include "plan/access.h"
 #include "plan/bytes.h"
 #include "plan/generated/tables.h"
@@ -19,7 +17,6 @@ typedef struct after_byte {
     uint64_t number;
 } after_byte;
 _Static_assert(offsetof(after_byte, number) == sizeof(uint64_t), "a scalar is aligned to its size");
-_Static_assert(sizeof(bool) == 1, "a bool is a byte");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "scalars are copied as they lie in the file");
 
 static sequence sequence_at(const uint8_t *offset) {
@@ -49,8 +46,15 @@ void firn_fb_read(const uint8_t *table, uint32_t type, void *record) {
         } else {
             continue;
         }
+        if (alignment < sizeof(uint32_t)) /* has 32 bits in the record */
+            alignment = sizeof(uint32_t);
         place = (place + alignment - 1) & ~(alignment - 1);
+        memset(to + place, 0, sizeof(uint32_t));
         memcpy(to + place, value, bytes);
         place += bytes;
     }
+}
+
+void firn_fb_read_at(const uint8_t *offsets, uint32_t index, uint32_t type, void *record) {
+    firn_fb_read(firn_fb_follow(offsets + sizeof(uint32_t) * (size_t)index), type, record);
 }

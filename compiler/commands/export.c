@@ -22,6 +22,8 @@ typedef struct needs {
     bool halves[FIRN_HALF_TYPES];
     bool metrics[FIRN_METRIC_KINDS];
     bool tiles;   /* of linear layers */
+    bool outputs; /* that an application reads */
+    bool rings;   /* of pushed samples */
     bool sharing; /* of parameters, which a plan that evaluates may do */
 } needs;
 
@@ -49,6 +51,8 @@ static void need_ops(needs *n, firn_fb_plan plan) {
 
 static void need_parts(needs *n, firn_fb_plan plan) {
     need_ops(n, plan);
+    n->outputs = n->outputs || firn_fb_plan_outputs_count(plan) != 0;
+    n->rings = n->rings || firn_fb_sampler_pushed(firn_fb_plan_sampler(plan)) != FIRN_ABSENT;
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++)
         need_type(n, firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, i)));
     for (uint32_t i = 0; i < firn_fb_plan_schedule_nodes_count(plan); i++)
@@ -151,6 +155,16 @@ static bool needs_metrics(const needs *n) {
     return any;
 }
 
+/* The semantic rules. Those of a tensor that is gathered are for ops that fill it element by element. */
+static void write_rules(FILE *out, const needs *n) {
+    bool gathered = false;
+    for (uint32_t i = 0; i < FIRN_OPS; i++)
+        gathered = gathered || (n->ops[i] && firn_op_at(i)->begins == FIRN_BEGINS_partial);
+    fprintf(out, "\nconst firn_rule_parts firn_semantics_parts = {%s, %s, %s, %s};\n",
+            needs_metrics(n) ? "firn_semantics_check_metric" : "0", n->outputs ? "firn_semantics_is_output" : "0",
+            n->rings ? "firn_semantics_are_rings" : "0", gathered ? "firn_semantics_is_gathered" : "0");
+}
+
 static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     fprintf(
         out,
@@ -165,8 +179,7 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     write_list(out, "const firn_half_part *const firn_half_parts[FIRN_HALF_TYPES]", n->halves, halves, FIRN_HALF_TYPES);
     fprintf(out, "\nconst firn_sharing_part *const firn_sharing = %s;\n",
             n->sharing ? "&firn_sharing_parameters" : "0");
-    fprintf(out, "\nint (*const firn_semantics_metric)(const firn_fb_plan_record *plan, uint32_t i) = %s;\n",
-            needs_metrics(n) ? "firn_semantics_check_metric" : "0");
+    write_rules(out, n);
     write_list(out, "const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS]", n->metrics, metrics,
                FIRN_METRIC_KINDS);
 }

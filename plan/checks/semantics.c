@@ -20,7 +20,7 @@ static int check_header(firn_fb_plan plan, const firn_header *header) {
 
 /* --- tensors ---------------------------------------------------------------------------------------------------- */
 
-static bool role_fits(uint8_t role, uint8_t kind) {
+static bool role_fits(uint32_t role, uint8_t kind) {
     return (firn_semantics_regions[role] >> firn_region_fast_kind(kind) & 1) != 0;
 }
 

@@ -6,7 +6,6 @@
 
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
-#include "plan/divide.h"
 #include "plan/errors.h"
 #include "plan/parts.h"
 #include "plan/schedule_list.h"
@@ -49,24 +48,16 @@ static bool reads_windows(const firn_fb_sampler_record *sampler) {
     return sampler->unit == FIRN_FB_SAMPLE_UNIT_WINDOW;
 }
 
-/* Pushed samples are counted, and none of them is held out. */
-static bool is_pushed_or_read(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler) {
-    return sampler->pushed == FIRN_ABSENT ||
-           (firn_semantics_is_scalar(plan, sampler->pushed, FIRN_IN_RING, FIRN_INT64) &&
-            sampler->part == FIRN_FB_DATA_PART_ALL && sampler->held_out_per_mille == 0);
-}
-
 static bool is_sampler(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler) {
     const bool window = reads_windows(sampler);
     return (sampler->window != 0) == window && (sampler->stride != 0) == window && sampler->samples >= 1 &&
-           sampler->held_out_per_mille <= 999 && firn_semantics_is_counter(plan, sampler->cursor) &&
-           is_pushed_or_read(plan, sampler);
+           sampler->held_out_per_mille <= 999 && firn_semantics_is_counter(plan, sampler->cursor);
 }
 
 /* int32 reads integers of up to 32 bits, which must be below the limit; float32 reads float32 unscaled, or integers of
  * up to 16 bits with scale and shift. */
-static bool element_fits(const firn_fb_input_record *input, uint8_t type) {
-    const uint8_t element = input->element;
+static bool element_fits(const firn_fb_input_record *input, uint32_t type) {
+    const uint32_t element = input->element;
     const bool small = element >= FIRN_UINT8 && element <= FIRN_BOOL;
     const bool scaled = input->scale != 1.0f || !firn_semantics_is_unused(input->shift);
     if (!small && (element != type || scaled))
@@ -83,65 +74,30 @@ static bool sample_fits(const firn_fb_sampler_record *sampler, const firn_fb_inp
     return input->stream == 0 && input->advance <= sampler->window && elements <= sampler->window - input->advance;
 }
 
-/* Elements of one sample; dimension 0 is the number of samples. */
-static uint64_t sample_elements(const firn_fb_tensor_record *tensor) {
-    firn_shape shape;
-    uint64_t elements = 0;
-    firn_semantics_shape(tensor, &shape);
-    return firn_shape_elements(&shape, &elements) ? firn_divide(elements, shape.dims[0], NULL) : 0;
-}
-
-/* The ring of an input holds elements as they were pushed: one after the other for windows, in records of a sample
- * each otherwise. */
-static bool is_ring(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler,
-                    const firn_fb_input_record *input, uint64_t elements) {
-    firn_fb_tensor_record ring;
-    if (sampler->pushed == FIRN_ABSENT || input->ring == FIRN_ABSENT)
-        return sampler->pushed == input->ring;
-    if (input->ring >= plan->tensors_count || input->ring == sampler->pushed)
-        return false;
-    firn_semantics_tensor(plan, input->ring, &ring);
-    return ring.role == FIRN_FB_ROLE_RING && ring.base == FIRN_ABSENT && ring.type == input->element &&
-           (reads_windows(sampler) ? ring.dims_count == 1 : sample_elements(&ring) == elements);
-}
-
-static void read_input(const firn_fb_plan_record *plan, uint32_t i, firn_fb_input_record *input) {
-    firn_fb_input_read(firn_fb_plan_inputs_at(plan->table, i), input);
-}
-
 static bool is_input(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler,
                      const firn_fb_input_record *input) {
     firn_fb_tensor_record tensor;
     if (input->tensor >= plan->tensors_count)
         return false;
     firn_semantics_tensor(plan, input->tensor, &tensor);
-    const uint64_t elements = sample_elements(&tensor);
-    return tensor.role == FIRN_FB_ROLE_INPUT && tensor.base == FIRN_ABSENT && is_ring(plan, sampler, input, elements) &&
-           tensor.dims[0] == sampler->samples && element_fits(input, tensor.type) &&
-           sample_fits(sampler, input, elements);
+    const uint64_t elements = firn_semantics_sample_elements(&tensor);
+    return tensor.role == FIRN_FB_ROLE_INPUT && tensor.base == FIRN_ABSENT &&
+           (input->ring == FIRN_ABSENT) == (sampler->pushed == FIRN_ABSENT) && tensor.dims[0] == sampler->samples &&
+           element_fits(input, tensor.type) && sample_fits(sampler, input, elements);
 }
 
 /* Elements of one sample of an input that has been checked. */
 static uint64_t input_elements(const firn_fb_plan_record *plan, const firn_fb_input_record *input) {
     firn_fb_tensor_record tensor;
     firn_semantics_tensor(plan, input->tensor, &tensor);
-    return sample_elements(&tensor);
+    return firn_semantics_sample_elements(&tensor);
 }
 
-static uint32_t ring_length(const firn_fb_plan_record *plan, uint32_t ring) {
-    return firn_fb_tensor_dims_at(firn_fb_plan_tensors_at(plan->table, ring), 0);
-}
-
-/* Checks an input against an earlier one: those of one stream read the same elements, from the same ring if they have
- * one, and all rings have room for as many, because `pushed` counts for all of them. */
+/* Whether two inputs of one stream read the same elements. */
 static bool agree(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler,
                   const firn_fb_input_record *input, const firn_fb_input_record *other) {
-    const bool same = other->stream == input->stream;
-    if (input->ring != FIRN_ABSENT &&
-        ((other->ring == input->ring) != same || ring_length(plan, other->ring) != ring_length(plan, input->ring)))
-        return false;
-    return !same || (other->element == input->element &&
-                     (reads_windows(sampler) || input_elements(plan, other) == input_elements(plan, input)));
+    return other->element == input->element &&
+           (reads_windows(sampler) || input_elements(plan, other) == input_elements(plan, input));
 }
 
 /* Checks an input against all earlier ones: each has a different tensor, and streams are numbered in the order of their
@@ -151,26 +107,29 @@ static bool follows_inputs(const firn_fb_plan_record *plan, const firn_fb_sample
     firn_fb_input_record other;
     bool follows = input->stream == 0;
     for (uint32_t j = 0; j < i; j++) {
-        read_input(plan, j, &other);
-        if (!agree(plan, sampler, input, &other))
+        firn_fb_input_read_at(plan->inputs, j, &other);
+        if (other.stream == input->stream && !agree(plan, sampler, input, &other))
             return false;
-        follows |= other.stream + 1u >= input->stream;
+        follows |= other.stream + 1 >= input->stream;
     }
     return follows && firn_semantics_input_of(plan, input->tensor) == i;
 }
 
-static bool are_inputs(const firn_fb_plan_record *plan) {
+static int check_inputs(const firn_fb_plan_record *plan) {
     firn_fb_sampler_record sampler;
     firn_fb_input_record input;
     firn_fb_sampler_read(firn_fb_plan_sampler(plan->table), &sampler);
-    if (!is_sampler(plan, &sampler))
-        return false;
-    for (uint32_t i = 0; i < plan->inputs_count; i++) {
-        read_input(plan, i, &input);
-        if (!is_input(plan, &sampler, &input) || !follows_inputs(plan, &sampler, &input, i))
-            return false;
+    bool good = is_sampler(plan, &sampler);
+    for (uint32_t i = 0; good && i < plan->inputs_count; i++) {
+        firn_fb_input_read_at(plan->inputs, i, &input);
+        good = is_input(plan, &sampler, &input) && follows_inputs(plan, &sampler, &input, i);
     }
-    return true;
+    if (good && sampler.pushed != FIRN_ABSENT) {
+        if (firn_semantics_parts.rings == NULL)
+            return FIRN_ERROR_KERNEL_MISSING;
+        good = firn_semantics_parts.rings(plan, &sampler);
+    }
+    return good ? FIRN_OK : FIRN_ERROR_SAMPLER;
 }
 
 /* --- schedules ------------------------------------------------------------------------------------------------- */
@@ -178,7 +137,7 @@ static bool are_inputs(const firn_fb_plan_record *plan) {
 /* No input and no earlier schedule fills the tensor. */
 static bool is_schedule(const firn_fb_plan_record *plan, uint32_t i) {
     firn_fb_schedule_record schedule;
-    firn_fb_schedule_read(firn_fb_plan_schedules_at(plan->table, i), &schedule);
+    firn_fb_schedule_read_at(plan->schedules, i, &schedule);
     return schedule.root < plan->schedule_nodes_count &&
            firn_semantics_is_scalar(plan, schedule.tensor, FIRN_IN_ARENA, FIRN_FLOAT32) &&
            firn_fb_tensor_role(firn_fb_plan_tensors_at(plan->table, schedule.tensor)) == FIRN_FB_ROLE_INPUT &&
@@ -206,56 +165,21 @@ static int check_schedules(const firn_fb_plan_record *plan) {
 
 /* --- what the runtime reads between the phases ------------------------------------------------------------------ */
 
-/* The kind of the phase of op n; if there is no such op, update, where neither a loss nor an output may come from. */
-static uint8_t phase_of(const firn_fb_plan_record *plan, uint32_t n) {
-    uint8_t phase = FIRN_FB_PHASE_KIND_UPDATE;
-    firn_fb_op op;
-    (void)firn_semantics_op(plan->table, n, &op, &phase);
-    return phase;
-}
-
 /* The runtime reads the loss at the end of the phase micro_batch or evaluate. */
 static bool is_loss(const firn_fb_plan_record *plan, uint32_t loss) {
-    const uint8_t phase = phase_of(plan, firn_semantics_first_use(plan, loss, true));
+    const uint8_t phase = firn_semantics_phase_of(plan, firn_semantics_first_use(plan, loss, true));
     return firn_semantics_is_scalar(plan, loss, FIRN_IN_ARENA, FIRN_FLOAT32) &&
            (phase == FIRN_FB_PHASE_KIND_MICRO_BATCH || phase == FIRN_FB_PHASE_KIND_EVALUATE);
 }
 
-static void read_output(const firn_fb_plan_record *plan, uint32_t i, firn_fb_output_record *output) {
-    firn_fb_output_read(firn_fb_plan_outputs_at(plan->table, i), output);
-}
-
-/* Whether output i has the name of an earlier one. */
-static bool repeats_name(const firn_fb_plan_record *plan, uint32_t i, const firn_fb_output_record *output) {
-    firn_fb_output_record other;
-    for (uint32_t j = 0; j < i; j++) {
-        read_output(plan, j, &other);
-        if (other.name_length == output->name_length && memcmp(other.name, output->name, other.name_length) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* An output is computed in each step and stays until the next; its name is its own. */
-static bool is_output(const firn_fb_plan_record *plan, uint32_t i) {
-    firn_fb_output_record output;
-    firn_fb_tensor_record tensor;
-    read_output(plan, i, &output);
-    if (output.tensor >= plan->tensors_count)
-        return false;
-    const uint32_t index = firn_semantics_base(plan, output.tensor);
-    firn_semantics_tensor(plan, index, &tensor);
-    return firn_semantics_is_arena(&tensor) && firn_semantics_is_persistent(&tensor) &&
-           tensor.role != FIRN_FB_ROLE_SCRATCH &&
-           phase_of(plan, firn_semantics_first_use(plan, index, false)) != FIRN_FB_PHASE_KIND_UPDATE &&
-           !repeats_name(plan, i, &output);
-}
-
-static bool are_outputs(const firn_fb_plan_record *plan) {
+static int check_outputs(const firn_fb_plan_record *plan) {
     bool good = plan->loss == FIRN_ABSENT || is_loss(plan, plan->loss);
-    for (uint32_t i = 0; good && i < plan->outputs_count; i++)
-        good = is_output(plan, i);
-    return good;
+    for (uint32_t i = 0; good && i < plan->outputs_count; i++) {
+        if (firn_semantics_parts.output == NULL)
+            return FIRN_ERROR_KERNEL_MISSING;
+        good = firn_semantics_parts.output(plan, i);
+    }
+    return good ? FIRN_OK : FIRN_ERROR_ROLE;
 }
 
 /* What a step counts, reports and obeys is what one op has computed, and none other: the field of the plan that names
@@ -312,7 +236,7 @@ static bool is_step(const firn_fb_plan_record *plan) {
 static bool weights_fit(const firn_fb_initialiser_record *initialiser, const firn_fb_tensor_record *tensor,
                         uint64_t constants_bytes) {
     uint64_t bytes = firn_semantics_bytes(tensor);
-    if (firn_type_is_half(initialiser->element))
+    if (firn_type_is_half((uint8_t)initialiser->element))
         bytes /= 2;
     else if (initialiser->element != FIRN_FLOAT32)
         return false;
@@ -379,7 +303,7 @@ static bool are_initialisers(const firn_fb_plan_record *plan, uint64_t constants
     bool good = plan->initialisers_count == plan->state_tensors;
     for (uint32_t i = 0; good && i < plan->initialisers_count; i++) {
         firn_semantics_tensor(plan, i, &tensor);
-        firn_fb_initialiser_read(firn_fb_plan_initialisers_at(plan->table, i), &initialiser);
+        firn_fb_initialiser_read_at(plan->initialisers, i, &initialiser);
         good = is_initialiser(&initialiser, &tensor, constants_bytes);
     }
     return good;
@@ -395,24 +319,23 @@ static bool fields_fit(const firn_fb_plan_record *plan, bool train) {
 static int check_metrics(const firn_fb_plan_record *plan) {
     int error = FIRN_OK;
     for (uint32_t i = 0; error == FIRN_OK && i < plan->metrics_count; i++)
-        error = firn_semantics_metric == NULL ? FIRN_ERROR_KERNEL_MISSING : firn_semantics_metric(plan, i);
+        error = firn_semantics_parts.metric == NULL ? FIRN_ERROR_KERNEL_MISSING : firn_semantics_parts.metric(plan, i);
     return error;
 }
 
 int firn_semantics_fields(const firn_fb_plan_record *plan, const firn_header *header) {
     const bool train = header->mode == FIRN_MODE_TRAIN;
-    if (!are_inputs(plan))
-        return FIRN_ERROR_SAMPLER;
-    int error = check_schedules(plan);
-    if (error != FIRN_OK)
-        return error;
-    if (!are_outputs(plan))
-        return FIRN_ERROR_ROLE;
-    if (!fields_fit(plan, train))
-        return FIRN_ERROR_FIELD;
-    if (train && !is_step(plan))
-        return FIRN_ERROR_ROLE;
-    error = check_metrics(plan);
+    int error = check_inputs(plan);
+    if (error == FIRN_OK)
+        error = check_schedules(plan);
+    if (error == FIRN_OK)
+        error = check_outputs(plan);
+    if (error == FIRN_OK && !fields_fit(plan, train))
+        error = FIRN_ERROR_FIELD;
+    if (error == FIRN_OK && train && !is_step(plan))
+        error = FIRN_ERROR_ROLE;
+    if (error == FIRN_OK)
+        error = check_metrics(plan);
     if (error == FIRN_OK && !are_initialisers(plan, header->constants_bytes))
         error = FIRN_ERROR_INITIALISER;
     return error;

@@ -7,8 +7,13 @@
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
 #include "plan/errors.h"
+#include "plan/parts.h"
 
 /* --- reads and writes of one op --------------------------------------------------------------------------------- */
+
+static const firn_op_info *info_of(const firn_fb_op_record *op) {
+    return firn_op_find((uint16_t)op->code);
+}
 
 static bool is_alive(const firn_fb_tensor_record *tensor, uint32_t n) {
     return tensor->first <= n && n <= tensor->last;
@@ -95,7 +100,7 @@ static bool may_write(const firn_fb_plan_record *plan, const firn_fb_op_record *
 /* An op that fills one element of a tensor may not stand in an update, because a skipped step would leave out this
  * element alone. */
 static bool op_is_legal(const firn_fb_plan_record *plan, const firn_fb_op_record *op, uint32_t n, uint8_t phase) {
-    const firn_op_info *info = firn_op_find(op->code);
+    const firn_op_info *info = info_of(op);
     if (info->begins == FIRN_BEGINS_partial && phase == FIRN_FB_PHASE_KIND_UPDATE)
         return false;
     for (uint32_t i = 0; i < op->inputs_count; i++) {
@@ -121,46 +126,6 @@ static bool accesses_are_legal(const firn_fb_plan_record *plan) {
 
 /* --- written before read ---------------------------------------------------------------------------------------- */
 
-/* Ops that begin `partial`: plan/generate has checked that output 0 has one dimension, and that this integer attribute
- * is there, which is the index of the element that the op fills. */
-enum { PARTIAL_INDEX = FIRN_SUM_OF_SQUARES_INDEX };
-_Static_assert((int)PARTIAL_INDEX == 0, "plan/ops.def: integer attribute 0 is the index");
-
-static bool fills_partial(const firn_fb_op_record *op, uint32_t tensor) {
-    return firn_op_find(op->code)->begins == FIRN_BEGINS_partial && op->outputs[0] == tensor;
-}
-
-/* Whether an op in [begin, end) fills the element at `index`. */
-static bool has_partial(const firn_fb_plan_record *plan, uint32_t partial, uint32_t begin, uint32_t end,
-                        int64_t index) {
-    uint8_t phase;
-    firn_fb_op_record op;
-    for (uint32_t n = begin; n < end; n++) {
-        if (firn_semantics_read_op(plan, n, &op, &phase) && fills_partial(&op, partial) &&
-            op.integers[PARTIAL_INDEX] == index)
-            return true;
-    }
-    return false;
-}
-
-/* A tensor that ops fill element by element, starting with op `first`, may be read only by gathering ops, and only
- * after every element has been filled. */
-static bool partial_is_whole(const firn_fb_plan_record *plan, uint32_t partial, uint32_t elements, uint32_t first) {
-    uint8_t phase;
-    firn_fb_op_record op;
-    for (uint32_t n = first; firn_semantics_read_op(plan, n, &op, &phase); n++) {
-        if (!firn_semantics_reads(plan, &op, partial) || fills_partial(&op, partial))
-            continue;
-        if (!firn_op_find(op.code)->gathers || elements > n - first)
-            return false;
-        for (uint32_t i = 0; i < elements; i++) {
-            if (!has_partial(plan, partial, first, n, i))
-                return false;
-        }
-    }
-    return true;
-}
-
 /* Whether a tensor is used after the first phase. */
 static bool outlives_phase(const firn_fb_plan_record *plan, const firn_fb_tensor_record *tensor) {
     return tensor->last >= firn_fb_phase_ops_count(firn_fb_plan_phases_at(plan->table, 0));
@@ -168,8 +133,8 @@ static bool outlives_phase(const firn_fb_plan_record *plan, const firn_fb_tensor
 
 /* Checks how an arena tensor that the runtime does not fill gets its contents: it is undefined before its first op,
  * which must therefore write all of it. Two kinds of ops may begin a tensor that they also read: ops that fill one
- * element (see above), and ops that overwrite it at micro-step 0, for which it must persist from one micro-batch to the
- * next. */
+ * element (semantics_gather.c), and ops that overwrite it at micro-step 0, for which it must persist from one
+ * micro-batch to the next. */
 static bool is_born(const firn_fb_plan_record *plan, const firn_fb_tensor_record *tensor, uint32_t index,
                     uint32_t first_touch) {
     const bool persistent = firn_semantics_is_persistent(tensor);
@@ -186,9 +151,10 @@ static bool is_born(const firn_fb_plan_record *plan, const firn_fb_tensor_record
         return false;
     if (!firn_semantics_reads(plan, &op, index))
         return true;
-    if (fills_partial(&op, index))
-        return partial_is_whole(plan, index, tensor->dims[0], first);
-    return firn_op_find(op.code)->begins == FIRN_BEGINS_first && persistent && phase == FIRN_FB_PHASE_KIND_MICRO_BATCH;
+    if (firn_semantics_fills_partial(&op, index))
+        return firn_semantics_parts.gathered != NULL &&
+               firn_semantics_parts.gathered(plan, index, tensor->dims[0], first);
+    return info_of(&op)->begins == FIRN_BEGINS_first && persistent && phase == FIRN_FB_PHASE_KIND_MICRO_BATCH;
 }
 
 /* Inputs are filled before op 0, so their lifetime must start there. Values of schedules are filled once a step, so
@@ -249,7 +215,7 @@ static bool succeeds_in_place(const firn_fb_plan_record *plan, const firn_fb_ten
     if (a->last != b->first || !firn_semantics_read_op(plan, a->last, &op, &phase) || op.outputs[0] != b_index ||
         a->type != b->type || a->offset != b->offset || firn_semantics_bytes(a) != firn_semantics_bytes(b))
         return false;
-    const firn_op_info *info = firn_op_find(op.code);
+    const firn_op_info *info = info_of(&op);
     bool reads = false;
     for (uint32_t i = 0; i < op.inputs_count; i++) {
         if (firn_semantics_base(plan, op.inputs[i]) != a_index)

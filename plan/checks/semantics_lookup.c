@@ -8,13 +8,13 @@ static const uint8_t *table_at(const uint8_t *offsets, uint32_t index) {
 }
 
 void firn_semantics_tensor(const firn_fb_plan_record *plan, uint32_t index, firn_fb_tensor_record *tensor) {
-    firn_fb_tensor_read((firn_fb_tensor){table_at(plan->tensors, index)}, tensor);
+    firn_fb_tensor_read_at(plan->tensors, index, tensor);
 }
 
 void firn_semantics_shape(const firn_fb_tensor_record *tensor, firn_shape *shape) {
     const uint32_t rank = tensor->dims_count <= FIRN_RANK_MAX ? tensor->dims_count : 0;
     memset(shape, 0, sizeof *shape);
-    shape->type = tensor->type;
+    shape->type = (uint8_t)tensor->type;
     shape->rank = (uint8_t)rank;
     memcpy(shape->dims, tensor->dims, rank * sizeof shape->dims[0]);
 }

@@ -64,6 +64,15 @@ FIRN_FB_READS uint32_t firn_semantics_base(const firn_fb_plan_record *plan, uint
 bool firn_semantics_op(firn_fb_plan plan, uint32_t n, firn_fb_op *op, uint8_t *phase);
 bool firn_semantics_read_op(const firn_fb_plan_record *plan, uint32_t n, firn_fb_op_record *op, uint8_t *phase);
 
+/* The kind of the phase of op n; if there is no such op, update, where neither a loss nor an output may come from. */
+uint8_t firn_semantics_phase_of(const firn_fb_plan_record *plan, uint32_t n);
+
+/* Whether an op, which this build has, fills one element of this tensor. */
+bool firn_semantics_fills_partial(const firn_fb_op_record *op, uint32_t tensor);
+
+/* Elements of one sample of an input or a ring; dimension 0 is the number of samples. 0 if there is no such shape. */
+uint64_t firn_semantics_sample_elements(const firn_fb_tensor_record *tensor);
+
 /* Whether an op reads, or writes, a tensor that is not a view, itself or through a view. */
 bool firn_semantics_reads(const firn_fb_plan_record *plan, const firn_fb_op_record *op, uint32_t tensor);
 bool firn_semantics_writes(const firn_fb_plan_record *plan, const firn_fb_op_record *op, uint32_t tensor);

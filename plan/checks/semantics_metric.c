@@ -55,7 +55,7 @@ static bool are_ignored_classes(const firn_fb_metric_record *metric, uint32_t cl
 int firn_semantics_check_metric(const firn_fb_plan_record *plan, uint32_t i) {
     firn_fb_metric_record metric;
     firn_fb_tensor_record sum;
-    firn_fb_metric_read(firn_fb_plan_metrics_at(plan->table, i), &metric);
+    firn_fb_metric_read_at(plan->metrics, i, &metric);
     const metric_rule *rule = &metric_rules[metric.kind];
     if (!is_counter_of(plan, metric.sum, rule->type, &sum) || !firn_semantics_is_counter(plan, metric.count) ||
         (!is_measured_once(plan, metric.sum, metric.count, rule->code) &&

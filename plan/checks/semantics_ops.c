@@ -43,7 +43,7 @@ static void set_shape(const firn_fb_plan_record *plan, uint32_t index, firn_shap
  * the op table. */
 static void describe(const firn_fb_plan_record *plan, const firn_fb_op_record *op, firn_op_signature *s,
                      firn_shape *shapes) {
-    s->code = op->code;
+    s->code = (uint16_t)op->code;
     s->input_count = (uint8_t)op->inputs_count;
     s->output_count = (uint8_t)op->outputs_count;
     s->integer_count = (uint8_t)op->integers_count;
@@ -137,7 +137,7 @@ static bool are_indices(const firn_fb_plan_record *plan, const firn_fb_op_record
 /* --- one op, every op ------------------------------------------------------------------------------------------- */
 
 static int check_op(const firn_fb_plan_record *plan, const firn_fb_op_record *op, firn_shape *shapes) {
-    const firn_op_info *info = firn_op_find(op->code);
+    const firn_op_info *info = firn_op_find((uint16_t)op->code);
     if (info == NULL)
         return FIRN_ERROR_OP_UNKNOWN;
     /* There may be fewer, where a row grew; the shape rules know how many. */

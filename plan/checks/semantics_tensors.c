@@ -1,5 +1,24 @@
-/* What several files of the semantic rules ask of a tensor (plan/checks/semantics_lookup.h). */
+/* What several files of the semantic rules ask of a tensor or an op (plan/checks/semantics_lookup.h). */
 #include "plan/checks/semantics_lookup.h"
+#include "plan/divide.h"
+
+uint8_t firn_semantics_phase_of(const firn_fb_plan_record *plan, uint32_t n) {
+    uint8_t phase = FIRN_FB_PHASE_KIND_UPDATE;
+    firn_fb_op op;
+    (void)firn_semantics_op(plan->table, n, &op, &phase);
+    return phase;
+}
+
+bool firn_semantics_fills_partial(const firn_fb_op_record *op, uint32_t tensor) {
+    return firn_op_find((uint16_t)op->code)->begins == FIRN_BEGINS_partial && op->outputs[0] == tensor;
+}
+
+uint64_t firn_semantics_sample_elements(const firn_fb_tensor_record *tensor) {
+    firn_shape shape;
+    uint64_t elements = 0;
+    firn_semantics_shape(tensor, &shape);
+    return firn_shape_elements(&shape, &elements) ? firn_divide(elements, shape.dims[0], NULL) : 0;
+}
 
 bool firn_semantics_is_scalar(const firn_fb_plan_record *plan, uint32_t index, uint32_t regions, uint8_t type) {
     firn_fb_tensor_record tensor;

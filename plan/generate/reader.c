@@ -37,6 +37,19 @@ static void put_table_types(void) {
             put("typedef struct firn_fb_%s { const uint8_t *at; } firn_fb_%s;\n", objects[i].snake, objects[i].snake);
 }
 
+/* The rows of the tables in firn_fb_tables. */
+static void put_table_numbers(void) {
+    put("\nenum {\n");
+    for (size_t i = 0; i < object_count; i++) {
+        if (objects[i].is_struct)
+            continue;
+        put("    FIRN_FB_TABLE_");
+        put_upper(objects[i].snake);
+        put(" = %u,\n", objects[i].number);
+    }
+    put("};\n");
+}
+
 static void put_default(const struct field *field) {
     if (field->base == BASE_BOOL)
         put("%s", field->default_integer != 0 ? "true" : "false");
@@ -151,8 +164,8 @@ static void put_access(const struct object *object, const struct field *field) {
         put_table_access(object, field);
 }
 
-/* The members are named as those of the native structs (writer.c). A record has no member for a table that its table
- * leads to. */
+/* The members are named as those of the native structs (writer.c). An integer of less than 32 bits has 32. A record has
+ * no member for a table that its table leads to. */
 static void put_record_member(const struct field *field) {
     const struct object *object = field->object;
     if (field->base == BASE_STRING)
@@ -163,7 +176,7 @@ static void put_record_member(const struct field *field) {
         put("    const %s *%s;\n    uint32_t %s_count;\n", object != NULL ? "uint8_t" : c_type_of(field), field->name,
             field->name);
     else if (field->base != BASE_OBJECT)
-        put("    %s %s;\n", c_type_of(field), field->name);
+        put("    %s %s;\n", scalar_of(field->base)->bytes < 4 ? "uint32_t" : c_type_of(field), field->name);
     else if (object->is_struct)
         put("    firn_fb_%s %s;\n", object->snake, field->name);
 }
@@ -176,6 +189,9 @@ static void put_record(const struct object *object) {
     put("static inline void firn_fb_%s_read(firn_fb_%s table, firn_fb_%s_record *record) { firn_fb_read(table.at, %u, "
         "record); }\n",
         object->snake, object->snake, object->snake, object->number);
+    put("static inline void firn_fb_%s_read_at(const uint8_t *offsets, uint32_t index, firn_fb_%s_record *record) { "
+        "firn_fb_read_at(offsets, index, %u, record); }\n",
+        object->snake, object->snake, object->number);
 }
 
 void write_reader(void) {
@@ -195,6 +211,7 @@ void write_reader(void) {
     put_enumerations();
     put_structs();
     put_table_types();
+    put_table_numbers();
     for (size_t i = 0; i < object_count; i++) {
         if (objects[i].is_struct)
             continue;

@@ -230,6 +230,19 @@ typedef struct firn_fb_sampler { const uint8_t *at; } firn_fb_sampler;
 typedef struct firn_fb_schedule { const uint8_t *at; } firn_fb_schedule;
 typedef struct firn_fb_tensor { const uint8_t *at; } firn_fb_tensor;
 
+enum {
+    FIRN_FB_TABLE_INITIALISER = 0,
+    FIRN_FB_TABLE_INPUT = 1,
+    FIRN_FB_TABLE_METRIC = 2,
+    FIRN_FB_TABLE_OP = 3,
+    FIRN_FB_TABLE_OUTPUT = 4,
+    FIRN_FB_TABLE_PHASE = 5,
+    FIRN_FB_TABLE_PLAN = 6,
+    FIRN_FB_TABLE_SAMPLER = 7,
+    FIRN_FB_TABLE_SCHEDULE = 8,
+    FIRN_FB_TABLE_TENSOR = 9,
+};
+
 /* --- Initialiser */
 static inline uint8_t firn_fb_initialiser_rule(firn_fb_initialiser table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint8_t firn_fb_initialiser_element(firn_fb_initialiser table) { return firn_fb_scalar_uint8(table.at, 6, 0u); }
@@ -241,8 +254,8 @@ static inline uint64_t firn_fb_initialiser_weights(firn_fb_initialiser table) { 
 
 typedef struct firn_fb_initialiser_record {
     firn_fb_initialiser table;
-    uint8_t rule;
-    uint8_t element;
+    uint32_t rule;
+    uint32_t element;
     uint32_t rng_id;
     float a;
     float b;
@@ -250,6 +263,7 @@ typedef struct firn_fb_initialiser_record {
     uint64_t weights;
 } firn_fb_initialiser_record;
 static inline void firn_fb_initialiser_read(firn_fb_initialiser table, firn_fb_initialiser_record *record) { firn_fb_read(table.at, 0, record); }
+static inline void firn_fb_initialiser_read_at(const uint8_t *offsets, uint32_t index, firn_fb_initialiser_record *record) { firn_fb_read_at(offsets, index, 0, record); }
 
 /* --- Input */
 static inline const char *firn_fb_input_name(firn_fb_input table) { return firn_fb_text(table.at, 4); }
@@ -269,16 +283,17 @@ typedef struct firn_fb_input_record {
     const char *name;
     uint32_t name_length;
     uint32_t tensor;
-    uint8_t stream;
-    uint8_t element;
+    uint32_t stream;
+    uint32_t element;
     uint32_t advance;
     uint32_t limit;
     float scale;
     float shift;
-    bool label;
+    uint32_t label;
     uint32_t ring;
 } firn_fb_input_record;
 static inline void firn_fb_input_read(firn_fb_input table, firn_fb_input_record *record) { firn_fb_read(table.at, 1, record); }
+static inline void firn_fb_input_read_at(const uint8_t *offsets, uint32_t index, firn_fb_input_record *record) { firn_fb_read_at(offsets, index, 1, record); }
 
 /* --- Metric */
 static inline uint8_t firn_fb_metric_kind(firn_fb_metric table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
@@ -291,7 +306,7 @@ static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, ui
 
 typedef struct firn_fb_metric_record {
     firn_fb_metric table;
-    uint8_t kind;
+    uint32_t kind;
     uint32_t sum;
     uint32_t count;
     float beta;
@@ -299,6 +314,7 @@ typedef struct firn_fb_metric_record {
     uint32_t ignore_classes_count;
 } firn_fb_metric_record;
 static inline void firn_fb_metric_read(firn_fb_metric table, firn_fb_metric_record *record) { firn_fb_read(table.at, 2, record); }
+static inline void firn_fb_metric_read_at(const uint8_t *offsets, uint32_t index, firn_fb_metric_record *record) { firn_fb_read_at(offsets, index, 2, record); }
 
 /* --- Op */
 static inline uint16_t firn_fb_op_code(firn_fb_op table) { return firn_fb_scalar_uint16(table.at, 4, 0u); }
@@ -324,7 +340,7 @@ static inline firn_fb_reduction firn_fb_op_reductions_at(firn_fb_op table, uint3
 
 typedef struct firn_fb_op_record {
     firn_fb_op table;
-    uint16_t code;
+    uint32_t code;
     const uint32_t *inputs;
     uint32_t inputs_count;
     const uint32_t *outputs;
@@ -337,6 +353,7 @@ typedef struct firn_fb_op_record {
     uint32_t reductions_count;
 } firn_fb_op_record;
 static inline void firn_fb_op_read(firn_fb_op table, firn_fb_op_record *record) { firn_fb_read(table.at, 3, record); }
+static inline void firn_fb_op_read_at(const uint8_t *offsets, uint32_t index, firn_fb_op_record *record) { firn_fb_read_at(offsets, index, 3, record); }
 
 /* --- Output */
 static inline const char *firn_fb_output_name(firn_fb_output table) { return firn_fb_text(table.at, 4); }
@@ -350,6 +367,7 @@ typedef struct firn_fb_output_record {
     uint32_t tensor;
 } firn_fb_output_record;
 static inline void firn_fb_output_read(firn_fb_output table, firn_fb_output_record *record) { firn_fb_read(table.at, 4, record); }
+static inline void firn_fb_output_read_at(const uint8_t *offsets, uint32_t index, firn_fb_output_record *record) { firn_fb_read_at(offsets, index, 4, record); }
 
 /* --- Phase */
 static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
@@ -358,11 +376,12 @@ static inline firn_fb_op firn_fb_phase_ops_at(firn_fb_phase table, uint32_t inde
 
 typedef struct firn_fb_phase_record {
     firn_fb_phase table;
-    uint8_t kind;
+    uint32_t kind;
     const uint8_t *ops;
     uint32_t ops_count;
 } firn_fb_phase_record;
 static inline void firn_fb_phase_read(firn_fb_phase table, firn_fb_phase_record *record) { firn_fb_read(table.at, 5, record); }
+static inline void firn_fb_phase_read_at(const uint8_t *offsets, uint32_t index, firn_fb_phase_record *record) { firn_fb_read_at(offsets, index, 5, record); }
 
 /* --- Plan */
 static inline uint32_t firn_fb_plan_numerics_version(firn_fb_plan table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
@@ -424,8 +443,8 @@ static inline uint8_t firn_fb_plan_origin_at(firn_fb_plan table, uint32_t index)
 typedef struct firn_fb_plan_record {
     firn_fb_plan table;
     uint32_t numerics_version;
-    uint8_t micro_batch_order;
-    bool check_loss;
+    uint32_t micro_batch_order;
+    uint32_t check_loss;
     uint32_t micro_batches;
     uint64_t seed;
     uint64_t steps;
@@ -462,6 +481,7 @@ typedef struct firn_fb_plan_record {
     uint32_t origin_count;
 } firn_fb_plan_record;
 static inline void firn_fb_plan_read(firn_fb_plan table, firn_fb_plan_record *record) { firn_fb_read(table.at, 6, record); }
+static inline void firn_fb_plan_read_at(const uint8_t *offsets, uint32_t index, firn_fb_plan_record *record) { firn_fb_read_at(offsets, index, 6, record); }
 
 /* --- Sampler */
 static inline uint8_t firn_fb_sampler_kind(firn_fb_sampler table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
@@ -478,10 +498,10 @@ static inline uint32_t firn_fb_sampler_pushed(firn_fb_sampler table) { return fi
 
 typedef struct firn_fb_sampler_record {
     firn_fb_sampler table;
-    uint8_t kind;
-    uint8_t unit;
-    uint8_t part;
-    uint8_t epoch_end;
+    uint32_t kind;
+    uint32_t unit;
+    uint32_t part;
+    uint32_t epoch_end;
     uint32_t window;
     uint32_t stride;
     uint32_t samples;
@@ -491,6 +511,7 @@ typedef struct firn_fb_sampler_record {
     uint32_t pushed;
 } firn_fb_sampler_record;
 static inline void firn_fb_sampler_read(firn_fb_sampler table, firn_fb_sampler_record *record) { firn_fb_read(table.at, 7, record); }
+static inline void firn_fb_sampler_read_at(const uint8_t *offsets, uint32_t index, firn_fb_sampler_record *record) { firn_fb_read_at(offsets, index, 7, record); }
 
 /* --- Schedule */
 static inline uint32_t firn_fb_schedule_root(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
@@ -502,6 +523,7 @@ typedef struct firn_fb_schedule_record {
     uint32_t tensor;
 } firn_fb_schedule_record;
 static inline void firn_fb_schedule_read(firn_fb_schedule table, firn_fb_schedule_record *record) { firn_fb_read(table.at, 8, record); }
+static inline void firn_fb_schedule_read_at(const uint8_t *offsets, uint32_t index, firn_fb_schedule_record *record) { firn_fb_read_at(offsets, index, 8, record); }
 
 /* --- Tensor */
 static inline uint8_t firn_fb_tensor_type(firn_fb_tensor table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
@@ -519,9 +541,9 @@ static inline uint32_t firn_fb_tensor_base(firn_fb_tensor table) { return firn_f
 
 typedef struct firn_fb_tensor_record {
     firn_fb_tensor table;
-    uint8_t type;
-    uint8_t role;
-    uint8_t region;
+    uint32_t type;
+    uint32_t role;
+    uint32_t region;
     uint64_t offset;
     const uint32_t *dims;
     uint32_t dims_count;
@@ -532,6 +554,7 @@ typedef struct firn_fb_tensor_record {
     uint32_t base;
 } firn_fb_tensor_record;
 static inline void firn_fb_tensor_read(firn_fb_tensor table, firn_fb_tensor_record *record) { firn_fb_read(table.at, 9, record); }
+static inline void firn_fb_tensor_read_at(const uint8_t *offsets, uint32_t index, firn_fb_tensor_record *record) { firn_fb_read_at(offsets, index, 9, record); }
 
 static inline firn_fb_plan firn_fb_plan_root(const uint8_t *buffer) {
     return (firn_fb_plan){firn_fb_follow(buffer)};

@@ -28,6 +28,9 @@ make_plan eval eval
 make_plan op train trainer.init.model.nonlinearity=tanh
 make_plan schedule train 'trainer.init.schedulers=[{LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.0, total_iters: 10}}]'
 make_plan half train trainer.init.precision.enabled=true
+make_plan outputs train 'trainer.fit.outputs=[logits]'
+make_plan rings train trainer.fit.train_dataloader.source=push trainer.fit.train_dataloader.ring=64
+make_plan clips train trainer.init.clipping.max_norm=1.0
 
 # --- what export writes ---
 
@@ -45,6 +48,15 @@ refused() {
 "$BUILD/firnc" export "$folder/train" --c | cmp -s - "$folder/parts.c" || fail "a file and standard output differ"
 ! grep -q tanh "$folder/parts.c" || fail "a part that no op needs"
 "$BUILD/firnc" export "$folder/train" --c --with "$folder/op" | grep -q 'firn_kernel_tanh}' || fail "the parts of two plans"
+# The semantic rules that the plan named needs, and no others.
+rules_of() {
+    "$BUILD/firnc" export "$folder/$1" --c | sed -n 's/^const firn_rule_parts firn_semantics_parts = //p'
+}
+[ "$(rules_of train)" = '{0, 0, 0, 0};' ] || fail "the rules of train: $(rules_of train)"
+[ "$(rules_of eval)" = '{firn_semantics_check_metric, 0, 0, 0};' ] || fail "the rules of eval: $(rules_of eval)"
+[ "$(rules_of outputs)" = '{0, firn_semantics_is_output, 0, 0};' ] || fail "the rules of outputs: $(rules_of outputs)"
+[ "$(rules_of rings)" = '{0, 0, firn_semantics_are_rings, 0};' ] || fail "the rules of rings: $(rules_of rings)"
+[ "$(rules_of clips)" = '{0, 0, 0, firn_semantics_is_gathered};' ] || fail "the rules of clips: $(rules_of clips)"
 refused 2 'add one of the four' "$BUILD/firnc" export "$folder/train"
 refused 1 'none' "$BUILD/firnc" export "$folder/none" --c
 refused 3 'refused' "$BUILD/firnc" export "$folder/data" --c
@@ -78,6 +90,9 @@ for sealed in 0 1; do
     refused 3 "^$unknown" run "$folder/op"
     refused 3 '^KERNEL_MISSING' run "$folder/schedule"
     refused 3 "^$unknown" run "$folder/eval"
+    # Rules that a sealed build does not have.
+    [ $sealed -eq 1 ] || refused 3 '^KERNEL_MISSING' run "$folder/outputs"
+    [ $sealed -eq 1 ] || refused 3 '^KERNEL_MISSING' run "$folder/rings"
     refused 3 'OP_UNKNOWN\|^KERNEL_MISSING' run "$folder/half"
     # a byte of the header, of the signature, of the payload
     for at in 150 540 1000; do

@@ -4,6 +4,7 @@
  * check does not check, too. Freestanding. */
 #include "plan/checks/semantics.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "plan/checks/semantics_lookup.h"
@@ -46,7 +47,7 @@ static bool are_initialisers(const firn_fb_plan_record *plan, uint64_t constants
     firn_fb_tensor_record tensor;
     bool good = plan->initialisers_count <= plan->tensors_count;
     for (uint32_t i = 0; good && i < plan->initialisers_count; i++) {
-        firn_fb_initialiser_read(firn_fb_plan_initialisers_at(plan->table, i), &initialiser);
+        firn_fb_initialiser_read_at(plan->initialisers, i, &initialiser);
         firn_semantics_tensor(plan, i, &tensor);
         uint64_t bytes = firn_semantics_bytes(&tensor);
         if (initialiser.element != FIRN_FLOAT32)
@@ -57,29 +58,67 @@ static bool are_initialisers(const firn_fb_plan_record *plan, uint64_t constants
     return good;
 }
 
+/* A field of the tables in a vector of the plan that is an index, and the count of the list that it is in. Offsets are
+ * those of members in records. */
+typedef struct index_rule {
+    uint16_t vector, count, table, field, list;
+} index_rule;
+
+static const index_rule index_rules[] = {
+    {offsetof(firn_fb_plan_record, inputs), offsetof(firn_fb_plan_record, inputs_count), FIRN_FB_TABLE_INPUT,
+     offsetof(firn_fb_input_record, tensor), offsetof(firn_fb_plan_record, tensors_count)},
+    {offsetof(firn_fb_plan_record, outputs), offsetof(firn_fb_plan_record, outputs_count), FIRN_FB_TABLE_OUTPUT,
+     offsetof(firn_fb_output_record, tensor), offsetof(firn_fb_plan_record, tensors_count)},
+    {offsetof(firn_fb_plan_record, schedules), offsetof(firn_fb_plan_record, schedules_count), FIRN_FB_TABLE_SCHEDULE,
+     offsetof(firn_fb_schedule_record, tensor), offsetof(firn_fb_plan_record, tensors_count)},
+    {offsetof(firn_fb_plan_record, schedules), offsetof(firn_fb_plan_record, schedules_count), FIRN_FB_TABLE_SCHEDULE,
+     offsetof(firn_fb_schedule_record, root), offsetof(firn_fb_plan_record, schedule_nodes_count)},
+    {offsetof(firn_fb_plan_record, metrics), offsetof(firn_fb_plan_record, metrics_count), FIRN_FB_TABLE_METRIC,
+     offsetof(firn_fb_metric_record, sum), offsetof(firn_fb_plan_record, tensors_count)},
+    {offsetof(firn_fb_plan_record, metrics), offsetof(firn_fb_plan_record, metrics_count), FIRN_FB_TABLE_METRIC,
+     offsetof(firn_fb_metric_record, count), offsetof(firn_fb_plan_record, tensors_count)},
+};
+
+/* Only where samples are pushed. */
+static const index_rule ring_rule = {offsetof(firn_fb_plan_record, inputs), offsetof(firn_fb_plan_record, inputs_count),
+                                     FIRN_FB_TABLE_INPUT, offsetof(firn_fb_input_record, ring),
+                                     offsetof(firn_fb_plan_record, tensors_count)};
+
+/* Any of the tables in the rules. */
+typedef union any_record {
+    firn_fb_input_record input;
+    firn_fb_output_record output;
+    firn_fb_schedule_record schedule;
+    firn_fb_metric_record metric;
+} any_record;
+
+static uint32_t number_in(const void *record, uint32_t offset) {
+    uint32_t number;
+    memcpy(&number, (const uint8_t *)record + offset, sizeof number);
+    return number;
+}
+
+static bool keeps_to(const firn_fb_plan_record *plan, const index_rule *rule) {
+    const uint8_t *vector;
+    memcpy(&vector, (const uint8_t *)plan + rule->vector, sizeof vector);
+    bool inside = true;
+    for (uint32_t i = 0; i < number_in(plan, rule->count); i++) {
+        any_record record;
+        firn_fb_read_at(vector, i, rule->table, &record);
+        inside &= number_in(&record, rule->field) < number_in(plan, rule->list);
+    }
+    return inside;
+}
+
 /* The tensors that the runtime fills and reads around the ops. One that a plan may lack is looked up by a function that
  * knows of that. */
 static bool are_fields(const firn_fb_plan_record *plan) {
-    const uint32_t tensors = plan->tensors_count;
     firn_fb_sampler_record sampler;
     firn_fb_sampler_read(firn_fb_plan_sampler(plan->table), &sampler);
-    bool inside = sampler.cursor < tensors && sampler.samples != 0;
-    for (uint32_t i = 0; i < plan->inputs_count; i++) {
-        const firn_fb_input input = firn_fb_plan_inputs_at(plan->table, i);
-        inside &= firn_fb_input_tensor(input) < tensors &&
-                  (sampler.pushed == FIRN_ABSENT || firn_fb_input_ring(input) < tensors);
-    }
-    for (uint32_t i = 0; i < plan->outputs_count; i++)
-        inside &= firn_fb_output_tensor(firn_fb_plan_outputs_at(plan->table, i)) < tensors;
-    for (uint32_t i = 0; i < plan->schedules_count; i++) {
-        const firn_fb_schedule schedule = firn_fb_plan_schedules_at(plan->table, i);
-        inside &=
-            firn_fb_schedule_tensor(schedule) < tensors && firn_fb_schedule_root(schedule) < plan->schedule_nodes_count;
-    }
-    for (uint32_t i = 0; i < plan->metrics_count; i++) {
-        const firn_fb_metric metric = firn_fb_plan_metrics_at(plan->table, i);
-        inside &= firn_fb_metric_sum(metric) < tensors && firn_fb_metric_count(metric) < tensors;
-    }
+    bool inside = sampler.cursor < plan->tensors_count && sampler.samples != 0 &&
+                  (sampler.pushed == FIRN_ABSENT || keeps_to(plan, &ring_rule));
+    for (uint32_t i = 0; i < sizeof index_rules / sizeof index_rules[0]; i++)
+        inside &= keeps_to(plan, &index_rules[i]);
     return inside;
 }
 
