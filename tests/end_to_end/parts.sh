@@ -30,7 +30,7 @@ make_plan schedule train 'trainer.init.schedulers=[{LinearLR: {initial_learning_
 make_plan half train trainer.init.precision.enabled=true
 make_plan outputs train 'trainer.fit.outputs=[logits]'
 make_plan rings train trainer.fit.train_dataloader.source=push trainer.fit.train_dataloader.ring=64
-make_plan clips train trainer.init.clipping.max_norm=1.0
+make_plan clips train trainer.init.precision.max_gradient_norm=1.0
 
 # --- what export writes ---
 
