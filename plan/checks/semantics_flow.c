@@ -47,12 +47,17 @@ static bool operands_are_apart(const firn_fb_plan_record *plan, const firn_fb_op
     return true;
 }
 
-/* Whether an op in a phase of this kind reads or writes a tensor that is not a view. */
+/* Whether an op in a phase of this kind reads or writes a tensor that is not a view. Kinds ascend, so the ops behind
+ * the phase are not visited: this is asked of each output of each op. */
 static bool phase_touches(const firn_fb_plan_record *plan, uint8_t kind, uint32_t tensor) {
     uint8_t phase;
+    firn_fb_op table;
     firn_fb_op_record op;
-    for (uint32_t n = 0; firn_semantics_read_op(plan, n, &op, &phase); n++) {
-        if (phase == kind && (firn_semantics_reads(plan, &op, tensor) || firn_semantics_writes(plan, &op, tensor)))
+    for (uint32_t n = 0; firn_semantics_op(plan->table, n, &table, &phase) && phase <= kind; n++) {
+        if (phase != kind)
+            continue;
+        firn_fb_op_read(table, &op);
+        if (firn_semantics_reads(plan, &op, tensor) || firn_semantics_writes(plan, &op, tensor))
             return true;
     }
     return false;
