@@ -101,6 +101,12 @@ FIRN_FB_FIELD FIRN_FB_READS uint32_t firn_fb_index_at(const uint8_t *table, uint
 /* The bytes of a string; "" if the field is absent. */
 FIRN_FB_FIELD FIRN_FB_READS const char *firn_fb_text(const uint8_t *table, uint32_t slot);
 
+/* Reads all fields of a table, of a row of firn_fb_tables, into its record of generated/reader.h (plan/record.c). */
+void firn_fb_read(const uint8_t *table, uint32_t type, void *record);
+
+/* The same for the table at an index of a vector of tables, given the first of its offsets. */
+void firn_fb_read_at(const uint8_t *offsets, uint32_t index, uint32_t type, void *record);
+
 #if defined(FIRN_FB_INLINE) && !defined(__OPTIMIZE_SIZE__)
 #    include "plan/access_fields.h"
 #endif

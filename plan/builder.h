@@ -120,7 +120,7 @@ static void firn_builder_read_member(firn_builder *b, firn_builder_member *m, ui
         firn_builder_read_offset(m, where, native);
     if (!m->present && (m->rule->flags & FIRN_FB_FLAG_REQUIRED) != 0)
         b->failed = true;
-    if (m->count != 0 && m->count - 1 > m->rule->most)
+    if (m->count != 0 && m->count - 1 > firn_fb_limits[m->rule->value])
         b->failed = true;
 }
 

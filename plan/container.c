@@ -87,7 +87,7 @@ uint64_t firn_header_state_bytes(const firn_header *header) {
 }
 
 static uint64_t aligned(uint64_t bytes) {
-    return (bytes + (FIRN_PAYLOAD_ALIGNMENT - 1)) / FIRN_PAYLOAD_ALIGNMENT * FIRN_PAYLOAD_ALIGNMENT;
+    return firn_round_up(bytes, FIRN_PAYLOAD_ALIGNMENT);
 }
 
 uint64_t firn_header_constant_offset(const firn_header *header, uint32_t i) {
@@ -178,18 +178,23 @@ _Static_assert(sizeof(firn_counts) == 8 * sizeof(uint32_t), "eight numbers");
 _Static_assert(sizeof(firn_header) == AT_RESERVED_HIGH - AT_FORMAT_MAJOR, "and no more");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are read as they lie in the file");
 
-static bool is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end) {
-    uint8_t any = 0;
-    for (uint32_t i = begin; i < end; i++)
-        any |= bytes[i];
-    return any == 0;
+static int check_versions(const firn_header *header) {
+    return header->format_major == FIRN_FORMAT_MAJOR && header->needs_minor <= FIRN_FORMAT_MINOR
+               ? FIRN_OK
+               : FIRN_ERROR_FORMAT_VERSION;
 }
 
 static int check_reserved(const firn_header *header, const uint8_t *bytes) {
     const bool good = header->header_bytes == FIRN_HEADER_BYTES && header->signature_bytes == FIRN_SIGNATURE_BYTES &&
                       (header->reserved | header->reserved_low) == 0 &&
-                      is_zero(bytes, AT_RESERVED_HIGH, FIRN_HEADER_BYTES);
+                      firn_is_zero(bytes, AT_RESERVED_HIGH, FIRN_HEADER_BYTES);
     return good ? FIRN_OK : FIRN_ERROR_HEADER;
+}
+
+static int check_algorithm(const firn_header *header, uint32_t wanted) {
+    if (header->algorithm == wanted)
+        return FIRN_OK;
+    return header->algorithm == FIRN_ALGORITHM_NONE ? FIRN_ERROR_UNSIGNED : FIRN_ERROR_ALGORITHM;
 }
 
 /* Checks that header, signature, FlatBuffers, padding to 64, constants and report follow each other without gaps. Every
@@ -198,27 +203,23 @@ static int check_spans(const firn_header *header) {
     if (header->flatbuffers_bytes > FLATBUFFERS_BYTES_MAX)
         return FIRN_ERROR_PLAN_TOO_LARGE;
     if (header->flatbuffers_bytes < FLATBUFFERS_BYTES_MIN || header->total_bytes > SIZE_LIMIT ||
-        header->constants_bytes > SIZE_LIMIT || header->report_bytes > SIZE_LIMIT)
-        return FIRN_ERROR_HEADER;
-    uint64_t constants = aligned(FIRN_PAYLOAD_OFFSET + header->flatbuffers_bytes);
-    if (header->constants_offset != constants ||
-        header->total_bytes != constants + header->constants_bytes + header->report_bytes)
+        header->constants_bytes > SIZE_LIMIT || header->report_bytes > SIZE_LIMIT ||
+        header->constants_offset != aligned(FIRN_PAYLOAD_OFFSET + header->flatbuffers_bytes) ||
+        header->total_bytes != firn_header_payload_end(header) + header->report_bytes)
         return FIRN_ERROR_HEADER;
     return header->total_bytes > SIZE_MAX ? FIRN_ERROR_PLAN_TOO_LARGE : FIRN_OK;
 }
 
 /* Limits each count by the room that its elements take in the FlatBuffers part, so that sums of a few sizes that follow
  * from them cannot overflow. */
-static bool are_counts(const firn_counts *counts, uint64_t flatbuffers_bytes) {
-    const uint64_t most = flatbuffers_bytes / 4;
-    return counts->ops != 0 && counts->ops <= flatbuffers_bytes / OP_BYTES_MIN && counts->tensors <= most &&
-           counts->state_tensors <= counts->tensors && counts->operands <= most && counts->integers <= most &&
-           counts->reals <= most && counts->reductions <= most && counts->widest <= counts->operands;
-}
-
-static bool is_in_constants(const firn_header *header, uint32_t i) {
-    uint64_t offset = firn_header_constant_offset(header, i);
-    return offset <= header->constants_bytes && header->region_bytes[i] <= header->constants_bytes - offset;
+static int check_counts(const firn_header *header, const uint8_t *bytes) {
+    const firn_counts *counts = &header->counts;
+    const uint32_t room = (uint32_t)header->flatbuffers_bytes;
+    bool good = counts->ops != 0 && counts->ops <= room / OP_BYTES_MIN && counts->state_tensors <= counts->tensors &&
+                counts->widest <= counts->operands;
+    for (uint32_t at = AT_COUNTS; at < AT_REGION_COUNT; at += 4)
+        good &= firn_load32(bytes + at) <= room / 4;
+    return good ? FIRN_OK : FIRN_ERROR_HEADER;
 }
 
 /* Checks the regions: known kinds in ascending order, none of them empty, the constant ones within the
@@ -226,28 +227,26 @@ static bool is_in_constants(const firn_header *header, uint32_t i) {
 static int check_regions(const firn_header *header, const uint8_t *bytes) {
     const uint32_t count = header->region_count;
     bool state = false, arena = false;
-    if (count > FIRN_REGIONS_MAX || !is_zero(bytes, AT_REGION_KINDS + count, AT_RESERVED_LOW) ||
-        !is_zero(bytes, AT_REGION_BYTES + 8 * count, AT_RESERVED_HIGH))
+    uint64_t constants = 0; /* where the next constant region begins */
+    uint8_t before = 0;
+    if (count > FIRN_REGIONS_MAX || !firn_is_zero(bytes, AT_REGION_KINDS + count, AT_RESERVED_LOW) ||
+        !firn_is_zero(bytes, AT_REGION_BYTES + 8 * count, AT_RESERVED_HIGH))
         return FIRN_ERROR_HEADER;
     for (uint32_t i = 0; i < count; i++) {
         const uint8_t kind = header->region_kinds[i];
         const uint64_t size = header->region_bytes[i];
-        if (kind >= KINDS || size == 0 || size > FIRN_REGION_BYTES_MAX ||
-            (i > 0 && kind < header->region_kinds[i - 1]) ||
-            (firn_region_is_constant(kind) && !is_in_constants(header, i)))
+        if (kind >= KINDS || kind < before || size == 0 || size > FIRN_REGION_BYTES_MAX)
             return FIRN_ERROR_HEADER;
-        state = state || firn_region_is_state(kind);
-        arena = arena || firn_region_is_arena(kind);
+        if (firn_region_is_constant(kind)) {
+            if (constants + size > header->constants_bytes)
+                return FIRN_ERROR_HEADER;
+            constants += aligned(size);
+        }
+        state |= firn_region_is_state(kind);
+        arena |= firn_region_is_arena(kind);
+        before = kind;
     }
     return state && arena ? FIRN_OK : FIRN_ERROR_HEADER;
-}
-
-static int check_algorithm(const firn_header *header, bool unsigned_wanted) {
-    if (header->algorithm > FIRN_ALGORITHM_ECDSA_P256)
-        return FIRN_ERROR_ALGORITHM;
-    if (unsigned_wanted)
-        return header->algorithm == FIRN_ALGORITHM_NONE ? FIRN_OK : FIRN_ERROR_ALGORITHM;
-    return header->algorithm == FIRN_ALGORITHM_NONE ? FIRN_ERROR_UNSIGNED : FIRN_OK;
 }
 
 /* Compares the length of the file with the length in the header, with the report or without it. */
@@ -255,12 +254,6 @@ static int check_length(const firn_header *header, uint64_t file_bytes) {
     if (file_bytes == header->total_bytes || file_bytes == firn_header_payload_end(header))
         return FIRN_OK;
     return file_bytes < header->total_bytes ? FIRN_ERROR_TRUNCATED : FIRN_ERROR_TRAILING_BYTES;
-}
-
-static int check_versions(const firn_header *header) {
-    return header->format_major == FIRN_FORMAT_MAJOR && header->needs_minor <= FIRN_FORMAT_MINOR
-               ? FIRN_OK
-               : FIRN_ERROR_FORMAT_VERSION;
 }
 
 int firn_plan_version(const uint8_t *file, uint64_t file_bytes, uint32_t *major, uint32_t *minor) {
@@ -274,7 +267,7 @@ int firn_plan_version(const uint8_t *file, uint64_t file_bytes, uint32_t *major,
     return FIRN_OK;
 }
 
-static int decode(firn_header *header, const uint8_t *file, uint64_t file_bytes, bool unsigned_wanted) {
+static int decode(firn_header *header, const uint8_t *file, uint64_t file_bytes, uint32_t algorithm) {
     if (file_bytes < FIRN_HEADER_BYTES)
         return FIRN_ERROR_TRUNCATED;
     if (!firn_is_plan(file, file_bytes))
@@ -284,32 +277,31 @@ static int decode(firn_header *header, const uint8_t *file, uint64_t file_bytes,
     if (status == FIRN_OK)
         status = check_reserved(header, file);
     if (status == FIRN_OK)
-        status = check_algorithm(header, unsigned_wanted);
+        status = check_algorithm(header, algorithm);
     if (status == FIRN_OK)
         status = check_spans(header);
-    if (status == FIRN_OK && (header->mode > FIRN_MODE_EVAL || !are_counts(&header->counts, header->flatbuffers_bytes)))
+    if (status == FIRN_OK && header->mode > FIRN_MODE_EVAL)
         status = FIRN_ERROR_HEADER;
     if (status == FIRN_OK)
-        status = check_regions(header, file);
+        status = check_counts(header, file);
     if (status == FIRN_OK)
-        status = check_length(header, file_bytes);
-    if (status == FIRN_OK && unsigned_wanted && !is_zero(file, FIRN_HEADER_BYTES, FIRN_PAYLOAD_OFFSET))
-        status = FIRN_ERROR_HEADER; /* where the signature will be */
-    return status;
+        status = check_regions(header, file);
+    return status == FIRN_OK ? check_length(header, file_bytes) : status;
 }
 
-static int decode_or_clear(firn_header *header, const uint8_t *file, uint64_t file_bytes, bool unsigned_wanted) {
-    memset(header, 0, sizeof *header);
-    int status = decode(header, file, file_bytes, unsigned_wanted);
+static int cleared(firn_header *header, int status) {
     if (status != FIRN_OK)
         memset(header, 0, sizeof *header);
     return status;
 }
 
 int firn_header_decode(firn_header *header, const uint8_t *file, uint64_t file_bytes) {
-    return decode_or_clear(header, file, file_bytes, false);
+    return cleared(header, decode(header, file, file_bytes, FIRN_ALGORITHM_ECDSA_P256));
 }
 
 int firn_header_decode_unsigned(firn_header *header, const uint8_t *file, uint64_t file_bytes) {
-    return decode_or_clear(header, file, file_bytes, true);
+    int status = decode(header, file, file_bytes, FIRN_ALGORITHM_NONE);
+    if (status == FIRN_OK && !firn_is_zero(file, FIRN_HEADER_BYTES, FIRN_PAYLOAD_OFFSET))
+        status = FIRN_ERROR_HEADER; /* where the signature will be */
+    return cleared(header, status);
 }

@@ -41,19 +41,25 @@ static const uint8_t type_bytes[] = {
 
 /* --- attributes with defaults ------------------------------------------------------------------------------------- */
 
-uint32_t firn_op_fill_integers(uint16_t code, uint32_t count, int64_t *integers) {
+const firn_op_default *firn_op_default_find(uint16_t code, bool is_real, uint32_t position) {
     for (const firn_op_default *d = firn_op_defaults; d->code != 0; d++) {
-        if (d->code == code && !d->is_real && d->position == count)
-            integers[count++] = d->integer;
+        if (d->code == code && d->is_real == is_real && d->position == position)
+            return d;
     }
+    return NULL;
+}
+
+uint32_t firn_op_fill_integers(uint16_t code, uint32_t count, int64_t *integers) {
+    const firn_op_default *d;
+    for (; (d = firn_op_default_find(code, false, count)) != NULL; count++)
+        integers[count] = d->integer;
     return count;
 }
 
 uint32_t firn_op_fill_reals(uint16_t code, uint32_t count, float *reals) {
-    for (const firn_op_default *d = firn_op_defaults; d->code != 0; d++) {
-        if (d->code == code && d->is_real && d->position == count)
-            reals[count++] = d->real;
-    }
+    const firn_op_default *d;
+    for (; (d = firn_op_default_find(code, true, count)) != NULL; count++)
+        reals[count] = d->real;
     return count;
 }
 
@@ -69,25 +75,27 @@ uint32_t firn_op_most_defaults(bool is_real) {
     return most;
 }
 
-/* Whether two floats have the same bits: 0 and -0 are two values of an attribute. */
-static bool same_bits(float a, float b) {
-    return __builtin_memcmp(&a, &b, sizeof a) == 0;
+bool firn_op_integer_is_default(uint16_t code, uint32_t position, int64_t value) {
+    const firn_op_default *d = firn_op_default_find(code, false, position);
+    return d != NULL && d->integer == value;
+}
+
+/* Compares bits: 0 and -0 are two values of an attribute. */
+bool firn_op_real_is_default(uint16_t code, uint32_t position, float value) {
+    const firn_op_default *d = firn_op_default_find(code, true, position);
+    return d != NULL && __builtin_memcmp(&d->real, &value, sizeof value) == 0;
 }
 
 uint8_t firn_op_given_integers(const firn_op_info *info, const int64_t *integers) {
-    int64_t defaults[FIRN_ATTRIBUTES_MAX] = {0};
     uint8_t count = info->integers;
-    firn_op_fill_integers(info->code, info->integers_min, defaults);
-    while (count > info->integers_min && integers[count - 1] == defaults[count - 1])
+    while (count > info->integers_min && firn_op_integer_is_default(info->code, count - 1u, integers[count - 1]))
         count--;
     return count;
 }
 
 uint8_t firn_op_given_reals(const firn_op_info *info, const float *reals) {
-    float defaults[FIRN_ATTRIBUTES_MAX] = {0};
     uint8_t count = info->reals;
-    firn_op_fill_reals(info->code, info->reals_min, defaults);
-    while (count > info->reals_min && same_bits(reals[count - 1], defaults[count - 1]))
+    while (count > info->reals_min && firn_op_real_is_default(info->code, count - 1u, reals[count - 1]))
         count--;
     return count;
 }

@@ -24,9 +24,22 @@ typedef struct firn_op_part {
 extern const firn_op_part firn_op_parts[];
 extern const uint16_t firn_op_part_count;
 
-/* The semantic rules of a metric; NULL: this build has none, and refuses plans with metrics. */
-int firn_semantics_check_metric(firn_fb_plan plan, firn_fb_metric metric);
-extern int (*const firn_semantics_metric)(firn_fb_plan plan, firn_fb_metric metric);
+/* The semantic rules that only some plans need (plan/checks). NULL: this build has none, and refuses plans that need
+ * them. */
+typedef struct firn_rule_parts {
+    int (*metric)(const firn_fb_plan_record *plan, uint32_t i);
+    bool (*output)(const firn_fb_plan_record *plan, uint32_t i);
+    /* All rings of the inputs, whose other fields have been checked. */
+    bool (*rings)(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler);
+    /* A tensor that ops fill element by element, starting with op `first`. */
+    bool (*gathered)(const firn_fb_plan_record *plan, uint32_t partial, uint32_t elements, uint32_t first);
+} firn_rule_parts;
+extern const firn_rule_parts firn_semantics_parts;
+
+int firn_semantics_check_metric(const firn_fb_plan_record *plan, uint32_t i);
+bool firn_semantics_is_output(const firn_fb_plan_record *plan, uint32_t i);
+bool firn_semantics_are_rings(const firn_fb_plan_record *plan, const firn_fb_sampler_record *sampler);
+bool firn_semantics_is_gathered(const firn_fb_plan_record *plan, uint32_t partial, uint32_t elements, uint32_t first);
 
 /* The part of an op, or NULL. */
 const firn_op_part *firn_op_part_find(uint16_t code);

@@ -4,13 +4,9 @@
 #include <string.h>
 
 #include "plan/bytes.h"
-#include "plan/identity.h"
 #include "plan/checkpoint/record.h"
+#include "plan/identity.h"
 #include "runtime/instance.h"
-
-static uint64_t round_up(uint64_t value, uint64_t unit) {
-    return (value + (unit - 1)) / unit * unit;
-}
 
 /* The destination of a record's bytes: a hash, or storage, through a buffer of the largest program unit. The first
  * error is kept and stops further writes. */
@@ -90,7 +86,7 @@ static void put_directory(writer *to, const firn_record *record) {
         put(to, bytes, length);
         written += length;
     }
-    put_zeros(to, round_up(written, 16) - written);
+    put_zeros(to, firn_round_up(written, 16) - written);
 }
 
 static void put_regions(writer *to) {
@@ -99,7 +95,7 @@ static void put_regions(writer *to) {
         if (!firn_region_is_state(instance->header.region_kinds[i]))
             continue;
         put(to, instance->blocks[i], instance->header.region_bytes[i]);
-        put_zeros(to, round_up(instance->header.region_bytes[i], 16) - instance->header.region_bytes[i]);
+        put_zeros(to, firn_round_up(instance->header.region_bytes[i], 16) - instance->header.region_bytes[i]);
     }
 }
 
@@ -135,7 +131,7 @@ static int write_record(const firn_instance *instance, const firn_storage *stora
                         const firn_record *record) {
     const uint64_t base = slot * storage->capacity;
     uint64_t committed_at = commit_offset(record, storage);
-    uint64_t erase = round_up(committed_at + firn_record_commit_bytes(storage->program_unit), storage->erase_unit);
+    uint64_t erase = firn_round_up(committed_at + firn_record_commit_bytes(storage->program_unit), storage->erase_unit);
     if (storage->capacity != 0 && erase > storage->capacity)
         return FIRN_ERROR_STORAGE_FULL;
     int status = storage->erase(instance->port->context, base, erase);
@@ -144,7 +140,7 @@ static int write_record(const firn_instance *instance, const firn_storage *stora
     writer to = {.instance = instance, .storage = storage, .offset = base};
     put_record(&to, record);
     if (to.filled > 0) {
-        uint32_t padded = (uint32_t)round_up(to.filled, storage->program_unit);
+        uint32_t padded = (uint32_t)firn_round_up(to.filled, storage->program_unit);
         memset(to.buffer + to.filled, 0, padded - to.filled);
         program(&to, to.buffer, padded);
     }

@@ -12,10 +12,6 @@
 /* Bytes read at a time while a record is checked. */
 #define READ_BYTES 1024u
 
-static uint64_t round_up(uint64_t value, uint64_t unit) {
-    return (value + (unit - 1)) / unit * unit;
-}
-
 static bool power_of_two(uint32_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
@@ -189,7 +185,7 @@ static int check_digest(const reader *from, bool keep) {
     if (status == FIRN_OK)
         status = hash_stored(from, &hash, FIRN_RECORD_HEADER_BYTES, from->record.directory_bytes, NULL);
     for (uint32_t i = 0; status == FIRN_OK && i < from->record.region_count; i++) {
-        const uint64_t bytes = from->record.region_bytes[i], padded = round_up(bytes, 16);
+        const uint64_t bytes = from->record.region_bytes[i], padded = firn_round_up(bytes, 16);
         status = hash_stored(from, &hash, at, bytes, keep ? destination(from, i) : NULL);
         if (status == FIRN_OK)
             status = hash_stored(from, &hash, at + bytes, padded - bytes, NULL);

@@ -22,6 +22,8 @@ typedef struct needs {
     bool halves[FIRN_HALF_TYPES];
     bool metrics[FIRN_METRIC_KINDS];
     bool tiles;   /* of linear layers */
+    bool outputs; /* that an application reads */
+    bool rings;   /* of pushed samples */
     bool sharing; /* of parameters, which a plan that evaluates may do */
     bool windows; /* as samples */
     bool part;    /* of the data, instead of all */
@@ -59,6 +61,8 @@ static void need_samples(needs *n, firn_fb_sampler sampler) {
 static void need_parts(needs *n, firn_fb_plan plan) {
     need_ops(n, plan);
     need_samples(n, firn_fb_plan_sampler(plan));
+    n->outputs = n->outputs || firn_fb_plan_outputs_count(plan) != 0;
+    n->rings = n->rings || firn_fb_sampler_pushed(firn_fb_plan_sampler(plan)) != FIRN_ABSENT;
     for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++)
         need_type(n, firn_fb_tensor_type(firn_fb_plan_tensors_at(plan, i)));
     for (uint32_t i = 0; i < firn_fb_plan_schedule_nodes_count(plan); i++)
@@ -162,6 +166,16 @@ static bool needs_metrics(const needs *n) {
     return any;
 }
 
+/* The semantic rules. Those of a tensor that is gathered are for ops that fill it element by element. */
+static void write_rules(FILE *out, const needs *n) {
+    bool gathered = false;
+    for (uint32_t i = 0; i < FIRN_OPS; i++)
+        gathered = gathered || (n->ops[i] && firn_op_at(i)->begins == FIRN_BEGINS_partial);
+    fprintf(out, "\nconst firn_rule_parts firn_semantics_parts = {%s, %s, %s, %s};\n",
+            needs_metrics(n) ? "firn_semantics_check_metric" : "0", n->outputs ? "firn_semantics_is_output" : "0",
+            n->rings ? "firn_semantics_are_rings" : "0", gathered ? "firn_semantics_is_gathered" : "0");
+}
+
 static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     fprintf(
         out,
@@ -180,8 +194,7 @@ static void write_parts(FILE *out, const needs *n, uint32_t plans) {
     fprintf(out, "const firn_data_part_rule firn_data_part = %s;\n", n->part ? "firn_part_of_data" : "firn_all_data");
     fprintf(out, "const firn_weights_rule firn_initial_weights = %s;\n", n->weights ? "firn_copy_weights" : "0");
     fprintf(out, "const firn_plan_copy firn_plan_copier = %s;\n", n->copy ? "firn_copy_plan" : "0");
-    fprintf(out, "\nint (*const firn_semantics_metric)(firn_fb_plan plan, firn_fb_metric metric) = %s;\n",
-            needs_metrics(n) ? "firn_semantics_check_metric" : "0");
+    write_rules(out, n);
     write_list(out, "const firn_metric_part firn_metric_parts[FIRN_METRIC_KINDS]", n->metrics, metrics,
                FIRN_METRIC_KINDS);
 }

@@ -21,13 +21,13 @@ typedef struct request {
 } request;
 
 static const firnc_option options[] = {
-    {{"--second", NULL, "PLAN", "the plan of slot B, with another plan version; default: slot B is erased"},
+    {{"--second", NULL, "PLAN", "the plan of slot 1, with another plan version; default: slot 1 is erased"},
      FIRNC_OPTION_TEXT,
      offsetof(request, second)},
     {{"--pub", NULL, "PUB", "the public key that the device has; plans of another are refused"},
      FIRNC_OPTION_TEXT,
      offsetof(request, pub)},
-    {{"--output", "-o", "FILE", "the image to write: slot A, then slot B"},
+    {{"--output", "-o", "FILE", "the image to write: slot 0, then slot 1"},
      FIRNC_OPTION_TEXT,
      offsetof(request, output)},
     {{"--slot-bytes", NULL, "N", "bytes of each slot, a multiple of the erase unit"},

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "plan/bytes.h"
-#include "plan/errors.h"
 #include "plan/checkpoint/hmac.h"
+#include "plan/errors.h"
 
 enum {
     AT_MAGIC = 0,
@@ -36,17 +36,13 @@ static const uint8_t magic[8] = {'F', 'I', 'R', 'N', 'C', 'K', 'P', 'T'};
 static const uint8_t commit[FIRN_RECORD_COMMIT_BYTES] = {'F', 'I', 'R', 'N', '-', 'C', 'O', 'M',
                                                          'M', 'I', 'T', 'T', 'E', 'D', 0,   0};
 
-static uint64_t round_up(uint64_t value, uint64_t unit) {
-    return (value + (unit - 1)) / unit * unit;
-}
-
 uint64_t firn_record_directory_bytes(firn_fb_plan plan) {
     uint64_t bytes = 4;
     for (uint32_t i = 0; i < firn_fb_plan_state_tensors(plan); i++) {
         firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
         bytes += FIRN_RECORD_ENTRY_BYTES(firn_fb_tensor_name_length(tensor), firn_fb_tensor_dims_count(tensor));
     }
-    return round_up(bytes, 16);
+    return firn_round_up(bytes, 16);
 }
 
 void firn_record_set_regions(firn_record *record, const firn_header *header) {
@@ -63,7 +59,7 @@ void firn_record_set_regions(firn_record *record, const firn_header *header) {
 uint64_t firn_record_region_offset(const firn_record *record, uint32_t region) {
     uint64_t offset = 0;
     for (uint32_t i = 0; i < region; i++)
-        offset += round_up(record->region_bytes[i], 16);
+        offset += firn_round_up(record->region_bytes[i], 16);
     return offset;
 }
 
@@ -72,7 +68,7 @@ uint32_t firn_record_find_region(const firn_record *record, const firn_header *h
 }
 
 uint64_t firn_record_commit_offset(uint64_t directory_bytes, uint64_t state_bytes, uint32_t program_unit) {
-    return round_up(FIRN_RECORD_HEADER_BYTES + directory_bytes + state_bytes, program_unit);
+    return firn_round_up(FIRN_RECORD_HEADER_BYTES + directory_bytes + state_bytes, program_unit);
 }
 
 uint32_t firn_record_commit_bytes(uint32_t program_unit) {
@@ -139,19 +135,12 @@ bool firn_record_is_newer(uint32_t a, uint32_t b) {
     return ahead != 0 && ahead < UINT32_C(1) << 31;
 }
 
-static bool is_zero(const uint8_t *bytes, uint32_t begin, uint32_t end) {
-    uint8_t any = 0;
-    for (uint32_t i = begin; i < end; i++)
-        any |= bytes[i];
-    return any == 0;
-}
-
 /* Reads the regions: known kinds of state, by ascending kind. */
 static bool read_regions(firn_record *record, const uint8_t *bytes) {
     uint32_t count = firn_load32(bytes + AT_REGION_COUNT);
-    if (count == 0 || count > FIRN_REGIONS_MAX || !is_zero(bytes, AT_REGION_KINDS + count, AT_REGION_BYTES) ||
-        !is_zero(bytes, AT_REGION_BYTES + 8 * count, AT_COUNTER) ||
-        !is_zero(bytes, AT_RESERVED, FIRN_RECORD_HEADER_BYTES))
+    if (count == 0 || count > FIRN_REGIONS_MAX || !firn_is_zero(bytes, AT_REGION_KINDS + count, AT_REGION_BYTES) ||
+        !firn_is_zero(bytes, AT_REGION_BYTES + 8 * count, AT_COUNTER) ||
+        !firn_is_zero(bytes, AT_RESERVED, FIRN_RECORD_HEADER_BYTES))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint8_t kind = record->region_kinds[i] = bytes[AT_REGION_KINDS + i];

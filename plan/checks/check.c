@@ -102,7 +102,7 @@ static int hash_header(const firn_check_request *request, uint8_t plan_hash[FIRN
 }
 
 uint64_t firn_check_pool_bytes(const firn_counts *counts) {
-    return (firn_semantics_scratch_bytes(counts) + 15) / 16 * 16;
+    return firn_round_up(firn_semantics_scratch_bytes(counts), 16);
 }
 
 /* The part of the pool that is used, and so zeroed. */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "plan/bytes.h"
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
 #include "plan/errors.h"
@@ -19,96 +20,57 @@ static int check_header(firn_fb_plan plan, const firn_header *header) {
 
 /* --- tensors ---------------------------------------------------------------------------------------------------- */
 
-/* The kinds of regions in which a role may lie, a bit for each; a slow kind counts as the kind that it is. */
-enum {
-    IN_PARAMETERS = 1 << FIRN_FB_REGION_KIND_PARAMETERS,
-    IN_OPTIMIZER = 1 << FIRN_FB_REGION_KIND_OPTIMIZER,
-    IN_SESSION = 1 << FIRN_FB_REGION_KIND_SESSION,
-    IN_RING = 1 << FIRN_FB_REGION_KIND_RING,
-    IN_ARENA = 1 << FIRN_FB_REGION_KIND_ARENA,
-    IN_CONSTANT = 1 << FIRN_FB_REGION_KIND_CONSTANT
-};
-
-static const uint8_t role_regions[] = {[FIRN_FB_ROLE_PARAMETER] = IN_PARAMETERS,
-                                       [FIRN_FB_ROLE_BUFFER] = IN_PARAMETERS,
-                                       [FIRN_FB_ROLE_OPTIMIZER_STATE] = IN_OPTIMIZER,
-                                       [FIRN_FB_ROLE_COUNTER] = IN_OPTIMIZER | IN_SESSION,
-                                       [FIRN_FB_ROLE_INPUT] = IN_ARENA,
-                                       [FIRN_FB_ROLE_ACTIVATION] = IN_ARENA,
-                                       [FIRN_FB_ROLE_GRADIENT] = IN_ARENA,
-                                       [FIRN_FB_ROLE_RESULT] = IN_ARENA,
-                                       [FIRN_FB_ROLE_SCRATCH] = IN_ARENA,
-                                       [FIRN_FB_ROLE_CONSTANT] = IN_CONSTANT,
-                                       [FIRN_FB_ROLE_FROZEN] = IN_CONSTANT,
-                                       [FIRN_FB_ROLE_RING] = IN_RING,
-                                       [FIRN_FB_ROLE_CACHE] = IN_SESSION};
-
-static bool role_fits(uint8_t role, uint8_t kind) {
-    return (role_regions[role] >> firn_region_fast_kind(kind) & 1) != 0;
+static bool role_fits(uint32_t role, uint8_t kind) {
+    return (firn_semantics_regions[role] >> firn_region_fast_kind(kind) & 1) != 0;
 }
 
 /* State is float32 or int64; parameters are float32. A cache may be of any type. */
-static bool type_fits(firn_fb_tensor tensor) {
-    uint8_t type = firn_fb_tensor_type(tensor);
-    if (firn_semantics_memory(tensor) != FIRN_MEMORY_STATE || firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_CACHE)
-        return true;
-    return type == FIRN_FLOAT32 || (type == FIRN_INT64 && firn_fb_tensor_role(tensor) != FIRN_FB_ROLE_PARAMETER);
+static bool type_fits(const firn_fb_tensor_record *tensor) {
+    return !firn_semantics_is_state(tensor) || tensor->role == FIRN_FB_ROLE_CACHE || tensor->type == FIRN_FLOAT32 ||
+           (tensor->type == FIRN_INT64 && tensor->role != FIRN_FB_ROLE_PARAMETER);
 }
 
 /* The digest, the checkpoint and the model hash use the names of these tensors. No other tensor has a name. */
-static bool name_fits(firn_fb_tensor tensor) {
-    bool named =
-        firn_semantics_memory(tensor) == FIRN_MEMORY_STATE || firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN;
-    return named == (firn_fb_tensor_name_length(tensor) != 0 && firn_fb_tensor_base(tensor) == FIRN_ABSENT);
+static bool name_fits(const firn_fb_tensor_record *tensor) {
+    const bool named = firn_semantics_is_state(tensor) || tensor->role == FIRN_FB_ROLE_FROZEN;
+    return named == (tensor->name_length != 0);
 }
 
-static bool lifetime_fits(firn_fb_tensor tensor, uint32_t ops) {
-    if (firn_semantics_is_persistent(tensor))
-        return true;
-    return firn_semantics_memory(tensor) == FIRN_MEMORY_ARENA &&
-           firn_fb_tensor_first(tensor) <= firn_fb_tensor_last(tensor) && firn_fb_tensor_last(tensor) < ops;
-}
-
-static bool is_placed(firn_fb_tensor tensor, uint64_t bytes, uint64_t room) {
-    return firn_semantics_is_placed(firn_fb_tensor_offset(tensor), bytes, room);
-}
-
-/* Type, role and region in one number. */
-static uint32_t kind_of(firn_fb_tensor tensor) {
-    return firn_fb_tensor_type(tensor) | (uint32_t)firn_fb_tensor_role(tensor) << 8 |
-           (uint32_t)firn_fb_tensor_region(tensor) << 16;
+static bool lifetime_fits(const firn_fb_tensor_record *tensor, uint32_t ops) {
+    return firn_semantics_is_persistent(tensor) ||
+           (firn_semantics_is_arena(tensor) && tensor->first <= tensor->last && tensor->last < ops);
 }
 
 /* A view lies in a tensor that is not a view and whose list position may be any; it has everything but name, shape and
  * offset from it. Its size has been checked to be less than 2^62, and the size of its base is checked on its own. */
-static bool is_view(firn_fb_plan plan, firn_fb_tensor view, uint64_t bytes) {
-    uint32_t index = firn_fb_tensor_base(view);
-    if (index >= firn_fb_plan_tensors_count(plan) || firn_fb_tensor_name_length(view) != 0)
+static bool is_view(const firn_fb_plan_record *plan, const firn_fb_tensor_record *view, uint64_t bytes) {
+    firn_fb_tensor_record base;
+    if (view->base >= plan->tensors_count || view->name_length != 0)
         return false;
-    firn_fb_tensor base = firn_fb_plan_tensors_at(plan, index);
-    return firn_fb_tensor_base(base) == FIRN_ABSENT && is_placed(view, bytes, firn_semantics_bytes(base)) &&
-           kind_of(view) == kind_of(base) && firn_fb_tensor_first(view) == firn_fb_tensor_first(base) &&
-           firn_fb_tensor_last(view) == firn_fb_tensor_last(base);
+    firn_semantics_tensor(plan, view->base, &base);
+    return base.base == FIRN_ABSENT && firn_semantics_is_placed(view->offset, bytes, firn_semantics_bytes(&base)) &&
+           view->type == base.type && view->role == base.role && view->region == base.region &&
+           view->first == base.first && view->last == base.last;
 }
 
-static bool is_tensor(firn_fb_plan plan, firn_fb_tensor tensor, const firn_header *header) {
-    firn_shape shape = firn_semantics_shape(tensor);
-    uint64_t bytes;
-    if (!firn_shape_bytes(&shape, &bytes))
+static bool is_tensor(const firn_fb_plan_record *plan, const firn_fb_tensor_record *tensor, const firn_header *header) {
+    const uint64_t bytes = firn_semantics_bytes(tensor);
+    const uint32_t region = tensor->region;
+    if (bytes == 0)
         return false;
-    if (firn_fb_tensor_base(tensor) != FIRN_ABSENT)
+    if (tensor->base != FIRN_ABSENT)
         return is_view(plan, tensor, bytes);
-    if (firn_fb_tensor_region(tensor) >= header->region_count)
-        return false;
-    uint8_t region = firn_fb_tensor_region(tensor);
-    return is_placed(tensor, bytes, header->region_bytes[region]) &&
-           role_fits(firn_fb_tensor_role(tensor), header->region_kinds[region]) && type_fits(tensor) &&
-           name_fits(tensor) && lifetime_fits(tensor, header->counts.ops);
+    return region < header->region_count &&
+           firn_semantics_is_placed(tensor->offset, bytes, header->region_bytes[region]) &&
+           role_fits(tensor->role, header->region_kinds[region]) && type_fits(tensor) && name_fits(tensor) &&
+           lifetime_fits(tensor, header->counts.ops);
 }
 
-static int check_tensors(firn_fb_plan plan, const firn_header *header) {
-    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++) {
-        if (!is_tensor(plan, firn_fb_plan_tensors_at(plan, i), header))
+static int check_tensors(const firn_fb_plan_record *plan, const firn_header *header) {
+    firn_fb_tensor_record tensor;
+    for (uint32_t i = 0; i < plan->tensors_count; i++) {
+        firn_semantics_tensor(plan, i, &tensor);
+        if (!is_tensor(plan, &tensor, header))
             return FIRN_ERROR_TENSOR;
     }
     return FIRN_OK;
@@ -117,62 +79,61 @@ static int check_tensors(firn_fb_plan plan, const firn_header *header) {
 /* --- the order of tensors, and the layout of state and rings ---------------------------------------------------- */
 
 /* Whether a's name sorts strictly before b's, compared byte by byte. */
-static bool name_is_before(firn_fb_tensor a, firn_fb_tensor b) {
-    uint32_t a_length = firn_fb_tensor_name_length(a), b_length = firn_fb_tensor_name_length(b);
-    uint32_t common = a_length < b_length ? a_length : b_length;
-    int order = memcmp(firn_fb_tensor_name(a), firn_fb_tensor_name(b), common);
-    return order < 0 || (order == 0 && a_length < b_length);
+static bool name_is_before(const firn_fb_tensor_record *a, const firn_fb_tensor_record *b) {
+    const int order = memcmp(a->name, b->name, a->name_length < b->name_length ? a->name_length : b->name_length);
+    return order < 0 || (order == 0 && a->name_length < b->name_length);
 }
 
 /* The place of a tensor in the list: state, then frozen weights, then all others, among them the views. */
-static uint32_t rank_of(firn_fb_tensor tensor) {
-    if (firn_fb_tensor_base(tensor) != FIRN_ABSENT)
-        return 2;
-    if (firn_semantics_memory(tensor) == FIRN_MEMORY_STATE)
-        return 0;
-    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_FROZEN ? 1 : 2;
+enum { RANK_STATE, RANK_FROZEN, RANK_OTHER };
+
+static uint32_t rank_of(const firn_fb_tensor_record *tensor) {
+    if (tensor->base != FIRN_ABSENT)
+        return RANK_OTHER;
+    if (firn_semantics_is_state(tensor))
+        return RANK_STATE;
+    return tensor->role == FIRN_FB_ROLE_FROZEN ? RANK_FROZEN : RANK_OTHER;
 }
 
-static int check_order(firn_fb_plan plan) {
-    uint32_t before = 0, state = 0;
-    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++) {
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
-        uint32_t rank = rank_of(tensor);
-        if (rank < before)
-            return FIRN_ERROR_STATE_ORDER;
-        if (i > 0 && rank == before && rank < 2 && !name_is_before(firn_fb_plan_tensors_at(plan, i - 1), tensor))
-            return FIRN_ERROR_STATE_ORDER;
-        before = rank;
-        state += rank == 0;
-    }
-    return state == firn_fb_plan_state_tensors(plan) ? FIRN_OK : FIRN_ERROR_STATE_ORDER;
+static bool follows(const firn_fb_tensor_record *tensor, const firn_fb_tensor_record *before) {
+    const uint32_t rank = rank_of(tensor), rank_before = rank_of(before);
+    return rank > rank_before || (rank == rank_before && (rank == RANK_OTHER || name_is_before(before, tensor)));
 }
 
-/* Checks that the tensors of a region each start at the next multiple of 16, in the order of the list, and fill the
- * region. Offsets and sizes are within the region, so `end` cannot overflow. */
-static bool is_filled_in_order(firn_fb_plan plan, uint32_t region, uint64_t bytes) {
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan); i++) {
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, i);
-        if (firn_fb_tensor_region(tensor) != region || firn_fb_tensor_base(tensor) != FIRN_ABSENT)
-            continue;
-        if (firn_fb_tensor_offset(tensor) !=
-            (end + (FIRN_TENSOR_ALIGNMENT - 1)) / FIRN_TENSOR_ALIGNMENT * FIRN_TENSOR_ALIGNMENT)
-            return false;
-        end = firn_fb_tensor_offset(tensor) + firn_semantics_bytes(tensor);
-    }
-    return bytes - end < FIRN_TENSOR_ALIGNMENT;
+/* Whether the tensors of a region of this kind follow each other without gaps. */
+static bool is_filled_in_order(uint8_t kind) {
+    return !firn_region_is_arena(kind) && !firn_region_is_constant(kind);
 }
 
-static int check_layout(firn_fb_plan plan, const firn_header *header) {
-    for (uint32_t r = 0; r < header->region_count; r++) {
-        uint8_t kind = header->region_kinds[r];
-        if (firn_region_is_arena(kind) || firn_region_is_constant(kind))
-            continue;
-        if (!is_filled_in_order(plan, r, header->region_bytes[r]))
+/* Adds a tensor behind those of its region that end at `end`. Offsets and sizes are within the region, so `end` cannot
+ * overflow. */
+static bool extends(const firn_fb_tensor_record *tensor, uint64_t *end) {
+    const bool behind = tensor->offset == firn_round_up(*end, FIRN_TENSOR_ALIGNMENT);
+    *end = tensor->offset + firn_semantics_bytes(tensor);
+    return behind;
+}
+
+/* Checks the order of the list, and that the tensors of state and rings each start at the next multiple of 16, in this
+ * order, and fill their regions. */
+static int check_order(const firn_fb_plan_record *plan, const firn_header *header) {
+    uint64_t ends[FIRN_REGIONS_MAX] = {0};
+    firn_fb_tensor_record pair[2]; /* a tensor and the one before */
+    uint32_t state = 0;
+    for (uint32_t i = 0; i < plan->tensors_count; i++) {
+        firn_fb_tensor_record *tensor = &pair[i % 2];
+        firn_semantics_tensor(plan, i, tensor);
+        if (i > 0 && !follows(tensor, &pair[1 - i % 2]))
             return FIRN_ERROR_STATE_ORDER;
+        if (tensor->base == FIRN_ABSENT && is_filled_in_order(header->region_kinds[tensor->region]) &&
+            !extends(tensor, &ends[tensor->region]))
+            return FIRN_ERROR_STATE_ORDER;
+        state += rank_of(tensor) == RANK_STATE;
     }
-    return FIRN_OK;
+    bool filled = state == plan->state_tensors;
+    for (uint32_t r = 0; r < header->region_count; r++)
+        filled &=
+            !is_filled_in_order(header->region_kinds[r]) || header->region_bytes[r] - ends[r] < FIRN_TENSOR_ALIGNMENT;
+    return filled ? FIRN_OK : FIRN_ERROR_STATE_ORDER;
 }
 
 /* --- phases ----------------------------------------------------------------------------------------------------- */
@@ -190,7 +151,7 @@ enum {
 static int check_phases(firn_fb_plan plan, bool train) {
     uint32_t seen = 0;
     for (uint32_t i = 0; i < firn_fb_plan_phases_count(plan); i++) {
-        uint8_t kind = firn_fb_phase_kind(firn_fb_plan_phases_at(plan, i));
+        const uint32_t kind = firn_fb_phase_kind(firn_fb_plan_phases_at(plan, i));
         if (seen >> kind != 0)
             return FIRN_ERROR_PHASE;
         seen |= 1u << kind;
@@ -201,23 +162,23 @@ static int check_phases(firn_fb_plan plan, bool train) {
 
 /* --- the whole -------------------------------------------------------------------------------------------------- */
 
-int firn_semantics_check(firn_fb_plan plan, const firn_header *header, void *scratch, uint64_t scratch_bytes) {
-    if (firn_fb_plan_numerics_version(plan) != FIRN_NUMERICS_VERSION)
+int firn_semantics_check(firn_fb_plan table, const firn_header *header, void *scratch, uint64_t scratch_bytes) {
+    firn_fb_plan_record plan;
+    firn_fb_plan_read(table, &plan);
+    if (plan.numerics_version != FIRN_NUMERICS_VERSION)
         return FIRN_ERROR_NUMERICS_VERSION;
-    int error = check_header(plan, header);
+    int error = check_header(table, header);
     if (error == FIRN_OK && scratch_bytes < firn_semantics_scratch_bytes(&header->counts))
         error = FIRN_ERROR_POOL_TOO_SMALL;
     if (error == FIRN_OK)
-        error = check_phases(plan, header->mode == FIRN_MODE_TRAIN);
+        error = check_phases(table, header->mode == FIRN_MODE_TRAIN);
     if (error == FIRN_OK)
-        error = check_tensors(plan, header);
+        error = check_tensors(&plan, header);
     if (error == FIRN_OK)
-        error = check_order(plan);
+        error = check_order(&plan, header);
     if (error == FIRN_OK)
-        error = check_layout(plan, header);
+        error = firn_semantics_ops(&plan, scratch);
     if (error == FIRN_OK)
-        error = firn_semantics_ops(plan, scratch);
-    if (error == FIRN_OK)
-        error = firn_semantics_fields(plan, header);
-    return error == FIRN_OK ? firn_semantics_flow(plan, header, scratch) : error;
+        error = firn_semantics_fields(&plan, header);
+    return error == FIRN_OK ? firn_semantics_flow(&plan, header, scratch) : error;
 }

@@ -7,193 +7,146 @@
 #include "plan/checks/semantics_lookup.h"
 #include "plan/checks/semantics_parts.h"
 #include "plan/errors.h"
+#include "plan/parts.h"
 
 /* --- reads and writes of one op --------------------------------------------------------------------------------- */
 
-static bool is_alive(firn_fb_tensor tensor, uint32_t n) {
-    return firn_fb_tensor_first(tensor) <= n && n <= firn_fb_tensor_last(tensor);
+static const firn_op_info *info_of(const firn_fb_op_record *op) {
+    return firn_op_find((uint16_t)op->code);
 }
 
-static const firn_op_info *info_of(firn_fb_op op) {
-    return firn_op_find(firn_fb_op_code(op));
+static bool is_alive(const firn_fb_tensor_record *tensor, uint32_t n) {
+    return tensor->first <= n && n <= tensor->last;
 }
 
 /* State may change only after the micro-batches, parameters and buffers only in an update, which a skipped step leaves
  * out. An evaluation may change only caches and the state of its metric. */
-static bool may_change_state(firn_fb_op op, uint8_t phase, firn_fb_tensor tensor) {
+static bool may_change_state(const firn_op_info *info, uint8_t phase, const firn_fb_tensor_record *tensor) {
     if (firn_semantics_is_of_model(tensor))
         return phase == FIRN_FB_PHASE_KIND_UPDATE;
-    switch (phase) {
-    case FIRN_FB_PHASE_KIND_FINALISE:
-    case FIRN_FB_PHASE_KIND_UPDATE:
-    case FIRN_FB_PHASE_KIND_BOOKKEEP:
-        return true;
-    case FIRN_FB_PHASE_KIND_EVALUATE:
-        return info_of(op)->metric || firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_CACHE;
-    default:
-        return false;
-    }
+    if (phase == FIRN_FB_PHASE_KIND_EVALUATE)
+        return info->metric || tensor->role == FIRN_FB_ROLE_CACHE;
+    return phase == FIRN_FB_PHASE_KIND_FINALISE || phase == FIRN_FB_PHASE_KIND_UPDATE ||
+           phase == FIRN_FB_PHASE_KIND_BOOKKEEP;
 }
 
 /* Checks that output j is the same tensor as the input that it changes, if any, and that no other input and no earlier
  * output has its bytes, or is another view of its base. */
-static bool operands_are_apart(firn_fb_plan plan, firn_fb_op op, uint32_t j) {
-    uint32_t tensor = firn_fb_op_outputs_at(op, j), base = firn_semantics_base(plan, tensor);
-    uint8_t changed = firn_op_changed(info_of(op), j);
-    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        uint32_t input = firn_fb_op_inputs_at(op, i);
+static bool operands_are_apart(const firn_fb_plan_record *plan, const firn_fb_op_record *op, uint32_t j,
+                               uint8_t changed) {
+    const uint32_t tensor = op->outputs[j], base = firn_semantics_base(plan, tensor);
+    for (uint32_t i = 0; i < op->inputs_count; i++) {
+        const uint32_t input = op->inputs[i];
         if (i == changed ? input != tensor : firn_semantics_base(plan, input) == base)
             return false;
     }
     for (uint32_t i = 0; i < j; i++) {
-        if (firn_semantics_base(plan, firn_fb_op_outputs_at(op, i)) == base)
+        if (firn_semantics_base(plan, op->outputs[i]) == base)
             return false;
     }
     return true;
 }
 
-/* Whether an op in a phase of this kind reads or writes a tensor that is not a view. */
-static bool phase_touches(firn_fb_plan plan, uint8_t kind, uint32_t tensor) {
+/* Whether an op in a phase of this kind reads or writes a tensor that is not a view. Kinds ascend, so the ops behind
+ * the phase are not visited: this is asked of each output of each op. */
+static bool phase_touches(const firn_fb_plan_record *plan, uint8_t kind, uint32_t tensor) {
     uint8_t phase;
-    firn_fb_op op;
-    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++) {
-        if (phase == kind && (firn_semantics_reads(plan, op, tensor) || firn_semantics_writes(plan, op, tensor)))
+    firn_fb_op table;
+    firn_fb_op_record op;
+    for (uint32_t n = 0; firn_semantics_op(plan->table, n, &table, &phase) && phase <= kind; n++) {
+        if (phase != kind)
+            continue;
+        firn_fb_op_read(table, &op);
+        if (firn_semantics_reads(plan, &op, tensor) || firn_semantics_writes(plan, &op, tensor))
             return true;
     }
     return false;
 }
 
-/* What derive has computed stays until derive runs again, and so depends on nothing that a step changes. */
-static bool may_derive(firn_fb_plan plan, uint32_t index) {
+static bool is_written(const firn_fb_plan_record *plan, uint32_t tensor) {
     uint8_t phase;
-    firn_fb_op writer;
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    switch (firn_semantics_memory(tensor)) {
-    case FIRN_MEMORY_CONSTANT:
-        return true;
-    case FIRN_MEMORY_STATE:
-        return firn_semantics_is_of_model(tensor) &&
-               !firn_semantics_op(plan, firn_semantics_first_writer(plan, index), &writer, &phase);
-    case FIRN_MEMORY_ARENA:
-        return !firn_semantics_is_filled(plan, index);
-    default:
-        return false;
-    }
+    firn_fb_op op;
+    return firn_semantics_op(plan->table, firn_semantics_first_use(plan, tensor, false), &op, &phase);
 }
 
-static bool may_read(firn_fb_plan plan, uint32_t index, uint32_t n, uint8_t phase) {
-    return is_alive(firn_fb_plan_tensors_at(plan, index), n) &&
-           (phase != FIRN_FB_PHASE_KIND_DERIVE || may_derive(plan, index));
+/* What derive has computed stays until derive runs again, and so depends on nothing that a step changes. */
+static bool may_derive(const firn_fb_plan_record *plan, const firn_fb_tensor_record *tensor, uint32_t index) {
+    if (firn_semantics_is_state(tensor))
+        return firn_semantics_is_of_model(tensor) && !is_written(plan, index);
+    return firn_semantics_is_arena(tensor) ? !firn_semantics_is_filled(plan, index)
+                                           : firn_semantics_regions[tensor->role] == FIRN_IN_CONSTANT;
+}
+
+static bool may_read(const firn_fb_plan_record *plan, uint32_t index, uint32_t n, uint8_t phase) {
+    firn_fb_tensor_record tensor;
+    firn_semantics_tensor(plan, index, &tensor);
+    return is_alive(&tensor, n) && (phase != FIRN_FB_PHASE_KIND_DERIVE || may_derive(plan, &tensor, index));
 }
 
 /* Of views only those of state may be written: state has contents before the first op, so a part of it may change
  * alone. */
-static bool may_write(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase, uint32_t j) {
-    uint32_t index = firn_semantics_base(plan, firn_fb_op_outputs_at(op, j));
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    bool fresh = firn_op_changed(info_of(op), j) == FIRN_FRESH;
-    bool part = index != firn_fb_op_outputs_at(op, j);
-    if (!is_alive(tensor, n) || (part && firn_semantics_memory(tensor) != FIRN_MEMORY_STATE) ||
-        !operands_are_apart(plan, op, j) || firn_semantics_is_filled(plan, index) ||
-        index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan)))
+static bool may_write(const firn_fb_plan_record *plan, const firn_fb_op_record *op, const firn_op_info *info,
+                      uint32_t n, uint8_t phase, uint32_t j) {
+    const uint32_t index = firn_semantics_base(plan, op->outputs[j]);
+    const uint8_t changed = firn_op_changed(info, j);
+    firn_fb_tensor_record tensor;
+    firn_semantics_tensor(plan, index, &tensor);
+    if (!is_alive(&tensor, n) || !operands_are_apart(plan, op, j, changed) || firn_semantics_is_filled(plan, index) ||
+        index == firn_fb_sampler_cursor(firn_fb_plan_sampler(plan->table)))
         return false;
-    switch (firn_semantics_memory(tensor)) {
-    case FIRN_MEMORY_STATE:
-        return !fresh && may_change_state(op, phase, tensor);
-    case FIRN_MEMORY_ARENA:
-        if (phase != FIRN_FB_PHASE_KIND_DERIVE && phase_touches(plan, FIRN_FB_PHASE_KIND_DERIVE, index))
-            return false;
-        return !fresh || firn_semantics_is_persistent(tensor) || n == firn_fb_tensor_first(tensor);
-    default:
+    if (firn_semantics_is_state(&tensor))
+        return changed != FIRN_FRESH && may_change_state(info, phase, &tensor);
+    if (!firn_semantics_is_arena(&tensor) || index != op->outputs[j] ||
+        (phase != FIRN_FB_PHASE_KIND_DERIVE && phase_touches(plan, FIRN_FB_PHASE_KIND_DERIVE, index)))
         return false;
-    }
+    return changed != FIRN_FRESH || firn_semantics_is_persistent(&tensor) || n == tensor.first;
 }
 
 /* An op that fills one element of a tensor may not stand in an update, because a skipped step would leave out this
  * element alone. */
-static bool op_is_legal(firn_fb_plan plan, firn_fb_op op, uint32_t n, uint8_t phase) {
-    if (info_of(op)->begins == FIRN_BEGINS_partial && phase == FIRN_FB_PHASE_KIND_UPDATE)
+static bool op_is_legal(const firn_fb_plan_record *plan, const firn_fb_op_record *op, uint32_t n, uint8_t phase) {
+    const firn_op_info *info = info_of(op);
+    if (info->begins == FIRN_BEGINS_partial && phase == FIRN_FB_PHASE_KIND_UPDATE)
         return false;
-    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        uint32_t input = firn_semantics_base(plan, firn_fb_op_inputs_at(op, i));
+    for (uint32_t i = 0; i < op->inputs_count; i++) {
+        const uint32_t input = firn_semantics_base(plan, op->inputs[i]);
         if (input != FIRN_ABSENT && !may_read(plan, input, n, phase))
             return false;
     }
-    for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++) {
-        if (!may_write(plan, op, n, phase, j))
+    for (uint32_t j = 0; j < op->outputs_count; j++) {
+        if (!may_write(plan, op, info, n, phase, j))
             return false;
     }
     return true;
 }
 
-static int check_accesses(firn_fb_plan plan) {
+static bool accesses_are_legal(const firn_fb_plan_record *plan) {
+    bool legal = true;
     uint8_t phase;
-    firn_fb_op op;
-    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++) {
-        if (!op_is_legal(plan, op, n, phase))
-            return FIRN_ERROR_OP_ORDER;
-    }
-    return FIRN_OK;
+    firn_fb_op_record op;
+    for (uint32_t n = 0; legal && firn_semantics_read_op(plan, n, &op, &phase); n++)
+        legal = op_is_legal(plan, &op, n, phase);
+    return legal;
 }
 
 /* --- written before read ---------------------------------------------------------------------------------------- */
 
-/* Ops that begin `partial`: plan/generate has checked that output 0 has one dimension, and that this integer attribute
- * is there, which is the index of the element that the op fills. */
-enum { PARTIAL_INDEX = FIRN_SUM_OF_SQUARES_INDEX };
-_Static_assert((int)PARTIAL_INDEX == 0, "plan/ops.def: integer attribute 0 is the index");
-
-static bool fills_partial(firn_fb_op op, uint32_t tensor) {
-    return info_of(op)->begins == FIRN_BEGINS_partial && firn_fb_op_outputs_at(op, 0) == tensor;
-}
-
-/* Whether an op in [begin, end) fills the element at `index`. */
-static bool has_partial(firn_fb_plan plan, uint32_t partial, uint32_t begin, uint32_t end, int64_t index) {
-    for (uint32_t n = begin; n < end; n++) {
-        uint8_t phase;
-        firn_fb_op op;
-        if (firn_semantics_op(plan, n, &op, &phase) && fills_partial(op, partial) &&
-            firn_fb_op_integers_at(op, PARTIAL_INDEX) == index)
-            return true;
-    }
-    return false;
-}
-
-/* A tensor that ops fill element by element, starting with op `first`, may be read only by gathering ops, and only
- * after every element has been filled. */
-static bool partial_is_whole(firn_fb_plan plan, uint32_t partial, uint32_t first) {
-    uint32_t elements = firn_fb_tensor_dims_at(firn_fb_plan_tensors_at(plan, partial), 0);
-    uint8_t phase;
-    firn_fb_op op;
-    for (uint32_t n = first; firn_semantics_op(plan, n, &op, &phase); n++) {
-        if (!firn_semantics_reads(plan, op, partial) || fills_partial(op, partial))
-            continue;
-        if (!info_of(op)->gathers || elements > n - first)
-            return false;
-        for (uint32_t i = 0; i < elements; i++) {
-            if (!has_partial(plan, partial, first, n, i))
-                return false;
-        }
-    }
-    return true;
-}
-
 /* Whether a tensor is used after the first phase. */
-static bool outlives_phase(firn_fb_plan plan, firn_fb_tensor tensor) {
-    return firn_fb_tensor_last(tensor) >= firn_fb_phase_ops_count(firn_fb_plan_phases_at(plan, 0));
+static bool outlives_phase(const firn_fb_plan_record *plan, const firn_fb_tensor_record *tensor) {
+    return tensor->last >= firn_fb_phase_ops_count(firn_fb_plan_phases_at(plan->table, 0));
 }
 
 /* Checks how an arena tensor that the runtime does not fill gets its contents: it is undefined before its first op,
  * which must therefore write all of it. Two kinds of ops may begin a tensor that they also read: ops that fill one
- * element (see above), and ops that overwrite it at micro-step 0, for which it must persist from one micro-batch to the
- * next. */
-static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    bool persistent = firn_semantics_is_persistent(tensor);
-    uint32_t first = persistent ? first_touch : firn_fb_tensor_first(tensor);
+ * element (semantics_gather.c), and ops that overwrite it at micro-step 0, for which it must persist from one
+ * micro-batch to the next. */
+static bool is_born(const firn_fb_plan_record *plan, const firn_fb_tensor_record *tensor, uint32_t index,
+                    uint32_t first_touch) {
+    const bool persistent = firn_semantics_is_persistent(tensor);
+    const uint32_t first = persistent ? first_touch : tensor->first;
     uint8_t phase;
-    firn_fb_op op;
-    if (!firn_semantics_op(plan, first, &op, &phase) || !firn_semantics_writes(plan, op, index))
+    firn_fb_op_record op;
+    if (!firn_semantics_read_op(plan, first, &op, &phase) || !firn_semantics_writes(plan, &op, index))
         return false;
     /* An update may be skipped, so bookkeep, which always runs, may not use a tensor that begins there. */
     if (phase == FIRN_FB_PHASE_KIND_UPDATE && phase_touches(plan, FIRN_FB_PHASE_KIND_BOOKKEEP, index))
@@ -201,58 +154,58 @@ static bool is_born(firn_fb_plan plan, uint32_t index, uint32_t first_touch) {
     /* What derive leaves to the steps has to outlive them. */
     if (phase == FIRN_FB_PHASE_KIND_DERIVE && !persistent && outlives_phase(plan, tensor))
         return false;
-    if (!firn_semantics_reads(plan, op, index))
+    if (!firn_semantics_reads(plan, &op, index))
         return true;
-    if (fills_partial(op, index))
-        return partial_is_whole(plan, index, first);
-    return info_of(op)->begins == FIRN_BEGINS_first && persistent && phase == FIRN_FB_PHASE_KIND_MICRO_BATCH;
+    if (firn_semantics_fills_partial(&op, index))
+        return firn_semantics_parts.gathered != NULL &&
+               firn_semantics_parts.gathered(plan, index, tensor->dims[0], first);
+    return info_of(&op)->begins == FIRN_BEGINS_first && persistent && phase == FIRN_FB_PHASE_KIND_MICRO_BATCH;
 }
 
 /* Inputs are filled before op 0, so their lifetime must start there. Values of schedules are filled once a step, so
  * they must persist. */
-static bool is_filled_in_time(firn_fb_plan plan, uint32_t index) {
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    if (firn_semantics_input_of(plan, index) < firn_fb_plan_inputs_count(plan))
-        return firn_fb_tensor_first(tensor) == 0;
-    return firn_semantics_is_persistent(tensor);
+static bool is_filled_in_time(const firn_fb_plan_record *plan, const firn_fb_tensor_record *tensor, uint32_t index) {
+    return firn_semantics_input_of(plan, index) < plan->inputs_count ? tensor->first == 0
+                                                                     : firn_semantics_is_persistent(tensor);
 }
 
-static void note_touch(uint32_t *first, uint32_t state_tensors, uint32_t tensor, uint32_t n) {
-    if (tensor >= state_tensors && tensor != FIRN_ABSENT && first[tensor - state_tensors] > n)
-        first[tensor - state_tensors] = n;
+/* Notes op n for each tensor that has no earlier op. `first` begins with the tensors behind the state. */
+static void note_touches(const firn_fb_plan_record *plan, const uint32_t *operands, uint32_t count, uint32_t n,
+                         uint32_t *first) {
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t tensor = firn_semantics_base(plan, operands[i]);
+        if (tensor >= plan->state_tensors && tensor != FIRN_ABSENT && first[tensor - plan->state_tensors] > n)
+            first[tensor - plan->state_tensors] = n;
+    }
 }
 
 /* Finds the first op that uses each tensor that is not state, in one pass; UINT32_MAX if there is none. */
-static void find_first_touches(firn_fb_plan plan, uint32_t *first) {
-    uint32_t state_tensors = firn_fb_plan_state_tensors(plan);
-    for (uint32_t i = 0; i < firn_fb_plan_tensors_count(plan) - state_tensors; i++)
-        first[i] = UINT32_MAX;
+static void find_first_touches(const firn_fb_plan_record *plan, uint32_t *first) {
     uint8_t phase;
-    firn_fb_op op;
-    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++) {
-        for (uint32_t j = 0; j < firn_fb_op_inputs_count(op); j++)
-            note_touch(first, state_tensors, firn_semantics_base(plan, firn_fb_op_inputs_at(op, j)), n);
-        for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++)
-            note_touch(first, state_tensors, firn_fb_op_outputs_at(op, j), n);
+    firn_fb_op_record op;
+    memset(first, 0xff, (plan->tensors_count - plan->state_tensors) * sizeof *first);
+    for (uint32_t n = 0; firn_semantics_read_op(plan, n, &op, &phase); n++) {
+        note_touches(plan, op.inputs, op.inputs_count, n, first);
+        note_touches(plan, op.outputs, op.outputs_count, n, first);
     }
 }
 
-/* Whether a tensor has bytes of an arena to itself. */
-static bool is_in_arena(firn_fb_tensor tensor) {
-    return firn_semantics_memory(tensor) == FIRN_MEMORY_ARENA && firn_fb_tensor_base(tensor) == FIRN_ABSENT;
+static bool has_contents(const firn_fb_plan_record *plan, uint32_t index, uint32_t first_touch) {
+    firn_fb_tensor_record tensor;
+    firn_semantics_tensor(plan, index, &tensor);
+    if (!firn_semantics_is_arena(&tensor) || tensor.base != FIRN_ABSENT)
+        return true;
+    return firn_semantics_is_filled(plan, index) ? is_filled_in_time(plan, &tensor, index)
+                                                 : is_born(plan, &tensor, index, first_touch);
 }
 
-static int check_contents(firn_fb_plan plan, uint32_t *first_touches) {
-    uint32_t state_tensors = firn_fb_plan_state_tensors(plan);
+static bool contents_are_written(const firn_fb_plan_record *plan, uint32_t *first_touches) {
+    const uint32_t state_tensors = plan->state_tensors;
+    bool written = true;
     find_first_touches(plan, first_touches);
-    for (uint32_t i = state_tensors; i < firn_fb_plan_tensors_count(plan); i++) {
-        if (!is_in_arena(firn_fb_plan_tensors_at(plan, i)))
-            continue;
-        if (!(firn_semantics_is_filled(plan, i) ? is_filled_in_time(plan, i)
-                                                : is_born(plan, i, first_touches[i - state_tensors])))
-            return FIRN_ERROR_OP_ORDER;
-    }
-    return FIRN_OK;
+    for (uint32_t i = state_tensors; written && i < plan->tensors_count; i++)
+        written = has_contents(plan, i, first_touches[i - state_tensors]);
+    return written;
 }
 
 /* --- bytes that two tensors share ------------------------------------------------------------------------------- */
@@ -260,24 +213,19 @@ static int check_contents(firn_fb_plan plan, uint32_t *first_touches) {
 /* Whether the op that uses a last and b first works in place. b must be its output 0 and have the offset, size and
  * element type of a, so that no operand is read after its bytes were overwritten; and the op table must allow it for
  * every input that is a. */
-static bool succeeds_in_place(firn_fb_plan plan, uint32_t a_index, uint32_t b_index) {
-    firn_fb_tensor a = firn_fb_plan_tensors_at(plan, a_index), b = firn_fb_plan_tensors_at(plan, b_index);
-    uint32_t n = firn_fb_tensor_last(a);
+static bool succeeds_in_place(const firn_fb_plan_record *plan, const firn_fb_tensor_record *a, uint32_t a_index,
+                              const firn_fb_tensor_record *b, uint32_t b_index) {
     uint8_t phase;
-    firn_fb_op op;
-    if (n != firn_fb_tensor_first(b) || !firn_semantics_op(plan, n, &op, &phase) ||
-        firn_fb_tensor_type(a) != firn_fb_tensor_type(b) || firn_fb_tensor_offset(a) != firn_fb_tensor_offset(b) ||
-        firn_semantics_bytes(a) != firn_semantics_bytes(b))
+    firn_fb_op_record op;
+    if (a->last != b->first || !firn_semantics_read_op(plan, a->last, &op, &phase) || op.outputs[0] != b_index ||
+        a->type != b->type || a->offset != b->offset || firn_semantics_bytes(a) != firn_semantics_bytes(b))
         return false;
-    const firn_op_info *info = info_of(op);
-    if (firn_fb_op_outputs_at(op, 0) != b_index)
-        return false;
+    const firn_op_info *info = info_of(&op);
     bool reads = false;
-    for (uint32_t i = 0; i < firn_fb_op_inputs_count(op); i++) {
-        uint32_t input = firn_fb_op_inputs_at(op, i);
-        if (firn_semantics_base(plan, input) != a_index)
+    for (uint32_t i = 0; i < op.inputs_count; i++) {
+        if (firn_semantics_base(plan, op.inputs[i]) != a_index)
             continue;
-        if (input != a_index || !firn_op_reuses(info, i))
+        if (op.inputs[i] != a_index || !firn_op_reuses(info, i))
             return false;
         reads = true;
     }
@@ -292,38 +240,38 @@ typedef struct holders {
     uint32_t region; /* the arena */
 } holders;
 
-static uint64_t holder_begin(firn_fb_plan plan, const holders *h, uint32_t at) {
-    return firn_fb_tensor_offset(firn_fb_plan_tensors_at(plan, h->tensors[at]));
-}
-
-static uint64_t holder_end(firn_fb_plan plan, const holders *h, uint32_t at) {
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, h->tensors[at]);
-    return firn_fb_tensor_offset(tensor) + firn_semantics_bytes(tensor);
+/* Reads the holder at a place of the list, and returns where its bytes begin. */
+static uint64_t holder_at(const firn_fb_plan_record *plan, const holders *h, uint32_t at,
+                          firn_fb_tensor_record *tensor) {
+    firn_semantics_tensor(plan, h->tensors[at], tensor);
+    return tensor->offset;
 }
 
 /* The first holder that ends after an offset; h->count if there is none. */
-static uint32_t first_behind(firn_fb_plan plan, const holders *h, uint64_t offset) {
+static uint32_t first_behind(const firn_fb_plan_record *plan, const holders *h, uint64_t offset) {
+    firn_fb_tensor_record tensor;
     uint32_t low = 0, high = h->count;
     while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (holder_begin(plan, h, middle) < offset)
+        const uint32_t middle = low + (high - low) / 2;
+        if (holder_at(plan, h, middle, &tensor) < offset)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 && holder_end(plan, h, low - 1) > offset ? low - 1 : low;
+    return low > 0 && holder_at(plan, h, low - 1, &tensor) + firn_semantics_bytes(&tensor) > offset ? low - 1 : low;
 }
 
 /* Assigns a tensor its bytes at its first use. They may belong only to tensors whose last use has passed, or to the one
  * that its op replaces in place. Tensors are added in the order of their first use, so a tensor whose lifetime has
  * ended stays unused for all later ones. */
-static bool takes_its_bytes(firn_fb_plan plan, holders *h, uint32_t index) {
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    uint64_t offset = firn_fb_tensor_offset(tensor), end = offset + firn_semantics_bytes(tensor);
-    uint32_t first = first_behind(plan, h, offset), behind = first;
-    for (; behind < h->count && holder_begin(plan, h, behind) < end; behind++) {
-        uint32_t last = firn_fb_tensor_last(firn_fb_plan_tensors_at(plan, h->tensors[behind]));
-        if (last >= firn_fb_tensor_first(tensor) && !succeeds_in_place(plan, h->tensors[behind], index))
+static bool takes_its_bytes(const firn_fb_plan_record *plan, holders *h, const firn_fb_tensor_record *tensor,
+                            uint32_t index) {
+    const uint64_t end = tensor->offset + firn_semantics_bytes(tensor);
+    const uint32_t first = first_behind(plan, h, tensor->offset);
+    firn_fb_tensor_record holder;
+    uint32_t behind = first;
+    for (; behind < h->count && holder_at(plan, h, behind, &holder) < end; behind++) {
+        if (holder.last >= tensor->first && !succeeds_in_place(plan, &holder, h->tensors[behind], tensor, index))
             return false;
     }
     memmove(&h->tensors[first + 1], &h->tensors[behind], (h->count - behind) * sizeof *h->tensors);
@@ -332,56 +280,53 @@ static bool takes_its_bytes(firn_fb_plan plan, holders *h, uint32_t index) {
     return true;
 }
 
-static bool is_in_region(firn_fb_tensor tensor, uint32_t region) {
-    return firn_fb_tensor_region(tensor) == region && firn_fb_tensor_base(tensor) == FIRN_ABSENT;
+static bool is_in_region(const firn_fb_tensor_record *tensor, uint32_t region) {
+    return tensor->region == region && tensor->base == FIRN_ABSENT;
 }
 
-/* Whether a tensor of an arena exists before op 0, because the runtime fills it or because it is persistent. */
-static bool is_there_at_first(firn_fb_plan plan, uint32_t index) {
-    return firn_semantics_is_persistent(firn_fb_plan_tensors_at(plan, index)) || firn_semantics_is_filled(plan, index);
+/* A tensor of the arena that exists before op 0, because it is persistent or because the runtime fills it, takes its
+ * bytes before the first op. */
+static bool takes_its_bytes_at_first(const firn_fb_plan_record *plan, holders *h, uint32_t index) {
+    firn_fb_tensor_record tensor;
+    firn_semantics_tensor(plan, index, &tensor);
+    if (!is_in_region(&tensor, h->region) ||
+        !(firn_semantics_is_persistent(&tensor) || firn_semantics_is_filled(plan, index)))
+        return true;
+    return takes_its_bytes(plan, h, &tensor, index);
 }
 
-/* Whether op n is the first use of a tensor of an arena. check_contents has checked that this op writes it as one of
- * its outputs. */
-static bool is_born_in(firn_fb_tensor tensor, uint32_t n) {
-    return firn_fb_tensor_first(tensor) == n && !firn_semantics_is_persistent(tensor);
-}
-
-static bool outputs_take_their_bytes(firn_fb_plan plan, holders *h, firn_fb_op op, uint32_t n) {
-    for (uint32_t j = 0; j < firn_fb_op_outputs_count(op); j++) {
-        uint32_t index = firn_fb_op_outputs_at(op, j);
-        firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-        if (is_in_region(tensor, h->region) && is_born_in(tensor, n) && !takes_its_bytes(plan, h, index))
-            return false;
-    }
-    return true;
+/* Any other takes them at its first use, op n: has_contents has checked that this op writes it as one of its
+ * outputs. */
+static bool takes_its_bytes_in(const firn_fb_plan_record *plan, holders *h, uint32_t index, uint32_t n) {
+    firn_fb_tensor_record tensor;
+    firn_semantics_tensor(plan, index, &tensor);
+    if (!is_in_region(&tensor, h->region) || tensor.first != n || firn_semantics_is_persistent(&tensor))
+        return true;
+    return takes_its_bytes(plan, h, &tensor, index);
 }
 
 /* Visits each tensor of an arena once, in the order of first use. `room` has an element for each tensor that is not
  * state. */
-static int check_overlaps(firn_fb_plan plan, uint32_t region, uint32_t *room) {
+static bool is_shared_in_turn(const firn_fb_plan_record *plan, uint32_t region, uint32_t *room) {
     holders h = {.tensors = room, .region = region};
-    for (uint32_t i = firn_fb_plan_state_tensors(plan); i < firn_fb_plan_tensors_count(plan); i++) {
-        if (is_in_region(firn_fb_plan_tensors_at(plan, i), region) && is_there_at_first(plan, i) &&
-            !takes_its_bytes(plan, &h, i))
-            return FIRN_ERROR_OVERLAP;
-    }
     uint8_t phase;
-    firn_fb_op op;
-    for (uint32_t n = 0; firn_semantics_op(plan, n, &op, &phase); n++) {
-        if (!outputs_take_their_bytes(plan, &h, op, n))
+    firn_fb_op_record op;
+    bool good = true;
+    for (uint32_t i = plan->state_tensors; good && i < plan->tensors_count; i++)
+        good = takes_its_bytes_at_first(plan, &h, i);
+    for (uint32_t n = 0; good && firn_semantics_read_op(plan, n, &op, &phase); n++) {
+        for (uint32_t j = 0; good && j < op.outputs_count; j++)
+            good = takes_its_bytes_in(plan, &h, op.outputs[j], n);
+    }
+    return good;
+}
+
+int firn_semantics_flow(const firn_fb_plan_record *plan, const firn_header *header, uint32_t *scratch) {
+    if (!accesses_are_legal(plan) || !contents_are_written(plan, scratch))
+        return FIRN_ERROR_OP_ORDER;
+    for (uint32_t r = 0; r < header->region_count; r++) {
+        if (firn_region_is_arena(header->region_kinds[r]) && !is_shared_in_turn(plan, r, scratch))
             return FIRN_ERROR_OVERLAP;
     }
     return FIRN_OK;
-}
-
-int firn_semantics_flow(firn_fb_plan plan, const firn_header *header, uint32_t *scratch) {
-    int error = check_accesses(plan);
-    if (error == FIRN_OK)
-        error = check_contents(plan, scratch);
-    for (uint32_t r = 0; error == FIRN_OK && r < header->region_count; r++) {
-        if (firn_region_is_arena(header->region_kinds[r]))
-            error = check_overlaps(plan, r, scratch);
-    }
-    return error;
 }

@@ -26,44 +26,44 @@ static const metric_rule metric_rules[] = {
 };
 
 /* Checks that one op alone writes sum and count, which also determines their shapes. */
-static bool is_measured_once(firn_fb_plan plan, uint32_t sum, uint32_t count, uint16_t code) {
-    firn_fb_op adds, counts;
+static bool is_measured_once(const firn_fb_plan_record *plan, uint32_t sum, uint32_t count, uint16_t code) {
+    firn_fb_op_record adds, counts;
     return firn_semantics_has_one_writer(plan, sum, code, 0, FIRN_FB_PHASE_KIND_EVALUATE, &adds) &&
            firn_semantics_has_one_writer(plan, count, code, 1, FIRN_FB_PHASE_KIND_EVALUATE, &counts) &&
-           adds.at == counts.at;
+           adds.table.at == counts.table.at;
 }
 
-/* Whether a tensor is a counter of this type with any extents. */
-static bool is_counter_of(firn_fb_plan plan, uint32_t index, uint8_t type) {
-    if (index >= firn_fb_plan_tensors_count(plan))
+/* Whether there is such a tensor, and it is a counter of this type with any extents. */
+static bool is_counter_of(const firn_fb_plan_record *plan, uint32_t index, uint8_t type,
+                          firn_fb_tensor_record *tensor) {
+    if (index >= plan->tensors_count)
         return false;
-    firn_fb_tensor tensor = firn_fb_plan_tensors_at(plan, index);
-    return firn_fb_tensor_role(tensor) == FIRN_FB_ROLE_COUNTER && firn_fb_tensor_base(tensor) == FIRN_ABSENT &&
-           firn_fb_tensor_type(tensor) == type;
+    firn_semantics_tensor(plan, index, tensor);
+    return tensor->role == FIRN_FB_ROLE_COUNTER && tensor->base == FIRN_ABSENT && tensor->type == type;
 }
 
-/* Checks the ignored classes of the confusion matrix `sum`: ascending, and at least one class must remain. */
-static bool are_ignored_classes(firn_fb_plan plan, firn_fb_metric metric) {
-    firn_fb_tensor matrix = firn_fb_plan_tensors_at(plan, firn_fb_metric_sum(metric));
-    uint32_t count = firn_fb_metric_ignore_classes_count(metric), classes = firn_fb_tensor_dims_at(matrix, 0);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t class = firn_fb_metric_ignore_classes_at(metric, i);
-        if (class >= classes || (i > 0 && class <= firn_fb_metric_ignore_classes_at(metric, i - 1)))
+/* Checks the ignored classes of a confusion matrix: ascending, and at least one class must remain. */
+static bool are_ignored_classes(const firn_fb_metric_record *metric, uint32_t classes) {
+    for (uint32_t i = 0; i < metric->ignore_classes_count; i++) {
+        const uint32_t class = metric->ignore_classes[i];
+        if (class >= classes || (i > 0 && class <= metric->ignore_classes[i - 1]))
             return false;
     }
-    return count < classes;
+    return metric->ignore_classes_count < classes;
 }
 
-int firn_semantics_check_metric(firn_fb_plan plan, firn_fb_metric metric) {
-    const metric_rule *rule = &metric_rules[firn_fb_metric_kind(metric)];
-    uint32_t sum = firn_fb_metric_sum(metric), count = firn_fb_metric_count(metric);
-    float beta = firn_fb_metric_beta(metric);
-    if (!is_counter_of(plan, sum, rule->type) || !firn_semantics_is_counter(plan, count) ||
-        (!is_measured_once(plan, sum, count, rule->code) && !is_measured_once(plan, sum, count, rule->other)))
+int firn_semantics_check_metric(const firn_fb_plan_record *plan, uint32_t i) {
+    firn_fb_metric_record metric;
+    firn_fb_tensor_record sum;
+    firn_fb_metric_read_at(plan->metrics, i, &metric);
+    const metric_rule *rule = &metric_rules[metric.kind];
+    if (!is_counter_of(plan, metric.sum, rule->type, &sum) || !firn_semantics_is_counter(plan, metric.count) ||
+        (!is_measured_once(plan, metric.sum, metric.count, rule->code) &&
+         !is_measured_once(plan, metric.sum, metric.count, rule->other)))
         return FIRN_ERROR_ROLE;
-    if (rule->f_beta ? !firn_semantics_is_positive(beta) : !firn_semantics_is_unused(beta))
+    if (rule->f_beta ? !firn_semantics_is_positive(metric.beta) : !firn_semantics_is_unused(metric.beta))
         return FIRN_ERROR_FIELD;
-    if (rule->matrix ? !are_ignored_classes(plan, metric) : firn_fb_metric_ignore_classes_count(metric) != 0)
+    if (rule->matrix ? !are_ignored_classes(&metric, sum.dims[0]) : metric.ignore_classes_count != 0)
         return FIRN_ERROR_FIELD;
     return FIRN_OK;
 }

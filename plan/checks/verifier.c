@@ -117,7 +117,7 @@ static int check_sequence(verifier *v, uint32_t at, const firn_fb_field_rule *ru
     bool inlined = rule->kind == FIRN_FB_KIND_INLINE_VECTOR, text = rule->kind == FIRN_FB_KIND_STRING;
     uint32_t element_bytes = text ? 1 : inlined ? element->bytes : 4;
     uint32_t count = firn_load32(v->buffer + target), first = target + 4;
-    if (count == 0 || count - 1 > rule->most)
+    if (count == 0 || count - 1 > firn_fb_limits[rule->value])
         return FIRN_ERROR_SCHEMA_LIMIT;
     if (count > (v->bytes - first) / element_bytes || (text && count == v->bytes - first))
         return FIRN_ERROR_SCHEMA_BOUNDS;

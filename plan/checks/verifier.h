@@ -24,12 +24,13 @@ enum {
 
 enum { FIRN_FB_FLAG_REQUIRED = 1, FIRN_FB_FLAG_ASCII = 2 };
 
-/* One field of a table, in four bytes. Its id is its index relative to firn_fb_table_rule.first_field. */
-typedef struct firn_fb_field_rule {
-    unsigned kind : 4;  /* FIRN_FB_KIND_* */
-    unsigned flags : 4; /* FIRN_FB_FLAG_* */
-    unsigned type : 8;
-    unsigned most : 16; /* maximum number of elements of a vector or of bytes of a string, less 1; 0 for other kinds */
+/* One field of a table, in two bytes. Its id is its index relative to firn_fb_table_rule.first_field. */
+typedef struct __attribute__((packed, aligned(2))) firn_fb_field_rule {
+    unsigned kind : 3;  /* FIRN_FB_KIND_* */
+    unsigned flags : 2; /* FIRN_FB_FLAG_* */
+    unsigned type : 5;  /* as FIRN_FB_KIND_* says */
+    unsigned value : 6; /* vectors and strings: the row of firn_fb_limits with the most elements or bytes, less 1;
+                         * scalars: the row of firn_fb_absents with the bits of the default */
 } firn_fb_field_rule;
 
 typedef struct firn_fb_table_rule {

@@ -52,3 +52,18 @@ const char *c_type_of(const struct field *field) {
         return scalar_of(field->enumeration->base)->c_type;
     return scalar_of(innermost(field))->c_type;
 }
+
+uint64_t default_bits(const struct field *field) {
+    if (field->base == BASE_FLOAT) {
+        const float single = (float)field->default_real;
+        uint32_t bits;
+        memcpy(&bits, &single, sizeof bits);
+        return bits;
+    }
+    uint64_t bits = 0;
+    if (field->base == BASE_DOUBLE)
+        memcpy(&bits, &field->default_real, sizeof bits);
+    else if (scalar_of(field->base) != NULL)
+        bits = (uint64_t)field->default_integer;
+    return bits;
+}

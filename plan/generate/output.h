@@ -20,6 +20,9 @@ void put_upper(const char *name);
 /* The C type of a scalar field, or of a vector field's elements. */
 const char *c_type_of(const struct field *field);
 
+/* The bits of a scalar's default; 0 for what is no scalar. */
+uint64_t default_bits(const struct field *field);
+
 /* The highest minor version that a mark in the table of ops names. */
 unsigned newest_of_ops(const struct op_row *rows, size_t count);
 

@@ -37,6 +37,19 @@ static void put_table_types(void) {
             put("typedef struct firn_fb_%s { const uint8_t *at; } firn_fb_%s;\n", objects[i].snake, objects[i].snake);
 }
 
+/* The rows of the tables in firn_fb_tables. */
+static void put_table_numbers(void) {
+    put("\nenum {\n");
+    for (size_t i = 0; i < object_count; i++) {
+        if (objects[i].is_struct)
+            continue;
+        put("    FIRN_FB_TABLE_");
+        put_upper(objects[i].snake);
+        put(" = %u,\n", objects[i].number);
+    }
+    put("};\n");
+}
+
 static void put_default(const struct field *field) {
     if (field->base == BASE_BOOL)
         put("%s", field->default_integer != 0 ? "true" : "false");
@@ -164,6 +177,36 @@ static void put_access(const struct object *object, const struct field *field) {
         put_table_access(object, field);
 }
 
+/* The members are named as those of the native structs (writer.c). An integer of less than 32 bits has 32. A record has
+ * no member for a table that its table leads to. */
+static void put_record_member(const struct field *field) {
+    const struct object *object = field->object;
+    if (field->base == BASE_STRING)
+        put("    const char *%s;\n    uint32_t %s_length;\n", field->name, field->name);
+    else if (field->base == BASE_VECTOR && object != NULL && object->is_struct)
+        put("    const firn_fb_%s *%s;\n    uint32_t %s_count;\n", object->snake, field->name, field->name);
+    else if (field->base == BASE_VECTOR)
+        put("    const %s *%s;\n    uint32_t %s_count;\n", object != NULL ? "uint8_t" : c_type_of(field), field->name,
+            field->name);
+    else if (field->base != BASE_OBJECT)
+        put("    %s %s;\n", scalar_of(field->base)->bytes < 4 ? "uint32_t" : c_type_of(field), field->name);
+    else if (object->is_struct)
+        put("    firn_fb_%s %s;\n", object->snake, field->name);
+}
+
+static void put_record(const struct object *object) {
+    put("\ntypedef struct firn_fb_%s_record {\n    firn_fb_%s table;\n", object->snake, object->snake);
+    for (size_t i = 0; i < object->field_count; i++)
+        put_record_member(&object->fields[i]);
+    put("} firn_fb_%s_record;\n", object->snake);
+    put("static inline void firn_fb_%s_read(firn_fb_%s table, firn_fb_%s_record *record) { firn_fb_read(table.at, %u, "
+        "record); }\n",
+        object->snake, object->snake, object->snake, object->number);
+    put("static inline void firn_fb_%s_read_at(const uint8_t *offsets, uint32_t index, firn_fb_%s_record *record) { "
+        "firn_fb_read_at(offsets, index, %u, record); }\n",
+        object->snake, object->snake, object->number);
+}
+
 void write_reader(void) {
     begin_file(
         "reader.h",
@@ -172,6 +215,7 @@ void write_reader(void) {
         "of no\n"
         " * elements, an absent struct as zeros; an absent table must not be asked for. An index must be below its "
         "count.\n"
+        " * A record has all fields of a table; its members for vectors of tables are the first of their offsets.\n"
         " * Freestanding.");
     put("#ifndef FIRN_PLAN_GENERATED_READER_H\n#define FIRN_PLAN_GENERATED_READER_H\n\n");
     put("#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n");
@@ -180,6 +224,7 @@ void write_reader(void) {
     put_enumerations();
     put_structs();
     put_table_types();
+    put_table_numbers();
     for (size_t i = 0; i < object_count; i++) {
         if (objects[i].is_struct)
             continue;
@@ -187,6 +232,7 @@ void write_reader(void) {
         put_slots(&objects[i]);
         for (size_t j = 0; j < objects[i].field_count; j++)
             put_access(&objects[i], &objects[i].fields[j]);
+        put_record(&objects[i]);
     }
     put("\nstatic inline firn_fb_%s firn_fb_%s_root(const uint8_t *buffer) {\n", root->snake, root->snake);
     put("    return (firn_fb_%s){firn_fb_follow(buffer)};\n}\n\n#endif\n", root->snake);

@@ -54,16 +54,8 @@ static void put_native_row(const struct object *object, const struct field *fiel
     put("    {offsetof(firn_native_%s, %s), ", object->snake, field->name);
     if (extra != NULL)
         put("offsetof(firn_native_%s, %s%s), 0},\n", object->snake, field->name, extra);
-    else if (is_floating(field->base)) {
-        uint64_t bits;
-        float single = (float)field->default_real;
-        uint32_t single_bits;
-        memcpy(&bits, &field->default_real, sizeof bits);
-        memcpy(&single_bits, &single, sizeof single_bits);
-        put("0, UINT64_C(0x%llx)},\n", (unsigned long long)(field->base == BASE_FLOAT ? single_bits : bits));
-    } else
-        put("0, UINT64_C(%llu)},\n",
-            scalar_of(field->base) == NULL ? 0ull : (unsigned long long)field->default_integer);
+    else
+        put("0, UINT64_C(0x%llx)},\n", (unsigned long long)default_bits(field));
 }
 
 void write_writer(void) {

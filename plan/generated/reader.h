@@ -1,6 +1,7 @@
 /* Read access to the FlatBuffers part of a plan, in place, after firn_fb_verify and never before: there are
  * no checks here. An absent scalar reads as its default, an absent string as "", an absent vector as one of no
  * elements, an absent struct as zeros; an absent table must not be asked for. An index must be below its count.
+ * A record has all fields of a table; its members for vectors of tables are the first of their offsets.
  * Freestanding.
  * Written by plan/generate from plan/plan.fbs; change that file instead. */
 /* clang-format off */
@@ -229,6 +230,19 @@ typedef struct firn_fb_sampler { const uint8_t *at; } firn_fb_sampler;
 typedef struct firn_fb_schedule { const uint8_t *at; } firn_fb_schedule;
 typedef struct firn_fb_tensor { const uint8_t *at; } firn_fb_tensor;
 
+enum {
+    FIRN_FB_TABLE_INITIALISER = 0,
+    FIRN_FB_TABLE_INPUT = 1,
+    FIRN_FB_TABLE_METRIC = 2,
+    FIRN_FB_TABLE_OP = 3,
+    FIRN_FB_TABLE_OUTPUT = 4,
+    FIRN_FB_TABLE_PHASE = 5,
+    FIRN_FB_TABLE_PLAN = 6,
+    FIRN_FB_TABLE_SAMPLER = 7,
+    FIRN_FB_TABLE_SCHEDULE = 8,
+    FIRN_FB_TABLE_TENSOR = 9,
+};
+
 /* --- Initialiser */
 enum {
     FIRN_FB_SLOT_INITIALISER_RULE = 4,
@@ -246,6 +260,19 @@ static inline float firn_fb_initialiser_a(firn_fb_initialiser table) { return fi
 static inline float firn_fb_initialiser_b(firn_fb_initialiser table) { return firn_fb_scalar_float(table.at, 12, 0x0p+0f); }
 static inline int64_t firn_fb_initialiser_integer(firn_fb_initialiser table) { return firn_fb_scalar_int64(table.at, 14, 0); }
 static inline uint64_t firn_fb_initialiser_weights(firn_fb_initialiser table) { return firn_fb_scalar_uint64(table.at, 16, 0u); }
+
+typedef struct firn_fb_initialiser_record {
+    firn_fb_initialiser table;
+    uint32_t rule;
+    uint32_t element;
+    uint32_t rng_id;
+    float a;
+    float b;
+    int64_t integer;
+    uint64_t weights;
+} firn_fb_initialiser_record;
+static inline void firn_fb_initialiser_read(firn_fb_initialiser table, firn_fb_initialiser_record *record) { firn_fb_read(table.at, 0, record); }
+static inline void firn_fb_initialiser_read_at(const uint8_t *offsets, uint32_t index, firn_fb_initialiser_record *record) { firn_fb_read_at(offsets, index, 0, record); }
 
 /* --- Input */
 enum {
@@ -272,6 +299,23 @@ static inline float firn_fb_input_shift(firn_fb_input table) { return firn_fb_sc
 static inline bool firn_fb_input_label(firn_fb_input table) { return firn_fb_scalar_uint8(table.at, 20, false) != 0; }
 static inline uint32_t firn_fb_input_ring(firn_fb_input table) { return firn_fb_scalar_uint32(table.at, 22, 4294967295u); }
 
+typedef struct firn_fb_input_record {
+    firn_fb_input table;
+    const char *name;
+    uint32_t name_length;
+    uint32_t tensor;
+    uint32_t stream;
+    uint32_t element;
+    uint32_t advance;
+    uint32_t limit;
+    float scale;
+    float shift;
+    uint32_t label;
+    uint32_t ring;
+} firn_fb_input_record;
+static inline void firn_fb_input_read(firn_fb_input table, firn_fb_input_record *record) { firn_fb_read(table.at, 1, record); }
+static inline void firn_fb_input_read_at(const uint8_t *offsets, uint32_t index, firn_fb_input_record *record) { firn_fb_read_at(offsets, index, 1, record); }
+
 /* --- Metric */
 enum {
     FIRN_FB_SLOT_METRIC_KIND = 4,
@@ -287,6 +331,18 @@ static inline float firn_fb_metric_beta(firn_fb_metric table) { return firn_fb_s
 static inline uint32_t firn_fb_metric_ignore_classes_count(firn_fb_metric table) { return firn_fb_count(table.at, 12); }
 static inline const uint8_t *firn_fb_metric_ignore_classes_data(firn_fb_metric table) { return firn_fb_elements(table.at, 12); }
 static inline uint32_t firn_fb_metric_ignore_classes_at(firn_fb_metric table, uint32_t index) { return firn_fb_index_at(table.at, 12, index); }
+
+typedef struct firn_fb_metric_record {
+    firn_fb_metric table;
+    uint32_t kind;
+    uint32_t sum;
+    uint32_t count;
+    float beta;
+    const uint32_t *ignore_classes;
+    uint32_t ignore_classes_count;
+} firn_fb_metric_record;
+static inline void firn_fb_metric_read(firn_fb_metric table, firn_fb_metric_record *record) { firn_fb_read(table.at, 2, record); }
+static inline void firn_fb_metric_read_at(const uint8_t *offsets, uint32_t index, firn_fb_metric_record *record) { firn_fb_read_at(offsets, index, 2, record); }
 
 /* --- Op */
 enum {
@@ -318,6 +374,23 @@ static inline firn_fb_reduction firn_fb_op_reductions_at(firn_fb_op table, uint3
     return value;
 }
 
+typedef struct firn_fb_op_record {
+    firn_fb_op table;
+    uint32_t code;
+    const uint32_t *inputs;
+    uint32_t inputs_count;
+    const uint32_t *outputs;
+    uint32_t outputs_count;
+    const int64_t *integers;
+    uint32_t integers_count;
+    const float *reals;
+    uint32_t reals_count;
+    const firn_fb_reduction *reductions;
+    uint32_t reductions_count;
+} firn_fb_op_record;
+static inline void firn_fb_op_read(firn_fb_op table, firn_fb_op_record *record) { firn_fb_read(table.at, 3, record); }
+static inline void firn_fb_op_read_at(const uint8_t *offsets, uint32_t index, firn_fb_op_record *record) { firn_fb_read_at(offsets, index, 3, record); }
+
 /* --- Output */
 enum {
     FIRN_FB_SLOT_OUTPUT_NAME = 4,
@@ -327,6 +400,15 @@ static inline const char *firn_fb_output_name(firn_fb_output table) { return fir
 static inline uint32_t firn_fb_output_name_length(firn_fb_output table) { return firn_fb_count(table.at, 4); }
 static inline uint32_t firn_fb_output_tensor(firn_fb_output table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
 
+typedef struct firn_fb_output_record {
+    firn_fb_output table;
+    const char *name;
+    uint32_t name_length;
+    uint32_t tensor;
+} firn_fb_output_record;
+static inline void firn_fb_output_read(firn_fb_output table, firn_fb_output_record *record) { firn_fb_read(table.at, 4, record); }
+static inline void firn_fb_output_read_at(const uint8_t *offsets, uint32_t index, firn_fb_output_record *record) { firn_fb_read_at(offsets, index, 4, record); }
+
 /* --- Phase */
 enum {
     FIRN_FB_SLOT_PHASE_KIND = 4,
@@ -335,6 +417,15 @@ enum {
 static inline uint8_t firn_fb_phase_kind(firn_fb_phase table) { return firn_fb_scalar_uint8(table.at, 4, 0u); }
 static inline uint32_t firn_fb_phase_ops_count(firn_fb_phase table) { return firn_fb_count(table.at, 6); }
 static inline firn_fb_op firn_fb_phase_ops_at(firn_fb_phase table, uint32_t index) { return (firn_fb_op){firn_fb_table_at(table.at, 6, index)}; }
+
+typedef struct firn_fb_phase_record {
+    firn_fb_phase table;
+    uint32_t kind;
+    const uint8_t *ops;
+    uint32_t ops_count;
+} firn_fb_phase_record;
+static inline void firn_fb_phase_read(firn_fb_phase table, firn_fb_phase_record *record) { firn_fb_read(table.at, 5, record); }
+static inline void firn_fb_phase_read_at(const uint8_t *offsets, uint32_t index, firn_fb_phase_record *record) { firn_fb_read_at(offsets, index, 5, record); }
 
 /* --- Plan */
 enum {
@@ -422,6 +513,49 @@ static inline uint32_t firn_fb_plan_origin_count(firn_fb_plan table) { return fi
 static inline const uint8_t *firn_fb_plan_origin_data(firn_fb_plan table) { return firn_fb_elements(table.at, 56); }
 static inline uint8_t firn_fb_plan_origin_at(firn_fb_plan table, uint32_t index) { return firn_fb_load_uint8(firn_fb_element(table.at, 56, 1, index)); }
 
+typedef struct firn_fb_plan_record {
+    firn_fb_plan table;
+    uint32_t numerics_version;
+    uint32_t micro_batch_order;
+    uint32_t check_loss;
+    uint32_t micro_batches;
+    uint64_t seed;
+    uint64_t steps;
+    const uint8_t *tensors;
+    uint32_t tensors_count;
+    uint32_t state_tensors;
+    const uint8_t *phases;
+    uint32_t phases_count;
+    const uint8_t *inputs;
+    uint32_t inputs_count;
+    const uint8_t *outputs;
+    uint32_t outputs_count;
+    const firn_fb_schedule_node *schedule_nodes;
+    uint32_t schedule_nodes_count;
+    const uint8_t *schedules;
+    uint32_t schedules_count;
+    const uint8_t *initialisers;
+    uint32_t initialisers_count;
+    const uint8_t *metrics;
+    uint32_t metrics_count;
+    uint32_t loss;
+    uint32_t learning_rate;
+    uint32_t loss_scale;
+    uint32_t global_step;
+    uint32_t optimizer_step;
+    uint32_t finite;
+    uint32_t at_floor;
+    uint32_t gradient_norm;
+    const firn_fb_schedule_number *schedule_numbers;
+    uint32_t schedule_numbers_count;
+    const firn_fb_schedule_instruction *schedule_instructions;
+    uint32_t schedule_instructions_count;
+    const uint8_t *origin;
+    uint32_t origin_count;
+} firn_fb_plan_record;
+static inline void firn_fb_plan_read(firn_fb_plan table, firn_fb_plan_record *record) { firn_fb_read(table.at, 6, record); }
+static inline void firn_fb_plan_read_at(const uint8_t *offsets, uint32_t index, firn_fb_plan_record *record) { firn_fb_read_at(offsets, index, 6, record); }
+
 /* --- Sampler */
 enum {
     FIRN_FB_SLOT_SAMPLER_KIND = 4,
@@ -448,6 +582,23 @@ static inline uint64_t firn_fb_sampler_seed(firn_fb_sampler table) { return firn
 static inline uint32_t firn_fb_sampler_cursor(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 22, 0u); }
 static inline uint32_t firn_fb_sampler_pushed(firn_fb_sampler table) { return firn_fb_scalar_uint32(table.at, 24, 4294967295u); }
 
+typedef struct firn_fb_sampler_record {
+    firn_fb_sampler table;
+    uint32_t kind;
+    uint32_t unit;
+    uint32_t part;
+    uint32_t epoch_end;
+    uint32_t window;
+    uint32_t stride;
+    uint32_t samples;
+    uint32_t held_out_per_mille;
+    uint64_t seed;
+    uint32_t cursor;
+    uint32_t pushed;
+} firn_fb_sampler_record;
+static inline void firn_fb_sampler_read(firn_fb_sampler table, firn_fb_sampler_record *record) { firn_fb_read(table.at, 7, record); }
+static inline void firn_fb_sampler_read_at(const uint8_t *offsets, uint32_t index, firn_fb_sampler_record *record) { firn_fb_read_at(offsets, index, 7, record); }
+
 /* --- Schedule */
 enum {
     FIRN_FB_SLOT_SCHEDULE_ROOT = 4,
@@ -455,6 +606,14 @@ enum {
 };
 static inline uint32_t firn_fb_schedule_root(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 4, 0u); }
 static inline uint32_t firn_fb_schedule_tensor(firn_fb_schedule table) { return firn_fb_scalar_uint32(table.at, 6, 0u); }
+
+typedef struct firn_fb_schedule_record {
+    firn_fb_schedule table;
+    uint32_t root;
+    uint32_t tensor;
+} firn_fb_schedule_record;
+static inline void firn_fb_schedule_read(firn_fb_schedule table, firn_fb_schedule_record *record) { firn_fb_read(table.at, 8, record); }
+static inline void firn_fb_schedule_read_at(const uint8_t *offsets, uint32_t index, firn_fb_schedule_record *record) { firn_fb_read_at(offsets, index, 8, record); }
 
 /* --- Tensor */
 enum {
@@ -480,6 +639,23 @@ static inline uint32_t firn_fb_tensor_last(firn_fb_tensor table) { return firn_f
 static inline const char *firn_fb_tensor_name(firn_fb_tensor table) { return firn_fb_text(table.at, 18); }
 static inline uint32_t firn_fb_tensor_name_length(firn_fb_tensor table) { return firn_fb_count(table.at, 18); }
 static inline uint32_t firn_fb_tensor_base(firn_fb_tensor table) { return firn_fb_scalar_uint32(table.at, 20, 4294967295u); }
+
+typedef struct firn_fb_tensor_record {
+    firn_fb_tensor table;
+    uint32_t type;
+    uint32_t role;
+    uint32_t region;
+    uint64_t offset;
+    const uint32_t *dims;
+    uint32_t dims_count;
+    uint32_t first;
+    uint32_t last;
+    const char *name;
+    uint32_t name_length;
+    uint32_t base;
+} firn_fb_tensor_record;
+static inline void firn_fb_tensor_read(firn_fb_tensor table, firn_fb_tensor_record *record) { firn_fb_read(table.at, 9, record); }
+static inline void firn_fb_tensor_read_at(const uint8_t *offsets, uint32_t index, firn_fb_tensor_record *record) { firn_fb_read_at(offsets, index, 9, record); }
 
 static inline firn_fb_plan firn_fb_plan_root(const uint8_t *buffer) {
     return (firn_fb_plan){firn_fb_follow(buffer)};

@@ -10,6 +10,8 @@ enum { FIRN_FB_ROOT = 6, FIRN_FB_DEPTH = 3, FIRN_FB_IDENTIFIER = 0x4e524946 };
 
 extern const firn_fb_field_rule firn_fb_fields[];
 extern const firn_fb_table_rule firn_fb_tables[];
+extern const uint16_t firn_fb_limits[];
+extern const uint64_t firn_fb_absents[];
 extern const firn_fb_inline_rule firn_fb_inlines[];
 extern const firn_fb_check firn_fb_checks[];
 

@@ -80,10 +80,10 @@ typedef struct letters {
     const firn_shape *rows; /* the first input of this form that is always there */
 } letters;
 
-static bool agrees(uint64_t *value, uint64_t extent) {
+static bool agrees(uint64_t *value, uint64_t elements) {
     if (*value == 0)
-        *value = extent;
-    return *value == extent;
+        *value = elements;
+    return *value == elements;
 }
 
 static bool extent_fits(letters *l, uint8_t wanted, uint32_t extent) {
@@ -96,22 +96,22 @@ static bool extent_fits(letters *l, uint8_t wanted, uint32_t extent) {
 }
 
 static bool input_fits(const firn_op_signature *s, const firn_shape *input, const firn_operand *operand, letters *l) {
+    const uint32_t last = input->rank - 1u;
     switch (operand->form) {
     case FIRN_FORM_LIKE:
         return same_extents(input, &s->inputs[operand->a]);
     case FIRN_FORM_ROWS:
         if (l->rows == NULL && !operand->optional)
             l->rows = input;
-        return input->rank >= 2 && agrees(&l->leading, leading_elements(input)) &&
-               extent_fits(l, operand->a, last_extent(input));
+        return last != 0 && agrees(&l->leading, leading_elements(input)) &&
+               extent_fits(l, operand->a, input->dims[last]);
     case FIRN_FORM_ROW_VALUES:
         return agrees(&l->leading, all_elements(input));
     case FIRN_FORM_VECTOR:
-        return input->rank == 1 &&
+        return last == 0 &&
                (extent_fits(l, operand->a, input->dims[0]) || (operand->b != 0 && input->dims[0] == operand->b));
     case FIRN_FORM_MATRIX:
-        return input->rank == 2 && extent_fits(l, operand->a, input->dims[0]) &&
-               extent_fits(l, operand->b, input->dims[1]);
+        return last == 1 && extent_fits(l, operand->a, input->dims[0]) && extent_fits(l, operand->b, input->dims[1]);
     default: /* any extents, or checked by the op's own rule */
         return true;
     }
@@ -133,21 +133,22 @@ static uint32_t extent_of(const letters *l, uint8_t wanted) {
 }
 
 static void set_output(firn_op_signature *s, firn_shape *output, const firn_operand *operand, const letters *l) {
+    const uint32_t extents[] = {extent_of(l, operand->a), extent_of(l, operand->b)};
     switch (operand->form) {
     case FIRN_FORM_LIKE:
         set_like(output, &s->inputs[operand->a]);
         break;
     case FIRN_FORM_ROWS:
-        set_last(output, l->rows, extent_of(l, operand->a));
+        set_last(output, l->rows, extents[0]);
         break;
     case FIRN_FORM_ROW_VALUES:
         set_leading(output, l->rows);
         break;
     case FIRN_FORM_VECTOR:
-        set_extents(output, 1, (const uint32_t[]){extent_of(l, operand->a)});
+        firn_shape_set(output, 1, extents);
         break;
     case FIRN_FORM_MATRIX:
-        set_extents(output, 2, (const uint32_t[]){extent_of(l, operand->a), extent_of(l, operand->b)});
+        firn_shape_set(output, 2, extents);
         break;
     case FIRN_FORM_SUMS:
         set_sums(output, &s->inputs[operand->a]);
@@ -167,23 +168,12 @@ static bool set_outputs(firn_op_signature *s, const firn_op_info *info, const le
     return true;
 }
 
-/* Whether a shape is valid: a known type, extents in range, and a size that does not overflow. */
-static bool is_whole(const firn_shape *shape) {
+/* Whether shapes are valid: a known type, extents in range, and a size that does not overflow. `absent`: one may be of
+ * rank 0. */
+static bool are_whole(const firn_shape *shapes, uint32_t count, bool absent) {
     uint64_t bytes;
-    return firn_shape_bytes(shape, &bytes);
-}
-
-static bool inputs_are_whole(const firn_op_signature *s) {
-    for (uint8_t i = 0; i < s->input_count; i++) {
-        if (s->inputs[i].rank > 0 && !is_whole(&s->inputs[i]))
-            return false;
-    }
-    return true;
-}
-
-static bool outputs_are_whole(const firn_op_signature *s) {
-    for (uint8_t i = 0; i < s->output_count; i++) {
-        if (!is_whole(&s->outputs[i]))
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(absent && shapes[i].rank == 0) && !firn_shape_bytes(&shapes[i], &bytes))
             return false;
     }
     return true;
@@ -198,15 +188,17 @@ static bool absent_inputs_may_be(const firn_op_signature *s, const firn_op_info 
     return true;
 }
 
-/* Whether the counts of attributes are those of a plan. Fills in the attributes that are left out. */
+/* Whether the counts of attributes are those of a plan, which leaves out the last ones while they have their defaults.
+ * Fills in what is left out. */
 static bool attributes_are_given(firn_op_signature *s, const firn_op_info *info) {
-    if (s->integer_count < info->integers_min || s->integer_count > info->integers || s->real_count < info->reals_min ||
-        s->real_count > info->reals)
+    const uint32_t integers = s->integer_count, reals = s->real_count;
+    if (integers < info->integers_min || integers > info->integers || reals < info->reals_min || reals > info->reals ||
+        (integers > info->integers_min &&
+         firn_op_integer_is_default(s->code, integers - 1, s->integers[integers - 1])) ||
+        (reals > info->reals_min && firn_op_real_is_default(s->code, reals - 1, s->reals[reals - 1])))
         return false;
-    firn_op_fill_integers(s->code, s->integer_count, s->integers);
-    firn_op_fill_reals(s->code, s->real_count, s->reals);
-    return firn_op_given_integers(info, s->integers) == s->integer_count &&
-           firn_op_given_reals(info, s->reals) == s->real_count;
+    return firn_op_fill_integers(s->code, integers, s->integers) == info->integers &&
+           firn_op_fill_reals(s->code, reals, s->reals) == info->reals;
 }
 
 int firn_op_infer(firn_op_signature *signature) {
@@ -221,7 +213,7 @@ int firn_op_infer(firn_op_signature *signature) {
         return FIRN_ERROR_OP_OPERANDS;
     if (!attributes_are_given(signature, info))
         return FIRN_ERROR_OP_ATTRIBUTE;
-    if (!inputs_are_whole(signature))
+    if (!are_whole(signature->inputs, signature->input_count, true))
         return FIRN_ERROR_OP_SHAPE;
     if (!attributes_are_in_range(signature, info))
         return FIRN_ERROR_OP_ATTRIBUTE;
@@ -230,5 +222,5 @@ int firn_op_infer(firn_op_signature *signature) {
     int error = part->rule(signature);
     if (error != FIRN_OK)
         return error;
-    return outputs_are_whole(signature) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
+    return are_whole(signature->outputs, signature->output_count, false) ? FIRN_OK : FIRN_ERROR_OP_SHAPE;
 }

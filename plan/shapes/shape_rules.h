@@ -37,16 +37,16 @@ static inline uint32_t last_extent(const firn_shape *shape) {
     return shape->dims[shape->rank - 1];
 }
 
-/* The product of all extents except the last. Input shapes are valid, so it cannot overflow. */
-static inline uint64_t leading_elements(const firn_shape *shape) {
-    uint64_t product = 1;
-    for (uint8_t i = 0; i + 1 < shape->rank; i++)
-        product *= shape->dims[i];
-    return product;
+/* The product of the first `count` extents. Input shapes are valid, so it cannot overflow. */
+uint64_t firn_shape_product(const firn_shape *shape, uint32_t count);
+
+/* The elements of all dimensions, and of all but the last. */
+static inline uint64_t all_elements(const firn_shape *shape) {
+    return firn_shape_product(shape, shape->rank);
 }
 
-static inline uint64_t all_elements(const firn_shape *shape) {
-    return leading_elements(shape) * last_extent(shape);
+static inline uint64_t leading_elements(const firn_shape *shape) {
+    return firn_shape_product(shape, shape->rank - 1u);
 }
 
 /* Whether the last dimensions of a are the dimensions of b. */
@@ -65,14 +65,10 @@ static inline bool same_extents(const firn_shape *a, const firn_shape *b) {
 }
 
 /* Sets an output to `rank` extents; the remaining dims are 0. */
-static inline void set_extents(firn_shape *output, uint8_t rank, const uint32_t *dims) {
-    for (uint8_t i = 0; i < FIRN_RANK_MAX; i++)
-        output->dims[i] = i < rank ? dims[i] : 0;
-    output->rank = rank;
-}
+void firn_shape_set(firn_shape *output, uint32_t rank, const uint32_t *dims);
 
 static inline void set_like(firn_shape *output, const firn_shape *input) {
-    set_extents(output, input->rank, input->dims);
+    firn_shape_set(output, input->rank, input->dims);
 }
 
 /* Sets an output to the leading dimensions of the input, then `last`. */
@@ -83,7 +79,7 @@ static inline void set_last(firn_shape *output, const firn_shape *input, uint32_
 
 /* Sets an output to the leading dimensions of the input, whose rank is at least 2. */
 static inline void set_leading(firn_shape *output, const firn_shape *input) {
-    set_extents(output, (uint8_t)(input->rank - 1), input->dims);
+    firn_shape_set(output, input->rank - 1u, input->dims);
 }
 
 /* Scratch of a sum: one element for each block of the sum over all elements of x. It has two dimensions, because the
@@ -91,7 +87,7 @@ static inline void set_leading(firn_shape *output, const firn_shape *input) {
 static inline void set_sums(firn_shape *scratch, const firn_shape *x) {
     uint64_t blocks = (all_elements(x) - 1) / FIRN_SCRATCH_SUM_BLOCK + 1;
     uint64_t row = blocks < FIRN_SCRATCH_SUM_ROW ? blocks : FIRN_SCRATCH_SUM_ROW;
-    set_extents(scratch, 2, (const uint32_t[]){(uint32_t)(firn_divide(blocks - 1, row, NULL) + 1), (uint32_t)row});
+    firn_shape_set(scratch, 2, (const uint32_t[]){(uint32_t)(firn_divide(blocks - 1, row, NULL) + 1), (uint32_t)row});
 }
 
 /* --- attributes ------------------------------------------------------------------------------------------------- */

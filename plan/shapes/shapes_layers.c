@@ -44,8 +44,8 @@ int firn_shape_linear_backward_weight(firn_op_signature *s) {
     uint32_t k = last_extent(&s->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_X]);
     uint32_t o = last_extent(&s->inputs[FIRN_LINEAR_BACKWARD_WEIGHT_IN_DY]);
     bool out_in = s->integers[FIRN_LINEAR_BACKWARD_WEIGHT_LAYOUT] == OUT_IN;
-    set_extents(&s->outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT], 2,
-                (const uint32_t[]){out_in ? o : k, out_in ? k : o});
+    firn_shape_set(&s->outputs[FIRN_LINEAR_BACKWARD_WEIGHT_OUT_DWEIGHT], 2,
+                   (const uint32_t[]){out_in ? o : k, out_in ? k : o});
     return FIRN_OK;
 }
 
@@ -57,8 +57,8 @@ int firn_shape_linear_backward_weight_rows(firn_op_signature *s) {
     const int64_t rows = s->integers[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_ROWS], all = out_in ? o : k;
     if (first < 0 || first >= all || rows < 1 || rows > all - first)
         return FIRN_ERROR_OP_ATTRIBUTE;
-    set_extents(&s->outputs[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_OUT_DWEIGHT], 2,
-                (const uint32_t[]){(uint32_t)rows, out_in ? k : o});
+    firn_shape_set(&s->outputs[FIRN_LINEAR_BACKWARD_WEIGHT_ROWS_OUT_DWEIGHT], 2,
+                   (const uint32_t[]){(uint32_t)rows, out_in ? k : o});
     return FIRN_OK;
 }
 
@@ -69,7 +69,7 @@ int firn_shape_sum_leading(firn_op_signature *s) {
     if (s->integers[FIRN_SUM_LEADING_RANK] < 1 || s->integers[FIRN_SUM_LEADING_RANK] > x->rank)
         return FIRN_ERROR_OP_ATTRIBUTE;
     uint8_t rank = (uint8_t)s->integers[FIRN_SUM_LEADING_RANK];
-    set_extents(&s->outputs[FIRN_SUM_LEADING_OUT_Y], rank, &x->dims[x->rank - rank]);
+    firn_shape_set(&s->outputs[FIRN_SUM_LEADING_OUT_Y], rank, &x->dims[x->rank - rank]);
     return FIRN_OK;
 }
 
@@ -86,9 +86,9 @@ int firn_shape_embedding(firn_op_signature *s) {
 int firn_shape_embedding_backward(firn_op_signature *s) {
     const firn_shape *start = &s->inputs[FIRN_EMBEDDING_BACKWARD_IN_START];
     firn_shape *dtable = &s->outputs[FIRN_EMBEDDING_BACKWARD_OUT_DTABLE];
-    set_extents(dtable, 2,
-                (const uint32_t[]){(uint32_t)s->integers[FIRN_EMBEDDING_BACKWARD_ROWS],
-                                   last_extent(&s->inputs[FIRN_EMBEDDING_BACKWARD_IN_DY])});
+    firn_shape_set(dtable, 2,
+                   (const uint32_t[]){(uint32_t)s->integers[FIRN_EMBEDDING_BACKWARD_ROWS],
+                                      last_extent(&s->inputs[FIRN_EMBEDDING_BACKWARD_IN_DY])});
     if (has_input(s, FIRN_EMBEDDING_BACKWARD_IN_START) && !same_extents(start, dtable))
         return FIRN_ERROR_OP_SHAPE;
     return FIRN_OK;
@@ -99,7 +99,7 @@ int firn_shape_leading_rows(firn_op_signature *s) {
     int64_t rows = s->integers[FIRN_LEADING_ROWS_ROWS];
     if (rows < 1 || rows > (int64_t)table->dims[0])
         return FIRN_ERROR_OP_ATTRIBUTE;
-    set_extents(&s->outputs[FIRN_LEADING_ROWS_OUT_Y], 2, (const uint32_t[]){(uint32_t)rows, table->dims[1]});
+    firn_shape_set(&s->outputs[FIRN_LEADING_ROWS_OUT_Y], 2, (const uint32_t[]){(uint32_t)rows, table->dims[1]});
     return FIRN_OK;
 }
 
@@ -108,7 +108,8 @@ int firn_shape_leading_rows_backward(firn_op_signature *s) {
     int64_t rows = s->integers[FIRN_LEADING_ROWS_BACKWARD_ROWS];
     if (!is_word(rows, dy->dims[0]))
         return FIRN_ERROR_OP_ATTRIBUTE;
-    set_extents(&s->outputs[FIRN_LEADING_ROWS_BACKWARD_OUT_DTABLE], 2, (const uint32_t[]){(uint32_t)rows, dy->dims[1]});
+    firn_shape_set(&s->outputs[FIRN_LEADING_ROWS_BACKWARD_OUT_DTABLE], 2,
+                   (const uint32_t[]){(uint32_t)rows, dy->dims[1]});
     return FIRN_OK;
 }
 
@@ -177,7 +178,7 @@ static int attention_extents(const firn_op_signature *s, const firn_shape *qkv, 
 
 /* Gives the scratch of each head `rows` rows of T floats. */
 static void set_scratch(firn_shape *scratch, const firn_shape *qkv, uint32_t heads, uint32_t rows) {
-    set_extents(scratch, 4, (const uint32_t[]){qkv->dims[0], heads, rows, qkv->dims[1]});
+    firn_shape_set(scratch, 4, (const uint32_t[]){qkv->dims[0], heads, rows, qkv->dims[1]});
 }
 
 int firn_shape_attention(firn_op_signature *s) {
@@ -188,8 +189,8 @@ int firn_shape_attention(firn_op_signature *s) {
         return error;
     const uint32_t rows[] = {qkv->dims[0], heads, qkv->dims[1]};
     set_last(&s->outputs[FIRN_ATTENTION_OUT_Y], qkv, heads * size);
-    set_extents(&s->outputs[FIRN_ATTENTION_OUT_ROW_MAX], 3, rows);
-    set_extents(&s->outputs[FIRN_ATTENTION_OUT_ROW_SUM], 3, rows);
+    firn_shape_set(&s->outputs[FIRN_ATTENTION_OUT_ROW_MAX], 3, rows);
+    firn_shape_set(&s->outputs[FIRN_ATTENTION_OUT_ROW_SUM], 3, rows);
     set_scratch(&s->outputs[FIRN_ATTENTION_OUT_SCRATCH], qkv, heads, (uint32_t)s->integers[FIRN_ATTENTION_ROWS]);
     return FIRN_OK;
 }

@@ -11,17 +11,13 @@ enum { AT_VERSION = 8, AT_PLAN_BYTES = 16, AT_PLAN_HASH = 24, AT_CRC = 60 };
 
 static const char *const magics[] = {[FIRN_SLOT_RECEIPT] = "FIRNRECV", [FIRN_SLOT_COMMIT] = "FIRNSLOT"};
 
-static uint64_t rounded(uint64_t bytes, uint64_t unit) {
-    return (bytes + unit - 1) / unit * unit;
-}
-
 bool firn_slot_lay_out(uint64_t capacity, uint32_t program_unit, uint32_t erase_unit, firn_slot_layout *layout) {
     *layout = (firn_slot_layout){0};
     if (program_unit == 0 || program_unit > FIRN_SLOT_UNIT_MAX || (program_unit & (program_unit - 1)) != 0 ||
         erase_unit == 0 || erase_unit % program_unit != 0 || capacity % erase_unit != 0)
         return false;
-    const uint32_t record = (uint32_t)rounded(FIRN_SLOT_RECORD_BYTES, program_unit);
-    const uint64_t trailer = rounded(2 * record + (FIRN_SLOT_TRIALS + 1) * program_unit, erase_unit);
+    const uint32_t record = (uint32_t)firn_round_up(FIRN_SLOT_RECORD_BYTES, program_unit);
+    const uint64_t trailer = firn_round_up(2 * record + (FIRN_SLOT_TRIALS + 1) * program_unit, erase_unit);
     if (capacity <= trailer)
         return false;
     layout->trailer = layout->receipt = capacity - trailer;

@@ -20,7 +20,7 @@ function(firn_sources result root sealed parts)
         list(APPEND sources ${root}/plan/checks/sealed/semantics.c)
     endif()
     if(parts)
-        foreach(table plan/shapes/op_parts plan/checks/metric_part schedules/parts schedules/tree_part
+        foreach(table plan/shapes/op_parts plan/checks/rule_parts schedules/parts schedules/tree_part
                 runtime/parts runtime/kernels/parts runtime/numerics/half_parts)
             list(REMOVE_ITEM sources ${root}/${table}.c)
         endforeach()

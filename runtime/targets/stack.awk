@@ -20,7 +20,8 @@
 #     runtime/initialise.c  the kernel, and firn_copy_weights
 #     the rest of runtime/, plan/checks/check.c
 #                           the port and the data source, which belong to the platform and are not counted
-#     plan/                 the shape rules
+#     plan/checks/          the semantic rules that are parts
+#     the rest of plan/     the shape rules
 # Functions of the C library and of the compiler's support library have no frame here; those in use are leaves.
 
 BEGIN {
@@ -84,7 +85,9 @@ function may_mean(caller, title, kernel_file,    from) {
     if (from == "schedules/schedule_single.c")
         return title == "firn_schedule_rounded"
     if (from == "plan/checks/semantics_fields.c")
-        return title == "firn_semantics_check_metric"
+        return title ~ /^firn_semantics_(check_metric|is_output|are_rings)$/
+    if (from == "plan/checks/semantics_flow.c")
+        return title == "firn_semantics_is_gathered"
     if (from ~ /^runtime\/kernels\/optimizers/ && original(caller) ~ /^walk_(blocks|run)$/)
         return file[title] ~ /^runtime\/kernels\/optimizers/ && title ~ /_run$/ && !(title in called)
     if (from ~ /^runtime\/kernels\/block_sum/ && original(caller) == "sum_blocks")

@@ -29,6 +29,9 @@ make_plan op train trainer.init.model.nonlinearity=tanh
 make_plan schedule train 'trainer.init.schedulers=[{LinearLR: {initial_learning_rate: 0.1, end_learning_rate: 0.0, total_iters: 10}}]'
 make_plan half train trainer.init.precision.enabled=true
 make_plan held_out train trainer.fit.train_dataloader.held_out_per_mille=200
+make_plan outputs train 'trainer.fit.outputs=[logits]'
+make_plan rings train trainer.fit.train_dataloader.source=push trainer.fit.train_dataloader.ring=64
+make_plan clips train trainer.init.precision.max_gradient_norm=1.0
 
 # --- what export writes ---
 
@@ -50,6 +53,15 @@ refused() {
 [ "$(grep '^<' "$folder/got")" = '< const firn_plan_copy firn_plan_copier = firn_copy_plan;' ] || fail "the copy of a plan"
 refused 2 'only with --c' "$BUILD/firnc" export "$folder/train" --array --copy-plan
 refused 2 'parts of plans' "$BUILD/firnc" export "$PUB" --c --copy-plan
+# The semantic rules that the plan named needs, and no others.
+rules_of() {
+    "$BUILD/firnc" export "$folder/$1" --c | sed -n 's/^const firn_rule_parts firn_semantics_parts = //p'
+}
+[ "$(rules_of train)" = '{0, 0, 0, 0};' ] || fail "the rules of train: $(rules_of train)"
+[ "$(rules_of eval)" = '{firn_semantics_check_metric, 0, 0, 0};' ] || fail "the rules of eval: $(rules_of eval)"
+[ "$(rules_of outputs)" = '{0, firn_semantics_is_output, 0, 0};' ] || fail "the rules of outputs: $(rules_of outputs)"
+[ "$(rules_of rings)" = '{0, 0, firn_semantics_are_rings, 0};' ] || fail "the rules of rings: $(rules_of rings)"
+[ "$(rules_of clips)" = '{0, 0, 0, firn_semantics_is_gathered};' ] || fail "the rules of clips: $(rules_of clips)"
 refused 2 'add one of the four' "$BUILD/firnc" export "$folder/train"
 refused 1 'none' "$BUILD/firnc" export "$folder/none" --c
 refused 3 'refused' "$BUILD/firnc" export "$folder/data" --c
@@ -84,6 +96,9 @@ for sealed in 0 1; do
     refused 3 '^KERNEL_MISSING' run "$folder/schedule"
     refused 3 '^KERNEL_MISSING' run "$folder/held_out"
     refused 3 "^$unknown" run "$folder/eval"
+    # Rules that a sealed build does not have.
+    [ $sealed -eq 1 ] || refused 3 '^KERNEL_MISSING' run "$folder/outputs"
+    [ $sealed -eq 1 ] || refused 3 '^KERNEL_MISSING' run "$folder/rings"
     refused 3 'OP_UNKNOWN\|^KERNEL_MISSING' run "$folder/half"
     # a byte of the header, of the signature, of the payload
     for at in 150 540 1000; do

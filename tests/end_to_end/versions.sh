@@ -46,7 +46,7 @@ patch plan/plan.fbs "/^struct ScheduleNode {/,/^}/s/reserved:ulong;/patience:ulo
 patch schedules/schedule.c 's/node->reserved == 0/node->reserved <= 9/'
 # A constant initialiser may have an rng_id.
 patch plan/plan.fbs "s/^table Initialiser {/table Initialiser (relaxed: $((minor + 8))) {/"
-patch plan/checks/semantics_fields.c 's/if (firn_fb_initialiser_rng_id(initialiser) != 0)/if (firn_fb_initialiser_rng_id(initialiser) > 9)/'
+patch plan/checks/semantics_fields.c 's/if (initialiser->rng_id != 0)/if (initialiser->rng_id > 9)/'
 patch plan/needs.c "s/^    return ops > needs ? ops : needs;/    firn_fb_plan plan = firn_fb_plan_root(flatbuffers);\\n\
     for (uint32_t i = 0; i < firn_fb_plan_initialisers_count(plan); i++)\\n\
         if (firn_fb_initialiser_rule(firn_fb_plan_initialisers_at(plan, i)) == FIRN_FB_INITIALISER_RULE_CONSTANT \&\&\\n\

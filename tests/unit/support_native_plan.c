@@ -288,7 +288,7 @@ static void find_in_list(native_plan *native, uint8_t *table, uint32_t row, cons
     native_list list = {.pointer = table + firn_native_fields[row].offset,
                         .count = (uint32_t *)(void *)(table + firn_native_fields[row].extra),
                         .element_bytes = tables ? firn_native_bytes[rule->type] : firn_fb_inlines[rule->type].bytes,
-                        .limit = rule->most + 1u,
+                        .limit = firn_fb_limits[rule->value] + 1u,
                         .class = schema.first_class[row],
                         .place = *place};
     native->lists = with_room(native->lists, native->list_count, sizeof *native->lists);
