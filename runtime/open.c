@@ -358,8 +358,6 @@ int firn_open(firn *instance, const firn_config *config) {
     opened->prepared = config->prepared;
     firn_bind(opened);
     empty_rings(opened);
-    if (config->prepared != NULL)
-        firn_execute_prepare(opened, config->prepared);
     opened->trail.first = trail.first;
     opened->trail.second = trail.second;
     if (firn_trail_is_complete(&opened->trail))
