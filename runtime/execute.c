@@ -47,19 +47,19 @@ typedef struct attributes {
 
 /* Returns whether a plan may leave attributes of an op out. */
 static bool has_defaults(uint16_t code) {
-    const firn_op_default *at = firn_op_defaults;
-    while (at->code != 0 && at->code != code)
-        at++;
-    return at->code != 0;
+    for (int i = 0; i < FIRN_OP_DEFAULTS; i++)
+        if (firn_op_defaults[i].code == code)
+            return true;
+    return false;
 }
 
 /* Copies the attributes that the plan gives, and adds the defaults of the others. */
-static __attribute__((noinline)) void complete_attributes(firn_kernel_call *call, firn_fb_op op, attributes *room) {
+static void complete_attributes(firn_kernel_call *call, firn_fb_op op, attributes *room) {
     const uint32_t integers = firn_fb_op_integers_count(op), reals = firn_fb_op_reals_count(op);
     for (uint32_t i = 0; i < integers; i++)
-        room->integers[i] = firn_fb_op_integers_at(op, i);
+        room->integers[i] = call->integers[i];
     for (uint32_t i = 0; i < reals; i++)
-        room->reals[i] = firn_fb_op_reals_at(op, i);
+        room->reals[i] = call->reals[i];
     (void)firn_op_fill_integers(firn_fb_op_code(op), integers, room->integers);
     (void)firn_op_fill_reals(firn_fb_op_code(op), reals, room->reals);
     call->integers = room->integers;
@@ -131,12 +131,10 @@ static bool fits_frame(firn_fb_op op) {
 /* Returns true if the kernels of this library sum in the orders of all reductions of an op. Blocks and pairs have no
  * kernel in any set, which a set cannot tell: it looks at the first reduction only, and has one kernel for many kinds.
  */
-static bool sums_are_known(firn_fb_op op) {
-    for (uint32_t i = 0; i < firn_fb_op_reductions_count(op); i++) {
-        const uint8_t kind = firn_fb_op_reductions_at(op, i).kind;
-        if (kind != FIRN_REDUCTION_F32 && kind != FIRN_REDUCTION_CHUNKED)
+static bool sums_are_known(const firn_reduction *reductions, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (reductions[i].kind != FIRN_REDUCTION_F32 && reductions[i].kind != FIRN_REDUCTION_CHUNKED)
             return false;
-    }
     return true;
 }
 
@@ -163,7 +161,7 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
             if (next == NULL && !fits_frame(op))
                 return FIRN_ERROR_PREPARED_TOO_SMALL;
             const firn_kernel_choice choice = decode(instance, op, &call, operands, &room);
-            if (choice.run == NULL || !sums_are_known(op))
+            if (choice.run == NULL || !sums_are_known(room.reductions, firn_fb_op_reductions_count(op)))
                 return FIRN_ERROR_KERNEL_MISSING;
             const uint64_t bytes = choice.scratch != NULL ? choice.scratch(firn_fb_op_code(op), &call) : 0;
             most = bytes > most ? bytes : most;
