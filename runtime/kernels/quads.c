@@ -33,10 +33,6 @@ static walk walk_of(const firn_strip *strip) {
     return strip->lane_step == 1 ? WALK_LANES : WALK_ANY;
 }
 
-static inline firn_nan_watch watch_four(firn_nan_watch watch, float a, float b, float c, float d) {
-    return firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
-}
-
 /* Returns the element of lane 1, 2 or 3 at the current term. */
 static inline float lane_element(const float *first, const float *lane, int number, walk walk) {
     return walk == WALK_LANES ? first[number] : *lane;
@@ -90,10 +86,10 @@ static inline __attribute__((always_inline)) firn_nan_watch four_by_four(float *
     row1[0] = s10, row1[1] = s11, row1[2] = s12, row1[3] = s13;
     row2[0] = s20, row2[1] = s21, row2[2] = s22, row2[3] = s23;
     row3[0] = s30, row3[1] = s31, row3[2] = s32, row3[3] = s33;
-    watch = watch_four(watch, s00, s01, s02, s03);
-    watch = watch_four(watch, s10, s11, s12, s13);
-    watch = watch_four(watch, s20, s21, s22, s23);
-    watch = watch_four(watch, s30, s31, s32, s33);
+    watch = firn_watch_four(watch, s00, s01, s02, s03);
+    watch = firn_watch_four(watch, s10, s11, s12, s13);
+    watch = firn_watch_four(watch, s20, s21, s22, s23);
+    watch = firn_watch_four(watch, s30, s31, s32, s33);
     return watch;
 }
 
@@ -139,7 +135,7 @@ static inline __attribute__((always_inline)) firn_nan_watch one_by_four(float *s
         r0 += others_step, r1 += others_step, r2 += others_step, r3 += others_step;
     }
     sums[0] = s0, sums[step] = s1, sums[2 * step] = s2, sums[3 * step] = s3;
-    return watch_four(0, s0, s1, s2, s3);
+    return firn_watch_four(0, s0, s1, s2, s3);
 }
 
 /* Any steps; not inlined either. */
@@ -191,8 +187,36 @@ static firn_nan_watch one_row(const firn_quads *quads, size_t columns, float *su
     return watch;
 }
 
+/* Four products of a row, each a sum that begins with +0: a product that is rounded to zero has the sign of the sum. */
+static inline void row_of_products(float *sums, float x, float y0, float y1, float y2, float y3) {
+    const float s0 = firn_fma(x, y0, 0.0f), s1 = firn_fma(x, y1, 0.0f);
+    const float s2 = firn_fma(x, y2, 0.0f), s3 = firn_fma(x, y3, 0.0f);
+    sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
+}
+
+/* One term of four rows, and as many whole quads of columns as exist. A product of two finite numbers is not NaN, so
+ * the factors are watched instead of the many sums. */
+static firn_nan_watch one_term(const firn_quads *quads, size_t columns, float *sums, size_t step) {
+    const four left = four_lanes(&quads->left, 4);
+    const float x0 = *left.lane[0], x1 = *left.lane[1], x2 = *left.lane[2], x3 = *left.lane[3];
+    const size_t lane_step = quads->right.lane_step;
+    const float *at = quads->right.at;
+    firn_nan_watch watch = firn_watch_finite(firn_watch_finite(0, x0, x1), x2, x3);
+    for (; columns >= 4; columns -= 4, sums += 4, at += 4 * lane_step) {
+        const float y0 = at[0], y1 = at[lane_step], y2 = at[2 * lane_step], y3 = at[3 * lane_step];
+        watch = firn_watch_finite(firn_watch_finite(watch, y0, y1), y2, y3);
+        row_of_products(sums, x0, y0, y1, y2, y3);
+        row_of_products(sums + step, x1, y0, y1, y2, y3);
+        row_of_products(sums + 2 * step, x2, y0, y1, y2, y3);
+        row_of_products(sums + 3 * step, x3, y0, y1, y2, y3);
+    }
+    return watch;
+}
+
 static firn_nan_watch four_rows(const firn_quads *quads, size_t columns, float *sums, size_t step, bool begins) {
     const walk left = walk_of(&quads->left), right = walk_of(&quads->right);
+    if (begins && quads->terms == 1)
+        return one_term(quads, columns, sums, step);
     if (left == WALK_TERMS && right == WALK_TERMS)
         return whole_quads(quads, columns, sums, step, begins, WALK_TERMS, WALK_TERMS);
     if (left == WALK_TERMS && right == WALK_LANES)

@@ -73,8 +73,8 @@ static void narrow_bfloat16(uint16_t *out, const float *in, size_t count) {
     firn_two_halves *words = (firn_two_halves *)(void *)(out + i);
     for (; i + 8 <= count; i += 8, words += 4) {
         const float *x = in + i;
-        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, x[0]), x[1]), x[2]), x[3]);
-        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, x[4]), x[5]), x[6]), x[7]);
+        watch = firn_watch_four(watch, x[0], x[1], x[2], x[3]);
+        watch = firn_watch_four(watch, x[4], x[5], x[6], x[7]);
         words[0] = firn_two_bfloat16(firn_bits(x[0]), firn_bits(x[1]));
         words[1] = firn_two_bfloat16(firn_bits(x[2]), firn_bits(x[3]));
         words[2] = firn_two_bfloat16(firn_bits(x[4]), firn_bits(x[5]));
@@ -100,7 +100,7 @@ static void widen_float16(float *out, const uint16_t *in, size_t count) {
     for (; i + 4 <= count; i += 4, pairs += 2) {
         const float a = firn_lower_float16(pairs[0]), b = firn_upper_float16(pairs[0]),
                     c = firn_lower_float16(pairs[1]), d = firn_upper_float16(pairs[1]);
-        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+        watch = firn_watch_four(watch, a, b, c, d);
         out[i] = a, out[i + 1] = b, out[i + 2] = c, out[i + 3] = d;
     }
     if (firn_may_have_nan(watch))
@@ -118,7 +118,7 @@ static void narrow_float16(uint16_t *out, const float *in, size_t count) {
     firn_two_float16_bits *pairs = (firn_two_float16_bits *)(void *)(out + i);
     for (; i + 4 <= count; i += 4, pairs += 2) {
         const float a = in[i], b = in[i + 1], c = in[i + 2], d = in[i + 3];
-        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+        watch = firn_watch_four(watch, a, b, c, d);
         pairs[0] = firn_two_float16(a, b), pairs[1] = firn_two_float16(c, d);
     }
     if (firn_may_have_nan(watch))

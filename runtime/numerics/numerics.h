@@ -67,13 +67,27 @@ static inline float firn_canonical(float x) {
 }
 
 /* Watches many numbers for a NaN with as few instructions as the machine allows, so that a loop need not make each
- * result canonical. It begins at 0. A core with a fused multiply-add and no vectors adds 0 x, which is 0 for every
- * finite x; elsewhere the comparison is one that a compiler vectorises. */
+ * result canonical. It begins at 0. A core with a fused multiply-add and no vectors adds products, which are finite
+ * unless a number is NaN, infinite or huge; elsewhere the comparison is one that a compiler vectorises. */
 #if defined(__FP_FAST_FMAF) && FIRN_VECTORS == 0
 typedef float firn_nan_watch;
 
 static inline firn_nan_watch firn_watch(firn_nan_watch watch, float x) {
     return __builtin_fmaf(x, 0.0f, watch);
+}
+
+static inline firn_nan_watch firn_watch_two(firn_nan_watch watch, float a, float b) {
+    return __builtin_fmaf(a, b, watch);
+}
+
+/* Watches two numbers also for infinity. */
+static inline firn_nan_watch firn_watch_finite(firn_nan_watch watch, float a, float b) {
+    return firn_watch_two(watch, a, b);
+}
+
+/* Returns false only if none of the numbers is NaN. */
+static inline int firn_may_have_nan(firn_nan_watch watch) {
+    return !(watch - watch == 0);
 }
 #else
 typedef uint32_t firn_nan_watch;
@@ -81,11 +95,23 @@ typedef uint32_t firn_nan_watch;
 static inline firn_nan_watch firn_watch(firn_nan_watch watch, float x) {
     return watch | (uint32_t)((firn_bits(x) & 0x7fffffffu) > FIRN_INFINITY_BITS);
 }
+
+static inline firn_nan_watch firn_watch_two(firn_nan_watch watch, float a, float b) {
+    return firn_watch(firn_watch(watch, a), b);
+}
+
+static inline firn_nan_watch firn_watch_finite(firn_nan_watch watch, float a, float b) {
+    const uint32_t first = firn_bits(a) & 0x7fffffffu, second = firn_bits(b) & 0x7fffffffu;
+    return watch | (uint32_t)(first >= FIRN_INFINITY_BITS) | (uint32_t)(second >= FIRN_INFINITY_BITS);
+}
+
+static inline int firn_may_have_nan(firn_nan_watch watch) {
+    return watch != 0;
+}
 #endif
 
-/* Returns false only if none of the numbers is NaN; true also if one is infinite. */
-static inline int firn_may_have_nan(firn_nan_watch watch) {
-    return !(watch == 0);
+static inline firn_nan_watch firn_watch_four(firn_nan_watch watch, float a, float b, float c, float d) {
+    return firn_watch_two(firn_watch_two(watch, a, b), c, d);
 }
 
 /* Makes every element canonical. */

@@ -10,7 +10,7 @@ static void copy_floats(float *restrict out, const float *restrict in, size_t co
     size_t i = 0;
     for (; FIRN_WRITTEN_OUT && i + 4 <= count; i += 4) {
         const float a = in[i], b = in[i + 1], c = in[i + 2], d = in[i + 3];
-        watch = firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+        watch = firn_watch_four(watch, a, b, c, d);
         out[i] = a, out[i + 1] = b, out[i + 2] = c, out[i + 3] = d;
     }
     for (; i < count; i++) {

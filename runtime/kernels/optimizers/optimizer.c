@@ -158,7 +158,7 @@ static inline firn_nan_watch sgd_four(const sgd *s, const float *restrict g, flo
     const float a = sgd_next(s, g[0], p[0]), b = sgd_next(s, g[1], p[1]), c = sgd_next(s, g[2], p[2]),
                 d = sgd_next(s, g[3], p[3]);
     p[0] = a, p[1] = b, p[2] = c, p[3] = d;
-    return firn_watch(firn_watch(firn_watch(firn_watch(watch, a), b), c), d);
+    return firn_watch_four(watch, a, b, c, d);
 }
 
 static void sgd_elements(sgd s, const float *restrict g, float *restrict p, size_t count) {
