@@ -44,6 +44,13 @@
 #    define FIRN_WRITTEN_OUT 0
 #endif
 
+/* 1: an Arm core with scalar fused multiply-adds, which loads and stores many floats with one instruction. */
+#if FIRN_WRITTEN_OUT && defined(__arm__) && defined(__ARM_FEATURE_FMA)
+#    define FIRN_ARM_SCALAR_FMA 1
+#else
+#    define FIRN_ARM_SCALAR_FMA 0
+#endif
+
 /* --- bits ------------------------------------------------------------------------------------------------------- */
 
 #define FIRN_NAN_BITS      0x7fc00000u
