@@ -113,13 +113,13 @@ static firn_kernel_choice decode(const firn_instance *instance, firn_fb_op op, f
     return instance->kernels->find(fields.code, call->reductions);
 }
 
-/* What the calls of all ops of an instance have in common. */
-static firn_kernel_call common_call(const firn_instance *instance) {
-    return (firn_kernel_call){.seed = firn_fb_plan_seed(instance->plan),
-                              .moment = &instance->moment,
-                              .parallel = instance->parallel,
-                              .workspace = instance->workspace,
-                              .slot_bytes = instance->slot_bytes};
+/* Fills in what the calls of all ops of an instance have in common. Not inlined, because it is used twice. */
+static __attribute__((noinline)) void begin_call(firn_kernel_call *call, const firn_instance *instance) {
+    call->seed = firn_fb_plan_seed(instance->plan);
+    call->moment = &instance->moment;
+    call->parallel = instance->parallel;
+    call->workspace = instance->workspace;
+    call->slot_bytes = instance->slot_bytes;
 }
 
 /* --- opening a plan ----------------------------------------------------------------------------------------------- */
@@ -152,7 +152,8 @@ int firn_execute_check(const firn_instance *instance, void *prepared, size_t *sl
     firn_tensor *operands = prepared != NULL ? operands_in_block(prepared, &instance->header.counts) : here;
     firn_prepared_op *next = prepared;
     attributes room;
-    firn_kernel_call call = common_call(instance);
+    firn_kernel_call call;
+    begin_call(&call, instance);
     uint64_t most = 0;
     for (uint32_t p = 0; p < firn_fb_plan_phases_count(instance->plan); p++) {
         firn_fb_phase phase = firn_fb_plan_phases_at(instance->plan, p);
@@ -210,7 +211,8 @@ static void run_decoded(const firn_instance *instance, firn_fb_op op, firn_kerne
 void firn_execute_phase(const firn_instance *instance, uint8_t kind) {
     const firn_bound_phase phase = instance->bound.phases[kind];
     const firn_fb_phase ops = firn_fb_plan_phases_at(instance->plan, phase.position);
-    firn_kernel_call call = common_call(instance);
+    firn_kernel_call call;
+    begin_call(&call, instance);
     for (uint32_t i = 0; i < phase.count; i++)
         if (instance->prepared != NULL)
             run_prepared(instance, &instance->prepared[phase.first + i], &call);

@@ -154,26 +154,25 @@ void firn_random_normal_many(float *out, const firn_rng *rng, uint64_t first, si
 #define FEISTEL_ROUNDS 8
 #define FEISTEL_TAG    0xffffff00u /* used in the place of rng_id; ids from here on are reserved for this file */
 
-static uint64_t low_bits(uint32_t bits) {
-    return ((uint64_t)1 << bits) - 1;
+/* Returns a number whose lowest `bits` bits are set, at most 32. */
+static uint32_t low_bits(uint32_t bits) {
+    return (uint32_t)(((uint64_t)1 << bits) - 1);
 }
 
 /* Applies one pass of the Feistel network to a value in [0, 2^(left + right)). Each half in turn is combined with a
  * keyed function of the other. This is invertible, so the pass is a permutation. */
 static uint64_t feistel(uint64_t seed, uint64_t epoch, uint32_t left_bits, uint32_t right_bits, uint64_t value) {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
-    uint64_t left = value >> right_bits, right = value & low_bits(right_bits);
+    const uint32_t masks[2] = {low_bits(left_bits), low_bits(right_bits)};
+    uint32_t halves[2] = {(uint32_t)(value >> right_bits), (uint32_t)value & masks[1]};
     for (uint32_t round = 0; round < FEISTEL_ROUNDS; round++) {
+        const uint32_t from = round % 2, to = 1 - from;
+        const uint32_t counter[4] = {halves[from], FEISTEL_TAG + round, (uint32_t)epoch, (uint32_t)(epoch >> 32)};
         uint32_t words[4];
-        uint32_t from = (uint32_t)(round % 2 == 0 ? left : right);
-        const uint32_t counter[4] = {from, FEISTEL_TAG + round, (uint32_t)epoch, (uint32_t)(epoch >> 32)};
         firn_philox(counter, key, words);
-        if (round % 2 == 0)
-            right ^= words[0] & low_bits(right_bits);
-        else
-            left ^= words[0] & low_bits(left_bits);
+        halves[to] ^= words[0] & masks[to];
     }
-    return left << right_bits | right;
+    return (uint64_t)halves[0] << right_bits | halves[1];
 }
 
 uint64_t firn_permute(uint64_t seed, uint64_t epoch, uint64_t count, uint64_t index) {

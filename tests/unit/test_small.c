@@ -144,10 +144,22 @@ static void products_are_equal(void **state) {
             }
 }
 
+static void exponentials_and_logarithms_are_equal(void **state) {
+    (void)state;
+    static float x[NUMBERS];
+    fill(x, NUMBERS, 11);
+    for (size_t i = 0; i < NUMBERS; i++) {
+        const float exponent = x[i] > 0.0f ? 200.0f * firn_random_uniform(&(firn_rng){.seed = 3}, i) - 100.0f : x[i];
+        assert_int_equal(firn_bits(firn_exp_inline(exponent)), firn_bits(firn_exp(exponent)));
+        assert_int_equal(firn_bits(firn_log_inline(x[i])), firn_bits(firn_log(x[i])));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_equal),
         cmocka_unit_test(uniform_numbers_are_equal),
+        cmocka_unit_test(exponentials_and_logarithms_are_equal),
         cmocka_unit_test(maxima_are_equal),
         cmocka_unit_test(products_are_equal),
     };
